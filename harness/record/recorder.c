@@ -1,30 +1,649 @@
 #include "harness/record/recorder.h"
-#include "harness/record/recorder_parts.h"
+
 #include "lib/document/json_text.h"
+#include "lib/folder/record_file.h"
+#include "lib/roce/counters.h"
+#include "lib/statistics/distribution.h"
+#include "lib/statistics/histogram.h"
+#include "harness/record/tally.h"
+#include "lib/xalloc.h"
+#include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define PRIORITIES 8
+
+#define MOST_COLUMNS LINES_MAX_COLUMNS /* of a host in a run: a sampler's later headers may add some */
+#define MOST_LAYOUTS 64                /* of a host: what it prints cannot fill the memory */
+#define MOST_SAID    1000              /* bytes of a host's text in a warning */
+
+/* A column over the measure phase: counters from the last sample at or before its start to the first at or after its end,
+ * gauges inside. */
+struct recorded_column {
+    struct column column;
+    bool any, closed, moved_back;
+    bool second; /* another source has one of this name, which the result has */
+    int64_t first, last, previous, delta;
+    bool seen; /* over the whole run: from the first sample to the last */
+    int64_t seen_last, total;
+    int64_t first_ns, last_ns;
+    uint64_t inside;
+    int64_t min, max;
+    double sum;
+    struct tally tally; /* of a gauge */
+};
+
+/* A column that is kept of roles that are not listed, and a member of its summary. */
+struct kept {
+    char *role, *counter; /* globs */
+    const char *key;
+};
+
+/* The counters among the columns of roles: those of roles that are not listed are mostly the same. */
+struct layout {
+    struct layout *next;
+    size_t values; /* of a sample */
+    struct column *columns;
+    size_t *places; /* of each counter among the values */
+    size_t count;
+};
+
+/* A counter of a role that is not listed. LINES_NULL: it was not read. */
+struct plain {
+    int64_t seen_first, seen_last; /* of the run */
+    int64_t first, last;           /* at the ends of the measure phase */
+};
+
+struct recorded_host {
+    const char *role;
+    int64_t offset_ns;
+    size_t *slots; /* the current header's columns: indices into gathered */
+    size_t slot_count;
+    struct recorded_column *gathered;
+    size_t count;
+    json_t *index; /* of gathered: "SOURCE\nNAME" */
+    json_t *names; /* of gathered: an object with each as a key */
+    uint64_t samples, overruns;
+    double read_sum_ns;
+    int64_t read_max_ns, cpu_ns, latest_ns;
+    bool ended, went_back; /* its clock did */
+    char *end_reason;
+    struct histogram *pauses[PRIORITIES]; /* NULL: there was none, or it is not listed */
+    bool unlisted;                        /* what follows is of such roles alone */
+    const struct layout *layout;
+    size_t layouts;      /* that it has had */
+    struct plain *plain; /* by counter of the layout */
+    bool closed;
+    int64_t first_ns, last_ns;
+};
+
+struct recorded_flow {
+    char *name;
+    const struct scenario_flow *of;       /* NULL: one of a traffic pattern */
+    json_t *summary;                      /* the summary line */
+    int64_t bytes, messages, duration_ns; /* of intervals inside the measure phase */
+    double live_bps;
+    int64_t errors;
+};
+
+struct recorder {
+    const struct scenario *scenario;
+    struct record_file samples, flows_file, pauses_file;
+    struct recorded_host *hosts;
+    size_t host_count;
+    struct recorded_flow *flows;
+    size_t flow_count;
+    json_t *flow_index; /* name -> index */
+    struct layout *layouts;
+    struct kept *kept;
+    size_t kept_count;
+    json_t *warnings;
+    int64_t start_ns, end_ns;
+};
+
+/* The sum of two counts, at most INT64_MAX. */
+static int64_t sum_of(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* ---- warnings and times */
+
+/* Up to a limit of warnings: a host may have many reasons. */
+static void recorder_warn(struct recorder *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void recorder_warn(struct recorder *r, const char *format, ...)
+{
+    va_list arguments;
+    if (json_array_size(r->warnings) >= 200)
+        return;
+    va_start(arguments, format);
+    json_array_append_new(r->warnings, json_text_list(format, arguments));
+    va_end(arguments);
+}
+
+/* How many bytes of a host's text (or NULL) a warning has: whole characters. */
+static int words_length(const char *text)
+{
+    size_t length = text ? strlen(text) : 0;
+    if (length <= MOST_SAID)
+        return (int)length;
+    for (length = MOST_SAID; length && ((unsigned char)text[length] & 0xc0) == 0x80;)
+        length--; /* not within a character */
+    return (int)length;
+}
+
+/* Convert a host's time to the run's clock. -1: it is out of range there. */
+static int host_to_run_clock(const struct recorded_host *host, int64_t *time_ns, struct error *e)
+{
+    int64_t shifted_ns = *time_ns - host->offset_ns; /* of two within LINES_MOST */
+    if (!lines_fits(shifted_ns, -LINES_MOST))
+        return error_set(e, "%s: a line's time_ns is %" PRId64 ", which is not a time by the run's clock",
+                         host->role, *time_ns);
+    *time_ns = shifted_ns;
+    return 0;
+}
+
+/* The same of an object line's time_ns. */
+static int host_shift_time(const struct recorded_host *host, json_t *object, struct error *e)
+{
+    json_t *time = json_object_get(object, "time_ns");
+    int64_t time_ns = json_integer_value(time);
+    if (!json_is_integer(time))
+        return 0;
+    if (!lines_fits(time_ns, -LINES_MOST))
+        return error_set(e, "%s: a header's time_ns is out of range", host->role);
+    if (host_to_run_clock(host, &time_ns, e) != 0)
+        return -1;
+    json_object_set_new(object, "time_ns", json_integer(time_ns));
+    return 0;
+}
+
+/* ---- columns */
+
+/* The place of a column in `gathered`, where it is added when it is new, and then its strings are taken over; SIZE_MAX when there is
+ * no room. */
+static size_t host_find_column(struct recorded_host *host, struct column *column)
+{
+    char key[2 * LINES_MAX_NAME + 2];
+    snprintf(key, sizeof key, "%s\n%s", column->source, column->name);
+    const json_t *index = json_object_get(host->index, key);
+    if (index)
+        return (size_t)json_integer_value(index);
+    if (host->count >= MOST_COLUMNS)
+        return SIZE_MAX;
+    if ((host->count & (host->count - 1)) == 0) /* the array doubles, so that growing stays linear */
+        host->gathered =
+            xreallocarray(host->gathered, host->count ? 2 * host->count : 1, sizeof *host->gathered);
+    bool second = json_object_get(host->names, column->name);
+    json_object_set_new(host->index, key, json_integer((json_int_t)host->count));
+    json_object_set_new(host->names, column->name, json_true());
+    host->gathered[host->count] = (struct recorded_column){.column = *column, .second = second};
+    *column = (struct column){0}; /* its strings are freed with the recorder now */
+    return host->count++;
+}
+
+static void column_add_counter(struct recorder *r, const struct recorded_host *host,
+                               struct recorded_column *g, int64_t time_ns, int64_t value)
+{
+    if (g->seen)
+        g->total = sum_of(g->total, value >= g->seen_last ? value - g->seen_last : value);
+    g->seen = true;
+    g->seen_last = value;
+    if (time_ns <= r->start_ns || !g->any) {
+        g->any = true;
+        g->first = g->last = g->previous = value;
+        g->first_ns = g->last_ns = time_ns;
+        g->delta = 0;
+        return;
+    }
+    if (g->closed)
+        return;
+    if (value < g->previous && !g->moved_back) {
+        recorder_warn(r,
+                      "%s: %s decreased from %" PRId64 " to %" PRId64
+                      ": it was reset; counting continues from the lower value",
+                      host->role, g->column.name, g->previous, value);
+        g->moved_back = true;
+    }
+    g->delta = sum_of(g->delta, value >= g->previous ? value - g->previous : value);
+    g->last = g->previous = value;
+    g->last_ns = time_ns;
+    g->closed = time_ns >= r->end_ns;
+}
+
+static void column_add_gauge(const struct recorder *r, struct recorded_column *g, int64_t time_ns,
+                             int64_t value)
+{
+    if (time_ns < r->start_ns || time_ns > r->end_ns)
+        return;
+    if (!g->inside) {
+        g->min = g->max = g->first = value;
+        g->first_ns = time_ns;
+    }
+    g->min = value < g->min ? value : g->min;
+    g->max = value > g->max ? value : g->max;
+    g->sum += (double)value;
+    tally_add(&g->tally, value);
+    g->inside++;
+    g->last = value;
+    g->last_ns = time_ns;
+    g->any = true;
+}
+
+/* ---- roles that are not listed: totals of their counters, and the columns that expectations read */
+
+static bool column_is_kept(const struct recorder *r, const struct recorded_host *host, const char *name)
+{
+    for (size_t i = 0; i < r->kept_count; i++)
+        if (fnmatch(r->kept[i].role, host->role, 0) == 0 && fnmatch(r->kept[i].counter, name, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool layout_fits(const struct layout *layout, const struct column *columns, size_t count)
+{
+    size_t counters = 0;
+    if (layout->values != count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (columns[i].kind != COLUMN_COUNTER)
+            continue;
+        if (counters == layout->count || layout->places[counters] != i ||
+            strcmp(layout->columns[counters].name, columns[i].name) != 0 ||
+            strcmp(layout->columns[counters].source, columns[i].source) != 0)
+            return false;
+        counters++;
+    }
+    return counters == layout->count;
+}
+
+static struct column copy_of_column(const struct column *from)
+{
+    return (struct column){xstrdup(from->name), xstrdup(from->unit), xstrdup(from->source),
+                           xstrdup(from->group), from->kind};
+}
+
+static struct layout *layout_make(struct recorder *r, const struct column *columns, size_t count)
+{
+    struct layout *layout = xcalloc(1, sizeof *layout);
+    layout->next = r->layouts;
+    r->layouts = layout;
+    layout->values = count;
+    layout->columns = xcalloc(count + 1, sizeof *layout->columns);
+    layout->places = xcalloc(count + 1, sizeof *layout->places);
+    for (size_t i = 0; i < count; i++) {
+        if (columns[i].kind != COLUMN_COUNTER)
+            continue;
+        layout->places[layout->count] = i;
+        layout->columns[layout->count++] = copy_of_column(&columns[i]);
+    }
+    return layout;
+}
+
+static int host_choose_layout(struct recorder *r, struct recorded_host *host, const struct column *columns,
+                              size_t count, struct error *e)
+{
+    struct layout *layout = r->layouts;
+    while (layout && !layout_fits(layout, columns, count))
+        layout = layout->next;
+    if (layout && host->plain && layout == host->layout)
+        return 0; /* the header was repeated */
+    if (host->plain)
+        recorder_warn(r, "%s: its columns changed during the run: its part of the totals begins there",
+                      host->role);
+    free(host->plain);
+    host->plain = NULL;
+    if (host->layouts >= MOST_LAYOUTS)
+        return error_set(e, "%s: its columns changed more than %d times", host->role, MOST_LAYOUTS);
+    host->layouts++;
+    host->layout = layout ? layout : layout_make(r, columns, count);
+    host->plain = xcalloc(host->layout->count + 1, sizeof *host->plain);
+    for (size_t i = 0; i < host->layout->count; i++)
+        host->plain[i] = (struct plain){LINES_NULL, LINES_NULL, LINES_NULL, LINES_NULL};
+    return 0;
+}
+
+static int host_take_unlisted_columns(struct recorder *r, struct recorded_host *host,
+                                      const struct column *columns, size_t count, struct error *e)
+{
+    free(host->slots);
+    host->slots = xcalloc(count + 1, sizeof *host->slots);
+    host->slot_count = 0;
+    if (host_choose_layout(r, host, columns, count, e) != 0)
+        return -1;
+    host->slot_count = count;
+    for (size_t i = 0; i < count; i++) {
+        host->slots[i] = SIZE_MAX;
+        if (!column_is_kept(r, host, columns[i].name))
+            continue;
+        struct column copy = copy_of_column(&columns[i]);
+        host->slots[i] = host_find_column(host, &copy);
+        lines_free_column(&copy);
+    }
+    return 0;
+}
+
+static void host_take_unlisted_sample(const struct recorder *r, struct recorded_host *host, int64_t time_ns,
+                                      const int64_t *values)
+{
+    const struct layout *layout = host->layout;
+    bool begins = time_ns <= r->start_ns || !host->samples;
+    for (size_t i = 0; i < layout->count; i++) {
+        struct plain *p = &host->plain[i];
+        int64_t value = values[layout->places[i]];
+        if (value == LINES_NULL)
+            continue;
+        if (p->seen_first == LINES_NULL)
+            p->seen_first = value;
+        p->seen_last = value;
+        if (host->closed)
+            continue;
+        if (begins || p->first == LINES_NULL)
+            p->first = value;
+        p->last = value;
+    }
+    host->first_ns = begins ? time_ns : host->first_ns;
+    host->last_ns = host->closed ? host->last_ns : time_ns;
+    host->closed = time_ns >= r->end_ns;
+}
+
+/* ---- lines of samplers */
+
+/* Once for each that is new. */
+static void host_warn_of_second_columns(struct recorder *r, const struct recorded_host *host, size_t known)
+{
+    for (size_t i = known; i < host->count; i++)
+        if (host->gathered[i].second)
+            recorder_warn(r, "%s: two sources have a column %s: what %s has of it is in the samples alone",
+                          host->role, host->gathered[i].column.name, host->gathered[i].column.source);
+}
+
+static int host_take_header(struct recorder *r, struct recorded_host *host, const json_t *header,
+                            struct error *e)
+{
+    struct column *columns;
+    size_t count;
+    if (lines_columns(header, &columns, &count, e) != 0)
+        return -1;
+    if (host->unlisted) {
+        int result = host_take_unlisted_columns(r, host, columns, count, e);
+        lines_free_columns(columns, count);
+        return result;
+    }
+    size_t *slots = xcalloc(count + 1, sizeof *slots), lost = 0, known = host->count;
+    for (size_t i = 0; i < count; i++) {
+        slots[i] = host_find_column(host, &columns[i]);
+        lost += slots[i] == SIZE_MAX;
+    }
+    lines_free_columns(columns, count);
+    if (lost)
+        recorder_warn(r, "%s: %zu columns are left out: more than %d different ones", host->role, lost,
+                      MOST_COLUMNS);
+    host_warn_of_second_columns(r, host, known);
+    free(host->slots);
+    host->slots = slots;
+    host->slot_count = count;
+    return 0;
+}
+
+static int host_check_counters(const struct recorded_host *host, const struct line *line, struct error *e)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        if (line->values[i] >= 0 || line->values[i] == LINES_NULL || host->slots[i] == SIZE_MAX)
+            continue;
+        const struct column *column = &host->gathered[host->slots[i]].column;
+        if (column->kind == COLUMN_COUNTER)
+            return error_set(e, "%s: a sample has %" PRId64 " for the counter %.100s: expected 0 or more",
+                             host->role, line->values[i], column->name);
+    }
+    return 0;
+}
+
+static void host_warn_of_clock(struct recorder *r, struct recorded_host *host, int64_t time_ns)
+{
+    if (host->samples && time_ns < host->latest_ns && !host->went_back)
+        recorder_warn(r, "%s: the clock of its samples went back by %" PRId64 " ns: was it set?", host->role,
+                      host->latest_ns - time_ns);
+    host->went_back = host->went_back || time_ns < host->latest_ns;
+}
+
+/* A sample, of text or not; into the file as it was read, with the role, and the time on the run's clock. */
+static int host_take_sample(struct recorder *r, struct recorded_host *host, const struct line *line,
+                            struct error *e)
+{
+    int64_t time_ns = line->time_ns;
+    if (host_to_run_clock(host, &time_ns, e) != 0)
+        return -1;
+    if (line->count != host->slot_count)
+        return error_set(e, "%s: a sample has %zu values, its header %zu columns", host->role, line->count,
+                         host->slot_count);
+    if (host_check_counters(host, line, e) != 0)
+        return -1;
+    host_warn_of_clock(r, host, time_ns);
+    for (size_t i = 0; i < line->count; i++) {
+        if (line->values[i] == LINES_NULL || host->slots[i] == SIZE_MAX)
+            continue;
+        struct recorded_column *g = &host->gathered[host->slots[i]];
+        if (g->column.kind == COLUMN_COUNTER)
+            column_add_counter(r, host, g, time_ns, line->values[i]);
+        else
+            column_add_gauge(r, g, time_ns, line->values[i]);
+    }
+    if (host->unlisted && host->plain)
+        host_take_unlisted_sample(r, host, time_ns, line->values);
+    host->samples++;
+    host->latest_ns = time_ns;
+    host->read_sum_ns += (double)line->read_ns;
+    if (line->read_ns > host->read_max_ns)
+        host->read_max_ns = line->read_ns;
+    if (!host->unlisted)
+        lines_write_sample_of(r->samples.stream, host->role, time_ns, line->read_ns, line->values,
+                              line->count);
+    return 0;
+}
+
+static int host_take_object(struct recorder *r, struct recorded_host *host, const struct line *line,
+                            struct error *e)
+{
+    const char *what = json_string_value(json_object_get(line->json, "what"));
+    const char *text = json_string_value(json_object_get(line->json, "text"));
+    if (host_shift_time(host, line->json, e) != 0)
+        return -1;
+    json_object_set_new(line->json, "host", json_text(host->role));
+    if (!host->unlisted)
+        lines_write_object(r->samples.stream, line->json);
+    if (line->kind == LINE_HEADER)
+        return host_take_header(r, host, line->json, e);
+    if (line->kind == LINE_EVENT && what && strcmp(what, "overrun") != 0)
+        recorder_warn(r, "%s: %.*s: %.*s", host->role, words_length(what), what, words_length(text),
+                      text ? text : "");
+    if (line->kind == LINE_END) {
+        const char *reason = json_string_value(json_object_get(line->json, "reason"));
+        host->ended = true;
+        host->overruns = (uint64_t)json_integer_value(json_object_get(line->json, "overruns"));
+        host->cpu_ns = json_integer_value(json_object_get(line->json, "cpu_ns"));
+        free(host->end_reason);
+        host->end_reason = reason ? xstrdup(reason) : NULL;
+    }
+    return 0;
+}
+
+int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e)
+{
+    struct recorded_host *host = &r->hosts[role];
+    struct line line;
+    if (lines_parse(text, length, &line, e) != 0)
+        return error_prefix(e, "%s: a line of the sampler", host->role);
+    int result =
+        line.kind == LINE_SAMPLE ? host_take_sample(r, host, &line, e) : host_take_object(r, host, &line, e);
+    lines_free_parsed(&line);
+    return result == 0 ? record_file_check(&r->samples, e) : result;
+}
+
+int recorder_object(struct recorder *r, size_t role, enum line_kind kind, json_t *object, struct error *e)
+{
+    const struct line line = {.kind = kind, .json = object};
+    int result = host_take_object(r, &r->hosts[role], &line, e);
+    json_decref(object);
+    return result == 0 ? record_file_check(&r->samples, e) : result;
+}
+
+int recorder_columns(struct recorder *r, size_t role, const struct column *columns, size_t count,
+                     struct error *e)
+{
+    return host_take_unlisted_columns(r, &r->hosts[role], columns, count, e);
+}
+
+int recorder_values(struct recorder *r, size_t role, int64_t time_ns, const int64_t *values, size_t count,
+                    struct error *e)
+{
+    const struct line line = {
+        .kind = LINE_SAMPLE, .time_ns = time_ns, .values = (int64_t *)(uintptr_t)values, .count = count};
+    int result = host_take_sample(r, &r->hosts[role], &line, e);
+    return result == 0 ? record_file_check(&r->samples, e) : result;
+}
+
+/* ---- lines of traffic generators */
+
+/* The flow of this name, created if missing. */
+static struct recorded_flow *recorder_find_flow(struct recorder *r, const char *name)
+{
+    const json_t *index = json_object_get(r->flow_index, name);
+    if (index)
+        return &r->flows[json_integer_value(index)];
+    r->flows = xreallocarray(r->flows, r->flow_count + 1, sizeof *r->flows);
+    r->flows[r->flow_count] = (struct recorded_flow){.name = xstrdup(name)};
+    json_object_set_new(r->flow_index, name, json_integer((json_int_t)r->flow_count));
+    return &r->flows[r->flow_count++];
+}
+
+static void flow_take_interval(const struct recorder *r, struct recorded_flow *flow, const json_t *json)
+{
+    int64_t end = json_integer_value(json_object_get(json, "time_ns"));
+    int64_t duration = json_integer_value(json_object_get(json, "duration_ns"));
+    flow->live_bps = json_number_value(json_object_get(json, "goodput_bps"));
+    flow->errors = sum_of(flow->errors, json_integer_value(json_object_get(json, "errors")));
+    if (end - duration < r->start_ns || end > r->end_ns)
+        return;
+    flow->bytes = sum_of(flow->bytes, json_integer_value(json_object_get(json, "bytes")));
+    flow->messages = sum_of(flow->messages, json_integer_value(json_object_get(json, "messages")));
+    flow->duration_ns = sum_of(flow->duration_ns, duration);
+}
+
+static int recorder_write_flow_line(struct recorder *r, const json_t *line, struct error *e)
+{
+    if (line)
+        lines_write_object(r->flows_file.stream, line);
+    return record_file_check(&r->flows_file, e);
+}
+
+static void flow_take_line(struct recorder *r, struct recorded_flow *flow, const struct line *line)
+{
+    if (line->kind == LINE_INTERVAL)
+        flow_take_interval(r, flow, line->json);
+    if (line->kind == LINE_SUMMARY) {
+        json_decref(flow->summary);
+        flow->summary = json_incref(line->json);
+    }
+    if (line->kind == LINE_ERROR) {
+        const char *status = json_string_value(json_object_get(line->json, "status"));
+        const char *said = json_string_value(json_object_get(line->json, "text"));
+        flow->errors = sum_of(flow->errors, 1);
+        recorder_warn(r, "flow %s: %.*s%s%.*s", flow->name, words_length(status), status ? status : "",
+                      status && said ? ": " : "", words_length(said), said ? said : "");
+    }
+}
+
+/* A host speaks only of the scenario's flows, so that its names take no memory. */
+int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e)
+{
+    const struct recorded_host *host = &r->hosts[role];
+    struct line line;
+    if (lines_parse(text, length, &line, e) != 0)
+        return error_prefix(e, "%s: a line of the traffic generator", host->role);
+    const char *name = json_string_value(json_object_get(line.json, "flow"));
+    const json_t *known = name ? json_object_get(r->flow_index, name) : NULL;
+    int result = name && !known ? error_set(e,
+                                            "%s: a line of the traffic generator is about the flow "
+                                            "\"%.60s\", which the scenario lacks",
+                                            host->role, name)
+                                : host_shift_time(host, line.json, e);
+    if (result == 0 && known)
+        flow_take_line(r, &r->flows[json_integer_value(known)], &line);
+    if (result == 0)
+        result = recorder_write_flow_line(r, line.json, e);
+    lines_free_parsed(&line);
+    return result;
+}
+
+int recorder_flow_object(struct recorder *r, enum line_kind kind, json_t *object, struct error *e)
+{
+    const struct line line = {.kind = kind, .json = object};
+    struct recorded_flow *flow = recorder_find_flow(r, json_string_value(json_object_get(object, "flow")));
+    flow_take_line(r, flow, &line);
+    int result = recorder_write_flow_line(r, object, e);
+    json_decref(object);
+    return result;
+}
+
+/* ---- single pauses */
+
+int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
+                   int64_t duration_ns, bool lasts, struct error *e)
+{
+    fprintf(r->pauses_file.stream, "[\"%s\",%u,%" PRId64 ",%" PRId64 "%s]\n", where, priority, start_ns,
+            duration_ns, lasts ? ",true" : "");
+    if (record_file_check(&r->pauses_file, e) != 0)
+        return -1;
+    if (lasts || priority >= PRIORITIES || start_ns < r->start_ns || start_ns >= r->end_ns)
+        return 0;
+    int role = scenario_role_index(r->scenario, where);
+    if (role < 0 || r->hosts[role].unlisted)
+        return 0;
+    struct histogram **h = &r->hosts[role].pauses[priority];
+    if (!*h) {
+        *h = xcalloc(1, sizeof **h);
+        histogram_clear(*h);
+    }
+    histogram_add(*h, duration_ns);
+    return 0;
+}
+
 /* ---- opening and closing */
+
+static void host_free(struct recorded_host *host)
+{
+    for (size_t i = 0; i < host->count; i++) {
+        lines_free_column(&host->gathered[i].column);
+        tally_free(&host->gathered[i].tally);
+    }
+    free(host->gathered);
+    for (size_t p = 0; p < PRIORITIES; p++)
+        free(host->pauses[p]);
+    json_decref(host->index);
+    json_decref(host->names);
+    free(host->slots);
+    free(host->plain);
+    free(host->end_reason);
+}
 
 struct recorder *recorder_open(const char *folder, const struct scenario *scenario, bool pauses,
                                struct error *e)
 {
-    struct recorder *r = calloc(1, sizeof *r);
+    struct recorder *r = xcalloc(1, sizeof *r);
     const struct scenario_flow *flows = scenario->flows.items;
     char *const *listed = scenario->sample.roles.items;
-    if (!r) {
-        error_set(e, "out of memory");
-        return NULL;
-    }
     r->samples.fd = r->flows_file.fd = r->pauses_file.fd = -1;
     r->scenario = scenario;
     r->start_ns = r->end_ns = INT64_MAX;
     r->flow_index = json_object();
     r->warnings = json_array();
     r->host_count = scenario->roles.count;
-    r->hosts = calloc(r->host_count + 1, sizeof *r->hosts);
-    if (!r->hosts || record_file_open(&r->samples, folder, "samples.jsonl", e) != 0 ||
+    r->hosts = xcalloc(r->host_count + 1, sizeof *r->hosts);
+    if (record_file_open(&r->samples, folder, "samples.jsonl", e) != 0 ||
         record_file_open(&r->flows_file, folder, "flows.jsonl", e) != 0 ||
         (pauses && record_file_open(&r->pauses_file, folder, "pauses.jsonl", e) != 0)) {
         recorder_close(r);
@@ -39,11 +658,8 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
     }
     for (size_t i = 0; listed && i < scenario->sample.roles.count; i++)
         recorder_list(r, (size_t)scenario_role_index(scenario, listed[i]));
-    for (size_t i = 0; i < scenario->flows.count; i++) {
-        struct recorded_flow *flow = recorder_add_flow(r, flows[i].name);
-        if (flow)
-            flow->of = &flows[i];
-    }
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        recorder_find_flow(r, flows[i].name)->of = &flows[i];
     return r;
 }
 
@@ -63,13 +679,23 @@ void recorder_close(struct recorder *r)
     record_file_close(&r->samples, NULL);
     record_file_close(&r->flows_file, NULL);
     record_file_close(&r->pauses_file, NULL);
-    for (size_t i = 0; r->hosts && i < r->host_count; i++)
-        recorder_free_host(&r->hosts[i]);
+    for (size_t i = 0; i < r->host_count; i++)
+        host_free(&r->hosts[i]);
     for (size_t i = 0; i < r->flow_count; i++) {
         free(r->flows[i].name);
         json_decref(r->flows[i].summary);
     }
-    recorder_free_unlisted(r);
+    for (struct layout *layout = r->layouts, *next; layout; layout = next) {
+        next = layout->next;
+        lines_free_columns(layout->columns, layout->count);
+        free(layout->places);
+        free(layout);
+    }
+    for (size_t i = 0; i < r->kept_count; i++) {
+        free(r->kept[i].role);
+        free(r->kept[i].counter);
+    }
+    free(r->kept);
     free(r->hosts);
     free(r->flows);
     json_decref(r->flow_index);
@@ -88,62 +714,47 @@ void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns)
     r->end_ns = end_ns;
 }
 
-/* ---- warnings and times */
+/* ---- which roles are listed */
 
-void recorder_warn(struct recorder *r, const char *format, ...)
+void recorder_unlist(struct recorder *r, size_t role)
 {
-    va_list arguments;
-    if (json_array_size(r->warnings) >= 200)
-        return;
-    va_start(arguments, format);
-    json_array_append_new(r->warnings, json_text_list(format, arguments));
-    va_end(arguments);
+    r->hosts[role].unlisted = true;
 }
 
-int recorder_words(const char *text)
+void recorder_list(struct recorder *r, size_t role)
 {
-    size_t length = text ? strlen(text) : 0;
-    if (length <= MOST_SAID)
-        return (int)length;
-    for (length = MOST_SAID; length && ((unsigned char)text[length] & 0xc0) == 0x80;)
-        length--; /* not within a character */
-    return (int)length;
+    r->hosts[role].unlisted = false;
 }
 
-int recorder_on_run_clock(const struct recorded_host *host, int64_t *time_ns, struct error *e)
+bool recorder_lists(const struct recorder *r, size_t role)
 {
-    int64_t shifted_ns = *time_ns - host->offset_ns; /* of two within LINES_MOST */
-    if (!lines_fits(shifted_ns, -LINES_MOST))
-        return error_set(e, "%s: a line's time_ns is %" PRId64 ", which is not a time by the run's clock",
-                         host->role, *time_ns);
-    *time_ns = shifted_ns;
-    return 0;
+    return !r->hosts[role].unlisted;
 }
 
-int recorder_shift_time(const struct recorded_host *host, json_t *object, struct error *e)
+bool recorder_keeps(const struct recorder *r, size_t role)
 {
-    json_t *time = json_object_get(object, "time_ns");
-    int64_t time_ns = json_integer_value(time);
-    if (!json_is_integer(time))
-        return 0;
-    if (!lines_fits(time_ns, -LINES_MOST))
-        return error_set(e, "%s: a header's time_ns is out of range", host->role);
-    if (recorder_on_run_clock(host, &time_ns, e) != 0)
-        return -1;
-    json_object_set_new(object, "time_ns", json_integer(time_ns));
-    return 0;
+    return !r->hosts[role].unlisted || r->hosts[role].count;
 }
 
-void recorder_warnings(const struct recorder *r, json_t *warnings)
+void recorder_keep(struct recorder *r, const char *role_glob, const char *counter_glob, const char *key)
 {
-    json_array_extend(warnings, r->warnings);
-    for (size_t i = 0; i < r->host_count; i++)
-        if (r->hosts[i].end_reason && strcmp(r->hosts[i].end_reason, "error") == 0)
-            json_array_append_new(warnings,
-                                  json_textf("%s: the sampler ended early with an error", r->hosts[i].role));
+    r->kept = xreallocarray(r->kept, r->kept_count + 1, sizeof *r->kept);
+    r->kept[r->kept_count++] = (struct kept){xstrdup(role_glob), xstrdup(counter_glob), key};
 }
 
 /* ---- live figures */
+
+/* PFC frames that a host receives per second, over its latest samples. */
+static double host_pauses_per_s(const struct recorded_host *host)
+{
+    double per_s = 0;
+    for (size_t i = 0; i < host->count; i++) {
+        const struct recorded_column *g = &host->gathered[i];
+        if (g->last_ns > g->first_ns && counters_pattern_matches("rx_prio#_pause", g->column.name))
+            per_s += (double)g->delta * 1e9 / (double)(g->last_ns - g->first_ns);
+    }
+    return per_s;
+}
 
 void recorder_live(const struct recorder *r, struct recorder_live *live)
 {
@@ -155,6 +766,371 @@ void recorder_live(const struct recorder *r, struct recorder_live *live)
     for (size_t i = 0; i < r->host_count; i++) {
         const struct recorded_host *host = &r->hosts[i];
         live->samples += host->samples;
-        live->pauses_per_s += recorder_pauses_per_s(host);
+        live->pauses_per_s += host_pauses_per_s(host);
     }
+}
+
+/* ---- summaries of hosts */
+
+static void add_tally_quantiles(const struct tally *tally, json_t *json)
+{
+    static const struct {
+        const char *key;
+        double q;
+    } kept[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}};
+    int64_t value;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (tally_quantile(tally, kept[i].q, &value))
+            json_object_set_new(json, kept[i].key, json_integer(value));
+}
+
+static json_t *column_summary(const struct recorded_column *g)
+{
+    bool counter = g->column.kind == COLUMN_COUNTER;
+    json_t *json =
+        json_make("{s:s,s:s,s:s,s:s}", "unit", g->column.unit, "kind", counter ? "counter" : "gauge",
+                  "source", g->column.source, "group", g->column.group);
+    int64_t duration = g->last_ns - g->first_ns;
+    if (counter) {
+        json_object_set_new(json, "delta", json_integer(g->delta));
+        if (duration > 0)
+            json_object_set_new(json, "rate_per_s", json_real((double)g->delta * 1e9 / (double)duration));
+        json_object_set_new(json, "first", json_integer(g->first));
+        json_object_set_new(json, "total", json_integer(g->total));
+    } else {
+        json_object_set_new(json, "min", json_integer(g->min));
+        json_object_set_new(json, "mean", json_real(g->sum / (double)g->inside));
+        add_tally_quantiles(&g->tally, json);
+        json_object_set_new(json, "max", json_integer(g->max));
+        json_object_set_new(json, "first", json_integer(g->first));
+    }
+    json_object_set_new(json, "last", json_integer(g->last));
+    json_object_set_new(json, "duration_ns", json_integer(duration));
+    return json;
+}
+
+/* Of a column's summary the members that are kept. A new reference. */
+static json_t *column_kept_summary(const struct recorder *r, const struct recorded_host *host,
+                                   const char *name, const json_t *whole)
+{
+    json_t *json = json_object();
+    json_object_set(json, "unit", json_object_get(whole, "unit"));
+    for (size_t i = 0; i < r->kept_count; i++)
+        if (fnmatch(r->kept[i].role, host->role, 0) == 0 && fnmatch(r->kept[i].counter, name, 0) == 0 &&
+            json_object_get(whole, r->kept[i].key))
+            json_object_set(json, r->kept[i].key, json_object_get(whole, r->kept[i].key));
+    return json;
+}
+
+static json_t *host_columns_summary(const struct recorder *r, const struct recorded_host *h)
+{
+    json_t *counters = json_object();
+    for (size_t i = 0; i < h->count; i++) {
+        const struct recorded_column *g = &h->gathered[i];
+        if (!g->any || g->second || (g->column.kind == COLUMN_GAUGE && !g->inside))
+            continue;
+        json_t *whole = column_summary(g);
+        json_object_set_new(counters, g->column.name,
+                            h->unlisted ? column_kept_summary(r, h, g->column.name, whole)
+                                        : json_incref(whole));
+        json_decref(whole);
+    }
+    return counters;
+}
+
+/* By priority; NULL: none was paused. */
+static json_t *host_pause_summary(const struct recorded_host *host)
+{
+    json_t *json = NULL;
+    for (size_t p = 0; p < PRIORITIES; p++) {
+        char key[24];
+        if (!host->pauses[p])
+            continue;
+        json = json ? json : json_object();
+        snprintf(key, sizeof key, "%zu", p);
+        json_object_set_new(json, key, histogram_json(host->pauses[p]));
+    }
+    return json;
+}
+
+void recorder_host_summary(const struct recorder *r, size_t role, json_t *host)
+{
+    const struct recorded_host *h = &r->hosts[role];
+    json_object_set_new(host, "counters", host_columns_summary(r, h));
+    if (h->unlisted)
+        return;
+    json_object_set_new(host, "sampling",
+                        json_make("{s:I,s:I,s:f,s:I,s:I}", "samples", (json_int_t)h->samples, "overruns",
+                                  (json_int_t)h->overruns, "read_ns_mean",
+                                  h->samples ? h->read_sum_ns / (double)h->samples : 0.0, "read_ns_max",
+                                  (json_int_t)h->read_max_ns, "cpu_ns", (json_int_t)h->cpu_ns));
+    json_t *pauses = host_pause_summary(h);
+    if (pauses)
+        json_object_set_new(host, "pauses", pauses);
+}
+
+/* ---- totals */
+
+/* A counter of all roles together. */
+struct total {
+    const struct column *column;
+    int64_t delta, total, most;
+    double rate_per_s;
+    const char *most_at; /* the role with the largest increase; NULL: none increased */
+};
+
+struct totals {
+    json_t *index; /* name -> place in items */
+    struct total *items;
+    size_t count;
+};
+
+/* NULL: it is a port's part of what its switch counts. */
+static struct total *totals_find(struct totals *t, const struct column *column)
+{
+    const json_t *index = json_object_get(t->index, column->name);
+    if (index)
+        return &t->items[json_integer_value(index)];
+    if (counters_of_port(column->name))
+        return NULL;
+    t->items = xreallocarray(t->items, t->count + 1, sizeof *t->items);
+    t->items[t->count] = (struct total){.column = column};
+    json_object_set_new(t->index, column->name, json_integer((json_int_t)t->count));
+    return &t->items[t->count++];
+}
+
+static void total_add(struct total *t, const char *role, int64_t delta, int64_t total, int64_t duration_ns)
+{
+    t->delta = sum_of(t->delta, delta);
+    t->total = sum_of(t->total, total);
+    t->rate_per_s += duration_ns > 0 ? (double)delta * 1e9 / (double)duration_ns : 0;
+    if (delta <= t->most)
+        return;
+    t->most = delta;
+    t->most_at = role;
+}
+
+static void totals_add_listed(struct totals *t, const struct recorded_host *host)
+{
+    for (size_t i = 0; i < host->count; i++) {
+        const struct recorded_column *g = &host->gathered[i];
+        struct total *total = g->any && g->column.kind == COLUMN_COUNTER ? totals_find(t, &g->column) : NULL;
+        if (total)
+            total_add(total, host->role, g->delta, g->total, g->last_ns - g->first_ns);
+    }
+}
+
+static int64_t increase_between(int64_t from, int64_t to)
+{
+    return to > from && from != LINES_NULL ? to - from : 0;
+}
+
+static void totals_add_unlisted(struct totals *t, const struct recorded_host *host)
+{
+    const struct layout *layout = host->layout;
+    for (size_t i = 0; layout && i < layout->count; i++) {
+        const struct plain *p = &host->plain[i];
+        struct total *total = p->seen_first == LINES_NULL ? NULL : totals_find(t, &layout->columns[i]);
+        if (total)
+            total_add(total, host->role, increase_between(p->first, p->last),
+                      increase_between(p->seen_first, p->seen_last), host->last_ns - host->first_ns);
+    }
+}
+
+static json_t *total_json(const struct total *t)
+{
+    json_t *json =
+        json_make("{s:s,s:s,s:s,s:s,s:I,s:I,s:f}", "unit", t->column->unit, "kind", "counter", "source",
+                  t->column->source, "group", t->column->group, "delta", (json_int_t)t->delta, "total",
+                  (json_int_t)t->total, "rate_per_s", t->rate_per_s);
+    if (t->most_at)
+        json_object_set_new(json, "most",
+                            json_make("{s:s,s:I}", "role", t->most_at, "delta", (json_int_t)t->most));
+    return json;
+}
+
+json_t *recorder_totals(const struct recorder *r)
+{
+    struct totals t = {.index = json_object()};
+    size_t listed = 0;
+    json_t *counters = json_object();
+    for (size_t i = 0; i < r->host_count; i++) {
+        listed += !r->hosts[i].unlisted;
+        if (r->hosts[i].unlisted)
+            totals_add_unlisted(&t, &r->hosts[i]);
+        else
+            totals_add_listed(&t, &r->hosts[i]);
+    }
+    for (size_t i = 0; i < t.count; i++)
+        json_object_set_new(counters, t.items[i].column->name, total_json(&t.items[i]));
+    json_decref(t.index);
+    free(t.items);
+    return json_make("{s:I,s:I,s:o}", "roles", (json_int_t)r->host_count, "listed", (json_int_t)listed,
+                     "counters", counters);
+}
+
+/* ---- summaries of flows */
+
+static void add_flow_description(const struct scenario_flow *of, json_t *json)
+{
+    json_object_set_new(json, "from", json_text(of->from));
+    json_object_set_new(json, "to", json_text(of->to));
+    json_object_set_new(json, "op", json_text(flow_op_names[of->op]));
+    json_object_set_new(json, "mode", json_text(flow_mode_names[of->mode]));
+    json_object_set_new(json, "memory", json_text(flow_memory_names[of->memory]));
+    if (of->numa >= 0)
+        json_object_set_new(json, "numa", json_text(flow_numa_names[of->numa]));
+    if (of->relaxed_ordering >= 0)
+        json_object_set_new(json, "relaxed_ordering", json_boolean(of->relaxed_ordering));
+    json_object_set_new(json, "priority", json_integer(of->priority));
+    json_object_set_new(json, "queue_pairs", json_integer(of->queue_pairs));
+    json_object_set_new(json, "message_bytes", json_integer(of->message_bytes));
+}
+
+static void add_rates(json_t *json, int64_t bytes, int64_t messages, int64_t duration_ns)
+{
+    double seconds = (double)duration_ns / 1e9;
+    json_object_set_new(json, "bytes", json_integer(bytes));
+    json_object_set_new(json, "messages", json_integer(messages));
+    json_object_set_new(json, "duration_ns", json_integer(duration_ns));
+    if (duration_ns <= 0)
+        return;
+    json_object_set_new(json, "goodput_bps", json_real((double)bytes * 8 / seconds));
+    json_object_set_new(json, "goodput_MiBps", json_real((double)bytes / seconds / 1048576));
+    json_object_set_new(json, "messages_per_s", json_real((double)messages / seconds));
+}
+
+/* Quantiles of nothing are zeros, which nobody measured. */
+static bool is_distribution_of_nothing(const json_t *value)
+{
+    const json_t *count = json_object_get(value, "count");
+    return count && json_integer_value(count) == 0;
+}
+
+/* From the generator's summary or, if it never arrived, from the intervals inside the measure phase. */
+static json_t *flow_summary(const struct recorded_flow *flow)
+{
+    static const char *const kept[] = {"latency_ns",
+                                       "retransmitted_packets",
+                                       "delivered_bytes",
+                                       "marked_packets",
+                                       "decreases",
+                                       "increases",
+                                       "error",
+                                       "completion_ns",
+                                       "slowdown",
+                                       "by_size",
+                                       "flows",
+                                       "from",
+                                       "to",
+                                       "memory_used",
+                                       NULL};
+    json_t *json = json_object();
+    const json_t *s = flow->summary;
+    if (flow->of)
+        add_flow_description(flow->of, json);
+    for (size_t i = 0; s && kept[i]; i++)
+        if (json_object_get(s, kept[i]) && !is_distribution_of_nothing(json_object_get(s, kept[i])))
+            json_object_set(json, kept[i], json_object_get(s, kept[i]));
+    if (s && json_is_object(json_object_get(s, "memory")))
+        json_object_set(json, "memory_used", json_object_get(s, "memory"));
+    if (s)
+        add_rates(json, json_integer_value(json_object_get(s, "bytes")),
+                  json_integer_value(json_object_get(s, "messages")),
+                  json_integer_value(json_object_get(s, "duration_ns")));
+    else
+        add_rates(json, flow->bytes, flow->messages, flow->duration_ns);
+    int64_t errors = s ? json_integer_value(json_object_get(s, "errors")) : 0;
+    json_object_set_new(json, "errors", json_integer(errors > flow->errors ? errors : flow->errors));
+    json_object_set_new(json, "complete", json_boolean(s && json_is_true(json_object_get(s, "complete"))));
+    return json;
+}
+
+json_t *recorder_flow_summary(const struct recorder *r)
+{
+    json_t *flows = json_object();
+    for (size_t i = 0; i < r->flow_count; i++)
+        json_object_set_new(flows, r->flows[i].name, flow_summary(&r->flows[i]));
+    return flows;
+}
+
+/* ---- patterns */
+
+/* Is this flow NAME/0, NAME/1, ... of the pattern NAME? */
+static bool is_flow_of_pattern(const char *flow, const char *pattern)
+{
+    size_t length = strlen(pattern);
+    return strncmp(flow, pattern, length) == 0 && flow[length] == '/';
+}
+
+/* Figures of several flows together. */
+struct pattern_sum {
+    int64_t bytes, messages, duration_ns, errors, resent;
+    size_t started, finished;
+    double *took_ns; /* of those that finished */
+    bool counts_resent, complete;
+};
+
+static void pattern_sum_add(struct pattern_sum *all, const json_t *part)
+{
+    const json_t *resent = json_object_get(part, "retransmitted_packets");
+    const json_t *took = json_object_get(json_object_get(part, "completion_ns"), "max");
+    int64_t duration_ns = json_integer_value(json_object_get(part, "duration_ns"));
+    all->bytes = sum_of(all->bytes, json_integer_value(json_object_get(part, "bytes")));
+    all->messages = sum_of(all->messages, json_integer_value(json_object_get(part, "messages")));
+    all->errors = sum_of(all->errors, json_integer_value(json_object_get(part, "errors")));
+    all->resent = sum_of(all->resent, json_integer_value(resent));
+    all->counts_resent = all->counts_resent || resent;
+    all->complete = all->complete && json_is_true(json_object_get(part, "complete"));
+    if (duration_ns > all->duration_ns)
+        all->duration_ns = duration_ns;
+    if (took)
+        all->took_ns[all->finished++] = json_number_value(took);
+    all->started++;
+}
+
+/* The line that the simulated lab writes (docs/lines.md). */
+static json_t *pattern_sum_line(const struct pattern_sum *all, const char *pattern, int64_t time_ns)
+{
+    json_t *line =
+        json_make("{s:s,s:s,s:I}", "type", "summary", "flow", pattern, "time_ns", (json_int_t)time_ns);
+    add_rates(line, all->bytes, all->messages, all->duration_ns);
+    json_object_set_new(line, "errors", json_integer(all->errors));
+    if (all->counts_resent)
+        json_object_set_new(line, "retransmitted_packets", json_integer(all->resent));
+    json_object_set_new(
+        line, "flows",
+        json_make("{s:I,s:I}", "started", (json_int_t)all->started, "finished", (json_int_t)all->finished));
+    if (all->finished)
+        json_object_set_new(line, "completion_ns", distribution_json(all->took_ns, all->finished));
+    json_object_set_new(line, "complete", json_boolean(all->complete));
+    return line;
+}
+
+int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, struct error *e)
+{
+    struct pattern_sum all = {.complete = true, .took_ns = xcalloc(r->flow_count + 1, sizeof *all.took_ns)};
+    for (size_t i = 0; i < r->flow_count; i++)
+        if (is_flow_of_pattern(r->flows[i].name, pattern)) {
+            json_t *part = flow_summary(&r->flows[i]);
+            pattern_sum_add(&all, part);
+            json_decref(part);
+        }
+    json_t *line = pattern_sum_line(&all, pattern, time_ns);
+    struct recorded_flow *flow = recorder_find_flow(r, pattern);
+    free(all.took_ns);
+    json_decref(flow->summary);
+    flow->summary = json_incref(line);
+    int result = recorder_write_flow_line(r, line, e);
+    json_decref(line);
+    return result;
+}
+
+void recorder_warnings(const struct recorder *r, json_t *warnings)
+{
+    json_array_extend(warnings, r->warnings);
+    for (size_t i = 0; i < r->host_count; i++)
+        if (r->hosts[i].end_reason && strcmp(r->hosts[i].end_reason, "error") == 0)
+            json_array_append_new(warnings,
+                                  json_textf("%s: the sampler ended early with an error", r->hosts[i].role));
 }

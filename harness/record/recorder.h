@@ -44,12 +44,11 @@ void recorder_list(struct recorder *r, size_t role);
 void recorder_unlist(struct recorder *r, size_t role);
 bool recorder_lists(const struct recorder *r, size_t role);
 /* Of roles that are not listed, keep the columns that match the globs, with this member of their summaries, which must outlive r. */
-int recorder_keep(struct recorder *r, const char *role_glob, const char *counter_glob, const char *key,
-                  struct error *e);
+void recorder_keep(struct recorder *r, const char *role_glob, const char *counter_glob, const char *key);
 /* Does it need each sample of the role? Else those at the ends of the phases are enough. */
 bool recorder_keeps(const struct recorder *r, size_t role);
 
-/* ---- from the simulator, without a text in between */
+/* ---- what is no text: from the simulator, and of switches */
 
 /* A header or end line; takes over the object. */
 int recorder_object(struct recorder *r, size_t role, enum line_kind kind, json_t *object, struct error *e);

@@ -149,27 +149,18 @@ int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct e
 
 /* ---- what expectations read */
 
-struct keeping {
-    struct recorder *recorder;
-    int result;
-    struct error *e;
-};
-
-static void keep_column(void *context, const char *role, const char *counter, const char *key)
+static void keep_column(void *recorder, const char *role, const char *counter, const char *key)
 {
-    struct keeping *k = context;
-    if (k->result == 0 && key)
-        k->result = recorder_keep(k->recorder, role, counter, key, k->e);
+    if (key)
+        recorder_keep(recorder, role, counter, key);
 }
 
-int foresee_columns(const struct cell *cell, struct recorder *recorder, struct error *e)
+void foresee_columns(const struct cell *cell, struct recorder *recorder)
 {
-    struct keeping k = {recorder, 0, e};
     for (size_t i = 0; i < cell->scenario.expect.count; i++)
-        expr_each_counter(cell->checks[i], keep_column, &k);
+        expr_each_counter(cell->checks[i], keep_column, recorder);
     for (size_t i = 0; i < cell->scenario.published.count; i++)
-        expr_each_counter(cell->published[i], keep_column, &k);
-    return k.result;
+        expr_each_counter(cell->published[i], keep_column, recorder);
 }
 
 /* ---- once the hosts are known */

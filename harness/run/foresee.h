@@ -14,7 +14,7 @@
 int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct error *e);
 
 /* What the cell's expectations and published figures read is kept of roles that are not listed. */
-int foresee_columns(const struct cell *cell, struct recorder *recorder, struct error *e);
+void foresee_columns(const struct cell *cell, struct recorder *recorder);
 
 /* Does a host (one a role) lack what the cell needs? Then it is skipped, never silently changed into another experiment. `why`: a sentence. */
 bool foresee_lacking(const struct cell *cell, const struct host_description *hosts, struct text *why);
