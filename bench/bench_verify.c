@@ -6,7 +6,7 @@
 #include "bench/reference.h"
 #include "harness/verify/verify.h"
 #include "lib/document/json_text.h"
-#include "lib/packets/frame_write.h"
+#include "lib/packets/frame.h"
 #include "lib/packets/opcode.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "harness/verify/flows.h"
 #include "harness/verify/verify_settings.h"
 #include "lib/packets/capture.h"
-#include "lib/packets/frame_read.h"
+#include "lib/packets/frame.h"
 
 /* A packet and where it was seen. */
 struct verify_packet {

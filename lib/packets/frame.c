@@ -4,8 +4,6 @@
  */
 #include "lib/packets/frame.h"
 
-#include "lib/packets/frame_read.h"
-#include "lib/packets/frame_write.h"
 #include "lib/packets/opcode.h"
 #include <string.h>
 #include <zlib.h>

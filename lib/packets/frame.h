@@ -6,6 +6,7 @@
 #define LIB_FRAME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FRAME_ROCE_PORT      4791
@@ -103,5 +104,31 @@ struct frame {
         uint16_t pause_quanta;
     };
 };
+
+/* ---- reading: frames from bytes that may be anything */
+
+enum frame_icrc {
+    FRAME_ICRC_NONE, /* not a RoCEv2 packet */
+    FRAME_ICRC_RIGHT,
+    FRAME_ICRC_WRONG,
+    FRAME_ICRC_CUT, /* the packet was not captured to its end */
+};
+
+/* Take the first `bytes` of a frame apart; the headers are enough. What is neither RoCEv2, PFC nor pause, and what ends before its
+ * headers do or contradicts itself, is FRAME_OTHER. */
+void frame_read(const uint8_t *at, size_t bytes, struct frame *f);
+/* Is the ICRC at the end of the packet that of its bytes? */
+enum frame_icrc frame_read_icrc(const uint8_t *at, size_t bytes);
+
+/* ---- writing: headers, a payload of zeros, pad and ICRC; without FCS */
+
+/* The longest payload that a frame can have: the IP header counts 16 bits. */
+#define FRAME_MOST_PAYLOAD_BYTES 65000
+
+/* Bytes of a RoCEv2, PFC or pause frame; 0 for others. The payload is at most FRAME_MOST_PAYLOAD_BYTES. */
+size_t frame_length(const struct frame *f);
+/* Write the first `room` bytes of the frame, or all of them; returns how many. Lengths, pad and checksums follow from the other fields:
+ * bth.pad_bytes is not looked at. The UDP checksum is 0, as RoCEv2's usually is; in IPv4 fragments are not allowed. */
+size_t frame_write(const struct frame *f, uint8_t *at, size_t room);
 
 #endif

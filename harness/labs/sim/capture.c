@@ -6,7 +6,6 @@
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "lib/packets/frame.h"
-#include "lib/packets/frame_write.h"
 #include "lib/packets/opcode.h"
 #include "lib/packets/pcapng_write.h"
 #include "lib/xalloc.h"

@@ -1,6 +1,6 @@
 /* Captures: blocks and records of any bytes, and the frames in them. */
 #include "lib/packets/capture_read.h"
-#include "lib/packets/frame_read.h"
+#include "lib/packets/frame.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Frames that were written are read again: every opcode, cut at every byte, with right and wrong ICRCs. */
 #include "tests/unit/unit.h"
 
-#include "lib/packets/frame_read.h"
-#include "lib/packets/frame_write.h"
+#include "lib/packets/frame.h"
 #include "lib/packets/opcode.h"
 
 static struct frame frame_of(uint8_t opcode, bool v6, bool tagged)

@@ -2,8 +2,7 @@
  * lib/. */
 #include "tests/unit/unit.h"
 
-#include "lib/packets/frame_read.h"
-#include "lib/packets/frame_write.h"
+#include "lib/packets/frame.h"
 #include "lib/packets/opcode.h"
 #include "virtual-connectx/model/transport/packet.h"
 

@@ -4,7 +4,7 @@
 
 #include "harness/verify/verify.h"
 #include "lib/document/json_text.h"
-#include "lib/packets/frame_write.h"
+#include "lib/packets/frame.h"
 #include "lib/packets/opcode.h"
 #include "tests/unit/lib/capture_bytes.h"
 
