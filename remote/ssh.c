@@ -3,7 +3,7 @@
 #include "lib/clock.h"
 #include "lib/files.h"
 #include "lib/scratch.h"
-#include "lib/output/shell.h"
+#include "lib/words.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

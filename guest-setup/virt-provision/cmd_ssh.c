@@ -2,9 +2,9 @@
 #include "guest-setup/virt-provision/commands.h"
 
 #include "lib/process.h"
-#include "remote/reach.h"
 #include "lib/text.h"
-#include "lib/output/shell.h"
+#include "lib/words.h"
+#include "remote/reach.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>

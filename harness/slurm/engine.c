@@ -10,7 +10,7 @@
 #include "lib/files.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
-#include "lib/output/shell.h"
+#include "lib/words.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

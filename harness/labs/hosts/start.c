@@ -1,7 +1,7 @@
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/remote_sampler.h"
 #include "lib/output/print.h"
-#include "lib/output/shell.h"
+#include "lib/words.h"
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* What people write in labs about a machine: lists of CPUs, PCI addresses, subnets; and words for a shell. */
 #include "guest-setup/guest/domain_xml.h"
+#include "lib/words.h"
 #include "remote/ssh.h"
-#include "lib/output/shell.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Quoting (against a real shell), ssh's arguments, and sessions against an sshd of our own on loopback. */
-#include "remote/ssh.h"
 #include "lib/clock.h"
 #include "lib/files.h"
-#include "lib/output/shell.h"
+#include "lib/words.h"
+#include "remote/ssh.h"
 #include <arpa/inet.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,11 +1,11 @@
 #include "harness/labs/hosts/collectives/collectives.h"
 
+#include "harness/doctor/doctor.h"
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/tools.h"
-#include "harness/doctor/doctor.h"
 #include "lib/document/json_text.h"
-#include "lib/output/shell.h"
+#include "lib/words.h"
 #include <string.h>
 
 /* ---- on a host */
