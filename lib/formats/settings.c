@@ -1,5 +1,5 @@
 #include "lib/formats/settings.h"
-#include "lib/formats/addresses.h"
+#include "lib/formats/lab_words.h"
 #include "lib/roce/congestion_control.h"
 #include <stdlib.h>
 #include <string.h>
