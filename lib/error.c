@@ -1,6 +1,5 @@
 #include "lib/error.h"
 
-#include "lib/output/utf8.h"
 #include "lib/output/visible.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 #include "harness/commands/columns.h"
 
 #include "lib/output/print.h"
-#include "lib/output/utf8.h"
 #include "lib/output/visible.h"
 #include "lib/text.h"
 #include <stdint.h>

@@ -9,6 +9,8 @@
 #define LIB_VISIBLE_H
 
 #include "lib/text.h"
+#include <stddef.h>
+#include <stdint.h>
 
 enum visible {
     VISIBLE_TEXT, /* line feeds and tabs stay */
@@ -20,5 +22,13 @@ enum visible {
 void visible_add(struct text *out, const char *bytes, size_t length, enum visible kind);
 /* The same into `room` bytes, terminated; what does not fit is left out at the end of a character. */
 void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum visible kind);
+
+/* ---- UTF-8: the characters of bytes that may be anything */
+
+/* The bytes of the character at `bytes`, 1 to 4, and its number in *character; 0 if the bytes there are not valid UTF-8 (RFC 3629:
+ * no overlong forms, no surrogates, at most U+10FFFF). */
+size_t utf8_character(const char *bytes, size_t length, uint32_t *character);
+/* How much of a string of `length` bytes fits into `room` bytes without cutting a character. */
+size_t utf8_cut(const char *bytes, size_t length, size_t room);
 
 #endif

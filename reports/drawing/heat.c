@@ -1,6 +1,6 @@
 #include "reports/drawing/heat.h"
 
-#include "lib/output/utf8.h"
+#include "lib/output/visible.h"
 #include "reports/drawing/gnuplot.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A drawing as files: its data, and the gnuplot script. */
 #include "reports/drawing/plot.h"
 
-#include "lib/output/utf8.h"
+#include "lib/output/visible.h"
 #include "reports/drawing/gnuplot.h"
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "lib/collective/result_collectives.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
-#include "lib/output/utf8.h"
+#include "lib/output/visible.h"
 #include "lib/roce/counters.h"
 #include <math.h>
 #include <stdio.h>

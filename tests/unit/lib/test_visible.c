@@ -4,7 +4,6 @@
 #include "lib/document/json_text.h"
 #include "lib/error.h"
 #include "lib/output/print.h"
-#include "lib/output/utf8.h"
 #include "lib/output/visible.h"
 #include <math.h>
 
