@@ -3,7 +3,7 @@
 #include "virtual-connectx/kernel/debugfs.h"
 #include "virtual-connectx/model/faults/faults.h"
 #include "virtual-connectx/model/pace/pace.h"
-#include "virtual-connectx/model/transport/qp.h"
+#include "virtual-connectx/model/transport/transport.h"
 
 #include <linux/netdevice.h>
 

@@ -16,7 +16,6 @@ bool vcx_transport_receive(struct vcx_device *device, struct vcx_frame *frame);
 /* Writes it into the receive queue that steering finds, counts it, and frees it. (ethernet/) */
 void vcx_ethernet_receive(struct vcx_device *device, struct vcx_frame *frame);
 /* Does a bounded amount of sending work. true: there may be more. */
-bool vcx_transport_poll(struct vcx_device *device);
 bool vcx_ethernet_poll(struct vcx_device *device);
 
 /* ---- what they send; the port owns the frame from then on. `priority`: 0 to 7, or -1 for what the frame's tag or DSCP say by the port's

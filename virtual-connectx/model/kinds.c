@@ -9,8 +9,7 @@
 #include "virtual-connectx/model/queue/cq.h"
 #include "virtual-connectx/model/queue/eq.h"
 #include "virtual-connectx/model/queue/mkey.h"
-#include "virtual-connectx/model/transport/qp.h"
-#include "virtual-connectx/model/transport/srq.h"
+#include "virtual-connectx/model/transport/transport.h"
 
 const struct vcx_kind_of_object *const vcx_kinds[VCX_KINDS] = {
     [VCX_PD] = &vcx_kind_pd,

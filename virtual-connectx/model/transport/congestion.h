@@ -51,8 +51,6 @@ struct vcx_congestion {
 
 /* A nominal duration on the line as it is, in ns. */
 uint64_t vcx_stretch_ns(const struct vcx_device *device, uint64_t nominal_ns);
-/* The nominal line's clock. */
-uint64_t vcx_nominal_ns(const struct vcx_device *device, uint64_t ns);
 
 /* ---- the reaction point. `now_ns` is nominal */
 
@@ -68,7 +66,5 @@ uint64_t vcx_reaction_sent(struct vcx_reaction *r, const struct vcx_reaction_par
 
 int vcx_congestion_start(struct vcx_device *device);
 void vcx_congestion_stop(struct vcx_device *device);
-/* Set the reaction point's parameters from their block. */
-void vcx_congestion_update(struct vcx_device *device);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Datagrams: UD, and queue pair 1 of connection management. */
+/* Datagrams: UD, and queue pair 1 of connection management; multicast groups. */
 #include "virtual-connectx/model/transport/transport.h"
-#include "virtual-connectx/model/transport/work_queue.h"
 #include "virtual-connectx/model/vport/vport.h"
 
 #define DETH_BYTES       8u
@@ -19,7 +18,7 @@
 #define VECTOR_KEY 0
 #define VECTOR_QPN 8
 
-/* ---- sending */
+/* ---- a datagram is sent */
 
 static uint32_t own_number(const struct vcx_qp *qp)
 {
@@ -68,7 +67,7 @@ bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_
     return true;
 }
 
-/* ---- receiving */
+/* ---- a datagram is received */
 
 /* A receive request begins with 40 bytes for the network header; one of IPv4 lies at their end. */
 static bool write_header(struct vcx_device *device, const struct vcx_receive *receive,

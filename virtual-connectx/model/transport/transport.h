@@ -1,10 +1,226 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The transport: what its files share of a device, and what each does for the others. */
+/* The transport: queue pairs and their requests, what its files share of a device, and what each does for the others. */
 #ifndef VCX_TRANSPORT_H
 #define VCX_TRANSPORT_H
 
+#include "virtual-connectx/model/command/domains.h"
+#include "virtual-connectx/model/layout.h"
+#include "virtual-connectx/model/memory.h"
+#include "virtual-connectx/model/objects.h"
+#include "virtual-connectx/model/queue/cq.h"
+#include "virtual-connectx/model/queue/eq.h"
+#include "virtual-connectx/model/queue/mkey.h"
 #include "virtual-connectx/model/room.h"
-#include "virtual-connectx/model/transport/qp.h"
+#include "virtual-connectx/model/transport/congestion.h"
+#include "virtual-connectx/model/transport/packet.h"
+
+/* mlx5's MLX5_QP_ST_* */
+enum vcx_qp_type {
+    VCX_QP_RC = 0x0,
+    VCX_QP_UC = 0x1,
+    VCX_QP_UD = 0x2,
+    VCX_QP_XRC = 0x3,
+    VCX_QP_GSI = 0x8,
+    VCX_QP_UMR = 0xc
+};
+
+/* mlx5's MLX5_QP_STATE_* */
+enum vcx_qp_state {
+    VCX_QP_RESET = 0,
+    VCX_QP_INIT = 1,
+    VCX_QP_RTR = 2,
+    VCX_QP_RTS = 3,
+    VCX_QP_SQ_ERROR = 4,
+    VCX_QP_ERROR = 6,
+};
+
+/* Syndromes of an acknowledge extended transport header. */
+enum vcx_aeth {
+    VCX_AETH_ACK = 0x1f, /* without end-to-end credits */
+    VCX_AETH_RNR = 0x20, /* the lower five bits are the timer's code */
+    VCX_AETH_SEQUENCE = 0x60,
+    VCX_AETH_INVALID = 0x61,
+    VCX_AETH_ACCESS = 0x62,
+    VCX_AETH_OPERATION = 0x63,
+};
+
+#define VCX_QP_CONTEXT_BYTES 232
+#define VCX_VECTOR_BYTES     48
+#define VCX_REQUESTS         32  /* fetched and not yet completed, of a queue pair */
+#define VCX_PACKET_WINDOW    128 /* packets that are not acknowledged, of a queue pair */
+#define VCX_ANSWERS          16  /* reads and atomic operations that a responder takes at a time */
+
+#define VCX_MOST_STRETCHES 32 /* a receive request of 512 bytes */
+
+struct vcx_stretch {
+    uint32_t key, bytes;
+    uint64_t address;
+};
+
+/* The memory of a work request: a list of stretches, or bytes that stood in the request itself. */
+struct vcx_scatter {
+    uint32_t count;
+    uint64_t bytes;
+    uint8_t *inlined; /* owned; NULL: the stretches */
+    struct vcx_stretch stretch[VCX_MOST_STRETCHES];
+};
+
+/* A work queue within a queue pair's buffer. */
+struct vcx_work_queue {
+    uint32_t count; /* of strides; 0: there is none */
+    uint32_t log_stride, offset;
+    uint16_t next; /* counter of strides as in the doorbell record: the next to be taken */
+};
+
+/* What a send request's opcode asks for. */
+struct vcx_send_row {
+    uint8_t opcode;    /* mlx5's MLX5_OPCODE_* */
+    uint16_t services; /* bit n: enum vcx_qp_type n */
+    uint8_t first;     /* operation of its packet, or of the first of several */
+    bool remote;       /* names memory of the peer */
+    bool atomic, fetches;
+    bool immediate, invalidate;
+    bool local;       /* sends nothing */
+    bool changes_key; /* local: what follows the control segment is kept as inlined memory */
+};
+
+/* A send request that was fetched and has not completed. */
+struct vcx_request {
+    const struct vcx_send_row *row; /* NULL: bad, its syndrome says why */
+    uint16_t index;                 /* counter of its first 64 bytes: what its completion names */
+    uint8_t opcode, syndrome;       /* why it cannot be executed; 0: it can */
+    bool signaled, solicited, fenced;
+    bool pending; /* it changes a key and has not been executed */
+    uint8_t immediate[4];
+    uint64_t address, swap_add, compare;
+    uint32_t key, xrc_srq;
+    uint32_t length;
+    uint32_t packets, first_psn;
+    uint32_t sent;     /* packets; a read that was asked for counts as all of its answer */
+    uint32_t answered; /* packets of a read's or atomic operation's answer */
+    uint8_t vector[VCX_VECTOR_BYTES];
+    struct vcx_scatter memory;
+};
+
+struct vcx_requester {
+    struct vcx_request *ring;     /* VCX_REQUESTS, made for the first request */
+    uint32_t tail, cursor, head;  /* counters: oldest, being sent, next to be fetched */
+    uint32_t acked_psn, next_psn; /* the oldest that is not acknowledged; of the next request */
+    uint32_t sent_psn;            /* after the newest that was ever sent */
+    uint64_t deadline_ns;         /* of an acknowledgement; 0: none is awaited */
+    uint64_t resume_ns;           /* after a receiver that was not ready */
+    uint8_t retries, rnr_retries;
+    bool went_back; /* and nothing was acknowledged since */
+};
+
+/* A receive request that was taken for a message. */
+struct vcx_receive {
+    struct vcx_scatter memory;
+    struct vcx_rights rights;
+    uint32_t cq, user_index;
+    uint16_t index;
+};
+
+/* A read's or atomic operation's answer, to be sent. */
+struct vcx_answer {
+    bool atomic;
+    uint32_t psn, packets, sent;
+    uint64_t address;
+    uint32_t key, length, pd;
+    uint64_t result;
+};
+
+enum vcx_message { VCX_NO_MESSAGE, VCX_SEND_MESSAGE, VCX_WRITE_MESSAGE };
+
+struct vcx_responder {
+    uint32_t expected_psn, msn;
+    bool ack_due;
+    uint8_t ack_priority; /* of the last acknowledgement, and its number there; 0: none yet */
+    uint32_t ack_number;
+    bool nak_sent; /* and the expected packet has not come since */
+    uint8_t nak;   /* syndrome to be sent; 0: none */
+    enum vcx_message message;
+    bool took_receive;
+    struct vcx_receive receive;
+    uint32_t received; /* bytes of the message */
+    uint64_t write_address;
+    uint32_t write_key, write_bytes;
+    struct vcx_answer answers[VCX_ANSWERS];
+    uint32_t answer_tail, answer_head;
+    /* of the last atomic operations, for those that are asked for again */
+    struct {
+        bool used;
+        uint32_t psn;
+        uint64_t result;
+    } atomics[VCX_ANSWERS];
+    uint32_t next_atomic;
+};
+
+struct vcx_qp {
+    struct vcx_object object;
+    enum vcx_qp_type type;
+    enum vcx_qp_state state;
+    uint8_t context[VCX_QP_CONTEXT_BYTES];
+    struct vcx_buffer buffer;
+    uint64_t record; /* doorbell record's bus address */
+    struct vcx_work_queue sq, rq;
+    uint32_t srq; /* 0: its own receive queue, or none */
+    uint32_t send_cq, receive_cq, user_index, counter_set;
+    struct vcx_rights rights;
+    /* from INIT2RTR on */
+    uint32_t mtu, remote_qpn;
+    bool established; /* the driver was told of the first packet */
+    struct vcx_requester requester;
+    struct vcx_responder responder;
+    struct vcx_reaction reaction;
+    uint64_t next_send_ns; /* congestion control: no packet with data before */
+    uint64_t cnp_sent_ns;  /* 0: none yet */
+};
+
+extern const struct vcx_kind_of_object vcx_kind_qp;
+
+static inline bool vcx_qp_is_datagram(const struct vcx_qp *qp)
+{
+    return qp->type == VCX_QP_UD || qp->type == VCX_QP_GSI;
+}
+
+static inline bool vcx_qp_is_reliable(const struct vcx_qp *qp)
+{
+    return qp->type == VCX_QP_RC || qp->type == VCX_QP_XRC;
+}
+
+/* It takes packets. */
+static inline bool vcx_qp_receives(const struct vcx_qp *qp)
+{
+    return qp->state >= VCX_QP_RTR && qp->state <= VCX_QP_SQ_ERROR;
+}
+
+/* A request that fails takes the whole queue pair into error, not only its send queue. */
+static inline bool vcx_qp_fails_whole(const struct vcx_qp *qp)
+{
+    return vcx_qp_is_reliable(qp) || qp->type == VCX_QP_UMR;
+}
+
+/* Packets that so many bytes take. */
+static inline uint32_t vcx_qp_packets(const struct vcx_qp *qp, uint32_t bytes)
+{
+    return (uint32_t)vcx_most(1, vcx_divide_up(bytes, qp->mtu));
+}
+
+static inline struct vcx_request *vcx_request_at(const struct vcx_qp *qp, uint32_t counter)
+{
+    return &qp->requester.ring[counter % VCX_REQUESTS];
+}
+
+void vcx_scatter_clear(struct vcx_scatter *scatter);
+
+/* The request holds no memory any more. */
+static inline void vcx_request_clear(struct vcx_request *request)
+{
+    vcx_scatter_clear(&request->memory);
+}
+
+/* ---- what a function has of it */
 
 #define VCX_SOURCES           16 /* QUERY_HCA_CAP's roce_address_table_size */
 #define VCX_SOURCE_BYTES      32
@@ -28,26 +244,71 @@ struct vcx_transport {
 
 extern const struct vcx_room vcx_room_transport;
 
-/* ---- addresses.c: the way of a packet */
+/* ---- qp.c */
 
+/* Add one to a counter of the queue pair's counter set. */
+void vcx_qp_count_at(struct vcx_device *device, const struct vcx_qp *qp, size_t offset);
+#define vcx_qp_count(device, qp, member) vcx_qp_count_at(device, qp, offsetof(struct vcx_counter_set, member))
+/* An asynchronous event of the queue pair. */
+void vcx_qp_event(struct vcx_device *device, const struct vcx_qp *qp, enum vcx_event type);
+/* To the error state: what is or gets posted completes as flushed. */
+void vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp);
+/* The same because the send queue itself is broken: no request could say so, and the driver is told by an event, once. */
+void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp);
+/* The oldest request ends with the syndrome, and the queue pair, or its send queue, goes into error. */
+void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome);
+/* The oldest request has ended; syndrome 0: well. Its place is free then. */
+void vcx_request_complete(struct vcx_device *device, struct vcx_qp *qp, uint8_t syndrome);
+/* The receive request that was taken has ended with an error. */
+void vcx_receive_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome);
+/* In an error state: completes up to `most` requests as flushed. Returns how many. */
+uint32_t vcx_qp_flush(struct vcx_device *device, struct vcx_qp *qp, uint32_t most);
+
+/* ---- work_queue.c */
+
+/* Takes the next request of the send queue. false: none is posted. A bad one is taken too; its syndrome is set. */
+bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *request);
+/* Takes the next receive request, of the queue pair's own or shared queue, or of XRC's `xrc_srq`. false: none is posted. */
+bool vcx_receive_take(struct vcx_device *device, struct vcx_qp *qp, uint32_t xrc_srq,
+                      struct vcx_receive *receive);
+/* Skips a request of the own receive queue: its index. false: none is posted. */
+bool vcx_receive_skip(struct vcx_device *device, struct vcx_qp *qp, uint16_t *index);
+
+/* The memory at an offset of the list does not answer now. */
+bool vcx_scatter_stalls(struct vcx_device *device, const struct vcx_scatter *scatter, uint64_t offset);
+/* Copy `bytes` at an offset of the list. false: a key does not allow it, or the list is shorter. */
+bool vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights, const struct vcx_scatter *scatter,
+                      uint64_t offset, void *to, uint32_t bytes);
+bool vcx_scatter_write(struct vcx_device *device, struct vcx_rights rights, const struct vcx_scatter *scatter,
+                       uint64_t offset, const void *from, uint32_t bytes);
+
+/* Changes a memory key as the request asks for. Returns its syndrome, or 0. */
+uint8_t vcx_umr_execute(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q);
+
+/* The protection domain of XRC's queue; one that no key has if there is no such queue in the domain. */
+uint32_t vcx_srq_pd(struct vcx_device *device, uint32_t id, uint32_t domain);
+
+extern const struct vcx_kind_of_object vcx_kind_srq;
+
+/* ---- frames.c */
+
+/* The way of a packet. */
 struct vcx_route {
     struct vcx_path path;
     uint8_t priority;
 };
-/* Of a connection: its primary address path. */
+/* That of a connection: its primary address path. */
 void vcx_route_connection(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_route *route);
-/* Of a datagram: the address vector of its request. */
+/* That of a datagram: the address vector of its request. */
 void vcx_route_vector(struct vcx_device *device, const struct vcx_qp *qp, const uint8_t *vector,
                       struct vcx_route *route);
-
-/* ---- transport.c: sending */
 
 /* There is room for a packet with so many bytes after the base transport header. */
 bool vcx_transport_room(struct vcx_device *device, const struct vcx_route *route, uint32_t bytes);
 /* Takes the frame, whose payload is written. One to a group of which the function has members also comes back, as a copy. */
 void vcx_transport_send(struct vcx_device *device, const struct vcx_route *route, struct vcx_frame *frame);
 
-/* ---- notification.c: congestion control of a queue pair */
+/* ---- congestion.c: congestion control of a queue pair */
 
 /* Sets the ECN bits of a packet with data. */
 void vcx_congestion_capable(struct vcx_device *device, struct vcx_route *route);
@@ -66,35 +327,26 @@ void vcx_congestion_idle(struct vcx_qp *qp, uint64_t now_ns);
 
 /* Sends up to `most` packets, and completes what has ended. Returns how much there was to do. */
 uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t most);
-/* Everything before requester.acked_psn is done: completes it. */
-void vcx_requester_retire(struct vcx_device *device, struct vcx_qp *qp);
 /* Sends again from the oldest packet that is not acknowledged. */
 void vcx_requester_go_back(struct vcx_qp *qp);
-/* What is acknowledged since is not sent again. */
-void vcx_requester_skip_acked(struct vcx_qp *qp);
-/* Starts waiting for an acknowledgement anew. */
-void vcx_requester_await(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns);
 
-/* ---- umr.c: changes a memory key as the request asks for. Returns its syndrome, or 0 */
-uint8_t vcx_umr_execute(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q);
-
-/* ---- acknowledge.c: acknowledgements and answers that a requester gets */
+/* An acknowledgement or an answer came. */
 void vcx_acknowledge_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet);
 
-/* ---- responder.c: requests that a responder gets; answers.c: what it sends */
+/* ---- responder.c */
+
+/* A request of the peer came. */
 void vcx_responder_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet);
+/* Sends up to `most` packets of answers and acknowledgements. Returns how many. */
 uint32_t vcx_answers_poll(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t most);
-/* false: more than the responder takes at a time. */
-bool vcx_answer_add(struct vcx_qp *qp, const struct vcx_answer *answer);
-/* The peer repeats a read or atomic operation: answers that wait from its packet on are dropped. */
-void vcx_answers_forget(struct vcx_qp *qp, uint32_t psn);
 
 /* ---- datagram.c */
+
+/* Sends the request's packet. false: not now. */
+bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *request);
 void vcx_datagram_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet);
 /* To every queue pair that is attached to the packet's group; not to the one that sent it, if the driver asked for that. */
 void vcx_datagram_multicast(struct vcx_device *device, const struct vcx_packet *packet);
-/* Sends the request's packet. false: not now. */
-bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *request);
 bool vcx_multicast_has_members(const struct vcx_device *device, const uint8_t *group);
 /* false: no room for a further member, or there is no such one. */
 bool vcx_multicast_attach(struct vcx_device *device, uint32_t qpn, const uint8_t *group);

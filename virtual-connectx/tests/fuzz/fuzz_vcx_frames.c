@@ -1,6 +1,6 @@
 /* Frames from the wire, into functions and a switch: RoCE packets that belong to a connection, pauses, IP, and anything. */
 #include "virtual-connectx/tests/fuzz/network.h"
-#include "virtual-connectx/model/transport/qp.h"
+#include "virtual-connectx/model/transport/transport.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
