@@ -4,7 +4,7 @@
 
 #include "virtual-connectx/model/layout.h"
 #include "virtual-connectx/model/queue/mkey.h"
-#include "virtual-connectx/model/vport/vport_state.h"
+#include "virtual-connectx/model/vport/vport.h"
 
 /* groups of capabilities (mlx5's MLX5_CAP_*) */
 enum group { GENERAL = 0, ETHERNET_OFFLOADS = 1, ATOMIC = 3, ROCE = 4, FLOW_TABLE = 7, DEBUG = 13 };

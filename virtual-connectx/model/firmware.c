@@ -9,7 +9,7 @@
 #include "virtual-connectx/model/pace/pace.h"
 #include "virtual-connectx/model/port/function.h"
 #include "virtual-connectx/model/queue/cq.h"
-#include "virtual-connectx/model/register/register_state.h"
+#include "virtual-connectx/model/register/register.h"
 #include "virtual-connectx/model/room.h"
 #include "virtual-connectx/model/vport/vport.h"
 #include "virtual-connectx/model/transport/transport.h"

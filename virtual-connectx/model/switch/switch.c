@@ -1,8 +1,181 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-#include "virtual-connectx/model/switch/inside.h"
+/* A switch: its ports and shared buffer, the addresses that it learns, the PFC watchdog. */
+#include "virtual-connectx/model/switch/switch.h"
+
+/* ---- learned addresses: a hash table of a fixed size. They do not age; a link that goes down takes its addresses away. */
+
+#define TRIES     8u /* places that an address may be in */
+#define AT_SOURCE 6
+#define AT_TYPE   12
+#define AT_TAG    14
+#define TYPE_TAG  0x8100
+
+static uint16_t vlan_of(const struct vcx_frame *frame)
+{
+    bool tagged = frame->length >= AT_TAG + 2 && vcx_be16(frame->data + AT_TYPE) == TYPE_TAG;
+    return tagged ? vcx_be16(frame->data + AT_TAG) & 0xfff : 0;
+}
+
+/* FNV-1a */
+static uint32_t hash_of(const uint8_t *mac, uint16_t vlan)
+{
+    uint32_t hash = 2166136261u ^ vlan;
+    for (int i = 0; i < 6; i++)
+        hash = (hash ^ mac[i]) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+/* The address's place in the table, or the first free one of those that it may be in; VCX_SWITCH_ADDRESSES: neither. */
+static uint32_t place_of(const struct vcx_switch *sw, const uint8_t *mac, uint16_t vlan)
+{
+    uint32_t hash = hash_of(mac, vlan), free = VCX_SWITCH_ADDRESSES;
+    for (uint32_t i = 0; i < TRIES; i++) {
+        uint32_t place = (hash + i) % VCX_SWITCH_ADDRESSES;
+        const struct vcx_address *a = &sw->addresses[place];
+        if (a->used && a->vlan == vlan && memcmp(a->mac, mac, 6) == 0)
+            return place;
+        if (!a->used && free == VCX_SWITCH_ADDRESSES)
+            free = place;
+    }
+    return free;
+}
+
+static void address_learn(struct vcx_switch *sw, const struct vcx_frame *frame)
+{
+    const uint8_t *mac = frame->data + AT_SOURCE;
+    uint16_t vlan = vlan_of(frame);
+    if (mac[0] & 1)
+        return; /* no station has a group's address */
+    uint32_t place = place_of(sw, mac, vlan);
+    if (place == VCX_SWITCH_ADDRESSES) {
+        sw->counters.table_full++;
+        return;
+    }
+    struct vcx_address *a = &sw->addresses[place];
+    sw->counters.learned += !a->used;
+    sw->counters.moved += a->used && a->port != frame->port;
+    *a = (struct vcx_address){.used = true, .vlan = vlan, .port = frame->port};
+    memcpy(a->mac, mac, 6);
+}
+
+/* The port of the frame's destination; VCX_NO_PORT: unknown. */
+static uint8_t address_port(const struct vcx_switch *sw, const struct vcx_frame *frame)
+{
+    if (frame->data[0] & 1)
+        return VCX_NO_PORT;
+    uint32_t place = place_of(sw, frame->data, vlan_of(frame));
+    return place < VCX_SWITCH_ADDRESSES && sw->addresses[place].used ? sw->addresses[place].port
+                                                                     : VCX_NO_PORT;
+}
+
+static void address_forget(struct vcx_switch *sw, uint8_t port)
+{
+    for (uint32_t i = 0; i < VCX_SWITCH_ADDRESSES; i++)
+        if (sw->addresses[i].port == port)
+            sw->addresses[i].used = false;
+}
+
+/* ---- the shared packet buffer. Dynamic thresholds: a port's priority may hold alpha times what is free (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998). */
+
+uint64_t vcx_shared_held(const struct vcx_switch *sw)
+{
+    uint64_t bytes = 0;
+    for (uint8_t i = 0; i < sw->count; i++)
+        for (int p = 0; p < VCX_PRIORITIES; p++)
+            bytes += sw->ports[i].held[p];
+    return bytes;
+}
+
+static uint64_t threshold(const struct vcx_switch *sw)
+{
+    uint64_t used = vcx_shared_held(sw), free = used < sw->shared_bytes ? sw->shared_bytes - used : 0;
+    return sw->alpha_eighths ? free * sw->alpha_eighths / 8 : sw->threshold_bytes;
+}
+
+/* With XOFF sent, what comes in is headroom's, however the threshold moves. */
+static void shared_fill(void *owner, const struct vcx_port *port, uint8_t priority, struct vcx_fill *fill)
+{
+    const struct vcx_switch *sw = owner;
+    const struct vcx_xoff *xoff = &port->xoff[priority];
+    uint64_t limit = threshold(sw);
+    *fill = (struct vcx_fill){.held = port->held[priority], .size = limit, .lossy = true};
+    if (!(port->settings.pfc_tx >> priority & 1))
+        return;
+    fill->lossy = false;
+    fill->xoff = limit;
+    fill->xon = limit > sw->hysteresis_bytes ? limit - sw->hysteresis_bytes : 0;
+    fill->size = (xoff->on ? xoff->held_bytes : vcx_most(limit, fill->held)) + sw->headroom_bytes;
+}
+
+/* One more frame of the same memory, and one less. */
+static void shared_hold(struct vcx_switch *sw, const struct vcx_frame *frame)
+{
+    sw->ports[frame->port].held[frame->priority] += frame->length;
+}
+
+static void shared_release(struct vcx_switch *sw, const struct vcx_frame *frame)
+{
+    vcx_port_release(&sw->ports[frame->port], frame->priority, frame->length);
+}
+
+/* ---- the PFC watchdog: a priority that is held without a break for too long, with frames waiting, loses its frames and all that follow, until it was not held for some time */
+
+#define NS_OF_US 1000u
+
+static bool lasts(const struct vcx_port *port, uint64_t since_ns, uint32_t us, uint64_t now_ns)
+{
+    return now_ns - since_ns >= vcx_port_stretch(port, (uint64_t)us * NS_OF_US);
+}
+
+static void look_for_storm(struct vcx_switch *sw, uint8_t port, uint8_t priority, uint64_t now_ns)
+{
+    struct vcx_watch *watch = &sw->watch[port][priority];
+    struct vcx_port *p = &sw->ports[port];
+    if (!p->hold[priority].on || !p->sending[priority].first) {
+        watch->since_ns = 0;
+    } else if (!watch->since_ns) {
+        watch->since_ns = now_ns;
+    } else if (lasts(p, watch->since_ns, sw->watchdog_us, now_ns)) {
+        *watch = (struct vcx_watch){.storm = true};
+        sw->counters.storms++;
+        sw->counters.storm_discards += p->sending[priority].count;
+        vcx_port_flush(p, priority);
+    }
+}
+
+static void look_for_end(struct vcx_switch *sw, uint8_t port, uint8_t priority, uint64_t now_ns)
+{
+    struct vcx_watch *watch = &sw->watch[port][priority];
+    struct vcx_port *p = &sw->ports[port];
+    if (p->hold[priority].on) {
+        watch->since_ns = 0;
+    } else if (!watch->since_ns) {
+        watch->since_ns = now_ns;
+    } else if (lasts(p, watch->since_ns, sw->restore_us, now_ns)) {
+        *watch = (struct vcx_watch){0};
+        sw->counters.restores++;
+    }
+}
+
+static void watchdog_poll(struct vcx_switch *sw, uint64_t now_ns)
+{
+    for (uint8_t i = 0; i < sw->count; i++)
+        for (uint8_t p = 0; p < VCX_PRIORITIES; p++)
+            if (sw->watch[i][p].storm)
+                look_for_end(sw, i, p, now_ns);
+            else if (sw->watchdog_us)
+                look_for_storm(sw, i, p, now_ns);
+}
+
+/* true: the frame is not to be queued. */
+static bool watchdog_refuses(struct vcx_switch *sw, uint8_t port, uint8_t priority)
+{
+    bool storm = sw->watch[port][priority].storm;
+    sw->counters.storm_discards += storm;
+    return storm;
+}
 
 #define TYPE_MAC_CONTROL 0x8808
-#define AT_TYPE          12
 
 /* A shared buffer as of a small data centre switch, and headroom for a cable of 5 m at 25 Gbit/s with an MTU of 9 KB. */
 #define SHARED_BYTES     (4u << 20)
@@ -33,14 +206,14 @@ static void transmit(void *owner, struct vcx_port *port, struct vcx_frame *frame
 {
     struct vcx_switch *sw = owner;
     if (!is_pause(frame))
-        vcx_shared_release(sw, frame);
+        shared_release(sw, frame);
     sw->ops->transmit(sw->front, port->number, frame);
 }
 
 static void drop(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 {
     (void)port;
-    vcx_shared_release(owner, frame);
+    shared_release(owner, frame);
     vcx_release(frame);
 }
 
@@ -49,7 +222,7 @@ static void drop(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 static void queue(struct vcx_switch *sw, uint8_t port, struct vcx_frame *frame)
 {
     sw->forwarded = true;
-    if (vcx_watchdog_refuses(sw, port, frame->priority))
+    if (watchdog_refuses(sw, port, frame->priority))
         drop(sw, &sw->ports[port], frame);
     else
         vcx_port_send(&sw->ports[port], frame, frame->priority);
@@ -60,7 +233,7 @@ static void queue_copy(struct vcx_switch *sw, uint8_t port, const struct vcx_fra
     struct vcx_frame *copy = vcx_frame_copy(frame);
     if (!copy)
         return;
-    vcx_shared_hold(sw, copy);
+    shared_hold(sw, copy);
     queue(sw, port, copy);
 }
 
@@ -84,8 +257,8 @@ static uint64_t forward(void *owner, struct vcx_port *port, struct vcx_frame *fr
 {
     struct vcx_switch *sw = owner;
     frame->port = port->number;
-    vcx_address_learn(sw, frame);
-    uint8_t to = vcx_address_port(sw, frame);
+    address_learn(sw, frame);
+    uint8_t to = address_port(sw, frame);
     if (is_reserved(frame) || to == port->number) {
         sw->counters.filtered++;
         drop(sw, port, frame);
@@ -102,7 +275,7 @@ static const struct vcx_port_ops port_ops = {.now_ns = now_ns,
                                              .transmit = transmit,
                                              .deliver = forward,
                                              .drop = drop,
-                                             .fill = vcx_shared_fill};
+                                             .fill = shared_fill};
 
 /* ---- the switch */
 
@@ -178,7 +351,7 @@ static void look_at_link(struct vcx_switch *sw, struct vcx_port *port)
     bool up = vcx_port_up(port);
     if (!up && port->was_up) {
         vcx_port_went_down(port);
-        vcx_address_forget(sw, port->number);
+        address_forget(sw, port->number);
     }
     port->was_up = up;
 }
@@ -191,6 +364,6 @@ bool vcx_switch_poll(struct vcx_switch *sw)
         look_at_link(sw, &sw->ports[i]);
         busy |= vcx_port_poll(&sw->ports[i]);
     }
-    vcx_watchdog_poll(sw, now_ns(sw));
+    watchdog_poll(sw, now_ns(sw));
     return busy || sw->forwarded;
 }

@@ -12,6 +12,7 @@
 
 #define VCX_SWITCH_PORTS     32u
 #define VCX_SWITCH_ADDRESSES 1024u /* a power of two */
+#define VCX_NO_PORT          0xff
 
 struct vcx_switch_front;
 struct vcx_switch_ops {
@@ -72,5 +73,8 @@ void vcx_switch_carrier(struct vcx_switch *sw, uint8_t port, bool up);
 bool vcx_switch_set(struct vcx_switch *sw, const char *line, struct vcx_sentence *error);
 /* All counters, each by a call with a line "NAME VALUE". */
 void vcx_switch_show(struct vcx_switch *sw, void (*line)(void *to, const char *text), void *to);
+
+/* Bytes of all frames in its buffer. */
+uint64_t vcx_shared_held(const struct vcx_switch *sw);
 
 #endif

@@ -2,7 +2,7 @@
 /* Commands of the own vport. There are no others: a command that names one is refused. */
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/port/function.h"
-#include "virtual-connectx/model/vport/vport_state.h"
+#include "virtual-connectx/model/vport/vport.h"
 
 enum { QUERY_STATE = 0x750, MODIFY_STATE = 0x751, QUERY_NIC = 0x754, MODIFY_NIC = 0x755 };
 enum {

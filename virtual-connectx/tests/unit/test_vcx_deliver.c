@@ -1,7 +1,7 @@
 /* Who takes a frame of the virtual ConnectX: queue pairs or the Ethernet queues, by the address that the driver set. */
 #include "virtual-connectx/tests/unit/vcx_pair.h"
 
-#include "virtual-connectx/model/vport/vport_state.h"
+#include "virtual-connectx/model/vport/vport.h"
 
 enum { WRITE = 0x08, BYTES = 3000, PACKETS = 3 };
 

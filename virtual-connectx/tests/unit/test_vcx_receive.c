@@ -2,7 +2,7 @@
 #include "virtual-connectx/tests/unit/vcx_ethernet_driver.h"
 
 #include "virtual-connectx/tests/unit/vcx_watch.h"
-#include "virtual-connectx/model/vport/vport_state.h"
+#include "virtual-connectx/model/vport/vport.h"
 
 enum { ENTRIES = 1 << LOG_RQ, ENTRY_BYTES = 1 << LOG_RQ_STRIDE };
 

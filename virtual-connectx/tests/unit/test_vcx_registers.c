@@ -2,7 +2,7 @@
 #include "virtual-connectx/tests/unit/vcx_call.h"
 #include "virtual-connectx/tests/unit/vcx_register_ids.h"
 
-#include "virtual-connectx/model/register/link_modes.h"
+#include "virtual-connectx/model/register/register.h"
 
 static const uint16_t all[] = {QPTS,
                                QETCR,

@@ -3,7 +3,7 @@
 #include "virtual-connectx/model/pace/pace.h"
 #include "virtual-connectx/model/port/port.h"
 
-#include "virtual-connectx/model/vport/vport_state.h"
+#include "virtual-connectx/model/vport/vport.h"
 
 /* ---- operations */
 

@@ -2,7 +2,7 @@
 #include "virtual-connectx/tests/unit/vcx_call.h"
 
 #include "virtual-connectx/model/queue/cq.h"
-#include "virtual-connectx/model/vport/vport_state.h"
+#include "virtual-connectx/model/vport/vport.h"
 
 enum {
     QUERY_CAPABILITY = 0x100,
