@@ -4,8 +4,7 @@
 
 #include "virtual-connectx/model/command/domains.h"
 #include "virtual-connectx/model/ethernet/flow.h"
-#include "virtual-connectx/model/ethernet/tir.h"
-#include "virtual-connectx/model/ethernet/wq.h"
+#include "virtual-connectx/model/ethernet/ethernet.h"
 #include "virtual-connectx/model/queue/cq.h"
 #include "virtual-connectx/model/queue/eq.h"
 #include "virtual-connectx/model/queue/mkey.h"

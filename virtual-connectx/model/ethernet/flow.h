@@ -80,24 +80,16 @@ struct vcx_flow_table {
 
 extern const struct vcx_kind_of_object vcx_kind_flow_table, vcx_kind_flow_group, vcx_kind_flow_counter;
 
-/* The table that a command names with its type; NULL if there is none. */
-struct vcx_flow_table *vcx_flow_table_asked(const struct vcx_call *call);
-
 /* ---- matching */
 
-/* The frame's fields in the layout of fte_match_param, VCX_MATCH_BYTES of it. */
-void vcx_match_fields(const struct vcx_headers *headers, const uint8_t *frame, uint8_t *fields);
 /* From a whole fte_match_param and the blocks that are enabled. false: it has a bit that the model does not match. */
 bool vcx_match_mask(struct vcx_flow_mask *mask, const uint8_t *criteria, uint8_t enabled);
 /* The words of a value under a mask. */
 void vcx_match_value(const struct vcx_flow_mask *mask, const uint8_t *fields, uint32_t *value);
-bool vcx_match(const struct vcx_flow_mask *mask, const uint32_t *value, const uint8_t *fields);
 
 /* ---- entries of a table */
 
 /* Where an entry with the index is, or would be. */
-uint32_t vcx_flow_place(const struct vcx_flow_table *table, uint32_t index);
-void vcx_flow_entry_free(struct vcx_flow_entry *entry);
 
 /* ---- where a frame goes */
 

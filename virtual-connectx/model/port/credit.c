@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 #include "virtual-connectx/model/port/credit.h"
 
-#include "virtual-connectx/model/port/inside.h"
+#include "virtual-connectx/model/port/port.h"
 
 #define VERSION      2
 #define LEAST_CHARGE 256u                 /* a frame counts for at least so many bytes */

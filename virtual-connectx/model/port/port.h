@@ -159,8 +159,6 @@ void vcx_port_defaults(struct vcx_port_settings *settings);
 /* The firmware's own division of the receive buffers for the settings' flow control, as long as the driver has set none
  * (buffers_set). Call it after each change of pause or PFC. */
 void vcx_port_divide_buffers(struct vcx_port_settings *settings);
-/* PFC and 802.3x pause exclude each other: with any priority's PFC on, 802.3x is off whatever the settings' pause says. */
-bool vcx_port_pauses_all(const struct vcx_port_settings *settings);
 
 /* A zeroed port comes into being, with the link's carrier. `line_bps` 0: the nominal rate. */
 void vcx_port_start(struct vcx_port *port, const struct vcx_port_ops *ops, void *owner, uint64_t nominal_bps,
@@ -195,5 +193,10 @@ void vcx_port_release(struct vcx_port *port, uint8_t priority, uint32_t bytes);
 
 /* Times of the nominal line, stretched to the line's. */
 uint64_t vcx_port_stretch(const struct vcx_port *port, uint64_t ns);
+
+/* The port sends pauses: of a priority, or VCX_PAUSE_ALL. */
+bool vcx_port_tells(const struct vcx_port *port, int pause);
+/* How full the receive memory of a priority is. */
+void vcx_ingress_fill(const struct vcx_port *port, uint8_t priority, struct vcx_fill *fill);
 
 #endif

@@ -220,8 +220,6 @@ static const uint8_t *trailing_word(const struct request *q)
     return q->data - 4;
 }
 
-static uint8_t invalidate(struct vcx_device *device, struct vcx_qp *qp, const struct request *q);
-
 static enum vcx_completion_opcode completion_of(const struct request *q)
 {
     if (q->row->write)

@@ -8,8 +8,7 @@
 #include "virtual-connectx/tests/fuzz/base.h"
 #include "virtual-connectx/tests/unit/vcx_pair.h"
 #include "virtual-connectx/model/ethernet/flow.h"
-#include "virtual-connectx/model/ethernet/tir.h"
-#include "virtual-connectx/model/ethernet/wq.h"
+#include "virtual-connectx/model/ethernet/ethernet.h"
 #include "virtual-connectx/model/port/function.h"
 
 /* At a fixed time a poll of the device says that there is more at most so often. */

@@ -7,7 +7,6 @@
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/command/domains.h"
 #include "virtual-connectx/model/ethernet/ethernet.h"
-#include "virtual-connectx/model/ethernet/tir.h"
 #include "virtual-connectx/model/queue/cq.h"
 #include "virtual-connectx/model/queue/eq.h"
 
