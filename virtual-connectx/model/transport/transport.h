@@ -57,11 +57,13 @@ struct vcx_stretch {
     uint64_t address;
 };
 
-/* The memory of a work request: a list of stretches, or bytes that stood in the request itself. */
+/* The memory of a work request: a list of stretches of the driver's memory and of bytes that stood in the request itself. */
 struct vcx_scatter {
     uint32_t count;
+    uint32_t of_request; /* bit n: stretch n is of `inlined`, and its address an offset there */
     uint64_t bytes;
-    uint8_t *inlined; /* owned; NULL: the stretches */
+    uint8_t *inlined; /* owned; NULL: none */
+    uint32_t inlined_bytes;
     struct vcx_stretch stretch[VCX_MOST_STRETCHES];
 };
 

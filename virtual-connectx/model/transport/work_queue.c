@@ -21,7 +21,7 @@ void vcx_scatter_clear(struct vcx_scatter *scatter)
 {
     vcx_release(scatter->inlined);
     scatter->inlined = NULL;
-    scatter->count = 0;
+    scatter->count = scatter->of_request = scatter->inlined_bytes = 0;
     scatter->bytes = 0;
 }
 
@@ -34,11 +34,17 @@ static uint32_t find_stretch(const struct vcx_scatter *scatter, uint64_t *offset
     return i;
 }
 
+static bool is_of_request(const struct vcx_scatter *scatter, uint32_t stretch)
+{
+    return scatter->of_request >> stretch & 1;
+}
+
 bool vcx_scatter_stalls(struct vcx_device *device, const struct vcx_scatter *scatter, uint64_t offset)
 {
     uint32_t i = find_stretch(scatter, &offset);
     const struct vcx_stretch *s = &scatter->stretch[i];
-    return i < scatter->count && vcx_pace_stalls(device, s->key, s->address + offset);
+    return i < scatter->count && !is_of_request(scatter, i) &&
+           vcx_pace_stalls(device, s->key, s->address + offset);
 }
 
 bool vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights, const struct vcx_scatter *scatter,
@@ -46,14 +52,12 @@ bool vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights, const
 {
     if (offset > scatter->bytes || bytes > scatter->bytes - offset)
         return false;
-    if (scatter->inlined) {
-        memcpy(to, scatter->inlined + offset, bytes);
-        return true;
-    }
     for (uint32_t i = find_stretch(scatter, &offset); bytes; i++, offset = 0) {
         const struct vcx_stretch *s = &scatter->stretch[i];
         uint32_t part = (uint32_t)vcx_least(bytes, s->bytes - offset);
-        if (!vcx_mkey_read(device, rights, s->key, VCX_LOCAL_READ, s->address + offset, to, part))
+        if (is_of_request(scatter, i))
+            memcpy(to, scatter->inlined + s->address + offset, part);
+        else if (!vcx_mkey_read(device, rights, s->key, VCX_LOCAL_READ, s->address + offset, to, part))
             return false;
         to = (uint8_t *)to + part;
         bytes -= part;
@@ -457,18 +461,37 @@ static const uint8_t *take_bytes(struct rest *rest, uint32_t bytes)
     return at;
 }
 
+/* Keeps bytes of the request: their memory, made for the first ones, has room for all that are left. */
+static bool keep_inlined(const struct rest *rest, struct vcx_scatter *memory, const uint8_t *data,
+                         uint32_t bytes)
+{
+    if (!memory->inlined)
+        memory->inlined = vcx_allocate(bytes + rest->bytes + 1);
+    if (!memory->inlined)
+        return false;
+    memcpy(memory->inlined + memory->inlined_bytes, data, bytes);
+    memory->inlined_bytes += bytes;
+    return true;
+}
+
+/* Data that stands in the request. UCX has a header there, and the rest in memory. */
 static uint8_t read_inline(struct rest *rest, struct vcx_scatter *memory, uint32_t bytes)
 {
     const uint8_t *data = take_bytes(rest, bytes);
-    if (!data || memory->count || memory->inlined)
+    uint32_t at = memory->inlined_bytes, stretch = memory->count;
+    if (!data || (bytes && !scatter_add(memory, 0, bytes, at)) || !keep_inlined(rest, memory, data, bytes))
         return VCX_LOCAL_OPERATION;
-    memory->inlined = vcx_allocate(bytes + 1);
-    if (!memory->inlined)
-        return VCX_LOCAL_OPERATION;
-    memcpy(memory->inlined, data, bytes);
-    memory->bytes = bytes;
+    if (bytes)
+        memory->of_request |= 1u << stretch;
     take_bytes(rest, (uint32_t)vcx_least(rest->bytes, -(bytes + 4) & (UNIT - 1))); /* to a whole unit */
     return 0;
+}
+
+/* All that is left of a request that changes a key. */
+static uint8_t read_change(struct rest *rest, struct vcx_scatter *memory)
+{
+    memory->bytes = rest->bytes;
+    return keep_inlined(&(struct rest){0}, memory, rest->at, rest->bytes) ? 0 : VCX_LOCAL_OPERATION;
 }
 
 static uint8_t read_data(struct rest *rest, struct vcx_scatter *memory)
@@ -483,8 +506,7 @@ static uint8_t read_data(struct rest *rest, struct vcx_scatter *memory)
             continue;
         }
         const uint8_t *segment = take_bytes(rest, UNIT);
-        if (bytes &&
-            (memory->inlined || !scatter_add(memory, vcx_be32(segment + 4), bytes, vcx_be64(segment + 8))))
+        if (bytes && !scatter_add(memory, vcx_be32(segment + 4), bytes, vcx_be64(segment + 8)))
             return VCX_LOCAL_OPERATION;
     }
     return 0;
@@ -543,7 +565,7 @@ static uint8_t read_request(const struct vcx_qp *qp, struct rest *rest, struct v
     if (!r->row)
         return VCX_LOCAL_OPERATION;
     if (r->row->local)
-        return r->row->changes_key ? read_inline(rest, &r->memory, rest->bytes) : 0;
+        return r->row->changes_key ? read_change(rest, &r->memory) : 0;
     uint8_t syndrome = read_headers(rest, qp, r);
     if (!syndrome)
         syndrome = read_data(rest, &r->memory);

@@ -133,6 +133,27 @@ static uint64_t word_at(struct side *s, uint32_t offset)
     return value;
 }
 
+/* UCX's header stands in the request, what follows in memory. Packets of 1024 bytes end in each of the parts. */
+static void data_may_be_inlined_in_part(void **state)
+{
+    static const uint32_t sizes[] = {17, 48, 1016, 1024, 1030, 3000};
+    (void)state;
+    struct link l = link_open(&usual);
+    for (size_t i = 0; i < VCX_COUNT(sizes); i++) {
+        side_fill(l.a.side, OWN, sizes[i], (uint32_t)i);
+        memset(side_data(l.b.side) + RECEIVE, 0xa5, MOST);
+        qp_post_receive(&l.b, RECEIVE, MOST);
+        qp_post(&l.a, &(struct work){.opcode = 0x0a, .offset = OWN, .bytes = sizes[i], .inlined_ends = 8});
+        pair_run(l.pair);
+        expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+        const uint8_t *entry = expect_completion(&l.b.receive_cq, VCX_CQE_SEND);
+        assert_int_equal(vcx_be32(entry + VCX_CQE_BYTE_COUNT), sizes[i]);
+        assert_memory_equal(side_data(l.b.side) + RECEIVE, side_data(l.a.side) + OWN, sizes[i]);
+        assert_int_equal(side_data(l.b.side)[RECEIVE + sizes[i]], 0xa5);
+    }
+    pair_close(l.pair);
+}
+
 static void put_word(struct side *s, uint32_t offset, uint64_t value)
 {
     memcpy(side_data(s) + offset, &value, sizeof value);
@@ -508,6 +529,7 @@ int main(void)
         TEST(rdma_is_counted_by_the_vport),
         TEST(every_operation_moves_its_data),
         TEST(inlined_data_is_sent),
+        TEST(data_may_be_inlined_in_part),
         TEST(atomic_operations_change_memory),
         TEST(unsignaled_requests_have_no_completion),
         TEST(a_function_sends_to_itself),

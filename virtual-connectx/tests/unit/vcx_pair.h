@@ -188,7 +188,8 @@ struct work {
     uint32_t xrc_srq, remote_qpn, q_key;
     int remote_side;
     bool unsignaled, solicited, fence, inlined;
-    uint32_t key; /* own; 0: the function's */
+    uint32_t inlined_ends; /* so many bytes at the begin and at the end of the data stand in the request */
+    uint32_t key;          /* own; 0: the function's */
 };
 
 static inline uint8_t *put_vector(uint8_t *at, const struct work *w)
@@ -202,19 +203,27 @@ static inline uint8_t *put_vector(uint8_t *at, const struct work *w)
     return at + 48;
 }
 
+static inline uint8_t *put_inlined(uint8_t *at, const struct qp *qp, uint32_t offset, uint32_t bytes)
+{
+    vcx_put32(at, bytes | 1u << 31);
+    memcpy(at + 4, side_data(qp->side) + offset, bytes);
+    return at + (bytes + 4 + 15) / 16 * 16;
+}
+
 static inline uint8_t *put_data(uint8_t *at, const struct qp *qp, const struct work *w)
 {
-    if (w->inlined) {
-        vcx_put32(at, w->bytes | 1u << 31);
-        memcpy(at + 4, side_data(qp->side) + w->offset, w->bytes);
-        return at + (w->bytes + 4 + 15) / 16 * 16;
+    uint32_t ends = w->inlined_ends, between = w->bytes - 2 * ends;
+    if (w->inlined)
+        return put_inlined(at, qp, w->offset, w->bytes);
+    if (ends)
+        at = put_inlined(at, qp, w->offset, ends);
+    if (between) {
+        vcx_put32(at, between);
+        vcx_put32(at + 4, w->key ? w->key : qp->side->key);
+        vcx_put64(at + 8, DATA_AT + w->offset + ends);
+        at += 16;
     }
-    if (!w->bytes)
-        return at;
-    vcx_put32(at, w->bytes);
-    vcx_put32(at + 4, w->key ? w->key : qp->side->key);
-    vcx_put64(at + 8, DATA_AT + w->offset);
-    return at + 16;
+    return ends ? put_inlined(at, qp, w->offset + ends + between, ends) : at;
 }
 
 static inline void qp_ring(struct qp *qp, uint16_t blocks)
