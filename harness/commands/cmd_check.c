@@ -1,7 +1,7 @@
 #include "harness/run/foresee.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
-#include "harness/doctor/ecn.h"
+#include "harness/doctor/check.h"
 #include "lib/formats/find.h"
 #include "harness/plan/decidable.h"
 #include "lib/document/json_file.h"
@@ -55,7 +55,7 @@ static int check_scenario(const struct check_options *said, const char *path, st
     if (decidable_as_written(&request, e) == 0 && plan_load(&request, &plan, e) == 0) {
         result = foresee(&plan, warnings, &bytes, e);
         if (result == 0)
-            ecn_warn(warnings);
+            doctor_log_warnings(warnings);
         plan_free(&plan);
     }
     json_decref(warnings);

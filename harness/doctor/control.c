@@ -1,5 +1,7 @@
-/* Who is in control of a role's NIC: its congestion control, and what the port at the other end of its cable has set. */
-#include "harness/doctor/doctor.h"
+/* Who is in control of a role's NIC: is it DCQCN where the scenario sets or needs it, and has the other end
+ * of the cable the scenario's PFC? By what host-facts says of the NIC; a role that is not there was not seen.
+ */
+#include "harness/doctor/check.h"
 
 #include "lib/document/json_text.h"
 #include "lib/text.h"
@@ -10,18 +12,6 @@ static const char *word(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
     return value ? value : "";
-}
-
-json_t *preflight_nic(const json_t *nics, const char *netdev)
-{
-    size_t i;
-    json_t *nic;
-    json_array_foreach(nics, i, nic)
-    {
-        if (netdev && strcmp(word(nic, "netdev"), netdev) == 0)
-            return nic;
-    }
-    return NULL;
 }
 
 /* ---- DCQCN */
@@ -62,22 +52,42 @@ static const struct control {
     {NULL, "unknown", ask_again, "whether DCQCN is in control is not known", ""},
 };
 
-static void say_control(const char *role, const json_t *nic, json_t *entries)
+static void report_control(const struct doctor_subject *x, const char *role, const json_t *nic)
 {
     const json_t *found = json_object_get(nic, "congestion_control");
-    const char *said = word(found, "control"), *address = word(json_object_get(nic, "pci"), "address");
+    const char *control_word = word(found, "control"),
+               *address = word(json_object_get(nic, "pci"), "address");
     const struct control *control = controls;
     struct text fix = {0};
-    while (control->word && strcmp(control->word, said) != 0)
+    while (control->word && strcmp(control->word, control_word) != 0)
         control++;
     for (size_t i = 0; control->fix && control->fix[i]; i++)
         text_add(&fix, "%s%s", i ? address : "", control->fix[i]);
-    preflight_say(entries, role, "dcqcn", control->verdict, control->fix ? text_string(&fix) : NULL,
-                  "%s: %s%s", control->before, word(found, "why"), control->after);
-    preflight_read(entries, "host-facts on the host of %s: congestion_control and firmware_config of %s",
-                   role, word(nic, "netdev"));
+    doctor_add(x->entries, role, "dcqcn", control->verdict, control->fix ? text_string(&fix) : NULL,
+               "%s: %s%s", control->before, word(found, "why"), control->after);
+    doctor_add_evidence(x->entries,
+                        "host-facts on the host of %s: congestion_control and firmware_config of %s", role,
+                        word(nic, "netdev"));
     text_free(&fix);
 }
+
+static void examine_control(const struct doctor_subject *x)
+{
+    const char *role;
+    bool cnps = doctor_interest_of(x->cell).cnps;
+    for (size_t i = 0; (role = scenario_role(&x->cell->scenario, i)); i++) {
+        const json_t *nic = json_object_get(x->seen->nics, role);
+        if (doctor_is_end(x->cell, role) && json_is_object(json_object_get(nic, "congestion_control")) &&
+            (cnps || sets_dcqcn(x->cell, role)))
+            report_control(x, role, nic);
+    }
+}
+
+const struct doctor_check doctor_dcqcn = {.name = "dcqcn",
+                                          .scope = DOCTOR_CELL,
+                                          .when = DOCTOR_EXAMINES,
+                                          .needs = DOCTOR_NEEDS_REAL,
+                                          .examine = examine_control};
 
 /* ---- PFC of the other end */
 
@@ -106,10 +116,10 @@ static void add_name(const json_t *peer, struct text *out)
         text_add(out, " (%.60s%s%.60s)", name, name[0] && port[0] ? " " : "", port);
 }
 
-static void say_peer(const struct cell *cell, const char *role, const json_t *nic, json_t *entries)
+static void report_peer(const struct doctor_subject *x, const char *role, const json_t *nic)
 {
     const json_t *peer = peer_of(nic), *theirs = json_object_get(peer, "pfc");
-    json_t *settings = scenario_role_settings(cell->scenario_json, role);
+    json_t *settings = scenario_role_settings(x->cell->scenario_json, role);
     const json_t *wanted = json_object_get(settings, "pfc");
     struct text ours = {0}, there = {0}, name = {0};
     if (peer && json_is_array(wanted)) {
@@ -117,13 +127,13 @@ static void say_peer(const struct cell *cell, const char *role, const json_t *ni
         add_list(theirs, &there);
         bool same = json_equal(wanted, theirs);
         add_name(peer, &name);
-        preflight_say(entries, role, "peer-pfc", same ? "ok" : "warning",
-                      same ? NULL : "give the other end PFC on the same priorities, or change settings.pfc",
-                      "the scenario sets PFC on priorities %s; the other end of the cable%s has %s%s",
-                      text_string(&ours), text_string(&name), text_string(&there),
-                      same ? "" : ": one end would ignore the other's pauses");
-        preflight_read(entries, "host-facts on the host of %s: lldp or dcbx.peer of %s", role,
-                       word(nic, "netdev"));
+        doctor_add(x->entries, role, "peer-pfc", same ? "ok" : "warning",
+                   same ? NULL : "give the other end PFC on the same priorities, or change settings.pfc",
+                   "the scenario sets PFC on priorities %s; the other end of the cable%s has %s%s",
+                   text_string(&ours), text_string(&name), text_string(&there),
+                   same ? "" : ": one end would ignore the other's pauses");
+        doctor_add_evidence(x->entries, "host-facts on the host of %s: lldp or dcbx.peer of %s", role,
+                            word(nic, "netdev"));
     }
     text_free(&ours);
     text_free(&there);
@@ -131,27 +141,18 @@ static void say_peer(const struct cell *cell, const char *role, const json_t *ni
     json_decref(settings);
 }
 
-/* ---- all roles */
-
-static bool is_end(const struct cell *cell, const char *role)
-{
-    const struct scenario_flow *flows = cell->scenario.flows.items;
-    for (size_t i = 0; i < cell->scenario.flows.count; i++)
-        if (strcmp(flows[i].from, role) == 0 || strcmp(flows[i].to, role) == 0)
-            return true;
-    return false;
-}
-
-void preflight_control(const struct cell *cell, const json_t *nics, json_t *entries)
+static void examine_peers(const struct doctor_subject *x)
 {
     const char *role;
-    bool cnps = preflight_asks_for_cnps(cell);
-    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
-        const json_t *nic = json_object_get(nics, role);
-        if (!nic || !is_end(cell, role))
-            continue;
-        if (json_is_object(json_object_get(nic, "congestion_control")) && (cnps || sets_dcqcn(cell, role)))
-            say_control(role, nic, entries);
-        say_peer(cell, role, nic, entries);
+    for (size_t i = 0; (role = scenario_role(&x->cell->scenario, i)); i++) {
+        const json_t *nic = json_object_get(x->seen->nics, role);
+        if (nic && doctor_is_end(x->cell, role))
+            report_peer(x, role, nic);
     }
 }
+
+const struct doctor_check doctor_peer_pfc = {.name = "peer-pfc",
+                                             .scope = DOCTOR_CELL,
+                                             .when = DOCTOR_EXAMINES,
+                                             .needs = DOCTOR_NEEDS_REAL,
+                                             .examine = examine_peers};

@@ -1,5 +1,5 @@
-/* Counters that expectations read. A host whose counters were not seen may have them. */
-#include "harness/doctor/doctor.h"
+/* Do the counters that expectations read exist? A host whose counters were not seen may have them. */
+#include "harness/doctor/check.h"
 
 #include "lib/roce/counters.h"
 #include <fnmatch.h>
@@ -11,7 +11,8 @@ struct search {
     const char *unseen;         /* a role that it may be on */
 };
 
-/* Does a counter of this row exist once the settings are applied: a qdisc's where RED is installed, pauses where PFC is enabled? */
+/* Does a counter of this row exist once the settings are applied: a qdisc's where RED is installed, pauses
+ * where PFC is enabled? */
 static bool row_comes_with(const struct counter *row, const json_t *settings)
 {
     if (row->origin == COUNTER_FROM_QDISC)
@@ -31,7 +32,7 @@ static bool comes_with_settings(const struct search *search, const char *role, c
     return comes;
 }
 
-static bool sampled(const json_t *names, const char *counter)
+static bool is_sampled(const json_t *names, const char *counter)
 {
     size_t i;
     json_t *name;
@@ -43,7 +44,7 @@ static bool sampled(const json_t *names, const char *counter)
     return false;
 }
 
-static void look_for(void *context, const char *role_glob, const char *counter_glob, const char *key)
+static void search_counter(void *context, const char *role_glob, const char *counter_glob, const char *key)
 {
     (void)key;
     struct search *search = context;
@@ -52,7 +53,7 @@ static void look_for(void *context, const char *role_glob, const char *counter_g
         const json_t *names = json_object_get(search->columns, role);
         if (fnmatch(role_glob, role, 0) != 0)
             continue;
-        if (sampled(names, counter_glob) || (names && comes_with_settings(search, role, counter_glob)))
+        if (is_sampled(names, counter_glob) || (names && comes_with_settings(search, role, counter_glob)))
             return;
         if (!names)
             unseen = role;
@@ -65,23 +66,30 @@ static void look_for(void *context, const char *role_glob, const char *counter_g
     search->unseen = unseen;
 }
 
-void preflight_counters(const struct cell *cell, const json_t *columns, json_t *entries)
+static void examine_counters(const struct doctor_subject *x)
 {
+    const struct cell *cell = x->cell;
     const struct scenario_expect *expect = cell->scenario.expect.items;
     for (size_t i = 0; i < cell->scenario.expect.count; i++) {
-        struct search search = {.cell = cell, .columns = columns};
+        struct search search = {.cell = cell, .columns = x->seen->columns};
         if (plan_when(cell, expect[i].when))
-            expr_each_counter(cell->checks[i], look_for, &search);
+            expr_each_counter(cell->checks[i], search_counter, &search);
         if (!search.counter)
             continue;
         if (search.unseen)
-            preflight_say(entries, search.role, "counters", "unknown", NULL,
-                          "whether there is a counter %s is not known, as those of %s were not seen: \"%s\" "
-                          "may be skipped",
-                          search.counter, search.unseen, expect[i].name);
+            doctor_add(x->entries, search.role, "counters", "unknown", NULL,
+                       "whether there is a counter %s is not known, as those of %s were not seen: \"%s\" "
+                       "may be skipped",
+                       search.counter, search.unseen, expect[i].name);
         else
-            preflight_say(entries, search.role, "counters", "warning", NULL,
-                          "there is no counter %s: \"%s\" will be skipped", search.counter, expect[i].name);
-        preflight_read(entries, "columns of nic-sampler --count 1");
+            doctor_add(x->entries, search.role, "counters", "warning", NULL,
+                       "there is no counter %s: \"%s\" will be skipped", search.counter, expect[i].name);
+        doctor_add_evidence(x->entries, "columns of nic-sampler --count 1");
     }
 }
+
+const struct doctor_check doctor_counters = {.name = "counters",
+                                             .scope = DOCTOR_CELL,
+                                             .when = DOCTOR_EXAMINES,
+                                             .needs = DOCTOR_NEEDS_REAL,
+                                             .examine = examine_counters};

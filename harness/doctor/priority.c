@@ -1,7 +1,7 @@
 #include "harness/doctor/priority.h"
 
-#include "harness/doctor/ecn.h"
-#include "harness/doctor/doctor.h"
+#include "harness/doctor/check.h"
+#include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ struct end {
 
 /* ---- one end */
 
-/* The priority of a DSCP. Without an entry it is that of mlx5's own map, which nic-config too uses where none is given. */
+/* The priority of a DSCP. Without an entry it is that of mlx5's own map, which nic-config too uses where none
+ * is given. */
 int64_t priority_of_dscp(const json_t *settings, int64_t dscp)
 {
     char key[24];
@@ -31,8 +32,8 @@ int64_t priority_of_dscp(const json_t *settings, int64_t dscp)
     return entry ? json_integer_value(entry) : dscp >> 3;
 }
 
-/* The traffic class of the packets: MLNX_OFED, which alone shows where ECN is on, forces that of the sender's settings on every queue
- * pair. */
+/* The traffic class of the packets: MLNX_OFED, which alone shows where ECN is on, forces that of the sender's
+ * settings on every queue pair. */
 int64_t priority_traffic_class(const struct cell *cell, const struct scenario_flow *flow,
                                const json_t *in_force)
 {
@@ -46,10 +47,10 @@ int64_t priority_traffic_class(const struct cell *cell, const struct scenario_fl
 }
 
 /*
- * A NIC that does not trust DSCP sends with the priority of the queue pair, tag or not: in mlx5 its service level (linux
- * drivers/infiniband/hw/mlx5/qp.c, mlx5_set_path: eth_prio; MLNX_OFED's documentation, Quality of Service: "the sl field in
- * ibv_modify_qp command represents the UP"), which is the flow's priority. The receiver knows only what the packet says: the tag's
- * priority, and without a tag 0.
+ * A NIC that does not trust DSCP sends with the priority of the queue pair, tag or not: in mlx5 its service
+ * level (linux drivers/infiniband/hw/mlx5/qp.c, mlx5_set_path: eth_prio; MLNX_OFED's documentation, Quality
+ * of Service: "the sl field in ibv_modify_qp command represents the UP"), which is the flow's priority. The
+ * receiver knows only what the packet says: the tag's priority, and without a tag 0.
  */
 static struct end end_of(const struct cell *cell, const struct scenario_flow *flow, const char *role,
                          bool sends, const json_t *settings, const json_t *in_force)
@@ -76,7 +77,7 @@ static bool sends_untagged(const struct end *end)
 }
 
 /* "a trusts DSCP, and maps DSCP 24 to priority 3" */
-static void say_way(const struct end *end, struct text *out)
+static void describe_way(const struct end *end, struct text *out)
 {
     const char *trust = json_string_value(json_object_get(end->settings, "trust"));
     if (end->by_dscp) {
@@ -98,7 +99,7 @@ static void say_way(const struct end *end, struct text *out)
     }
 }
 
-static void say_fix(const struct end *end, struct text *out)
+static void describe_fix(const struct end *end, struct text *out)
 {
     int64_t priority = end->flow->priority;
     if (end->by_dscp)
@@ -114,103 +115,10 @@ static void say_fix(const struct end *end, struct text *out)
                  end->cell->lab.name);
 }
 
-/* ---- all ends */
-
-/* What is done with each end of a flow of priority other than 0; -1 ends the walk. */
-typedef int (*end_visit)(void *context, const struct end *end, struct error *e);
-
-struct walk {
-    const struct cell *cell;
-    const json_t *in_force; /* may be NULL */
-    end_visit visit;
-    void *context;
-};
-
-static int visit_end(const struct walk *walk, const struct scenario_flow *flow, bool sends, struct error *e)
-{
-    const char *role = sends ? flow_sender(flow) : flow_receiver(flow);
-    if (flow->priority == 0)
-        return 0;
-    json_t *there = json_object_get(walk->in_force, role);
-    json_t *settings = there ? json_deep_copy(there) : json_object();
-    json_t *wanted = scenario_role_settings(walk->cell->scenario_json, role);
-    json_merge_deep(settings, wanted);
-    struct end end = end_of(walk->cell, flow, role, sends, settings, walk->in_force);
-    int result = walk->visit(walk->context, &end, e);
-    json_decref(wanted);
-    json_decref(settings);
-    return result;
-}
-
-/* In a lab of real hosts the plan has made flows of all patterns. */
-static int visit_all(const struct walk *walk, struct error *e)
-{
-    const struct scenario *scenario = &walk->cell->scenario;
-    const struct scenario_flow *flows = scenario->flows.items;
-    for (size_t i = 0; i < scenario->flows.count; i++)
-        if (visit_end(walk, &flows[i], true, e) != 0 || visit_end(walk, &flows[i], false, e) != 0)
-            return -1;
-    return 0;
-}
-
-/* ---- VLANs of both ends */
-
-static int64_t vlan_of(const struct lab *lab, const char *role)
-{
-    const struct lab_host *host = lab_real_host(lab, role);
-    return host && host->nic.vlan ? host->nic.vlan->id : 0;
-}
-
-/* A flow whose ends are in different VLANs carries nothing. */
-static int check_same_vlan(const struct lab *lab, const struct scenario_flow *flow, struct error *e)
-{
-    int64_t from = vlan_of(lab, flow->from), to = vlan_of(lab, flow->to);
-    if (from == to)
-        return 0;
-    return error_set(e,
-                     "flow %s: the NIC of role %s uses VLAN %" PRId64 ", that of role %s VLAN %" PRId64
-                     " (0: no tag): packets do not arrive; give both NICs of lab %s the same nic.vlan.id",
-                     flow->name, flow->from, from, flow->to, to, lab->name);
-}
-
-static int check_vlans(const struct cell *cell, struct error *e)
-{
-    const struct scenario_flow *flows = cell->scenario.flows.items;
-    for (size_t i = 0; i < cell->scenario.flows.count; i++)
-        if (check_same_vlan(&cell->lab, &flows[i], e) != 0)
-            return -1;
-    return 0;
-}
-
-/* ---- before a run */
-
-static int refuse_wrong(void *context, const struct end *end, struct error *e)
-{
-    struct text way = {0}, fix = {0};
-    (void)context;
-    if (end->given == end->flow->priority)
-        return 0;
-    say_way(end, &way);
-    say_fix(end, &fix);
-    error_set(e,
-              "flow %s: its packets do not get priority %" PRId64
-              ": %s; PFC and counters of that priority would see none of them: %s",
-              end->flow->name, end->flow->priority, text_string(&way), text_string(&fix));
-    text_free(&way);
-    text_free(&fix);
-    return -1;
-}
-
-int priority_check(const struct cell *cell, struct error *e)
-{
-    const struct walk walk = {.cell = cell, .visit = refuse_wrong};
-    return check_vlans(cell, e) != 0 ? -1 : visit_all(&walk, e);
-}
-
 /* ---- after packets were counted */
 
 /* What changes the priority on its way, where the settings give the right one. */
-static void say_others(const struct end *end, struct text *fix)
+static void describe_others(const struct end *end, struct text *fix)
 {
     text_add(
         fix,
@@ -233,17 +141,17 @@ void priority_explain(const struct cell *cell, const struct scenario_flow *flow,
     if (!read)
         text_add(way, "the NIC of %s shows no trust mode or no map from DSCP", role);
     else
-        say_way(&end, way);
+        describe_way(&end, way);
     if (read && end.given != seen) {
         text_add(way, ", which does not explain it");
-        say_others(&end, fix);
+        describe_others(&end, fix);
     } else if (flow->priority == 0) {
         text_add(fix,
                  "leave out the flow's traffic_class, or map its DSCP %" PRId64 " to priority 0 in "
                  "settings.dscp_to_prio",
                  end.dscp);
     } else {
-        say_fix(&end, fix);
+        describe_fix(&end, fix);
         text_add(fix,
                  end.by_dscp
                      ? "; now, on the host of %s: nic-config set with that \"dscp_to_prio\""
@@ -253,78 +161,117 @@ void priority_explain(const struct cell *cell, const struct scenario_flow *flow,
     }
 }
 
-/* ---- with the hosts' settings */
+/* ---- the check */
 
-struct report {
-    const json_t *in_force;
-    json_t *entries;
-};
-
-static void report_unseen(const struct report *report, const struct end *end, const json_t *seen)
+static int64_t vlan_of(const struct lab *lab, const char *role)
 {
-    preflight_say(report->entries, end->role, "priority", "unknown", NULL,
-                  seen ? "the NIC of %s shows no trust mode: whether it sorts packets by priority %" PRId64
+    const struct lab_host *host = lab_real_host(lab, role);
+    return host && host->nic.vlan ? host->nic.vlan->id : 0;
+}
+
+/* A flow whose ends are in different VLANs carries nothing. */
+static void examine_vlans(const struct doctor_subject *x, const struct scenario_flow *flow)
+{
+    int64_t from = vlan_of(x->lab, flow->from), to = vlan_of(x->lab, flow->to);
+    struct text fix = {0};
+    if (from == to)
+        return;
+    text_add(&fix, "give both NICs of lab %s the same nic.vlan.id", x->lab->name);
+    doctor_add(x->entries, x->lab->name, "vlan", "failure", text_string(&fix),
+               "flow %s: the NIC of role %s uses VLAN %" PRId64 ", that of role %s VLAN %" PRId64
+               " (0: no tag): packets do not arrive",
+               flow->name, flow->from, from, flow->to, to);
+    doctor_add_evidence(x->entries, "nic.vlan.id of both hosts in the lab");
+    text_free(&fix);
+}
+
+/* By the documents alone, before any host is reached. */
+static void examine_stated(const struct doctor_subject *x, const struct end *end)
+{
+    struct text way = {0}, fix = {0};
+    if (end->given == end->flow->priority)
+        return;
+    describe_way(end, &way);
+    describe_fix(end, &fix);
+    doctor_add(x->entries, end->role, "priority", "failure", text_string(&fix),
+               "flow %s: its packets do not get priority %" PRId64
+               ": %s; PFC and counters of that priority would see none of them",
+               end->flow->name, end->flow->priority, text_string(&way));
+    doctor_add_evidence(x->entries, "trust and dscp_to_prio of the scenario, the lab's VLANs");
+    text_free(&way);
+    text_free(&fix);
+}
+
+/* With the host's settings. A NIC that trusts DSCP sorts by its map: one that was not seen decides nothing.
+ */
+static void examine_seen(const struct doctor_subject *x, const struct end *end)
+{
+    const json_t *seen = json_object_get(x->seen->in_force, end->role);
+    bool good = end->given == end->flow->priority;
+    struct text way = {0}, fix = {0};
+    if (!json_object_get(seen, "trust")) {
+        doctor_add(x->entries, end->role, "priority", "unknown", NULL,
+                   seen
+                       ? "the NIC of %s shows no trust mode: whether it sorts packets by priority %" PRId64
                          " is not known"
                        : "the trust mode of the NIC of %s was not seen: whether packets get priority %" PRId64
                          " is not known",
-                  end->role, end->flow->priority);
-    preflight_read(report->entries,
-                   seen ? "nic-config get on the host of %s: no trust mode"
-                        : "nothing: the settings of %s were not read",
-                   end->role);
-}
-
-/* A NIC that trusts DSCP sorts by its map: one that was not seen decides nothing. */
-static void report_no_map(const struct report *report, const struct end *end)
-{
-    preflight_say(
-        report->entries, end->role, "priority", "unknown", NULL,
-        "the NIC of %s trusts DSCP, but its map from DSCP was not seen: whether packets get priority "
-        "%" PRId64 " is not known",
-        end->role, end->flow->priority);
-    preflight_read(report->entries, "nic-config get on the host of %s: no dscp_to_prio", end->role);
-}
-
-static int report_end(void *context, const struct end *end, struct error *e)
-{
-    const struct report *report = context;
-    const json_t *seen = json_object_get(report->in_force, end->role);
-    bool good = end->given == end->flow->priority;
-    struct text way = {0}, fix = {0};
-    (void)e;
-    if (!json_object_get(seen, "trust")) {
-        report_unseen(report, end, seen);
-        return 0;
+                   end->role, end->flow->priority);
+        doctor_add_evidence(x->entries,
+                            seen ? "nic-config get on the host of %s: no trust mode"
+                                 : "nothing: the settings of %s were not read",
+                            end->role);
+        return;
     }
     if (end->by_dscp && !json_object_get(seen, "dscp_to_prio")) {
-        report_no_map(report, end);
-        return 0;
+        doctor_add(
+            x->entries, end->role, "priority", "unknown", NULL,
+            "the NIC of %s trusts DSCP, but its map from DSCP was not seen: whether packets get priority "
+            "%" PRId64 " is not known",
+            end->role, end->flow->priority);
+        doctor_add_evidence(x->entries, "nic-config get on the host of %s: no dscp_to_prio", end->role);
+        return;
     }
-    say_way(end, &way);
-    say_fix(end, &fix);
-    preflight_say(report->entries, end->role, "priority",
-                  !good                 ? "failure"
-                  : sends_untagged(end) ? "warning"
-                                        : "ok",
-                  good && !sends_untagged(end) ? NULL : text_string(&fix),
-                  "packets of priority %" PRId64 ": %s", end->flow->priority, text_string(&way));
-    preflight_read(report->entries,
-                   "trust and dscp_to_prio by the scenario and nic-config get, the lab's VLANs");
+    describe_way(end, &way);
+    describe_fix(end, &fix);
+    doctor_add(x->entries, end->role, "priority",
+               !good                 ? "failure"
+               : sends_untagged(end) ? "warning"
+                                     : "ok",
+               good && !sends_untagged(end) ? NULL : text_string(&fix), "packets of priority %" PRId64 ": %s",
+               end->flow->priority, text_string(&way));
+    doctor_add_evidence(x->entries,
+                        "trust and dscp_to_prio by the scenario and nic-config get, the lab's VLANs");
     text_free(&way);
     text_free(&fix);
-    return 0;
 }
 
-void priority_examine(const struct cell *cell, const json_t *in_force, json_t *entries)
+static void examine_end(const struct doctor_subject *x, const struct scenario_flow *flow, bool sends)
 {
-    struct report report = {in_force, entries};
-    const struct walk walk = {.cell = cell, .in_force = in_force, .visit = report_end, .context = &report};
-    struct error e;
-    if (lab_kind(&cell->lab)->simulated)
-        return;
-    if (check_vlans(cell, &e) != 0) {
-        preflight_say(entries, cell->lab.name, "vlan", "failure", NULL, "%s", e.text);
-        preflight_read(entries, "nic.vlan.id of both hosts in the lab");
-    }
-    (void)visit_all(&walk, NULL);
+    const char *role = sends ? flow_sender(flow) : flow_receiver(flow);
+    json_t *settings = doctor_settings_of(x->cell, x->seen, role);
+    const struct end end = end_of(x->cell, flow, role, sends, settings, x->seen ? x->seen->in_force : NULL);
+    if (x->seen)
+        examine_seen(x, &end);
+    else
+        examine_stated(x, &end);
+    json_decref(settings);
 }
+
+/* In a lab of real hosts the plan has made flows of all patterns. */
+static void examine_priority(const struct doctor_subject *x)
+{
+    const struct scenario_flow *flows = x->cell->scenario.flows.items;
+    size_t count = x->cell->scenario.flows.count;
+    for (size_t i = 0; i < count; i++)
+        examine_vlans(x, &flows[i]);
+    for (size_t i = 0; i < count; i++)
+        for (int sends = 1; sends >= 0 && flows[i].priority != 0; sends--)
+            examine_end(x, &flows[i], sends);
+}
+
+const struct doctor_check doctor_priority = {.name = "priority",
+                                             .scope = DOCTOR_CELL,
+                                             .when = DOCTOR_REFUSES_RUN | DOCTOR_EXAMINES,
+                                             .needs = DOCTOR_NEEDS_REAL,
+                                             .examine = examine_priority};

@@ -1,5 +1,6 @@
 #include "harness/run/experiment.h"
-#include "harness/doctor/ecn.h"
+#include "harness/doctor/ect.h"
+#include "harness/plan/traffic_class.h"
 #include "harness/run/foresee.h"
 #include "harness/run/results.h"
 #include "harness/verify/verify_run.h"
@@ -37,8 +38,7 @@ struct run {
     size_t phases_reached;
     char *started;
     json_t *warnings;
-    struct ecn_finding *findings;
-    size_t finding_count;
+    json_t *ect; /* flows that are not ECN-capable (ect_find) */
     bool restored; /* it was tried */
     bool kept;     /* settings stay for the next run */
     enum ending ending;
@@ -107,15 +107,15 @@ static int describe_hosts(struct run *run, struct error *e)
     return 0;
 }
 
-static int find_ecn(struct run *run, struct error *e)
+static int find_ect(struct run *run, struct error *e)
 {
     json_t *in_force = json_object();
     for (size_t role = 0; role < role_count(run); role++)
         if (run->hosts[role].settings)
             json_object_set(in_force, role_name(run, role), run->hosts[role].settings);
-    int result = ecn_find(run->x->cell, in_force, &run->findings, &run->finding_count, e);
+    run->ect = ect_find(run->x->cell, in_force, e);
     json_decref(in_force);
-    return result;
+    return run->ect ? 0 : -1;
 }
 
 static int open_log(struct run *run, struct error *e)
@@ -142,7 +142,7 @@ static int prepare(struct run *run, struct error *e)
     if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
     progress_say(x->progress, "collecting host facts");
-    return describe_hosts(run, e) != 0 ? -1 : find_ecn(run, e);
+    return describe_hosts(run, e) != 0 ? -1 : find_ect(run, e);
 }
 
 /* ---- settings */
@@ -348,15 +348,16 @@ static json_t *hosts_json(const struct run *run)
 /* Findings about ECN come first among the warnings, with the counted packets. */
 static json_t *warnings_json(const struct run *run, const json_t *hosts)
 {
-    json_t *warnings = json_array();
-    for (size_t i = 0; i < run->finding_count; i++) {
-        struct text words = {0}, counted = {0};
-        ecn_say(&run->findings[i], &words);
-        ecn_say_counted(&run->findings[i], hosts, &counted);
-        text_add(&words, "%s%s; ", counted.length ? "; " : "", text_string(&counted));
-        ecn_say_remedy(&run->findings[i], &words);
-        json_array_append_new(warnings, json_text(text_string(&words)));
-        text_free(&words);
+    json_t *warnings = json_array(), *finding;
+    size_t i;
+    json_array_foreach(run->ect, i, finding)
+    {
+        struct text counted = {0};
+        ect_describe_counted(finding, hosts, &counted);
+        json_array_append_new(
+            warnings, json_textf("%s%s%s; %s", json_string_value(json_object_get(finding, "reason")),
+                                 counted.length ? "; " : "", text_string(&counted),
+                                 json_string_value(json_object_get(finding, "fix"))));
         text_free(&counted);
     }
     json_array_extend(warnings, run->warnings);
@@ -527,7 +528,7 @@ static void close_run(struct run *run)
         log_warning("%s", e.text);
     free_settings(run);
     json_decref(run->warnings);
-    free(run->findings);
+    json_decref(run->ect);
     free(run->started);
 }
 

@@ -1,6 +1,6 @@
 /* What is known of a run before it begins. */
 #include "harness/run/foresee.h"
-#include "harness/doctor/ecn.h"
+#include "harness/doctor/check.h"
 #include "harness/plan/decidable.h"
 #include "harness/judge/verdict.h"
 #include "lib/document/json_text.h"
@@ -103,11 +103,13 @@ static int foresee_cell(const struct cell *cell, struct decisions *decisions, js
     uint64_t bytes = 0;
     if (driver->check && driver->check(cell, &bytes, e) != 0)
         return -1;
+    if (doctor_refuse_run(cell, e) != 0)
+        return -1;
     *most_bytes = bytes > *most_bytes ? bytes : *most_bytes;
     if (decisions && driver->check_counter)
         note_decisions(decisions, cell);
     if (warnings)
-        ecn_note(cell, warnings);
+        doctor_warn_of_run(cell, warnings);
     return 0;
 }
 

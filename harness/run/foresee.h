@@ -7,10 +7,10 @@
 #include "harness/record/recorder.h"
 #include "lib/text.h"
 
-/* Can the lab run each cell of the plan? Without a lab, and on real hosts, only what the documents say is judged; no host is reached. Of
- * a plan as it is written, is there also nothing that could never be decided (decidable.h)? Of another, do conditions name keys? Warnings are added to `warnings` as ecn_note
- * does; NULL: none are wanted. *bytes: memory that the largest run takes here, 0: nothing to speak of. The error message begins with a
- * file. */
+/* Can the lab run each cell of the plan? Without a lab, and on real hosts, only what the documents say is judged; no
+ * host is reached. In a plan as it is written there must also be nothing that could never be decided (decidable.h), in
+ * another conditions must name keys. Warnings are added to `warnings` as doctor_warn_of_run does; NULL: none are wanted.
+ * *bytes: memory that the largest run takes here, 0: nothing to speak of. The error message begins with a file. */
 int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct error *e);
 
 /* What the cell's expectations and published figures read is kept of roles that are not listed. */

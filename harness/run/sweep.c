@@ -2,7 +2,7 @@
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
-#include "harness/doctor/ecn.h"
+#include "harness/doctor/check.h"
 #include "harness/run/figures.h"
 #include "harness/run/request.h"
 #include "harness/run/summary.h"
@@ -522,7 +522,7 @@ int sweep_run_planned(const struct sweep_request *request, const struct plan_doc
         (engine && engine->check(engine, &s, &e) != 0)) {
         log_error("%s", e.text);
     } else {
-        ecn_warn(warnings);
+        doctor_log_warnings(warnings);
         status = request->dry_run ? EXIT_DONE : run_all(&s);
         if (request->dry_run)
             print_dry_run(&s);

@@ -1,5 +1,7 @@
-#include "harness/doctor/probe/incast.h"
-
+/* Two hosts sent to a third one as fast as they could: was it held by pauses or marks, or was something lost?
+ * Its line is the lab's link at the receiver, else the speed of its NIC by host-facts. */
+#include "harness/doctor/probe/probe.h"
+#include "harness/doctor/probe/traffic.h"
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
@@ -14,6 +16,7 @@ struct rise {
 };
 
 struct incast {
+    const struct doctor_subject *x;
     const struct probed *p;
     const char *receiver;
     const char *senders[2];
@@ -25,7 +28,8 @@ struct incast {
 
 /* ---- counters */
 
-/* Losses that an incast causes; the group drops has more, of other packets too (lib/roce/counters.def says what each counts). */
+/* Losses that an incast causes; the group drops has more, of other packets too (lib/roce/counters.def says
+ * what each counts). */
 static const char *const lost_globs[] = {"out_of_sequence",
                                          "packet_seq_err",
                                          "implied_nak_seq_err",
@@ -49,7 +53,8 @@ static bool matches(const char *const globs[], const char *counter)
     return false;
 }
 
-static void add_role(const struct probed *p, const char *role, const char *const globs[], struct rise *rise)
+static void rise_add_role(const struct probed *p, const char *role, const char *const globs[],
+                          struct rise *rise)
 {
     const json_t *host = json_object_get(json_object_get(p->result, "hosts"), role);
     const char *counter;
@@ -63,22 +68,22 @@ static void add_role(const struct probed *p, const char *role, const char *const
     }
 }
 
-static struct rise rise_of(const struct incast *x, const char *const globs[])
+static struct rise rise_of(const struct incast *in, const char *const globs[])
 {
     struct rise rise = {0};
-    add_role(x->p, x->receiver, globs, &rise);
+    rise_add_role(in->p, in->receiver, globs, &rise);
     for (size_t i = 0; i < 2; i++)
-        add_role(x->p, x->senders[i], globs, &rise);
+        rise_add_role(in->p, in->senders[i], globs, &rise);
     return rise;
 }
 
 /* ---- the line */
 
-static double facts_line_bps(const struct incast *x)
+static double facts_line_bps(const struct incast *in)
 {
-    const json_t *host = json_object_get(json_object_get(x->p->result, "hosts"), x->receiver), *nic;
+    const json_t *host = json_object_get(json_object_get(in->p->result, "hosts"), in->receiver), *nic;
     const json_t *address = json_object_get(host, "address");
-    const struct lab_host *real = lab_real_host(&x->p->cell->lab, x->receiver);
+    const struct lab_host *real = lab_real_host(&in->p->cell->lab, in->receiver);
     size_t i;
     json_array_foreach(json_object_get(json_object_get(host, "facts"), "nics"), i, nic)
     {
@@ -90,10 +95,10 @@ static double facts_line_bps(const struct incast *x)
     return 0;
 }
 
-static double line_bps(const struct incast *x)
+static double line_bps(const struct incast *in)
 {
-    const struct lab *lab = &x->p->cell->lab;
-    const char *node = lab_node_of(lab, x->receiver);
+    const struct lab *lab = &in->p->cell->lab;
+    const char *node = lab_node_of(lab, in->receiver);
     const struct lab_link *link;
     for (size_t i = 0; node && (link = lab_link_at(lab, i)); i++) {
         char *const *names = link->between.items;
@@ -101,34 +106,35 @@ static double line_bps(const struct incast *x)
             if (strcmp(names[k], node) == 0 && link->rate_bps > 0)
                 return (double)link->rate_bps;
     }
-    return facts_line_bps(x);
+    return facts_line_bps(in);
 }
 
 /* ---- the verdict */
 
-/* "pfc", "ecn" or neither: what should hold the priority at the receiver, by the settings in force. Of a simulated host they are the scenario's. */
-static bool lists(const struct incast *x, const char *role, const char *setting)
+/* "pfc", "ecn" or neither: what should hold the priority at the receiver, by the settings in force. Of a
+ * simulated host they are the scenario's. */
+static bool is_listed(const struct incast *in, const char *role, const char *setting)
 {
-    const json_t *settings = json_object_get(x->p->in_force, role), *item;
-    json_t *own = settings ? NULL : scenario_role_settings(x->p->cell->scenario_json, role);
+    const json_t *settings = json_object_get(in->x->seen->in_force, role), *item;
+    json_t *own = settings ? NULL : scenario_role_settings(in->p->cell->scenario_json, role);
     bool found = false;
     size_t i;
     json_array_foreach(json_object_get(settings ? settings : own, setting), i, item)
     {
-        found = found || (json_is_integer(item) && json_integer_value(item) == x->priority);
+        found = found || (json_is_integer(item) && json_integer_value(item) == in->priority);
     }
     json_decref(own);
     return found;
 }
 
-static const char *holder(const struct incast *x)
+static const char *what_holds(const struct incast *in)
 {
-    bool pfc = lists(x, x->receiver, "pfc");
-    bool ecn = lists(x, x->receiver, "ecn") || lists(x, x->receiver, "ecn_np");
+    bool pfc = is_listed(in, in->receiver, "pfc");
+    bool ecn = is_listed(in, in->receiver, "ecn") || is_listed(in, in->receiver, "ecn_np");
     return pfc && ecn ? "PFC and ECN are" : pfc ? "PFC is" : ecn ? "ECN is" : NULL;
 }
 
-static void say_rise(struct text *out, const char *what, const struct rise *rise)
+static void describe_rise(struct text *out, const char *what, const struct rise *rise)
 {
     if (!rise->counted)
         text_add(out, "; %s: no counter", what);
@@ -138,22 +144,22 @@ static void say_rise(struct text *out, const char *what, const struct rise *rise
         text_add(out, "; %s: %s of %s rose by %" PRId64, what, rise->counter, rise->role, rise->most);
 }
 
-static const char *verdict_of(const struct incast *x, bool slow)
+static const char *verdict_of(const struct incast *in, bool slow)
 {
-    if (!x->both)
+    if (!in->both)
         return "unknown";
-    if (x->lost.most > 0)
-        return slow && holder(x) ? "failure" : "warning";
-    return x->lost.counted ? "ok" : "unknown";
+    if (in->lost.most > 0)
+        return slow && what_holds(in) ? "failure" : "warning";
+    return in->lost.counted ? "ok" : "unknown";
 }
 
-static const char *fix_of(const struct incast *x)
+static const char *fix_of(const struct incast *in)
 {
-    if (!x->both)
+    if (!in->both)
         return "harness run with a short --duration shows in run.log what the programs said";
-    if (x->lost.most == 0)
+    if (in->lost.most == 0)
         return NULL;
-    return holder(x)
+    return what_holds(in)
                ? "check that each hop pauses or marks this priority: PFC of the switch's ports, its lossless "
                  "buffer and "
                  "headroom, and buffer_bytes and cable of the NICs (harness doctor --for compares both ends)"
@@ -162,49 +168,57 @@ static const char *fix_of(const struct incast *x)
                  "losses";
 }
 
-static void say(const struct incast *x, json_t *entries)
+static void report_incast(const struct incast *in)
 {
-    bool slow = x->line_bps > 0 && x->goodput_bps < FAR_BELOW * x->line_bps;
-    const char *held = holder(x);
+    bool slow = in->line_bps > 0 && in->goodput_bps < FAR_BELOW * in->line_bps;
+    const char *held = what_holds(in);
     struct text reason = {0};
-    text_add(&reason, "%s and %s send to it with priority %" PRId64 ": %.3g Gb/s arrive", x->senders[0],
-             x->senders[1], x->priority, x->goodput_bps / 1e9);
-    if (x->line_bps > 0)
-        text_add(&reason, " on a line of %.3g Gb/s", x->line_bps / 1e9);
-    if (!x->both)
-        text_add(&reason, "; data came from fewer than two senders, which is no incast");
-    say_rise(&reason, "lost", &x->lost);
-    say_rise(&reason, "paused", &x->paused);
-    say_rise(&reason, "marked", &x->marked);
-    if (x->lost.most > 0)
+    text_add(&reason, "%s and %s send to it with priority %" PRId64 ": %.3g Gb/s arrive", in->senders[0],
+             in->senders[1], in->priority, in->goodput_bps / 1e9);
+    if (in->line_bps > 0)
+        text_add(&reason, " on a line of %.3g Gb/s", in->line_bps / 1e9);
+    if (!in->both)
+        text_add(&reason, "; data came from fewer than two senders, which is not an incast");
+    describe_rise(&reason, "lost", &in->lost);
+    describe_rise(&reason, "paused", &in->paused);
+    describe_rise(&reason, "marked", &in->marked);
+    if (in->lost.most > 0)
         text_add(&reason,
                  slow && held ? "; it collapses although %s on at the receiver"
                  : held       ? "; packets are lost although %s on at the receiver"
                               : "; neither PFC nor ECN is known to be on at the receiver",
                  held);
-    counted_say(x->p, entries, x->receiver, "incast", verdict_of(x, slow), fix_of(x), &reason,
+    counted_add(in->x, in->receiver, "incast", verdict_of(in, slow), fix_of(in), &reason,
                 "pauses, marks and losses of nic-sampler at the three hosts, goodput by the senders");
     text_free(&reason);
 }
 
-void probe_judge_incast(const struct probed *p, json_t *entries)
+static void examine_incast(const struct doctor_subject *x)
 {
+    const struct probed *p = x->probed;
     const struct scenario_flow *flows = p->cell->scenario.flows.items;
     if (p->cell->scenario.flows.count != 2)
         return;
-    struct incast x = {.p = p,
-                       .receiver = flows[0].to,
-                       .senders = {flows[0].from, flows[1].from},
-                       .priority = flows[0].priority};
-    x.lost = rise_of(&x, lost_globs);
-    x.paused = rise_of(&x, paused_globs);
-    x.marked = rise_of(&x, marked_globs);
-    x.line_bps = line_bps(&x);
-    x.both = true;
+    struct incast in = {.x = x,
+                        .p = p,
+                        .receiver = flows[0].to,
+                        .senders = {flows[0].from, flows[1].from},
+                        .priority = flows[0].priority,
+                        .both = true};
+    in.lost = rise_of(&in, lost_globs);
+    in.paused = rise_of(&in, paused_globs);
+    in.marked = rise_of(&in, marked_globs);
+    in.line_bps = line_bps(&in);
     for (size_t i = 0; i < 2; i++) {
         const json_t *flow = json_object_get(json_object_get(p->result, "flows"), flows[i].name);
-        x.goodput_bps += json_number_value(json_object_get(flow, "goodput_bps"));
-        x.both = x.both && counted_of_flow(p, flows[i].name, "bytes") > 0;
+        in.goodput_bps += json_number_value(json_object_get(flow, "goodput_bps"));
+        in.both = in.both && counted_of_flow(p, flows[i].name, "bytes") > 0;
     }
-    say(&x, entries);
+    report_incast(&in);
 }
+
+const struct doctor_check doctor_probe_incast = {.name = "incast",
+                                                 .scope = DOCTOR_PROBE,
+                                                 .when = DOCTOR_PROBES,
+                                                 .traffic = probe_incast_traffic,
+                                                 .examine = examine_incast};

@@ -1,14 +1,11 @@
 #include "harness/doctor/probe/probe.h"
 
-#include "harness/doctor/doctor.h"
-#include "harness/doctor/probe/classes.h"
-#include "harness/doctor/probe/documents.h"
-#include "harness/doctor/probe/incast.h"
 #include "harness/run/experiment.h"
 #include "harness/run/results.h"
 #include "lib/document/json_file.h"
 #include "lib/files.h"
 #include "lib/folder/fresh.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,14 +19,14 @@ struct place {
 
 static int open_temporary(struct place *place, struct error *e)
 {
-    const char *said = getenv("TMPDIR");
-    if (folder_open(&place->parent, said && *said ? said : "/tmp", e) != 0)
+    const char *folder = getenv("TMPDIR");
+    if (folder_open(&place->parent, folder && *folder ? folder : "/tmp", e) != 0)
         return -1;
     fresh_clear(&place->parent);
     if (fresh_folder(&place->fresh, &place->parent, "harness-probe", e) != 0)
         return -1;
     place->path = files_join(place->parent.path, place->fresh.name);
-    return place->path ? 0 : error_set(e, "out of memory");
+    return 0;
 }
 
 static int open_place(struct place *place, const char *out, const char *scenario, struct error *e)
@@ -50,41 +47,39 @@ static void close_place(struct place *place)
 
 /* ---- a run */
 
-typedef void (*probe_judge)(const struct probed *p, json_t *entries);
-
 struct probing {
-    const struct probe *probe;
+    const struct doctor_check *check;
+    const struct doctor_subject *x; /* its lab is that of the probe */
+    const char *out;
     struct interrupt *interrupt;
     struct progress *progress;
-    json_t *lab, *entries;
-    const char *lab_name;
+    json_t *lab; /* its document */
 };
 
-static void say_failed(const struct probing *x, const char *verdict, const char *fix, const char *from,
-                       const struct error *e)
+static void report_not_run(const struct probing *p, const char *verdict, const char *fix, const char *from,
+                           const struct error *e)
 {
-    preflight_say(x->entries, x->lab_name, "probe", verdict, fix, "%s", e->text);
-    preflight_read(x->entries, "%s", from);
+    doctor_add(p->x->entries, p->x->lab->name, "probe", verdict, fix, "%s", e->text);
+    doctor_add_evidence(p->x->entries, "%s", from);
 }
 
-static int judge_result(const struct probing *x, const struct cell *cell, const char *folder,
-                        probe_judge judge, struct error *e)
+static int judge_result(const struct probing *p, const struct cell *cell, const char *folder, struct error *e)
 {
     char *path = files_join(folder, "result.json");
-    json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, e) : NULL;
-    const struct probed probed = {cell, result, x->probe->in_force, x->probe->out ? folder : NULL};
-    if (result)
-        judge(&probed, x->entries);
-    else if (!path)
-        error_set(e, "out of memory");
-    json_decref(result);
+    json_t *result = json_file_load(path, DOCUMENT_RESULT, e);
     free(path);
-    return result ? 0 : -1;
+    if (!result)
+        return -1;
+    const struct probed probed = {cell, result, p->out ? folder : NULL};
+    struct doctor_subject x = *p->x;
+    x.probed = &probed;
+    p->check->examine(&x);
+    json_decref(result);
+    return 0;
 }
 
-/* As probe_lab(). */
-static int run_in(const struct probing *x, const struct plan *plan, const char *folder, probe_judge judge,
-                  struct error *e)
+static int run_in_folder(const struct probing *p, const struct plan *plan, const char *folder,
+                         struct error *e)
 {
     const struct experiment experiment = {.plan = plan,
                                           .cell = &plan->first,
@@ -93,23 +88,23 @@ static int run_in(const struct probing *x, const struct plan *plan, const char *
                                           .threads = 1,
                                           .repeat = 1,
                                           .repeats = 1,
-                                          .interrupt = x->interrupt,
-                                          .progress = x->progress,
+                                          .interrupt = p->interrupt,
+                                          .progress = p->progress,
                                           .as_is = !lab_kind(&plan->first.lab)->simulated};
     struct outcome outcome = experiment_run(&experiment, e);
-    progress_clear(x->progress);
-    if (outcome.ending == ENDING_INTERRUPTED || interrupt_count(x->interrupt) > 0)
+    progress_clear(p->progress);
+    if (outcome.ending == ENDING_INTERRUPTED || interrupt_count(p->interrupt) > 0)
         return 1;
     if (outcome.ending == ENDING_WHOLE)
-        return judge_result(x, &plan->first, folder, judge, e);
-    say_failed(x, "failure",
-               "mend what the other checks name; harness run shows in run.log what the programs said",
-               "what the run of the probe said", e);
+        return judge_result(p, &plan->first, folder, e);
+    report_not_run(p, "failure",
+                   "mend what the other checks name; harness run shows in run.log what the programs said",
+                   "what the run of the probe said", e);
     return 0;
 }
 
 /* A run would make interfaces that flows need. */
-static bool lacks_interfaces(const struct cell *cell, struct error *e)
+static bool needs_other_interfaces(const struct cell *cell, struct error *e)
 {
     const char *role;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
@@ -126,58 +121,60 @@ static bool lacks_interfaces(const struct cell *cell, struct error *e)
     return false;
 }
 
-static int run_plan(const struct probing *x, const struct plan *plan, probe_judge judge, struct error *e)
+static int run_plan(const struct probing *p, const struct plan *plan, struct error *e)
 {
     struct place place;
-    if (lacks_interfaces(&plan->first, e)) {
-        say_failed(x, "unknown", "harness run shows the priority in its counters",
-                   "nic.vlan and extra_nics of the lab", e);
+    if (needs_other_interfaces(&plan->first, e)) {
+        report_not_run(p, "unknown", "harness run shows the priority in its counters",
+                       "nic.vlan and extra_nics of the lab", e);
         return 0;
     }
-    int result = open_place(&place, x->probe->out, plan->first.scenario.name, e) == 0
-                     ? run_in(x, plan, place.path, judge, e)
+    int result = open_place(&place, p->out, plan->first.scenario.name, e) == 0
+                     ? run_in_folder(p, plan, place.path, e)
                      : -1;
     close_place(&place);
     return result;
 }
 
-static int run_document(const struct probing *x, json_t *scenario, probe_judge judge, struct error *e)
+/* As doctor_walk_probes(). */
+static int run_probe(const struct probing *p, json_t *scenario, struct error *e)
 {
     const struct plan_documents documents = {.scenario = scenario,
-                                             .lab = x->lab,
+                                             .lab = p->lab,
                                              .scenario_path = "the probe's scenario",
-                                             .lab_path = x->probe->lab_path,
+                                             .lab_path = p->x->lab_path,
                                              .lab_why = "--lab"};
     const struct plan_request request = {.documents = &documents, .duration_ns = FIELD_UNSET, .seed = 1};
     struct plan plan;
-    int result = 0;
     if (plan_load(&request, &plan, e) != 0) {
-        say_failed(x, "unknown", NULL, "the scenario and the lab", e);
-    } else {
-        result = run_plan(x, &plan, judge, e);
-        plan_free(&plan);
+        report_not_run(p, "unknown", NULL, "the scenario and the lab", e);
+        return 0;
     }
+    int result = run_plan(p, &plan, e);
+    plan_free(&plan);
     return result;
 }
 
-/* ---- both runs */
+/* ---- all probes */
 
-static int probe_both(const struct probing *x, const struct cell *cell, const struct lab *lab,
-                      struct error *e)
+/* A lab whose traffic one probe cannot make has none for those after it. */
+static int walk_probes(struct probing *p, const struct doctor_subject *x, struct error *e)
 {
-    json_t *small = probe_flows_document(cell, lab, e);
-    if (!small) {
-        say_failed(x, "unknown", NULL, cell ? "the scenario" : "hosts and links of the lab", e);
-        return 0;
+    int result = 0;
+    p->x = x;
+    for (const struct doctor_check *const *check = doctor_checks; result == 0 && *check; check++) {
+        if ((*check)->scope != DOCTOR_PROBE)
+            continue;
+        p->check = *check;
+        json_t *scenario = (*check)->traffic(x->cell, x->lab, e);
+        if (!scenario) {
+            report_not_run(p, "unknown", NULL, x->cell ? "the scenario" : "hosts and links of the lab", e);
+            return 0;
+        }
+        if (json_is_object(scenario))
+            result = run_probe(p, scenario, e);
+        json_decref(scenario);
     }
-    int result = run_document(x, small, probe_judge_classes, e);
-    json_t *incast = result == 0 ? probe_incast_document(cell, lab, small, e) : NULL;
-    if (result == 0 && !incast)
-        result = -1;
-    else if (json_is_object(incast))
-        result = run_document(x, incast, probe_judge_incast, e);
-    json_decref(incast);
-    json_decref(small);
     return result;
 }
 
@@ -189,42 +186,93 @@ static json_t *without_scaled(const json_t *lab)
     return copy;
 }
 
-static int probe_scenario(struct probing *x, struct error *e)
+static int probe_scenario(struct probing *p, const struct doctor_subject *x, struct error *e)
 {
-    const struct cell *cell = &x->probe->plan->first;
-    x->lab = without_scaled(cell->lab_json);
-    x->lab_name = cell->lab.name;
-    int result = probe_both(x, cell, &cell->lab, e);
-    json_decref(x->lab);
+    const struct cell *cell = &x->plan->first;
+    struct doctor_subject of_cell = *x;
+    of_cell.lab = &cell->lab;
+    of_cell.cell = cell;
+    p->lab = without_scaled(cell->lab_json);
+    int result = walk_probes(p, &of_cell, e);
+    json_decref(p->lab);
     return result;
 }
 
-static int probe_alone(struct probing *x, struct error *e)
+static int probe_lab(struct probing *p, const struct doctor_subject *x, struct error *e)
 {
-    struct lab lab;
-    json_t *document = json_file_load(x->probe->lab_path, DOCUMENT_LAB, e);
-    if (!document || lab_load(x->probe->lab_path, &lab, e) != 0) {
-        json_decref(document);
+    json_t *document = json_file_load(x->lab_path, DOCUMENT_LAB, e);
+    if (!document)
         return -1;
-    }
-    x->lab = without_scaled(document);
-    x->lab_name = lab.name;
-    int result = probe_both(x, NULL, &lab, e);
-    json_decref(x->lab);
+    p->lab = without_scaled(document);
+    int result = walk_probes(p, x, e);
+    json_decref(p->lab);
     json_decref(document);
-    lab_free(&lab);
     return result;
 }
 
-int probe_lab(const struct probe *probe, json_t *entries, struct error *e)
+int doctor_walk_probes(const struct doctor_subject *x, const char *out, bool quiet, struct error *e)
 {
     struct interrupt interrupt;
     struct progress progress;
-    struct probing x = {.probe = probe, .entries = entries, .interrupt = &interrupt, .progress = &progress};
+    struct probing p = {.out = out, .interrupt = &interrupt, .progress = &progress};
     if (interrupt_open(&interrupt, e) != 0)
         return -1;
-    progress_open(&progress, probe->quiet);
-    int result = probe->plan ? probe_scenario(&x, e) : probe_alone(&x, e);
+    progress_open(&progress, quiet);
+    int result = x->plan ? probe_scenario(&p, x, e) : probe_lab(&p, x, e);
     interrupt_close(&interrupt);
     return result;
+}
+
+/* ---- what a result says */
+
+/* More than a probe of seconds can move on any line. Sums over all flows of a scenario, and multiples, fit
+ * into 64 bits then. */
+#define COUNTED_MOST INT64_C(1000000000000)
+
+static int64_t bounded(int64_t count)
+{
+    return count < COUNTED_MOST ? count : COUNTED_MOST;
+}
+
+int64_t counted_total(const struct probed *p, const char *role, const char *counter)
+{
+    const json_t *host = json_object_get(json_object_get(p->result, "hosts"), role);
+    const json_t *total =
+        json_object_get(json_object_get(json_object_get(host, "counters"), counter), "total");
+    return json_is_integer(total) && json_integer_value(total) >= 0 ? bounded(json_integer_value(total)) : -1;
+}
+
+int64_t counted_priority(const struct probed *p, const char *role, const char *before, int64_t priority,
+                         const char *after)
+{
+    char counter[80];
+    snprintf(counter, sizeof counter, "%s%" PRId64 "%s", before, priority, after);
+    return counted_total(p, role, counter);
+}
+
+int64_t counted_of_flow(const struct probed *p, const char *flow, const char *key)
+{
+    const json_t *value = json_object_get(json_object_get(json_object_get(p->result, "flows"), flow), key);
+    int64_t number = json_integer_value(value);
+    return number > 0 ? bounded(number) : 0;
+}
+
+void counted_describe_bytes(struct text *out, int64_t bytes)
+{
+    if (bytes < 1000)
+        text_add(out, "%" PRId64 " B", bytes);
+    else if (bytes < 1000000)
+        text_add(out, "%.1f kB", (double)bytes / 1e3);
+    else
+        text_add(out, "%.1f MB", (double)bytes / 1e6);
+}
+
+void counted_add(const struct doctor_subject *x, const char *host, const char *check, const char *verdict,
+                 const char *fix, const struct text *reason, const char *read)
+{
+    const char *simulated =
+        json_is_true(json_object_get(x->probed->result, "simulated")) ? "simulated: " : "";
+    doctor_add(x->entries, host, check, verdict, fix, "%s%s", simulated, text_string(reason));
+    doctor_add_evidence(x->entries, "%s%s%s%s", simulated, read, x->probed->folder ? "; result.json in " : "",
+                        x->probed->folder ? x->probed->folder : "");
 }

@@ -1,20 +1,22 @@
-/* Does a port put packets into the class that the host means by their DSCP? PFC of another priority would pause them, or none. */
-#include "harness/doctor/switches/check.h"
+/* Does a port put packets into the class that the host means by their DSCP? PFC of another priority would
+ * pause them, or none. */
+#include "harness/doctor/switches/switch.h"
 
-#include "harness/doctor/doctor.h"
 #include "harness/doctor/priority.h"
 #include "harness/plan/cell.h"
 #include "lib/text.h"
 #include <inttypes.h>
 #include <string.h>
 
-static void say(const struct sonic_subject *x, const struct sonic_end *end, const char *verdict,
-                const struct text *fix, const struct text *reason)
+static void report_dscp(const struct doctor_subject *x, const char *verdict, const struct text *fix,
+                        const struct text *reason)
 {
-    preflight_say(x->entries, x->of->name, "dscp", verdict, fix->length ? text_string(fix) : NULL, "%s",
-                  text_string(reason));
-    preflight_read(x->entries, "%s: PORT_QOS_MAP|%s, DSCP_TO_TC_MAP|%s; settings of %s", x->from,
-                   end->port->name, *end->port->dscp_map ? end->port->dscp_map : "(none)", end->host->name);
+    const struct switch_end *end = x->end;
+    doctor_add(x->entries, end->of->name, "dscp", verdict, fix->length ? text_string(fix) : NULL, "%s",
+               text_string(reason));
+    doctor_add_evidence(x->entries, "%s: PORT_QOS_MAP|%s, DSCP_TO_TC_MAP|%s; settings of %s", end->from,
+                        end->port->name, *end->port->dscp_map ? end->port->dscp_map : "(none)",
+                        end->host->name);
 }
 
 /* What to do about a DSCP that is in another class: the switch's map, or a DSCP that is right. */
@@ -32,12 +34,12 @@ static void add_fix(const struct sonic_port *port, int64_t dscp, int64_t priorit
 }
 
 /* What becomes of a DSCP, and what the host means by it. */
-static void say_class(const struct sonic_subject *x, const struct sonic_end *end, int64_t dscp,
-                      int64_t priority)
+static void report_class(const struct doctor_subject *x, int64_t dscp, int64_t priority)
 {
+    const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
     int tc = dscp >= 0 && dscp < SONIC_DSCPS ? end->port->dscp_to_tc[dscp] : -1;
-    sonic_say_end(end, x, &reason);
+    switch_describe_end(end, &reason);
     text_add(&reason, ": DSCP %" PRId64 " is priority %" PRId64 " at %s", dscp, priority, end->host->name);
     if (tc == priority)
         text_add(&reason, ", and traffic class %d here", tc);
@@ -48,24 +50,24 @@ static void say_class(const struct sonic_subject *x, const struct sonic_end *end
                  priority);
     if (tc != priority)
         add_fix(end->port, dscp, priority, &fix);
-    say(x, end, tc == priority ? "ok" : "failure", &fix, &reason);
+    report_dscp(x, tc == priority ? "ok" : "failure", &fix, &reason);
     text_free(&reason);
     text_free(&fix);
 }
 
 /* Packets that the host sends for a flow: its data, or the answers. Both have the flow's traffic class. */
-static void check_flows(const struct sonic_subject *x, const struct sonic_end *end)
+static void examine_flows(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     const struct scenario *scenario = &x->cell->scenario;
     const struct scenario_flow *flows = scenario->flows.items;
-    json_t *in_force = preflight_in_force(x->seen);
     for (size_t i = 0; end->role && i < scenario->flows.count; i++)
         if (strcmp(flows[i].from, end->role) == 0 || strcmp(flows[i].to, end->role) == 0)
-            say_class(x, end, priority_traffic_class(x->cell, &flows[i], in_force) >> 2, flows[i].priority);
-    json_decref(in_force);
+            report_class(x, priority_traffic_class(x->cell, &flows[i], x->seen->in_force) >> 2,
+                         flows[i].priority);
 }
 
-static bool host_has_pfc(const struct sonic_end *end, int64_t priority)
+static bool host_has_pfc(const struct switch_end *end, int64_t priority)
 {
     const json_t *item;
     size_t i;
@@ -77,9 +79,11 @@ static bool host_has_pfc(const struct sonic_end *end, int64_t priority)
     return false;
 }
 
-/* Without a scenario: all DSCPs that either end takes for a lossless class. The first that differs is named. */
-static void check_all(const struct sonic_subject *x, const struct sonic_end *end)
+/* Without a scenario: all DSCPs that either end takes for a lossless class. The first that differs is named.
+ */
+static void examine_all(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
     int64_t first = -1, count = 0;
     for (int64_t dscp = 0; dscp < SONIC_DSCPS; dscp++) {
@@ -91,7 +95,7 @@ static void check_all(const struct sonic_subject *x, const struct sonic_end *end
         first = first < 0 ? dscp : first;
         count++;
     }
-    sonic_say_end(end, x, &reason);
+    switch_describe_end(end, &reason);
     if (count) {
         text_add(&reason,
                  ": %" PRId64 " DSCPs of lossless classes are another class at %s; the first is DSCP %" PRId64
@@ -104,35 +108,43 @@ static void check_all(const struct sonic_subject *x, const struct sonic_end *end
     } else {
         text_add(&reason, ": DSCPs of lossless classes are the same class at %s", end->host->name);
     }
-    say(x, end, count ? "warning" : "ok", &fix, &reason);
+    report_dscp(x, count ? "warning" : "ok", &fix, &reason);
     text_free(&reason);
     text_free(&fix);
 }
 
-static void say_no_map(const struct sonic_subject *x, const struct sonic_end *end)
+static void report_no_map(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
     bool tag = *end->port->dot1p_map;
-    sonic_say_end(end, x, &reason);
+    switch_describe_end(end, &reason);
     text_add(&reason, tag ? ": classes come from the VLAN tag (dot1p_to_tc_map): DSCPs were not compared"
                           : ": it has no dscp_to_tc_map: every packet is in traffic class 0");
     if (!tag)
         text_add(&fix, "give PORT_QOS_MAP|%s a dscp_to_tc_map: config qos reload writes SONiC's own",
                  end->port->name);
-    say(x, end, tag ? "unknown" : "failure", &fix, &reason);
+    report_dscp(x, tag ? "unknown" : "failure", &fix, &reason);
     text_free(&reason);
     text_free(&fix);
 }
 
-void sonic_check_classes(const struct sonic_subject *x, const struct sonic_end *end)
+static void examine_classes(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     const char *trust = json_string_value(json_object_get(end->settings, "trust"));
-    if (!end->host || (x->cell && !sonic_flow_priorities(x, end)))
+    if (x->cell && !switch_flow_priorities(x))
         return;
     if (!*end->port->dscp_map)
-        say_no_map(x, end);
+        report_no_map(x);
     else if (x->cell)
-        check_flows(x, end);
+        examine_flows(x);
     else if (trust && strcmp(trust, "dscp") == 0)
-        check_all(x, end);
+        examine_all(x);
 }
+
+const struct doctor_check doctor_switch_dscp = {.name = "dscp",
+                                                .scope = DOCTOR_PORT,
+                                                .when = DOCTOR_EXAMINES,
+                                                .needs = DOCTOR_NEEDS_PORT | DOCTOR_NEEDS_PORT_HOST,
+                                                .examine = examine_classes};

@@ -1,7 +1,6 @@
 /* Does what arrives after XOFF fit above the threshold? */
-#include "harness/doctor/switches/check.h"
+#include "harness/doctor/switches/switch.h"
 
-#include "harness/doctor/doctor.h"
 #include "lib/roce/thresholds.h"
 #include "lib/text.h"
 #include <inttypes.h>
@@ -13,8 +12,7 @@
 #define PS_PER_MM     INT64_C(5)  /* 5 ns a metre, as for links of labs (docs/lab.md) */
 
 struct headroom {
-    const struct sonic_subject *x;
-    const struct sonic_end *end;
+    const struct doctor_subject *x;
     const struct sonic_buffer *buffer;
     int priority, group;
 };
@@ -24,62 +22,65 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The lab and the switch may both say how long the cable is; FIELD_UNSET, the least number, where neither does. */
-static int64_t cable_mm(const struct sonic_end *end)
+/* The lab and the switch may both say how long the cable is; FIELD_UNSET, the least number, where neither
+ * does. */
+static int64_t cable_mm(const struct switch_end *end)
 {
     return larger(end->port->cable_mm, end->link->length_mm);
 }
 
-static void say(const struct headroom *h, const char *verdict, const char *fix, const char *words)
+static void report_headroom(const struct headroom *h, const char *verdict, const char *fix, const char *words)
 {
     struct text reason = {0};
-    sonic_say_end(h->end, h->x, &reason);
+    switch_describe_end(h->x->end, &reason);
     text_add(&reason, ", priority %d: %s", h->priority, words);
-    preflight_say(h->x->entries, h->x->of->name, "headroom", verdict, fix, "%s", text_string(&reason));
-    preflight_read(h->x->entries, "%s: BUFFER_PG|%s|%d%s%s, CABLE_LENGTH", h->x->from, h->end->port->name,
-                   h->group, *h->buffer->profile ? ", BUFFER_PROFILE|" : "", h->buffer->profile);
+    doctor_add(h->x->entries, h->x->end->of->name, "headroom", verdict, fix, "%s", text_string(&reason));
+    doctor_add_evidence(h->x->entries, "%s: BUFFER_PG|%s|%d%s%s, CABLE_LENGTH", h->x->end->from,
+                        h->x->end->port->name, h->group, *h->buffer->profile ? ", BUFFER_PROFILE|" : "",
+                        h->buffer->profile);
     text_free(&reason);
 }
 
-/* Of the dynamic buffer model: the switch computes it from the length that it knows. */
-static void check_computed(const struct headroom *h)
+/* With the dynamic buffer model the switch computes the headroom from the length that it knows. */
+static void examine_computed(const struct headroom *h)
 {
-    const struct sonic_end *end = h->end;
+    const struct switch_end *end = h->x->end;
     struct text words = {0};
     bool unknown = end->port->cable_mm == FIELD_UNSET, longer = end->link->length_mm > end->port->cable_mm;
     text_add(&words, "the switch computes the headroom of group %d for a cable ", h->group);
     if (unknown)
         text_add(&words, "whose length CABLE_LENGTH does not say");
     else
-        sonic_say_length(end->port->cable_mm, &words);
+        switch_describe_length(end->port->cable_mm, &words);
     if (!unknown)
         text_add(&words, " long");
     if (!unknown && longer) {
         text_add(&words, "; by the lab it is ");
-        sonic_say_length(end->link->length_mm, &words);
+        switch_describe_length(end->link->length_mm, &words);
     }
-    say(h, unknown || longer ? "warning" : "ok",
-        unknown || longer ? "config interface cable-length PORT LENGTH" : NULL, text_string(&words));
+    report_headroom(h, unknown || longer ? "warning" : "ok",
+                    unknown || longer ? "config interface cable-length PORT LENGTH" : NULL,
+                    text_string(&words));
     text_free(&words);
 }
 
-/* The frames are the host's. Where its MTU is not known they are taken to be as long as the port allows, and what is too little for those is
- * a warning. */
-static void compare(const struct headroom *h, int64_t speed_Mbps, int64_t mtu)
+/* The frames are the host's. Where its MTU is not known they are taken to be as long as the port allows, and
+ * what is too little for those is a warning. */
+static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64_t mtu)
 {
-    const int64_t mm = cable_mm(h->end), xoff = h->buffer->xoff_bytes;
+    const int64_t mm = cable_mm(h->x->end), xoff = h->buffer->xoff_bytes;
     const struct thresholds_port port = {
         .cable_m = (mm + 999) / 1000, .speed_Mbps = speed_Mbps, .mtu = mtu, .max_mtu = mtu};
-    bool of_host = h->end->host_mtu != FIELD_UNSET;
+    bool of_host = h->x->end->host_mtu != FIELD_UNSET;
     int64_t least =
         thresholds_in_flight(speed_Mbps * 1000000, mm * PS_PER_MM, mtu + FRAME_BESIDES, PAUSE_BYTES);
     int64_t mlx5 = thresholds_mlx5_headroom(&port);
     struct text words = {0}, fix = {0};
     text_add(&words, "profile %s of group %d keeps %" PRId64 " bytes (xoff) for what arrives after XOFF; at ",
              h->buffer->profile, h->group, xoff);
-    sonic_say_rate(speed_Mbps, &words);
+    switch_describe_rate(speed_Mbps, &words);
     text_add(&words, " over ");
-    sonic_say_length(mm, &words);
+    switch_describe_length(mm, &words);
     text_add(&words,
              " with the %s MTU of %" PRId64 " these are at least %" PRId64
              " bytes, and the mlx5 driver keeps %" PRId64 " for such a port",
@@ -89,67 +90,78 @@ static void compare(const struct headroom *h, int64_t speed_Mbps, int64_t mtu)
     text_add(&fix,
              "xoff of at least %" PRId64 " in BUFFER_PROFILE|%s; with the dynamic buffer model, "
              "config interface cable-length %s LENGTH",
-             mlx5, h->buffer->profile, h->end->port->name);
-    say(h,
-        xoff < least && of_host ? "failure"
-        : xoff < mlx5           ? "warning"
-                                : "ok",
-        xoff < mlx5 ? text_string(&fix) : NULL, text_string(&words));
+             mlx5, h->buffer->profile, h->x->end->port->name);
+    report_headroom(h,
+                    xoff < least && of_host ? "failure"
+                    : xoff < mlx5           ? "warning"
+                                            : "ok",
+                    xoff < mlx5 ? text_string(&fix) : NULL, text_string(&words));
     text_free(&words);
     text_free(&fix);
 }
 
-static void check_stated(const struct headroom *h)
+static void examine_stated(const struct headroom *h)
 {
-    const struct sonic_end *end = h->end;
+    const struct switch_end *end = h->x->end;
     int64_t speed = end->port->speed_Mbps != FIELD_UNSET ? end->port->speed_Mbps
                     : end->link->rate_bps != FIELD_UNSET ? end->link->rate_bps / 1000000
                                                          : FIELD_UNSET;
     int64_t mtu = end->host_mtu != FIELD_UNSET ? end->host_mtu : end->port->mtu;
     if (h->buffer->xoff_bytes == FIELD_UNSET || h->buffer->xoff_bytes == 0)
-        say(h, "failure", "give the group a lossless profile, with xoff: BUFFER_PG",
+        report_headroom(
+            h, "failure", "give the group a lossless profile, with xoff: BUFFER_PG",
             "its priority group has a profile without headroom (xoff): packets are lost although PFC is on");
     else if (speed == FIELD_UNSET || mtu == FIELD_UNSET || cable_mm(end) == FIELD_UNSET)
-        say(h, "unknown", "state the link's rate and length in the lab",
+        report_headroom(
+            h, "unknown", "state the link's rate and length in the lab",
             "whether its headroom suffices is not known: the port's speed, MTU or cable length is not "
             "stated");
     else
-        compare(h, speed, mtu);
+        compare_headroom(h, speed, mtu);
 }
 
 /* The switch itself makes these entries when a port comes up: a file that was saved may lack them. */
-static void check_absent(const struct headroom *h)
+static void examine_absent(const struct headroom *h)
 {
-    if (h->x->recorded)
-        say(h, "unknown", "record the running configuration: sonic-cfggen -d --print-data",
-            "BUFFER_PG has no profile for its group in this file");
+    if (h->x->end->recorded)
+        report_headroom(h, "unknown", "record the running configuration: sonic-cfggen -d --print-data",
+                        "BUFFER_PG has no profile for its group in this file");
     else
-        say(h, "failure", "config interface cable-length PORT LENGTH; BUFFER_PG must have the group",
+        report_headroom(
+            h, "failure", "config interface cable-length PORT LENGTH; BUFFER_PG must have the group",
             "BUFFER_PG has no profile for its group: no headroom, and packets are lost although PFC is on");
 }
 
-static void check_priority(const struct headroom *h)
+static void examine_group(const struct headroom *h)
 {
     if (!*h->buffer->profile)
-        check_absent(h);
+        examine_absent(h);
     else if (strcmp(h->buffer->profile, "NULL") == 0)
-        check_computed(h);
+        examine_computed(h);
     else if (!h->buffer->described)
-        say(h, h->x->recorded ? "unknown" : "failure", "BUFFER_PROFILE must have what BUFFER_PG names",
-            "BUFFER_PROFILE lacks the profile that BUFFER_PG names");
+        report_headroom(h, h->x->end->recorded ? "unknown" : "failure",
+                        "BUFFER_PROFILE must have what BUFFER_PG names",
+                        "BUFFER_PROFILE lacks the profile that BUFFER_PG names");
     else
-        check_stated(h);
+        examine_stated(h);
 }
 
-void sonic_check_headroom(const struct sonic_subject *x, const struct sonic_end *end)
+static void examine_headroom(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     for (int priority = 0; priority < SONIC_TCS; priority++) {
         int group = end->port->tc_to_pg[priority];
-        struct headroom h = {x, end, NULL, priority, group};
+        struct headroom h = {x, NULL, priority, group};
         if (!(end->port->pfc >> priority & 1))
             continue;
         const struct sonic_buffer none = {.xoff_bytes = FIELD_UNSET};
         h.buffer = group >= 0 ? &end->port->pg[group] : &none;
-        check_priority(&h);
+        examine_group(&h);
     }
 }
+
+const struct doctor_check doctor_switch_headroom = {.name = "headroom",
+                                                    .scope = DOCTOR_PORT,
+                                                    .when = DOCTOR_EXAMINES,
+                                                    .needs = DOCTOR_NEEDS_PORT,
+                                                    .examine = examine_headroom};

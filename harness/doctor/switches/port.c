@@ -1,23 +1,24 @@
 /* The port itself, and PFC at both ends of its cable. */
-#include "harness/doctor/switches/check.h"
+#include "harness/doctor/switches/switch.h"
 
-#include "harness/doctor/doctor.h"
 #include "lib/text.h"
 #include <inttypes.h>
 #include <string.h>
 
-static void say(const struct sonic_subject *x, const struct sonic_end *end, const char *check,
-                const char *verdict, const struct text *fix, const struct text *reason)
+static void report_port(const struct doctor_subject *x, const char *check, const char *verdict,
+                        const struct text *fix, const struct text *reason)
 {
-    preflight_say(x->entries, x->of->name, check, verdict, fix->length ? text_string(fix) : NULL, "%s",
-                  text_string(reason));
-    preflight_read(x->entries, "%s: PORT|%s, PORT_QOS_MAP|%s", x->from, end->port->name, end->port->name);
+    const struct switch_end *end = x->end;
+    doctor_add(x->entries, end->of->name, check, verdict, fix->length ? text_string(fix) : NULL, "%s",
+               text_string(reason));
+    doctor_add_evidence(x->entries, "%s: PORT|%s, PORT_QOS_MAP|%s", end->from, end->port->name,
+                        end->port->name);
 }
 
 /* ---- the port */
 
 /* What keeps frames from passing; nothing is added if nothing does. */
-static void add_faults(const struct sonic_end *end, struct text *reason, struct text *fix)
+static void add_faults(const struct switch_end *end, struct text *reason, struct text *fix)
 {
     const struct sonic_port *p = end->port;
     if (!p->admin_up) {
@@ -26,9 +27,9 @@ static void add_faults(const struct sonic_end *end, struct text *reason, struct 
     } else if (end->host_speed_Mbps != FIELD_UNSET && p->speed_Mbps != FIELD_UNSET &&
                end->host_speed_Mbps != p->speed_Mbps) {
         text_add(reason, ": its speed is ");
-        sonic_say_rate(p->speed_Mbps, reason);
+        switch_describe_rate(p->speed_Mbps, reason);
         text_add(reason, ", that of the host's NIC ");
-        sonic_say_rate(end->host_speed_Mbps, reason);
+        switch_describe_rate(end->host_speed_Mbps, reason);
         text_add(fix, "config interface speed %s %" PRId64, p->name, end->host_speed_Mbps);
     } else if (end->host_mtu != FIELD_UNSET && p->mtu != FIELD_UNSET && end->host_mtu > p->mtu) {
         text_add(reason, ": its MTU is %" PRId64 ", the host's %" PRId64 ": longer frames are discarded",
@@ -38,54 +39,58 @@ static void add_faults(const struct sonic_end *end, struct text *reason, struct 
     }
 }
 
-static bool contradicts_lab(const struct sonic_end *end)
+static bool contradicts_lab(const struct switch_end *end)
 {
     return end->link->rate_bps != FIELD_UNSET && end->port->speed_Mbps != FIELD_UNSET &&
            end->link->rate_bps != end->port->speed_Mbps * 1000000;
 }
 
-static void describe(const struct sonic_end *end, struct text *reason)
+static void describe_port(const struct switch_end *end, struct text *reason)
 {
     const struct sonic_port *p = end->port;
     text_add(reason, ": up");
     if (p->speed_Mbps != FIELD_UNSET) {
         text_add(reason, ", ");
-        sonic_say_rate(p->speed_Mbps, reason);
+        switch_describe_rate(p->speed_Mbps, reason);
     }
     if (p->mtu != FIELD_UNSET)
         text_add(reason, ", MTU %" PRId64, p->mtu);
     if (contradicts_lab(end)) {
         text_add(reason, "; the lab's link has a rate of ");
-        sonic_say_rate(end->link->rate_bps / 1000000, reason);
+        switch_describe_rate(end->link->rate_bps / 1000000, reason);
     }
 }
 
-void sonic_check_port(const struct sonic_subject *x, const struct sonic_end *end)
+static void examine_port(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
-    sonic_say_end(end, x, &reason);
+    switch_describe_end(end, &reason);
     if (!end->port->exists) {
         text_add(&reason, ": the switch has no such port");
         text_add(&fix, "name a port that show interfaces status lists, in links of the lab");
-        say(x, end, "port", "failure", &fix, &reason);
+        report_port(x, "port", "failure", &fix, &reason);
     } else {
         size_t length = reason.length;
         add_faults(end, &reason, &fix);
         bool faulty = reason.length > length;
         if (!faulty)
-            describe(end, &reason);
+            describe_port(end, &reason);
         if (!faulty && contradicts_lab(end))
             text_add(&fix, "correct the rate of this link in the lab, or the port's speed");
-        say(x, end, "port", faulty ? "failure" : contradicts_lab(end) ? "warning" : "ok", &fix, &reason);
+        report_port(x, "port", faulty ? "failure" : contradicts_lab(end) ? "warning" : "ok", &fix, &reason);
     }
     text_free(&reason);
     text_free(&fix);
 }
 
+const struct doctor_check doctor_switch_port = {
+    .name = "port", .scope = DOCTOR_PORT, .when = DOCTOR_EXAMINES, .examine = examine_port};
+
 /* ---- PFC */
 
 /* "pfc" of the host's settings as bits; false: not known. */
-static bool host_pfc(const struct sonic_end *end, unsigned *bits)
+static bool host_pfc(const struct switch_end *end, unsigned *bits)
 {
     const json_t *list = json_object_get(end->settings, "pfc"), *item;
     size_t i;
@@ -97,12 +102,13 @@ static bool host_pfc(const struct sonic_end *end, unsigned *bits)
     return json_is_array(list);
 }
 
-static void compare_with_host(const struct sonic_subject *x, const struct sonic_end *end, struct text *reason,
-                              struct text *fix, const char **verdict)
+static void compare_with_host(const struct doctor_subject *x, struct text *reason, struct text *fix,
+                              const char **verdict)
 {
-    unsigned host, here = end->port->pfc, used = sonic_flow_priorities(x, end);
+    const struct switch_end *end = x->end;
+    unsigned host, here = end->port->pfc, used = switch_flow_priorities(x);
     text_add(reason, ": PFC on priorities ");
-    sonic_say_priorities(here, reason);
+    switch_describe_priorities(here, reason);
     if (!host_pfc(end, &host)) {
         text_add(reason, "; those of %s were not read", end->host->name);
         text_add(fix, "mend connection, programs and nic of %s", end->host->name);
@@ -114,7 +120,7 @@ static void compare_with_host(const struct sonic_subject *x, const struct sonic_
         return;
     }
     text_add(reason, ", at %s on ", end->host->name);
-    sonic_say_priorities(host, reason);
+    switch_describe_priorities(host, reason);
     text_add(reason, ": one end ignores the other's pauses");
     text_add(fix,
              "config interface pfc priority %s PRIORITY on (or off); or list the switch's in settings.pfc",
@@ -124,32 +130,40 @@ static void compare_with_host(const struct sonic_subject *x, const struct sonic_
         text_add(reason, ", on priorities that no flow of this host has");
 }
 
-void sonic_check_between(const char *one_name, const struct sonic_port *one, const char *other_name,
-                         const struct sonic_port *other, json_t *entries)
+static void examine_pfc(const struct doctor_subject *x)
 {
-    struct text reason = {0};
-    bool same = one->pfc == other->pfc;
-    text_add(&reason, "%s of %s has PFC on priorities ", one->name, one_name);
-    sonic_say_priorities(one->pfc, &reason);
-    text_add(&reason, ", %s of %s on ", other->name, other_name);
-    sonic_say_priorities(other->pfc, &reason);
-    text_add(&reason, same ? "" : ": one end ignores the other's pauses");
-    preflight_say(entries, one_name, "pfc", same ? "ok" : "failure",
-                  same ? NULL : "config interface pfc priority PORT PRIORITY on, at both switches", "%s",
-                  text_string(&reason));
-    preflight_read(entries, "PORT_QOS_MAP of both switches");
-    text_free(&reason);
-}
-
-void sonic_check_pfc(const struct sonic_subject *x, const struct sonic_end *end)
-{
+    const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
     const char *verdict = "ok";
-    if (!end->host)
-        return;
-    sonic_say_end(end, x, &reason);
-    compare_with_host(x, end, &reason, &fix, &verdict);
-    say(x, end, "pfc", verdict, &fix, &reason);
+    switch_describe_end(end, &reason);
+    compare_with_host(x, &reason, &fix, &verdict);
+    report_port(x, "pfc", verdict, &fix, &reason);
     text_free(&reason);
     text_free(&fix);
 }
+
+const struct doctor_check doctor_switch_pfc = {.name = "pfc",
+                                               .scope = DOCTOR_PORT,
+                                               .when = DOCTOR_EXAMINES,
+                                               .needs = DOCTOR_NEEDS_PORT | DOCTOR_NEEDS_PORT_HOST,
+                                               .examine = examine_pfc};
+
+static void examine_cable(const struct doctor_subject *x)
+{
+    const struct switch_cable *c = x->cable;
+    struct text reason = {0};
+    bool same = c->ports[0]->pfc == c->ports[1]->pfc;
+    text_add(&reason, "%s of %s has PFC on priorities ", c->ports[0]->name, c->names[0]);
+    switch_describe_priorities(c->ports[0]->pfc, &reason);
+    text_add(&reason, ", %s of %s on ", c->ports[1]->name, c->names[1]);
+    switch_describe_priorities(c->ports[1]->pfc, &reason);
+    text_add(&reason, same ? "" : ": one end ignores the other's pauses");
+    doctor_add(x->entries, c->names[0], "pfc", same ? "ok" : "failure",
+               same ? NULL : "config interface pfc priority PORT PRIORITY on, at both switches", "%s",
+               text_string(&reason));
+    doctor_add_evidence(x->entries, "PORT_QOS_MAP of both switches");
+    text_free(&reason);
+}
+
+const struct doctor_check doctor_switch_cable = {
+    .name = "pfc", .scope = DOCTOR_CABLE, .when = DOCTOR_EXAMINES, .examine = examine_cable};

@@ -1,13 +1,13 @@
-/* The PFC watchdog's times. It looks at a queue every POLL_INTERVAL, stops the queue when it was paused for detection_time, and starts it
- * again after restoration_time without a pause (sonic-swss orchagent/pfcwdorch.cpp, pfc_restore.lua). */
-#include "harness/doctor/switches/check.h"
+/* The PFC watchdog's times. It looks at a queue every POLL_INTERVAL, stops the queue when it was paused for
+ * detection_time, and starts it again after restoration_time without a pause (sonic-swss
+ * orchagent/pfcwdorch.cpp, pfc_restore.lua). */
+#include "harness/doctor/switches/switch.h"
 
-#include "harness/doctor/doctor.h"
 #include "lib/text.h"
 #include <inttypes.h>
 #include <string.h>
 
-static bool outside(int64_t value, int64_t least, int64_t most)
+static bool is_outside(int64_t value, int64_t least, int64_t most)
 {
     return value != FIELD_UNSET && (value < least || value > most);
 }
@@ -19,16 +19,16 @@ static bool known_action(const char *action)
 }
 
 /* What is wrong; NULL: nothing. */
-static const char *find_fault(const struct sonic_config *config, const struct sonic_port *port,
-                              const char **verdict)
+static const char *first_fault(const struct sonic_config *config, const struct sonic_port *port,
+                               const char **verdict)
 {
     const struct sonic_watchdog *w = &port->watchdog;
     int64_t poll = config->poll_ms == FIELD_UNSET ? SONIC_POLL_DEFAULT_MS : config->poll_ms;
     *verdict = "failure";
     if (w->detection_ms == FIELD_UNSET)
         return "it has no detection_time: the switch refuses it, and nothing watches the port";
-    if (outside(w->detection_ms, SONIC_DETECTION_LEAST_MS, SONIC_DETECTION_MOST_MS) ||
-        outside(w->restoration_ms, SONIC_RESTORATION_LEAST_MS, SONIC_RESTORATION_MOST_MS))
+    if (is_outside(w->detection_ms, SONIC_DETECTION_LEAST_MS, SONIC_DETECTION_MOST_MS) ||
+        is_outside(w->restoration_ms, SONIC_RESTORATION_LEAST_MS, SONIC_RESTORATION_MOST_MS))
         return "detection_time must be 100 to 5000 ms, restoration_time 100 to 60000 ms: the switch refuses "
                "it, and nothing watches "
                "the port";
@@ -57,44 +57,53 @@ static void add_time(struct text *out, const char *name, int64_t value_ms)
         text_add(out, ", %s %" PRId64 " ms", name, value_ms);
 }
 
-static void say(const struct sonic_subject *x, const struct sonic_end *end, const char *verdict,
-                const char *fix, const char *words)
+static void report_watchdog(const struct doctor_subject *x, const char *verdict, const char *fix,
+                            const char *words)
 {
+    const struct switch_end *end = x->end;
     struct text reason = {0};
-    sonic_say_end(end, x, &reason);
+    switch_describe_end(end, &reason);
     text_add(&reason, ": %s", words);
-    preflight_say(x->entries, x->of->name, "pfc-watchdog", verdict, fix, "%s", text_string(&reason));
-    preflight_read(x->entries, "%s: PFC_WD|%s, PFC_WD|GLOBAL", x->from, end->port->name);
+    doctor_add(x->entries, end->of->name, "pfc-watchdog", verdict, fix, "%s", text_string(&reason));
+    doctor_add_evidence(x->entries, "%s: PFC_WD|%s, PFC_WD|GLOBAL", end->from, end->port->name);
     text_free(&reason);
 }
 
-static void check_times(const struct sonic_subject *x, const struct sonic_end *end)
+static void examine_times(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     const struct sonic_watchdog *w = &end->port->watchdog;
-    const char *verdict, *fault = find_fault(x->config, end->port, &verdict);
+    const char *verdict, *fault = first_fault(end->config, end->port, &verdict);
     struct text words = {0}, fix = {0};
     text_add(&words, "action %s", *w->action ? w->action : "drop");
     add_time(&words, "detection", w->detection_ms);
     add_time(&words, "restoration", w->restoration_ms);
-    add_time(&words, "poll interval", x->config->poll_ms);
+    add_time(&words, "poll interval", end->config->poll_ms);
     if (fault)
         text_add(&words, ": %s", fault);
     text_add(
         &fix,
         "pfcwd start --action drop ports %s detection-time 200 --restoration-time 400; pfcwd interval 200",
         end->port->name);
-    say(x, end, fault ? verdict : "ok", fault ? text_string(&fix) : NULL, text_string(&words));
+    report_watchdog(x, fault ? verdict : "ok", fault ? text_string(&fix) : NULL, text_string(&words));
     text_free(&words);
     text_free(&fix);
 }
 
-void sonic_check_watchdog(const struct sonic_subject *x, const struct sonic_end *end)
+static void examine_watchdog(const struct doctor_subject *x)
 {
-    if (x->config->big_red_switch)
-        say(x, end, "failure", "pfcwd big_red_switch disable",
-            "BIG_RED_SWITCH is on: all packets of lossless classes are dropped");
+    const struct switch_end *end = x->end;
+    if (end->config->big_red_switch)
+        report_watchdog(x, "failure", "pfcwd big_red_switch disable",
+                        "BIG_RED_SWITCH is on: all packets of lossless classes are dropped");
     else if (end->port->watchdog.on)
-        check_times(x, end);
+        examine_times(x);
     else if (end->port->pfc)
-        say(x, end, "ok", NULL, "no watchdog: a pause storm is not ended");
+        report_watchdog(x, "ok", NULL, "no watchdog: a pause storm is not ended");
 }
+
+const struct doctor_check doctor_switch_watchdog = {.name = "pfc-watchdog",
+                                                    .scope = DOCTOR_PORT,
+                                                    .when = DOCTOR_EXAMINES,
+                                                    .needs = DOCTOR_NEEDS_PORT,
+                                                    .examine = examine_watchdog};

@@ -1,45 +1,44 @@
 /* Are packets of lossless classes marked, and before PFC stops their sender? */
-#include "harness/doctor/switches/check.h"
+#include "harness/doctor/switches/switch.h"
 
-#include "harness/doctor/doctor.h"
 #include "lib/text.h"
 #include <inttypes.h>
 
-/* The reaction point raises its rate after this time without a CNP (mlx5's rpg_time_reset, docs/settings.md): marks that come later than
- * that are answered too late. */
+/* The reaction point raises its rate after this time without a CNP (mlx5's rpg_time_reset, docs/settings.md):
+ * marks that come later than that are answered too late. */
 #define RATE_RISES_AFTER_US INT64_C(300)
 
 struct marking {
-    const struct sonic_subject *x;
-    const struct sonic_end *end;
+    const struct doctor_subject *x;
     const struct sonic_wred *wred;
     int priority, queue;
 };
 
-static void say(const struct marking *m, const char *verdict, const char *fix, const char *words)
+static void report_marking(const struct marking *m, const char *verdict, const char *fix, const char *words)
 {
     struct text reason = {0};
-    sonic_say_end(m->end, m->x, &reason);
+    switch_describe_end(m->x->end, &reason);
     text_add(&reason, ", priority %d: %s", m->priority, words);
-    preflight_say(m->x->entries, m->x->of->name, "wred", verdict, fix, "%s", text_string(&reason));
-    preflight_read(m->x->entries, "%s: QUEUE|%s|%d%s%s, BUFFER_PG, BUFFER_POOL", m->x->from,
-                   m->end->port->name, m->queue, *m->wred->profile ? ", WRED_PROFILE|" : "",
-                   m->wred->profile);
+    doctor_add(m->x->entries, m->x->end->of->name, "wred", verdict, fix, "%s", text_string(&reason));
+    doctor_add_evidence(m->x->entries, "%s: QUEUE|%s|%d%s%s, BUFFER_PG, BUFFER_POOL", m->x->end->from,
+                        m->x->end->port->name, m->queue, *m->wred->profile ? ", WRED_PROFILE|" : "",
+                        m->wred->profile);
     text_free(&reason);
 }
 
 static int64_t most_before_xoff(const struct marking *m)
 {
-    int group = m->end->port->tc_to_pg[m->priority];
-    return group < 0 ? FIELD_UNSET : sonic_most_before_xoff(&m->end->port->pg[group]);
+    int group = m->x->end->port->tc_to_pg[m->priority];
+    return group < 0 ? FIELD_UNSET : switch_most_before_xoff(&m->x->end->port->pg[group]);
 }
 
 /* The first thing that is wrong with the thresholds; NULL: nothing. */
-static const char *find_fault(const struct marking *m, const char **verdict, const char **fix)
+static const char *first_fault(const struct marking *m, const char **verdict, const char **fix)
 {
     const struct sonic_wred *w = m->wred;
-    const struct sonic_port *p = m->end->port;
-    int64_t most = most_before_xoff(m), mtu = m->end->host_mtu != FIELD_UNSET ? m->end->host_mtu : p->mtu;
+    const struct sonic_port *p = m->x->end->port;
+    int64_t most = most_before_xoff(m),
+            mtu = m->x->end->host_mtu != FIELD_UNSET ? m->x->end->host_mtu : p->mtu;
     *verdict = "failure";
     *fix = "ecnconfig -p PROFILE -gmin BYTES -gmax BYTES -gdrop PERCENT";
     if (w->kmin_bytes > w->kmax_bytes)
@@ -58,20 +57,20 @@ static const char *find_fault(const struct marking *m, const char **verdict, con
     return NULL;
 }
 
-static void check_thresholds(const struct marking *m)
+static void examine_thresholds(const struct marking *m)
 {
     const struct sonic_wred *w = m->wred;
-    const char *verdict, *fix, *fault = find_fault(m, &verdict, &fix);
+    const char *verdict, *fix, *fault = first_fault(m, &verdict, &fix);
     int64_t most = most_before_xoff(m);
     struct text words = {0};
     text_add(&words,
              "profile %s of queue %d marks from %" PRId64 " to %" PRId64 " bytes, up to %" PRId64 " %%",
              w->profile, m->queue, w->kmin_bytes, w->kmax_bytes,
              w->pmax_percent == FIELD_UNSET ? 100 : w->pmax_percent);
-    if (m->end->port->speed_Mbps > 0) {
+    if (m->x->end->port->speed_Mbps > 0) {
         text_add(&words, " (kmin is %.1f us at ",
-                 (double)w->kmin_bytes * 8 / (double)m->end->port->speed_Mbps);
-        sonic_say_rate(m->end->port->speed_Mbps, &words);
+                 (double)w->kmin_bytes * 8 / (double)m->x->end->port->speed_Mbps);
+        switch_describe_rate(m->x->end->port->speed_Mbps, &words);
         text_add(&words, ")");
     }
     if (most != FIELD_UNSET)
@@ -80,38 +79,47 @@ static void check_thresholds(const struct marking *m)
         text_add(&words, "; when XOFF comes is not known (BUFFER_PROFILE, BUFFER_POOL)");
     if (fault)
         text_add(&words, ": %s", fault);
-    say(m, fault ? verdict : "ok", fault ? fix : NULL, text_string(&words));
+    report_marking(m, fault ? verdict : "ok", fault ? fix : NULL, text_string(&words));
     text_free(&words);
 }
 
-static void check_queue(const struct marking *m)
+static void examine_queue(const struct marking *m)
 {
     const struct sonic_wred *w = m->wred;
     if (!*w->profile)
-        say(m, "warning", "give the queue a wred_profile: ecnconfig -q QUEUE on",
+        report_marking(
+            m, "warning", "give the queue a wred_profile: ecnconfig -q QUEUE on",
             "its queue has no WRED profile: nothing is marked, DCQCN does not react, and PFC alone holds "
             "congestion");
     else if (!w->described)
-        say(m, "failure", "WRED_PROFILE must have what QUEUE names",
-            "WRED_PROFILE lacks the profile that its queue names");
+        report_marking(m, "failure", "WRED_PROFILE must have what QUEUE names",
+                       "WRED_PROFILE lacks the profile that its queue names");
     else if (!w->marks)
-        say(m, "warning", "ecn: ecn_all in the WRED profile",
+        report_marking(
+            m, "warning", "ecn: ecn_all in the WRED profile",
             "its WRED profile has ECN off for green packets: nothing is marked, and where WRED is on packets "
             "are dropped");
     else if (w->kmin_bytes == FIELD_UNSET || w->kmax_bytes == FIELD_UNSET)
-        say(m, "failure", "ecnconfig -p PROFILE -gmin BYTES -gmax BYTES",
-            "its WRED profile has no thresholds for green packets");
+        report_marking(m, "failure", "ecnconfig -p PROFILE -gmin BYTES -gmax BYTES",
+                       "its WRED profile has no thresholds for green packets");
     else
-        check_thresholds(m);
+        examine_thresholds(m);
 }
 
-void sonic_check_wred(const struct sonic_subject *x, const struct sonic_end *end)
+static void examine_wred(const struct doctor_subject *x)
 {
+    const struct switch_end *end = x->end;
     static const struct sonic_wred none = {.profile = ""};
     for (int priority = 0; priority < SONIC_TCS; priority++) {
         int queue = end->port->tc_to_queue[priority];
-        const struct marking m = {x, end, queue >= 0 ? &end->port->queue[queue] : &none, priority, queue};
+        const struct marking m = {x, queue >= 0 ? &end->port->queue[queue] : &none, priority, queue};
         if (end->port->pfc >> priority & 1)
-            check_queue(&m);
+            examine_queue(&m);
     }
 }
+
+const struct doctor_check doctor_switch_wred = {.name = "wred",
+                                                .scope = DOCTOR_PORT,
+                                                .when = DOCTOR_EXAMINES,
+                                                .needs = DOCTOR_NEEDS_PORT,
+                                                .examine = examine_wred};

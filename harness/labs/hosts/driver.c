@@ -11,7 +11,6 @@
 #include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/watch.h"
-#include "harness/doctor/priority.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
@@ -101,10 +100,9 @@ static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct err
         if (result != 0)
             return -1;
     }
-    return switch_roles_check(cell, e) != 0 || traffic_check(&cell->scenario, &cell->lab, e) != 0 ||
-                   collectives_check(&cell->scenario, &cell->lab, e) != 0
+    return switch_roles_check(cell, e) != 0 || traffic_check(&cell->scenario, &cell->lab, e) != 0
                ? -1
-               : priority_check(cell, e);
+               : collectives_check(&cell->scenario, &cell->lab, e);
 }
 
 static void name_hosts(struct remote_lab *lab)

@@ -61,7 +61,7 @@ json_t *remote_settings_get(struct remote_host *h, struct error *e);
 json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted);
 /* Apply a scenario's settings to the host's NICs; settings that it does not support are named in `warnings`. Returns what was read back. */
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e);
-/* What applying would do, as entries of preflight.h: thresholds, missing and refused settings. Nothing is changed. */
+/* What applying would do, as entries of harness doctor (harness/doctor/check.h): thresholds, missing and refused settings. Nothing is changed. */
 void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *entries);
 /* Wait until the links of the host's NICs are up and stay up: the settings of another host may have taken them down. */
 int remote_settle(struct remote_host *h, struct error *e);

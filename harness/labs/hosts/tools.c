@@ -1,7 +1,7 @@
 #include "harness/labs/hosts/tools.h"
 
 #include "harness/labs/hosts/at_once.h"
-#include "harness/doctor/doctor.h"
+#include "harness/doctor/check.h"
 #include "lib/document/json_text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +95,12 @@ static void examine_job(struct remote_host *h, const struct traffic_job *job, js
     const char *flow = job->flows[0]->name;
     bool missing;
     if (find(h, job, version, &missing, &e) == 0)
-        preflight_say(entries, h->lab->name, "tool", "ok", NULL, "%s %s has what flow %s needs",
+        doctor_add(entries, h->lab->name, "tool", "ok", NULL, "%s %s has what flow %s needs",
                       job->tool->name, version, flow);
     else
-        preflight_say(entries, h->lab->name, "tool", "failure", missing ? job->tool->install : NULL, "%s",
+        doctor_add(entries, h->lab->name, "tool", "failure", missing ? job->tool->install : NULL, "%s",
                       e.text);
-    preflight_read(entries, "the answers of %s to --version and --help on the host", job->tool->name);
+    doctor_add_evidence(entries, "the answers of %s to --version and --help on the host", job->tool->name);
 }
 
 void tools_examine(struct remote_host *h, const struct lab *lab, const struct scenario *scenario,

@@ -1,5 +1,5 @@
 /* What a switch says: its config_db.json is read, checked against a host and changed for a scenario; counters become samples. */
-#include "harness/doctor/switches/check.h"
+#include "harness/doctor/switches/switch.h"
 #include "harness/labs/hosts/sonic/counters.h"
 #include "harness/labs/hosts/sonic/changes.h"
 #include "lib/document/json_file.h"
@@ -70,13 +70,10 @@ static void examine(const json_t *json, const struct lab *lab)
     if (sonic_config_read(json, names, 1, &config, &e) != 0)
         return;
     json_t *seen = json_loads(seen_text, 0, NULL), *entries = json_array();
-    const struct sonic_subject subject = {.lab = lab,
-                                          .of = lab_real_switch_at(lab, 0),
-                                          .config = &config,
-                                          .from = "input",
-                                          .seen = seen,
-                                          .entries = entries};
-    sonic_examine(&subject);
+    const struct doctor_seen known = {.interfaces = seen};
+    const struct doctor_subject x = {.lab = lab, .seen = &known, .entries = entries};
+    doctor_walk_ports(
+        &x, (struct switch_end){.of = lab_real_switch_at(lab, 0), .config = &config, .from = "input"});
     if (config.ports[0].exists)
         for (size_t i = 0; i < 4; i++)
             change(json, &config, requests[i & 1], i & 2);

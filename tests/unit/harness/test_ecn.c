@@ -1,7 +1,7 @@
 /* Which flows are not ECN-capable, by what is known of the sender's NIC: the settings that nic-config reads there. */
 #include "tests/unit/unit.h"
 
-#include "harness/doctor/ecn.h"
+#include "harness/doctor/ect.h"
 
 static json_t *parse_text(const char *text)
 {
@@ -18,8 +18,6 @@ static char *say_findings(const char *more, const char *in_force)
 {
     struct cell cell = {0};
     struct error e = {{0}};
-    struct ecn_finding *findings;
-    size_t count;
     struct text words = {0};
     json_t *scenario = parse_text(
         "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"phases\":{\"measure\":\"1s\"},"
@@ -34,16 +32,18 @@ static char *say_findings(const char *more, const char *in_force)
         fail_msg("%s", e.text);
     cell.scenario_json = scenario;
     cell.lab_json = lab;
-    if (ecn_find(&cell, known, &findings, &count, &e) != 0)
+    json_t *findings = ect_find(&cell, known, &e), *finding;
+    size_t i;
+    if (!findings)
         fail_msg("%s", e.text);
-    for (size_t i = 0; i < count; i++) {
-        ecn_say(&findings[i], &words);
-        text_add(&words, "; ");
-        ecn_say_remedy(&findings[i], &words);
+    json_array_foreach(findings, i, finding)
+    {
+        text_add(&words, "%s; %s", json_string_value(json_object_get(finding, "reason")),
+                 json_string_value(json_object_get(finding, "fix")));
     }
     char *said = strdup(text_string(&words));
     text_free(&words);
-    free(findings);
+    json_decref(findings);
     scenario_free(&cell.scenario);
     lab_free(&cell.lab);
     json_decref(scenario);

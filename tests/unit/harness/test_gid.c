@@ -1,7 +1,7 @@
 /* Whether a lab's GID index is still that of its NIC's address, by host-facts' document. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/doctor/gid.h"
+#include "harness/doctor/hosts/host.h"
 
 #define TABLE                                                                                           \
     "{\"nics\":[{\"netdev\":\"eth0\",\"rdma\":{\"gids\":[]}},{\"netdev\":\"eth1\",\"rdma\":{\"gids\":[" \
@@ -42,7 +42,7 @@ static void the_index_names_the_address(void **state)
                                               .address = cases[i].address ? address : NULL,
                                               .gid_index = cases[i].index}};
         json_t *facts = json_loads(cases[i].facts, 0, NULL), *entries = json_array();
-        gid_examine(&host, facts, entries);
+        doctor_examine_gid(&host, json_object_get(facts, "nics"), entries);
         const json_t *entry = json_array_get(entries, 0);
         const char *verdict = json_string_value(json_object_get(entry, "verdict"));
         assert_int_equal(json_array_size(entries), cases[i].verdict ? 1 : 0);

@@ -1,7 +1,7 @@
 /* Whether a flow's packets get the flow's priority on real NICs: by the documents, and with the hosts' settings. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/doctor/priority.h"
+#include "harness/doctor/check.h"
 
 /* ---- a plan */
 
@@ -32,7 +32,7 @@ static void expect(const char *settings, const char *flow, const char *vlan_a, c
     struct plan plan;
     struct error e = {{0}};
     make(&plan, settings, flow, vlan_a, vlan_b);
-    int result = priority_check(&plan.first, &e);
+    int result = doctor_refuse_run(&plan.first, &e);
     if (result != (says ? -1 : 0) || (says && !strstr(e.text, says)))
         fail_msg("%s %s%s%s: \"%s\", expected \"%s\"", settings, flow, vlan_a, vlan_b, e.text,
                  says ? says : "no error");
@@ -98,6 +98,13 @@ static const char *verdict_of(const json_t *entries, const char *host)
     return "none";
 }
 
+static void examine_priority(const struct cell *cell, json_t *in_force, json_t *entries)
+{
+    const struct doctor_seen seen = {.in_force = in_force};
+    const struct doctor_subject x = {.lab = &cell->lab, .cell = cell, .seen = &seen, .entries = entries};
+    doctor_priority.examine(&x);
+}
+
 static void doctor_judges_the_trust_that_is_in_force(void **state)
 {
     struct plan plan;
@@ -105,23 +112,23 @@ static void doctor_judges_the_trust_that_is_in_force(void **state)
     make(&plan, "\"settings\":{}", "", "", "");
     json_t *entries = json_array(), *in_force = json_pack("{s:{s:s,s:{s:i}},s:{s:s}}", "a", "trust", "dscp",
                                                           "dscp_to_prio", "0", 3, "b", "trust", "pcp");
-    priority_examine(&plan.first, in_force, entries);
+    examine_priority(&plan.first, in_force, entries);
     assert_string_equal(verdict_of(entries, "a"), "ok"); /* trust by default: DSCP 0, mapped to 3 */
     assert_string_equal(verdict_of(entries, "b"), "failure");
     json_array_clear(entries);
     json_object_set(json_object_get(in_force, "a"), "trust",
                     json_object_get(json_object_get(in_force, "b"), "trust"));
-    priority_examine(&plan.first, in_force, entries);
+    examine_priority(&plan.first, in_force, entries);
     assert_string_equal(verdict_of(entries, "a"), "warning"); /* sent with priority 3, answered with 0 */
     json_array_clear(entries);
     json_object_set_new(json_object_get(in_force, "a"), "trust", json_string("dscp"));
     json_object_del(json_object_get(in_force, "a"), "dscp_to_prio");
-    priority_examine(&plan.first, in_force, entries);
+    examine_priority(&plan.first, in_force, entries);
     assert_string_equal(verdict_of(entries, "a"), "unknown"); /* its map was not seen */
     json_array_clear(entries);
     json_object_clear(json_object_get(in_force, "a"));
     json_object_del(in_force, "b");
-    priority_examine(&plan.first, in_force, entries);
+    examine_priority(&plan.first, in_force, entries);
     assert_string_equal(verdict_of(entries, "a"), "unknown"); /* the NIC shows no trust */
     assert_string_equal(verdict_of(entries, "b"), "unknown"); /* the host was not reached */
     json_decref(entries);
@@ -137,7 +144,7 @@ static void doctor_takes_the_scenarios_settings(void **state)
     json_t *entries = json_array(),
            *in_force = json_pack("{s:{s:s,s:{}},s:{s:s,s:{s:i}}}", "a", "trust", "pcp", "dscp_to_prio", "b",
                                  "trust", "dscp", "dscp_to_prio", "24", 0);
-    priority_examine(&plan.first, in_force, entries);
+    examine_priority(&plan.first, in_force, entries);
     assert_string_equal(verdict_of(entries, "a"), "ok");
     assert_string_equal(verdict_of(entries, "b"), "failure"); /* its map sends DSCP 24 to priority 0 */
     json_decref(entries);

@@ -1,9 +1,8 @@
 /* What a probe's counters say: of classes and of an incast. Results are documents as a run writes them. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/doctor/probe/classes.h"
-#include "harness/doctor/probe/documents.h"
-#include "harness/doctor/probe/incast.h"
+#include "harness/doctor/probe/probe.h"
+#include "harness/doctor/probe/traffic.h"
 
 #define HOST(n) \
     "\"h" #n "\":{\"ssh\":\"h" #n "\",\"nic\":{\"netdev\":\"eth1\",\"address\":\"10.0.0." #n "/24\"}}"
@@ -37,7 +36,7 @@ static char *verdicts(const json_t *entries, const char *check)
 }
 
 static json_t *judged(const char *flows, const char *counters, const char *settings,
-                      void (*judge)(const struct probed *p, json_t *entries))
+                      const struct doctor_check *check)
 {
     struct plan plan;
     struct text scenario = {0}, result = {0};
@@ -48,8 +47,11 @@ static json_t *judged(const char *flows, const char *counters, const char *setti
     json_t *document = json_loads(text_string(&result), 0, NULL), *entries = json_array();
     json_t *in_force = json_loads(settings, 0, NULL);
     assert_non_null(document);
-    const struct probed probed = {&plan.first, document, in_force, NULL};
-    judge(&probed, entries);
+    const struct probed probed = {&plan.first, document, NULL};
+    const struct doctor_seen seen = {.in_force = in_force};
+    const struct doctor_subject x = {
+        .lab = &plan.first.lab, .cell = &plan.first, .seen = &seen, .probed = &probed, .entries = entries};
+    check->examine(&x);
     json_decref(document);
     json_decref(in_force);
     plan_free(&plan);
@@ -62,10 +64,9 @@ struct expected {
     const char *flows, *counters, *check, *verdicts, *says;
 };
 
-static void expect(const struct expected *x, const char *settings,
-                   void (*judge)(const struct probed *p, json_t *entries))
+static void expect(const struct expected *x, const char *settings, const struct doctor_check *check)
 {
-    json_t *entries = judged(x->flows, x->counters, settings, judge);
+    json_t *entries = judged(x->flows, x->counters, settings, check);
     char *found = verdicts(entries, x->check), *all = json_dumps(entries, 0);
     if (strcmp(found, x->verdicts) != 0 || !strstr(all, x->says))
         fail_msg("%s: \"%s\", expected \"%s\" and \"%s\" in %s", x->check, found, x->verdicts, x->says, all);
@@ -137,7 +138,7 @@ static void classes(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        expect(&cases[i], "{\"h2\":{\"trust\":\"pcp\",\"pfc\":[]}}", probe_judge_classes);
+        expect(&cases[i], "{\"h2\":{\"trust\":\"pcp\",\"pfc\":[]}}", &doctor_probe_classes);
 }
 
 static void the_fix_fits_what_is_in_force(void **state)
@@ -148,9 +149,9 @@ static void the_fix_fits_what_is_in_force(void **state)
     const struct expected right = {CLASS_96, wrong, "tx-class", "failure h1|", "which does not explain it"};
     const struct expected unseen = {CLASS_96, wrong, "tx-class", "failure h1|", "shows no trust mode"};
     (void)state;
-    expect(&mapped, "{\"h1\":{\"trust\":\"dscp\",\"dscp_to_prio\":{\"24\":0}}}", probe_judge_classes);
-    expect(&right, "{\"h1\":{\"trust\":\"dscp\",\"dscp_to_prio\":{\"24\":3}}}", probe_judge_classes);
-    expect(&unseen, "{}", probe_judge_classes);
+    expect(&mapped, "{\"h1\":{\"trust\":\"dscp\",\"dscp_to_prio\":{\"24\":0}}}", &doctor_probe_classes);
+    expect(&right, "{\"h1\":{\"trust\":\"dscp\",\"dscp_to_prio\":{\"24\":3}}}", &doctor_probe_classes);
+    expect(&unseen, "{}", &doctor_probe_classes);
 }
 
 #define LOST   COUNTED("out_of_sequence", "70")
@@ -182,10 +183,10 @@ static void incast(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        expect(&cases[i], "{\"h3\":{\"pfc\":[3]}}", probe_judge_incast);
+        expect(&cases[i], "{\"h3\":{\"pfc\":[3]}}", &doctor_probe_incast);
     const struct expected bare = {INCAST, AT("h3", LOST), "incast", "warning h3|",
                                   "neither PFC nor ECN is known to be on"};
-    expect(&bare, "{\"h3\":{\"pfc\":[0]}}", probe_judge_incast);
+    expect(&bare, "{\"h3\":{\"pfc\":[0]}}", &doctor_probe_incast);
 }
 
 /* ---- what is sent */
@@ -195,7 +196,7 @@ static json_t *sent(const char *scenario, const char *lab, bool alone)
     struct plan plan;
     struct error e;
     plan_of(scenario, lab, &plan);
-    json_t *document = probe_flows_document(alone ? NULL : &plan.first, &plan.first.lab, &e);
+    json_t *document = probe_small_traffic(alone ? NULL : &plan.first, &plan.first.lab, &e);
     json_t *flows = json_deep_copy(json_object_get(document, "flows"));
     if (document)
         assert_null(json_object_get(document, "settings"));

@@ -1,5 +1,5 @@
 /* The recorder (lines in, summaries out), verdicts, and checks of settings. */
-#include "harness/doctor/doctor.h"
+#include "tests/unit/harness/examine_cell.h"
 #include "harness/record/recorder.h"
 #include "harness/judge/verdict.h"
 #include "lib/files.h"
@@ -325,24 +325,21 @@ static void both_ends_are_judged_together(void **state)
     struct fixture *f = *state;
     json_t *seen = json_pack("{s:{s:{s:s,s:[]}},s:{s:{s:s,s:[]}}}", "a", "settings", "trust", "pcp", "pfc",
                              "b", "settings", "trust", "dscp", "pfc"),
-           *entries = json_array();
-    preflight_settings(&f->cell, seen, entries);
+           *entries = examine_cell(&doctor_both_ends, &f->cell, seen, NULL, NULL);
     assert_int_equal(failures(entries, "pfc"), 0);
     assert_int_equal(failures(entries, "trust"), 1);
     json_decref(entries);
     /* the receiver turns PFC off: pauses would be ignored */
     json_object_set_new(f->cell.scenario_json, "settings_of",
                         json_pack("{s:{s:[],s:i}}", "b", "pfc", "mtu", 1500));
-    entries = json_array();
-    preflight_settings(&f->cell, seen, entries);
+    entries = examine_cell(&doctor_both_ends, &f->cell, seen, NULL, NULL);
     assert_int_equal(failures(entries, "pfc"), 1);
     assert_int_equal(failures(entries, "mtu"), 1);
     json_decref(entries);
     json_decref(seen);
 
     json_t *columns = json_pack("{s:[s],s:[]}", "a", "rx_prio0_pause", "b");
-    entries = json_array();
-    preflight_counters(&f->cell, columns, entries);
+    entries = examine_cell(&doctor_counters, &f->cell, NULL, NULL, columns);
     assert_int_equal(json_array_size(entries), 1); /* rx_discards_phy of b */
     json_decref(entries);
     json_decref(columns);

@@ -1,7 +1,7 @@
 /* What is read of a SONiC switch's CONFIG_DB, and what the checks of harness doctor say of it: each in both outcomes. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/doctor/switches/check.h"
+#include "harness/doctor/switches/switch.h"
 #include "lib/document/json_text.h"
 
 /* Nothing of it is wrong, in a lab with 100 Gb/s, 5 m and an MTU of 4200. */
@@ -75,7 +75,7 @@ static void reads_both_forms_of_references(void **state)
     assert_int_equal(p->pg[3].xoff_bytes, 65536);
     assert_int_equal(p->pg[0].xoff_bytes, FIELD_UNSET);
     assert_string_equal(p->pg[1].profile, "");
-    assert_int_equal(sonic_most_before_xoff(&p->pg[3]), 4000000 + 18432);
+    assert_int_equal(switch_most_before_xoff(&p->pg[3]), 4000000 + 18432);
     assert_string_equal(p->queue[3].profile, "W");
     assert_string_equal(p->queue[4].profile, "W");
     assert_true(p->queue[4].marks);
@@ -172,15 +172,12 @@ static json_t *examine(const struct outcome *c, const struct cell *cell, const s
     assert_non_null(seen);
     if (sonic_config_read(json, names, 2, &config, &e) != 0)
         fail_msg("%s: %s", c->patch, e.text);
-    const struct sonic_subject subject = {.lab = lab,
-                                          .of = lab_real_switch_at(lab, 0),
-                                          .config = &config,
-                                          .recorded = c->recorded,
-                                          .from = "file",
-                                          .seen = seen,
-                                          .cell = cell,
-                                          .entries = entries};
-    sonic_examine(&subject);
+    const struct doctor_seen known = {.interfaces = seen};
+    const struct doctor_subject x = {.lab = lab, .seen = &known, .cell = cell, .entries = entries};
+    doctor_walk_ports(&x, (struct switch_end){.of = lab_real_switch_at(lab, 0),
+                                              .config = &config,
+                                              .recorded = c->recorded,
+                                              .from = "file"});
     sonic_config_free(&config);
     text_free(&host);
     json_decref(seen);

@@ -1,9 +1,9 @@
 #include "harness/labs/hosts/collectives/collectives.h"
 
-#include "harness/doctor/doctor.h"
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/tools.h"
+#include "harness/doctor/check.h"
 #include "lib/document/json_text.h"
 #include "lib/words.h"
 #include <string.h>
@@ -67,13 +67,13 @@ static void examine_job(struct remote_host *h, struct collective_job *job, size_
     const char *name = job->collective->name;
     bool missing;
     if (find(h, job, host, &missing, &e) == 0)
-        preflight_say(entries, h->lab->name, "tool", "ok", NULL, "%s has what collective %s needs%s%s",
+        doctor_add(entries, h->lab->name, "tool", "ok", NULL, "%s has what collective %s needs%s%s",
                       job->tool->name, name, *job->mpirun_version ? ", and starts on its hosts by " : "",
                       job->mpirun_version);
     else
-        preflight_say(entries, h->lab->name, "tool", "failure", missing ? job->tool->install : NULL, "%s",
+        doctor_add(entries, h->lab->name, "tool", "failure", missing ? job->tool->install : NULL, "%s",
                       e.text);
-    preflight_read(entries, "the answers of %s and mpirun on the host", job->tool->name);
+    doctor_add_evidence(entries, "the answers of %s and mpirun on the host", job->tool->name);
 }
 
 void collectives_examine(struct remote_host *h, const struct lab *lab, const struct scenario *scenario,

@@ -1,4 +1,5 @@
-/* Collectives of a run on real hosts: are their programs there, their start, and what of them is in a result. */
+/* Collectives of a run on real hosts: are their programs there, their start, and what of them is in a result.
+ */
 #ifndef HARNESS_LABS_COLLECTIVES_H
 #define HARNESS_LABS_COLLECTIVES_H
 
@@ -6,7 +7,8 @@
 
 /* Ask the hosts of every collective, before anything is changed. */
 int collectives_find(struct remote_lab *lab, struct error *e);
-/* As entries of preflight.h: the collectives of the scenario in which this host takes part. */
+/* As entries of harness doctor (harness/doctor/check.h): the collectives of the scenario in which this host
+ * takes part. */
 void collectives_examine(struct remote_host *h, const struct lab *lab, const struct scenario *scenario,
                          json_t *entries);
 /* host-facts --nccl-env of the hosts whose collective wants it, once the run's settings are in force. */

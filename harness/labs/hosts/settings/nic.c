@@ -1,6 +1,6 @@
 /* A scenario's settings on a real host: applied by nic-config on the host, as a transaction with a journal. */
 #include "harness/labs/hosts/settings/vlan.h"
-#include "harness/doctor/doctor.h"
+#include "harness/doctor/check.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
 #include "lib/roce/congestion_values.h"
@@ -348,8 +348,8 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     json_t *answer = hand_over(h, "plan", wanted, &e);
     size_t i;
     if (!answer) {
-        preflight_say(entries, h->lab->name, "settings", "failure", NULL, "%s", e.text);
-        preflight_read(entries, "nic-config plan on the host");
+        doctor_add(entries, h->lab->name, "settings", "failure", NULL, "%s", e.text);
+        doctor_add_evidence(entries, "nic-config plan on the host");
         json_decref(warnings);
         return;
     }
@@ -358,19 +358,19 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     {
         const char *words =
             strchr(json_string_value(entry), ' '); /* without the host's name, which has its own column */
-        preflight_say(entries, h->lab->name, "settings", "warning", NULL, "%s", words ? words + 1 : "");
-        preflight_read(entries, "nic-config plan on the host");
+        doctor_add(entries, h->lab->name, "settings", "warning", NULL, "%s", words ? words + 1 : "");
+        doctor_add_evidence(entries, "nic-config plan on the host");
     }
     vlan_say(h, answer, entries);
     json_array_foreach(json_object_get(json_object_get(answer, "thresholds"), h->netdev), i, entry)
     {
-        preflight_say(entries, h->lab->name, "buffers", "ok", NULL,
+        doctor_add(entries, h->lab->name, "buffers", "ok", NULL,
                       "buffer %lld of %lld bytes: xoff %lld, xon %lld",
                       (long long)json_integer_value(json_object_get(entry, "buffer")),
                       (long long)json_integer_value(json_object_get(entry, "size_bytes")),
                       (long long)json_integer_value(json_object_get(entry, "xoff_bytes")),
                       (long long)json_integer_value(json_object_get(entry, "xon_bytes")));
-        preflight_read(entries, "nic-config plan on the host, by the driver's formula");
+        doctor_add_evidence(entries, "nic-config plan on the host, by the driver's formula");
     }
     json_decref(warnings);
     json_decref(answer);

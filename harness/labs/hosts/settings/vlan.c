@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/settings/vlan.h"
 
-#include "harness/doctor/doctor.h"
+#include "harness/doctor/check.h"
 #include "lib/document/json_text.h"
 #include <inttypes.h>
 #include <string.h>
@@ -99,15 +99,15 @@ void vlan_say(const struct remote_host *h, const json_t *plan, json_t *entries)
         text_add(&map, " (now ");
         add_egress(there, &map);
         text_add(&map, ")");
-        preflight_say(entries, h->lab->name, "vlan", "ok", NULL,
+        doctor_add(entries, h->lab->name, "vlan", "ok", NULL,
                       "%s, VLAN %" PRId64 " of %s, is there; a run gives it %s and the egress map %s", name,
                       vlan->id, h->netdev, vlan->address, text_string(&map));
     } else {
-        preflight_say(entries, h->lab->name, "vlan", "ok", NULL,
+        doctor_add(entries, h->lab->name, "vlan", "ok", NULL,
                       "a run makes %s, VLAN %" PRId64 " of %s, with %s and the egress map %s", name, vlan->id,
                       h->netdev, vlan->address, text_string(&map));
     }
-    preflight_read(entries, "nic.vlan in the lab, nic-config get on the host");
+    doctor_add_evidence(entries, "nic.vlan in the lab, nic-config get on the host");
     json_decref(egress);
     text_free(&map);
 }

@@ -1,7 +1,6 @@
 /* Checks of both ends of flows: a fact that was not seen makes the checks that need it unknown, never ok. */
+#include "tests/unit/harness/examine_cell.h"
 #include "tests/unit/harness/plan_of.h"
-
-#include "harness/doctor/doctor.h"
 
 static const char scenario_text[] =
     "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"phases\":{\"warmup\":\"1s\",\"measure\":\"2s\"},"
@@ -47,11 +46,11 @@ static void verdicts_of(const json_t *entries, const char *check, struct text *o
     }
 }
 
-static void expect(const struct plan *plan, const json_t *seen, const char *check, const char *verdicts)
+static void expect(const struct plan *plan, json_t *seen, const char *check, const char *verdicts)
 {
-    json_t *entries = json_array();
+    json_t *entries = examine_cell(strcmp(check, "ect") == 0 ? &doctor_ect : &doctor_both_ends, &plan->first,
+                                   seen, NULL, NULL);
     struct text found = {0};
-    preflight_settings(&plan->first, seen, entries);
     verdicts_of(entries, check, &found);
     if (strcmp(text_string(&found), verdicts) != 0)
         fail_msg("%s is \"%s\", not \"%s\": %s", check, text_string(&found), verdicts,
@@ -228,10 +227,10 @@ static void what_expectations_ask_for(void **state)
 
 static void expect_counters(const struct plan *plan, const char *columns_text, const char *verdicts)
 {
-    json_t *entries = json_array(), *columns = json_loads(columns_text, 0, NULL);
+    json_t *columns = json_loads(columns_text, 0, NULL);
     struct text found = {0};
     assert_non_null(columns);
-    preflight_counters(&plan->first, columns, entries);
+    json_t *entries = examine_cell(&doctor_counters, &plan->first, NULL, NULL, columns);
     verdicts_of(entries, "counters", &found);
     assert_string_equal(text_string(&found), verdicts);
     text_free(&found);

@@ -1,20 +1,102 @@
-#include "harness/doctor/probe/documents.h"
+#include "harness/doctor/probe/traffic.h"
 
 #include "harness/plan/traffic_class.h"
-#include "harness/doctor/probe/ends.h"
 #include "lib/document/json_text.h"
 #include "lib/units.h"
+#include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Little beside what else uses the network, and some hundred messages: what a NIC counts of it is far more than the few kilobytes of other programs. */
+/* Little beside what else uses the network, and some hundred messages: what a NIC counts of it is far more
+ * than the few kilobytes of other programs. */
 #define RATE_BPS      100000000
 #define MESSAGE_BYTES 65536
 #define DEPTH         4
-/* An incast has 4 MiB of each sender under way, more than a switch buffers before it pauses or drops; on slow lines, which take long for that,
- * no more than the small traffic. */
+/* An incast has 4 MiB of each sender under way, more than a switch buffers before it pauses or drops; on slow
+ * lines, which take long for that, no more than the small traffic. */
 #define INCAST_DEPTH  64
 #define SLOW_LINE_BPS 1000000000
+
+/* ---- groups of nodes: groups[i] is a node of the same group, or i itself, which then names the group */
+
+static size_t group_of_node(const size_t *groups, size_t node)
+{
+    while (groups[node] != node)
+        node = groups[node];
+    return node;
+}
+
+/* "leaf0:3" is a port of leaf0. */
+static long node_of(const struct lab *lab, const char *place)
+{
+    char *name = xstrndup(place, strcspn(place, ":"));
+    long node = lab_node_index(lab, name);
+    free(name);
+    return node;
+}
+
+static void join_linked_nodes(const struct lab *lab, size_t *groups)
+{
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *names = link->between.items;
+        long a = link->between.count == 2 ? node_of(lab, names[0]) : -1;
+        long b = a >= 0 ? node_of(lab, names[1]) : -1;
+        if (b >= 0)
+            groups[group_of_node(groups, (size_t)a)] = group_of_node(groups, (size_t)b);
+    }
+}
+
+/* The group of each node; the caller frees. */
+static size_t *find_groups(const struct lab *lab)
+{
+    size_t count = 0;
+    while (lab_node_name(lab, count))
+        count++;
+    size_t *groups = xcalloc(count + 1, sizeof *groups);
+    for (size_t i = 0; i < count; i++)
+        groups[i] = lab->links.count ? i : 0;
+    join_linked_nodes(lab, groups);
+    return groups;
+}
+
+/* ---- ends: the hosts between which a probe sends */
+
+struct end {
+    const char *role; /* the lab's or the scenario's word */
+    size_t group;     /* equal: links lead from one to the other; without links in the lab all are equal */
+};
+
+static bool may_send(const struct lab *lab, long host)
+{
+    const struct lab_host *real = host >= 0 ? lab_host_at(lab, (size_t)host) : NULL;
+    return host >= 0 && !(real && lab_forwards(real));
+}
+
+static const char *name_at(const struct cell *cell, const struct lab *lab, size_t i)
+{
+    return cell ? scenario_role(&cell->scenario, i) : i < lab->hosts.count ? lab_node_name(lab, i) : NULL;
+}
+
+/* The roles of the scenario that are hosts, or without a scenario (cell NULL) the lab's hosts, without those
+ * that forward. The caller frees the array, which points into the cell or the lab. */
+static struct end *list_ends(const struct cell *cell, const struct lab *lab, size_t *count)
+{
+    size_t most = cell ? cell->scenario.roles.count : lab->hosts.count;
+    size_t *groups = find_groups(lab);
+    struct end *ends = xcalloc(most + 1, sizeof *ends);
+    const char *name;
+    *count = 0;
+    for (size_t i = 0; (name = name_at(cell, lab, i)); i++) {
+        long host = cell ? lab_host_of(lab, name) : (long)i;
+        if (may_send(lab, host))
+            ends[(*count)++] = (struct end){name, group_of_node(groups, (size_t)host)};
+    }
+    free(groups);
+    return ends;
+}
+
+/* ---- documents */
 
 static json_t *quantity(enum unit unit, int64_t value)
 {
@@ -22,7 +104,7 @@ static json_t *quantity(enum unit unit, int64_t value)
     return json_text(units_format(unit, value, written, sizeof written));
 }
 
-/* ---- what both have */
+/* ---- what both kinds of traffic have */
 
 /* Without a scenario a role is a host. */
 static json_t *roles_of(const struct cell *cell, const json_t *flows)
@@ -65,7 +147,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Any flow of a scenario, made small, and by the harness's own traffic tool, which keeps the rate; it does not depend on the tool which priority packets get. */
+/* Any flow of a scenario, made small, and by the harness's own traffic tool, which keeps the rate; it does
+ * not depend on the tool which priority packets get. */
 static json_t *small_flow(const struct scenario_flow *f, size_t number)
 {
     char name[40];
@@ -103,7 +186,7 @@ static bool same_kind(const struct scenario_flow *a, const struct scenario_flow 
 }
 
 /* Their packets are those of a run with the scenario's settings, by which a traffic class is chosen. */
-static void add_flows(const struct scenario *scenario, json_t *list)
+static void add_small_flows(const struct scenario *scenario, json_t *list)
 {
     const struct scenario_flow *flows = scenario->flows.items;
     for (size_t i = 0; i < scenario->flows.count; i++) {
@@ -117,8 +200,8 @@ static void add_flows(const struct scenario *scenario, json_t *list)
     }
 }
 
-/* Of a pattern, a flow for each of its senders. */
-static void add_pattern(const struct scenario_traffic *t, json_t *list)
+/* A flow for each sender of a pattern. */
+static void add_flows_of_pattern(const struct scenario_traffic *t, json_t *list)
 {
     char *const *from = t->from.items, *const *to = t->to.count ? t->to.items : t->from.items;
     size_t receivers = t->to.count ? t->to.count : t->from.count;
@@ -143,14 +226,14 @@ static json_t *flows_of_scenario(const struct cell *cell)
     const struct scenario_traffic *traffic = cell->scenario.traffic.items;
     bool simulated = lab_kind(&cell->lab)->simulated;
     json_t *list = json_array();
-    add_flows(&cell->scenario, list);
+    add_small_flows(&cell->scenario, list);
     for (size_t i = 0; simulated && i < cell->scenario.traffic.count; i++)
-        add_pattern(&traffic[i], list);
+        add_flows_of_pattern(&traffic[i], list);
     return list;
 }
 
 /* The next end of the group after i, in a ring; i itself: it is alone. */
-static size_t next_of(const struct probe_end *ends, size_t count, size_t i)
+static size_t next_in_group(const struct end *ends, size_t count, size_t i)
 {
     size_t k = (i + 1) % count;
     while (ends[k].group != ends[i].group)
@@ -159,27 +242,23 @@ static size_t next_of(const struct probe_end *ends, size_t count, size_t i)
 }
 
 /* With two hosts the way there is the other's way back. */
-static json_t *flows_of_ends(const struct probe_end *ends, size_t count)
+static json_t *flows_of_ends(const struct end *ends, size_t count)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
-        size_t k = next_of(ends, count, i);
+        size_t k = next_in_group(ends, count, i);
         if (k != i)
             json_array_append_new(list, plain_flow(ends[i].role, ends[k].role, json_array_size(list)));
-        if (k != i && next_of(ends, count, k) != i)
+        if (k != i && next_in_group(ends, count, k) != i)
             json_array_append_new(list, plain_flow(ends[k].role, ends[i].role, json_array_size(list)));
     }
     return list;
 }
 
-json_t *probe_flows_document(const struct cell *cell, const struct lab *lab, struct error *e)
+json_t *probe_small_traffic(const struct cell *cell, const struct lab *lab, struct error *e)
 {
-    struct probe_end *ends = NULL;
     size_t count;
-    if (!cell && probe_ends(NULL, lab, &ends, &count, e) != 0) {
-        free(ends);
-        return NULL;
-    }
+    struct end *ends = list_ends(NULL, lab, &count);
     json_t *flows = cell ? flows_of_scenario(cell) : flows_of_ends(ends, count);
     free(ends);
     if (json_array_size(flows) > 0)
@@ -195,7 +274,7 @@ json_t *probe_flows_document(const struct cell *cell, const struct lab *lab, str
 /* ---- incast */
 
 /* The receiver of the first flow, if it is of the group; else the group's last end. */
-static size_t receiver_of(const json_t *first, const struct probe_end *ends, size_t count, size_t group)
+static size_t receiver_of(const json_t *first, const struct end *ends, size_t count, size_t group)
 {
     size_t last = 0;
     for (size_t i = 0; i < count; i++) {
@@ -229,7 +308,7 @@ static json_t *fast_flow(const json_t *first, const struct lab *lab, const char 
     return flow;
 }
 
-static size_t group_size(const struct probe_end *ends, size_t count, size_t group)
+static size_t group_size(const struct end *ends, size_t count, size_t group)
 {
     size_t size = 0;
     for (size_t i = 0; i < count; i++)
@@ -237,8 +316,7 @@ static size_t group_size(const struct probe_end *ends, size_t count, size_t grou
     return size;
 }
 
-static json_t *incast_flows(const json_t *first, const struct lab *lab, const struct probe_end *ends,
-                            size_t count)
+static json_t *incast_flows(const json_t *first, const struct lab *lab, const struct end *ends, size_t count)
 {
     json_t *flows = json_array();
     size_t at = 0;
@@ -252,17 +330,16 @@ static json_t *incast_flows(const json_t *first, const struct lab *lab, const st
     return flows;
 }
 
-json_t *probe_incast_document(const struct cell *cell, const struct lab *lab, const json_t *small,
-                              struct error *e)
+json_t *probe_incast_traffic(const struct cell *cell, const struct lab *lab, struct error *e)
 {
-    const json_t *first = json_array_get(json_object_get(small, "flows"), 0);
-    struct probe_end *ends = NULL;
+    json_t *small = probe_small_traffic(cell, lab, e);
     size_t count;
-    json_t *flows =
-        probe_ends(cell, lab, &ends, &count, e) == 0 ? incast_flows(first, lab, ends, count) : NULL;
-    free(ends);
-    if (!flows)
+    if (!small)
         return NULL;
+    struct end *ends = list_ends(cell, lab, &count);
+    json_t *flows = incast_flows(json_array_get(json_object_get(small, "flows"), 0), lab, ends, count);
+    free(ends);
+    json_decref(small);
     if (json_array_size(flows) == 2)
         return document_of(cell, lab, "probe-incast", flows);
     json_decref(flows);

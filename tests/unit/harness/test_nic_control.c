@@ -1,7 +1,8 @@
 /* Is DCQCN in control where a scenario wants it, and has the switch the scenario's PFC? By host-facts' documents. */
+#include "tests/unit/harness/examine_cell.h"
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/doctor/doctor.h"
+#include "harness/doctor/hosts/host.h"
 
 #define SCENARIO                                                                                            \
     "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\",\"c\"],\"flows\":[{\"name\":\"f\",\"from\":\"a\"," \
@@ -21,12 +22,13 @@ static char *found(const char *settings, const char *expect, const char *nics_te
     char text[1024];
     struct plan plan;
     struct text words = {0};
-    json_t *entries = json_array(), *nics = json_loads(nics_text, 0, NULL), *entry;
+    json_t *nics = json_loads(nics_text, 0, NULL), *entry;
     size_t i;
     snprintf(text, sizeof text, SCENARIO, settings, expect);
     assert_non_null(nics);
     plan_of(text, lab_text, &plan);
-    preflight_control(&plan.first, nics, entries);
+    json_t *entries = examine_cell(strcmp(check, "dcqcn") == 0 ? &doctor_dcqcn : &doctor_peer_pfc,
+                                   &plan.first, NULL, nics, NULL);
     json_array_foreach(entries, i, entry)
     {
         assert_true(json_string_length(json_object_get(entry, "evidence")) > 0);
@@ -101,10 +103,10 @@ static void the_nic_of_an_interface(void **state)
 {
     (void)state;
     json_t *nics = json_pack("[s,{s:i},{s:s,s:i}]", "x", "netdev", 5, "netdev", "eth2", "n", 1);
-    assert_true(preflight_nic(nics, "eth2") == json_array_get(nics, 2));
-    assert_null(preflight_nic(nics, "eth3"));
-    assert_null(preflight_nic(nics, NULL));
-    assert_null(preflight_nic(NULL, "eth2"));
+    assert_true(doctor_nic_of(nics, "eth2") == json_array_get(nics, 2));
+    assert_null(doctor_nic_of(nics, "eth3"));
+    assert_null(doctor_nic_of(nics, NULL));
+    assert_null(doctor_nic_of(NULL, "eth2"));
     json_decref(nics);
 }
 

@@ -1,0 +1,202 @@
+#include "harness/doctor/check.h"
+
+#include "lib/document/json_text.h"
+#include "lib/log.h"
+#include <stdarg.h>
+#include <string.h>
+
+#define DOCTOR_ROW(name) &doctor_##name,
+const struct doctor_check *const doctor_checks[] = {DOCTOR_CHECKS(DOCTOR_ROW) NULL};
+
+/* ---- walking */
+
+static unsigned known_needs(const struct doctor_subject *x)
+{
+    return (x->found ? *x->found : 0) | (lab_kind(x->lab)->simulated ? 0 : DOCTOR_NEEDS_REAL) |
+           (x->plan || x->cell ? DOCTOR_NEEDS_SCENARIO : 0);
+}
+
+void doctor_walk(enum doctor_scope scope, enum doctor_when when, const struct doctor_subject *x)
+{
+    for (const struct doctor_check *const *check = doctor_checks; *check; check++)
+        if ((*check)->scope == scope && (*check)->when & when && !((*check)->needs & ~known_needs(x)))
+            (*check)->examine(x);
+}
+
+/* "reason; fix", of the entries that checks of a cell find before a run. */
+static json_t *walk_before_run(const struct cell *cell, enum doctor_when when)
+{
+    const struct doctor_subject x = {.lab = &cell->lab, .cell = cell, .entries = json_array()};
+    json_t *sentences = json_array(), *entry;
+    size_t i;
+    doctor_walk(DOCTOR_CELL, when, &x);
+    json_array_foreach(x.entries, i, entry)
+    {
+        const char *fix = json_string_value(json_object_get(entry, "fix"));
+        const char *verdict = json_string_value(json_object_get(entry, "verdict"));
+        if (strcmp(verdict, "ok") == 0 || (when == DOCTOR_REFUSES_RUN && strcmp(verdict, "failure") != 0))
+            continue;
+        json_array_append_new(sentences,
+                              json_textf("%s%s%s", json_string_value(json_object_get(entry, "reason")),
+                                         fix ? "; " : "", fix ? fix : ""));
+    }
+    json_decref(x.entries);
+    return sentences;
+}
+
+int doctor_refuse_run(const struct cell *cell, struct error *e)
+{
+    json_t *sentences = walk_before_run(cell, DOCTOR_REFUSES_RUN);
+    const char *first = json_string_value(json_array_get(sentences, 0));
+    int result = first ? error_set(e, "%s", first) : 0;
+    json_decref(sentences);
+    return result;
+}
+
+void doctor_warn_of_run(const struct cell *cell, json_t *warnings)
+{
+    json_t *sentences = walk_before_run(cell, DOCTOR_WARNS_OF_RUN), *sentence;
+    size_t i;
+    json_array_foreach(sentences, i, sentence)
+    {
+        json_put(warnings, json_string_value(sentence), json_true());
+    }
+    json_decref(sentences);
+}
+
+void doctor_log_warnings(const json_t *warnings)
+{
+    const char *sentence;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)warnings, sentence, value)
+    {
+        log_warning("%s", sentence);
+    }
+}
+
+/* ---- entries */
+
+void doctor_add(json_t *entries, const char *host, const char *check, const char *verdict, const char *fix,
+                const char *reason, ...)
+{
+    va_list arguments;
+    va_start(arguments, reason);
+    json_t *words = json_text_list(reason, arguments);
+    va_end(arguments);
+    json_array_append_new(entries, json_make("{s:s,s:s,s:s,s:o,s:s*}", "host", host, "check", check,
+                                             "verdict", verdict, "reason", words, "fix", fix));
+}
+
+void doctor_add_evidence(json_t *entries, const char *from, ...)
+{
+    va_list arguments;
+    va_start(arguments, from);
+    json_t *words = json_text_list(from, arguments);
+    va_end(arguments);
+    json_object_set_new(json_array_get(entries, json_array_size(entries) - 1), "evidence", words);
+}
+
+void doctor_add_new(json_t *entries, json_t *found)
+{
+    size_t i, k;
+    json_t *entry, *there;
+    json_array_foreach(found, i, entry)
+    {
+        bool known = false;
+        json_array_foreach(entries, k, there)
+        {
+            known = known || json_equal(there, entry);
+        }
+        if (!known)
+            json_array_append(entries, entry);
+    }
+    json_decref(found);
+}
+
+/* ---- what was seen */
+
+struct doctor_seen doctor_seen_open(void)
+{
+    return (struct doctor_seen){json_object(), json_object(), json_object(), json_object()};
+}
+
+void doctor_seen_add(const struct doctor_seen *seen, const struct doctor_seen *more)
+{
+    json_object_update(seen->interfaces, more->interfaces);
+    json_object_update(seen->in_force, more->in_force);
+    json_object_update(seen->nics, more->nics);
+    json_object_update(seen->columns, more->columns);
+}
+
+void doctor_seen_close(struct doctor_seen *seen)
+{
+    json_decref(seen->interfaces);
+    json_decref(seen->in_force);
+    json_decref(seen->nics);
+    json_decref(seen->columns);
+    *seen = (struct doctor_seen){0};
+}
+
+/* ---- what several checks ask */
+
+const struct cell *doctor_cell_at(const struct plan *plan, size_t i)
+{
+    struct error e;
+    if (!plan || i >= plan->cell_count)
+        return NULL;
+    const struct cell *cell = plan_cell(plan, i, &e);
+    if (!cell)
+        log_error("%s", e.text);
+    return cell;
+}
+
+json_t *doctor_settings_of(const struct cell *cell, const struct doctor_seen *seen, const char *role)
+{
+    const json_t *there = seen ? json_object_get(seen->in_force, role) : NULL;
+    json_t *settings = there ? json_deep_copy(there) : json_object();
+    json_t *wanted = scenario_role_settings(cell->scenario_json, role);
+    json_merge_deep(settings, wanted);
+    json_decref(wanted);
+    return settings;
+}
+
+bool doctor_is_end(const struct cell *cell, const char *role)
+{
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    for (size_t i = 0; i < cell->scenario.flows.count; i++)
+        if (strcmp(flows[i].from, role) == 0 || strcmp(flows[i].to, role) == 0)
+            return true;
+    return false;
+}
+
+/* ---- what expectations ask for, by the counters that they read */
+
+/* The priority that a counter's name says: "rx_prio3_pause"; -1: none, or several ("rx_prio*_pause"). */
+static int priority_in_name(const char *counter)
+{
+    const char *at = strstr(counter, "prio");
+    return at && at[4] >= '0' && at[4] <= '7' ? at[4] - '0' : -1;
+}
+
+static void note_interest(void *context, const char *role, const char *counter, const char *key)
+{
+    struct doctor_interest *interest = context;
+    int priority = priority_in_name(counter);
+    (void)key;
+    (void)role;
+    if (strstr(counter, "_pause") && priority >= 0)
+        interest->pauses |= (uint8_t)(1u << priority);
+    else if (strstr(counter, "_pause"))
+        interest->any_pauses = true;
+    interest->cnps = interest->cnps || strstr(counter, "cnp") || strstr(counter, "np_ecn");
+}
+
+struct doctor_interest doctor_interest_of(const struct cell *cell)
+{
+    const struct scenario_expect *expect = cell->scenario.expect.items;
+    struct doctor_interest interest = {0};
+    for (size_t i = 0; i < cell->scenario.expect.count; i++)
+        if (plan_when(cell, expect[i].when) && !expr_holds_uncounted(cell->checks[i]))
+            expr_each_counter(cell->checks[i], note_interest, &interest);
+    return interest;
+}
