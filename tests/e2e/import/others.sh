@@ -1,0 +1,133 @@
+#!/bin/bash
+# The table "Others' cases" of docs/simulator-reference.md: each of its rows is imported here, from a file of the same contents as the
+# other simulator's, and what the row says of it is compared with what the programs say. A row without a case fails.
+# shellcheck disable=SC2016 # names of files stand between backquotes in the table
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+sed -n "/^## Others' cases/,/^## Comparison/p" "$ROOT/docs/simulator-reference.md" | grep '^| [^|]' | sed 1d >rows
+
+# imported WORDS FORMAT FILE... [OPTION...]: the figures of `row`, for one import after the other
+flows=() ends=()
+imported() {
+    local folder=case$((++number))
+    "$H" import "$@" -o $folder -q >out 2>&1 || { echo "$*: $(cat out)" >>why && return; }
+    "$H" check $folder/lab.json $folder/scenario.json >>why 2>&1 || return
+    "$H" run $folder/scenario.json --out $folder/r --no-report -q >>why 2>&1 || return
+    flows+=("$(jq '[.flows[] | select(.completion_ns)] | length' $folder/r/*/latest/result.json)")
+    ends+=("$(printf %.1f "$(jq -r '[.flows[].completion_ns.end] | max / 1000' $folder/r/*/latest/result.json)")")
+}
+refused() {
+    flows=("")
+    "$H" import "$@" -o refused >out 2>>why
+}
+joined() {
+    local all
+    all=$(printf ', %s' "$@")
+    echo "${all:2}"
+}
+# row NAME IMPORTED: what the cases before it gave is what the table says
+row() {
+    local line
+    line="| $1 | $(joined "${flows[@]}") | $2 | $(joined "${ends[@]}") |"
+    line=${line//|  |/| |}
+    if grep -qxF -- "$line" rows; then
+        ok "$1"
+    else
+        nok "$1" "found: $line
+in the table: $(grep -F -- "| $1 |" rows)
+$(tail -n 5 why)"
+    fi
+    grep -vF -- "| $1 |" rows >left
+    mv left rows
+    flows=() ends=()
+    : >why
+}
+: >why
+number=0
+PHYSICS=(--physics sim-hpcc-star)
+
+# ---- the HPCC simulator
+{ echo "66 1 65" && echo 0 && for i in {1..65}; do echo "0 $i 100Gbps 0.001ms 0"; done; } >topology.txt
+{
+    echo "376 56 480" && echo {320..375}
+    for i in {0..319}; do echo "$i $((320 + i / 16)) 100Gbps 1000ns 0.000000"; done
+    for i in {320..339}; do for k in 0 1 2 3; do echo "$i $((340 + (i - 320) / 4 * 4 + k)) 400Gbps 1000ns 0.000000"; done; done
+    for i in {340..359}; do for k in 0 1 2 3; do echo "$i $((360 + (i - 340) % 4 * 4 + k)) 400Gbps 1000ns 0.000000"; done; done
+} >fat.txt
+printf '2\n2 1 3 100 200000000 2\n3 1 3 100 200000000 2\n' >flow.txt
+{ echo 320 && echo {0..319}; } >hosts.txt
+imported hpcc topology.txt flow.txt "${PHYSICS[@]}"
+printf '67\n' >trace.txt && echo {0..66} >>trace.txt
+"$H" import hpcc topology.txt flow.txt trace.txt -o refused >out 2>err
+check_says "a node that is not there is named" 'trace.txt:2: a node that is sampled is "66"' err
+row 'HPCC, `topology.txt` and `flow.txt`' 'yes; with `trace.txt` refused: it names node 66 of 66'
+imported hpcc fat.txt flow.txt hosts.txt "${PHYSICS[@]}"
+is=$("$H" lab show case2/lab.json | jq -r '"\(.hosts | length) hosts, \(.switches | length) switches, \(.links | length) links"')
+row 'HPCC, `fat.txt`, `flow.txt` and `trace.txt`' "yes: $is"
+printf '4 2 4\n2 3\n0 2 25Gbps 1000ns 0\n1 2 25Gbps 1000ns 0\n1 3 25Gbps 1000ns 0\n2 3 25Gbps 1000ns 0\n' >ali.txt
+printf '1\n0 1 3 100 1000 2\n' >one.txt
+refused hpcc ali.txt one.txt
+check_says "its second link is named" 'ali.txt:5: a second link of host 1' why
+row 'HPCC, `ali_32host_10rack.txt`' 'refused: hosts have two links'
+
+# ---- SimAI: GPUs on an NVSwitch each server, one NIC each, to a rail's switch; all of 400 Gb/s
+{
+    echo "84 8 8 12 160 H100" && echo {64..83}
+    for i in {0..63}; do echo "$i $((64 + i / 8)) 2880Gbps 0.000025ms 0" && echo "$i $((72 + i % 8)) 400Gbps 0.0005ms 0"; done
+    for i in {72..79}; do for k in {80..83}; do echo "$i $k 400Gbps 0.0005ms 0"; done; done
+} >spectrum.txt
+printf '2\n0 8 3 100 100000000 0\n1 17 3 100 100000000 0.000001\n' >simai.txt
+imported hpcc spectrum.txt simai.txt "${PHYSICS[@]}"
+row "SimAI's generator, 64 GPUs: Spectrum-X" "yes, without $("$H" import hpcc spectrum.txt simai.txt -o again | grep -oE '[0-9]+ NVSwitches' | head -n 1)"
+printf '6 2 1 2 6 H100\n3 4 5\n0 3 2880Gbps 0.000025ms 0\n1 3 2880Gbps 0.000025ms 0\n0 4 200Gbps 0.0005ms 0\n0 5 200Gbps 0.0005ms 0\n1 4 200Gbps 0.0005ms 0\n1 5 200Gbps 0.0005ms 0\n' >hpn.txt
+printf '1\n0 2 3 100 1000 0\n' >one.txt
+refused hpcc hpn.txt one.txt
+check_says "its second link is named, too" 'hpn.txt:6: a second link of host 0' why
+row "SimAI's generator: AlibabaHPN with two ToRs" 'refused: hosts have two links'
+
+# ---- htsim
+# matrix NODES: of the pairs "sender receiver" of standard input
+matrix() { awk -v nodes="$1" '!/^#/ { pair[n++] = $1 "->" $2 } END { print "Nodes", nodes; print "Connections", n; for (i = 0; i < n; i++) print pair[i], "start 0 size 2000000" }'; }
+echo 0 13 | matrix 16 >one.cm
+printf '%s\n' "7 5" "15 1" "0 13" "14 8" "1 3" "6 7" "5 11" "9 12" "11 4" "3 14" "12 15" "2 10" "13 2" "10 6" "4 0" "8 9" | matrix 16 >permutation.cm
+for i in {0..14}; do echo "$i 15"; done | matrix 16 >incast.cm
+for file in one permutation incast; do imported htsim $file.cm; done
+row 'htsim, `one.cm`, `perm_16n_16c_2MB.cm`, `incast.cm`' yes
+matrix 1024 <"$ROOT/tests/data/htsim/permutation-1024.tsv" >large.cm
+imported htsim large.cm
+row 'htsim, `perm_1024n_1024c_0u_2000000b.cm`' yes
+printf 'Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 1000 send_done_trigger 1\n0->2 id 2 trigger 1 size 1000\ntrigger id 1 multishot\n' >shots.cm
+refused htsim shots.cm
+check_says "multishot is named" 'shots.cm:6: trigger 1 is multishot' why
+row "htsim's generator: serial all-to-all, several at a time" 'refused: multishot triggers'
+
+# ---- GOAL
+# ring RANKS BYTES: all-reduce, in 2(n-1) steps of an n-th
+ring() {
+    awk -v n="$1" -v bytes="$2" 'BEGIN { print "num_ranks", n; for (r = 0; r < n; r++) { print "rank", r, "{"; for (s = 0; s < 2 * n - 2; s++) {
+        printf "s%d: send %db to %d tag %d\nr%d: recv %db from %d tag %d\n", s, bytes / n, (r + 1) % n, s, s, bytes / n, (r + n - 1) % n, s
+        if (s) printf "s%d requires r%d\n", s, s - 1 } print "}" } }'
+}
+awk 'BEGIN { print "num_ranks 32"; for (r = 0; r < 32; r++) { print "rank", r, "{"; b = 0; while (2 ^ b <= r) b++
+    if (r) printf "data: recv 1b from %d tag 0\n", r - 2 ^ (b - 1)
+    for (k = b; k < 5; k++) { printf "l%d: send 1b to %d tag 0\n", k, r + 2 ^ k; if (r) printf "l%d requires data\n", k } print "}" } }' >tree.goal
+imported goal tree.goal "${PHYSICS[@]}"
+row 'LogGOPSim, `binary_tree_32.goal`' yes
+ring 16 1000000 >ring.goal
+imported goal ring.goal "${PHYSICS[@]}"
+row 'GOAL, 16 ranks, 1 MB: all-reduce by ring' yes
+awk 'BEGIN { print "num_ranks 16"; for (r = 0; r < 16; r++) { print "rank", r, "{"; for (k = 1; k < 16; k++) { to = (r + k) % 16; from = (r + 16 - k) % 16
+    printf "send 1000000b to %d tag 0\nrecv 1000000b from %d tag 0\n", to, from } print "}" } }' >all.goal
+imported goal all.goal "${PHYSICS[@]}"
+row 'the same: all-to-all' yes
+ring 64 64000000 >large.goal
+imported goal large.goal "${PHYSICS[@]}"
+row 'the same, all-reduce by ring of 64 ranks, 64 MB' yes
+printf 'num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n' >calc.goal
+refused goal calc.goal
+check_says "the two computations are named" 'calc.goal:4: this calc and the one on line 3' why
+row 'the same, all-to-all with computations in between' 'refused: computations of one CPU in any order'
+check "no row is left" test ! -s rows
+finish
