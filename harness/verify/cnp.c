@@ -71,8 +71,7 @@ static int64_t interval_ns(const struct verify_context *c)
 static bool notifies(const struct verify_context *c, const struct verify_packet *p)
 {
     const struct settings *s = &c->settings->settings;
-    int control = s->congestion_control;
-    if (control >= 0 && strncmp(congestion_control_names[control], "dcqcn", 5) != 0)
+    if (!congestion_control_is_dcqcn(s->congestion_control))
         return false;
     const struct list_of *list = s->ecn_np.count ? &s->ecn_np : &s->ecn;
     return p->priority < 0 || verify_settings_lists(list, p->priority, true);

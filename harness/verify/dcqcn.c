@@ -60,8 +60,7 @@ struct senders {
 static bool is_on(const struct verify_context *c, int priority)
 {
     const struct settings *s = &c->settings->settings;
-    if (s->congestion_control >= 0 &&
-        strncmp(congestion_control_names[s->congestion_control], "dcqcn", 5) != 0)
+    if (!congestion_control_is_dcqcn(s->congestion_control))
         return false;
     const struct list_of *list = s->ecn_rp.count ? &s->ecn_rp : &s->ecn;
     return list->count && priority >= 0 && verify_settings_lists(list, priority, false);

@@ -57,6 +57,11 @@ enum settings_node {
 #define ON_SWITCHES  (ON_SIM_SWITCH | ON_SONIC | ON_VIRTUAL_SWITCH)
 #define ON_SIMULATED (ON_SIM_HOST | ON_FORWARDER | ON_SIM_SWITCH)
 
+/* The row of a simulated congestion control's parameters. */
+#define CONGESTION_SETTING(ROW, part, rows, check, about, setting)                                 \
+    ROW(struct part##_values, part, #part, (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED), \
+        FIELD_OBJECT, .sub = &part##_table, .help = setting)
+
 /*
  * The settings, one row per setting: ROW(C type, member of struct settings, key in a document, (nodes that
  * have it, other members of struct setting), initializers of struct field...). Maps have items of struct
@@ -120,14 +125,7 @@ enum settings_node {
         .choices = congestion_control_names,                                                                 \
         .help = "Congestion control of the reaction point. Default: dcqcn; the others exist only in the "    \
                 "simulator.")                                                                                \
-    ROW(struct window_values, window, "window", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),      \
-        FIELD_OBJECT, .sub = &window_table, .help = "Window of simulated congestion controls.")              \
-    ROW(struct hpcc_values, hpcc, "hpcc", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),            \
-        FIELD_OBJECT, .sub = &hpcc_table, .help = "HPCC parameters; simulated labs only.")                   \
-    ROW(struct dctcp_values, dctcp, "dctcp", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),         \
-        FIELD_OBJECT, .sub = &dctcp_table, .help = "DCTCP parameters; simulated labs only.")                 \
-    ROW(struct timely_values, timely, "timely", (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED),      \
-        FIELD_OBJECT, .sub = &timely_table, .help = "TIMELY parameters; simulated labs only.")               \
+    CONGESTION_PARTS(CONGESTION_SETTING, ROW)                                                                \
     ROW(int64_t, rx_ring, "rx_ring", (ON_HOSTS, .modelled = ON_FORWARDER), FIELD_INTEGER, .min = 0,          \
         .max = UINT32_MAX, .help = "Entries of the RX ring.")                                                \
     ROW(int64_t, tx_ring, "tx_ring", (ON_HOSTS), FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                 \

@@ -11,17 +11,6 @@
 #define FIELD_SHARE(least, most)  FIELD_NUMBER, .min_number = (least), .max_number = (most)
 #define FIELD_SWITCH(least, most) FIELD_BOOL
 
-#define FIELD(in, kind, member, key, least, most, meaning) \
-    {key, FIELD_##kind(least, most), .offset = offsetof(struct in, member), .help = (meaning)},
-#define WINDOW_FIELD(...) FIELD(window_values, __VA_ARGS__)
-#define HPCC_FIELD(...)   FIELD(hpcc_values, __VA_ARGS__)
-#define DCTCP_FIELD(...)  FIELD(dctcp_values, __VA_ARGS__)
-#define TIMELY_FIELD(...) FIELD(timely_values, __VA_ARGS__)
-static const struct field window_fields[] = {WINDOW_ROWS(WINDOW_FIELD){0}};
-static const struct field hpcc_fields[] = {HPCC_ROWS(HPCC_FIELD){0}};
-static const struct field dctcp_fields[] = {DCTCP_ROWS(DCTCP_FIELD){0}};
-static const struct field timely_fields[] = {TIMELY_ROWS(TIMELY_FIELD){0}};
-
 static int check_timely(const void *object, const char *path, struct error *e)
 {
     const struct timely_values *timely = object;
@@ -32,25 +21,26 @@ static int check_timely(const void *object, const char *path, struct error *e)
                      (double)timely->t_high_ps / 1e6);
 }
 
-const struct table window_table = {"settings.window",
-                                   "The window of the simulated congestion controls dcqcn_vwin, hpcc, dctcp "
-                                   "and timely_vwin.",
-                                   sizeof(struct window_values), window_fields, NULL};
-const struct table hpcc_table = {"settings.hpcc", "HPCC, simulated only (Li et al., SIGCOMM 2019).",
-                                 sizeof(struct hpcc_values), hpcc_fields, NULL};
-const struct table dctcp_table = {"settings.dctcp",
-                                  "DCTCP as rates, simulated only (Alizadeh et al., SIGCOMM 2010).",
-                                  sizeof(struct dctcp_values), dctcp_fields, NULL};
-const struct table timely_table = {"settings.timely", "TIMELY, simulated only (Mittal et al., SIGCOMM 2015).",
-                                   sizeof(struct timely_values), timely_fields, check_timely};
+#define FIELD(part, kind, member, key, least, most, meaning) \
+    {key, FIELD_##kind(least, most), .offset = offsetof(struct part##_values, member), .help = (meaning)},
+#define TABLE(with, part, ROWS, check, about, setting)                                         \
+    static const struct field part##_fields[] = {ROWS(FIELD, part){0}};                        \
+    const struct table part##_table = {"settings." #part, about, sizeof(struct part##_values), \
+                                       part##_fields, check};
+CONGESTION_PARTS(TABLE, )
 
-#define PART(part)                                                                                      \
-    {                                                                                                   \
-#part, FIELD_OBJECT, offsetof(struct congestion_values, part), .sub = &part##_table, .help = "" \
-    }
-static const struct field parts[] = {PART(window), PART(hpcc), PART(dctcp), PART(timely), {0}};
+#define PART(with, part, ...) \
+    {#part, FIELD_OBJECT, offsetof(struct congestion_values, part), .sub = &part##_table, .help = ""},
+static const struct field parts[] = {CONGESTION_PARTS(PART, ){0}};
 const struct table congestion_table = {"settings", "Congestion controls that are simulated only.",
                                        sizeof(struct congestion_values), parts, NULL};
+
+bool congestion_control_is_dcqcn(int number)
+{
+#define IS_DCQCN(name, is_dcqcn) is_dcqcn,
+    static const bool are[] = {CONGESTION_CONTROLS(IS_DCQCN)};
+    return are[number < 0 ? 0 : number];
+}
 
 /* ---- values */
 

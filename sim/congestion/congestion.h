@@ -3,8 +3,8 @@
  * queue pair.
  *
  * An algorithm is one const row. A host runs one (sim_settings.congestion_control) on the priorities whose
- * reaction point is on. To add one: its file in this folder, which defines its row, and its line in
- * lib/roce/congestion_control.h.
+ * reaction point is on. To add one: its file in this folder, which defines its row, and its lines in
+ * lib/roce/congestion_control.h: name, parameters, gauges.
  *
  * A row's functions see the state of one queue pair and the parameters of its host, nothing else of the
  * simulator. States are consecutive in one array, parameters in another, both with the sizes that the rows

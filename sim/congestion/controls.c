@@ -4,10 +4,10 @@
 #include "sim/model.h"
 #include <string.h>
 
-#define DECLARE(name) extern const struct congestion_control congestion_##name;
+#define DECLARE(name, is_dcqcn) extern const struct congestion_control congestion_##name;
 CONGESTION_CONTROLS(DECLARE)
 
-#define ROW(name) &congestion_##name,
+#define ROW(name, is_dcqcn) &congestion_##name,
 static const struct congestion_control *const controls[] = {CONGESTION_CONTROLS(ROW)};
 
 /* No congestion control: queue pairs send as fast as they can, regardless of marks. */

@@ -136,10 +136,9 @@ static void apply_host_settings(const struct settings *from, struct sim_settings
     set_mask(&to->ecn_rp_mask, &from->ecn_rp);
     set_mask(&to->ecn_np_mask, &from->ecn_np);
     dcqcn_merge(&to->dcqcn, &from->dcqcn);
-    congestion_values_merge(&window_table, &to->congestion.window, &from->window);
-    congestion_values_merge(&hpcc_table, &to->congestion.hpcc, &from->hpcc);
-    congestion_values_merge(&dctcp_table, &to->congestion.dctcp, &from->dctcp);
-    congestion_values_merge(&timely_table, &to->congestion.timely, &from->timely);
+#define MERGE(from, part, ...) congestion_values_merge(&part##_table, &to->congestion.part, &(from)->part);
+    CONGESTION_PARTS(MERGE, from)
+#undef MERGE
     if (from->congestion_control >= 0)
         to->congestion_control = sim_congestion_control(congestion_control_names[from->congestion_control]);
 }
