@@ -10,14 +10,15 @@
 struct drawings {
     struct drawing *items;
     size_t count;
+    bool png; /* make NAME.png of each too */
 };
 
-int drawings_keep(struct drawings *drawings, const char *name, const char *title, const char *caption,
-                  size_t run);
+void drawings_keep(struct drawings *drawings, const char *name, const char *title, const char *caption,
+                   size_t run);
 /* The drawing that was kept last. */
 struct drawing *drawings_last(const struct drawings *drawings);
-/* Run gnuplot over all scripts, which are in the folder, and take the pictures. */
-int drawings_draw(struct drawings *drawings, const struct folder *folder, struct error *e);
+/* Load the pictures, which are in the folder, for the page, and make what is wanted of them. */
+int drawings_load(struct drawings *drawings, const struct folder *folder, struct error *e);
 /* Put all files of the drawings in the place of those of an earlier report. */
 int drawings_publish(const struct drawings *drawings, const struct fresh *fresh, const struct folder *folder,
                      struct error *e);

@@ -46,12 +46,10 @@ static int finish_plot(struct plot *plot, const struct folder *folder, const cha
     int result = 0;
     if (plot_prune(plot)) {
         result = plot_write(plot, folder, e);
-        if (result == 0 && drawings_keep(made, plot->name, plot->title, caption, run) != 0)
-            result = error_set(e, "out of memory for the drawings");
-        if (result == 0 && plot->detail)
+        drawings_keep(made, plot->name, plot->title, caption, run);
+        if (plot->detail)
             plot_data(plot, &drawings_last(made)->data);
-        if (result == 0)
-            drawings_last(made)->note = note_of(plot);
+        drawings_last(made)->note = note_of(plot);
     }
     plot_free(plot);
     return result;
@@ -105,14 +103,13 @@ static int draw_map(const struct run *run, size_t index, const struct folder *fo
     snprintf(name, sizeof name, "%02zu-map", index + 1);
     text_add(&title, "Pauses in the network%s%s", *run->label ? ": " : "", run->label);
     int result = map_write(run, name, text_string(&title), folder, &drawn, e);
-    if (result == 0 && drawn &&
+    if (result == 0 && drawn)
         drawings_keep(
             made, name, text_string(&title),
             "The half of a link next to a node is coloured by how long that node was paused on "
             "it; an arrow shows the direction that was paused. In the lower map, the colour is the start of "
             "the pause that its title names: it shows how a storm spreads.",
-            index) != 0)
-        result = error_set(e, "out of memory for the drawings");
+            index);
     text_free(&title);
     return result;
 }
@@ -153,13 +150,14 @@ static int draw_all(struct runs *runs, bool interactive, const struct folder *fo
     for (size_t i = 0; i < runs->count && runs->count <= most; i++)
         if (draw_run(runs, i, detail, folder, made, e) != 0)
             return -1;
-    return drawings_draw(made, folder, e);
+    return drawings_load(made, folder, e);
 }
 
 /* What a page is about: runs, the table of a sweep, or of a sweep of few runs both. */
 struct subject {
     struct runs *runs;
     const struct sweep_table *table;
+    bool png; /* of each drawing */
 };
 
 /* All files of the page, in the fresh folder. */
@@ -203,7 +201,7 @@ static int publish(const struct subject *about, const struct drawings *made, con
 static int make_page(const struct subject *about, const struct folder *folder, struct text *path,
                      struct error *e)
 {
-    struct drawings made = {0};
+    struct drawings made = {.png = about->png};
     struct fresh fresh = {.fd = -1};
     fresh_clear(folder);
     int result = fresh_folder(&fresh, folder, "drawing", e);
@@ -306,7 +304,7 @@ static int report_runs(const char *const *results, size_t count, const struct sw
         return -1;
     for (size_t i = 0; i < runs.count; i++)
         damaged_add(options->damaged, &runs.items[i]);
-    int result = make_at(&(struct subject){&runs, table}, results, count, options, page, e);
+    int result = make_at(&(struct subject){&runs, table, options->png}, results, count, options, page, e);
     runs_free(&runs);
     return result;
 }
@@ -324,7 +322,7 @@ static int report_distinct(const char *const *results, size_t count, const struc
             *options->damaged = table.damaged;
             table.damaged = (struct damaged){0};
         }
-        result = make_at(&(struct subject){NULL, &table}, results, count, options, page, e);
+        result = make_at(&(struct subject){NULL, &table, options->png}, results, count, options, page, e);
     } else if (result == 0) {
         result = report_runs(results, count, &table, options, page, e);
     }

@@ -61,9 +61,8 @@ static int draw_figure(const struct sweep_table *t, size_t figure, size_t which,
     int result = name.failed || title.failed ? error_set(e, "out of memory for the drawings")
                                              : over_sweep_draw(t, figure, which, text_string(&name),
                                                                text_string(&title), fresh, &drawn, e);
-    if (result == 0 && drawn &&
-        drawings_keep(made, text_string(&name), text_string(&title), caption, figure) != 0)
-        result = error_set(e, "out of memory for the drawings");
+    if (result == 0 && drawn)
+        drawings_keep(made, text_string(&name), text_string(&title), caption, figure);
     text_free(&name);
     text_free(&title);
     return result;
@@ -79,7 +78,7 @@ int report_sweep_draw(const struct sweep_table *t, const struct folder *fresh, s
                 left_out++;
             else if (draw_figure(t, i, which, fresh, made, e) != 0)
                 return -1;
-    if (drawings_draw(made, fresh, e) != 0)
+    if (drawings_load(made, fresh, e) != 0)
         return -1;
     page_sweep_write(t, made->items, made->count, over_sweep_how(t), left_out, page);
     return 0;

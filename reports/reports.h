@@ -10,13 +10,14 @@
 struct report_options {
     const char
         *folder; /* output folder; NULL: in the first result, report/ or, with several, report-with-OTHERS/ */
+    bool png;    /* make a PNG of each plot too; needs rsvg-convert */
     struct damaged *damaged; /* out: the runs that are; may be NULL */
 };
 
 /*
- * Draw the results (folders of one run, or of a sweep with index.json) into one page with SVG and PNG plots and the
- * data beside them. `page` receives the path of index.html. Fails if a folder is not a result, if nothing can be
- * written, or if gnuplot is missing or fails.
+ * Draw the results (folders of one run, or of a sweep with index.json) into one page with SVG plots and the data
+ * beside them. `page` receives the path of index.html. Fails if a folder is not a result, if nothing can be
+ * written, or if a PNG is wanted and cannot be made.
  */
 int report_make(const char *const *results, size_t count, const struct report_options *options,
                 struct text *page, struct error *e);

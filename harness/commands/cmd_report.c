@@ -7,6 +7,7 @@
 
 struct report_arguments {
     const char *out;
+    int png;
 };
 
 static const struct field fields[] = {
@@ -18,6 +19,10 @@ static const struct field fields[] = {
      .help = "The folder to write to (otherwise, in the first result, report/, or report-with-OTHERS/ for "
              "several "
              "results)."},
+    {.name = "png",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct report_arguments, png),
+     .help = "Also convert each drawing, NAME.svg, to NAME.png. Needs rsvg-convert."},
     {0},
 };
 static const struct table options = {
@@ -30,7 +35,7 @@ static int run_report(const struct call *call)
     int status;
     struct text page = {0};
     struct damaged damaged = {0};
-    struct report_options how = {.folder = said->out, .damaged = &damaged};
+    struct report_options how = {.folder = said->out, .png = said->png, .damaged = &damaged};
     if (report_make(call->arguments, call->count, &how, &page, &e) == 0) {
         print_out("%s\n", text_string(&page));
         status = damaged_warn(&damaged) ? EXIT_FAILED : EXIT_DONE;

@@ -1,7 +1,8 @@
 #include "reports/drawing/heat.h"
 
 #include "lib/output/visible.h"
-#include "reports/drawing/gnuplot.h"
+#include "lib/xalloc.h"
+#include "reports/drawing/svg.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,8 +58,8 @@ void heat_free(struct heat *heat)
 
 /* ---- values */
 
-/* Of text that gnuplot_quoted makes valid: all bytes but those that continue a character. */
-static size_t characters(const char *words)
+/* Characters of text whose bytes are made valid when it is drawn: all but those that continue a character. */
+static size_t count_characters(const char *words)
 {
     size_t count = 0;
     for (; *words; words++)
@@ -107,7 +108,7 @@ static struct range range_of(const struct heat *heat)
         range.high = fmax(range.high, cell->value);
         range.intervals |= isfinite(cell->ci95);
         cell_number(cell, number, sizeof number);
-        size_t length = characters(number);
+        size_t length = count_characters(number);
         range.longest = length > range.longest ? length : range.longest;
     }
     range.logarithmic = range.low > 0 && range.high >= 100 * range.low;
@@ -115,7 +116,7 @@ static struct range range_of(const struct heat *heat)
 }
 
 /* From 0 to 1. */
-static double share(const struct range *range, double value)
+static double share_of(const struct range *range, double value)
 {
     if (!(range->high > range->low))
         return 0.3;
@@ -125,7 +126,7 @@ static double share(const struct range *range, double value)
 }
 
 /* From light to dark in one hue: the order is seen without colours, and in print. */
-static unsigned colour(double part)
+static unsigned colour_of(double part)
 {
     static const double steps[][3] = {
         {240, 246, 253}, {175, 206, 235}, {86, 152, 204}, {20, 92, 160}, {8, 40, 95}};
@@ -151,7 +152,7 @@ struct layout {
 
 static size_t name_length(const char *name)
 {
-    size_t length = characters(name);
+    size_t length = count_characters(name);
     return length < NAME_FITS ? length : NAME_FITS;
 }
 
@@ -165,7 +166,7 @@ static int longest_name(const struct heat_axis *axis)
 
 static double cell_width(const struct heat *heat, const struct layout *at, int across)
 {
-    double room = GNUPLOT_WIDTH - at->left - MARGIN - (across - 1) * PANEL_GAP;
+    double room = SVG_WIDTH - at->left - MARGIN - (across - 1) * PANEL_GAP;
     return fmin(CELL_WIDEST, room / across / (double)heat->x.count);
 }
 
@@ -211,173 +212,155 @@ static double panel_y(const struct heat *heat, const struct layout *at, size_t p
 
 /* ---- data */
 
-static void add_cell(const struct heat *heat, const struct layout *at, const struct range *range,
-                     size_t panel, size_t y, size_t x, struct text *out)
+static void add_cell(const struct heat *heat, size_t panel, size_t y, size_t x, struct text *out)
 {
     const struct heat_cell *cell = heat_cell(heat, panel, y, x);
-    char number[40], interval[40] = "";
-    bool known = isfinite(cell->value);
-    double part = known ? share(range, cell->value) : 0;
-    double left = panel_x(heat, at, panel) + (double)x * at->width,
-           top = panel_y(heat, at, panel) + (double)y * at->height;
     if (!cell->present)
         return;
-    cell_number(cell, number, sizeof number);
-    if (isfinite(cell->ci95)) {
-        char half[32];
-        short_number(cell->ci95, half, sizeof half);
-        snprintf(interval, sizeof interval, "\xc2\xb1%s", half); /* plus-minus */
-    }
-    text_add(out, "%.2f\t%.2f\t%.2f\t%.2f\t%u\t%u\t%s\t%s\t%d\t", left, left + at->width, top,
-             top + at->height, known ? colour(part) : 0xeeeeeeu, part > 0.5 ? 0xffffffu : 0x111111u, number,
-             interval, cell->failed);
-    text_add(out, known ? "%.15g\t" : "nan\t", cell->value);
+    text_add(out, isfinite(cell->value) ? "%.15g\t" : "nan\t", cell->value);
     text_add(out, isfinite(cell->ci95) ? "%.15g" : "nan", cell->ci95);
+    text_add(out, "\t%d", cell->failed);
     const char *const names[] = {heat->x.names[x], heat->y.names[y], heat->panels.names[panel]};
     for (size_t i = 0; i < 3; i++) {
         text_add(out, "\t");
-        gnuplot_column(out, names[i]);
+        svg_data_column(out, names[i]);
     }
     text_add(out, "\n");
 }
 
-static void add_data(const struct heat *heat, const struct layout *at, const struct range *range,
-                     struct text *out)
+static void add_data(const struct heat *heat, struct text *out)
 {
-    text_add(out, "# left\tright\ttop\tbottom\tcolour\tink\tnumber\tinterval\tfailed\tvalue in ");
-    gnuplot_column(out, *heat->unit ? heat->unit : "1");
+    text_add(out, "# value in ");
+    svg_data_column(out, *heat->unit ? heat->unit : "1");
+    text_add(out, "\tci95\tfailed");
     const char *const labels[] = {heat->x.label, heat->y.label, heat->panels.label};
-    text_add(out, "\tci95");
     for (size_t i = 0; i < 3; i++) {
         text_add(out, "\t");
-        gnuplot_column(out, labels[i]);
+        svg_data_column(out, labels[i]);
     }
     text_add(out, "\n");
     for (size_t panel = 0; panel < heat->panels.count; panel++)
         for (size_t y = 0; y < heat->y.count; y++)
             for (size_t x = 0; x < heat->x.count; x++)
-                add_cell(heat, at, range, panel, y, x, out);
-    text_add(out, "\n\n# the scale of colours\n");
-    for (int i = 0; i < SCALE_STEPS; i++)
-        text_add(out, "%d\t%d\t%d\t%d\t%u\n", at->left + i * SCALE_WIDTH / SCALE_STEPS,
-                 at->left + (i + 1) * SCALE_WIDTH / SCALE_STEPS, MARGIN + TITLE_LINE + 8,
-                 MARGIN + TITLE_LINE + 8 + SCALE_HEIGHT, colour((i + 0.5) / SCALE_STEPS));
+                add_cell(heat, panel, y, x, out);
 }
 
-/* ---- words */
+/* ---- drawing */
 
-/* "how" is left, right or center, and maybe "rotate by 90". */
-static void add_label(struct text *out, const char *words, double x, double y, const char *how, int size)
+static void draw_label(struct text *out, const char *words, double x, double y, enum svg_anchor anchor,
+                       bool turned, int size)
 {
     size_t fits = utf8_cut(words, strlen(words), TITLE_FITS);
-    struct text cut = {0};
-    text_add(&cut, "%.*s%s", (int)fits, words, words[fits] ? "..." : "");
-    text_add(out, "set label ");
-    gnuplot_quoted(out, text_string(&cut));
-    text_add(out, " at %.2f, %.2f %s font ',%d' textcolor rgb '#222222'\n", x, y, how, size);
-    out->failed |= cut.failed;
-    text_free(&cut);
+    char *cut = xasprintf("%.*s%s", (int)fits, words, words[fits] ? "..." : "");
+    svg_words(out, x, y, (struct svg_font){size, "#222222", anchor, turned, false}, cut);
+    free(cut);
 }
 
-static void add_name(struct text *out, const char *name, double x, double y, const char *how)
+static void draw_name(struct text *out, const char *name, double x, double y, enum svg_anchor anchor,
+                      bool turned)
 {
     char cut[4 * NAME_FITS + 8];
     size_t length = utf8_cut(name, strlen(name), NAME_FITS);
     snprintf(cut, sizeof cut, "%.*s", (int)length, name);
-    add_label(out, cut, x, y, how, 9);
+    draw_label(out, cut, x, y, anchor, turned, 11);
 }
 
-static void add_panel_words(const struct heat *heat, const struct layout *at, size_t panel, struct text *out)
+static void draw_cell(const struct heat *heat, const struct layout *at, const struct range *range,
+                      size_t panel, size_t y, size_t x, struct text *out)
+{
+    const struct heat_cell *cell = heat_cell(heat, panel, y, x);
+    bool known = isfinite(cell->value);
+    double part = known ? share_of(range, cell->value) : 0;
+    double left = panel_x(heat, at, panel) + (double)x * at->width,
+           top = panel_y(heat, at, panel) + (double)y * at->height;
+    const char *ink = part > 0.5 ? "#ffffff" : "#111111";
+    char fill[8], number[40];
+    if (!cell->present)
+        return;
+    snprintf(fill, sizeof fill, "#%06x", known ? colour_of(part) : 0xeeeeeeu);
+    svg_rectangle(out, left, top, at->width, at->height, fill,
+                  at->width >= 8 && at->height >= 8 ? "#ffffff" : NULL);
+    if (cell->failed)
+        svg_rectangle(out, left + 1, top + 1, at->width - 2, at->height - 2, "none", "#b2182b");
+    if (!at->numbers)
+        return;
+    cell_number(cell, number, sizeof number);
+    svg_words(out, left + at->width / 2, top + at->height / 2 - (range->intervals ? 7 : 0),
+              (struct svg_font){12, ink, SVG_MIDDLE, false, false}, number);
+    if (isfinite(cell->ci95)) {
+        char half[32], interval[40];
+        short_number(cell->ci95, half, sizeof half);
+        snprintf(interval, sizeof interval, "\xc2\xb1%s", half); /* plus-minus */
+        svg_words(out, left + at->width / 2, top + at->height / 2 + 8,
+                  (struct svg_font){10, ink, SVG_MIDDLE, false, false}, interval);
+    }
+}
+
+static void draw_panel(const struct heat *heat, const struct layout *at, const struct range *range,
+                       size_t panel, struct text *out)
 {
     double left = panel_x(heat, at, panel), top = panel_y(heat, at, panel);
     double bottom = top + at->height * (double)heat->y.count,
            right = left + at->width * (double)heat->x.count;
-    struct text title = {0};
+    for (size_t y = 0; y < heat->y.count; y++)
+        for (size_t x = 0; x < heat->x.count; x++)
+            draw_cell(heat, at, range, panel, y, x, out);
     if (*heat->panels.label) {
-        text_add(&title, "%s %s", heat->panels.label, heat->panels.names[panel]);
-        add_label(out, text_string(&title), left, top - 11, "left", 10);
+        char *title = xasprintf("%s %s", heat->panels.label, heat->panels.names[panel]);
+        draw_label(out, title, left, top - 11, SVG_LEFT, false, 12);
+        free(title);
     }
-    text_free(&title);
-    for (size_t x = 0; x < heat->x.count; x += at->step_x) {
-        double middle = left + ((double)x + 0.5) * at->width;
-        add_name(out, heat->x.names[x], middle, bottom + (at->turned ? 5 : 11),
-                 at->turned ? "right rotate by 90" : "center");
-    }
-    add_label(out, heat->x.label, (left + right) / 2, bottom + at->names + 9, "center", 10);
+    for (size_t x = 0; x < heat->x.count; x += at->step_x)
+        draw_name(out, heat->x.names[x], left + ((double)x + 0.5) * at->width, bottom + (at->turned ? 5 : 11),
+                  at->turned ? SVG_RIGHT : SVG_MIDDLE, at->turned);
+    draw_label(out, heat->x.label, (left + right) / 2, bottom + at->names + 9, SVG_MIDDLE, false, 12);
     if (panel % (size_t)at->across)
         return;
     for (size_t y = (heat->y.count - 1) % at->step_y; y < heat->y.count; y += at->step_y)
-        add_name(out, heat->y.names[y], left - 6, top + ((double)y + 0.5) * at->height, "right");
-    add_label(out, heat->y.label, MARGIN, (top + bottom) / 2, "center rotate by 90", 10);
+        draw_name(out, heat->y.names[y], left - 6, top + ((double)y + 0.5) * at->height, SVG_RIGHT, false);
+    draw_label(out, heat->y.label, MARGIN, (top + bottom) / 2, SVG_MIDDLE, true, 12);
 }
 
-static void add_words(const struct heat *heat, const struct layout *at, const struct range *range,
-                      struct text *out)
+static void draw_colours(const struct heat *heat, const struct layout *at, const struct range *range,
+                         struct text *out)
 {
     char low[32], high[32];
-    struct text most = {0};
-    double y = MARGIN + TITLE_LINE + 8 + SCALE_HEIGHT / 2.0;
-    add_label(out, heat->title, MARGIN, MARGIN, "left", 14);
-    if (heat->origin) {
-        text_add(out, "set label ");
-        gnuplot_quoted(out, heat->origin);
-        text_add(out, " at %d, %.2f right font ',11' textcolor rgb '#b35900'\n", GNUPLOT_WIDTH - MARGIN, y);
+    double top = MARGIN + TITLE_LINE + 8, middle = top + SCALE_HEIGHT / 2.0,
+           step = (double)SCALE_WIDTH / SCALE_STEPS;
+    for (int i = 0; i < SCALE_STEPS; i++) {
+        char fill[8];
+        snprintf(fill, sizeof fill, "#%06x", colour_of((i + 0.5) / SCALE_STEPS));
+        svg_rectangle(out, at->left + i * step, top, step + 0.3, SCALE_HEIGHT, fill, NULL);
     }
     short_number(range->low, low, sizeof low);
     short_number(range->high, high, sizeof high);
-    text_add(&most, "%s%s%s%s", high, *heat->unit ? " " : "", heat->unit,
-             range->logarithmic ? ", logarithmic" : "");
-    add_label(out, low, at->left - 6, y, "right", 10);
-    add_label(out, text_string(&most), at->left + SCALE_WIDTH + 6, y, "left", 10);
-    text_free(&most);
-    for (size_t panel = 0; panel < heat->panels.count; panel++)
-        add_panel_words(heat, at, panel, out);
-}
-
-static void add_script(const struct heat *heat, const struct layout *at, const struct range *range,
-                       struct text *out)
-{
-    gnuplot_begin(out, heat->name);
-    for (size_t i = 0; i < GNUPLOT_OUTPUTS; i++) {
-        gnuplot_output(out, i, heat->name, at->all);
-        text_add(out,
-                 "unset border\nunset tics\nunset key\nset margins screen 0, screen 1, screen 0, screen 1\n"
-                 "set xrange [0:%d]\nset yrange [%d:0]\nset style fill solid 1 %s\n",
-                 GNUPLOT_WIDTH, at->all,
-                 at->width >= 8 && at->height >= 8 ? "border lc rgb '#ffffff'" : "noborder");
-        add_words(heat, at, range, out);
-        text_add(out, "d = '%s.tsv'\n", heat->name);
-        text_add(
-            out,
-            "plot d index 0 using ($1+$2)/2:($3+$4)/2:1:2:3:4:5 with boxxyerror lc rgb variable notitle, \\\n"
-            " d index 1 using ($1+$2)/2:($3+$4)/2:1:2:3:4:5 with boxxyerror lc rgb variable notitle");
-        text_add(out, ", \\\n d index 0 using ($9 > 0 ? ($1+$2)/2 : "
-                      "NaN):($3+$4)/2:($1+1):($2-1):($3+1):($4-1) with boxxyerror "
-                      "lc rgb '#b2182b' lw 2 fs empty notitle");
-        if (at->numbers)
-            text_add(out,
-                     ", \\\n d index 0 using ($1+$2)/2:(($3+$4)/2%s):7:6 with labels font ',10' tc rgb "
-                     "variable notitle",
-                     range->intervals ? "-7" : "");
-        if (at->numbers && range->intervals)
-            text_add(out, ", \\\n d index 0 using ($1+$2)/2:(($3+$4)/2+8):8:6 with labels font ',8' tc rgb "
-                          "variable notitle");
-        text_add(out, "\nset output\n");
-    }
+    char *most = xasprintf("%s%s%s%s", high, *heat->unit ? " " : "", heat->unit,
+                           range->logarithmic ? ", logarithmic" : "");
+    draw_label(out, low, at->left - 6, middle, SVG_RIGHT, false, 12);
+    draw_label(out, most, at->left + SCALE_WIDTH + 6, middle, SVG_LEFT, false, 12);
+    free(most);
+    if (heat->origin)
+        svg_words(out, SVG_WIDTH - MARGIN, middle, (struct svg_font){13, "#b35900", SVG_RIGHT, false, false},
+                  heat->origin);
 }
 
 int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn, struct error *e)
 {
-    struct text data = {0}, script = {0};
+    struct text data = {0}, drawing = {0};
     struct range range = range_of(heat);
     *drawn = isfinite(range.low);
     if (!*drawn)
         return 0;
     struct layout at = lay_out(heat, &range);
-    add_data(heat, &at, &range, &data);
-    add_script(heat, &at, &range, &script);
-    int result = gnuplot_write(folder, heat->name, &data, &script, e);
+    add_data(heat, &data);
+    svg_begin(&drawing, at.all);
+    draw_label(&drawing, heat->title, MARGIN, MARGIN, SVG_LEFT, false, 17);
+    draw_colours(heat, &at, &range, &drawing);
+    for (size_t panel = 0; panel < heat->panels.count; panel++)
+        draw_panel(heat, &at, &range, panel, &drawing);
+    svg_end(&drawing);
+    int result = svg_write(folder, heat->name, &data, &drawing, e);
     text_free(&data);
-    text_free(&script);
+    text_free(&drawing);
     return result;
 }

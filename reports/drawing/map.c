@@ -2,19 +2,23 @@
 
 #include "lib/clock.h"
 #include "lib/text.h"
-#include "reports/drawing/gnuplot.h"
+#include "lib/xalloc.h"
 #include "reports/drawing/map_layout.h"
+#include "reports/drawing/svg.h"
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDS_FIT    6000 /* the most ends of links of which all are drawn */
-#define ENDS_HELD   2000 /* the most that are drawn of a larger network */
-#define NAMES_FIT   26   /* the most names in a layer that fit next to each other */
-#define UPRIGHT_FIT 12   /* the most hosts' names that need no rotation */
-#define LAYER       118  /* pixels */
-#define MARGIN      150
+#define ENDS_FIT     6000 /* the most ends of links of which all are drawn */
+#define ENDS_HELD    2000 /* the most that are drawn of a larger network */
+#define NAMES_FIT    26   /* the most names in a layer that fit next to each other */
+#define UPRIGHT_FIT  12   /* the most hosts' names that need no rotation */
+#define LAYER        118  /* pixels */
+#define MARGIN       150
+#define LEFT         20
+#define COLOUR_STEPS 40
 
 /* ---- data */
 
@@ -61,9 +65,9 @@ static void add_half(const struct map *map, const struct half *half, const struc
     if (end->rank) {
         text_add(out, "\t%.4g\t%.6g\t%u\t", end->share, (double)(end->time_ns - map->times_ns[1]) / unit->ns,
                  end->rank);
-        gnuplot_column(out, from->name);
+        svg_data_column(out, from->name);
         text_add(out, "\t");
-        gnuplot_column(out, map->nodes[half->link->node[!half->end]].name);
+        svg_data_column(out, map->nodes[half->link->node[!half->end]].name);
     }
     text_add(out, "\n");
 }
@@ -79,29 +83,34 @@ static size_t first_drawn(const struct map *map, const struct half *halves)
     return count - i > ENDS_HELD ? count - ENDS_HELD : i;
 }
 
-/* Two blocks of halves of links: those that were never held, and those that were. */
-static int add_halves(struct map *map, const struct unit *unit, struct text *out)
+/* The halves of links that are drawn, in order; the caller frees *halves. */
+static size_t choose_halves(struct map *map, struct half **halves)
 {
-    size_t count = (size_t)map->link_count * 2, i = 0;
-    struct half *halves = calloc(count + 1, sizeof *halves);
-    if (!halves)
-        return -1;
-    for (i = 0; i < count; i++)
-        halves[i] = (struct half){&map->links[i / 2], i % 2};
-    qsort(halves, count, sizeof *halves, by_share);
+    size_t count = (size_t)map->link_count * 2;
+    *halves = xcalloc(count + 1, sizeof **halves);
+    for (size_t i = 0; i < count; i++)
+        (*halves)[i] = (struct half){&map->links[i / 2], i % 2};
+    qsort(*halves, count, sizeof **halves, by_share);
+    size_t first = first_drawn(map, *halves);
+    map->drawn = count - first;
+    memmove(*halves, *halves + first, map->drawn * sizeof **halves);
+    for (size_t k = 0; k < map->drawn; k++)
+        map->nodes[(*halves)[k].link->node[0]].drawn = map->nodes[(*halves)[k].link->node[1]].drawn = true;
+    return map->drawn;
+}
+
+/* Two blocks of halves of links: those that were never held, and those that were. */
+static void add_halves(const struct map *map, const struct half *halves, size_t count,
+                       const struct unit *unit, struct text *out)
+{
+    size_t i = 0;
     text_add(out, "# never held\n# x\ty\tdx\tdy\nnan\tnan\tnan\tnan\n");
-    i = first_drawn(map, halves);
-    map->drawn = count - i;
-    for (size_t k = i; k < count; k++)
-        map->nodes[halves[k].link->node[0]].drawn = map->nodes[halves[k].link->node[1]].drawn = true;
     for (; i < count && !halves[i].link->end[halves[i].end].rank; i++)
         add_half(map, &halves[i], unit, out);
     text_add(out, "\n\n# held\n# x\ty\tdx\tdy\theld, %%\ttime, %s\torder\tfrom\tto\n", unit->name);
     for (; i < count; i++)
         add_half(map, &halves[i], unit, out);
     text_add(out, "\n\n");
-    free(halves);
-    return 0;
 }
 
 static uint32_t count_layer(const struct map *map, uint32_t layer)
@@ -122,141 +131,215 @@ static void add_nodes(const struct map *map, bool hosts, struct text *out)
 }
 
 /* Only in layers where names are readable. */
+static bool is_named(const struct map *map, const struct map_node *node)
+{
+    return (node->drawn || !node->host) &&
+           count_layer(map, node->layer) <= (node->host ? 2 * NAMES_FIT : NAMES_FIT);
+}
+
 static void add_names(const struct map *map, bool hosts, struct text *out)
 {
     text_add(out, "# names of %s\n# x\ty\tname\nnan\tnan\t\n", hosts ? "hosts" : "switches");
     for (uint32_t i = 0; i < map->node_count; i++) {
         const struct map_node *node = &map->nodes[i];
-        if (node->host != hosts || (hosts && !node->drawn) ||
-            count_layer(map, node->layer) > (hosts ? 2 * NAMES_FIT : NAMES_FIT))
+        if (node->host != hosts || !is_named(map, node))
             continue;
         text_add(out, "%.5f\t%.5f\t", node->x, map_height(map, node->layer));
-        gnuplot_column(out, node->name);
+        svg_data_column(out, node->name);
         text_add(out, "\n");
     }
     text_add(out, "\n\n");
 }
 
-/* ---- script */
+/* ---- drawing */
+
+/* A colour between those of a scale, whose places go from 0 to 1. */
+struct stop {
+    double at;
+    unsigned rgb;
+};
+#define STOPS 4
 
 struct panel {
-    const char *words, *palette, *colours; /* colours: gnuplot's settings of the colour bar */
-    int column;
+    const char *words;
+    struct stop colours[STOPS];
+    bool order; /* the colour of a half follows its rank, not its share */
+    double top, bottom, right;
 };
 
-static void add_panel(const struct map *map, const char *name, const struct panel *panel, struct text *out)
+static void colour_at(const struct stop *stops, double at, char text[8])
+{
+    size_t i = 0;
+    unsigned rgb = 0;
+    while (i + 2 < STOPS && at > stops[i + 1].at)
+        i++;
+    double part = fmin(fmax((at - stops[i].at) / (stops[i + 1].at - stops[i].at), 0), 1);
+    for (int shift = 16; shift >= 0; shift -= 8) {
+        double from = stops[i].rgb >> shift & 255, to = stops[i + 1].rgb >> shift & 255;
+        rgb |= (unsigned)(from + (to - from) * part + 0.5) << shift;
+    }
+    snprintf(text, 8, "#%06x", rgb);
+}
+
+/* From the layout's coordinates, with room for names below the hosts and above the switches. */
+static double x_of(const struct panel *panel, double x)
+{
+    return LEFT + (panel->right - LEFT) * (x + 0.01) / 1.02;
+}
+
+static double y_of(const struct panel *panel, double y)
+{
+    return panel->bottom - (panel->bottom - panel->top) * (y + 0.28) / 1.52;
+}
+
+static double part_of(const struct map *map, const struct panel *panel, const struct map_end *end)
+{
+    return panel->order ? (end->rank - 1.0) / (map->ranks > 1 ? map->ranks - 1 : 1) : end->share / 100;
+}
+
+static void draw_half(const struct map *map, const struct panel *panel, const struct half *half,
+                      struct text *out)
+{
+    const struct map_end *end = &half->link->end[half->end];
+    const struct map_node *from = &map->nodes[half->link->node[half->end]];
+    double x, y, x1 = x_of(panel, from->x), y1 = y_of(panel, map_height(map, from->layer));
+    char colour[8];
+    map_middle(map, half->link, &x, &y);
+    if (!end->rank) {
+        svg_line(out, x1, y1, x_of(panel, x), y_of(panel, y), "#d5d9de", 1, NULL);
+        return;
+    }
+    colour_at(panel->colours, part_of(map, panel, end), colour);
+    svg_arrow(out, x1, y1, x_of(panel, x), y_of(panel, y), colour, map->link_count > 200 ? 1.2 : 2.6);
+}
+
+static void draw_nodes(const struct map *map, const struct panel *panel, struct text *out)
 {
     bool turned = count_layer(map, 0) > UPRIGHT_FIT, many = map->node_count > 100;
-    text_add(out, "set label 1 ");
-    gnuplot_quoted(out, panel->words);
-    text_add(
-        out,
-        " at graph 0, graph 1 left offset 0,0.6 font ',11' textcolor rgb '#333333'\n"
-        "set palette defined (%s)\n%s"
-        "plot '%s.tsv' index 0 using 1:2:3:4 with vectors nohead lw 1 lc rgb '#d5d9de' notitle, \\\n"
-        "     '' index 1 using 1:2:3:4:%d with vectors filled head size screen 0.007,22 lw %s lc palette "
-        "notitle, \\\n"
-        "     '' index 2 using 1:2 with points pt 7 ps %s lc rgb '#555555' notitle, \\\n"
-        "     '' index 3 using 1:2 with points pt 5 ps %s lc rgb '#1f2a36' notitle, \\\n"
-        "     '' index 4 using 1:2:3 with labels %s font ',%d' textcolor rgb '#333333' notitle, \\\n"
-        "     '' index 5 using 1:2:3 with labels boxed center offset 0,0.95 font ',10' textcolor rgb "
-        "'#111111' notitle\n",
-        panel->palette, panel->colours, name, panel->column, map->link_count > 200 ? "1.2" : "2.6",
-        many ? "0.3" : "0.7", many ? "0.6" : "1.5",
-        turned ? "rotate by 90 right offset 0,-0.6" : "offset 0,-0.9", turned ? 9 : 10);
-}
-
-/* Colours follow the rank, so that all can be distinguished; the colour bar shows some of the times. */
-static void add_colours_of_order(const struct map *map, const struct unit *unit, struct text *out)
-{
-    uint32_t steps = map->ranks > 6 ? 6 : map->ranks;
-    text_add(out,
-             "set cbrange [1:%u]\nset cblabel 'began, %s after the earliest' textcolor rgb '#333333'\nset "
-             "cbtics (",
-             map->ranks > 1 ? map->ranks : 2, unit->name);
-    for (uint32_t i = 0; i < steps; i++) {
-        uint32_t rank = steps > 1 ? 1 + i * (map->ranks - 1) / (steps - 1) : 1;
-        text_add(out, "%s'%.3g' %u", i ? ", " : "",
-                 (double)(map->times_ns[rank] - map->times_ns[1]) / unit->ns, rank);
+    for (uint32_t i = 0; i < map->node_count; i++) {
+        const struct map_node *node = &map->nodes[i];
+        double x = x_of(panel, node->x), y = y_of(panel, map_height(map, node->layer));
+        if (node->host && node->drawn)
+            svg_marker(out, 0, x, y, many ? 1.2 : 2.6, "#555555");
+        else if (!node->host)
+            svg_marker(out, 1, x, y, many ? 2.4 : 5, "#1f2a36");
+        if (!is_named(map, node))
+            continue;
+        if (!node->host)
+            svg_words(out, x, y - 15, (struct svg_font){12, "#111111", SVG_MIDDLE, false, true}, node->name);
+        else
+            svg_words(out, x, y + (turned ? 9 : 14),
+                      (struct svg_font){turned ? 11 : 12, "#333333", turned ? SVG_RIGHT : SVG_MIDDLE, turned,
+                                        false},
+                      node->name);
     }
-    text_add(out, ")\n");
 }
 
-static void add_script(const struct map *map, const struct run *run, const char *name, const char *title,
-                       struct text *out)
+/* A bar of colours beside the panel, with numbers. Colours of the order follow the rank, so that all can be distinguished; the bar
+ * shows some of the times. */
+static void draw_colours(const struct map *map, const struct panel *panel, const struct unit *unit,
+                         struct text *out)
 {
-    int height = 2 * ((int)(map->layers > 1 ? map->layers - 1 : 1) * LAYER + MARGIN) + 30;
-    struct unit unit = unit_of(map);
-    struct text order = {0};
-    char words[160];
-    add_colours_of_order(map, &unit, &order);
-    snprintf(words, sizeof words, "order: start of the %s pause of each end (the earliest at %.4g ms)",
-             map->by_longest ? "longest" : "first", (double)(map->times_ns[1] - run->start_ns) / NS_PER_MS);
-    char share_words[200];
-    snprintf(share_words, sizeof share_words,
-             "duration: the half of a link next to a node shows how long that node was paused");
-    if (map->drawn < (size_t)map->link_count * 2)
-        snprintf(share_words, sizeof share_words,
-                 "duration: how long the node at each end was paused; %zu of %zu ends are drawn, those "
-                 "paused longest",
-                 map->drawn, (size_t)map->link_count * 2);
-    const struct panel share = {share_words, "0 '#fde0b0', 0.25 '#f9a03f', 0.6 '#d7301f', 1 '#7a0010'",
-                                "set cbrange [0:100]\nset cbtics autofreq\n"
-                                "set cblabel '% of the measured time' textcolor rgb '#333333'\n",
-                                5};
-    const struct panel spread = {words, "0 '#4b0055', 0.35 '#006290', 0.7 '#00ac8e', 1 '#e2d84a'",
-                                 text_string(&order), 7};
-    gnuplot_begin(out, name);
-    for (size_t i = 0; i < GNUPLOT_OUTPUTS; i++) {
-        gnuplot_output(out, i, name, height);
-        text_add(out, "unset border\nunset tics\nunset key\n"
-                      "set cbtics nomirror textcolor rgb '#333333' font ',10'\n"
-                      "set style textbox opaque noborder fillcolor rgb 'white' margins 0.4,0.4\n"
-                      "set xrange [-0.01:1.01]\nset yrange [-0.28:1.24]\n");
-        text_add(out, "set multiplot layout 2,1 margins 0.02,0.85,0.01,%.3f spacing 0.06\n",
-                 1 - 62.0 / height);
-        text_add(out, "set label 91 ");
-        gnuplot_quoted(out, title);
-        text_add(out, " at screen 0.02, screen %.4f left font ',14' textcolor rgb '#111111'\n",
-                 1 - 16.0 / height);
-        if (run_origin(run))
-            text_add(out,
-                     "set label 90 '%s' at screen 0.85, screen %.4f right textcolor rgb '#b35900' "
-                     "font ',11'\n",
-                     run_origin(run), 1 - 16.0 / height);
-        add_panel(map, name, &share, out);
-        text_add(out, "unset label 91\nunset label 90\n");
-        add_panel(map, name, &spread, out);
-        text_add(out, "unset multiplot\nset output\n");
+    double x = panel->right + 14, height = panel->bottom - panel->top, step = height / COLOUR_STEPS;
+    char *what = panel->order ? xasprintf("began, %s after the earliest", unit->name)
+                              : xstrdup("% of the measured time");
+    for (int i = 0; i < COLOUR_STEPS; i++) {
+        char colour[8];
+        colour_at(panel->colours, (i + 0.5) / COLOUR_STEPS, colour);
+        svg_rectangle(out, x, panel->bottom - (i + 1) * step, 14, step + 0.3, colour, NULL);
     }
-    text_free(&order);
+    uint32_t numbers = !panel->order || map->ranks > 6 ? 6 : map->ranks;
+    for (uint32_t i = 0; i < numbers; i++) {
+        uint32_t rank = numbers > 1 ? 1 + i * (map->ranks - 1) / (numbers - 1) : 1;
+        double part = panel->order ? (rank - 1.0) / (map->ranks > 1 ? map->ranks - 1 : 1) : i / 5.0;
+        char number[32];
+        if (panel->order)
+            snprintf(number, sizeof number, "%.3g",
+                     (double)(map->times_ns[rank] - map->times_ns[1]) / unit->ns);
+        else
+            snprintf(number, sizeof number, "%.0f", 100 * part);
+        svg_words(out, x + 20, panel->bottom - part * height,
+                  (struct svg_font){12, "#333333", SVG_LEFT, false, false}, number);
+    }
+    svg_words(out, x + 74, panel->top + height / 2, (struct svg_font){12, "#333333", SVG_MIDDLE, true, false},
+              what);
+    free(what);
 }
 
-/* ---- the whole */
+static void draw_panel(const struct map *map, const struct panel *panel, const struct half *halves,
+                       size_t count, const struct unit *unit, struct text *out)
+{
+    svg_words(out, LEFT, panel->top - 12, (struct svg_font){13, "#333333", SVG_LEFT, false, false},
+              panel->words);
+    for (size_t i = 0; i < count; i++)
+        draw_half(map, panel, &halves[i], out);
+    draw_nodes(map, panel, out);
+    draw_colours(map, panel, unit, out);
+}
+
+static void draw_map(const struct map *map, const struct run *run, const char *title,
+                     const struct half *halves, size_t count, const struct unit *unit, struct text *out)
+{
+    int panel_height = (int)(map->layers > 1 ? map->layers - 1 : 1) * LAYER + MARGIN - 30;
+    double right = SVG_WIDTH * 0.85, first = 62, second = first + panel_height + 40;
+    char *order = xasprintf("order: start of the %s pause of each end (the earliest at %.4g ms)",
+                            map->by_longest ? "longest" : "first",
+                            (double)(map->times_ns[1] - run->start_ns) / NS_PER_MS);
+    char *share =
+        map->drawn < (size_t)map->link_count * 2
+            ? xasprintf(
+                  "duration: how long the node at each end was paused; %zu of %zu ends are drawn, those "
+                  "paused longest",
+                  map->drawn, (size_t)map->link_count * 2)
+            : xstrdup("duration: the half of a link next to a node shows how long that node was paused");
+    const struct panel panels[] = {{share,
+                                    {{0, 0xfde0b0}, {0.25, 0xf9a03f}, {0.6, 0xd7301f}, {1, 0x7a0010}},
+                                    false,
+                                    first,
+                                    first + panel_height,
+                                    right},
+                                   {order,
+                                    {{0, 0x4b0055}, {0.35, 0x006290}, {0.7, 0x00ac8e}, {1, 0xe2d84a}},
+                                    true,
+                                    second,
+                                    second + panel_height,
+                                    right}};
+    svg_begin(out, (int)second + panel_height + 16);
+    svg_words(out, LEFT, 18, (struct svg_font){17, "#111111", SVG_LEFT, false, false}, title);
+    if (run_origin(run))
+        svg_words(out, right, 18, (struct svg_font){13, "#b35900", SVG_RIGHT, false, false}, run_origin(run));
+    for (size_t i = 0; i < sizeof panels / sizeof *panels; i++)
+        draw_panel(map, &panels[i], halves, count, unit, out);
+    svg_end(out);
+    free(order);
+    free(share);
+}
 
 int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
               bool *drawn, struct error *e)
 {
     struct map map = {0};
-    struct text data = {0}, script = {0};
+    struct text data = {0}, drawing = {0};
+    struct half *halves = NULL;
     int result = 0;
     *drawn = false;
     if (map_load(&map, run) != 0)
         result = error_set(e, "out of memory for the map %s", name);
     if (result == 0 && map.held && map.layers > 1) {
         struct unit unit = unit_of(&map);
-        if (add_halves(&map, &unit, &data) != 0)
-            data.failed = true;
+        size_t count = choose_halves(&map, &halves);
+        add_halves(&map, halves, count, &unit, &data);
         add_nodes(&map, true, &data);
         add_nodes(&map, false, &data);
         add_names(&map, true, &data);
         add_names(&map, false, &data);
-        add_script(&map, run, name, title, &script);
-        result = gnuplot_write(folder, name, &data, &script, e);
+        draw_map(&map, run, title, halves, count, &unit, &drawing);
+        result = svg_write(folder, name, &data, &drawing, e);
         *drawn = result == 0;
     }
+    free(halves);
     text_free(&data);
-    text_free(&script);
+    text_free(&drawing);
     map_free(&map);
     return result;
 }

@@ -7,7 +7,7 @@
 
 #include "reports/results/run.h"
 
-/* Write FOLDER/NAME.tsv and FOLDER/NAME.gp, as plot_write does; *drawn is false when the run has no topology, no switches or no
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg, as plot_write does; *drawn is false when the run has no topology, no switches or no
  * pauses: then nothing is written. */
 int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
               bool *drawn, struct error *e);

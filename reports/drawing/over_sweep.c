@@ -348,7 +348,7 @@ static void add_curves(const struct sweep_table *t, const struct roles *r, size_
         text_free(&label);
     }
     if (!failed.points) {
-        text_free(&failed.data);
+        free(failed.rows);
         return;
     }
     struct plot_series *marks = plot_add_series(into, "the expectation failed", PLOT_MARKS);

@@ -16,7 +16,7 @@ size_t over_sweep_count(const struct sweep_table *t);
 const char *over_sweep_choice(const struct sweep_table *t, size_t which);
 /* Is there something to see in a drawing of the figure: different values? */
 bool over_sweep_wants(const struct sweep_table *t, size_t figure);
-/* Write FOLDER/NAME.tsv and FOLDER/NAME.gp of a figure. *drawn is false if it has nothing to show. */
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg of a figure. *drawn is false if it has nothing to show. */
 int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, const char *name,
                     const char *title, const struct folder *folder, bool *drawn, struct error *e);
 

@@ -1,5 +1,6 @@
 #include "reports/drawing/plot.h"
 
+#include "lib/xalloc.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdint.h>
@@ -10,14 +11,14 @@
 
 void plot_init(struct plot *plot, const char *name, const char *title, const char *x_label)
 {
-    *plot = (struct plot){.name = strdup(name), .title = strdup(title), .x_label = strdup(x_label)};
+    *plot = (struct plot){.name = xstrdup(name), .title = xstrdup(title), .x_label = xstrdup(x_label)};
 }
 
 static void free_series(struct plot_series *series, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         free(series[i].label);
-        text_free(&series[i].data);
+        free(series[i].rows);
         free(series[i].detail.x);
         free(series[i].detail.y);
         free(series[i].detail.width);
@@ -46,7 +47,7 @@ static void free_panel(struct plot_panel *panel)
 void plot_relabel_x(struct plot *plot, const char *label)
 {
     free(plot->x_label);
-    plot->x_label = strdup(label);
+    plot->x_label = xstrdup(label);
 }
 
 void plot_free(struct plot *plot)
@@ -64,12 +65,10 @@ void plot_free(struct plot *plot)
     *plot = (struct plot){0};
 }
 
-/* Append a zeroed item to an array; out of memory ends the program. */
+/* Append a zeroed item to an array. */
 static void *grow(void *items, size_t *count, size_t size)
 {
-    char *larger = realloc(items, (*count + 1) * size);
-    if (!larger)
-        abort();
+    char *larger = xreallocarray(items, *count + 1, size);
     memset(larger + *count * size, 0, size);
     ++*count;
     return larger;
@@ -79,7 +78,7 @@ struct plot_panel *plot_add_panel(struct plot *plot, const char *y_label)
 {
     plot->panels = grow(plot->panels, &plot->panel_count, sizeof *plot->panels);
     struct plot_panel *panel = &plot->panels[plot->panel_count - 1];
-    panel->y_label = strdup(y_label);
+    panel->y_label = xstrdup(y_label);
     panel->detail = plot->detail;
     return panel;
 }
@@ -88,7 +87,7 @@ struct plot_series *plot_add_series(struct plot_panel *panel, const char *label,
 {
     panel->series = grow(panel->series, &panel->series_count, sizeof *panel->series);
     struct plot_series *series = &panel->series[panel->series_count - 1];
-    series->label = strdup(label);
+    series->label = xstrdup(label);
     series->style = style;
     series->colour = panel->series_count - 1;
     return series;
@@ -98,19 +97,10 @@ struct plot_series *plot_add_more(struct plot_panel *panel, const char *label, e
 {
     panel->more = grow(panel->more, &panel->more_count, sizeof *panel->more);
     struct plot_series *series = &panel->more[panel->more_count - 1];
-    series->label = strdup(label);
+    series->label = xstrdup(label);
     series->style = style;
     series->colour = panel->series_count + panel->more_count - 1;
     return series;
-}
-
-/* Twice the room for an array; out of memory ends the program. */
-static double *enlarge(double *items, size_t capacity)
-{
-    double *larger = realloc(items, capacity * sizeof *larger);
-    if (!larger)
-        abort();
-    return larger;
 }
 
 void plot_add_detail(struct plot_series *series, double x, double y, double width)
@@ -120,32 +110,41 @@ void plot_add_detail(struct plot_series *series, double x, double y, double widt
         return;
     if (p->count == p->capacity) {
         p->capacity = p->capacity ? 2 * p->capacity : 64;
-        p->x = enlarge(p->x, p->capacity);
-        p->y = enlarge(p->y, p->capacity);
-        p->width = enlarge(p->width, p->capacity);
+        p->x = xreallocarray(p->x, p->capacity, sizeof *p->x);
+        p->y = xreallocarray(p->y, p->capacity, sizeof *p->y);
+        p->width = xreallocarray(p->width, p->capacity, sizeof *p->width);
     }
     p->x[p->count] = x;
     p->y[p->count] = y;
     p->width[p->count++] = width;
 }
 
-static void count_point(struct plot_series *series, double x, double y)
+static void keep_row(struct plot_series *series, struct plot_row row)
 {
+    if (series->points == series->capacity) {
+        series->capacity = series->capacity ? 2 * series->capacity : 64;
+        series->rows = xreallocarray(series->rows, series->capacity, sizeof *series->rows);
+    }
+    series->rows[series->points++] = row;
+}
+
+static void count_point(struct plot_series *series, struct plot_row row)
+{
+    double x = row.x, y = row.y;
     series->highest = fmax(series->highest, y);
     series->lowest = fmin(series->lowest, y);
     series->x_least = series->points ? fmin(series->x_least, x) : x;
     series->x_most = series->points ? fmax(series->x_most, x) : x;
-    series->points++;
     series->x_positive += x > 0;
     series->y_positive += y > 0;
+    keep_row(series, row);
 }
 
 void plot_add_point(struct plot_series *series, double x, double y)
 {
     if (!isfinite(x) || !isfinite(y))
         return;
-    text_add(&series->data, "%.9g\t%.9g\n", x, y);
-    count_point(series, x, y);
+    count_point(series, (struct plot_row){.x = x, .y = y});
 }
 
 void plot_add_interval(struct plot_series *series, double x, double y, double half)
@@ -154,27 +153,25 @@ void plot_add_interval(struct plot_series *series, double x, double y, double ha
     double middle = along_x ? x : y, reach = isfinite(half) ? half : 0;
     if (!isfinite(x) || !isfinite(y))
         return;
-    text_add(&series->data, "%.15g\t%.15g\t%.15g\t%.15g\n", x, y, middle - reach, middle + reach);
     series->highest = fmax(series->highest, along_x ? y : y + reach);
-    count_point(series, x, y);
+    count_point(series, (struct plot_row){.x = x, .y = y, .low = middle - reach, .high = middle + reach});
 }
 
 void plot_add_tic(struct plot *plot, double x, const char *label)
 {
     plot->tics = grow(plot->tics, &plot->tic_count, sizeof *plot->tics);
-    plot->tics[plot->tic_count - 1] = (struct plot_tic){.label = strdup(label), .x = x};
+    plot->tics[plot->tic_count - 1] = (struct plot_tic){.label = xstrdup(label), .x = x};
 }
 
 void plot_add_segment(struct plot_series *series, double x, double y, double width)
 {
-    text_add(&series->data, "%.9g\t%.9g\t%.9g\n", x, y, width);
-    series->points++;
+    keep_row(series, (struct plot_row){.x = x, .y = y, .width = width});
 }
 
 void plot_add_level(struct plot_panel *panel, double y, const char *label)
 {
     panel->levels = grow(panel->levels, &panel->level_count, sizeof *panel->levels);
-    panel->levels[panel->level_count - 1] = (struct plot_level){.label = strdup(label), .y = y};
+    panel->levels[panel->level_count - 1] = (struct plot_level){.label = xstrdup(label), .y = y};
 }
 
 static bool has_points(const struct plot *plot, const struct plot_panel *panel)
@@ -187,7 +184,6 @@ static bool has_points(const struct plot *plot, const struct plot_panel *panel)
     return false;
 }
 
-/* gnuplot takes a panel without points that its scales can show for an error. */
 bool plot_prune(struct plot *plot)
 {
     size_t kept = 0;
@@ -209,19 +205,19 @@ void plot_drop_panel(struct plot *plot)
 void plot_name_row(struct plot_panel *panel, const char *name)
 {
     panel->row_names = grow(panel->row_names, &panel->rows, sizeof *panel->row_names);
-    panel->row_names[panel->rows - 1] = strdup(name);
+    panel->row_names[panel->rows - 1] = xstrdup(name);
 }
 
 void plot_name_detail_row(struct plot_panel *panel, const char *name)
 {
     panel->detail_rows = grow(panel->detail_rows, &panel->detail_row_count, sizeof *panel->detail_rows);
-    panel->detail_rows[panel->detail_row_count - 1] = strdup(name);
+    panel->detail_rows[panel->detail_row_count - 1] = xstrdup(name);
 }
 
 void plot_note(struct plot_panel *panel, const char *note)
 {
     free(panel->note);
-    panel->note = strdup(note);
+    panel->note = xstrdup(note);
 }
 
 /* ---- colours */

@@ -1,5 +1,4 @@
-/* A drawing: panels of series under one x axis, written as data (TSV), a gnuplot script, and by gnuplot as
- * SVG and PNG. */
+/* A drawing: panels of series under one x axis, written as data (TSV) and as SVG. */
 #ifndef REPORTS_PLOT_H
 #define REPORTS_PLOT_H
 
@@ -29,14 +28,21 @@ struct plot_points {
     size_t count, capacity;
 };
 
+/* A point of the picture. */
+struct plot_row {
+    double x, y;
+    double width;     /* of segments */
+    double low, high; /* ends of its interval */
+};
+
 struct plot_series {
     char *label;
     enum plot_style style;
     size_t colour; /* each in a panel has its own: its number, until it is set */
     bool dashed;
     bool shaped; /* each curve has its own marker shape, so that curves can be told apart without colours */
-    struct text data; /* "x\ty\n" lines */
-    size_t points;
+    struct plot_row *rows;
+    size_t points, capacity;
     double highest, lowest; /* y */
     double x_least, x_most;
     size_t x_positive, y_positive; /* points that a logarithmic scale can show */
@@ -121,7 +127,7 @@ void plot_colour(size_t colour, struct text *out);
 /* Remove panels without data. Returns whether any panel is left. */
 bool plot_prune(struct plot *plot);
 
-/* Write FOLDER/NAME.tsv and FOLDER/NAME.gp. */
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg. */
 int plot_write(const struct plot *plot, const struct folder *folder, struct error *e);
 /* The plot as JSON for the page's script (reports/page/script/data.js reads it). */
 void plot_data(const struct plot *plot, struct text *out);

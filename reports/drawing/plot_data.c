@@ -43,14 +43,11 @@ static void add_numbers(struct text *out, const char *name, const double *values
     text_add(out, "]");
 }
 
-/* The points of the picture, for a series that has no others: lines of two or three numbers. */
+/* The points of the picture, for a series that has no others. */
 static void copy_points(struct plot_series *s)
 {
-    char *end;
-    for (const char *line = text_string(&s->data), *next; (next = strchr(line, '\n')); line = next + 1) {
-        double x = strtod(line, &end), y = *end == '\t' ? strtod(end + 1, &end) : 0;
-        plot_add_detail(s, x, y, *end == '\t' ? strtod(end + 1, &end) : 0);
-    }
+    for (size_t i = 0; i < s->points; i++)
+        plot_add_detail(s, s->rows[i].x, s->rows[i].y, s->rows[i].width);
 }
 
 static bool same_times(const struct plot_points *a, const struct plot_points *b)

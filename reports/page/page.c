@@ -123,11 +123,10 @@ void page_add_drawing(const struct drawing *drawing, const char *run, struct tex
     html_escaped(out, drawing->caption);
     if (drawing->note)
         text_add(out, " %s", drawing->note);
-    text_add(out,
-             " <a href=\"%s.svg\">SVG</a> <a href=\"%s.png\">PNG</a> <a href=\"%s.tsv\">data</a> <a "
-             "href=\"%s.gp\">script</a>"
-             "</figcaption></figure>\n",
-             drawing->name, drawing->name, drawing->name, drawing->name);
+    text_add(out, " <a href=\"%s.svg\">SVG</a>", drawing->name);
+    if (drawing->png)
+        text_add(out, " <a href=\"%s.png\">PNG</a>", drawing->name);
+    text_add(out, " <a href=\"%s.tsv\">data</a></figcaption></figure>\n", drawing->name);
 }
 
 static void add_drawings(const struct runs *runs, const struct drawing *drawings, size_t count,

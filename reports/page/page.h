@@ -7,7 +7,7 @@
 #include "reports/results/run.h"
 #include "reports/results/sweep_table.h"
 
-/* A drawing: NAME.svg, NAME.png, NAME.tsv, NAME.gp are in the page's folder. */
+/* A drawing: NAME.svg and NAME.tsv are in the page's folder. */
 struct drawing {
     char *name;
     char *title;
@@ -16,6 +16,7 @@ struct drawing {
     struct text data; /* for the page's script (plot_data), or nothing */
     char *picture;    /* NAME.svg, which the page contains */
     size_t picture_length;
+    bool png;   /* NAME.png is there too */
     size_t run; /* which run it belongs to, on the page of a sweep which figure it shows; SIZE_MAX: to all */
 };
 

@@ -144,23 +144,19 @@ check_says "  and how many more there are is said" '3 more runs: --limit is 1' e
 
 # ---- a run's page
 first=$(folders | cut -d ' ' -f 1)
-if command -v gnuplot >/dev/null; then
-    check_exit 0 "the page of the first run is drawn" "$H" browse results --page 1
-    check "  and its path printed" test "$(realpath "$(tail -n 1 out)")" = "$SCRATCH/results/$first/report/index.html"
-    check "  it is there" test -s "results/$first/report/index.html"
-    check "  and listed" jq -e '.runs[0].page' <("$H" browse results --json)
-    touch -d 2026-01-01 "results/$first/report/index.html"
-    check_exit 0 "it is not drawn again" "$H" browse results --page 1
-    check "  but shown" test "$(stat -c %Y "results/$first/report/index.html")" = "$(date -d 2026-01-01 +%s)"
-    mkdir bin
-    printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s/opened"\n' "$SCRATCH" >bin/xdg-open
-    chmod +x bin/xdg-open
-    check "nothing is opened unless it is asked for" test ! -e opened
-    PATH=$SCRATCH/bin:$PATH check_exit 0 "--open opens it" "$H" browse results --open 1
-    check "  by its path alone" test "$(cat opened)" = "results/$first/report/index.html"
-else
-    skip "the page of a run" no-command gnuplot
-fi
+check_exit 0 "the page of the first run is drawn" "$H" browse results --page 1
+check "  and its path printed" test "$(realpath "$(tail -n 1 out)")" = "$SCRATCH/results/$first/report/index.html"
+check "  it is there" test -s "results/$first/report/index.html"
+check "  and listed" jq -e '.runs[0].page' <("$H" browse results --json)
+touch -d 2026-01-01 "results/$first/report/index.html"
+check_exit 0 "it is not drawn again" "$H" browse results --page 1
+check "  but shown" test "$(stat -c %Y "results/$first/report/index.html")" = "$(date -d 2026-01-01 +%s)"
+mkdir bin
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s/opened"\n' "$SCRATCH" >bin/xdg-open
+chmod +x bin/xdg-open
+check "nothing is opened unless it is asked for" test ! -e opened
+PATH=$SCRATCH/bin:$PATH check_exit 0 "--open opens it" "$H" browse results --open 1
+check "  by its path alone" test "$(cat opened)" = "results/$first/report/index.html"
 check_exit 2 "a number that is not in the list" "$H" browse results --page 99
 check_says "  is named" 'no run 99 in the list: it has 4' err
 check_exit 2 "an unfinished run has no page" "$H" browse odd --verdict unfinished --page 1

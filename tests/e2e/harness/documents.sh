@@ -13,7 +13,7 @@
 source "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/rocky/machine.bash
 source "$(dirname "$0")/../rocky/machine.bash"
-skip_unless "the commands in the documents" git jq gnuplot python3
+skip_unless "the commands in the documents" git jq python3
 
 COPY=$SCRATCH/copy
 BLOCKS=$SCRATCH/blocks

@@ -8,11 +8,11 @@ H=$BUILD/harness
 LABELS=$ROOT/tests/e2e/harness/svg-labels
 
 report_of() { echo "$(readlink -f "$SCRATCH/$1/latest")/report"; }
-# Colours that occur twice in a plot command of a script.
-repeated() { awk '/^plot / { split("", seen) } /^plot |^     .*index/ { if (match($0, /lc rgb .#[0-9a-f]+/) && seen[substr($0, RSTART, RLENGTH)]++) print FILENAME, $0 }' "$@"; }
+# Colours that two curves of a panel have.
+repeated() { awk '/<g class="panel"/ { split("", seen) } match($0, /data-colour="#[0-9a-f]+/) && seen[substr($0, RSTART, RLENGTH)]++ { print FILENAME, $0 }' "$@"; }
 readable() { # what, folder
     check "$1: no words are cut off or lie on others" awk -f "$LABELS" "$2"/*.svg
-    check "$1: every curve of a panel has its own colour" test -z "$(repeated "$2"/*.gp)"
+    check "$1: every curve of a panel has its own colour" test -z "$(repeated "$2"/*.svg)"
 }
 
 check_exit 0 "a permutation runs" "$H" run leaf-spine-permutation --duration 2ms --out "$SCRATCH"
@@ -28,7 +28,7 @@ check "a switch's marks are drawn once: not those of its ports beside them" \
     bash -c "grep -q '^# packets/s: leaf0 ecn_marked' '$page/02-ecn.tsv' && ! grep -q '^# packets/s: .*port[0-9]*_ecn_marked' '$page/02-ecn.tsv'"
 host=$(grep -oE '^# PFC frames/s: h[0-9]+' "$page/01-throughput.tsv" | head -n 1 | sed 's/.* //')
 colours=$(awk -v host="$host" '/^# (sent|PFC)/ { n++ } $NF == host && /^# (sent|PFC)/ { print n - 1 }' "$page/01-throughput.tsv" |
-    while read -r i; do grep -m 1 "index $i " "$page/01-throughput.gp" | grep -o "#[0-9a-f]*"; done)
+    while read -r i; do grep -o 'data-colour="#[0-9a-f]*' "$page/01-throughput.svg" | sed -n "$((i + 1))p"; done)
 check "a host has the same colour in both panels ($host)" test "$(wc -l <<<"$colours") $(sort -u <<<"$colours" | wc -l)" = "2 1"
 readable "a permutation" "$page"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Bytes that are not text, and text that is more than text: from peers, in paths, in documents and in results. A peer cannot end a
-# server, a run keeps its result, no terminal or page gets a control character, gnuplot gets words; and what cannot be written (the
+# server, a run keeps its result, no terminal or page gets a control character, drawings have words; and what cannot be written (the
 # reader of a pipe has gone, files may not grow) costs no cell that is whole.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -77,7 +77,7 @@ check "... keeps its result" test "$(jq -r '.complete, .lab_file' "$result/resul
 check "... has its drawings" test -s "$result/report/01-throughput.svg" -a -s "$result/report/index.html"
 clean "... and a page without controls" "$result/report/index.html"
 check_exit 0 "report works there" "$H" report "$result" --out "$odd/page"
-check "... and draws" test -s "$odd/page/01-throughput.png"
+check "... and draws" test -s "$odd/page/01-throughput.svg"
 
 # ---- documents ----
 # In JSON escapes: ESC, BEL, CSI as one character, an override of direction, a line separator, DEL.
@@ -115,7 +115,7 @@ printf '{"schema": 1, "name": "\033' >broken.json
 clean "a document that is not JSON: no control" out err
 
 # ---- labels ----
-# Each would be a word of gnuplot, a format, a quotation or a line.
+# Each would be markup, a format, a quotation or a line.
 # shellcheck disable=SC1003,SC2016 # as they are
 labels=('100% of %s%n' "it's" "''" "'" '"' 'back\' '{/=20 @x}' '# $x' "\`touch pwned\`" '\"; system("touch pwned"); "' $'two\nlines\tand\r' '<script>alert(1)</script>' "$evil"
     "$(printf '\303\244%.0s' {1..100})")

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/reports/browser.bash
 . "$(dirname "$0")/browser.bash"
-skip_unless "a page in a browser" python3 gnuplot jq
+skip_unless "a page in a browser" python3 jq
 H=$BUILD/harness
 cd "$BUILD" || exit 2
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The README's timeline of pauses is what its command gives today: docs/images/pause-timeline.tsv has the data that were drawn.
-# To draw it again: the command, `harness report`, and 01-timeline.png and .tsv of the report.
+# To draw it again: the command, `harness report`, and 01-timeline.svg and .tsv of the report.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 H=$BUILD/harness
@@ -12,15 +12,19 @@ check "the README has its command" test -n "$command"
 read -ra words <<<"$command"
 check_exit 0 "the command runs" "$H" "${words[@]:1}" --no-report --out "$SCRATCH/results"
 result=$(readlink -f "$SCRATCH/results/victim-flow/latest")
-if ! command -v gnuplot >/dev/null; then
-    skip "the picture is drawn" no-command gnuplot
-    finish
-fi
 check_exit 0 "a report is made of it" "$H" report "$result"
 check "the picture in the README has these data" cmp "$result/report/01-timeline.tsv" "$ROOT/docs/images/pause-timeline.tsv"
-size() { od -An -j16 -N8 -tx1 "$1"; } # of a PNG: width and height
-check "... and this size" test "$(size "$result/report/01-timeline.png")" = "$(size "$ROOT/docs/images/pause-timeline.png")"
-check "... and is light" test "$(stat -c %s "$ROOT/docs/images/pause-timeline.png")" -lt 100000
+check "... and is drawn so" cmp "$result/report/01-timeline.svg" "$ROOT/docs/images/pause-timeline.svg"
+check "... and is light" test "$(stat -c %s "$ROOT/docs/images/pause-timeline.svg")" -lt 100000
+if command -v rsvg-convert >/dev/null; then
+    check_exit 0 "--png makes pictures of points too" "$H" report "$result" --png --out "$SCRATCH/png"
+    check "... one of each drawing" test "$(find "$SCRATCH/png" -name '*.png' -size +1k | wc -l)" = "$(find "$SCRATCH/png" -name '*.svg' | wc -l)"
+    check "... and the page leads to them" grep -q 'href="01-timeline.png">PNG' "$SCRATCH/png/index.html"
+else
+    skip "--png" no-command rsvg-convert
+fi
+PATH=/nowhere check_exit 2 "without rsvg-convert --png is refused" "$H" report "$result" --png --out "$SCRATCH/no-png"
+check_says "... with its package" 'rsvg-convert \(package librsvg2-bin' "$SCRATCH/err"
 
 # ---- what is drawn: a bar for each pause, joined where they are closer than a four-hundredth of the time
 bars() { awk -F '\t' 'NF == 3 && !/^#/' "$result/report/01-timeline.tsv" | wc -l; }

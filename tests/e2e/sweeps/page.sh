@@ -5,7 +5,7 @@
 source "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/reports/browser.bash
 source "$(dirname "$0")/../reports/browser.bash"
-skip_unless "the pages of sweeps" jq python3 xmllint gnuplot
+skip_unless "the pages of sweeps" jq python3 xmllint
 H=$BUILD/harness
 LAB=$ROOT/labs/sim-hpcc-star.json
 LABELS=$ROOT/tests/e2e/harness/svg-labels
@@ -88,17 +88,17 @@ else:
         wanted = spread(of)
         (path,) = glob.glob(f"{folder}/report/{glob_name}")
         lines = open(path).read().split("\n")
-        heads = [l for l in lines if l.startswith("# left")]
-        if heads:                                       # a heat map: value, interval, x, y, panel
-            names = heads[0].split("\t")[11:]
+        heads = [l for l in lines if l.startswith("# value in ")]
+        if heads:                                       # a heat map: value, interval, failed, x, y, panel
+            names = heads[0].split("\t")[3:]
             order = [p.split(".")[-1] for p in runs[0][0]["cell"]]
-            drawn = [l.split("\t") for l in lines if l.count("\t") == 13 and not l.startswith("#")]
+            drawn = [l.split("\t") for l in lines if l.count("\t") == 5 and not l.startswith("#")]
             same(len(drawn), len(cells), path)
             for d in drawn:
-                named = dict(zip(names, d[11:]))
+                named = dict(zip(names, d[3:]))
                 mean, half = wanted[tuple(named[o] for o in order)]
-                near(float(d[9]), mean, path)
-                if half is not None: near(float(d[10]), half, path)
+                near(float(d[0]), mean, path)
+                if half is not None: near(float(d[1]), half, path)
         else:                                           # a curve: x, mean, and both ends of the interval
             drawn = [l.split("\t") for l in lines if l.count("\t") == 3]
             same(len(drawn), len(cells), path)
@@ -122,7 +122,7 @@ check_says "... with its choices, the expectation and the reason" 'message 64KiB
 check "the drawings have the values of the results" python3 same.py "$two" drawn
 check "sweep.csv has the values of the results" python3 same.py "$two" csv
 check_says "... and is named on the page" '<a href="sweep.csv">' "$page"
-crosses=$(grep -c $'\xc3\x97' "$two"/report/*few-marks.tsv)
+crosses=$(grep -c $'>\xc3\x97' "$two"/report/*few-marks.svg)
 check "each cell that failed has a cross on its map" test "$crosses" = "$failed"
 readable "two choices" "$two/report"
 missing=$(grep -oE 'href="[^"#]+"' "$page" | sed -E 's/^[a-z]+="(.*)"$/\1/' | while read -r f; do [ -e "$two/report/$f" ] || echo "$f"; done)
@@ -143,9 +143,9 @@ check_says "... on the axis too" '>0\.1<' "$one"/report/*goodput*.svg
 check "... and never with 17 digits" test -z "$(grep -rlE '0\.1000000000|0\.30000000000' "$one/report" --include='*.html' --include='*.csv' --include='*.svg')"
 check_says "the page has the number of runs" '9 runs</b>, 3 of each of 3 cells' "$one/report/index.html"
 readable "one choice" "$one/report"
-check "a logarithmic axis is for equal ratios alone" test -z "$(grep -h 'logscale x' "$one"/report/*.gp)"
+check "a logarithmic axis is for equal ratios alone" test -z "$(grep -h 'data-x="logarithmic"' "$one"/report/*.svg)"
 sweep ratios '{"traffic.pair.message": ["1KiB", "4KiB", "16KiB", "64KiB", "256KiB"]}'
-check_says "... as those of sizes" 'set logscale x' ratios/latest/report/figure-*-goodput-of-all-flows.gp
+check_says "... as those of sizes" 'data-x="logarithmic"' ratios/latest/report/figure-*-goodput-of-all-flows.svg
 
 cp -rL one/latest over && rm -rf over/report
 jq '.repeated = [{"cell": {"x.pmax": 0.1}, "expectations": [{"name": "steady <b>", "check": "a > 1", "verdict": "failed", "reason": "mean of 3 runs 0.9"}, {"verdict": "passed"}, 7]}, 7]' \

@@ -1,4 +1,4 @@
-/* Result folders from elsewhere: all of `harness report` but gnuplot. The input is files, each a byte that chooses its name and
+/* Result folders from elsewhere: all of `harness report`. The input is files, each a byte that chooses its name and
  * then its text, with \1 between them; with an odd length a cell of the sweep is compared with the sweep. */
 #define drawings_draw     nothing_drawn
 #define page_library_read some_library

@@ -1,4 +1,4 @@
-/* The table of a sweep from elsewhere, and all that is made of it but gnuplot's drawings. The input is files with \1 between them: each
+/* The table of a sweep from elsewhere, and all that is made of it. The input is files with \1 between them: each
  * begins with a byte that chooses the index or one of three results, which two cells each have. */
 #include "reports/drawing/over_sweep.h"
 #include "reports/page/page.h"
@@ -55,7 +55,7 @@ static void draw(const struct sweep_table *t)
     if (folder_open(&folder, scratch_folder(), &e) == 0)
         for (size_t i = 0; i < t->figure_count; i++) {
             unlinkat(folder.fd, "drawn.tsv", 0);
-            unlinkat(folder.fd, "drawn.gp", 0);
+            unlinkat(folder.fd, "drawn.svg", 0);
             if (over_sweep_wants(t, i))
                 over_sweep_draw(t, i, 0, "drawn", t->figures[i].name, &folder, &drawn, &e);
         }
