@@ -1,7 +1,7 @@
 #include "harness/doctor/hosts/host.h"
 #include "harness/doctor/probe/probe.h"
 #include "harness/doctor/switches/switch.h"
-#include "harness/labs/hosts/capture/ports.h"
+#include "harness/labs/hosts/capture/capture.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/visit.h"
 #include "harness/plan/decidable.h"
@@ -163,7 +163,7 @@ static int check_frames(const struct plan *plan, struct error *e)
         const struct cell *cell = plan_cell(plan, i, e);
         if (!cell)
             return -1;
-        int result = packets_check(&cell->scenario, &cell->lab, e);
+        int result = host_capture_check(&cell->scenario, &cell->lab, e);
         if (result == 0)
             result = host_faults_check(&cell->scenario, &cell->lab, e);
         plan_release(plan, cell);

@@ -1,13 +1,12 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
 #include "harness/labs/hosts/at_once.h"
 #include "harness/labs/hosts/capture/capture.h"
-#include "harness/labs/hosts/capture/spool.h"
+#include "harness/labs/hosts/capture/pcaps.h"
 #include "harness/labs/hosts/collectives/collectives.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/settings/roles.h"
 #include "harness/labs/hosts/sonic/switches.h"
 #include "harness/labs/hosts/start.h"
-#include "harness/labs/hosts/capture/ports.h"
 #include "harness/labs/hosts/tools.h"
 #include "harness/labs/hosts/virtual/switch.h"
 #include "harness/labs/hosts/watch.h"
@@ -88,7 +87,7 @@ static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct err
 {
     const char *role;
     *bytes = 0;
-    if (packets_check(&cell->scenario, &cell->lab, e) != 0 ||
+    if (host_capture_check(&cell->scenario, &cell->lab, e) != 0 ||
         host_faults_check(&cell->scenario, &cell->lab, e) != 0)
         return -1;
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
@@ -356,7 +355,7 @@ static enum advance remote_lab_advance(void *state, int64_t until_ns, struct err
         if (left_ns <= 0)
             return ADVANCE_DONE;
         lab->failed =
-            watch_pump(lab, clock_monotonic_ns() + left_ns, e) != 0 || host_capture_tend(lab, e) != 0;
+            watch_pump(lab, clock_monotonic_ns() + left_ns, e) != 0 || host_capture_update(lab, e) != 0;
         if (!lab->failed && interrupt_count(lab->run->interrupt) > 0)
             return ADVANCE_INTERRUPTED;
         lab->failed = lab->failed || watch_look(lab, e) != 0;

@@ -1,5 +1,5 @@
 #include "harness/labs/hosts/remote_stream.h"
-#include "harness/labs/hosts/capture/spool.h"
+#include "harness/labs/hosts/capture/pcaps.h"
 #include "harness/labs/hosts/sonic/counters.h"
 #include "harness/traffic/printed.h"
 #include "lib/document/json_file.h"
@@ -156,7 +156,7 @@ static void take_message(struct stream *s, const struct lab_run *run)
         text_add_bytes(&s->said, s->saying.data, s->saying.length);
     }
     if (s->spool)
-        spool_hear(s->spool, text_string(&s->said));
+        spool_read_message(s->spool, text_string(&s->said));
     if (run->log)
         print_to(run->log, "%s: %s\n", s->host->lab->name, text_string(&s->saying));
     text_clear(&s->saying);
@@ -299,7 +299,7 @@ static int take_chunk(struct stream *s, const struct lab_run *run, const char *c
                       struct error *e)
 {
     if (s->spool)
-        return spool_take(s->spool, chunk, length, e);
+        return spool_write(s->spool, chunk, length, e);
     while (length) {
         const char *newline = memchr(chunk, '\n', length);
         size_t part = newline ? (size_t)(newline - chunk) : length;

@@ -1,8 +1,7 @@
 /* What hosts captured becomes one file on the run's clock: order, phases, limits, and pcaps that are not what they should be. */
 #include "tests/unit/unit.h"
 
-#include "harness/labs/hosts/capture/merge.h"
-#include "harness/labs/hosts/capture/spool.h"
+#include "harness/labs/hosts/capture/pcaps.h"
 #include "lib/files.h"
 #include "lib/packets/capture.h"
 #include "lib/packets/capture_read.h"
@@ -49,7 +48,7 @@ static void spool_of(struct spool *s, struct text *t, int64_t limit_bytes)
 {
     struct error e;
     assert_int_equal(spool_open(s, folder, limit_bytes, &e), 0);
-    assert_int_equal(spool_take(s, t->data, t->length, &e), 0);
+    assert_int_equal(spool_write(s, t->data, t->length, &e), 0);
     text_free(t);
 }
 
@@ -169,17 +168,17 @@ static void a_spool_never_exceeds_its_limit(void **state)
     struct error e;
     (void)state;
     assert_int_equal(spool_open(&s, folder, 10, &e), 0);
-    assert_int_equal(spool_take(&s, "123456", 6, &e), 0);
+    assert_int_equal(spool_write(&s, "123456", 6, &e), 0);
     assert_false(s.full);
-    assert_int_equal(spool_take(&s, "789012", 6, &e), 0);
+    assert_int_equal(spool_write(&s, "789012", 6, &e), 0);
     assert_true(s.full);
-    assert_int_equal(spool_take(&s, "3", 1, &e), 0);
+    assert_int_equal(spool_write(&s, "3", 1, &e), 0);
     assert_int_equal(lseek(s.fd, 0, SEEK_END), 10);
     spool_close(&s);
     int fd = s.fd = open("/dev/full", O_WRONLY);
     s.full = false;
     s.limit_bytes = 100;
-    assert_int_equal(spool_take(&s, "789012", 6, &e), -1);
+    assert_int_equal(spool_write(&s, "789012", 6, &e), -1);
     assert_non_null(strstr(e.text, "No space left"));
     close(fd);
 }
@@ -190,14 +189,14 @@ static void a_capturer_tells_what_it_lost(void **state)
     struct error e;
     (void)state;
     assert_int_equal(spool_open(&s, folder, 10, &e), 0);
-    spool_hear(&s, "tcpdump: listening on data0, link-type EN10MB (Ethernet), snapshot length 118 bytes");
+    spool_read_message(&s, "tcpdump: listening on data0, link-type EN10MB (Ethernet), snapshot length 118 bytes");
     assert_true(s.listening);
-    spool_hear(&s, "12 packets captured");
+    spool_read_message(&s, "12 packets captured");
     assert_int_equal(s.drops, -1);
-    spool_hear(&s, "-3 packets dropped by kernel");
+    spool_read_message(&s, "-3 packets dropped by kernel");
     assert_int_equal(s.drops, -1);
-    spool_hear(&s, "3 packets dropped by kernel");
-    spool_hear(&s, "4 packets dropped by interface");
+    spool_read_message(&s, "3 packets dropped by kernel");
+    spool_read_message(&s, "4 packets dropped by interface");
     assert_int_equal(s.drops, 7);
     spool_close(&s);
 }

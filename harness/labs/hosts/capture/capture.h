@@ -9,6 +9,8 @@
 
 struct host_capture;
 
+/* Can a lab of real hosts have the scenario's `capture`, as far as is known before a host is reached? */
+int host_capture_check(const struct scenario *scenario, const struct lab *lab, struct error *e);
 /* Where does each captured host show its frames, and has it a capturer? Hosts are connected to; nothing is changed. */
 int host_capture_find(struct remote_lab *lab, struct error *e);
 /* Before the traffic: start capturers whose phase begins soon. */
@@ -16,7 +18,7 @@ int host_capture_start(struct remote_lab *lab, struct error *e);
 /* The warm-up begins at this time of the run's clock. */
 void host_capture_phases(struct remote_lab *lab, int64_t start_ns);
 /* During the run, again and again: start capturers that are due, and end those that are not needed any more. */
-int host_capture_tend(struct remote_lab *lab, struct error *e);
+int host_capture_update(struct remote_lab *lab, struct error *e);
 /* After the capturers' ends: the file. -1: it could not be written. */
 int host_capture_finish(struct remote_lab *lab, struct error *e);
 /* "capture" of the result. */

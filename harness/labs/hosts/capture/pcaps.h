@@ -1,12 +1,31 @@
-/* What several hosts captured, each by its own clock, as one file in the order of the run's clock. */
-#ifndef HARNESS_LABS_HOSTS_MERGE_H
-#define HARNESS_LABS_HOSTS_MERGE_H
+/*
+ * What capturers on hosts send: a pcap each in a file without a name, which is gone when this program ends, however it ends (a spool), and at
+ * the end all of them as one file in the order of the run's clock (a merge).
+ */
+#ifndef HARNESS_LABS_HOSTS_CAPTURE_PCAPS_H
+#define HARNESS_LABS_HOSTS_CAPTURE_PCAPS_H
 
 #include "lib/error.h"
 #include "lib/text.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct spool {
+    int fd; /* -1: none */
+    int64_t bytes, limit_bytes;
+    bool full;      /* bytes were left out; no others are taken */
+    bool listening; /* the capturer says so */
+    int64_t drops;  /* frames that it lost, as it says at its end; -1: it has not */
+};
+
+/* A new file in the folder, of so many bytes at most. */
+int spool_open(struct spool *s, const char *folder, int64_t limit_bytes, struct error *e);
+/* Bytes of the capturer's output. -1: they cannot be written. */
+int spool_write(struct spool *s, const char *bytes, size_t length, struct error *e);
+/* A line that it wrote on stderr. */
+void spool_read_message(struct spool *s, const char *line);
+void spool_close(struct spool *s);
 
 /* A port that was captured, and what became of it. */
 struct merge_port {
