@@ -22,7 +22,7 @@ jq --arg folder "$TOOL" --arg agent "$AGENT" '.hosts[].gpu = {index: 0} | .hosts
     mpirun: ["--mca", "plm_rsh_agent", $agent, "--mca", "oob_tcp_if_include", "data0", "--mca", "btl_tcp_if_include", "data0"]}' \
     "$SCRATCH/stand-in.json" > "$SCRATCH/lab.json"
 LAB=$SCRATCH/lab.json
-jq -n '{schema: 1, name: "collectives", roles: ["a", "b"], phases: {warmup: "100ms", measure: "4s", cooldown: "0"},
+jq -n '{schema: 1, name: "collectives", roles: ["a", "b"], phases: {warmup: "100ms", measure: "300ms", cooldown: "0"},
     collectives: [{name: "x", op: "all-reduce", min: "8B", max: "1MiB", factor: 2, iterations: 10, warmup_iterations: 2}],
     sample: {every: "100ms", groups: ["throughput"]},
     expect: [{name: "no value is wrong", check: "sum(collectives.*.wrong) == 0"}, {name: "it is fast", check: "max(collectives.x.avg_busbw_GBps) > 0.1"}]}' \
