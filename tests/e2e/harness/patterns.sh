@@ -1,7 +1,7 @@
 #!/bin/bash
 # Traffic patterns between real hosts, from the words of simulated labs: who sends to whom, the flows' names and the pattern's sum. The
 # hosts have no RDMA: a stand-in for roce-traffic prints the lines of the flows that its job names (docs/lines.md), and keeps the job.
-# tests/e2e/guests/patterns.sh runs an incast over verbs.
+# tests/e2e/guests/run.sh runs patterns over verbs.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash
