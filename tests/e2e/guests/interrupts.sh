@@ -1,6 +1,7 @@
 #!/bin/bash
-# Runs on real guests that do not come to their end: interrupted, killed, out of disk, two at once. Settings are put back, by the
-# run itself, by harness restore or by the next run.
+# Runs on real guests that do not come to their end: interrupted, killed, out of disk, two at once, with a guest that libvirt destroys or
+# pauses. Settings are put back, by the run itself, by harness restore or by the next run. (Cut connections, killed programs, silent hosts:
+# tests/e2e/harness/ssh_faults.sh.)
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
@@ -61,6 +62,24 @@ check_says "... by name" 'No space left on device' "$SCRATCH/err"
 check "... nothing is taken for a result" test -z "$(find "$SCRATCH/small" -name result.json)"
 check "... samples are whole lines" jq -es 'length > 10' "$(find "$SCRATCH/small" -name samples.jsonl)"
 check "... settings are as before, those of the killed run too" test "$(mtu a) $(mtu b)" = "$MTU $MTU"
+
+# ---- a guest is destroyed in the warm-up, and in the measure phase; one is paused
+for phase in warmup measure; do
+    start 30s
+    check "phase $phase is reached" reach $phase
+    sleep 0.5
+    virsh -q -c qemu:///system destroy soft-pair-b
+    ended "guest destroyed in $phase" 3 'soft-pair-b .*was destroyed'
+    check "... and it can be started again" softlab_provision start b
+done
+start 30s
+reach measure
+sleep 1
+virsh -q -c qemu:///system suspend soft-pair-b
+ended "guest paused" 3 'soft-pair-b .*was paused'
+check "... its settings are still to be restored" jq -e '[.warnings[] | select(test("settings of b were not restored: guest soft-pair-b .* is paused"))] | length == 1' "$R/result.json"
+check_exit 0 "... which harness restore does" "$H" restore --lab "$LAB"
+check_says "... because the guest continues then" "b: data0 mtu is $MTU again" "$SCRATCH/out"
 
 # ---- after all that
 check_exit 0 "the lab is usable" "$H" run "${ONE[@]}" --duration 5s

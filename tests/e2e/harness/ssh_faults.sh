@@ -106,6 +106,9 @@ check "64 flows reach the program" jq -e '.flows | length == 64 and .[63].depth 
 RUN[1]=pfc-bidir
 head -n 1 "$SCRATCH/stand-in/servers" | xargs kill -KILL
 ended "a program is killed" 'host [ab]: roce-traffic (serve was killed on the host|drive exited with 3: the peer closed)'
+begin
+ip netns pids a | xargs ps -o pid=,comm= -p | awk '$2 == "nic-sampler" { print $1 }' | xargs kill -KILL
+ended "a sampler is killed" 'host a: nic-sampler'
 rm -rf "$OUT" "$SCRATCH/stand-in/servers"
 
 "$H" "${RUN[@]}" --set phases.measure=60s --lab "$SCRATCH/stand-in.json" > "$SCRATCH/out" 2> "$SCRATCH/err" &
@@ -124,9 +127,25 @@ check_says "... says which" 'host b(: no output for 15 s| has sent nothing since
 jq -r '.warnings[]' "$OUT/pfc-bidir/latest/result.json" > "$SCRATCH/warnings"
 check_says "... and that its settings are still to be restored" '^settings of b were not restored: .*harness restore' "$SCRATCH/warnings"
 check "... the other's are" test "$(mtus)" = "1500 1400"
+check "... nothing of ours runs on the other any more" test -z "$(ip netns pids a | xargs ps -o comm= -p | grep -xE 'nic-sampler|roce-traffic')"
 check "... samples are complete lines" jq -es '[.[] | select(type == "array")] | length > 0' "$OUT/pfc-bidir/latest/samples.jsonl"
 check_exit 0 "harness restore, once the host answers again" "$H" restore --lab "$LAB"
 check_says "... prints what it did" 'b: data0 mtu is 1500 again' "$SCRATCH/out"
 check "... and the settings are restored" test "$(mtus)" = "1500 1500"
+
+# ---- a run after one that was killed
+begin
+kill -KILL $run
+wait $run 2> /dev/null
+check "kill -9: settings stay behind" test "$(mtus)" = "1400 1400"
+ours() { for host in a b; do ip netns pids "$host"; done | xargs ps -o comm= -p | grep -xE 'nic-sampler|roce-traffic|nic-config'; }
+# shellcheck disable=SC2016 # eval expands it
+check "... no program of ours does" until_true 30 eval '[ -z "$(ours)" ]'
+begin
+kill -INT $run
+wait $run
+restored_first() { jq -r '.warnings[]' "$OUT/pfc-bidir/latest/result.json" | grep -c 'settings that an earlier run had left were restored first'; }
+check "the next run restores them first, on both hosts" test "$(restored_first)" = 2
+check "... and puts back what was there before either" test "$(mtus)" = "1500 1500"
 close_hosts
 finish
