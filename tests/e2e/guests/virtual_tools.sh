@@ -1,6 +1,7 @@
 #!/bin/bash
 # perftest and roce-traffic between two guests with a virtual ConnectX: what a result says is what perftest printed; NUMA nodes and relaxed
-# ordering as a flow asks for them. UCX and datagrams of 4 KiB, whose buffers are not aligned to pages. (On Soft-RoCE: perftest.sh.)
+# ordering as a flow asks for them. UCX and datagrams of 4 KiB, whose buffers are not aligned to pages. (Options and errors of perftest, with a
+# stand-in: tests/e2e/traffic/perftest.sh.)
 # shellcheck disable=SC2016 # what is quoted is for jq
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -20,6 +21,9 @@ holds() { [ -s "$2" ] && jq -e "${@:3}" "$1" "$2"; }
 go() { check_exit 0 "$1" "$H" run "$SCRATCH/tools.json" --lab "$LAB" --out "$OUT" --no-report "${@:2}"; }
 # the row of the last run's table: bytes, messages, ...
 row() { sed -n 's/^.*a: perftest:  *\([0-9][0-9]*  *[0-9].*\)$/\1/p' "$R/run.log"; }
+
+check_exit 0 "doctor finds perftest on the guests" "$H" doctor --lab "$LAB" --for "$SCRATCH/tools.json" --json
+check "... its version" holds '[.[] | select(.check == "tool" and .verdict == "ok" and (.reason | test("^perftest 6[.]06 has what flow a-to-b needs$")))] | length == 2' "$SCRATCH/out"
 
 # perftest prints MiB/s with two digits, and the rate that the result has from 1 message of 4 KiB a second on: half a digit of each.
 for op in write read send; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # perftest as the tool of flows, on hosts without RDMA: a stand-in says what its programs say (tests/e2e/traffic/stand_in_perftest). Real ones run in
-# tests/e2e/guests/perftest.sh.
+# tests/e2e/guests/virtual_tools.sh.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 skip_unless "perftest on an ssh lab" python3
