@@ -1,5 +1,5 @@
 #!/bin/bash
-# virt-provision on a guest of its own: steps with failure, interruption and reboot, snapshot, trust, foreign domains, errors.
+# virt-provision on a guest of its own: steps with failure, interruption, power cut and reboot, snapshot, trust, foreign domains, errors.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
@@ -125,6 +125,38 @@ check_says "--from runs that step again" '40-late: done' "$SCRATCH/from"
 check "and none before it" test -z "$(grep 30-reboot "$SCRATCH/from")"
 check_exit 2 "--from an unknown step is refused" vp rebuild --from lat
 check_says "with the available ones" 'has no step "lat": it has 10-programs, 20-links, 30-reboot, 40-late' "$SCRATCH/err"
+
+# ---- the power fails in the middle of a step
+cat > "$STEPS/40-late" << 'END'
+#!/bin/sh
+case $1 in
+check) [ -e /etc/lab/after ] && echo "after the power failed" ;;
+apply)
+    [ ! -e /etc/lab/cut ] || exec touch /etc/lab/after
+    touch /etc/lab/cut
+    sync
+    echo "now it may fail"
+    sleep 600
+    ;;
+esac
+END
+: > "$STATE/hosts/a/log"
+vp rebuild --from late 2> "$SCRATCH/cut" &
+victim=$!
+tries=0
+until grep -q 'now it may fail' "$STATE/hosts/a/log" || [ $tries -gt 3000 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+virsh -q destroy one-a
+wait $victim
+check "a rebuild goes on when the power of a guest failed in a step" test $? = 0
+check_says "... the step is run again" '40-late apply: connection lost .*connecting and running it again' "$SCRATCH/cut"
+check_says "... to its end" '40-late: done .*after the power failed' "$SCRATCH/cut"
+check_exit 0 "... and status finds it so" vp status --check
+guest 'rm /etc/lab/after'
+check_exit 1 "a step whose check fails now" vp status --check
+check_says "... is shown" '40-late +DRIFTED' "$SCRATCH/out"
 
 # ---- libvirtd restarted under a running guest
 daemon=$(cat /run/libvirtd.pid)
