@@ -1,7 +1,8 @@
 # One Makefile for everything; products go to build/ (build/sanitize/ with SANITIZE=1).
 #   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
-#   make test    packages, build, unit tests and the end-to-end tests that need no guest: about a minute
-#   make check   packages, build, every test that this machine can run, sanitized programs and guests too
+#   make test    packages, build, unit tests and the shorter end-to-end tests that need no guest: a minute and a half after the build
+#   make check   packages, build, what a change must pass, on sanitized programs and guests too: a quarter of an hour on two cores
+#   make check-all   what a release must pass: every test that this machine can run
 #   make deb     packages of Debian, in build/packages; make rpm: of Rocky; make package-check: both in clean roots
 # Others: all docs deps lint bench thread-check fuzz fuzz-long soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab stage install uninstall clean
 
@@ -254,9 +255,16 @@ run: deps
 test: deps-check
 	@tests/run --quick
 
-check: deps-check
-	@deps/install-packages browser || echo "make check: without a browser, the test of report pages is skipped"
+check: deps-check deps-browser
 	@tests/run
+
+# Some hours on two cores
+check-all: deps-check deps-browser
+	@deps/install-packages lint package package-check
+	@tests/run --all
+
+deps-browser:
+	@deps/install-packages browser || echo "make check: without a browser, the test of report pages is skipped"
 
 lint:
 	@deps/install-packages build lint
@@ -282,7 +290,7 @@ soft-lab: deps
 	@$(BUILD) all
 	@guest-setup/soft-lab
 
-# Every test on guests with virtual ConnectX; make check has a part of them
+# Every test on guests with virtual ConnectX; make check has the first of them
 virtual-check: deps-check
 	@tests/run --virtual
 
@@ -361,4 +369,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check lint bench thread-check soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
+.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check check-all deps-browser lint bench thread-check soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
