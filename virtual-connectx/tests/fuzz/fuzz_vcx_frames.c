@@ -77,7 +77,7 @@ static struct vcx_frame *frame_of(uint32_t bytes)
 }
 
 /* A pause of priorities, or of all. */
-static struct vcx_frame *pause(network *n, struct input *in, int side)
+static struct vcx_frame *a_pause(network *n, struct input *in, int side)
 {
     static const uint8_t group[6] = {1, 0x80, 0xc2, 0, 0, 1};
     struct vcx_frame *frame = frame_of(60);
@@ -116,7 +116,7 @@ static struct vcx_frame *bytes(network *n, struct input *in, int side)
 
 static void receive(network *n, struct input *in)
 {
-    static struct vcx_frame *(*const makers[])(network *, struct input *, int) = {roce, roce, pause, bytes};
+    static struct vcx_frame *(*const makers[])(network *, struct input *, int) = {roce, roce, a_pause, bytes};
     uint8_t what = input_byte(in), copies = input_byte(in) % 4;
     struct vcx_frame *frame = makers[what / 16 % VCX_COUNT(makers)](n, in, what % 2);
     for (int i = 0; frame && i < copies; i++) {
