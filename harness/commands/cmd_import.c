@@ -180,10 +180,10 @@ static int check(const struct import_request *request, const char *scenario_path
     struct plan plan;
     struct plan_request checked = {
         .scenario = scenario_path, .lab = request->lab_path, .duration_ns = FIELD_UNSET};
-    uint64_t bytes;
+    struct foreseen foreseen = {.seed = 1};
     if ((request->physics && plan_check_lab(request->lab_path, e) != 0) || plan_load(&checked, &plan, e) != 0)
         return -1;
-    int result = foresee(&plan, NULL, &bytes, e);
+    int result = foresee(&plan, &foreseen, e);
     plan_free(&plan);
     return result;
 }

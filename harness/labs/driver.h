@@ -55,19 +55,20 @@ struct lab_driver {
     const char *name;
     bool simulated;
 
-    /* Can a lab of this kind run the cell? No host is reached. *bytes: memory that it takes here, 0 unless it is simulated. May be NULL. */
-    int (*check)(const struct cell *cell, uint64_t *bytes, struct error *e);
-    /* Get ready to reach the lab; nothing is changed. */
+    /* Can a lab of this kind run the cell, as far as that is known before a host is reached? NULL: `open` says. */
+    int (*check)(const struct cell *cell, struct error *e);
+    /* Get ready to reach the lab; nothing is changed. A simulated lab is built whole: it is refused here, or it can run. */
     int (*open)(const struct lab_run *run, void **state, struct error *e);
+    /* Memory that the run takes here. NULL: nothing to speak of. */
+    uint64_t (*needs_bytes)(void *state);
+    /* Could the lab's samples have every counter that the expression reads? 0, or -1 with why not. Between open and start; no host is
+     * reached. NULL: only the hosts know. */
+    int (*check_expression)(void *state, const struct expr *expr, struct error *e);
     /* Start hosts and wait until they answer. */
     int (*bring_up)(void *state, struct error *e);
     /* Facts of all roles: out[i], empty before, is role i's. The caller frees what is in them with host_description_free, also after a
      * failure. */
     int (*describe)(void *state, struct host_description out[], struct error *e);
-
-    /* Could samples of a role have a counter that matches the glob? 0, or -1 with why not. Between open and start; no host is
-     * reached. NULL: only the hosts know. */
-    int (*check_counter)(void *state, size_t role, const char *glob, struct error *e);
 
     /* Settings of all roles, roles[i] is role i's: each fills in one of the documents above, for the caller to release. No role waits for
      * another, and a failure of one does not stop the others; it is in `e` (the first in the order of roles), and the others in the log. */
@@ -91,6 +92,17 @@ struct lab_driver {
     void (*add_to_result)(void *state, json_t *result);
     void (*close)(void *state);
 };
+
+/* A lab that is open before its run begins, so that it is built once. */
+struct lab_opened {
+    struct lab_run run; /* that the driver has been told of; the run fills in the rest before it starts */
+    const struct lab_driver *driver;
+    void *state; /* NULL: a run has taken it */
+};
+/* NULL with an error. */
+struct lab_opened *lab_opened_make(const struct cell *cell, uint64_t seed, uint32_t threads, struct error *e);
+/* Closes what no run has taken. May be NULL. */
+void lab_opened_close(struct lab_opened *lab);
 
 /* The driver for a lab: of kind NAME (lib/formats/lab_kinds.h), lab_driver_NAME. */
 const struct lab_driver *lab_driver_of(const struct lab *lab);

@@ -125,6 +125,17 @@ static int open_log(struct run *run, struct error *e)
     return result;
 }
 
+static int open_lab(struct run *run, struct error *e)
+{
+    struct lab_opened *opened = run->x->opened;
+    if (!opened || !opened->state)
+        return run->driver->open(&run->context, &run->lab, e);
+    opened->run = run->context; /* from here on the driver knows the whole run */
+    run->lab = opened->state;
+    opened->state = NULL;
+    return 0;
+}
+
 static int prepare(struct run *run, struct error *e)
 {
     const struct experiment *x = run->x;
@@ -139,7 +150,7 @@ static int prepare(struct run *run, struct error *e)
         return -1;
     foresee_columns(x->cell, run->context.recorder);
     progress_say(x->progress, "starting the lab");
-    if (run->driver->open(&run->context, &run->lab, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
+    if (open_lab(run, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
     progress_say(x->progress, "collecting host facts");
     return describe_hosts(run, e) != 0 ? -1 : find_ect(run, e);

@@ -5,122 +5,87 @@
 #include "harness/judge/verdict.h"
 #include "lib/document/json_text.h"
 #include "lib/xalloc.h"
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The lab of a cell, opened to be asked what its samples will have. */
-struct opened {
-    const struct cell *cell;
-    struct lab_run run;
-    void *lab;
-    json_t *known; /* of its result: the lab's name, and hosts with their capabilities */
-};
-
-static void opened_close(struct opened *o)
+/* What a result will say of the lab by which needs are judged: its name, and hosts with their capabilities. */
+static json_t *known_of_lab(const struct lab_opened *lab, struct error *e)
 {
-    if (o->lab)
-        lab_driver_of(&o->cell->lab)->close(o->lab);
-    json_decref(o->known);
-    *o = (struct opened){0};
-}
-
-static int opened_add_hosts(struct opened *o, struct error *e)
-{
-    size_t count = o->cell->scenario.roles.count;
+    const struct cell *cell = lab->run.cell;
+    size_t count = cell->scenario.roles.count;
     struct host_description *hosts = xcalloc(count + 1, sizeof *hosts);
-    int result = lab_driver_of(&o->cell->lab)->describe(o->lab, hosts, e);
+    json_t *known = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
+    if (lab->driver->describe(lab->state, hosts, e) != 0) {
+        json_decref(known);
+        known = NULL;
+    }
     for (size_t i = 0; i < count; i++) {
-        json_object_set_new(json_object_get(o->known, "hosts"), scenario_role(&o->cell->scenario, i),
+        json_object_set_new(json_object_get(known, "hosts"), scenario_role(&cell->scenario, i),
                             json_make("{s:O}", "capabilities", hosts[i].capabilities));
         host_description_free(&hosts[i]);
     }
     free(hosts);
-    return result;
+    return known;
 }
 
-static int opened_open(struct opened *o, const struct cell *cell, struct error *e)
-{
-    if (o->cell)
-        return 0;
-    o->cell = cell;
-    o->run = (struct lab_run){.cell = cell, .seed = 1};
-    o->known = json_make("{s:{s:s},s:{}}", "lab", "name", cell->lab.name, "hosts");
-    int result = lab_driver_of(&cell->lab)->open(&o->run, &o->lab, e);
-    if (result == 0)
-        result = opened_add_hosts(o, e);
-    if (result != 0)
-        opened_close(o);
-    return result;
-}
-
-/* A search for a counter among the roles that a glob matches. */
-struct search {
-    const struct opened *lab;
-    int result; /* -1: an expression reads a counter that no role can have */
-    struct error *e;
-};
-
-static void search_counter(void *context, const char *role_glob, const char *counter, const char *key)
-{
-    (void)key;
-    struct search *s = context;
-    const struct cell *cell = s->lab->cell;
-    const char *role;
-    int found = -1;
-    if (s->result != 0)
-        return;
-    for (size_t i = 0; found != 0 && (role = scenario_role(&cell->scenario, i)); i++)
-        if (fnmatch(role_glob, role, 0) == 0)
-            found = lab_driver_of(&cell->lab)->check_counter(s->lab->lab, i, counter, s->e);
-    s->result = found;
-}
-
-/* Which judgements can the lab decide in this cell? What it lacks by its capabilities is skipped by name; anything else that it can never
+/* Which judgements can the lab decide in its cell? What it lacks by its capabilities is skipped by name; anything else that it can never
  * have is a slip. */
-static void note_decisions(struct decisions *decisions, const struct cell *cell)
+static int note_decisions(struct decisions *decisions, const struct lab_opened *lab, struct error *e)
 {
-    struct opened lab = {0};
     struct judgement j;
-    for (size_t i = 0; i < decisions->count; i++) {
-        struct error e;
-        struct search search = {&lab, 0, &e};
-        if (!decisions_lack(decisions, cell, i, &j))
+    json_t *known = NULL;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < decisions->count; i++) {
+        struct error why_not;
+        if (!decisions_lack(decisions, lab->run.cell, i, &j))
             continue;
-        search.result = opened_open(&lab, cell, &e);
-        if (search.result == 0 && !verdict_lacking(j.needs, lab.known))
-            expr_each_counter(j.expr, search_counter, &search);
-        decisions_note(decisions, i, search.result == 0, &e);
+        if (j.needs->count && !known && !(known = known_of_lab(lab, e)))
+            result = -1;
+        else
+            decisions_note(decisions, i,
+                           (known && verdict_lacking(j.needs, known)) ||
+                               lab->driver->check_expression(lab->state, j.expr, &why_not) == 0,
+                           &why_not);
     }
-    opened_close(&lab);
+    json_decref(known);
+    return result;
 }
 
-/* Can the lab run the cell? `decisions`: what it can decide; NULL: that is not asked. */
-static int foresee_cell(const struct cell *cell, struct decisions *decisions, json_t *warnings,
-                        uint64_t *most_bytes, struct error *e)
+/* Can the lab run the cell? A simulated lab is built for that. `decisions`: what it can decide; NULL: that is not asked. */
+static int foresee_cell(const struct cell *cell, struct decisions *decisions, struct foreseen *f,
+                        struct error *e)
 {
     const struct lab_driver *driver = lab_driver_of(&cell->lab);
-    uint64_t bytes = 0;
-    if (driver->check && driver->check(cell, &bytes, e) != 0)
+    if (driver->check && driver->check(cell, e) != 0)
         return -1;
     if (doctor_refuse_run(cell, e) != 0)
         return -1;
-    *most_bytes = bytes > *most_bytes ? bytes : *most_bytes;
-    if (decisions && driver->check_counter)
-        note_decisions(decisions, cell);
-    if (warnings)
-        doctor_warn_of_run(cell, warnings);
+    if (driver->simulated) {
+        struct lab_opened *lab = lab_opened_make(cell, f->seed, f->threads, e);
+        uint64_t bytes = lab && driver->needs_bytes ? driver->needs_bytes(lab->state) : 0;
+        int result = !lab                                    ? -1
+                     : decisions && driver->check_expression ? note_decisions(decisions, lab, e)
+                                                             : 0;
+        f->bytes = bytes > f->bytes ? bytes : f->bytes;
+        if (f->keep && result == 0)
+            f->lab = lab;
+        else
+            lab_opened_close(lab);
+        if (result != 0)
+            return -1;
+    }
+    if (f->warnings)
+        doctor_warn_of_run(cell, f->warnings);
     return 0;
 }
 
-int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct error *e)
+int foresee(const struct plan *plan, struct foreseen *f, struct error *e)
 {
     struct decidable decidable;
     struct decisions decisions;
     struct error refused;
     int result = 0;
     bool runs = true; /* the lab can run all cells so far */
-    *bytes = 0;
     decidable_open(&decidable, plan);
     decisions_open(&decisions, &plan->first);
     for (size_t i = 0; result == 0 && i < plan->cell_count; i++) {
@@ -132,7 +97,7 @@ int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct e
         if (plan->as_written)
             decidable_note(&decidable, cell);
         if (runs && cell->lab_json)
-            runs = foresee_cell(cell, plan->changed ? NULL : &decisions, warnings, bytes, &refused) == 0;
+            runs = foresee_cell(cell, plan->changed ? NULL : &decisions, f, &refused) == 0;
         plan_release(plan, cell);
     }
     bool made = result == 0; /* a cell that cannot be made says itself where */

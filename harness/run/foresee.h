@@ -7,11 +7,21 @@
 #include "harness/record/recorder.h"
 #include "lib/text.h"
 
+/* How a plan will be run, and what is known of it by then. */
+struct foreseen {
+    uint64_t seed;    /* of the first run */
+    uint32_t threads; /* of a simulated run */
+    bool keep;        /* there is one run: keep its lab open, if it is simulated */
+    json_t *warnings; /* are added to, as doctor_warn_of_run does; NULL: none are wanted */
+
+    uint64_t bytes;         /* memory that the largest run takes here; 0: nothing to speak of */
+    struct lab_opened *lab; /* that is kept, for lab_opened_close; also after a failure */
+};
+
 /* Can the lab run each cell of the plan? Without a lab, and on real hosts, only what the documents say is judged; no
  * host is reached. In a plan as it is written there must also be nothing that could never be decided (decidable.h), in
- * another conditions must name keys. Warnings are added to `warnings` as doctor_warn_of_run does; NULL: none are wanted.
- * *bytes: memory that the largest run takes here, 0: nothing to speak of. The error message begins with a file. */
-int foresee(const struct plan *plan, json_t *warnings, uint64_t *bytes, struct error *e);
+ * another conditions must name keys. The error message begins with a file. */
+int foresee(const struct plan *plan, struct foreseen *f, struct error *e);
 
 /* What the cell's expectations and published figures read is kept of roles that are not listed. */
 void foresee_columns(const struct cell *cell, struct recorder *recorder);

@@ -147,6 +147,7 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
                            .progress = &s->progress,
                            .kept = s->left,
                            .keep = sweep_next_wants_same(s, cell),
+                           .opened = s->foreseen.lab,
                            .result = result};
     outcome = experiment_run(&x, e);
     progress_clear(&s->progress);
@@ -488,6 +489,7 @@ void sweep_free(struct sweep *s)
     free(s->said);
     free(s->todo);
     free(s->folder);
+    lab_opened_close(s->foreseen.lab);
     plan_free(&s->plan);
 }
 
@@ -504,8 +506,13 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
                                 .duration_ns = request->duration_ns,
                                 .seed = (uint64_t)request->seed,
                                 .many = request->yes != 0};
-    if (plan_load(&plan, &s->plan, e) != 0 || foresee(&s->plan, warnings, &s->run_bytes, e) != 0 ||
-        sweep_share_processors(s, e) != 0)
+    if (plan_load(&plan, &s->plan, e) != 0 || sweep_choose_threads(s, e) != 0)
+        return -1;
+    s->foreseen = (struct foreseen){.seed = sweep_seed_of(s, 0),
+                                    .threads = (uint32_t)s->threads,
+                                    .keep = sweep_run_count(s) == 1 && !request->dry_run && !request->on,
+                                    .warnings = warnings};
+    if (foresee(&s->plan, &s->foreseen, e) != 0 || sweep_share_processors(s, e) != 0)
         return -1;
     progress_open(&s->progress, request->quiet != 0);
     return 0;

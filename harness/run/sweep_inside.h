@@ -3,6 +3,7 @@
 #define HARNESS_SWEEP_INSIDE_H
 
 #include "harness/run/experiment.h"
+#include "harness/run/foresee.h"
 #include "harness/run/index.h"
 #include "harness/run/sweep.h"
 #include "lib/text.h"
@@ -10,7 +11,7 @@
 struct sweep {
     const struct sweep_request *request;
     struct plan plan;
-    uint64_t run_bytes; /* memory that the largest run takes; 0: not known */
+    struct foreseen foreseen; /* .bytes: memory that the largest run takes; .lab: of the only run */
     struct interrupt interrupt;
     struct progress progress;
     char *folder;
@@ -61,7 +62,9 @@ static inline bool sweep_has_index(const struct sweep *s)
 }
 
 /* ---- sweep_processors.c */
-/* Sets threads and jobs: as they were said, else so that no processor is left. Threads change no result. */
+/* Threads of a run, before anything is known of its memory: as they were said, else as many as are of use. They change no result. */
+int sweep_choose_threads(struct sweep *s, struct error *e);
+/* Threads and jobs by the memory that a run takes: as they were said, else so that no processor is left. */
 int sweep_share_processors(struct sweep *s, struct error *e);
 
 /* ---- sweep.c */

@@ -28,7 +28,7 @@ static int check_threads(const struct sweep *s, const struct lab *lab, size_t th
 /* How many runs that memory is for, at least one: that one is looked at before (labs/sim/driver.c). */
 static size_t jobs_by_memory(const struct sweep *s, uint64_t free_bytes)
 {
-    uint64_t bytes = s->run_bytes ? s->run_bytes : 1, fit = free_bytes / bytes;
+    uint64_t bytes = s->foreseen.bytes ? s->foreseen.bytes : 1, fit = free_bytes / bytes;
     return fit > 1 ? fit : 1;
 }
 
@@ -59,15 +59,23 @@ static int jobs_of(struct sweep *s, const struct lab *lab, uint64_t free_bytes, 
     if (least(s->jobs, runs) > fit)
         return error_set(e,
                          "--jobs %zu: a run needs %.1f GB of memory, %.1f GB are free: expected at most %zu",
-                         s->jobs, (double)s->run_bytes / 1e9, (double)free_bytes / 1e9, fit);
+                         s->jobs, (double)s->foreseen.bytes / 1e9, (double)free_bytes / 1e9, fit);
     return 0;
+}
+
+int sweep_choose_threads(struct sweep *s, struct error *e)
+{
+    const struct lab *lab = &s->plan.first.lab;
+    bool said = s->request->threads != FIELD_UNSET;
+    s->threads = said ? (size_t)s->request->threads : free_threads(s, lab, SIZE_MAX);
+    return check_threads(s, lab, s->threads, e);
 }
 
 int sweep_share_processors(struct sweep *s, struct error *e)
 {
     const struct lab *lab = &s->plan.first.lab;
-    bool said = s->request->threads != FIELD_UNSET;
     uint64_t free_bytes = free_memory_bytes();
-    s->threads = said ? (size_t)s->request->threads : free_threads(s, lab, jobs_by_memory(s, free_bytes));
-    return check_threads(s, lab, s->threads, e) == 0 ? jobs_of(s, lab, free_bytes, e) : -1;
+    if (s->request->threads == FIELD_UNSET)
+        s->threads = free_threads(s, lab, jobs_by_memory(s, free_bytes));
+    return jobs_of(s, lab, free_bytes, e);
 }

@@ -83,10 +83,9 @@ static void remote_lab_close(void *state)
     free(lab);
 }
 
-static int remote_lab_check(const struct cell *cell, uint64_t *bytes, struct error *e)
+static int remote_lab_check(const struct cell *cell, struct error *e)
 {
     const char *role;
-    *bytes = 0;
     if (host_capture_check(&cell->scenario, &cell->lab, e) != 0 ||
         host_faults_check(&cell->scenario, &cell->lab, e) != 0)
         return -1;

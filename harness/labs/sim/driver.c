@@ -11,6 +11,7 @@
 #include "lib/roce/counters.h"
 #include "lib/statistics/histogram.h"
 #include "lib/xalloc.h"
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,28 +62,6 @@ static int check_memory(const struct cell *cell, const struct sim_setup *setup, 
                      (double)needed / 1e9, (double)left / 1e9);
 }
 
-static int sim_lab_check(const struct cell *cell, uint64_t *bytes, struct error *e)
-{
-    const struct scenario_collective *collectives = cell->scenario.collectives.items;
-    struct sim_setup setup;
-    struct sim *sim = NULL;
-    if (cell->scenario.collectives.count)
-        return error_set(e,
-                         "collective %s: lab %s is simulated, and collectives run between GPUs of real hosts "
-                         "only; traffic of pattern ring-all-reduce is simulated",
-                         collectives[0].name, cell->lab.name);
-    if (sim_setup_make(cell, 1, &setup, e) != 0)
-        return -1;
-    int result = check_memory(cell, &setup, bytes, e);
-    for (size_t i = 0; i < setup.config.flow_count; i++)
-        setup.flows[i].record_latency = false; /* nothing runs: 30 KB per flow */
-    if (result == 0)
-        result = (sim = sim_new(&setup.config, e)) ? samples_check_roles(cell, sim, &setup, e) : -1;
-    sim_free(sim);
-    sim_setup_free(&setup);
-    return result == 0 ? 0 : error_prefix(e, "lab %s", cell->lab.name);
-}
-
 /* Is a counter, or everything that a glob may match, known to the simulator alone? Families that begin with any text match almost any
  * glob and are ignored. */
 static bool is_simulated_only(const char *glob)
@@ -130,21 +109,47 @@ static int refuse_counter(const struct sim_lab *lab, const struct sim_series *se
     return -1;
 }
 
-static int sim_lab_check_counter(void *state, size_t role, const char *glob, struct error *e)
+static int check_counter_of_role(const struct sim_lab *lab, const struct sim_senders *senders, size_t role,
+                                 const char *glob, struct error *e)
 {
-    struct sim_lab *lab = state;
     struct sim_series series;
-    struct sim_senders senders;
-    if (!lab->sim && !(lab->sim = sim_new(&lab->setup.config, e)))
-        return error_prefix(e, "lab %s", lab->run->cell->lab.name);
-    sim_senders_make(&senders, &lab->setup);
-    sim_series_open(&series, lab->sim, &senders, lab->setup.node_of_role[role], UINT32_MAX);
+    sim_series_open(&series, lab->sim, senders, lab->setup.node_of_role[role], UINT32_MAX);
     bool possible = sim_series_match(&series, lab->sim, &lab->setup, glob) ||
                     (series.node.kind != SIM_SWITCH && !is_simulated_only(glob));
     int result = possible ? 0 : refuse_counter(lab, &series, glob, e);
     sim_series_close(&series);
-    sim_senders_free(&senders);
     return result;
+}
+
+/* An expression's counters, each of which one of the roles that its glob matches must have. */
+struct counters_check {
+    const struct sim_lab *lab;
+    struct sim_senders senders;
+    int result; /* -1: no role can have one of them */
+    struct error *e;
+};
+
+static void check_counter(void *context, const char *role_glob, const char *counter, const char *key)
+{
+    struct counters_check *c = context;
+    const char *role;
+    int found = -1;
+    (void)key;
+    if (c->result != 0)
+        return;
+    for (size_t i = 0; found != 0 && (role = scenario_role(&c->lab->run->cell->scenario, i)); i++)
+        if (fnmatch(role_glob, role, 0) == 0)
+            found = check_counter_of_role(c->lab, &c->senders, i, counter, c->e);
+    c->result = found;
+}
+
+static int sim_lab_check_expression(void *state, const struct expr *expr, struct error *e)
+{
+    struct counters_check c = {.lab = state, .e = e};
+    sim_senders_make(&c.senders, &c.lab->setup);
+    expr_each_counter(expr, check_counter, &c);
+    sim_senders_free(&c.senders);
+    return c.result;
 }
 
 /* ---- open and close */
@@ -166,11 +171,23 @@ static void sim_lab_close(void *state)
     free(lab);
 }
 
+/* The simulator of lab->setup; its memory is asked for before anything is allocated for it. */
+static int build_sim(struct sim_lab *lab, struct error *e)
+{
+    const struct cell *cell = lab->run->cell;
+    if (check_memory(cell, &lab->setup, &lab->needed_bytes, e) != 0)
+        return -1;
+    lab->setup.config.threads = lab->run->threads;
+    lab->setup.config.pause_log_capacity = PAUSE_CAPACITY;
+    lab->sim = sim_new(&lab->setup.config, e);
+    return lab->sim ? samples_check_roles(cell, lab->sim, &lab->setup, e) : -1;
+}
+
 static int sim_lab_open(const struct lab_run *run, void **state, struct error *e)
 {
     struct sim_lab *lab = xcalloc(1, sizeof *lab);
     const struct scenario_phases *phases = &run->cell->scenario.phases;
-    uint64_t bytes;
+    const struct list_of *collectives = &run->cell->scenario.collectives;
     lab->run = run;
     lab->warnings = json_array();
     lab->deadlocks = json_array();
@@ -180,14 +197,26 @@ static int sim_lab_open(const struct lab_run *run, void **state, struct error *e
     lab->interval_ns = phases->measure_ns / 100;
     if (lab->interval_ns < run->cell->scenario.sample.every_ns)
         lab->interval_ns = run->cell->scenario.sample.every_ns;
-    if (sim_setup_make(run->cell, run->seed, &lab->setup, e) != 0 ||
-        check_memory(run->cell, &lab->setup, &bytes, e) != 0) {
-        sim_lab_close(lab);
-        return -1;
+    if (collectives->count) {
+        error_set(e,
+                  "collective %s: lab %s is simulated, and collectives run between GPUs of real hosts only; "
+                  "traffic of pattern ring-all-reduce is simulated",
+                  ((const struct scenario_collective *)collectives->items)->name, run->cell->lab.name);
+    } else if (sim_setup_make(run->cell, run->seed, &lab->setup, e) == 0) {
+        if (build_sim(lab, e) == 0) {
+            *state = lab;
+            return 0;
+        }
+        error_prefix(e, "lab %s", run->cell->lab.name);
     }
-    lab->setup.config.threads = run->threads;
-    *state = lab;
-    return 0;
+    sim_lab_close(lab);
+    return -1;
+}
+
+static uint64_t sim_lab_needs_bytes(void *state)
+{
+    const struct sim_lab *lab = state;
+    return lab->needed_bytes;
 }
 
 static int sim_lab_bring_up(void *state, struct error *e)
@@ -293,11 +322,8 @@ static void sim_lab_restore_settings(void *state, struct role_settings roles[])
 static int sim_lab_start(void *state, int64_t *start_ns, struct error *e)
 {
     struct sim_lab *lab = state;
-    lab->setup.config.pause_log_capacity = PAUSE_CAPACITY;
+    lab->started = true;
     flows_open(lab);
-    lab->sim = sim_new(&lab->setup.config, e);
-    if (!lab->sim)
-        return error_prefix(e, "lab %s", lab->run->cell->lab.name);
     if (sim_capture_open(lab, e) != 0)
         return -1;
     *start_ns = 0;
@@ -384,7 +410,7 @@ static int64_t sim_lab_now(void *state)
 static int sim_lab_finish(void *state, struct error *e)
 {
     struct sim_lab *lab = state;
-    if (!lab->sim || !lab->values)
+    if (!lab->started || !lab->values)
         return 0;
     if (!lab->whole) /* it ended early */
         flows_note_measured(lab);
@@ -406,11 +432,11 @@ static void sim_lab_add_to_result(void *state, json_t *result)
 const struct lab_driver lab_driver_sim = {
     .name = "sim",
     .simulated = true,
-    .check = sim_lab_check,
     .open = sim_lab_open,
+    .needs_bytes = sim_lab_needs_bytes,
+    .check_expression = sim_lab_check_expression,
     .bring_up = sim_lab_bring_up,
     .describe = sim_lab_describe,
-    .check_counter = sim_lab_check_counter,
     .save_settings = sim_lab_save_settings,
     .apply_settings = sim_lab_apply_settings,
     .restore_settings = sim_lab_restore_settings,

@@ -12,6 +12,8 @@ struct sim_lab {
     const struct lab_run *run;
     struct sim_setup setup;
     struct sim *sim;
+    uint64_t needed_bytes;
+    bool started;                                     /* the run */
     int64_t measure_start_ns, measure_end_ns, end_ns; /* of the phases */
     int64_t now_ns;
     bool whole; /* the measure phase has ended */

@@ -207,7 +207,7 @@ void results_add(const struct sim_lab *lab, json_t *result)
     const struct cell *cell = lab->run->cell;
     struct sim_work work;
     json_array_extend(json_object_get(result, "warnings"), lab->warnings);
-    if (!lab->sim)
+    if (!lab->started)
         return;
     add_deadlocks(lab, result);
     sim_capture_add_to_result(lab, result);
