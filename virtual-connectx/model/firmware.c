@@ -53,7 +53,7 @@ void vcx_device_stop(struct vcx_device *device)
 }
 
 /* The clock and the counter by which the driver sees that the firmware is alive. */
-static void beat(struct vcx_device *device)
+static void heart_beat(struct vcx_device *device)
 {
     uint64_t now = vcx_now_ns(device);
     device->ops->bar_write(device->front, SEGMENT_TIMER_HIGH, (uint32_t)(now >> 32));
@@ -68,7 +68,7 @@ bool vcx_device_poll(struct vcx_device *device)
 {
     if (vcx_fault_stopped(device))
         return false;
-    beat(device);
+    heart_beat(device);
     bool busy = vcx_command_poll(device);
     for (size_t i = 0; i < VCX_COUNT(rooms); i++)
         if (rooms[i]->poll)

@@ -15,13 +15,13 @@
 #define ATOMIC_GROUP 3
 #define ATOMIC_BYTES 12 /* of the group, with what may be set */
 
-static enum vcx_status nothing(struct vcx_call *call)
+static enum vcx_status command_without_effect(struct vcx_call *call)
 {
     (void)call;
     return VCX_OK;
 }
 
-static enum vcx_status teardown(struct vcx_call *call)
+static enum vcx_status teardown_hca(struct vcx_call *call)
 {
     vcx_objects_free(call->device);
     vcx_capabilities_start(call->device);
@@ -53,7 +53,7 @@ static enum vcx_status query_special_contexts(struct vcx_call *call)
 }
 
 /* The group stands above the bit that asks for the maximum or the current value: both are the same here. */
-static uint8_t *capability(struct vcx_call *call)
+static uint8_t *capability_of_call(struct vcx_call *call)
 {
     uint64_t group = vcx_get(call->in, nop_in, op_mod) >> 1;
     return group < VCX_CAPABILITY_GROUPS ? call->device->capability[group] : NULL;
@@ -61,7 +61,7 @@ static uint8_t *capability(struct vcx_call *call)
 
 static enum vcx_status query_capability(struct vcx_call *call)
 {
-    const uint8_t *group = capability(call);
+    const uint8_t *group = capability_of_call(call);
     uint32_t at = vcx_offset(query_hca_cap_out, capability);
     if (!group)
         return VCX_BAD_PARAMETER;
@@ -82,7 +82,7 @@ static enum vcx_status set_atomic(struct vcx_call *call, uint8_t *group)
 
 static enum vcx_status set_capability(struct vcx_call *call)
 {
-    uint8_t *group = capability(call);
+    uint8_t *group = capability_of_call(call);
     uint32_t at = vcx_offset(set_hca_cap_in, capability);
     if (!group)
         return VCX_BAD_PARAMETER;
@@ -93,15 +93,15 @@ static enum vcx_status set_capability(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_hca[] = {
-    {0x104, 16, 16, nothing},        /* ENABLE_HCA */
-    {0x105, 16, 16, nothing},        /* DISABLE_HCA */
-    {0x102, 16, 16, nothing},        /* INIT_HCA */
-    {0x103, 16, 16, teardown},       /* TEARDOWN_HCA */
-    {0x10a, 16, 112, query_issi},    /* QUERY_ISSI */
-    {0x10b, 16, 16, nothing},        /* SET_ISSI */
-    {0x10d, 16, 16, nothing},        /* SET_DRIVER_VERSION */
-    {0x80d, 16, 16, nothing},        /* NOP */
-    {0x101, 16, 272, query_adapter}, /* QUERY_ADAPTER */
+    {0x104, 16, 16, command_without_effect}, /* ENABLE_HCA */
+    {0x105, 16, 16, command_without_effect}, /* DISABLE_HCA */
+    {0x102, 16, 16, command_without_effect}, /* INIT_HCA */
+    {0x103, 16, 16, teardown_hca},           /* TEARDOWN_HCA */
+    {0x10a, 16, 112, query_issi},            /* QUERY_ISSI */
+    {0x10b, 16, 16, command_without_effect}, /* SET_ISSI */
+    {0x10d, 16, 16, command_without_effect}, /* SET_DRIVER_VERSION */
+    {0x80d, 16, 16, command_without_effect}, /* NOP */
+    {0x101, 16, 272, query_adapter},         /* QUERY_ADAPTER */
     {0x203, 16, 32, query_special_contexts},
     {0x100, 16, 16, query_capability}, /* QUERY_HCA_CAP */
     {0x109, 16, 16, set_capability},   /* SET_HCA_CAP */
@@ -118,7 +118,7 @@ const struct vcx_command vcx_commands_hca[] = {
 #define TAKE_BACK   2
 #define MOST_GIVEN  65536u
 
-static enum vcx_status query(struct vcx_call *call)
+static enum vcx_status query_pages(struct vcx_call *call)
 {
     vcx_set(call->out, query_pages_out, num_pages, 0);
     return VCX_OK;
@@ -153,7 +153,7 @@ static enum vcx_status take_pages_back(struct vcx_call *call, uint32_t count)
     return VCX_OK;
 }
 
-static enum vcx_status manage(struct vcx_call *call)
+static enum vcx_status manage_pages(struct vcx_call *call)
 {
     uint32_t count = (uint32_t)vcx_get(call->in, manage_pages_in, input_num_entries);
     switch (vcx_get(call->in, nop_in, op_mod)) {
@@ -169,8 +169,8 @@ static enum vcx_status manage(struct vcx_call *call)
 }
 
 const struct vcx_command vcx_commands_pages[] = {
-    {QUERY_PAGES, 16, 16, query},
-    {MANAGE_PAGES, 16, 16, manage},
+    {QUERY_PAGES, 16, 16, query_pages},
+    {MANAGE_PAGES, 16, 16, manage_pages},
     {0},
 };
 
@@ -319,7 +319,7 @@ static const struct vcx_command *const tables[] = {
     vcx_commands_congestion,
 };
 
-static const struct vcx_command *find(uint16_t opcode)
+static const struct vcx_command *find_command(uint16_t opcode)
 {
     for (size_t i = 0; i < VCX_COUNT(tables); i++)
         for (const struct vcx_command *c = tables[i]; c->opcode; c++)
@@ -342,7 +342,7 @@ static enum vcx_status checked_run(struct vcx_call *call, const struct vcx_comma
 enum vcx_status vcx_command_run(struct vcx_call *call)
 {
     uint16_t opcode = (uint16_t)vcx_get(call->in, nop_in, opcode);
-    enum vcx_status status = checked_run(call, find(opcode));
+    enum vcx_status status = checked_run(call, find_command(opcode));
     vcx_set(call->out, nop_out, status, status);
     vcx_set(call->out, nop_out, syndrome, status ? (uint32_t)opcode << 8 | status : 0);
     vcx_count_use(call->device->commands, VCX_COUNT(call->device->commands), opcode, (uint8_t)status);

@@ -89,7 +89,7 @@ static enum delivery move_blocks(struct vcx_device *device, const struct slot *s
     return DELIVERED;
 }
 
-static enum delivery fetch(struct vcx_device *device, const struct slot *slot, uint8_t *in)
+static enum delivery slot_fetch_input(struct vcx_device *device, const struct slot *slot, uint8_t *in)
 {
     uint32_t within = (uint32_t)vcx_least(slot->in_bytes, INLINE_BYTES);
     memcpy(in, slot->copy + SLOT_IN, within);
@@ -111,9 +111,10 @@ static uint32_t with_inline(uint32_t bytes)
     return (uint32_t)vcx_most(bytes, INLINE_BYTES);
 }
 
-static enum delivery execute(struct vcx_device *device, const struct slot *slot, uint8_t *in, uint8_t *out)
+static enum delivery slot_execute(struct vcx_device *device, const struct slot *slot, uint8_t *in,
+                                  uint8_t *out)
 {
-    enum delivery delivery = fetch(device, slot, in);
+    enum delivery delivery = slot_fetch_input(device, slot, in);
     if (delivery != DELIVERED)
         return delivery;
     struct vcx_call call = {device, in, out, with_inline(slot->in_bytes), with_inline(slot->out_bytes)};
@@ -129,7 +130,7 @@ static enum delivery run_slot(struct vcx_device *device, const struct slot *slot
         return BAD_OUTPUT_LENGTH;
     uint8_t *in = vcx_allocate(with_inline(slot->in_bytes)),
             *out = vcx_allocate(with_inline(slot->out_bytes));
-    enum delivery delivery = in && out ? execute(device, slot, in, out) : FIRMWARE_ERROR;
+    enum delivery delivery = in && out ? slot_execute(device, slot, in, out) : FIRMWARE_ERROR;
     vcx_release(in);
     vcx_release(out);
     return delivery;

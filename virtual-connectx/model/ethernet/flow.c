@@ -78,7 +78,7 @@ static void clear_group(struct vcx_device *device, void *object)
 const struct vcx_kind_of_object vcx_kind_flow_group = {"flow group", 14, 1, sizeof(struct vcx_flow_group),
                                                        clear_group};
 
-static bool overlaps(struct vcx_device *device, uint32_t table, uint32_t first, uint32_t last)
+static bool group_overlaps(struct vcx_device *device, uint32_t table, uint32_t first, uint32_t last)
 {
     for (const struct vcx_flow_group *g = vcx_object_from(device, VCX_FLOW_GROUP, 0); g;
          g = vcx_object_from(device, VCX_FLOW_GROUP, g->object.id + 1))
@@ -95,7 +95,7 @@ static enum vcx_status check_group(const struct vcx_call *call, const struct vcx
     if (!table)
         return VCX_BAD_RESOURCE;
     if (first > last || last >= 1u << table->log_size ||
-        overlaps(call->device, table->object.id, first, last))
+        group_overlaps(call->device, table->object.id, first, last))
         return VCX_BAD_PARAMETER;
     return vcx_match_mask(&mask, vcx_at(call->in, create_flow_group_in, match_criteria),
                           (uint8_t)vcx_get(call->in, create_flow_group_in, match_criteria_enable))
@@ -253,8 +253,8 @@ static enum vcx_status read_lists(struct vcx_flow_entry *entry, const struct vcx
 }
 
 /* An entry as the command has it, in no table yet. */
-static enum vcx_status make(const struct vcx_call *call, const struct vcx_flow_table *table,
-                            const struct vcx_flow_group *group, struct vcx_flow_entry **made)
+static enum vcx_status entry_make(const struct vcx_call *call, const struct vcx_flow_table *table,
+                                  const struct vcx_flow_group *group, struct vcx_flow_entry **made)
 {
     const uint8_t *context = vcx_at(call->in, set_fte_in, flow_context);
     uint32_t destinations = (uint32_t)vcx_get(context, flow_context, destination_list_size),
@@ -302,8 +302,8 @@ static bool make_room(struct vcx_flow_table *table)
     return true;
 }
 
-static enum vcx_status add(struct vcx_device *device, struct vcx_flow_table *table,
-                           struct vcx_flow_group *group, struct vcx_flow_entry *entry)
+static enum vcx_status table_add_entry(struct vcx_device *device, struct vcx_flow_table *table,
+                                       struct vcx_flow_group *group, struct vcx_flow_entry *entry)
 {
     if (entry_at(table, entry->index))
         return VCX_BAD_RESOURCE_STATE;
@@ -321,7 +321,8 @@ static enum vcx_status add(struct vcx_device *device, struct vcx_flow_table *tab
 }
 
 /* The new entry takes over from the old one what the command does not change. Its lists come together. */
-static enum vcx_status change(struct vcx_flow_table *table, uint32_t selected, struct vcx_flow_entry *entry)
+static enum vcx_status table_change_entry(struct vcx_flow_table *table, uint32_t selected,
+                                          struct vcx_flow_entry *entry)
 {
     const uint32_t lists = MODIFY_DESTINATIONS | MODIFY_COUNTERS;
     uint32_t place = flow_place(table, entry->index);
@@ -358,11 +359,12 @@ static enum vcx_status set_entry(struct vcx_call *call)
         return VCX_BAD_RESOURCE;
     if (operation > OPERATION_MODIFY || index < group->first || index > group->last)
         return VCX_BAD_PARAMETER;
-    enum vcx_status status = make(call, table, group, &entry);
+    enum vcx_status status = entry_make(call, table, group, &entry);
     if (status == VCX_OK)
         status = operation == OPERATION_SET
-                     ? add(call->device, table, group, entry)
-                     : change(table, (uint32_t)vcx_get(call->in, set_fte_in, modify_enable_mask), entry);
+                     ? table_add_entry(call->device, table, group, entry)
+                     : table_change_entry(table, (uint32_t)vcx_get(call->in, set_fte_in, modify_enable_mask),
+                                          entry);
     if (status != VCX_OK)
         flow_entry_free(entry);
     return status;

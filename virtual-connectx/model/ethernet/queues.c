@@ -68,7 +68,7 @@ static uint8_t *producer_at(struct vcx_device *device, const struct vcx_wq *wq)
 
 /* Counts begin anew. The record is cleared too: it is what the device looks at instead of a doorbell, and a driver that resets a queue
  * does not write it before it posts again. */
-static void reset(struct vcx_device *device, struct vcx_wq *wq)
+static void wq_reset(struct vcx_device *device, struct vcx_wq *wq)
 {
     uint8_t *producer = producer_at(device, wq);
     wq->consumer = 0;
@@ -85,7 +85,7 @@ static enum vcx_status wq_modify(struct vcx_device *device, struct vcx_wq *wq, u
     if (!may)
         return to > VCX_WQ_ERROR || to == 2 ? VCX_BAD_PARAMETER : VCX_BAD_RESOURCE_STATE;
     if (to == VCX_WQ_RESET && from != VCX_WQ_RESET)
-        reset(device, wq);
+        wq_reset(device, wq);
     wq->state = (enum vcx_wq_state)to;
     return VCX_OK;
 }
@@ -502,8 +502,8 @@ static uint32_t inverted_xor8(const uint8_t *input, uint32_t bytes)
 }
 
 /* Appends the selected ones of two fields that lie behind each other in a header, and returns how many bytes these are. */
-static uint32_t append(uint8_t *input, const uint8_t *pair, uint32_t bytes, bool source, bool destination,
-                       bool symmetric)
+static uint32_t append_pair(uint8_t *input, const uint8_t *pair, uint32_t bytes, bool source,
+                            bool destination, bool symmetric)
 {
     bool swap = symmetric && source && destination && memcmp(pair, pair + bytes, bytes) > 0;
     uint32_t n = 0;
@@ -532,13 +532,13 @@ struct vcx_hash vcx_hash(const struct vcx_hash_selection *s, const struct vcx_he
     if (s->function == VCX_HASH_NONE || h->version != (s->v6 ? 6 : 4))
         return hash;
     bool ports = has_ports(s, h);
-    uint32_t bytes = append(input, frame + h->l3 + (s->v6 ? 8 : 12), s->v6 ? 16 : 4, s->fields & VCX_HASH_SIP,
-                            s->fields & VCX_HASH_DIP, s->symmetric);
+    uint32_t bytes = append_pair(input, frame + h->l3 + (s->v6 ? 8 : 12), s->v6 ? 16 : 4,
+                                 s->fields & VCX_HASH_SIP, s->fields & VCX_HASH_DIP, s->symmetric);
     if (bytes)
         hash.type = s->v6 ? TYPE_IPV6 : TYPE_IPV4;
     if (ports) {
-        bytes += append(input + bytes, frame + h->l4, 2, s->fields & VCX_HASH_SPORT,
-                        s->fields & VCX_HASH_DPORT, s->symmetric);
+        bytes += append_pair(input + bytes, frame + h->l4, 2, s->fields & VCX_HASH_SPORT,
+                             s->fields & VCX_HASH_DPORT, s->symmetric);
         hash.type |= s->udp ? TYPE_UDP : TYPE_TCP;
     }
     hash.result =

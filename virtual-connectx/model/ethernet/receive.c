@@ -60,7 +60,7 @@ static bool next_stretch(struct cursor *c)
 }
 
 /* Returns a syndrome, or 0. */
-static uint32_t scatter(struct cursor *c, const uint8_t *from, uint32_t bytes)
+static uint32_t scatter_bytes(struct cursor *c, const uint8_t *from, uint32_t bytes)
 {
     while (bytes) {
         if (!next_stretch(c))
@@ -86,14 +86,14 @@ static uint32_t scatter_frame(struct vcx_device *device, const struct vcx_rq *rq
     struct cursor cursor = {.device = device, .wq = &rq->wq};
     const uint8_t *data = a->frame->data;
     uint32_t rest = strips_tag(rq, a->headers) ? 2 * MAC_BYTES + VCX_TAG_BYTES : 2 * MAC_BYTES;
-    uint32_t syndrome = scatter(&cursor, data, 2 * MAC_BYTES);
+    uint32_t syndrome = scatter_bytes(&cursor, data, 2 * MAC_BYTES);
     if (!syndrome)
-        syndrome = scatter(&cursor, data + rest, a->frame->length - rest);
+        syndrome = scatter_bytes(&cursor, data + rest, a->frame->length - rest);
     if (!syndrome && rq->scatters_fcs) {
         uint32_t crc = ~vcx_crc32(~0u, data, a->frame->length);
         uint8_t fcs[FCS_BYTES] = {(uint8_t)crc, (uint8_t)(crc >> 8), (uint8_t)(crc >> 16),
                                   (uint8_t)(crc >> 24)};
-        syndrome = scatter(&cursor, fcs, FCS_BYTES);
+        syndrome = scatter_bytes(&cursor, fcs, FCS_BYTES);
     }
     return syndrome;
 }
@@ -170,7 +170,7 @@ static struct vcx_rq *find_queue(struct vcx_device *device, const struct vcx_tir
 }
 
 /* A frame with the own address as its source is one that this function sent. */
-static bool takes(const struct vcx_device *device, const struct vcx_tir *tir, const uint8_t *frame)
+static bool tir_takes_frame(const struct vcx_device *device, const struct vcx_tir *tir, const uint8_t *frame)
 {
     uint8_t own[MAC_BYTES];
     bool multicast = frame[0] & GROUP_ADDRESS;
@@ -179,9 +179,9 @@ static bool takes(const struct vcx_device *device, const struct vcx_tir *tir, co
            (tir->own_frames >> multicast & 1 && !vcx_vport_blocks_loopback(device, multicast));
 }
 
-static void receive(struct vcx_device *device, const struct vcx_tir *tir, struct arrival *a)
+static void tir_receive(struct vcx_device *device, const struct vcx_tir *tir, struct arrival *a)
 {
-    if (!takes(device, tir, a->frame->data))
+    if (!tir_takes_frame(device, tir, a->frame->data))
         return;
     a->hash = vcx_hash(&tir->hash, a->headers, a->frame->data);
     struct vcx_rq *rq = find_queue(device, tir, a->hash);
@@ -208,7 +208,7 @@ void vcx_ethernet_receive(struct vcx_device *device, struct vcx_frame *frame)
         const struct vcx_tir *tir = vcx_object(device, VCX_TIR, route.target[i].tir);
         struct arrival arrival = {frame, &headers, {0}, route.target[i].tag};
         if (tir)
-            receive(device, tir, &arrival);
+            tir_receive(device, tir, &arrival);
     }
     vcx_release(frame);
 }
@@ -219,13 +219,13 @@ void vcx_ethernet_receive(struct vcx_device *device, struct vcx_frame *frame)
 #define TURN_STEPS   8u   /* of a queue, before the next one's turn */
 #define MOST_FLUSHES 16u  /* of a queue in error, in a poll */
 
-static int start(struct vcx_device *device)
+static int start_ethernet(struct vcx_device *device)
 {
     device->steering = vcx_allocate(sizeof *device->steering);
     return device->steering ? 0 : -1;
 }
 
-static void stop(struct vcx_device *device)
+static void stop_ethernet(struct vcx_device *device)
 {
     vcx_release(device->steering);
     device->steering = NULL;
@@ -240,7 +240,7 @@ static struct vcx_sq *next_sq(struct vcx_device *device)
 }
 
 /* Returns how many steps were made. */
-static uint32_t turn(struct vcx_device *device, struct vcx_sq *sq, uint32_t most)
+static uint32_t sq_take_turn(struct vcx_device *device, struct vcx_sq *sq, uint32_t most)
 {
     uint32_t steps = 0;
     while (steps < most && sq->wq.state == VCX_WQ_READY && vcx_sq_step(device, sq))
@@ -264,8 +264,9 @@ bool vcx_ethernet_poll(struct vcx_device *device)
 {
     uint32_t left = MOST_STEPS;
     for (uint32_t i = device->numbers[VCX_SQ].used; i && left; i--)
-        left -= turn(device, next_sq(device), (uint32_t)vcx_least(left, TURN_STEPS));
+        left -= sq_take_turn(device, next_sq(device), (uint32_t)vcx_least(left, TURN_STEPS));
     return flush_receive_queues(device) || left != MOST_STEPS;
 }
 
-const struct vcx_room vcx_room_ethernet = {.start = start, .stop = stop, .poll = vcx_ethernet_poll};
+const struct vcx_room vcx_room_ethernet = {
+    .start = start_ethernet, .stop = stop_ethernet, .poll = vcx_ethernet_poll};

@@ -144,7 +144,7 @@ static bool next_piece(const struct entry *e, uint32_t *at, struct piece *piece)
 }
 
 /* Bytes of the message, or 0: the entry contradicts itself. */
-static uint64_t measure(const struct entry *e)
+static uint64_t entry_message_bytes(const struct entry *e)
 {
     uint64_t bytes = inline_bytes(e);
     uint32_t at = first_data(e);
@@ -157,7 +157,8 @@ static uint64_t measure(const struct entry *e)
 }
 
 /* false: a key does not allow it. */
-static bool gather(struct vcx_device *device, const struct vcx_sq *sq, const struct entry *e, uint8_t *to)
+static bool entry_gather(struct vcx_device *device, const struct vcx_sq *sq, const struct entry *e,
+                         uint8_t *to)
 {
     uint32_t at = first_data(e), header = inline_bytes(e);
     memcpy(to, e->bytes + ETHERNET_START, header);
@@ -208,7 +209,7 @@ static uint32_t check_message(const struct vcx_sq_message *m)
 static uint32_t make_message(struct vcx_device *device, struct vcx_sq *sq, const struct entry *e)
 {
     struct vcx_sq_message *m = &sq->message;
-    uint64_t bytes = measure(e);
+    uint64_t bytes = entry_message_bytes(e);
     if (bytes < VCX_ETHERNET_BYTES)
         return VCX_LOCAL_OPERATION;
     if (bytes > MOST_LARGE)
@@ -221,7 +222,7 @@ static uint32_t make_message(struct vcx_device *device, struct vcx_sq *sq, const
     m->entry_strides = (uint8_t)e->strides;
     m->segment_bytes = e->opcode == OPCODE_LSO ? vcx_be16(e->bytes + ETHERNET_MSS) : 0;
     frame->length = (uint32_t)bytes;
-    if (!gather(device, sq, e, frame->data))
+    if (!entry_gather(device, sq, e, frame->data))
         return VCX_LOCAL_PROTECTION;
     uint16_t insert = vcx_be16(e->bytes + ETHERNET_INLINE);
     if (insert & INSERT_TAG)
@@ -238,7 +239,7 @@ static void drop_message(struct vcx_sq *sq)
     sq->message = (struct vcx_sq_message){0};
 }
 
-static void fail(struct vcx_device *device, struct vcx_sq *sq, uint32_t syndrome, const struct entry *e)
+static void sq_fail(struct vcx_device *device, struct vcx_sq *sq, uint32_t syndrome, const struct entry *e)
 {
     drop_message(sq);
     bool completed = vcx_wq_complete_error(device, &sq->wq, (enum vcx_syndrome)syndrome, e->opcode);
@@ -258,7 +259,8 @@ static void complete_sent(struct vcx_device *device, struct vcx_sq *sq, uint8_t 
         vcx_wq_fail(device, &sq->wq, false);
 }
 
-static void send(struct vcx_device *device, const struct vcx_sq_message *m, struct vcx_frame *frame)
+static void message_send_frame(struct vcx_device *device, const struct vcx_sq_message *m,
+                               struct vcx_frame *frame)
 {
     if (frame->length < VCX_LEAST_FRAME) {
         memset(frame->data + frame->length, 0, VCX_LEAST_FRAME - frame->length);
@@ -290,7 +292,7 @@ static bool send_some(struct vcx_device *device, struct vcx_sq *sq)
     struct vcx_frame *frame = m->segment_bytes ? vcx_segment(m) : whole_frame(m);
     if (!frame)
         return false;
-    send(device, m, frame);
+    message_send_frame(device, m, frame);
     m->sent += part;
     m->segment++;
     if (!m->frame || m->headers.payload + m->sent == m->frame->length) {
@@ -302,7 +304,8 @@ static bool send_some(struct vcx_device *device, struct vcx_sq *sq)
 }
 
 /* Copies the entry at the consumer's place. false: its length is not one that was posted, or it is no memory. */
-static bool fetch(struct vcx_device *device, const struct vcx_sq *sq, uint32_t posted, struct entry *e)
+static bool sq_fetch_entry(struct vcx_device *device, const struct vcx_sq *sq, uint32_t posted,
+                           struct entry *e)
 {
     e->strides = 1;
     if (!vcx_wq_read(device, &sq->wq, 0, e->bytes, UNIT_BYTES))
@@ -318,11 +321,11 @@ static bool fetch(struct vcx_device *device, const struct vcx_sq *sq, uint32_t p
 }
 
 /* false: memory for the message ran out, and the entry stays where it is. */
-static bool take(struct vcx_device *device, struct vcx_sq *sq, uint32_t posted)
+static bool sq_take_entry(struct vcx_device *device, struct vcx_sq *sq, uint32_t posted)
 {
     struct entry e = {.strides = 1};
     uint32_t syndrome = VCX_LOCAL_OPERATION;
-    bool fetched = fetch(device, sq, posted, &e);
+    bool fetched = sq_fetch_entry(device, sq, posted, &e);
     if (fetched && e.opcode == OPCODE_NOP) {
         complete_sent(device, sq, OPCODE_NOP, e.bytes[CONTROL_FLAGS] & ASKS_COMPLETION, e.strides);
         return true;
@@ -330,7 +333,7 @@ static bool take(struct vcx_device *device, struct vcx_sq *sq, uint32_t posted)
     if (fetched && (e.opcode == OPCODE_SEND || e.opcode == OPCODE_LSO) && e.length >= DATA_AT)
         syndrome = make_message(device, sq, &e);
     if (syndrome)
-        fail(device, sq, syndrome, &e);
+        sq_fail(device, sq, syndrome, &e);
     return syndrome || sq->message.frame;
 }
 
@@ -339,5 +342,5 @@ bool vcx_sq_step(struct vcx_device *device, struct vcx_sq *sq)
     if (sq->message.frame)
         return send_some(device, sq);
     uint32_t posted = vcx_wq_posted(device, &sq->wq);
-    return posted && take(device, sq, posted);
+    return posted && sq_take_entry(device, sq, posted);
 }

@@ -89,7 +89,7 @@ void vcx_match_value(const struct vcx_flow_mask *mask, const uint8_t *fields, ui
         value[i] = field_word(fields, mask->word[i]) & mask->bits[i];
 }
 
-static bool match(const struct vcx_flow_mask *mask, const uint32_t *value, const uint8_t *fields)
+static bool entry_matches(const struct vcx_flow_mask *mask, const uint32_t *value, const uint8_t *fields)
 {
     for (uint32_t i = 0; i < mask->words; i++)
         if ((field_word(fields, mask->word[i]) & mask->bits[i]) != value[i])
@@ -191,27 +191,27 @@ struct walk {
     struct vcx_steered *route;
 };
 
-static void plan(struct walk *w, uint32_t table, uint32_t tag)
+static void walk_add_table(struct walk *w, uint32_t table, uint32_t tag)
 {
     if (w->planned < MOST_VISITS)
         w->visit[w->planned++] = (struct visit){table, tag};
 }
 
 /* The first entry that matches; entries of a group follow each other, so that groups are looked up once. */
-static const struct vcx_flow_entry *find(const struct walk *w, const struct vcx_flow_table *table)
+static const struct vcx_flow_entry *table_find_entry(const struct walk *w, const struct vcx_flow_table *table)
 {
     const struct vcx_flow_group *group = NULL;
     for (uint32_t i = 0; i < table->count; i++) {
         const struct vcx_flow_entry *entry = table->entry[i];
         if (!group || group->object.id != entry->group)
             group = vcx_object(w->device, VCX_FLOW_GROUP, entry->group);
-        if (group && match(&group->mask, entry->value, w->fields))
+        if (group && entry_matches(&group->mask, entry->value, w->fields))
             return entry;
     }
     return NULL;
 }
 
-static void count(const struct walk *w, const struct vcx_flow_entry *entry)
+static void entry_count_frame(const struct walk *w, const struct vcx_flow_entry *entry)
 {
     for (uint32_t i = 0; entry->action & VCX_FLOW_COUNT && i < entry->counters; i++) {
         struct vcx_flow_counter *counter = vcx_object(w->device, VCX_FLOW_COUNTER, entry->counter[i]);
@@ -222,13 +222,13 @@ static void count(const struct walk *w, const struct vcx_flow_entry *entry)
     }
 }
 
-static void forward(struct walk *w, const struct vcx_flow_entry *entry, uint32_t tag)
+static void walk_forward(struct walk *w, const struct vcx_flow_entry *entry, uint32_t tag)
 {
     struct vcx_steered *route = w->route;
     for (uint32_t i = 0; entry->action & VCX_FLOW_FORWARD && i < entry->destinations; i++) {
         const struct vcx_destination *to = &entry->destination[i];
         if (to->type == VCX_TO_TABLE) {
-            plan(w, to->id, tag);
+            walk_add_table(w, to->id, tag);
         } else if (route->count < VCX_MOST_TARGETS) {
             route->target[route->count].tir = to->id;
             route->target[route->count++].tag = tag;
@@ -236,15 +236,15 @@ static void forward(struct walk *w, const struct vcx_flow_entry *entry, uint32_t
     }
 }
 
-static void visit(struct walk *w, struct visit visit)
+static void walk_visit(struct walk *w, struct visit visit)
 {
     const struct vcx_flow_table *table = vcx_object(w->device, VCX_FLOW_TABLE, visit.table);
-    const struct vcx_flow_entry *entry = table ? find(w, table) : NULL;
+    const struct vcx_flow_entry *entry = table ? table_find_entry(w, table) : NULL;
     if (entry) {
-        count(w, entry);
-        forward(w, entry, entry->tag ? entry->tag : visit.tag);
+        entry_count_frame(w, entry);
+        walk_forward(w, entry, entry->tag ? entry->tag : visit.tag);
     } else if (table && table->miss_forwards) {
-        plan(w, table->miss, visit.tag);
+        walk_add_table(w, table->miss, visit.tag);
     }
 }
 
@@ -256,7 +256,7 @@ void vcx_steer(struct vcx_device *device, const struct vcx_headers *headers, con
     if (!root)
         return;
     match_fields(headers, frame->data, walk.fields);
-    plan(&walk, root, 0);
+    walk_add_table(&walk, root, 0);
     for (uint32_t i = 0; i < walk.planned; i++)
-        visit(&walk, walk.visit[i]);
+        walk_visit(&walk, walk.visit[i]);
 }

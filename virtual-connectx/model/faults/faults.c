@@ -138,7 +138,7 @@ static enum vcx_frame_kind kind_of(struct vcx_frame *frame)
 }
 
 /* Counts a frame that the fault is for. true: it is the one. */
-static bool hits(struct vcx_frame_fault *fault, enum vcx_direction direction, enum vcx_frame_kind kind)
+static bool fault_meets(struct vcx_frame_fault *fault, enum vcx_direction direction, enum vcx_frame_kind kind)
 {
     if (!fault->action || fault->direction != direction ||
         (fault->kind != VCX_ANY_FRAME && fault->kind != kind))
@@ -164,7 +164,7 @@ void vcx_fault_pass(struct vcx_device *device, enum vcx_direction direction, str
     enum vcx_frame_kind kind = is_any_set(faults) ? kind_of(frame) : VCX_ANY_FRAME;
     for (int i = 0; i < VCX_FAULTS_AT_ONCE; i++) {
         struct vcx_frame_fault fault = faults->frames[i];
-        if (!hits(&faults->frames[i], direction, kind))
+        if (!fault_meets(&faults->frames[i], direction, kind))
             continue;
         if (fault.action(device, &fault, frame))
             return;
@@ -248,13 +248,13 @@ bool vcx_fault_stopped(struct vcx_device *device)
 
 /* ---- the room */
 
-static int start(struct vcx_device *device)
+static int faults_start(struct vcx_device *device)
 {
     device->faults = vcx_allocate(sizeof *device->faults);
     return device->faults ? 0 : -1;
 }
 
-static void stop(struct vcx_device *device)
+static void faults_stop(struct vcx_device *device)
 {
     if (device->faults)
         fault_frames_clear(device);
@@ -262,21 +262,21 @@ static void stop(struct vcx_device *device)
     device->faults = NULL;
 }
 
-static bool storms(const struct vcx_faults *faults, uint64_t now_ns)
+static bool storm_is_on(const struct vcx_faults *faults, uint64_t now_ns)
 {
     return now_ns >= faults->storm_from_ns && now_ns < faults->storm_until_ns;
 }
 
-static bool poll(struct vcx_device *device)
+static bool faults_poll(struct vcx_device *device)
 {
     struct vcx_faults *faults = device->faults;
     if (device->port->flapping && vcx_now_ns(device) >= faults->flap_until_ns)
         device->port->flapping = false;
-    device->port->storming = storms(faults, vcx_now_ns(device)) ? faults->storm_priorities : 0;
+    device->port->storming = storm_is_on(faults, vcx_now_ns(device)) ? faults->storm_priorities : 0;
     return fault_frames_poll(device);
 }
 
-const struct vcx_room vcx_room_faults = {start, stop, poll};
+const struct vcx_room vcx_room_faults = {faults_start, faults_stop, faults_poll};
 
 /* ---- requests for faults, word by word */
 
@@ -394,14 +394,14 @@ static void stop_firmware(struct vcx_device *device, uint64_t ms)
     fault_stop_firmware(device, ms ? vcx_now_ns(device) + ms * NS_OF_MS : UINT64_MAX);
 }
 
-static void flap(struct vcx_device *device, uint64_t ms)
+static void link_flap(struct vcx_device *device, uint64_t ms)
 {
     device->faults->flap_until_ns = vcx_now_ns(device) + ms * NS_OF_MS;
     device->port->flapping = true;
 }
 
 /* "storm MS [after MS] [priority N]" */
-static bool storm(struct vcx_device *device, const struct vcx_words *w, struct vcx_sentence *error)
+static bool storm_request(struct vcx_device *device, const struct vcx_words *w, struct vcx_sentence *error)
 {
     uint64_t ms = 0, after = 0, priority = VCX_PRIORITIES;
     bool good = w->count > 1 && vcx_word_number(w->word[1], 1, MOST_MS, &ms) && w->count % 2 == 0;
@@ -437,7 +437,7 @@ struct single {
 static const struct single singles[] = {
     {"command-timeout", lose_command, 1, 1, MOST_NTH},
     {"internal-error", stop_firmware, 0, 1, MOST_MS},
-    {"flap", flap, 1, 1, MOST_MS},
+    {"flap", link_flap, 1, 1, MOST_MS},
     {"off", end_all, 0, 0, 0},
 };
 
@@ -459,7 +459,7 @@ bool vcx_fault_request(struct vcx_device *device, const char *line, struct vcx_s
     if (!vcx_words_split(&words, line) || !words.count)
         return vcx_say(error, "the line is empty or too long");
     if (vcx_word_is(words.word[0], "storm"))
-        return storm(device, &words, error);
+        return storm_request(device, &words, error);
     for (size_t i = 0; i < VCX_COUNT(singles); i++)
         if (vcx_word_is(words.word[0], singles[i].name))
             return run_single(device, &singles[i], &words, error);

@@ -124,7 +124,7 @@ static uint64_t log2_q16(uint64_t value)
 }
 
 /* The mean times -ln of a number between 0 and 1. */
-static uint64_t draw(struct vcx_pace *pace, const struct rule *rule, uint64_t mean_ns)
+static uint64_t draw_interval(struct vcx_pace *pace, const struct rule *rule, uint64_t mean_ns)
 {
     if (rule->fixed)
         return mean_ns;
@@ -138,7 +138,7 @@ static uint64_t gap_ns(const struct rule *rule)
 }
 
 /* Stalls are a Poisson process on the clock of load, which runs while writes follow each other. */
-static uint64_t stall(struct vcx_pace *pace, struct rule *rule, uint64_t now_ns)
+static uint64_t rule_stall(struct vcx_pace *pace, struct rule *rule, uint64_t now_ns)
 {
     uint64_t since = now_ns - rule->last_ns;
     rule->last_ns = now_ns;
@@ -147,13 +147,13 @@ static uint64_t stall(struct vcx_pace *pace, struct rule *rule, uint64_t now_ns)
     rule->load_ns += since;
     if (rule->load_ns < rule->next_ns)
         return 0;
-    rule->next_ns += draw(pace, rule, gap_ns(rule));
-    return draw(pace, rule, rule->stall_mean_ns);
+    rule->next_ns += draw_interval(pace, rule, gap_ns(rule));
+    return draw_interval(pace, rule, rule->stall_mean_ns);
 }
 
 /* ---- writes */
 
-static bool applies(const struct rule *rule, uint32_t key, uint64_t address)
+static bool rule_applies(const struct rule *rule, uint32_t key, uint64_t address)
 {
     if (rule->memory == A_KEY)
         return rule->first == key;
@@ -167,7 +167,7 @@ static struct rule *rule_of(struct vcx_pace *pace, uint32_t key, uint64_t addres
     struct rule *best = NULL;
     for (int i = 0; i < RULES; i++) {
         struct rule *rule = &pace->rules[i];
-        if (applies(rule, key, address) && (!best || best->memory == ALL_MEMORY))
+        if (rule_applies(rule, key, address) && (!best || best->memory == ALL_MEMORY))
             best = rule;
     }
     return best;
@@ -178,7 +178,7 @@ void vcx_pace_write(struct vcx_device *device, uint32_t key, uint64_t address, u
     struct rule *rule = device->pace ? rule_of(device->pace, key, address) : NULL;
     if (!rule)
         return;
-    uint64_t now_ns = vcx_now_ns(device), stalled_ns = stall(device->pace, rule, now_ns);
+    uint64_t now_ns = vcx_now_ns(device), stalled_ns = rule_stall(device->pace, rule, now_ns);
     device->write_ns += stalled_ns;
     rule->stalled_ns = vcx_most(rule->stalled_ns, now_ns + stalled_ns);
     if (!rule->bytes_per_s)
@@ -212,7 +212,7 @@ bool vcx_pace_request(struct vcx_device *device, const char *line, struct vcx_se
     if (!place)
         return vcx_say(error, "there are %d rules already", RULES);
     if (rule.stalls_per_s)
-        rule.next_ns = draw(pace, &rule, gap_ns(&rule));
+        rule.next_ns = draw_interval(pace, &rule, gap_ns(&rule));
     *place = rule;
     return true;
 }
@@ -248,7 +248,7 @@ void vcx_pace_show(const struct vcx_device *device, void (*put)(void *context, c
     }
 }
 
-static int start(struct vcx_device *device)
+static int start_pace(struct vcx_device *device)
 {
     device->pace = vcx_allocate(sizeof *device->pace);
     if (!device->pace)
@@ -257,10 +257,10 @@ static int start(struct vcx_device *device)
     return 0;
 }
 
-static void stop(struct vcx_device *device)
+static void stop_pace(struct vcx_device *device)
 {
     vcx_release(device->pace);
     device->pace = NULL;
 }
 
-const struct vcx_room vcx_room_pace = {start, stop, NULL};
+const struct vcx_room vcx_room_pace = {start_pace, stop_pace, NULL};

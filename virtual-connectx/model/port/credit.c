@@ -89,7 +89,7 @@ bool vcx_credit_open(struct vcx_credit *credit, const struct vcx_port *port, uin
 }
 
 /* The other end may wait for this: it can be at the end of its window, or knows of much less room than there is. */
-static bool owes(const struct vcx_credit *credit, uint32_t window)
+static bool credit_is_owed(const struct vcx_credit *credit, uint32_t window)
 {
     uint32_t ahead = credit->taken - credit->told;
     return credit->peer_epoch && ((ahead && ahead >= vcx_least(window, credit->told_window) / 2) ||
@@ -104,7 +104,7 @@ enum vcx_credit_kind vcx_credit_due(struct vcx_credit *credit, uint32_t window, 
         credit->asked_ns = now_ns;
         return VCX_CREDIT_QUESTION;
     }
-    return owes(credit, window) ? VCX_CREDIT_STATE : VCX_CREDIT_BAD;
+    return credit_is_owed(credit, window) ? VCX_CREDIT_STATE : VCX_CREDIT_BAD;
 }
 
 void vcx_credit_write(struct vcx_credit *credit, enum vcx_credit_kind kind, uint32_t bytes, uint32_t window,
@@ -128,7 +128,7 @@ void vcx_credit_write(struct vcx_credit *credit, enum vcx_credit_kind kind, uint
 /* ---- receiving */
 
 /* Only of what was sent since the start, and never back. */
-static void acknowledge(struct vcx_credit *credit, const uint8_t *header)
+static void credit_acknowledge(struct vcx_credit *credit, const uint8_t *header)
 {
     uint32_t taken = vcx_be32(header + AT_TAKEN);
     if (vcx_be32(header + AT_PEER_EPOCH) != credit->epoch ||
@@ -141,7 +141,7 @@ static void acknowledge(struct vcx_credit *credit, const uint8_t *header)
         credit->doubt = false;
 }
 
-static void advance(struct vcx_credit *credit, const uint8_t *header, uint32_t bytes)
+static void credit_advance(struct vcx_credit *credit, const uint8_t *header, uint32_t bytes)
 {
     uint32_t epoch = vcx_be32(header + AT_EPOCH), sent = vcx_be32(header + AT_SENT);
     if (epoch == credit->peer_epoch) {
@@ -159,8 +159,8 @@ enum vcx_credit_kind vcx_credit_take(struct vcx_credit *credit, const uint8_t *h
     uint8_t kind = header[AT_KIND];
     if (header[AT_VERSION] != VERSION || kind >= VCX_CREDIT_BAD || !vcx_be32(header + AT_EPOCH))
         return VCX_CREDIT_BAD;
-    advance(credit, header, kind == VCX_CREDIT_FRAME ? charge_of(bytes) : 0);
-    acknowledge(credit, header);
+    credit_advance(credit, header, kind == VCX_CREDIT_FRAME ? charge_of(bytes) : 0);
+    credit_acknowledge(credit, header);
     if (kind == VCX_CREDIT_QUESTION) {
         credit->answers = true;
         credit->answer = vcx_be16(header + AT_QUESTION);

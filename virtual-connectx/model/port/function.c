@@ -16,29 +16,29 @@ static uint64_t now_ns(void *owner)
     return vcx_now_ns(owner);
 }
 
-static bool ready(void *owner, struct vcx_port *port)
+static bool function_ready(void *owner, struct vcx_port *port)
 {
     struct vcx_device *device = owner;
     (void)port;
     return !device->ops->ready || device->ops->ready(device->front);
 }
 
-static void transmit(void *owner, struct vcx_port *port, struct vcx_frame *frame)
+static void function_transmit(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 {
     (void)port;
     vcx_fault_pass(owner, VCX_SENT, frame);
 }
 
-static uint64_t deliver(void *owner, struct vcx_port *port, struct vcx_frame *frame)
+static uint64_t function_deliver(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 {
     (void)port;
     return vcx_deliver(owner, frame);
 }
 
 static const struct vcx_port_ops ops = {
-    .now_ns = now_ns, .ready = ready, .transmit = transmit, .deliver = deliver};
+    .now_ns = now_ns, .ready = function_ready, .transmit = function_transmit, .deliver = function_deliver};
 
-static int start(struct vcx_device *device)
+static int function_start(struct vcx_device *device)
 {
     const struct vcx_configuration *c = &device->configuration;
     device->port = vcx_allocate(sizeof *device->port);
@@ -52,7 +52,7 @@ static int start(struct vcx_device *device)
     return 0;
 }
 
-static void stop(struct vcx_device *device)
+static void function_stop(struct vcx_device *device)
 {
     if (device->port)
         vcx_port_stop(device->port);
@@ -74,13 +74,13 @@ static void look_at_link(struct vcx_device *device)
     vcx_event_write(device, VCX_EVENT_PORT_CHANGE, up ? PORT_ACTIVE : PORT_DOWN, data);
 }
 
-static bool poll(struct vcx_device *device)
+static bool function_poll(struct vcx_device *device)
 {
     look_at_link(device);
     return vcx_port_poll(device->port);
 }
 
-const struct vcx_room vcx_room_port = {start, stop, poll};
+const struct vcx_room vcx_room_port = {function_start, function_stop, function_poll};
 
 void vcx_port_carrier(struct vcx_device *device, bool up)
 {

@@ -108,7 +108,7 @@ static bool port_pauses_all(const struct vcx_port_settings *settings)
     return !(settings->pfc_tx | settings->pfc_rx);
 }
 
-static bool hears(const struct vcx_port *port, int pause)
+static bool port_hears(const struct vcx_port *port, int pause)
 {
     const struct vcx_port_settings *s = &port->settings;
     return pause == VCX_PAUSE_ALL ? s->pause_rx && port_pauses_all(s) : s->pfc_rx >> pause & 1;
@@ -124,8 +124,8 @@ bool vcx_port_tells(const struct vcx_port *port, int pause)
 
 static bool is_held(const struct vcx_port *port, uint8_t priority, uint64_t now_ns)
 {
-    return (hears(port, priority) && now_ns < port->hold[priority].until_ns) ||
-           (hears(port, VCX_PAUSE_ALL) && now_ns < port->hold[VCX_PAUSE_ALL].until_ns);
+    return (port_hears(port, priority) && now_ns < port->hold[priority].until_ns) ||
+           (port_hears(port, VCX_PAUSE_ALL) && now_ns < port->hold[VCX_PAUSE_ALL].until_ns);
 }
 
 static void count_held(struct vcx_port *port, int pause)
@@ -155,7 +155,7 @@ static void account_hold(struct vcx_port *port, int pause, uint64_t now_ns)
 static void take_quanta(struct vcx_port *port, int pause, uint16_t quanta, uint64_t now_ns)
 {
     struct vcx_hold *hold = &port->hold[pause];
-    if (!hears(port, pause))
+    if (!port_hears(port, pause))
         return;
     account_hold(port, pause, now_ns);
     hold->until_ns = now_ns + quanta_ns(port, quanta);
@@ -230,7 +230,7 @@ static void account_xoff(struct vcx_port *port, int pause, uint64_t now_ns)
     *(pause == VCX_PAUSE_ALL ? &c->tx_pause_us : &c->priority[pause].tx_pause_us) = xoff->total_ns / 1000;
 }
 
-static bool lasts(const struct vcx_port *port, const struct vcx_xoff *xoff, uint16_t ms, uint64_t now_ns)
+static bool xoff_lasts(const struct vcx_port *port, const struct vcx_xoff *xoff, uint16_t ms, uint64_t now_ns)
 {
     return ms && now_ns - xoff->began_ns > vcx_port_stretch(port, (uint64_t)ms * NS_OF_MS);
 }
@@ -239,11 +239,11 @@ static bool lasts(const struct vcx_port *port, const struct vcx_xoff *xoff, uint
  * the receiver has moved on. */
 static void look_for_stall(struct vcx_port *port, struct vcx_xoff *xoff, uint64_t now_ns)
 {
-    if (!xoff->minor && lasts(port, xoff, port->settings.minor_stall_ms, now_ns)) {
+    if (!xoff->minor && xoff_lasts(port, xoff, port->settings.minor_stall_ms, now_ns)) {
         xoff->minor = true;
         port->counters.minor_stalls++;
     }
-    if (!xoff->critical && lasts(port, xoff, port->settings.critical_stall_ms, now_ns)) {
+    if (!xoff->critical && xoff_lasts(port, xoff, port->settings.critical_stall_ms, now_ns)) {
         xoff->critical = true;
         port->counters.critical_stalls++;
     }
@@ -263,7 +263,7 @@ static enum fullness fullness_of(const struct vcx_port *port, uint8_t priority)
 }
 
 /* For all priorities: the fullest memory decides. */
-static enum fullness fullness(const struct vcx_port *port, int pause)
+static enum fullness memory_fullness(const struct vcx_port *port, int pause)
 {
     enum fullness most = EMPTY;
     for (uint8_t i = 0; i < VCX_PRIORITIES; i++)
@@ -300,12 +300,12 @@ static void end_xoff(struct vcx_port *port, int pause, uint64_t now_ns)
         send_pause(port, pause, 0, now_ns);
 }
 
-static void update(struct vcx_port *port, int pause, uint64_t now_ns)
+static void xoff_update_pause(struct vcx_port *port, int pause, uint64_t now_ns)
 {
     bool on = port->xoff[pause].on;
     if (!on && !vcx_port_tells(port, pause))
         return;
-    enum fullness f = vcx_port_tells(port, pause) ? fullness(port, pause) : EMPTY;
+    enum fullness f = vcx_port_tells(port, pause) ? memory_fullness(port, pause) : EMPTY;
     account_xoff(port, pause, now_ns);
     if (on && f == EMPTY)
         end_xoff(port, pause, now_ns);
@@ -319,7 +319,7 @@ static void update(struct vcx_port *port, int pause, uint64_t now_ns)
 static void xoff_update(struct vcx_port *port, uint64_t now_ns)
 {
     for (int i = 0; i < VCX_PAUSES; i++)
-        update(port, i, now_ns);
+        xoff_update_pause(port, i, now_ns);
 }
 
 /* Durations up to now, ends of pauses, stalls. */
@@ -386,7 +386,7 @@ void vcx_port_release(struct vcx_port *port, uint8_t priority, uint32_t bytes)
 
 /* ---- from the wire */
 
-static void count(struct vcx_port *port, const struct vcx_frame *frame)
+static void ingress_count_frame(struct vcx_port *port, const struct vcx_frame *frame)
 {
     struct vcx_priority_counters *c = &port->counters.priority[frame->priority];
     uint8_t dscp, ecn;
@@ -407,11 +407,11 @@ static void wake_owner(struct vcx_port *port, uint64_t now_ns)
 }
 
 /* Into the memory of its priority, if that has room. */
-static void store(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_ns)
+static void ingress_store(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_ns)
 {
     struct vcx_fill fill;
     uint8_t priority = frame->priority = vcx_port_priority(port, frame);
-    count(port, frame);
+    ingress_count_frame(port, frame);
     vcx_ingress_fill(port, priority, &fill);
     if (fill.held + frame->length > fill.size) {
         port->counters.priority[priority].rx_discards++;
@@ -426,7 +426,7 @@ static void store(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_n
 }
 
 /* At the end of the cable. */
-static void arrive(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_ns)
+static void ingress_arrive(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_ns)
 {
     bool too_short = frame->length < VCX_ETHERNET_BYTES, too_long = frame_too_long(port, frame);
     port->counters.rx_too_short += too_short;
@@ -440,7 +440,7 @@ static void arrive(struct vcx_port *port, struct vcx_frame *frame, uint64_t now_
         vcx_release(frame);
         return;
     }
-    store(port, frame, now_ns);
+    ingress_store(port, frame, now_ns);
     xoff_update(port, now_ns);
 }
 
@@ -449,7 +449,7 @@ void vcx_port_receive(struct vcx_port *port, struct vcx_frame *frame)
     uint64_t now = vcx_port_now(port);
     frame->at_ns = now + port->cable_ns;
     if (!port->cable_ns && !port->arriving.first)
-        arrive(port, frame, now);
+        ingress_arrive(port, frame, now);
     else if (port->arriving.bytes < VCX_CABLE_BYTES)
         vcx_frames_put(&port->arriving, frame);
     else
@@ -514,7 +514,7 @@ static bool arrive_some(struct vcx_port *port, uint64_t now_ns)
     for (int i = 0; i < DELIVERED_PER_POLL; i++) {
         if (!port->arriving.first || port->arriving.first->at_ns > now_ns)
             return false;
-        arrive(port, vcx_frames_take(&port->arriving), now_ns);
+        ingress_arrive(port, vcx_frames_take(&port->arriving), now_ns);
     }
     return true;
 }
@@ -574,7 +574,7 @@ static bool is_to_be_marked(struct vcx_port *port, uint8_t priority)
            vcx_random_below(&port->random, 100) < m->percent;
 }
 
-static void mark(struct vcx_port *port, struct vcx_frame *frame)
+static void egress_mark(struct vcx_port *port, struct vcx_frame *frame)
 {
     uint8_t dscp, ecn;
     if (!vcx_frame_ip(frame, &dscp, &ecn) || ecn == VCX_NOT_ECT)
@@ -584,7 +584,7 @@ static void mark(struct vcx_port *port, struct vcx_frame *frame)
 }
 
 /* A frame that was queued, or was to be. */
-static void drop(struct vcx_port *port, struct vcx_frame *frame)
+static void egress_drop(struct vcx_port *port, struct vcx_frame *frame)
 {
     if (port->ops->drop)
         port->ops->drop(port->owner, port, frame);
@@ -592,11 +592,11 @@ static void drop(struct vcx_port *port, struct vcx_frame *frame)
         vcx_release(frame);
 }
 
-static void discard(struct vcx_port *port, struct vcx_frame *frame)
+static void egress_discard(struct vcx_port *port, struct vcx_frame *frame)
 {
     port->counters.tx_discards++;
     port->counters.priority[frame->priority].tx_discards++;
-    drop(port, frame);
+    egress_drop(port, frame);
 }
 
 /* What was idle has no time to make up for. */
@@ -620,17 +620,17 @@ void vcx_port_send(struct vcx_port *port, struct vcx_frame *frame, uint8_t prior
     frame->priority = priority % VCX_PRIORITIES;
     if (!vcx_port_up(port) || frame->length < VCX_ETHERNET_BYTES || frame_too_long(port, frame) ||
         frame->length > vcx_port_room(port, frame->priority)) {
-        discard(port, frame);
+        egress_discard(port, frame);
         return;
     }
     wake_line(port, frame->priority, vcx_port_now(port));
     if (is_to_be_marked(port, frame->priority))
-        mark(port, frame);
+        egress_mark(port, frame);
     vcx_frames_put(&port->sending[frame->priority], frame);
     port->rdma_bytes[frame->priority] += frame->rdma ? frame->length : 0;
 }
 
-static struct vcx_frame *take(struct vcx_port *port, uint8_t priority)
+static struct vcx_frame *egress_take(struct vcx_port *port, uint8_t priority)
 {
     struct vcx_frame *frame = vcx_frames_take(&port->sending[priority]);
     port->rdma_bytes[priority] -= frame && frame->rdma ? frame->length : 0;
@@ -640,8 +640,8 @@ static struct vcx_frame *take(struct vcx_port *port, uint8_t priority)
 void vcx_port_flush(struct vcx_port *port, uint8_t priority)
 {
     struct vcx_frame *frame;
-    while ((frame = take(port, priority % VCX_PRIORITIES)))
-        drop(port, frame);
+    while ((frame = egress_take(port, priority % VCX_PRIORITIES)))
+        egress_drop(port, frame);
 }
 
 /* ---- onto the line */
@@ -690,7 +690,7 @@ static uint8_t next_priority(const struct vcx_port *port, uint64_t now_ns)
     return best;
 }
 
-static void account(struct vcx_port *port, const struct vcx_frame *frame, uint64_t now_ns)
+static void egress_account(struct vcx_port *port, const struct vcx_frame *frame, uint64_t now_ns)
 {
     uint8_t class = class_of(port, frame->priority);
     const struct vcx_traffic_class *c = &port->settings.classes[class];
@@ -720,9 +720,9 @@ static bool egress_poll(struct vcx_port *port, uint64_t now_ns)
         }
         if (port->ops->ready && !port->ops->ready(port->owner, port))
             return false;
-        struct vcx_frame *frame = take(port, priority);
+        struct vcx_frame *frame = egress_take(port, priority);
         port->sent_last = priority;
-        account(port, frame, now_ns);
+        egress_account(port, frame, now_ns);
         port->ops->transmit(port->owner, port, frame);
     }
     return true;
@@ -747,7 +747,7 @@ void vcx_port_defaults(struct vcx_port_settings *settings)
 }
 
 /* Half is kept for frames on their way: more than the driver keeps, because the other end may be a model that is polled late. */
-static struct vcx_receive_buffer lossless(uint32_t bytes)
+static struct vcx_receive_buffer lossless_buffer(uint32_t bytes)
 {
     uint32_t xoff = bytes / 2 / VCX_CELL_BYTES * VCX_CELL_BYTES;
     return (struct vcx_receive_buffer){
@@ -767,9 +767,9 @@ void vcx_port_divide_buffers(struct vcx_port_settings *s)
     }
     s->buffers[0].bytes = lossy_bytes;
     if (with_pfc)
-        s->buffers[1] = lossless(VCX_BUFFER_BYTES - lossy_bytes);
+        s->buffers[1] = lossless_buffer(VCX_BUFFER_BYTES - lossy_bytes);
     else if (s->pause_tx)
-        s->buffers[0] = lossless(VCX_BUFFER_BYTES);
+        s->buffers[0] = lossless_buffer(VCX_BUFFER_BYTES);
 }
 
 uint64_t vcx_port_stretch(const struct vcx_port *port, uint64_t ns)

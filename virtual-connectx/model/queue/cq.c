@@ -124,7 +124,7 @@ static enum vcx_status query_cq(struct vcx_call *call)
 }
 
 /* Moderation and what happens on overrun. */
-static enum vcx_status moderate(struct cq *cq, const uint8_t *context, uint64_t fields)
+static enum vcx_status cq_moderate(struct cq *cq, const uint8_t *context, uint64_t fields)
 {
     if (fields & ~(uint64_t)MODIFY_FIELDS)
         return VCX_BAD_PARAMETER;
@@ -141,7 +141,7 @@ static enum vcx_status moderate(struct cq *cq, const uint8_t *context, uint64_t 
 }
 
 /* Completions that the driver has not taken. */
-static uint32_t waiting(struct vcx_device *device, const struct cq *cq)
+static uint32_t cq_entries_waiting(struct vcx_device *device, const struct cq *cq)
 {
     const uint8_t *record = vcx_memory(device, cq->record, RECORD_BYTES, VCX_TO_READ);
     return record ? (cq->producer - vcx_shared32(record)) & 0xffffff : 0;
@@ -162,11 +162,11 @@ static void hand_over(struct cq *cq, uint8_t *entry, enum vcx_completion_opcode 
 }
 
 /* The last entry of the old memory says that what follows is in the new; the driver moves what it has not taken. */
-static enum vcx_status resize(struct vcx_call *call, struct cq *cq)
+static enum vcx_status cq_resize(struct vcx_call *call, struct cq *cq)
 {
     const uint8_t *context = vcx_at(call->in, modify_cq_in, cq_context);
     uint8_t *entry = entry_at(call->device, cq);
-    uint32_t needed = waiting(call->device, cq) + 1;
+    uint32_t needed = cq_entries_waiting(call->device, cq) + 1;
     struct cq old = *cq;
     if (!entry || needed > 1u << cq->log_size || needed > 1u << vcx_get(context, cqc, log_cq_size))
         return VCX_BAD_SIZE;
@@ -184,7 +184,7 @@ static enum vcx_status resize(struct vcx_call *call, struct cq *cq)
     return VCX_OK;
 }
 
-static enum vcx_status modify(struct vcx_call *call)
+static enum vcx_status modify_cq(struct vcx_call *call)
 {
     struct cq *cq = vcx_object(call->device, VCX_CQ, (uint32_t)vcx_get(call->in, modify_cq_in, cqn));
     uint64_t fields = vcx_get(call->in, modify_cq_in, modify_field_select),
@@ -192,9 +192,9 @@ static enum vcx_status modify(struct vcx_call *call)
     if (!cq)
         return VCX_BAD_RESOURCE;
     if (what == MODERATE)
-        return moderate(cq, vcx_at(call->in, modify_cq_in, cq_context), fields);
+        return cq_moderate(cq, vcx_at(call->in, modify_cq_in, cq_context), fields);
     return what == RESIZE && fields == RESIZE_FIELDS && call->in_bytes >= vcx_offset(modify_cq_in, pas)
-               ? resize(call, cq)
+               ? cq_resize(call, cq)
                : VCX_BAD_PARAMETER;
 }
 
@@ -202,14 +202,14 @@ const struct vcx_command vcx_commands_cq[] = {
     {CREATE_CQ, vcx_offset(create_cq_in, pas), 16, create_cq},
     {DESTROY_CQ, 16, 16, destroy_cq},
     {QUERY_CQ, 16, vcx_offset(query_cq_out, cq_context) + CONTEXT_BYTES, query_cq},
-    {MODIFY_CQ, vcx_offset(modify_cq_in, cq_context) + CONTEXT_BYTES, 16, modify},
+    {MODIFY_CQ, vcx_offset(modify_cq_in, cq_context) + CONTEXT_BYTES, 16, modify_cq},
     {0},
 };
 
 /* ---- completions */
 
 /* The queue is full: the driver is told once, and nothing is written any more, as completions between would be missing. */
-static void overrun(struct vcx_device *device, struct cq *cq)
+static void cq_overrun(struct vcx_device *device, struct cq *cq)
 {
     uint8_t data[VCX_EVENT_DATA_BYTES] = {0};
     cq->overran = true;
@@ -231,7 +231,7 @@ static bool holds_back(struct vcx_device *device, struct cq *cq, uint32_t unseen
 }
 
 /* A completion event is written when the driver armed the queue and there is a completion that it has not seen. */
-static bool notify(struct vcx_device *device, struct cq *cq)
+static bool cq_notify(struct vcx_device *device, struct cq *cq)
 {
     const uint8_t *record = vcx_memory(device, cq->record, RECORD_BYTES, VCX_TO_READ);
     uint32_t arm = record ? vcx_shared32(record + RECORD_ARM) : 0;
@@ -256,8 +256,8 @@ bool vcx_cq_write(struct vcx_device *device, uint32_t id, enum vcx_completion_op
     uint8_t *entry = cq ? entry_at(device, cq) : NULL;
     if (!entry || cq->overran)
         return false;
-    if (!cq->ignores_overrun && waiting(device, cq) >= 1u << cq->log_size) {
-        overrun(device, cq);
+    if (!cq->ignores_overrun && cq_entries_waiting(device, cq) >= 1u << cq->log_size) {
+        cq_overrun(device, cq);
         return false;
     }
     memcpy(entry, completion, OWNER_AND_OPCODE);
@@ -268,7 +268,7 @@ bool vcx_cq_write(struct vcx_device *device, uint32_t id, enum vcx_completion_op
     hand_over(cq, entry, opcode);
     if (solicited || opcode >= VCX_CQE_REQUESTER_ERROR)
         cq->solicited = cq->producer;
-    notify(device, cq);
+    cq_notify(device, cq);
     return true;
 }
 
@@ -277,7 +277,7 @@ static bool poll_all(struct vcx_device *device)
     bool busy = false;
     for (struct cq *cq = vcx_object_from(device, VCX_CQ, 0); cq;
          cq = vcx_object_from(device, VCX_CQ, cq->object.id + 1))
-        busy |= notify(device, cq);
+        busy |= cq_notify(device, cq);
     return busy;
 }
 

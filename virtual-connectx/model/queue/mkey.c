@@ -261,7 +261,7 @@ static bool may_change(const struct vcx_mkey *key, struct vcx_rights rights, con
     return key->mode == VCX_KEY_PARTS || change->registers;
 }
 
-static void merge(uint8_t *context, const struct vcx_change *change)
+static void context_merge(uint8_t *context, const struct vcx_change *change)
 {
     for (size_t i = 0; i < VCX_COUNT(fields); i++)
         if (change->mask & fields[i].mask)
@@ -275,7 +275,7 @@ bool vcx_mkey_change(struct vcx_device *device, struct vcx_rights rights, const 
     if (!key || !may_change(key, rights, change) || !is_as_expected(key, rights, change))
         return false;
     changed = *key;
-    merge(changed.context, change);
+    context_merge(changed.context, change);
     mkey_take(&changed, changed.context);
     if (!mkey_is_sound(&changed) || !mkey_list(key, offset, change->list, change->units))
         return false;
@@ -323,15 +323,15 @@ static uint8_t *page_at(struct vcx_device *device, const struct vcx_mkey *key, u
     return bus_at(device, access, key->page[index] + within, bytes);
 }
 
-static bool covers(const struct vcx_mkey *key, uint64_t address, uint32_t bytes)
+static bool key_covers(const struct vcx_mkey *key, uint64_t address, uint32_t bytes)
 {
     return key->unbounded ||
            (address >= key->start && bytes <= key->bytes && address - key->start <= key->bytes - bytes);
 }
 
 /* A key that may be used so now, or NULL. */
-static const struct vcx_mkey *usable(struct vcx_device *device, struct vcx_rights rights, uint32_t number,
-                                     uint32_t access)
+static const struct vcx_mkey *key_find_usable(struct vcx_device *device, struct vcx_rights rights,
+                                              uint32_t number, uint32_t access)
 {
     const struct vcx_mkey *key = vcx_object(device, VCX_MKEY, number >> 8);
     bool ours = key && key->key == number && (rights.any_domain || key->pd == rights.pd) &&
@@ -357,14 +357,14 @@ static uint32_t access_within(uint32_t access)
 }
 
 /* The stretch at an address of a key, at most `bytes`, which is cut to its length. NULL: it may not be used so. */
-static uint8_t *stretch(struct vcx_device *device, struct vcx_rights rights, uint32_t number, uint32_t access,
-                        uint64_t address, uint32_t *bytes)
+static uint8_t *key_find_stretch(struct vcx_device *device, struct vcx_rights rights, uint32_t number,
+                                 uint32_t access, uint64_t address, uint32_t *bytes)
 {
     for (uint32_t depth = 0; depth <= VCX_KEY_DEPTH; depth++) {
         if (number == VCX_KEY_RESERVED && rights.reserved_key)
             return bus_at(device, access, address, bytes);
-        const struct vcx_mkey *key = usable(device, rights, number, access);
-        if (!key || !covers(key, address, *bytes))
+        const struct vcx_mkey *key = key_find_usable(device, rights, number, access);
+        if (!key || !key_covers(key, address, *bytes))
             return NULL;
         if (key->mode == VCX_KEY_PHYSICAL)
             return bus_at(device, access, address, bytes);
@@ -383,12 +383,12 @@ static uint8_t *stretch(struct vcx_device *device, struct vcx_rights rights, uin
 }
 
 /* Either all bytes are allowed or none is touched. */
-static bool allowed(struct vcx_device *device, struct vcx_rights rights, uint32_t key, enum vcx_access access,
-                    uint64_t address, uint32_t bytes)
+static bool access_allowed(struct vcx_device *device, struct vcx_rights rights, uint32_t key,
+                           enum vcx_access access, uint64_t address, uint32_t bytes)
 {
     for (uint32_t part; bytes; address += part, bytes -= part) {
         part = bytes;
-        if (!stretch(device, rights, key, access, address, &part) || part == 0)
+        if (!key_find_stretch(device, rights, key, access, address, &part) || part == 0)
             return false;
     }
     return true;
@@ -401,11 +401,11 @@ bool vcx_mkey_read(struct vcx_device *device, struct vcx_rights rights, uint32_t
         memset(to, 0, bytes);
         return true;
     }
-    if (!allowed(device, rights, key, access, address, bytes))
+    if (!access_allowed(device, rights, key, access, address, bytes))
         return false;
     for (uint32_t part; bytes; address += part, bytes -= part, to = (uint8_t *)to + part) {
         part = bytes;
-        const uint8_t *from = stretch(device, rights, key, access, address, &part);
+        const uint8_t *from = key_find_stretch(device, rights, key, access, address, &part);
         memcpy(to, from, part);
     }
     return true;
@@ -416,11 +416,11 @@ bool vcx_mkey_write(struct vcx_device *device, struct vcx_rights rights, uint32_
 {
     if (key == VCX_KEY_NULL)
         return true;
-    if (!allowed(device, rights, key, access, address, bytes))
+    if (!access_allowed(device, rights, key, access, address, bytes))
         return false;
     for (uint32_t part; bytes; address += part, bytes -= part, from = (const uint8_t *)from + part) {
         part = bytes;
-        uint8_t *to = stretch(device, rights, key, access, address, &part);
+        uint8_t *to = key_find_stretch(device, rights, key, access, address, &part);
         memcpy(to, from, part);
         vcx_pace_write(device, key, address, part);
     }

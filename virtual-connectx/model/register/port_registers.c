@@ -18,7 +18,7 @@ static const struct {
 };
 
 /* The last mode that the nominal rate and the device allow. */
-static size_t nominal(const struct vcx_device *device)
+static size_t nominal_mode(const struct vcx_device *device)
 {
     uint64_t gbps = vcx_least(vcx_model(device)->most_gbps, device->configuration.nominal_bps / 1000000000u);
     size_t i = VCX_COUNT(modes) - 1;
@@ -30,24 +30,24 @@ static size_t nominal(const struct vcx_device *device)
 /* The bit of the nominal rate, which the line has. */
 static uint32_t link_mode(const struct vcx_device *device)
 {
-    return 1u << modes[nominal(device)].bit;
+    return 1u << modes[nominal_mode(device)].bit;
 }
 
 /* Of that mode. */
 static uint16_t link_gbps(const struct vcx_device *device)
 {
-    return modes[nominal(device)].gbps;
+    return modes[nominal_mode(device)].gbps;
 }
 
 uint8_t vcx_link_lanes(const struct vcx_device *device)
 {
-    return modes[nominal(device)].lanes == 1 ? 1 : 4;
+    return modes[nominal_mode(device)].lanes == 1 ? 1 : 4;
 }
 
 uint32_t vcx_link_modes(const struct vcx_device *device)
 {
     uint32_t all = 0;
-    for (size_t i = 0; i <= nominal(device); i++)
+    for (size_t i = 0; i <= nominal_mode(device); i++)
         all |= 1u << modes[i].bit;
     return all;
 }
@@ -334,7 +334,7 @@ static uint64_t sum_of_priorities(const struct vcx_port_counters *counters, size
 }
 #define SUM(counters, name) sum_of_priorities(counters, offsetof(struct vcx_priority_counters, name))
 
-static uint64_t unicast(const struct vcx_direction_counters *d)
+static uint64_t unicast_frames(const struct vcx_direction_counters *d)
 {
     uint64_t others = d->multicast + d->broadcast;
     return d->frames > others ? d->frames - others : 0;
@@ -366,11 +366,11 @@ static void rfc_2863(const struct asked *asked, uint8_t *out)
     const struct vcx_port_counters *c = asked->counters;
 #define I(name, value) PUT_COUNTER(eth_2863_cntrs_grp_data_layout, name, value)
     I(if_in_octets, c->rx.bytes);
-    I(if_in_ucast_pkts, unicast(&c->rx));
+    I(if_in_ucast_pkts, unicast_frames(&c->rx));
     I(if_in_discards, SUM(c, rx_discards));
     I(if_in_errors, c->rx_fcs_errors + c->rx_too_long + c->rx_too_short);
     I(if_out_octets, c->tx.bytes);
-    I(if_out_ucast_pkts, unicast(&c->tx));
+    I(if_out_ucast_pkts, unicast_frames(&c->tx));
     I(if_out_discards, c->tx_discards);
     I(if_in_multicast_pkts, c->rx.multicast);
     I(if_in_broadcast_pkts, c->rx.broadcast);
@@ -409,7 +409,7 @@ static void rfc_3635(const struct asked *asked, uint8_t *out)
 #undef I
 }
 
-static void extended(const struct asked *asked, uint8_t *out)
+static void put_extended_counters(const struct asked *asked, uint8_t *out)
 {
     PUT_COUNTER(eth_extended_cntrs_grp_data_layout, rx_buffer_almost_full,
                 asked->counters->rx_passed_threshold);
@@ -452,7 +452,7 @@ static void per_class_congestion(const struct asked *asked, uint8_t *out)
                 c->priority[asked->priority].rx_marked);
 }
 
-static void physical(const struct asked *asked, uint8_t *out)
+static void put_physical_counters(const struct asked *asked, uint8_t *out)
 {
     const struct vcx_port_counters *c = asked->counters;
     PUT_COUNTER(phys_layer_cntrs, time_since_last_clear, asked->now_ns / NS_PER_MS);
@@ -476,10 +476,10 @@ static const struct {
     {0x01, rfc_2863},
     {0x02, rfc_2819},
     {0x03, rfc_3635},
-    {0x05, extended},
+    {0x05, put_extended_counters},
     {0x10, per_priority},
     {0x11, per_class},
-    {0x12, physical},
+    {0x12, put_physical_counters},
     {0x13, per_class_congestion},
     {0x16, physical_statistical},
 };

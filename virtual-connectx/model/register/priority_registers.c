@@ -10,7 +10,7 @@
 #define XOFF_TIMER      VCX_XOFF_QUANTA
 #define XOFF_REFRESH    (VCX_XOFF_QUANTA / 2)
 
-static uint8_t masked(uint8_t old, uint64_t mask, uint64_t value)
+static uint8_t masked_bits(uint8_t old, uint64_t mask, uint64_t value)
 {
     return (uint8_t)((old & ~mask) | (value & mask));
 }
@@ -20,8 +20,8 @@ static void set_pauses(const uint8_t *in, struct vcx_port_settings *settings)
 {
     uint64_t mask_tx = vcx_get(in, pfcc_reg, prio_mask_tx), mask_rx = vcx_get(in, pfcc_reg, prio_mask_rx);
     bool leave_tx = vcx_get(in, pfcc_reg, pptx_mask_n), leave_rx = vcx_get(in, pfcc_reg, pprx_mask_n);
-    settings->pfc_tx = masked(settings->pfc_tx, mask_tx, vcx_get(in, pfcc_reg, pfctx));
-    settings->pfc_rx = masked(settings->pfc_rx, mask_rx, vcx_get(in, pfcc_reg, pfcrx));
+    settings->pfc_tx = masked_bits(settings->pfc_tx, mask_tx, vcx_get(in, pfcc_reg, pfctx));
+    settings->pfc_rx = masked_bits(settings->pfc_rx, mask_rx, vcx_get(in, pfcc_reg, pfcrx));
     settings->pause_tx = leave_tx ? settings->pause_tx : vcx_get(in, pfcc_reg, pptx);
     settings->pause_rx = leave_rx ? settings->pause_rx : vcx_get(in, pfcc_reg, pprx);
     if (!(settings->pfc_tx | settings->pfc_rx) || !(settings->pause_tx || settings->pause_rx))

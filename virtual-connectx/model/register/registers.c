@@ -7,7 +7,7 @@
 #define LOSSY_POOL_CELLS    1536
 #define LOSSLESS_POOL_CELLS 512
 
-static int start(struct vcx_device *device)
+static int start_registers(struct vcx_device *device)
 {
     struct vcx_register_state *state = vcx_allocate(sizeof *state);
     if (!state)
@@ -21,13 +21,13 @@ static int start(struct vcx_device *device)
     return 0;
 }
 
-static void stop(struct vcx_device *device)
+static void stop_registers(struct vcx_device *device)
 {
     vcx_release(device->registers_kept);
     device->registers_kept = NULL;
 }
 
-const struct vcx_room vcx_room_registers = {.start = start, .stop = stop};
+const struct vcx_room vcx_room_registers = {.start = start_registers, .stop = stop_registers};
 
 /* ---- what registers and features there are: bit n of a mask is register n of a range, so that the masks are read from the tables */
 
@@ -310,8 +310,8 @@ static const struct span qsfp_texts[] = {
     {196, 16, "VCX0000000001"}, {212, 8, "240101"},
 };
 
-static void fill(uint8_t *page, const uint8_t (*bytes)[2], size_t count, const struct span *texts,
-                 size_t text_count)
+static void fill_module_page(uint8_t *page, const uint8_t (*bytes)[2], size_t count, const struct span *texts,
+                             size_t text_count)
 {
     for (size_t i = 0; i < count; i++)
         page[bytes[i][0]] = bytes[i][1];
@@ -333,14 +333,14 @@ static void add_checksum(uint8_t *page, size_t from, size_t to)
 
 static void write_sfp(uint8_t *page)
 {
-    fill(page, sfp_bytes, VCX_COUNT(sfp_bytes), sfp_texts, VCX_COUNT(sfp_texts));
+    fill_module_page(page, sfp_bytes, VCX_COUNT(sfp_bytes), sfp_texts, VCX_COUNT(sfp_texts));
     add_checksum(page, 0, 63);
     add_checksum(page, 64, 95);
 }
 
 static void write_qsfp(uint8_t *page)
 {
-    fill(page, qsfp_bytes, VCX_COUNT(qsfp_bytes), qsfp_texts, VCX_COUNT(qsfp_texts));
+    fill_module_page(page, qsfp_bytes, VCX_COUNT(qsfp_bytes), qsfp_texts, VCX_COUNT(qsfp_texts));
     add_checksum(page, 128, 191);
     add_checksum(page, 192, 223);
 }

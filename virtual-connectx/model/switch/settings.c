@@ -148,8 +148,8 @@ static const struct setting *row_of(const char *name)
     return NULL;
 }
 
-static void apply(struct vcx_switch *sw, const struct setting *row, uint8_t port, uint8_t index,
-                  uint64_t value)
+static void setting_apply(struct vcx_switch *sw, const struct setting *row, uint8_t port, uint8_t index,
+                          uint64_t value)
 {
     if (!row->set)
         *(uint32_t *)((uint8_t *)sw + row->at) = (uint32_t)value;
@@ -178,7 +178,7 @@ bool vcx_switch_set(struct vcx_switch *sw, const char *line, struct vcx_sentence
     if (!vcx_word_number(words.word[at], row->least, row->most, &value))
         return vcx_say(error, "%s: expected a number from %llu to %llu", name, (unsigned long long)row->least,
                        (unsigned long long)row->most);
-    apply(sw, row, port, (uint8_t)index, value);
+    setting_apply(sw, row, port, (uint8_t)index, value);
     return true;
 }
 
@@ -250,7 +250,7 @@ struct show {
     void *to;
 };
 
-static void show(const struct show *s, const char *before, const char *name, uint64_t value)
+static void counter_show(const struct show *s, const char *before, const char *name, uint64_t value)
 {
     char text[VCX_LINE_BYTES];
     snprintf(text, sizeof text, "%s%s %llu", before, name, (unsigned long long)value);
@@ -279,9 +279,9 @@ static void show_state(const struct show *s, const struct vcx_port *port, int pr
 {
     char before[24];
     snprintf(before, sizeof before, "port%u_prio%d_", port->number, priority);
-    show(s, before, "paused", port->hold[priority].on);
-    show(s, before, "queue_bytes", port->sending[priority].bytes);
-    show(s, before, "ingress_bytes", port->held[priority]);
+    counter_show(s, before, "paused", port->hold[priority].on);
+    counter_show(s, before, "queue_bytes", port->sending[priority].bytes);
+    counter_show(s, before, "ingress_bytes", port->held[priority]);
 }
 
 static void show_priority(const struct show *s, const struct vcx_port *port, int priority)
@@ -290,7 +290,8 @@ static void show_priority(const struct show *s, const struct vcx_port *port, int
     for (size_t i = 0; i < VCX_COUNT(of_priority); i++) {
         const struct priority_counter *row = &of_priority[i];
         snprintf(before, sizeof before, "port%u_%s_prio%d_", port->number, row->direction, priority);
-        show(s, before, row->counter.name, value_at(&port->counters.priority[priority], &row->counter));
+        counter_show(s, before, row->counter.name,
+                     value_at(&port->counters.priority[priority], &row->counter));
     }
     show_state(s, port, priority);
 }
@@ -300,9 +301,9 @@ static void show_port(const struct show *s, const struct vcx_port *port)
     char before[24];
     snprintf(before, sizeof before, "port%u_", port->number);
     for (size_t i = 0; i < VCX_COUNT(of_port); i++)
-        show(s, before, of_port[i].name, value_at(&port->counters, &of_port[i]));
-    show(s, before, "ecn_marked", OVER_PRIORITIES(port, tx_marked));
-    show(s, before, "discards", OVER_PRIORITIES(port, rx_discards) + port->counters.tx_discards);
+        counter_show(s, before, of_port[i].name, value_at(&port->counters, &of_port[i]));
+    counter_show(s, before, "ecn_marked", OVER_PRIORITIES(port, tx_marked));
+    counter_show(s, before, "discards", OVER_PRIORITIES(port, rx_discards) + port->counters.tx_discards);
     for (int p = 0; p < VCX_PRIORITIES; p++)
         show_priority(s, port, p);
 }
@@ -323,12 +324,12 @@ void vcx_switch_show(struct vcx_switch *sw, void (*line)(void *to, const char *t
 {
     struct show s = {line, to};
     for (size_t i = 0; i < VCX_COUNT(of_switch); i++)
-        show(&s, "", of_switch[i].name, value_at(&sw->counters, &of_switch[i]));
-    show(&s, "", "rx_pause", OVER_PORTS(sw, rx_pause));
-    show(&s, "", "tx_pause", OVER_PORTS(sw, tx_pause));
-    show(&s, "", "ecn_marked", OVER_PORTS(sw, tx_marked));
-    show(&s, "", "buffer_discards", OVER_PORTS(sw, rx_discards));
-    show(&s, "", "shared_bytes", vcx_shared_held(sw));
+        counter_show(&s, "", of_switch[i].name, value_at(&sw->counters, &of_switch[i]));
+    counter_show(&s, "", "rx_pause", OVER_PORTS(sw, rx_pause));
+    counter_show(&s, "", "tx_pause", OVER_PORTS(sw, tx_pause));
+    counter_show(&s, "", "ecn_marked", OVER_PORTS(sw, tx_marked));
+    counter_show(&s, "", "buffer_discards", OVER_PORTS(sw, rx_discards));
+    counter_show(&s, "", "shared_bytes", vcx_shared_held(sw));
     for (uint8_t i = 0; i < sw->count; i++)
         show_port(&s, &sw->ports[i]);
 }

@@ -86,7 +86,7 @@ uint64_t vcx_shared_held(const struct vcx_switch *sw)
     return bytes;
 }
 
-static uint64_t threshold(const struct vcx_switch *sw)
+static uint64_t shared_threshold(const struct vcx_switch *sw)
 {
     uint64_t used = vcx_shared_held(sw), free = used < sw->shared_bytes ? sw->shared_bytes - used : 0;
     return sw->alpha_eighths ? free * sw->alpha_eighths / 8 : sw->threshold_bytes;
@@ -97,7 +97,7 @@ static void shared_fill(void *owner, const struct vcx_port *port, uint8_t priori
 {
     const struct vcx_switch *sw = owner;
     const struct vcx_xoff *xoff = &port->xoff[priority];
-    uint64_t limit = threshold(sw);
+    uint64_t limit = shared_threshold(sw);
     *fill = (struct vcx_fill){.held = port->held[priority], .size = limit, .lossy = true};
     if (!(port->settings.pfc_tx >> priority & 1))
         return;
@@ -122,7 +122,7 @@ static void shared_release(struct vcx_switch *sw, const struct vcx_frame *frame)
 
 #define NS_OF_US 1000u
 
-static bool lasts(const struct vcx_port *port, uint64_t since_ns, uint32_t us, uint64_t now_ns)
+static bool hold_lasts(const struct vcx_port *port, uint64_t since_ns, uint32_t us, uint64_t now_ns)
 {
     return now_ns - since_ns >= vcx_port_stretch(port, (uint64_t)us * NS_OF_US);
 }
@@ -135,7 +135,7 @@ static void look_for_storm(struct vcx_switch *sw, uint8_t port, uint8_t priority
         watch->since_ns = 0;
     } else if (!watch->since_ns) {
         watch->since_ns = now_ns;
-    } else if (lasts(p, watch->since_ns, sw->watchdog_us, now_ns)) {
+    } else if (hold_lasts(p, watch->since_ns, sw->watchdog_us, now_ns)) {
         *watch = (struct vcx_watch){.storm = true};
         sw->counters.storms++;
         sw->counters.storm_discards += p->sending[priority].count;
@@ -151,7 +151,7 @@ static void look_for_end(struct vcx_switch *sw, uint8_t port, uint8_t priority, 
         watch->since_ns = 0;
     } else if (!watch->since_ns) {
         watch->since_ns = now_ns;
-    } else if (lasts(p, watch->since_ns, sw->restore_us, now_ns)) {
+    } else if (hold_lasts(p, watch->since_ns, sw->restore_us, now_ns)) {
         *watch = (struct vcx_watch){0};
         sw->counters.restores++;
     }
@@ -190,7 +190,7 @@ static uint64_t now_ns(void *owner)
     return sw->ops->now_ns(sw->front);
 }
 
-static bool ready(void *owner, struct vcx_port *port)
+static bool wire_ready(void *owner, struct vcx_port *port)
 {
     struct vcx_switch *sw = owner;
     return !sw->ops->ready || sw->ops->ready(sw->front, port->number);
@@ -202,7 +202,7 @@ static bool is_pause(const struct vcx_frame *frame)
 }
 
 /* Pauses are the port's own; all else was held by the port it came from. */
-static void transmit(void *owner, struct vcx_port *port, struct vcx_frame *frame)
+static void wire_transmit(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 {
     struct vcx_switch *sw = owner;
     if (!is_pause(frame))
@@ -210,7 +210,7 @@ static void transmit(void *owner, struct vcx_port *port, struct vcx_frame *frame
     sw->ops->transmit(sw->front, port->number, frame);
 }
 
-static void drop(void *owner, struct vcx_port *port, struct vcx_frame *frame)
+static void port_drop_frame(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 {
     (void)port;
     shared_release(owner, frame);
@@ -219,11 +219,11 @@ static void drop(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 
 /* ---- from port to port */
 
-static void queue(struct vcx_switch *sw, uint8_t port, struct vcx_frame *frame)
+static void port_queue_frame(struct vcx_switch *sw, uint8_t port, struct vcx_frame *frame)
 {
     sw->forwarded = true;
     if (watchdog_refuses(sw, port, frame->priority))
-        drop(sw, &sw->ports[port], frame);
+        port_drop_frame(sw, &sw->ports[port], frame);
     else
         vcx_port_send(&sw->ports[port], frame, frame->priority);
 }
@@ -234,16 +234,16 @@ static void queue_copy(struct vcx_switch *sw, uint8_t port, const struct vcx_fra
     if (!copy)
         return;
     shared_hold(sw, copy);
-    queue(sw, port, copy);
+    port_queue_frame(sw, port, copy);
 }
 
-static void flood(struct vcx_switch *sw, struct vcx_frame *frame)
+static void switch_flood(struct vcx_switch *sw, struct vcx_frame *frame)
 {
     sw->counters.flooded++;
     for (uint8_t i = 0; i < sw->count; i++)
         if (i != frame->port && vcx_port_up(&sw->ports[i]))
             queue_copy(sw, i, frame);
-    drop(sw, NULL, frame);
+    port_drop_frame(sw, NULL, frame);
 }
 
 /* 01-80-C2-00-00-00 to -0F stay on their link (IEEE 802.1Q, table 8-1). */
@@ -253,7 +253,7 @@ static bool is_reserved(const struct vcx_frame *frame)
     return memcmp(frame->data, first, sizeof first) == 0 && frame->data[5] < 16;
 }
 
-static uint64_t forward(void *owner, struct vcx_port *port, struct vcx_frame *frame)
+static uint64_t switch_forward(void *owner, struct vcx_port *port, struct vcx_frame *frame)
 {
     struct vcx_switch *sw = owner;
     frame->port = port->number;
@@ -261,20 +261,20 @@ static uint64_t forward(void *owner, struct vcx_port *port, struct vcx_frame *fr
     uint8_t to = address_port(sw, frame);
     if (is_reserved(frame) || to == port->number) {
         sw->counters.filtered++;
-        drop(sw, port, frame);
+        port_drop_frame(sw, port, frame);
     } else if (to == VCX_NO_PORT) {
-        flood(sw, frame);
+        switch_flood(sw, frame);
     } else {
-        queue(sw, to, frame);
+        port_queue_frame(sw, to, frame);
     }
     return 0;
 }
 
 static const struct vcx_port_ops port_ops = {.now_ns = now_ns,
-                                             .ready = ready,
-                                             .transmit = transmit,
-                                             .deliver = forward,
-                                             .drop = drop,
+                                             .ready = wire_ready,
+                                             .transmit = wire_transmit,
+                                             .deliver = switch_forward,
+                                             .drop = port_drop_frame,
                                              .fill = shared_fill};
 
 /* ---- the switch */

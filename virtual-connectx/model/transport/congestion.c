@@ -15,13 +15,13 @@
 #define NEVER              UINT64_MAX
 
 /* a * part of VCX_FRACTION; a below 2^40 */
-static uint64_t share(uint64_t a, uint32_t part)
+static uint64_t share_of(uint64_t a, uint32_t part)
 {
     return (a * (part >> 6)) >> (FRACTION_BITS - 6);
 }
 
 /* x^n of a fraction. */
-static uint32_t power(uint32_t x, uint64_t n)
+static uint32_t fraction_power(uint32_t x, uint64_t n)
 {
     uint64_t result = VCX_FRACTION, square = x;
     for (; n && result; n >>= 1) {
@@ -35,26 +35,27 @@ static uint32_t power(uint32_t x, uint64_t n)
 /* ---- the nominal line's time */
 
 /* value * by / per without overflow for rates in Mbit/s */
-static uint64_t scaled(uint64_t value, uint64_t by, uint64_t per)
+static uint64_t rate_scaled(uint64_t value, uint64_t by, uint64_t per)
 {
     return value / per * by + value % per * by / per;
 }
 
-static uint64_t megabits(uint64_t bps)
+static uint64_t to_megabits(uint64_t bps)
 {
     return vcx_most(1, bps / 1000000);
 }
 
 uint64_t vcx_stretch_ns(const struct vcx_device *device, uint64_t nominal_ns)
 {
-    return scaled(nominal_ns, megabits(device->configuration.nominal_bps),
-                  megabits(device->configuration.line_bps));
+    return rate_scaled(nominal_ns, to_megabits(device->configuration.nominal_bps),
+                       to_megabits(device->configuration.line_bps));
 }
 
 /* The nominal line's clock. */
 static uint64_t vcx_nominal_ns(const struct vcx_device *device, uint64_t ns)
 {
-    return scaled(ns, megabits(device->configuration.line_bps), megabits(device->configuration.nominal_bps));
+    return rate_scaled(ns, to_megabits(device->configuration.line_bps),
+                       to_megabits(device->configuration.nominal_bps));
 }
 
 /* ---- the reaction point */
@@ -69,19 +70,19 @@ static void run_alpha_clock(struct vcx_reaction *r, const struct vcx_reaction_pa
     if (r->cnp_since_alpha_tick)
         r->alpha += VCX_FRACTION - p->keep;
     if (ticks > 1)
-        r->alpha = (uint32_t)((uint64_t)r->alpha * power(p->keep, ticks - 1) >> FRACTION_BITS);
+        r->alpha = (uint32_t)((uint64_t)r->alpha * fraction_power(p->keep, ticks - 1) >> FRACTION_BITS);
     r->cnp_since_alpha_tick = false;
     r->alpha_tick_ns += ticks * p->alpha_ns;
 }
 
-static void decrease(struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t at_ns)
+static void reaction_decrease(struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t at_ns)
 {
     run_alpha_clock(r, p, at_ns);
     if (p->clamp || r->byte_stage > 0 || (p->clamp_after_timer && r->timer_stage > 0))
         r->target_bps = r->rate_bps;
     uint64_t cut = vcx_least(((uint64_t)r->alpha << 10) >> p->log_decrease, VCX_FRACTION);
     uint32_t factor = (uint32_t)vcx_most(VCX_FRACTION - cut, p->least_factor);
-    r->rate_bps = vcx_most(share(r->rate_bps, factor), p->least_bps);
+    r->rate_bps = vcx_most(share_of(r->rate_bps, factor), p->least_bps);
     r->timer_stage = 0;
     r->byte_stage = 0;
     r->bytes_left = p->byte_reset;
@@ -92,7 +93,7 @@ static void decrease(struct vcx_reaction *r, const struct vcx_reaction_parameter
 }
 
 /* Fast recovery until a stage counter reaches the threshold, additive from there, hyper once all counters in use are above it. */
-static void increase(struct vcx_reaction *r, const struct vcx_reaction_parameters *p)
+static void reaction_increase(struct vcx_reaction *r, const struct vcx_reaction_parameters *p)
 {
     uint64_t most = vcx_most(r->timer_stage, r->byte_stage), least = vcx_least(r->timer_stage, r->byte_stage);
     if (!p->byte_reset)
@@ -115,13 +116,13 @@ static uint64_t next_increase(const struct vcx_reaction *r, const struct vcx_rea
     return r->decreased && p->increase_ns ? r->increase_tick_ns : NEVER;
 }
 
-static void tick(struct vcx_reaction *r, const struct vcx_reaction_parameters *p)
+static void reaction_tick(struct vcx_reaction *r, const struct vcx_reaction_parameters *p)
 {
     if (next_decrease(r) <= next_increase(r, p)) {
-        decrease(r, p, r->decrease_tick_ns);
+        reaction_decrease(r, p, r->decrease_tick_ns);
         return;
     }
-    increase(r, p);
+    reaction_increase(r, p);
     r->timer_stage++;
     r->increase_tick_ns += p->increase_ns;
 }
@@ -143,7 +144,7 @@ bool vcx_reaction_advance(struct vcx_reaction *r, const struct vcx_reaction_para
         if (done == TICKS_AT_A_TIME)
             return false;
         skip_idle(r, p, now_ns);
-        tick(r, p);
+        reaction_tick(r, p);
     }
     return true;
 }
@@ -180,14 +181,14 @@ static void count_bytes(struct vcx_reaction *r, const struct vcx_reaction_parame
     if (!p->byte_reset || !r->decreased)
         return;
     for (r->bytes_left -= bytes; r->bytes_left <= 0; r->bytes_left += p->byte_reset) {
-        increase(r, p);
+        reaction_increase(r, p);
         r->byte_stage++;
     }
 }
 
 /* Time of so many bits, by the rate's changes that are known. */
-static uint64_t gap(const struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t now_ns,
-                    uint64_t bits)
+static uint64_t reaction_gap_ns(const struct vcx_reaction *r, const struct vcx_reaction_parameters *p,
+                                uint64_t now_ns, uint64_t bits)
 {
     struct vcx_reaction ahead = *r;
     uint64_t at_ns = now_ns, units = bits * NS_PER_S; /* bits * ns/s: what is left */
@@ -197,7 +198,7 @@ static uint64_t gap(const struct vcx_reaction *r, const struct vcx_reaction_para
             break;
         units -= span * ahead.rate_bps;
         at_ns = next;
-        tick(&ahead, p);
+        reaction_tick(&ahead, p);
     }
     return at_ns - now_ns + units / ahead.rate_bps;
 }
@@ -207,7 +208,7 @@ uint64_t vcx_reaction_sent(struct vcx_reaction *r, const struct vcx_reaction_par
 {
     if (!r->started)
         return 0;
-    uint64_t ns = gap(r, p, now_ns, 8ull * bytes);
+    uint64_t ns = reaction_gap_ns(r, p, now_ns, 8ull * bytes);
     count_bytes(r, p, bytes);
     return ns;
 }
@@ -218,7 +219,7 @@ uint64_t vcx_reaction_sent(struct vcx_reaction *r, const struct vcx_reaction_par
 #define NS_PER_US 1000u
 #define TYPE_TAG  0x8100
 
-static bool enabled(const struct vcx_device *device, enum vcx_congestion_point point, uint8_t priority)
+static bool point_enabled(const struct vcx_device *device, enum vcx_congestion_point point, uint8_t priority)
 {
     return device->congestion->enabled[point][priority % VCX_PRIORITIES];
 }
@@ -278,7 +279,7 @@ void vcx_congestion_notify(struct vcx_device *device, struct vcx_qp *qp, const s
 {
     uint64_t now_ns = vcx_now_ns(device);
     if (packet->ecn != VCX_CE || !vcx_qp_receives(qp) ||
-        !enabled(device, VCX_NOTIFICATION_POINT, priority_of(device, packet)))
+        !point_enabled(device, VCX_NOTIFICATION_POINT, priority_of(device, packet)))
         return;
     device->congestion->marked++;
     if (cnp_is_due(device, qp, now_ns))
@@ -287,25 +288,25 @@ void vcx_congestion_notify(struct vcx_device *device, struct vcx_qp *qp, const s
 
 /* ---- what the reaction point does to sending */
 
-static bool reacts(struct vcx_device *device, const struct vcx_qp *qp)
+static bool qp_reacts(struct vcx_device *device, const struct vcx_qp *qp)
 {
     struct vcx_route route;
     if (qp->state < VCX_QP_RTR || qp->state > VCX_QP_RTS)
         return false;
     vcx_route_connection(device, qp, &route);
-    return enabled(device, VCX_REACTION_POINT, route.priority);
+    return point_enabled(device, VCX_REACTION_POINT, route.priority);
 }
 
 void vcx_congestion_capable(struct vcx_device *device, struct vcx_route *route)
 {
-    if (enabled(device, VCX_REACTION_POINT, route->priority))
+    if (point_enabled(device, VCX_REACTION_POINT, route->priority))
         route->path.ecn = VCX_ECT_0;
 }
 
 void vcx_congestion_cnp(struct vcx_device *device, struct vcx_qp *qp)
 {
     struct vcx_congestion *c = device->congestion;
-    if (!qp || !reacts(device, qp)) {
+    if (!qp || !qp_reacts(device, qp)) {
         c->cnps_ignored++;
         return;
     }

@@ -65,7 +65,7 @@ static void set_source(struct vcx_device *device, uint32_t index, struct vcx_pat
 }
 
 /* What follows from the fields that are set. */
-static void finish(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_route *route)
+static void route_finish(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_route *route)
 {
     struct vcx_path *path = &route->path;
     path->v6 = !is_v4(path->destination);
@@ -89,7 +89,7 @@ void vcx_route_connection(struct vcx_device *device, const struct vcx_qp *qp, st
     path->pcp = (uint8_t)vcx_get(ads, ads, eth_prio);
     path->hop_limit = (uint8_t)vcx_get(ads, ads, hop_limit);
     path->source_port = (uint16_t)vcx_get(ads, ads, udp_sport);
-    finish(device, qp, route);
+    route_finish(device, qp, route);
 }
 
 void vcx_route_vector(struct vcx_device *device, const struct vcx_qp *qp, const uint8_t *vector,
@@ -104,7 +104,7 @@ void vcx_route_vector(struct vcx_device *device, const struct vcx_qp *qp, const 
     path->pcp = vector[VECTOR_SL] >> 1 & 7;
     path->hop_limit = vector[VECTOR_HOPS];
     path->source_port = vcx_be16(vector + VECTOR_PORT);
-    finish(device, qp, route);
+    route_finish(device, qp, route);
 }
 
 #define MOST_HEADER_BYTES 100u /* Ethernet with tag, IPv6, UDP, base transport header, ICRC, and pad */
@@ -174,7 +174,7 @@ static enum vcx_service service_of(const struct vcx_qp *qp)
     return services[qp->type];
 }
 
-static void dispatch(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet)
+static void qp_receive_packet(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet)
 {
     if ((uint32_t)packet->opcode >> 5 != service_of(qp) || qp->type == VCX_QP_UMR)
         return;
@@ -189,7 +189,7 @@ static void dispatch(struct vcx_device *device, struct vcx_qp *qp, const struct 
         vcx_responder_receive(device, qp, packet);
 }
 
-static void receive(struct vcx_device *device, const struct vcx_packet *packet)
+static void transport_receive_packet(struct vcx_device *device, const struct vcx_packet *packet)
 {
     if ((packet->partition & PARTITION_NUMBER) != PARTITION_NUMBER)
         return; /* of another partition than the default one, the only one of RoCE */
@@ -200,7 +200,7 @@ static void receive(struct vcx_device *device, const struct vcx_packet *packet)
     else if (packet->qpn == VCX_MULTICAST_QPN && packet->opcode >> 5 == VCX_SERVICE_UD)
         vcx_datagram_multicast(device, packet);
     else if (qp)
-        dispatch(device, qp, packet);
+        qp_receive_packet(device, qp, packet);
 }
 
 bool vcx_transport_receive(struct vcx_device *device, struct vcx_frame *frame)
@@ -211,7 +211,7 @@ bool vcx_transport_receive(struct vcx_device *device, struct vcx_frame *frame)
         return false;
     if (parsed == VCX_PACKET) {
         vcx_vport_count(device, VCX_VPORT_RDMA, VCX_VPORT_RECEIVED, frame->data, frame->length);
-        receive(device, &packet);
+        transport_receive_packet(device, &packet);
     }
     vcx_release(frame);
     return true;

@@ -367,7 +367,7 @@ static void take_parameters(struct vcx_qp *qp, const struct vcx_call *call, uint
 }
 
 /* What cannot be worked with is refused before anything is taken. */
-static bool good(const struct vcx_qp *qp, const struct vcx_call *call, uint16_t opcode)
+static bool transition_is_sound(const struct vcx_qp *qp, const struct vcx_call *call, uint16_t opcode)
 {
     const uint8_t *c = vcx_at(call->in, rst2init_qp_in, qpc), *path = vcx_at(c, qpc, primary_address_path);
     uint64_t mtu = vcx_get(c, qpc, mtu);
@@ -376,7 +376,8 @@ static bool good(const struct vcx_qp *qp, const struct vcx_call *call, uint16_t 
     return mtu >= 1 && mtu <= MTU_4096 && vcx_get(path, ads, src_addr_index) < VCX_SOURCES;
 }
 
-static void enter(struct vcx_device *device, struct vcx_qp *qp, uint16_t opcode, enum vcx_qp_state state)
+static void qp_enter_state(struct vcx_device *device, struct vcx_qp *qp, uint16_t opcode,
+                           enum vcx_qp_state state)
 {
     const uint8_t *c = qp->context;
     if (opcode == INIT2RTR_QP) {
@@ -394,7 +395,7 @@ static void enter(struct vcx_device *device, struct vcx_qp *qp, uint16_t opcode,
     qp->state = state;
 }
 
-static enum vcx_status modify(struct vcx_call *call)
+static enum vcx_status modify_qp(struct vcx_call *call)
 {
     uint16_t opcode = (uint16_t)vcx_get(call->in, nop_in, opcode);
     const struct transition *t = transition_of(opcode);
@@ -404,11 +405,11 @@ static enum vcx_status modify(struct vcx_call *call)
     if (!t || !(t->from & BIT_OF(qp->state)))
         return VCX_BAD_RESOURCE_STATE;
     bool has_context = t->to != VCX_QP_ERROR && t->to != VCX_QP_RESET;
-    if (has_context && !good(qp, call, opcode))
+    if (has_context && !transition_is_sound(qp, call, opcode))
         return VCX_BAD_PARAMETER;
     if (has_context)
         take_parameters(qp, call, opcode);
-    enter(call->device, qp, opcode, t->to);
+    qp_enter_state(call->device, qp, opcode, t->to);
     return VCX_OK;
 }
 
@@ -435,7 +436,7 @@ static enum vcx_status query_qp(struct vcx_call *call)
 
 /* ---- multicast groups */
 
-static enum vcx_status attach(struct vcx_call *call)
+static enum vcx_status attach_to_group(struct vcx_call *call)
 {
     uint32_t id = (uint32_t)vcx_get(call->in, attach_to_mcg_in, qpn);
     if (!vcx_object(call->device, VCX_QP, id))
@@ -445,7 +446,7 @@ static enum vcx_status attach(struct vcx_call *call)
                : VCX_NO_RESOURCES;
 }
 
-static enum vcx_status detach(struct vcx_call *call)
+static enum vcx_status detach_from_group(struct vcx_call *call)
 {
     uint32_t id = (uint32_t)vcx_get(call->in, attach_to_mcg_in, qpn);
     return vcx_multicast_detach(call->device, id, vcx_at(call->in, attach_to_mcg_in, multicast_gid))
@@ -459,16 +460,16 @@ static enum vcx_status detach(struct vcx_call *call)
 const struct vcx_command vcx_commands_qp[] = {
     {CREATE_QP, vcx_offset(create_qp_in, pas), 16, create_qp},
     {DESTROY_QP, 16, 16, destroy_qp},
-    {RST2INIT_QP, MODIFY_BYTES, 16, modify},
-    {INIT2RTR_QP, MODIFY_BYTES, 16, modify},
-    {RTR2RTS_QP, MODIFY_BYTES, 16, modify},
-    {RTS2RTS_QP, MODIFY_BYTES, 16, modify},
-    {SQERR2RTS_QP, MODIFY_BYTES, 16, modify},
-    {INIT2INIT_QP, MODIFY_BYTES, 16, modify},
-    {TO_ERROR_QP, 16, 16, modify},
-    {TO_RESET_QP, 16, 16, modify},
+    {RST2INIT_QP, MODIFY_BYTES, 16, modify_qp},
+    {INIT2RTR_QP, MODIFY_BYTES, 16, modify_qp},
+    {RTR2RTS_QP, MODIFY_BYTES, 16, modify_qp},
+    {RTS2RTS_QP, MODIFY_BYTES, 16, modify_qp},
+    {SQERR2RTS_QP, MODIFY_BYTES, 16, modify_qp},
+    {INIT2INIT_QP, MODIFY_BYTES, 16, modify_qp},
+    {TO_ERROR_QP, 16, 16, modify_qp},
+    {TO_RESET_QP, 16, 16, modify_qp},
     {QUERY_QP, 16, vcx_offset(query_qp_out, qpc) + VCX_QP_CONTEXT_BYTES, query_qp},
-    {ATTACH_TO_MCG, MCG_BYTES, 16, attach},
-    {DETACH_FROM_MCG, MCG_BYTES, 16, detach},
+    {ATTACH_TO_MCG, MCG_BYTES, 16, attach_to_group},
+    {DETACH_FROM_MCG, MCG_BYTES, 16, detach_from_group},
     {0},
 };

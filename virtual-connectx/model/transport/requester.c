@@ -116,7 +116,7 @@ static void fail_bad(struct vcx_device *device, struct vcx_qp *qp)
 
 /* ---- fetching */
 
-static void add(struct vcx_qp *qp, struct vcx_request *fetched)
+static void requester_add(struct vcx_qp *qp, struct vcx_request *fetched)
 {
     struct vcx_requester *r = &qp->requester;
     bool sends = !fetched->syndrome && !fetched->row->local;
@@ -137,7 +137,7 @@ static bool may_fetch(const struct vcx_qp *qp)
            ((r->next_psn - r->acked_psn) & VCX_PSN_MASK) < FETCHED_PACKETS;
 }
 
-static uint32_t fetch(struct vcx_device *device, struct vcx_qp *qp)
+static uint32_t requester_fetch(struct vcx_device *device, struct vcx_qp *qp)
 {
     struct vcx_requester *r = &qp->requester;
     struct vcx_request fetched;
@@ -151,7 +151,7 @@ static uint32_t fetch(struct vcx_device *device, struct vcx_qp *qp)
             vcx_qp_error(device, qp);
             return count;
         }
-        add(qp, &fetched);
+        requester_add(qp, &fetched);
     }
     return count;
 }
@@ -237,7 +237,7 @@ static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct
     return length;
 }
 
-static uint32_t fetching(const struct vcx_qp *qp)
+static uint32_t reads_under_way(const struct vcx_qp *qp)
 {
     uint32_t count = 0;
     for (uint32_t i = qp->requester.tail; i != qp->requester.cursor; i++)
@@ -274,7 +274,7 @@ static struct vcx_request *next_request(struct vcx_device *device, struct vcx_qp
         return NULL;
     if (!vcx_qp_is_reliable(qp))
         return q;
-    uint32_t waiting = fetching(qp);
+    uint32_t waiting = reads_under_way(qp);
     if ((q->fenced && q->sent == 0 && waiting) ||
         (q->row->fetches && waiting >= 1u << vcx_get(qp->context, qpc, log_sra_max)))
         return NULL;
@@ -315,7 +315,7 @@ static bool send_next(struct vcx_device *device, struct vcx_qp *qp, uint64_t now
 
 uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t most)
 {
-    uint32_t work = fetch(device, qp), sent = 0;
+    uint32_t work = requester_fetch(device, qp), sent = 0;
     if (qp->requester.head == qp->requester.tail)
         return work;
     check_timeout(device, qp, now_ns);
@@ -369,7 +369,7 @@ static bool missing_answer(const struct vcx_qp *qp, uint32_t psn, uint32_t *miss
     return false;
 }
 
-static void advance(struct vcx_device *device, struct vcx_qp *qp, uint32_t acked_psn)
+static void requester_advance(struct vcx_device *device, struct vcx_qp *qp, uint32_t acked_psn)
 {
     struct vcx_requester *r = &qp->requester;
     if (vcx_psn_distance(acked_psn, r->acked_psn) <= 0)
@@ -382,11 +382,11 @@ static void advance(struct vcx_device *device, struct vcx_qp *qp, uint32_t acked
 }
 
 /* Everything up to psn has arrived at the responder, unless an answer before is missing: false. */
-static bool acknowledged(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn)
+static bool requester_take_psn(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn)
 {
     uint32_t missing;
     bool lacks = missing_answer(qp, psn, &missing);
-    advance(device, qp, lacks ? missing : (psn + 1) & VCX_PSN_MASK);
+    requester_advance(device, qp, lacks ? missing : (psn + 1) & VCX_PSN_MASK);
     requester_retire(device, qp);
     if (lacks)
         implied_nak(device, qp);
@@ -406,7 +406,7 @@ static void take_rnr(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn,
 {
     struct vcx_requester *r = &qp->requester;
     uint64_t retry = vcx_get(qp->context, qpc, rnr_retry);
-    if (!acknowledged(device, qp, (psn - 1) & VCX_PSN_MASK))
+    if (!requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
         return;
     if (retry != NEVER_GIVES_UP && r->rnr_retries++ >= retry) {
         vcx_qp_fail(device, qp, VCX_RNR_RETRIES_EXCEEDED);
@@ -422,7 +422,7 @@ static void take_rnr(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn,
 static void take_sequence_error(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn)
 {
     vcx_qp_count(device, qp, packet_seq_err);
-    if (!acknowledged(device, qp, (psn - 1) & VCX_PSN_MASK))
+    if (!requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
         return;
     if (qp->requester.retries++ >= vcx_get(qp->context, qpc, retry_count)) {
         vcx_qp_count(device, qp, req_transport_retries_exceeded);
@@ -438,7 +438,7 @@ static void take_fatal(struct vcx_device *device, struct vcx_qp *qp, uint32_t ps
                                         [VCX_AETH_ACCESS - VCX_AETH_SEQUENCE] = VCX_REMOTE_ACCESS,
                                         [VCX_AETH_OPERATION - VCX_AETH_SEQUENCE] = VCX_REMOTE_OPERATION};
     uint32_t code = (uint32_t)aeth - VCX_AETH_SEQUENCE;
-    if (code >= VCX_COUNT(syndromes) || !acknowledged(device, qp, (psn - 1) & VCX_PSN_MASK))
+    if (code >= VCX_COUNT(syndromes) || !requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
         return;
     if (aeth == VCX_AETH_ACCESS)
         vcx_qp_count(device, qp, req_remote_access_errors);
@@ -453,7 +453,7 @@ static void take_acknowledge(struct vcx_device *device, struct vcx_qp *qp, uint3
 {
     bool nothing_asked = qp->requester.tail == qp->requester.head;
     if ((aeth & AETH_CLASS) == CLASS_ACK) {
-        acknowledged(device, qp, psn);
+        requester_take_psn(device, qp, psn);
         return;
     }
     if (nothing_asked || vcx_psn_distance(psn, qp->requester.acked_psn) < 0)
@@ -474,7 +474,7 @@ static struct vcx_request *answered_request(struct vcx_device *device, struct vc
 {
     struct vcx_requester *r = &qp->requester;
     if (vcx_psn_distance(psn, r->acked_psn) < 0 ||
-        (psn != r->acked_psn && !acknowledged(device, qp, (psn - 1) & VCX_PSN_MASK)))
+        (psn != r->acked_psn && !requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK)))
         return NULL;
     if (qp->state != VCX_QP_RTS || r->tail == r->head)
         return NULL;
@@ -495,7 +495,7 @@ static void take_data(struct vcx_device *device, struct vcx_qp *qp, struct vcx_r
     uint32_t psn = (q->first_psn + q->answered) & VCX_PSN_MASK;
     q->answered++;
     q->sent = (uint32_t)vcx_most(q->sent, q->answered);
-    advance(device, qp, (psn + 1) & VCX_PSN_MASK);
+    requester_advance(device, qp, (psn + 1) & VCX_PSN_MASK);
     requester_retire(device, qp);
 }
 

@@ -84,7 +84,7 @@ static uint8_t operation_of_answer(const struct vcx_answer *a)
 }
 
 /* The memory may not be read: the peer is told in place of the packet, and nothing follows. */
-static void refuse(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_answer *a)
+static void answer_refuse(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_answer *a)
 {
     struct vcx_responder *r = &qp->responder;
     vcx_qp_count(device, qp, resp_remote_access_errors);
@@ -113,7 +113,7 @@ static bool send_answer(struct vcx_device *device, struct vcx_qp *qp, struct vcx
     struct vcx_rights peer = {.pd = a->pd, .qpn = qp->object.id};
     if (bytes && !vcx_mkey_read(device, peer, a->key, VCX_REMOTE_READ, a->address + offset, payload, bytes)) {
         vcx_release(frame);
-        refuse(device, qp, a);
+        answer_refuse(device, qp, a);
         return true;
     }
     vcx_congestion_sent(device, qp, now_ns, frame->length);
@@ -186,7 +186,7 @@ struct request {
     uint32_t bytes;
 };
 
-static bool dissect(const struct vcx_qp *qp, const struct vcx_packet *packet, struct request *q)
+static bool request_dissect(const struct vcx_qp *qp, const struct vcx_packet *packet, struct request *q)
 {
     uint32_t xrc = qp->type == VCX_QP_XRC ? XRC_BYTES : 0;
     q->operation = packet->opcode & 0x1f;
@@ -268,7 +268,7 @@ static bool has_good_length(const struct vcx_qp *qp, const struct request *q)
     return q->bytes <= qp->mtu && (q->row->first || q->bytes > 0);
 }
 
-static bool follows(const struct vcx_qp *qp, const struct request *q)
+static bool request_follows(const struct vcx_qp *qp, const struct request *q)
 {
     enum vcx_message message = q->row->send ? VCX_SEND_MESSAGE : VCX_WRITE_MESSAGE;
     return q->row->first ? qp->responder.message == VCX_NO_MESSAGE : qp->responder.message == message;
@@ -342,7 +342,7 @@ static uint8_t take_write(struct vcx_device *device, struct vcx_qp *qp, const st
 }
 
 /* The key that the peer gives up with a message that has come whole. */
-static uint8_t invalidate(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+static uint8_t request_invalidate_key(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     if (vcx_mkey_invalidate(device, peer_rights(device, qp, q), vcx_be32(trailing_word(q))))
         return 0;
@@ -353,11 +353,11 @@ static uint8_t invalidate(struct vcx_device *device, struct vcx_qp *qp, const st
 static uint8_t take_message(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     struct vcx_responder *r = &qp->responder;
-    if (!follows(qp, q) || !has_good_length(qp, q))
+    if (!request_follows(qp, q) || !has_good_length(qp, q))
         return refuse_request(device, qp);
     uint8_t nak = q->row->send ? take_send(device, qp, q) : take_write(device, qp, q);
     if (!nak && q->row->invalidate)
-        nak = invalidate(device, qp, q);
+        nak = request_invalidate_key(device, qp, q);
     if (nak)
         return nak;
     r->expected_psn = (r->expected_psn + 1) & VCX_PSN_MASK;
@@ -410,8 +410,8 @@ static uint8_t answer_read(struct vcx_device *device, struct vcx_qp *qp, const s
 }
 
 /* On eight bytes of memory in the host's byte order, as the driver asks for (atomic_req_8B_endianness_mode). */
-static bool execute(struct vcx_device *device, const struct vcx_qp *qp, const struct request *q,
-                    uint64_t *old)
+static bool atomic_execute(struct vcx_device *device, const struct vcx_qp *qp, const struct request *q,
+                           uint64_t *old)
 {
     struct vcx_rights peer = peer_rights(device, qp, q);
     uint64_t address = vcx_be64(q->header), operand = vcx_be64(q->header + 12),
@@ -432,7 +432,7 @@ static uint8_t carry_out_atomic(struct vcx_device *device, struct vcx_qp *qp, co
     if (r->message != VCX_NO_MESSAGE || vcx_be64(q->header) & 7 ||
         r->answer_head - r->answer_tail == VCX_ANSWERS)
         return refuse_request(device, qp);
-    if (!vcx_get(qp->context, qpc, rae) || !execute(device, qp, q, &answer.result))
+    if (!vcx_get(qp->context, qpc, rae) || !atomic_execute(device, qp, q, &answer.result))
         return refuse_access(device, qp);
     vcx_qp_count(device, qp, rx_atomic_requests);
     answer_add(qp, &answer);
@@ -477,7 +477,7 @@ static bool is_atomic(uint8_t operation)
     return operation == VCX_COMPARE_SWAP || operation == VCX_FETCH_ADD;
 }
 
-static void repeat(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+static void request_repeat(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     vcx_qp_count(device, qp, duplicate_request);
     if (q->operation == VCX_READ_REQUEST)
@@ -505,7 +505,7 @@ static void take_reliable(struct vcx_device *device, struct vcx_qp *qp, const st
     struct vcx_responder *r = &qp->responder;
     int32_t distance = vcx_psn_distance(q->psn, r->expected_psn);
     if (distance < 0) {
-        repeat(device, qp, q);
+        request_repeat(device, qp, q);
         return;
     }
     if (distance > 0) {
@@ -530,7 +530,7 @@ static void take_unreliable(struct vcx_device *device, struct vcx_qp *qp, const 
     if (q->psn != r->expected_psn || q->row->first)
         r->message = VCX_NO_MESSAGE;
     r->expected_psn = q->psn;
-    uint8_t nak = follows(qp, q) ? carry_out(device, qp, q) : VCX_AETH_SEQUENCE;
+    uint8_t nak = request_follows(qp, q) ? carry_out(device, qp, q) : VCX_AETH_SEQUENCE;
     if (!nak)
         return;
     if (nak == VCX_AETH_OPERATION)
@@ -543,7 +543,7 @@ void vcx_responder_receive(struct vcx_device *device, struct vcx_qp *qp, const s
 {
     struct request q;
     bool ends = qp->responder.nak > VCX_AETH_SEQUENCE;
-    if (!vcx_qp_receives(qp) || ends || !dissect(qp, packet, &q))
+    if (!vcx_qp_receives(qp) || ends || !request_dissect(qp, packet, &q))
         return;
     if (qp->state == VCX_QP_RTR && !qp->established) {
         qp->established = true;

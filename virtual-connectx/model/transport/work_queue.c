@@ -222,7 +222,7 @@ static enum vcx_status create_shared(struct vcx_call *call, enum form form)
 }
 
 /* The queue that a command names; of another form it is none. */
-static struct srq *named(struct vcx_call *call, enum form form)
+static struct srq *srq_of_command(struct vcx_call *call, enum form form)
 {
     struct srq *srq = vcx_object(call->device, VCX_SRQ, (uint32_t)vcx_get(call->in, query_srq_in, srqn));
     return srq && srq->form == form ? srq : NULL;
@@ -230,7 +230,7 @@ static struct srq *named(struct vcx_call *call, enum form form)
 
 static enum vcx_status destroy_shared(struct vcx_call *call, enum form form)
 {
-    const struct srq *srq = named(call, form);
+    const struct srq *srq = srq_of_command(call, form);
     return srq && vcx_object_free(call->device, VCX_SRQ, srq->object.id) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
@@ -243,7 +243,7 @@ static uint16_t posted_in(struct vcx_device *device, const struct srq *srq)
 
 static enum vcx_status query_shared(struct vcx_call *call, enum form form)
 {
-    const struct srq *srq = named(call, form);
+    const struct srq *srq = srq_of_command(call, form);
     if (!srq)
         return VCX_BAD_RESOURCE;
     uint8_t *context = vcx_at(call->out, query_srq_out, srq_context_entry);
@@ -255,7 +255,7 @@ static enum vcx_status query_shared(struct vcx_call *call, enum form form)
 
 static enum vcx_status query_rmp(struct vcx_call *call)
 {
-    const struct srq *srq = named(call, RMP);
+    const struct srq *srq = srq_of_command(call, RMP);
     if (!srq)
         return VCX_BAD_RESOURCE;
     uint8_t *context = vcx_at(call->out, query_rmp_out, rmp_context);
@@ -267,7 +267,7 @@ static enum vcx_status query_rmp(struct vcx_call *call)
 
 static enum vcx_status arm_shared(struct vcx_call *call, enum form form)
 {
-    struct srq *srq = named(call, form);
+    struct srq *srq = srq_of_command(call, form);
     if (!srq)
         return VCX_BAD_RESOURCE;
     srq->limit = (uint16_t)vcx_get(call->in, arm_rq_in, lwm);
@@ -276,7 +276,7 @@ static enum vcx_status arm_shared(struct vcx_call *call, enum form form)
 
 static enum vcx_status modify_rmp(struct vcx_call *call)
 {
-    struct srq *srq = named(call, RMP);
+    struct srq *srq = srq_of_command(call, RMP);
     if (!srq)
         return VCX_BAD_RESOURCE;
     if (vcx_get(call->in, modify_rmp_in, lwm))
@@ -680,8 +680,8 @@ static void read_header(const struct vcx_qp *qp, const struct vcx_request *q, st
 }
 
 /* The list that the request's data segments point to. */
-static uint8_t gather(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q,
-                      uint8_t *list, uint32_t bytes)
+static uint8_t list_gather(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q,
+                           uint8_t *list, uint32_t bytes)
 {
     const uint8_t *at = q->memory.inlined + UMR_HEADER_BYTES, *end = q->memory.inlined + q->memory.bytes;
     for (uint32_t part; bytes; at += SEGMENT_BYTES, list += part, bytes -= part) {
@@ -717,7 +717,7 @@ static uint8_t change_gathered(struct vcx_device *device, const struct vcx_qp *q
     uint8_t *list = bytes ? vcx_allocate(bytes) : NULL, syndrome = VCX_LOCAL_OPERATION;
     change->list = list;
     if (list || !bytes)
-        syndrome = gather(device, qp, q, list, bytes);
+        syndrome = list_gather(device, qp, q, list, bytes);
     if (!syndrome)
         syndrome = apply_change(device, qp, change);
     vcx_release(list);

@@ -13,7 +13,7 @@ static uint64_t guid_of(const uint8_t *mac)
     return (uint64_t)vcx_be32(mac) >> 8 << 40 | (uint64_t)0xfffe << 24 | (vcx_be32(mac + 2) & 0xffffff);
 }
 
-static int start(struct vcx_device *device)
+static int start_vport(struct vcx_device *device)
 {
     const uint8_t *mac = device->configuration.mac;
     struct vcx_vport *vport = vcx_allocate(sizeof *vport);
@@ -29,13 +29,13 @@ static int start(struct vcx_device *device)
     return 0;
 }
 
-static void stop(struct vcx_device *device)
+static void stop_vport(struct vcx_device *device)
 {
     vcx_release(device->vport);
     device->vport = NULL;
 }
 
-const struct vcx_room vcx_room_vport = {.start = start, .stop = stop};
+const struct vcx_room vcx_room_vport = {.start = start_vport, .stop = stop_vport};
 
 void vcx_vport_mac(const struct vcx_device *device, uint8_t mac[6])
 {
