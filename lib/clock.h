@@ -10,7 +10,8 @@
 
 int64_t clock_realtime_ns(void);
 int64_t clock_monotonic_ns(void);
-/* The time of day that no step of the clock changes: it was right when it was started, and goes on with CLOCK_MONOTONIC. */
+/* The time of day that no step of the clock changes: it was right when it was started, and goes on with
+ * CLOCK_MONOTONIC. */
 struct clock_steady {
     int64_t ahead_ns; /* of CLOCK_MONOTONIC */
 };

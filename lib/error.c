@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The sentence, which may quote bytes from anywhere, as text: e is read by people, and is put into JSON and pages. */
+/* The sentence, which may quote bytes from anywhere, as text: e is read by people, and is put into JSON and
+ * pages. */
 static void format_sentence(struct error *e, const char *format, va_list arguments)
 {
     char raw[sizeof e->text + 4]; /* so that a last character which does not fit is known */

@@ -3,8 +3,7 @@
 #define LIB_ERROR_H
 
 struct error {
-    char text
-        [1024]; /* valid UTF-8 without control characters (lib/output/visible.h), cut at the end of a character */
+    char text[1024]; /* UTF-8 without control characters (lib/output/visible.h), cut between characters */
 };
 
 /* Fill e (NULL is allowed) with a sentence; returns -1 so that a caller can `return error_set(...)`. */

@@ -19,9 +19,11 @@ int files_write_atomic(const char *path, const char *data, size_t length, struct
 int files_write(const char *path, const char *data, struct error *e);
 /* mkdir -p; what was made survives a power cut. */
 int files_make_folders(const char *path, struct error *e);
-/* Rename a file that another program has written, in the place of what is there: its contents are on the disk before its name is. */
+/* Rename a file that another program has written, in the place of what is there: its contents are on the disk
+ * before its name is. */
 int files_publish(const char *from, const char *to, struct error *e);
-/* Bring the name of a file or folder to the disk, in the folder that it is in: after a rename, or when it was made. */
+/* Bring the name of a file or folder to the disk, in the folder that it is in: after a rename, or when it was
+ * made. */
 int files_sync_name(const char *path, struct error *e);
 /* rm -r; links are not followed. It is not an error if the path does not exist. */
 int files_remove_tree(const char *path, struct error *e);

@@ -25,13 +25,14 @@ enum process_pipes {
 bool process_on_path(const char *command);
 /* The signals as a program expects them that is started by exec. */
 void process_default_signals(void);
-/* Start argv[0] (searched in PATH). The child gets SIGTERM when this process dies; it has its own process group and default
- * signals. */
+/* Start argv[0] (searched in PATH). The child gets SIGTERM when this process dies; it has its own process
+ * group and default signals. */
 int process_start(struct process *process, const char *const argv[], int wanted, struct error *e);
-/* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 if it has ended, 0 if it is still running. */
+/* Wait up to timeout_ns (negative: for ever). *status is as waitpid's. Returns 1 if it has ended, 0 if it is
+ * still running. */
 int process_wait(struct process *p, int64_t timeout_ns, int *status, struct error *e);
-/* Write all bytes to the child's standard input within timeout_ns. A child that does not read causes an error after this time; a
- * child that has ended causes an error, not SIGPIPE. The pipe stays open. */
+/* Write all bytes to the child's standard input within timeout_ns. A child that does not read causes an error
+ * after this time; a child that has ended causes an error, not SIGPIPE. The pipe stays open. */
 int process_write(struct process *p, const void *bytes, size_t length, int64_t timeout_ns, struct error *e);
 /* SIGTERM, then SIGKILL after grace_ns; reaps and closes the pipes. Safe on a process that has ended. */
 void process_stop(struct process *p, int64_t grace_ns);

@@ -21,7 +21,8 @@ enum unit {
 int units_parse(enum unit unit, const char *string, int64_t *value, struct error *e);
 /* Write the shortest exact form into buffer ("64KiB"); returns buffer. */
 char *units_format(enum unit unit, int64_t value, char *buffer, size_t size);
-/* Which prefixes of sizes are written: KiB, MiB and so on, kB, MB and so on, or both. Other quantities have one kind. */
+/* Which prefixes of sizes are written: KiB, MiB and so on, kB, MB and so on, or both. Other quantities have
+ * one kind. */
 enum units_prefixes { UNITS_ANY, UNITS_BINARY, UNITS_DECIMAL };
 /* Write the shortest exact form as a person would, with decimals ("1.5us", "12.5Gb/s"); returns buffer. */
 char *units_write(enum unit unit, int64_t value, enum units_prefixes prefixes, char *buffer, size_t size);

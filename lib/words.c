@@ -44,8 +44,8 @@ void words_free(struct words *w)
 
 /* ---- for a shell */
 
-/* Words of only these characters need no quotes in a POSIX shell ("=" is not among them: NAME=x before a command
- * assigns). */
+/* Words of only these characters need no quotes in a POSIX shell ("=" is not among them: NAME=x before a
+ * command assigns). */
 static bool is_plain(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:,+@%-";

@@ -20,7 +20,8 @@ void words_add_all(struct words *w, const char *const more[]);
 int words_whole(const struct words *w, struct error *e);
 void words_free(struct words *w);
 
-/* Add `word` to a command line, quoted so that a POSIX shell reads exactly this word. The only place where quoting is done. */
+/* Add `word` to a command line, quoted so that a POSIX shell reads exactly this word. The only place where
+ * quoting is done. */
 void shell_quote(struct text *line, const char *word);
 /* All of argv (ended by NULL), quoted, with spaces between. */
 void shell_quote_all(struct text *line, const char *const argv[]);

@@ -1,7 +1,8 @@
 /*
- * Memory for the controllers (harness, virt-provision, reports): these never return NULL. Without memory the program ends with
- * EXIT_LAB and one sentence; what it has set on hosts by then is put back by `harness restore`, as after a kill.
- * Programs on hosts hold a machine's settings or a client's memory: they allocate with malloc and report an error.
+ * Memory for the controllers (harness, virt-provision, reports): these never return NULL. Without memory the
+ * program ends with EXIT_LAB and one sentence; what it has set on hosts by then is put back by `harness
+ * restore`, as after a kill. Programs on hosts hold a machine's settings or a client's memory: they allocate
+ * with malloc and report an error.
  */
 #ifndef LIB_XALLOC_H
 #define LIB_XALLOC_H

@@ -15,7 +15,8 @@ static const char *const launcher_names[] = {"process", "mpirun", NULL};
 static const char *const tool_names[] = {COLLECTIVE_TOOLS(TOOL_NAME) NULL};
 #undef TOOL_NAME
 
-/* A scenario from elsewhere sets variables of NCCL, and which GPUs are seen; none that has a program loaded or run. */
+/* A scenario from elsewhere sets variables of NCCL, and which GPUs are seen; none that has a program loaded
+ * or run. */
 static bool is_variable(const char *text)
 {
     static const char *const loads[] = {"NCCL_NET_PLUGIN",     "NCCL_TUNER_PLUGIN", "NCCL_PROFILER_PLUGIN",

@@ -17,7 +17,8 @@ enum collective_op {
 };
 extern const char *const collective_op_names[]; /* by enum collective_op */
 
-/* What starts the processes: the harness starts one on the only host, or mpirun one for each GPU of each host. */
+/* What starts the processes: the harness starts one on the only host, or mpirun one for each GPU of each
+ * host. */
 enum collective_launcher { LAUNCH_PROCESS, LAUNCH_MPIRUN };
 
 #define COLLECTIVE_MOST_HOSTS 128 /* the command of all is one argument, of at most 128 KiB in Linux */

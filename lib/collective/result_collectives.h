@@ -1,4 +1,5 @@
-/* The collectives of a result (docs/result.md): their values by the names that expressions use, and the paths of NCCL's channels. */
+/* The collectives of a result (docs/result.md): their values by the names that expressions use, and the paths
+ * of NCCL's channels. */
 #ifndef LIB_RESULT_COLLECTIVES_H
 #define LIB_RESULT_COLLECTIVES_H
 
@@ -19,9 +20,11 @@ enum nccl_path {
 };
 extern const char *const nccl_path_names[]; /* "gdrdma", ..., keys of "channels" */
 
-/* The i-th value that collectives may have, NULL after the last: its name, its unit ("ns", "GB/s" or ""), and words for tables. */
+/* The i-th value that collectives may have, NULL after the last: its name, its unit ("ns", "GB/s" or ""), and
+ * words for tables. */
 const char *result_collective_name(size_t i, const char **unit, const char **words);
-/* The value of one; false if it has none: it did not end, it was not checked, or NCCL said nothing of channels. */
+/* The value of one; false if it has none: it did not end, it was not checked, or NCCL said nothing of
+ * channels. */
 bool result_collective_value(const json_t *collective, const char *name, double *value);
 
 #endif

@@ -124,7 +124,8 @@ static json_t *number_of(const char *value)
     return end != value && !*end && isfinite(real) ? json_real(real) : NULL;
 }
 
-/* A value as in a document. A word that does not fit the kind becomes a string, which the table then refuses. */
+/* A value as in a document. A word that does not fit the kind becomes a string, which the table then
+ * refuses. */
 static json_t *value_of(const struct field *field, const char *value)
 {
     json_t *json = NULL;
@@ -416,7 +417,8 @@ void arguments_help(FILE *out, const struct table *table)
 
 /* ---- manual */
 
-/* "a time such as 10ms (ns, us, ms, s, min, h), from 1us to 1s"; nothing for kinds of which any word is a value. */
+/* "a time such as 10ms (ns, us, ms, s, min, h), from 1us to 1s"; nothing for kinds of which any word is a
+ * value. */
 static void value_words(const struct field *field, struct text *out)
 {
     char low[40], high[40];

@@ -1,7 +1,7 @@
 /*
- * Command lines use the same tables as documents. A field is an option with its name, with '-' for '_'. A FIELD_BOOL is a flag, a
- * FIELD_LIST of scalars may be given several times, the fields of a FIELD_OBJECT are options too, and all other kinds are given as
- * JSON. Fields without help are options that are not listed.
+ * Command lines use the same tables as documents. A field is an option with its name, with '-' for '_'. A
+ * FIELD_BOOL is a flag, a FIELD_LIST of scalars may be given several times, the fields of a FIELD_OBJECT are
+ * options too, and all other kinds are given as JSON. Fields without help are options that are not listed.
  */
 #ifndef LIB_ARGUMENTS_H
 #define LIB_ARGUMENTS_H
@@ -9,9 +9,9 @@
 #include "lib/document/table.h"
 #include <stdio.h>
 
-/* A new JSON object with only the options of argv[1..]; its values are not checked yet: table_parse_options does that. Words that are not options go to *rest in
- * order, as pointers into argv; "--" ends options. The caller frees *rest. On error nothing is left allocated; an unknown option
- * names the nearest known one. */
+/* A new JSON object with only the options of argv[1..]; its values are not checked yet: table_parse_options
+ * does that. Words that are not options go to *rest in order, as pointers into argv; "--" ends options. The
+ * caller frees *rest. On error nothing is left allocated; an unknown option names the nearest known one. */
 json_t *arguments_read(const struct table *table, int argc, char **argv, const char ***rest, size_t *count,
                        struct error *e);
 
@@ -19,10 +19,12 @@ json_t *arguments_read(const struct table *table, int argc, char **argv, const c
 void arguments_help(FILE *out, const struct table *table);
 /* Options as a man page (mdoc) list; nothing if there are no options. `fields` is ended by NULL. */
 void arguments_manual(const struct field *const *fields, struct text *out);
-/* Print words for a terminal of 80 columns. The first line is already at this column; further lines begin in it. */
+/* Print words for a terminal of 80 columns. The first line is already at this column; further lines begin in
+ * it. */
 void arguments_wrap(FILE *out, const char *words, size_t column);
 
-/* The table's listed options in order, ended by NULL; options of a FIELD_OBJECT come after those of its parent. The caller frees. */
+/* The table's listed options in order, ended by NULL; options of a FIELD_OBJECT come after those of its
+ * parent. The caller frees. */
 const struct field **arguments_list(const struct table *table);
 /* "queue-pairs" of queue_pairs, for an option's name; returns buffer. */
 #define ARGUMENT_NAME_SIZE 64

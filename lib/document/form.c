@@ -7,7 +7,8 @@
 #define NAME_MOST 64
 #define WORD_MOST 120
 
-/* The documents are UTF-8: U+0080 to U+009F, which terminals also take as controls, are the byte 0xc2 and one below 0xa0. */
+/* The documents are UTF-8: U+0080 to U+009F, which terminals also take as controls, are the byte 0xc2 and one
+ * below 0xa0. */
 static bool is_line(const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c; c++)
@@ -21,7 +22,8 @@ static bool is_any(const char *text)
     return text;
 }
 
-/* Only these characters, and neither empty nor long; no word is an option of a command, a hidden file, or "..". */
+/* Only these characters, and neither empty nor long; no word is an option of a command, a hidden file, or
+ * "..". */
 static bool is_word_of(const char *text, const char *characters, size_t most)
 {
     size_t length = strspn(text, characters);

@@ -1,6 +1,7 @@
 /*
- * What a string may be. Every string and every name of a document has a form: a line of text, unless its field names a narrower
- * one. Names reach paths, commands, and files that root reads, so what must not stand there is refused where a document is read.
+ * What a string may be. Every string and every name of a document has a form: a line of text, unless its
+ * field names a narrower one. Names reach paths, commands, and files that root reads, so what must not stand
+ * there is refused where a document is read.
  */
 #ifndef LIB_FORM_H
 #define LIB_FORM_H
@@ -19,8 +20,8 @@ extern const struct form form_line;
 extern const struct form form_any;
 /* One part of a path, and of names of domains, networks and pools. */
 extern const struct form form_name;
-/* The same without dots, which separate the parts of paths and expressions: roles and flows. They have at most so many bytes, and what
- * reads results has room for them. */
+/* The same without dots, which separate the parts of paths and expressions: roles and flows. They have at
+ * most so many bytes, and what reads results has room for them. */
 #define FORM_ROLE_MOST 100
 extern const struct form form_role;
 /* A name that other programs chose: domains, networks and devices. */

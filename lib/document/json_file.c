@@ -12,7 +12,8 @@
 #define KIB (1u << 10)
 #define MIB (1u << 20)
 
-/* A lab with 100,000 written links has 6 MiB, and takes 110 MiB; a result has about 28 bytes a value, and takes four times its text. */
+/* A lab with 100,000 written links has 6 MiB, and takes 110 MiB; a result has about 28 bytes a value, and
+ * takes four times its text. */
 static const struct {
     const char *name;
     size_t text_bytes, memory_bytes, depth;

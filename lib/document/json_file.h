@@ -1,6 +1,7 @@
 /*
- * The one reader of JSON. Any text may come from elsewhere: its bytes, its depth and the memory that its values will take are checked
- * before a value is made. Objects of three bytes ("{},") take 480 in memory, so that a limit on the bytes of a text alone would not do.
+ * The one reader of JSON. Any text may come from elsewhere: its bytes, its depth and the memory that its
+ * values will take are checked before a value is made. Objects of three bytes ("{},") take 480 in memory, so
+ * that a limit on the bytes of a text alone would not do.
  */
 #ifndef LIB_JSON_FILE_H
 #define LIB_JSON_FILE_H
@@ -28,7 +29,8 @@ json_t *json_file_load(const char *path, enum document_kind kind, struct error *
 /* The same of a file in a folder from elsewhere: a regular file, not a link. */
 json_t *json_file_load_in(const struct folder *folder, const char *name, enum document_kind kind,
                           struct error *e);
-/* The same of the parts that `paths` lead to (as of json_parts): what else is in the file is hardly looked at. */
+/* The same of the parts that `paths` lead to (as of json_parts): what else is in the file is hardly looked
+ * at. */
 json_t *json_file_load_parts_in(const struct folder *folder, const char *name, enum document_kind kind,
                                 const char *const *paths, struct error *e);
 /* The same from an open file, pipe or socket; `name` is for sentences. */
@@ -39,10 +41,11 @@ json_t *json_file_load_next_line(int fd, const char *name, enum document_kind ki
 json_t *json_file_parse(const char *text, size_t length, const char *name, enum document_kind kind,
                         struct error *e);
 /*
- * Add to `out` the text of the object without the members that no path leads to: making all values of a result takes twenty times as
- * long as finding the few that are wanted. `paths`, at most JSON_PARTS_MOST and ended by NULL, are keys with dots between them:
- * "hosts.*.counters.rx_prio#_pause.delta", where a key "*" is any, and "#" in one is one or more digits. What a path names is copied
- * whole. Lists are not looked into, and a key with escapes matches nothing. Fails if the text is not an object, or ends too early; what is
+ * Add to `out` the text of the object without the members that no path leads to: making all values of a
+ * result takes twenty times as long as finding the few that are wanted. `paths`, at most JSON_PARTS_MOST and
+ * ended by NULL, are keys with dots between them: "hosts.*.counters.rx_prio#_pause.delta", where a key "*" is
+ * any, and "#" in one is one or more digits. What a path names is copied whole. Lists are not looked into,
+ * and a key with escapes matches nothing. Fails if the text is not an object, or ends too early; what is
  * wrong inside of what is left out is not found.
  */
 #define JSON_PARTS_MOST 32

@@ -1,7 +1,8 @@
 /*
- * JSON values of bytes that may be anything. Jansson makes no value of bytes that are not UTF-8, and NULL must not be taken for a
- * failed output: the values below are made of any bytes. A byte that is not UTF-8, and NUL, becomes words such as \xff
- * (VISIBLE_UTF8, lib/output/visible.h). Programs make strings only through these; NULL means out of memory.
+ * JSON values of bytes that may be anything. Jansson makes no value of bytes that are not UTF-8, and NULL
+ * must not be taken for a failed output: the values below are made of any bytes. A byte that is not UTF-8,
+ * and NUL, becomes words such as \xff (VISIBLE_UTF8, lib/output/visible.h). Programs make strings only
+ * through these; NULL means out of memory.
  */
 #ifndef LIB_JSON_TEXT_H
 #define LIB_JSON_TEXT_H
@@ -17,25 +18,25 @@ json_t *json_textn(const char *bytes, size_t length);
 /* As printf and vprintf. */
 json_t *json_textf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 json_t *json_text_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
-/* As json_pack() with the formats s, s%, i, I, b, f, o, O and n, with ? or * after it, also {} and []. A string of NULL, an object of NULL and
- * a number that is not finite are null. */
+/* As json_pack() with the formats s, s%, i, I, b, f, o, O and n, with ? or * after it, also {} and []. A
+ * string of NULL, an object of NULL and a number that is not finite are null. */
 json_t *json_make(const char *format, ...);
-/* A value as it is shown in a sentence: compact JSON, numbers with the 15 digits that a person may have written. json_bare: a string
- * without its quotes. The caller frees; NULL when memory ran out. */
+/* A value as it is shown in a sentence: compact JSON, numbers with the 15 digits that a person may have
+ * written. json_bare: a string without its quotes. The caller frees; NULL when memory ran out. */
 char *json_shown(const json_t *value);
 char *json_bare(const json_t *value);
-/* `over` merged over `there` (NULL: nothing): objects key by key, where null removes a key; other values are replaced. RFC 7396. A new
- * reference, which shares the parts of `there` that stay. */
+/* `over` merged over `there` (NULL: nothing): objects key by key, where null removes a key; other values are
+ * replaced. RFC 7396. A new reference, which shares the parts of `there` that stay. */
 json_t *json_merged(const json_t *there, const json_t *over);
 /* Merge `over` into `into`: objects key by key; other values, and null, are put in. */
 void json_merge_deep(json_t *into, const json_t *over);
 /* As json_object_set_new(), for a key that is not our own word. */
 int json_put(json_t *object, const char *key, json_t *value);
-/* Compact JSON for a script of an HTML page: ASCII alone, so no line separator ends a string, and without <, >, & and DEL, so nothing in it
- * ends the script or begins a comment of HTML. */
+/* Compact JSON for a script of an HTML page: ASCII alone, so no line separator ends a string, and without <,
+ * >, & and DEL, so nothing in it ends the script or begins a comment of HTML. */
 void json_add_for_page(struct text *out, const json_t *value);
-/* The document on standard output or a file, with a line feed, its numbers with `digits` digits; 0, or -1 with errno when it could not
- * be written. A terminal gets ASCII alone: JSON's own escapes. */
+/* The document on standard output or a file, with a line feed, its numbers with `digits` digits; 0, or -1
+ * with errno when it could not be written. A terminal gets ASCII alone: JSON's own escapes. */
 int json_print(FILE *file, const json_t *document, int digits);
 
 #endif

@@ -4,7 +4,8 @@
 
 #define WORD_LIMIT 63
 
-/* Edits (insert, delete, replace, swap two neighbours) that turn a into b; for words longer than the limit a large number. */
+/* Edits (insert, delete, replace, swap two neighbours) that turn a into b; for words longer than the limit a
+ * large number. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b), rows[3][WORD_LIMIT + 1];

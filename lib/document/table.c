@@ -1,6 +1,6 @@
 /*
- * Structs from documents and back: how a table's fields lie in the struct, filling it with every check and sentence, its defaults,
- * freeing it, checking one that no document filled, and writing the document again.
+ * Structs from documents and back: how a table's fields lie in the struct, filling it with every check and
+ * sentence, its defaults, freeing it, checking one that no document filled, and writing the document again.
  */
 #include "lib/document/table.h"
 
@@ -348,7 +348,8 @@ static int parse_choice(const struct field *field, const json_t *json, int *slot
     return -1;
 }
 
-/* Room for `count` zeroed items; the count grows as items are parsed, so that the list can be freed at any time. */
+/* Room for `count` zeroed items; the count grows as items are parsed, so that the list can be freed at any
+ * time. */
 static int make_room(const struct field *field, size_t count, struct list_of *list, struct place *at)
 {
     bool ranged = field->max > field->min && !field_has_item_range(field);

@@ -1,7 +1,7 @@
 /*
- * One table for each document type or command line. It determines parsing, defaults, ranges, error sentences, the JSON Schema,
- * --help, the man page and the completion. A table describes a C struct; table_parse fills the struct from a JSON object,
- * table_parse_options from a command line (lib/document/arguments.h).
+ * One table for each document type or command line. It determines parsing, defaults, ranges, error sentences,
+ * the JSON Schema, --help, the man page and the completion. A table describes a C struct; table_parse fills
+ * the struct from a JSON object, table_parse_options from a command line (lib/document/arguments.h).
  */
 #ifndef LIB_TABLE_H
 #define LIB_TABLE_H
@@ -65,8 +65,7 @@ struct field {
     const struct form
         *form; /* FIELD_STRING, or such items; NULL: form_line in a document, any text on a command line */
     const struct form *names; /* FIELD_MAP: of the names; NULL: form_line */
-    bool
-        inherits; /* missing values of it may come from elsewhere (a lab's "defaults"): table_resolve does not add defaults to it */
+    bool inherits;            /* missing values may come from a lab's "defaults": table_resolve adds none */
     /* On a command line only: */
     char letter;          /* the short option, or 0 */
     const char *argument; /* the word for the value: "FILE"; NULL: by kind */
@@ -77,37 +76,41 @@ struct table {
     const char *help;
     size_t size;                /* sizeof the struct */
     const struct field *fields; /* ended by a field without name */
-    /* Checks beyond the range of one field; path is the object's place in the document ("flows[1]"). May be NULL. */
+    /* Checks beyond the range of one field; path is the object's place in the document ("flows[1]"). May be
+     * NULL. */
     int (*check)(const void *object, const char *path, struct error *e);
 };
 
 /* Fill *object (of table->size bytes) from json. On error nothing is left allocated and the sentence names
  * path, value and what is allowed; an unknown key names the nearest known one. */
 int table_parse(const struct table *table, const json_t *json, void *object, struct error *e);
-/* The same from the options of a command line: sentences name options ("--queue-pairs") instead of keys, and a flag that was not given is
- * 0. */
+/* The same from the options of a command line: sentences name options ("--queue-pairs") instead of keys, and
+ * a flag that was not given is 0. */
 int table_parse_options(const struct table *table, const json_t *json, void *object, struct error *e);
-/* Fill *object with the defaults of the table; fields without default are unset. Nothing is checked. Returns 0, or -1 when out of
- * memory (nothing is left allocated). Free with table_free. */
+/* Fill *object with the defaults of the table; fields without default are unset. Nothing is checked. Returns
+ * 0, or -1 when out of memory (nothing is left allocated). Free with table_free. */
 int table_defaults(const struct table *table, void *object);
 /* Free what table_parse allocated inside object (not object itself) and zero it. */
 void table_free(const struct table *table, void *object);
-/* Could a path ("flows.*.depth"; a part may be a glob) lead to a value in a document of the table? The sentence names the nearest
- * key. */
+/* Could a path ("flows.*.depth"; a part may be a glob) lead to a value in a document of the table? The
+ * sentence names the nearest key. */
 int table_check_path(const struct table *table, const char *path, struct error *e);
-/* The checks of table_parse for a struct that was not filled from a document: numbers, choices and sub-objects are within their
- * ranges, and table->check passes. Optional fields may be unset. The sentence begins with `of`. */
+/* The checks of table_parse for a struct that was not filled from a document: numbers, choices and
+ * sub-objects are within their ranges, and table->check passes. Optional fields may be unset. The sentence
+ * begins with `of`. */
 int table_check(const struct table *table, const void *object, const char *of, struct error *e);
 /*
- * Add the values at a path such as "name", "hosts.*.pin.vcpus" or "links.0.rate" to `out`, one per line. A part is a key; in a map the
- * name of an item, in a list its index, or "*" for all items in order. Quantities and other numbers are whole numbers of their unit
- * ("memory": bytes), a map gives the names of its items, an object and a list of objects give nothing of their own. A value that is
- * not set is an empty line; with "*" it is left out. Fails when the path names a key or an item that there is not.
+ * Add the values at a path such as "name", "hosts.*.pin.vcpus" or "links.0.rate" to `out`, one per line. A
+ * part is a key; in a map the name of an item, in a list its index, or "*" for all items in order. Quantities
+ * and other numbers are whole numbers of their unit ("memory": bytes), a map gives the names of its items, an
+ * object and a list of objects give nothing of their own. A value that is not set is an empty line; with "*"
+ * it is left out. Fails when the path names a key or an item that there is not.
  */
 int table_get(const struct table *table, const void *object, const char *path, struct text *out,
               struct error *e);
-/* A document with the object's strings, numbers, flags, choices and embedded objects; table_parse reads them back. Unset fields,
- * lists, maps and optional objects are left out. A new reference, or NULL when out of memory. */
+/* A document with the object's strings, numbers, flags, choices and embedded objects; table_parse reads them
+ * back. Unset fields, lists, maps and optional objects are left out. A new reference, or NULL when out of
+ * memory. */
 json_t *table_write(const struct table *table, const void *object);
 /* A new JSON object equal to json with every default written out. The caller owns it. */
 json_t *table_resolve(const struct table *table, const json_t *json);
@@ -133,7 +136,8 @@ json_t *field_fallback(const struct field *field);
 const char *table_nearest_key(const struct table *table, const char *word);
 /* "whole number from 1 to 8", "one of a, b": what a field holds. Returns words or a text in buffer. */
 const char *field_words(const struct field *field, struct text *buffer);
-/* Words as lines of roff: no line begins with a control character, backslashes are written as \\e; one sentence per line. */
+/* Words as lines of roff: no line begins with a control character, backslashes are written as \\e; one
+ * sentence per line. */
 void roff_line(struct text *out, const char *words);
 void roff_sentences(struct text *out, const char *words);
 

@@ -1,6 +1,6 @@
 /*
- * Paths such as "settings.dcqcn.rp.rpg_ai_rate" or "flows.*.depth": whether one can lead to a value in a document of a table, and the
- * values that one leads to in a struct that a table filled.
+ * Paths such as "settings.dcqcn.rp.rpg_ai_rate" or "flows.*.depth": whether one can lead to a value in a
+ * document of a table, and the values that one leads to in a struct that a table filled.
  */
 #include "lib/document/table.h"
 
@@ -118,7 +118,8 @@ static int get_object(const struct table *table, const void *object, const char 
     return no_key(table, rest, length, g);
 }
 
-/* What follows the name of an item in the path; NULL when the path does not begin with it. Names may contain dots. */
+/* What follows the name of an item in the path; NULL when the path does not begin with it. Names may contain
+ * dots. */
 static const char *behind_name(const char *rest, const char *name)
 {
     size_t length = strlen(name);

@@ -38,7 +38,8 @@ extern const struct table injection_table;
 const char *injection_action_name(const struct injection_rule *r);
 const char *injection_packet_name(const struct injection_rule *r);
 
-/* A rule's entry in the result: its name, place, packets and action; NULL: out of memory. `i`: its place in the scenario. */
+/* A rule's entry in the result: its name, place, packets and action; NULL: out of memory. `i`: its place in
+ * the scenario. */
 json_t *injection_json(const struct injection_rule *r, size_t i);
 /* The warning about an entry that has "seen" too and met no frame. */
 json_t *injection_warning(const json_t *entry);

@@ -16,7 +16,8 @@ extern const char *const link_fault_phases[];
 /* Most flaps of one fault. */
 #define LINK_FAULT_MOST_FLAPS 10000
 
-/* The two states of Gilbert and Elliott's channel: the steps between them, and the loss in each; probabilities for each frame. */
+/* The two states of Gilbert and Elliott's channel: the steps between them, and the loss in each;
+ * probabilities for each frame. */
 struct link_fault_bursts {
     double to_bad, to_good, loss_bad, loss_good;
 };
@@ -37,20 +38,22 @@ struct link_fault {
 
 extern const struct table link_fault_table;
 
-/* Values that have a default: how often a flapping link goes down and how long each time, and how long a link that changes its rate is
- * down. */
+/* Values that have a default: how often a flapping link goes down and how long each time, and how long a link
+ * that changes its rate is down. */
 int64_t link_fault_flaps(const struct link_fault *f);
 int64_t link_fault_flap_down_ns(const struct link_fault *f);
 int64_t link_fault_retrain_ns(const struct link_fault *f);
 
-/* Times since the beginning of the warm-up; `phase_ns`: when each phase begins, and at last the end of the run. `end`: of the fault. */
+/* Times since the beginning of the warm-up; `phase_ns`: when each phase begins, and at last the end of the
+ * run. `end`: of the fault. */
 int64_t link_fault_start_ns(const struct link_fault *f, const int64_t phase_ns[4]);
 int64_t link_fault_end_ns(const struct link_fault *f, const int64_t phase_ns[4]);
 /* Is it within the run? `path` is the fault's place in the document. */
 int link_fault_check_times(const struct link_fault *f, const int64_t phase_ns[4], const char *path,
                            struct error *e);
 
-/* When a fault or a rule begins and ends; `what` and `key` are for sentences: what it is, and which key its end comes from. */
+/* When a fault or a rule begins and ends; `what` and `key` are for sentences: what it is, and which key its
+ * end comes from. */
 struct fault_time {
     const char *what, *key;
     int64_t start_ns, end_ns;
@@ -60,7 +63,8 @@ int fault_time_check(const struct fault_time *time, int64_t run_ns, const char *
 
 /* Does the `link` of a fault, whose place is `path`, name two ends? */
 int link_fault_check_ends(const struct list_of *link, const char *path, struct error *e);
-/* An end of a link is "NODE" or "NODE:PORT": copies the node's name to `name` and gives the port's number, -1 when there is none. */
+/* An end of a link is "NODE" or "NODE:PORT": copies the node's name to `name` and gives the port's number, -1
+ * when there is none. */
 int link_fault_end(const char *text, char *name, size_t size, int64_t *port);
 
 #endif

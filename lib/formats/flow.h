@@ -1,6 +1,6 @@
 /*
- * A flow, as scenarios describe it (docs/scenario.md), the simulator simulates it and traffic tools run it on hosts. Only this file
- * defines its names, limits and fields.
+ * A flow, as scenarios describe it (docs/scenario.md), the simulator simulates it and traffic tools run it on
+ * hosts. Only this file defines its names, limits and fields.
  */
 #ifndef LIB_FLOW_H
 #define LIB_FLOW_H
@@ -10,7 +10,8 @@
 
 enum flow_op { OP_WRITE, OP_WRITE_IMM, OP_READ, OP_SEND };
 enum flow_mode { MODE_BANDWIDTH, MODE_LATENCY };
-/* MEMORY_GPU is GPU memory by the first route that works; the names after it are single routes (docs/gpudirect-routes.md). */
+/* MEMORY_GPU is GPU memory by the first route that works; the names after it are single routes
+ * (docs/gpudirect-routes.md). */
 enum flow_memory {
     MEMORY_HOST,
     MEMORY_GPU,
@@ -22,7 +23,8 @@ enum flow_memory {
     MEMORY_VIRTUAL_DMABUF
 };
 
-/* The NUMA node on which a flow's thread runs and its host memory is, at both ends: the NIC's, or the one farthest from it. */
+/* The NUMA node on which a flow's thread runs and its host memory is, at both ends: the NIC's, or the one
+ * farthest from it. */
 enum flow_numa { NUMA_NEAR, NUMA_FAR };
 
 extern const char *const flow_op_names[];
@@ -35,9 +37,11 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 #define FLOW_MAX_NAME 100
 /* The longest message of mlx5: its ports report log_max_msg = 30. */
 #define FLOW_MAX_MESSAGE_BYTES (1LL << 30)
-/* The queue pair numbers are sent to the other side in one control message of bounded length. For more load use more flows. */
+/* The queue pair numbers are sent to the other side in one control message of bounded length. For more load
+ * use more flows. */
 #define FLOW_MAX_QUEUE_PAIRS 1024
-/* The depth that every version of Soft-RoCE supports: its limit RXE_MAX_QP_WR was 0x4000 before it was raised. */
+/* The depth that every version of Soft-RoCE supports: its limit RXE_MAX_QP_WR was 0x4000 before it was
+ * raised. */
 #define FLOW_MAX_DEPTH    16384
 #define FLOW_MAX_PRIORITY 7
 /* From far below one message per second to far above the rate of any link. */
@@ -48,19 +52,20 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
 /* Registered memory of a flow's messages on one side, for each direction. */
 #define FLOW_MAX_MEMORY_BYTES (64LL << 30)
 
-/* Largest number of flows of one driver process, and of all drivers of one server: each flow has a thread and an RDMA device
- * context at both ends. */
+/* Largest number of flows of one driver process, and of all drivers of one server: each flow has a thread and
+ * an RDMA device context at both ends. */
 #define FLOW_MAX_TOGETHER 64
 
 #define FLOW_MESSAGE_DEFAULT "\"64KiB\""
 #define FLOW_DEPTH_DEFAULT   "128"
 
-/* Where memory that stands for a GPU's (virtual-dmabuf) is registered. Labs state how slow the range is, so nothing else may lie there: no
- * guest has that much memory, and programs have their own far above. */
+/* Where memory that stands for a GPU's (virtual-dmabuf) is registered. Labs state how slow the range is, so
+ * nothing else may lie there: no guest has that much memory, and programs have their own far above. */
 #define FLOW_VIRTUAL_GPU_ADDRESS (1ULL << 40)
 #define FLOW_VIRTUAL_GPU_BYTES   (1ULL << 40)
 
-/* A flow waits for others that end: for the data of one that comes to this flow's sender, else for its completion at the sender of both. */
+/* A flow waits for others that end: for the data of one that comes to this flow's sender, else for its
+ * completion at the sender of both. */
 struct flow_wait {
     struct list_of flows; /* char *: names */
     int64_t delay_ns;     /* so much later */
@@ -80,8 +85,7 @@ struct scenario_flow {
     int64_t queue_pairs;
     int64_t depth; /* messages in flight on each queue pair */
     int64_t priority;
-    int64_t
-        traffic_class; /* the IP header's byte, DSCP and ECN bits; unset: DSCP of the priority, ECT(0) if ECN is on */
+    int64_t traffic_class;     /* DSCP and ECN bits; unset: the priority's DSCP, and ECT(0) if ECN is on */
     int validate;              /* fill with a pattern, check it at the receiver */
     int64_t rate_bps;          /* limit; unset: none */
     int64_t size_bytes;        /* the flow ends after this payload; unset: endless */
@@ -90,8 +94,9 @@ struct scenario_flow {
 };
 
 /*
- * The fields of a flow, for a table whose struct has a scenario_flow at `base`: the scenario's table, and that of a program that
- * runs the flow. There are two lists because the field `message` between them differs: a program accepts several sizes.
+ * The fields of a flow, for a table whose struct has a scenario_flow at `base`: the scenario's table, and
+ * that of a program that runs the flow. There are two lists because the field `message` between them differs:
+ * a program accepts several sizes.
  */
 #define FLOW_KIND_FIELDS(base)                                                                              \
     {.name = "op",                                                                                          \
@@ -183,27 +188,27 @@ extern const struct table flow_table; /* struct scenario_flow */
 
 bool flow_in_gpu_memory(int memory);
 
-/* Check what the ranges of single fields cannot, for simulator and hosts alike. Returns 0, or -1 with a sentence that begins with
- * `path`. */
+/* Check what the ranges of single fields cannot, for simulator and hosts alike. Returns 0, or -1 with a
+ * sentence that begins with `path`. */
 int flow_check(const struct scenario_flow *flow, const char *path, struct error *e);
 /* Refuse what the simulator supports but real queue pairs do not. */
 int flow_check_on_hosts(const struct scenario_flow *flow, const char *path, struct error *e);
-/* Check that a flow's messages on one side take at most FLOW_MAX_MEMORY_BYTES: `slots` messages for each queue pair, each in
- * separate cache lines. */
+/* Check that a flow's messages on one side take at most FLOW_MAX_MEMORY_BYTES: `slots` messages for each
+ * queue pair, each in separate cache lines. */
 int flow_check_memory(int64_t message_bytes, int64_t queue_pairs, int64_t slots, const char *path,
                       struct error *e);
 int64_t flow_stride_bytes(int64_t message_bytes);
 
 /* ---- flows that wait for flows */
 
-/* Do the flows (struct scenario_flow) wait for flows that there are, that end, and whose end their sender sees? And does each of them begin at
- * some time? */
+/* Do the flows (struct scenario_flow) wait for flows that there are, that end, and whose end their sender
+ * sees? And does each of them begin at some time? */
 int flow_order_check(const struct list_of *flows, struct error *e);
 
 /* How many flows this one waits for. */
 size_t flow_order_waits(const struct scenario_flow *flow);
-/* The index of each flow that is waited for, flow by flow, in the order in which "after" names them. The caller frees; NULL: out of
- * memory. Only after the check. */
+/* The index of each flow that is waited for, flow by flow, in the order in which "after" names them. The
+ * caller frees; NULL: out of memory. Only after the check. */
 size_t *flow_order_indices(const struct list_of *flows, size_t *count);
 
 #endif

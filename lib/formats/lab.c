@@ -247,7 +247,8 @@ static int check_links(const struct lab *lab, struct error *e)
     return 0;
 }
 
-/* Each name in `ports` is a real switch at one of the link's ends, and each port has one cable. `taken`: "switch port" -> number of a link. */
+/* Each name in `ports` is a real switch at one of the link's ends, and each port has one cable. `taken`:
+ * "switch port" -> number of a link. */
 static int check_link_ports(const struct lab *lab, size_t i, json_t *taken, struct error *e)
 {
     const struct lab_link *link = lab_link_at(lab, i);
@@ -313,7 +314,8 @@ static int virtual_switch_at(const struct lab *lab, const char *name)
     return host && host->forwarding ? lab_node_index(lab, name) : -1;
 }
 
-/* Virtual switches flood to unknown addresses and know no spanning tree: the links between them close no ring. */
+/* Virtual switches flood to unknown addresses and know no spanning tree: the links between them close no
+ * ring. */
 static int check_tree(const struct lab *lab, struct error *e)
 {
     const struct lab_link *link;

@@ -1,7 +1,7 @@
 /*
  * A lab: where experiments run - hosts, NICs, GPUs, links, and the driver that accesses them. docs/lab.md.
- * The kind of its hosts depends on the kind of lab (lib/formats/lab_kinds.h); the physics of a simulated lab are in
- * lib/physics/.
+ * The kind of its hosts depends on the kind of lab (lib/formats/lab_kinds.h); the physics of a simulated lab
+ * are in lib/physics/.
  */
 #ifndef LIB_LAB_H
 #define LIB_LAB_H
@@ -9,7 +9,8 @@
 #include "lib/document/table.h"
 #include <stdbool.h>
 
-/* Most bytes of a host's words: a folder of programs; an ssh destination (its lock is a file of this name). */
+/* Most bytes of a host's words: a folder of programs; an ssh destination (its lock is a file of this
+ * name). */
 #define LAB_MAX_PROGRAMS 400
 #define LAB_MAX_SSH      190
 
@@ -35,7 +36,8 @@ struct lab_gpu {
     char *pci;         /* address of its first function; NULL: none is passed through */
     int64_t functions; /* unset: all that the machine has */
     int64_t index;     /* inside the host */
-    /* Memory that a virtual ConnectX has in place of a GPU's; unset: it is as fast as the host's. Times are those of the lab's line. */
+    /* Memory that a virtual ConnectX has in place of a GPU's; unset: it is as fast as the host's. Times are
+     * those of the lab's line. */
     int64_t write_bps;
     int64_t stalls_per_s, stall_mean_ns, stall_window_ns;
 };
@@ -104,7 +106,8 @@ struct lab_link {
     int64_t mtu;
 };
 
-/* Nodes that are generated from a shape: names are h0.., s0.., leaf0.., spine0.., edge0.., agg0.., core0... */
+/* Nodes that are generated from a shape: names are h0.., s0.., leaf0.., spine0.., edge0.., agg0..,
+ * core0... */
 enum lab_topology_kind { TOPOLOGY_STAR, TOPOLOGY_DUMBBELL, TOPOLOGY_LEAF_SPINE, TOPOLOGY_FAT_TREE };
 struct lab_topology {
     int kind;               /* enum lab_topology_kind */
@@ -114,7 +117,8 @@ struct lab_topology {
     char *uplink;           /* rate of links between switches; unset: as the other links */
 };
 
-/* The network for ssh connections to guests: an existing libvirt network (addresses by DHCP), or a private network of the lab. */
+/* The network for ssh connections to guests: an existing libvirt network (addresses by DHCP), or a private
+ * network of the lab. */
 struct lab_management {
     char *network; /* name of a libvirt network; NULL with a subnet */
     char *subnet;  /* "198.51.100.0/26": the machine gets .1, guests .11, .12, ... in the lab's order */
@@ -145,7 +149,8 @@ struct lab {
         *role_index; /* made by lab_parse: name -> number of the node; role -> item of roles */
 };
 
-/* A kind of lab and its properties. The rest of the program checks these properties, never the kind itself. */
+/* A kind of lab and its properties. The rest of the program checks these properties, never the kind
+ * itself. */
 struct lab_kind {
     const char *name;   /* the word for "driver" */
     struct table table; /* of its document */
@@ -161,15 +166,16 @@ const struct lab_kind *lab_kind(const struct lab *lab);
 
 extern const struct table lab_topology_table;
 
-/* Parse and check a lab document. Its topology and defaults are expanded already (lab_expand). On error nothing is left allocated. */
+/* Parse and check a lab document. Its topology and defaults are expanded already (lab_expand). On error
+ * nothing is left allocated. */
 int lab_parse(const json_t *json, struct lab *lab, struct error *e);
 /* Load, expand and parse a file; sentences begin with its path. */
 int lab_load(const char *path, struct lab *lab, struct error *e);
 void lab_free(struct lab *lab);
 /* A copy of the document in which ranges of names, such as "h[0-15]", are written out (lib/names/range.h). */
 json_t *lab_expand_ranges(const json_t *json, struct error *e);
-/* A copy in which, besides, "topology" is replaced by hosts, switches and links, and "defaults" are merged into each of them.
- */
+/* A copy in which, besides, "topology" is replaced by hosts, switches and links, and "defaults" are merged
+ * into each of them. */
 json_t *lab_expand(const json_t *json, struct error *e);
 
 /* ---- hosts, switches and links: item i, NULL after the last */
@@ -188,7 +194,8 @@ const char *lab_node_name(const struct lab *lab, size_t i);
 /* The number of the node with this name, or -1. */
 int lab_node_index(const struct lab *lab, const char *name);
 
-/* The port of a real switch at which a link ends; NULL: the link does not end there, or does not say at which. */
+/* The port of a real switch at which a link ends; NULL: the link does not end there, or does not say at
+ * which. */
 const char *lab_link_port(const struct lab_link *link, const char *name);
 /* The name at a link's other end; NULL: it does not end at `name`. */
 const char *lab_link_peer(const struct lab_link *link, const char *name);
@@ -197,7 +204,8 @@ const char *lab_link_peer(const struct lab_link *link, const char *name);
 bool lab_forwards(const struct lab_host *host);
 /* Does the lab say how slow the memory is that stands for the GPU's? */
 bool lab_gpu_paced(const struct lab_gpu *gpu);
-/* The address that flows use, with its prefix length: that of the NIC's VLAN, else the NIC's own; may be NULL. */
+/* The address that flows use, with its prefix length: that of the NIC's VLAN, else the NIC's own; may be
+ * NULL. */
 const char *lab_flow_address(const struct lab_nic *nic);
 
 /* ---- roles */

@@ -1,4 +1,5 @@
-/* Expands a lab: writes ranges of names out, generates hosts, switches and links from a topology, and copies the shared values into each of them. */
+/* Expands a lab: writes ranges of names out, generates hosts, switches and links from a topology, and copies
+ * the shared values into each of them. */
 #include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/document/json_file.h"

@@ -1,7 +1,8 @@
 /*
- * The kinds of lab: the document of each kind, and what the kind can do. To add one, write its fields and its row of
- * LAB_KINDS here, and its driver, lab_driver_NAME (harness/labs/driver.h), in a file below harness/labs.
- * Only lib/formats/lab.c (the documents) and harness/labs/driver.c (the table of drivers) include this file.
+ * The kinds of lab: the document of each kind, and what the kind can do. To add one, write its fields and its
+ * row of LAB_KINDS here, and its driver, lab_driver_NAME (harness/labs/driver.h), in a file below
+ * harness/labs. Only lib/formats/lab.c (the documents) and harness/labs/driver.c (the table of drivers)
+ * include this file.
  */
 #ifndef LIB_LAB_KINDS_H
 #define LIB_LAB_KINDS_H
@@ -11,9 +12,9 @@
 #include "lib/physics/host.h"
 #include "lib/physics/fabric.h"
 
-/* KIND(NAME, HELP, HOST, FLAGS...): NAME is the word for "driver", NAME_fields are the fields of its document; HOST is the struct
- * of
- * its hosts; FLAGS are the other members of struct lab_kind, at least one (.bridges = false if none is true). */
+/* KIND(NAME, HELP, HOST, FLAGS...): NAME is the word for "driver", NAME_fields are the fields of its
+ * document; HOST is the struct of its hosts; FLAGS are the other members of struct lab_kind, at least one
+ * (.bridges = false if none is true). */
 #define LAB_KINDS(KIND)                                                                              \
     KIND(sim, "A simulated lab: physical values of hosts, links and switches.", struct physics_host, \
          .simulated = true)                                                                          \

@@ -185,9 +185,10 @@ const struct form form_folder = {"an absolute path", "one such as /srv/images, w
                                  is_folder};
 
 /* ---- URIs of libvirt
- * libvirt runs what some of them name: "command" for the transports ssh and ext, "netcat" on the other machine; "keyfile", "sshauth",
- * "known_hosts" and "no_verify" choose how that machine is trusted, and qemu:///embed runs the hypervisor in this process (libvirt,
- * "Connection URIs"). So transports, paths and parameters are those of this list. */
+ * libvirt runs what some of them name: "command" for the transports ssh and ext, "netcat" on the other
+ * machine; "keyfile", "sshauth", "known_hosts" and "no_verify" choose how that machine is trusted, and
+ * qemu:///embed runs the hypervisor in this process (libvirt, "Connection URIs"). So transports, paths and
+ * parameters are those of this list. */
 
 static bool is_one_of(const char *text, size_t length, const char *const words[])
 {

@@ -1,4 +1,5 @@
-/* What people write in a lab about a machine and its networks: how it is read, and the forms that the lab's tables check. */
+/* What people write in a lab about a machine and its networks: how it is read, and the forms that the lab's
+ * tables check. */
 #ifndef LIB_LAB_WORDS_H
 #define LIB_LAB_WORDS_H
 
@@ -17,7 +18,8 @@ int pci_parse(const char *text, struct pci_address *address, struct error *e);
 /* "0000:41:00.0" into a buffer of 16 bytes, which is returned. */
 char *pci_format(const struct pci_address *address, char *buffer);
 
-/* Parse a list of CPUs or NUMA nodes such as "2-15,34-47", each below 4096, into an array. The caller frees *cpus. */
+/* Parse a list of CPUs or NUMA nodes such as "2-15,34-47", each below 4096, into an array. The caller frees
+ * *cpus. */
 int cpu_list_parse(const char *text, unsigned **cpus, size_t *count, struct error *e);
 
 /* An IPv4 network with a prefix length of 8 to 28. */
@@ -32,7 +34,8 @@ bool lab_subnet_parse(const char *text, struct lab_subnet *subnet);
 /* Interfaces of a guest: one for ssh, and one for each link. */
 #define LAB_GUEST_PORTS 66
 
-/* Parse "10.0.0.1/24" or "fd00::1/64" into 4 or 16 bytes: the family (AF_INET, AF_INET6), or 0 if it is neither. */
+/* Parse "10.0.0.1/24" or "fd00::1/64" into 4 or 16 bytes: the family (AF_INET, AF_INET6), or 0 if it is
+ * neither. */
 int address_parse(const char *text, uint8_t bytes[16], int *prefix);
 /* The same as a question; the length of the prefix may also be missing. */
 bool address_is_ip(const char *text);

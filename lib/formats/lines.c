@@ -296,8 +296,8 @@ void lines_free_columns(struct column *columns, size_t count)
 
 /* ---- writing */
 
-/* Write the decimal digits of value before `end`, two at a time; returns their start. printf would take most of the time of a
- * sample. */
+/* Write the decimal digits of value before `end`, two at a time; returns their start. printf would take most
+ * of the time of a sample. */
 static char *put_number(char *end, int64_t value)
 {
     static const char pairs[] =
@@ -318,7 +318,8 @@ static char *put_number(char *end, int64_t value)
 
 #define LONGEST_VALUE 24 /* preceding character, sign, 19 digits */
 
-/* Write the character and the value at `at`, which has room for LONGEST_VALUE; returns the position after them. */
+/* Write the character and the value at `at`, which has room for LONGEST_VALUE; returns the position after
+ * them. */
 static inline char *put_value(char *at, char before, int64_t value)
 {
     char buffer[LONGEST_VALUE], *end = buffer + sizeof buffer;
@@ -387,8 +388,7 @@ int lines_write_object(FILE *out, const json_t *object)
 {
     char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (!text) {
-        errno =
-            ENOMEM; /* the strings of a value are valid (lib/document/json_text.h), so nothing else is wrong */
+        errno = ENOMEM; /* strings of values are valid: nothing else can be wrong */
         return -1;
     }
     size_t length = strlen(text);

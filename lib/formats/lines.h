@@ -16,8 +16,8 @@
 #define LINES_MAX_LENGTH  (4 << 20) /* bytes in one line; a header's columns, with its names, must fit */
 #define LINES_MAX_NAME    255       /* bytes of a column's or flow's name, a unit, a source, a group */
 #define LINES_NULL        INT64_MIN /* a value that could not be read */
-/* The most of a time (the least is its negative), a duration or a count: sums and differences of two fit 64 bits. A clock reaches
- * it in the year 2116. */
+/* The most of a time (the least is its negative), a duration or a count: sums and differences of two fit 64
+ * bits. A clock reaches it in the year 2116. */
 #define LINES_MOST ((INT64_C(1) << 62) - 1)
 
 enum line_kind {
@@ -50,10 +50,12 @@ struct line {
     size_t count;
 };
 
-/* The next whole line into `text`, which has room for LINES_MAX_LENGTH + 1 bytes, without its newline; false at the end, where a
- * line without a newline is no line. *length is larger than LINES_MAX_LENGTH if the line does not fit, and then text is cut. */
+/* The next whole line into `text`, which has room for LINES_MAX_LENGTH + 1 bytes, without its newline; false
+ * at the end, where a line without a newline is no line. *length is larger than LINES_MAX_LENGTH if the line
+ * does not fit, and then text is cut. */
 bool lines_next(FILE *file, char *text, size_t *length);
-/* Parse one line (without its newline). Bounded: untrusted input; times, durations and counts are within LINES_MOST. */
+/* Parse one line (without its newline). Bounded: untrusted input; times, durations and counts are within
+ * LINES_MOST. */
 int lines_parse(const char *text, size_t length, struct line *line, struct error *e);
 void lines_free_parsed(struct line *line);
 /* Is it within `least` (0 or -LINES_MOST) and LINES_MOST? */
@@ -71,7 +73,8 @@ int lines_write_sample_of(FILE *out, const char *host, int64_t time_ns, int64_t 
                           const int64_t *values, size_t count);
 /* The header's "columns" array. A new reference. */
 json_t *lines_columns_json(const struct column *columns, size_t count);
-/* Write any object line in one piece. Returns -1 on a write error, with errno; ENOMEM: nothing was written. */
+/* Write any object line in one piece. Returns -1 on a write error, with errno; ENOMEM: nothing was
+ * written. */
 int lines_write_object(FILE *out, const json_t *object);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * The flows of a result (docs/result.md): their values by the names that expressions use, and which flows a statistic counts. A
- * traffic pattern has an entry for all its flows together, "NAME", and often one for each, "NAME/0", "NAME/1", ...: whoever adds
- * up flows, counts them or takes their mean asks here, so that nothing is counted twice.
+ * The flows of a result (docs/result.md): their values by the names that expressions use, and which flows a
+ * statistic counts. A traffic pattern has an entry for all its flows together, "NAME", and often one for
+ * each, "NAME/0", "NAME/1", ...: whoever adds up flows, counts them or takes their mean asks here, so that
+ * nothing is counted twice.
  */
 #ifndef LIB_RESULT_FLOWS_H
 #define LIB_RESULT_FLOWS_H
@@ -10,12 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A flow's number by its name in expressions: "goodput_bps", "latency_p50_ns" (of latency_ns.p50), "slowdown_p99" (of slowdown.p99).
- * NULL if the flow has none. */
+/* A flow's number by its name in expressions: "goodput_bps", "latency_p50_ns" (of latency_ns.p50),
+ * "slowdown_p99" (of slowdown.p99). NULL if the flow has none. */
 const json_t *result_flow_value(const json_t *flow, const char *value);
 
-/* Does a statistic of `value` over the flows that match the glob count this one? Not if the flow lacks the value, and not if it is
- * a pattern's own entry and one of the pattern's single flows matches and has the value. */
+/* Does a statistic of `value` over the flows that match the glob count this one? Not if the flow lacks the
+ * value, and not if it is a pattern's own entry and one of the pattern's single flows matches and has the
+ * value. */
 bool result_flow_counts(const json_t *flows, const char *name, const char *glob, const char *value);
 
 /* The sum over all flows that count; those without the value are left out. */
@@ -23,8 +25,8 @@ double result_flows_sum(const json_t *flows, const char *value);
 
 /* How many single flows of a pattern have an entry; 0 for every entry that is not a pattern's own. */
 size_t result_flow_parts(const json_t *flows, const char *name);
-/* Up to `most` of a pattern's single flows, by rising value, where more have one: those with the smallest and the largest values.
- * `names` point into `flows`. Returns how many. */
+/* Up to `most` of a pattern's single flows, by rising value, where more have one: those with the smallest and
+ * the largest values. `names` point into `flows`. Returns how many. */
 size_t result_flow_extremes(const json_t *flows, const char *pattern, const char *value, size_t most,
                             const char **names);
 /* Is it the entry of one flow of a pattern? */

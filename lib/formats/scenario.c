@@ -428,7 +428,8 @@ static int check_collectives(const struct scenario *scenario, struct error *e)
     return 0;
 }
 
-/* A kernel may have optional counters that are not listed here: only those are refused that look like a slip of one that is. */
+/* A kernel may have optional counters that are not listed here: only those are refused that look like a slip
+ * of one that is. */
 static int check_optional_counters(const struct settings *settings, const char *path, struct error *e)
 {
     char *const *names = settings->optional_counters.items, near[128];

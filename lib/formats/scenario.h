@@ -1,4 +1,5 @@
-/* A scenario describes an experiment: flows, settings, phases, samples, expectations, sweep. docs/scenario.md. */
+/* A scenario describes an experiment: flows, settings, phases, samples, expectations, sweep.
+ * docs/scenario.md. */
 #ifndef LIB_SCENARIO_H
 #define LIB_SCENARIO_H
 
@@ -99,14 +100,15 @@ struct scenario {
 
 extern const struct table scenario_table;
 
-/* What "needs" of an expectation or a published figure may list: each capability that labs may have, and each with "!" in front: the lab must not have it. Ended by NULL. */
+/* What "needs" of an expectation or a published figure may list: each capability that labs may have, and each
+ * with "!" in front: the lab must not have it. Ended by NULL. */
 extern const char *const need_names[];
 /* Must the capability of this index into need_names be absent? And its name. */
 bool need_is_absence(int need);
 const char *need_capability(int need);
 
-/* Parse and check a scenario, including names that refer to each other. Ranges of roles in `json` are written out already
- * (scenario_expand). On error nothing is left allocated. */
+/* Parse and check a scenario, including names that refer to each other. Ranges of roles in `json` are written
+ * out already (scenario_expand). On error nothing is left allocated. */
 int scenario_parse(const json_t *json, struct scenario *scenario, struct error *e);
 void scenario_free(struct scenario *scenario);
 /* When each phase begins, and at last the end of the run, since the beginning of the warm-up. */
@@ -115,15 +117,16 @@ void scenario_phase_starts(const struct scenario *scenario, int64_t phase_ns[4])
 const char *scenario_role(const struct scenario *scenario, size_t i);
 /* The index of the role with this name, or -1. */
 int scenario_role_index(const struct scenario *scenario, const char *name);
-/* Do the flows of a pattern end by themselves, and how many are there? -1: that depends on the seed; more than SCENARIO_PATTERN_FLOWS
- * are not counted to the end. */
+/* Do the flows of a pattern end by themselves, and how many are there? -1: that depends on the seed; more
+ * than SCENARIO_PATTERN_FLOWS are not counted to the end. */
 bool scenario_traffic_ends(const struct scenario_traffic *traffic);
 int64_t scenario_traffic_flows(const struct scenario_traffic *traffic);
 /* A copy of the document in which ranges of roles, such as "h[0-3]", are written out (lib/names/range.h). */
 json_t *scenario_expand(const json_t *json, struct error *e);
 /* The groups of counters that are sampled: bits by enum counter_group (lib/roce/counters.h). */
 uint32_t scenario_groups(const struct scenario *scenario);
-/* The settings document of one role: the common ones with the role's own merged over them. A new reference. */
+/* The settings document of one role: the common ones with the role's own merged over them. A new
+ * reference. */
 json_t *scenario_role_settings(const json_t *json, const char *role);
 
 #endif

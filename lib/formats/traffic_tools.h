@@ -1,5 +1,5 @@
-/* The traffic tools that a flow or a collective can name. To add one: its name here, and a file in harness/traffic (traffic_tool.h,
- * collective_tool.h). */
+/* The traffic tools that a flow or a collective can name. To add one: its name here, and a file in
+ * harness/traffic (traffic_tool.h, collective_tool.h). */
 #ifndef LIB_TRAFFIC_TOOLS_H
 #define LIB_TRAFFIC_TOOLS_H
 

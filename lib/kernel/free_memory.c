@@ -13,7 +13,8 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The number behind `key` in a file of a system, or at its beginning; UINT64_MAX: there is none ("max"), or no such file. */
+/* The number behind `key` in a file of a system, or at its beginning; UINT64_MAX: there is none ("max"), or
+ * no such file. */
 static uint64_t number_in(const char *path, const char *key)
 {
     size_t length;
@@ -36,7 +37,8 @@ static uint64_t group_says(const char *group, const char *file, const char *key)
     return number_in(path, key);
 }
 
-/* What the control group may still take (version 2; Slurm and systemd set it). Pages of files can be had back. */
+/* What the control group may still take (version 2; Slurm and systemd set it). Pages of files can be had
+ * back. */
 static uint64_t left_in_group(void)
 {
     size_t length;

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* What this process and its children may take together, in bytes: what is free on the machine, in its control group (version 2), and
- * by the limit of its address space. UINT64_MAX: nothing tells. */
+/* What this process and its children may take together, in bytes: what is free on the machine, in its control
+ * group (version 2), and by the limit of its address space. UINT64_MAX: nothing tells. */
 uint64_t free_memory_bytes(void);
 
 #endif

@@ -13,9 +13,11 @@
 /* The kernel fills dumps in parts of at most 32 KiB (net/netlink/af_netlink.c, NLMSG_GOODSIZE and
  * max_recvmsg_len); single answers such as a link with many virtual functions may be longer. */
 #define RECEIVE_BYTES (128 * 1024)
-/* Requests are answered within the system call that sends them; the time limit only prevents waiting for ever. */
+/* Requests are answered within the system call that sends them; the time limit only prevents waiting for
+ * ever. */
 #define TIMEOUT_S 30
-/* How often a dump is repeated that was interrupted; routes of the whole Internet in one dump are some 100 MB. */
+/* How often a dump is repeated that was interrupted; routes of the whole Internet in one dump are some 100
+ * MB. */
 #define DUMP_TRIES      20
 #define DUMP_BYTES_MOST ((size_t)512 << 20)
 
@@ -247,7 +249,8 @@ static int keep_datagram(struct netlink *n, size_t length)
     return 0;
 }
 
-/* Send the request and process its answers up to the last; with `keep` they are kept too. -1: nothing more can be received. */
+/* Send the request and process its answers up to the last; with `keep` they are kept too. -1: nothing more
+ * can be received. */
 static int exchange_messages(struct netlink *n, struct nlmsghdr *request, struct netlink_answer *answer,
                              bool keep, enum netlink_outcome *outcome, struct error *e)
 {

@@ -1,6 +1,7 @@
 /*
- * Small files of the kernel (sysfs, procfs, debugfs), read below a root: "" for the running machine, or a folder with a tree for
- * tests. Paths begin with a slash: "/sys/class/net/eth0/mtu". The contents are untrusted: the tests include hostile trees.
+ * Small files of the kernel (sysfs, procfs, debugfs), read below a root: "" for the running machine, or a
+ * folder with a tree for tests. Paths begin with a slash: "/sys/class/net/eth0/mtu". The contents are
+ * untrusted: the tests include hostile trees.
  */
 #ifndef LIB_SYSFS_H
 #define LIB_SYSFS_H
@@ -18,7 +19,8 @@ ssize_t sysfs_text(char *buffer, size_t size, const char *root, const char *form
 /* Read at most `size` bytes unchanged. Returns how many, or -1 with errno. */
 ssize_t sysfs_bytes(void *buffer, size_t size, const char *root, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* A whole number in decimal or with 0x, alone on its line. False with errno (EINVAL: the file contains something else). */
+/* A whole number in decimal or with 0x, alone on its line. False with errno (EINVAL: the file contains
+ * something else). */
 bool sysfs_number(int64_t *value, const char *root, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The last part of a symbolic link's target. Returns its length, or -1 with errno. */

@@ -6,7 +6,8 @@
 
 #define LETTERS_MOST 32
 
-/* `count` letters from a to z, at most LETTERS_MOST, and a NUL. They are not a secret; a name that is taken is chosen again by the caller. */
+/* `count` letters from a to z, at most LETTERS_MOST, and a NUL. They are not a secret; a name that is taken
+ * is chosen again by the caller. */
 void letters_random(char *out, size_t count);
 
 #endif

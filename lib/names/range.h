@@ -1,4 +1,5 @@
-/* A range of names, as people write many of them: "h[0-15]", "h[00-15]", "h[0-1,16]", "r[0-3]h[0-7]". docs/lab.md. */
+/* A range of names, as people write many of them: "h[0-15]", "h[00-15]", "h[0-1,16]", "r[0-3]h[0-7]".
+ * docs/lab.md. */
 #ifndef LIB_NAMES_RANGE_H
 #define LIB_NAMES_RANGE_H
 
@@ -21,21 +22,25 @@ struct range {
     size_t count;         /* of the names */
 };
 
-/* Parse a word; one without "[" is a single name. Names are not judged. -1: it is not a range, runs backwards or is too long. */
+/* Parse a word; one without "[" is a single name. Names are not judged. -1: it is not a range, runs backwards
+ * or is too long. */
 int range_parse(const char *word, struct range *range, struct error *e);
 /* Append name i < count; the numbers of the last bracket change fastest. */
 void range_name(const struct range *range, size_t i, struct text *out);
-/* A copy of a value for name i, in whose strings {} is the number as the name has it, {+1} and {-1} the number with that added, and
- * {2} or {2+1} that of the second bracket. A new reference, which shares strings with the value; NULL with a sentence. */
+/* A copy of a value for name i, in whose strings {} is the number as the name has it, {+1} and {-1} the
+ * number with that added, and {2} or {2+1} that of the second bracket. A new reference, which shares strings
+ * with the value; NULL with a sentence. */
 json_t *range_fill(const struct range *range, size_t i, const json_t *value, struct error *e);
 
 /* ---- ranges in documents
- * Values of a wrong type are left, for the document's table to refuse. Each sentence begins with the key, and with the item's number. */
+ * Values of a wrong type are left, for the document's table to refuse. Each sentence begins with the key, and
+ * with the item's number. */
 
 /* A list of names. */
 int expand_list(json_t *object, const char *key, struct error *e);
-/* A map whose keys are names: the value of a range is filled in for each of its names. What a single name has besides is merged over
- * it, where null stays, for what is merged next. Two ranges may not have a name in common. */
+/* A map whose keys are names: the value of a range is filled in for each of its names. What a single name has
+ * besides is merged over it, where null stays, for what is merged next. Two ranges may not have a name in
+ * common. */
 int expand_keys(json_t *object, const char *key, struct error *e);
 /* A map of names to names, pairwise; or all to a single one. */
 int expand_map(json_t *object, const char *key, struct error *e);
@@ -45,8 +50,8 @@ struct expand_ends {
     const char *one, *other; /* other NULL: there is only one */
     bool list;               /* `one` is a list of both */
 };
-/* A list of objects, each of which stands for many: pairwise, or all with a single one. An item's other values are filled in by the
- * first end that is a range. An item with a name needs the number in it. */
+/* A list of objects, each of which stands for many: pairwise, or all with a single one. An item's other
+ * values are filled in by the first end that is a range. An item with a name needs the number in it. */
 int expand_items(json_t *object, const char *key, const struct expand_ends *ends, struct error *e);
 
 #endif

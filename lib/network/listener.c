@@ -15,8 +15,8 @@
 #define BACKLOG 64
 #define REST_NS (100 * NS_PER_MS)
 
-/* An IPv6 address can be used some time after it was given or its link came up: duplicate address detection (RFC 4862, 5.4) takes 1 s after
- * a random delay of at most 1 s. */
+/* An IPv6 address can be used some time after it was given or its link came up: duplicate address detection
+ * (RFC 4862, 5.4) takes 1 s after a random delay of at most 1 s. */
 #define TENTATIVE_NS (3 * NS_PER_S)
 
 /* ---- opening */

@@ -22,8 +22,9 @@ void listener_close(struct listener *l);
 int listener_descriptor(const struct listener *l);
 /* How long poll may wait: timeout_ms (negative: without limit), but no longer than the listener rests. */
 int listener_timeout_ms(const struct listener *l, int timeout_ms);
-/* Accept a waiting connection: its descriptor, non-blocking and closed on exec, or -1 with errno. EMFILE: no descriptor is left, and one
- * connection was turned away; without that, or without memory, the listener rests, so that a poll does not return at once. */
+/* Accept a waiting connection: its descriptor, non-blocking and closed on exec, or -1 with errno. EMFILE: no
+ * descriptor is left, and one connection was turned away; without that, or without memory, the listener
+ * rests, so that a poll does not return at once. */
 int listener_accept(struct listener *l);
 
 #endif

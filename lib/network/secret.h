@@ -1,5 +1,5 @@
-/* What the programs of one session know and nobody else does. It goes through pipes and files that only their owner can read, never through a
- * command line or the environment. */
+/* What the programs of one session know and nobody else does. It goes through pipes and files that only their
+ * owner can read, never through a command line or the environment. */
 #ifndef LIB_NETWORK_SECRET_H
 #define LIB_NETWORK_SECRET_H
 
@@ -16,8 +16,8 @@ struct secret {
 
 /* A random one of 128 bits, in hexadecimal. */
 int secret_make(struct secret *secret, struct error *e);
-/* The first line of a file, or of standard input ("-"), of which nothing more is read. A file that others than its owner may open is
- * refused. */
+/* The first line of a file, or of standard input ("-"), of which nothing more is read. A file that others
+ * than its owner may open is refused. */
 int secret_read(struct secret *secret, const char *path, struct error *e);
 /* Copy one from a stranger: too long a text is cut. */
 void secret_copy(struct secret *secret, const char *text);

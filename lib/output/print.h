@@ -1,5 +1,6 @@
-/* Text for people on standard output and standard error: what bytes of files, hosts and peers could do to a terminal is made visible
- * (lib/output/visible.h). Programs print only through these; documents and data files have their own writers. */
+/* Text for people on standard output and standard error: what bytes of files, hosts and peers could do to a
+ * terminal is made visible (lib/output/visible.h). Programs print only through these; documents and data
+ * files have their own writers. */
 #ifndef LIB_PRINT_H
 #define LIB_PRINT_H
 

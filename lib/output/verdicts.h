@@ -1,4 +1,5 @@
-/* Verdicts of checks for people: entries of a JSON list with "verdict" (ok, warning, failure, unknown), and perhaps "fix" and "evidence". */
+/* Verdicts of checks for people: entries of a JSON list with "verdict" (ok, warning, failure, unknown), and
+ * perhaps "fix" and "evidence". */
 #ifndef LIB_VERDICTS_H
 #define LIB_VERDICTS_H
 
@@ -10,7 +11,8 @@ struct verdict_counts {
     size_t ok, warnings, failures, unknown;
 };
 
-/* What is below an entry's line, `indent` columns to the right: what mends it, and what was read if that is wanted. */
+/* What is below an entry's line, `indent` columns to the right: what mends it, and what was read if that is
+ * wanted. */
 void verdict_print_below(const json_t *entry, int indent, bool evidence);
 struct verdict_counts verdicts_count(const json_t *entries);
 /* "3 ok, 1 warning, 0 failures, 2 unknown" */

@@ -1,9 +1,10 @@
 /*
- * Bytes of unknown origin (file names, documents, answers of hosts and peers) as text for people. What a terminal would execute, and
- * what is not UTF-8, becomes words:
+ * Bytes of unknown origin (file names, documents, answers of hosts and peers) as text for people. What a
+ * terminal would execute, and what is not UTF-8, becomes words:
  *   a control character (also DEL) or a byte that is not UTF-8    \x1b \xff
  *   U+0080 to U+009F, and characters that turn the direction of text or end a line    \u009b \u202e
- * A backslash stays as it is, so paths stay readable; therefore the words cannot be turned back into bytes with certainty.
+ * A backslash stays as it is, so paths stay readable; therefore the words cannot be turned back into bytes
+ * with certainty.
  */
 #ifndef LIB_VISIBLE_H
 #define LIB_VISIBLE_H
@@ -15,7 +16,7 @@
 enum visible {
     VISIBLE_TEXT, /* line feeds and tabs stay */
     VISIBLE_LINE, /* they become words, too */
-    VISIBLE_UTF8, /* only bytes that are not UTF-8, and NUL, become words: for formats that escape the rest themselves */
+    VISIBLE_UTF8, /* only bytes that are not UTF-8, and NUL, become words: for formats that escape the rest */
 };
 
 /* Add the bytes as text. */
@@ -25,8 +26,8 @@ void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum
 
 /* ---- UTF-8: the characters of bytes that may be anything */
 
-/* The bytes of the character at `bytes`, 1 to 4, and its number in *character; 0 if the bytes there are not valid UTF-8 (RFC 3629:
- * no overlong forms, no surrogates, at most U+10FFFF). */
+/* The bytes of the character at `bytes`, 1 to 4, and its number in *character; 0 if the bytes there are not
+ * valid UTF-8 (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF). */
 size_t utf8_character(const char *bytes, size_t length, uint32_t *character);
 /* How much of a string of `length` bytes fits into `room` bytes without cutting a character. */
 size_t utf8_cut(const char *bytes, size_t length, size_t room);

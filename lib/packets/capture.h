@@ -34,7 +34,8 @@ struct capture *capture_of_all(void);
 enum capture_check { CAPTURE_CHECKS(CAPTURE_CHECK_CONSTANT) CAPTURE_CHECK_COUNT };
 extern const char *const capture_check_names[]; /* ended by NULL */
 
-/* When it begins and ends, since the beginning of the warm-up; `phase_ns`: when each phase begins, and at last the end of the run. */
+/* When it begins and ends, since the beginning of the warm-up; `phase_ns`: when each phase begins, and at
+ * last the end of the run. */
 int64_t capture_start_ns(const struct capture *c, const int64_t phase_ns[4]);
 int64_t capture_end_ns(const struct capture *c, const int64_t phase_ns[4]);
 

@@ -1,6 +1,6 @@
 /*
- * Reads files of captured frames: their bytes piece by piece, the records of a pcap, and the blocks of a pcapng
- * (draft-ietf-opsawg-pcapng, section 4).
+ * Reads files of captured frames: their bytes piece by piece, the records of a pcap, and the blocks of a
+ * pcapng (draft-ietf-opsawg-pcapng, section 4).
  */
 #include "lib/packets/capture_read.h"
 
@@ -118,8 +118,8 @@ static int make_room(struct capture_reader *c, size_t wanted, struct error *e)
     return 0;
 }
 
-/* How many of the next `wanted` bytes there are, in one piece at bytes_at(); fewer only at the end. -1: error. `wanted` is at most
- * MOST_PIECE. */
+/* How many of the next `wanted` bytes there are, in one piece at bytes_at(); fewer only at the end. -1:
+ * error. `wanted` is at most MOST_PIECE. */
 static ssize_t have_bytes(struct capture_reader *c, size_t wanted, struct error *e)
 {
     if (c->to - c->from >= wanted)
@@ -504,8 +504,8 @@ static int read_simple_packet(struct capture_reader *c, const struct block *b, s
 
 /* ---- pcapng: blocks */
 
-/* Blocks that are not packets of a network, but that Wireshark (4.0) numbers with these: journals of systemd, events of sysdig, custom
- * blocks. */
+/* Blocks that are not packets of a network, but that Wireshark (4.0) numbers with these: journals of systemd,
+ * events of sysdig, custom blocks. */
 static bool is_numbered(uint32_t type)
 {
     return type == 9 || type == BLOCK_CUSTOM || type == BLOCK_CUSTOM_NO_COPY || type == 0x204 ||

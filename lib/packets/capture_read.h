@@ -1,7 +1,8 @@
 /*
- * Files of captured frames, read as a stream: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), of either byte
- * order. Such files come from anywhere: every length is checked, and memory is bounded whatever a file says. What is malformed is
- * refused with a sentence that names its place; a file that is cut short is read as far as it goes.
+ * Files of captured frames, read as a stream: pcap (draft-ietf-opsawg-pcap) and pcapng
+ * (draft-ietf-opsawg-pcapng), of either byte order. Such files come from anywhere: every length is checked,
+ * and memory is bounded whatever a file says. What is malformed is refused with a sentence that names its
+ * place; a file that is cut short is read as far as it goes.
  */
 #ifndef LIB_CAPTURE_READ_H
 #define LIB_CAPTURE_READ_H
@@ -21,7 +22,8 @@
 
 enum capture_direction { CAPTURE_UNKNOWN, CAPTURE_INBOUND, CAPTURE_OUTBOUND };
 
-/* An interface of a section. Those of a later section are others, whatever their names are. A pcap has one, without a name. */
+/* An interface of a section. Those of a later section are others, whatever their names are. A pcap has one,
+ * without a name. */
 struct capture_interface {
     char name[CAPTURE_NAME_SIZE]; /* any bytes but NUL; "": not stated */
     bool addressed;               /* if_MACaddr is stated */

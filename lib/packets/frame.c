@@ -1,6 +1,6 @@
 /*
- * Frames of a RoCEv2 network between bytes and struct frame, in both directions, and the invariant CRC of their packets (InfiniBand
- * Architecture Specification, annex A17.3.3).
+ * Frames of a RoCEv2 network between bytes and struct frame, in both directions, and the invariant CRC of
+ * their packets (InfiniBand Architecture Specification, annex A17.3.3).
  */
 #include "lib/packets/frame.h"
 
@@ -105,9 +105,10 @@ static void mask_ip(uint8_t *ip)
     memset(ip + 10, 0xff, 2); /* checksum */
 }
 
-/* The ICRC over a packet from its IP header to the end of its pad, as its last four bytes on the wire, first byte lowest. `ip_bytes` is the
- * length of the IP header; behind it are at least the 20 bytes of the UDP and base transport headers. The packet ends with `zeros` zero
- * bytes more than `bytes`, at most 65535, which need not be there. */
+/* The ICRC over a packet from its IP header to the end of its pad, as its last four bytes on the wire, first
+ * byte lowest. `ip_bytes` is the length of the IP header; behind it are at least the 20 bytes of the UDP and
+ * base transport headers. The packet ends with `zeros` zero bytes more than `bytes`, at most 65535, which
+ * need not be there. */
 static uint32_t icrc(const uint8_t *packet, size_t ip_bytes, size_t bytes, uint32_t zeros)
 {
     uint8_t head[DUMMY_BYTES + IPV4_MOST_BYTES + ICRC_HEADER_BYTES];
@@ -120,7 +121,8 @@ static uint32_t icrc(const uint8_t *packet, size_t ip_bytes, size_t bytes, uint3
     udp[8 + 4] = 0xff;        /* FECN, BECN, reserved */
     uLong crc = crc32(crc32(0, head, (uInt)(DUMMY_BYTES + head_bytes)), packet + head_bytes,
                       (uInt)(bytes - head_bytes));
-    /* zlib inverts a CRC before the first byte and after the last; between, zeros are a factor, as crc32_combine() has it */
+    /* zlib inverts a CRC before the first byte and after the last; between, zeros are a factor, as
+     * crc32_combine() has it */
     return ~(uint32_t)crc32_combine(~crc & UINT32_MAX, 0, (z_off_t)zeros);
 }
 

@@ -1,6 +1,7 @@
 /*
- * A frame of a RoCEv2 network, field by field: RoCEv2 packets (InfiniBand Architecture Specification, annex A17), PFC frames
- * (IEEE 802.1Q, 36.2) and pause frames (IEEE 802.3, annex 31B). Numbers are in the host's order; addresses as they are on the wire.
+ * A frame of a RoCEv2 network, field by field: RoCEv2 packets (InfiniBand Architecture Specification, annex
+ * A17), PFC frames (IEEE 802.1Q, 36.2) and pause frames (IEEE 802.3, annex 31B). Numbers are in the host's
+ * order; addresses as they are on the wire.
  */
 #ifndef LIB_FRAME_H
 #define LIB_FRAME_H
@@ -114,8 +115,8 @@ enum frame_icrc {
     FRAME_ICRC_CUT, /* the packet was not captured to its end */
 };
 
-/* Take the first `bytes` of a frame apart; the headers are enough. What is neither RoCEv2, PFC nor pause, and what ends before its
- * headers do or contradicts itself, is FRAME_OTHER. */
+/* Take the first `bytes` of a frame apart; the headers are enough. What is neither RoCEv2, PFC nor pause, and
+ * what ends before its headers do or contradicts itself, is FRAME_OTHER. */
 void frame_read(const uint8_t *at, size_t bytes, struct frame *f);
 /* Is the ICRC at the end of the packet that of its bytes? */
 enum frame_icrc frame_read_icrc(const uint8_t *at, size_t bytes);
@@ -127,8 +128,9 @@ enum frame_icrc frame_read_icrc(const uint8_t *at, size_t bytes);
 
 /* Bytes of a RoCEv2, PFC or pause frame; 0 for others. The payload is at most FRAME_MOST_PAYLOAD_BYTES. */
 size_t frame_length(const struct frame *f);
-/* Write the first `room` bytes of the frame, or all of them; returns how many. Lengths, pad and checksums follow from the other fields:
- * bth.pad_bytes is not looked at. The UDP checksum is 0, as RoCEv2's usually is; in IPv4 fragments are not allowed. */
+/* Write the first `room` bytes of the frame, or all of them; returns how many. Lengths, pad and checksums
+ * follow from the other fields: bth.pad_bytes is not looked at. The UDP checksum is 0, as RoCEv2's usually
+ * is; in IPv4 fragments are not allowed. */
 size_t frame_write(const struct frame *f, uint8_t *at, size_t room);
 
 #endif

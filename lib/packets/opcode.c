@@ -39,7 +39,8 @@ const struct opcode_row opcode_rows[32] = {
 
 static const struct opcode_row cnp = {"CNP", REQUEST};
 
-/* Does the operation exist in this service? FLUSH and ATOMIC WRITE are known of reliable connections alone. Unreliable connections have sends and writes; datagrams one packet's sends. */
+/* Does the operation exist in this service? FLUSH and ATOMIC WRITE are known of reliable connections alone.
+ * Unreliable connections have sends and writes; datagrams one packet's sends. */
 static bool is_of(enum opcode_service service, enum opcode_operation operation)
 {
     switch (service) {

@@ -1,4 +1,5 @@
-/* Opcodes of RoCEv2's base transport header, and syndromes of the ACK header (InfiniBand Architecture Specification, 9.2 and 9.7.5). */
+/* Opcodes of RoCEv2's base transport header, and syndromes of the ACK header (InfiniBand Architecture
+ * Specification, 9.2 and 9.7.5). */
 #ifndef LIB_OPCODE_H
 #define LIB_OPCODE_H
 
@@ -61,7 +62,8 @@ struct opcode_row {
 /* By the lower five bits. */
 extern const struct opcode_row opcode_rows[32];
 
-/* Of an opcode, its service included; NULL: it does not exist, or its service is not known (reliable datagrams). */
+/* Of an opcode, its service included; NULL: it does not exist, or its service is not known (reliable
+ * datagrams). */
 const struct opcode_row *opcode_find(uint8_t opcode);
 /* Bytes of the extension headers that follow the base transport header; 0 for an opcode that is not known. */
 uint32_t opcode_header_bytes(uint8_t opcode);

@@ -1,4 +1,5 @@
-/* The frame of every program: its help, manual and completion, and its run from the command line to the exit status. */
+/* The frame of every program: its help, manual and completion, and its run from the command line to the exit
+ * status. */
 #include "lib/program/program.h"
 
 #include "lib/document/nearest.h"
@@ -493,10 +494,10 @@ static int run_program(const struct program *program, int argc, char **argv)
 }
 
 /*
- * The first file that a program opens gets the lowest free number: if the caller has closed 0, 1 or 2, a journal or a document would
- * be what messages are printed to. What is closed is opened the wrong way round, as glibc does for set-user-ID programs: each read
- * or write still fails with EBADF, so that output which nobody gets is an error, as on a full disk. Programs that are started from
- * here inherit that.
+ * The first file that a program opens gets the lowest free number: if the caller has closed 0, 1 or 2, a
+ * journal or a document would be what messages are printed to. What is closed is opened the wrong way round,
+ * as glibc does for set-user-ID programs: each read or write still fails with EBADF, so that output which
+ * nobody gets is an error, as on a full disk. Programs that are started from here inherit that.
  */
 static int open_closed_standard_files(void)
 {

@@ -1,6 +1,7 @@
 /*
- * The frame of every program: one table of commands defines the command line, --help, the usage, the sections of the manual and the
- * bash completion. To add a command, write its file with a const struct command and add it to the program's list.
+ * The frame of every program: one table of commands defines the command line, --help, the usage, the sections
+ * of the manual and the bash completion. To add a command, write its file with a const struct command and add
+ * it to the program's list.
  */
 #ifndef LIB_PROGRAM_H
 #define LIB_PROGRAM_H
@@ -39,16 +40,17 @@ struct program {
     const struct command *const *commands; /* ended by NULL */
 };
 
-/* The whole of main; returns the exit status. Every program also has --help and --version (with subcommands also "help [COMMAND]"
- * and "version"), and for build and installation "--manual SECTION" (as program_manual), "--completion" (a script for bash) and
- * "--commands". SIGPIPE and SIGXFSZ are ignored: what could not be written is an error (EFBIG: the limit on the size of files).
- * Descriptors 0 to 2 are opened if they are closed. */
+/* The whole of main; returns the exit status. Every program also has --help and --version (with subcommands
+ * also "help [COMMAND]" and "version"), and for build and installation "--manual SECTION" (as
+ * program_manual), "--completion" (a script for bash) and "--commands". SIGPIPE and SIGXFSZ are ignored: what
+ * could not be written is an error (EFBIG: the limit on the size of files). Descriptors 0 to 2 are opened if
+ * they are closed. */
 int program_main(const struct program *program, int argc, char **argv);
 /* Print the error and return the exit status. */
 int program_fail(int status, const struct error *e);
 
-/* The mdoc of a section: "synopsis", "common" (the options that every command has), a command's name (its other options), or
- * "whole" and the name (with a heading). -1: unknown section. */
+/* The mdoc of a section: "synopsis", "common" (the options that every command has), a command's name (its
+ * other options), or "whole" and the name (with a heading). -1: unknown section. */
 int program_manual(const struct program *program, const char *section, struct text *out);
 
 #endif

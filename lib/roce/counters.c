@@ -1,4 +1,5 @@
-/* The catalogue of counters: its rows, groups and units, names against its patterns, and the catalogue as a document. */
+/* The catalogue of counters: its rows, groups and units, names against its patterns, and the catalogue as a
+ * document. */
 #include "lib/roce/counters.h"
 
 #include "lib/document/json_text.h"
@@ -219,7 +220,8 @@ static const char *add_class(struct token *token, const char *at)
     return end;
 }
 
-/* Parses both notations: globs contain no '#', patterns no '?' and '['. Returns the number of tokens; MAX_TOKENS + 1: too many. */
+/* Parses both notations: globs contain no '#', patterns no '?' and '['. Returns the number of tokens;
+ * MAX_TOKENS + 1: too many. */
 static size_t tokenize(const char *text, struct token *tokens)
 {
     size_t count = 0;
@@ -290,7 +292,8 @@ static void without_numbers(const char *name, char *plain, size_t size)
     plain[used] = '\0';
 }
 
-/* A pattern in which each '#' is replaced by the name's number, or by 0 if the name has no suitable number. */
+/* A pattern in which each '#' is replaced by the name's number, or by 0 if the name has no suitable
+ * number. */
 static void with_numbers(const char *pattern, const char *name, char *out, size_t size)
 {
     size_t used = 0;
@@ -331,7 +334,8 @@ static bool is_slip(const char *a, const char *b)
     return la - first - last <= 2 && lb - first - last <= 2;
 }
 
-/* The name without the source that nic-sampler puts before a name that would occur twice ("rdma_duplicate_request"). */
+/* The name without the source that nic-sampler puts before a name that would occur twice
+ * ("rdma_duplicate_request"). */
 static const char *without_source(const char *name)
 {
     static const char *const sources[] = {

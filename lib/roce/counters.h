@@ -1,6 +1,6 @@
 /*
- * Counters of NICs, RDMA devices, qdiscs, links, GPUs and the simulator: the meaning of their names. The table is
- * lib/roce/counters.def. Every user of a counter's unit, kind or group gets it from here.
+ * Counters of NICs, RDMA devices, qdiscs, links, GPUs and the simulator: the meaning of their names. The
+ * table is lib/roce/counters.def. Every user of a counter's unit, kind or group gets it from here.
  */
 #ifndef LIB_ROCE_COUNTERS_H
 #define LIB_ROCE_COUNTERS_H
@@ -23,7 +23,8 @@ enum counter_group {
     COUNTER_GROUPS
 };
 
-/* The origin of a counter's name. COUNTER_FROM_DRIVER: any driver; such a row is a family of unlisted names. */
+/* The origin of a counter's name. COUNTER_FROM_DRIVER: any driver; such a row is a family of unlisted
+ * names. */
 enum counter_origin {
 #define ORIGIN(id, name, where) COUNTER_FROM_##id,
 #include "lib/roce/counters.def"
@@ -39,7 +40,8 @@ struct counter {
     const char *meaning; /* a sentence */
 };
 
-/* The row of a name, or NULL. This is fast, because hundreds of names are looked up whenever a source is opened. */
+/* The row of a name, or NULL. This is fast, because hundreds of names are looked up whenever a source is
+ * opened. */
 const struct counter *counters_find(const char *name);
 /* The row of all names without a row: events, a counter, group "other". */
 extern const struct counter counter_unlisted;
@@ -53,8 +55,9 @@ bool counters_pattern_overlaps(const char *pattern, const char *glob);
 /* The name that a pattern gives with these numbers for its first and second '#'. Returns buffer. */
 char *counters_instance(char *buffer, size_t size, const char *pattern, unsigned first, unsigned second);
 /*
- * The row of a name that a person wrote. Accepts names to which nic-sampler has added a source, and names of unlisted drivers'
- * families, unless they look like a misspelled listed name. NULL: unknown; `near` is then the nearest listed name, or "".
+ * The row of a name that a person wrote. Accepts names to which nic-sampler has added a source, and names of
+ * unlisted drivers' families, unless they look like a misspelled listed name. NULL: unknown; `near` is then
+ * the nearest listed name, or "".
  */
 const struct counter *counters_known(const char *name, char *near, size_t size);
 
@@ -83,7 +86,8 @@ const struct counter_unit *counters_unit(const char *name);
 void counters_manual(struct text *out);
 json_t *counters_json(void);
 
-/* Is it what one port of a simulated switch counts ("port3_ecn_marked")? The switch's own counter has it too. */
+/* Is it what one port of a simulated switch counts ("port3_ecn_marked")? The switch's own counter has it
+ * too. */
 bool counters_of_port(const char *name);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * The parameters of DCQCN in mlx5, one row each: settings documents, nic-config, nic-sampler, host-facts, the simulator and
- * docs/settings.md use these rows. To add a parameter, add a row; if the simulator models it, also use it in
- * sim/congestion/dcqcn.c.
+ * The parameters of DCQCN in mlx5, one row each: settings documents, nic-config, nic-sampler, host-facts, the
+ * simulator and docs/settings.md use these rows. To add a parameter, add a row; if the simulator models it,
+ * also use it in sim/congestion/dcqcn.c.
  *
- * Names, units and defaults are NVIDIA's (DCQCN parameters of ConnectX-4 and later); ranges are the widths of the fields in the
- * firmware interface (linux include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and _np) and NVIDIA's description; files
- * are MLNX_OFED's below /sys/class/net/INTERFACE/ecn/, and upstream's below /sys/kernel/debug/mlx5/PCI/cc_params/ (linux
- * drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has them too. NULL: no such file.
+ * Names, units and defaults are NVIDIA's (DCQCN parameters of ConnectX-4 and later); ranges are the widths of
+ * the fields in the firmware interface (linux include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and
+ * _np) and NVIDIA's description; files are MLNX_OFED's below /sys/class/net/INTERFACE/ecn/, and upstream's
+ * below /sys/kernel/debug/mlx5/PCI/cc_params/ (linux drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has
+ * them too. NULL: no such file.
  */
 #ifndef LIB_DCQCN_H
 #define LIB_DCQCN_H
@@ -15,8 +16,8 @@
 
 #define DCQCN_BITS(n) ((INT64_C(1) << (n)) - 1)
 
-/* Reaction point, the sender's side.
- * ROW(kind, name, MLNX_OFED's file, upstream's file, least, most, default, unit, simulated, meaning); written in this order. */
+/* Reaction point, the sender's side. ROW(kind, name, MLNX_OFED's file, upstream's file, least, most, default,
+ * unit, simulated, meaning); written in this order. */
 #define DCQCN_RP_ROWS(ROW)                                                                                 \
     ROW(BOOL, clamp_tgt_rate, "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate", 0, 1, 0, "", true,            \
         "Reduce the target rate at every CNP.")                                                            \

@@ -1,6 +1,6 @@
 /*
- * RED as tc-red(8) sets it up: what people give, and what the kernel is given for it. The formulas are those of iproute2's tc/tc_red.c
- * and tc/tc_core.c; what they mean is in linux include/net/red.h.
+ * RED as tc-red(8) sets it up: what people give, and what the kernel is given for it. The formulas are those
+ * of iproute2's tc/tc_red.c and tc/tc_core.c; what they mean is in linux include/net/red.h.
  */
 #ifndef LIB_ROCE_RED_H
 #define LIB_ROCE_RED_H
@@ -39,8 +39,8 @@ struct red_derived {
 int64_t red_burst(const struct settings_red *red);
 /* A probability as the kernel keeps it, of 2^32. */
 uint32_t red_max_p(double probability);
-/* packet_time: of avpkt at the bandwidth, in the unit in which idle times are counted. Fails when no weight, slope or table fits
- * these values, saying which value to change. */
+/* packet_time: of avpkt at the bandwidth, in the unit in which idle times are counted. Fails when no weight,
+ * slope or table fits these values, saying which value to change. */
 int red_derive(const struct settings_red *red, double packet_time, struct red_derived *out, struct error *e);
 
 #endif

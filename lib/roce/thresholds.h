@@ -23,14 +23,17 @@ struct thresholds {
     int64_t headroom_bytes;        /* kept free above xoff for data in flight */
 };
 
-/* What the driver keeps free above xoff for data in flight: its allowance for the cable's delay, for how long the peer takes to react at
- * this speed, and for frames under way. Of the port's cable, speed and MTU alone. */
+/* What the driver keeps free above xoff for data in flight: its allowance for the cable's delay, for how
+ * long the peer takes to react at this speed, and for frames under way. Of the port's cable, speed and MTU
+ * alone. */
 int64_t thresholds_mlx5_headroom(const struct thresholds_port *port);
-/* The bytes that arrive after the decision to send XOFF, at a peer that reacts at once: those on the wire in both directions, a frame
- * that the peer has begun, one of ours that the pause frame waits for, and the pause frame itself. Frames with their gaps. */
+/* The bytes that arrive after the decision to send XOFF, at a peer that reacts at once: those on the wire in
+ * both directions, a frame that the peer has begun, one of ours that the pause frame waits for, and the pause
+ * frame itself. Frames with their gaps. */
 int64_t thresholds_in_flight(int64_t rate_bps, int64_t delay_ps, int64_t frame_bytes, int64_t pause_bytes);
 
-/* Thresholds of a lossless buffer of size_bytes. Fails if the driver would refuse it; the sentence names the least size. */
+/* Thresholds of a lossless buffer of size_bytes. Fails if the driver would refuse it; the sentence names the
+ * least size. */
 int thresholds_mlx5(const struct thresholds_port *port, int64_t size_bytes, struct thresholds *out,
                     struct error *e);
 

@@ -29,8 +29,9 @@ struct traffic_pair {
 
 /* The receivers: `to`, or the senders. */
 const uint32_t *traffic_receivers(const struct traffic_ends *ends, size_t *count);
-/* The pairs of any pattern but PATTERN_POISSON, in the order of its flows' names. No host sends to itself: such a pair is left out,
- * in a permutation it is an error. `random` draws a permutation without a shift. The caller frees *pairs. */
+/* The pairs of any pattern but PATTERN_POISSON, in the order of its flows' names. No host sends to itself:
+ * such a pair is left out, in a permutation it is an error. `random` draws a permutation without a shift. The
+ * caller frees *pairs. */
 int traffic_pairs(enum traffic_pattern pattern, const struct traffic_ends *ends, struct random *random,
                   struct traffic_pair **pairs, size_t *count, struct error *e);
 

@@ -5,8 +5,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* {"count", "min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max"} of at least one value; sorts them. The q-quantile is the smallest
- * value that is at least as large as a share q of all values. A new reference. */
+/* {"count", "min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max"} of at least one value; sorts them. The
+ * q-quantile is the smallest value that is at least as large as a share q of all values. A new reference. */
 json_t *distribution_json(double *values, size_t count);
 
 /* The q-quantile of at least one value; sorts them. */

@@ -8,8 +8,8 @@
 #define MANY       10000              /* degrees of freedom from which t is the normal value to four digits */
 #define BISECTIONS 60
 
-/* The probability that |T| < t, for whole degrees of freedom: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and
- * 26.7.4. */
+/* The probability that |T| < t, for whole degrees of freedom: Abramowitz and Stegun, Handbook of Mathematical
+ * Functions, 26.7.3 and 26.7.4. */
 static double probability_within(double t, size_t degrees)
 {
     double theta = atan(t / sqrt((double)degrees)), squared = cos(theta) * cos(theta);

@@ -21,11 +21,13 @@ struct spread_sums {
 void spread_add(struct spread_sums *sums, double value);
 struct spread spread_of_sums(const struct spread_sums *sums);
 
-/* The interval is that of Student's t distribution: it holds for independent values that are normally distributed. */
+/* The interval is that of Student's t distribution: it holds for independent values that are normally
+ * distributed. */
 struct spread spread_of(const double *values, size_t count);
 /* {"count", "mean", "stddev", "ci95"}; the last two are null where there are none. A new reference. */
 json_t *spread_json(const struct spread *spread);
-/* The value that Student's t with that many degrees of freedom (from 1) exceeds in absolute value with a probability of 5 %. */
+/* The value that Student's t with that many degrees of freedom (from 1) exceeds in absolute value with a
+ * probability of 5 %. */
 double spread_t95(size_t degrees);
 
 #endif
