@@ -1,13 +1,17 @@
-/* Checks expressions against a scenario: are names known, and are units compatible? */
+/* Checks expressions against a scenario: are names known, are units compatible, and could a run ever decide it? */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/collective/result_collectives.h"
 #include "lib/document/nearest.h"
 #include "lib/roce/counters.h"
+#include "lib/xalloc.h"
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what an expression reads */
 
 static void each_counter(const struct expr_node *node, expr_counter *each, void *context)
 {
@@ -35,8 +39,8 @@ bool expr_reads_other(const struct expr *expr)
     return reads_other(expr->left) || reads_other(expr->right);
 }
 
-static int unknown(const struct expr_node *node, const char *what, const char *word, const char *near,
-                   struct error *e)
+static int refuse_unknown(const struct expr_node *node, const char *what, const char *word, const char *near,
+                          struct error *e)
 {
     return error_set(e, "column %d: there is no %s \"%.80s\"%s%s%s", node->column, what, word,
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
@@ -48,11 +52,9 @@ static int validate_role(const struct expr_node *node, const struct scenario *sc
     for (size_t i = 0; i < scenario->roles.count; i++)
         if (fnmatch(node->group, roles[i], 0) == 0)
             return 0;
-    const char **words = calloc(scenario->roles.count + 1, sizeof *words);
-    if (!words)
-        return error_set(e, "out of memory");
+    const char **words = xcalloc(scenario->roles.count + 1, sizeof *words);
     memcpy(words, roles, scenario->roles.count * sizeof *words);
-    unknown(node, "role", node->group, nearest_word(node->group, words), e);
+    refuse_unknown(node, "role", node->group, nearest_word(node->group, words), e);
     free(words);
     return -1;
 }
@@ -76,12 +78,10 @@ static int validate_flow(const struct expr_node *node, const struct scenario *sc
     for (size_t i = 0; i < scenario->traffic.count; i++)
         if (matches_traffic(node->flow, traffic[i].name))
             return 0;
-    const char **words = calloc(scenario->flows.count + 1, sizeof *words);
-    if (!words)
-        return error_set(e, "out of memory");
+    const char **words = xcalloc(scenario->flows.count + 1, sizeof *words);
     for (size_t i = 0; i < scenario->flows.count; i++)
         words[i] = flows[i].name;
-    unknown(node, "flow", node->flow, nearest_word(node->flow, words), e);
+    refuse_unknown(node, "flow", node->flow, nearest_word(node->flow, words), e);
     free(words);
     return -1;
 }
@@ -92,7 +92,7 @@ static int unknown_flow_value(const struct expr_node *node, struct error *e)
     enum dimension d;
     for (size_t i = 0; i + 1 < sizeof words / sizeof *words && (word = expr_flow_value(i, &d)); i++)
         words[i] = word;
-    return unknown(node, "flow value", node->name, nearest_word(node->name, words), e);
+    return refuse_unknown(node, "flow value", node->name, nearest_word(node->name, words), e);
 }
 
 /* A statistic must fit what it is of. */
@@ -118,16 +118,14 @@ static int validate_flow_value(const struct expr_node *node, enum dimension *dim
 static int validate_collective(const struct expr_node *node, const struct scenario *scenario, struct error *e)
 {
     const struct scenario_collective *items = scenario->collectives.items;
-    const char **words = calloc(scenario->collectives.count + 1, sizeof *words);
+    const char **words = xcalloc(scenario->collectives.count + 1, sizeof *words);
     bool found = false;
-    if (!words)
-        return error_set(e, "out of memory");
     for (size_t i = 0; i < scenario->collectives.count; i++) {
         words[i] = items[i].name;
         found = found || fnmatch(node->flow, items[i].name, 0) == 0;
     }
     if (!found)
-        unknown(node, "collective", node->flow, nearest_word(node->flow, words), e);
+        refuse_unknown(node, "collective", node->flow, nearest_word(node->flow, words), e);
     free(words);
     return found ? 0 : -1;
 }
@@ -146,7 +144,7 @@ static int validate_collective_value(const struct expr_node *node, enum dimensio
         found = true;
     }
     if (!found)
-        return unknown(node, "value of collectives", node->name, nearest_word(node->name, words), e);
+        return refuse_unknown(node, "value of collectives", node->name, nearest_word(node->name, words), e);
     if (expr_functions[node->function].plain)
         *dimension = DIMENSION_PLAIN;
     return validate_function(node, OF_FLOW, "a value of collectives", e);
@@ -179,7 +177,7 @@ static int counter_dimension(const struct expr_node *node, enum dimension *dimen
     const struct counter *row = counters_known(node->name, near, sizeof near);
     bool glob = strpbrk(node->name, "*?["), gauge = row && row->kind == COUNTER_GAUGE;
     if (glob ? !glob_dimension(node->name, dimension) : !row)
-        return unknown(node, "counter", node->name, !glob && *near ? near : NULL, e);
+        return refuse_unknown(node, "counter", node->name, !glob && *near ? near : NULL, e);
     if (glob)
         return validate_function(node, OF_COUNTER | OF_GAUGE, "of counters and gauges", e);
     *dimension = expr_unit_dimension(row->unit, &scale);
@@ -250,4 +248,182 @@ const char *expr_value_unit(const struct expr *expr, const struct scenario *scen
     if (dimension_of(expr->left, scenario, &d, &e) != 0 || d == DIMENSION_PER_SECOND)
         return "";
     return expr_dimension_unit(d);
+}
+
+/* ---- counters: is their group sampled? */
+
+/* The groups of the counters that a glob may match, one bit each. Families of names match almost any glob, so they count only if
+ * nothing else matches. */
+static uint32_t groups_of_glob(const char *glob)
+{
+    size_t count;
+    const struct counter *rows = counters_all(&count);
+    uint32_t listed = 0, families = 0;
+    for (size_t i = 0; i < count; i++)
+        if (counters_pattern_overlaps(rows[i].pattern, glob))
+            *(strchr(rows[i].pattern, '*') ? &families : &listed) |= 1U << rows[i].group;
+    return listed ? listed : families;
+}
+
+static uint32_t groups_of(const char *name)
+{
+    char near[128];
+    if (strpbrk(name, "*?["))
+        return groups_of_glob(name);
+    const struct counter *row = counters_known(name, near, sizeof near);
+    return row ? 1U << row->group : UINT32_MAX;
+}
+
+static int decide_counter(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    uint32_t groups = groups_of(node->name);
+    size_t group = 0;
+    if (groups & scenario_groups(scenario))
+        return 0;
+    while (counter_group_names[group] && !(groups >> group & 1))
+        group++;
+    const char *name = counter_group_names[group] ? counter_group_names[group] : "other";
+    return error_set(e, "column %d: %s is of group %s, which is not sampled: add \"%s\" to sample.groups",
+                     node->column, node->name, name, name);
+}
+
+/* ---- values of flows */
+
+/* What a name stands for: a flow, a traffic pattern, or one flow of a pattern. */
+enum sender { FLOW = 1, PATTERN = 2, PART = 4 };
+
+/* Values that not every flow has, by the beginning of their names. */
+static const struct {
+    const char *prefix;
+    int senders;
+    bool at_end; /* only flows that end have it */
+    const char *whose;
+} families[] = {
+    {"latency_", FLOW, false, "flows of \"flows\", not of traffic patterns"},
+    {"completion_", FLOW | PATTERN | PART, true, "flows with an end: give it a \"size\""},
+    {"slowdown_", PATTERN, true, "traffic patterns whose flows end: give it a \"size\""},
+};
+#define FAMILIES (sizeof families / sizeof *families)
+
+/* What the names that a glob matches are, which of them end, and how many there are. */
+struct senders {
+    int all, ending;
+    size_t flows, parts, patterns;
+    size_t whole; /* patterns of which no single flow matches */
+};
+
+static void names_note(struct senders *found, enum sender sender, bool ends)
+{
+    found->all |= sender;
+    found->ending |= ends ? sender : 0;
+}
+
+static void find_traffic(const char *glob, const struct scenario_traffic *traffic, struct senders *found)
+{
+    int64_t count = scenario_traffic_flows(traffic);
+    bool ends = scenario_traffic_ends(traffic), own = fnmatch(glob, traffic->name, 0) == 0;
+    size_t parts = 0;
+    char name[160];
+    if (own)
+        names_note(found, PATTERN, ends);
+    found->patterns += own;
+    if (count < 0 || count > SCENARIO_PATTERN_FLOWS)
+        count = count < 0 ? SCENARIO_PATTERN_FLOWS : 0;
+    for (int64_t i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "%.120s/%" PRId64, traffic->name, i);
+        parts += fnmatch(glob, name, 0) == 0;
+    }
+    if (parts)
+        names_note(found, PART, ends);
+    found->parts += parts;
+    found->whole += own && !parts;
+}
+
+/* How many values a statistic has: a pattern's own counts where it has no single flows, or they lack the value. */
+static size_t count_values_of(const struct senders *found, int have)
+{
+    size_t patterns = have & PART ? found->whole : found->patterns;
+    return (have & FLOW ? found->flows : 0) + (have & PART ? found->parts : 0) +
+           (have & PATTERN ? patterns : 0);
+}
+
+static int decide_flow(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    struct senders found = {0};
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        if (fnmatch(node->flow, flows[i].name, 0) == 0) {
+            names_note(&found, FLOW, flows[i].size_bytes != FIELD_UNSET);
+            found.flows++;
+        }
+    for (size_t i = 0; i < scenario->traffic.count; i++)
+        find_traffic(node->flow, &traffic[i], &found);
+    if (!found.all)
+        return error_set(
+            e,
+            "column %d: no traffic has a flow \"%.60s\": the flows of a pattern are NAME/0, NAME/1, "
+            "..., and have figures of their own only in patterns of at most %d",
+            node->column, node->flow, SCENARIO_PATTERN_FLOWS);
+    int have = FLOW | PATTERN | PART;
+    for (size_t i = 0; i < FAMILIES; i++) {
+        if (strncmp(node->name, families[i].prefix, strlen(families[i].prefix)) != 0)
+            continue;
+        have = families[i].senders;
+        if (!((families[i].at_end ? found.ending : found.all) & have))
+            return error_set(e, "column %d: flows.%.60s has no %s, which is a value of %s", node->column,
+                             node->flow, node->name, families[i].whose);
+    }
+    if (expr_functions[node->function].two && count_values_of(&found, have) < 2)
+        return error_set(
+            e, "column %d: %s of one value says nothing: expected at least two flows that match %.60s",
+            node->column, expr_functions[node->function].name, node->flow);
+    return 0;
+}
+
+/* ---- values of collectives */
+
+static int decide_collective(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    const struct scenario_collective *items = scenario->collectives.items;
+    bool checks = false;
+    for (size_t i = 0; i < scenario->collectives.count; i++)
+        checks = checks || (fnmatch(node->flow, items[i].name, 0) == 0 && items[i].validate == 1);
+    if (checks || strcmp(node->name, "wrong") != 0)
+        return 0;
+    return error_set(e, "column %d: collectives.%.60s has no wrong elements, because validate is false",
+                     node->column, node->flow);
+}
+
+/* ---- the tree */
+
+static int decide_node(const struct expr_node *node, const struct scenario *scenario, size_t *statistics,
+                       struct error *e)
+{
+    if (!node)
+        return 0;
+    if (node->kind == DIVIDE && node->right->kind == NUMBER && node->right->number == 0)
+        return error_set(e, "column %d: division by zero", node->column);
+    if (node->kind == STATISTIC) {
+        ++*statistics;
+        if (expr_is_of_collectives(node))
+            return decide_collective(node, scenario, e);
+        return node->flow ? decide_flow(node, scenario, e) : decide_counter(node, scenario, e);
+    }
+    return decide_node(node->left, scenario, statistics, e) != 0 ||
+                   decide_node(node->right, scenario, statistics, e) != 0
+               ? -1
+               : 0;
+}
+
+int expr_decidable(const struct expr *expr, const struct scenario *scenario, struct error *e)
+{
+    size_t statistics = 0;
+    if (decide_node(expr->left, scenario, &statistics, e) != 0 ||
+        decide_node(expr->right, scenario, &statistics, e) != 0)
+        return -1;
+    if (!statistics)
+        return error_set(
+            e, "it reads no counter and no value of a flow or collective, so it says nothing about a run");
+    return 0;
 }

@@ -1,13 +1,61 @@
-/* Expressions as text. */
+/* Expressions as text: the functions that they have, and the parser. */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/document/nearest.h"
 #include "lib/units.h"
+#include "lib/xalloc.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- functions */
+
+const struct expr_function_row expr_functions[EXPR_FUNCTIONS] = {
+    [DELTA] = {.name = "delta", .of = OF_COUNTER, .key = "delta", .combine = COMBINE_SUM},
+    [RATE] = {.name = "rate", .of = OF_COUNTER, .key = "rate_per_s", .combine = COMBINE_SUM},
+    [TOTAL] = {.name = "total", .of = OF_COUNTER, .key = "total", .combine = COMBINE_SUM},
+    [FIRST] = {.name = "first", .of = OF_COUNTER | OF_GAUGE, .key = "first", .combine = COMBINE_SUM},
+    [LAST] = {.name = "last", .of = OF_COUNTER | OF_GAUGE, .key = "last", .combine = COMBINE_SUM},
+    [MIN] = {.name = "min", .of = OF_GAUGE | OF_FLOW, .key = "min", .combine = COMBINE_MIN},
+    [MAX] = {.name = "max", .of = OF_GAUGE | OF_FLOW, .key = "max", .combine = COMBINE_MAX},
+    [MEAN] = {.name = "mean", .of = OF_GAUGE | OF_FLOW, .key = "mean", .combine = COMBINE_MEAN},
+    [SUM] = {.name = "sum", .of = OF_FLOW, .combine = COMBINE_SUM},
+    [COUNT_OF] = {.name = "count",
+                  .of = OF_COUNTER | OF_GAUGE | OF_FLOW,
+                  .key = "last",
+                  .combine = COMBINE_COUNT,
+                  .plain = true},
+    /* (sum x)^2 / (n sum x^2): R. Jain, D. Chiu, W. Hawe, A Quantitative Measure of Fairness and Discrimination for Resource Allocation
+     * in Shared Computer Systems, DEC-TR-301, 1984. */
+    [JAIN] = {.name = "jain", .of = OF_FLOW, .combine = COMBINE_JAIN, .plain = true, .two = true},
+    [STDDEV] = {.name = "stddev", .of = OF_FLOW, .combine = COMBINE_STDDEV, .two = true},
+    [P50] = {.name = "p50", .of = OF_GAUGE | OF_FLOW, .key = "p50", .combine = COMBINE_QUANTILE, .q = 0.5},
+    [P90] = {.name = "p90", .of = OF_GAUGE | OF_FLOW, .key = "p90", .combine = COMBINE_QUANTILE, .q = 0.9},
+    [P99] = {.name = "p99", .of = OF_GAUGE | OF_FLOW, .key = "p99", .combine = COMBINE_QUANTILE, .q = 0.99},
+    [P99_9] =
+        {.name = "p99_9", .of = OF_GAUGE | OF_FLOW, .key = "p99_9", .combine = COMBINE_QUANTILE, .q = 0.999},
+};
+
+void expr_functions_of(int of, char *out, size_t size)
+{
+    size_t left = 0, used = 0;
+    for (size_t i = 0; i < EXPR_FUNCTIONS; i++)
+        left += (expr_functions[i].of & of) != 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < EXPR_FUNCTIONS && used < size; i++) {
+        if (!(expr_functions[i].of & of))
+            continue;
+        left--;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", expr_functions[i].name,
+                                 left > 1    ? ", "
+                                 : left == 1 ? " or "
+                                             : "");
+    }
+}
+
+/* ---- the parser */
 
 #define DEPTH_LIMIT 64
 #define OTHER_WORD  "other"
@@ -22,24 +70,25 @@ struct parser {
     struct error *e;
 };
 
-static int column(const struct parser *p)
+static int parser_column(const struct parser *p)
 {
     return (int)(p->at - p->text) + 1;
 }
 
-static void skip_space(struct parser *p)
+static void parser_skip_space(struct parser *p)
 {
     while (isspace((unsigned char)*p->at))
         p->at++;
 }
 
-static struct expr_node *fail(struct parser *p, const char *expected)
+static struct expr_node *parser_fail(struct parser *p, const char *expected)
 {
     if (*p->at)
-        error_set(p->e, "\"%.200s\", column %d: expected %s, found \"%.20s\"", p->text, column(p), expected,
-                  p->at);
+        error_set(p->e, "\"%.200s\", column %d: expected %s, found \"%.20s\"", p->text, parser_column(p),
+                  expected, p->at);
     else
-        error_set(p->e, "\"%.200s\", column %d: expected %s, but it ends here", p->text, column(p), expected);
+        error_set(p->e, "\"%.200s\", column %d: expected %s, but it ends here", p->text, parser_column(p),
+                  expected);
     return NULL;
 }
 
@@ -58,14 +107,8 @@ static void free_node(struct expr_node *node)
 static struct expr_node *new_node(struct parser *p, enum expr_node_kind kind, struct expr_node *left,
                                   struct expr_node *right)
 {
-    struct expr_node *node = calloc(1, sizeof *node);
-    if (!node) {
-        error_set(p->e, "out of memory");
-        free_node(left);
-        free_node(right);
-        return NULL;
-    }
-    *node = (struct expr_node){.kind = kind, .column = column(p), .left = left, .right = right};
+    struct expr_node *node = xcalloc(1, sizeof *node);
+    *node = (struct expr_node){.kind = kind, .column = parser_column(p), .left = left, .right = right};
     return node;
 }
 
@@ -119,15 +162,13 @@ static struct expr_node *parse_number(struct parser *p)
     char word[64], *end;
     size_t digits = digits_at(p->at), letters = letters_at(p->at + digits);
     if (digits + letters >= sizeof word)
-        return fail(p, "a shorter number");
+        return parser_fail(p, "a shorter number");
     memcpy(word, p->at, digits + letters);
     word[digits + letters] = '\0';
     double number = strtod(word, &end);
     if ((size_t)(end - word) != digits || !isfinite(number))
-        return fail(p, "a number");
+        return parser_fail(p, "a number");
     struct expr_node *node = new_node(p, NUMBER, NULL, NULL);
-    if (!node)
-        return NULL;
     node->number = number;
     node->dimension = number == 0 && !letters ? DIMENSION_ANY : DIMENSION_PLAIN;
     if (letters == 1 && *end == '%') {
@@ -135,7 +176,7 @@ static struct expr_node *parse_number(struct parser *p)
     } else if (letters && apply_unit(node, word) != 0) {
         free_node(node);
         p->at += digits;
-        return fail(p, "a unit such as ms, KiB, Gb/s, /s or %");
+        return parser_fail(p, "a unit such as ms, KiB, Gb/s, /s or %");
     }
     p->at += digits + letters;
     return node;
@@ -152,66 +193,64 @@ bool expr_is_of_collectives(const struct expr_node *node)
 static int parse_selector(struct parser *p, struct expr_node *node)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?[]/:";
-    skip_space(p);
+    parser_skip_space(p);
     size_t first = strspn(p->at, allowed);
     if (!first)
-        return fail(p, "a role (or *, flows or collectives)"), -1;
-    node->column = column(p);
-    node->group = strndup(p->at, first);
+        return parser_fail(p, "a role (or *, flows or collectives)"), -1;
+    node->column = parser_column(p);
+    node->group = xstrndup(p->at, first);
     p->at += first;
     if (*p->at != '.')
-        return fail(p, "a dot and the name of a counter"), -1;
+        return parser_fail(p, "a dot and the name of a counter"), -1;
     p->at++;
     size_t second = strspn(p->at, allowed);
     if (!second)
-        return fail(p, "a name"), -1;
+        return parser_fail(p, "a name"), -1;
     if (node->group && (strcmp(node->group, "flows") == 0 || expr_is_of_collectives(node))) {
         const char *value = expr_is_of_collectives(node)
                                 ? "a dot and a value of a collective, such as avg_busbw_GBps"
                                 : "a dot and a flow's value, such as goodput_bps";
-        node->flow = strndup(p->at, second);
+        node->flow = xstrndup(p->at, second);
         p->at += second;
         if (*p->at != '.')
-            return fail(p, value), -1;
+            return parser_fail(p, value), -1;
         p->at++;
         second = strspn(p->at, allowed);
         if (!second)
-            return fail(p, value + strlen("a dot and ")), -1;
+            return parser_fail(p, value + strlen("a dot and ")), -1;
     }
-    node->name = strndup(p->at, second);
+    node->name = xstrndup(p->at, second);
     p->at += second;
-    skip_space(p);
+    parser_skip_space(p);
     if (*p->at != ')')
-        return fail(p, "\")\""), -1;
+        return parser_fail(p, "\")\""), -1;
     p->at++;
-    return node->name && node->group ? 0 : error_set(p->e, "out of memory");
+    return 0;
 }
 
 /* other(VALUE) */
 static struct expr_node *parse_other(struct parser *p)
 {
     struct expr_node *node = new_node(p, OTHER, NULL, NULL);
-    if (!node)
-        return NULL;
     if (p->in_other) {
         free_node(node);
-        return fail(p, "a value of the other cell, without another other()");
+        return parser_fail(p, "a value of the other cell, without another other()");
     }
     p->at += strlen(OTHER_WORD);
-    skip_space(p);
+    parser_skip_space(p);
     if (*p->at != '(') {
         free_node(node);
-        return fail(p, "\"(\"");
+        return parser_fail(p, "\"(\"");
     }
     p->at++;
     p->in_other = true;
     node->left = parse_sum(p);
     p->in_other = false;
-    skip_space(p);
+    parser_skip_space(p);
     if (!node->left || *p->at != ')') {
         bool whole = node->left;
         free_node(node);
-        return whole ? fail(p, "\")\"") : NULL;
+        return whole ? parser_fail(p, "\")\"") : NULL;
     }
     p->at++;
     return node;
@@ -234,7 +273,7 @@ static struct expr_node *unknown_function(struct parser *p, size_t length)
     expr_functions_of(OF_COUNTER | OF_GAUGE | OF_FLOW, all, sizeof all);
     snprintf(expected, sizeof expected, "%s%s%s%s", near ? "\"" : "", near ? near : "",
              near ? "\", or one of " : "", all);
-    return fail(p, expected);
+    return parser_fail(p, expected);
 }
 
 static struct expr_node *parse_statistic(struct parser *p)
@@ -248,14 +287,12 @@ static struct expr_node *parse_statistic(struct parser *p)
     if (function == EXPR_FUNCTIONS)
         return unknown_function(p, length);
     struct expr_node *node = new_node(p, STATISTIC, NULL, NULL);
-    if (!node)
-        return NULL;
     node->function = (enum expr_function)function;
     p->at += length;
-    skip_space(p);
+    parser_skip_space(p);
     if (*p->at != '(') {
         free_node(node);
-        return fail(p, "\"(\"");
+        return parser_fail(p, "\"(\"");
     }
     p->at++;
     if (parse_selector(p, node) != 0) {
@@ -268,9 +305,10 @@ static struct expr_node *parse_statistic(struct parser *p)
 static struct expr_node *parse_factor(struct parser *p)
 {
     struct expr_node *node;
-    skip_space(p);
+    parser_skip_space(p);
     if (++p->depth > DEPTH_LIMIT) {
-        error_set(p->e, "\"%.200s\", column %d: nested more than %d deep", p->text, column(p), DEPTH_LIMIT);
+        error_set(p->e, "\"%.200s\", column %d: nested more than %d deep", p->text, parser_column(p),
+                  DEPTH_LIMIT);
         return NULL;
     }
     if (isdigit((unsigned char)*p->at)) {
@@ -282,16 +320,16 @@ static struct expr_node *parse_factor(struct parser *p)
     } else if (*p->at == '(') {
         p->at++;
         node = parse_sum(p);
-        skip_space(p);
+        parser_skip_space(p);
         if (node && *p->at != ')') {
             free_node(node);
-            return fail(p, "\")\"");
+            return parser_fail(p, "\")\"");
         }
         p->at += node ? 1 : 0;
     } else if (isalpha((unsigned char)*p->at)) {
         node = parse_statistic(p);
     } else {
-        node = fail(p, "a number, a statistic such as delta(b.tx_prio0_pause), or \"(\"");
+        node = parser_fail(p, "a number, a statistic such as delta(b.tx_prio0_pause), or \"(\"");
     }
     p->depth--;
     return node;
@@ -304,13 +342,13 @@ static struct expr_node *parse_chain(struct parser *p, const char *operators,
 {
     struct expr_node *left = operand(p);
     for (int links = 0; left; links++) {
-        skip_space(p);
+        parser_skip_space(p);
         const char *found = *p->at ? strchr(operators, *p->at) : NULL;
         if (!found)
             return left;
         if (links > DEPTH_LIMIT) {
             free_node(left);
-            return fail(p, "a shorter expression");
+            return parser_fail(p, "a shorter expression");
         }
         p->at++;
         struct expr_node *right = operand(p);
@@ -336,11 +374,11 @@ static struct expr_node *parse_sum(struct parser *p)
 static int parse_check(struct parser *p, struct expr *expr)
 {
     size_t i = 0;
-    expr->column = column(p);
+    expr->column = parser_column(p);
     while (i < sizeof signs / sizeof *signs && strncmp(signs[i].text, p->at, strlen(signs[i].text)) != 0)
         i++;
     if (i == sizeof signs / sizeof *signs)
-        return fail(p, "a comparison (< <= > >= == !=)"), -1;
+        return parser_fail(p, "a comparison (< <= > >= == !=)"), -1;
     expr->sign = &signs[i];
     p->at += strlen(expr->sign->text);
     expr->right = parse_sum(p);
@@ -350,18 +388,14 @@ static int parse_check(struct parser *p, struct expr *expr)
 struct expr *expr_compile(const char *text, bool check, struct error *e)
 {
     struct parser p = {.text = text, .at = text, .e = e};
-    struct expr *expr = calloc(1, sizeof *expr);
-    if (!expr) {
-        error_set(e, "out of memory");
-        return NULL;
-    }
+    struct expr *expr = xcalloc(1, sizeof *expr);
     expr->left = parse_sum(&p);
-    skip_space(&p);
+    parser_skip_space(&p);
     if (!expr->left || (check && parse_check(&p, expr) != 0))
         goto failed;
-    skip_space(&p);
+    parser_skip_space(&p);
     if (*p.at) {
-        fail(&p, check ? "the end" : "the end of the value");
+        parser_fail(&p, check ? "the end" : "the end of the value");
         goto failed;
     }
     return expr;
