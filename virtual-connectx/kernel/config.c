@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Configuration space: IDs, BAR 0, and the capabilities PCI Express, MSI-X, power management and the vendor's own. */
+/* Configuration space: IDs, BAR 0, and the capabilities PCI Express, MSI-X, power management and the
+ * vendor's own. */
 #include "virtual-connectx/kernel/front.h"
 
 #define CAPABILITY_EXPRESS 0x40
@@ -7,7 +8,8 @@
 #define CAPABILITY_POWER   0xb0
 #define CAPABILITY_VENDOR  0xc0
 
-/* The vendor's capability is a gateway to address spaces inside of the device, taken by a semaphore (mlx5's pci_vsc.c). */
+/* The vendor's capability is a gateway to address spaces inside of the device, taken by a semaphore
+ * (mlx5's pci_vsc.c). */
 #define GATEWAY_BYTES     0x18
 #define GATEWAY_SPACE     0x04 /* status bits 29 to 31 stay 0: there is no such space */
 #define GATEWAY_COUNTER   0x08

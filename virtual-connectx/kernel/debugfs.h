@@ -6,8 +6,8 @@
 
 #include <linux/seq_file.h>
 
-/* A file: of a function, or of the switch, which passes NULL. The lock is held while it is shown, and while it is
- * set unless `set` takes what it needs. */
+/* A file: of a function, or of the switch, which passes NULL. The lock is held while it is shown, and
+ * while it is set unless `set` takes what it needs. */
 struct vcx_file {
     const char *name;
     void (*show)(struct seq_file *file, struct vcx_front *front); /* NULL: write only */

@@ -113,7 +113,8 @@ static void show_wire(struct seq_file *file, struct vcx_front *front)
         seq_puts(file, "none\n");
 }
 
-/* INTERFACE enclosed, INTERFACE plain: frames are enclosed, or go as they are; none: the interface is the kernel's own */
+/* INTERFACE enclosed, INTERFACE plain: frames are enclosed, or go as they are; none: the interface is the
+ * kernel's own */
 static int set_wire(struct vcx_front *front, char *text)
 {
     char *how = text, *interface = strsep(&how, " ");

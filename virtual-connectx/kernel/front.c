@@ -5,8 +5,9 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 
-/* Bus addresses are physical addresses: no IOMMU covers this bus. Memory that the kernel reserved has no mapping, but for the page of
- * zeros: it is what everybody reads who has written nothing there, and is never written to. */
+/* Bus addresses are physical addresses: no IOMMU covers this bus. Memory that the kernel reserved has no
+ * mapping, but for the page of zeros: it is what everybody reads who has written nothing there, and is
+ * never written to. */
 static void *memory_at(struct vcx_front *front, uint64_t address, uint32_t bytes, enum vcx_use use)
 {
     unsigned long pfn = PHYS_PFN(address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The kernel module's front: a PCI bus inside the guest's own kernel whose BARs are reserved memory, and a thread that runs the model of
- * each function.
+ * The kernel module's front: a PCI bus inside the guest's own kernel whose BARs are reserved memory, and a
+ * thread that runs the model of each function.
  */
 #ifndef VCX_KERNEL_FRONT_H
 #define VCX_KERNEL_FRONT_H
@@ -23,7 +23,8 @@
 #define VCX_BAR_PENDING    0x9000
 #define VCX_CONFIG_BYTES   256
 
-/* One end of a wire, of a function or a port of the switch: a cable to another end, or an interface that carries the frames. */
+/* One end of a wire, of a function or a port of the switch: a cable to another end, or an interface that
+ * carries the frames. */
 struct vcx_wire {
     struct list_head all; /* of the module's */
     void (*receive)(struct vcx_wire *wire, struct vcx_frame *frame);
@@ -107,7 +108,8 @@ bool vcx_parameter_switch(void);
 struct vcx_configuration vcx_parameter_configuration(unsigned int index);
 
 /* ---- bus.c */
-/* Finds that the memory for the functions' BARs is free: in a range that memmap= reserved. 0 or an errno, with a sentence in the log. */
+/* Finds that the memory for the functions' BARs is free: in a range that memmap= reserved. 0 or an errno,
+ * with a sentence in the log. */
 int vcx_window_claim(phys_addr_t memory);
 void vcx_window_release(void);
 /* The bus with its functions, which drivers then probe. */
@@ -118,8 +120,8 @@ void vcx_bus_remove(void);
 void vcx_wire_start(struct vcx_wire *wire, void (*receive)(struct vcx_wire *wire, struct vcx_frame *frame),
                     const struct vcx_port *(*port)(const struct vcx_wire *wire));
 void vcx_wire_cable(struct vcx_wire *one, struct vcx_wire *other);
-/* In place of the interface that it had. 0 or an errno, with a sentence in the log. Not under vcx_lock: it takes the lock of interfaces,
- * whose holders may wait for the thread. */
+/* In place of the interface that it had. 0 or an errno, with a sentence in the log. Not under vcx_lock: it
+ * takes the lock of interfaces, whose holders may wait for the thread. */
 int vcx_wire_attach(struct vcx_wire *wire, const char *interface, bool enclosed);
 void vcx_wire_detach(struct vcx_wire *wire); /* nor this */
 /* Frees what waits; no thread runs any more. */

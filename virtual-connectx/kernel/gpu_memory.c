@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Memory that stands for a GPU's: /dev/dma_heap/virtual-gpu allocates pages and exports them as a dma-buf, by the interface of the kernel's
- * dma-heaps (Debian's kernel has neither these nor udmabuf).
+ * Memory that stands for a GPU's: /dev/dma_heap/virtual-gpu allocates pages and exports them as a dma-buf, by
+ * the interface of the kernel's dma-heaps (Debian's kernel has neither these nor udmabuf).
  */
 #include "virtual-connectx/kernel/front.h"
 

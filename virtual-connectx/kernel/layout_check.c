@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * Each row of model/layout/ is what the kernel's own description of the interface says, or the module does not compile. The rows are those
- * of Linux 6.1; later, fields grew at their upper ends (mkc.log_page_size, ppcnt_reg.prio_tc in 6.12), so that only their lower ends agree.
+ * Each row of model/layout/ is what the kernel's own description of the interface says, or the module does
+ * not compile. The rows are those of Linux 6.1; later, fields grew at their upper ends (mkc.log_page_size,
+ * ppcnt_reg.prio_tc in 6.12), so that only their lower ends agree.
  */
 #include <linux/mlx5/driver.h>
 #include <linux/mlx5/mlx5_ifc.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * virtual_connectx.ko: a PCI bus inside this kernel with one to four functions of a ConnectX that is a model, for the unmodified
- * mlx5 drivers.
+ * virtual_connectx.ko: a PCI bus inside this kernel with one to four functions of a ConnectX that is a model,
+ * for the unmodified mlx5 drivers.
  */
 #include "virtual-connectx/kernel/front.h"
 #include "virtual-connectx/model/port/function.h"
@@ -173,8 +173,9 @@ static int __init start(void)
 {
     int rc;
     if (!boot_cpu_has(X86_FEATURE_HYPERVISOR)) {
-        pr_err("virtual ConnectX: this machine is no virtual machine; the module is for guests that may be "
-               "lost\n");
+        pr_err(
+            "virtual ConnectX: this machine is not a virtual machine; the module is for guests that may be "
+            "lost\n");
         return -ENODEV;
     }
     rc = vcx_parameters_check();
@@ -200,7 +201,8 @@ give_back:
     return rc;
 }
 
-/* Drivers leave first: until then they are answered. Frames of interfaces wake the thread, so these are let go before it ends. */
+/* Drivers leave first: until then they are answered. Frames of interfaces wake the thread, so these are
+ * let go before it ends. */
 static void __exit stop(void)
 {
     if (vcx_functions)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * MSI-X: the bus has an interrupt domain of its own, whose messages name the domain's interrupt instead of a CPU's vector. The kernel
- * writes each message into the table in the BAR. A message becomes a call of the interrupt's handler on the CPU that it is bound to.
+ * MSI-X: the bus has an interrupt domain of its own, whose messages name the domain's interrupt instead of a
+ * CPU's vector. The kernel writes each message into the table in the BAR. A message becomes a call of the
+ * interrupt's handler on the CPU that it is bound to.
  */
 #include "virtual-connectx/kernel/front.h"
 

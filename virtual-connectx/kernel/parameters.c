@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The module's parameters. Each is checked before anything is made; what is refused is named with what was expected. */
+/* The module's parameters. Each is checked before anything is made; what is refused is named with what was
+ * expected. */
 #include "virtual-connectx/kernel/front.h"
 
 #include <linux/etherdevice.h>
@@ -116,7 +117,7 @@ static int check_address(void)
     if (mac && id)
         REFUSE("mac= and id= both say what the addresses are; give one of them\n");
     if (mac && (!mac_pton(mac, address) || !is_valid_ether_addr(address)))
-        REFUSE("mac=%s is no address of a station, such as 02:15:b3:00:00:01\n", mac);
+        REFUSE("mac=%s is not a unicast MAC address, such as 02:15:b3:00:00:01\n", mac);
     if (mac && address[ETH_ALEN - 1] > U8_MAX - functions + 1)
         REFUSE("mac=%s: no room in the last byte for %u functions\n", mac, functions);
     return 0;
@@ -127,7 +128,7 @@ int vcx_parameters_check(void)
     if (functions && !memory)
         REFUSE("memory= is missing: boot with memmap=%uM$ADDRESS and give memory=ADDRESS\n", functions * 4);
     if (memory % VCX_BAR_BYTES)
-        REFUSE("memory=0x%lx is no multiple of 4 MiB\n", memory);
+        REFUSE("memory=0x%lx is not a multiple of 4 MiB\n", memory);
     if (functions < !with_switch || functions > VCX_MOST_FUNCTIONS)
         REFUSE("functions=%u: 1 to %u, or 0 with switch=1\n", functions, VCX_MOST_FUNCTIONS);
     if (!kind_of(device))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The switch of the module: its first ports are cabled to the functions, the others carry their frames over interfaces. */
+/* The switch of the module: its first ports are cabled to the functions, the others carry their frames
+ * over interfaces. */
 #include "virtual-connectx/model/switch/switch.h"
 
 #include "virtual-connectx/kernel/front.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The thread that plays the firmware of all functions. Doorbells are memory, so nothing tells it of them: it polls. While there is work it
- * does not sleep; then it sleeps for a part of the time that it has had nothing to do, so that an idle device costs little.
+ * The thread that plays the firmware of all functions. Doorbells are memory, so nothing tells it of them: it
+ * polls. While there is work it does not sleep; then it sleeps for a part of the time that it has had nothing
+ * to do, so that an idle device costs little.
  */
 #include "virtual-connectx/kernel/front.h"
 #include "virtual-connectx/model/port/function.h"

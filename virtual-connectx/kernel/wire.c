@@ -188,7 +188,8 @@ static void take_skb(struct vcx_wire *wire, struct sk_buff *skb)
     kfree_skb(skb);
 }
 
-/* The interface was asked for whole frames only; one that a peer on the same machine did not cut or sum up is finished here. */
+/* The interface was asked for whole frames only; one that a peer on the same machine did not cut or sum up
+ * is finished here. */
 static void take_any(struct vcx_wire *wire, struct sk_buff *skb)
 {
     struct sk_buff *segments;
@@ -212,7 +213,8 @@ static void take_any(struct vcx_wire *wire, struct sk_buff *skb)
     }
 }
 
-/* A few: what came while the thread did not run is still on the wire, and the receive buffer drains before the next. */
+/* A few: what came while the thread did not run is still on the wire, and the receive buffer drains before
+ * the next. */
 bool vcx_wire_poll(struct vcx_wire *wire)
 {
     struct vcx_frame *frame;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the model takes from its surroundings: types, memory functions, byte order, and reads and writes of memory that the driver
- * or a program changes at the same time. The same code is compiled into the kernel module and into programs.
+ * What the model takes from its surroundings: types, memory functions, byte order, and reads and writes of
+ * memory that the driver or a program changes at the same time. The same code is compiled into the kernel
+ * module and into programs.
  */
 #ifndef VCX_BASE_H
 #define VCX_BASE_H
@@ -79,8 +80,10 @@ static inline void vcx_put64(void *at, uint64_t value)
     vcx_put32((uint8_t *)at + 4, (uint32_t)value);
 }
 
-/* ---- memory that others change at the same time: one aligned access, big-endian; what follows a read of a producer index is read
- * after it, what precedes a write of an owner bit is written before it */
+/* ---- memory that others change at the same time */
+
+/* One aligned access, big-endian; what follows a read of a producer index is read after it, what
+ * precedes a write of an owner bit is written before it. */
 
 static inline uint32_t vcx_shared32(const void *at)
 {

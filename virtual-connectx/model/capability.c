@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* What the function says that it can do (QUERY_HCA_CAP): only what the model does, or what a driver does not start without. */
+/* What the function says that it can do (QUERY_HCA_CAP): only what the model does, or what a driver does
+ * not start without. */
 #include "virtual-connectx/model/capability.h"
 
 #include "virtual-connectx/model/layout.h"

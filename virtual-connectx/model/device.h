@@ -30,7 +30,7 @@ struct vcx_device {
     /* command interface */
     uint64_t command_queue;
     uint32_t command_eq;
-    uint64_t looks_until_ns; /* at slots: so long after a ring */
+    uint64_t looks_until_ns; /* at slots, for some time after a ring */
     /* when each slot was first seen as the device's; 0: it is the driver's */
     uint64_t slot_since_ns[VCX_COMMAND_SLOTS];
     struct vcx_usage commands[256], registers[128];
@@ -46,7 +46,7 @@ struct vcx_device {
     struct vcx_congestion *congestion;
     struct vcx_transport *transport;
     struct vcx_steering *steering;
-    uint64_t refused_writes; /* to what is no memory, or none to be written to */
+    uint64_t refused_writes; /* to what is not memory, or not to be written to */
     uint64_t write_ns;       /* how long writes into the driver's memory took since the port last asked */
     /* heartbeat */
     uint32_t health;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The seam between the model and what carries it: a kernel module, a test program, later a process that speaks vfio-user. A front
- * gives a device its memory, time, interrupts and wire, and calls vcx_device_poll.
+ * The seam between the model and what carries it: a kernel module, a test program, later a process that
+ * speaks vfio-user. A front gives a device its memory, time, interrupts and wire, and calls vcx_device_poll.
  */
 #ifndef VCX_FRONT_H
 #define VCX_FRONT_H
@@ -20,7 +20,7 @@ struct vcx_frame {
     uint64_t at_ns;   /* when it is due; the port's and the faults' */
 };
 
-/* A frame with room for so many bytes and length 0; NULL when memory ran out. Free it with vcx_release. */
+/* A frame with room for `room` bytes and length 0; NULL when memory ran out. Free it with vcx_release. */
 struct vcx_frame *vcx_frame_new(uint32_t room);
 
 /* Another frame with the same bytes, of the same priority and port; NULL when memory ran out. */
@@ -42,8 +42,8 @@ struct vcx_configuration {
     uint16_t device_id; /* 0x1015: ConnectX-4 Lx, 0x1017: ConnectX-5 */
     uint8_t mac[6];
     uint64_t nominal_bps; /* what the driver reads as the link's speed */
-    /* What the line carries. Pause quanta, times and rates of congestion control and retransmission are those of the nominal line, stretched by
-     * nominal_bps / line_bps. */
+    /* What the line carries. Pause quanta, times and rates of congestion control and retransmission are
+     * those of the nominal line, stretched by nominal_bps / line_bps. */
     uint64_t line_bps;
     uint32_t cable_ns; /* how long a frame is on its way to the function */
     uint64_t seed;     /* of what happens by chance: stalls */
@@ -53,7 +53,8 @@ enum vcx_use { VCX_TO_READ, VCX_TO_WRITE };
 
 struct vcx_front;
 struct vcx_front_ops {
-    /* The driver's memory at a bus address, or NULL unless all `bytes` are memory that may be used so. They lie in one page of 4 KiB. */
+    /* The driver's memory at a bus address, or NULL unless all `bytes` are memory that may be used so.
+     * They lie in one page of 4 KiB. */
     void *(*memory)(struct vcx_front *front, uint64_t address, uint32_t bytes, enum vcx_use use);
     /* The 32-bit big-endian words of the device's own BAR. */
     uint32_t (*bar_read)(struct vcx_front *front, uint32_t offset);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Every kind of object: how many there may be, and what ends one. QUERY_HCA_CAP's limits are read from here. */
+/* Every kind of object: how many there may be, and what ends one. QUERY_HCA_CAP's limits are read from
+ * here. */
 #include "virtual-connectx/model/object.h"
 
 #include "virtual-connectx/model/command/domains.h"

@@ -7,7 +7,8 @@
 
 #define VCX_SLACK_NS 2000000u /* how late a poll may come and still keep a rate, at least */
 
-/* What was free since then and had work is taken for so long. A poll that is late by less than that has lost nothing. */
+/* What was free since then and had work is taken for that time. A poll that is late by less than that has
+ * lost nothing. */
 static inline void vcx_take_ns(uint64_t *free_ns, uint64_t now_ns, uint64_t ns)
 {
     uint64_t slack = vcx_most(VCX_SLACK_NS, ns);

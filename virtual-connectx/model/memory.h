@@ -13,12 +13,14 @@ struct vcx_buffer {
     uint64_t bytes;   /* of the queue */
 };
 
-/* From a command's list of `listed` 64-bit page addresses. `log_page` is the page size less 12 as contexts give it; `offset_64ths` counts
- * 64ths of that page size. -1: the list does not cover the bytes, or memory ran out. */
+/* From a command's list of `listed` 64-bit page addresses. `log_page` is the page size less 12 as contexts
+ * give it; `offset_64ths` counts 64ths of that page size. -1: the list does not cover the bytes, or memory
+ * ran out. */
 int vcx_buffer_init(struct vcx_buffer *buffer, const uint8_t *list, uint64_t listed, uint32_t log_page,
                     uint32_t offset_64ths, uint64_t bytes);
 void vcx_buffer_clear(struct vcx_buffer *buffer);
-/* Memory of the queue at an offset, or NULL. `bytes` is a power of two up to 4096, and the offset a multiple of it: it lies in a page. */
+/* Memory of the queue at an offset, or NULL. `bytes` is a power of two up to 4096, and the offset a
+ * multiple of it: it lies in a page. */
 void *vcx_buffer_at(struct vcx_device *device, const struct vcx_buffer *buffer, uint64_t offset,
                     uint32_t bytes, enum vcx_use use);
 

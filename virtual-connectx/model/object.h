@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the driver creates by commands: queues, keys, domains, tables. Each has a number within its kind. Everything refers to an
- * object by its number and looks it up at each use, so that a destroyed object leaves no pointer behind.
+ * What the driver creates by commands: queues, keys, domains, tables. Each has a number within its kind.
+ * Everything refers to an object by its number and looks it up at each use, so that a destroyed object leaves
+ * no pointer behind.
  */
 #ifndef VCX_OBJECT_H
 #define VCX_OBJECT_H
@@ -39,7 +40,7 @@ struct vcx_object {
 
 struct vcx_kind_of_object {
     const char *name;
-    uint8_t log_limit; /* so many numbers, as QUERY_HCA_CAP says; ids are below 1 << log_limit */
+    uint8_t log_limit; /* of the count of numbers, as QUERY_HCA_CAP says; ids are below 1 << log_limit */
     uint32_t first, bytes;
     void (*clear)(struct vcx_device *device,
                   void *object); /* what the object owns besides its own memory; may be NULL */

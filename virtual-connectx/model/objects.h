@@ -9,7 +9,8 @@
 void *vcx_object_new(struct vcx_device *device, enum vcx_kind kind);
 /* NULL: there is none with this number. */
 void *vcx_object(struct vcx_device *device, enum vcx_kind kind, uint32_t id);
-/* The object with the least number that is `id` or above, or NULL: for (o = vcx_object_from(d, k, 0); o; o = ..._from(d, k, o->id + 1)) */
+/* The object with the least number that is `id` or above, or NULL: for (o = vcx_object_from(d, k, 0); o; o
+ * = ..._from(d, k, o->id + 1)) */
 void *vcx_object_from(struct vcx_device *device, enum vcx_kind kind, uint32_t id);
 /* false: there was none. */
 bool vcx_object_free(struct vcx_device *device, enum vcx_kind kind, uint32_t id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Pseudo-random numbers that a seed decides: Vigna's SplitMix64 (public domain), whose state may have any value. */
+/* Pseudo-random numbers that a seed decides: Vigna's SplitMix64 (public domain), whose state may have any
+ * value. */
 #ifndef VCX_RANDOM_H
 #define VCX_RANDOM_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Commands. Each file of objects has a table of those that it answers; a command that no table has is refused with BAD_OPERATION
- * and counted, so that vcx/usage shows what a driver asked for in vain.
+ * Commands. Each file of objects has a table of those that it answers; a command that no table has is refused
+ * with BAD_OPERATION and counted, so that vcx/usage shows what a driver asked for in vain.
  */
 #ifndef VCX_COMMAND_H
 #define VCX_COMMAND_H
@@ -27,7 +27,8 @@ enum vcx_status {
     VCX_BAD_OUTPUT_LENGTH = 0x51,
 };
 
-/* A command that was fetched whole. `in` and `out` have at least the bytes that its row asks for; `out` is zeroed. */
+/* A command that was fetched whole. `in` and `out` have at least the bytes that its row asks for; `out` is
+ * zeroed. */
 struct vcx_call {
     struct vcx_device *device;
     const uint8_t *in;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Commands: how they are found; start and stop, what the device says of itself, pages for the firmware, domains and other numbers. */
+/* Commands: how they are found; start and stop, what the device says of itself, pages for the firmware,
+ * domains and other numbers. */
 #include "virtual-connectx/model/capability.h"
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/command/domains.h"
@@ -69,7 +70,8 @@ static enum vcx_status query_capability(struct vcx_call *call)
     return VCX_OK;
 }
 
-/* Of the atomic operations only the byte order is set; a driver that does so leaves the rest of the group zero. */
+/* The group of atomic operations has only the byte order set; a driver that does so leaves the rest of the
+ * group zero. */
 static enum vcx_status set_atomic(struct vcx_call *call, uint8_t *group)
 {
     const uint8_t *wanted = vcx_at(call->in, set_hca_cap_in, capability);
@@ -108,7 +110,9 @@ const struct vcx_command vcx_commands_hca[] = {
     {0},
 };
 
-/* ---- memory that the driver gives to the firmware. The model asks for none; what is given is kept and given back. */
+/* ---- memory that the driver gives to the firmware */
+
+/* The model asks for none; what is given is kept and given back. */
 
 #define QUERY_PAGES  0x107
 #define MANAGE_PAGES 0x108

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The command queue: one page of slots in the driver's memory, the doorbell word in the BAR, and the chains of mailboxes that carry
- * what does not fit into a slot. Positions are those of mlx5's struct mlx5_cmd_layout and mlx5_cmd_prot_block.
+ * The command queue: one page of slots in the driver's memory, the doorbell word in the BAR, and the chains
+ * of mailboxes that carry what does not fit into a slot. Positions are those of mlx5's struct mlx5_cmd_layout
+ * and mlx5_cmd_prot_block.
  */
 #include "virtual-connectx/model/command/command.h"
 
@@ -105,7 +106,8 @@ static enum delivery give_back(struct vcx_device *device, const struct slot *slo
                        slot->out_bytes - within, true);
 }
 
-/* A slot has room for 16 bytes; some commands say that they are shorter (ENABLE_HCA's output: 12), and none reads more of them. */
+/* A slot has room for 16 bytes; some commands say that they are shorter (ENABLE_HCA's output: 12), and
+ * none reads more of them. */
 static uint32_t with_inline(uint32_t bytes)
 {
     return (uint32_t)vcx_most(bytes, INLINE_BYTES);
@@ -173,9 +175,9 @@ static void find_queue(struct vcx_device *device)
 }
 
 /*
- * The doorbell says which slots were handed over. It is a word of memory, and a ring that comes before the last one was seen overwrites
- * it, so that a slot may be the device's without a ring; but so it also is just before its driver rings, which then is not ready for the
- * answer. Only time tells them apart.
+ * The doorbell says which slots were handed over. It is a word of memory, and a ring that comes before the
+ * last one was seen overwrites it, so that a slot may be the device's without a ring; but so it also is just
+ * before its driver rings, which then is not ready for the answer. Only time tells them apart.
  */
 static bool is_handed_over(struct vcx_device *device, uint32_t index, bool rung)
 {
@@ -191,7 +193,8 @@ static bool is_handed_over(struct vcx_device *device, uint32_t index, bool rung)
     return rung || now_ns - *since_ns >= RING_LOST_NS;
 }
 
-/* A slot was the device's when it last looked, however long ago that is: a device that is not scheduled looks at nothing. */
+/* A slot was the device's when it last looked, however long ago that is: a device that is not scheduled
+ * looks at nothing. */
 static bool any_waits(const struct vcx_device *device)
 {
     for (uint32_t i = 0; i < VCX_COMMAND_SLOTS; i++)

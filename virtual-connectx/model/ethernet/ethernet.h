@@ -36,15 +36,18 @@ struct vcx_wq {
     uint8_t context[VCX_WQ_CONTEXT_BYTES];
 };
 
-/* Strides that the driver has posted and the device not yet taken. A record that says more than the queue holds posts nothing. */
+/* Strides that the driver has posted and the device not yet taken. A record that says more than the queue
+ * holds posts nothing. */
 uint32_t vcx_wq_posted(struct vcx_device *device, const struct vcx_wq *wq);
-/* Copies bytes of the queue, in pieces of 16, from an offset into the entry at the consumer's place on; it wraps. false: it is no memory. */
+/* Copies bytes of the queue, in pieces of 16, from an offset into the entry at the consumer's place on; it
+ * wraps. false: it is not memory. */
 bool vcx_wq_read(struct vcx_device *device, const struct vcx_wq *wq, uint32_t offset, void *to,
                  uint32_t bytes);
 
 /* The queue goes into error; the driver is told by an event if a completion cannot tell it. */
 void vcx_wq_fail(struct vcx_device *device, struct vcx_wq *wq, bool completed);
-/* A completion with an error for the entry at the consumer's place; `opcode` is that of the entry, 0 for receives. */
+/* A completion with an error for the entry at the consumer's place; `opcode` is that of the entry, 0 for
+ * receives. */
 bool vcx_wq_complete_error(struct vcx_device *device, struct vcx_wq *wq, enum vcx_syndrome syndrome,
                            uint8_t opcode);
 /* Completes up to `most` posted strides of a queue in error as flushed. true: there was one. */
@@ -116,13 +119,15 @@ struct vcx_hash_selection {
     uint8_t key[VCX_HASH_KEY_BYTES];
 };
 
-/* As a completion has them; the type says of IP in bits 3:2 (1: IPv4, 2: IPv6) and of L4 in bits 7:6 (1: TCP, 2: UDP). */
+/* As a completion has them; the type says of IP in bits 3:2 (1: IPv4, 2: IPv6) and of L4 in bits 7:6 (1:
+ * TCP, 2: UDP). */
 struct vcx_hash {
     uint32_t result;
     uint8_t type;
 };
 
-/* A frame that is not of the selected IP version is not hashed; one without the selected ports is hashed over its addresses. */
+/* A frame that is not of the selected IP version is not hashed; one without the selected ports is hashed
+ * over its addresses. */
 struct vcx_hash vcx_hash(const struct vcx_hash_selection *selection, const struct vcx_headers *headers,
                          const uint8_t *frame);
 
@@ -148,7 +153,8 @@ struct vcx_steering {
 
 extern const struct vcx_room vcx_room_ethernet;
 
-/* Takes the next entry of a queue in state READY, or sends the next frame of a message. true: something was done. */
+/* Takes the next entry of a queue in state READY, or sends the next frame of a message. true: something
+ * was done. */
 bool vcx_sq_step(struct vcx_device *device, struct vcx_sq *sq);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Steering as the driver sets it: flow tables, groups of entries that look at the same fields, entries, and counters of what matched. */
+/* Steering as the driver sets it: flow tables, groups of entries that look at the same fields, entries,
+ * and counters of what matched. */
 #include "virtual-connectx/model/ethernet/flow.h"
 #include "virtual-connectx/model/capability.h"
 #include "virtual-connectx/model/ethernet/ethernet.h"
@@ -164,7 +165,9 @@ const struct vcx_command vcx_commands_flow_group[] = {
     {0},
 };
 
-/* ---- the entries of flow tables: the commands. A table holds them by rising index, and only those that were set. */
+/* ---- the entries of flow tables */
+
+/* A table holds them by rising index, and only those that were set. */
 
 #define MOST_ENTRIES     65536u /* of a device */
 #define FIRST_ROOM       8u

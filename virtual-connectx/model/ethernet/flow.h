@@ -7,7 +7,8 @@
 #include "virtual-connectx/model/ethernet/headers.h"
 #include "virtual-connectx/model/front.h"
 
-/* mlx5's enum fs_flow_table_type. Frames are steered by NIC_RECEIVE only; tables of the others are kept and not walked. */
+/* mlx5's enum fs_flow_table_type. Frames are steered by NIC_RECEIVE only; tables of the others are kept
+ * and not walked. */
 enum vcx_table_type {
     VCX_TABLE_NIC_RECEIVE = 0,
     VCX_TABLE_NIC_TRANSMIT = 1,
@@ -82,7 +83,8 @@ extern const struct vcx_kind_of_object vcx_kind_flow_table, vcx_kind_flow_group,
 
 /* ---- matching */
 
-/* From a whole fte_match_param and the blocks that are enabled. false: it has a bit that the model does not match. */
+/* From a whole fte_match_param and the blocks that are enabled. false: it has a bit that the model does
+ * not match. */
 bool vcx_match_mask(struct vcx_flow_mask *mask, const uint8_t *criteria, uint8_t enabled);
 /* The words of a value under a mask. */
 void vcx_match_value(const struct vcx_flow_mask *mask, const uint8_t *fields, uint32_t *value);

@@ -50,7 +50,8 @@ void vcx_headers_read(struct vcx_headers *headers, const uint8_t *frame, uint32_
 uint32_t vcx_sum(uint32_t sum, const uint8_t *data, uint32_t bytes);
 uint16_t vcx_sum_fold(uint32_t sum);
 
-/* Write the checksum of the IPv4 header; of TCP or UDP. Nothing is written if the frame has no such header. */
+/* Write the checksum of the IPv4 header; of TCP or UDP. Nothing is written if the frame has no such
+ * header. */
 void vcx_checksum_l3(const struct vcx_headers *headers, uint8_t *frame);
 void vcx_checksum_l4(const struct vcx_headers *headers, uint8_t *frame);
 /* The checksum of the IPv4 header, or of TCP or UDP, is right; IPv6 has none, and UDP over IPv4 need not. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Queues of Ethernet: send and receive queues, tables of receive queues, what sends and receives by them (TIS, TIR), and the hash that spreads
- * frames over a table. */
+/* Queues of Ethernet: send and receive queues, tables of receive queues, what sends and receives by them
+ * (TIS, TIR), and the hash that spreads frames over a table. */
 #include "virtual-connectx/model/ethernet/ethernet.h"
 #include "virtual-connectx/model/queue/cq.h"
 #include "virtual-connectx/model/queue/eq.h"
@@ -39,7 +39,8 @@ static void read_context(struct vcx_wq *wq, const uint8_t *context)
     memcpy(wq->context, context, sizeof wq->context);
 }
 
-/* From a CREATE command. Refuses a queue that is not cyclic, strides outside of the limits, and what is no memory. */
+/* From a CREATE command. Refuses a queue that is not cyclic, strides outside of the limits, and what is
+ * not memory. */
 static enum vcx_status wq_init(struct vcx_wq *wq, enum vcx_wq_side side, const struct vcx_call *call)
 {
     const uint8_t *context = vcx_at(call->in, create_sq_in, ctx), *queue = vcx_at(context, sqc, wq),
@@ -66,8 +67,8 @@ static uint8_t *producer_at(struct vcx_device *device, const struct vcx_wq *wq)
     return record ? record + 4 * (wq->side - VCX_WQ_RECEIVE) : NULL;
 }
 
-/* Counts begin anew. The record is cleared too: it is what the device looks at instead of a doorbell, and a driver that resets a queue
- * does not write it before it posts again. */
+/* Counts begin anew. The record is cleared too: it is what the device looks at instead of a doorbell, and
+ * a driver that resets a queue does not write it before it posts again. */
 static void wq_reset(struct vcx_device *device, struct vcx_wq *wq)
 {
     uint8_t *producer = producer_at(device, wq);
@@ -501,7 +502,8 @@ static uint32_t inverted_xor8(const uint8_t *input, uint32_t bytes)
     return result;
 }
 
-/* Appends the selected ones of two fields that lie behind each other in a header, and returns how many bytes these are. */
+/* Appends the selected ones of two fields that lie behind each other in a header, and returns how many
+ * bytes these are. */
 static uint32_t append_pair(uint8_t *input, const uint8_t *pair, uint32_t bytes, bool source,
                             bool destination, bool symmetric)
 {

@@ -5,7 +5,9 @@
 #include "virtual-connectx/model/queue/cq.h"
 #include "virtual-connectx/model/vport/vport.h"
 
-/* ---- from frames to the entries of receive queues. Positions are those of mlx5's struct mlx5_wqe_data_seg and mlx5_cqe64. */
+/* ---- from frames to the entries of receive queues */
+
+/* Positions are those of mlx5's struct mlx5_wqe_data_seg and mlx5_cqe64. */
 
 #define UNIT_BYTES    16u
 #define KEY_END       0x100u /* ends an entry's list (mlx5's MLX5_INVALID_LKEY) */
@@ -142,8 +144,8 @@ static bool complete_received(struct vcx_device *device, const struct vcx_rq *rq
     return vcx_cq_write(device, rq->wq.cq, VCX_CQE_SEND, completion, false);
 }
 
-/* A frame that is longer than its entry costs the entry; memory that the queue may not write, or a completion that cannot be written,
- * costs the queue. */
+/* A frame that is longer than its entry costs the entry; memory that the queue may not write, or a
+ * completion that cannot be written, costs the queue. */
 static void fill_entry(struct vcx_device *device, struct vcx_rq *rq, const struct arrival *a)
 {
     uint32_t syndrome = scatter_frame(device, rq, a);

@@ -32,7 +32,8 @@ static void write_ip(const struct vcx_sq_message *m, uint8_t *frame, uint32_t le
     vcx_put16(ip + IPV4_ID, (uint16_t)(vcx_be16(ip + IPV4_ID) + m->segment));
 }
 
-/* What belongs to the begin of the data is told in the first segment only, what belongs to its end in the last. */
+/* What belongs to the begin of the data is told in the first segment only, what belongs to its end in the
+ * last. */
 static void write_tcp(const struct vcx_sq_message *m, uint8_t *tcp, bool last)
 {
     vcx_put32(tcp + TCP_SEQUENCE, vcx_be32(tcp + TCP_SEQUENCE) + m->sent);
@@ -42,7 +43,8 @@ static void write_tcp(const struct vcx_sq_message *m, uint8_t *tcp, bool last)
         tcp[TCP_FLAG_BYTE] &= (uint8_t) ~(VCX_TCP_FIN | VCX_TCP_PSH);
 }
 
-/* The next frame of a message in segments, as long as there are bytes left of its payload; NULL: memory ran out. */
+/* The next frame of a message in segments, as long as there are bytes left of its payload; NULL: memory
+ * ran out. */
 static struct vcx_frame *vcx_segment(const struct vcx_sq_message *m)
 {
     const struct vcx_headers *h = &m->headers;
@@ -65,7 +67,9 @@ static struct vcx_frame *vcx_segment(const struct vcx_sq_message *m)
     return frame;
 }
 
-/* ---- from the entries of a send queue to frames. Positions are those of mlx5's struct mlx5_wqe_ctrl_seg, mlx5_wqe_eth_seg and mlx5_wqe_data_seg. */
+/* ---- from the entries of a send queue to frames */
+
+/* Positions are those of mlx5's struct mlx5_wqe_ctrl_seg, mlx5_wqe_eth_seg and mlx5_wqe_data_seg. */
 
 /* opcodes (mlx5's MLX5_OPCODE_*) */
 #define OPCODE_NOP  0x00
@@ -303,7 +307,8 @@ static bool send_some(struct vcx_device *device, struct vcx_sq *sq)
     return true;
 }
 
-/* Copies the entry at the consumer's place. false: its length is not one that was posted, or it is no memory. */
+/* Copies the entry at the consumer's place. false: its length is not one that was posted, or it is not
+ * memory. */
 static bool sq_fetch_entry(struct vcx_device *device, const struct vcx_sq *sq, uint32_t posted,
                            struct entry *e)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Faults that were asked for: of single frames, of commands, of the firmware, of the link; how they are asked for, word by word. */
+/* Faults that were asked for: of single frames, of commands, of the firmware, of the link; how they are
+ * asked for, word by word. */
 #include "virtual-connectx/model/faults/faults.h"
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/objects.h"
@@ -29,7 +30,7 @@ struct vcx_frame_fault {
     enum vcx_frame_kind kind;
     uint64_t nth;  /* the first frame that is met, counted from 1 */
     uint64_t step; /* after it each of this number */
-    uint64_t most; /* so many are met; then it only counts */
+    uint64_t most; /* how many are met; then it only counts */
     uint64_t ms;
     uint64_t seen, met;
 };
@@ -37,7 +38,7 @@ struct vcx_frame_fault {
 struct vcx_faults {
     struct vcx_frame_fault frames[VCX_FAULTS_AT_ONCE];
     struct vcx_frames delayed[2]; /* by direction; in the order in which they came */
-    uint64_t command_after;       /* so many commands until one is lost; 0: none */
+    uint64_t command_after;       /* commands until one is lost; 0: none is */
     bool stopped;
     uint64_t stopped_until_ns, flap_until_ns;
     uint64_t storm_from_ns, storm_until_ns;
@@ -317,7 +318,7 @@ static bool take_pair(struct vcx_frame_fault *fault, const char *word, const cha
     return to && number && vcx_word_number(number, 1, MOST_NTH, to);
 }
 
-/* A word after the action that is no number. */
+/* A word after the action that is not a number. */
 static bool take_word(struct vcx_frame_fault *fault, bool *every, const char *word)
 {
     int kind = place_of(word, kinds, VCX_COUNT(kinds)),

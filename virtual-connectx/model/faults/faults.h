@@ -15,15 +15,15 @@
  *     KIND: any (default), data (RoCE other than the next four), cnp, ack, nak, read-request, pause; direction: received (default)
  *   command-timeout N                         the Nth command from now on is never answered
  *   internal-error [MS]                       the firmware stops with a syndrome; after MS it starts anew
- *   flap MS                                   the link is down for so long
- *   storm MS [after MS] [priority N]          pauses for so long, from now on or after a while, by each means that is on (PFC, 802.3x),
+ *   flap MS                                   the link is down for that time
+ *   storm MS [after MS] [priority N]          pauses for that time, from now on or after a while, by each means that is on (PFC, 802.3x),
  *                                             though there is room: as if the memory of all priorities, or of one, were full
  *   off                                       none of these any more
  * false: what is wrong is in `error`.
  */
 bool vcx_fault_request(struct vcx_device *device, const char *line, struct vcx_sentence *error);
-/* The faults of frames, a line each in the order in which they were asked for: what is to happen to which frames, how many of them were
- * seen, and to how many it did. */
+/* The faults of frames, a line each in the order in which they were asked for: what is to happen to which
+ * frames, how many of them were seen, and to how many it did. */
 void vcx_fault_show(const struct vcx_device *device, void (*put)(void *context, const char *line),
                     void *context);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The slow receiver: how long writes into the driver's memory take. The receive buffer drains no faster than they do. Rules name the
- * memory: all, a key, or a range of the addresses that keys cover (a program's virtual addresses). The most specific one counts.
+ * The slow receiver: how long writes into the driver's memory take. The receive buffer drains no faster than
+ * they do. Rules name the memory: all, a key, or a range of the addresses that keys cover (a program's
+ * virtual addresses). The most specific one counts.
  */
 #ifndef VCX_PACE_H
 #define VCX_PACE_H

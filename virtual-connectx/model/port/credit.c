@@ -4,7 +4,7 @@
 #include "virtual-connectx/model/port/port.h"
 
 #define VERSION      2
-#define LEAST_CHARGE 256u                 /* a frame counts for at least so many bytes */
+#define LEAST_CHARGE 256u                 /* bytes that a frame counts for at least */
 #define MOST_WINDOW  (960 * LEAST_CHARGE) /* a tap device queues 1000 frames */
 #define FIRST_WINDOW 16384u               /* until the other end has told its own */
 #define ASK_AFTER_NS 200000000u
@@ -27,7 +27,8 @@ static uint32_t charge_of(uint32_t bytes)
     return bytes ? (uint32_t)vcx_most(bytes, LEAST_CHARGE) : 0;
 }
 
-/* A memory that the owner shares among ports fills from elsewhere too: only the headroom is the port's own. */
+/* A memory that the owner shares among ports fills from elsewhere too: only the headroom is the port's
+ * own. */
 static uint64_t room_of(const struct vcx_port *port, uint8_t priority)
 {
     uint64_t most = port->settings.mtu ? port->settings.mtu : VCX_MOST_MTU;
@@ -88,7 +89,8 @@ bool vcx_credit_open(struct vcx_credit *credit, const struct vcx_port *port, uin
     return !credit->coupled;
 }
 
-/* The other end may wait for this: it can be at the end of its window, or knows of much less room than there is. */
+/* The other end may wait for this: it can be at the end of its window, or knows of much less room than
+ * there is. */
 static bool credit_is_owed(const struct vcx_credit *credit, uint32_t window)
 {
     uint32_t ahead = credit->taken - credit->told;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A cable whose ends are two machines that are not always scheduled. Frames travel in frames of another link (an interface, a bridge), each
- * behind a header in which the ends tell each other how far they have come. An end does not send further ahead of the other one than that
- * one has room for: while the far end stands still the cable does too, and nothing is lost between a pause and its effect, whatever the
- * machines' schedulers do.
+ * A cable whose ends are two machines that are not always scheduled. Frames travel in frames of another link
+ * (an interface, a bridge), each behind a header in which the ends tell each other how far they have come. An
+ * end does not send further ahead of the other one than that one has room for: while the far end stands still
+ * the cable does too, and nothing is lost between a pause and its effect, whatever the machines' schedulers
+ * do.
  */
 #ifndef VCX_CREDIT_H
 #define VCX_CREDIT_H
@@ -38,20 +39,20 @@ struct vcx_credit {
     uint64_t missing; /* gaps in what came */
 };
 
-/* Bytes that the other end may be ahead of a port. They and a frame more fit into what is free of each lossless memory whose priority is
- * not paused. */
+/* Bytes that the other end may be ahead of a port. They and a frame more fit into what is free of each
+ * lossless memory whose priority is not paused. */
 uint32_t vcx_credit_window(const struct vcx_port *port);
 
 void vcx_credit_start(struct vcx_credit *credit, uint32_t epoch);
-/* The cable takes a frame of the port now. After a pause that ended because nothing was heard any more, the other end has to answer
- * first. */
+/* The cable takes a frame of the port now. After a pause that ended because nothing was heard any more,
+ * the other end has to answer first. */
 bool vcx_credit_open(struct vcx_credit *credit, const struct vcx_port *port, uint64_t now_ns);
 /* What the other end has to be told now; VCX_CREDIT_BAD: nothing. */
 enum vcx_credit_kind vcx_credit_due(struct vcx_credit *credit, uint32_t window, uint64_t now_ns);
-/* The header of a frame of so many bytes, or of none. */
+/* The header of a frame of `bytes`, or of none. */
 void vcx_credit_write(struct vcx_credit *credit, enum vcx_credit_kind kind, uint32_t bytes, uint32_t window,
                       uint8_t *header);
-/* Takes a header and says what follows it in so many bytes. Call it when the frame is given to the port. */
+/* Takes a header and says what follows it in `bytes`. Call it when the frame is given to the port. */
 enum vcx_credit_kind vcx_credit_take(struct vcx_credit *credit, const uint8_t *header, uint32_t bytes);
 
 #endif

@@ -111,7 +111,8 @@ void vcx_send_to_itself(struct vcx_device *device, struct vcx_frame *frame)
     vcx_port_loop(device->port, frame);
 }
 
-/* The frames to itself are not the priority's, but the caller does not say where it sends to: the lesser of both. */
+/* The frames to itself are not the priority's, but the caller does not say where it sends to: the lesser
+ * of both. */
 uint32_t vcx_send_room(struct vcx_device *device, uint8_t priority, bool rdma)
 {
     const struct vcx_port *port = device->port;

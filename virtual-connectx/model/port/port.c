@@ -27,7 +27,7 @@ static uint64_t vcx_scale(uint64_t value, uint64_t by, uint64_t over)
     return value * by / vcx_most(over, 1);
 }
 
-/* The line carries so many bits at a rate, from the time at which it was free. */
+/* The line carries `bits` at a rate, from the time at which it was free. */
 static void vcx_line_take(struct vcx_line *line, uint64_t now_ns, uint64_t bits, uint64_t bps)
 {
     line->rest += bits * 1000000000;
@@ -41,7 +41,7 @@ static void vcx_line_idle(struct vcx_line *line, uint64_t now_ns)
     line->free_ns = vcx_most(line->free_ns, now_ns);
 }
 
-/* A frame of MAC control. What is no pause is ignored. */
+/* A frame of MAC control. What is not a pause is ignored. */
 /* Durations up to now, ends of pauses, stalls. */
 
 /* ---- counters of frames, as PPCNT's groups for IEEE 802.3 and RFC 2819 have them. */
@@ -82,7 +82,10 @@ static void count_frame(struct vcx_direction_counters *direction, const struct v
         direction->multicast++;
 }
 
-/* ---- pauses in both directions: IEEE 802.3 annex 31B (all priorities) and annex 31D, 802.1Qbb (each priority). A pause lasts a number of quanta of 512 bit times of the line. */
+/* ---- pauses in both directions */
+
+/* IEEE 802.3 annex 31B (all priorities) and annex 31D, 802.1Qbb (each priority). A pause lasts a number of
+ * quanta of 512 bit times of the line. */
 
 #define OPCODE_PAUSE     0x0001
 #define OPCODE_PFC       0x0101
@@ -102,7 +105,8 @@ static uint64_t quanta_ns(const struct vcx_port *port, uint32_t quanta)
     return (uint64_t)quanta * QUANTUM_BITS * 1000000000 / port->line_bps;
 }
 
-/* PFC and 802.3x pause exclude each other: with any priority's PFC on, 802.3x is off whatever the settings' pause says. */
+/* PFC and 802.3x pause exclude each other: with any priority's PFC on, 802.3x is off whatever the
+ * settings' pause says. */
 static bool port_pauses_all(const struct vcx_port_settings *settings)
 {
     return !(settings->pfc_tx | settings->pfc_rx);
@@ -174,7 +178,7 @@ static bool is_mac_control(const struct vcx_frame *frame)
     return vcx_be16(frame->data + AT_TYPE) == VCX_TYPE_MAC_CONTROL;
 }
 
-/* A frame of MAC control. What is no pause is ignored. */
+/* A frame of MAC control. What is not a pause is ignored. */
 static void pause_take(struct vcx_port *port, const struct vcx_frame *frame, uint64_t now_ns)
 {
     uint16_t opcode = frame->length >= AT_QUANTA + 2 ? vcx_be16(frame->data + AT_OPCODE) : 0;
@@ -235,8 +239,8 @@ static bool xoff_lasts(const struct vcx_port *port, const struct vcx_xoff *xoff,
     return ms && now_ns - xoff->began_ns > vcx_port_stretch(port, (uint64_t)ms * NS_OF_MS);
 }
 
-/* mlx5's prevention of pause storms: past the minor watermark the stall is counted, past the critical one no more pauses are sent until
- * the receiver has moved on. */
+/* mlx5's prevention of pause storms: past the minor watermark the stall is counted, past the critical one
+ * no more pauses are sent until the receiver has moved on. */
 static void look_for_stall(struct vcx_port *port, struct vcx_xoff *xoff, uint64_t now_ns)
 {
     if (!xoff->minor && xoff_lasts(port, xoff, port->settings.minor_stall_ms, now_ns)) {
@@ -262,7 +266,7 @@ static enum fullness fullness_of(const struct vcx_port *port, uint8_t priority)
     return fill.held > fill.xoff ? FULL : BETWEEN;
 }
 
-/* For all priorities: the fullest memory decides. */
+/* With 802.3x, for all priorities, the fullest memory decides. */
 static enum fullness memory_fullness(const struct vcx_port *port, int pause)
 {
     enum fullness most = EMPTY;
@@ -339,7 +343,9 @@ static void pauses_forget(struct vcx_port *port)
     }
 }
 
-/* ---- frames on their way in: the cable, the receive buffers, and out of them as fast as the owner takes them */
+/* ---- frames on their way in */
+
+/* The cable, the receive buffers, and out of them as fast as the owner takes them. */
 
 #define DELIVERED_PER_POLL 256
 #define TYPE_TAG           0x8100
@@ -538,7 +544,11 @@ static void ingress_clear(struct vcx_port *port)
     }
 }
 
-/* ---- frames on their way out: a queue for each priority, classes of priorities in groups, and the line. The highest group that may send goes first; within it each class gets its share. Shares are kept by start-time fair queueing (Goyal, Vin, Cheng, 1996): a class's tag grows by its bits over its share, and the least tag is next. */
+/* ---- frames on their way out */
+
+/* A queue for each priority, classes of priorities in groups, and the line. The highest group that may
+ * send goes first; within it each class gets its share. Shares are kept by start-time fair queueing
+ * (Goyal, Vin, Cheng, 1996): a class's tag grows by its bits over its share, and the least tag is next. */
 
 #define SENT_PER_POLL 128
 #define TAG_PER_BIT   64u /* 2^64 are months of a line */
@@ -746,7 +756,8 @@ void vcx_port_defaults(struct vcx_port_settings *settings)
     vcx_port_divide_buffers(settings);
 }
 
-/* Half is kept for frames on their way: more than the driver keeps, because the other end may be a model that is polled late. */
+/* Half is kept for frames on their way: more than the driver keeps, because the other end may be a model
+ * that is polled late. */
 static struct vcx_receive_buffer lossless_buffer(uint32_t bytes)
 {
     uint32_t xoff = bytes / 2 / VCX_CELL_BYTES * VCX_CELL_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A port: what the driver set, what it counted, frames on their way out and in. It knows no device: a function of the virtual ConnectX has
- * one, a switch has several.
+ * A port: what the driver set, what it counted, frames on their way out and in. It knows no device: a
+ * function of the virtual ConnectX has one, a switch has several.
  */
 #ifndef VCX_PORT_H
 #define VCX_PORT_H
@@ -91,13 +91,13 @@ struct vcx_port_ops {
     uint64_t (*deliver)(void *owner, struct vcx_port *port, struct vcx_frame *frame);
     /* Takes a frame that was to be sent and is dropped; owns it. NULL: it is released. */
     void (*drop)(void *owner, struct vcx_port *port, struct vcx_frame *frame);
-    /* The memory of a priority. NULL: the receive buffers of the settings, from which a delivered frame is gone; else the owner calls
-     * vcx_port_release when it is. */
+    /* The memory of a priority. NULL: the receive buffers of the settings, from which a delivered frame is
+     * gone; else the owner calls vcx_port_release when it is. */
     void (*fill)(void *owner, const struct vcx_port *port, uint8_t priority, struct vcx_fill *fill);
 };
 
-/* Congestion marks at the send queue: none up to min_bytes, from max_bytes on each frame, between them a probability that grows to
- * `percent`. max_bytes 0: none. */
+/* Congestion marks at the send queue: none up to min_bytes, from max_bytes on each frame, between them a
+ * probability that grows to `percent`. max_bytes 0: none. */
 struct vcx_marking {
     uint32_t min_bytes, max_bytes;
     uint8_t percent;
@@ -154,10 +154,11 @@ struct vcx_port {
     struct vcx_xoff xoff[VCX_PAUSES];
 };
 
-/* The settings as after power-on: 802.3x pause in both directions, priorities by tag, each a class of its own, strict. */
+/* The settings as after power-on: 802.3x pause in both directions, priorities by tag, each a class of its
+ * own, strict. */
 void vcx_port_defaults(struct vcx_port_settings *settings);
-/* The firmware's own division of the receive buffers for the settings' flow control, as long as the driver has set none
- * (buffers_set). Call it after each change of pause or PFC. */
+/* The firmware's own division of the receive buffers for the settings' flow control, as long as the driver
+ * has set none (buffers_set). Call it after each change of pause or PFC. */
 void vcx_port_divide_buffers(struct vcx_port_settings *settings);
 
 /* A zeroed port comes into being, with the link's carrier. `line_bps` 0: the nominal rate. */
@@ -182,13 +183,14 @@ void vcx_port_send(struct vcx_port *port, struct vcx_frame *frame, uint8_t prior
 void vcx_port_flush(struct vcx_port *port, uint8_t priority);
 /* Bytes that a priority's send queue has room for. */
 uint32_t vcx_port_room(const struct vcx_port *port, uint8_t priority);
-/* A frame from the wire; owns it. Pauses take effect at once, the rest is delivered by polls. May transmit a pause. */
+/* A frame from the wire; owns it. Pauses take effect at once, the rest is delivered by polls. May transmit
+ * a pause. */
 void vcx_port_receive(struct vcx_port *port, struct vcx_frame *frame);
 /* Bytes that vcx_port_loop has room for. */
 uint32_t vcx_port_loop_room(const struct vcx_port *port);
 /* A frame of the port to itself: it goes neither over the wire nor through the counters. Owns it. */
 void vcx_port_loop(struct vcx_port *port, struct vcx_frame *frame);
-/* A frame of so many bytes that `fill`'s owner held is gone. */
+/* A frame of `bytes` that `fill`'s owner held is gone. */
 void vcx_port_release(struct vcx_port *port, uint8_t priority, uint32_t bytes);
 
 /* Times of the nominal line, stretched to the line's. */

@@ -10,7 +10,8 @@
 #define QUERY_CQ   0x402
 #define MODIFY_CQ  0x403
 
-/* mlx5's CQE_STRIDE_*; a completion is the second half of 128 bytes, of which the first is written only to pad it */
+/* mlx5's CQE_STRIDE_*; a completion is the second half of 128 bytes, of which the first is written only to
+ * pad it */
 #define STRIDE_64        0
 #define STRIDE_PADDED    2
 #define OWNER_AND_OPCODE 63
@@ -41,7 +42,8 @@ struct cq {
     uint64_t record;              /* bus address */
     uint32_t producer, solicited; /* completions; the producer after the last solicited one */
     uint32_t events;              /* so far: armed while the record's sequence number equals it */
-    /* moderation: the driver is told of so many completions that it has not seen, or so long after the first was noticed */
+    /* moderation: the driver is told when this many completions wait, or this long after the first was
+     * noticed */
     uint16_t most_waiting, longest_us;
     bool waits;
     uint64_t waits_since_ns;
@@ -161,7 +163,8 @@ static void hand_over(struct cq *cq, uint8_t *entry, enum vcx_completion_opcode 
     cq->producer++;
 }
 
-/* The last entry of the old memory says that what follows is in the new; the driver moves what it has not taken. */
+/* The last entry of the old memory says that what follows is in the new; the driver moves what it has not
+ * taken. */
 static enum vcx_status cq_resize(struct vcx_call *call, struct cq *cq)
 {
     const uint8_t *context = vcx_at(call->in, modify_cq_in, cq_context);
@@ -208,7 +211,8 @@ const struct vcx_command vcx_commands_cq[] = {
 
 /* ---- completions */
 
-/* The queue is full: the driver is told once, and nothing is written any more, as completions between would be missing. */
+/* The queue is full: the driver is told once, and nothing is written any more, as completions between
+ * would be missing. */
 static void cq_overrun(struct vcx_device *device, struct cq *cq)
 {
     uint8_t data[VCX_EVENT_DATA_BYTES] = {0};
@@ -218,7 +222,8 @@ static void cq_overrun(struct vcx_device *device, struct cq *cq)
     vcx_event_write(device, VCX_EVENT_CQ_ERROR, 0, data);
 }
 
-/* Too few completions and too early for an event. Without a time nothing waits: the driver would never hear of the last ones. */
+/* Too few completions and too early for an event. Without a time nothing waits: the driver would never
+ * hear of the last ones. */
 static bool holds_back(struct vcx_device *device, struct cq *cq, uint32_t unseen)
 {
     if (!cq->longest_us || unseen >= cq->most_waiting)
@@ -230,7 +235,8 @@ static bool holds_back(struct vcx_device *device, struct cq *cq, uint32_t unseen
     return vcx_now_ns(device) - cq->waits_since_ns < cq->longest_us * (uint64_t)NS_PER_US;
 }
 
-/* A completion event is written when the driver armed the queue and there is a completion that it has not seen. */
+/* A completion event is written when the driver armed the queue and there is a completion that it has not
+ * seen. */
 static bool cq_notify(struct vcx_device *device, struct cq *cq)
 {
     const uint8_t *record = vcx_memory(device, cq->record, RECORD_BYTES, VCX_TO_READ);

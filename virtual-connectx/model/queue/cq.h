@@ -51,8 +51,8 @@ enum vcx_syndrome {
 #define VCX_CQE_VENDOR_SYNDROME 54
 #define VCX_CQE_SYNDROME        55
 
-/* Write a completion; its opcode and owner are filled in. false: there is no such queue, or it overran (the driver is told). `solicited`:
- * it also wakes a queue that waits for solicited completions only. */
+/* Write a completion; its opcode and owner are filled in. false: there is no such queue, or it overran
+ * (the driver is told). `solicited`: it also wakes a queue that waits for solicited completions only. */
 bool vcx_cq_write(struct vcx_device *device, uint32_t cq, enum vcx_completion_opcode opcode,
                   const uint8_t *completion, bool solicited);
 /* Tells of completions in queues that were armed. */

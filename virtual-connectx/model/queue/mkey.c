@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Memory keys: as commands make them, as work requests change them (fast registration, memory windows, invalidation), and what they translate to. */
+/* Memory keys: as commands make them, as work requests change them (fast registration, memory windows,
+ * invalidation), and what they translate to. */
 #include "virtual-connectx/model/queue/mkey.h"
 #include "virtual-connectx/model/objects.h"
 #include "virtual-connectx/model/layout.h"
@@ -136,7 +137,8 @@ static bool mkey_list(struct vcx_mkey *key, uint64_t offset, const uint8_t *list
 
 /* ---- commands */
 
-/* Work requests write lists in blocks of 64 bytes (mlx5's MLX5_UMR_MTT_ALIGNMENT), also into a key of fewer pages. */
+/* Work requests write lists in blocks of 64 bytes (mlx5's MLX5_UMR_MTT_ALIGNMENT), also into a key of
+ * fewer pages. */
 static uint32_t whole_blocks(uint32_t units)
 {
     return (uint32_t)vcx_divide_up(units, UNITS_OF_BLOCK) * UNITS_OF_BLOCK;
@@ -237,7 +239,8 @@ static bool asks_for_more(uint64_t mask)
     return mask != 0;
 }
 
-/* The key is in the state that the request expects. A new variant need not be known: the request may name the old or the new one. */
+/* The key is in the state that the request expects. A new variant need not be known: the request may name
+ * the old or the new one. */
 static bool is_as_expected(const struct vcx_mkey *key, struct vcx_rights rights,
                            const struct vcx_change *change)
 {
@@ -356,7 +359,8 @@ static uint32_t access_within(uint32_t access)
     return access & WRITES ? VCX_LOCAL_WRITE : VCX_LOCAL_READ;
 }
 
-/* The stretch at an address of a key, at most `bytes`, which is cut to its length. NULL: it may not be used so. */
+/* The stretch at an address of a key, at most `bytes`, which is cut to its length. NULL: it may not be
+ * used so. */
 static uint8_t *key_find_stretch(struct vcx_device *device, struct vcx_rights rights, uint32_t number,
                                  uint32_t access, uint64_t address, uint32_t *bytes)
 {

@@ -22,8 +22,8 @@ enum vcx_access {
     0x7fffffffu /* of a receive entry's byte count; the bit above asks for padding (MLX5_HW_START_PADDING) */
 #define VCX_LIST_UNIT 16u /* octwords: two pages of a list, or a part of a key of keys */
 
-/* What a queue may use: keys of its domain, of those that are bound to a queue pair its own, and the reserved key if the driver gave it
- * that right. */
+/* What a queue may use: keys of its domain, of those that are bound to a queue pair its own, and the
+ * reserved key if the driver gave it that right. */
 struct vcx_rights {
     uint32_t pd;
     bool reserved_key;
@@ -31,8 +31,8 @@ struct vcx_rights {
     bool any_domain; /* the driver's own queue pair for registration is in no domain */
 };
 
-/* Copy between linear memory and a key's. All of it or nothing is allowed: false if the key does not exist, belongs to another domain,
- * does not allow the access or does not cover the bytes. */
+/* Copy between linear memory and a key's. All of it or nothing is allowed: false if the key does not
+ * exist, belongs to another domain, does not allow the access or does not cover the bytes. */
 bool vcx_mkey_read(struct vcx_device *device, struct vcx_rights rights, uint32_t key, enum vcx_access access,
                    uint64_t address, void *to, uint32_t bytes);
 bool vcx_mkey_write(struct vcx_device *device, struct vcx_rights rights, uint32_t key, enum vcx_access access,
@@ -56,7 +56,7 @@ struct vcx_change {
     bool registers; /* the queue pair may name pages of memory ("fast registration enabled") */
     uint64_t mask;  /* which fields of the context: mlx5's MLX5_MKEY_MASK_* */
     const uint8_t *context;
-    const uint8_t *list; /* of so many units, which replace those of the key's list from an offset on */
+    const uint8_t *list; /* `units` of it, which replace those of the key's list from an offset on */
     uint32_t units;
     uint64_t offset;
 };

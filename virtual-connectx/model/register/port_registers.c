@@ -33,7 +33,7 @@ static uint32_t link_mode(const struct vcx_device *device)
     return 1u << modes[nominal_mode(device)].bit;
 }
 
-/* Of that mode. */
+/* The rate of that mode. */
 static uint16_t link_gbps(const struct vcx_device *device)
 {
     return modes[nominal_mode(device)].gbps;
@@ -239,7 +239,9 @@ static enum vcx_status ptys(struct vcx_register_call *call)
     return VCX_OK;
 }
 
-/* ---- forward error correction: bits none, Fire code (BASE-R), Reed-Solomon; 0 as a setting is the device's choice */
+/* ---- forward error correction */
+
+/* Bits none, Fire code (BASE-R), Reed-Solomon; 0 as a setting is the device's choice. */
 
 #define FEC_NONE    1
 #define FEC_FIRE    2
@@ -495,8 +497,8 @@ static bool write_group(uint64_t number, const struct asked *asked, uint8_t *out
     return false;
 }
 
-/* The port by its number, or the one of the function that asks, whatever number stands there (mlx5e asks for the counters of traffic
- * classes so). */
+/* The port by its number, or the one of the function that asks, whatever number stands there (mlx5e asks
+ * for the counters of traffic classes so). */
 static bool names_port(const struct vcx_register_call *call)
 {
     return vcx_get(call->in, ppcnt_reg, pnat) == PORT_OF_FUNCTION ||

@@ -15,7 +15,8 @@ static uint8_t masked_bits(uint8_t old, uint64_t mask, uint64_t value)
     return (uint8_t)((old & ~mask) | (value & mask));
 }
 
-/* A link has global pause or PFC: what a write turns on turns the other off, and PFC where a write asks for both. */
+/* A link has global pause or PFC: what a write turns on turns the other off, and PFC where a write asks
+ * for both. */
 static void set_pauses(const uint8_t *in, struct vcx_port_settings *settings)
 {
     uint64_t mask_tx = vcx_get(in, pfcc_reg, prio_mask_tx), mask_rx = vcx_get(in, pfcc_reg, prio_mask_rx);
@@ -112,7 +113,8 @@ static enum vcx_status pbmc(struct vcx_register_call *call)
     return VCX_OK;
 }
 
-/* Four bits a priority; `pm` names those that a write changes. Control frames and untagged ones have no buffer of their own. */
+/* Four bits a priority; `pm` names those that a write changes. Control frames and untagged ones have no
+ * buffer of their own. */
 static bool set_buffers_of_priorities(const uint8_t *in, struct vcx_port_settings *settings)
 {
     uint64_t named = vcx_get(in, pptb_reg, pm), map = vcx_get(in, pptb_reg, prio_x_buff);

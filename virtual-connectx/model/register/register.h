@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * Registers of the port and the device, read and written by ACCESS_REG. Each file has a table of those that it answers; a register that
- * no table has is refused with BAD_PARAMETER and counted.
+ * Registers of the port and the device, read and written by ACCESS_REG. Each file has a table of those that
+ * it answers; a register that no table has is refused with BAD_PARAMETER and counted.
  */
 #ifndef VCX_REGISTER_H
 #define VCX_REGISTER_H

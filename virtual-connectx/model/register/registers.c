@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Registers: how they are found, and those of the device as a whole - what there is, clock, firmware and names, the module in the cage. */
+/* Registers: how they are found, and those of the device as a whole - what there is, clock, firmware and
+ * names, the module in the cage. */
 #include "virtual-connectx/model/port/port.h"
 #include "virtual-connectx/model/register/register.h"
 
-/* The driver shares pools out anew when it sets receive buffers: their sum and the receive buffers' own is what it may share. */
+/* The driver shares pools out anew when it sets receive buffers: their sum and the receive buffers' own is
+ * what it may share. */
 #define LOSSY_POOL_CELLS    1536
 #define LOSSLESS_POOL_CELLS 512
 
@@ -29,7 +31,9 @@ static void stop_registers(struct vcx_device *device)
 
 const struct vcx_room vcx_room_registers = {.start = start_registers, .stop = stop_registers};
 
-/* ---- what registers and features there are: bit n of a mask is register n of a range, so that the masks are read from the tables */
+/* ---- what registers and features there are */
+
+/* Bit n of a mask is register n of a range, so that the masks are read from the tables. */
 
 #define RANGE         128 /* registers of a mask */
 #define MASK_BYTES    (RANGE / 8)
@@ -118,7 +122,9 @@ const struct vcx_register vcx_registers_capabilities[] = {
     {0},
 };
 
-/* ---- the device as a whole: the host's byte order and name for it, clock, PCI Express link, firmware and its components */
+/* ---- the device as a whole */
+
+/* The host's byte order and name for it, clock, PCI Express link, firmware and its components. */
 
 #define NS_PER_US 1000u
 
@@ -262,7 +268,10 @@ const struct vcx_register vcx_registers_management[] = {
     {0},
 };
 
-/* ---- MCIA: the memory of the module in the cage, a passive copper cable of 1 m (SFF-8472 in SFP28, SFF-8636 in QSFP28) */
+/* ---- MCIA */
+
+/* The memory of the module in the cage, a passive copper cable of 1 m (SFF-8472 in SFP28, SFF-8636 in
+ * QSFP28). */
 
 #define PAGE_BYTES   256
 #define MOST_BYTES   128 /* in one answer */
@@ -345,7 +354,8 @@ static void write_qsfp(uint8_t *page)
     add_checksum(page, 192, 223);
 }
 
-/* An SFP's second address holds diagnostics, which a passive cable has not. A QSFP's further pages read as zeros. */
+/* An SFP's second address holds diagnostics, which a passive cable has not. A QSFP's further pages read as
+ * zeros. */
 static enum mcia_status read_page(const struct vcx_device *device, uint64_t address, uint64_t number,
                                   uint8_t *page)
 {

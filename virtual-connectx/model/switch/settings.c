@@ -182,7 +182,9 @@ bool vcx_switch_set(struct vcx_switch *sw, const char *line, struct vcx_sentence
     return true;
 }
 
-/* ---- all counters as lines, under the names that a simulated switch's have. Those of the same meaning at a NIC have mlx5's. */
+/* ---- all counters as lines, under the names that a simulated switch's have */
+
+/* Those of the same meaning at a NIC have mlx5's. */
 
 struct counter {
     const char *name;
@@ -274,7 +276,8 @@ static uint64_t over_priorities(const struct vcx_port *port, size_t at)
 
 #define OVER_PRIORITIES(port, field) over_priorities(port, offsetof(struct vcx_priority_counters, field))
 
-/* The state of a priority: held by the other end, bytes that wait to be sent, bytes in the buffer that came in. */
+/* The state of a priority: held by the other end, bytes that wait to be sent, bytes in the buffer that
+ * came in. */
 static void show_state(const struct show *s, const struct vcx_port *port, int priority)
 {
     char before[24];

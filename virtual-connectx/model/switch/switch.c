@@ -2,7 +2,9 @@
 /* A switch: its ports and shared buffer, the addresses that it learns, the PFC watchdog. */
 #include "virtual-connectx/model/switch/switch.h"
 
-/* ---- learned addresses: a hash table of a fixed size. They do not age; a link that goes down takes its addresses away. */
+/* ---- learned addresses */
+
+/* A hash table of a fixed size. They do not age; a link that goes down takes its addresses away. */
 
 #define TRIES     8u /* places that an address may be in */
 #define AT_SOURCE 6
@@ -25,7 +27,8 @@ static uint32_t hash_of(const uint8_t *mac, uint16_t vlan)
     return hash ^ hash >> 15;
 }
 
-/* The address's place in the table, or the first free one of those that it may be in; VCX_SWITCH_ADDRESSES: neither. */
+/* The address's place in the table, or the first free one of those that it may be in;
+ * VCX_SWITCH_ADDRESSES: neither. */
 static uint32_t place_of(const struct vcx_switch *sw, const uint8_t *mac, uint16_t vlan)
 {
     uint32_t hash = hash_of(mac, vlan), free = VCX_SWITCH_ADDRESSES;
@@ -75,7 +78,10 @@ static void address_forget(struct vcx_switch *sw, uint8_t port)
             sw->addresses[i].used = false;
 }
 
-/* ---- the shared packet buffer. Dynamic thresholds: a port's priority may hold alpha times what is free (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998). */
+/* ---- the shared packet buffer */
+
+/* Dynamic thresholds: a port's priority may hold alpha times what is free (Choudhury and Hahne, "Dynamic
+ * Queue Length Thresholds for Shared-Memory Packet Switches", 1998). */
 
 uint64_t vcx_shared_held(const struct vcx_switch *sw)
 {
@@ -118,7 +124,10 @@ static void shared_release(struct vcx_switch *sw, const struct vcx_frame *frame)
     vcx_port_release(&sw->ports[frame->port], frame->priority, frame->length);
 }
 
-/* ---- the PFC watchdog: a priority that is held without a break for too long, with frames waiting, loses its frames and all that follow, until it was not held for some time */
+/* ---- the PFC watchdog */
+
+/* A priority that is held without a break for too long, with frames waiting, loses its frames and all that
+ * follow, until it was not held for some time. */
 
 #define NS_OF_US 1000u
 
@@ -177,7 +186,8 @@ static bool watchdog_refuses(struct vcx_switch *sw, uint8_t port, uint8_t priori
 
 #define TYPE_MAC_CONTROL 0x8808
 
-/* A shared buffer as of a small data centre switch, and headroom for a cable of 5 m at 25 Gbit/s with an MTU of 9 KB. */
+/* A shared buffer as of a small data centre switch, and headroom for a cable of 5 m at 25 Gbit/s with an
+ * MTU of 9 KB. */
 #define SHARED_BYTES     (4u << 20)
 #define HEADROOM_BYTES   40960u
 #define HYSTERESIS_BYTES 9216u
@@ -279,7 +289,8 @@ static const struct vcx_port_ops port_ops = {.now_ns = now_ns,
 
 /* ---- the switch */
 
-/* Equal shares for all priorities: strict ones would never let a lower one to a port that a higher one fills. */
+/* Equal shares for all priorities: strict ones would never let a lower one to a port that a higher one
+ * fills. */
 static void share_line(struct vcx_port_settings *settings)
 {
     for (uint8_t i = 0; i < VCX_PRIORITIES; i++)

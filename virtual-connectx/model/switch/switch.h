@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * A switch: ports joined by a table of learned addresses and a packet buffer that they share. A frame is held in the buffer, for the port
- * and priority by which it came in, until it is sent. Of a lossless priority (PFC) a threshold pauses the one that sends to the port, and
- * what comes after that goes into headroom; of another, frames above the threshold are discarded.
+ * A switch: ports joined by a table of learned addresses and a packet buffer that they share. A frame is held
+ * in the buffer, for the port and priority by which it came in, until it is sent. Of a lossless priority
+ * (PFC) a threshold pauses the one that sends to the port, and what comes after that goes into headroom; of
+ * another, frames above the threshold are discarded.
  */
 #ifndef VCX_SWITCH_H
 #define VCX_SWITCH_H
@@ -51,14 +52,15 @@ struct vcx_switch {
     struct vcx_address addresses[VCX_SWITCH_ADDRESSES];
     struct vcx_switch_counters counters;
     bool forwarded; /* in this poll, maybe to a port that was polled before */
-    /* the buffer: thresholds are alpha_eighths / 8 of what is free of shared_bytes, or threshold_bytes if alpha_eighths is 0 */
+    /* the buffer: thresholds are alpha_eighths / 8 of what is free of shared_bytes, or threshold_bytes if
+     * alpha_eighths is 0 */
     uint32_t shared_bytes, headroom_bytes, hysteresis_bytes, alpha_eighths, threshold_bytes;
     uint32_t watchdog_us, restore_us; /* nominal; watchdog_us 0: none */
     struct vcx_watch watch[VCX_SWITCH_PORTS][VCX_PRIORITIES];
 };
 
-/* A switch of 1 to VCX_SWITCH_PORTS ports of line_bps. -1: memory ran out, or a number is out of range. Its clock and thread are one
- * front's; no call is made from another. */
+/* A switch of 1 to VCX_SWITCH_PORTS ports of line_bps. -1: memory ran out, or a number is out of range.
+ * Its clock and thread are one front's; no call is made from another. */
 int vcx_switch_start(struct vcx_switch *sw, uint8_t ports, uint64_t line_bps, struct vcx_switch_front *front,
                      const struct vcx_switch_ops *ops);
 void vcx_switch_stop(struct vcx_switch *sw);
@@ -68,8 +70,8 @@ void vcx_switch_receive(struct vcx_switch *sw, uint8_t port, struct vcx_frame *f
 bool vcx_switch_poll(struct vcx_switch *sw);
 void vcx_switch_carrier(struct vcx_switch *sw, uint8_t port, bool up);
 
-/* A setting as a line "[PORT.]NAME [INDEX] VALUE": of the switch, of all its ports, or of one port (settings.c has the names). false: what
- * is wrong is in `error`. */
+/* A setting as a line "[PORT.]NAME [INDEX] VALUE": of the switch, of all its ports, or of one port
+ * (settings.c has the names). false: what is wrong is in `error`. */
 bool vcx_switch_set(struct vcx_switch *sw, const char *line, struct vcx_sentence *error);
 /* All counters, each by a call with a line "NAME VALUE". */
 void vcx_switch_show(struct vcx_switch *sw, void (*line)(void *to, const char *text), void *to);

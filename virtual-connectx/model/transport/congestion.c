@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* DCQCN: a queue pair's rate machine, marks and CNPs on their way, and what the driver sets and reads of them. */
+/* DCQCN: a queue pair's rate machine, marks and CNPs on their way, and what the driver sets and reads of
+ * them. */
 #include "virtual-connectx/model/transport/congestion.h"
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/deliver.h"
@@ -8,7 +9,8 @@
 
 #define FRACTION_BITS 30
 #define NS_PER_S      1000000000u
-/* The decrease clock runs one nanosecond behind the alpha clock, so that a decrease sees alpha after the update of the same instant. */
+/* The decrease clock runs one nanosecond behind the alpha clock, so that a decrease sees alpha after the
+ * update of the same instant. */
 #define DECREASE_LAG_NS    1u
 #define TICKS_AT_A_TIME    4096u
 #define TICKS_LOOKED_AHEAD 64u
@@ -92,7 +94,8 @@ static void reaction_decrease(struct vcx_reaction *r, const struct vcx_reaction_
     r->decrease_waits = false;
 }
 
-/* Fast recovery until a stage counter reaches the threshold, additive from there, hyper once all counters in use are above it. */
+/* Fast recovery until a stage counter reaches the threshold, additive from there, hyper once all counters
+ * in use are above it. */
 static void reaction_increase(struct vcx_reaction *r, const struct vcx_reaction_parameters *p)
 {
     uint64_t most = vcx_most(r->timer_stage, r->byte_stage), least = vcx_least(r->timer_stage, r->byte_stage);
@@ -186,7 +189,7 @@ static void count_bytes(struct vcx_reaction *r, const struct vcx_reaction_parame
     }
 }
 
-/* Time of so many bits, by the rate's changes that are known. */
+/* The time that bits take, by the rate's changes that are known. */
 static uint64_t reaction_gap_ns(const struct vcx_reaction *r, const struct vcx_reaction_parameters *p,
                                 uint64_t now_ns, uint64_t bits)
 {
@@ -349,7 +352,8 @@ void vcx_congestion_idle(struct vcx_qp *qp, uint64_t now_ns)
 #define BPS_PER_MBPS 1000000u
 #define BITS(n)      (uint32_t)((1ull << (n)) - 1)
 
-/* A parameter: its bit of field_select (the driver's MLX5_IB_RP_*_ATTR, MLX5_IB_NP_*_ATTR), its range, and mlx5's default. */
+/* A parameter: its bit of field_select (the driver's MLX5_IB_RP_*_ATTR, MLX5_IB_NP_*_ATTR), its range, and
+ * mlx5's default. */
 struct row {
     uint32_t select, place, least, most, standard;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * DCQCN: the notification point of a receiver, and the reaction point of each queue pair (Zhu et al., "Congestion Control for
- * Large-Scale RDMA Deployments", SIGCOMM 2015, with mlx5's parameters). Rates and times are those of the nominal line; a slower line
- * stretches them. The equations are those of the simulator (sim/congestion/dcqcn.c), in integers.
+ * DCQCN: the notification point of a receiver, and the reaction point of each queue pair (Zhu et al.,
+ * "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, with mlx5's parameters). Rates and
+ * times are those of the nominal line; a slower line stretches them. The equations are those of the simulator
+ * (sim/congestion/dcqcn.c), in integers.
  */
 #ifndef VCX_CONGESTION_H
 #define VCX_CONGESTION_H
@@ -57,8 +58,8 @@ uint64_t vcx_stretch_ns(const struct vcx_device *device, uint64_t nominal_ns);
 void vcx_reaction_cnp(struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t now_ns);
 /* Process the ticks up to now. false: there were more than are processed at a time. */
 bool vcx_reaction_advance(struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t now_ns);
-/* A packet is sent, after vcx_reaction_advance: how long its bytes take at the rate as it is and as it will change without a further
- * CNP, in nominal ns. Advances the byte counter. */
+/* A packet is sent, after vcx_reaction_advance: how long its bytes take at the rate as it is and as it
+ * will change without a further CNP, in nominal ns. Advances the byte counter. */
 uint64_t vcx_reaction_sent(struct vcx_reaction *r, const struct vcx_reaction_parameters *p, uint64_t now_ns,
                            uint32_t bytes);
 

@@ -158,7 +158,8 @@ static void group_of(const struct vcx_packet *packet, uint8_t *group)
     memcpy(group + 12, packet->l3 + 16, 4);
 }
 
-/* What the queue pair itself sent came back, and its driver does not want that (verbs' IBV_QP_CREATE_BLOCK_SELF_MCAST_LB). */
+/* What the queue pair itself sent came back, and its driver does not want that (verbs'
+ * IBV_QP_CREATE_BLOCK_SELF_MCAST_LB). */
 static bool is_unwanted(const struct vcx_device *device, const struct vcx_qp *qp,
                         const struct vcx_packet *packet)
 {

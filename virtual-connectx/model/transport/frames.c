@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Frames of the transport: their way, from source addresses and a queue pair's path to headers; frames out, frames in, and whose turn it is. */
+/* Frames of the transport: their way, from source addresses and a queue pair's path to headers; frames
+ * out, frames in, and whose turn it is. */
 #include "virtual-connectx/model/transport/transport.h"
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/deliver.h"
@@ -239,8 +240,9 @@ static uint32_t poll_qp(struct vcx_device *device, struct vcx_qp *qp, uint64_t n
     return work;
 }
 
-/* Each queue pair once, from the one whose turn it is, until the packets of a poll are sent. The next poll begins behind the first one
- * that sent data: on a line that takes less than that at a time the others would never have their turn. */
+/* Each queue pair once, from the one whose turn it is, until the packets of a poll are sent. The next poll
+ * begins behind the first one that sent data: on a line that takes less than that at a time the others
+ * would never have their turn. */
 static bool transport_poll(struct vcx_device *device)
 {
     struct vcx_transport *t = device->transport;

@@ -63,8 +63,8 @@ static uint16_t ip_checksum(const uint8_t *header, uint32_t bytes)
     return (uint16_t)~sum;
 }
 
-/* The invariant CRC: over the packet from the IP header on, with the fields that routers change as ones, after eight bytes of ones in
- * place of InfiniBand's local route header. */
+/* The invariant CRC: over the packet from the IP header on, with the fields that routers change as ones,
+ * after eight bytes of ones in place of InfiniBand's local route header. */
 static uint32_t icrc(const uint8_t *l3, bool v6, const uint8_t *end)
 {
     uint8_t masked[IPV6_BYTES + UDP_BYTES + BTH_BYTES];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* RoCEv2 packets (InfiniBand Architecture Specification, annex A17): headers read from a frame and written into one. */
+/* RoCEv2 packets (InfiniBand Architecture Specification, annex A17): headers read from a frame and written
+ * into one. */
 #ifndef VCX_PACKET_H
 #define VCX_PACKET_H
 
@@ -94,13 +95,14 @@ struct vcx_packet_header {
     uint32_t extension_bytes;
 };
 
-/* A frame with all headers; *payload is where `bytes` of payload go before vcx_packet_close. NULL: memory ran out. */
+/* A frame with all headers; *payload is where `bytes` of payload go before vcx_packet_close. NULL: memory
+ * ran out. */
 struct vcx_frame *vcx_packet_open(const struct vcx_path *path, const struct vcx_packet_header *header,
                                   uint32_t bytes, uint8_t **payload);
 /* Writes pad and ICRC. */
 void vcx_packet_close(struct vcx_frame *frame);
 
-/* Of a frame with an IP packet: its DSCP and ECN bits. false: no IP packet. */
+/* The DSCP and ECN bits of a frame's IP packet. false: it has none. */
 bool vcx_frame_ip(const struct vcx_frame *frame, uint8_t *dscp, uint8_t *ecn);
 /* Set the ECN bits to CE and mend the checksum. */
 void vcx_frame_mark(struct vcx_frame *frame);

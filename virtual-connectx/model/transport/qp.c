@@ -226,7 +226,8 @@ static bool unsupported_qp(const uint8_t *c)
            vcx_get(c, qpc, log_rq_size) > LOG_MOST_QUEUE;
 }
 
-/* A queue pair that takes or gives requests names completion queues that exist; XRC's shared queues name their own. */
+/* A queue pair that takes or gives requests names completion queues that exist; XRC's shared queues name
+ * their own. */
 static bool named_queues_exist(struct vcx_device *device, const struct vcx_qp *qp)
 {
     bool receives = qp->rq.count || (qp->srq && qp->type != VCX_QP_XRC);
@@ -307,8 +308,8 @@ static const struct transition transitions[] = {
     {TO_ERROR_QP, ANY_STATE, VCX_QP_ERROR},           {TO_RESET_QP, ANY_STATE, VCX_QP_RESET},
 };
 
-/* A parameter of a queue pair: the transition that takes it always, and the bit of opt_param_mask with which any takes it (mlx5's
- * MLX5_QP_OPTPAR_*). */
+/* A parameter of a queue pair: the transition that takes it always, and the bit of opt_param_mask with
+ * which any takes it (mlx5's MLX5_QP_OPTPAR_*). */
 struct parameter {
     uint32_t place;
     uint16_t always;

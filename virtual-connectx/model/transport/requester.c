@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The requester of a queue pair: its send requests become packets, are sent again where they were lost (go-back-N, time-outs), and end when
- * they are acknowledged or answered. */
+/* The requester of a queue pair: its send requests become packets, are sent again where they were lost
+ * (go-back-N, time-outs), and end when they are acknowledged or answered. */
 #include "virtual-connectx/model/transport/transport.h"
 
 #define MOST_EXTENSION 48u
@@ -245,7 +245,8 @@ static uint32_t reads_under_way(const struct vcx_qp *qp)
     return count;
 }
 
-/* A key that is in use changes when nothing before can be sent again. false: not now, or the request turned out bad. */
+/* A key that is in use changes when nothing before can be sent again. false: not now, or the request
+ * turned out bad. */
 static bool change_idle_key(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_request *q)
 {
     bool first = qp->requester.cursor == qp->requester.tail;
@@ -338,7 +339,8 @@ uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64
 #define RNR_UNIT_NS    10000u
 #define NEVER_GIVES_UP 7 /* rnr_retry */
 
-/* The receiver's timer in units of 10 us (InfiniBand Architecture Specification, table "Encoding for RNR NAK Timer Field"). */
+/* The receiver's timer in units of 10 us (InfiniBand Architecture Specification, table "Encoding for RNR
+ * NAK Timer Field"). */
 static const uint16_t rnr_timers[32] = {65535, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
                                         48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
                                         2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};

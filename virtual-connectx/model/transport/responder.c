@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* The responder of a queue pair: the requests of its peer in the order of their sequence numbers, and what it answers. */
+/* The responder of a queue pair: the requests of its peer in the order of their sequence numbers, and what
+ * it answers. */
 #include "virtual-connectx/model/deliver.h"
 #include "virtual-connectx/model/transport/transport.h"
 
-/* ---- what a responder sends: answers of reads and atomic operations in their order, then one acknowledgement for all that came */
+/* ---- what a responder sends */
+
+/* Answers of reads and atomic operations in their order, then one acknowledgement for all that came. */
 
 static struct vcx_answer *answer_at(struct vcx_qp *qp, uint32_t counter)
 {
@@ -136,7 +139,8 @@ static bool send_next_answer(struct vcx_device *device, struct vcx_qp *qp, uint6
     return true;
 }
 
-/* One acknowledgement of a queue pair waits for the line at a time: the next is of all that came meanwhile. */
+/* One acknowledgement of a queue pair waits for the line at a time: the next is of all that came
+ * meanwhile. */
 static bool ack_is_due(struct vcx_device *device, const struct vcx_responder *r)
 {
     return r->ack_due && !vcx_send_waits(device, r->ack_priority, r->ack_number);
@@ -384,7 +388,8 @@ static struct vcx_answer read_answer(struct vcx_device *device, const struct vcx
                                .length = bytes};
 }
 
-/* The ends of the memory may be read, before anything that follows is executed; each packet's part is checked again. */
+/* The ends of the memory may be read, before anything that follows is executed; each packet's part is
+ * checked again. */
 static bool is_readable(struct vcx_device *device, uint32_t qpn, const struct vcx_answer *a)
 {
     struct vcx_rights peer = {.pd = a->pd, .qpn = qpn};
@@ -409,7 +414,8 @@ static uint8_t answer_read(struct vcx_device *device, struct vcx_qp *qp, const s
     return 0;
 }
 
-/* On eight bytes of memory in the host's byte order, as the driver asks for (atomic_req_8B_endianness_mode). */
+/* On eight bytes of memory in the host's byte order, as the driver asks for
+ * (atomic_req_8B_endianness_mode). */
 static bool atomic_execute(struct vcx_device *device, const struct vcx_qp *qp, const struct request *q,
                            uint64_t *old)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The transport: queue pairs and their requests, what its files share of a device, and what each does for the others. */
+/* The transport: queue pairs and their requests, what its files share of a device, and what each does for
+ * the others. */
 #ifndef VCX_TRANSPORT_H
 #define VCX_TRANSPORT_H
 
@@ -57,7 +58,8 @@ struct vcx_stretch {
     uint64_t address;
 };
 
-/* The memory of a work request: a list of stretches of the driver's memory and of bytes that stood in the request itself. */
+/* The memory of a work request: a list of stretches of the driver's memory and of bytes that stood in the
+ * request itself. */
 struct vcx_scatter {
     uint32_t count;
     uint32_t of_request; /* bit n: stretch n is of `inlined`, and its address an offset there */
@@ -203,7 +205,7 @@ static inline bool vcx_qp_fails_whole(const struct vcx_qp *qp)
     return vcx_qp_is_reliable(qp) || qp->type == VCX_QP_UMR;
 }
 
-/* Packets that so many bytes take. */
+/* Packets that a message of `bytes` takes. */
 static inline uint32_t vcx_qp_packets(const struct vcx_qp *qp, uint32_t bytes)
 {
     return (uint32_t)vcx_most(1, vcx_divide_up(bytes, qp->mtu));
@@ -255,7 +257,8 @@ void vcx_qp_count_at(struct vcx_device *device, const struct vcx_qp *qp, size_t 
 void vcx_qp_event(struct vcx_device *device, const struct vcx_qp *qp, enum vcx_event type);
 /* To the error state: what is or gets posted completes as flushed. */
 void vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp);
-/* The same because the send queue itself is broken: no request could say so, and the driver is told by an event, once. */
+/* The same because the send queue itself is broken: no request could say so, and the driver is told by an
+ * event, once. */
 void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp);
 /* The oldest request ends with the syndrome, and the queue pair, or its send queue, goes into error. */
 void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome);
@@ -268,9 +271,11 @@ uint32_t vcx_qp_flush(struct vcx_device *device, struct vcx_qp *qp, uint32_t mos
 
 /* ---- work_queue.c */
 
-/* Takes the next request of the send queue. false: none is posted. A bad one is taken too; its syndrome is set. */
+/* Takes the next request of the send queue. false: none is posted. A bad one is taken too; its syndrome is
+ * set. */
 bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *request);
-/* Takes the next receive request, of the queue pair's own or shared queue, or of XRC's `xrc_srq`. false: none is posted. */
+/* Takes the next receive request, of the queue pair's own or shared queue, or of XRC's `xrc_srq`. false:
+ * none is posted. */
 bool vcx_receive_take(struct vcx_device *device, struct vcx_qp *qp, uint32_t xrc_srq,
                       struct vcx_receive *receive);
 /* Skips a request of the own receive queue: its index. false: none is posted. */
@@ -305,9 +310,10 @@ void vcx_route_connection(struct vcx_device *device, const struct vcx_qp *qp, st
 void vcx_route_vector(struct vcx_device *device, const struct vcx_qp *qp, const uint8_t *vector,
                       struct vcx_route *route);
 
-/* There is room for a packet with so many bytes after the base transport header. */
+/* There is room for a packet with `bytes` after the base transport header. */
 bool vcx_transport_room(struct vcx_device *device, const struct vcx_route *route, uint32_t bytes);
-/* Takes the frame, whose payload is written. One to a group of which the function has members also comes back, as a copy. */
+/* Takes the frame, whose payload is written. One to a group of which the function has members also comes
+ * back, as a copy. */
 void vcx_transport_send(struct vcx_device *device, const struct vcx_route *route, struct vcx_frame *frame);
 
 /* ---- congestion.c: congestion control of a queue pair */
@@ -320,7 +326,7 @@ void vcx_congestion_notify(struct vcx_device *device, struct vcx_qp *qp, const s
 void vcx_congestion_cnp(struct vcx_device *device, struct vcx_qp *qp);
 /* Its rate allows a packet now. */
 bool vcx_congestion_may_send(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns);
-/* A packet of so many bytes was sent. */
+/* A packet of `bytes` was sent. */
 void vcx_congestion_sent(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t bytes);
 /* Nothing waits to be sent: no time is owed to what comes later. */
 void vcx_congestion_idle(struct vcx_qp *qp, uint64_t now_ns);
@@ -347,7 +353,8 @@ uint32_t vcx_answers_poll(struct vcx_device *device, struct vcx_qp *qp, uint64_t
 /* Sends the request's packet. false: not now. */
 bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *request);
 void vcx_datagram_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet);
-/* To every queue pair that is attached to the packet's group; not to the one that sent it, if the driver asked for that. */
+/* To every queue pair that is attached to the packet's group; not to the one that sent it, if the driver
+ * asked for that. */
 void vcx_datagram_multicast(struct vcx_device *device, const struct vcx_packet *packet);
 bool vcx_multicast_has_members(const struct vcx_device *device, const uint8_t *group);
 /* false: no room for a further member, or there is no such one. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* Work requests in the driver's memory: send requests, receive requests of queue pairs and shared queues, and those that change memory keys. */
+/* Work requests in the driver's memory: send requests, receive requests of queue pairs and shared queues,
+ * and those that change memory keys. */
 #include "virtual-connectx/model/transport/transport.h"
 #include "virtual-connectx/model/command/command.h"
 #include "virtual-connectx/model/pace/pace.h"
@@ -434,8 +435,8 @@ static const struct vcx_send_row *row_of(uint8_t opcode, enum vcx_qp_type type)
     return NULL;
 }
 
-/* How many requests, or blocks of them, are posted and not taken. More than the queue has: the record is wrong, for example lowered
- * below what was taken, which counts as nearly all of 65,536. */
+/* How many requests, or blocks of them, are posted and not taken. More than the queue has: the record is
+ * wrong, for example lowered below what was taken, which counts as nearly all of 65,536. */
 static uint16_t posted_requests(struct vcx_device *device, const struct vcx_qp *qp,
                                 const struct vcx_work_queue *queue, uint32_t where)
 {

@@ -1,4 +1,5 @@
-/* Commands in slots and mailboxes: those that bring a function up, edited, and any other, with a broken transfer now and then. */
+/* Commands in slots and mailboxes: those that bring a function up, edited, and any other, with a broken
+ * transfer now and then. */
 #include "virtual-connectx/model/command/command.h"
 
 static enum vcx_status run_noted(struct vcx_call *call);

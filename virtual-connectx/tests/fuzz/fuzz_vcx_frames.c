@@ -1,4 +1,5 @@
-/* Frames from the wire, into functions and a switch: RoCE packets that belong to a connection, pauses, IP, and anything. */
+/* Frames from the wire, into functions and a switch: RoCE packets that belong to a connection, pauses, IP,
+ * and anything. */
 #include "virtual-connectx/tests/fuzz/network.h"
 #include "virtual-connectx/model/transport/transport.h"
 

@@ -1,4 +1,5 @@
-/* Registers that a driver reads and writes, and lines with faults, paces and settings of the switch, with traffic in between. */
+/* Registers that a driver reads and writes, and lines with faults, paces and settings of the switch, with
+ * traffic in between. */
 #include "virtual-connectx/tests/fuzz/network.h"
 #include "virtual-connectx/model/faults/faults.h"
 #include "virtual-connectx/model/pace/pace.h"

@@ -1,6 +1,7 @@
 /*
- * Two functions of the virtual ConnectX on a cable, in a machine whose driver is the fuzzer's input. They are brought up by valid commands;
- * then the input does what it likes with their memory, doorbells, commands and frames.
+ * Two functions of the virtual ConnectX on a cable, in a machine whose driver is the fuzzer's input. They are
+ * brought up by valid commands; then the input does what it likes with their memory, doorbells, commands and
+ * frames.
  */
 #ifndef FUZZ_VCX_MACHINE_H
 #define FUZZ_VCX_MACHINE_H

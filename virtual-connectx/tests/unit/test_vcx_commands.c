@@ -1,4 +1,5 @@
-/* The virtual ConnectX's command interface, driven as mlx5_core does: a slot in memory, mailboxes, the doorbell in the BAR. */
+/* The virtual ConnectX's command interface, driven as mlx5_core does: a slot in memory, mailboxes, the
+ * doorbell in the BAR. */
 #include "virtual-connectx/tests/unit/vcx_watch.h"
 
 #include "virtual-connectx/model/command/command.h"
@@ -158,7 +159,8 @@ static void an_answer_changes_its_mailboxes_alone(void **state)
     assert_int_equal(first[2048 + 511], 0); /* zeros behind the capability are written, too */
 }
 
-/* mlx5 gives the slot away, sets up its wait for the answer, and rings: an answer before the ring is one that it does not know. */
+/* mlx5 gives the slot away, sets up its wait for the answer, and rings: an answer before the ring is one
+ * that it does not know. */
 static void a_slot_is_taken_when_it_is_rung(void **state)
 {
     struct driver *d = *state;
@@ -206,7 +208,8 @@ static void a_slot_whose_ring_was_lost_is_not_forgotten(void **state)
     assert_int_equal(slot[63], 0);
 }
 
-/* The driver's memory may be another's when it has not rung for a while: a queue that has nothing for the device is left alone. */
+/* The driver's memory may be another's when it has not rung for a while: a queue that has nothing for the
+ * device is left alone. */
 static void an_idle_queue_is_not_looked_at(void **state)
 {
     struct driver *d = *state;
@@ -260,7 +263,8 @@ static void wrong_transfers_have_their_status(void **state)
     assert_int_equal(slot[63], 8 << 1);
 }
 
-/* The driver is not ready for a completion before it rings; but the ring may be overwritten by another slot's. */
+/* The driver is not ready for a completion before it rings; but the ring may be overwritten by another
+ * slot's. */
 static void a_slot_waits_for_its_doorbell(void **state)
 {
     struct driver *d = *state;
@@ -355,7 +359,8 @@ static void owner_bits_turn_each_round(void **state)
     }
 }
 
-/* A driver that does not look overruns its queue: one event, nothing is overwritten, and nothing is written afterwards. */
+/* A driver that does not look overruns its queue: one event, nothing is overwritten, and nothing is
+ * written afterwards. */
 static void a_full_queue_is_not_overwritten(void **state)
 {
     struct driver *d = *state;
@@ -380,7 +385,8 @@ static void a_full_queue_is_not_overwritten(void **state)
     assert_int_equal(vcx_get(vcx_at(d->out, query_cq_out, cq_context), cqc, status), 9);
 }
 
-/* Of 128 bytes the second half is the completion; the first is written where the driver wants the entry padded. */
+/* Of 128 bytes the second half is the completion; the first is written where the driver wants the entry
+ * padded. */
 static void entries_may_be_of_128_bytes(void **state)
 {
     struct driver *d = *state;
@@ -417,7 +423,8 @@ static int resize_cq(struct driver *d, uint32_t cq, uint32_t log_size)
     return status(d);
 }
 
-/* libmlx5's way: the old memory ends with an entry that says so, whose number the new memory leaves out for what is moved. */
+/* libmlx5's way: the old memory ends with an entry that says so, whose number the new memory leaves out
+ * for what is moved. */
 static void a_queue_is_resized(void **state)
 {
     struct driver *d = *state;
@@ -442,7 +449,8 @@ static void a_queue_is_resized(void **state)
     assert_int_equal(resize_cq(d, cq, 4), VCX_BAD_SIZE); /* no place is left for the last entry */
 }
 
-/* Entries of a new event queue get their owner's bit; the page behind them does not, and a completion queue's memory is left alone. */
+/* Entries of a new event queue get their owner's bit; the page behind them does not, and a completion
+ * queue's memory is left alone. */
 static void a_new_queue_changes_owner_bits_alone(void **state)
 {
     struct driver *d = *state;
@@ -465,7 +473,8 @@ static void a_new_queue_changes_owner_bits_alone(void **state)
     watch_end(&w);
 }
 
-/* The entry that ends the old memory is one; entries of 128 bytes are written as a whole only if they are padded. */
+/* The entry that ends the old memory is one; entries of 128 bytes are written as a whole only if they are
+ * padded. */
 static void a_resize_changes_one_entry(void **state)
 {
     struct driver *d = *state;

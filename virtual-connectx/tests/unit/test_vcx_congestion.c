@@ -263,7 +263,8 @@ static void a_slow_line_stretches_it(void **state)
     for (int i = 0; i < 200; i++)
         pair_step(l.pair, 100000);
     assert_int_equal(statistics_of(l.a.side).handled, 1);
-    /* 5 Gbit/s, cut once, 4 us after the CNP (stretched to 4 ms), when alpha has decayed four times from 1: 5000 * (1 - (1019/1024)^4 / 2) */
+    /* 5 Gbit/s, cut once, 4 us after the CNP (stretched to 4 ms), when alpha has decayed four times from
+     * 1: 5000 * (1 - (1019/1024)^4 / 2) */
     assert_int_equal(reaction_of(&l.a)->rate_bps / MBPS, 2548);
     expect_bps(&l, 2.548e6, 20000, 50000);
     expect_bps(&l, 2.548e6, 1000,

@@ -1,4 +1,5 @@
-/* A cable between two machines that are not always scheduled: nothing is lost, and nothing stands still for good. */
+/* A cable between two machines that are not always scheduled: nothing is lost, and nothing stands still
+ * for good. */
 #include "virtual-connectx/tests/unit/vcx_port_owner.h"
 #include "virtual-connectx/model/port/credit.h"
 #include "virtual-connectx/model/random.h"
@@ -133,8 +134,8 @@ static uint64_t run_both(struct end *a, struct end *b, uint64_t now_ns, uint64_t
     return now_ns;
 }
 
-/* Sends all the time from a to b, whose memory is slow, while both machines stand still now and then: up to 4 s, longer than XOFF's
- * 1.7 s. */
+/* Sends all the time from a to b, whose memory is slow, while both machines stand still now and then: up
+ * to 4 s, longer than XOFF's 1.7 s. */
 static void run_with_stalls(struct end *a, struct end *b)
 {
     uint64_t random = 7, now = 2000 * MS;
@@ -269,7 +270,8 @@ static void lost_frames_are_gaps(void **state)
     close_end(&b);
 }
 
-/* So many frames of the least size are on the way that a tap device holds them, and of large ones what fills its memory's window. */
+/* So many frames of the least size are on the way that a tap device holds them, and of large ones what
+ * fills its memory's window. */
 static void a_short_frame_counts_for_more(void **state)
 {
     (void)state;

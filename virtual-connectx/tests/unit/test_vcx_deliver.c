@@ -1,4 +1,5 @@
-/* Who takes a frame of the virtual ConnectX: queue pairs or the Ethernet queues, by the address that the driver set. */
+/* Who takes a frame of the virtual ConnectX: queue pairs or the Ethernet queues, by the address that the
+ * driver set. */
 #include "virtual-connectx/tests/unit/vcx_pair.h"
 
 #include "virtual-connectx/model/vport/vport.h"

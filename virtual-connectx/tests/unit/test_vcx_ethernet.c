@@ -1,4 +1,5 @@
-/* The virtual ConnectX's Ethernet queues, driven as mlx5e does: entries in memory, doorbell records, frames. */
+/* The virtual ConnectX's Ethernet queues, driven as mlx5e does: entries in memory, doorbell records,
+ * frames. */
 #include "virtual-connectx/tests/unit/vcx_ethernet_driver.h"
 
 enum { NOP = 0, SEND = 0x0a, LSO = 0x0e, ASKS = 8 };
@@ -434,7 +435,8 @@ static void sizes_beyond_what_is_posted_are_refused(void **state)
     expect_error(d, VCX_LOCAL_LENGTH);
 }
 
-/* A record below what was taken would be nearly all of 65,536 strides, each of them with what stood in the queue before. */
+/* A record below what was taken would be nearly all of 65,536 strides, each of them with what stood in the
+ * queue before. */
 static void a_lowered_record_posts_nothing(void **state)
 {
     struct driver *d = *state;

@@ -126,7 +126,8 @@ static void expect_shown(const struct function *f, const char *expected)
     assert_string_equal(shown, expected);
 }
 
-/* From the second on each third, twice; NAKs and read requests are kinds of their own. What is over still counts. */
+/* From the second on each third, twice; NAKs and read requests are kinds of their own. What is over still
+ * counts. */
 static void a_step_and_a_count(void **state)
 {
     struct function *f = *state;

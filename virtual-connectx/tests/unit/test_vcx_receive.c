@@ -55,7 +55,8 @@ static void a_frame_fills_several_pieces(void **state)
     (void)rq;
 }
 
-/* Pieces that end with their page or cross into another, one of them longer than what is left of the frame. */
+/* Pieces that end with their page or cross into another, one of them longer than what is left of the
+ * frame. */
 static void a_frame_changes_its_pieces_alone(void **state)
 {
     struct driver *d = *state;
@@ -468,7 +469,8 @@ static void both_directions_may_hash_alike(void **state)
     }
 }
 
-/* Frames of another kind are not hashed and go to the first queue; fragments are hashed over their addresses. */
+/* Frames of another kind are not hashed and go to the first queue; fragments are hashed over their
+ * addresses. */
 static void what_has_not_the_fields_is_hashed_over_less(void **state)
 {
     struct driver *d = *state;

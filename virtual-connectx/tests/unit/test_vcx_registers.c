@@ -1,4 +1,5 @@
-/* Registers of the virtual ConnectX, read and written in the sequences of mlx5's port.c, en/port.c and fw.c. */
+/* Registers of the virtual ConnectX, read and written in the sequences of mlx5's port.c, en/port.c and
+ * fw.c. */
 #include "virtual-connectx/tests/unit/vcx_call.h"
 #include "virtual-connectx/tests/unit/vcx_register_ids.h"
 
@@ -197,7 +198,8 @@ static void masks_are_what_is_answered(void **state)
     assert_int_equal(host_access(h, MCAM, 72, false), VCX_BAD_PARAMETER);
 }
 
-/* The bits that mlx5 looks at, in the places of its struct mlx5_ifc_pcam_regs_5000_to_507f_bits and its like. */
+/* The bits that mlx5 looks at, in the places of its struct mlx5_ifc_pcam_regs_5000_to_507f_bits and its
+ * like. */
 static void the_driver_finds_its_registers(void **state)
 {
     struct host *h = *state;

@@ -1,4 +1,5 @@
-/* Registers of flow control, priorities and counters of the virtual ConnectX, in the sequences of mlx5's port.c, en/port.c and en_stats.c. */
+/* Registers of flow control, priorities and counters of the virtual ConnectX, in the sequences of mlx5's
+ * port.c, en/port.c and en_stats.c. */
 #include "virtual-connectx/tests/unit/vcx_call.h"
 #include "virtual-connectx/tests/unit/vcx_register_ids.h"
 
@@ -193,8 +194,8 @@ static uint8_t *class_row(struct host *h, int i)
     return vcx_at(h->reg, qetc_reg, tc_configuration) + 8 * i;
 }
 
-/* mlx5_set_port_tc_group(), mlx5_set_port_tc_bw_alloc(), mlx5_modify_port_ets_rate_limit(): each leaves the others' fields alone, and
- * the first two do not name the port. */
+/* mlx5_set_port_tc_group(), mlx5_set_port_tc_bw_alloc(), mlx5_modify_port_ets_rate_limit(): each leaves
+ * the others' fields alone, and the first two do not name the port. */
 static void classes_are_set(void **state)
 {
     struct host *h = *state;

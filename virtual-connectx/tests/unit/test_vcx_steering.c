@@ -89,7 +89,8 @@ static void without_a_root_nothing_is_received(void **state)
     assert_int_equal(where(d, frame, length), 0);
 }
 
-/* One address, a multicast address with a mask of its own, everything else dropped: as the driver's table of addresses. */
+/* One address, a multicast address with a mask of its own, everything else dropped: as the driver's table
+ * of addresses. */
 static void frames_are_steered_by_address(void **state)
 {
     struct driver *d = *state;
@@ -116,7 +117,8 @@ static void frames_are_steered_by_address(void **state)
     assert_int_equal(where(d, frame, length), 2);
 }
 
-/* Untagged frames, one VLAN, any service tag: as the driver's table of VLANs; what passes goes on to the next table. */
+/* Untagged frames, one VLAN, any service tag: as the driver's table of VLANs; what passes goes on to the
+ * next table. */
 static void frames_are_steered_by_tag(void **state)
 {
     struct driver *d = *state;

@@ -1,4 +1,5 @@
-/* The switch of the virtual ConnectX: addresses, the shared buffer, PFC over it, marks, its watchdog and its settings. */
+/* The switch of the virtual ConnectX: addresses, the shared buffer, PFC over it, marks, its watchdog and
+ * its settings. */
 #include "virtual-connectx/tests/unit/vcx_port_owner.h"
 
 #include "virtual-connectx/model/random.h"
@@ -462,7 +463,8 @@ static void sums_are_of_all_ports(void **state)
     assert_string_equal(shown(lab, "port3_ecn_marked "), "port3_ecn_marked 13");
 }
 
-/* Frames of any length and content, links that flap, settings that change meanwhile: nothing is lost track of. */
+/* Frames of any length and content, links that flap, settings that change meanwhile: nothing is lost track
+ * of. */
 static void whatever_comes_nothing_stays_held(void **state)
 {
     struct vcx_switch_front *lab = *state;

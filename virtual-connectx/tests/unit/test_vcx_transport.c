@@ -133,7 +133,8 @@ static uint64_t word_at(struct side *s, uint32_t offset)
     return value;
 }
 
-/* UCX's header stands in the request, what follows in memory. Packets of 1024 bytes end in each of the parts. */
+/* UCX's header stands in the request, what follows in memory. Packets of 1024 bytes end in each of the
+ * parts. */
 static void data_may_be_inlined_in_part(void **state)
 {
     static const uint32_t sizes[] = {17, 48, 1016, 1024, 1030, 3000};
@@ -310,7 +311,8 @@ static void queues_turn_round(void **state)
     pair_close(l.pair);
 }
 
-/* While the responder's line is paused one acknowledgement waits for it; the next one is of all that came meanwhile. */
+/* While the responder's line is paused one acknowledgement waits for it; the next one is of all that came
+ * meanwhile. */
 static void acknowledgements_that_wait_are_merged(void **state)
 {
     (void)state;

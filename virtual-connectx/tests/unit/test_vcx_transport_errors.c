@@ -1,5 +1,5 @@
-/* The virtual ConnectX's transport where something is wrong: receivers that are not ready, peers that are gone, keys that do not allow
- * it, bad requests, and hostile frames. */
+/* The virtual ConnectX's transport where something is wrong: receivers that are not ready, peers that are
+ * gone, keys that do not allow it, bad requests, and hostile frames. */
 #include "virtual-connectx/tests/unit/vcx_pair.h"
 
 enum { SEND = 0x0a, WRITE = 0x08, READ = 0x10, COMPARE_SWAP = 0x11 };
@@ -81,7 +81,8 @@ static void a_silent_peer_ends_the_connection(void **state)
     pair_close(l.pair);
 }
 
-/* The requester has gone back, and is kept from sending (a pause, a full port), when the acknowledgement of everything comes after all. */
+/* The requester has gone back, and is kept from sending (a pause, a full port), when the acknowledgement
+ * of everything comes after all. */
 static void a_late_acknowledgement_ends_what_would_be_sent_again(void **state)
 {
     (void)state;
@@ -198,7 +199,8 @@ static void bounds_are_kept(void **state)
     }
 }
 
-/* A page that is not to be written to: a read has its data, a write is refused and counted, and the page stays as it is. */
+/* A page that is not to be written to: a read has its data, a write is refused and counted, and the page
+ * stays as it is. */
 static void a_page_may_be_for_reading_only(void **state)
 {
     (void)state;
@@ -374,7 +376,8 @@ static void bad_requests_fail(void **state)
     expect_bad_request(wqe, VCX_LOCAL_LENGTH);
 }
 
-/* A record that says more than the queue has is no posting: the driver is told once, and only what was posted ends. */
+/* A record that says more than the queue has is no posting: the driver is told once, and only what was
+ * posted ends. */
 static void expect_broken_record(uint16_t record)
 {
     struct link l = link_open(&usual);

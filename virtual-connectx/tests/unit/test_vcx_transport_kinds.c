@@ -1,4 +1,5 @@
-/* The virtual ConnectX's other kinds of queue pairs, and shared receive queues: UC, UD, queue pair 1, multicast, RMP, SRQ, XRC. */
+/* The virtual ConnectX's other kinds of queue pairs, and shared receive queues: UC, UD, queue pair 1,
+ * multicast, RMP, SRQ, XRC. */
 #include "virtual-connectx/tests/unit/vcx_pair.h"
 
 enum { SEND = 0x0a, SEND_IMMEDIATE = 0x0b, WRITE = 0x08, READ = 0x10, GRH = 40 };
@@ -186,7 +187,8 @@ static void members_of_a_group_get_its_datagrams(void **state)
     pair_close(l.pair);
 }
 
-/* What a function sends to a group also comes to its own members, the sending queue pair among them unless its driver blocked that. */
+/* What a function sends to a group also comes to its own members, the sending queue pair among them unless
+ * its driver blocked that. */
 static void members_beside_the_sender_get_its_datagrams(void **state)
 {
     (void)state;
@@ -462,7 +464,8 @@ static void a_sender_names_the_shared_queue(void **state)
     pair_close(pair);
 }
 
-/* As mlx5_ib makes them: an initiator names no completion queue for receiving, a target has no queue of its own at all. */
+/* As mlx5_ib makes them: an initiator names no completion queue for receiving, a target has no queue of
+ * its own at all. */
 static void ends_of_xrc_need_little(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The virtual ConnectX's keys as work requests change them: registration, fast registration, windows, invalidation. */
+/* The virtual ConnectX's keys as work requests change them: registration, fast registration, windows,
+ * invalidation. */
 #include "virtual-connectx/tests/unit/vcx_umr.h"
 
 /* ---- mlx5_ib's own queue pair */

@@ -1,4 +1,5 @@
-/* The vport of the virtual ConnectX, as mlx5's vport.c asks of it; capabilities; moderation of completions. */
+/* The vport of the virtual ConnectX, as mlx5's vport.c asks of it; capabilities; moderation of
+ * completions. */
 #include "virtual-connectx/tests/unit/vcx_call.h"
 
 #include "virtual-connectx/model/queue/cq.h"

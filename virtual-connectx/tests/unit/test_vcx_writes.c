@@ -1,5 +1,6 @@
-/* What the virtual ConnectX writes into its driver's memory, and that it writes nothing else. Pages that follow one another in a key are not
- * neighbours in memory here: a write that goes on behind its page changes what belongs to somebody else. */
+/* What the virtual ConnectX writes into its driver's memory, and that it writes nothing else. Pages that
+ * follow one another in a key are not neighbours in memory here: a write that goes on behind its page
+ * changes what belongs to somebody else. */
 #include "virtual-connectx/tests/unit/vcx_pair.h"
 #include "virtual-connectx/tests/unit/vcx_watch.h"
 

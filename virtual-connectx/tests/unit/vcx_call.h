@@ -1,4 +1,5 @@
-/* Commands given to a device without slots and mailboxes, and registers as mlx5_core_access_reg() reads and writes them. */
+/* Commands given to a device without slots and mailboxes, and registers as mlx5_core_access_reg() reads
+ * and writes them. */
 #ifndef VCX_TEST_CALL_H
 #define VCX_TEST_CALL_H
 
@@ -40,7 +41,8 @@ static inline int host_stop(void **state)
     return 0;
 }
 
-/* The status; h->in is cleared afterwards. Buffers are of the very size, so that a sanitizer sees what is beyond. */
+/* The status; h->in is cleared afterwards. Buffers are of the very size, so that a sanitizer sees what is
+ * beyond. */
 static inline uint8_t host_run(struct host *h, uint16_t opcode, uint32_t in_bytes, uint32_t out_bytes)
 {
     uint8_t *in = calloc(1, in_bytes), *out = calloc(1, out_bytes);

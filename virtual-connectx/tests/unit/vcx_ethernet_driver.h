@@ -1,4 +1,5 @@
-/* A driver of the Ethernet part for tests: commands, queues in memory, frames that were sent and that come in. */
+/* A driver of the Ethernet part for tests: commands, queues in memory, frames that were sent and that come
+ * in. */
 #ifndef VCX_ETHERNET_DRIVER_H
 #define VCX_ETHERNET_DRIVER_H
 

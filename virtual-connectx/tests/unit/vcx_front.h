@@ -1,6 +1,6 @@
-/* A front for tests: memory of the driver, a BAR, a clock that the test sets, and what the device sent. The driver's pages follow one
- * another for the test; the device gets each of them between two pages that nobody may touch, so that a read or write that goes on
- * behind its page ends the test. */
+/* A front for tests: memory of the driver, a BAR, a clock that the test sets, and what the device sent.
+ * The driver's pages follow one another for the test; the device gets each of them between two pages that
+ * nobody may touch, so that a read or write that goes on behind its page ends the test. */
 #ifndef VCX_TEST_FRONT_H
 #define VCX_TEST_FRONT_H
 

@@ -1,4 +1,5 @@
-/* An owner of ports for tests: a clock that the test sets, the frames that a port sent, and a cost of each delivered frame. */
+/* An owner of ports for tests: a clock that the test sets, the frames that a port sent, and a cost of each
+ * delivered frame. */
 #ifndef VCX_TEST_PORT_OWNER_H
 #define VCX_TEST_PORT_OWNER_H
 
