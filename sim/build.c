@@ -1,21 +1,17 @@
 /* From a configuration to a simulation: lay out, connect. */
 #include "lib/roce/thresholds.h"
 #include "lib/physics/fabric.h"
-#include "sim/check.h"
 #include "sim/fabric/bridge.h"
 #include "sim/counters.h"
 #include "sim/islands/team.h"
 #include "sim/islands/link.h"
 #include "sim/model.h"
 #include "sim/fabric/routing.h"
-#include "sim/fabric/storm.h"
 #include "sim/fabric/switch.h"
-#include "sim/capture_tap.h"
 #include "sim/faults/deadlock.h"
 #include "sim/faults/inject.h"
 #include "sim/faults/link_faults.h"
-#include "sim/faults/reroute.h"
-#include "sim/stream.h"
+#include "sim/faults/hooks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

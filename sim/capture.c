@@ -1,8 +1,18 @@
-#include "sim/capture_tap.h"
+/* Captures: frames of links, where the simulator's parts hand them over. */
+#include "sim/capture.h"
 #include "sim/fabric/routing.h"
 #include "sim/islands/team.h"
+#include "sim/model.h"
 #include <stdlib.h>
 #include <string.h>
+
+/* What is captured, and the frames of all threads in order. */
+struct capture_state {
+    struct sim_capture_config config; /* its arrays are copies */
+    bool *flows, *ports;
+    struct sim_captured_at *order, *other; /* `other`: while they are sorted */
+    size_t count, capacity;
+};
 
 /* ---- building */
 

@@ -1,5 +1,6 @@
+/* The event queue's slower part (events.h): making it, the heap, turning the wheel. */
 #include "sim/events.h"
-#include "sim/array.h"
+#include "sim/packet.h"
 #include <stdlib.h>
 #include <string.h>
 

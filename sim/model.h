@@ -5,7 +5,6 @@
 #ifndef SIM_MODEL_H
 #define SIM_MODEL_H
 
-#include "sim/array.h"
 #include "sim/congestion/congestion.h"
 #include "sim/events.h"
 #include "sim/packet.h"
@@ -401,6 +400,10 @@ static inline int64_t frame_duration(const struct sim *sim, uint64_t bytes, uint
     return ps < SIM_PS_PER_NS ? SIM_PS_PER_NS : whole_ns(sim, ps);
 }
 
+/* config.c */
+/* -1 with a sentence that names the value and what is expected. */
+int sim_check(const struct sim_config *config, struct error *e);
+
 /* packet.c */
 int packets_grow(struct sim *sim);
 int pauses_grow(struct sim *sim);
@@ -518,7 +521,6 @@ void dma_fetched(struct sim *sim, uint32_t object); /* EVENT_FETCHED */
 void dma_write(struct sim *sim, uint32_t host);     /* EVENT_WRITE: start the writes that can be started */
 void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps);
 
-/* memory.c */
 /* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or in
  * place (write); *served_ps is when the service centre has finished it. */
 int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps);
@@ -563,7 +565,19 @@ static inline bool congestion_window_is_full(const struct sim *sim, const struct
            h->congestion->window_bytes(qp->congestion, h->congestion_params, sim->now_ps);
 }
 
-/* storm.c */
+/* capture.c */
+/* Before the routes are found, and after all ports' events are there. */
+int capture_open(struct sim *sim, const struct sim_config *c, struct error *e);
+void capture_free(struct sim *sim);
+
+/* A packet of the pool, at a port with PORT_CAPTURED. */
+void capture_frame(struct sim *sim, uint32_t port, uint32_t p, bool sent);
+
+/* Before and after a run of all threads. */
+void capture_begin(struct sim *sim);
+int capture_collect(struct sim *sim);
+
+int storms_build(struct sim *sim, const struct sim_config *config, struct error *e);
 void storm_turn(struct sim *sim, uint32_t storm_index); /* EVENT_STORM */
 
 /* transport.c */
@@ -574,11 +588,27 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p,
                   int64_t visible_ps);         /* data: on its way to memory */
 void qp_start(struct sim *sim, uint32_t flow); /* EVENT_START */
 int waits_build(struct sim *sim, const struct sim_config *c, struct error *e);
-/* All of a flow's messages are in the receiver's memory, or complete, at when_ps: flows that wait for it may begin. */
-void waits_received(struct sim *sim, const struct flow *flow, int64_t when_ps);
-void waits_completed(struct sim *sim, const struct flow *flow, int64_t when_ps);
 void qp_turn(struct sim *sim, uint32_t qp);    /* EVENT_TURN */
 void qp_timeout(struct sim *sim, uint32_t qp); /* EVENT_TIMEOUT */
 void qp_resume(struct sim *sim, uint32_t qp);  /* its congestion control may allow more */
+
+/* ---- random numbers, which belong to an object, so that they do not depend on what happens elsewhere */
+
+enum stream { STREAM_PORT, STREAM_HOST, STREAM_MEMORY, STREAM_FAULT, STREAM_INJECTION };
+
+/* Of 2^64; 1 is as near as can be. */
+static inline uint64_t random_threshold(double probability)
+{
+    return (uint64_t)(probability * 0x1p64 * (1 - 0x1p-53));
+}
+
+/* `index` among the objects of this kind. */
+static inline void seed_random(struct random *random, const struct sim *sim, enum stream kind, uint32_t index)
+{
+    struct random mixed;
+    random_seed(&mixed, sim->seed);
+    random_seed(&mixed, random_next(&mixed) + kind);
+    random_seed(random, random_next(&mixed) + ((uint64_t)index << 32));
+}
 
 #endif

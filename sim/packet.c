@@ -1,6 +1,20 @@
-/* What grows while a simulation runs: the pool of packets, the list of pauses. Rings of links: islands/link.c. */
+/* What grows while a simulation runs: arrays, the pool of packets, the list of pauses. Rings of links: islands/link.c. */
 #include "sim/model.h"
 #include <stdlib.h>
+#include <string.h>
+
+void *array_grow(void *old, size_t old_bytes, size_t new_bytes)
+{
+    size_t whole = (new_bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    char *array = aligned_alloc(CACHE_LINE, whole ? whole : CACHE_LINE);
+    if (!array)
+        return NULL;
+    if (old_bytes)
+        memcpy(array, old, old_bytes);
+    memset(array + old_bytes, 0, whole - old_bytes);
+    free(old);
+    return array;
+}
 
 /* An array parallel to the pool, if there is to be one. */
 static int parallel_grow(struct sim *sim, bool wanted, void **array, size_t item_bytes, uint32_t capacity)

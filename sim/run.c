@@ -1,5 +1,5 @@
 /* The loop: window after window, each island processes its events of the window. */
-#include "sim/capture_tap.h"
+#include "sim/model.h"
 #include "sim/fabric/bridge.h"
 #include "sim/fabric/switch.h"
 #include "sim/islands/team.h"

@@ -178,7 +178,7 @@ struct sim_config {
     /* sim/faults/faults.h: of each link in the order of time */
     const struct sim_link_state *link_states;
     size_t link_state_count;
-    const struct sim_injection *injections; /* sim/faults/injection.h */
+    const struct sim_injection *injections; /* sim/faults/faults.h */
     size_t injection_count;
     uint16_t
         udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair of hosts */

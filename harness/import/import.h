@@ -8,7 +8,7 @@
 #include "harness/import/reader.h"
 #include <jansson.h>
 
-/* The simulator addresses hosts and switches by 16 bits (sim/check.c). */
+/* The simulator addresses hosts and switches by 16 bits (sim/config.c). */
 #define IMPORT_MOST_NODES 65535
 /* As many links as a lab may have. */
 #define IMPORT_MOST_LINKS 100000

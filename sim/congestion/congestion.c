@@ -1,9 +1,218 @@
 /*
- * Congestion control at a host's NIC: the notification point answers marked packets, the reaction point
- * passes notifications to the row of the host's congestion control.
+ * Congestion control at a host's NIC: the list of controls, and what hosts and queue pairs have of them; the notification point,
+ * which answers marked packets, and the reaction point, which passes notifications to the row of the host's control; gauges.
  */
+#include "lib/roce/congestion_control.h"
+#include "sim/islands/island.h"
 #include "sim/model.h"
 #include "sim/host/egress.h"
+#include <string.h>
+
+#define DECLARE(name, is_dcqcn) extern const struct congestion_control congestion_##name;
+CONGESTION_CONTROLS(DECLARE)
+
+#define ROW(name, is_dcqcn) &congestion_##name,
+static const struct congestion_control *const controls[] = {CONGESTION_CONTROLS(ROW)};
+
+/* No congestion control: queue pairs send as fast as they can, regardless of marks. */
+const struct congestion_control congestion_none = {.name = "none"};
+
+const struct congestion_control *sim_congestion_control(const char *name)
+{
+    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+        if (strcmp(controls[i]->name, name) == 0)
+            return controls[i];
+    return NULL;
+}
+
+const char *sim_congestion_control_name(const struct congestion_control *control)
+{
+    return control->name;
+}
+
+/* ---- building */
+
+static uint8_t hooks_of(const struct congestion_control *c, bool read)
+{
+    unsigned hooks = (c->gap_ps ? CONGESTION_GAP : 0u) | (c->notified ? CONGESTION_CNPS : 0u) |
+                     (c->timer ? CONGESTION_TIMER : 0u);
+    if (!read) /* whose responses are not acknowledged */
+        hooks |= (c->window_bytes ? CONGESTION_WINDOW : 0u) | (c->acknowledged ? CONGESTION_ACKS : 0u) |
+                 (c->timed_out ? CONGESTION_TIMEOUTS : 0u) | (c->last_gap_ps ? CONGESTION_MOVED_GAP : 0u);
+    return (uint8_t)hooks;
+}
+
+/* Round up, so that each element is aligned for any type. */
+static size_t stride(size_t bytes)
+{
+    return (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
+}
+
+static void *take(struct sim *sim, size_t count, size_t bytes)
+{
+    sim->bytes += count * bytes;
+    return array_grow(NULL, 0, count * bytes);
+}
+
+/* What the rows of the hosts need together. */
+struct needs {
+    size_t params_bytes, state_bytes; /* of the largest */
+    bool acks, path, window;
+};
+
+static int allocate(struct sim *sim, const struct needs *needs)
+{
+    if (needs->state_bytes && !(sim->congestion_states = take(sim, sim->qp_count, needs->state_bytes)))
+        return -1;
+    if (needs->params_bytes && !(sim->congestion_params = take(sim, sim->host_count, needs->params_bytes)))
+        return -1;
+    sim->has_telemetry = needs->acks;
+    sim->has_telemetry_paths = needs->path;
+    return 0;
+}
+
+static bool is_on(const struct sim *sim, const struct queue_pair *qp)
+{
+    return sim->hosts[qp->sender].settings.ecn_rp_mask >> qp->priority & 1;
+}
+
+/* Telemetry comes from switches, and there is room for some. */
+static int check_path(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
+                      struct error *e)
+{
+    const struct host *from = &sim->hosts[qp->sender];
+    const char *control = from->congestion->name, *flow = c->flows[qp->flow].name;
+    size_t hops = 0;
+    for (uint32_t port = from->port;; port = sim->paths[qp->data_path + hops++]) {
+        const struct port *next = &sim->ports[sim->ports[port].peer];
+        if (next->node_kind == SIM_HOST)
+            break;
+        if (next->node_kind == SIM_BRIDGE)
+            return error_set(e,
+                             "simulator: flow %s: %s needs the telemetry of switches, and a host that "
+                             "forwards in software has none",
+                             flow, control);
+    }
+    if (hops <= CONGESTION_MOST_HOPS)
+        return 0;
+    return error_set(e,
+                     "simulator: flow %s: %s's telemetry has room for %d switches, and there are %zu on "
+                     "the way",
+                     flow, control, CONGESTION_MOST_HOPS, hops);
+}
+
+/* Without ACKs a control that listens to them would never slow down. */
+static int check_qp(const struct sim *sim, const struct sim_config *c, const struct queue_pair *qp,
+                    struct error *e)
+{
+    const struct congestion_control *control = sim->hosts[qp->sender].congestion;
+    if (!is_on(sim, qp))
+        return 0;
+    if (qp->operation == SIM_READ && control->acknowledged && !control->notified)
+        return error_set(e,
+                         "simulator: flow %s: %s needs ACKs, and a read's responses have none: expected "
+                         "a write or a send, or congestion_control \"dcqcn\"",
+                         c->flows[qp->flow].name, control->name);
+    return control->path ? check_path(sim, c, qp, e) : 0;
+}
+
+static int start(struct sim *sim, uint32_t q, size_t state_bytes)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    const struct host *h = &sim->hosts[qp->sender];
+    if (!is_on(sim, qp))
+        return 0;
+    qp->congestion_hooks = hooks_of(h->congestion, qp->operation == SIM_READ);
+    qp->header_bytes = h->congestion->header_bytes;
+    if (qp->congestion_hooks & (CONGESTION_ACKS | CONGESTION_WINDOW))
+        qp->flags |= PACKET_ASKS_ACK;
+    if (sim->congestion_states)
+        qp->congestion = sim->congestion_states + q * state_bytes;
+    if (h->congestion->start)
+        h->congestion->start(qp->congestion, h->congestion_params);
+    if (!(qp->congestion_hooks & CONGESTION_TIMER))
+        return 0;
+    island_enter(sim, SIM_HOST, qp->sender);
+    qp->congestion_event = events_add(sim->events, EVENT_CONGESTION, q);
+    if (qp->congestion_event == EVENT_NONE)
+        return -1;
+    /* Where the flow starts, qp_start makes the first call; elsewhere it comes at the same time. */
+    int64_t start_ps = sim->flows[qp->flow].start_ps;
+    if (start_ps < SIM_FOREVER && congestion_starts_elsewhere(sim, q))
+        event_schedule_as(sim->events, qp->congestion_event, start_ps, -1, q);
+    return 0;
+}
+
+/* The control that all queue pairs of a flow have, or NULL. */
+static const struct congestion_control *control_of(const struct sim *sim, const struct flow *flow)
+{
+    const struct congestion_control *control = sim->hosts[sim->qps[flow->first_qp].sender].congestion;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        if (!sim->qps[q].congestion_hooks || sim->hosts[sim->qps[q].sender].congestion != control)
+            return NULL;
+    return control;
+}
+
+static void choose(struct sim *sim, const struct sim_config *c, struct needs *needs)
+{
+    *needs = (struct needs){0};
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        const struct sim_settings *s = &c->hosts[i].settings;
+        const struct congestion_control *control =
+            s->congestion_control && s->ecn_rp_mask ? s->congestion_control : &congestion_none;
+        sim->hosts[i].congestion = control;
+        if (control->params_bytes > needs->params_bytes)
+            needs->params_bytes = control->params_bytes;
+        if (control->state_bytes > needs->state_bytes)
+            needs->state_bytes = control->state_bytes;
+        needs->acks |= control->acknowledged != NULL;
+        needs->path |= control->path;
+        needs->window |= control->window_bytes != NULL;
+    }
+    needs->params_bytes = stride(needs->params_bytes);
+    needs->state_bytes = stride(needs->state_bytes);
+}
+
+static void prepare(struct sim *sim, const struct sim_config *c, const struct needs *needs)
+{
+    int64_t base_rtt_ps = 0;
+    for (uint32_t q = 0; q < sim->qp_count && needs->window; q++) {
+        int64_t ps = sim_base_rtt_ps(sim, q);
+        base_rtt_ps = ps > base_rtt_ps ? ps : base_rtt_ps;
+    }
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        struct host *h = &sim->hosts[i];
+        int64_t payload = c->hosts[i].nic.payload_bytes;
+        const struct congestion_host of = {
+            .config = &c->hosts[i],
+            .line_bps = sim->ports[h->port].rate_bps,
+            .base_rtt_ps = base_rtt_ps > SIM_PS_PER_NS ? base_rtt_ps : SIM_PS_PER_NS,
+            .payload_bytes = payload ? payload : sim_infiniband_mtu(c->hosts[i].settings.mtu_bytes)};
+        h->congestion_params =
+            sim->congestion_params ? sim->congestion_params + i * needs->params_bytes : NULL;
+        if (h->congestion->prepare)
+            h->congestion->prepare(h->congestion_params, &of);
+    }
+}
+
+int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    struct needs needs;
+    choose(sim, c, &needs);
+    if (allocate(sim, &needs))
+        return error_set(e, "simulator: no memory for the congestion control of %u queue pairs",
+                         sim->qp_count);
+    prepare(sim, c, &needs);
+    for (uint32_t q = 0; q < sim->qp_count; q++) {
+        if (check_qp(sim, c, &sim->qps[q], e))
+            return -1;
+        if (start(sim, q, needs.state_bytes))
+            return error_set(e, "simulator: no memory for the events of %u queue pairs", sim->qp_count);
+    }
+    for (uint32_t f = 0; f < sim->flow_count; f++)
+        sim->flows[f].congestion = control_of(sim, &sim->flows[f]);
+    return 0;
+}
 
 /* ---- notification point */
 
@@ -109,4 +318,45 @@ void congestion_timer(struct sim *sim, uint32_t q)
     if (next_ps != SIM_FOREVER)
         event_schedule(sim->events, qp->congestion_event, next_ps);
     qp_resume(sim, q);
+}
+
+/* ---- reading */
+
+void congestion_changes(const struct sim *sim, uint32_t f, int64_t *decreases, int64_t *increases)
+{
+    const struct flow *flow = &sim->flows[f];
+    bool counted = flow->congestion && flow->congestion->changes;
+    *decreases = *increases = counted ? 0 : -1;
+    for (uint32_t q = flow->first_qp; counted && q < flow->first_qp + flow->qp_count; q++) {
+        int64_t down, up;
+        flow->congestion->changes(sim->qps[q].congestion, sim->hosts[sim->qps[q].sender].congestion_params,
+                                  sim->now_ps, &down, &up);
+        *decreases += down;
+        *increases += up;
+    }
+}
+
+const char *sim_flow_congestion_control(const struct sim *sim, size_t f)
+{
+    return sim->flows[f].congestion ? sim->flows[f].congestion->name : NULL;
+}
+
+size_t sim_flow_gauges(const struct sim *sim, size_t f)
+{
+    return sim->flows[f].congestion ? sim->flows[f].congestion->gauge_count : 0;
+}
+
+const char *sim_flow_gauge_name(const struct sim *sim, size_t f, size_t gauge)
+{
+    return sim->flows[f].congestion->gauges[gauge].name;
+}
+
+double sim_flow_gauge_value(const struct sim *sim, size_t f, size_t gauge)
+{
+    const struct flow *flow = &sim->flows[f];
+    const struct congestion_gauge *g = &flow->congestion->gauges[gauge];
+    double sum = 0;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
+        sum += g->read(sim->qps[q].congestion, sim->hosts[sim->qps[q].sender].congestion_params, sim->now_ps);
+    return g->mean ? sum / flow->qp_count : sum;
 }

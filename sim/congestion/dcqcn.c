@@ -1,5 +1,6 @@
+/* DCQCN's reaction point (dcqcn.h), alone and with a window. */
 #include "sim/congestion/dcqcn.h"
-
+#include "sim/congestion/rate_window.h"
 #include <math.h>
 
 #define BPS_PER_MBPS 1e6
@@ -167,19 +168,19 @@ double dcqcn_alpha(const struct dcqcn *d, const struct dcqcn_params *p, int64_t 
 
 /* ---- the row */
 
-void dcqcn_prepare(void *params, const struct congestion_host *host)
+static void dcqcn_prepare(void *params, const struct congestion_host *host)
 {
     struct dcqcn_params *p = params;
     dcqcn_params_init(p, &host->config->settings.dcqcn.rp, host->line_bps);
     p->gap_held = host->config->nic.gap_held;
 }
 
-void dcqcn_start(void *state, const void *params)
+static void dcqcn_start(void *state, const void *params)
 {
     dcqcn_init(state, params);
 }
 
-int64_t dcqcn_next_gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes)
+static int64_t dcqcn_next_gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes)
 {
     struct dcqcn *d = state;
     const struct dcqcn_params *p = params;
@@ -189,7 +190,7 @@ int64_t dcqcn_next_gap_ps(void *state, const void *params, int64_t now_ps, uint3
     return ps;
 }
 
-void dcqcn_notified(void *state, const void *params, int64_t now_ps)
+static void dcqcn_notified(void *state, const void *params, int64_t now_ps)
 {
     dcqcn_cnp(state, params, now_ps);
 }
@@ -208,8 +209,8 @@ static double read_alpha(const void *state, const void *params, int64_t now_ps)
     return dcqcn_alpha(&now, params, now_ps) * 1024;
 }
 
-void dcqcn_changes(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
-                   int64_t *increases)
+static void dcqcn_changes(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
+                          int64_t *increases)
 {
     struct dcqcn now = *(const struct dcqcn *)state;
     dcqcn_advance(&now, params, now_ps);
@@ -217,7 +218,7 @@ void dcqcn_changes(const void *state, const void *params, int64_t now_ps, int64_
     *increases = now.increases;
 }
 
-const struct congestion_gauge dcqcn_gauges[DCQCN_GAUGES] = {
+static const struct congestion_gauge dcqcn_gauges[] = {
     {"rate", false, read_rate},
     {"alpha", true, read_alpha},
 };
@@ -231,6 +232,42 @@ const struct congestion_control congestion_dcqcn = {
     .gap_ps = dcqcn_next_gap_ps,
     .notified = dcqcn_notified,
     .gauges = dcqcn_gauges,
-    .gauge_count = DCQCN_GAUGES,
+    .gauge_count = sizeof dcqcn_gauges / sizeof *dcqcn_gauges,
+    .changes = dcqcn_changes,
+};
+
+/* ---- with a window that follows its rate: "dcqcn_vwin" in run.py of alibaba-edu/High-Precision-Congestion-Control */
+
+struct vwin_params {
+    struct dcqcn_params dcqcn;
+    struct rate_window window;
+};
+
+static void vwin_prepare(void *params, const struct congestion_host *host)
+{
+    struct vwin_params *p = params;
+    dcqcn_prepare(&p->dcqcn, host);
+    rate_window_init(&p->window, host);
+}
+
+static int64_t vwin_window_bytes(void *state, const void *params, int64_t now_ps)
+{
+    const struct vwin_params *p = params;
+    struct dcqcn *d = state;
+    dcqcn_advance(d, &p->dcqcn, now_ps);
+    return rate_window_bytes(&p->window, d->rate_bps);
+}
+
+const struct congestion_control congestion_dcqcn_vwin = {
+    .name = "dcqcn_vwin",
+    .params_bytes = sizeof(struct vwin_params),
+    .state_bytes = sizeof(struct dcqcn),
+    .prepare = vwin_prepare,
+    .start = dcqcn_start,
+    .gap_ps = dcqcn_next_gap_ps,
+    .window_bytes = vwin_window_bytes,
+    .notified = dcqcn_notified,
+    .gauges = dcqcn_gauges,
+    .gauge_count = sizeof dcqcn_gauges / sizeof *dcqcn_gauges,
     .changes = dcqcn_changes,
 };

@@ -83,15 +83,4 @@ static inline int64_t dcqcn_gap_ps(const struct dcqcn *d, const struct dcqcn_par
 /* Alpha as it stands at now (after dcqcn_advance). */
 double dcqcn_alpha(const struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps);
 
-/* The functions of its row, for rows that add to it: their parameters begin with struct dcqcn_params, their state is struct
- * dcqcn. */
-#define DCQCN_GAUGES 2
-void dcqcn_prepare(void *params, const struct congestion_host *host);
-void dcqcn_start(void *state, const void *params);
-int64_t dcqcn_next_gap_ps(void *state, const void *params, int64_t now_ps, uint32_t bytes);
-void dcqcn_notified(void *state, const void *params, int64_t now_ps);
-void dcqcn_changes(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
-                   int64_t *increases);
-extern const struct congestion_gauge dcqcn_gauges[DCQCN_GAUGES];
-
 #endif

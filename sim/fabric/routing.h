@@ -1,10 +1,43 @@
-/* Routes through the fabric. */
+/* Routes through the fabric: nodes and the links between them, the shortest ways, and the choice of one by a hash. */
 #ifndef SIM_ROUTING_H
 #define SIM_ROUTING_H
 
 #include "sim/fabric/fabric.h"
-#include "sim/fabric/graph.h"
 #include "sim/model.h"
+
+/* A node's number among all: hosts, then switches, then bridges. */
+uint32_t graph_node(const struct sim *sim, unsigned kind, uint32_t index);
+uint32_t graph_hash(const uint32_t words[3], uint32_t seed);
+
+#define GRAPH_UNREACHABLE UINT16_MAX
+
+struct graph {
+    uint32_t host_count, node_count;
+    uint32_t *first_port; /* of each node, into `ports`; one more at the end */
+    uint32_t *ports;      /* global index, in the order of the links */
+    uint32_t *next;       /* the node at the other end of each of `ports` */
+};
+
+/* -1: no memory; graph_free frees what was made. */
+int graph_make(struct graph *g, const struct sim *sim);
+void graph_free(struct graph *g);
+/* The node at the other end of a host's link. */
+static inline uint32_t graph_neighbour(const struct graph *g, uint32_t host)
+{
+    return g->next[g->first_port[host]];
+}
+/* Hops of every node to a switch or bridge, GRAPH_UNREACHABLE where there is no way. `down`: by link, those that are; NULL: none. `queue` has
+ * room for all nodes. */
+void graph_distances(const struct graph *g, uint32_t destination, const uint8_t *down, uint32_t *queue,
+                     uint16_t *distance);
+/* Does place i of `ports`, at this node, lead nearer? */
+bool graph_is_nearer(const struct graph *g, uint32_t i, uint32_t node, const uint8_t *down,
+                     const uint16_t *distance);
+/* The place of the node's port by the hash, among those that lead nearer; NONE: none does. */
+uint32_t graph_choose(const struct graph *g, uint32_t node, const uint8_t *down, const uint16_t *distance,
+                      uint32_t seed, const uint32_t key[3]);
+
+/* ---- the paths of connections */
 
 #define ROUTING_SOURCE_PORT 10000 /* UDP source port of a pair's first connection; the next ones count up */
 

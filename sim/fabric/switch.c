@@ -1,8 +1,8 @@
+/* A shared-buffer switch's work on each packet: admission, marking, forwarding, ETS, and the PFC watchdog. */
 #include "sim/fabric/switch.h"
-#include "sim/congestion/telemetry.h"
-#include "sim/fabric/shared_buffer.h"
+#include "sim/fabric/pass.h"
 #include "sim/faults/hooks.h"
-#include "sim/host/send.h"
+#include "sim/host/egress.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,6 +99,30 @@ static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, ui
         return;
     packet->flags |= PACKET_CE;
     at->marked++;
+}
+
+/* ---- in-band telemetry: what a port appends to a data packet that leaves its queue (congestion.h) */
+
+/* A sixth hop finds no room: congestion_build refuses such paths for rows that read the telemetry. */
+static void telemetry_append_hop(struct sim *sim, uint32_t port, uint32_t p)
+{
+    struct telemetry_path *path = &sim->telemetry_paths[p];
+    const struct port *out = &sim->ports[port];
+    if (path->count == CONGESTION_MOST_HOPS)
+        return;
+    struct telemetry_hop *hop = &path->hops[path->count++];
+    *hop = (struct telemetry_hop){.left_ps = sim->now_ps, .rate_bps = out->rate_bps};
+    for (unsigned queue = QUEUE_CONTROL; queue < QUEUES; queue++) {
+        hop->sent_bytes += out->queues[queue].sent_bytes;
+        hop->queued_bytes += out->queues[queue].bytes;
+    }
+}
+
+/* The packet is out of the queue and not yet counted as sent. */
+static inline void telemetry_append(struct sim *sim, uint32_t port, uint32_t p)
+{
+    if (sim->telemetry_paths && sim->packets[p].kind == PACKET_DATA)
+        telemetry_append_hop(sim, port, p);
 }
 
 /* ---- forwarding */

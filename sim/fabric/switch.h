@@ -36,7 +36,7 @@ struct fabric_switch {
     int64_t peak_bytes;
     uint8_t pfc_mask, ecn_mask;
     bool mark_at_enqueue;
-    bool reroutes; /* each packet asks for its port (sim/faults/reroute.h) */
+    bool reroutes; /* each packet asks for its port (sim/faults/reroute.c) */
     double lossy_alpha;
     uint8_t prio_to_tc[SIM_PRIORITIES];
     int32_t tc_weight[SIM_PRIORITIES];

@@ -9,6 +9,7 @@
 #define SIM_FAULTS_H
 
 #include "sim/sim.h"
+#include "sim/packet.h"
 
 /* Gilbert and Elliott's channel: two states, each with a probability of loss, and a step between them with each frame. A frame is
  * lost with `good` alone while to_bad is 0. */
@@ -43,5 +44,54 @@ struct sim_deadlock {
 /* The next deadlock that lasts for the time that its switches state, and that was not reported before; false: there is none. To be
  * called between two runs until it returns false; it is valid until the next call. */
 bool sim_next_deadlock(struct sim *sim, struct sim_deadlock *deadlock);
+
+/* ---- single frames */
+
+/*
+ * Faults of single frames, as a configuration states them: the Nth frame of a kind that arrives at a port is dropped, marked, damaged,
+ * late, or there twice; or it makes its receiver send a CNP or a pause, or stand still.
+ *
+ * A rule looks at the frames of one kind that arrive at one port, so that what it does depends on nothing else. Rules of a port come in
+ * their order; what one has taken away the next ones do not see.
+ */
+
+enum sim_injected_action {
+    SIM_INJECT_DROP,      /* lost on the link */
+    SIM_INJECT_CORRUPT,   /* lost, and counted as a frame with a wrong check sequence */
+    SIM_INJECT_MARK,      /* data only: CE */
+    SIM_INJECT_DELAY,     /* arrives delay_ps later; frames behind it overtake it */
+    SIM_INJECT_DUPLICATE, /* a copy arrives delay_ps later */
+    SIM_INJECT_REORDER, /* arrives right behind the `behind`th frame after it that the rule is for; lost without one */
+    /* Only where hosts receive: */
+    SIM_INJECT_CNP,   /* data only: its receiver answers it with a CNP */
+    SIM_INJECT_PAUSE, /* the port pauses a priority for lasts_ps, unless it does so already */
+    SIM_INJECT_STALL, /* data only: the memory that it is for serves nothing for lasts_ps more */
+};
+
+#define SIM_NO_FLOW UINT32_MAX
+
+struct sim_injection {
+    /* Of a flow: where its data (of a ping-pong: that of its first host), or what answers it, arrives. */
+    uint32_t flow;
+    uint32_t port; /* without a flow: end 0 (a) or 1 (b) of a link, number 2 * link + end */
+    enum packet_kind kind;
+    enum sim_injected_action action;
+    int64_t from_ps, until_ps; /* of arrivals; until: not included */
+    int64_t first, every;      /* the first frame, counted from 1, and then each `every`th */
+    int64_t most;              /* frames that it acts on; INT64_MAX */
+    double probability;        /* of each frame, in place of first and every; 0: none */
+    int64_t delay_ps, lasts_ps;
+    int64_t behind;
+    uint8_t priorities;    /* of the frames, a mask, of PFC frames one of theirs; 0: all */
+    uint8_t pause_classes; /* a mask; 0: the frame's priority */
+};
+
+struct sim_injected {
+    int64_t seen;     /* frames that a rule looked at */
+    int64_t injected; /* of these, those that it acted on */
+};
+
+/* Of the rule with this index in the configuration. */
+struct sim_injected sim_injected(const struct sim *sim, size_t rule);
 
 #endif

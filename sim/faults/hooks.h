@@ -17,6 +17,10 @@ bool inject_frame(struct sim *sim, uint32_t port, uint32_t p);
 void inject_turn(struct sim *sim, uint32_t rule); /* EVENT_INJECTED */
 
 /* reroute.c */
+/* Before paths are found, and after. */
+int reroute_open(struct sim *sim, const struct sim_config *config, struct error *e);
+int reroute_build(struct sim *sim, const struct sim_config *config, struct error *e);
+void reroute_free(struct sim *sim);
 void reroute_turn(struct sim *sim, uint32_t index); /* EVENT_ROUTES */
 /* A packet arrives at a switch's port: its path's next port is chosen. False: there is none, and the packet is back in the pool. */
 bool reroute_packet(struct sim *sim, uint32_t in, uint32_t p);

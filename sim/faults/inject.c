@@ -3,7 +3,7 @@
 #include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
 #include "sim/host/egress.h"
-#include "sim/stream.h"
+#include "sim/model.h"
 #include <stdlib.h>
 
 /* ---- the configuration */

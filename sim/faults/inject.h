@@ -2,7 +2,7 @@
 #ifndef SIM_INJECT_H
 #define SIM_INJECT_H
 
-#include "sim/faults/injection.h"
+#include "sim/faults/faults.h"
 #include "sim/model.h"
 
 struct injection {

@@ -2,7 +2,7 @@
 #include "sim/faults/hooks.h"
 #include "sim/fabric/switch.h"
 #include "sim/islands/island.h"
-#include "sim/stream.h"
+#include "sim/model.h"
 #include "sim/host/egress.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,18 +1,109 @@
+/* A NIC's DMA: the memories that it reads and writes, and the PCI Express link on the way. */
+#include "sim/model.h"
+#include "sim/host/egress.h"
+#include <stdlib.h>
+
+/* ---- memories */
+
+/*
+ * Host memory and GPU BAR1 as seen by a NIC's DMA: a service centre that reads and writes share, in order of
+ * arrival.
+ *
+ * Accesses reach a memory in the order in which the NIC issues them (one PCIe link, one latency), so the time
+ * of service is known at issue and needs no event.
+ */
+#define SECTOR_BYTES 32
+
+/* The clock of mixed load runs while reads and writes follow each other within the window; on it stalls are a
+ * Poisson process. A stall keeps the centre from serving anything for its length. */
+static void maybe_stall(struct memory *m, int64_t arrive_ps, bool is_write)
+{
+    int64_t last_ps = m->last_read_ps > m->last_write_ps ? m->last_read_ps : m->last_write_ps;
+    int64_t other_ps = is_write ? m->last_read_ps : m->last_write_ps;
+    *(is_write ? &m->last_write_ps : &m->last_read_ps) = arrive_ps;
+    if (arrive_ps - other_ps > m->stall_window_ps)
+        return;
+    m->mixed_ps += arrive_ps - last_ps;
+    if (m->mixed_ps < m->next_stall_ps)
+        return;
+    int64_t length_ps = (int64_t)random_exponential(&m->random, (double)m->stall_mean_ps);
+    m->free_ps = (m->free_ps > arrive_ps ? m->free_ps : arrive_ps) + length_ps;
+    m->next_stall_ps += (int64_t)random_exponential(&m->random, 1 / m->stalls_per_ps);
+    m->stalls++;
+    m->stalled_ps += length_ps;
+}
+
+/* A read waits until the banks of its address are free, and then occupies them. Returns its start. */
+static int64_t take_banks(struct memory *m, int64_t start_ps, uint64_t address, uint32_t bytes)
+{
+    uint64_t first = address >> m->interleave_shift, last = (address + bytes - 1) >> m->interleave_shift;
+    for (uint64_t block = first; block <= last; block++) {
+        int64_t free_ps = m->bank_free_ps[block & m->bank_mask];
+        if (free_ps > start_ps)
+            start_ps = free_ps;
+    }
+    uint64_t end = address + bytes;
+    for (uint64_t block = first; block <= last; block++) {
+        uint64_t next = (block + 1) << m->interleave_shift;
+        uint64_t part = (next < end ? next : end) - address;
+        uint64_t sectors = (part + SECTOR_BYTES - 1) / SECTOR_BYTES;
+        m->bank_free_ps[block & m->bank_mask] = start_ps + m->bank_ps + (int64_t)sectors * m->sector_ps;
+        address += part;
+    }
+    return start_ps;
+}
+
+static int64_t serve(struct memory *m, int64_t start_ps, uint32_t bytes, uint64_t ps_per_byte_q20,
+                     int64_t access_ps)
+{
+    int64_t service_ps = (int64_t)(bytes * ps_per_byte_q20 >> 20);
+    m->free_ps = start_ps + (service_ps > access_ps ? service_ps : access_ps);
+    return m->free_ps;
+}
+
+static int32_t device_packets(uint32_t bytes, int32_t part)
+{
+    return (int32_t)((bytes + (uint32_t)part - 1) / (uint32_t)part);
+}
+
+int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps)
+{
+    if (m->stalls_per_ps > 0)
+        maybe_stall(m, arrive_ps, true);
+    int64_t start_ps = m->free_ps > arrive_ps ? m->free_ps : arrive_ps;
+    m->device_rx_bytes +=
+        bytes + device_packets(bytes, m->device_write_bytes) * m->device_request_header_bytes;
+    *served_ps = serve(m, start_ps, bytes, m->write_ps_per_byte_q20, m->write_access_ps);
+    return *served_ps + m->write_latency_ps;
+}
+
+int64_t memory_read(struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes)
+{
+    if (m->stalls_per_ps > 0)
+        maybe_stall(m, arrive_ps, false);
+    int64_t start_ps = m->free_ps > arrive_ps ? m->free_ps : arrive_ps;
+    if (m->bank_free_ps)
+        start_ps = take_banks(m, start_ps, address, bytes);
+    m->device_rx_bytes += device_packets(bytes, m->device_read_bytes) * m->device_request_header_bytes;
+    m->device_tx_bytes +=
+        bytes + device_packets(bytes, m->device_completion_bytes) * m->device_completion_header_bytes;
+    return serve(m, start_ps, bytes, m->read_ps_per_byte_q20, m->read_access_ps) + m->read_latency_ps;
+}
+
+/* ---- the link */
+
 /*
  * The NIC's PCI Express link: reads of data to send (tags), posted writes of data received (credits), both at
  * the granularity of a packet; the bytes of its transaction layer packets and their overhead are counted one
  * by one.
  */
-#include "sim/model.h"
-#include "sim/host/egress.h"
-
 /* Overhead in addition to the payload of a transaction layer packet (PCI Express Base Specification 3.0,
  * 4.2.2 and 2.2): start token and sequence number 4, header 16 (64-bit address) or 12 (completion), LCRC 4. */
 #define REQUEST_BYTES     24
 #define COMPLETION_BYTES  20
 #define DATA_CREDIT_BYTES 16
 
-static uint32_t parts(uint32_t bytes, int32_t part)
+static uint32_t parts_of(uint32_t bytes, int32_t part)
 {
     return (bytes + (uint32_t)part - 1) / (uint32_t)part;
 }
@@ -82,8 +173,8 @@ static int64_t read_data(struct sim *sim, struct host *h, enum sim_memory memory
 {
     uint32_t bytes = packet_payload(sim, packet);
     struct pcie *link = &h->pcie;
-    uint32_t requests = parts(bytes, link->max_read_request_bytes);
-    uint32_t completion_bytes = bytes + parts(bytes, link->completion_bytes) * COMPLETION_BYTES;
+    uint32_t requests = parts_of(bytes, link->max_read_request_bytes);
+    uint32_t completion_bytes = bytes + parts_of(bytes, link->completion_bytes) * COMPLETION_BYTES;
     link->tags -= (int32_t)requests;
     link->up_free_ps = latest(link->up_free_ps, sim->now_ps) +
                        (int64_t)(requests * REQUEST_BYTES * link->ps_per_byte_q20 >> 20);
@@ -148,7 +239,7 @@ void dma_fetched(struct sim *sim, uint32_t object)
     if (line->first != NONE)
         event_schedule(sim->events, h->fetched_event[object % SIM_MEMORIES], line->first_ps);
     if (payload && !(packet->flags & PACKET_INLINE))
-        h->pcie.tags += (int32_t)parts(payload, h->pcie.max_read_request_bytes);
+        h->pcie.tags += (int32_t)parts_of(payload, h->pcie.max_read_request_bytes);
     stall_ends(&h->pcie.read_stall, sim->now_ps);
     unsigned queue = sim->qps[packet->qp].queue;
     list_append(sim, &h->fetched[queue], p);
@@ -202,7 +293,7 @@ static int64_t write_data(struct sim *sim, struct host *h, const struct packet *
 static void leave_buffer(struct sim *sim, struct host *h, const struct packet *packet)
 {
     struct receive_buffer *buffer = &h->buffers[h->settings.prio_to_buffer[packet->priority]];
-    buffer->used_bytes -= (int64_t)parts(packet->bytes, h->cell_bytes) * h->cell_bytes;
+    buffer->used_bytes -= (int64_t)parts_of(packet->bytes, h->cell_bytes) * h->cell_bytes;
     if (buffer->full && buffer->used_bytes <= buffer->xon_bytes) {
         buffer->full = false;
         pfc_xon(sim, h->port, buffer->classes);
@@ -216,8 +307,8 @@ void dma_write(struct sim *sim, uint32_t host)
     while (h->writing.head != NONE) {
         const struct packet *packet = &sim->packets[h->writing.head];
         uint32_t payload = packet_payload(sim, packet);
-        int32_t headers = (int32_t)parts(payload, link->max_payload_bytes);
-        int32_t data = (int32_t)parts(payload, DATA_CREDIT_BYTES);
+        int32_t headers = (int32_t)parts_of(payload, link->max_payload_bytes);
+        int32_t data = (int32_t)parts_of(payload, DATA_CREDIT_BYTES);
         take_back_credits(sim, link);
         if (link->headers < headers || link->data < data) {
             stall_begins(&link->write_stall, sim->now_ps);

@@ -2,7 +2,7 @@
 #include "sim/fabric/bridge.h"
 #include "sim/fabric/switch.h"
 #include "sim/faults/hooks.h"
-#include "sim/host/send.h"
+#include "sim/host/egress.h"
 
 static inline uint32_t next_frame(struct sim *sim, uint32_t port, struct port *out)
 {

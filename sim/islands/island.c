@@ -1,5 +1,6 @@
+/* Which nodes are one island, which thread runs it, and its queue of events. */
 #include "sim/islands/island.h"
-#include "sim/array.h"
+#include "sim/packet.h"
 #include "sim/fabric/routing.h"
 #include <stdlib.h>
 #include <string.h>

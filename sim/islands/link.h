@@ -10,7 +10,6 @@
 #ifndef SIM_LINK_H
 #define SIM_LINK_H
 
-#include "sim/capture_tap.h"
 #include "sim/islands/island.h"
 #include "sim/model.h"
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 #include "sim/islands/team.h"
-#include "sim/array.h"
+#include "sim/packet.h"
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdlib.h>

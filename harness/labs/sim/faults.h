@@ -4,7 +4,6 @@
 
 #include "harness/plan/plan.h"
 #include "sim/faults/faults.h"
-#include "sim/faults/injection.h"
 
 /* An end of a link, "NODE" or "NODE:PORT", where a node is a host, a switch or a role. */
 struct sim_link_end {

@@ -6,7 +6,6 @@
 #include "sim/capture.h"
 #include "sim/fabric/fabric.h"
 #include "sim/faults/faults.h"
-#include "sim/faults/injection.h"
 
 /* Everything that a struct sim_config points at. Names belong to the cell. */
 struct sim_setup {

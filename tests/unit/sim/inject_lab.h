@@ -3,7 +3,7 @@
 #define TESTS_INJECT_LAB_H
 
 #include "sim/capture.h"
-#include "sim/faults/injection.h"
+#include "sim/faults/faults.h"
 #include "sim/faults/link_faults.h"
 #include "tests/unit/sim/sim_fixture.h"
 

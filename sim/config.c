@@ -1,8 +1,71 @@
-#include "sim/check.h"
-
-#include "lib/physics/fabric.h"
+/* A configuration: its defaults and the arithmetic that a caller needs to fill it, the check of its values, and the memory that it
+ * will take. */
+#include "sim/congestion/congestion.h"
+#include "sim/fabric/switch.h"
+#include "sim/faults/deadlock.h"
+#include "sim/faults/inject.h"
+#include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
+#include "sim/model.h"
+#include "lib/physics/fabric.h"
 #include <stdio.h>
+
+/* ---- defaults */
+
+void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic)
+{
+    *s = (struct sim_settings){.mtu_bytes = 1500, .cable_mm = 7000, .buffer_bytes = {nic->port_buffer_bytes}};
+    congestion_values_clear(&s->congestion);
+    dcqcn_defaults(&s->dcqcn);
+    dcqcn_merge(&s->dcqcn, &nic->dcqcn);
+    if (nic->byte_reset_bytes != FIELD_UNSET)
+        s->dcqcn.rp.rpg_byte_reset = nic->byte_reset_bytes;
+    s->congestion_control = sim_congestion_control("dcqcn");
+}
+
+void sim_host_defaults(struct sim_host_config *h)
+{
+    h->name = "host";
+    (void)table_defaults(&physics_nic_table, &h->nic);
+    (void)table_defaults(&physics_pcie_table, &h->pcie);
+    for (int i = 0; i < SIM_MEMORIES; i++)
+        (void)table_defaults(&physics_memory_table, &h->memories[i]);
+    (void)table_defaults(&physics_software_table, &h->software);
+    sim_settings_defaults(&h->settings, &h->nic);
+}
+
+void sim_flow_defaults(struct sim_flow_config *f)
+{
+    *f = (struct sim_flow_config){.name = "flow",
+                                  .message_bytes = 65536,
+                                  .queue_pairs = 1,
+                                  .depth = 128,
+                                  .stop_ps = SIM_FOREVER,
+                                  .after = -1};
+}
+
+void sim_config_defaults(struct sim_config *c)
+{
+    *c = (struct sim_config){.seed = 1, .udp_destination_port = 4791};
+    (void)table_defaults(&physics_framing_table, &c->framing);
+}
+
+int64_t sim_cable_delay_ps(int64_t length_mm)
+{
+    return length_mm * 5;
+}
+
+int32_t sim_infiniband_mtu(int64_t link_mtu_bytes)
+{
+    /* GRH or IP 40, UDP 8, BTH 12, XRC 4, atomic extended header 28, ICRC 4 */
+    int64_t room = link_mtu_bytes - 96;
+    int32_t mtu = 4096;
+    while (mtu > 256 && mtu > room)
+        mtu /= 2;
+    return mtu <= room ? mtu : 0;
+}
+
+/* ---- the check: values are within their ranges, and refer to what exists */
 
 static int within(const char *of, const char *what, int64_t value, int64_t least, int64_t most,
                   struct error *e)
@@ -156,4 +219,43 @@ int sim_check(const struct sim_config *c, struct error *e)
         if (check_flow(c, &c->flows[i], e))
             return -1;
     return 0;
+}
+
+/* ---- memory, before anything is allocated */
+
+#define EVENTS_OF_PORT (PORT_EVENTS + 1) /* the arrays of events double: some are not used */
+#define SLOTS_OF_PORT  192               /* island.c: 128, rounded up to a power of two for each island */
+#define EVENTS_OF_HOST 4
+#define EVENTS_OF_QP   3
+#define PATH_HOPS      10 /* to a receiver and back through three tiers of switches */
+
+static uint64_t bytes_of_flow(const struct sim_config *c, const struct sim_flow_config *f)
+{
+    const struct congestion_control *control = c->hosts[f->from].settings.congestion_control;
+    uint64_t pairs = f->mode == SIM_PING_PONG ? 2 : (uint64_t)f->queue_pairs;
+    uint64_t of_pair = sizeof(struct queue_pair) + EVENTS_OF_QP * sizeof(struct event) +
+                       PATH_HOPS * sizeof(uint32_t) + (uint64_t)f->depth * sizeof(int64_t) +
+                       (control ? control->state_bytes : 0);
+    return sizeof(struct flow) + sizeof(struct event) + pairs * of_pair +
+           (f->record_latency ? sizeof(struct histogram) : 0);
+}
+
+uint64_t sim_bytes_needed(const struct sim_config *c)
+{
+    uint64_t ports = 2 * (uint64_t)c->link_count;
+    uint64_t bytes = ports * (sizeof(struct port) + sizeof(struct priority_counters[SIM_PRIORITIES]) +
+                              EVENTS_OF_PORT * (sizeof(struct event) + sizeof(uint32_t)) +
+                              SLOTS_OF_PORT * sizeof(struct slot) + 2 * sizeof(struct letter));
+    if (c->switch_count)
+        bytes += ports * sizeof(struct switch_port) + c->switch_count * sizeof(struct fabric_switch);
+    bytes += c->host_count * (sizeof(struct host) + EVENTS_OF_HOST * sizeof(struct event));
+    bytes += c->pause_log_capacity * sizeof(struct sim_pause);
+    if (c->switch_count)
+        bytes += ports * DEADLOCK_BYTES;
+    if (c->link_state_count || c->injection_count)
+        bytes += ports * sizeof(struct link_end) + c->link_state_count * sizeof(struct sim_link_state) +
+                 c->injection_count * sizeof(struct injection);
+    for (size_t i = 0; i < c->flow_count; i++)
+        bytes += bytes_of_flow(c, &c->flows[i]);
+    return bytes;
 }
