@@ -184,8 +184,8 @@ static int make_files(const struct subject *about, const struct folder *fresh, s
 }
 
 /* The page last, because it names the others. */
-static int publish(const struct subject *about, const struct drawings *made, const struct fresh *fresh,
-                   const struct folder *folder, struct error *e)
+static int publish_page(const struct subject *about, const struct drawings *made, const struct fresh *fresh,
+                        const struct folder *folder, struct error *e)
 {
     int result = folder_sync_files(&(struct folder){fresh->fd, folder->path}, e);
     if (result == 0)
@@ -208,7 +208,7 @@ static int make_page(const struct subject *about, const struct folder *folder, s
     if (result == 0)
         result = make_files(about, &(struct folder){fresh.fd, folder->path}, &made, e);
     if (result == 0)
-        result = publish(about, &made, &fresh, folder, e);
+        result = publish_page(about, &made, &fresh, folder, e);
     fresh_remove(&fresh, folder);
     text_add(path, "%s/" PAGE, folder->path);
     drawings_free(&made);

@@ -17,8 +17,8 @@ struct search {
     struct browse_list *list;
 };
 
-static int add(struct search *s, const struct folder *folder, const char *below, bool finished,
-               struct error *e)
+static int add_result(struct search *s, const struct folder *folder, const char *below, bool finished,
+                      struct error *e)
 {
     struct browse_list *list = s->list;
     struct browse_run run;
@@ -80,9 +80,9 @@ static int look_into(struct search *s, const struct folder *folder, const char *
                      struct error *e)
 {
     if (folder_has(folder, "result.json"))
-        return add(s, folder, below, true, e);
+        return add_result(s, folder, below, true, e);
     if (folder_has(folder, "samples.jsonl") || folder_has(folder, "run.log"))
-        return add(s, folder, below, false, e);
+        return add_result(s, folder, below, false, e);
     return levels ? look_below(s, folder, below, levels, e) : 0;
 }
 

@@ -46,7 +46,7 @@ struct pen {
     size_t most; /* points, about */
 };
 
-static void put(const struct pen *pen, double x, double y)
+static void pen_to(const struct pen *pen, double x, double y)
 {
     if (pen->detail)
         plot_add_detail(pen->to, x, y, 0);
@@ -67,7 +67,7 @@ static void add_rate(const struct run *run, const struct series *s, double scale
         if (passed < bin || passed <= 0)
             continue;
         double middle = curves_x(run, s->time_ns[from] + passed / 2);
-        put(pen, middle, (double)(s->value[i] - s->value[from]) * scale / seconds(passed));
+        pen_to(pen, middle, (double)(s->value[i] - s->value[from]) * scale / seconds(passed));
         from = i;
     }
 }
@@ -88,9 +88,9 @@ static size_t add_gauge(const struct run *run, const struct series *s, double sc
         if (++held < group && count)
             continue;
         size_t first = low < high ? low : high, last = low < high ? high : low;
-        put(pen, curves_x(run, s->time_ns[first]), (double)s->value[first] * scale);
+        pen_to(pen, curves_x(run, s->time_ns[first]), (double)s->value[first] * scale);
         if (last != first)
-            put(pen, curves_x(run, s->time_ns[last]), (double)s->value[last] * scale);
+            pen_to(pen, curves_x(run, s->time_ns[last]), (double)s->value[last] * scale);
         held = 0;
     }
     return group > 1 ? group * (s->of ? s->of / 2 : 1) : s->of;

@@ -2,7 +2,7 @@
 #include "reports/drawing/figures.h"
 
 #include "lib/text.h"
-#include "reports/results/choice.h"
+#include "reports/results/differences.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

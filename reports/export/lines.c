@@ -3,8 +3,7 @@
 
 #include "lib/document/form.h"
 #include "lib/document/json_text.h"
-#include "reports/results/run_lines.h"
-#include "reports/results/run_samples.h"
+#include "reports/results/lines.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

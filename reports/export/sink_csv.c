@@ -162,7 +162,7 @@ static struct export_sink *open_csv(const struct folder *folder, const char *nam
 /* ---- the name */
 
 /* A fresh folder is its owner's alone: give it what the files in it were given, by the user's umask. */
-static int share(const struct export_sink *s, int file, struct error *e)
+static int publish_file(const struct export_sink *s, int file, struct error *e)
 {
     struct stat status;
     if (fstat(file, &status) == 0 &&
@@ -193,7 +193,7 @@ static int finish_csv(struct export_sink *s, bool replace, struct error *e)
     int result = 0, first = 0;
     while (s->files[first].fd < 0)
         first++;
-    result = share(s, s->files[first].fd, e);
+    result = publish_file(s, s->files[first].fd, e);
     for (int i = 0; result == 0 && i < EXPORT_TABLES; i++)
         result = close_file(s, (enum export_table)i, e);
     if (result != 0)

@@ -100,7 +100,7 @@ static int make_table(struct export_sink *s, enum export_table table, struct err
 
 /* ---- rows */
 
-static int step(struct export_sink *s, sqlite3_stmt *insert, struct error *e)
+static int insert_row(struct export_sink *s, sqlite3_stmt *insert, struct error *e)
 {
     int code = sqlite3_step(insert);
     int result = code == SQLITE_DONE ? 0 : fail(s, e);
@@ -133,7 +133,7 @@ static int add_row(struct export_sink *s, enum export_table table, const struct 
                  s->shown[i].failed)
             return error_set(e, "writing %s/%s: a text does not fit into memory", s->folder->path, s->name);
     }
-    return step(s, insert, e);
+    return insert_row(s, insert, e);
 }
 
 static int add_sample(struct export_sink *s, const struct export_series *series, int64_t time_ns,
@@ -143,7 +143,7 @@ static int add_sample(struct export_sink *s, const struct export_series *series,
     sqlite3_bind_int64(insert, 1, series->number);
     sqlite3_bind_int64(insert, 2, time_ns);
     sqlite3_bind_int64(insert, 3, value);
-    return step(s, insert, e);
+    return insert_row(s, insert, e);
 }
 
 /* ---- the file */

@@ -28,7 +28,7 @@ void page_add_differences(const struct runs *runs, struct text *out);
 void page_add_published(const struct runs *runs, struct text *out);
 void page_add_expectations(const struct runs *runs, struct text *out);
 
-/* page_repeated.c: what the index of a sweep has that was judged when it had ended. Its published figures are given to `take` one by one. */
+/* page_results.c: what the index of a sweep has that was judged when it had ended. Its published figures are given to `take` one by one. */
 bool page_has_repeated(const struct runs *runs);
 void page_add_repeated(const struct runs *runs, struct text *out);
 typedef void page_take_published(const char *label, const json_t *published, struct text *out);
@@ -47,7 +47,7 @@ extern const struct page_comparison page_comparisons[PAGE_COMPARISONS];
 /* page_ratios.c: goodput and latency of pairs of runs that differ in one of page_comparisons, and their ratio. */
 void page_add_ratios(const struct runs *runs, struct text *out);
 
-/* page_collectives.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
+/* page_results.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
 void page_add_collectives(const struct runs *runs, struct text *out);
 
 /* page_details.c */
@@ -55,9 +55,9 @@ void page_add_details(const struct runs *runs, struct text *out);
 /* Sources of the lab's values, the scenario and the lab. `named`: titles say that they are this run's, one of several. */
 void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out);
 
-/* page_sweep_cells.c: a row for each cell, which a reader can sort. */
+/* page_sweep.c: a row for each cell, which a reader can sort. */
 void page_add_cells(const struct sweep_table *t, struct text *out);
-/* page_sweep_ratios.c: cells that differ in nothing but one of page_comparisons. */
+/* page_ratios.c: cells that differ in nothing but one of page_comparisons. */
 void page_add_cell_ratios(const struct sweep_table *t, struct text *out);
 
 #endif

@@ -1,13 +1,116 @@
 /* The first tables: measurements, warnings, expectations, published figures. */
-#include "reports/page/page_parts.h"
-
 #include "lib/document/json_text.h"
-#include "reports/results/differences.h"
-#include "reports/page/html.h"
 #include "lib/roce/counters.h"
+#include "reports/page/html.h"
+#include "reports/page/page_parts.h"
+#include "reports/results/differences.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+/* ---- what was judged over repetitions */
+
+/* What is judged when a sweep has ended: over the repetitions of a cell, and beside another cell. No single run has these. */
+
+#define LISTED 400
+
+/* "memory gpu, message 64KiB" */
+static void add_choices(const json_t *cell, const char *otherwise, struct text *out)
+{
+    struct text choices = {0};
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)cell, path, value)
+    {
+        choice_add(path, value, &choices);
+    }
+    html_escaped(out, choices.length ? text_string(&choices) : otherwise);
+    text_free(&choices);
+}
+
+/* "beside memory host", "over 5 repetitions" */
+static void add_over(const json_t *item, struct text *out)
+{
+    const json_t *count = json_object_get(item, "count");
+    text_add(out, "<td>");
+    if (strcmp(run_member(item, "over"), "cells") == 0) {
+        text_add(out, "beside ");
+        add_choices(json_object_get(item, "against"), "another cell", out);
+        text_add(out, json_integer_value(count) > 1 ? ", " : "");
+    }
+    if (json_integer_value(count) > 1) {
+        text_add(out, "over ");
+        html_number(out, html_value(count));
+        text_add(out, " repetitions");
+    }
+    text_add(out, "</td>");
+}
+
+/* Of a page that is about this sweep alone. */
+static const json_t *repeated_of(const struct runs *runs)
+{
+    return runs->results == 1 ? json_object_get(runs->index, "repeated") : NULL;
+}
+
+static void add_row(const json_t *cell, const json_t *item, struct text *out)
+{
+    text_add(out, "<tr><td>");
+    add_choices(cell, "all runs", out);
+    text_add(out, "</td><td>");
+    html_escaped(out, run_member(item, "name"));
+    text_add(out, "<br><code>");
+    html_escaped(out, run_member(item, "check"));
+    text_add(out, "</code></td>");
+    add_over(item, out);
+    text_add(out, "<td>");
+    html_verdict(out, run_member(item, "verdict"));
+    text_add(out, "<br><span class=soft>");
+    html_escaped(out, run_member(item, "reason"));
+    text_add(out, "</span></td></tr>\n");
+}
+
+void page_add_repeated(const struct runs *runs, struct text *out)
+{
+    size_t i, j, count = 0;
+    const json_t *entry, *item;
+    json_array_foreach(repeated_of(runs), i, entry)
+    {
+        json_array_foreach(json_object_get(entry, "expectations"), j, item)
+        {
+            if (count++ >= LISTED)
+                continue;
+            if (count == 1)
+                text_add(out, "<h2>Expectations over repetitions or beside another cell</h2>\n<div "
+                              "class=scroll><table><tr><th>run<th>expectation<th>judged<th>verdict</tr>\n");
+            add_row(json_object_get(entry, "cell"), item, out);
+        }
+    }
+    if (count)
+        text_add(out, "</table></div>\n");
+    if (count > LISTED)
+        text_add(out, "<p class=soft>%d of %zu are listed; all are in index.json.</p>\n", LISTED, count);
+}
+
+bool page_has_repeated(const struct runs *runs)
+{
+    return json_array_size(repeated_of(runs)) > 0;
+}
+
+void page_add_repeated_published(const struct runs *runs, page_take_published *take, struct text *out)
+{
+    size_t i, j;
+    const json_t *entry, *item;
+    json_array_foreach(repeated_of(runs), i, entry)
+    {
+        struct text label = {0};
+        add_choices(json_object_get(entry, "cell"), "all runs", &label);
+        json_array_foreach(json_object_get(entry, "published"), j, item)
+        {
+            take(text_string(&label), item, out);
+        }
+        text_free(&label);
+    }
+}
 
 #define RUNS_SIDE_BY_SIDE 4 /* columns of a table */
 #define WARNINGS_IN_SIGHT 6
@@ -427,4 +530,119 @@ void page_add_published(const struct runs *runs, struct text *out)
     }
     page_add_repeated_published(runs, take_published, out);
     text_add(out, "</table></div>\n");
+}
+
+/* ---- collectives */
+
+/* Collectives between GPUs: what each run reached, and a row for each size. */
+
+#define SIZES_SHOWN 64 /* of a collective */
+
+static const json_t *collectives_of(const struct run *run)
+{
+    return run_get(run, "collectives");
+}
+
+/* What between hosts was used: NCCL's own word for it is in run.log. */
+static const char *path_words(const json_t *collective)
+{
+    static const char *const words[][2] = {{"gdrdma", "GPUDirect RDMA"},
+                                           {"ib", "RDMA through host memory"},
+                                           {"socket", "TCP"},
+                                           {"net", "network plugin, through host memory"},
+                                           {"collnet", "reduced by the network"},
+                                           {"mixed", "several"},
+                                           {"none", "none: one host"}};
+    const char *path = run_member(collective, "path");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(path, words[i][0]) == 0)
+            return words[i][1];
+    return "unknown";
+}
+
+/* With the decimals that nccl-tests prints. */
+static void bandwidth_cell(struct text *out, const json_t *value)
+{
+    if (json_is_number(value))
+        text_add(out, "<td class=number>%.2f</td>", json_number_value(value));
+    else
+        html_number_cell(out, NAN);
+}
+
+static void add_collective(const struct run *run, const char *name, const json_t *collective,
+                           struct text *out)
+{
+    const json_t *used = json_object_get(collective, "tool_used");
+    text_add(out, "<tr>");
+    html_cell(out, run_label(run));
+    html_cell(out, name);
+    html_cell(out, run_member(collective, "op"));
+    html_number_cell(out, html_value(json_object_get(collective, "ranks")));
+    html_number_cell(out, html_value(json_object_get(collective, "avg_busbw_GBps")));
+    bandwidth_cell(out, json_object_get(collective, "max_busbw_GBps"));
+    html_number_cell(out, html_value(json_object_get(collective, "wrong")));
+    html_cell(out, path_words(collective));
+    html_cell(out, run_member(used, "version"));
+    html_cell(out, run_member(used, "nccl_version"));
+    text_add(out, "</tr>\n");
+}
+
+static void add_half(const json_t *half, struct text *out)
+{
+    html_number_cell(out, html_value(json_object_get(half, "time_ns")) / 1e3);
+    bandwidth_cell(out, json_object_get(half, "algbw_GBps"));
+    bandwidth_cell(out, json_object_get(half, "busbw_GBps"));
+    html_number_cell(out, html_value(json_object_get(half, "wrong")));
+}
+
+static void add_sizes(const struct run *run, const char *name, const json_t *collective, struct text *out)
+{
+    size_t i;
+    const json_t *size;
+    json_array_foreach(json_object_get(collective, "sizes"), i, size)
+    {
+        if (i == SIZES_SHOWN)
+            break;
+        text_add(out, "<tr>");
+        html_cell(out, run_label(run));
+        html_cell(out, name);
+        html_number_cell(out, html_value(json_object_get(size, "bytes")));
+        add_half(json_object_get(size, "out_of_place"), out);
+        add_half(json_object_get(size, "in_place"), out);
+        text_add(out, "</tr>\n");
+    }
+}
+
+typedef void add_rows(const struct run *run, const char *name, const json_t *collective, struct text *out);
+
+static void add_all(const struct runs *runs, add_rows *add, struct text *out)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *collective;
+        json_object_foreach((json_t *)(uintptr_t)collectives_of(&runs->items[i]), name, collective)
+        {
+            add(&runs->items[i], name, collective, out);
+        }
+    }
+    text_add(out, "</table></div>\n");
+}
+
+#define HALF(words)           \
+    "<th class=number>" words \
+    " time, us<th class=number>algbw, GB/s<th class=number>busbw, GB/s<th class=number>wrong"
+
+void page_add_collectives(const struct runs *runs, struct text *out)
+{
+    if (!runs_have(runs, "collectives"))
+        return;
+    text_add(
+        out,
+        "<h3>Collectives</h3><div class=scroll><table><tr><th>run<th>collective<th>op<th class=number>ranks"
+        "<th class=number>average busbw, GB/s<th class=number>largest busbw, GB/s<th class=number>wrong"
+        "<th>between hosts<th>nccl-tests<th>NCCL</tr>\n");
+    add_all(runs, add_collective, out);
+    text_add(out, "<h3>Collectives by size</h3><div class=scroll><table><tr><th>run<th>collective"
+                  "<th class=number>size, B" HALF("out of place") HALF("in place") "</tr>\n");
+    add_all(runs, add_sizes, out);
 }

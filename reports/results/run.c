@@ -10,7 +10,6 @@
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
 #include "lib/text.h"
-#include "reports/results/choice.h"
 #include "reports/results/differences.h"
 #include <fnmatch.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "lib/document/json_text.h"
 #include "lib/roce/counters.h"
-#include "reports/results/run_samples.h"
+#include "reports/results/lines.h"
 #include "reports/trace/parts.h"
 #include <stdio.h>
 #include <stdlib.h>

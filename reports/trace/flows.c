@@ -1,5 +1,5 @@
 #include "lib/document/json_text.h"
-#include "reports/results/run_lines.h"
+#include "reports/results/lines.h"
 #include "reports/trace/parts.h"
 #include <stdlib.h>
 #include <string.h>

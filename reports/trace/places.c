@@ -15,7 +15,7 @@ enum { RANK_PRIORITY = 0, RANK_PORT = 100 };
 
 /* ---- from the topology */
 
-static size_t add(struct places *p, const char *name)
+static size_t add_place(struct places *p, const char *name)
 {
     if (p->count == p->capacity) {
         size_t larger = p->capacity ? 2 * p->capacity : 64;
@@ -54,7 +54,7 @@ static size_t add_end(struct places *p, json_t *ports, const json_t *kinds, cons
         snprintf(name, sizeof name, "%s:%lld", node, (long long)port);
     json_object_set_new(ports, node, json_integer(port + 1));
     size_t place = known(p, name);
-    return place == PLACE_NONE ? add(p, name) : place;
+    return place == PLACE_NONE ? add_place(p, name) : place;
 }
 
 /* A host with several links: pauses.jsonl does not say of which one. */
@@ -118,7 +118,7 @@ size_t places_find(struct places *p, const char *name)
     if (strlen(name) > NAME_MOST || p->left_out >= UNKNOWN_MOST)
         return PLACE_NONE;
     p->left_out++;
-    return add(p, name);
+    return add_place(p, name);
 }
 
 /* ---- tracks */

@@ -7,6 +7,92 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- protocol buffers: the bytes of fields */
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
+
+size_t protobuf_encode(uint64_t value, unsigned char *bytes)
+{
+    size_t length = 0;
+    for (; value >= 0x80; value >>= 7)
+        bytes[length++] = (unsigned char)(value & 0x7f) | 0x80;
+    bytes[length++] = (unsigned char)value;
+    return length;
+}
+
+static void protobuf_put(struct protobuf *p, const void *bytes, size_t length)
+{
+    if (p->full || length > p->room - p->length) {
+        p->full = true;
+        return;
+    }
+    memcpy(p->bytes + p->length, bytes, length);
+    p->length += length;
+}
+
+static void put_varint(struct protobuf *p, uint64_t value)
+{
+    unsigned char bytes[PROTOBUF_VARINT_MOST];
+    size_t length = protobuf_encode(value, bytes);
+    protobuf_put(p, bytes, length);
+}
+
+static void put_tag(struct protobuf *p, unsigned field, enum wire_type type)
+{
+    put_varint(p, (uint64_t)field << 3 | type);
+}
+
+void protobuf_varint(struct protobuf *p, unsigned field, uint64_t value)
+{
+    put_tag(p, field, WIRE_VARINT);
+    put_varint(p, value);
+}
+
+void protobuf_fixed64(struct protobuf *p, unsigned field, uint64_t value)
+{
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i) & 0xff);
+    put_tag(p, field, WIRE_FIXED64);
+    protobuf_put(p, bytes, sizeof bytes);
+}
+
+void protobuf_double(struct protobuf *p, unsigned field, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    protobuf_fixed64(p, field, bits);
+}
+
+void protobuf_text(struct protobuf *p, unsigned field, const char *text)
+{
+    size_t length = strlen(text);
+    put_tag(p, field, WIRE_LENGTH);
+    put_varint(p, length);
+    protobuf_put(p, text, length);
+}
+
+/* One byte is kept for the length; a longer one moves the message when its length is known. */
+size_t protobuf_begin(struct protobuf *p, unsigned field)
+{
+    put_tag(p, field, WIRE_LENGTH);
+    protobuf_put(p, "", 1);
+    return p->length;
+}
+
+void protobuf_end(struct protobuf *p, size_t begin)
+{
+    unsigned char bytes[PROTOBUF_VARINT_MOST];
+    size_t length = p->length - begin, more = protobuf_encode(length, bytes) - 1;
+    if (p->full || more > p->room - p->length) {
+        p->full = true;
+        return;
+    }
+    memmove(p->bytes + begin + more, p->bytes + begin, length);
+    memcpy(p->bytes + begin - 1, bytes, more + 1);
+    p->length += more;
+}
+
 #define OUT_BYTES    (256 << 10)
 #define OTHER_NAMES  "..."       /* of events whose name is one too many */
 #define PACKET_BYTES (128 << 10) /* more than TRACE_NOTES_MOST notes have */
@@ -65,7 +151,7 @@ static void flush(struct trace_writer *w)
     w->used = 0;
 }
 
-static void put(struct trace_writer *w, const unsigned char *bytes, size_t length)
+static void write_packet(struct trace_writer *w, const unsigned char *bytes, size_t length)
 {
     if (length > OUT_BYTES - w->used)
         flush(w);
@@ -88,8 +174,8 @@ static void end_packet(struct trace_writer *w)
         w->failed = w->failed ? w->failed : EMSGSIZE;
     if (w->failed)
         return;
-    put(w, head, 1 + protobuf_encode(w->packet.length, head + 1));
-    put(w, w->packet.bytes, w->packet.length);
+    write_packet(w, head, 1 + protobuf_encode(w->packet.length, head + 1));
+    write_packet(w, w->packet.bytes, w->packet.length);
 }
 
 int trace_writer_open(struct trace_writer *w, int fd, struct error *e)

@@ -1,7 +1,9 @@
 /* What a sweep goes over, found from the cells of its index. */
 #include "tests/unit/unit.h"
 
-#include "reports/results/sweep_inside.h"
+/* its static functions too */
+#include "reports/results/sweep_table.c"
+
 #include <string.h>
 
 /* The table's axes of a list of cells. */

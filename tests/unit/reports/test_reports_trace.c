@@ -1,7 +1,7 @@
 /* The messages of a trace, byte by byte, and what a trace leaves out. */
 #include "tests/unit/unit.h"
 
-#include "reports/results/run_lines.h"
+#include "reports/results/lines.h"
 #include "reports/trace/writer.h"
 #include <fcntl.h>
 #include <stdio.h>
