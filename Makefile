@@ -43,8 +43,6 @@ OPTIMISE := -O2
 build/o/sim/%: OPTIMISE := -O3
 # what waits for hosts, guests and files is most of the build, and takes a third less of a processor this way
 build/o/harness/% build/o/guest-setup/% build/o/remote/% build/o/nic-config/% build/o/tests/% build/o/virtual-connectx/tests/%: OPTIMISE := -O1
-# it reads each packet of a capture
-build/o/harness/verify/%: OPTIMISE := -O2
 endif
 
 # Lines for backtraces; CFLAGS="-O0 -g" has variables for a debugger too
@@ -72,7 +70,7 @@ host-facts_MAIN     := collectors/host-facts.c
 roce-traffic_MAIN   := traffic/main.c
 
 # rooms that a program links, in order
-harness_ROOMS        := harness reports sim remote lib
+harness_ROOMS        := harness reports verify sim remote lib
 virt-provision_ROOMS := guest-setup remote lib
 nic-config_ROOMS     := nic-config lib
 nic-sampler_ROOMS    := collectors lib
@@ -88,7 +86,7 @@ roce-traffic_LIBS   := -libverbs -lrdmacm -ljansson -ldl -lm
 roce-traffic_LDFLAGS := -rdynamic
 
 MAINS    := $(foreach p,$(PROGRAMS),$($(p)_MAIN))
-ROOMS    := lib sim reports harness remote guest-setup nic-config collectors traffic virtual-connectx
+ROOMS    := lib sim verify reports harness remote guest-setup nic-config collectors traffic virtual-connectx
 # a guest has only the rooms that its programs need
 SOURCES  := $(filter-out virtual-connectx/kernel/% virtual-connectx/tests/%,$(sort $(shell find $(wildcard $(ROOMS)) -name '*.c')))
 of_room   = $(filter-out $(MAINS),$(filter $(1)/%,$(SOURCES)))
@@ -178,7 +176,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
 # All unit tests are one program, and all fuzzers another, linked with every archive. Each file is whole in itself, with a main() or
 # a LLVMFuzzerTestOneInput(): the build gives that function the file's name, and writes the table of them.
-ALL_ARCHIVES := $(call present,harness reports sim guest-setup remote collectors nic-config traffic virtual-connectx lib)
+ALL_ARCHIVES := $(call present,harness reports verify sim guest-setup remote collectors nic-config traffic virtual-connectx lib)
 ALL_LIBS     := -lvirt -lxml2 -lsqlite3 -lmnl -libverbs -lrdmacm -ljansson -lz -ldl -lm
 objects_of    = $(patsubst %.c,$(O)/%.o,$(1))
 link_all      = $(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group

@@ -4,7 +4,7 @@
  * a loop of the same run (bench/reference.h); exit code 1 when one is not met.
  */
 #include "bench/reference.h"
-#include "harness/verify/verify.h"
+#include "verify/verify.h"
 #include "lib/document/json_text.h"
 #include "lib/packets/frame.h"
 #include "lib/packets/opcode.h"

@@ -1,4 +1,4 @@
-#include "harness/verify/verify.h"
+#include "verify/verify.h"
 
 #include "lib/document/json_text.h"
 #include "lib/log.h"

@@ -3,7 +3,7 @@
 #include "harness/plan/traffic_class.h"
 #include "harness/run/foresee.h"
 #include "harness/run/results.h"
-#include "harness/verify/verify_run.h"
+#include "harness/judge/capture.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"

@@ -22,7 +22,7 @@ extern const struct table capture_table;
 /* As without any key in the scenario; to be released with table_free and free. NULL: out of memory. */
 struct capture *capture_of_all(void);
 
-/* The checkers of captured packets (harness/verify): CHECK(constant, identifier, name). */
+/* The checkers of captured packets (verify/): CHECK(constant, identifier, name). */
 #define CAPTURE_CHECKS(CHECK)                \
     CHECK(GO_BACK_N, go_back_n, "go-back-n") \
     CHECK(CNP, cnp, "cnp")                   \

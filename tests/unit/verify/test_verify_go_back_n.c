@@ -1,8 +1,8 @@
 /* PSN arithmetic, and the checker of go-back-N: sequences without fault, and each fault at a known packet. */
 #include "tests/unit/unit.h"
 
-#include "harness/verify/go_back_n/go_back_n.h"
-#include "harness/verify/psn.h"
+#include "verify/go_back_n/go_back_n.h"
+#include "verify/psn.h"
 #include "tests/unit/verify/verify_talk.h"
 
 #define TIMEOUT_SET "{\"ack_timeout\": \"1ms\"}"

@@ -1,7 +1,7 @@
 /* The checker of go-back-N over reads and atomics: sequences without fault, and each fault at a known packet. A reads from B. */
 #include "tests/unit/unit.h"
 
-#include "harness/verify/psn.h"
+#include "verify/psn.h"
 #include "tests/unit/verify/verify_talk.h"
 
 #define TIMEOUT_SET "{\"ack_timeout\": \"1ms\"}"

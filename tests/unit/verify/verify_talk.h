@@ -2,7 +2,7 @@
 #ifndef TESTS_VERIFY_TALK_H
 #define TESTS_VERIFY_TALK_H
 
-#include "harness/verify/verify.h"
+#include "verify/verify.h"
 #include "lib/document/json_text.h"
 #include "lib/packets/frame.h"
 #include "lib/packets/opcode.h"

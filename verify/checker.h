@@ -1,0 +1,72 @@
+/*
+ * A checker judges one thing in a stream of captured packets. It keeps state of bounded size, allocates only when a flow or an interface
+ * is new, and says what it cannot judge: a capture may begin and end in the middle, have one direction only, hold the first bytes of
+ * packets only, or be taken where marks and losses of the rest of the way are not seen.
+ */
+#ifndef VERIFY_CHECKER_H
+#define VERIFY_CHECKER_H
+
+#include "verify/findings.h"
+#include "verify/flows.h"
+#include "verify/verify_settings.h"
+#include "lib/packets/capture.h"
+#include "lib/packets/frame.h"
+
+/* A packet and where it was seen. */
+struct verify_packet {
+    uint64_t number; /* as Wireshark shows it */
+    int64_t time_ns; /* -1: it has none */
+    uint32_t interface;
+    enum capture_direction direction;
+    bool sent_here;     /* its sender is the host of this interface: nothing was lost or marked before */
+    bool received_here; /* its receiver is: nothing is lost or marked behind it on the network */
+    uint32_t bytes;     /* on the wire, without FCS */
+    enum frame_icrc icrc;
+    int priority;  /* 0 to 7; -1: not known */
+    uint32_t flow; /* of a RoCEv2 packet; FLOW_NONE: too many */
+    struct frame frame;
+};
+
+/* What checkers look up. */
+struct verify_context {
+    const struct verify_settings *settings; /* of the last packet's interface */
+    const struct verify_settings *of_all;
+    const struct flows *flows;
+    const struct capture_reader *capture; /* its interfaces */
+    struct findings *findings;            /* of this checker */
+    int64_t rate_bps; /* of the last packet's interface: as set, else as the capture says; 0: not known */
+    int64_t end_ns;   /* the latest time so far */
+};
+
+struct checker {
+    enum capture_check check; /* its place in capture_check_names, and in checkers */
+    const char *about;
+    size_t state_bytes; /* of its state, which begins as zeros */
+    /* Of each packet; `c` is the same for all packets of this checker. */
+    void (*frame)(void *state, struct verify_context *c, const struct verify_packet *p);
+    /* After the last. */
+    void (*end)(void *state, struct verify_context *c);
+    void (*free)(void *state);
+};
+
+/* All, ended by NULL. */
+extern const struct checker *const checkers[];
+
+/* An array of states by flow or interface that grows with them, zeros at first. */
+struct states {
+    void *items;
+    size_t count;
+};
+/* State i of `size` bytes; NULL: out of memory. Earlier pointers are not valid any more. */
+void *states_at(struct states *s, uint32_t i, size_t size);
+static inline void *states_have(const struct states *s, uint32_t i, size_t size)
+{
+    return i < s->count ? (char *)s->items + i * size : NULL;
+}
+
+/* As if the last packet was one of this interface: its settings and its rate. */
+void verify_turn_to(struct verify_context *c, uint32_t interface);
+/* Time that so many bytes take on the wire at the context's rate, with preamble, FCS and gap. */
+int64_t verify_wire_ns(const struct verify_context *c, uint32_t bytes);
+
+#endif

@@ -1,0 +1,339 @@
+/*
+ * Congestion notification packets (InfiniBand Architecture Specification, annex A17.9.3; DCQCN's notification point). They are judged at the
+ * port of the host that sends them: there all marks of its packets are seen, and the times are those of the host.
+ */
+#include "verify/checker.h"
+
+#include "lib/packets/opcode.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define REACTION_NS   100000 /* a notification point answers within it, if nothing holds the answer back */
+#define NS_A_US       1000
+#define FIRST_PACKETS 1000 /* of a port without times: a mark before the capture may still be answered */
+
+#define KIND_NO_MARK  "CNP without a marked packet"
+#define KIND_INTERVAL "CNP too early"
+#define KIND_NO_CNP   "marked packet without a CNP"
+#define KIND_TO       "CNP to the wrong queue pair"
+#define KIND_PRIORITY "CNP with the wrong priority"
+#define KIND_HEADER   "CNP with a wrong header"
+
+/* Marked packets of a flow, or of all between two addresses. */
+struct marks {
+    uint64_t
+        since_cnp; /* marked packets since the last CNP; without times, those that have none of their own */
+    uint64_t last_number;
+    int64_t last_ns;
+};
+
+struct flow_marks {
+    struct marks marks;
+    bool waits; /* a marked packet is to be answered */
+    uint64_t waits_number;
+    int64_t waits_ns;
+};
+
+/* When the last CNP was sent. */
+struct last_cnp {
+    bool any;
+    uint64_t number;
+    int64_t ns;
+};
+
+/* A port. */
+struct cnp_port {
+    bool seen, sends; /* packets; packets that its host sent */
+    uint64_t packets;
+    int64_t first_ns;
+    uint32_t longest_bytes;
+    uint64_t timed; /* marked packets that are to be answered within the interval */
+    struct last_cnp last;
+};
+
+struct cnps {
+    struct states flows;      /* struct flow_marks of the flow that is marked */
+    struct states pairs;      /* struct marks of all flows from one address to another */
+    struct states sent;       /* struct last_cnp by the flow of the CNPs */
+    struct states sent_pairs; /* struct last_cnp of all flows between the same addresses */
+    struct states ports;      /* struct cnp_port */
+    bool unset;               /* CNPs or marked packets of ports whose interval is not known */
+    uint64_t cnps, echoes, elsewhere, untied, early;
+};
+
+static int64_t interval_ns(const struct verify_context *c)
+{
+    int64_t us = c->settings->settings.dcqcn.np.min_time_between_cnps;
+    return us == FIELD_UNSET ? -1 : us * NS_A_US;
+}
+
+/* Does this host answer marks of this priority with CNPs? */
+static bool notifies(const struct verify_context *c, const struct verify_packet *p)
+{
+    const struct settings *s = &c->settings->settings;
+    if (!congestion_control_is_dcqcn(s->congestion_control))
+        return false;
+    const struct list_of *list = s->ecn_np.count ? &s->ecn_np : &s->ecn;
+    return p->priority < 0 || verify_settings_lists(list, p->priority, true);
+}
+
+/* ---- marked packets */
+
+static const struct last_cnp *last_cnp_of(const struct cnps *s, const struct verify_context *c, uint32_t flow)
+{
+    static const struct last_cnp none;
+    const struct flow *f = &c->flows->flows[flow];
+    const struct last_cnp *last = NULL;
+    if (c->settings->cnp_pacing == PACING_PORT) {
+        const struct cnp_port *port = states_have(&s->ports, f->interface, sizeof(struct cnp_port));
+        last = port ? &port->last : NULL;
+    } else if (f->partner != FLOW_NONE) {
+        last = states_have(&s->sent, f->partner, sizeof *last);
+    } else if (c->flows->pairs[f->pair].reverse != FLOW_NONE) {
+        last = states_have(&s->sent_pairs, c->flows->pairs[f->pair].reverse, sizeof *last);
+    }
+    return last ? last : &none;
+}
+
+/* A marked packet that waits longer than the interval. */
+static void check_waiting(struct flow_marks *m, const struct last_cnp *last, struct verify_context *c,
+                          int64_t now_ns)
+{
+    if (!m->waits)
+        return;
+    if (last->any && last->ns >= m->waits_ns) {
+        m->waits = false;
+    } else if (now_ns - m->waits_ns > interval_ns(c) + REACTION_NS) {
+        m->waits = false;
+        findings_add(
+            c->findings, KIND_NO_CNP, m->waits_number, m->waits_ns,
+            "a marked packet, and no CNP to its sender within %.1f us (min_time_between_cnps %.1f us)",
+            (double)(now_ns - m->waits_ns) / 1e3, (double)interval_ns(c) / 1e3);
+    }
+}
+
+static void marked(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
+                   struct cnp_port *port)
+{
+    uint32_t pair = c->flows->flows[p->flow].pair;
+    struct flow_marks *m = states_at(&s->flows, p->flow, sizeof *m);
+    struct marks *of_pair = states_at(&s->pairs, pair, sizeof *of_pair);
+    if (!m || !of_pair)
+        return;
+    s->unset = s->unset || interval_ns(c) < 0;
+    struct marks *both[] = {&m->marks, of_pair};
+    for (int i = 0; i < 2; i++) {
+        both[i]->since_cnp++;
+        both[i]->last_number = p->number;
+        both[i]->last_ns = p->time_ns;
+    }
+    if (interval_ns(c) < 0 || p->time_ns < 0 || !notifies(c, p))
+        return;
+    port->timed++;
+    const struct last_cnp *last = last_cnp_of(s, c, p->flow);
+    check_waiting(m, last, c, p->time_ns);
+    if (!m->waits && (!last->any || p->time_ns - last->ns >= interval_ns(c))) {
+        m->waits = true;
+        m->waits_number = p->number;
+        m->waits_ns = p->time_ns;
+    }
+}
+
+/* ---- CNPs */
+
+static void check_header(struct verify_context *c, const struct verify_packet *p)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    const struct dcqcn_np *np = &c->settings->settings.dcqcn.np;
+    if (!roce->bth.becn || roce->bth.ack_request)
+        findings_add(c->findings, KIND_HEADER, p->number, p->time_ns,
+                     "BECN is %d and AckReq %d, expected 1 and 0", roce->bth.becn, roce->bth.ack_request);
+    if (np->cnp_dscp != FIELD_UNSET && roce->ip.dscp != np->cnp_dscp)
+        findings_add(c->findings, KIND_PRIORITY, p->number, p->time_ns, "DSCP %u, expected cnp_dscp %lld",
+                     roce->ip.dscp, (long long)np->cnp_dscp);
+    if (np->cnp_802p_prio != FIELD_UNSET && p->frame.ethernet.tagged &&
+        p->frame.ethernet.priority != np->cnp_802p_prio)
+        findings_add(c->findings, KIND_PRIORITY, p->number, p->time_ns,
+                     "priority %u in the tag, expected cnp_802p_prio %lld", p->frame.ethernet.priority,
+                     (long long)np->cnp_802p_prio);
+}
+
+static void check_interval(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
+                           const struct last_cnp *last, const struct cnp_port *port)
+{
+    int64_t set_ns = interval_ns(c);
+    if (set_ns < 0 || !last->any || p->time_ns < 0)
+        return;
+    int64_t since_ns = p->time_ns - last->ns;
+    /* the earlier one may have waited for a frame that was being sent */
+    if (since_ns + verify_wire_ns(c, port->longest_bytes) >= set_ns)
+        return;
+    s->early++;
+    findings_add(c->findings, KIND_INTERVAL, p->number, p->time_ns,
+                 "%.3f us after the CNP of packet %llu; min_time_between_cnps is %.3f us",
+                 (double)since_ns / 1e3, (unsigned long long)last->number, (double)set_ns / 1e3);
+}
+
+/* Does a mark explain a CNP? Without times each CNP takes one, as marks and CNPs may be in another order than in the NIC. */
+static bool is_caused(const struct marks *m, const struct verify_packet *p, int64_t may_ns)
+{
+    if (m->since_cnp)
+        return true;
+    return p->time_ns >= 0 && m->last_number && p->time_ns - m->last_ns <= may_ns;
+}
+
+/* Did the capture begin so short a time ago that it may not have the mark? */
+static bool is_early(const struct cnp_port *port, const struct verify_packet *p, int64_t may_ns)
+{
+    return p->time_ns < 0 ? port->packets <= FIRST_PACKETS : p->time_ns - port->first_ns <= may_ns;
+}
+
+/* The marks that it may answer: of its flow's partner, or, where that is not known, of all flows from its destination. */
+static void check_marks(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
+                        const struct cnp_port *port)
+{
+    const struct flow *f = &c->flows->flows[p->flow];
+    uint32_t reverse = c->flows->pairs[f->pair].reverse;
+    struct marks *m = NULL,
+                 *of_pair = reverse == FLOW_NONE ? NULL : states_have(&s->pairs, reverse, sizeof *m);
+    if (f->partner != FLOW_NONE) {
+        struct flow_marks *of = states_have(&s->flows, f->partner, sizeof *of);
+        m = of ? &of->marks : NULL;
+    } else {
+        m = of_pair;
+        s->untied++;
+    }
+    int64_t may_ns = interval_ns(c) > 0 ? interval_ns(c) + REACTION_NS : REACTION_NS;
+    if (m && is_caused(m, p, may_ns)) {
+        m->since_cnp = p->time_ns < 0 ? m->since_cnp - 1 : 0;
+        if (p->time_ns < 0 && of_pair && of_pair != m && of_pair->since_cnp)
+            of_pair->since_cnp--;
+    } else if (!is_early(port, p, may_ns)) {
+        bool other = of_pair && of_pair->last_number &&
+                     (p->time_ns < 0 ? of_pair->since_cnp > 0 : p->time_ns - of_pair->last_ns <= may_ns);
+        findings_add(c->findings, other ? KIND_TO : KIND_NO_MARK, p->number, p->time_ns,
+                     "to queue pair 0x%x; %s%s", f->qpn,
+                     m && m->last_number ? "no packet of its connection was marked since the last CNP"
+                                         : "no packet of its connection was marked",
+                     other ? ", but one of another queue pair's was" : "");
+    }
+}
+
+static void cnp(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
+                struct cnp_port *port)
+{
+    struct last_cnp *last = states_at(&s->sent, p->flow, sizeof *last);
+    struct last_cnp *of_pair = states_at(&s->sent_pairs, c->flows->flows[p->flow].pair, sizeof *of_pair);
+    if (!last || !of_pair)
+        return;
+    s->cnps++;
+    s->unset = s->unset || interval_ns(c) < 0;
+    check_header(c, p);
+    check_interval(s, c, p, c->settings->cnp_pacing == PACING_PORT ? &port->last : last, port);
+    check_marks(s, c, p, port);
+    *last = *of_pair = port->last = (struct last_cnp){true, p->number, p->time_ns};
+}
+
+/* A host may also return marks in answers, whose BECN is then set. */
+static void echo(struct cnps *s, const struct verify_context *c, const struct verify_packet *p)
+{
+    uint32_t of = c->flows->flows[p->flow].partner;
+    struct flow_marks *m = of == FLOW_NONE ? NULL : states_have(&s->flows, of, sizeof *m);
+    s->echoes++;
+    if (m)
+        m->waits = false;
+}
+
+/* ---- the stream */
+
+static void frame(void *state, struct verify_context *c, const struct verify_packet *p)
+{
+    struct cnps *s = state;
+    if (p->frame.kind != FRAME_ROCE || p->flow == FLOW_NONE)
+        return;
+    const struct frame_roce *roce = &p->frame.roce;
+    bool is_cnp = roce->bth.opcode == OPCODE_CNP;
+    bool is_marked = roce->ip.ecn == FRAME_CE && roce->payload_bytes && !is_cnp;
+    if (!p->sent_here && !p->received_here) {
+        s->elsewhere += is_cnp || is_marked;
+        return;
+    }
+    struct cnp_port *port = states_at(&s->ports, p->interface, sizeof *port);
+    if (!port)
+        return;
+    if (!port->seen)
+        *port = (struct cnp_port){.seen = true, .first_ns = p->time_ns};
+    port->packets++;
+    if (p->sent_here) {
+        port->sends = true;
+        port->longest_bytes = p->bytes > port->longest_bytes ? p->bytes : port->longest_bytes;
+    }
+    if (is_cnp && p->sent_here)
+        cnp(s, c, p, port);
+    else if (roce->bth.becn && p->sent_here)
+        echo(s, c, p);
+    else if (is_marked && p->received_here)
+        marked(s, c, p, port);
+}
+
+/* Marked packets that still wait. Where nothing that the host sent is in the capture, CNPs cannot be. */
+static void check_last(struct cnps *s, struct verify_context *c)
+{
+    uint64_t judged = 0, deaf = 0;
+    for (uint32_t i = 0; i < s->flows.count && i < c->flows->count; i++) {
+        struct flow_marks *m = states_have(&s->flows, i, sizeof *m);
+        const struct cnp_port *port = states_have(&s->ports, c->flows->flows[i].interface, sizeof *port);
+        verify_turn_to(c, c->flows->flows[i].interface);
+        if (m->waits && port && port->sends)
+            check_waiting(m, last_cnp_of(s, c, i), c, c->end_ns);
+    }
+    for (uint32_t i = 0; i < s->ports.count; i++) {
+        const struct cnp_port *port = states_have(&s->ports, i, sizeof *port);
+        *(port->sends ? &judged : &deaf) += port->timed;
+    }
+    findings_judged(c->findings, "marked packets", judged);
+    if (deaf)
+        findings_not_judged(
+            c->findings,
+            "whether marked packets have a CNP: what their receiver sends is not in the capture");
+}
+
+static void end(void *state, struct verify_context *c)
+{
+    struct cnps *s = state;
+    findings_judged(c->findings, "CNPs", s->cnps);
+    check_last(s, c);
+    findings_seen(c->findings, "answers with BECN", s->echoes);
+    if (s->unset)
+        findings_not_judged(
+            c->findings,
+            "the interval of CNPs, and marked packets without one: min_time_between_cnps is not set");
+    if (s->elsewhere)
+        findings_not_judged(
+            c->findings,
+            "%llu CNPs and marked packets of hosts that are not at the port where they were captured",
+            (unsigned long long)s->elsewhere);
+    if (s->untied)
+        findings_not_judged(c->findings,
+                            "the queue pair of %llu CNPs: which one sent the marked packet is not known",
+                            (unsigned long long)s->untied);
+}
+
+static void release(void *state)
+{
+    struct cnps *s = state;
+    free(s->flows.items);
+    free(s->pairs.items);
+    free(s->sent.items);
+    free(s->sent_pairs.items);
+    free(s->ports.items);
+}
+
+const struct checker checker_cnp = {
+    .check = CHECK_CNP,
+    .about = "CNPs: the marked packet before each, their interval, addresses and priority.",
+    .state_bytes = sizeof(struct cnps),
+    .frame = frame,
+    .end = end,
+    .free = release,
+};

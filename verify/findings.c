@@ -1,0 +1,154 @@
+#include "verify/findings.h"
+
+#include "lib/document/json_text.h"
+#include "lib/text.h"
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct finding_kind *kind_of(struct findings *f, const char *name)
+{
+    size_t i = 0;
+    while (i < FINDINGS_KINDS - 1 && f->kinds[i].name && strcmp(f->kinds[i].name, name) != 0)
+        i++;
+    f->kinds[i].name = name;
+    return &f->kinds[i];
+}
+
+static char *formatted(const char *format, va_list arguments)
+{
+    struct text t = {0};
+    text_add_list(&t, format, arguments);
+    return text_take(&t);
+}
+
+void findings_add(struct findings *f, const char *kind, uint64_t number, int64_t time_ns, const char *format,
+                  ...)
+{
+    struct finding_kind *of = kind_of(f, kind);
+    uint64_t i = of->count++;
+    if (i >= FINDINGS_SHOWN)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    of->shown[i] = (struct finding){number, time_ns, formatted(format, arguments)};
+    va_end(arguments);
+}
+
+static void add_count(struct findings *f, const char *what, uint64_t count, bool counts)
+{
+    size_t i = 0;
+    while (i < FINDINGS_KINDS - 1 && f->judged[i].what && strcmp(f->judged[i].what, what) != 0)
+        i++;
+    f->judged[i].what = what;
+    f->judged[i].counts = counts;
+    f->judged[i].count += count;
+}
+
+void findings_judged(struct findings *f, const char *what, uint64_t count)
+{
+    add_count(f, what, count, true);
+}
+
+void findings_seen(struct findings *f, const char *what, uint64_t count)
+{
+    add_count(f, what, count, false);
+}
+
+void findings_figure(struct findings *f, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    free(f->figure);
+    f->figure = formatted(format, arguments);
+    va_end(arguments);
+}
+
+void findings_not_judged(struct findings *f, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = formatted(format, arguments);
+    va_end(arguments);
+    size_t i = 0;
+    while (text && i < FINDINGS_NOTES && f->notes[i] && strcmp(f->notes[i], text) != 0)
+        i++;
+    if (text && i < FINDINGS_NOTES && !f->notes[i])
+        f->notes[i] = text;
+    else
+        free(text);
+}
+
+uint64_t findings_count(const struct findings *f)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < FINDINGS_KINDS; i++)
+        sum += f->kinds[i].count;
+    return sum;
+}
+
+static json_t *kind_json(const struct finding_kind *kind)
+{
+    json_t *packets = json_array();
+    for (uint64_t i = 0; i < kind->count && i < FINDINGS_SHOWN; i++) {
+        const struct finding *s = &kind->shown[i];
+        json_t *packet =
+            json_make("{s:I,s:s}", "packet", (json_int_t)s->number, "text", s->text ? s->text : "");
+        if (packet && s->time_ns >= 0)
+            json_object_set_new(packet, "time_ns", json_integer(s->time_ns));
+        json_array_append_new(packets, packet);
+    }
+    return json_make("{s:s,s:I,s:o}", "kind", kind->name, "count", (json_int_t)kind->count, "packets",
+                     packets);
+}
+
+/* "3 findings in 1200 packets sent, 4 CNPs" */
+static void say_counts(const struct findings *f, uint64_t found, struct text *out, bool *any)
+{
+    *any = false;
+    for (size_t i = 0; i < FINDINGS_KINDS && f->judged[i].what; i++) {
+        if (!f->judged[i].count)
+            continue;
+        text_add(out, "%s%llu %s", out->length ? ", " : "", (unsigned long long)f->judged[i].count,
+                 f->judged[i].what);
+        *any = *any || f->judged[i].counts;
+    }
+    if (!out->length)
+        text_add(out, "nothing to judge");
+    else if (!*any && !found)
+        text_add(out, "; nothing to judge");
+}
+
+json_t *findings_json(const struct findings *f, const char *check)
+{
+    uint64_t found = findings_count(f);
+    struct text reason = {0};
+    bool any;
+    say_counts(f, found, &reason, &any);
+    if (f->figure)
+        text_add(&reason, "; %s", f->figure);
+    json_t *kinds = json_array(), *notes = json_array();
+    for (size_t i = 0; i < FINDINGS_KINDS && f->kinds[i].name; i++)
+        json_array_append_new(kinds, kind_json(&f->kinds[i]));
+    for (size_t i = 0; i < FINDINGS_NOTES && f->notes[i]; i++)
+        json_array_append_new(notes, json_text(f->notes[i]));
+    json_t *entry = json_make("{s:s,s:s,s:s,s:I,s:o,s:o}", "check", check, "verdict",
+                              found ? "failure"
+                              : any ? "ok"
+                                    : "unknown",
+                              "reason", text_string(&reason), "count", (json_int_t)found, "findings", kinds,
+                              "not_judged", notes);
+    text_free(&reason);
+    return entry;
+}
+
+void findings_free(struct findings *f)
+{
+    for (size_t i = 0; i < FINDINGS_KINDS; i++)
+        for (size_t k = 0; k < FINDINGS_SHOWN; k++)
+            free(f->kinds[i].shown[k].text);
+    for (size_t i = 0; i < FINDINGS_NOTES; i++)
+        free(f->notes[i]);
+    free(f->figure);
+    *f = (struct findings){0};
+}

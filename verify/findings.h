@@ -1,0 +1,56 @@
+/* What a checker found: of each kind the first few with their packets, and how many there are; what it looked at, and what it could not
+ * judge. */
+#ifndef VERIFY_FINDINGS_H
+#define VERIFY_FINDINGS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FINDINGS_KINDS 16
+#define FINDINGS_SHOWN 10 /* of a kind */
+#define FINDINGS_NOTES 16
+
+struct finding {
+    uint64_t number; /* the packet's */
+    int64_t time_ns; /* -1: it has none */
+    char *text;
+};
+
+struct finding_kind {
+    const char *name; /* a constant */
+    uint64_t count;
+    struct finding shown[FINDINGS_SHOWN];
+};
+
+/* A number of things that were looked at: "12 CNPs". */
+struct judged {
+    const char *what; /* a constant, plural */
+    uint64_t count;
+    bool counts; /* enough for a verdict; else it is only told */
+};
+
+struct findings {
+    struct finding_kind kinds[FINDINGS_KINDS];
+    struct judged judged[FINDINGS_KINDS];
+    char *figure;                /* what was measured and is no judgement; NULL: nothing */
+    char *notes[FINDINGS_NOTES]; /* what was not judged, and why */
+};
+
+/* Something is wrong with a packet. The format names what was found and what was expected. */
+void findings_add(struct findings *f, const char *kind, uint64_t number, int64_t time_ns, const char *format,
+                  ...) __attribute__((format(printf, 5, 6)));
+/* So many things were judged. */
+void findings_judged(struct findings *f, const char *what, uint64_t count);
+/* So many things were seen, which is no judgement. */
+void findings_seen(struct findings *f, const char *what, uint64_t count);
+/* What was measured, one sentence. */
+void findings_figure(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What was not judged and why; the same sentence is kept once. */
+void findings_not_judged(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+uint64_t findings_count(const struct findings *f);
+/* An entry for lib/output/verdicts.h: "check", "verdict" (ok, failure; unknown: nothing was judged), "reason", "findings", "not_judged". */
+json_t *findings_json(const struct findings *f, const char *check);
+void findings_free(struct findings *f);
+
+#endif

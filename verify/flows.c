@@ -1,0 +1,243 @@
+#include "verify/flows.h"
+
+#include "verify/psn.h"
+#include "lib/packets/opcode.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROOM  256
+#define MOST_TRIES  64   /* of an answer's flow to find its partner, and flows that are looked at each time */
+#define WINDOW_PSNS 4096 /* an answer may name a PSN so far behind the last request */
+
+int flows_init(struct flows *t, struct error *e)
+{
+    *t = (struct flows){.room = FIRST_ROOM, .table_size = FIRST_ROOM * 2};
+    t->flows = malloc(t->room * sizeof *t->flows);
+    t->pairs = malloc(t->room * sizeof *t->pairs);
+    t->table = calloc(t->table_size, sizeof *t->table);
+    t->pair_table = calloc(t->table_size, sizeof *t->pair_table);
+    if (t->flows && t->pairs && t->table && t->pair_table)
+        return 0;
+    flows_free(t);
+    return error_set(e, "out of memory for the flows of a capture");
+}
+
+void flows_free(struct flows *t)
+{
+    free(t->flows);
+    free(t->pairs);
+    free(t->table);
+    free(t->pair_table);
+    *t = (struct flows){0};
+}
+
+/* ---- hashing */
+
+static uint64_t mix(uint64_t h, const void *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+static uint32_t hash_pair(uint32_t interface, const struct frame_ip *ip)
+{
+    uint64_t h = interface + UINT64_C(0x51ed270b);
+    h = mix(mix(h, ip->source), ip->source + 8);
+    h = mix(mix(h, ip->destination), ip->destination + 8);
+    return (uint32_t)(h >> 32);
+}
+
+static uint32_t hash_flow(uint32_t pair_hash, uint32_t qpn)
+{
+    uint64_t key = (uint64_t)pair_hash << 32 | qpn;
+    return (uint32_t)(mix(0, &key) >> 32);
+}
+
+static bool is_of(const struct flow *f, uint32_t interface, const struct frame_ip *ip)
+{
+    return f->interface == interface && memcmp(f->source, ip->source, sizeof f->source) == 0 &&
+           memcmp(f->destination, ip->destination, sizeof f->destination) == 0;
+}
+
+/* ---- growing */
+
+static void place(uint32_t *table, uint32_t size, uint32_t hash, uint32_t index)
+{
+    uint32_t at = hash & (size - 1);
+    while (table[at])
+        at = (at + 1) & (size - 1);
+    table[at] = index + 1;
+}
+
+/* Room for one more flow. false: no memory, which is as if there were too many. */
+static bool grow(struct flows *t)
+{
+    uint32_t room = t->room * 2, size = room * 2;
+    struct flow *flows = realloc(t->flows, room * sizeof *flows);
+    if (flows)
+        t->flows = flows;
+    struct flow_pair *pairs = realloc(t->pairs, room * sizeof *pairs);
+    if (pairs)
+        t->pairs = pairs;
+    uint32_t *table = calloc(size, sizeof *table), *pair_table = calloc(size, sizeof *pair_table);
+    if (!flows || !pairs || !table || !pair_table) {
+        free(table);
+        free(pair_table);
+        return false;
+    }
+    for (uint32_t i = 0; i < t->count; i++)
+        place(table, size, t->flows[i].hash, i);
+    for (uint32_t i = 0; i < t->pair_count; i++)
+        place(pair_table, size, t->pairs[i].hash, i);
+    free(t->table);
+    free(t->pair_table);
+    t->table = table;
+    t->pair_table = pair_table;
+    t->table_size = size;
+    t->room = room;
+    return true;
+}
+
+static uint32_t find_pair(const struct flows *t, uint32_t hash, uint32_t interface, const struct frame_ip *ip)
+{
+    for (uint32_t at = hash & (t->table_size - 1); t->pair_table[at]; at = (at + 1) & (t->table_size - 1)) {
+        uint32_t i = t->pair_table[at] - 1;
+        if (t->pairs[i].hash == hash && is_of(&t->flows[t->pairs[i].first], interface, ip))
+            return i;
+    }
+    return FLOW_NONE;
+}
+
+static uint32_t find_flow(const struct flows *t, uint32_t hash, uint32_t interface,
+                          const struct frame_roce *roce)
+{
+    for (uint32_t at = hash & (t->table_size - 1); t->table[at]; at = (at + 1) & (t->table_size - 1)) {
+        uint32_t i = t->table[at] - 1;
+        if (t->flows[i].hash == hash && t->flows[i].qpn == roce->bth.qpn &&
+            is_of(&t->flows[i], interface, &roce->ip))
+            return i;
+    }
+    return FLOW_NONE;
+}
+
+/* The pair that flow `f` belongs to; a new one knows the pair of the other direction. */
+static uint32_t join_pair(struct flows *t, uint32_t hash, uint32_t interface, const struct frame_ip *ip,
+                          uint32_t f)
+{
+    uint32_t i = find_pair(t, hash, interface, ip);
+    if (i != FLOW_NONE) {
+        t->flows[f].next_in_pair = t->pairs[i].first;
+        t->pairs[i].first = f;
+        t->pairs[i].count++;
+        return i;
+    }
+    struct frame_ip back = *ip;
+    memcpy(back.source, ip->destination, sizeof back.source);
+    memcpy(back.destination, ip->source, sizeof back.destination);
+    i = t->pair_count++;
+    uint32_t reverse = find_pair(t, hash_pair(interface, &back), interface, &back);
+    t->pairs[i] = (struct flow_pair){.first = f, .hash = hash, .reverse = reverse, .count = 1};
+    if (reverse != FLOW_NONE)
+        t->pairs[reverse].reverse = i;
+    place(t->pair_table, t->table_size, hash, i);
+    return i;
+}
+
+static uint32_t add(struct flows *t, uint32_t hash, uint32_t pair_hash, uint32_t interface,
+                    const struct frame_roce *roce)
+{
+    if (t->count >= FLOWS_MOST || (t->count == t->room && !grow(t))) {
+        t->left_out++;
+        return FLOW_NONE;
+    }
+    uint32_t i = t->count++;
+    struct flow *f = &t->flows[i];
+    *f = (struct flow){.qpn = roce->bth.qpn,
+                       .interface = interface,
+                       .hash = hash,
+                       .next_in_pair = FLOW_NONE,
+                       .partner = FLOW_NONE,
+                       .source_port = roce->source_port};
+    memcpy(f->source, roce->ip.source, sizeof f->source);
+    memcpy(f->destination, roce->ip.destination, sizeof f->destination);
+    place(t->table, t->table_size, hash, i);
+    uint32_t pair = join_pair(t, pair_hash, interface, &roce->ip, i);
+    t->flows[i].pair = pair;
+    return i;
+}
+
+/* ---- partners */
+
+/* Did the flow send a request that an answer may name? An ACK may also be of the packet before the capture's first. */
+static bool has_psn(const struct flow *f, uint32_t psn)
+{
+    return f->requests && psn_after(psn, f->first_psn) >= -1 && psn_after(psn, f->last_psn) <= 0 &&
+           psn_after(f->last_psn, psn) < WINDOW_PSNS;
+}
+
+/* Can the flow be the partner of `answers`? A CNP names no PSN. */
+static bool fits(const struct flow *f, const struct frame_roce *roce, bool alone)
+{
+    if (f->partner != FLOW_NONE || !f->requests)
+        return false;
+    if (roce->bth.opcode == OPCODE_CNP)
+        return roce->source_port && f->source_port == roce->source_port;
+    return has_psn(f, roce->bth.psn) && (f->source_port == roce->source_port || alone);
+}
+
+/* The flow whose request an answer is of. */
+static uint32_t find_partner(const struct flows *t, const struct flow *answers, const struct frame_roce *roce)
+{
+    uint32_t reverse = t->pairs[answers->pair].reverse, found = FLOW_NONE;
+    if (reverse == FLOW_NONE)
+        return FLOW_NONE;
+    bool alone = t->pairs[reverse].count == 1 && t->pairs[answers->pair].count == 1;
+    int looked = 0;
+    for (uint32_t i = t->pairs[reverse].first; i != FLOW_NONE; i = t->flows[i].next_in_pair) {
+        const struct flow *f = &t->flows[i];
+        if (++looked > MOST_TRIES)
+            return FLOW_NONE;
+        if (!fits(f, roce, alone))
+            continue;
+        if (found != FLOW_NONE)
+            return FLOW_NONE;
+        found = i;
+    }
+    return found;
+}
+
+static void learn(struct flows *t, uint32_t i, const struct frame_roce *roce)
+{
+    const struct opcode_row *row = opcode_find(roce->bth.opcode);
+    struct flow *f = &t->flows[i];
+    if (!row)
+        return;
+    if (!row->response && roce->bth.opcode != OPCODE_CNP) {
+        if (!f->requests)
+            f->first_psn = f->last_psn = roce->bth.psn;
+        f->requests = true;
+        f->last_psn = psn_later(roce->bth.psn, f->last_psn);
+        if (psn_after(f->last_psn, f->first_psn) > WINDOW_PSNS) /* before the numbers wrap */
+            f->first_psn = psn_add(f->last_psn, 0u - WINDOW_PSNS);
+    } else if (f->partner == FLOW_NONE && f->tries < MOST_TRIES) {
+        f->tries++;
+        uint32_t partner = find_partner(t, f, roce);
+        if (partner != FLOW_NONE) {
+            f->partner = partner;
+            t->flows[partner].partner = i;
+        }
+    }
+}
+
+uint32_t flows_of(struct flows *t, uint32_t interface, const struct frame_roce *roce)
+{
+    uint32_t pair_hash = hash_pair(interface, &roce->ip), hash = hash_flow(pair_hash, roce->bth.qpn);
+    uint32_t i = find_flow(t, hash, interface, roce);
+    if (i == FLOW_NONE)
+        i = add(t, hash, pair_hash, interface, roce);
+    if (i != FLOW_NONE)
+        learn(t, i, roce);
+    return i;
+}

@@ -1,0 +1,52 @@
+/*
+ * The flows of a capture: packets at one interface from one address to a queue pair of another. What a queue pair sends is one flow,
+ * what it receives another, its partner. Packets name the destination's queue pair only, so partners are found: by the UDP source
+ * port, which NICs make of both queue pairs alike, and by the PSNs that an answer names; where that leaves a choice there is none.
+ * The number of flows is bounded; flows beyond it are NONE.
+ */
+#ifndef VERIFY_FLOWS_H
+#define VERIFY_FLOWS_H
+
+#include "lib/packets/capture_read.h"
+#include "lib/packets/frame.h"
+
+#define FLOW_NONE  UINT32_MAX
+#define FLOWS_MOST 65536
+
+struct flow {
+    uint8_t source[16], destination[16];
+    uint32_t qpn, interface;
+    uint32_t hash;
+    uint32_t pair;                /* index of all flows between the same addresses */
+    uint32_t next_in_pair;        /* FLOW_NONE: the last */
+    uint32_t partner;             /* FLOW_NONE: not known */
+    uint16_t source_port;         /* of its first packet */
+    bool requests;                /* it has some */
+    uint32_t first_psn, last_psn; /* of these; `first_psn` is not long before the last */
+    uint32_t tries;               /* to find its partner */
+};
+
+/* All flows of an interface from one address to another. */
+struct flow_pair {
+    uint32_t first; /* flow */
+    uint32_t hash;
+    uint32_t reverse; /* pair; FLOW_NONE: not seen */
+    uint32_t count;   /* of its flows */
+};
+
+struct flows {
+    struct flow *flows;
+    struct flow_pair *pairs;
+    uint32_t count, pair_count, room;
+    uint32_t *table, *pair_table; /* open addressing; index + 1, 0: free */
+    uint32_t table_size;          /* of each, a power of two */
+    uint64_t left_out;            /* packets of flows beyond the limit */
+};
+
+int flows_init(struct flows *t, struct error *e);
+void flows_free(struct flows *t);
+/* The flow of a RoCEv2 packet, a new one if need be, and what can be learned from the packet about partners. FLOW_NONE: there are too
+ * many. */
+uint32_t flows_of(struct flows *t, uint32_t interface, const struct frame_roce *roce);
+
+#endif

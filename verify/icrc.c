@@ -1,0 +1,32 @@
+/* ICRCs, where packets were captured to their end (InfiniBand Architecture Specification, annex A17.3.3). */
+#include "verify/checker.h"
+
+struct icrcs {
+    uint64_t judged, cut;
+};
+
+static void frame(void *state, struct verify_context *c, const struct verify_packet *p)
+{
+    struct icrcs *s = state;
+    if (p->icrc == FRAME_ICRC_CUT)
+        s->cut++;
+    s->judged += p->icrc == FRAME_ICRC_RIGHT || p->icrc == FRAME_ICRC_WRONG;
+    if (p->icrc == FRAME_ICRC_WRONG)
+        findings_add(c->findings, "wrong ICRC", p->number, p->time_ns,
+                     "the ICRC is not that of the packet's bytes: a receiver drops it");
+}
+
+static void end(void *state, struct verify_context *c)
+{
+    struct icrcs *s = state;
+    findings_judged(c->findings, "whole packets", s->judged);
+    if (s->cut)
+        findings_not_judged(c->findings, "%llu packets that were not captured to their end",
+                            (unsigned long long)s->cut);
+}
+
+const struct checker checker_icrc = {.check = CHECK_ICRC,
+                                     .about = "ICRCs of whole packets.",
+                                     .state_bytes = sizeof(struct icrcs),
+                                     .frame = frame,
+                                     .end = end};

@@ -1,0 +1,62 @@
+/* What must be known beyond the packets: a document of its own, with a host's settings in it. */
+#ifndef VERIFY_SETTINGS_H
+#define VERIFY_SETTINGS_H
+
+#include "lib/formats/settings.h"
+#include "lib/packets/capture_read.h"
+#include "lib/physics/host.h"
+
+/* Settings of some ports, where they differ. */
+struct verify_port {
+    struct list_of interfaces; /* char *: names of the capture's interfaces, or globs */
+    struct settings settings;
+    int64_t ack_timeout_ns;
+    int cnp_pacing;
+};
+
+/* Ports whose egress queues mark above a length. */
+struct verify_threshold {
+    struct list_of interfaces; /* as of struct verify_port */
+    int64_t kmin_bytes;
+};
+
+struct verify_settings {
+    int64_t schema;
+    struct settings settings;
+    struct list_of hosts; /* char *: addresses of the hosts at whose ports the capture was taken */
+    int64_t rate_bps, ack_timeout_ns, storm_ns, deadlock_ns, paused_window_ns;
+    double paused_share, pauses_per_s; /* NAN: not given */
+    int times;                         /* those of the capture are those of the wire */
+    int cnp_pacing;                    /* enum physics_pacing */
+    struct list_of ports;              /* struct verify_port */
+    struct list_of ecn_thresholds;     /* struct verify_threshold */
+    /* made of these */
+    uint8_t (*addresses)[16];
+    size_t address_count;
+    struct verify_settings
+        *of_ports; /* of each of `ports`: what it leaves out is that of all; they own nothing */
+    bool own;      /* this is one of these */
+};
+
+extern const struct table verify_settings_table;
+
+/* From a file, or the defaults if path is NULL; `hosts` has more addresses. Free with verify_settings_free. */
+int verify_settings_load(struct verify_settings *s, const char *path, const struct list_of *hosts,
+                         struct error *e);
+/* From a document. */
+int verify_settings_parse(struct verify_settings *s, const json_t *document, const struct list_of *hosts,
+                          struct error *e);
+void verify_settings_free(struct verify_settings *s);
+/* Those of an interface: of the first of `ports` that names it, or of all. */
+const struct verify_settings *verify_settings_of(const struct verify_settings *s, const char *interface);
+/* Above how many bytes the egress queues of an interface mark; -1: not known. */
+int64_t verify_settings_threshold(const struct verify_settings *s, const char *interface);
+/* Is it one of the hosts' addresses, as struct frame_ip has them? */
+bool verify_settings_has(const struct verify_settings *s, const uint8_t address[16]);
+/* The priority of a DSCP, or of a tag: -1: it cannot be known. */
+int verify_settings_priority(const struct verify_settings *s, bool tagged, unsigned int pcp,
+                             unsigned int dscp);
+/* Is the number in a setting's list? `otherwise` if the list is not given. */
+bool verify_settings_lists(const struct list_of *list, int64_t number, bool otherwise);
+
+#endif
