@@ -1,7 +1,7 @@
 /* PSN arithmetic, and the checker of go-back-N: sequences without fault, and each fault at a known packet. */
 #include "tests/unit/unit.h"
 
-#include "verify/go_back_n/go_back_n.h"
+#include "verify/checker.h"
 #include "verify/psn.h"
 #include "tests/unit/verify/verify_talk.h"
 
@@ -271,51 +271,98 @@ static void lost_in_the_responder(void **state)
     talk_good(&talk, "go-back-n", NULL);
 }
 
-/* MSNs wrap at 2^24, counts of messages do not. */
+/* The checker, fed with packets of one connection that were sent and received at the requester's port, without times. */
+struct fed {
+    void *state;
+    struct flow ends[2];
+    struct flows flows;
+    struct verify_settings settings;
+    struct findings findings;
+    struct verify_context context;
+};
+
+static void feed_begin(struct fed *f)
+{
+    *f = (struct fed){.ends = {{.partner = 1}, {.partner = 0}},
+                      .settings = {.ack_timeout_ns = FIELD_UNSET},
+                      .state = calloc(1, checkers[CHECK_GO_BACK_N]->state_bytes)};
+    f->flows = (struct flows){.flows = f->ends, .count = 2};
+    f->context = (struct verify_context){
+        .settings = &f->settings, .of_all = &f->settings, .flows = &f->flows, .findings = &f->findings};
+    assert_non_null(f->state);
+}
+
+static void feed(struct fed *f, const struct frame *frame, bool answer)
+{
+    struct verify_packet p = {.number = 1,
+                              .time_ns = -1,
+                              .flow = answer,
+                              .sent_here = !answer,
+                              .received_here = answer,
+                              .frame = *frame};
+    checkers[CHECK_GO_BACK_N]->frame(f->state, &f->context, &p);
+}
+
+static void feed_end(struct fed *f)
+{
+    checkers[CHECK_GO_BACK_N]->free(f->state);
+    free(f->state);
+    findings_free(&f->findings);
+}
+
+/* MSNs wrap at 2^24, and the checker's count of messages does not. */
 static void msns_of_a_long_connection(void **state)
 {
     (void)state;
-    struct messages m = {0};
-    uint32_t least, most, first_msn = 0xfffff0;
-    for (uint32_t i = 0; i < 2 * FRAME_PSN_MASK + 70000; i++) {
-        messages_end(&m, i & FRAME_PSN_MASK);
-        if (i % 65521 < 5 && !messages_fit(&m, i & FRAME_PSN_MASK, psn_add(first_msn, i), &least, &most))
-            fail_msg("message %u: MSN %u, expected %u to %u", i, psn_add(first_msn, i), least, most);
+    struct fed f;
+    begin();
+    feed_begin(&f);
+    struct frame data = talk_write(&talk, 0, 1, 0), answer = talk_ack(&talk, 0, 0);
+    uint32_t first_msn = 0xfffff0, count = FRAME_PSN_MASK + 70000;
+    for (uint32_t i = 0; i < count; i++) {
+        data.roce.bth.psn = i & FRAME_PSN_MASK;
+        feed(&f, &data, false);
+        if (i % 65521 >= 5)
+            continue;
+        answer.roce.bth.psn = i & FRAME_PSN_MASK;
+        answer.roce.aeth.msn = psn_add(first_msn, i);
+        feed(&f, &answer, true);
     }
-    assert_false(messages_fit(&m, m.count - 1 - 3, psn_add(first_msn, m.count), &least, &most));
-    assert_int_equal(least, psn_add(first_msn, m.count - 1 - 3));
-    assert_int_equal(most, psn_add(first_msn, m.count - 1));
-}
-
-static struct verify_packet untimed(const struct frame *f)
-{
-    return (struct verify_packet){.number = 1, .time_ns = -1, .frame = *f};
+    assert_int_equal(findings_count(&f.findings), 0);
+    answer.roce.bth.psn = psn_add(count, FRAME_PSN_MASK - 3);
+    answer.roce.aeth.msn = psn_add(first_msn, count);
+    feed(&f, &answer, true);
+    json_t *found = findings_json(&f.findings, "go-back-n");
+    const json_t *packets = json_object_get(json_array_get(json_object_get(found, "findings"), 0), "packets");
+    char wanted[100];
+    snprintf(wanted, sizeof wanted, "the answer of PSN %u has MSN %u, expected %u to %u", answer.roce.bth.psn,
+             answer.roce.aeth.msn, psn_add(first_msn, count - 4), psn_add(first_msn, count - 1));
+    assert_string_equal(json_string_value(json_object_get(json_array_get(packets, 0), "text")), wanted);
+    json_decref(found);
+    feed_end(&f);
 }
 
 /* Without times the NIC's last answers are not known; after 2^23 packets those of the beginning seem to be ahead. */
 static void a_long_connection_without_times(void **state)
 {
     (void)state;
-    static struct go_back_n g;
-    static struct requester r;
-    struct verify_settings s = {.ack_timeout_ns = FIELD_UNSET};
-    struct findings findings = {0};
-    struct verify_context c = {.settings = &s, .of_all = &s, .findings = &findings};
+    struct fed f;
     begin();
+    feed_begin(&f);
     struct frame data = talk_write(&talk, 5, 1, 5), answer = talk_ack(&talk, 5, 1);
     for (uint32_t i = 5; i < 0x900000; i++) {
         data.roce.bth.psn = answer.roce.bth.psn = answer.roce.aeth.msn = i;
-        struct verify_packet sent = untimed(&data), got = untimed(&answer);
-        requester_sent(&g, &r, &c, &sent);
+        feed(&f, &data, false);
         if (i % 64 == 0)
-            requester_answered(&g, &r, &c, &got);
+            feed(&f, &answer, true);
     }
     data.roce.bth.psn = 0x900000 - 64;
-    struct verify_packet again = untimed(&data);
-    requester_sent(&g, &r, &c, &again);
-    assert_int_equal(g.back, 1);
-    assert_int_equal(findings_count(&findings), 0);
-    findings_free(&findings);
+    feed(&f, &data, false);
+    assert_int_equal(findings_count(&f.findings), 0);
+    data.roce.bth.psn += 1000; /* but one that skips others is seen */
+    feed(&f, &data, false);
+    assert_int_equal(findings_count(&f.findings), 1);
+    feed_end(&f);
 }
 
 /* Answers that come into the capture late still find their requests. */

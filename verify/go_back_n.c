@@ -1,0 +1,756 @@
+/*
+ * Go-back-N of reliable connections (InfiniBand Architecture Specification, 9.7.5 responder, 9.7.6 and 9.7.7 requester). Each end is judged
+ * at its own port: elsewhere packets may come another way, or be lost before or behind the place.
+ */
+#include "verify/checker.h"
+#include "verify/psn.h"
+#include "lib/packets/opcode.h"
+#include <stdlib.h>
+
+#define BEFORE_NS   100000  /* a NIC has looked at an answer after so long */
+#define NAK_PACKETS 1024    /* so many new packets may leave before it goes back for a NAK, */
+#define NAK_NS      1000000 /* and so much time pass */
+#define NO_NAK_NS   100000  /* a NAK takes less */
+#define EARLY       0.9     /* of the set time-out: timers have a grain, and the answer's way is within it */
+#define LATE        4.0     /* 9.7.6.1.3: it may be up to four times as long */
+
+#define KIND_SKIPPED        "skipped"
+#define KIND_BACK           "goes back to the wrong PSN"
+#define KIND_NO_BACK        "does not go back"
+#define KIND_TIMEOUT        "time-out"
+#define KIND_ACK            "ACK"
+#define KIND_MSN            "MSN"
+#define KIND_NAK_PSN        "NAK of the wrong PSN"
+#define KIND_NAK_TWICE      "NAK twice"
+#define KIND_NO_NAK         "no NAK"
+#define KIND_ANSWER_SKIPPED "answer skipped"
+#define KIND_AGAIN          "answered again"
+
+/* ---- messages that have ended at a PSN, for the MSN of answers (9.7.5.1.2 and 9.7.7.1) */
+
+#define MESSAGES_KEPT 32
+
+/* Zeros at first. The MSN before the capture's first message is not known: it is `base`, or up to `base_most` more. MSNs and
+ * counts of messages wrap at 2^24. */
+struct messages {
+    uint32_t ends[MESSAGES_KEPT]; /* PSNs of the last packets of the latest messages, a ring */
+    uint32_t count;               /* of messages that ended since the capture began */
+    bool based;
+    uint32_t base;
+    int32_t base_most;
+};
+
+/* A message's last packet came, in order. */
+static void messages_end(struct messages *m, uint32_t psn)
+{
+    m->ends[m->count++ % MESSAGES_KEPT] = psn;
+}
+
+/* Messages were missed: all that is known is of no use any more. */
+static void messages_forget(struct messages *m)
+{
+    m->count = 0;
+    m->based = false;
+}
+
+/* Messages that ended behind this PSN; -1: all that are kept, so there may be more, or the PSN is from before the capture. */
+static int messages_ended_behind(const struct messages *m, uint32_t psn)
+{
+    int behind = 0, kept = m->count < MESSAGES_KEPT ? (int)m->count : MESSAGES_KEPT;
+    for (int i = 0; i < kept; i++)
+        behind += psn_after(m->ends[i], psn) > 0;
+    return behind == kept ? -1 : behind;
+}
+
+/* Can an answer of this PSN have this MSN? It counts the messages that ended up to its PSN, or up to the time when it was sent. If not,
+ * *least and *most are what was expected. An answer of a PSN long before the latest is not judged. */
+static bool messages_fit(struct messages *m, uint32_t psn, uint32_t msn, uint32_t *least, uint32_t *most)
+{
+    int behind = messages_ended_behind(m, psn);
+    if (behind < 0)
+        return true;
+    uint32_t base = (msn - m->count) & FRAME_PSN_MASK;
+    if (!m->based) {
+        m->based = true;
+        m->base = base;
+        m->base_most = behind;
+        return true;
+    }
+    int32_t least_base = psn_after(base, m->base), most_base = least_base + behind;
+    if (least_base > m->base_most || most_base < 0) {
+        *least = psn_add(m->base, m->count - (uint32_t)behind);
+        *most = psn_add(m->base, m->count + (uint32_t)m->base_most);
+        m->based = false;
+        return false;
+    }
+    m->base_most = most_base < m->base_most ? most_base : m->base_most;
+    if (least_base > 0) {
+        m->base = base;
+        m->base_most -= least_base;
+    }
+    return true;
+}
+
+/* ---- PSNs that requests take */
+
+#define LEAST_MTU 256
+#define MOST_MTU  4096
+#define MOST_PSNS 0x400000
+
+/*
+ * How many PSNs the requests of a connection take: a read takes one for each packet of its answer (IBTA 9.4.4), which the path's MTU says.
+ * That is learned from any packet that is followed by others of its message; until then a read takes one, and up to `loose` more.
+ */
+struct span {
+    uint32_t mtu;       /* 0: not known */
+    uint32_t psn;       /* of the last read whose answer's packets are not known, */
+    uint32_t length;    /* and its bytes; 0: there is none */
+    bool reads, others; /* it has requests that are answered one by one, such as reads; it has others */
+};
+
+static uint32_t packets_of(uint32_t length, uint32_t mtu)
+{
+    uint32_t count = length ? (length - 1) / mtu + 1 : 1;
+    return count < MOST_PSNS ? count : MOST_PSNS;
+}
+
+/* Learns from a packet of the connection. True: the MTU is known since this packet. */
+static bool span_learn(struct span *s, const struct frame_roce *roce)
+{
+    const struct opcode_row *row = &opcode_rows[OPCODE_OPERATION(roce->bth.opcode)];
+    if (s->mtu || !row->payload || row->last || roce->payload_bytes < LEAST_MTU ||
+        roce->payload_bytes > MOST_MTU)
+        return false;
+    s->mtu = roce->payload_bytes;
+    return true;
+}
+
+/* PSNs that the read takes whose length was kept. */
+static uint32_t span_kept(const struct span *s)
+{
+    return packets_of(s->length, s->mtu);
+}
+
+/* PSNs that a request takes; *loose: how many more it may take. */
+static uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t *loose)
+{
+    enum opcode_operation operation = OPCODE_OPERATION(roce->bth.opcode);
+    bool read = operation == OPCODE_READ_REQUEST;
+    *loose = 0;
+    s->length = 0;
+    if (!read) {
+        bool answered = operation == OPCODE_COMPARE_SWAP || operation == OPCODE_FETCH_ADD ||
+                        operation == OPCODE_FLUSH || operation == OPCODE_ATOMIC_WRITE;
+        s->reads = s->reads || answered;
+        s->others = s->others || !answered;
+        return 1;
+    }
+    s->reads = true;
+    if (s->mtu || roce->reth.length <= LEAST_MTU)
+        return packets_of(roce->reth.length, s->mtu ? s->mtu : LEAST_MTU);
+    s->psn = roce->bth.psn;
+    s->length = roce->reth.length;
+    *loose = packets_of(roce->reth.length, LEAST_MTU) - 1;
+    return 1;
+}
+
+/* Only reads, atomics, FLUSH and ATOMIC WRITE, whose PSNs are known: each of its answers can be told. */
+static bool span_answers(const struct span *s)
+{
+    return s->reads && !s->others && (s->mtu || !s->length);
+}
+
+/* ---- both ends, and what was seen of them */
+
+/* A requester, seen at its own port: every request it sends, every answer that it gets. */
+struct requester {
+    bool begun;
+    bool answered;           /* `unacked` is known */
+    bool gap;                /* an answer behind `unacked` came since `unacked` was expected */
+    bool waited;             /* it has gone back since the last progress */
+    bool nak_spare;          /* a NAK came beside the one that it was asked with */
+    bool nak;                /* it was asked to go back since it last went back */
+    bool notified;           /* it got a CNP: its rate may be low */
+    uint32_t next;           /* the first PSN that was never sent */
+    uint32_t cursor;         /* the PSN that follows the last one sent */
+    uint32_t loose;          /* a read has taken up to so many PSNs more */
+    uint32_t nak_psn;        /* that the last NAK asked for */
+    uint32_t gap_answers;    /* that came since */
+    uint32_t unacked;        /* the first PSN that is not acknowledged */
+    uint32_t unacked_before; /* what it was a while ago: the NIC may not have looked at later answers */
+    uint32_t nak_new;        /* new packets since it was asked */
+    uint64_t answer_number;  /* the packet that acknowledged last */
+    uint64_t nak_number, gap_number, sent_number;
+    int64_t before_ns;   /* since when `unacked_before` holds */
+    int64_t progress_ns; /* since when `unacked` waits for its answer */
+    int64_t nak_ns, answer_ns, gap_ns;
+    struct messages messages;
+    struct span span;
+};
+
+#define RESPONDER_AGAIN 8
+
+/* A responder, seen at its own port: every request that arrives, every answer that it sends. It may have lost a packet that arrived, so what
+ * it expects is known from two sides. */
+struct responder {
+    bool begun;
+    bool answers;   /* `answer_next` is known */
+    bool unasked;   /* it answered what was not asked for */
+    bool ahead;     /* a packet behind `most` arrived since `most` was expected */
+    bool nak;       /* it asked for `nak_psn`, which has not arrived since */
+    uint32_t least; /* it answered all before */
+    uint32_t most;  /* all before arrived */
+    uint32_t loose;
+    uint32_t nak_psn;
+    uint32_t answer_next; /* PSN of the next answer of a read or an atomic */
+    uint32_t
+        again[RESPONDER_AGAIN]; /* PSNs from which answers were asked for again, the latest ones, a ring */
+    uint32_t again_count;
+    uint64_t nak_number, ahead_number, answer_number, response_number;
+    int64_t ahead_ns;
+    struct messages messages;
+    struct span span;
+};
+
+struct go_back_n {
+    struct states requesters, responders; /* by the requests' flow */
+    bool pauses;                          /* PFC frames were seen: waiting may have other reasons */
+    uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unknown;
+    uint64_t acks, naks, responses, untied, elsewhere;
+};
+
+/* ---- the requester (9.7.6, 9.7.7) */
+
+/* Is it known which PSNs were answered? */
+static bool requester_is_sure(const struct requester *r)
+{
+    return !r->span.reads || span_answers(&r->span);
+}
+
+static void requester_begin(struct requester *r, const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    *r = (struct requester){.begun = true,
+                            .next = psn,
+                            .cursor = psn,
+                            .unacked = psn,
+                            .unacked_before = psn,
+                            .before_ns = p->time_ns,
+                            .progress_ns = p->time_ns};
+}
+
+/* ---- the requester: going back */
+
+/* It went back without being asked: was it time? */
+static void requester_check_timeout(struct go_back_n *g, const struct requester *r, struct verify_context *c,
+                                    const struct verify_packet *p)
+{
+    int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = p->time_ns - r->progress_ns;
+    if (set_ns == FIELD_UNSET || p->time_ns < 0 || !requester_is_sure(r) || !r->answered) {
+        g->back_unknown++;
+        return;
+    }
+    g->back_timeout++;
+    if ((double)waited_ns < EARLY * (double)set_ns)
+        findings_add(
+            c->findings, KIND_TIMEOUT, p->number, p->time_ns,
+            "PSN %u is sent again %.3f us after the last progress, without a NAK; the time-out is %.3f us",
+            p->frame.roce.bth.psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
+    else if ((double)waited_ns > LATE * (double)set_ns && !g->pauses && !r->notified)
+        findings_add(
+            c->findings, KIND_TIMEOUT, p->number, p->time_ns,
+            "PSN %u is sent again %.3f us after the last progress; the time-out is %.3f us, and at most "
+            "four times that is allowed",
+            p->frame.roce.bth.psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
+}
+
+static void requester_goes_back(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    /* The NIC may not have looked at the last answers when a time-out ends; a NAK names the PSN. */
+    bool timed = p->time_ns >= 0, lagging = !r->nak && p->time_ns - r->answer_ns < BEFORE_NS;
+    uint32_t least = lagging ? r->unacked_before : r->unacked;
+    bool asked = r->nak || (r->nak_spare && psn == r->unacked);
+    g->back++;
+    if (asked) {
+        g->back_nak++;
+        r->nak_spare = r->nak && r->nak_spare;
+    } else if (r->gap) {
+        g->back_gap++;
+        r->gap = false;
+    } else {
+        requester_check_timeout(g, r, c, p);
+        r->progress_ns = p->time_ns; /* the timer starts again */
+    }
+    r->waited = true;
+    if (!r->answered || !requester_is_sure(r) || (asked && psn == r->nak_psn))
+        return;
+    if (psn_after(psn, r->unacked) > 0)
+        findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
+                     "goes back to PSN %u, but PSN %u is not acknowledged yet%s (packet %llu)", psn,
+                     r->unacked, r->nak ? ": the NAK asked for it" : "",
+                     (unsigned long long)r->answer_number);
+    else if (psn_after(psn, least) < 0 && (timed || r->nak) &&
+             !r->span.reads) /* a read may begin at its message's first packet */
+        findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
+                     "goes back to PSN %u, but all before PSN %u is acknowledged (packet %llu)", psn,
+                     r->unacked, (unsigned long long)r->answer_number);
+}
+
+/* ---- the requester: what it sends */
+
+/* New packets go on although it was asked to go back. */
+static void requester_check_nak(struct requester *r, struct verify_context *c, const struct verify_packet *p)
+{
+    if (!r->nak || r->span.reads || ++r->nak_new <= NAK_PACKETS ||
+        (p->time_ns >= 0 && p->time_ns - r->nak_ns <= NAK_NS))
+        return;
+    r->nak = false;
+    findings_add(c->findings, KIND_NO_BACK, p->number, p->time_ns,
+                 "PSN %u is the %uth new packet since the NAK of packet %llu asked for PSN %u",
+                 p->frame.roce.bth.psn, r->nak_new, (unsigned long long)r->nak_number, r->unacked);
+}
+
+/* A PSN behind the one that follows: a read has taken those between, or they were acknowledged while it sent again. */
+static void requester_check_jump(struct requester *r, struct verify_context *c, const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    uint32_t ahead = (uint32_t)psn_after(psn, r->cursor);
+    bool acknowledged = r->answered && psn_after(psn, r->unacked) <= 0;
+    if (ahead <= r->loose || acknowledged || (r->span.reads && psn_after(psn, r->next) <= 0))
+        return;
+    findings_add(c->findings, KIND_SKIPPED, p->number, p->time_ns, "PSN %u follows PSN %u: %u skipped", psn,
+                 (r->cursor - 1) & FRAME_PSN_MASK, ahead);
+    messages_forget(&r->messages);
+}
+
+/* With the MTU it is known how many PSNs the last read took. */
+static void requester_learn_mtu(struct requester *r, const struct frame_roce *roce)
+{
+    bool last = r->cursor == psn_add(r->span.psn, 1), newest = r->next == r->cursor;
+    if (!span_learn(&r->span, roce) || !r->span.length || !last)
+        return;
+    r->cursor = psn_add(r->span.psn, span_kept(&r->span));
+    r->next = newest ? r->cursor : r->next;
+    r->loose = 0;
+}
+
+static void requester_sent(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                           const struct verify_packet *p)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    uint32_t psn = roce->bth.psn;
+    if (!r->begun)
+        requester_begin(r, p);
+    g->sent++;
+    requester_learn_mtu(r, roce);
+    uint32_t loose, taken = span_of(&r->span, roce, &loose);
+    int32_t ahead = psn_after(psn, r->cursor);
+    if (ahead > 0)
+        requester_check_jump(r, c, p);
+    else if (ahead < 0)
+        requester_goes_back(g, r, c, p);
+    if (r->nak && (psn == r->nak_psn || psn_after(psn, r->unacked) <= 0))
+        r->nak = false;
+    r->cursor = psn_add(psn, taken);
+    r->loose = loose;
+    r->sent_number = p->number;
+    if (psn_after(psn, r->next) < 0)
+        return;
+    if (r->unacked == r->next)
+        r->progress_ns = p->time_ns; /* nothing else waited */
+    requester_check_nak(r, c, p);
+    r->next = r->cursor;
+    if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].last)
+        messages_end(&r->messages, psn_add(psn, taken - 1));
+}
+
+/* ---- the requester: what it is answered */
+
+static void requester_acknowledged(struct requester *r, const struct verify_packet *p, uint32_t up_to)
+{
+    if (r->answered && psn_after(up_to, r->unacked) <= 0)
+        return;
+    if (p->time_ns - r->before_ns > BEFORE_NS) {
+        r->unacked_before = r->unacked;
+        r->before_ns = p->time_ns;
+    }
+    if (!r->answered)
+        r->unacked_before = psn_after(up_to, r->unacked) < 0 ? up_to : r->unacked;
+    r->answered = true;
+    r->gap = r->waited = r->nak_spare = false;
+    r->unacked = up_to;
+    r->answer_number = p->number;
+    r->answer_ns = r->progress_ns = p->time_ns;
+}
+
+static void requester_check_msn(struct requester *r, struct verify_context *c, const struct verify_packet *p,
+                                uint32_t psn)
+{
+    uint32_t least, most, msn = p->frame.roce.aeth.msn;
+    if (r->span.reads || messages_fit(&r->messages, psn, msn, &least, &most))
+        return;
+    findings_add(c->findings, KIND_MSN, p->number, p->time_ns,
+                 "the answer of PSN %u has MSN %u, expected %u to %u", psn, msn, least, most);
+}
+
+/* Answers go on behind one that is missing, and the requester does not ask for it again. */
+static void requester_check_gap(struct requester *r, struct verify_context *c, const struct verify_packet *p)
+{
+    int64_t set_ns = c->settings->ack_timeout_ns, most_ns = NAK_NS;
+    if (set_ns != FIELD_UNSET && LATE * (double)set_ns > NAK_NS)
+        most_ns = (int64_t)(LATE * (double)set_ns);
+    if (!r->gap) {
+        r->gap = true;
+        r->gap_answers = 0;
+        r->gap_number = p->number;
+        r->gap_ns = p->time_ns;
+    }
+    if (++r->gap_answers <= NAK_PACKETS || p->time_ns - r->gap_ns <= most_ns)
+        return;
+    r->gap = false;
+    findings_add(
+        c->findings, KIND_NO_BACK, p->number, p->time_ns,
+        "PSN %u is the %uth answer since packet %llu, before which PSN %u is missing, and was not asked "
+        "for again",
+        p->frame.roce.bth.psn, r->gap_answers, (unsigned long long)r->gap_number, r->unacked);
+}
+
+/* An answer of a read or an atomic. Where there are no other requests each is expected; what comes behind a missing one is of no use. */
+static void requester_gets_response(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                    const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    g->responses++;
+    r->span.reads = true;
+    requester_learn_mtu(r, &p->frame.roce);
+    if (r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) > 0)
+        requester_check_gap(r, c, p);
+    else
+        requester_acknowledged(r, p, psn_add(psn, 1));
+}
+
+/* An ACK, a NAK or a READ response; an RNR NAK and a NAK acknowledge what is before their PSN, and ask for it again. */
+static void requester_answered(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                               const struct verify_packet *p)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    uint32_t psn = roce->bth.psn;
+    if (!r->begun)
+        return;
+    if (OPCODE_OPERATION(roce->bth.opcode) != OPCODE_ACKNOWLEDGE) {
+        requester_gets_response(g, r, c, p);
+        return;
+    }
+    enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
+    bool asks =
+        kind == AETH_RNR_NAK || (kind == AETH_NAK && AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE);
+    g->acks += kind == AETH_ACK;
+    g->naks += kind != AETH_ACK;
+    if (!r->span.reads && psn_after(psn, r->next) >= 0) {
+        findings_add(c->findings, KIND_ACK, p->number, p->time_ns,
+                     "%s PSN %u, which was not sent: the last one was %u", asks ? "asks for" : "acknowledges",
+                     psn, (r->next - 1) & FRAME_PSN_MASK);
+        return;
+    }
+    if (kind == AETH_ACK)
+        requester_check_msn(r, c, p, psn);
+    bool only_reads = r->span.reads && !r->span.others; /* their answers may still be missing */
+    if (!only_reads)
+        requester_acknowledged(r, p, asks ? psn : psn_add(psn, 1));
+    r->nak_spare = r->nak_spare || (asks && r->nak);
+    if (asks && (psn == r->unacked || only_reads) && !r->nak) {
+        r->nak = true;
+        r->nak_psn = psn;
+        r->nak_new = 0;
+        r->nak_number = p->number;
+        r->nak_ns = p->time_ns;
+    }
+}
+
+/* When the capture has ended: did a time-out that was due not come? */
+static void requester_end(const struct go_back_n *g, const struct requester *r, struct verify_context *c)
+{
+    int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = c->end_ns - r->progress_ns;
+    if (!r->begun || !r->answered || !requester_is_sure(r) || r->unacked == r->next || r->waited || r->nak ||
+        g->pauses || r->notified || set_ns == FIELD_UNSET || r->progress_ns < 0 ||
+        (double)waited_ns <= LATE * (double)set_ns)
+        return;
+    findings_add(
+        c->findings, KIND_TIMEOUT, r->sent_number, r->progress_ns,
+        "PSN %u is not acknowledged, and was not sent again until the end of the capture, %.3f us after the "
+        "last progress; the time-out is %.3f us, and at most four times that is allowed",
+        r->unacked, (double)waited_ns / 1e3, (double)set_ns / 1e3);
+}
+
+/* ---- the responder (9.7.5) */
+
+/* With the MTU it is known how many PSNs the last read took. */
+static void responder_learn_mtu(struct responder *r, const struct frame_roce *roce)
+{
+    if (!span_learn(&r->span, roce) || !r->span.length || r->most != psn_add(r->span.psn, 1))
+        return;
+    r->most = psn_add(r->span.psn, span_kept(&r->span));
+    r->loose = 0;
+}
+
+/* Is it known what it expects? */
+static bool responder_is_sure(const struct responder *r)
+{
+    return !r->span.reads || span_answers(&r->span);
+}
+
+/* A packet arrived that is expected in any case. */
+static void responder_gets_expected(const struct go_back_n *g, struct responder *r, struct verify_context *c,
+                                    const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    if (r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses &&
+        p->time_ns - r->ahead_ns > NO_NAK_NS)
+        findings_add(
+            c->findings, KIND_NO_NAK, p->number, p->time_ns,
+            "PSN %u arrives %.3f us after packet %llu, which came out of sequence, and no NAK asked for it",
+            psn, (double)(p->time_ns - r->ahead_ns) / 1e3, (unsigned long long)r->ahead_number);
+    r->ahead = false;
+    uint32_t taken = span_of(&r->span, &p->frame.roce, &r->loose);
+    r->most = psn_add(psn, taken);
+    if (opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].last)
+        messages_end(&r->messages, psn_add(psn, taken - 1));
+}
+
+static void responder_received(struct go_back_n *g, struct responder *r, struct verify_context *c,
+                               const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    if (!r->begun)
+        *r = (struct responder){.begun = true, .least = psn, .most = psn};
+    g->received++;
+    responder_learn_mtu(r, &p->frame.roce);
+    int32_t ahead = psn_after(psn, r->most);
+    if (ahead == 0 || (ahead > 0 && (uint32_t)ahead <= r->loose)) {
+        responder_gets_expected(g, r, c, p);
+    } else if (ahead > 0 && !r->ahead) {
+        r->ahead = true;
+        r->ahead_number = p->number;
+        r->ahead_ns = p->time_ns;
+    } else if (ahead < 0) {
+        r->again[r->again_count++ % RESPONDER_AGAIN] = psn;
+    }
+    if (r->nak && psn == r->nak_psn)
+        r->nak = false;
+}
+
+static void responder_acks(struct responder *r, struct verify_context *c, const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn, least, most;
+    if (psn_after(psn, r->most) >= 0) {
+        findings_add(c->findings, KIND_ACK, p->number, p->time_ns,
+                     "acknowledges PSN %u, which has not arrived: PSN %u is expected", psn, r->most);
+        return;
+    }
+    if (!messages_fit(&r->messages, psn, p->frame.roce.aeth.msn, &least, &most))
+        findings_add(c->findings, KIND_MSN, p->number, p->time_ns,
+                     "the ACK of PSN %u has MSN %u, expected %u to %u", psn, p->frame.roce.aeth.msn, least,
+                     most);
+    r->least = psn_later(r->least, psn_add(psn, 1));
+    r->answer_number = p->number;
+}
+
+static void responder_naks(struct responder *r, struct verify_context *c, const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    if (!r->answer_number &&
+        psn_after(psn, r->least) < 0) { /* the first one to arrive was not the first one sent */
+        r->least = r->most = psn;
+        r->ahead = true;
+        r->ahead_number = p->number;
+        r->ahead_ns = p->time_ns;
+    }
+    if (psn_after(psn, r->most) > 0 || (psn == r->most && !r->ahead))
+        findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
+                     "a NAK asks for PSN %u, but PSN %u is expected%s", psn, r->most,
+                     psn == r->most ? " and nothing behind it has arrived" : "");
+    else if (psn_after(psn, r->least) < 0)
+        findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
+                     "a NAK asks for PSN %u, which packet %llu acknowledged; PSN %u is expected", psn,
+                     (unsigned long long)r->answer_number, r->most);
+    else if (r->nak && r->nak_psn == psn)
+        findings_add(c->findings, KIND_NAK_TWICE, p->number, p->time_ns,
+                     "a second NAK asks for PSN %u, which has not arrived since the first (packet %llu)", psn,
+                     (unsigned long long)r->nak_number);
+    r->nak = true;
+    r->nak_psn = psn;
+    r->nak_number = p->number;
+}
+
+/* ---- the responder: answers of reads and atomics */
+
+static bool responder_was_asked_again(const struct responder *r, uint32_t psn)
+{
+    for (uint32_t i = 0; i < RESPONDER_AGAIN && i < r->again_count; i++)
+        if (r->again[i] == psn)
+            return true;
+    return false;
+}
+
+/* Answers follow each other, and begin again where they are asked for again. */
+static void responder_responds(struct go_back_n *g, struct responder *r, struct verify_context *c,
+                               const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    int32_t ahead = psn_after(psn, r->answer_next);
+    g->responses++;
+    r->span.reads = true;
+    responder_learn_mtu(r, &p->frame.roce);
+    if (r->span.others || !r->answers || responder_was_asked_again(r, psn))
+        r->answers = true;
+    else if (ahead > 0)
+        findings_add(c->findings, KIND_ANSWER_SKIPPED, p->number, p->time_ns,
+                     "the answer of PSN %u follows that of PSN %u (packet %llu): %u skipped", psn,
+                     (r->answer_next - 1) & FRAME_PSN_MASK, (unsigned long long)r->response_number,
+                     (uint32_t)ahead);
+    else if (ahead < 0)
+        findings_add(c->findings, KIND_AGAIN, p->number, p->time_ns,
+                     "PSN %u is answered again, but no request has asked for it again; PSN %u is expected",
+                     psn, r->answer_next);
+    else if (responder_is_sure(r) && psn_after(psn, r->most) >= 0 && !r->unasked)
+        findings_add(c->findings, KIND_ACK, p->number, p->time_ns,
+                     "answers PSN %u, which was not asked for: PSN %u is expected", psn, r->most);
+    r->unasked = responder_is_sure(r) && psn_after(psn, r->most) >= 0; /* said once */
+    r->answer_next = psn_add(psn, 1);
+    r->least = psn_later(r->least, r->answer_next);
+    r->answer_number = r->response_number = p->number;
+}
+
+static void responder_answers(struct go_back_n *g, struct responder *r, struct verify_context *c,
+                              const struct verify_packet *p)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    if (!r->begun)
+        return;
+    if (OPCODE_OPERATION(roce->bth.opcode) != OPCODE_ACKNOWLEDGE) {
+        responder_responds(g, r, c, p);
+        return;
+    }
+    if (!responder_is_sure(r))
+        return;
+    enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
+    g->acks += kind == AETH_ACK;
+    g->naks += kind != AETH_ACK;
+    if (kind == AETH_ACK)
+        responder_acks(r, c, p);
+    else if (kind == AETH_NAK && AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE)
+        responder_naks(r, c, p);
+}
+
+/* ---- the checker */
+
+static void go_back_n_request(struct go_back_n *g, struct verify_context *c, const struct verify_packet *p)
+{
+    if (p->sent_here) {
+        struct requester *r = states_at(&g->requesters, p->flow, sizeof *r);
+        if (r)
+            requester_sent(g, r, c, p);
+    }
+    if (p->received_here) {
+        struct responder *r = states_at(&g->responders, p->flow, sizeof *r);
+        if (r)
+            responder_received(g, r, c, p);
+    }
+}
+
+/* An answer belongs to the flow of the requests. */
+static void go_back_n_answer(struct go_back_n *g, struct verify_context *c, const struct verify_packet *p)
+{
+    uint32_t of = c->flows->flows[p->flow].partner;
+    if (of == FLOW_NONE) {
+        g->untied++;
+        return;
+    }
+    if (p->received_here) {
+        struct requester *r = states_at(&g->requesters, of, sizeof *r);
+        if (r)
+            requester_answered(g, r, c, p);
+    }
+    if (p->sent_here) {
+        struct responder *r = states_at(&g->responders, of, sizeof *r);
+        if (r)
+            responder_answers(g, r, c, p);
+    }
+}
+
+static void go_back_n_frame(void *state, struct verify_context *c, const struct verify_packet *p)
+{
+    struct go_back_n *g = state;
+    if (p->frame.kind != FRAME_ROCE) {
+        g->pauses = g->pauses || p->frame.kind == FRAME_PFC || p->frame.kind == FRAME_PAUSE;
+        return;
+    }
+    uint8_t opcode = p->frame.roce.bth.opcode;
+    enum opcode_service service = OPCODE_SERVICE(opcode);
+    if (p->flow == FLOW_NONE)
+        return;
+    if (opcode == OPCODE_CNP) {
+        uint32_t of = c->flows->flows[p->flow].partner;
+        struct requester *r =
+            of == FLOW_NONE ? NULL : states_have(&g->requesters, of, sizeof(struct requester));
+        if (r)
+            r->notified = true;
+    } else if (service == OPCODE_RC || service == OPCODE_XRC) {
+        if (!p->sent_here && !p->received_here)
+            g->elsewhere++;
+        else if (opcode_rows[OPCODE_OPERATION(opcode)].response)
+            go_back_n_answer(g, c, p);
+        else
+            go_back_n_request(g, c, p);
+    }
+}
+
+static void go_back_n_end(void *state, struct verify_context *c)
+{
+    struct go_back_n *g = state;
+    for (uint32_t i = 0; i < g->requesters.count && i < c->flows->count; i++) {
+        verify_turn_to(c, c->flows->flows[i].interface);
+        requester_end(g, states_have(&g->requesters, i, sizeof(struct requester)), c);
+    }
+    findings_judged(c->findings, "packets sent", g->sent);
+    findings_judged(c->findings, "packets received", g->received);
+    findings_seen(c->findings, "ACKs", g->acks);
+    findings_seen(c->findings, "NAKs", g->naks);
+    findings_seen(c->findings, "answers of READs and atomics", g->responses);
+    findings_seen(c->findings, "times gone back", g->back);
+    findings_seen(c->findings, "of these for NAKs", g->back_nak);
+    findings_seen(c->findings, "of these for missing answers", g->back_gap);
+    findings_seen(c->findings, "of these after time-outs", g->back_timeout);
+    if (g->elsewhere)
+        findings_not_judged(c->findings,
+                            "%llu packets of hosts that are not at the port where they were captured (hosts: "
+                            "whose ports these are)",
+                            (unsigned long long)g->elsewhere);
+    if (g->untied)
+        findings_not_judged(c->findings, "%llu answers whose requests are not known",
+                            (unsigned long long)g->untied);
+    if (g->back_unknown)
+        findings_not_judged(c->findings,
+                            "when the sender went back without a NAK, %llu times (ack_timeout is not set)",
+                            (unsigned long long)g->back_unknown);
+    if (g->sent && !g->acks && !g->responses)
+        findings_not_judged(c->findings, "where the sender goes back to: there are no ACKs in the capture");
+}
+
+static void go_back_n_free(void *state)
+{
+    struct go_back_n *g = state;
+    free(g->requesters.items);
+    free(g->responders.items);
+}
+
+const struct checker checker_go_back_n = {
+    .check = CHECK_GO_BACK_N,
+    .about = "Loss recovery of reliable connections: PSNs, NAKs, time-outs, MSNs.",
+    .state_bytes = sizeof(struct go_back_n),
+    .frame = go_back_n_frame,
+    .end = go_back_n_end,
+    .free = go_back_n_free,
+};
