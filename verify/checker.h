@@ -52,18 +52,10 @@ struct checker {
 /* All, ended by NULL. */
 extern const struct checker *const checkers[];
 
-/* An array of states by flow or interface that grows with them, zeros at first. */
-struct states {
-    void *items;
-    size_t count;
-};
-/* State i of `size` bytes; NULL: out of memory. Earlier pointers are not valid any more. */
-void *states_at(struct states *s, uint32_t i, size_t size);
-static inline void *states_have(const struct states *s, uint32_t i, size_t size)
-{
-    return i < s->count ? (char *)s->items + i * size : NULL;
-}
-
+/* Interfaces named NODE:PORT, as those of simulated runs, are ports of one node: the first interface of the same node;
+ * VERIFY_NO_NODE: the interface has no name. It looks at all that come before. */
+#define VERIFY_NO_NODE UINT32_MAX
+uint32_t verify_node_of(const struct verify_context *c, uint32_t interface);
 /* As if the last packet was one of this interface: its settings and its rate. */
 void verify_turn_to(struct verify_context *c, uint32_t interface);
 /* Time that so many bytes take on the wire at the context's rate, with preamble, FCS and gap. */

@@ -49,4 +49,31 @@ void flows_free(struct flows *t);
  * many. */
 uint32_t flows_of(struct flows *t, uint32_t interface, const struct frame_roce *roce);
 
+/* An array of states by flow or interface that grows with them, zeros at first. */
+struct states {
+    void *items;
+    size_t count;
+};
+/* State i of `size` bytes; NULL: out of memory. Earlier pointers are not valid any more. */
+void *states_at(struct states *s, uint32_t i, size_t size);
+static inline void *states_have(const struct states *s, uint32_t i, size_t size)
+{
+    return i < s->count ? (char *)s->items + i * size : NULL;
+}
+
+/* ---- flows that are the same but for the interface: a packet's way through the ports of a capture */
+
+/* Zeros at first. */
+struct same_flows {
+    uint32_t *first; /* of each, open addressing, index + 1 */
+    uint32_t table_size, used;
+    struct states chains; /* by flow: the first of all that are the same, and the next one */
+};
+
+/* The first of all flows that are the same as this one; itself if it is new, or there is no memory. */
+uint32_t same_flows_first(struct same_flows *s, const struct flows *flows, uint32_t flow);
+/* Of a first flow, or of one that this gave: the next that is the same. FLOW_NONE: there is none. */
+uint32_t same_flows_next(const struct same_flows *s, uint32_t flow);
+void same_flows_free(struct same_flows *s);
+
 #endif

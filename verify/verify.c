@@ -51,22 +51,6 @@ const struct checker *verify_find(const char *name, struct error *e)
     return NULL;
 }
 
-void *states_at(struct states *s, uint32_t i, size_t size)
-{
-    if (i >= s->count) {
-        size_t count = s->count ? s->count : 16;
-        while (count <= i)
-            count *= 2;
-        char *items = realloc(s->items, count * size);
-        if (!items)
-            return NULL;
-        memset(items + s->count * size, 0, (count - s->count) * size);
-        s->items = items;
-        s->count = count;
-    }
-    return (char *)s->items + i * size;
-}
-
 #define WIRE_EXTRA_BYTES (FRAME_FCS_BYTES + 20) /* preamble and gap */
 
 int64_t verify_wire_ns(const struct verify_context *c, uint32_t bytes)
@@ -90,6 +74,27 @@ static const struct verify_settings *settings_at(struct stream *s, uint32_t inte
     if (at && !*at)
         *at = verify_settings_of(s->settings, capture_read_interface(s->capture, interface)->name);
     return at ? *at : s->settings;
+}
+
+/* Bytes of the node's name in "NODE:PORT", or all. */
+static size_t node_length(const char *name)
+{
+    const char *colon = strrchr(name, ':');
+    return colon ? (size_t)(colon - name) : strlen(name);
+}
+
+uint32_t verify_node_of(const struct verify_context *c, uint32_t interface)
+{
+    const char *name = capture_read_interface(c->capture, interface)->name;
+    size_t length = node_length(name);
+    if (!length)
+        return VERIFY_NO_NODE;
+    for (uint32_t i = 0; i < interface; i++) {
+        const char *other = capture_read_interface(c->capture, i)->name;
+        if (node_length(other) == length && memcmp(other, name, length) == 0)
+            return i;
+    }
+    return interface;
 }
 
 void verify_turn_to(struct verify_context *c, uint32_t interface)
