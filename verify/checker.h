@@ -42,7 +42,7 @@ struct checker {
     enum capture_check check; /* its place in capture_check_names, and in checkers */
     const char *about;
     size_t state_bytes; /* of its state, which begins as zeros */
-    /* Of each packet; `c` is the same for all packets of this checker. */
+    /* Takes each packet; `c` is the same for all packets of this checker. */
     void (*frame)(void *state, struct verify_context *c, const struct verify_packet *p);
     /* After the last. */
     void (*end)(void *state, struct verify_context *c);
@@ -58,7 +58,7 @@ extern const struct checker *const checkers[];
 uint32_t verify_node_of(const struct verify_context *c, uint32_t interface);
 /* As if the last packet was one of this interface: its settings and its rate. */
 void verify_turn_to(struct verify_context *c, uint32_t interface);
-/* Time that so many bytes take on the wire at the context's rate, with preamble, FCS and gap. */
+/* The time that these bytes take on the wire at the context's rate, with preamble, FCS and gap. */
 int64_t verify_wire_ns(const struct verify_context *c, uint32_t bytes);
 
 #endif

@@ -18,7 +18,7 @@
 #define NEAR_PS        (10 * SIM_PS_PER_US)
 #define LEAST_COMPARED 100 /* packets of a queue pair whose rate is compared with the machine's */
 #define SETTLED        300 /* intervals of alpha since the first CNP after which the machine is no longer too fast */
-#define STALE_NS       100000000 /* after so long without a packet its rate is taken for that of the line */
+#define STALE_NS       100000000 /* after this time without a packet its rate is taken for that of the line */
 
 /* A queue pair that sends. */
 struct sender {

@@ -33,16 +33,16 @@ struct judged {
 struct findings {
     struct finding_kind kinds[FINDINGS_KINDS];
     struct judged judged[FINDINGS_KINDS];
-    char *figure;                /* what was measured and is no judgement; NULL: nothing */
+    char *figure;                /* what was measured, which is not a judgement; NULL: nothing */
     char *notes[FINDINGS_NOTES]; /* what was not judged, and why */
 };
 
 /* Something is wrong with a packet. The format names what was found and what was expected. */
 void findings_add(struct findings *f, const char *kind, uint64_t number, int64_t time_ns, const char *format,
                   ...) __attribute__((format(printf, 5, 6)));
-/* So many things were judged. */
+/* This number of things was judged. */
 void findings_judged(struct findings *f, const char *what, uint64_t count);
-/* So many things were seen, which is no judgement. */
+/* This number of things was seen, which is not a judgement. */
 void findings_seen(struct findings *f, const char *what, uint64_t count);
 /* What was measured, one sentence. */
 void findings_figure(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));

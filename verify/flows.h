@@ -72,7 +72,7 @@ struct same_flows {
 
 /* The first of all flows that are the same as this one; itself if it is new, or there is no memory. */
 uint32_t same_flows_first(struct same_flows *s, const struct flows *flows, uint32_t flow);
-/* Of a first flow, or of one that this gave: the next that is the same. FLOW_NONE: there is none. */
+/* The next flow that is the same as a first one, or as one that this gave. FLOW_NONE: there is none. */
 uint32_t same_flows_next(const struct same_flows *s, uint32_t flow);
 void same_flows_free(struct same_flows *s);
 

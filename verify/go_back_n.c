@@ -7,9 +7,9 @@
 #include "lib/packets/opcode.h"
 #include <stdlib.h>
 
-#define BEFORE_NS   100000  /* a NIC has looked at an answer after so long */
-#define NAK_PACKETS 1024    /* so many new packets may leave before it goes back for a NAK, */
-#define NAK_NS      1000000 /* and so much time pass */
+#define BEFORE_NS   100000  /* within this time a NIC has looked at an answer */
+#define NAK_PACKETS 1024    /* new packets that may leave before it goes back for a NAK, */
+#define NAK_NS      1000000 /* and the time that may pass */
 #define NO_NAK_NS   100000  /* a NAK takes less */
 #define EARLY       0.9     /* of the set time-out: timers have a grain, and the answer's way is within it */
 #define LATE        4.0     /* 9.7.6.1.3: it may be up to four times as long */
@@ -173,7 +173,7 @@ struct requester {
     bool notified;           /* it got a CNP: its rate may be low */
     uint32_t next;           /* the first PSN that was never sent */
     uint32_t cursor;         /* the PSN that follows the last one sent */
-    uint32_t loose;          /* a read has taken up to so many PSNs more */
+    uint32_t loose;          /* PSNs that a read may have taken beyond these */
     uint32_t nak_psn;        /* that the last NAK asked for */
     uint32_t gap_answers;    /* that came since */
     uint32_t unacked;        /* the first PSN that is not acknowledged */

@@ -44,9 +44,9 @@ const struct checker *verify_find(const char *name, struct error *e)
     for (size_t i = 0; i < CAPTURE_CHECK_COUNT; i++)
         text_add(&known, "%s%s", i ? ", " : "", capture_check_names[i]);
     if (near)
-        error_set(e, "\"%.60s\" is no checker; did you mean %s?", name, near);
+        error_set(e, "\"%.60s\" is not a checker; did you mean %s?", name, near);
     else
-        error_set(e, "\"%.60s\" is no checker; there are %s", name, text_string(&known));
+        error_set(e, "\"%.60s\" is not a checker; there are %s", name, text_string(&known));
     text_free(&known);
     return NULL;
 }

@@ -58,15 +58,14 @@ static const struct field fields[] = {
     {"times", FIELD_BOOL, AT(times), .fallback = "true",
      .help = "Times of the capture are those of the wire. Without, only what needs no time is judged."},
     {"storm", FIELD_QUANTITY, AT(storm_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,
-     .fallback = "\"100ms\"", .help = "A pause without a break for so long is a pause storm."},
+     .fallback = "\"100ms\"", .help = "A pause that lasts this long without a break is a pause storm."},
     {"deadlock", FIELD_QUANTITY, AT(deadlock_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,
      .fallback = "\"1ms\"",
-     .help =
-         "Ports that are paused and send nothing for so long, and wait for each other, are in a deadlock."},
+     .help = "Ports that are paused, send nothing for this time and wait for each other are in a deadlock."},
     {"paused_share", FIELD_NUMBER, .min_number = 0, .max_number = 1, AT(paused_share),
      .help = "A priority of a port is paused for at most this part of the time."},
     {"pauses_per_s", FIELD_NUMBER, .min_number = 0, .max_number = 1e9, AT(pauses_per_s),
-     .help = "A priority of a port gets at most so many pause frames a second, repeated ones too."},
+     .help = "The most pause frames per second that a priority of a port gets, repeated ones too."},
     {"paused_window", FIELD_QUANTITY, AT(paused_window_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .fallback = "\"10ms\"",
      .help = "The time over which paused_share is judged, and the shortest one for pauses_per_s."},
@@ -90,7 +89,7 @@ static int add_addresses(struct verify_settings *s, const struct list_of *from, 
     for (size_t i = 0; i < from->count; i++) {
         uint8_t address[16] = {0};
         if (inet_pton(strchr(words[i], ':') ? AF_INET6 : AF_INET, words[i], address) != 1)
-            return error_set(e, "hosts: \"%.60s\" is no IP address, such as 10.0.0.1", words[i]);
+            return error_set(e, "hosts: \"%.60s\" is not an IP address, such as 10.0.0.1", words[i]);
         memcpy(s->addresses[s->address_count++], address, sizeof address);
     }
     return 0;

@@ -36,7 +36,7 @@ struct goal_operation {
     int64_t size;  /* bytes, or ns of a calc */
 };
 
-/* Of one rank. */
+/* An operation that waits for another one of its rank. */
 struct goal_dependency {
     uint32_t operation, before;
     bool on_start; /* irequires */

@@ -96,7 +96,7 @@ static int read_link(struct topology *t, struct import_link *link, struct error 
     return 0;
 }
 
-/* An NVLink is no link of the network; it says which server a GPU is in. */
+/* An NVLink is not a link of the network; it says which server a GPU is in. */
 static void take_nvlink(struct topology *t, const struct import *import, const struct import_link *link)
 {
     uint32_t gpu = import->left_out[link->a] ? link->b : link->a;

@@ -33,7 +33,7 @@ struct import_flow {
     size_t first_wait, waits;
 };
 
-/* A flow begins so long after another has ended: at its sender if that is this one's sender, at its receiver if it is this one's sender. */
+/* A flow begins this time after another has ended: at its sender if that is this one's sender, at its receiver if it is this one's sender. */
 struct import_wait {
     uint32_t flow; /* its index */
     int64_t delay_ns;

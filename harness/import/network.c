@@ -21,13 +21,14 @@ int import_fat_tree(struct import *import, int64_t tiers, struct error *e)
                           (json_int_t)k, "spines", (json_int_t)k / 2);
     if (import->topology)
         return 0;
-    return error_set(
-        e,
-        "%s: %zu nodes are no fat tree of %d tiers, which has %s hosts: give --tiers %d, or a lab with so "
-        "many hosts as --lab",
-        import->flow_path, import->nodes, (int)tiers,
-        tiers == 3 ? "k^3/4 (2, 16, 54, 128, 250, 432, 686, 1024 ... 8192)" : "k^2/2 (2, 8, 18, 32, 50 ...)",
-        tiers == 3 ? 2 : 3);
+    return error_set(e,
+                     "%s: %zu nodes do not make a fat tree of %d tiers, which has %s hosts: give --tiers %d, "
+                     "or a lab with "
+                     "that number of hosts as --lab",
+                     import->flow_path, import->nodes, (int)tiers,
+                     tiers == 3 ? "k^3/4 (2, 16, 54, 128, 250, 432, 686, 1024 ... 8192)"
+                                : "k^2/2 (2, 8, 18, 32, 50 ...)",
+                     tiers == 3 ? 2 : 3);
 }
 
 int import_star(struct import *import, struct error *e)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one file: more are 1.6 million lines of 40 characters. */
+/* Lines of one file: more are 1.6 million lines of 40 characters. */
 #define READER_MOST_BYTES (64u << 20)
 
 struct reader {
@@ -25,7 +25,7 @@ struct word {
 };
 
 int reader_open(struct reader *r, const char *path, struct error *e);
-/* Of a text in memory, which is copied. */
+/* A reader of a text in memory, which is copied. */
 int reader_open_text(struct reader *r, const char *name, const char *text, size_t length, struct error *e);
 void reader_close(struct reader *r);
 

@@ -78,7 +78,7 @@ static int put_size(json_t *to, const struct import *import, const struct import
     int64_t messages = messages_of(flow->bytes);
     if (!messages)
         return error_set(
-            e, "%s:%u: %" PRId64 " bytes are no sum of at most %d equal messages of at most %lld bytes",
+            e, "%s:%u: %" PRId64 " bytes are not a sum of at most %d equal messages of at most %lld bytes",
             import->flow_path, flow->line, flow->bytes, FLOW_MAX_DEPTH, FLOW_MAX_MESSAGE_BYTES);
     json_object_set_new(to, "size", bytes_json(flow->bytes));
     json_object_set_new(to, "message", bytes_json(flow->bytes / messages));

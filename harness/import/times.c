@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For switches on the way and the last ACK, besides what links state. */
+/* Time for switches on the way and the last ACK, besides what links state. */
 #define HOPS 8
 
 struct times {

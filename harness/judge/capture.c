@@ -121,7 +121,7 @@ static json_t *switch_settings(const json_t *common, const json_t *role, const j
                      pfc ? pfc : json_object_get(of_all, "pfc"));
 }
 
-/* Of each role: its ports and its settings. */
+/* The ports of each role with its settings. */
 static json_t *settings_of_ports(const struct cell *cell, const json_t *settings, const json_t *common)
 {
     const json_t *of_all = json_object_get(cell->scenario_json, "settings");

@@ -809,7 +809,7 @@ static json_t *column_summary(const struct recorded_column *g)
     return json;
 }
 
-/* Of a column's summary the members that are kept. A new reference. */
+/* The members of a column's summary that are kept. A new reference. */
 static json_t *column_kept_summary(const struct recorder *r, const struct recorded_host *host,
                                    const char *name, const json_t *whole)
 {

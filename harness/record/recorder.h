@@ -43,7 +43,7 @@ int recorder_pause(struct recorder *r, const char *where, unsigned priority, int
 void recorder_list(struct recorder *r, size_t role);
 void recorder_unlist(struct recorder *r, size_t role);
 bool recorder_lists(const struct recorder *r, size_t role);
-/* Of roles that are not listed, keep the columns that match the globs, with this member of their summaries, which must outlive r. */
+/* Keep the columns that match the globs of roles that are not listed, with this member of their summaries, which must outlive r. */
 void recorder_keep(struct recorder *r, const char *role_glob, const char *counter_glob, const char *key);
 /* Does it need each sample of the role? Else those at the ends of the phases are enough. */
 bool recorder_keeps(const struct recorder *r, size_t role);

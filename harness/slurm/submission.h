@@ -25,7 +25,7 @@ size_t submission_task_of(const struct submission *s, size_t k);
 size_t submission_last(const char *sweep);
 /* Write the next one; s has name, runs, count, per_task and at_a_time, and gets number and folder. */
 int submission_keep(struct submission *s, const char *sweep, struct error *e);
-/* Read one of a sweep of so many runs. */
+/* Read one of a sweep with this number of runs. */
 int submission_load(struct submission *s, const char *sweep, size_t number, size_t run_count,
                     struct error *e);
 void submission_free(struct submission *s);

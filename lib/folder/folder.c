@@ -100,7 +100,7 @@ int folder_create(const struct folder *f, const char *name, const char *data, si
     return result;
 }
 
-/* Of a name that is not that of a regular file, there is nothing to write. */
+/* -1: the name is not that of a regular file, and there is nothing to write. */
 static int open_to_sync(const struct folder *f, const char *name)
 {
     struct stat status;

@@ -22,7 +22,7 @@ int fresh_move(const struct fresh *f, const struct folder *in, const char *name,
 void fresh_remove(struct fresh *f, const struct folder *in);
 /* Remove what killed programs of this user have left in the folder. What other programs make at this time stays. */
 void fresh_clear(const struct folder *in);
-/* The same in the folders below too, so many levels deep. */
+/* The same in the folders below too, down to this many levels. */
 void fresh_clear_below(const struct folder *in, int levels);
 
 #endif

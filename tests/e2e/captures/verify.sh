@@ -123,9 +123,9 @@ wait
 
 # ---- the command line and the settings
 check_exit 2 "no such checker" "$H" verify good.pcap go-bak-n
-check_says "... names the nearest" '"go-bak-n" is no checker; did you mean go-back-n\?' err
+check_says "... names the nearest" '"go-bak-n" is not a checker; did you mean go-back-n\?' err
 check_exit 2 "no address" "$H" verify good.pcap --host host-a
-check_says "... is said" '"host-a" is no IP address' err
+check_says "... is said" '"host-a" is not an IP address' err
 echo '{"ack_timeut": "1ms"}' >wrong.json
 check_exit 2 "settings with a wrong key" "$H" verify good.pcap --settings wrong.json
 check_says "... name the nearest" 'wrong.json.*ack_timeut.*ack_timeout' err

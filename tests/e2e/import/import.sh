@@ -212,7 +212,7 @@ flows "priority 8" ':2: the priority is "8"' '1\n0 2 8 100 1000 2\n'
 flows "two UDP ports" ':3: the UDP port is 101, that of the first flow 100' '2\n0 2 3 100 1000 2\n0 2 3 101 1000 2\n'
 flows "flows that are not in order" ':3: the flow starts before the one above it' '2\n0 2 3 100 1000 2\n0 2 3 100 1000 1\n'
 flows "a start between nanoseconds" ':2: the start is "2.0000000001"' '1\n0 2 3 100 1000 2.0000000001\n'
-flows "a size that makes no equal messages" ':2: 4294967291 bytes are no sum' '1\n0 2 3 100 4294967291 2\n'
+flows "a size that makes no equal messages" ':2: 4294967291 bytes are not a sum' '1\n0 2 3 100 4294967291 2\n'
 printf '2\n0 66\n' >bad
 refuse "a trace of a node that is not there" 'bad:2: a node that is sampled is "66": .* 0 to 3' hpcc t f bad
 printf '1\n0 1 3 100 1000 0\n' >bad
@@ -230,7 +230,7 @@ matrix "an end that the sender does not see" ':5: node 1 does not see the end of
 matrix "flows that wait for each other" ':4: this flow never begins' 'Nodes 16\nConnections 2\nTriggers 2\n0->1 trigger 1 size 1 recv_done_trigger 2\n1->0 trigger 2 size 1 recv_done_trigger 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot\n'
 matrix "multishot" ':4: trigger 5 is multishot' 'Nodes 16\nConnections 1\nTriggers 1\ntrigger id 5 multishot\n0->1 start 0 size 1\n'
 matrix "failures" ':3: Failures is "1"' 'Nodes 16\nConnections 1\nFailures 1\n'
-matrix "nodes that are no fat tree" ': 17 nodes are no fat tree of 3 tiers' 'Nodes 17\nConnections 1\n0->1 start 0 size 1\n'
+matrix "nodes that are no fat tree" ': 17 nodes do not make a fat tree of 3 tiers' 'Nodes 17\nConnections 1\n0->1 start 0 size 1\n'
 printf 'Nodes 64\nConnections 1\n0->1 start 0 size 1\n' >bad
 refuse "a lab that is too small" 'sim-leaf-spine.json has 32 hosts: bad needs 64' htsim bad --lab sim-leaf-spine
 refuse "a lab of real hosts" 'expected a simulated lab' htsim bad --lab geforce-pair
