@@ -1,7 +1,8 @@
+/* The runs of a sweep as a job array of Slurm: planned, submitted, and watched until their results are there. */
 #include "harness/slurm/apart.h"
 #include "harness/slurm/commands.h"
 #include "harness/slurm/slurm.h"
-#include "harness/slurm/watch.h"
+#include "harness/slurm/submission.h"
 
 #include "harness/run/workers.h"
 #include "lib/clock.h"
@@ -11,7 +12,9 @@
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/words.h"
+#include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +24,18 @@
 #define TASK_NS (60 * NS_PER_S) /* what a task should take at least: starting it takes seconds */
 #define TRY_S   10              /* the first run is tried here for so long */
 
+#define STEP_MS       100
+#define LOOK_LEAST_NS (NS_PER_S / 5)
+#define LOOK_MOST_NS  (5 * NS_PER_S)
+#define ASK_LEAST_NS  NS_PER_S
+#define ASK_MOST_NS   (30 * NS_PER_S)
+#define SILENT_NS     (60 * NS_PER_S) /* without an answer of Slurm for this time, a warning is printed */
+#define GRACE_NS      (5 * NS_PER_S)  /* for tasks whose runs are all there */
+#define LINE          79
+
 /* ---- the profile */
 
-static int unknown_profile(const char *name, const struct user_config *config, struct error *e)
+static int profile_unknown(const char *name, const struct user_config *config, struct error *e)
 {
     const struct slurm_profile *profiles = config->slurm.items;
     struct text known = {0};
@@ -49,7 +61,7 @@ int slurm_profile_of(const char *on, const struct user_config *config, struct sl
             *profile = profiles[i];
             return 0;
         }
-    return on[length] ? unknown_profile(name, config, e) : 0;
+    return on[length] ? profile_unknown(name, config, e) : 0;
 }
 
 bool slurm_was_there(const char *folder)
@@ -59,18 +71,18 @@ bool slurm_was_there(const char *folder)
 
 /* ---- before there is a folder */
 
-static bool is_simulated(const struct sweep *s)
+static bool sweep_is_simulated(const struct sweep *s)
 {
     return lab_kind(&s->plan.first.lab)->simulated;
 }
 
-static int check_cells(const struct sweep *s, struct error *e)
+static int sweep_check_cells(const struct sweep *s, struct error *e)
 {
     int64_t cells = s->request->cells_per_task;
     size_t least = (sweep_run_count(s) + SLURM_MOST_TASKS - 1) / SLURM_MOST_TASKS;
     if (cells == FIELD_UNSET)
         return 0;
-    if (!is_simulated(s))
+    if (!sweep_is_simulated(s))
         return error_set(e, "--cells-per-task: all runs of lab %s are one task, since all use its hosts",
                          s->plan.first.lab.name);
     if ((size_t)cells < least)
@@ -79,7 +91,7 @@ static int check_cells(const struct sweep *s, struct error *e)
     return 0;
 }
 
-static int check(const struct sweep_engine *engine, const struct sweep *s, struct error *e)
+static int engine_check(const struct sweep_engine *engine, const struct sweep *s, struct error *e)
 {
     const struct slurm_engine *self = (const void *)engine;
     if (!self->profile)
@@ -87,19 +99,282 @@ static int check(const struct sweep_engine *engine, const struct sweep *s, struc
     if (!sweep_has_index(s))
         return error_set(e, "--on %s: this is a single run, without a sweep or --repeat: run it here",
                          s->request->on);
-    return slurm_find(e) != 0 ? -1 : check_cells(s, e);
+    return slurm_find(e) != 0 ? -1 : sweep_check_cells(s, e);
+}
+
+/* ---- waiting for a job: its runs come into the index as their results appear */
+
+/* What is done again and again, and takes a small part of the time however slow it is. */
+struct recurring {
+    int64_t next_ns, least_ns, most_ns, share;
+};
+
+struct watch {
+    struct sweep *s;
+    const struct submission *job;
+    bool earlier, gone, cancelled, told;
+    int64_t began_ns, answered_ns;
+    int64_t whole_ns; /* since when all runs of the job are there; 0: they are not */
+    struct recurring look, ask;
+    struct slurm_queue queue;
+};
+
+static bool recurring_is_due(const struct recurring *r)
+{
+    return clock_monotonic_ns() >= r->next_ns;
+}
+
+static void recurring_again(struct recurring *r, int64_t began_ns)
+{
+    int64_t now_ns = clock_monotonic_ns(), wait_ns = (now_ns - began_ns) * r->share;
+    r->next_ns = now_ns + (wait_ns < r->least_ns ? r->least_ns : wait_ns > r->most_ns ? r->most_ns : wait_ns);
+}
+
+/* Print what has ended, in the order of runs; `all`: also behind a run that has not. */
+static void sweep_print_ended(struct sweep *s, bool all)
+{
+    while (s->printed < s->todo_count && (all || s->index.entries[s->todo[s->printed]])) {
+        size_t run = s->todo[s->printed++];
+        const json_t *entry = s->index.entries[run];
+        char *folder = sweep_folder_of(s, run);
+        bool whole = json_is_true(json_object_get(entry, "complete"));
+        struct outcome outcome = {whole ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(entry),
+                                  ORIGIN_MEASURED};
+        if (entry && folder)
+            sweep_print_run(s, run, folder, NULL, outcome);
+        free(folder);
+    }
+    sweep_look_at_output(s);
+}
+
+static void sweep_collect_run(struct sweep *s, size_t run)
+{
+    struct outcome outcome = {.ending = ENDING_NOT_STARTED};
+    struct error e;
+    char *folder = sweep_folder_of(s, run);
+    int whole = folder ? sweep_look_at_run(s, run, folder, &outcome, &e) : error_set(&e, "out of memory");
+    if (whole < 0)
+        sweep_fail(s, ENDING_LAB_FAILED, &e);
+    else if (outcome.ending != ENDING_NOT_STARTED)
+        sweep_count_run(s, run, outcome, &e);
+    free(folder);
+}
+
+/* 0: it is not the name of a run's folder. */
+static size_t run_number_of(const char *name)
+{
+    size_t length = strspn(name, "0123456789");
+    return length && !name[length] && length < 12 ? strtoul(name, NULL, 10) : 0;
+}
+
+/* Into the index with all runs to do whose results are there. */
+static void sweep_collect_runs(struct sweep *s)
+{
+    DIR *entries = opendir(s->folder);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));) {
+        size_t number = run_number_of(entry->d_name);
+        if (number && number <= sweep_run_count(s) && !s->index.entries[number - 1])
+            sweep_collect_run(s, number - 1);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+static void watch_look(struct watch *w)
+{
+    struct error e;
+    int64_t began_ns = clock_monotonic_ns();
+    sweep_collect_runs(w->s);
+    progress_clear(&w->s->progress);
+    sweep_print_ended(w->s, false);
+    char *failed = w->earlier ? NULL : submission_failed(w->job);
+    if (failed) {
+        error_set(&e, "%s", failed);
+        sweep_fail(w->s, ENDING_LAB_FAILED, &e);
+    }
+    free(failed);
+    recurring_again(&w->look, began_ns);
+}
+
+/* Slurm that does not answer says nothing of the job. */
+static void watch_warn_of_silence(struct watch *w, const struct error *e)
+{
+    if (w->told || clock_monotonic_ns() - w->answered_ns < SILENT_NS)
+        return;
+    progress_clear(&w->s->progress);
+    log_warning("Slurm does not answer: %s; waiting for it", e->text);
+    w->told = true;
+}
+
+static void watch_ask(struct watch *w)
+{
+    struct error e;
+    struct slurm_queue queue;
+    int64_t began_ns = clock_monotonic_ns();
+    if (slurm_ask(w->job->name, &queue, &e) != 0) {
+        watch_warn_of_silence(w, &e);
+    } else {
+        w->queue = queue;
+        w->gone = queue.waiting + queue.running == 0;
+        w->answered_ns = clock_monotonic_ns();
+    }
+    recurring_again(&w->ask, began_ns);
+}
+
+static bool watch_has_all_runs(const struct watch *w)
+{
+    for (size_t k = 0; k < w->job->count; k++)
+        if (!w->s->index.entries[w->job->runs[k]])
+            return false;
+    return true;
+}
+
+static void watch_cancel(struct watch *w)
+{
+    struct error e;
+    progress_say(&w->s->progress, "cancelling the job");
+    if (slurm_cancel(w->job->name, &e) != 0)
+        log_warning("job %s may go on: %s; scancel --name=%s ends it", w->job->name, e.text, w->job->name);
+    w->cancelled = true;
+    w->ask.next_ns = 0;
+}
+
+/* Tasks of which there is nothing left to do, such as those that a restarted Slurm begins once more. */
+static void watch_end_whole(struct watch *w)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    if (w->gone || !watch_has_all_runs(w))
+        return;
+    w->whole_ns = w->whole_ns ? w->whole_ns : now_ns;
+    if (now_ns - w->whole_ns > GRACE_NS && !w->cancelled)
+        watch_cancel(w);
+    w->gone = now_ns - w->whole_ns >
+              2 * GRACE_NS; /* if Slurm has not ended them, it is none of the sweep's business */
+}
+
+/* Slurm would keep them for ever. */
+static void watch_end_held(struct watch *w)
+{
+    struct error e;
+    error_set(&e, "%zu tasks of job %s could not be started: Slurm says \"%s\"", w->queue.held, w->job->name,
+              w->queue.reason);
+    if (w->earlier)
+        watch_cancel(w);
+    else
+        sweep_fail(w->s, ENDING_LAB_FAILED, &e);
+}
+
+/* After a failure, or when the user ends it. */
+static void watch_end_early(struct watch *w)
+{
+    struct error e;
+    if (w->queue.held && w->queue.held == w->queue.waiting + w->queue.running && !w->cancelled)
+        watch_end_held(w);
+    if (interrupt_count(&w->s->interrupt) > 0) {
+        error_set(&e, "interrupted");
+        sweep_fail(w->s, ENDING_INTERRUPTED, &e);
+    }
+    if (w->s->ending != ENDING_WHOLE && !w->cancelled)
+        watch_cancel(w);
+}
+
+static void watch_show(struct watch *w)
+{
+    struct sweep *s = w->s;
+    char waiting[SLURM_WORD + 40] = "", tasks[LINE + sizeof waiting];
+    int64_t spent_ns = clock_monotonic_ns() - w->began_ns;
+    int64_t left = (int64_t)(s->todo_count - s->ended);
+    if (w->queue.waiting)
+        snprintf(waiting, sizeof waiting, ", %zu waiting%s%.20s%s", w->queue.waiting,
+                 w->queue.reason[0] ? " (" : "", w->queue.reason, w->queue.reason[0] ? ")" : "");
+    snprintf(tasks, sizeof tasks, "%zu tasks run%s", w->queue.running, waiting);
+    progress_sweep(&s->progress,
+                   &(struct progress_sweep){
+                       .runs = sweep_run_count(s),
+                       .ended = s->kept + s->ended,
+                       .failed = s->index.with[VERDICT_FAILED] + s->index.with[VERDICT_INCOMPLETE],
+                       .tasks = tasks,
+                       .left_ns = s->ended ? spent_ns / (int64_t)s->ended * left : -1,
+                   });
+}
+
+static void sweep_fail_missing(struct sweep *s, const struct submission *job, size_t first, size_t missing)
+{
+    struct error e;
+    size_t task = submission_task_of(job, first);
+    char *words = submission_last_words(job, task);
+    if (words && *words)
+        error_set(&e,
+                  "%zu of %zu runs are missing: task %zu ended before its runs did; the last line of "
+                  "%s/task-%zu.log: %s",
+                  missing, sweep_run_count(s), task, job->folder, task, words);
+    else
+        error_set(&e,
+                  "%zu of %zu runs are missing: task %zu ended before its runs did, and there is no word of "
+                  "it in %s: do the nodes see this folder?",
+                  missing, sweep_run_count(s), task, job->folder);
+    free(words);
+    sweep_fail(s, ENDING_LAB_FAILED, &e);
+}
+
+static void sweep_check_missing(struct sweep *s, const struct submission *job)
+{
+    size_t missing = 0, first = 0;
+    for (size_t k = job->count; k-- > 0;)
+        if (!s->index.entries[job->runs[k]]) {
+            first = k;
+            missing++;
+        }
+    if (missing)
+        sweep_fail_missing(s, job, first, missing);
+}
+
+static bool watch_goes_on(const struct watch *w)
+{
+    return !w->gone && interrupt_count(&w->s->interrupt) < 2;
+}
+
+/* Until the job has left the queue. `earlier`: it is of an earlier call of this program, and what it leaves undone is done by this one.
+ * Otherwise a run that is not whole, a task that says why it cannot go on, and runs that are missing fail the sweep. */
+static void watch_job(struct sweep *s, const struct submission *job, bool earlier)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    struct watch w = {.s = s,
+                      .job = job,
+                      .earlier = earlier,
+                      .began_ns = now_ns,
+                      .answered_ns = now_ns,
+                      .look = {.least_ns = LOOK_LEAST_NS, .most_ns = LOOK_MOST_NS, .share = 10},
+                      .ask = {.least_ns = ASK_LEAST_NS, .most_ns = ASK_MOST_NS, .share = 20}};
+    while (watch_goes_on(&w)) {
+        struct pollfd signals = {.fd = s->interrupt.fd, .events = POLLIN};
+        if (recurring_is_due(&w.ask))
+            watch_ask(&w);
+        if (w.gone || recurring_is_due(&w.look)) /* after the last answer once more */
+            watch_look(&w);
+        watch_end_whole(&w);
+        watch_end_early(&w);
+        watch_show(&w);
+        if (!w.gone && interrupt_count(&s->interrupt) == 0)
+            poll(&signals, 1, STEP_MS);
+        else if (!w.gone)
+            clock_sleep_until_ns(clock_monotonic_ns() + STEP_MS * NS_PER_MS);
+    }
+    progress_clear(&s->progress);
+    if (!earlier)
+        sweep_check_missing(s, job);
 }
 
 /* ---- what a run takes */
 
 /* Runs that are made here take their places as those of tasks do, of which some may still go on. */
-static int open_workshop(struct sweep *s, struct error *e)
+static int sweep_open_workshop(struct sweep *s, struct error *e)
 {
     s->run_one = run_apart;
     return s->workshop ? files_make_folders(s->workshop, e) : error_set(e, "out of memory");
 }
 
-static struct outcome try_run(void *context, size_t i, struct error *e)
+static struct outcome first_run_make(void *context, size_t i, struct error *e)
 {
     struct sweep *s = context;
     (void)i;
@@ -110,7 +385,7 @@ static struct outcome try_run(void *context, size_t i, struct error *e)
     return run_apart(s, s->todo[0], e);
 }
 
-static bool tried(void *context, size_t i, struct worked *worked)
+static bool first_run_ended(void *context, size_t i, struct worked *worked)
 {
     struct sweep *s = context;
     (void)i;
@@ -122,7 +397,7 @@ static bool tried(void *context, size_t i, struct worked *worked)
     return true;
 }
 
-static void trying(void *context, size_t running)
+static void first_run_shown(void *context, size_t running)
 {
     struct sweep *s = context;
     (void)running;
@@ -130,16 +405,16 @@ static void trying(void *context, size_t running)
 }
 
 /* The first run is made here. In nanoseconds; one that takes longer than it is tried is worth a task. */
-static int64_t measure_run(struct sweep *s)
+static int64_t sweep_measure_run(struct sweep *s)
 {
     struct error e;
     struct work work = {.jobs = 1,
                         .count = 1,
                         .context = s,
                         .interrupt = &s->interrupt,
-                        .run = try_run,
-                        .ended = tried,
-                        .waiting = trying};
+                        .run = first_run_make,
+                        .ended = first_run_ended,
+                        .waiting = first_run_shown};
     if (workers_run(&work, &e) != 0)
         sweep_fail(s, ENDING_LAB_FAILED, &e);
     progress_clear(&s->progress);
@@ -147,7 +422,7 @@ static int64_t measure_run(struct sweep *s)
         error_set(&e, "interrupted");
         sweep_fail(s, ENDING_INTERRUPTED, &e);
     }
-    watch_collect(s);
+    sweep_collect_runs(s);
     return s->cost_ns;
 }
 
@@ -157,9 +432,9 @@ static size_t divide_up(size_t a, size_t b)
 }
 
 /* So many that a task is worth its start, and tasks have equally many. */
-static size_t runs_per_task(const struct sweep *s, size_t count, int64_t cost_ns, size_t at_a_time)
+static size_t sweep_runs_per_task(const struct sweep *s, size_t count, int64_t cost_ns, size_t at_a_time)
 {
-    if (!is_simulated(s))
+    if (!sweep_is_simulated(s))
         return count;
     size_t least = divide_up(count, SLURM_MOST_TASKS), per = least;
     if (s->request->cells_per_task != FIELD_UNSET)
@@ -174,7 +449,7 @@ static size_t runs_per_task(const struct sweep *s, size_t count, int64_t cost_ns
 /* ---- submitting */
 
 /* exec: the signals of Slurm reach the program. */
-static char *script_of(const struct submission *job, const char *sweep, const char *program)
+static char *job_script(const struct submission *job, const char *sweep, const char *program)
 {
     struct text script = {0};
     text_add(&script, "#!/bin/sh\nprogram=");
@@ -191,7 +466,7 @@ static char *script_of(const struct submission *job, const char *sweep, const ch
     return text_take(&script);
 }
 
-static char *own_path(struct error *e)
+static char *program_path(struct error *e)
 {
     char *path = realpath("/proc/self/exe", NULL);
     if (!path)
@@ -200,7 +475,7 @@ static char *own_path(struct error *e)
 }
 
 /* The tasks have another working folder. The caller frees. */
-static char *path_for_nodes(const struct sweep *s, struct error *e)
+static char *sweep_path_for_nodes(const struct sweep *s, struct error *e)
 {
     char *path = realpath(s->folder, NULL);
     if (!path)
@@ -208,18 +483,18 @@ static char *path_for_nodes(const struct sweep *s, struct error *e)
     return path;
 }
 
-static int submit(struct sweep *s, const struct slurm_profile *profile, const struct submission *job,
-                  struct error *e)
+static int job_submit(struct sweep *s, const struct slurm_profile *profile, const struct submission *job,
+                      struct error *e)
 {
-    char *program = profile->program ? strdup(profile->program) : own_path(e);
-    char *sweep = program ? path_for_nodes(s, e) : NULL;
-    char *script = sweep ? script_of(job, sweep, program) : NULL;
+    char *program = profile->program ? strdup(profile->program) : program_path(e);
+    char *sweep = program ? sweep_path_for_nodes(s, e) : NULL;
+    char *script = sweep ? job_script(job, sweep, program) : NULL;
     struct slurm_job what = {.name = job->name,
                              .folder = job->folder,
                              .script = script,
                              .tasks = submission_tasks(job),
                              .at_a_time = s->request->jobs == FIELD_UNSET ? 0 : (size_t)s->request->jobs,
-                             .requeue = is_simulated(s)};
+                             .requeue = sweep_is_simulated(s)};
     int result = script ? slurm_submit(&what, profile, e) : -1;
     free(script);
     free(sweep);
@@ -228,34 +503,34 @@ static int submit(struct sweep *s, const struct slurm_profile *profile, const st
 }
 
 /* The runs to do, as a job that is not submitted yet. */
-static int plan_job(struct sweep *s, const struct slurm_profile *profile, struct submission *job,
+static int job_plan(struct sweep *s, const struct slurm_profile *profile, struct submission *job,
                     struct error *e)
 {
     *job = (struct submission){.name = slurm_new_name(s->plan.first.scenario.name),
                                .runs = calloc(s->todo_count + 1, sizeof *job->runs),
                                .per_task = s->todo_count,
-                               .at_a_time = is_simulated(s) ? (size_t)profile->cpus : 1};
+                               .at_a_time = sweep_is_simulated(s) ? (size_t)profile->cpus : 1};
     if (!job->name || !job->runs)
         return error_set(e, "out of memory for %zu runs", s->todo_count);
-    bool measure = is_simulated(s) && s->request->cells_per_task == FIELD_UNSET && s->todo_count > 1;
+    bool measure = sweep_is_simulated(s) && s->request->cells_per_task == FIELD_UNSET && s->todo_count > 1;
     int64_t cost_ns = 0;
-    if (measure && open_workshop(s, e) != 0)
+    if (measure && sweep_open_workshop(s, e) != 0)
         return -1;
     if (measure)
-        cost_ns = measure_run(s);
+        cost_ns = sweep_measure_run(s);
     for (size_t k = 0; k < s->todo_count; k++)
         if (!s->index.entries[s->todo[k]])
             job->runs[job->count++] = s->todo[k];
     if (s->ending != ENDING_WHOLE || job->count == 0)
         return 0;
-    job->per_task = runs_per_task(s, job->count, cost_ns, job->at_a_time);
-    char *sweep = path_for_nodes(s, e);
+    job->per_task = sweep_runs_per_task(s, job->count, cost_ns, job->at_a_time);
+    char *sweep = sweep_path_for_nodes(s, e);
     int result = sweep ? submission_keep(job, sweep, e) : -1;
     free(sweep);
     return result;
 }
 
-static void say_submitted(const struct sweep *s, const struct submission *job)
+static void job_print_submitted(const struct sweep *s, const struct submission *job)
 {
     size_t tasks = submission_tasks(job);
     if (!s->request->quiet)
@@ -263,7 +538,7 @@ static void say_submitted(const struct sweep *s, const struct submission *job)
                  job->count == 1 ? "" : "s", tasks, tasks == 1 ? "" : "s", job->per_task);
 }
 
-static void detach(struct sweep *s, const struct submission *job)
+static void job_detach(struct sweep *s, const struct submission *job)
 {
     s->detached = true;
     if (s->request->json) {
@@ -278,18 +553,18 @@ static void detach(struct sweep *s, const struct submission *job)
               s->folder, s->folder, s->folder);
 }
 
-static void run_on_cluster(struct sweep *s, const struct slurm_profile *profile)
+static void sweep_run_on_cluster(struct sweep *s, const struct slurm_profile *profile)
 {
     struct submission job;
     struct error e;
-    int planned = plan_job(s, profile, &job, &e);
+    int planned = job_plan(s, profile, &job, &e);
     if (planned == 0 && s->ending == ENDING_WHOLE && job.count > 0) {
-        planned = submit(s, profile, &job, &e);
+        planned = job_submit(s, profile, &job, &e);
         if (planned == 0) {
             s->any_started = true;
-            say_submitted(s, &job);
+            job_print_submitted(s, &job);
             if (s->request->detach)
-                detach(s, &job);
+                job_detach(s, &job);
             else
                 watch_job(s, &job, false);
         }
@@ -301,7 +576,7 @@ static void run_on_cluster(struct sweep *s, const struct slurm_profile *profile)
 
 /* ---- what earlier jobs do */
 
-static int ask_quietly(const struct submission *job, struct slurm_queue *queue)
+static int job_ask_slurm(const struct submission *job, struct slurm_queue *queue)
 {
     struct error e;
     if (slurm_find(&e) == 0 && slurm_ask(job->name, queue, &e) == 0)
@@ -310,11 +585,11 @@ static int ask_quietly(const struct submission *job, struct slurm_queue *queue)
     return -1;
 }
 
-static void await(struct sweep *s, const struct submission *job)
+static void job_await(struct sweep *s, const struct submission *job)
 {
     struct slurm_queue queue;
     struct error e;
-    if (ask_quietly(job, &queue) != 0 || queue.waiting + queue.running == 0)
+    if (job_ask_slurm(job, &queue) != 0 || queue.waiting + queue.running == 0)
         return;
     if (s->request->detach) {
         error_set(&e, "job %s has %zu tasks in the queue: end it (scancel --name=%s), or wait for it",
@@ -328,51 +603,51 @@ static void await(struct sweep *s, const struct submission *job)
     watch_job(s, job, true);
 }
 
-static void await_all(struct sweep *s)
+static void jobs_await(struct sweep *s)
 {
     struct error e;
     size_t last = submission_last(s->folder);
     for (size_t number = 1; number <= last && s->ending == ENDING_WHOLE; number++) {
         struct submission job;
         if (submission_load(&job, s->folder, number, sweep_run_count(s), &e) == 0)
-            await(s, &job);
+            job_await(s, &job);
         else
             log_warning("%s", e.text);
         submission_free(&job);
     }
 }
 
-static void begin_anew(struct sweep *s)
+static void sweep_begin_anew(struct sweep *s)
 {
-    watch_print(s, true);
+    sweep_print_ended(s, true);
     s->kept += s->ended;
     sweep_list_todo(s);
 }
 
-static void run_here(struct sweep *s)
+static void sweep_run_apart_here(struct sweep *s)
 {
     struct error e;
-    if (open_workshop(s, &e) == 0)
+    if (sweep_open_workshop(s, &e) == 0)
         sweep_run_here(s);
     else
         sweep_fail(s, ENDING_LAB_FAILED, &e);
 }
 
-static void run(const struct sweep_engine *engine, struct sweep *s)
+static void engine_run(const struct sweep_engine *engine, struct sweep *s)
 {
     const struct slurm_engine *self = (const void *)engine;
     char *workshop = files_join(s->folder, "slurm/0");
     s->workshop = workshop;
     if (s->request->resume) {
-        await_all(s);
-        begin_anew(s);
+        jobs_await(s);
+        sweep_begin_anew(s);
     }
     if (s->ending == ENDING_WHOLE && s->todo_count > 0 && self->profile)
-        run_on_cluster(s, self->profile);
+        sweep_run_on_cluster(s, self->profile);
     else if (s->ending == ENDING_WHOLE && s->todo_count > 0)
-        run_here(s);
+        sweep_run_apart_here(s);
     if (self->profile && !s->detached)
-        watch_print(s, true);
+        sweep_print_ended(s, true);
     if (s->ending == ENDING_WHOLE && !s->detached)
         submission_remove_all(s->folder);
     s->workshop = NULL;
@@ -381,5 +656,5 @@ static void run(const struct sweep_engine *engine, struct sweep *s)
 
 void slurm_engine_open(struct slurm_engine *engine, const struct slurm_profile *profile)
 {
-    *engine = (struct slurm_engine){.engine = {.check = check, .run = run}, .profile = profile};
+    *engine = (struct slurm_engine){.engine = {.check = engine_check, .run = engine_run}, .profile = profile};
 }

@@ -36,7 +36,7 @@ struct status {
     struct error silent; /* why Slurm's word is not known; empty */
 };
 
-static int look_at_runs(struct status *st, struct error *e)
+static int status_look_at_runs(struct status *st, struct error *e)
 {
     struct sweep *s = &st->sweep;
     for (size_t run = 0; run < sweep_run_count(s); run++) {
@@ -58,7 +58,7 @@ static int look_at_runs(struct status *st, struct error *e)
 }
 
 /* By Slurm's word: which runs that have no result are in its queue? */
-static void ask(struct status *st, const struct submission *job)
+static void status_ask_slurm(struct status *st, const struct submission *job)
 {
     struct slurm_queue queue;
     struct error e;
@@ -79,7 +79,7 @@ static void ask(struct status *st, const struct submission *job)
     st->job = strdup(job->name);
 }
 
-static void look_at_jobs(struct status *st)
+static void status_look_at_jobs(struct status *st)
 {
     const char *folder = st->sweep.folder;
     size_t last = submission_last(folder);
@@ -89,7 +89,7 @@ static void look_at_jobs(struct status *st)
         if (submission_load(&job, folder, number, sweep_run_count(&st->sweep), &e) != 0) {
             log_warning("%s", e.text);
         } else {
-            ask(st, &job);
+            status_ask_slurm(st, &job);
             free(st->failed);
             st->failed = submission_failed(&job);
         }
@@ -165,7 +165,7 @@ static void print_json(const struct status *st)
     json_decref(document);
 }
 
-static int look(struct status *st, const struct kept_request *kept, struct error *e)
+static int status_look(struct status *st, const struct kept_request *kept, struct error *e)
 {
     int result = sweep_open(&st->sweep, &kept->request, &kept->documents, NULL, e);
     if (result != 0 || sweep_check_resumed(&st->sweep, e) != 0)
@@ -175,15 +175,15 @@ static int look(struct status *st, const struct kept_request *kept, struct error
     if (!st->sweep.folder || !st->standing)
         return error_set(e, "out of memory");
     st->holder = request_holder(st->sweep.folder);
-    if (look_at_runs(st, e) != 0)
+    if (status_look_at_runs(st, e) != 0)
         return -1;
-    look_at_jobs(st);
+    status_look_at_jobs(st);
     for (size_t run = 0; run < sweep_run_count(&st->sweep); run++)
         st->with[st->standing[run]]++;
     return 0;
 }
 
-static int say(const struct status *st, bool json)
+static int status_report(const struct status *st, bool json)
 {
     if (st->silent.text[0])
         log_warning("what is in Slurm's queue is not known: %s", st->silent.text);
@@ -205,8 +205,8 @@ int slurm_status(const char *folder, bool json)
     struct kept_request kept;
     struct error e;
     int status = EXIT_USAGE;
-    if (request_load(&request, &kept, &e) == 0 && look(&st, &kept, &e) == 0)
-        status = say(&st, json);
+    if (request_load(&request, &kept, &e) == 0 && status_look(&st, &kept, &e) == 0)
+        status = status_report(&st, json);
     else
         log_error("%s", e.text);
     sweep_free(&st.sweep);

@@ -59,7 +59,7 @@ static char *path_of(const char *sweep, size_t number)
 
 /* ---- writing */
 
-static json_t *document_of(const struct submission *s)
+static json_t *submission_document(const struct submission *s)
 {
     json_t *runs = json_array();
     for (size_t k = 0; k < s->count; k++)
@@ -74,7 +74,7 @@ int submission_keep(struct submission *s, const char *sweep, struct error *e)
     s->number = submission_last(sweep) + 1;
     s->folder = s->number <= MOST_NUMBER ? path_of(sweep, s->number) : NULL;
     char *path = s->folder ? files_join(s->folder, TASKS) : NULL;
-    json_t *document = document_of(s);
+    json_t *document = submission_document(s);
     int result = !path || !document                      ? error_set(e, "out of memory")
                  : files_make_folders(s->folder, e) != 0 ? -1
                                                          : json_file_save(path, document, e);
@@ -85,8 +85,8 @@ int submission_keep(struct submission *s, const char *sweep, struct error *e)
 
 /* ---- reading */
 
-static int take_number(const json_t *document, const char *key, json_int_t most, size_t *into,
-                       struct error *e)
+static int submission_take_number(const json_t *document, const char *key, json_int_t most, size_t *into,
+                                  struct error *e)
 {
     const json_t *value = json_object_get(document, key);
     json_int_t number = json_integer_value(value);
@@ -96,7 +96,7 @@ static int take_number(const json_t *document, const char *key, json_int_t most,
     return 0;
 }
 
-static int take_runs(struct submission *s, const json_t *list, size_t run_count, struct error *e)
+static int submission_take_runs(struct submission *s, const json_t *list, size_t run_count, struct error *e)
 {
     json_t *run;
     size_t k;
@@ -116,15 +116,16 @@ static int take_runs(struct submission *s, const json_t *list, size_t run_count,
     return 0;
 }
 
-static int take(struct submission *s, const json_t *document, size_t run_count, struct error *e)
+static int submission_parse(struct submission *s, const json_t *document, size_t run_count, struct error *e)
 {
     const char *name = json_string_value(json_object_get(document, "job_name"));
     if (!name || !slurm_is_name(name))
         return error_set(e, "job_name: expected a name that begins with harness-");
     s->name = strdup(name);
-    if (!s->name || take_number(document, "runs_per_task", (json_int_t)run_count, &s->per_task, e) != 0 ||
-        take_number(document, "runs_at_a_time", MOST_AT_ONCE, &s->at_a_time, e) != 0 ||
-        take_runs(s, json_object_get(document, "runs"), run_count, e) != 0)
+    if (!s->name ||
+        submission_take_number(document, "runs_per_task", (json_int_t)run_count, &s->per_task, e) != 0 ||
+        submission_take_number(document, "runs_at_a_time", MOST_AT_ONCE, &s->at_a_time, e) != 0 ||
+        submission_take_runs(s, json_object_get(document, "runs"), run_count, e) != 0)
         return s->name ? -1 : error_set(e, "out of memory");
     if (submission_tasks(s) > SLURM_MOST_TASKS)
         return error_set(e, "runs: expected at most %d tasks of %zu runs", SLURM_MOST_TASKS, s->per_task);
@@ -138,7 +139,7 @@ int submission_load(struct submission *s, const char *sweep, size_t number, size
     json_t *document = s->folder && folder_open(&folder, s->folder, e) == 0
                            ? json_file_load_in(&folder, TASKS, DOCUMENT_REQUEST, e)
                            : NULL;
-    int result = document ? take(s, document, run_count, e) : -1;
+    int result = document ? submission_parse(s, document, run_count, e) : -1;
     if (document && result != 0)
         error_prefix(e, "%s/" TASKS, s->folder);
     folder_close(&folder);
@@ -165,7 +166,7 @@ void submission_say_failed(const char *folder, const char *sentence)
 }
 
 /* At most `most` bytes, the last ones; NULL: there is no such file, or it is empty. */
-static char *tail_of(const struct submission *s, const char *name, off_t most)
+static char *submission_read_tail(const struct submission *s, const char *name, off_t most)
 {
     struct folder folder;
     struct stat status;
@@ -183,7 +184,7 @@ static char *tail_of(const struct submission *s, const char *name, off_t most)
 
 char *submission_failed(const struct submission *s)
 {
-    char *text = tail_of(s, SUBMISSION_FAILED, MOST_FAILED);
+    char *text = submission_read_tail(s, SUBMISSION_FAILED, MOST_FAILED);
     if (text)
         text[strcspn(text, "\n")] = '\0';
     return text;
@@ -193,7 +194,7 @@ char *submission_last_words(const struct submission *s, size_t task)
 {
     char name[40];
     snprintf(name, sizeof name, "task-%zu.log", task);
-    char *text = tail_of(s, name, LOG_TAIL), *end = text ? text + strlen(text) : NULL;
+    char *text = submission_read_tail(s, name, LOG_TAIL), *end = text ? text + strlen(text) : NULL;
     while (text && end > text && isspace((unsigned char)end[-1]))
         *--end = '\0';
     char *line = text ? strrchr(text, '\n') : NULL, *words = text ? strdup(line ? line + 1 : text) : NULL;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* The sentence goes to who waits for the job, and into the task's log. */
-static int refuse(const char *folder, size_t submission, size_t task, const struct error *e)
+static int task_refuse(const char *folder, size_t submission, size_t task, const struct error *e)
 {
     struct text path = {0}, sentence = {0};
     char node[256] = "?";
@@ -24,7 +24,7 @@ static int refuse(const char *folder, size_t submission, size_t task, const stru
 }
 
 /* The runs of this task are to do; the others are not looked at. */
-static int take_part(struct sweep *s, const struct submission *job, size_t task, struct error *e)
+static int task_take_runs(struct sweep *s, const struct submission *job, size_t task, struct error *e)
 {
     if (task < 1 || task > submission_tasks(job))
         return error_set(e, "%s has %zu tasks, and no task %zu", job->folder, submission_tasks(job), task);
@@ -39,9 +39,9 @@ static int take_part(struct sweep *s, const struct submission *job, size_t task,
     return 0;
 }
 
-static int work(struct sweep *s, const struct submission *job, size_t task, struct error *e)
+static int task_run(struct sweep *s, const struct submission *job, size_t task, struct error *e)
 {
-    if (take_part(s, job, task, e) != 0 ||
+    if (task_take_runs(s, job, task, e) != 0 ||
         index_open(&s->index, NULL, json_object(), sweep_run_count(s), e) != 0 ||
         interrupt_open(&s->interrupt, e) != 0)
         return -1;
@@ -51,7 +51,7 @@ static int work(struct sweep *s, const struct submission *job, size_t task, stru
     return s->ending == ENDING_WHOLE || s->ending == ENDING_INTERRUPTED ? 0 : -1;
 }
 
-static int work_on(const struct kept_request *kept, size_t submission, size_t task, struct error *e)
+static int task_open_and_run(const struct kept_request *kept, size_t submission, size_t task, struct error *e)
 {
     struct submission job = {0};
     struct sweep s;
@@ -61,7 +61,7 @@ static int work_on(const struct kept_request *kept, size_t submission, size_t ta
         (!s.folder || submission_load(&job, s.folder, submission, sweep_run_count(&s), e) != 0))
         result = s.folder ? -1 : error_set(e, "out of memory");
     if (result == 0)
-        result = work(&s, &job, task, e);
+        result = task_run(&s, &job, task, e);
     if (result == 0 && s.ending == ENDING_INTERRUPTED) {
         log_warning("ended by a signal: %zu of the task's %zu runs are not made", s.todo_count - s.ended + 1,
                     s.todo_count);
@@ -83,7 +83,7 @@ int slurm_task(const char *folder, size_t submission, size_t task)
     struct error e;
     int result = request_load(&request, &kept, &e);
     if (result == 0)
-        result = work_on(&kept, submission, task, &e);
+        result = task_open_and_run(&kept, submission, task, &e);
     request_free(&kept);
-    return result < 0 ? refuse(folder, submission, task, &e) : result;
+    return result < 0 ? task_refuse(folder, submission, task, &e) : result;
 }
