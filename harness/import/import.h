@@ -80,9 +80,6 @@ void import_note(struct import *import, const char *format, ...) __attribute__((
  * readers name the line. */
 int import_check_network(const struct import *import, const struct reader *network, struct error *e);
 int import_check_paths(const struct import *import, const struct reader *flows, struct error *e);
-/* About how long the longest chain of flows takes that wait for each other, and the busiest host's link, on an empty network. -1: flows
- * wait for each other in a ring, and none of them begins. */
-int import_times(const struct import *import, double *chain_ns, double *busiest_ns, struct error *e);
 
 /* ---- the formats, a file each */
 
