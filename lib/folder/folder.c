@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *join(const struct folder *f, const char *name)
+static char *folder_path_of(const struct folder *f, const char *name)
 {
     char *path = NULL;
     return asprintf(&path, "%s/%s", f->path, name) < 0 ? NULL : path;
@@ -25,7 +25,7 @@ int folder_open(struct folder *f, const char *path, struct error *e)
 
 int folder_open_in(struct folder *f, const struct folder *in, const char *name, bool make, struct error *e)
 {
-    *f = (struct folder){-1, join(in, name)};
+    *f = (struct folder){-1, folder_path_of(in, name)};
     if (!f->path)
         return error_set(e, "opening the folder %s: out of memory", name);
     if (make && mkdirat(in->fd, name, 0777) != 0 && errno != EEXIST)
@@ -88,7 +88,7 @@ int folder_fill(int fd, const char *path, const char *data, size_t length, struc
 
 int folder_create(const struct folder *f, const char *name, const char *data, size_t length, struct error *e)
 {
-    char *path = join(f, name);
+    char *path = folder_path_of(f, name);
     if (!path)
         return error_set(e, "writing %s: out of memory", name);
     int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

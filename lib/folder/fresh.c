@@ -18,14 +18,14 @@
 
 /* ---- names */
 
-static void choose_name(struct fresh *f, const char *name)
+static void fresh_choose_name(struct fresh *f, const char *name)
 {
     char letters[LETTERS + 1];
     letters_random(letters, LETTERS);
     snprintf(f->name, sizeof f->name, ".%.200s" MARK "%s", name, letters);
 }
 
-static bool is_our_name(const char *name)
+static bool fresh_is_name(const char *name)
 {
     size_t length = strlen(name), tail = strlen(MARK) + LETTERS;
     if (name[0] != '.' || length < tail + 2 || strncmp(name + length - tail, MARK, strlen(MARK)) != 0)
@@ -38,7 +38,7 @@ static bool is_our_name(const char *name)
 
 /* ---- making */
 
-static int make(const struct fresh *f, const struct folder *in, bool folder)
+static int fresh_make(const struct fresh *f, const struct folder *in, bool folder)
 {
     if (!folder)
         return openat(in->fd, f->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -49,19 +49,20 @@ static int make(const struct fresh *f, const struct folder *in, bool folder)
 
 /* Between its making and its locking it may have been taken for one that was left. A file system without locks has none that are
  * removed. */
-static bool lock(int fd)
+static bool fresh_lock(int fd)
 {
     struct stat status;
     bool other = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     return !other && fstat(fd, &status) == 0 && status.st_nlink > 0;
 }
 
-static int start(struct fresh *f, const struct folder *in, const char *name, bool folder, struct error *e)
+static int fresh_start(struct fresh *f, const struct folder *in, const char *name, bool folder,
+                       struct error *e)
 {
     for (int i = 0; i < TRIES; i++) {
-        choose_name(f, name);
-        f->fd = make(f, in, folder);
-        if (f->fd >= 0 && lock(f->fd))
+        fresh_choose_name(f, name);
+        f->fd = fresh_make(f, in, folder);
+        if (f->fd >= 0 && fresh_lock(f->fd))
             return 0;
         if (f->fd >= 0)
             close(f->fd);
@@ -74,12 +75,12 @@ static int start(struct fresh *f, const struct folder *in, const char *name, boo
 
 int fresh_file(struct fresh *f, const struct folder *in, const char *name, struct error *e)
 {
-    return start(f, in, name, false, e);
+    return fresh_start(f, in, name, false, e);
 }
 
 int fresh_folder(struct fresh *f, const struct folder *in, const char *name, struct error *e)
 {
-    return start(f, in, name, true, e);
+    return fresh_start(f, in, name, true, e);
 }
 
 int fresh_move(const struct fresh *f, const struct folder *in, const char *name, struct error *e)
@@ -92,7 +93,7 @@ int fresh_move(const struct fresh *f, const struct folder *in, const char *name,
 /* ---- removing */
 
 /* The entries of a folder; the caller closes. NULL if it cannot be read. */
-static DIR *list(int folder)
+static DIR *folder_entries(int folder)
 {
     int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
@@ -104,7 +105,7 @@ static DIR *list(int folder)
 /* The files in a folder; a link is removed, not followed. A folder in it stays, and so then does the folder itself. */
 static void remove_files(int folder)
 {
-    DIR *entries = list(folder);
+    DIR *entries = folder_entries(folder);
     for (const struct dirent *entry; entries && (entry = readdir(entries));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             unlinkat(folder, entry->d_name, 0);
@@ -146,10 +147,10 @@ static void remove_left(const struct folder *in, const char *name)
 
 void fresh_clear_below(const struct folder *in, int levels)
 {
-    DIR *entries = list(in->fd);
+    DIR *entries = folder_entries(in->fd);
     for (const struct dirent *entry; entries && (entry = readdir(entries));) {
         struct folder below = {.fd = -1};
-        if (is_our_name(entry->d_name))
+        if (fresh_is_name(entry->d_name))
             remove_left(in, entry->d_name);
         else if (levels && entry->d_name[0] != '.' &&
                  (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static ssize_t take(void *cookie, const char *data, size_t length)
+static ssize_t record_file_write(void *cookie, const char *data, size_t length)
 {
     struct record_file *f = cookie;
     for (size_t at = 0; at < length && !f->failed;) {
@@ -22,7 +22,7 @@ static ssize_t take(void *cookie, const char *data, size_t length)
 
 int record_file_open(struct record_file *f, const char *folder, const char *name, struct error *e)
 {
-    static const cookie_io_functions_t functions = {.write = take};
+    static const cookie_io_functions_t functions = {.write = record_file_write};
     *f = (struct record_file){.fd = -1};
     if (asprintf(&f->path, "%s/%s", folder, name) < 0) {
         f->path = NULL;
@@ -56,7 +56,7 @@ int record_file_sync(struct record_file *f, struct error *e)
     return record_file_check(f, e) != 0 ? -1 : files_sync_name(f->path, e);
 }
 
-static void keep_whole_lines(const struct record_file *f)
+static void record_file_cut_last_line(const struct record_file *f)
 {
     char byte = '\n';
     off_t end = lseek(f->fd, 0, SEEK_END);
@@ -72,7 +72,7 @@ int record_file_close(struct record_file *f, struct error *e)
     if (f->stream)
         fclose(f->stream);
     if (f->fd >= 0 && f->failed)
-        keep_whole_lines(f);
+        record_file_cut_last_line(f);
     if (f->fd >= 0 && close(f->fd) != 0 && result == 0)
         result = error_set_errno(e, errno, "writing %s", f->path);
     free(f->path);

@@ -17,7 +17,7 @@ bool sweep_index_exists(const struct folder *folder)
 }
 
 /* The first line is the index without cells, each other line a cell. */
-static int take_line(json_t **index, const char *line, size_t length, const char *name, struct error *e)
+static int index_add_line(json_t **index, const char *line, size_t length, const char *name, struct error *e)
 {
     json_t *value = json_file_parse(line, length, name, *index ? DOCUMENT_LINE : DOCUMENT_INDEX, e);
     if (!value)
@@ -31,7 +31,7 @@ static int take_line(json_t **index, const char *line, size_t length, const char
 }
 
 /* A last line without its end was cut off by a kill. */
-static json_t *parse_lines(const char *text, size_t length, const char *path, struct error *e)
+static json_t *index_parse_lines(const char *text, size_t length, const char *path, struct error *e)
 {
     json_t *index = NULL;
     size_t number = 0;
@@ -39,7 +39,7 @@ static json_t *parse_lines(const char *text, size_t length, const char *path, st
     for (const char *end; (end = memchr(text, '\n', length));
          length -= (size_t)(end + 1 - text), text = end + 1) {
         snprintf(name, sizeof name, "%.300s/%s, line %zu", path, SWEEP_INDEX_LINES, ++number);
-        if (take_line(&index, text, (size_t)(end - text), name, e) != 0) {
+        if (index_add_line(&index, text, (size_t)(end - text), name, e) != 0) {
             json_decref(index);
             return NULL;
         }
@@ -51,14 +51,14 @@ static json_t *parse_lines(const char *text, size_t length, const char *path, st
 
 /* ---- runs that have ended and are in no line: others made them, or the program was killed before it wrote the line */
 
-static int by_number(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     const size_t *one = a, *other = b;
     return (*one > *other) - (*one < *other);
 }
 
 /* The numbers of the folders whose names are numbers, in order, except those in the index. The caller frees. */
-static size_t *list_runs(const struct folder *folder, const json_t *known, size_t *count)
+static size_t *index_unlisted_runs(const struct folder *folder, const json_t *known, size_t *count)
 {
     int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
@@ -81,11 +81,11 @@ static size_t *list_runs(const struct folder *folder, const json_t *known, size_
     else if (fd >= 0)
         close(fd);
     if (*count)
-        qsort(numbers, *count, sizeof *numbers, by_number);
+        qsort(numbers, *count, sizeof *numbers, compare_numbers);
     return numbers;
 }
 
-static int add_run(json_t *cells, const struct folder *folder, size_t number, struct error *e)
+static int index_add_run(json_t *cells, const struct folder *folder, size_t number, struct error *e)
 {
     struct folder in = {.fd = -1};
     char name[24];
@@ -104,7 +104,7 @@ static int add_run(json_t *cells, const struct folder *folder, size_t number, st
     return there && !result ? -1 : 0;
 }
 
-static int add_runs(json_t *index, const struct folder *folder, struct error *e)
+static int index_add_runs(json_t *index, const struct folder *folder, struct error *e)
 {
     json_t *cells = json_object_get(index, "cells"), *known = json_object(), *cell;
     size_t i, count;
@@ -115,9 +115,9 @@ static int add_runs(json_t *index, const struct folder *folder, struct error *e)
         if (name)
             json_object_set_new(known, name, json_true());
     }
-    size_t *numbers = list_runs(folder, known, &count);
+    size_t *numbers = index_unlisted_runs(folder, known, &count);
     for (size_t k = 0; k < count && result == 0; k++)
-        result = add_run(cells, folder, numbers[k], e);
+        result = index_add_run(cells, folder, numbers[k], e);
     free(numbers);
     json_decref(known);
     return result;
@@ -130,11 +130,11 @@ json_t *sweep_index_load(const struct folder *folder, struct error *e)
     size_t length;
     int fd = folder_open_file(folder, SWEEP_INDEX_LINES, e);
     char *text = fd >= 0 ? files_read_descriptor(fd, SWEEP_INDEX_LINES, MOST_BYTES, &length, e) : NULL;
-    json_t *index = text ? parse_lines(text, length, folder->path, e) : NULL;
+    json_t *index = text ? index_parse_lines(text, length, folder->path, e) : NULL;
     if (fd >= 0)
         close(fd);
     free(text);
-    if (index && add_runs(index, folder, e) != 0) {
+    if (index && index_add_runs(index, folder, e) != 0) {
         json_decref(index);
         return NULL;
     }
