@@ -141,7 +141,7 @@ static json_t *settings_of_ports(const struct cell *cell, const json_t *settings
     return ports;
 }
 
-json_t *verify_run_settings(const struct cell *cell, const json_t *settings, json_t *differ)
+json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, json_t *differ)
 {
     json_t *common = common_settings(cell, settings, differ), *value;
     const char *key;
@@ -194,7 +194,7 @@ static void skip_all(const struct list_of *checks, const char *why_not, json_t *
 }
 
 /* The first finding leads, then what was looked at, and how far the capture goes. */
-static void say_reason(const json_t *judged, int64_t cut_ns, struct text *out)
+static void add_reason(const json_t *judged, int64_t cut_ns, struct text *out)
 {
     const json_t *kind = json_array_get(json_object_get(judged, "findings"), 0);
     const json_t *first = json_array_get(json_object_get(kind, "packets"), 0);
@@ -217,7 +217,7 @@ static const char *verdict_of(const json_t *judged)
 static json_t *judged_entry(int check, const json_t *judged, int64_t cut_ns)
 {
     struct text reason = {0};
-    say_reason(judged, cut_ns, &reason);
+    add_reason(judged, cut_ns, &reason);
     json_t *entry = entry_of(check, verdict_of(judged), text_string(&reason));
     static const char *const kept[] = {"count", "findings", "not_judged"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
@@ -227,7 +227,7 @@ static json_t *judged_entry(int check, const json_t *judged, int64_t cut_ns)
 }
 
 /* Which of its settings differ between roles? Nothing: it can judge. */
-static void say_differing(int check, const json_t *differ, struct text *out)
+static void add_differing(int check, const json_t *differ, struct text *out)
 {
     for (size_t i = 0; i < MOST_AGREED && agreed[check][i]; i++)
         if (json_object_get(differ, agreed[check][i]))
@@ -236,8 +236,8 @@ static void say_differing(int check, const json_t *differ, struct text *out)
 
 /* ---- the capture */
 
-static json_t *judge_file(const char *folder, const struct verify_settings *settings,
-                          const struct checker *const *which, struct error *e)
+static json_t *capture_judge_file(const char *folder, const struct verify_settings *settings,
+                                  const struct checker *const *which, struct error *e)
 {
     char *path = files_join(folder, CAPTURE_FILE);
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW) : -1;
@@ -256,8 +256,8 @@ static json_t *judge_file(const char *folder, const struct verify_settings *sett
 }
 
 /* The verdicts of checkers whose settings the roles agree in. */
-static json_t *judge(const char *folder, const struct list_of *checks, const json_t *document,
-                     const json_t *differ, struct error *e)
+static json_t *capture_judge(const char *folder, const struct list_of *checks, const json_t *document,
+                             const json_t *differ, struct error *e)
 {
     const struct checker *which[CAPTURE_CHECK_COUNT + 1] = {0};
     const int *items = checks->items;
@@ -265,7 +265,7 @@ static json_t *judge(const char *folder, const struct list_of *checks, const jso
     size_t count = 0;
     for (size_t i = 0; i < checks->count; i++) {
         struct text why_not = {0};
-        say_differing(items[i], differ, &why_not);
+        add_differing(items[i], differ, &why_not);
         if (!why_not.length)
             which[count++] = checkers[items[i]];
         text_free(&why_not);
@@ -274,7 +274,7 @@ static json_t *judge(const char *folder, const struct list_of *checks, const jso
         error_prefix(e, "verify: the run's settings");
         return NULL;
     }
-    json_t *judged = judge_file(folder, &settings, which, e);
+    json_t *judged = capture_judge_file(folder, &settings, which, e);
     verify_settings_free(&settings);
     return judged;
 }
@@ -290,7 +290,7 @@ static void add_entries(const struct list_of *checks, const json_t *judged, cons
     size_t next = 0;
     for (size_t i = 0; i < checks->count; i++) {
         struct text why_not = {0};
-        say_differing(items[i], differ, &why_not);
+        add_differing(items[i], differ, &why_not);
         json_array_append_new(
             entries,
             why_not.length
@@ -300,16 +300,16 @@ static void add_entries(const struct list_of *checks, const json_t *judged, cons
     }
 }
 
-int verify_run(const struct cell *cell, const char *folder, const json_t *settings, const char *why_not,
-               json_t *result, struct error *e)
+int judge_capture(const struct cell *cell, const char *folder, const json_t *settings, const char *why_not,
+                  json_t *result, struct error *e)
 {
     const struct list_of *checks = &cell->scenario.verify;
     json_t *entries = json_array(), *differ = json_object(), *judged = NULL;
     int done = 0;
     if (checks->count && !why_not) {
-        json_t *document = verify_run_settings(cell, settings, differ);
+        json_t *document = judge_capture_settings(cell, settings, differ);
         add_thresholds(cell, json_object_get(result, "capture"), document);
-        judged = judge(folder, checks, document, differ, e);
+        judged = capture_judge(folder, checks, document, differ, e);
         json_decref(document);
         done = judged ? 0 : -1;
     }

@@ -38,7 +38,7 @@ struct run {
     size_t phases_reached;
     char *started;
     json_t *warnings;
-    json_t *ect; /* flows that are not ECN-capable (ect_find) */
+    json_t *ect;   /* flows that are not ECN-capable (ect_find) */
     bool restored; /* it was tried */
     bool kept;     /* settings stay for the next run */
     enum ending ending;
@@ -365,10 +365,10 @@ static json_t *warnings_json(const struct run *run, const json_t *hosts)
     {
         struct text counted = {0};
         ect_describe_counted(finding, hosts, &counted);
-        json_array_append_new(
-            warnings, json_textf("%s%s%s; %s", json_string_value(json_object_get(finding, "reason")),
-                                 counted.length ? "; " : "", text_string(&counted),
-                                 json_string_value(json_object_get(finding, "fix"))));
+        json_array_append_new(warnings,
+                              json_textf("%s%s%s; %s", json_string_value(json_object_get(finding, "reason")),
+                                         counted.length ? "; " : "", text_string(&counted),
+                                         json_string_value(json_object_get(finding, "fix"))));
         text_free(&counted);
     }
     json_array_extend(warnings, run->warnings);
@@ -455,8 +455,8 @@ static void verify_result(struct run *run, const char *why_not, json_t *result)
     struct error e;
     json_t *settings = settings_json(run);
     progress_say(run->x->progress, "judging the capture");
-    if (verify_run(run->x->cell, run->x->folder, settings,
-                   run->ending == ENDING_WHOLE ? why_not : "the run is incomplete", result, &e) != 0) {
+    if (judge_capture(run->x->cell, run->x->folder, settings,
+                      run->ending == ENDING_WHOLE ? why_not : "the run is incomplete", result, &e) != 0) {
         failed(run, ENDING_LAB_FAILED, &e);
         json_object_set_new(result, "complete", json_false());
         json_object_set_new(result, "reason", json_text(e.text));

@@ -32,7 +32,7 @@ static void expect_settings_of(const char *scenario, const char *lab, const char
     json_t *settings = json_loads(settings_text, 0, NULL), *expected = json_loads(expected_text, 0, NULL);
     assert_non_null(settings);
     assert_non_null(expected);
-    json_t *differ = json_object(), *document = verify_run_settings(&plan.first, settings, differ);
+    json_t *differ = json_object(), *document = judge_capture_settings(&plan.first, settings, differ);
     json_t *both = json_pack("[o,o]", document, differ);
     if (!json_equal(both, expected))
         fail_msg("%s", json_dumps(both, JSON_COMPACT | JSON_SORT_KEYS));
