@@ -1,6 +1,7 @@
 #include "harness/traffic/collective_tool.h"
 
 #include "lib/document/json_text.h"
+#include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,10 +41,8 @@ static int make_job(const struct scenario *scenario, const struct lab *lab,
     *job = (struct collective_job){.tool = tools[collective->tool],
                                    .collective = collective,
                                    .lab = lab,
-                                   .hosts = calloc(count, sizeof *job->hosts),
+                                   .hosts = xcalloc(count, sizeof *job->hosts),
                                    .host_count = count};
-    if (!job->hosts)
-        return error_set(e, "out of memory for the %zu hosts of collective %s", count, collective->name);
     job->mpirun = collective->launcher < 0 ? count > 1 : collective->launcher == LAUNCH_MPIRUN;
     for (size_t i = 0; i < count; i++) {
         size_t role = collective->roles.count ? (size_t)scenario_role_index(scenario, names[i]) : i;
@@ -61,10 +60,8 @@ struct collective_job *collective_jobs(const struct scenario *scenario, const st
                                        struct error *e)
 {
     const struct scenario_collective *items = scenario->collectives.items;
-    struct collective_job *jobs = calloc(scenario->collectives.count + 1, sizeof *jobs);
+    struct collective_job *jobs = xcalloc(scenario->collectives.count + 1, sizeof *jobs);
     *count = scenario->collectives.count;
-    if (!jobs)
-        error_set(e, "out of memory for %zu collectives", *count);
     for (size_t i = 0; jobs && i < *count; i++)
         if (make_job(scenario, lab, &items[i], &jobs[i], e) != 0) {
             collective_jobs_free(jobs, *count);
@@ -127,17 +124,13 @@ json_t *collective_env(const struct collective_job *job, size_t host)
     return env;
 }
 
-static int add_variable(struct list_of *env, const char *line, size_t length)
+static void add_variable(struct list_of *env, const char *line, size_t length)
 {
     size_t name = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    struct named_string *grown = realloc(env->items, (env->count + 1) * sizeof *grown);
-    if (!grown)
-        return -1;
+    struct named_string *grown = xreallocarray(env->items, env->count + 1, sizeof *grown);
     env->items = grown;
-    grown[env->count] = (struct named_string){.name = strndup(line, name),
-                                              .value = strndup(line + name + 1, length - name - 1)};
-    const struct named_string *added = &grown[env->count++];
-    return added->name && added->value ? 0 : -1;
+    grown[env->count++] = (struct named_string){.name = xstrndup(line, name),
+                                                .value = xstrndup(line + name + 1, length - name - 1)};
 }
 
 /* NAME=VALUE of NCCL, with the characters that host-facts prints. */
@@ -163,8 +156,7 @@ int collective_take_env(struct collective_host *host, const char *printed, struc
             !is_variable(line + skipped, length - skipped) || host->env.count == MOST_VARIABLES)
             return error_set(e, "host-facts --nccl-env says \"%.*s\": expected export NCCL_NAME=VALUE",
                              (int)(length < 160 ? length : 160), line);
-        if (add_variable(&host->env, line + skipped, length - skipped) != 0)
-            return error_set(e, "out of memory for the variables of host %s", host->lab->name);
+        add_variable(&host->env, line + skipped, length - skipped);
     }
     return 0;
 }

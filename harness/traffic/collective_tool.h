@@ -1,6 +1,7 @@
 /*
- * The interface for programs that run a collective operation between GPUs of real hosts. To add one, write its const struct
- * collective_tool, collective_tool_NAME, in a new file in this folder, and add NAME to COLLECTIVE_TOOLS of lib/formats/traffic_tools.h.
+ * The interface for programs that run a collective operation between GPUs of real hosts. To add one, write
+ * its const struct collective_tool, collective_tool_NAME, in a new file in this folder, and add NAME to
+ * COLLECTIVE_TOOLS of lib/formats/traffic_tools.h.
  */
 #ifndef HARNESS_COLLECTIVE_TOOL_H
 #define HARNESS_COLLECTIVE_TOOL_H
@@ -41,17 +42,19 @@ struct collective_tool {
 
     /* Can the tool run it in this lab? Before a host is reached. */
     int (*check)(const struct collective_job *job, struct error *e);
-    /* What to run on a host before anything is changed, and what its answer says: 0 if the job can run there, else -1 with why not; *missing:
-     * the whole tool is. */
+    /* What to run on a host before anything is changed, and what its answer says: 0 if the job can run there,
+     * else -1 with why not; *missing: the whole tool is. */
     int (*ask)(const struct collective_job *job, size_t host, struct words *command, struct error *e);
     int (*judge)(struct collective_job *job, size_t host, const char *answer, bool *missing, struct error *e);
-    /* The command, on the first host. It waits for start_ns; the first line of its output is COLLECTIVE_RAN and what it ran. Messages go to its
-     * standard error. */
+    /* The command, on the first host. It waits for start_ns; the first line of its output is COLLECTIVE_RAN
+     * and what it ran. Messages go to its standard error. */
     int (*command)(const struct collective_job *job, struct words *command, struct error *e);
-    /* The variables of the processes on a host, those of collective_env and the tool's own: a new object of strings. */
+    /* The variables of the processes on a host, those of collective_env and the tool's own: a new object of
+     * strings. */
     json_t *(*environment)(const struct collective_job *job, size_t host);
-    /* Its figures (docs/result.md, collectives), of all that it printed and of what NCCL said. *failed: it says itself that results are
-     * wrong, for which its exit status is not 0. Returns a new object, or NULL. */
+    /* Its figures (docs/result.md, collectives), of all that it printed and of what NCCL said. *failed: it
+     * says itself that results are wrong, for which its exit status is not 0. Returns a new object, or NULL.
+     */
     json_t *(*read)(const struct collective_job *job, const char *printed, size_t length,
                     const struct nccl_debug *debug, bool *failed, struct error *e);
 };
@@ -68,10 +71,11 @@ int collectives_check(const struct scenario *scenario, const struct lab *lab, st
 struct collective_job *collective_jobs(const struct scenario *scenario, const struct lab *lab, size_t *count,
                                        struct error *e);
 void collective_jobs_free(struct collective_job *jobs, size_t count);
-/* The variables that a host's processes get: its own, then those of the scenario over them. A new object of strings, in this
- * order. */
+/* The variables that a host's processes get: its own, then those of the scenario over them. A new object of
+ * strings, in this order. */
 json_t *collective_env(const struct collective_job *job, size_t host);
-/* Take "export NAME=VALUE" lines, as host-facts --nccl-env prints them, for a host. -1: there is something else. */
+/* Take "export NAME=VALUE" lines, as host-facts --nccl-env prints them, for a host. -1: there is something
+ * else. */
 int collective_take_env(struct collective_host *host, const char *printed, struct error *e);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The formats are those of src/transport/net.cc, p2p.cc, shm.cc and coll_net.cc of NCCL 2.12 to 2.28, behind the beginning that
- * src/debug.cc writes:
+ * The formats are those of src/transport/net.cc, p2p.cc, shm.cc and coll_net.cc of NCCL 2.12 to 2.28, behind
+ * the beginning that src/debug.cc writes:
  *
  *     hostA:4711:4712 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA
  *     hostA:4711:4712 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/1(3)/GDRDMA(PCI)/Shared
@@ -9,7 +9,8 @@
  *
  * A warning also has the place in NCCL's source, and in newer versions the time before it, as 2.28.9 printed:
  *
- *     [2026-11-25 16:07:44] hostB:3173:3173 [0] misc/socket.cc:596 NCCL WARN socketStartConnect: connect to 192.0.2.11<49285> failed : ...
+ *     [2026-11-25 16:07:44] hostB:3173:3173 [0] misc/socket.cc:596 NCCL WARN socketStartConnect: connect to
+ * 192.0.2.11<49285> failed : ...
  */
 #include "harness/traffic/nccl_debug.h"
 

@@ -1,9 +1,10 @@
 /*
- * perftest as a traffic tool: ib_write_bw, ib_read_bw, ib_send_bw and the tests of latency. A process serves one flow and ends with it. A
- * flow runs for the time of the measure phase with perftest's margin before and after it, or, with a size, for a number of messages. The
- * only figures are those of the table at the end (perftest_table.h). docs/traffic-tools.md.
+ * perftest as a traffic tool: ib_write_bw, ib_read_bw, ib_send_bw and the tests of latency. A process serves
+ * one flow and ends with it. A flow runs for the time of the measure phase with perftest's margin before and
+ * after it, or, with a size, for a number of messages. The only figures are those of the table at the end.
+ * docs/traffic-tools.md.
  */
-#include "harness/traffic/perftest_table.h"
+#include "harness/traffic/perftest.h"
 #include "harness/traffic/printed.h"
 #include "harness/traffic/traffic_tool.h"
 
@@ -13,6 +14,8 @@
 #include "lib/formats/lines.h"
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,12 +24,12 @@
 #define MOST_FLOWS   64
 #define PROGRAM_SIZE 20
 
-/* Of perftest (perftest_parameters.h): MAX_TX, MIN_ITER, and the smallest MAX_ITER of its versions. */
+/* Limits of perftest (perftest_parameters.h): MAX_TX, MIN_ITER, and the smallest MAX_ITER of its versions. */
 #define MOST_DEPTH     15000
 #define LEAST_MESSAGES 5
 #define MOST_MESSAGES  100000000
 #define MOST_WARMUP_NS (30 * NS_PER_S) /* the margin after the measure phase is as long */
-#define CONNECTING_NS  NS_PER_S        /* a client waits so long after it has connected */
+#define CONNECTING_NS  NS_PER_S        /* a client waits this long after it has connected */
 #define GID_SIZE       40
 #define BYTES_PER_MIB  1048576.
 #define BITS_PER_BYTE  8
@@ -52,7 +55,7 @@ static void program_of(const struct scenario_flow *flow, char program[PROGRAM_SI
     program_in_mode(flow, flow->mode, program);
 }
 
-/* Of each queue pair. */
+/* The messages of each queue pair. */
 static int64_t messages_of(const struct scenario_flow *flow)
 {
     return flow->size_bytes / flow->message_bytes / flow->queue_pairs;
@@ -66,7 +69,7 @@ static int64_t margin_s(const struct scenario *scenario)
 
 /* ---- what it cannot do */
 
-static int cannot(struct error *e, const char *path, const char *field, const char *what)
+static int refuse_flow(struct error *e, const char *path, const char *field, const char *what)
 {
     return error_set(e, "%s%s: tool " NAME " cannot %s", path, field, what);
 }
@@ -80,8 +83,9 @@ static int check_memory(const struct scenario_flow *flow, const char *path, stru
     case MEMORY_CUDA_DMABUF:
         return 0;
     default:
-        return cannot(e, path, ".memory",
-                      "register it: expected host, gpu (which is cuda-peermem), cuda-peermem or cuda-dmabuf");
+        return refuse_flow(
+            e, path, ".memory",
+            "register it: expected host, gpu (which is cuda-peermem), cuda-peermem or cuda-dmabuf");
     }
 }
 
@@ -89,8 +93,8 @@ static int check_size(const struct scenario_flow *flow, const char *path, struct
 {
     int64_t messages = messages_of(flow);
     if (messages * flow->message_bytes * flow->queue_pairs != flow->size_bytes)
-        return cannot(e, path, ".size",
-                      "send it: it has to be whole messages, as many on each queue pair of the flow");
+        return refuse_flow(e, path, ".size",
+                           "send it: it has to be whole messages, as many on each queue pair of the flow");
     if (messages < LEAST_MESSAGES || messages > MOST_MESSAGES)
         return error_set(
             e, "%s.size: tool " NAME " cannot send %" PRId64 " messages on a queue pair: expected %d to %d",
@@ -102,14 +106,15 @@ static int check_times(const struct scenario *scenario, const struct scenario_fl
                        struct error *e)
 {
     if (flow->start_ns || flow->stop_ns != FIELD_UNSET)
-        return cannot(e, path, flow->start_ns ? ".start" : ".stop",
-                      "start and stop within a run: leave it out");
+        return refuse_flow(e, path, flow->start_ns ? ".start" : ".stop",
+                           "start and stop within a run: leave it out");
     if (flow->size_bytes != FIELD_UNSET)
         return check_size(flow, path, e);
     if (scenario->phases.measure_ns % NS_PER_S)
-        return cannot(e, path, "", "measure parts of a second: expected whole seconds in phases.measure");
+        return refuse_flow(e, path, "",
+                           "measure parts of a second: expected whole seconds in phases.measure");
     if (scenario->phases.warmup_ns > MOST_WARMUP_NS)
-        return cannot(e, path, "", "have more than 30 s of phases.warmup");
+        return refuse_flow(e, path, "", "have more than 30 s of phases.warmup");
     return 0;
 }
 
@@ -128,17 +133,17 @@ static int check_address(const struct lab *lab, const struct scenario_flow *flow
     return 0;
 }
 
-static int check(const struct scenario *scenario, const struct lab *lab, const struct scenario_flow *flow,
-                 const char *path, struct error *e)
+static int perftest_check(const struct scenario *scenario, const struct lab *lab,
+                          const struct scenario_flow *flow, const char *path, struct error *e)
 {
     if (flow->validate == 1)
-        return cannot(e, path, ".validate", "check the data that arrives: expected false");
+        return refuse_flow(e, path, ".validate", "check the data that arrives: expected false");
     if (flow->rate_bps != FIELD_UNSET)
-        return cannot(e, path, ".rate", "keep to a rate as roce-traffic does: leave it out");
+        return refuse_flow(e, path, ".rate", "keep to a rate as roce-traffic does: leave it out");
     if (flow->numa >= 0)
-        return cannot(e, path, ".numa", "choose a NUMA node: leave it out");
+        return refuse_flow(e, path, ".numa", "choose a NUMA node: leave it out");
     if (flow->depth > MOST_DEPTH)
-        return cannot(e, path, ".depth", "have more than 15000 messages in flight on a queue pair");
+        return refuse_flow(e, path, ".depth", "have more than 15000 messages in flight on a queue pair");
     if (flow_check_on_hosts(flow, path, e) != 0 || check_memory(flow, path, e) != 0 ||
         check_address(lab, flow, path, e) != 0)
         return -1;
@@ -163,7 +168,7 @@ static void add_memory(const struct scenario_flow *flow, const struct lab_host *
 static void add_options(const struct traffic_job *job, const struct lab_host *here, struct words *w)
 {
     const struct scenario_flow *flow = job->flows[0];
-    words_add(w, "--CPU-freq"); /* a clock rate that varies is no reason to refuse */
+    words_add(w, "--CPU-freq"); /* a clock rate that varies is not a reason to refuse */
     words_add(w, "--port=%" PRId64, PORT + (int64_t)job->number);
     words_add(w, "--size=%" PRId64, flow->message_bytes);
     if (flow->size_bytes != FIELD_UNSET) {
@@ -201,8 +206,9 @@ static void gid_of(const struct lab_host *host, char gid[GID_SIZE])
 }
 
 /*
- * On the host: the device and the GID are known when the run's settings are in force. The process becomes perftest's, which a watcher may
- * end (remote_stream.c). Words: GID, device or *, index of the GID or -, then the script's own, then the command.
+ * On the host: the device and the GID are known when the run's settings are in force. The process becomes
+ * perftest's, which a watcher may end (remote_stream.c). Words: GID, device or *, index of the GID or -, then
+ * the script's own, then the command.
  */
 #define FIND_GID                                                                                          \
     "gid=$1 device=$2 index=$3 own=$4; shift 4; found=; "                                                 \
@@ -217,7 +223,8 @@ static void gid_of(const struct lab_host *host, char gid[GID_SIZE])
     ": error: RDMA device $device has no RoCE v2 GID $gid\" >&2; exit 3; }; "                             \
     "set -- \"$@\" $found; "
 
-/* perftest says nothing before its end to what is no terminal: that it listens is seen in the kernel's table. */
+/* perftest says nothing before its end to what is not a terminal: that it listens is seen in the kernel's table.
+ */
 static const char serve_script[] =
     FIND_GID "( until grep -qs \": [0-9A-F]*:$own [0-9A-F]*:0000 0A\" /proc/net/tcp /proc/net/tcp6; do "
              "[ -d /proc/$$ ] || exit; sleep 0.05; done; echo \"" TRAFFIC_RAN "$*\" ) & "
@@ -241,8 +248,8 @@ static void add_start(const char *script, const struct traffic_end *here, const 
     words_add(w, "%s", own);
 }
 
-static int serve(const struct traffic_job *job, const struct traffic_end *here, struct traffic_command *out,
-                 struct error *e)
+static int perftest_serve(const struct traffic_job *job, const struct traffic_end *here,
+                          struct traffic_command *out, struct error *e)
 {
     char program[PROGRAM_SIZE], port[8];
     snprintf(port, sizeof port, "%04X", (unsigned int)(PORT + job->number) & 0xffff);
@@ -253,8 +260,8 @@ static int serve(const struct traffic_job *job, const struct traffic_end *here, 
     return words_whole(&out->words, e);
 }
 
-static int drive(const struct traffic_job *job, const struct traffic_end *from, const struct traffic_end *to,
-                 struct traffic_command *out, struct error *e)
+static int perftest_drive(const struct traffic_job *job, const struct traffic_end *from,
+                          const struct traffic_end *to, struct traffic_command *out, struct error *e)
 {
     const char *address = lab_flow_address(&to->lab->nic);
     char program[PROGRAM_SIZE], start[24];
@@ -269,11 +276,12 @@ static int drive(const struct traffic_job *job, const struct traffic_end *from, 
 
 /* ---- is it on the hosts? */
 
-/* All its programs take --disable_pcie_relaxed, but only the help of those of bandwidth has it (perftest_parameters.c, usage). */
+/* All its programs take --disable_pcie_relaxed, but only the help of those of bandwidth has it
+ * (perftest_parameters.c, usage). */
 #define ASK \
     ("{ $1 --version; $1 --help; [ \"$2\" = \"$1\" ] || $2 --help | grep -e " STRICT_ORDERING "; } 2>&1; :")
 
-static int ask(const struct traffic_job *job, struct words *command, struct error *e)
+static int perftest_ask(const struct traffic_job *job, struct words *command, struct error *e)
 {
     char program[PROGRAM_SIZE], with_ordering[PROGRAM_SIZE];
     program_of(job->flows[0], program);
@@ -282,7 +290,7 @@ static int ask(const struct traffic_job *job, struct words *command, struct erro
     return words_whole(command, e);
 }
 
-/* Of a line "Version: 6.06". */
+/* The version of a line "Version: 6.06". */
 static bool read_version(const char *answer, char version[TRAFFIC_VERSION_SIZE])
 {
     static const char before[] = "Version: ";
@@ -318,8 +326,8 @@ static int judge_options(const struct traffic_job *job, const char *host, const 
     return result;
 }
 
-static int judge(const struct traffic_job *job, const char *host, const char *answer,
-                 char version[TRAFFIC_VERSION_SIZE], struct error *e)
+static int perftest_judge(const struct traffic_job *job, const char *host, const char *answer,
+                          char version[TRAFFIC_VERSION_SIZE], struct error *e)
 {
     char program[PROGRAM_SIZE];
     program_of(job->flows[0], program);
@@ -329,9 +337,152 @@ static int judge(const struct traffic_job *job, const char *host, const char *an
     return judge_options(job, host, program, answer, version, e);
 }
 
+#define MOST_COLUMNS  9
+#define LATENCY_STDEV 6 /* its column; no result has it */
+#define MOST_WORDS    16
+#define DASHES        10 /* perftest prints more */
+
+/* ---- the table: lines */
+
+static bool begins_table(const struct printed_words *words)
+{
+    return strcmp(words->items[0], "#bytes") == 0;
+}
+
+static bool is_rule(const struct printed_line *line)
+{
+    size_t dashes = 0;
+    while (dashes < line->length && line->at[dashes] == '-')
+        dashes++;
+    return dashes >= DASHES && dashes == line->length;
+}
+
+/* ---- the table: its header */
+
+/* The words of each header; an alternative is behind '|'. */
+static const char *const headers[][MOST_WORDS] = {
+    [PERFTEST_BANDWIDTH] = {"#bytes", "#iterations", "BW", "peak[MiB/sec]|peak[MB/sec]", "BW",
+                            "average[MiB/sec]|average[MB/sec]", "MsgRate[Mpps]"},
+    [PERFTEST_LATENCY] = {"#bytes", "#iterations", "t_min[usec]", "t_max[usec]", "t_typical[usec]",
+                          "t_avg[usec]", "t_stdev[usec]", "99%", "percentile[usec]", "99.9%",
+                          "percentile[usec]"},
+    [PERFTEST_LATENCY_TIMED] = {"#bytes", "#iterations", "t_avg[usec]", "tps", "average"},
+};
+static const size_t columns[] = {
+    [PERFTEST_BANDWIDTH] = 5, [PERFTEST_LATENCY] = 9, [PERFTEST_LATENCY_TIMED] = 4};
+
+static bool is_header(const struct printed_words *words, enum perftest_test test)
+{
+    return printed_words_are(words, headers[test]);
+}
+
+/* ---- the table: its row */
+
+/* perftest squares the deviations as 32-bit integers (print_report_lat of its perftest_parameters.c): above
+ * 46 ms the sum overflows, and the standard deviation is the root of a negative number. */
+static bool is_not_a_number(const char *word)
+{
+    return strcmp(word, "nan") == 0 || strcmp(word, "-nan") == 0;
+}
+
+static bool read_numbers(enum perftest_test test, const struct printed_words *words, struct perftest_row *row,
+                         double *numbers)
+{
+    bool good = words->count == columns[test] && printed_count(words->items[0], &row->bytes) &&
+                printed_count(words->items[1], &row->messages);
+    for (size_t i = 2; good && i < columns[test]; i++)
+        good = printed_number(words->items[i], &numbers[i]) ||
+               (test == PERFTEST_LATENCY && i == LATENCY_STDEV && is_not_a_number(words->items[i]));
+    return good;
+}
+
+/* Both averages are of the same messages, each rounded as it is printed: 2 and 6 decimals. */
+static bool averages_agree(const struct perftest_row *row)
+{
+    double a_million = (double)row->bytes * 1e6 / 1048576;
+    double difference = row->mibps - row->million_messages_per_s * a_million;
+    double rounding = 0.0051 + 0.51e-6 * a_million;
+    return difference <= rounding && difference >= -rounding;
+}
+
+static bool latencies_in_order(const struct perftest_row *row)
+{
+    return row->min_us <= row->typical_us && row->typical_us <= row->p99_us && row->p99_us <= row->p99_9_us &&
+           row->p99_9_us <= row->max_us && row->min_us <= row->mean_us && row->mean_us <= row->max_us;
+}
+
+static bool read_row(enum perftest_test test, const struct printed_words *words, struct perftest_row *row)
+{
+    double n[MOST_COLUMNS] = {0};
+    *row = (struct perftest_row){0};
+    if (!read_numbers(test, words, row, n))
+        return false;
+    switch (test) {
+    case PERFTEST_BANDWIDTH:
+        row->mibps = n[3];
+        row->million_messages_per_s = n[4];
+        return averages_agree(row);
+    case PERFTEST_LATENCY:
+        row->min_us = n[2];
+        row->max_us = n[3];
+        row->typical_us = n[4];
+        row->mean_us = n[5];
+        row->p99_us = n[7];
+        row->p99_9_us = n[8];
+        return latencies_in_order(row);
+    case PERFTEST_LATENCY_TIMED:
+        row->mean_us = n[2];
+        row->messages_per_s = n[3];
+        break;
+    }
+    return true;
+}
+
+/* ---- the table, whole */
+
+/* Read on after the header. */
+static int read_body(enum perftest_test test, const char *at, const char *end, struct perftest_row *row,
+                     struct error *e)
+{
+    struct printed_line line;
+    struct printed_words words;
+    if (!printed_next(&at, end, &line))
+        return error_set(e, "its output ends before the row of its table");
+    printed_split(&line, &words);
+    if (!read_row(test, &words, row))
+        return printed_refuse(&line, "a row of its table, with numbers that belong together", e);
+    if (!printed_next(&at, end, &line))
+        return error_set(e, "its output ends before the end of its table");
+    if (!is_rule(&line))
+        return printed_refuse(&line, "the end of its table", e);
+    while (printed_next(&at, end, &line)) {
+        printed_split(&line, &words);
+        if (begins_table(&words))
+            return printed_refuse(&line, "one table", e);
+    }
+    return 0;
+}
+
+int perftest_table_read(enum perftest_test test, const char *printed, size_t length, struct perftest_row *row,
+                        struct error *e)
+{
+    const char *at = printed, *end = printed + length;
+    struct printed_line line;
+    struct printed_words words;
+    while (printed_next(&at, end, &line)) {
+        printed_split(&line, &words);
+        if (is_header(&words, test))
+            return read_body(test, at, end, row, e);
+        if (begins_table(&words))
+            return printed_refuse(&line, "the columns that perftest 6.06 and later print for this test", e);
+    }
+    return error_set(e, "its output has no table of results");
+}
+
 /* ---- its results */
 
-/* The average with the smaller error by rounding: "BW average" has two decimals, "MsgRate" six. Both are 0 if nothing was counted. */
+/* The average with the smaller error by rounding: "BW average" has two decimals, "MsgRate" six. Both are 0 if
+ * nothing was counted. */
 static double goodput_bps(const struct perftest_row *row)
 {
     double by_bytes = row->mibps * BYTES_PER_MIB * BITS_PER_BYTE;
@@ -394,8 +545,8 @@ static json_t *summary_of(const struct scenario_flow *flow, enum perftest_test t
     return line;
 }
 
-static int read_table(const struct traffic_job *job, const char *printed, size_t length, int64_t time_ns,
-                      struct text *out, struct error *e)
+static int perftest_read(const struct traffic_job *job, const char *printed, size_t length, int64_t time_ns,
+                         struct text *out, struct error *e)
 {
     const struct scenario_flow *flow = job->flows[0];
     enum perftest_test test = test_of(flow);
@@ -421,12 +572,12 @@ const struct traffic_tool traffic_tool_perftest = {
     .flows_a_job = 1,
     .server_for_each_job = true,
     .lead_ns = 2 * NS_PER_S,
-    .check = check,
-    .serve = serve,
-    .drive = drive,
+    .check = perftest_check,
+    .serve = perftest_serve,
+    .drive = perftest_drive,
     .install = "apt-get install perftest, or dnf install perftest",
     .cannot = "no lines while it runs, no latencies of single messages under load, no check of the data",
-    .ask = ask,
-    .judge = judge,
-    .read = read_table,
+    .ask = perftest_ask,
+    .judge = perftest_judge,
+    .read = perftest_read,
 };

@@ -32,7 +32,8 @@ bool printed_number(const char *word, double *value);
 bool printed_count(const char *word, int64_t *value);
 /* "its output has the line "...": expected ..." Always -1. */
 int printed_refuse(const struct printed_line *line, const char *expected, struct error *e);
-/* The last few lines that say something, joined by " | ": not empty ones, lines of dashes, and NCCL's messages below a warning. */
+/* The last few lines that say something, joined by " | ": not empty ones, lines of dashes, and NCCL's
+ * messages below a warning. */
 void printed_tail(const char *printed, size_t length, struct text *out);
 /* Does a program's help have this option as a word? "--qp=8" is known if it has "--qp". */
 bool printed_help_knows(const char *help, const char *option);

@@ -1,4 +1,5 @@
-/* roce-traffic as a traffic tool. A driver takes its flows as a job on standard input: docs/roce-traffic.1, traffic/job.h. */
+/* roce-traffic as a traffic tool. A driver takes its flows as a job on standard input: docs/roce-traffic.1,
+ * traffic/job.h. */
 #include "harness/traffic/traffic_tool.h"
 
 #include "harness/plan/traffic_class.h"
@@ -43,8 +44,8 @@ static json_t *local_of(const struct traffic_end *here)
     return local;
 }
 
-static int serve(const struct traffic_job *job, const struct traffic_end *here, struct traffic_command *out,
-                 struct error *e)
+static int roce_traffic_serve(const struct traffic_job *job, const struct traffic_end *here,
+                              struct traffic_command *out, struct error *e)
 {
     static const char *const words[] = {NAME, "serve", "--output", "json", "--secret-file", "-", NULL};
     const struct lab_nic *nic = &here->lab->nic;
@@ -93,8 +94,8 @@ static json_t *flow_of(const struct traffic_job *job, const struct scenario_flow
     return document;
 }
 
-static int drive(const struct traffic_job *job, const struct traffic_end *from, const struct traffic_end *to,
-                 struct traffic_command *out, struct error *e)
+static int roce_traffic_drive(const struct traffic_job *job, const struct traffic_end *from,
+                              const struct traffic_end *to, struct traffic_command *out, struct error *e)
 {
     static const char *const words[] = {NAME, "drive",         "--job", "-", "--secret-file",
                                         "-",  "--await-start", NULL};
@@ -112,8 +113,8 @@ static int drive(const struct traffic_job *job, const struct traffic_end *from, 
     return words_whole(&out->words, e);
 }
 
-static int check(const struct scenario *scenario, const struct lab *lab, const struct scenario_flow *flow,
-                 const char *path, struct error *e)
+static int roce_traffic_check(const struct scenario *scenario, const struct lab *lab,
+                              const struct scenario_flow *flow, const char *path, struct error *e)
 {
     (void)scenario;
     (void)lab;
@@ -129,7 +130,7 @@ const struct traffic_tool traffic_tool_roce = {
     .most_flows = FLOW_MAX_TOGETHER,
     .awaits_start = true,
     .lead_ns = NS_PER_S,
-    .check = check,
-    .serve = serve,
-    .drive = drive,
+    .check = roce_traffic_check,
+    .serve = roce_traffic_serve,
+    .drive = roce_traffic_drive,
 };

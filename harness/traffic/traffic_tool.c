@@ -1,5 +1,6 @@
 #include "harness/traffic/traffic_tool.h"
 
+#include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,18 +67,19 @@ static size_t role_of(const struct scenario *scenario, const char *name)
     return i;
 }
 
-static bool takes(const struct traffic_job *job, const struct scenario_flow *flow, size_t from, size_t to)
+static bool job_takes(const struct traffic_job *job, const struct scenario_flow *flow, size_t from, size_t to)
 {
     return job->from == from && job->to == to && job->tool == traffic_tool_of(flow) &&
            (job->tool->flows_a_job == 0 || job->count < job->tool->flows_a_job);
 }
 
-/* Put the flow into the first job that has room for it, or into a new one; the array has room for one job per flow. */
-static int add_flow(const struct scenario *scenario, const struct scenario_flow *flow,
-                    struct traffic_job *jobs, size_t *count)
+/* Put the flow into the first job that has room for it, or into a new one; the array has room for one job per
+ * flow. */
+static void job_add_flow(const struct scenario *scenario, const struct scenario_flow *flow,
+                         struct traffic_job *jobs, size_t *count)
 {
     size_t from = role_of(scenario, flow->from), to = role_of(scenario, flow->to), i = 0;
-    while (i < *count && !takes(&jobs[i], flow, from, to))
+    while (i < *count && !job_takes(&jobs[i], flow, from, to))
         i++;
     struct traffic_job *job = &jobs[i];
     if (i == *count) {
@@ -85,26 +87,17 @@ static int add_flow(const struct scenario *scenario, const struct scenario_flow 
             .tool = traffic_tool_of(flow), .scenario = scenario, .from = from, .to = to, .number = i};
         ++*count;
     }
-    const struct scenario_flow **grown = realloc(job->flows, (job->count + 1) * sizeof *grown);
-    if (!grown)
-        return -1;
-    job->flows = grown;
-    grown[job->count++] = flow;
-    return 0;
+    job->flows = xreallocarray(job->flows, job->count + 1, sizeof *job->flows);
+    job->flows[job->count++] = flow;
 }
 
-struct traffic_job *traffic_jobs(const struct scenario *scenario, size_t *count, struct error *e)
+struct traffic_job *traffic_jobs(const struct scenario *scenario, size_t *count)
 {
     const struct scenario_flow *flows = scenario->flows.items;
-    struct traffic_job *jobs = calloc(scenario->flows.count + 1, sizeof *jobs);
+    struct traffic_job *jobs = xcalloc(scenario->flows.count + 1, sizeof *jobs);
     *count = 0;
-    for (size_t i = 0; jobs && i < scenario->flows.count; i++)
-        if (add_flow(scenario, &flows[i], jobs, count) != 0) {
-            traffic_jobs_free(jobs, *count);
-            jobs = NULL;
-        }
-    if (!jobs)
-        error_set(e, "out of memory for %zu flows", scenario->flows.count);
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        job_add_flow(scenario, &flows[i], jobs, count);
     return jobs;
 }
 

@@ -1,6 +1,7 @@
 /*
- * The interface for programs that generate traffic between real hosts. To add one, write its const struct traffic_tool,
- * traffic_tool_NAME, in a new file in this folder, and add NAME to lib/formats/traffic_tools.h; no other file names a tool.
+ * The interface for programs that generate traffic between real hosts. To add one, write its const struct
+ * traffic_tool, traffic_tool_NAME, in a new file in this folder, and add NAME to lib/formats/traffic_tools.h;
+ * no other file names a tool.
  */
 #ifndef HARNESS_TRAFFIC_TOOL_H
 #define HARNESS_TRAFFIC_TOOL_H
@@ -47,19 +48,22 @@ struct traffic_tool {
     const char *serving; /* the programs in messages: "NAME serve" */
     const char *driving;
     int64_t port; /* on which the server listens for TCP connections; of a server for each job the first */
-    size_t most_flows;        /* to one host */
-    size_t flows_a_job;       /* 0: all from one host to another; 1 for a tool that runs one flow a process */
+    size_t most_flows;  /* to one host */
+    size_t flows_a_job; /* 0: all from one host to another; 1 for a tool that runs one flow per process */
     bool server_for_each_job; /* it ends with its driver; else there is one server on each receiving host */
-    /* The driver connects, prints a "ready" event (docs/lines.md), and reads the time of its start as a line of standard input. One of
-     * another tool gets start_ns, and a tool without a start option waits in its command. */
+    /* The driver connects, prints a "ready" event (docs/lines.md), and reads the time of its start as a line
+     * of standard input. One of another tool gets start_ns, and a tool without a start option waits in its
+     * command. */
     bool awaits_start;
-    int64_t
-        lead_ns; /* to the first packet, from telling the start to a driver that awaits it, else from starting the driver */
+    int64_t lead_ns; /* to the first packet, from telling the start to a driver that awaits it, else from
+                        starting the driver */
 
-    /* Can the tool run this flow? Called before the run: 0, or -1 with an error message that begins with path. */
+    /* Can the tool run this flow? Called before the run: 0, or -1 with an error message that begins with
+     * path. */
     int (*check)(const struct scenario *scenario, const struct lab *lab, const struct scenario_flow *flow,
                  const char *path, struct error *e);
-    /* The server on job->to, for this job or (by the first such job) for all that go there. It prints a line when it is ready. */
+    /* The server on job->to, for this job or (by the first such job) for all that go there. It prints a line
+     * when it is ready. */
     int (*serve)(const struct traffic_job *job, const struct traffic_end *here, struct traffic_command *out,
                  struct error *e);
     int (*drive)(const struct traffic_job *job, const struct traffic_end *from, const struct traffic_end *to,
@@ -68,13 +72,14 @@ struct traffic_tool {
     /* The rest is of a tool that does not come with harness and prints no flow lines; else NULL. */
     const char *install; /* the commands that install it on a host */
     const char *cannot;  /* what a result of its flows lacks, for the result */
-    /* What to run on both hosts of a job before anything is changed, and what its answer says: the version, and 0 if the job can run there,
-     * else -1 with why not. `host` is its name. */
+    /* What to run on both hosts of a job before anything is changed, and what its answer says: the version,
+     * and 0 if the job can run there, else -1 with why not. `host` is its name. */
     int (*ask)(const struct traffic_job *job, struct words *command, struct error *e);
     int (*judge)(const struct traffic_job *job, const char *host, const char *answer,
                  char version[TRAFFIC_VERSION_SIZE], struct error *e);
-    /* Convert what a driver that ended well has printed, whole lines, to flow lines (docs/lines.md), which are appended to `out`. time_ns: of
-     * its end, by the clock of `from`. The first line of a driver, and of a server, is TRAFFIC_RAN and the command that ran. */
+    /* Convert what a driver that ended well has printed, whole lines, to flow lines (docs/lines.md), which
+     * are appended to `out`. time_ns: of its end, by the clock of `from`. The first line of a driver, and of
+     * a server, is TRAFFIC_RAN and the command that ran. */
     int (*read)(const struct traffic_job *job, const char *printed, size_t length, int64_t time_ns,
                 struct text *out, struct error *e);
 };
@@ -91,8 +96,9 @@ const struct traffic_tool *traffic_tool_of(const struct scenario_flow *flow);
 /* Can the tools run this scenario between the hosts of this lab? */
 int traffic_check(const struct scenario *scenario, const struct lab *lab, struct error *e);
 
-/* The jobs of a scenario, in the order of roles; start_ns is left to the caller. Free with traffic_jobs_free. */
-struct traffic_job *traffic_jobs(const struct scenario *scenario, size_t *count, struct error *e);
+/* The jobs of a scenario, in the order of roles; start_ns is left to the caller. Free with traffic_jobs_free.
+ */
+struct traffic_job *traffic_jobs(const struct scenario *scenario, size_t *count);
 void traffic_jobs_free(struct traffic_job *jobs, size_t count);
 /* The longest lead_ns of the jobs. */
 int64_t traffic_lead_ns(const struct traffic_job *jobs, size_t count);

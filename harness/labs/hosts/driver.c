@@ -133,8 +133,8 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
         goto failed;
     }
     name_hosts(lab);
+    lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count);
     if (hosts_prepare(lab, e) != 0 || secret_make(&lab->secret, e) != 0 ||
-        !(lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count, e)) ||
         !(lab->collectives =
               collective_jobs(&run->cell->scenario, &run->cell->lab, &lab->collective_count, e)) ||
         !(lab->lock = lab_lock(&run->cell->lab, purpose, e)) || switch_roles_make(lab, purpose, e) != 0)

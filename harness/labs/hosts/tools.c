@@ -95,21 +95,20 @@ static void examine_job(struct remote_host *h, const struct traffic_job *job, js
     const char *flow = job->flows[0]->name;
     bool missing;
     if (find(h, job, version, &missing, &e) == 0)
-        doctor_add(entries, h->lab->name, "tool", "ok", NULL, "%s %s has what flow %s needs",
-                      job->tool->name, version, flow);
+        doctor_add(entries, h->lab->name, "tool", "ok", NULL, "%s %s has what flow %s needs", job->tool->name,
+                   version, flow);
     else
         doctor_add(entries, h->lab->name, "tool", "failure", missing ? job->tool->install : NULL, "%s",
-                      e.text);
+                   e.text);
     doctor_add_evidence(entries, "the answers of %s to --version and --help on the host", job->tool->name);
 }
 
 void tools_examine(struct remote_host *h, const struct lab *lab, const struct scenario *scenario,
                    json_t *entries)
 {
-    struct error e;
     size_t count;
-    struct traffic_job *jobs = traffic_jobs(scenario, &count, &e);
-    for (size_t i = 0; jobs && i < count; i++) {
+    struct traffic_job *jobs = traffic_jobs(scenario, &count);
+    for (size_t i = 0; i < count; i++) {
         const char *from = scenario_role(scenario, jobs[i].from), *to = scenario_role(scenario, jobs[i].to);
         if (jobs[i].tool->ask && (lab_real_host(lab, from) == h->lab || lab_real_host(lab, to) == h->lab))
             examine_job(h, &jobs[i], entries);

@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "harness/traffic/collective_tool.h"
-#include "harness/traffic/nccl_tests_table.h"
+#include "harness/traffic/nccl_tests.h"
 #include <math.h>
 
 #define VERSION "# nccl-tests version 2.17.9 nccl-headers=22803 nccl-library=22105\n"

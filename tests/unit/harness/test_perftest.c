@@ -2,7 +2,7 @@
  * perftest_parameters.h of 4.5-0.17 (6.06), 24.07.0-0.44 (6.22) and 26.04 (6.29). */
 #include "tests/unit/unit.h"
 
-#include "harness/traffic/perftest_table.h"
+#include "harness/traffic/perftest.h"
 #include "harness/traffic/traffic_tool.h"
 #include <math.h>
 #include <string.h>

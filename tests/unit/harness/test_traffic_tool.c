@@ -69,12 +69,11 @@ static json_t *many_flows(size_t count)
 static void flows_of_one_pair_of_hosts_are_one_job(void **state)
 {
     struct made m;
-    struct error e;
     size_t count;
     (void)state;
     make(&m, json_pack("[o,o,o,o]", flow_between("x", "a", "b"), flow_between("y", "b", "a"),
                        flow_between("z", "a", "b"), flow_between("w", "c", "b")));
-    struct traffic_job *jobs = traffic_jobs(&m.scenario, &count, &e);
+    struct traffic_job *jobs = traffic_jobs(&m.scenario, &count);
     assert_non_null(jobs);
     assert_int_equal(count, 3);
     assert_int_equal(jobs[0].count, 2);
@@ -100,7 +99,7 @@ static void as_many_flows_as_are_allowed_reach_the_program(void **state)
     (void)state;
     make(&m, many_flows(FLOW_MAX_TOGETHER));
     assert_int_equal(traffic_check(&m.scenario, &m.lab, &e), 0);
-    struct traffic_job *jobs = traffic_jobs(&m.scenario, &count, &e);
+    struct traffic_job *jobs = traffic_jobs(&m.scenario, &count);
     assert_int_equal(count, 1);
     struct traffic_end a = {.lab = lab_real_host(&m.lab, "a"), .device = device},
                        b = {.lab = lab_real_host(&m.lab, "b")};
@@ -153,7 +152,7 @@ static void a_vlan_has_its_own_gid(void **state)
     json_object_set_new(flow, "priority", json_integer(3));
     make(&m, json_pack("[o]", flow));
     struct lab_host a = *lab_real_host(&m.lab, "a"), b = *lab_real_host(&m.lab, "b");
-    struct traffic_job *jobs = traffic_jobs(&m.scenario, &count, &e);
+    struct traffic_job *jobs = traffic_jobs(&m.scenario, &count);
     jobs[0].start_ns = 1790000000123456789;
     a.nic.vlan = &of_a;
     b.nic.vlan = &of_b;
@@ -187,7 +186,7 @@ static json_int_t driven_class(const struct made *m, size_t i)
     struct error e = {{0}};
     size_t count;
     struct traffic_command command = {0};
-    struct traffic_job *jobs = traffic_jobs(&m->scenario, &count, &e);
+    struct traffic_job *jobs = traffic_jobs(&m->scenario, &count);
     struct traffic_end a = {.lab = lab_real_host(&m->lab, "a")}, b = {.lab = lab_real_host(&m->lab, "b")};
     assert_int_equal(jobs[0].tool->drive(&jobs[0], &a, &b, &command, &e), 0);
     json_t *document = parse_text(command.input);

@@ -1,7 +1,7 @@
-/* What a program of nccl-tests prints: the ranks, a row for each size, and two sums. The formats are those of versions 2.13 to 2.19
- * (PRINT in src/common.cu, from 2.17.4 on in src/util.cu). */
-#ifndef HARNESS_NCCL_TESTS_TABLE_H
-#define HARNESS_NCCL_TESTS_TABLE_H
+/* What a program of nccl-tests prints: the ranks, a row for each size, and two sums. The formats are those of
+ * versions 2.13 to 2.19 (PRINT in src/common.cu, from 2.17.4 on in src/util.cu). */
+#ifndef HARNESS_NCCL_TESTS_H
+#define HARNESS_NCCL_TESTS_H
 
 #include "lib/error.h"
 #include <stdbool.h>
@@ -42,8 +42,8 @@ struct nccl_tests_output {
     double average_busbw_GBps; /* of all rows, both halves */
 };
 
-/* Read it from all that was printed, which may be anything. -1: there is no such table, more than one, or one that cannot be what
- * nccl-tests prints. Free with nccl_tests_output_free, also after a failure. */
+/* Read it from all that was printed, which may be anything. -1: there is no such table, more than one, or one
+ * that cannot be what nccl-tests prints. Free with nccl_tests_output_free, also after a failure. */
 int nccl_tests_read(const char *printed, size_t length, struct nccl_tests_output *out, struct error *e);
 void nccl_tests_output_free(struct nccl_tests_output *out);
 /* "2.21.5" of 22105, as NCCL_VERSION of nccl.h makes the code. */
