@@ -7,8 +7,7 @@
 #include "lib/document/json_text.h"
 #include "lib/kernel/cpulist.h"
 #include "lib/kernel/sysfs.h"
-#include "lib/roce/traffic_class.h"
-#include "lib/roce/virtual_board.h"
+#include "lib/roce/mlx5.h"
 #include "nic-config/knobs/knob.h"
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -7,7 +7,7 @@
 
 #include "lib/document/json_text.h"
 #include "lib/files.h"
-#include "lib/roce/traffic_class.h"
+#include "lib/roce/mlx5.h"
 #include <errno.h>
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>

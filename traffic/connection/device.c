@@ -1,7 +1,7 @@
 #include "traffic/connection/device.h"
 
 #include "lib/kernel/sysfs.h"
-#include "lib/roce/virtual_board.h"
+#include "lib/roce/mlx5.h"
 #include "lib/text.h"
 #include <arpa/inet.h>
 #include <errno.h>

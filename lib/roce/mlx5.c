@@ -1,6 +1,12 @@
-#include "lib/roce/traffic_class.h"
+#include "lib/roce/mlx5.h"
+
 #include <stdio.h>
 #include <string.h>
+
+bool is_virtual_board(const char *board)
+{
+    return strncmp(board, VIRTUAL_BOARD, strlen(VIRTUAL_BOARD)) == 0;
+}
 
 int traffic_class_forced(const char *text)
 {
