@@ -21,7 +21,7 @@ extern const struct form form_any;
 /* One part of a path, and of names of domains, networks and pools. */
 extern const struct form form_name;
 /* The same without dots, which separate the parts of paths and expressions: roles and flows. They have at
- * most so many bytes, and what reads results has room for them. */
+ * most FORM_ROLE_MOST bytes, and what reads results has room for them. */
 #define FORM_ROLE_MOST 100
 extern const struct form form_role;
 /* A name that other programs chose: domains, networks and devices. */

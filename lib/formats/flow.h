@@ -68,7 +68,7 @@ extern const char *const flow_tool_names[]; /* lib/formats/traffic_tools.h */
  * completion at the sender of both. */
 struct flow_wait {
     struct list_of flows; /* char *: names */
-    int64_t delay_ns;     /* so much later */
+    int64_t delay_ns;     /* from then on */
 };
 
 /* One flow between two roles, endless unless it has a size or a stop. */

@@ -47,7 +47,7 @@ static bool is_of(enum opcode_service service, enum opcode_operation operation)
     case OPCODE_RC:
         return opcode_rows[operation].name;
     case OPCODE_XRC:
-        return opcode_rows[operation].name && operation < OPCODE_FLUSH;
+        return operation < OPCODE_FLUSH && opcode_rows[operation].name;
     case OPCODE_UC:
         return operation <= OPCODE_WRITE_ONLY_IMMEDIATE;
     case OPCODE_UD:
