@@ -1,6 +1,5 @@
 /* Result folders from elsewhere: all of `harness report`. The input is files, each a byte that chooses its name and
  * then its text, with \1 between them; with an odd length a cell of the sweep is compared with the sweep. */
-#define drawings_draw     nothing_drawn
 #define page_library_read some_library
 #include "reports/report.c"
 #include "reports/report_sweep.c"
@@ -9,14 +8,6 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int drawings_draw(struct drawings *drawings, const struct folder *folder, struct error *e)
-{
-    (void)drawings;
-    (void)folder;
-    (void)e;
-    return 0;
-}
 
 /* Its text matters not: data for it are written. */
 void page_library_read(struct page_library *library)
