@@ -135,19 +135,14 @@ apply)
     [ ! -e /etc/lab/cut ] || exec touch /etc/lab/after
     touch /etc/lab/cut
     sync
-    echo "now it may fail"
-    sleep 600
+    touch /etc/lab/ready
+    sleep 250
     ;;
 esac
 END
-: > "$STATE/hosts/a/log"
 vp rebuild --from late 2> "$SCRATCH/cut" &
 victim=$!
-tries=0
-until grep -q 'now it may fail' "$STATE/hosts/a/log" || [ $tries -gt 3000 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+until guest '[ -e /etc/lab/ready ]' 2> /dev/null || ! kill -0 $victim 2> /dev/null; do sleep 0.5; done
 virsh -q destroy one-a
 wait $victim
 check "a rebuild goes on when the power of a guest failed in a step" test $? = 0
