@@ -3,7 +3,7 @@
 #include "harness/doctor/switches/switch.h"
 #include "harness/labs/hosts/capture/capture.h"
 #include "harness/labs/hosts/faults/faults.h"
-#include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/plan/decidable.h"
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"

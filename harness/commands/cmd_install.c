@@ -1,5 +1,5 @@
 #include "lib/program/program.h"
-#include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/programs/packages.h"
 #include "harness/labs/hosts/programs/programs.h"
 #include "lib/files.h"
@@ -158,7 +158,7 @@ static int install(struct installing *x)
     }
     if (check_names(x->lab, x->names, x->count) != 0)
         return EXIT_USAGE;
-    if (lab_hosts_visit(x->lab, "install", install_on, x, &failures, &e) != 0)
+    if (lab_hosts_run(x->lab, "install", install_on, x, &failures, &e) != 0)
         return program_fail(EXIT_LAB, &e);
     return failures ? EXIT_LAB : EXIT_DONE;
 }

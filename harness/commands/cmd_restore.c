@@ -1,6 +1,6 @@
 #include "lib/output/print.h"
 #include "lib/program/program.h"
-#include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/host.h"
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/sonic/redis.h"
@@ -179,7 +179,7 @@ static int restore_lab(struct lab *lab)
     size_t failures = 0;
     if (lab_kind(lab)->simulated)
         print_out("lab %s is simulated: nothing to restore\n", lab->name);
-    else if (lab_hosts_visit(lab, "restore", restore_host, lab, &failures, &e) != 0)
+    else if (lab_hosts_run(lab, "restore", restore_host, lab, &failures, &e) != 0)
         return program_fail(EXIT_LAB, &e);
     failures += restore_switches(lab);
     return failures ? EXIT_LAB : EXIT_DONE;

@@ -1,6 +1,6 @@
 #include "harness/doctor/hosts/host.h"
 
-#include "harness/labs/hosts/visit.h"
+#include "harness/labs/hosts/parallel.h"
 #include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ int doctor_walk_hosts(const struct doctor_subject *x, struct error *e)
         parts[i].x.seen = &parts[i].seen;
         parts[i].x.entries = json_array();
     }
-    int result = lab_hosts_visit(x->lab, "doctor", visit_host, parts, &failures, e);
+    int result = lab_hosts_run(x->lab, "doctor", visit_host, parts, &failures, e);
     for (size_t i = 0; i < count; i++) {
         json_array_extend(x->entries, parts[i].x.entries);
         doctor_seen_add(x->seen, &parts[i].seen);

@@ -1,5 +1,5 @@
 /* The libvirt and the ssh lab: real hosts, reached over ssh. */
-#include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/capture/capture.h"
 #include "harness/labs/hosts/capture/pcaps.h"
 #include "harness/labs/hosts/collectives/collectives.h"
@@ -69,7 +69,7 @@ static void remote_lab_close(void *state)
         switch_role_free(lab->hosts[i].sonic);
         remote_host_close(&lab->hosts[i]);
     }
-    crew_dismiss(lab->crew);
+    workers_stop(lab->workers);
     hosts_release(lab);
     if (lab->virt)
         virt_close(lab->virt);
@@ -133,8 +133,9 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
         goto failed;
     }
     name_hosts(lab);
+    hosts_prepare(lab);
     lab->jobs = traffic_jobs(&run->cell->scenario, &lab->job_count);
-    if (hosts_prepare(lab, e) != 0 || secret_make(&lab->secret, e) != 0 ||
+    if (secret_make(&lab->secret, e) != 0 ||
         !(lab->collectives =
               collective_jobs(&run->cell->scenario, &run->cell->lab, &lab->collective_count, e)) ||
         !(lab->lock = lab_lock(&run->cell->lab, purpose, e)) || switch_roles_make(lab, purpose, e) != 0)
@@ -207,8 +208,8 @@ static int remote_lab_bring_up(void *state, struct error *e)
     const struct lab *where = &lab->run->cell->lab;
     if (lab_kind(where)->guests && !(lab->virt = virt_open(where->uri, e)))
         return -1;
-    if (!(lab->crew = crew_start(lab->all_count, e)) ||
-        hosts_at_once(lab, lab->all_count, bring_up_one, NULL, e) != 0 ||
+    if (!(lab->workers = workers_start(lab->all_count, e)) ||
+        hosts_in_parallel(lab, lab->all_count, bring_up_one, NULL, e) != 0 ||
         switch_roles_bring_up(lab, e) != 0 || host_capture_find(lab, e) != 0 || host_faults_find(lab, e) != 0)
         return -1;
     switch_counts_open(lab);
@@ -248,7 +249,7 @@ static int describe_role(struct remote_lab *lab, size_t role, void *context, jso
 static int remote_lab_describe(void *state, struct host_description out[], struct error *e)
 {
     struct remote_lab *lab = state;
-    return hosts_at_once(lab, lab->host_count, describe_role, out, e) != 0 ||
+    return hosts_in_parallel(lab, lab->host_count, describe_role, out, e) != 0 ||
                    switch_roles_describe(lab, out, e) != 0
                ? -1
                : 0;
@@ -313,7 +314,7 @@ static int settle_role(struct remote_lab *lab, size_t role, void *context, json_
 /* Each host's nic-config has waited for its own link; a later write at the other end takes it down again. */
 static int settle_links(struct remote_lab *lab, struct error *e)
 {
-    if (!lab->changed || hosts_at_once(lab, lab->host_count, settle_role, NULL, e) == 0)
+    if (!lab->changed || hosts_in_parallel(lab, lab->host_count, settle_role, NULL, e) == 0)
         return 0;
     return error_prefix(e, "waiting for the links after the last host's settings");
 }
@@ -519,7 +520,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
     struct remote_lab *lab = state;
     json_t **clocks = calloc(lab->host_count + 1, sizeof *clocks);
     if (clocks)
-        hosts_at_once(lab, lab->host_count, read_clock_again, clocks, NULL);
+        hosts_in_parallel(lab, lab->host_count, read_clock_again, clocks, NULL);
     for (size_t role = 0; role < lab->host_count; role++) {
         json_t *host = json_object_get(json_object_get(result, "hosts"), role_name(lab, role));
         json_object_set_new(host, "buffers", remote_buffers(&lab->hosts[role]));

@@ -2,7 +2,6 @@
 #ifndef HARNESS_LABS_HOSTS_LAB_H
 #define HARNESS_LABS_HOSTS_LAB_H
 
-#include "harness/labs/hosts/crew.h"
 #include "harness/labs/hosts/remote_stream.h"
 #include "lib/clock.h"
 #include "lib/network/secret.h"
@@ -14,11 +13,11 @@ struct remote_lab {
     struct secret secret;      /* of the run: its servers and drivers know it */
     struct lab_lock *lock;
     struct virt *virt;
-    struct crew *crew;         /* a thread for each host, at_once.h */
-    struct host_turn *turns;   /* one a host */
-    atomic_bool cancelled;     /* by Ctrl-C: connecting is given up */
-    struct remote_host *hosts; /* one a role, then guests without a role that forward */
-    size_t host_count;         /* roles */
+    struct workers *workers;     /* parallel.h */
+    struct host_result *results; /* one per host, of the work that workers did last */
+    atomic_bool cancelled;       /* by Ctrl-C: connecting is given up */
+    struct remote_host *hosts;   /* one per role, then guests without a role that forward */
+    size_t host_count;           /* roles */
     size_t all_count;
     struct traffic_job *jobs;
     size_t job_count;

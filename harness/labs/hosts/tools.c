@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/tools.h"
 
-#include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/doctor/check.h"
 #include "lib/document/json_text.h"
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static int find_for_role(struct remote_lab *lab, size_t role, void *context, jso
 
 int tools_find(struct remote_lab *lab, struct error *e)
 {
-    if (hosts_at_once(lab, lab->host_count, find_for_role, NULL, e) != 0)
+    if (hosts_in_parallel(lab, lab->host_count, find_for_role, NULL, e) != 0)
         return -1;
     for (size_t i = 0; i < lab->job_count; i++) {
         const struct traffic_job *job = &lab->jobs[i];

@@ -1,7 +1,7 @@
 /* The capture of a run between real hosts: which ports, where a host shows its NIC's frames, the capturers, and the file at the end. */
 #include "harness/labs/hosts/capture/capture.h"
 
-#include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/capture/pcaps.h"
 #include "harness/labs/hosts/start.h"
 #include "lib/clock.h"
@@ -243,7 +243,7 @@ int host_capture_find(struct remote_lab *lab, struct error *e)
         snprintf(port->name, sizeof port->name, "%.140s:0", lab->hosts[role].lab->name);
         c->count++;
     }
-    return hosts_at_once(lab, lab->host_count, find_tap, c, e);
+    return hosts_in_parallel(lab, lab->host_count, find_tap, c, e);
 }
 
 /* ---- capturers */

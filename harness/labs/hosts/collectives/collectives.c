@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/collectives/collectives.h"
 
-#include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/tools.h"
 #include "harness/doctor/check.h"
@@ -56,7 +56,7 @@ static int find_for_role(struct remote_lab *lab, size_t role, void *context, jso
 
 int collectives_find(struct remote_lab *lab, struct error *e)
 {
-    return lab->collective_count ? hosts_at_once(lab, lab->host_count, find_for_role, NULL, e) : 0;
+    return lab->collective_count ? hosts_in_parallel(lab, lab->host_count, find_for_role, NULL, e) : 0;
 }
 
 /* ---- for doctor */
@@ -121,7 +121,7 @@ static int ask_env_for_role(struct remote_lab *lab, size_t role, void *context, 
 
 int collectives_ask_env(struct remote_lab *lab, struct error *e)
 {
-    return lab->collective_count ? hosts_at_once(lab, lab->host_count, ask_env_for_role, NULL, e) : 0;
+    return lab->collective_count ? hosts_in_parallel(lab, lab->host_count, ask_env_for_role, NULL, e) : 0;
 }
 
 /* ---- the run */

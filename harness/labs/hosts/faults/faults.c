@@ -4,7 +4,7 @@
  */
 #include "harness/labs/hosts/faults/faults.h"
 
-#include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/faults/means.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
@@ -293,7 +293,7 @@ int host_faults_find(struct remote_lab *lab, struct error *e)
     if (!count_faults(&lab->run->cell->scenario))
         return 0;
     lab->faults = make_faults(lab->run->cell, e);
-    return lab->faults ? hosts_at_once(lab, lab->all_count, find_one, lab->faults, e) : -1;
+    return lab->faults ? hosts_in_parallel(lab, lab->all_count, find_one, lab->faults, e) : -1;
 }
 
 int host_faults_examine(struct remote_host *h, const struct cell *cell, struct error *e)
@@ -320,7 +320,7 @@ int host_faults_begin(struct remote_lab *lab, struct error *e)
     if (!lab->faults)
         return 0;
     lab->faults->begun = true;
-    return hosts_at_once(lab, lab->all_count, begin_one, lab->faults, e);
+    return hosts_in_parallel(lab, lab->all_count, begin_one, lab->faults, e);
 }
 
 static int end_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
@@ -343,7 +343,7 @@ void host_faults_end(struct remote_lab *lab)
 {
     struct error ignored;
     if (lab->faults && lab->faults->begun)
-        hosts_at_once(lab, lab->all_count, end_one, lab->faults, &ignored);
+        hosts_in_parallel(lab, lab->all_count, end_one, lab->faults, &ignored);
 }
 
 /* ---- when storms begin */
@@ -383,7 +383,7 @@ int host_storms_schedule(struct remote_lab *lab, int64_t lead_ns, int64_t *start
     }
     for (int64_t margin_ns = FIRST_MARGIN_NS; margin_ns <= MOST_MARGIN_NS; margin_ns *= 2) {
         struct schedule s = {.start_ns = clock_steady_ns(&lab->clock) + lead_ns + margin_ns};
-        if (hosts_at_once(lab, lab->all_count, schedule_one, &s, e) != 0)
+        if (hosts_in_parallel(lab, lab->all_count, schedule_one, &s, e) != 0)
             return -1;
         if (!atomic_load(&s.late) && clock_steady_ns(&lab->clock) + lead_ns <= s.start_ns) {
             *start_ns = s.start_ns;

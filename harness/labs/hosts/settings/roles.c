@@ -1,6 +1,6 @@
 #include "harness/labs/hosts/settings/roles.h"
 
-#include "harness/labs/hosts/at_once.h"
+#include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/sonic/switches.h"
 #include "harness/labs/hosts/virtual/gpu.h"
@@ -169,7 +169,7 @@ int roles_apply_settings(void *state, struct role_settings roles[], struct error
     lab->changed |= switch_roles_changed(lab);
     return switch_roles_apply(lab, roles, e) != 0
                ? -1
-               : hosts_at_once(lab, lab->host_count, apply_to_role, roles, e);
+               : hosts_in_parallel(lab, lab->host_count, apply_to_role, roles, e);
 }
 
 /* ---- restoring */
@@ -227,7 +227,7 @@ static int restore_role(struct remote_lab *lab, size_t role, void *context, json
 void roles_restore_settings(void *state, struct role_settings roles[])
 {
     struct remote_lab *lab = state;
-    hosts_at_once(lab, lab->host_count, restore_role, roles, NULL);
+    hosts_in_parallel(lab, lab->host_count, restore_role, roles, NULL);
     switch_roles_restore(lab, roles);
 }
 
@@ -258,7 +258,7 @@ int roles_keep_settings(void *state, struct role_settings roles[], struct error 
     for (size_t role = 0; role < lab->host_count; role++)
         if (makes_interfaces(lab->hosts[role].lab))
             return error_set(e, "%s has interfaces that a run makes", role_name(lab, role));
-    if (hosts_at_once(lab, lab->host_count, ready_to_keep, NULL, e) != 0)
+    if (hosts_in_parallel(lab, lab->host_count, ready_to_keep, NULL, e) != 0)
         return -1;
     for (size_t role = 0; role < lab->host_count; role++) {
         const struct remote_host *h = &lab->hosts[role];
