@@ -1,7 +1,6 @@
 #include "lib/program/program.h"
 #include "harness/labs/hosts/parallel.h"
-#include "harness/labs/hosts/programs/packages.h"
-#include "harness/labs/hosts/programs/programs.h"
+#include "harness/labs/hosts/programs.h"
 #include "lib/files.h"
 #include "lib/formats/find.h"
 #include "lib/clock.h"

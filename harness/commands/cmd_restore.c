@@ -5,7 +5,7 @@
 #include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/sonic/redis.h"
 #include "harness/labs/hosts/sonic/switches.h"
-#include "harness/labs/hosts/virtual/gpu.h"
+#include "harness/labs/hosts/virtual.h"
 #include "lib/log.h"
 #include "lib/clock.h"
 #include "lib/text.h"

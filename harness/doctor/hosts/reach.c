@@ -3,7 +3,7 @@
 #include "harness/doctor/hosts/host.h"
 
 #include "harness/labs/hosts/collectives/collectives.h"
-#include "harness/labs/hosts/programs/programs.h"
+#include "harness/labs/hosts/programs.h"
 #include "harness/labs/hosts/tools.h"
 #include "harness/traffic/traffic_tool.h"
 #include "lib/document/json_text.h"

@@ -2,9 +2,9 @@
 #include "harness/doctor/hosts/host.h"
 
 #include "harness/labs/hosts/faults/faults.h"
-#include "harness/labs/hosts/remote_sampler.h"
+#include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/settings/vlan.h"
-#include "harness/labs/hosts/virtual/gpu.h"
+#include "harness/labs/hosts/virtual.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 

@@ -8,7 +8,7 @@
 #include "harness/labs/hosts/sonic/switches.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/tools.h"
-#include "harness/labs/hosts/virtual/switch.h"
+#include "harness/labs/hosts/virtual.h"
 #include "harness/labs/hosts/watch.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"

@@ -1,9 +1,14 @@
+/* Starting the programs of a run on hosts: samplers, servers, and what makes traffic. */
 #include "harness/labs/hosts/start.h"
-#include "harness/labs/hosts/remote_sampler.h"
+#include "lib/clock.h"
+#include "lib/document/json_file.h"
+#include "lib/formats/lines.h"
 #include "lib/output/print.h"
-#include "lib/words.h"
+#include "lib/roce/counters.h"
+#include "lib/xalloc.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void log_start(const struct remote_lab *lab, const struct stream_request *request)
 {
@@ -20,11 +25,8 @@ static void log_start(const struct remote_lab *lab, const struct stream_request 
 
 int start_stream(struct remote_lab *lab, const struct stream_request *request, struct error *e)
 {
-    struct stream *grown = realloc(lab->streams, (lab->stream_count + 1) * sizeof *grown);
-    if (!grown)
-        return error_set(e, "out of memory");
-    lab->streams = grown;
-    if (stream_start(&grown[lab->stream_count], request, e) != 0)
+    lab->streams = xreallocarray(lab->streams, lab->stream_count + 1, sizeof *lab->streams);
+    if (stream_start(&lab->streams[lab->stream_count], request, e) != 0)
         return -1;
     lab->stream_count++;
     log_start(lab, request);
@@ -32,6 +34,71 @@ int start_stream(struct remote_lab *lab, const struct stream_request *request, s
 }
 
 /* ---- samplers */
+
+/* An ordinary process on a busy host may wait this long for a processor (linux kernel/sched/fair.c, sysctl_sched_latency: 6 ms
+ * times 1 + log2 of at most 8 processors). */
+#define FAST_SAMPLING_NS (20 * NS_PER_MS)
+
+static void add_group_words(const struct cell *cell, struct words *w)
+{
+    const int *groups = cell->scenario.sample.groups.items;
+    struct text list = {0};
+    for (size_t i = 0; i < cell->scenario.sample.groups.count; i++)
+        text_add(&list, "%s%s", list.length ? "," : "", counter_group_choices[groups[i]]);
+    if (list.length) {
+        words_add(w, "--groups");
+        words_add(w, "%s", text_string(&list));
+    }
+    text_free(&list);
+}
+
+void remote_sampler_words(const struct cell *cell, const struct remote_host *h, struct words *w)
+{
+    char every[40], path[512];
+    words_add(w, "%s", remote_program(h, "nic-sampler", path, sizeof path));
+    words_add(w, "--netdev");
+    words_add(w, "%s", h->netdev);
+    if (h->rdma) {
+        words_add(w, "--rdma");
+        words_add(w, "%s", h->rdma);
+    }
+    if (h->nvml_answers) {
+        words_add(w, "--gpu");
+        words_add(w, "%" PRId64, h->lab->gpu->index);
+    }
+    words_add(w, "--every");
+    words_add(w, "%s", units_format(UNIT_TIME_NS, cell->scenario.sample.every_ns, every, sizeof every));
+    if (cell->scenario.sample.every_ns <= FAST_SAMPLING_NS)
+        words_add(w, "--realtime");
+    add_group_words(cell, w);
+}
+
+json_t *remote_sampler_columns(struct remote_host *h, const struct cell *cell, struct error *e)
+{
+    struct words w = {0};
+    struct text out = {0};
+    json_t *names = NULL;
+    remote_sampler_words(cell, h, &w);
+    words_add(&w, "--count");
+    words_add(&w, "1");
+    if (ssh_must(h->ssh, (const char *const *)w.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
+        json_t *header = json_file_parse(text_string(&out), strcspn(text_string(&out), "\n"), "nic-sampler",
+                                         DOCUMENT_LINE, NULL),
+               *column;
+        size_t i;
+        names = json_array();
+        json_array_foreach(json_object_get(header, "columns"), i, column)
+        {
+            json_t *name = json_object_get(column, "name");
+            if (json_is_string(name))
+                json_array_append(names, name);
+        }
+        json_decref(header);
+    }
+    text_free(&out);
+    words_free(&w);
+    return names;
+}
 
 int start_samplers(struct remote_lab *lab, struct error *e)
 {

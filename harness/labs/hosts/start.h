@@ -3,6 +3,7 @@
 #define HARNESS_LABS_START_H
 
 #include "harness/labs/hosts/lab.h"
+#include "lib/words.h"
 
 /* Start a program, beside those that run. */
 int start_stream(struct remote_lab *lab, const struct stream_request *request, struct error *e);
@@ -13,5 +14,10 @@ int start_servers(struct remote_lab *lab, struct error *e);
 int start_waiting_drivers(struct remote_lab *lab, struct error *e);
 /* Tell them, when they are ready, and start the other drivers; the warm-up begins at start_ns by the run's clock. */
 int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e);
+
+/* The command line of nic-sampler on a host. */
+void remote_sampler_words(const struct cell *cell, const struct remote_host *h, struct words *w);
+/* Names of the columns that it prints on this host. A new reference; NULL: it could not be asked. */
+json_t *remote_sampler_columns(struct remote_host *h, const struct cell *cell, struct error *e);
 
 #endif

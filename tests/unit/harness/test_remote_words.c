@@ -1,7 +1,7 @@
 /* Command lines of the programs that the harness starts on hosts, and the VLAN interfaces that it makes there. */
 #include "tests/unit/unit.h"
 
-#include "harness/labs/hosts/remote_sampler.h"
+#include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/settings/vlan.h"
 #include "lib/clock.h"
 #include "lib/text.h"

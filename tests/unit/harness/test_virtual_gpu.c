@@ -1,7 +1,7 @@
 /* Memory that stands for a GPU's on a virtual ConnectX: what the lab says of it becomes a line that the model acts on, and is taken back. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/labs/hosts/virtual/gpu.h"
+#include "harness/labs/hosts/virtual.h"
 #include "lib/formats/flow.h"
 #include "virtual-connectx/model/device.h"
 #include "virtual-connectx/model/pace/pace.h"

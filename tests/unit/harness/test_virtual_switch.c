@@ -1,7 +1,7 @@
 /* A guest that is a switch: what the lab's file says becomes the module's lines; a smaller lab's hosts take the roles. */
 #include "tests/unit/harness/plan_of.h"
 
-#include "harness/labs/hosts/virtual/switch.h"
+#include "harness/labs/hosts/virtual.h"
 #include "lib/physics/fabric.h"
 #include "virtual-connectx/model/switch/switch.h"
 

@@ -3,8 +3,7 @@
 #include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/sonic/switches.h"
-#include "harness/labs/hosts/virtual/gpu.h"
-#include "harness/labs/hosts/virtual/switch.h"
+#include "harness/labs/hosts/virtual.h"
 #include "lib/document/json_text.h"
 #include "lib/log.h"
 #include <string.h>

@@ -1,16 +1,132 @@
-#include "harness/labs/hosts/programs/packages.h"
+/* Our programs on a host: checking their versions, copying them there, or installing them as a package. */
+#include "harness/labs/hosts/programs.h"
+#include "harness/traffic/traffic_tool.h"
 #include "lib/files.h"
 #include "lib/text.h"
+#include "remote/places.h"
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define PUT_NS (300 * 1000000000LL) /* a few MiB, also over a slow connection */
+
 #define PACKAGE_MOST (64u << 20)          /* bytes of a package file: harness-host has less than 1 MiB */
 #define PACKAGE_NS   (600 * 1000000000LL) /* to copy it, wait for a lock, fetch libraries, and install */
 
-/* ---- the host's system */
+/* ---- programs */
 
-/* Systems that packages are made for, as ask_system names them. */
+void remote_programs_names(struct words *names)
+{
+    words_add_all(names, (const char *const[]){"nic-sampler", "host-facts", "nic-config", NULL});
+    for (size_t i = 0; traffic_tools[i]; i++)
+        if (traffic_tools[i]->ours)
+            words_add(names, "%s", traffic_tools[i]->name);
+}
+
+/* Prints a line for each word: exit status and last line of "WORD --version". The exit status of a missing program is 127. */
+static const char ask_versions_script[] =
+    "export LC_ALL=C; for p do said=$(\"$p\" --version 2>&1); code=$?; "
+    "printf '%d %s\\n' $code \"$(printf '%s' \"$said\" | tail -n 1)\"; done";
+
+/* Read the host's answer about one program. 0: this version; 1: another version; -1: it is missing or does not start.
+ * `e` is set unless 0. */
+static int read_version(const struct remote_host *h, const char *name, const char *answer,
+                        struct text *absent, struct error *e)
+{
+    char wanted[80];
+    int code = -1, used = 0;
+    if (sscanf(answer, "%d %n", &code, &used) != 1)
+        return error_set(e, "the version of %s on host %s could not be read", h->lab->name, name);
+    snprintf(wanted, sizeof wanted, "%s %s", name, HARNESS_VERSION);
+    if (code == 127 && !strstr(answer, "shared librar"))
+        text_add(absent, "%s%s", absent->length ? ", " : "", name);
+    else if (code != 0)
+        return error_set(
+            e,
+            "host %s: %s/%s does not start on the host: %.300s; it needs jansson, libmnl, zlib, libibverbs, "
+            "librdmacm, and a C library no older than that of the machine that built it",
+            h->lab->name, h->lab->programs, name, answer + used);
+    else if (strcmp(answer + used, wanted) != 0) {
+        error_set(e, "host %s has %.60s, but this is harness %s", h->lab->name, answer + used,
+                  HARNESS_VERSION);
+        return 1;
+    }
+    return 0;
+}
+
+static int read_versions(const struct remote_host *h, const struct words *names, char *answers,
+                         struct error *e)
+{
+    struct text absent = {0};
+    char *rest = answers;
+    int worst = 0;
+    for (size_t i = 0; i < names->count && worst >= 0; i++) {
+        char *line = strsep(&rest, "\n");
+        int answered = read_version(h, names->items[i], line ? line : "", &absent, e);
+        worst = answered < 0 ? -1 : answered > worst ? answered : worst;
+    }
+    if (worst >= 0 && absent.length)
+        worst = error_set(e, "host %s has no %s in %s", h->lab->name, text_string(&absent), h->lab->programs);
+    text_free(&absent);
+    return worst;
+}
+
+/* Ask for all versions at once. */
+static char *ask_for_versions(struct remote_host *h, const struct words *names, struct error *e)
+{
+    struct words argv = {0};
+    struct text out = {0};
+    char path[512], *answers = NULL;
+    words_add_all(&argv, (const char *const[]){"sh", "-c", ask_versions_script, "sh", NULL});
+    for (size_t i = 0; i < names->count; i++)
+        words_add(&argv, "%s", remote_program(h, names->items[i], path, sizeof path));
+    if (words_whole(names, e) == 0 && words_whole(&argv, e) == 0 &&
+        ssh_must(h->ssh, (const char *const *)argv.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
+        answers = text_take(&out);
+        if (!answers)
+            error_set(e, "the versions of the programs on host %s could not be read", h->lab->name);
+    }
+    words_free(&argv);
+    text_free(&out);
+    return answers;
+}
+
+int remote_programs_check(struct remote_host *h, struct error *e)
+{
+    struct words names = {0};
+    remote_programs_names(&names);
+    char *answers = ask_for_versions(h, &names, e);
+    int result = answers ? read_versions(h, &names, answers, e) : -1;
+    free(answers);
+    words_free(&names);
+    return result;
+}
+
+static int copy_program(struct remote_host *h, const char *name, struct error *e)
+{
+    char there[512], *here = places_project(name, e);
+    int result =
+        here ? ssh_put(h->ssh, here, remote_program(h, name, there, sizeof there), 0755, PUT_NS, e) : -1;
+    free(here);
+    return result;
+}
+
+int remote_programs_put(struct remote_host *h, struct error *e)
+{
+    const char *const make_folder[] = {"mkdir", "-p", "--", h->lab->programs, NULL};
+    struct words names = {0};
+    remote_programs_names(&names);
+    int result =
+        words_whole(&names, e) == 0 ? ssh_must(h->ssh, make_folder, NULL, NULL, REMOTE_COMMAND_NS, e) : -1;
+    for (size_t i = 0; result == 0 && i < names.count; i++)
+        result = copy_program(h, names.items[i], e);
+    words_free(&names);
+    return result == 0 ? remote_programs_check(h, e) : -1;
+}
+
+/* ---- packages: the host's system */
+
+/* Systems that packages are made for, as ask_system_script names them. */
 static const struct packaged {
     const char *system, *people_say, *manager, *kind, *name; /* name: of the file before its version */
     const char *before_architecture;
@@ -26,7 +142,7 @@ struct host_system {
 
 /* Prints a line: system, architecture as the package manager names it (none: there is no package manager), user, and the version of
  * harness-host that is installed (none: it is not). */
-static const char ask_system[] =
+static const char ask_system_script[] =
     "export LC_ALL=C; [ ! -r /etc/os-release ] || . /etc/os-release; "
     "case \" $ID $ID_LIKE \" in *' rhel '*) name=el ;; *) name=$ID ;; esac; name=$name-${VERSION_ID%%.*}; "
     "has() { command -v \"$1\" && command -v \"$2\"; } >/dev/null 2>&1; "
@@ -39,9 +155,9 @@ static const char ask_system[] =
     "case $version in 'installed '*) version=${version#installed } ;; *) version= ;; esac; "
     "printf '%s %s %s %s\\n' \"$name\" \"${arch:-none}\" \"$(id -u)\" \"${version:-none}\"";
 
-static int look(struct remote_host *h, struct host_system *s, struct error *e)
+static int ask_for_system(struct remote_host *h, struct host_system *s, struct error *e)
 {
-    const char *const argv[] = {"sh", "-c", ask_system, NULL};
+    const char *const argv[] = {"sh", "-c", ask_system_script, NULL};
     struct text out = {0};
     *s = (struct host_system){0};
     int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
@@ -53,7 +169,7 @@ static int look(struct remote_host *h, struct host_system *s, struct error *e)
     return result;
 }
 
-static const struct packaged *packaged_for(const struct host_system *s)
+static const struct packaged *find_packaged(const struct host_system *s)
 {
     for (size_t i = 0; i < sizeof all_packaged / sizeof *all_packaged; i++)
         if (strcmp(s->name, all_packaged[i].system) == 0)
@@ -74,10 +190,10 @@ static int check_system(const struct host_system *s, const struct packaged *pack
     return 0;
 }
 
-/* ---- the package file */
+/* ---- packages: the file */
 
 /* The version in the name of a file for this system; NULL: it is not one. The caller frees. */
-static char *version_in(const char *file, const struct packaged *packaged, const char *architecture)
+static char *version_in_name(const char *file, const struct packaged *packaged, const char *architecture)
 {
     char end[64];
     snprintf(end, sizeof end, "%s%s.%s", packaged->before_architecture, architecture, packaged->kind);
@@ -98,12 +214,12 @@ static bool is_ours(const char *version)
 }
 
 /* The one file of this version; others are named in `why`. */
-static int pick(DIR *entries, const char *folder, const struct packaged *packaged, const char *architecture,
-                struct host_package *p, struct error *why)
+static int choose_file(DIR *entries, const char *folder, const struct packaged *packaged,
+                       const char *architecture, struct host_package *p, struct error *why)
 {
     char other[80] = "";
     for (const struct dirent *entry; (entry = readdir(entries));) {
-        char *version = version_in(entry->d_name, packaged, architecture);
+        char *version = version_in_name(entry->d_name, packaged, architecture);
         bool second = version && is_ours(version) && p->file;
         if (version && is_ours(version) && !p->file) {
             snprintf(p->version, sizeof p->version, "%s", version);
@@ -125,8 +241,8 @@ static int pick(DIR *entries, const char *folder, const struct packaged *package
                      packaged->kind);
 }
 
-static int find_file_for(const char *folder, const struct packaged *packaged, const char *architecture,
-                         struct host_package *p, struct error *why)
+static int find_package_file(const char *folder, const struct packaged *packaged, const char *architecture,
+                             struct host_package *p, struct error *why)
 {
     if (!folder)
         return error_set(why, "there are no package files: `make %s` makes them, or --packages names them",
@@ -134,7 +250,7 @@ static int find_file_for(const char *folder, const struct packaged *packaged, co
     DIR *entries = opendir(folder);
     if (!entries)
         return error_set(why, "the folder of packages, %s, cannot be read", folder);
-    int result = pick(entries, folder, packaged, architecture, p, why);
+    int result = choose_file(entries, folder, packaged, architecture, p, why);
     closedir(entries);
     return result;
 }
@@ -154,12 +270,13 @@ int remote_package_find(struct remote_host *h, const char *folder, struct host_p
                   PACKAGES_PROGRAMS);
         return 0;
     }
-    if (look(h, &s, e) != 0)
+    if (ask_for_system(h, &s, e) != 0)
         return -1;
-    const struct packaged *packaged = packaged_for(&s);
+    const struct packaged *packaged = find_packaged(&s);
     if (strcmp(s.version, "none") != 0)
         snprintf(p->before, sizeof p->before, "%s", s.version);
-    if (check_system(&s, packaged, why) != 0 || find_file_for(folder, packaged, s.architecture, p, why) != 0)
+    if (check_system(&s, packaged, why) != 0 ||
+        find_package_file(folder, packaged, s.architecture, p, why) != 0)
         return 0;
     snprintf(p->kind, sizeof p->kind, "%s", packaged->kind);
     return 1;
@@ -171,7 +288,7 @@ void host_package_free(struct host_package *p)
     *p = (struct host_package){0};
 }
 
-/* ---- installing it */
+/* ---- packages: installing one */
 
 /*
  * put KIND VERSION BYTES, with the package file on standard input: it is checked, and installed by the package manager; prints "same" or
@@ -179,7 +296,7 @@ void host_package_free(struct host_package *p)
  * libraries before they change anything; where all are there, rpm needs no repository. A package that was not there before and was left half
  * installed is removed.
  */
-static const char put_package[] =
+static const char put_package_script[] =
     "export LC_ALL=C DEBIAN_FRONTEND=noninteractive; umask 022; trap : PIPE; kind=$1 version=$2\n"
     "fail() { echo \"$1\" >&2; exit 1; }\n"
     "folder=$(mktemp -d) && cd \"$folder\" || exit 1\n"
@@ -228,7 +345,7 @@ int remote_package_put(struct remote_host *h, const struct host_package *p, bool
     if (!bytes)
         return -1;
     snprintf(bytes_text, sizeof bytes_text, "%zu", length);
-    const char *const argv[] = {"sh", "-c", put_package, "put", p->kind, p->version, bytes_text, NULL};
+    const char *const argv[] = {"sh", "-c", put_package_script, "put", p->kind, p->version, bytes_text, NULL};
     struct text out = {0};
     int result = ssh_must_bytes(h->ssh, argv, bytes, length, &out, PACKAGE_NS, e);
     *same = strncmp(text_string(&out), "same", 4) == 0;
