@@ -1,13 +1,212 @@
+/* What people, and with --json programs, read of a run on standard output. */
 #include "harness/run/summary.h"
 
-#include "harness/run/figures.h"
+#include "lib/collective/result_collectives.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
 #include "lib/output/print.h"
+#include "lib/roce/counters.h"
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- figures of flows and collectives */
+
+#define FLOWS_SHOWN 8 /* of a run, and of a pattern: the slowest and the fastest */
+
+#define SLOW_BPS 1e8 /* below it Gb/s would show nothing: guests, lines in slow motion */
+
+/* ---- for people */
+
+static void print_flow(const json_t *flows, const char *name)
+{
+    const json_t *flow = json_object_get(flows, name);
+    const json_t *p50 = result_flow_value(flow, "latency_p50_ns"),
+                 *p99 = result_flow_value(flow, "latency_p99_ns");
+    double bps = json_number_value(result_flow_value(flow, "goodput_bps"));
+    bool slow = bps < SLOW_BPS;
+    print_out("  %-16s %10.2f MiB/s %8.2f %s", name,
+              json_number_value(result_flow_value(flow, "goodput_MiBps")), bps / (slow ? 1e6 : 1e9),
+              slow ? "Mb/s" : "Gb/s");
+    if (p50 && p99)
+        print_out("   latency p50 %.2f us, p99 %.2f us", json_number_value(p50) / 1e3,
+                  json_number_value(p99) / 1e3);
+}
+
+/* "21.43 +- 0.02 Gb/s", below 0.1 Gb/s in Mb/s. */
+static void figures_print_goodput(double mean_bps, double ci95_bps)
+{
+    bool slow = mean_bps < SLOW_BPS;
+    double unit = slow ? 1e6 : 1e9;
+    print_out("%.2f +- %.2g %s", mean_bps / unit, ci95_bps / unit, slow ? "Mb/s" : "Gb/s");
+}
+
+/* The flows of a pattern under the line of all of them. */
+static void print_parts(const json_t *flows, const char *pattern)
+{
+    const char *names[FLOWS_SHOWN];
+    size_t all = result_flow_parts(flows, pattern);
+    size_t shown = result_flow_extremes(flows, pattern, "goodput_bps", FLOWS_SHOWN, names);
+    print_out("   %zu flows together", all);
+    if (shown < all)
+        print_out("; the %zu slowest and the %zu fastest:", shown / 2, shown - shown / 2);
+    print_out("\n");
+    for (size_t i = 0; i < shown; i++) {
+        print_flow(flows, names[i]);
+        print_out("\n");
+    }
+}
+
+/* A line for each collective: its bus bandwidths, and the path between its hosts. */
+static void figures_print_collectives(const json_t *result)
+{
+    const char *name;
+    json_t *collective;
+    double average, largest;
+    json_object_foreach(json_object_get(result, "collectives"), name, collective)
+    {
+        const char *path = json_string_value(json_object_get(collective, "path"));
+        if (!result_collective_value(collective, "avg_busbw_GBps", &average) ||
+            !result_collective_value(collective, "max_busbw_GBps", &largest))
+            continue;
+        print_out("  %-16s %s, %" JSON_INTEGER_FORMAT
+                  " ranks: bus bandwidth %.2f GB/s on average, at most %.2f GB/s; "
+                  "path between hosts: %s\n",
+                  name, json_string_value(json_object_get(collective, "op")),
+                  json_integer_value(json_object_get(collective, "ranks")), average, largest,
+                  path ? path : "unknown");
+    }
+}
+
+/* A line for each flow: goodput, and median and 99th percentile of the latency. Of a pattern, the flows together, and its slowest and
+ * fastest ones. */
+static void figures_print_flows(const json_t *result)
+{
+    const json_t *flows = json_object_get(result, "flows");
+    const char *name;
+    json_t *flow;
+    size_t shown = 0, left = 0;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        if (result_flow_is_part(flows, name))
+            continue;
+        if (shown == FLOWS_SHOWN) {
+            left++;
+            continue;
+        }
+        shown++;
+        print_flow(flows, name);
+        if (result_flow_parts(flows, name))
+            print_parts(flows, name);
+        else
+            print_out("\n");
+    }
+    if (left)
+        print_out("  ... and %zu more\n", left);
+}
+
+/* ---- for programs */
+
+static json_t *picked(const json_t *from, const char *const *keys)
+{
+    json_t *to = json_object();
+    for (; *keys; keys++)
+        if (json_object_get(from, *keys))
+            json_object_set(to, *keys, json_object_get(from, *keys));
+    return to;
+}
+
+static json_t *flows_json(const json_t *flows)
+{
+    static const char *const keys[] = {"goodput_bps",
+                                       "goodput_MiBps",
+                                       "messages_per_s",
+                                       "bytes",
+                                       "messages",
+                                       "duration_ns",
+                                       "errors",
+                                       "retransmitted_packets",
+                                       "delivered_bytes",
+                                       "marked_packets",
+                                       "decreases",
+                                       "increases",
+                                       "latency_ns",
+                                       "flows",
+                                       "completion_ns",
+                                       "slowdown",
+                                       NULL};
+    const char *name;
+    json_t *flow, *out = json_object();
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        json_object_set_new(out, name, picked(flow, keys));
+    }
+    return out;
+}
+
+static json_t *total_json(const json_t *flows)
+{
+    static const char *const values[] = {"goodput_bps", "goodput_MiBps", "messages_per_s"};
+    json_t *out = json_object();
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        json_object_set_new(out, values[i], json_real(result_flows_sum(flows, values[i])));
+    return out;
+}
+
+/* The counters of pauses of each role that has some. */
+static json_t *pauses_json(const json_t *hosts)
+{
+    static const char *const keys[] = {"unit", "delta", "rate_per_s", NULL};
+    const char *role, *name;
+    json_t *host, *counter, *out = json_object();
+    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
+    {
+        json_t *mine = json_object();
+        json_object_foreach(json_object_get(host, "counters"), name, counter)
+        {
+            const char *group = json_string_value(json_object_get(counter, "group"));
+            if (group && strcmp(group, counter_group_names[COUNTER_GROUP_PFC]) == 0 &&
+                json_object_get(counter, "delta"))
+                json_object_set_new(mine, name, picked(counter, keys));
+        }
+        if (json_object_size(mine))
+            json_object_set(out, role, mine);
+        json_decref(mine);
+    }
+    return out;
+}
+
+/* The verdicts of checkers; what they found is in result.json. */
+static json_t *verify_json(const json_t *entries)
+{
+    static const char *const keys[] = {"name", "check", "verdict", "count", "reason", NULL};
+    json_t *out = json_array();
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(entries, i, entry) json_array_append_new(out, picked(entry, keys));
+    return out;
+}
+
+json_t *summary_json(const json_t *result)
+{
+    static const char *const kept[] = {"reason", "expectations", "published", "warnings", NULL};
+    const json_t *flows = json_object_get(result, "flows");
+    const json_t *verify = json_object_get(result, "verify");
+    json_t *out = picked(result, kept);
+    if (verify)
+        json_object_set_new(out, "verify", verify_json(verify));
+    json_object_set_new(out, "total", total_json(flows));
+    json_object_set_new(out, "flows", flows_json(flows));
+    if (json_object_get(result, "collectives"))
+        json_object_set(out, "collectives", json_object_get(result, "collectives"));
+    json_object_set_new(out, "pauses", pauses_json(json_object_get(result, "hosts")));
+    return out;
+}
+
+/* ---- a run */
 
 void summary_choice(const json_t *choice, struct text *out)
 {

@@ -1,4 +1,4 @@
-/* What people read of a run on standard output. */
+/* What people, and with --json programs, read of a run on standard output. */
 #ifndef HARNESS_SUMMARY_H
 #define HARNESS_SUMMARY_H
 
@@ -14,5 +14,12 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
 
 /* A cell over its repetitions: goodput, and what was judged over them. `brief`: only if an expectation failed, and only that. */
 void summary_print_repeated(const struct repeated_cell *judged, bool brief);
+
+/*
+ * What --json has of a run, from its result; a new object: "total" {goodput_bps, goodput_MiBps, messages_per_s} of all flows, "flows" NAME
+ * {goodput_bps, latency_ns, ...}, "pauses" ROLE COUNTER {unit, delta, rate_per_s}, "expectations", "published" and "warnings" as in
+ * result.json (docs/result.md).
+ */
+json_t *summary_json(const json_t *result);
 
 #endif

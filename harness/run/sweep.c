@@ -1,21 +1,26 @@
-#include "harness/run/sweep_inside.h"
-#include "lib/document/json_text.h"
-#include "lib/output/print.h"
-#include "lib/program/program.h"
+/* A sweep from its request to its exit status: planned, run in turn or side by side, resumed, judged, concluded. */
+#include "harness/run/sweep.h"
+
 #include "harness/doctor/check.h"
-#include "harness/run/figures.h"
+#include "harness/judge/repeated.h"
+#include "harness/run/foresee.h"
 #include "harness/run/request.h"
+#include "harness/run/results.h"
 #include "harness/run/summary.h"
 #include "harness/run/workers.h"
-#include "harness/run/foresee.h"
-#include "harness/run/results.h"
-#include "harness/judge/repeated.h"
-#include "lib/files.h"
-#include "lib/folder/sweep_index.h"
 #include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/folder/result_files.h"
+#include "lib/folder/sweep_index.h"
+#include "lib/formats/lab_kinds.h"
+#include "lib/kernel/free_memory.h"
 #include "lib/log.h"
+#include "lib/output/print.h"
+#include "lib/program/program.h"
 #include "reports/reports.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +29,7 @@
 
 /* ---- what people read */
 
-static void print_dry_run(const struct sweep *s)
+static void sweep_print_dry_run(const struct sweep *s)
 {
     print_out("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
               lab_kind(&s->plan.first.lab)->name, s->plan.lab_why);
@@ -47,7 +52,7 @@ static void print_dry_run(const struct sweep *s)
     json_decref(shown);
 }
 
-static void say_lab(const struct sweep *s)
+static void sweep_log_lab(const struct sweep *s)
 {
     const struct lab *lab = &s->plan.first.lab;
     if (s->request->quiet || strcmp(s->plan.lab_why, "--lab") == 0)
@@ -58,7 +63,7 @@ static void say_lab(const struct sweep *s)
 
 /* ---- the index */
 
-static json_t *index_head(const struct sweep *s)
+static json_t *sweep_index_head(const struct sweep *s)
 {
     const struct cell *first = &s->plan.first;
     char *started = results_time();
@@ -78,7 +83,8 @@ char *sweep_folder_of(const struct sweep *s, size_t run)
     return sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
 }
 
-json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome)
+/* Of a run that has ended, for the index. */
+static json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome)
 {
     char *folder = sweep_folder_of(s, run);
     const char *slash = folder ? strrchr(folder, '/') : NULL;
@@ -89,6 +95,135 @@ json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome)
                   verdict_names[outcome.verdict], "complete", outcome.ending == ENDING_WHOLE);
     free(folder);
     return entry;
+}
+
+/* ---- how many runs go at a time, and on how many threads each */
+
+/* A thread for fewer hosts leaves half of a processor unused: of a fat tree with 128 hosts 4 threads are 2.3 times as fast as one, 8
+ * threads 3.6 times, 16 threads 3.3 times (docs/simulator.md). */
+#define HOSTS_A_THREAD 32
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static int check_threads(const struct sweep *s, const struct lab *lab, size_t threads, struct error *e)
+{
+    if (threads == 1)
+        return 0;
+    if (!lab_kind(lab)->simulated)
+        return error_set(e, "--threads %zu: lab %s is not simulated", threads, lab->name);
+    if (s->request->on)
+        return error_set(e, "--threads %zu: with --on slurm each run has one thread", threads);
+    if (threads > workers_processors())
+        return error_set(e, "--threads %zu: there are %zu processors", threads, workers_processors());
+    return 0;
+}
+
+/* How many runs that memory is for, at lesser one: that one is looked at before (labs/sim/driver.c). */
+static size_t jobs_by_memory(const struct sweep *s, uint64_t free_bytes)
+{
+    uint64_t bytes = s->foreseen.bytes ? s->foreseen.bytes : 1, fit = free_bytes / bytes;
+    return fit > 1 ? fit : 1;
+}
+
+/* The processors that the runs which go at a time leave; there is memory for `fit` of them. */
+static size_t free_threads(const struct sweep *s, const struct lab *lab, size_t fit)
+{
+    size_t processors = workers_processors(),
+           jobs =
+               s->request->jobs != FIELD_UNSET ? (size_t)s->request->jobs : lesser(sweep_run_count(s), fit),
+           at_once = jobs < 1 ? 1 : lesser(jobs, processors),
+           most = lesser(processors / at_once, lab->hosts.count / HOSTS_A_THREAD);
+    return lab_kind(lab)->simulated && !s->request->on && most > 1 ? most : 1;
+}
+
+static int choose_jobs(struct sweep *s, const struct lab *lab, uint64_t free_bytes, struct error *e)
+{
+    bool said = s->request->jobs != FIELD_UNSET;
+    size_t fit = jobs_by_memory(s, free_bytes), runs = sweep_run_count(s);
+    s->jobs = said ? (size_t)s->request->jobs : 1;
+    if (!lab_kind(lab)->simulated)
+        return s->jobs == 1
+                   ? 0
+                   : error_set(e,
+                               "--jobs %zu: the runs of lab %s follow one another, since all use its "
+                               "hosts",
+                               s->jobs, lab->name);
+    if (!said)
+        s->jobs = lesser(workers_processors() / s->threads, fit);
+    if (lesser(s->jobs, runs) > fit)
+        return error_set(e,
+                         "--jobs %zu: a run needs %.1f GB of memory, %.1f GB are free: expected at most %zu",
+                         s->jobs, (double)s->foreseen.bytes / 1e9, (double)free_bytes / 1e9, fit);
+    return 0;
+}
+
+/* Threads of a run, before anything is known of its memory: as they were said, else as many as are of use. They change no result. */
+static int sweep_choose_threads(struct sweep *s, struct error *e)
+{
+    const struct lab *lab = &s->plan.first.lab;
+    bool said = s->request->threads != FIELD_UNSET;
+    s->threads = said ? (size_t)s->request->threads : free_threads(s, lab, SIZE_MAX);
+    return check_threads(s, lab, s->threads, e);
+}
+
+/* Threads and jobs by the memory that a run takes: as they were said, else so that no processor is left. */
+static int sweep_share_processors(struct sweep *s, struct error *e)
+{
+    const struct lab *lab = &s->plan.first.lab;
+    uint64_t free_bytes = free_memory_bytes();
+    if (s->request->threads == FIELD_UNSET)
+        s->threads = free_threads(s, lab, jobs_by_memory(s, free_bytes));
+    return choose_jobs(s, lab, free_bytes, e);
+}
+
+/* ---- settings that the runs leave to each other: to set and restore them takes longer than many a run */
+
+static void sweep_keeps_settings(struct sweep *s)
+{
+    if (!lab_kind(&s->plan.first.lab)->simulated && s->todo_count > 1)
+        s->left = json_object();
+}
+
+static bool same_settings(const struct cell *a, const struct cell *b)
+{
+    const char *role;
+    bool same = a->scenario.roles.count == b->scenario.roles.count;
+    for (size_t i = 0; same && (role = scenario_role(&a->scenario, i)); i++) {
+        json_t *of_a = scenario_role_settings(a->scenario_json, role),
+               *of_b = scenario_role_settings(b->scenario_json, role);
+        same = scenario_role_index(&b->scenario, role) == (int)i && json_equal(of_a, of_b);
+        json_decref(of_a);
+        json_decref(of_b);
+    }
+    return same;
+}
+
+/* Does the next run want the settings of this cell? */
+static bool sweep_next_wants_same(const struct sweep *s, const struct cell *cell)
+{
+    struct error ignored; /* every cell was made before */
+    if (!s->left || s->next == SIZE_MAX)
+        return false;
+    const struct cell *next = plan_cell(&s->plan, sweep_cell_of(s, s->next), &ignored);
+    bool same = next && same_settings(cell, next);
+    plan_release(&s->plan, next);
+    return same;
+}
+
+/* What is still kept is restored. */
+static void sweep_restore_kept(struct sweep *s)
+{
+    const struct experiment x = {.plan = &s->plan,
+                                 .cell = &s->plan.first,
+                                 .interrupt = &s->interrupt,
+                                 .progress = &s->progress,
+                                 .kept = s->left};
+    experiment_restore_kept(&x);
+    json_decref(s->left);
+    s->left = NULL;
 }
 
 /* ---- running */
@@ -102,7 +237,7 @@ int sweep_fail(struct sweep *s, enum ending ending, const struct error *e)
     return -1;
 }
 
-static bool prints(const struct sweep *s, struct outcome outcome)
+static bool sweep_prints(const struct sweep *s, struct outcome outcome)
 {
     return !s->request->quiet && !s->request->json && outcome.ending != ENDING_NOT_STARTED &&
            (sweep_run_count(s) <= SHOWN_WHOLE || outcome.verdict > VERDICT_PASSED);
@@ -112,7 +247,7 @@ void sweep_print_run(const struct sweep *s, size_t run, const char *folder, cons
                      struct outcome outcome)
 {
     struct error e;
-    if (!prints(s, outcome))
+    if (!sweep_prints(s, outcome))
         return;
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), &e);
     char *path = result ? NULL : files_join(folder, "result.json");
@@ -156,7 +291,7 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
     return outcome;
 }
 
-static struct outcome run_in_place(struct sweep *s, size_t run, struct error *e)
+static struct outcome sweep_run_in_place(struct sweep *s, size_t run, struct error *e)
 {
     struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
     char *folder = sweep_has_index(s) ? results_make_cell(s->folder, run + 1, e) : strdup(s->folder);
@@ -183,7 +318,7 @@ bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const 
     return s->ending == ENDING_WHOLE;
 }
 
-void sweep_look_at_output(struct sweep *s)
+void sweep_check_output(struct sweep *s)
 {
     if (fflush(stdout) == 0 || s->deaf)
         return;
@@ -192,7 +327,7 @@ void sweep_look_at_output(struct sweep *s)
     s->deaf = true;
 }
 
-static void run_in_turn(struct sweep *s)
+static void sweep_run_in_turn(struct sweep *s)
 {
     struct error e;
     bool more = true;
@@ -200,21 +335,96 @@ static void run_in_turn(struct sweep *s)
     for (size_t k = 0; more && k < s->todo_count; k++) {
         s->next = k + 1 < s->todo_count ? s->todo[k + 1] : SIZE_MAX;
         struct outcome outcome = s->run_one(s, s->todo[k], &e);
-        sweep_look_at_output(s);
+        sweep_check_output(s);
         more = sweep_count_run(s, s->todo[k], outcome, &e);
     }
     sweep_restore_kept(s);
 }
+
+/* ---- the runs side by side */
+
+static struct outcome side_run(void *context, size_t k, struct error *e)
+{
+    struct sweep *s = context;
+    s->progress.on = false;
+    s->interrupt.count = 0;
+    return s->run_one(s, s->todo[k], e);
+}
+
+/* What the next run in the order of runs printed. */
+static void side_print_next(struct sweep *s)
+{
+    struct text *said = &s->said[s->printed++];
+    if (said->length && !s->deaf)
+        print_bytes(stdout, said->data, said->length);
+    text_free(said);
+}
+
+static bool side_ended(void *context, size_t k, struct worked *worked)
+{
+    struct sweep *s = context;
+    s->cost_ns += worked->took_ns;
+    s->said[k] = worked->said;
+    bool more = sweep_count_run(s, s->todo[k], worked->outcome, &worked->e);
+    progress_clear(&s->progress);
+    while (s->printed < s->todo_count && s->index.entries[s->todo[s->printed]])
+        side_print_next(s);
+    sweep_check_output(s);
+    return more;
+}
+
+static void side_waiting(void *context, size_t running)
+{
+    struct sweep *s = context;
+    size_t left = s->todo_count - s->ended;
+    progress_sweep(
+        &s->progress,
+        &(struct progress_sweep){
+            .runs = sweep_run_count(s),
+            .ended = s->kept + s->ended,
+            .failed = s->index.with[VERDICT_FAILED] + s->index.with[VERDICT_INCOMPLETE],
+            .running = running,
+            .left_ns = s->ended ? s->cost_ns / (int64_t)s->ended * (int64_t)left / (int64_t)s->jobs : -1,
+        });
+}
+
+/* What is to do, s->jobs runs at a time. */
+static void sweep_run_side_by_side(struct sweep *s)
+{
+    struct error e;
+    struct work work = {.jobs = s->jobs,
+                        .count = s->todo_count,
+                        .context = s,
+                        .interrupt = &s->interrupt,
+                        .run = side_run,
+                        .ended = side_ended,
+                        .waiting = side_waiting};
+    s->said = calloc(s->todo_count + 1, sizeof *s->said);
+    if (!s->said)
+        error_set(&e, "out of memory for %zu runs", s->todo_count);
+    if (!s->said || workers_run(&work, &e) != 0)
+        sweep_fail(s, ENDING_LAB_FAILED, &e);
+    progress_clear(&s->progress);
+    while (s->said && s->printed < s->todo_count) /* also those after one that never began */
+        side_print_next(s);
+    sweep_check_output(s);
+    if (s->ending == ENDING_WHOLE && interrupt_count(&s->interrupt) > 0) {
+        error_set(&e, "interrupted");
+        sweep_fail(s, ENDING_INTERRUPTED, &e);
+    }
+}
+
+/* ---- all that is to do */
 
 void sweep_run_here(struct sweep *s)
 {
     if (lab_kind(&s->plan.first.lab)->simulated && sweep_run_count(s) > 1)
         sweep_run_side_by_side(s);
     else
-        run_in_turn(s);
+        sweep_run_in_turn(s);
 }
 
-static void run_todo(struct sweep *s)
+static void sweep_run_todo(struct sweep *s)
 {
     if (s->request->engine)
         s->request->engine->run(s->request->engine, s);
@@ -224,7 +434,7 @@ static void run_todo(struct sweep *s)
 
 /* The run at a place in the order of running. On real hosts all cells come once, then again: what drifts there meets all cells alike. A
  * simulated run is the same whenever it is made. */
-static size_t run_at(const struct sweep *s, size_t place)
+static size_t sweep_run_at(const struct sweep *s, size_t place)
 {
     size_t cells = s->plan.cell_count;
     if (lab_kind(&s->plan.first.lab)->simulated)
@@ -236,7 +446,7 @@ void sweep_list_todo(struct sweep *s)
 {
     s->todo_count = s->ended = s->printed = 0;
     for (size_t place = 0; place < sweep_run_count(s); place++) {
-        size_t run = run_at(s, place);
+        size_t run = sweep_run_at(s, place);
         if (!s->index.entries[run])
             s->todo[s->todo_count++] = run;
     }
@@ -254,18 +464,18 @@ static bool is_result(const char *folder)
     return is;
 }
 
-static void report(struct sweep *s)
+static void sweep_draw_report(struct sweep *s)
 {
     struct error e;
     struct text page = {0};
     const char *folders[] = {s->folder};
     if (s->request->no_report || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
-    progress_say(&s->progress, "drawing report");
+    progress_say(&s->progress, "drawing sweep_draw_report");
     int result = report_make(folders, 1, &(struct report_options){0}, &page, &e);
     progress_clear(&s->progress);
     if (result != 0)
-        log_warning("no report: %s", e.text);
+        log_warning("no sweep_draw_report: %s", e.text);
     else if (!s->request->quiet && !s->request->json)
         print_out("report: %s\n", text_string(&page));
     text_free(&page);
@@ -284,7 +494,7 @@ static void remove_folder(char *folder)
 }
 
 /* The result of a run by the name of its folder; NULL if it has none that can be read. */
-static json_t *result_in(const struct sweep *s, const char *name)
+static json_t *sweep_result_in(const struct sweep *s, const char *name)
 {
     struct error e;
     char *folder = sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
@@ -299,14 +509,14 @@ static json_t *result_in(const struct sweep *s, const char *name)
 }
 
 /* The index with the figures of each run, and where they are. */
-static void print_json(struct sweep *s)
+static void sweep_print_json(struct sweep *s)
 {
     size_t i;
     json_t *cell, *document = index_document(&s->index);
     json_array_foreach(json_object_get(document, "cells"), i, cell)
     {
-        json_t *result = result_in(s, json_string_value(json_object_get(cell, "folder")));
-        json_t *figures = result ? figures_json(result) : NULL;
+        json_t *result = sweep_result_in(s, json_string_value(json_object_get(cell, "folder")));
+        json_t *figures = result ? summary_json(result) : NULL;
         json_object_update(cell, figures);
         json_decref(figures);
         json_decref(result);
@@ -318,27 +528,29 @@ static void print_json(struct sweep *s)
 
 /* ---- what is judged beyond single runs */
 
-static const char *name_of_run(void *context, size_t run)
+static const char *sweep_name_of_run(void *context, size_t run)
 {
     const struct sweep *s = context;
     return json_string_value(json_object_get(s->index.entries[run], "folder"));
 }
 
-static json_t *load_run(void *context, size_t run)
+static json_t *sweep_load_run(void *context, size_t run)
 {
     const struct sweep *s = context;
     const json_t *entry = s->index.entries[run];
-    return json_is_true(json_object_get(entry, "complete")) ? result_in(s, name_of_run(context, run)) : NULL;
+    return json_is_true(json_object_get(entry, "complete"))
+               ? sweep_result_in(s, sweep_name_of_run(context, run))
+               : NULL;
 }
 
-static void print_judged(void *context, const struct repeated_cell *judged)
+static void sweep_print_judged(void *context, const struct repeated_cell *judged)
 {
     const struct sweep *s = context;
     if (!s->request->quiet && !s->request->json)
         summary_print_repeated(judged, sweep_run_count(s) > SHOWN_WHOLE);
 }
 
-static void judge_cells(struct sweep *s)
+static void sweep_judge_cells(struct sweep *s)
 {
     struct error e;
     struct repeated repeated;
@@ -349,9 +561,9 @@ static void judge_cells(struct sweep *s)
                                            .repeats = (size_t)s->request->repeats,
                                            .index = index,
                                            .context = s,
-                                           .load = load_run,
-                                           .name = name_of_run,
-                                           .judged = print_judged};
+                                           .load = sweep_load_run,
+                                           .name = sweep_name_of_run,
+                                           .judged = sweep_print_judged};
     if (repeated_make(&source, &repeated, &e) != 0) {
         log_error("%s", e.text);
         sweep_fail(s, ENDING_LAB_FAILED, &e);
@@ -363,7 +575,7 @@ static void judge_cells(struct sweep *s)
     json_decref(index);
 }
 
-static int exit_status(struct sweep *s)
+static int sweep_exit_status(struct sweep *s)
 {
     if (s->ending == ENDING_INTERRUPTED ||
         (s->ending == ENDING_NOT_STARTED && interrupt_count(&s->interrupt) > 0))
@@ -386,7 +598,7 @@ static void print_counts(const size_t with[VERDICT_INCOMPLETE + 1])
 }
 
 /* "64 runs: 60 passed, 4 failed" */
-static void print_verdicts(const struct sweep *s)
+static void sweep_print_verdicts(const struct sweep *s)
 {
     size_t judged = 0;
     print_out("%zu runs:", sweep_run_count(s));
@@ -402,7 +614,7 @@ static void print_verdicts(const struct sweep *s)
 }
 
 /* A result that was copied elsewhere and resumed there is nobody's latest. */
-static bool is_in_place(const struct sweep *s)
+static bool sweep_is_in_place(const struct sweep *s)
 {
     const char *name = strrchr(s->folder, '/');
     struct text place = {0}; /* .../SCENARIO/TIME */
@@ -413,22 +625,96 @@ static bool is_in_place(const struct sweep *s)
     return is || !s->request->resume;
 }
 
-static void conclude(struct sweep *s)
+static void sweep_conclude(struct sweep *s)
 {
     struct error e;
-    if (is_result(s->folder) && is_in_place(s) && results_point_latest(s->folder, &e) != 0)
+    if (is_result(s->folder) && sweep_is_in_place(s) && results_point_latest(s->folder, &e) != 0)
         log_warning("%s", e.text);
     if (!s->request->quiet && !s->request->json && (sweep_run_count(s) > SHOWN_WHOLE || s->request->resume))
-        print_verdicts(s);
-    report(s);
+        sweep_print_verdicts(s);
+    sweep_draw_report(s);
     if (s->request->json)
-        print_json(s);
+        sweep_print_json(s);
     else if (!s->request->quiet)
         print_out("result: %s\n", s->folder);
 }
 
+/* ---- a sweep that goes on in its folder */
+
+/* Its own name, not that of a link to it such as `latest`. */
+char *sweep_resumed_folder(const struct sweep_request *request)
+{
+    return realpath(request->resume, NULL);
+}
+
+int sweep_check_resumed(const struct sweep *s, struct error *e)
+{
+    if (!s->request->resume || sweep_has_index(s))
+        return 0;
+    return error_set(e, "%s/request.json is of a single run, which has nothing to resume: run it anew",
+                     s->request->resume);
+}
+
+int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
+                   struct error *e)
+{
+    struct folder f;
+    bool there = folder_open(&f, folder, NULL) == 0 && folder_has(&f, "result.json");
+    json_t *result = there ? json_file_load_in(&f, "result.json", DOCUMENT_RESULT, e) : NULL;
+    struct error damage;
+    bool damaged = result && result_files_check(&f, result, &damage) != 0;
+    folder_close(&f);
+    *outcome = (struct outcome){.ending = ENDING_NOT_STARTED, .verdict = VERDICT_INCOMPLETE};
+    if (!result)
+        return there ? -1 : 0;
+    const char *version = json_string_value(json_object_get(result, "version"));
+    bool whole = json_is_true(json_object_get(result, "complete"));
+    const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
+    if (!cell) {
+        json_decref(result);
+        return -1;
+    }
+    bool same = version && strcmp(version, HARNESS_VERSION) == 0 &&
+                json_equal(json_object_get(result, "scenario"), cell->scenario_json) &&
+                json_equal(json_object_get(result, "lab"), cell->lab_json) &&
+                json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
+                json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
+    const char *reason = json_string_value(json_object_get(result, "reason"));
+    *outcome = (struct outcome){whole && !damaged ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
+                                origin_of_result(result)};
+    if (whole && damaged)
+        error_set(e, "%s", damage.text);
+    else if (!whole)
+        error_set(e, "%s", reason ? reason : "its result does not say why it is not whole");
+    json_decref(result);
+    plan_release(&s->plan, cell);
+    if (whole && !same)
+        return error_set(
+            e, "%s/result.json is not of this sweep: its version, scenario, lab or seed is another", folder);
+    return whole && !damaged;
+}
+
+/* Keep what is whole, remove what is not. */
+static int sweep_keep_runs(struct sweep *s, struct error *e)
+{
+    for (size_t run = 0; run < sweep_run_count(s); run++) {
+        struct outcome outcome = {0};
+        char *folder = sweep_folder_of(s, run);
+        int whole = folder ? sweep_read_run(s, run, folder, &outcome, e) : error_set(e, "out of memory");
+        if (whole == 0 && files_remove_tree(folder, e) != 0)
+            whole = -1;
+        free(folder);
+        if (whole < 0 || (whole && index_add(&s->index, run, sweep_entry(s, run, outcome), e) != 0))
+            return -1;
+        s->kept += whole;
+    }
+    return 0;
+}
+
+/* ---- from the request to the exit status */
+
 /* The folder, its request and its index. */
-static int open_folder(struct sweep *s, struct error *e)
+static int sweep_open_folder(struct sweep *s, struct error *e)
 {
     s->folder = s->request->resume ? sweep_resumed_folder(s->request)
                                    : results_make_folder(s->request->out, s->plan.first.scenario.name, e);
@@ -439,8 +725,8 @@ static int open_folder(struct sweep *s, struct error *e)
         ((!s->request->resume && request_keep(s->folder, s->request, &s->plan, e) != 0) ||
          (s->lock = request_lock(s->folder, e)) < 0))
         return -1;
-    if (index_open(&s->index, sweep_has_index(s) ? s->folder : NULL, index_head(s), sweep_run_count(s), e) !=
-        0)
+    if (index_open(&s->index, sweep_has_index(s) ? s->folder : NULL, sweep_index_head(s), sweep_run_count(s),
+                   e) != 0)
         return -1;
     if (s->request->resume && (sweep_keep_runs(s, e) != 0 || index_unfinish(&s->index, e) != 0))
         return -1;
@@ -448,19 +734,19 @@ static int open_folder(struct sweep *s, struct error *e)
     return 0;
 }
 
-static int run_all(struct sweep *s)
+static int sweep_run_all(struct sweep *s)
 {
     struct error e;
-    if (open_folder(s, &e) != 0 || interrupt_open(&s->interrupt, &e) != 0) {
+    if (sweep_open_folder(s, &e) != 0 || interrupt_open(&s->interrupt, &e) != 0) {
         log_error("%s", e.text);
         if (s->folder && !s->request->resume)
             remove_folder(s->folder);
         return EXIT_USAGE;
     }
-    say_lab(s);
+    sweep_log_lab(s);
     if (s->kept && !s->request->quiet)
         log_info("%s: %zu of %zu runs are kept", s->folder, s->kept, sweep_run_count(s));
-    run_todo(s);
+    sweep_run_todo(s);
     if (s->detached) {
         interrupt_close(&s->interrupt);
         return EXIT_DONE;
@@ -470,15 +756,15 @@ static int run_all(struct sweep *s)
     if (!s->any_started && !s->kept && s->ending != ENDING_WHOLE && !s->request->resume) {
         remove_folder(s->folder); /* nothing was done: leave no folder behind */
     } else {
-        judge_cells(s);
+        sweep_judge_cells(s);
         if (index_finish(&s->index, s->ending == ENDING_WHOLE ? NULL : s->why.text, &e) != 0) {
             log_error("%s", e.text);
             sweep_fail(s, ENDING_LAB_FAILED, &e);
         }
-        conclude(s);
+        sweep_conclude(s);
     }
     interrupt_close(&s->interrupt);
-    return exit_status(s);
+    return sweep_exit_status(s);
 }
 
 void sweep_free(struct sweep *s)
@@ -496,8 +782,11 @@ void sweep_free(struct sweep *s)
 int sweep_open(struct sweep *s, const struct sweep_request *request, const struct plan_documents *documents,
                json_t *warnings, struct error *e)
 {
-    *s = (struct sweep){
-        .request = request, .interrupt.fd = -1, .lock = -1, .index.lines.fd = -1, .run_one = run_in_place};
+    *s = (struct sweep){.request = request,
+                        .interrupt.fd = -1,
+                        .lock = -1,
+                        .index.lines.fd = -1,
+                        .run_one = sweep_run_in_place};
     struct plan_request plan = {.documents = documents,
                                 .scenario = request->scenario,
                                 .lab = request->lab,
@@ -518,7 +807,7 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
     return 0;
 }
 
-int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
+static int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
 {
     const struct sweep_engine *engine = request->engine;
     struct sweep s;
@@ -530,9 +819,9 @@ int sweep_run_planned(const struct sweep_request *request, const struct plan_doc
         log_error("%s", e.text);
     } else {
         doctor_log_warnings(warnings);
-        status = request->dry_run ? EXIT_DONE : run_all(&s);
+        status = request->dry_run ? EXIT_DONE : sweep_run_all(&s);
         if (request->dry_run)
-            print_dry_run(&s);
+            sweep_print_dry_run(&s);
     }
     json_decref(warnings);
     sweep_free(&s);
@@ -542,4 +831,17 @@ int sweep_run_planned(const struct sweep_request *request, const struct plan_doc
 int sweep_run(const struct sweep_request *request)
 {
     return sweep_run_planned(request, NULL);
+}
+
+int sweep_resume(const struct sweep_request *request)
+{
+    struct kept_request kept;
+    struct error e;
+    int status = EXIT_USAGE;
+    if (request_load(request, &kept, &e) == 0 && request_check_files(&kept, &e) == 0)
+        status = sweep_run_planned(&kept.request, &kept.documents);
+    else
+        log_error("%s", e.text);
+    request_free(&kept);
+    return status;
 }

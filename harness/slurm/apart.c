@@ -59,7 +59,7 @@ static int publish(const struct sweep *s, size_t run, const char *made, const ch
             return files_sync_name(place, e);
         if (errno != EEXIST && errno != ENOTEMPTY)
             return error_set_errno(e, errno, "moving %s to %s", made, place);
-        int whole = sweep_look_at_run(s, run, place, &there, &why);
+        int whole = sweep_read_run(s, run, place, &there, &why);
         if (whole < 0) {
             *e = why;
             return -1;
@@ -94,7 +94,7 @@ struct outcome run_apart(struct sweep *s, size_t run, struct error *e)
 {
     struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
     char *place = sweep_folder_of(s, run);
-    int whole = place ? sweep_look_at_run(s, run, place, &outcome, e) : error_set(e, "out of memory");
+    int whole = place ? sweep_read_run(s, run, place, &outcome, e) : error_set(e, "out of memory");
     if (whole == 0)
         outcome = make_and_publish(s, run, place, e);
     else if (whole < 0)

@@ -144,7 +144,7 @@ static void sweep_print_ended(struct sweep *s, bool all)
             sweep_print_run(s, run, folder, NULL, outcome);
         free(folder);
     }
-    sweep_look_at_output(s);
+    sweep_check_output(s);
 }
 
 static void sweep_collect_run(struct sweep *s, size_t run)
@@ -152,7 +152,7 @@ static void sweep_collect_run(struct sweep *s, size_t run)
     struct outcome outcome = {.ending = ENDING_NOT_STARTED};
     struct error e;
     char *folder = sweep_folder_of(s, run);
-    int whole = folder ? sweep_look_at_run(s, run, folder, &outcome, &e) : error_set(&e, "out of memory");
+    int whole = folder ? sweep_read_run(s, run, folder, &outcome, &e) : error_set(&e, "out of memory");
     if (whole < 0)
         sweep_fail(s, ENDING_LAB_FAILED, &e);
     else if (outcome.ending != ENDING_NOT_STARTED)

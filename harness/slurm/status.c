@@ -1,7 +1,7 @@
 #include "harness/slurm/commands.h"
 #include "harness/slurm/slurm.h"
 #include "harness/slurm/submission.h"
-#include "harness/run/sweep_inside.h"
+#include "harness/run/sweep.h"
 
 #include "lib/document/json_text.h"
 #include "lib/log.h"
@@ -42,7 +42,7 @@ static int status_look_at_runs(struct status *st, struct error *e)
     for (size_t run = 0; run < sweep_run_count(s); run++) {
         struct outcome outcome = {.ending = ENDING_NOT_STARTED};
         char *folder = sweep_folder_of(s, run);
-        int whole = folder ? sweep_look_at_run(s, run, folder, &outcome, e) : error_set(e, "out of memory");
+        int whole = folder ? sweep_read_run(s, run, folder, &outcome, e) : error_set(e, "out of memory");
         if (whole == 0 && outcome.ending != ENDING_NOT_STARTED && !st->broken.text[0])
             error_set(&st->broken, "%s: %s", folder, e->text);
         free(folder);
