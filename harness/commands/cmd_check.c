@@ -1,4 +1,4 @@
-#include "harness/run/foresee.h"
+#include "harness/run/precheck.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "harness/doctor/check.h"
@@ -50,10 +50,10 @@ static int check_scenario(const struct check_options *said, const char *path, st
                                    .set_count = said->sets.count,
                                    .duration_ns = FIELD_UNSET};
     json_t *warnings = said->lab || said->sets.count ? json_object() : NULL;
-    struct foreseen foreseen = {.seed = 1, .warnings = warnings};
+    struct precheck precheck = {.seed = 1, .warnings = warnings};
     int result = -1;
     if (decidable_as_written(&request, e) == 0 && plan_load(&request, &plan, e) == 0) {
-        result = foresee(&plan, &foreseen, e);
+        result = precheck_plan(&plan, &precheck, e);
         if (result == 0)
             doctor_log_warnings(warnings);
         plan_free(&plan);

@@ -1,5 +1,5 @@
 #include "harness/import/import.h"
-#include "harness/run/foresee.h"
+#include "harness/run/precheck.h"
 #include "lib/files.h"
 #include "lib/formats/find.h"
 #include "lib/formats/flow.h"
@@ -180,10 +180,10 @@ static int check(const struct import_request *request, const char *scenario_path
     struct plan plan;
     struct plan_request checked = {
         .scenario = scenario_path, .lab = request->lab_path, .duration_ns = FIELD_UNSET};
-    struct foreseen foreseen = {.seed = 1};
+    struct precheck precheck = {.seed = 1};
     if ((request->physics && plan_check_lab(request->lab_path, e) != 0) || plan_load(&checked, &plan, e) != 0)
         return -1;
-    int result = foresee(&plan, &foreseen, e);
+    int result = precheck_plan(&plan, &precheck, e);
     plan_free(&plan);
     return result;
 }

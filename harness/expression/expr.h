@@ -17,7 +17,8 @@
 
 struct expr;
 
-/* Compile; error messages name the column (from 1). `check`: the text must be a comparison, else a value. The caller frees. */
+/* Compile; error messages name the column (from 1). `check`: the text must be a comparison, else a value. The
+ * caller frees. */
 struct expr *expr_compile(const char *text, bool check, struct error *e);
 void expr_free(struct expr *expr);
 
@@ -32,8 +33,8 @@ const char *expr_value_unit(const struct expr *expr, const struct scenario *scen
 /* Does it read another cell of the sweep, with other(...)? */
 bool expr_reads_other(const struct expr *expr);
 
-/* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs, key is the member of the counter
- * in a result. */
+/* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs, key
+ * is the member of the counter in a result. */
 typedef void expr_counter(void *context, const char *role, const char *counter, const char *key);
 void expr_each_counter(const struct expr *expr, expr_counter *each, void *context);
 
@@ -44,11 +45,12 @@ struct expr_result {
     const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
     char reason[256];   /* EXPR_UNKNOWN: what is missing */
 };
-/* Evaluate over a result document (docs/result.md), and over that of another cell for other(...); NULL: there is none. A value is
- * EXPR_TRUE if it is available. */
+/* Evaluate over a result document (docs/result.md), and over that of another cell for other(...); NULL: there
+ * is none. A value is EXPR_TRUE if it is available. */
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,
                                 struct expr_result *out);
-/* Would a check hold if nothing that it reads was counted: all counters 0, values of flows 1? It then asks for no such event. */
+/* Would a check hold if nothing that it reads was counted: all counters 0, values of flows 1? It then asks
+ * for no such event. */
 bool expr_holds_uncounted(const struct expr *check);
 /* The sign of a check: "<". */
 const char *expr_sign(const struct expr *check);

@@ -1,4 +1,5 @@
-/* Checks expressions against a scenario: are names known, are units compatible, and could a run ever decide it? */
+/* Checks expressions against a scenario: are names known, are units compatible, and could a run ever decide
+ * it? */
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/collective/result_collectives.h"
@@ -150,8 +151,8 @@ static int validate_collective_value(const struct expr_node *node, enum dimensio
     return validate_function(node, OF_FLOW, "a value of collectives", e);
 }
 
-/* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it. Families of
- * unlisted names are ignored, as they overlap with almost any glob. */
+/* The counters that a glob may match: false if there are none. If all have one dimension, the glob has it.
+ * Families of unlisted names are ignored, as they overlap with almost any glob. */
 static bool glob_dimension(const char *glob, enum dimension *dimension)
 {
     size_t count;
@@ -252,8 +253,8 @@ const char *expr_value_unit(const struct expr *expr, const struct scenario *scen
 
 /* ---- counters: is their group sampled? */
 
-/* The groups of the counters that a glob may match, one bit each. Families of names match almost any glob, so they count only if
- * nothing else matches. */
+/* The groups of the counters that a glob may match, one bit each. Families of names match almost any glob, so
+ * they count only if nothing else matches. */
 static uint32_t groups_of_glob(const char *glob)
 {
     size_t count;
@@ -339,7 +340,8 @@ static void find_traffic(const char *glob, const struct scenario_traffic *traffi
     found->whole += own && !parts;
 }
 
-/* How many values a statistic has: a pattern's own counts where it has no single flows, or they lack the value. */
+/* How many values a statistic has: a pattern's own counts where it has no single flows, or they lack the
+ * value. */
 static size_t count_values_of(const struct senders *found, int have)
 {
     size_t patterns = have & PART ? found->whole : found->patterns;

@@ -27,8 +27,8 @@ const struct expr_function_row expr_functions[EXPR_FUNCTIONS] = {
                   .key = "last",
                   .combine = COMBINE_COUNT,
                   .plain = true},
-    /* (sum x)^2 / (n sum x^2): R. Jain, D. Chiu, W. Hawe, A Quantitative Measure of Fairness and Discrimination for Resource Allocation
-     * in Shared Computer Systems, DEC-TR-301, 1984. */
+    /* (sum x)^2 / (n sum x^2): R. Jain, D. Chiu, W. Hawe, A Quantitative Measure of Fairness and
+     * Discrimination for Resource Allocation in Shared Computer Systems, DEC-TR-301, 1984. */
     [JAIN] = {.name = "jain", .of = OF_FLOW, .combine = COMBINE_JAIN, .plain = true, .two = true},
     [STDDEV] = {.name = "stddev", .of = OF_FLOW, .combine = COMBINE_STDDEV, .two = true},
     [P50] = {.name = "p50", .of = OF_GAUGE | OF_FLOW, .key = "p50", .combine = COMBINE_QUANTILE, .q = 0.5},

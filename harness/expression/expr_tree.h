@@ -1,4 +1,5 @@
-/* An expression as a tree: expr_parse.c builds it, expr_check.c and expr_evaluate.c read it. Internal to expr.h. */
+/* An expression as a tree: expr_parse.c builds it, expr_check.c and expr_evaluate.c read it. Internal to
+ * expr.h. */
 #ifndef HARNESS_EXPR_TREE_H
 #define HARNESS_EXPR_TREE_H
 

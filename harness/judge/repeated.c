@@ -1,4 +1,5 @@
-/* The figures of repeated runs, in memory that does not grow with the runs, and the entries of the index about them. */
+/* The figures of repeated runs, in memory that does not grow with the runs, and the entries of the index
+ * about them. */
 #include "harness/judge/repeated.h"
 
 #include "harness/expression/expr_units.h"

@@ -1,5 +1,5 @@
-/* What index.json says of each cell over its repetitions (docs/result.md, repeated): figures, and what is judged beyond a single run. The
- * results are read back one by one. */
+/* What index.json says of each cell over its repetitions (docs/result.md, repeated): figures, and what is
+ * judged beyond a single run. The results are read back one by one. */
 #ifndef HARNESS_REPEATED_H
 #define HARNESS_REPEATED_H
 
@@ -28,8 +28,8 @@ struct room room_of(const json_t *value, size_t indent);
 int spreads_add_result(struct spreads *spreads, const json_t *result);
 /* The spread of a figure; of none if there is no such figure. */
 struct spread spreads_of(const struct spreads *spreads, const char *name);
-/* {NAME: {"unit", "count", "mean", "stddev", "ci95"}}: the first ones, as many as there is room for; *left_out are not in it. A new
- * reference. */
+/* {NAME: {"unit", "count", "mean", "stddev", "ci95"}}: the first ones, as many as there is room for;
+ * *left_out are not in it. A new reference. */
 json_t *spreads_json(const struct spreads *spreads, struct room room, size_t *left_out);
 void spreads_free(struct spreads *spreads);
 

@@ -1,7 +1,7 @@
 /*
- * Expectations and published figures of a cell, judged over the result of one run; and, where repetitions or another cell belong to it,
- * over all runs of the sweep: both sides are evaluated in each run, other(...) in the run with the same repetition of the other cell, and
- * the means are compared.
+ * Expectations and published figures of a cell, judged over the result of one run; and, where repetitions or
+ * another cell belong to it, over all runs of the sweep: both sides are evaluated in each run, other(...) in
+ * the run with the same repetition of the other cell, and the means are compared.
  */
 #include "harness/judge/verdict.h"
 
@@ -37,7 +37,8 @@ static bool host_can(const json_t *host, const char *capability)
     return false;
 }
 
-/* For some capabilities one place in the lab is enough; all others must be present on every sending and receiving host. */
+/* For some capabilities one place in the lab is enough; all others must be present on every sending and
+ * receiving host. */
 static bool lab_can(const json_t *result, const char *capability)
 {
     bool one_is_enough = strcmp(capability, "ecn-mark") == 0 || strcmp(capability, "switch") == 0;

@@ -15,15 +15,17 @@ enum verdict verdict_said_by(const json_t *document);
 struct verdict_scope {
     size_t repeats, cells;
 };
-/* Over what an expectation or published figure is judged at the end of the sweep (struct over): "repeats", "cells"; NULL: in each run. */
+/* Over what an expectation or published figure is judged at the end of the sweep (struct over): "repeats",
+ * "cells"; NULL: in each run. */
 const char *verdict_later(enum expect_over over, const json_t *against, const struct verdict_scope *scope);
 
-/* Add "expectations", "published" and "verdict", for which its "verify" counts too, to the result. `why_not`: the cell did not run, everything is skipped with
- * this reason; NULL otherwise. Returns the verdict. */
+/* Add "expectations", "published" and "verdict", for which its "verify" counts too, to the result. `why_not`:
+ * the cell did not run, everything is skipped with this reason; NULL otherwise. Returns the verdict. */
 enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *scope, json_t *result,
                            const char *why_not);
 
-/* The first of the needs (scenario_expect.needs) that the result's hosts do not meet, as in need_names; NULL: they meet all. */
+/* The first of the needs (scenario_expect.needs) that the result's hosts do not meet, as in need_names; NULL:
+ * they meet all. */
 const char *verdict_lacking(const struct list_of *needs, const json_t *result);
 
 /* ---- what is judged once for each cell of a sweep, over its repetitions */

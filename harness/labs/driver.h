@@ -1,7 +1,7 @@
 /*
- * The interface between the phases of a run and the kinds of lab. An experiment runs the phases and does not know which
- * driver it uses; a driver reaches hosts and does not know the phases. All times are on the run's clock
- * (docs/result.md).
+ * The interface between the phases of a run and the kinds of lab. An experiment runs the phases and does not
+ * know which driver it uses; a driver reaches hosts and does not know the phases. All times are on the run's
+ * clock (docs/result.md).
  */
 #ifndef HARNESS_LABS_DRIVER_H
 #define HARNESS_LABS_DRIVER_H
@@ -55,29 +55,33 @@ struct lab_driver {
     const char *name;
     bool simulated;
 
-    /* Can a lab of this kind run the cell, as far as that is known before a host is reached? NULL: `open` says. */
+    /* Can a lab of this kind run the cell, as far as that is known before a host is reached? NULL: `open`
+     * says. */
     int (*check)(const struct cell *cell, struct error *e);
-    /* Get ready to reach the lab; nothing is changed. A simulated lab is built whole: it is refused here, or it can run. */
+    /* Get ready to reach the lab; nothing is changed. A simulated lab is built whole: it is refused here, or
+     * it can run. */
     int (*open)(const struct lab_run *run, void **state, struct error *e);
     /* Memory that the run takes here. NULL: nothing to speak of. */
     uint64_t (*needs_bytes)(void *state);
-    /* Could the lab's samples have every counter that the expression reads? 0, or -1 with why not. Between open and start; no host is
-     * reached. NULL: only the hosts know. */
+    /* Could the lab's samples have every counter that the expression reads? 0, or -1 with why not. Between
+     * open and start; no host is reached. NULL: only the hosts know. */
     int (*check_expression)(void *state, const struct expr *expr, struct error *e);
     /* Start hosts and wait until they answer. */
     int (*bring_up)(void *state, struct error *e);
-    /* Facts of all roles: out[i], empty before, is role i's. The caller frees what is in them with host_description_free, also after a
-     * failure. */
+    /* Facts of all roles: out[i], empty before, is role i's. The caller frees what is in them with
+     * host_description_free, also after a failure. */
     int (*describe)(void *state, struct host_description out[], struct error *e);
 
-    /* Settings of all roles, roles[i] is role i's: each fills in one of the documents above, for the caller to release. No role waits for
-     * another, and a failure of one does not stop the others; it is in `e` (the first in the order of roles), and the others in the log. */
+    /* Settings of all roles, roles[i] is role i's: each fills in one of the documents above, for the caller
+     * to release. No role waits for another, and a failure of one does not stop the others; it is in `e` (the
+     * first in the order of roles), and the others in the log. */
     int (*save_settings)(void *state, struct role_settings roles[], struct error *e);
     int (*apply_settings)(void *state, struct role_settings roles[], struct error *e);
     /* Those that were saved; a failure is in the role's why_not. */
     void (*restore_settings)(void *state, struct role_settings roles[]);
-    /* In place of restore_settings: leave them to the next run of the sweep, which wants the same, in run->kept. It need not set them
-     * again, and what it does not take over is restored by `close`. After a failure they are to be restored. NULL: cannot. */
+    /* In place of restore_settings: leave them to the next run of the sweep, which wants the same, in
+     * run->kept. It need not set them again, and what it does not take over is restored by `close`. After a
+     * failure they are to be restored. NULL: cannot. */
     int (*keep_settings)(void *state, struct role_settings roles[], struct error *e);
 
     /* Start samplers and traffic; *start_ns is when the warm-up begins. */

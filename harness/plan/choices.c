@@ -1,6 +1,6 @@
 /*
- * The "sweep" of a scenario: the numbers of a range as a user writes them, ranges and samples as lists of values, and the combinations of
- * all lists, by their number.
+ * The "sweep" of a scenario: the numbers of a range as a user writes them, ranges and samples as lists of
+ * values, and the combinations of all lists, by their number.
  */
 #include "harness/plan/choices.h"
 
@@ -20,8 +20,9 @@
 
 /* ---- steps */
 
-/* The numbers of a range: quantities with a unit, whole numbers, fractions. They are counted in steps, the smallest difference that is
- * kept (1 ns, 1 B, 1, or a power of ten), so that no value gains digits that nobody wrote. */
+/* The numbers of a range: quantities with a unit, whole numbers, fractions. They are counted in steps, the
+ * smallest difference that is kept (1 ns, 1 B, 1, or a power of ten), so that no value gains digits that
+ * nobody wrote. */
 struct steps {
     bool quantity, whole; /* neither: fractions */
     enum unit unit;       /* of a quantity */
@@ -164,8 +165,8 @@ static double round_to_digits(double exact, double unit, int digits)
     return unit * (digits >= place ? round(scaled * power) / power : round(scaled / power) * power);
 }
 
-/* The number nearest to `exact` with the fewest significant digits, at least `digits`, that lies from `low` to `high`. Digits are
- * those of the unit in which the number is written. If there is none, the nearest. */
+/* The number nearest to `exact` with the fewest significant digits, at least `digits`, that lies from `low`
+ * to `high`. Digits are those of the unit in which the number is written. If there is none, the nearest. */
 static int64_t steps_round(const struct steps *steps, double exact, int digits, double low, double high)
 {
     double unit = steps->quantity ? (double)units_scale(steps->unit, (int64_t)exact, steps->prefixes) : 1;
@@ -399,8 +400,8 @@ static int64_t range_whole_at(const struct sweep_range *r, double at)
     return value > r->to ? r->to : value;
 }
 
-/* The value at a place 0 <= at < 1 of the range. It has the fewest digits with which it stays in its stratum, one of `strata` equal
- * parts of the range. A new reference. */
+/* The value at a place 0 <= at < 1 of the range. It has the fewest digits with which it stays in its stratum,
+ * one of `strata` equal parts of the range. A new reference. */
 static json_t *range_draw(const struct sweep_range *r, double at, size_t strata)
 {
     double low = floor(at * (double)strata), high = low + 1;

@@ -1,4 +1,5 @@
-/* The choices of a sweep: what is varied together, every combination of it, and which of these are left out. docs/scenario.md. */
+/* The choices of a sweep: what is varied together, every combination of it, and which of these are left out.
+ * docs/scenario.md. */
 #ifndef HARNESS_CHOICES_H
 #define HARNESS_CHOICES_H
 
@@ -25,21 +26,21 @@ struct choices {
 
 #define SWEEP_MOST_VALUES 1000000 /* of one path */
 
-/* The values of a path: a list as it is; {"from", "to", "factor"}, {"from", "to", "step"} or {"from", "to", "points", "scale"} written
- * out. Bounds are quantities of one unit, or numbers; whole numbers make whole numbers. A new reference; NULL with an error, also
- * for an empty list. */
+/* The values of a path: a list as it is; {"from", "to", "factor"}, {"from", "to", "step"} or {"from", "to",
+ * "points", "scale"} written out. Bounds are quantities of one unit, or numbers; whole numbers make whole
+ * numbers. A new reference; NULL with an error, also for an empty list. */
 json_t *sweep_values(const json_t *value, struct error *e);
-/* Draw {"count", "method", "seed", "over": {PATH: RANGE, ...}}: path -> list of `count` values. The same on every machine. A Latin
- * hypercube divides each range into `count` equal parts and takes one value of each (McKay, Beckman and Conover 1979). A new reference;
- * NULL with an error. */
+/* Draw {"count", "method", "seed", "over": {PATH: RANGE, ...}}: path -> list of `count` values. The same on
+ * every machine. A Latin hypercube divides each range into `count` equal parts and takes one value of each
+ * (McKay, Beckman and Conover 1979). A new reference; NULL with an error. */
 json_t *sweep_draw(const json_t *written, struct error *e);
 
 /* The values at a path in the scenario and lab that a choice makes, as an array; a new reference. */
 typedef json_t *(*choices_values)(const void *context, const json_t *choice, const char *path);
 
-/* Parse the "sweep" of a scenario (NULL: none, which is one choice without paths). More than CHOICES_MANY combinations are an error unless
- * `many` is set. values_at() gives the values at the paths of "except" and "only" that the sweep does not vary. On error nothing is left
- * allocated. */
+/* Parse the "sweep" of a scenario (NULL: none, which is one choice without paths). More than CHOICES_MANY
+ * combinations are an error unless `many` is set. values_at() gives the values at the paths of "except" and
+ * "only" that the sweep does not vary. On error nothing is left allocated. */
 int choices_parse(const json_t *sweep, bool many, choices_values values_at, const void *context,
                   struct choices *choices, struct error *e);
 void choices_free(struct choices *choices);

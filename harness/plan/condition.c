@@ -50,7 +50,7 @@ static bool compare_quantities(const json_t *left, const json_t *right, int *ord
     return false;
 }
 
-static int compare(const json_t *left, const struct sign *sign, const json_t *right, struct error *e)
+static int compare_values(const json_t *left, const struct sign *sign, const json_t *right, struct error *e)
 {
     int order = json_equal(left, right) ? EQUAL : 0;
     if (json_is_number(left) && json_is_number(right)) {
@@ -77,7 +77,8 @@ static bool is_path(const char *word)
 }
 
 /* The values that the text stands for: of a path, or the one that it is. */
-static json_t *operand(const char *text, condition_values values_at, const void *context, struct error *e)
+static json_t *values_of_operand(const char *text, condition_values values_at, const void *context,
+                                 struct error *e)
 {
     json_t *value = json_file_parse(text, strlen(text), "value", DOCUMENT_LINE, NULL);
     if (value)
@@ -98,7 +99,7 @@ static int compare_all(const json_t *left, const struct sign *sign, const json_t
     int holds = 1;
     for (size_t i = 0; i < json_array_size(left); i++)
         for (size_t k = 0; k < json_array_size(right); k++) {
-            int one = compare(json_array_get(left, i), sign, json_array_get(right, k), e);
+            int one = compare_values(json_array_get(left, i), sign, json_array_get(right, k), e);
             if (one < 0)
                 return -1;
             holds &= one;
@@ -128,7 +129,7 @@ static int compare_one(const json_t *left, const char *text, size_t length, cond
         error_set(e, "out of memory");
     else if (!sign || !*behind)
         error_set(e, "\"%.60s\" is not a comparison: expected one such as \">= 64KiB\" or \"!= gpu\"", word);
-    else if ((right = operand(behind, values_at, context, e)))
+    else if ((right = values_of_operand(behind, values_at, context, e)))
         result = compare_all(left, sign, right, e);
     json_decref(right);
     free(behind);

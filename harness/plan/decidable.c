@@ -74,7 +74,8 @@ void decisions_close(struct decisions *d)
 
 /* ---- when */
 
-/* The distinct values at a path in all cells, as a text: "host", "gpu". False if the path matches nothing in any cell. */
+/* The distinct values at a path in all cells, as a text: "host", "gpu". False if the path matches nothing in
+ * any cell. */
 static bool values_in_cells(const struct plan *plan, const char *path, struct text *out)
 {
     json_t *distinct = json_object();

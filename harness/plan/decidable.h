@@ -1,4 +1,5 @@
-/* What a scenario asks for and no run could ever decide or do: an expectation that is always skipped is a slip, not an expectation. */
+/* What a scenario asks for and no run could ever decide or do: an expectation that is always skipped is a
+ * slip, not an expectation. */
 #ifndef HARNESS_DECIDABLE_H
 #define HARNESS_DECIDABLE_H
 
@@ -21,8 +22,8 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out);
 /* Does any judgement compare a cell with another one ("against")? */
 bool plan_compares(const struct plan *plan);
 
-/* Is there, for each judgement, a cell in which its "when" holds and which can decide it? Judgements whose "when" holds in no cell
- * are not asked about. */
+/* Is there, for each judgement, a cell in which its "when" holds and which can decide it? Judgements whose
+ * "when" holds in no cell are not asked about. */
 struct decisions {
     struct decision {
         bool asked, decided;
@@ -39,8 +40,9 @@ void decisions_note(struct decisions *d, size_t i, bool decided, const struct er
 int decisions_end(const struct decisions *d, const struct cell *first, struct error *e);
 void decisions_close(struct decisions *d);
 
-/* Does each "when" hold in a cell, has each "against" another cell, do flows and storms begin before the end, and could each expression be
- * decided by what the scenario sends and samples? Call decidable_note with each cell, then decidable_end. */
+/* Does each "when" hold in a cell, has each "against" another cell, do flows and storms begin before the end,
+ * and could each expression be decided by what the scenario sends and samples? Call decidable_note with each
+ * cell, then decidable_end. */
 struct decidable {
     const struct plan *plan;
     bool late;
@@ -59,7 +61,8 @@ void decidable_note(struct decidable *d, const struct cell *cell);
 int decidable_end(const struct decidable *d, struct error *e);
 void decidable_close(struct decidable *d);
 
-/* Of a plan that the request has changed, whose conditions may be left without a match: has a scenario the keys that each "when" names? */
+/* Of a plan that the request has changed, whose conditions may be left without a match: has a scenario the
+ * keys that each "when" names? */
 int decidable_keys(const struct plan *plan, struct error *e);
 /* The whole document as it is written, with the lab that it names, whatever the request changes. */
 int decidable_as_written(const struct plan_request *request, struct error *e);

@@ -11,7 +11,7 @@
 #define PART_LIMIT 128
 
 /* Take the first part off a path; the rest, or NULL when it was the last. */
-static const char *take_part(const char *path, char part[PART_LIMIT])
+static const char *path_first_part(const char *path, char part[PART_LIMIT])
 {
     size_t length = strcspn(path, ".");
     snprintf(part, PART_LIMIT, "%.*s", (int)(length < PART_LIMIT - 1 ? length : PART_LIMIT - 1), path);
@@ -62,7 +62,7 @@ bool paths_any_in_lab(const json_t *map)
 
 /* ---- setting */
 
-static size_t put_key(json_t *object, const char *key, const json_t *value)
+static size_t object_put(json_t *object, const char *key, const json_t *value)
 {
     if (!json_is_null(value))
         return json_object_set_new(object, key, json_merged(json_object_get(object, key), value)) == 0;
@@ -70,7 +70,7 @@ static size_t put_key(json_t *object, const char *key, const json_t *value)
     return 1;
 }
 
-static size_t put_item(json_t *list, size_t i, const json_t *value)
+static size_t list_put(json_t *list, size_t i, const json_t *value)
 {
     if (json_is_null(value))
         return json_array_remove(list, i) == 0;
@@ -85,7 +85,7 @@ static size_t set_in_list(json_t *list, const char *part, const char *rest, cons
     size_t count = 0;
     for (size_t i = json_array_size(list); i-- > 0;)
         if (item_matches(json_array_get(list, i), i, part))
-            count += rest ? set_at(json_array_get(list, i), rest, value) : put_item(list, i, value);
+            count += rest ? set_at(json_array_get(list, i), rest, value) : list_put(list, i, value);
     return count;
 }
 
@@ -97,7 +97,7 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
     size_t count = 0;
     if (!is_glob(part)) {
         if (!rest)
-            return put_key(object, part, value);
+            return object_put(object, part, value);
         child = json_object_get(object, part);
         if (!child && json_is_null(value))
             return 1;
@@ -110,7 +110,7 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
     json_object_foreach_safe(object, next, key, child)
     {
         if (key_matches(key, part))
-            count += rest ? set_at(child, rest, value) : put_key(object, key, value);
+            count += rest ? set_at(child, rest, value) : object_put(object, key, value);
     }
     return count;
 }
@@ -118,7 +118,7 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
 static size_t set_at(json_t *at, const char *path, const json_t *value)
 {
     char part[PART_LIMIT];
-    const char *rest = take_part(path, part);
+    const char *rest = path_first_part(path, part);
     if (json_is_array(at))
         return set_in_list(at, part, rest, value);
     return json_is_object(at) ? set_in_object(at, part, rest, value) : 0;
@@ -134,7 +134,7 @@ int paths_set(json_t *document, const char *path, const json_t *value, struct er
     return 0;
 }
 
-static void collect(const json_t *at, const char *path, json_t *values)
+static void collect_values(const json_t *at, const char *path, json_t *values)
 {
     char part[PART_LIMIT];
     const char *key, *rest;
@@ -144,23 +144,23 @@ static void collect(const json_t *at, const char *path, json_t *values)
         json_array_append(values, (json_t *)(uintptr_t)at);
         return;
     }
-    rest = take_part(path, part);
+    rest = path_first_part(path, part);
     json_array_foreach(at, i, child)
     {
         if (item_matches(child, i, part))
-            collect(child, rest, values);
+            collect_values(child, rest, values);
     }
     json_object_foreach((json_t *)(uintptr_t)at, key, child)
     {
         if (key_matches(key, part))
-            collect(child, rest, values);
+            collect_values(child, rest, values);
     }
 }
 
 json_t *paths_values(const json_t *document, const char *path)
 {
     json_t *values = json_array();
-    collect(document, path, values);
+    collect_values(document, path, values);
     return values;
 }
 
@@ -201,7 +201,7 @@ static const char *nearest_child(const json_t *at, const char *part)
 bool paths_nearest(const json_t *document, const char *path, struct text *out)
 {
     char part[PART_LIMIT];
-    const char *rest = take_part(path, part);
+    const char *rest = path_first_part(path, part);
     json_t *children = paths_values(document, part), *child;
     const char *near = json_array_size(children) ? NULL : nearest_child(document, part);
     bool found = near;

@@ -15,8 +15,9 @@ const char *paths_in_lab(const char *path);
 /* Is any key of a map of paths a path into the lab? */
 bool paths_any_in_lab(const json_t *map);
 
-/* Set the value at every place that path matches (missing objects on the way are created, except under a glob). An object is merged
- * into the one that is there, null removes what is there (RFC 7396, JSON Merge Patch); a list is replaced. Fails when nothing matches. */
+/* Set the value at every place that path matches (missing objects on the way are created, except under a
+ * glob). An object is merged into the one that is there, null removes what is there (RFC 7396, JSON Merge
+ * Patch); a list is replaced. Fails when nothing matches. */
 int paths_set(json_t *document, const char *path, const json_t *value, struct error *e);
 /* Does the path match at least one place? */
 bool paths_exist(const json_t *document, const char *path);

@@ -69,7 +69,7 @@ static char *part_name(const char *traffic, size_t i)
 }
 
 /* With a size a flow is `count` messages of this size, one at a time, as the simulator sends it. */
-static void set_amount(const struct scenario_traffic *t, struct scenario_flow *flow)
+static void flow_set_amount(const struct scenario_traffic *t, struct scenario_flow *flow)
 {
     if (t->size_bytes == FIELD_UNSET)
         return;
@@ -78,8 +78,8 @@ static void set_amount(const struct scenario_traffic *t, struct scenario_flow *f
     flow->size_bytes = t->size_bytes * t->count;
 }
 
-static int make_flow(const struct scenario_traffic *t, const char *from, const char *to, size_t i,
-                     struct scenario_flow *flow, struct error *e)
+static int flow_of_pair(const struct scenario_traffic *t, const char *from, const char *to, size_t i,
+                        struct scenario_flow *flow, struct error *e)
 {
     if (table_defaults(&flow_table, flow) != 0)
         return error_set(e, "out of memory");
@@ -92,7 +92,7 @@ static int make_flow(const struct scenario_traffic *t, const char *from, const c
     flow->priority = t->priority;
     flow->start_ns = t->start_ns;
     flow->stop_ns = t->stop_ns;
-    set_amount(t, flow);
+    flow_set_amount(t, flow);
     return flow->name && flow->from && flow->to ? 0 : error_set(e, "out of memory");
 }
 
@@ -106,8 +106,8 @@ static uint32_t *hosts_of(const struct lab *lab, const struct list_of *roles)
     return hosts;
 }
 
-static int append(struct list_of *flows, const struct scenario_traffic *t, const struct traffic_pair *pairs,
-                  size_t count, struct error *e)
+static int append_flows(struct list_of *flows, const struct scenario_traffic *t,
+                        const struct traffic_pair *pairs, size_t count, struct error *e)
 {
     char *const *from = t->from.items, *const *to = t->to.count ? t->to.items : t->from.items;
     if (flows->count + count > MOST_FLOWS)
@@ -117,7 +117,7 @@ static int append(struct list_of *flows, const struct scenario_traffic *t, const
         return error_set(e, "out of memory for %zu flows", count);
     flows->items = grown;
     for (size_t i = 0; i < count; i++) {
-        int result = make_flow(t, from[pairs[i].from], to[pairs[i].to], i, &grown[flows->count], e);
+        int result = flow_of_pair(t, from[pairs[i].from], to[pairs[i].to], i, &grown[flows->count], e);
         flows->count++;
         if (result != 0)
             return -1;
@@ -125,8 +125,8 @@ static int append(struct list_of *flows, const struct scenario_traffic *t, const
     return 0;
 }
 
-static int expand(struct scenario *scenario, const struct lab *lab, const struct scenario_traffic *t,
-                  uint64_t seed, struct error *e)
+static int expand_traffic(struct scenario *scenario, const struct lab *lab, const struct scenario_traffic *t,
+                          uint64_t seed, struct error *e)
 {
     uint32_t *from = hosts_of(lab, &t->from), *to = hosts_of(lab, &t->to);
     struct traffic_ends ends = {.from = from,
@@ -142,7 +142,7 @@ static int expand(struct scenario *scenario, const struct lab *lab, const struct
                      ? error_set(e, "out of memory")
                      : traffic_pairs((enum traffic_pattern)t->pattern, &ends, &random, &pairs, &count, e);
     if (result == 0)
-        result = append(&scenario->flows, t, pairs, count, e);
+        result = append_flows(&scenario->flows, t, pairs, count, e);
     free(pairs);
     free(from);
     free(to);
@@ -155,7 +155,8 @@ int plan_expand_patterns(struct scenario *scenario, const struct lab *lab, uint6
     if (check_faults(scenario, lab, e) != 0 || check_waits(scenario, lab, e) != 0)
         return -1;
     for (size_t i = 0; i < scenario->traffic.count; i++)
-        if (check_traffic(&traffic[i], lab, e) != 0 || expand(scenario, lab, &traffic[i], seed, e) != 0)
+        if (check_traffic(&traffic[i], lab, e) != 0 ||
+            expand_traffic(scenario, lab, &traffic[i], seed, e) != 0)
             return error_prefix(e, "traffic %s", traffic[i].name);
     return 0;
 }

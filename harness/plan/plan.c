@@ -17,7 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What kept cells have together: flows, roles, expectations and nodes of a lab of their own, each of which takes about 2 KB. */
+/* What kept cells have together: flows, roles, expectations and nodes of a lab of their own, each of which
+ * takes about 2 KB. */
 #define KEPT_ROWS 50000
 
 struct made_cells {
@@ -50,7 +51,8 @@ static int compile_expression(const char *text, bool check, const json_t *agains
     return 0;
 }
 
-/* A figure and the value that is compared with it are in one unit: only plain numbers have units that the scenario names. */
+/* A figure and the value that is compared with it are in one unit: only plain numbers have units that the
+ * scenario names. */
 static int check_unit(const struct scenario_published *p, const struct expr *of,
                       const struct scenario *scenario, size_t i, struct error *e)
 {
@@ -157,7 +159,8 @@ static bool same_texts(const struct scenario *a, const struct scenario *b)
     return equal;
 }
 
-/* Take the first cell's expressions if the cell's are the same_text and about the same_text names. The cell's scenario is parsed. */
+/* Take the first cell's expressions if the cell's are the same and about the same names. The cell's scenario
+ * is parsed. */
 static bool cell_borrow_expressions(struct cell *cell, const struct cell *first)
 {
     const struct scenario *a = &cell->scenario, *b = &first->scenario;
@@ -226,8 +229,8 @@ static int assign_value(json_t *scenario, json_t *lab, const char *path, const j
     return paths_set(scenario, path, value, e);
 }
 
-/* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times slower),
- * but never adds any, and leaves what the request itself has set. */
+/* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times
+ * slower), but never adds any, and leaves what the request itself has set. */
 static int apply_scaled(json_t *scenario, const json_t *lab, const json_t *requested, struct error *e)
 {
     const json_t *scaled = json_object_get(lab, "scaled");
@@ -431,7 +434,8 @@ static int apply_sets(const struct plan_request *request, struct cell_sources *d
     return 0;
 }
 
-/* The lab of the request, or the one that the user's choice or the scenario names; with lab_of_scenario there may be none. */
+/* The lab of the request, or the one that the user's choice or the scenario names; with own_lab there may be
+ * none. */
 static int plan_load_lab(const struct plan_request *request, const char *own, struct plan *plan,
                          struct cell_sources *d, struct error *e)
 {

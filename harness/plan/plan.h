@@ -1,6 +1,6 @@
 /*
- * What will be run: a scenario and a lab, and every cell of the sweep, which is a combination of its values. No host is reached, and
- * no driver of a lab is asked.
+ * What will be run: a scenario and a lab, and every cell of the sweep, which is a combination of its values.
+ * No host is reached, and no driver of a lab is asked.
  */
 #ifndef HARNESS_PLAN_H
 #define HARNESS_PLAN_H
@@ -54,18 +54,20 @@ struct plan_request {
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e);
 void plan_free(struct plan *plan);
 
-/* Cell i < cell_count, made when it is asked for first; as many are kept as there is room for. It borrows from the plan, which outlives
- * it. Give it back with plan_release. NULL: it cannot be made; the error message begins with a file's name. */
+/* Cell i < cell_count, made when it is asked for first; as many are kept as there is room for. It borrows
+ * from the plan, which outlives it. Give it back with plan_release. NULL: it cannot be made; the error
+ * message begins with a file's name. */
 const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e);
 /* `cell` may be NULL. */
 void plan_release(const struct plan *plan, const struct cell *cell);
 
-/* Does the "when" of an expectation or published figure hold for the cell, by the sweep's choice, or in the documents? NULL always does.
- * One that plan_judge_when refuses does not. */
+/* Does the "when" of an expectation or published figure hold for the cell, by the sweep's choice, or in the
+ * documents? NULL always does. One that plan_judge_when refuses does not. */
 bool plan_when(const struct cell *cell, const json_t *when);
 /* The same; 1 or 0, or -1 with an error if it cannot be read (condition.h). */
 int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e);
-/* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new reference. */
+/* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new
+ * reference. */
 json_t *plan_values(const struct cell *cell, const char *path);
 
 /* The cells of a plan by their choices. */
@@ -75,8 +77,8 @@ struct cell_places {
 #define NO_CELL SIZE_MAX
 void cell_places_make(struct cell_places *places, const struct plan *plan);
 void cell_places_free(struct cell_places *places);
-/* The index of the cell with the values of `against` (path -> value) and otherwise the same choice (NULL: its own); NO_CELL if there is
- * none, or a path is not of the sweep. */
+/* The index of the cell with the values of `against` (path -> value) and otherwise the same choice (NULL: its
+ * own); NO_CELL if there is none, or a path is not of the sweep. */
 size_t cell_places_other(const struct cell_places *places, const struct cell *cell, const json_t *against);
 
 /* Load a lab alone: for `harness check`. */

@@ -1,7 +1,7 @@
 #include "harness/run/experiment.h"
 #include "harness/doctor/ect.h"
 #include "harness/plan/traffic_class.h"
-#include "harness/run/foresee.h"
+#include "harness/run/precheck.h"
 #include "harness/run/results.h"
 #include "harness/judge/capture.h"
 #include "lib/clock.h"
@@ -32,8 +32,8 @@ struct run {
     struct lab_run context;
     struct record_file log; /* run.log, which context.log prints to */
     void *lab;
-    struct host_description *hosts; /* one a role */
-    struct role_settings *settings; /* one a role */
+    struct host_description *hosts; /* one per role */
+    struct role_settings *settings; /* one per role */
     struct phase phases[3];
     size_t phases_reached;
     char *started;
@@ -55,8 +55,8 @@ static const char *role_name(const struct run *run, size_t role)
     return scenario_role(&run->x->cell->scenario, role);
 }
 
-static void say(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct run *run, const char *format, ...)
+static void run_log(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void run_log(struct run *run, const char *format, ...)
 {
     char *now = results_time();
     va_list arguments;
@@ -72,9 +72,9 @@ static void say(struct run *run, const char *format, ...)
 }
 
 /* Remember the first failure; later ones are consequences and go to the log alone. */
-static int failed(struct run *run, enum ending ending, const struct error *e)
+static int run_fail(struct run *run, enum ending ending, const struct error *e)
 {
-    say(run, "%s", e->text);
+    run_log(run, "%s", e->text);
     if (run->ending == ENDING_WHOLE) {
         run->ending = ending;
         run->why = *e;
@@ -82,27 +82,27 @@ static int failed(struct run *run, enum ending ending, const struct error *e)
     return -1;
 }
 
-static int interrupted(struct run *run)
+static int run_is_interrupted(struct run *run)
 {
     struct error e;
     if (interrupt_count(run->x->interrupt) == 0)
         return 0;
     error_set(&e, "interrupted");
-    return failed(run, ENDING_INTERRUPTED, &e);
+    return run_fail(run, ENDING_INTERRUPTED, &e);
 }
 
 /* ---- before anything is changed */
 
-static int describe_hosts(struct run *run, struct error *e)
+static int run_describe_hosts(struct run *run, struct error *e)
 {
     if (run->driver->describe(run->lab, run->hosts, e) != 0)
         return -1;
     for (size_t role = 0; role < role_count(run); role++) {
         const struct host_description *host = &run->hosts[role];
         recorder_clock(run->context.recorder, role, host->clock_offset_ns);
-        say(run, "%s: host %s, address %s, clock offset %+lld ns, error at most %lld ns",
-            role_name(run, role), host->name, host->address ? host->address : "unknown",
-            (long long)host->clock_offset_ns, (long long)host->clock_error_ns);
+        run_log(run, "%s: host %s, address %s, clock offset %+lld ns, error at most %lld ns",
+                role_name(run, role), host->name, host->address ? host->address : "unknown",
+                (long long)host->clock_offset_ns, (long long)host->clock_error_ns);
     }
     return 0;
 }
@@ -118,14 +118,14 @@ static int find_ect(struct run *run, struct error *e)
     return run->ect ? 0 : -1;
 }
 
-static int open_log(struct run *run, struct error *e)
+static int run_open_log(struct run *run, struct error *e)
 {
     int result = record_file_open(&run->log, run->x->folder, "run.log", e);
     run->context.log = run->log.stream;
     return result;
 }
 
-static int open_lab(struct run *run, struct error *e)
+static int run_open_lab(struct run *run, struct error *e)
 {
     struct lab_opened *opened = run->x->opened;
     if (!opened || !opened->state)
@@ -136,24 +136,24 @@ static int open_lab(struct run *run, struct error *e)
     return 0;
 }
 
-static int prepare(struct run *run, struct error *e)
+static int run_prepare(struct run *run, struct error *e)
 {
     const struct experiment *x = run->x;
-    if (open_log(run, e) != 0)
+    if (run_open_log(run, e) != 0)
         return -1;
-    say(run, "scenario %s, lab %s (%s), seed %llu", x->plan->scenario_path, x->plan->lab_path,
-        run->driver->name, (unsigned long long)x->seed);
+    run_log(run, "scenario %s, lab %s (%s), seed %llu", x->plan->scenario_path, x->plan->lab_path,
+            run->driver->name, (unsigned long long)x->seed);
     if (x->threads > 1)
-        say(run, "on %u threads", x->threads);
+        run_log(run, "on %u threads", x->threads);
     run->context.recorder = recorder_open(x->folder, &x->cell->scenario, run->driver->simulated, e);
     if (!run->context.recorder)
         return -1;
-    foresee_columns(x->cell, run->context.recorder);
+    precheck_keep_columns(x->cell, run->context.recorder);
     progress_say(x->progress, "starting the lab");
-    if (open_lab(run, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
+    if (run_open_lab(run, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
     progress_say(x->progress, "collecting host facts");
-    return describe_hosts(run, e) != 0 ? -1 : find_ect(run, e);
+    return run_describe_hosts(run, e) != 0 ? -1 : find_ect(run, e);
 }
 
 /* ---- settings */
@@ -183,15 +183,15 @@ static int write_settings(const struct run *run, struct error *e)
     return result;
 }
 
-/* Write what restoring takes to disk; of a simulated lab nothing is restored, and settings.json is written once, at the end: it takes longer
- * than a simulation of 1 ms. */
+/* Write what restoring takes to disk; of a simulated lab nothing is restored, and settings.json is written
+ * once, at the end: it takes longer than a simulation of 1 ms. */
 static int record_settings(const struct run *run, struct error *e)
 {
     return run->driver->simulated ? 0 : write_settings(run, e);
 }
 
 /* The old settings are on disk before the first change. */
-static int save_settings(struct run *run, struct error *e)
+static int run_save_settings(struct run *run, struct error *e)
 {
     for (size_t role = 0; role < role_count(run); role++)
         run->settings[role].wanted =
@@ -199,12 +199,12 @@ static int save_settings(struct run *run, struct error *e)
     return run->driver->save_settings(run->lab, run->settings, e) != 0 ? -1 : record_settings(run, e);
 }
 
-static int apply_settings(struct run *run, struct error *e)
+static int run_apply_settings(struct run *run, struct error *e)
 {
     return run->driver->apply_settings(run->lab, run->settings, e) != 0 ? -1 : record_settings(run, e);
 }
 
-static void restore_settings(struct run *run)
+static void run_restore_settings(struct run *run)
 {
     struct error e;
     progress_say(run->x->progress, "restoring settings");
@@ -214,32 +214,32 @@ static void restore_settings(struct run *run)
         const struct role_settings *r = &run->settings[role];
         if (!r->before || r->after)
             continue;
-        failed(run, ENDING_LAB_FAILED, &r->why_not);
+        run_fail(run, ENDING_LAB_FAILED, &r->why_not);
         json_array_append_new(
             run->warnings, json_textf("settings of %s were not restored: %s; try `harness restore --lab %s`",
                                       role_name(run, role), r->why_not.text, run->x->plan->lab_path));
     }
     if (write_settings(run, &e) != 0)
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
 }
 
 /* Leave them to the next run, or restore them. */
-static void end_settings(struct run *run)
+static void run_end_settings(struct run *run)
 {
     struct error e;
     const struct experiment *x = run->x;
     if (!x->keep || run->ending != ENDING_WHOLE || interrupt_count(x->interrupt) > 0 ||
         run->driver->keep_settings(run->lab, run->settings, &e) != 0) {
-        restore_settings(run);
+        run_restore_settings(run);
         return;
     }
-    say(run, "settings are kept for the next run");
+    run_log(run, "settings are kept for the next run");
     run->kept = true;
     if (write_settings(run, &e) != 0)
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
 }
 
-static void free_settings(struct run *run)
+static void run_free_settings(struct run *run)
 {
     for (size_t role = 0; run->settings && role < role_count(run); role++) {
         json_t *all[] = {run->settings[role].wanted, run->settings[role].before,
@@ -252,7 +252,7 @@ static void free_settings(struct run *run)
 
 /* ---- the phases in time */
 
-static void lay_out_phases(struct run *run, int64_t start_ns)
+static void run_lay_out_phases(struct run *run, int64_t start_ns)
 {
     const struct scenario_phases *p = &run->x->cell->scenario.phases;
     int64_t measure = start_ns + p->warmup_ns, cooldown = measure + p->measure_ns;
@@ -262,7 +262,7 @@ static void lay_out_phases(struct run *run, int64_t start_ns)
     recorder_window(run->context.recorder, measure, cooldown);
 }
 
-static int walk_phase(struct run *run, const struct phase *phase)
+static int run_walk_phase(struct run *run, const struct phase *phase)
 {
     struct error e;
     /* a simulated second may take much more or less real time: small steps keep the display up to date */
@@ -274,32 +274,32 @@ static int walk_phase(struct run *run, const struct phase *phase)
             break;
         case ADVANCE_INTERRUPTED:
             error_set(&e, "interrupted while in phase %s", phase->name);
-            return failed(run, ENDING_INTERRUPTED, &e);
+            return run_fail(run, ENDING_INTERRUPTED, &e);
         case ADVANCE_FAILED:
             error_prefix(&e, "phase %s", phase->name);
-            return failed(run, ENDING_LAB_FAILED, &e);
+            return run_fail(run, ENDING_LAB_FAILED, &e);
         }
         progress_show(run->x->progress, phase->name, at_ns, phase->start_ns, phase->end_ns,
                       run->context.recorder);
     }
     if (recorder_flush(run->context.recorder, &e) != 0)
-        return failed(run, ENDING_LAB_FAILED, &e);
+        return run_fail(run, ENDING_LAB_FAILED, &e);
     return 0;
 }
 
-static void measure(struct run *run)
+static void run_measure(struct run *run)
 {
     struct error e;
     int64_t start_ns;
     progress_say(run->x->progress, "starting samplers and traffic");
     if (run->driver->start(run->lab, &start_ns, &e) != 0) {
-        failed(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
+        run_fail(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
     } else {
-        lay_out_phases(run, start_ns);
+        run_lay_out_phases(run, start_ns);
         for (size_t i = 0; i < 3; i++) {
-            say(run, "phase %s", run->phases[i].name);
+            run_log(run, "phase %s", run->phases[i].name);
             run->phases_reached = i + 1;
-            if (walk_phase(run, &run->phases[i]) != 0) {
+            if (run_walk_phase(run, &run->phases[i]) != 0) {
                 run->phases[i].end_ns = run->driver->now_ns(run->lab);
                 break;
             }
@@ -307,9 +307,9 @@ static void measure(struct run *run)
     }
     progress_say(run->x->progress, "collecting results");
     if (run->driver->finish(run->lab, &e) != 0)
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
     if (recorder_flush(run->context.recorder, &e) != 0)
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
 }
 
 /* ---- the result */
@@ -450,14 +450,14 @@ static json_t *result_json(const struct run *run)
 }
 
 /* Judge what was captured. A capture that cannot be read makes the run incomplete. */
-static void verify_result(struct run *run, const char *why_not, json_t *result)
+static void run_verify_result(struct run *run, const char *why_not, json_t *result)
 {
     struct error e;
     json_t *settings = settings_json(run);
     progress_say(run->x->progress, "judging the capture");
     if (judge_capture(run->x->cell, run->x->folder, settings,
                       run->ending == ENDING_WHOLE ? why_not : "the run is incomplete", result, &e) != 0) {
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
         json_object_set_new(result, "complete", json_false());
         json_object_set_new(result, "reason", json_text(e.text));
     }
@@ -474,18 +474,18 @@ static int close_files(struct run *run, json_t *result, struct error *e)
     return files && json_object_set_new(result, "files", files) == 0 ? 0 : -1;
 }
 
-static enum verdict write_result(struct run *run, const char *why_not)
+static enum verdict run_write_result(struct run *run, const char *why_not)
 {
     struct error e;
     if (record_file_flush(&run->log, &e) != 0)
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
     json_t *result = result_json(run);
     char *path = files_join(run->x->folder, "result.json");
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
         if (run->x->cell->scenario.verify.count)
-            verify_result(run, why_not, result);
+            run_verify_result(run, why_not, result);
         verdict = verdict_judge(run->x->cell, &scope, result, why_not);
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_text(why_not));
@@ -493,13 +493,13 @@ static enum verdict write_result(struct run *run, const char *why_not)
             json_object_del(result, "collectives");
         }
     }
-    say(run, "%s", verdict_names[verdict]);
+    run_log(run, "%s", verdict_names[verdict]);
     if (!result || !path) {
         error_set(&e, "out of memory while writing the result");
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
     } else if (close_files(run, result, &e) != 0 ||
                json_file_save_readable(path, result, DOCUMENT_RESULT, &e) != 0) {
-        failed(run, ENDING_LAB_FAILED, &e);
+        run_fail(run, ENDING_LAB_FAILED, &e);
         verdict = VERDICT_INCOMPLETE;
     } else if (run->x->result) {
         *run->x->result = json_incref(result);
@@ -510,23 +510,23 @@ static enum verdict write_result(struct run *run, const char *why_not)
 }
 
 /* From here on settings of hosts are changed, and always restored; of a run as it is they are not touched. */
-static enum verdict change_and_measure(struct run *run)
+static enum verdict run_change_and_measure(struct run *run)
 {
     struct error e;
     if (run->x->as_is) {
-        measure(run);
-        return write_result(run, NULL);
+        run_measure(run);
+        return run_write_result(run, NULL);
     }
     progress_say(run->x->progress, "applying settings");
-    if (save_settings(run, &e) != 0 || apply_settings(run, &e) != 0)
-        failed(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
-    else if (!interrupted(run))
-        measure(run);
-    end_settings(run);
-    return write_result(run, NULL);
+    if (run_save_settings(run, &e) != 0 || run_apply_settings(run, &e) != 0)
+        run_fail(run, interrupt_count(run->x->interrupt) ? ENDING_INTERRUPTED : ENDING_LAB_FAILED, &e);
+    else if (!run_is_interrupted(run))
+        run_measure(run);
+    run_end_settings(run);
+    return run_write_result(run, NULL);
 }
 
-static void close_run(struct run *run)
+static void run_close(struct run *run)
 {
     if (run->lab)
         run->driver->close(run->lab);
@@ -537,7 +537,7 @@ static void close_run(struct run *run)
     struct error e;
     if (record_file_close(&run->log, &e) != 0)
         log_warning("%s", e.text);
-    free_settings(run);
+    run_free_settings(run);
     json_decref(run->warnings);
     json_decref(run->ect);
     free(run->started);
@@ -564,20 +564,20 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
     struct text why_not = {0};
     if (!run.hosts || !run.settings) {
         error_set(e, "out of memory");
-    } else if (prepare(&run, e) != 0) {
-        say(&run, "%s", e->text);
+    } else if (run_prepare(&run, e) != 0) {
+        run_log(&run, "%s", e->text);
     } else {
-        if (foresee_lacking(run.x->cell, run.hosts, &why_not))
-            outcome.verdict = write_result(&run, text_string(&why_not));
+        if (precheck_lacking(run.x->cell, run.hosts, &why_not))
+            outcome.verdict = run_write_result(&run, text_string(&why_not));
         else
-            outcome.verdict = change_and_measure(&run);
+            outcome.verdict = run_change_and_measure(&run);
         outcome.ending = run.ending;
         *e = run.why;
     }
     if (run.hosts)
         outcome.origin = origin_of_run(&run);
     text_free(&why_not);
-    close_run(&run);
+    run_close(&run);
     return outcome;
 }
 

@@ -33,8 +33,9 @@ struct outcome {
     enum origin origin;
 };
 
-/* Run all phases. Changed settings are always restored, or kept if x->keep and the run is whole; samples are kept even after a failure. `e` is set unless
- * the ending is ENDING_WHOLE. ENDING_NOT_STARTED: nothing was changed and no result is written. */
+/* Run all phases. Changed settings are always restored, or kept if x->keep and the run is whole; samples are
+ * kept even after a failure. `e` is set unless the ending is ENDING_WHOLE. ENDING_NOT_STARTED: nothing was
+ * changed and no result is written. */
 struct outcome experiment_run(const struct experiment *x, struct error *e);
 /* Restore what is in x->kept, because no run follows. What cannot be restored is a warning. */
 void experiment_restore_kept(const struct experiment *x);

@@ -1,4 +1,5 @@
-/* The index of a sweep as it grows: a line is appended for each run that ends, so that a run costs the same however many there are. */
+/* The index of a sweep as it grows: a line is appended for each run that ends, so that a run costs the same
+ * however many there are. */
 #ifndef HARNESS_INDEX_H
 #define HARNESS_INDEX_H
 

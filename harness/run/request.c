@@ -25,7 +25,7 @@ static json_t *sets_json(const struct sweep_request *request)
     return list;
 }
 
-static json_t *document_of(const struct sweep_request *request, const struct plan *plan)
+static json_t *request_document(const struct sweep_request *request, const struct plan *plan)
 {
     char *folder = get_current_dir_name();
     json_t *document = json_make(
@@ -42,7 +42,7 @@ static json_t *document_of(const struct sweep_request *request, const struct pla
 int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
                  struct error *e)
 {
-    json_t *document = document_of(request, plan);
+    json_t *document = request_document(request, plan);
     char *path = files_join(folder, REQUEST);
     int result = document && path ? json_file_save(path, document, e) : error_set(e, "out of memory");
     free(path);
@@ -52,7 +52,7 @@ int request_keep(const char *folder, const struct sweep_request *request, const 
 
 /* ---- reading */
 
-static int take_sets(struct kept_request *kept, const char *path, struct error *e)
+static int request_parse_sets(struct kept_request *kept, const char *path, struct error *e)
 {
     const json_t *list = json_object_get(kept->document, "set");
     json_t *set;
@@ -69,8 +69,8 @@ static int take_sets(struct kept_request *kept, const char *path, struct error *
     return 0;
 }
 
-static int take_number(const json_t *document, const char *key, json_int_t least, json_int_t most,
-                       int64_t *into, const char *path, struct error *e)
+static int request_parse_number(const json_t *document, const char *key, json_int_t least, json_int_t most,
+                                int64_t *into, const char *path, struct error *e)
 {
     const json_t *value = json_object_get(document, key);
     json_int_t number = json_integer_value(value);
@@ -81,7 +81,7 @@ static int take_number(const json_t *document, const char *key, json_int_t least
     return 0;
 }
 
-static int take(struct kept_request *kept, const char *path, struct error *e)
+static int request_parse(struct kept_request *kept, const char *path, struct error *e)
 {
     const json_t *d = kept->document;
     const char *version = json_string_value(json_object_get(d, "version"));
@@ -102,29 +102,29 @@ static int take(struct kept_request *kept, const char *path, struct error *e)
             e, "%s: expected the objects scenario and lab, and the texts scenario_file and lab_file", path);
     kept->request.duration_ns = FIELD_UNSET;
     if (json_object_get(d, "duration_ns") &&
-        take_number(d, "duration_ns", 1, INT64_MAX, &kept->request.duration_ns, path, e) != 0)
+        request_parse_number(d, "duration_ns", 1, INT64_MAX, &kept->request.duration_ns, path, e) != 0)
         return -1;
-    if (take_number(d, "repeat", 1, SWEEP_MOST_REPEATS, &kept->request.repeats, path, e) != 0 ||
-        take_number(d, "seed", 0, INT64_MAX, &kept->request.seed, path, e) != 0)
+    if (request_parse_number(d, "repeat", 1, SWEEP_MOST_REPEATS, &kept->request.repeats, path, e) != 0 ||
+        request_parse_number(d, "seed", 0, INT64_MAX, &kept->request.seed, path, e) != 0)
         return -1;
-    return take_sets(kept, path, e);
+    return request_parse_sets(kept, path, e);
 }
 
 /* Not what is only read by people. */
-static json_t *what_matters(const json_t *document)
+static json_t *without_title(const json_t *document)
 {
     json_t *copy = json_copy((json_t *)(uintptr_t)document);
     json_object_del(copy, "title");
     return copy;
 }
 
-static int compare(const char *path, enum document_kind kind, const json_t *kept, const char *folder,
-                   struct error *e)
+static int compare_with_file(const char *path, enum document_kind kind, const json_t *kept,
+                             const char *folder, struct error *e)
 {
     json_t *now = json_file_load(path, kind, e);
     if (!now)
         return -1;
-    json_t *one = what_matters(kept), *other = what_matters(now);
+    json_t *one = without_title(kept), *other = without_title(now);
     int result =
         json_equal(one, other)
             ? 0
@@ -137,15 +137,15 @@ static int compare(const char *path, enum document_kind kind, const json_t *kept
 }
 
 /* A file that is gone changes nothing: what was read is kept. */
-static int check_file(const struct kept_request *kept, const char *key, enum document_kind kind,
-                      const char *folder, struct error *e)
+static int request_check_file(const struct kept_request *kept, const char *key, enum document_kind kind,
+                              const char *folder, struct error *e)
 {
     const char *said = json_string_value(json_object_get(kept->document, key)),
                *from = json_string_value(json_object_get(kept->document, "working_folder"));
     char *path = *said == '/' || !from ? strdup(said) : files_join(from, said);
     const json_t *read = kind == DOCUMENT_LAB ? kept->documents.lab : kept->documents.scenario;
     int result = !path               ? error_set(e, "out of memory")
-                 : files_exist(path) ? compare(path, kind, read, folder, e)
+                 : files_exist(path) ? compare_with_file(path, kind, read, folder, e)
                                      : 0;
     free(path);
     return result;
@@ -159,11 +159,12 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
     kept->request.yes = true; /* it was asked for then */
     if (!path)
         return error_set(e, "out of memory");
-    int result = files_exist(path) ? 0 : error_set(e, "%s is no sweep's folder: it has no " REQUEST, folder);
+    int result =
+        files_exist(path) ? 0 : error_set(e, "%s is not the folder of a sweep: it has no " REQUEST, folder);
     if (result == 0 && !(kept->document = json_file_load(path, DOCUMENT_REQUEST, e)))
         result = -1;
     if (result == 0)
-        result = take(kept, path, e);
+        result = request_parse(kept, path, e);
     free(path);
     return result;
 }
@@ -171,9 +172,9 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
 int request_check_files(const struct kept_request *kept, struct error *e)
 {
     const char *folder = kept->request.resume;
-    return check_file(kept, "scenario_file", DOCUMENT_SCENARIO, folder, e) != 0
+    return request_check_file(kept, "scenario_file", DOCUMENT_SCENARIO, folder, e) != 0
                ? -1
-               : check_file(kept, "lab_file", DOCUMENT_LAB, folder, e);
+               : request_check_file(kept, "lab_file", DOCUMENT_LAB, folder, e);
 }
 
 void request_free(struct kept_request *kept)
@@ -185,7 +186,8 @@ void request_free(struct kept_request *kept)
 
 /* ---- one process at a time */
 
-/* A lock of the process, by fcntl: it names its holder, and processes of runs do not inherit it. The file is not opened again. */
+/* A lock of the process, by fcntl: it names its holder, and processes of runs do not inherit it. The file is
+ * not opened again. */
 int request_lock(const char *folder, struct error *e)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}, holder = lock;

@@ -1,5 +1,5 @@
-/* How a sweep was started, kept in its folder (request.json, docs/result.md): the documents as they were read, so that its runs can be made
- * elsewhere and later, and nobody works on the folder twice. */
+/* How a sweep was started, kept in its folder (request.json, docs/result.md): the documents as they were
+ * read, so that its runs can be made elsewhere and later, and nobody works on the folder twice. */
 #ifndef HARNESS_REQUEST_H
 #define HARNESS_REQUEST_H
 
@@ -49,7 +49,8 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
 int request_check_files(const struct kept_request *kept, struct error *e);
 void request_free(struct kept_request *kept);
 
-/* The descriptor of the folder's lock, until it is closed; -1: another process has it, and the sentence names it. */
+/* The descriptor of the folder's lock, until it is closed; -1: another process has it, and the sentence names
+ * it. */
 int request_lock(const char *folder, struct error *e);
 /* The process that has it, or 0. */
 pid_t request_holder(const char *folder);

@@ -25,7 +25,8 @@ char *results_time(void)
     return time_text("%Y-%m-%dT%H:%M:%SZ");
 }
 
-/* Earlier results may have what a killed run or report has left: in the result, its cells, and the reports of both. */
+/* Earlier results may have what a killed run or report has left: in the result, its cells, and the reports of
+ * both. */
 #define RESULT_LEVELS 3
 
 static void clear_earlier(const char *parent)

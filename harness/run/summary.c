@@ -81,8 +81,8 @@ static void figures_print_collectives(const json_t *result)
     }
 }
 
-/* A line for each flow: goodput, and median and 99th percentile of the latency. Of a pattern, the flows together, and its slowest and
- * fastest ones. */
+/* A line for each flow: goodput, and median and 99th percentile of the latency. Of a pattern, the flows
+ * together, and its slowest and fastest ones. */
 static void figures_print_flows(const json_t *result)
 {
     const json_t *flows = json_object_get(result, "flows");

@@ -7,18 +7,19 @@
 
 /* "flows.*.memory gpu, phases.measure 2s" */
 void summary_choice(const json_t *choice, struct text *out);
-/* The run in this folder: its verdict, and from its result (NULL: there is none) flows, expectations, published figures. `brief`: only the
- * expectations that failed. */
+/* The run in this folder: its verdict, and from its result (NULL: there is none) flows, expectations,
+ * published figures. `brief`: only the expectations that failed. */
 void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
                    bool brief);
 
-/* A cell over its repetitions: goodput, and what was judged over them. `brief`: only if an expectation failed, and only that. */
+/* A cell over its repetitions: goodput, and what was judged over them. `brief`: only if an expectation
+ * failed, and only that. */
 void summary_print_repeated(const struct repeated_cell *judged, bool brief);
 
 /*
- * What --json has of a run, from its result; a new object: "total" {goodput_bps, goodput_MiBps, messages_per_s} of all flows, "flows" NAME
- * {goodput_bps, latency_ns, ...}, "pauses" ROLE COUNTER {unit, delta, rate_per_s}, "expectations", "published" and "warnings" as in
- * result.json (docs/result.md).
+ * What --json has of a run, from its result; a new object: "total" {goodput_bps, goodput_MiBps,
+ * messages_per_s} of all flows, "flows" NAME {goodput_bps, latency_ns, ...}, "pauses" ROLE COUNTER {unit,
+ * delta, rate_per_s}, "expectations", "published" and "warnings" as in result.json (docs/result.md).
  */
 json_t *summary_json(const json_t *result);
 

@@ -1,9 +1,10 @@
-/* A sweep from its request to its exit status: planned, run in turn or side by side, resumed, judged, concluded. */
+/* A sweep from its request to its exit status: planned, run in turn or side by side, resumed, judged,
+ * concluded. */
 #include "harness/run/sweep.h"
 
 #include "harness/doctor/check.h"
 #include "harness/judge/repeated.h"
-#include "harness/run/foresee.h"
+#include "harness/run/precheck.h"
 #include "harness/run/request.h"
 #include "harness/run/results.h"
 #include "harness/run/summary.h"
@@ -99,8 +100,8 @@ static json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome out
 
 /* ---- how many runs go at a time, and on how many threads each */
 
-/* A thread for fewer hosts leaves half of a processor unused: of a fat tree with 128 hosts 4 threads are 2.3 times as fast as one, 8
- * threads 3.6 times, 16 threads 3.3 times (docs/simulator.md). */
+/* A thread for fewer hosts leaves half of a processor unused: of a fat tree with 128 hosts 4 threads are 2.3
+ * times as fast as one, 8 threads 3.6 times, 16 threads 3.3 times (docs/simulator.md). */
 #define HOSTS_A_THREAD 32
 
 static size_t lesser(size_t a, size_t b)
@@ -121,10 +122,10 @@ static int check_threads(const struct sweep *s, const struct lab *lab, size_t th
     return 0;
 }
 
-/* How many runs that memory is for, at lesser one: that one is looked at before (labs/sim/driver.c). */
+/* How many runs that memory is for, at least one: the lab was opened before (labs/sim/driver.c). */
 static size_t jobs_by_memory(const struct sweep *s, uint64_t free_bytes)
 {
-    uint64_t bytes = s->foreseen.bytes ? s->foreseen.bytes : 1, fit = free_bytes / bytes;
+    uint64_t bytes = s->precheck.bytes ? s->precheck.bytes : 1, fit = free_bytes / bytes;
     return fit > 1 ? fit : 1;
 }
 
@@ -156,11 +157,12 @@ static int choose_jobs(struct sweep *s, const struct lab *lab, uint64_t free_byt
     if (lesser(s->jobs, runs) > fit)
         return error_set(e,
                          "--jobs %zu: a run needs %.1f GB of memory, %.1f GB are free: expected at most %zu",
-                         s->jobs, (double)s->foreseen.bytes / 1e9, (double)free_bytes / 1e9, fit);
+                         s->jobs, (double)s->precheck.bytes / 1e9, (double)free_bytes / 1e9, fit);
     return 0;
 }
 
-/* Threads of a run, before anything is known of its memory: as they were said, else as many as are of use. They change no result. */
+/* Threads of a run, before anything is known of its memory: as they were said, else as many as are of use.
+ * They change no result. */
 static int sweep_choose_threads(struct sweep *s, struct error *e)
 {
     const struct lab *lab = &s->plan.first.lab;
@@ -282,7 +284,7 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
                            .progress = &s->progress,
                            .kept = s->left,
                            .keep = sweep_next_wants_same(s, cell),
-                           .opened = s->foreseen.lab,
+                           .opened = s->precheck.lab,
                            .result = result};
     outcome = experiment_run(&x, e);
     progress_clear(&s->progress);
@@ -432,8 +434,8 @@ static void sweep_run_todo(struct sweep *s)
         sweep_run_here(s);
 }
 
-/* The run at a place in the order of running. On real hosts all cells come once, then again: what drifts there meets all cells alike. A
- * simulated run is the same whenever it is made. */
+/* The run at a place in the order of running. On real hosts all cells come once, then again: what drifts
+ * there meets all cells alike. A simulated run is the same whenever it is made. */
 static size_t sweep_run_at(const struct sweep *s, size_t place)
 {
     size_t cells = s->plan.cell_count;
@@ -471,11 +473,11 @@ static void sweep_draw_report(struct sweep *s)
     const char *folders[] = {s->folder};
     if (s->request->no_report || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
-    progress_say(&s->progress, "drawing sweep_draw_report");
+    progress_say(&s->progress, "drawing report");
     int result = report_make(folders, 1, &(struct report_options){0}, &page, &e);
     progress_clear(&s->progress);
     if (result != 0)
-        log_warning("no sweep_draw_report: %s", e.text);
+        log_warning("no report: %s", e.text);
     else if (!s->request->quiet && !s->request->json)
         print_out("report: %s\n", text_string(&page));
     text_free(&page);
@@ -775,7 +777,7 @@ void sweep_free(struct sweep *s)
     free(s->said);
     free(s->todo);
     free(s->folder);
-    lab_opened_close(s->foreseen.lab);
+    lab_opened_close(s->precheck.lab);
     plan_free(&s->plan);
 }
 
@@ -797,11 +799,11 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
                                 .many = request->yes != 0};
     if (plan_load(&plan, &s->plan, e) != 0 || sweep_choose_threads(s, e) != 0)
         return -1;
-    s->foreseen = (struct foreseen){.seed = sweep_seed_of(s, 0),
+    s->precheck = (struct precheck){.seed = sweep_seed_of(s, 0),
                                     .threads = (uint32_t)s->threads,
                                     .keep = sweep_run_count(s) == 1 && !request->dry_run && !request->on,
                                     .warnings = warnings};
-    if (foresee(&s->plan, &s->foreseen, e) != 0 || sweep_share_processors(s, e) != 0)
+    if (precheck_plan(&s->plan, &s->precheck, e) != 0 || sweep_share_processors(s, e) != 0)
         return -1;
     progress_open(&s->progress, request->quiet != 0);
     return 0;

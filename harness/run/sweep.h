@@ -3,7 +3,7 @@
 #define HARNESS_SWEEP_H
 
 #include "harness/run/experiment.h"
-#include "harness/run/foresee.h"
+#include "harness/run/precheck.h"
 #include "harness/run/index.h"
 #include "harness/run/request.h"
 #include "lib/text.h"
@@ -28,7 +28,7 @@ int sweep_resume(const struct sweep_request *request);
 struct sweep {
     const struct sweep_request *request;
     struct plan plan;
-    struct foreseen foreseen; /* .bytes: memory that the largest run takes; .lab: of the only run */
+    struct precheck precheck; /* .bytes: memory that the largest run takes; .lab: of the only run */
     struct interrupt interrupt;
     struct progress progress;
     char *folder;
@@ -78,7 +78,7 @@ static inline bool sweep_has_index(const struct sweep *s)
     return sweep_run_count(s) > 1 || json_object_size(s->plan.sweep) > 0;
 }
 
-/* The plan of a request, without a folder; to be freed after a failure too. `warnings`: as foresee(). */
+/* The plan of a request, without a folder; to be freed after a failure too. `warnings`: as precheck_plan(). */
 int sweep_open(struct sweep *s, const struct sweep_request *request, const struct plan_documents *documents,
                json_t *warnings, struct error *e);
 void sweep_free(struct sweep *s);
@@ -101,10 +101,11 @@ bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const 
 void sweep_check_output(struct sweep *s);
 /* The caller frees; NULL when memory ran out. */
 char *sweep_resumed_folder(const struct sweep_request *request);
-/* May the folder be resumed? That of a single run is the run's own: what is not whole in it would be the whole folder. */
+/* May the folder be resumed? That of a single run is the run's own: what is not whole in it would be the
+ * whole folder. */
 int sweep_check_resumed(const struct sweep *s, struct error *e);
-/* What is in the folder of a run? 1: its whole result. 0: none (ENDING_NOT_STARTED), or one that is not whole, for the reason in `e`.
- * -1: that of another run. */
+/* What is in the folder of a run? 1: its whole result. 0: none (ENDING_NOT_STARTED), or one that is not
+ * whole, for the reason in `e`. -1: that of another run. */
 int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
                    struct error *e);
 

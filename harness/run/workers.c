@@ -50,7 +50,7 @@ size_t workers_processors(void)
 
 /* ---- the process of a run */
 
-static void be_worker(const struct work *work, size_t i, struct report *report, int out, pid_t parent)
+static void worker_main(const struct work *work, size_t i, struct report *report, int out, pid_t parent)
 {
     setpgid(0, 0);            /* the terminal's signals come from the parent, once each */
     signal(SIGTTOU, SIG_IGN); /* it may print warnings although it is in the background */
@@ -62,7 +62,7 @@ static void be_worker(const struct work *work, size_t i, struct report *report, 
     _exit(0);
 }
 
-static int begin(struct workers *w, size_t place, struct error *e)
+static int worker_begin(struct workers *w, size_t place, struct error *e)
 {
     struct worker *worker = &w->places[place];
     int ends[2];
@@ -74,7 +74,7 @@ static int begin(struct workers *w, size_t place, struct error *e)
     memset(&w->reports[place], 0, sizeof w->reports[place]);
     *worker = (struct worker){.pid = fork(), .i = w->next, .out = ends[0], .began_ns = clock_monotonic_ns()};
     if (worker->pid == 0)
-        be_worker(w->work, w->next, &w->reports[place], ends[1], parent);
+        worker_main(w->work, w->next, &w->reports[place], ends[1], parent);
     close(ends[1]);
     if (worker->pid < 0) {
         close(ends[0]);
@@ -87,10 +87,10 @@ static int begin(struct workers *w, size_t place, struct error *e)
     return 0;
 }
 
-static int begin_more(struct workers *w, struct error *e)
+static int workers_begin_more(struct workers *w, struct error *e)
 {
     for (size_t place = 0; place < w->work->jobs && w->next < w->work->count && !w->closed; place++)
-        if (!w->places[place].pid && begin(w, place, e) != 0)
+        if (!w->places[place].pid && worker_begin(w, place, e) != 0)
             return -1;
     return 0;
 }
@@ -98,7 +98,7 @@ static int begin_more(struct workers *w, struct error *e)
 /* ---- this process */
 
 /* The process has closed its output: it has ended, or is about to. */
-static void end(struct workers *w, size_t place)
+static void worker_end(struct workers *w, size_t place)
 {
     struct worker *worker = &w->places[place];
     const struct report *report = &w->reports[place];
@@ -122,7 +122,7 @@ static void end(struct workers *w, size_t place)
         w->closed = true;
 }
 
-static void hear(struct workers *w, size_t place)
+static void worker_read_output(struct workers *w, size_t place)
 {
     struct worker *worker = &w->places[place];
     char bytes[4096];
@@ -130,10 +130,10 @@ static void hear(struct workers *w, size_t place)
     while ((got = read(worker->out, bytes, sizeof bytes)) > 0)
         text_add_bytes(&worker->said, bytes, (size_t)got);
     if (got == 0 || (errno != EAGAIN && errno != EINTR))
-        end(w, place);
+        worker_end(w, place);
 }
 
-static void pass_signals_on(struct workers *w)
+static void workers_pass_signals(struct workers *w)
 {
     int count = interrupt_count(w->work->interrupt);
     for (; w->signals < count; w->signals++)
@@ -143,7 +143,7 @@ static void pass_signals_on(struct workers *w)
     w->closed |= count > 0;
 }
 
-static void wait_for_any(struct workers *w)
+static void workers_wait(struct workers *w)
 {
     size_t jobs = w->work->jobs;
     for (size_t place = 0; place < jobs; place++)
@@ -152,21 +152,21 @@ static void wait_for_any(struct workers *w)
     int ready = poll(w->polled, jobs + 1, LOOK_MS);
     for (size_t place = 0; ready > 0 && place < jobs; place++)
         if (w->polled[place].revents)
-            hear(w, place);
-    pass_signals_on(w);
+            worker_read_output(w, place);
+    workers_pass_signals(w);
     w->work->waiting(w->work->context, w->running);
 }
 
-static int run_all(struct workers *w, struct error *e)
+static int workers_run_all(struct workers *w, struct error *e)
 {
     int result = 0;
     do {
-        if (result == 0 && begin_more(w, e) != 0) {
+        if (result == 0 && workers_begin_more(w, e) != 0) {
             result = -1;
             w->closed = true;
         }
         if (w->running > 0)
-            wait_for_any(w);
+            workers_wait(w);
     } while (w->running > 0 || (w->next < w->work->count && !w->closed));
     return result;
 }
@@ -180,7 +180,7 @@ int workers_run(const struct work *work, struct error *e)
                         .reports =
                             mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     int result = w.places && w.polled && w.reports != MAP_FAILED
-                     ? run_all(&w, e)
+                     ? workers_run_all(&w, e)
                      : error_set(e, "out of memory for %zu runs at a time", work->jobs);
     if (w.reports != MAP_FAILED)
         munmap(w.reports, bytes);

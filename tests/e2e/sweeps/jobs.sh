@@ -145,7 +145,7 @@ check_exit 2 "another phase in the scenario's file is" "$H" run --resume "$kille
 check_says "... and is refused with both names" 'wide.json is not what it was when by_KILL/wide/.* was begun' err
 mv kept.json wide.json
 check_exit 2 "a folder that is no sweep is refused" "$H" run --resume "$SCRATCH"
-check_says "... with a sentence" "is no sweep's folder: it has no request.json" err
+check_says "... with a sentence" "is not the folder of a sweep: it has no request.json" err
 check_exit 2 "--resume takes no scenario" "$H" run wide.json --resume "$killed"
 check_exit 2 "... and nothing that the folder says" "$H" run --resume "$killed" --repeat 3
 check_says "... which is named" 'give no --repeat' err

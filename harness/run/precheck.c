@@ -1,5 +1,6 @@
-/* What is known of a run before it begins. */
-#include "harness/run/foresee.h"
+/* Before a run begins: can the lab run it, will it have what the expectations read, do the hosts have what it
+ * needs? */
+#include "harness/run/precheck.h"
 #include "harness/doctor/check.h"
 #include "harness/plan/decidable.h"
 #include "harness/judge/verdict.h"
@@ -28,9 +29,9 @@ static json_t *known_of_lab(const struct lab_opened *lab, struct error *e)
     return known;
 }
 
-/* Which judgements can the lab decide in its cell? What it lacks by its capabilities is skipped by name; anything else that it can never
- * have is a slip. */
-static int note_decisions(struct decisions *decisions, const struct lab_opened *lab, struct error *e)
+/* Which judgements can the lab decide in its cell? What it lacks by its capabilities is skipped by name;
+ * anything else that it can never have is a slip. */
+static int note_what_lab_decides(struct decisions *decisions, const struct lab_opened *lab, struct error *e)
 {
     struct judgement j;
     json_t *known = NULL;
@@ -51,9 +52,10 @@ static int note_decisions(struct decisions *decisions, const struct lab_opened *
     return result;
 }
 
-/* Can the lab run the cell? A simulated lab is built for that. `decisions`: what it can decide; NULL: that is not asked. */
-static int foresee_cell(const struct cell *cell, struct decisions *decisions, struct foreseen *f,
-                        struct error *e)
+/* Can the lab run the cell? A simulated lab is built for that. `decisions`: what it can decide; NULL: that is
+ * not asked. */
+static int precheck_cell(const struct cell *cell, struct decisions *decisions, struct precheck *found,
+                         struct error *e)
 {
     const struct lab_driver *driver = lab_driver_of(&cell->lab);
     if (driver->check && driver->check(cell, e) != 0)
@@ -61,25 +63,25 @@ static int foresee_cell(const struct cell *cell, struct decisions *decisions, st
     if (doctor_refuse_run(cell, e) != 0)
         return -1;
     if (driver->simulated) {
-        struct lab_opened *lab = lab_opened_make(cell, f->seed, f->threads, e);
+        struct lab_opened *lab = lab_opened_make(cell, found->seed, found->threads, e);
         uint64_t bytes = lab && driver->needs_bytes ? driver->needs_bytes(lab->state) : 0;
         int result = !lab                                    ? -1
-                     : decisions && driver->check_expression ? note_decisions(decisions, lab, e)
+                     : decisions && driver->check_expression ? note_what_lab_decides(decisions, lab, e)
                                                              : 0;
-        f->bytes = bytes > f->bytes ? bytes : f->bytes;
-        if (f->keep && result == 0)
-            f->lab = lab;
+        found->bytes = bytes > found->bytes ? bytes : found->bytes;
+        if (found->keep && result == 0)
+            found->lab = lab;
         else
             lab_opened_close(lab);
         if (result != 0)
             return -1;
     }
-    if (f->warnings)
-        doctor_warn_of_run(cell, f->warnings);
+    if (found->warnings)
+        doctor_warn_of_run(cell, found->warnings);
     return 0;
 }
 
-int foresee(const struct plan *plan, struct foreseen *f, struct error *e)
+int precheck_plan(const struct plan *plan, struct precheck *found, struct error *e)
 {
     struct decidable decidable;
     struct decisions decisions;
@@ -97,7 +99,7 @@ int foresee(const struct plan *plan, struct foreseen *f, struct error *e)
         if (plan->as_written)
             decidable_note(&decidable, cell);
         if (runs && cell->lab_json)
-            runs = foresee_cell(cell, plan->changed ? NULL : &decisions, f, &refused) == 0;
+            runs = precheck_cell(cell, plan->changed ? NULL : &decisions, found, &refused) == 0;
         plan_release(plan, cell);
     }
     bool made = result == 0; /* a cell that cannot be made says itself where */
@@ -116,18 +118,18 @@ int foresee(const struct plan *plan, struct foreseen *f, struct error *e)
 
 /* ---- what expectations read */
 
-static void keep_column(void *recorder, const char *role, const char *counter, const char *key)
+static void keep_column_of(void *recorder, const char *role, const char *counter, const char *key)
 {
     if (key)
         recorder_keep(recorder, role, counter, key);
 }
 
-void foresee_columns(const struct cell *cell, struct recorder *recorder)
+void precheck_keep_columns(const struct cell *cell, struct recorder *recorder)
 {
     for (size_t i = 0; i < cell->scenario.expect.count; i++)
-        expr_each_counter(cell->checks[i], keep_column, recorder);
+        expr_each_counter(cell->checks[i], keep_column_of, recorder);
     for (size_t i = 0; i < cell->scenario.published.count; i++)
-        expr_each_counter(cell->published[i], keep_column, recorder);
+        expr_each_counter(cell->published[i], keep_column_of, recorder);
 }
 
 /* ---- once the hosts are known */
@@ -155,7 +157,7 @@ static const struct {
                        "has no NIC whose PCIe configuration is seen to allow it"},
 };
 
-static bool asks(const struct scenario_flow *flow, enum asked asked)
+static bool flow_asks(const struct scenario_flow *flow, enum asked asked)
 {
     return asked == ASKED_GPU   ? flow_in_gpu_memory(flow->memory)
            : asked == ASKED_FAR ? flow->numa == NUMA_FAR
@@ -163,8 +165,8 @@ static bool asks(const struct scenario_flow *flow, enum asked asked)
 }
 
 /* Does this role lack what a flow or a collective, `user` `name`, asks for? */
-static bool lacks(const struct cell *cell, const struct host_description *hosts, const char *role,
-                  const char *user, const char *name, enum asked asked, struct text *why)
+static bool role_lacks(const struct cell *cell, const struct host_description *hosts, const char *role,
+                       const char *user, const char *name, enum asked asked, struct text *why)
 {
     int i = scenario_role_index(&cell->scenario, role);
     if (i < 0 || role_can(&hosts[i], asked_words[asked].capability))
@@ -178,8 +180,8 @@ static bool flow_lacks(const struct cell *cell, const struct host_description *h
                        const struct scenario_flow *flow, struct text *why)
 {
     for (int asked = 0; asked < ASKED_KINDS; asked++)
-        if (asks(flow, asked) && (lacks(cell, hosts, flow->from, "flow", flow->name, asked, why) ||
-                                  lacks(cell, hosts, flow->to, "flow", flow->name, asked, why)))
+        if (flow_asks(flow, asked) && (role_lacks(cell, hosts, flow->from, "flow", flow->name, asked, why) ||
+                                       role_lacks(cell, hosts, flow->to, "flow", flow->name, asked, why)))
             return true;
     return false;
 }
@@ -189,13 +191,13 @@ static bool collective_lacks(const struct cell *cell, const struct host_descript
 {
     const struct list_of *roles = collective->roles.count ? &collective->roles : &cell->scenario.roles;
     for (size_t i = 0; i < roles->count; i++)
-        if (lacks(cell, hosts, ((char *const *)roles->items)[i], "collective", collective->name, ASKED_GPU,
-                  why))
+        if (role_lacks(cell, hosts, ((char *const *)roles->items)[i], "collective", collective->name,
+                       ASKED_GPU, why))
             return true;
     return false;
 }
 
-bool foresee_lacking(const struct cell *cell, const struct host_description *hosts, struct text *why)
+bool precheck_lacking(const struct cell *cell, const struct host_description *hosts, struct text *why)
 {
     const struct scenario *scenario = &cell->scenario;
     const struct scenario_flow *flows = scenario->flows.items;
@@ -207,8 +209,8 @@ bool foresee_lacking(const struct cell *cell, const struct host_description *hos
         for (size_t k = 0;
              flow_in_gpu_memory(traffic[i].memory) && k < traffic[i].from.count + traffic[i].to.count; k++) {
             char *const *from = traffic[i].from.items, *const *to = traffic[i].to.items;
-            if (lacks(cell, hosts, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
-                      "flow", traffic[i].name, ASKED_GPU, why))
+            if (role_lacks(cell, hosts, k < traffic[i].from.count ? from[k] : to[k - traffic[i].from.count],
+                           "flow", traffic[i].name, ASKED_GPU, why))
                 return true;
         }
     for (size_t i = 0; i < scenario->collectives.count; i++)
