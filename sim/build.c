@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *take(struct sim *sim, size_t count, size_t size)
+static void *allocate_array(struct sim *sim, size_t count, size_t size)
 {
     sim->bytes += count * size;
     return array_grow(NULL, 0, count * size);
@@ -138,7 +138,7 @@ static int build_pcie(struct sim *sim, struct pcie *link, const struct physics_p
     link->headers = (int32_t)p->posted_header_credits;
     link->data = (int32_t)p->posted_data_credits;
     link->return_capacity = (uint32_t)p->posted_header_credits + 1;
-    link->returns = take(sim, link->return_capacity, sizeof *link->returns);
+    link->returns = allocate_array(sim, link->return_capacity, sizeof *link->returns);
     return link->returns ? 0 : -1;
 }
 
@@ -166,7 +166,7 @@ static int build_memory(struct sim *sim, struct memory *m, const struct physics_
     m->device_completion_bytes = (int32_t)c->device_completion_bytes;
     m->device_request_header_bytes = (int32_t)c->device_request_header_bytes;
     m->device_completion_header_bytes = (int32_t)c->device_completion_header_bytes;
-    if (c->banks && !(m->bank_free_ps = take(sim, (size_t)c->banks, sizeof *m->bank_free_ps)))
+    if (c->banks && !(m->bank_free_ps = allocate_array(sim, (size_t)c->banks, sizeof *m->bank_free_ps)))
         return -1;
     return 0;
 }
@@ -325,7 +325,7 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
                           .stats = {.last_ps = -1, .started_ps = -1, .finished_ps = -1, .failed_ps = -1}};
     if (flow->ping_pong)
         flow->qp_count = 2;
-    if (f->record_latency && !(flow->latency = take(sim, 1, sizeof *flow->latency)))
+    if (f->record_latency && !(flow->latency = allocate_array(sim, 1, sizeof *flow->latency)))
         return error_set(e, "simulator: no memory for a histogram");
     if (flow->latency)
         histogram_clear(flow->latency);
@@ -338,7 +338,7 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
         qp->timeout_event = events_add(sim->events, EVENT_TIMEOUT, q);
         qp->congestion_event = EVENT_NONE;
         qp->turn_event = flow->ping_pong ? events_add(sim->events, EVENT_TURN, q) : EVENT_NONE;
-        qp->post_ps = take(sim, qp->depth, sizeof *qp->post_ps);
+        qp->post_ps = allocate_array(sim, qp->depth, sizeof *qp->post_ps);
         if (qp->timeout_event == EVENT_NONE || !qp->post_ps)
             return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
         if (check_qp(sim, c, qp, e))
@@ -382,11 +382,11 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     sim->bridge_count = (uint32_t)c->bridge_count;
     sim->flow_count = (uint32_t)c->flow_count;
     sim->qp_count = count_qps(c);
-    sim->ports = take(sim, sim->port_count, sizeof *sim->ports);
-    sim->counters = take(sim, sim->port_count, sizeof *sim->counters);
-    sim->hosts = take(sim, sim->host_count, sizeof *sim->hosts);
-    sim->flows = take(sim, sim->flow_count, sizeof *sim->flows);
-    sim->qps = take(sim, sim->qp_count, sizeof *sim->qps);
+    sim->ports = allocate_array(sim, sim->port_count, sizeof *sim->ports);
+    sim->counters = allocate_array(sim, sim->port_count, sizeof *sim->counters);
+    sim->hosts = allocate_array(sim, sim->host_count, sizeof *sim->hosts);
+    sim->flows = allocate_array(sim, sim->flow_count, sizeof *sim->flows);
+    sim->qps = allocate_array(sim, sim->qp_count, sizeof *sim->qps);
     if (!sim->ports || !sim->counters || !sim->hosts || !sim->flows || !sim->qps)
         return error_set(e, "simulator: no memory for %zu hosts, %zu links, %u queue pairs", c->host_count,
                          c->link_count, sim->qp_count);

@@ -46,7 +46,7 @@ struct sim_queue_pair sim_queue_pair(const struct sim *sim, uint32_t qp);
 
 /* The IPv4 address of a host, which switches hash. */
 uint32_t sim_host_address(uint32_t host);
-/* Of a port: its number among its node's. */
+/* The number of a port among its node's. */
 uint32_t sim_port_number(const struct sim *sim, uint32_t port);
 /* Bytes of a switch port's egress queue up to which it marks nothing; -1: it never marks. */
 int64_t sim_port_kmin_bytes(const struct sim *sim, uint32_t port);

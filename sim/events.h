@@ -24,7 +24,7 @@ enum event_place { EVENT_IDLE, EVENT_IN_WHEEL, EVENT_IN_HEAP };
 
 struct event {
     int64_t time_ps;
-    /* Of equal times the one that was scheduled first: when (twice the time; odd: after the others of this time), and
+    /* Which of equal times comes first, the one that was scheduled first: when (twice the time; odd: after the others of this time), and
      * the order among those. */
     int64_t since;
     uint32_t order;

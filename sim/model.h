@@ -397,7 +397,8 @@ static inline int64_t frame_duration(const struct sim *sim, uint64_t bytes, uint
     int64_t ps = (int64_t)(bytes * ps_per_byte_q20 >> 20);
     if (!sim->truncate_to_ns)
         return ps;
-    return ps < SIM_PS_PER_NS ? SIM_PS_PER_NS : whole_ns(sim, ps);
+    uint64_t ns = (uint64_t)ps / SIM_PS_PER_NS;
+    return (int64_t)(ns + !ns) * SIM_PS_PER_NS;
 }
 
 /* config.c */
@@ -434,7 +435,7 @@ static inline void list_append(struct sim *sim, struct packet_list *list, uint32
     list->tail = p;
 }
 
-/* Of a data packet. */
+/* Payload of a data packet. */
 static inline uint32_t packet_payload(const struct sim *sim, const struct packet *packet)
 {
     const struct queue_pair *qp = &sim->qps[packet->qp];
@@ -596,7 +597,7 @@ void qp_resume(struct sim *sim, uint32_t qp);  /* its congestion control may all
 
 enum stream { STREAM_PORT, STREAM_HOST, STREAM_MEMORY, STREAM_FAULT, STREAM_INJECTION };
 
-/* Of 2^64; 1 is as near as can be. */
+/* A probability as a share of 2^64; 1 is as near as can be. */
 static inline uint64_t random_threshold(double probability)
 {
     return (uint64_t)(probability * 0x1p64 * (1 - 0x1p-53));

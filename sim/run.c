@@ -10,7 +10,7 @@
 /* ---- a window */
 
 /* Tell this thread's islands of the frames that were sent to them in the last window. */
-static void deliver(struct member *member)
+static void deliver_letters(struct member *member)
 {
     struct sim *sim = member->view;
     const struct team *team = sim->team;
@@ -35,7 +35,7 @@ static struct letter letter_of(uint32_t to, const struct outbox *out)
 }
 
 /* What the others need to know of the window that ends. */
-static void seal(struct member *member)
+static void seal_window(struct member *member)
 {
     struct sim *sim = member->view;
     for (uint32_t t = 0; t < sim->team->count; t++) {
@@ -49,7 +49,7 @@ static void seal(struct member *member)
     member->next_ps[sim->window & 1] = next_ps < sim->first_sent_ps ? next_ps : sim->first_sent_ps;
 }
 
-static int64_t earliest(const struct team *team, uint32_t window)
+static int64_t earliest_event_ps(const struct team *team, uint32_t window)
 {
     int64_t next_ps = INT64_MAX;
     for (uint32_t t = 0; t < team->count; t++)
@@ -93,10 +93,10 @@ static void run_until(struct member *member, int64_t until_ps)
     struct sim *sim = member->view;
     struct team *team = sim->team;
     for (;;) {
-        seal(member);
+        seal_window(member);
         barrier_wait(&team->barrier);
-        int64_t start_ps = earliest(team, sim->window);
-        deliver(member);
+        int64_t start_ps = earliest_event_ps(team, sim->window);
+        deliver_letters(member);
         begin_window(sim);
         if (start_ps >= until_ps)
             break;
@@ -141,7 +141,7 @@ static int compare_pauses(const void *a, const void *b)
 }
 
 /* Room for the pauses of all threads; NULL when memory ran out. */
-static struct sim_pause *unsorted(struct team *team, size_t count)
+static struct sim_pause *room_for_pauses(struct team *team, size_t count)
 {
     if (count <= team->unsorted_capacity)
         return team->unsorted;
@@ -161,7 +161,7 @@ static int collect_pauses(struct team *team)
         count += team->members[t].view->pause_count;
     if (!count)
         return 0;
-    struct sim_pause *all = unsorted(team, count);
+    struct sim_pause *all = room_for_pauses(team, count);
     if (!all)
         return -1;
     for (uint32_t t = 0; t < team->count; t++) {
@@ -178,7 +178,7 @@ static int collect_pauses(struct team *team)
 }
 
 /* What the threads leave: the pauses that ended, and rings that are not in use any more. */
-static int collect(struct team *team)
+static int collect_from_threads(struct team *team)
 {
     int rc = collect_pauses(team) || capture_collect(team->members[0].view) ? -1 : 0;
     for (uint32_t t = 0; t < team->count; t++) {
@@ -206,7 +206,7 @@ int sim_run_until(struct sim *sim, int64_t until_ps, struct error *e)
     run_until(&team->members[0], until_ps);
     barrier_wait(&team->barrier);
     sim->now_ps = until_ps;
-    if (collect(team))
+    if (collect_from_threads(team))
         return error_set(e, "simulator: no memory for more than %u packets", sim->packet_capacity);
     return 0;
 }

@@ -131,7 +131,7 @@ struct sim_flow_config {
     /* This flow's message k, from 1 on, is posted once the flow of this index has brought k messages to this
      * flow's `from` (one queue pair each, no reads); -1: none. */
     int64_t after;
-    /* The flow begins so long after each of these, and not before start_ps. */
+    /* The flow begins after the delay of each of these, and not before start_ps. */
     const struct sim_wait *waits;
     size_t wait_count;
     bool record_latency; /* keep the histogram (30 KB a flow) */
@@ -205,7 +205,7 @@ void sim_flow_stats(const struct sim *sim, size_t flow, struct sim_flow_stats *o
 const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow);
 void sim_flow_latency_clear(struct sim *sim, size_t flow);
 
-/* Of the flow's data sender, "dcqcn"; NULL: the flow has none (no reaction point on its priority, "none"). */
+/* The congestion control of the flow's data sender, "dcqcn"; NULL: the flow has none (no reaction point on its priority, "none"). */
 const char *sim_flow_congestion_control(const struct sim *sim, size_t flow);
 /* How many gauges (lib/roce/congestion_control.h) there are: the same for the life of the simulation, 0
  * without congestion control. */

@@ -21,7 +21,7 @@ struct sim_workload_config {
     const uint32_t *from, *to;   /* hosts; `to` empty: the same as from */
     size_t from_count, to_count;
     enum sim_sizes sizes;
-    /* Of a flow; 0: endless. With a ring, of all reduced data: in 2(n-1) steps each host sends one n-th on, as soon as it has
+    /* Size of a flow; 0: endless. With a ring, of all reduced data: in 2(n-1) steps each host sends one n-th on, as soon as it has
      * received the one of the step before. */
     int64_t size_bytes;
     int64_t rounds;     /* number of times that the size is sent, one after the other; at least 1 */

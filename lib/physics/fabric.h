@@ -69,7 +69,7 @@ struct physics_switch {
     int routing;            /* enum physics_routing */
     int64_t convergence_ps; /* from a change of links to the routes that follow it */
     int64_t
-        deadlock_ps; /* a cycle of ports that have been paused for so long is a deadlock; FIELD_UNSET: PHYSICS_DEADLOCK_PS */
+        deadlock_ps; /* a cycle of ports that have been paused for this time is a deadlock; FIELD_UNSET: PHYSICS_DEADLOCK_PS */
     struct physics_watchdog watchdog;
     struct physics_forwarding *software; /* NULL: a switch */
 };

@@ -43,12 +43,12 @@ static uint8_t hooks_of(const struct congestion_control *c, bool read)
 }
 
 /* Round up, so that each element is aligned for any type. */
-static size_t stride(size_t bytes)
+static size_t bytes_aligned(size_t bytes)
 {
     return (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
 }
 
-static void *take(struct sim *sim, size_t count, size_t bytes)
+static void *allocate_array(struct sim *sim, size_t count, size_t bytes)
 {
     sim->bytes += count * bytes;
     return array_grow(NULL, 0, count * bytes);
@@ -60,18 +60,20 @@ struct needs {
     bool acks, path, window;
 };
 
-static int allocate(struct sim *sim, const struct needs *needs)
+static int allocate_states(struct sim *sim, const struct needs *needs)
 {
-    if (needs->state_bytes && !(sim->congestion_states = take(sim, sim->qp_count, needs->state_bytes)))
+    if (needs->state_bytes &&
+        !(sim->congestion_states = allocate_array(sim, sim->qp_count, needs->state_bytes)))
         return -1;
-    if (needs->params_bytes && !(sim->congestion_params = take(sim, sim->host_count, needs->params_bytes)))
+    if (needs->params_bytes &&
+        !(sim->congestion_params = allocate_array(sim, sim->host_count, needs->params_bytes)))
         return -1;
     sim->has_telemetry = needs->acks;
     sim->has_telemetry_paths = needs->path;
     return 0;
 }
 
-static bool is_on(const struct sim *sim, const struct queue_pair *qp)
+static bool reaction_point_is_on(const struct sim *sim, const struct queue_pair *qp)
 {
     return sim->hosts[qp->sender].settings.ecn_rp_mask >> qp->priority & 1;
 }
@@ -106,7 +108,7 @@ static int check_qp(const struct sim *sim, const struct sim_config *c, const str
                     struct error *e)
 {
     const struct congestion_control *control = sim->hosts[qp->sender].congestion;
-    if (!is_on(sim, qp))
+    if (!reaction_point_is_on(sim, qp))
         return 0;
     if (qp->operation == SIM_READ && control->acknowledged && !control->notified)
         return error_set(e,
@@ -120,7 +122,7 @@ static int start(struct sim *sim, uint32_t q, size_t state_bytes)
 {
     struct queue_pair *qp = &sim->qps[q];
     const struct host *h = &sim->hosts[qp->sender];
-    if (!is_on(sim, qp))
+    if (!reaction_point_is_on(sim, qp))
         return 0;
     qp->congestion_hooks = hooks_of(h->congestion, qp->operation == SIM_READ);
     qp->header_bytes = h->congestion->header_bytes;
@@ -153,7 +155,7 @@ static const struct congestion_control *control_of(const struct sim *sim, const 
     return control;
 }
 
-static void choose(struct sim *sim, const struct sim_config *c, struct needs *needs)
+static void choose_controls(struct sim *sim, const struct sim_config *c, struct needs *needs)
 {
     *needs = (struct needs){0};
     for (uint32_t i = 0; i < sim->host_count; i++) {
@@ -169,8 +171,8 @@ static void choose(struct sim *sim, const struct sim_config *c, struct needs *ne
         needs->path |= control->path;
         needs->window |= control->window_bytes != NULL;
     }
-    needs->params_bytes = stride(needs->params_bytes);
-    needs->state_bytes = stride(needs->state_bytes);
+    needs->params_bytes = bytes_aligned(needs->params_bytes);
+    needs->state_bytes = bytes_aligned(needs->state_bytes);
 }
 
 static void prepare(struct sim *sim, const struct sim_config *c, const struct needs *needs)
@@ -198,8 +200,8 @@ static void prepare(struct sim *sim, const struct sim_config *c, const struct ne
 int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     struct needs needs;
-    choose(sim, c, &needs);
-    if (allocate(sim, &needs))
+    choose_controls(sim, c, &needs);
+    if (allocate_states(sim, &needs))
         return error_set(e, "simulator: no memory for the congestion control of %u queue pairs",
                          sim->qp_count);
     prepare(sim, c, &needs);

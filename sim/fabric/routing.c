@@ -169,7 +169,7 @@ static const uint16_t *distances_to(struct network *n, uint32_t destination)
     return distance;
 }
 
-static int append(struct network *n, uint32_t port)
+static int append_to_path(struct network *n, uint32_t port)
 {
     if (n->path_count == n->path_capacity) {
         uint32_t capacity = n->path_capacity ? n->path_capacity * 2 : 256;
@@ -194,7 +194,7 @@ uint32_t routing_seed(const struct sim *sim, const struct sim_config *config, ui
 
 /* Egress ports from a host's neighbour to `to`; *place is where they begin in `paths`. 0, -1 no path, -2 no
  * memory. */
-static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
+static int walk_path(struct network *n, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
 {
     const uint32_t key[3] = {routing_address(from), routing_address(to), ports_word};
     uint32_t node = graph_neighbour(&n->graph, from), last = graph_neighbour(&n->graph, to);
@@ -213,11 +213,11 @@ static int walk(struct network *n, uint32_t from, uint32_t to, uint32_t ports_wo
             graph_choose(&n->graph, node, NULL, distance, routing_seed(n->sim, n->config, node), key);
         if (i == NONE)
             return -1;
-        if (append(n, n->graph.ports[i]))
+        if (append_to_path(n, n->graph.ports[i]))
             return -2;
         node = n->graph.next[i];
     }
-    return append(n, n->sim->ports[n->sim->hosts[to].port].peer) ? -2 : 0;
+    return append_to_path(n, n->sim->ports[n->sim->hosts[to].port].peer) ? -2 : 0;
 }
 
 /* The source port of a pair's next connection: they count up. */
@@ -238,9 +238,9 @@ static int route_qp(struct network *n, uint32_t q, struct error *e)
     uint32_t destination = (uint32_t)n->config->udp_destination_port;
     if (sim->source_ports)
         sim->source_ports[q] = source;
-    int rc = walk(n, qp->sender, qp->receiver, source | destination << 16, &qp->data_path);
+    int rc = walk_path(n, qp->sender, qp->receiver, source | destination << 16, &qp->data_path);
     if (!rc)
-        rc = walk(n, qp->receiver, qp->sender, destination | source << 16, &qp->ack_path);
+        rc = walk_path(n, qp->receiver, qp->sender, destination | source << 16, &qp->ack_path);
     if (rc == -1)
         return error_set(e, "simulator: there is no path from host %s to host %s",
                          n->config->hosts[qp->sender].name, n->config->hosts[qp->receiver].name);

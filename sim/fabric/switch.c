@@ -48,7 +48,8 @@ static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const s
     return true;
 }
 
-static inline void release(struct fabric_switch *s, struct switch_port *at, unsigned priority, int32_t bytes)
+static inline void release_buffer(struct fabric_switch *s, struct switch_port *at, unsigned priority,
+                                  int32_t bytes)
 {
     if (!(s->pfc_mask >> priority & 1)) {
         at->ingress[priority].used -= bytes;
@@ -89,7 +90,7 @@ static inline void check_xon(struct sim *sim, struct fabric_switch *s, uint32_t 
 
 /* ---- marking */
 
-static inline void mark(struct sim *sim, uint32_t out, struct packet *packet, uint32_t queued)
+static inline void mark_packet(struct sim *sim, uint32_t out, struct packet *packet, uint32_t queued)
 {
     uint32_t kmin = sim->ports[out].kmin;
     if (queued <= kmin || !(packet->flags & PACKET_ECT))
@@ -128,7 +129,7 @@ static inline void telemetry_append(struct sim *sim, uint32_t port, uint32_t p)
 /* ---- forwarding */
 
 /* Is the packet dropped in place of joining the queue of this port? By the watchdog, or because there is no link. */
-static bool refuse(struct sim *sim, struct fabric_switch *s, uint32_t out, uint32_t p)
+static bool drop_if_refused(struct sim *sim, struct fabric_switch *s, uint32_t out, uint32_t p)
 {
     const struct packet *packet = &sim->packets[p];
     struct switch_port *at = &sim->switch_ports[out];
@@ -140,22 +141,22 @@ static bool refuse(struct sim *sim, struct fabric_switch *s, uint32_t out, uint3
     else
         return false;
     uint32_t in = packet->ingress;
-    release(s, &sim->switch_ports[in], priority, packet->bytes);
+    release_buffer(s, &sim->switch_ports[in], priority, packet->bytes);
     packet_give(sim, p);
     check_xon(sim, s, in, priority);
     return true;
 }
 
-static inline void enqueue(struct sim *sim, struct fabric_switch *s, uint32_t p)
+static inline void enqueue_packet(struct sim *sim, struct fabric_switch *s, uint32_t p)
 {
     struct packet *packet = &sim->packets[p];
     uint32_t out = sim->paths[packet->path++];
     unsigned priority = packet->priority, queue = queue_of(priority);
     uint32_t queued = sim->ports[out].queues[queue].bytes;
-    if (sim->ports[out].flags & (PORT_STORM | PORT_DOWN) && refuse(sim, s, out, p))
+    if (sim->ports[out].flags & (PORT_STORM | PORT_DOWN) && drop_if_refused(sim, s, out, p))
         return;
     if (s->mark_at_enqueue && s->ecn_mask >> priority & 1)
-        mark(sim, out, packet, queued);
+        mark_packet(sim, out, packet, queued);
     port_enqueue(sim, out, queue, p);
 }
 
@@ -170,8 +171,8 @@ static inline bool may_pass(const struct sim *sim, struct fabric_switch *s, cons
 }
 
 /* Is there room in the buffer? */
-static inline bool admit(const struct sim *sim, struct fabric_switch *s, struct switch_port *at,
-                         const struct packet *packet)
+static inline bool admit_packet(const struct sim *sim, struct fabric_switch *s, struct switch_port *at,
+                                const struct packet *packet)
 {
     unsigned priority = packet->priority;
     if (s->pfc_mask >> priority & 1)
@@ -179,7 +180,7 @@ static inline bool admit(const struct sim *sim, struct fabric_switch *s, struct 
     return admit_lossy(s, at, &sim->ports[sim->paths[packet->path]], priority, packet->bytes);
 }
 
-static inline void receive(struct sim *sim, uint32_t in, uint32_t p)
+static inline void receive_frame(struct sim *sim, uint32_t in, uint32_t p)
 {
     struct packet *packet = &sim->packets[p];
     struct fabric_switch *s = &sim->switches[sim->ports[in].node];
@@ -193,7 +194,7 @@ static inline void receive(struct sim *sim, uint32_t in, uint32_t p)
         port_send_at_once(sim, sim->paths[packet->path++], queue_of(priority), p);
         return;
     }
-    if (!admit(sim, s, at, packet)) {
+    if (!admit_packet(sim, s, at, packet)) {
         at->dropped++;
         packet_give(sim, p);
         return;
@@ -204,7 +205,7 @@ static inline void receive(struct sim *sim, uint32_t in, uint32_t p)
     if (lossless)
         check_xoff(sim, s, in, priority); /* may move the packets */
     if (!s->latency_ps) {
-        enqueue(sim, s, p);
+        enqueue_packet(sim, s, p);
         return;
     }
     if (delay_line_append(sim, &s->pipeline, sim->now_ps + s->latency_ps, p))
@@ -213,7 +214,7 @@ static inline void receive(struct sim *sim, uint32_t in, uint32_t p)
 
 void switch_receive(struct sim *sim, uint32_t in, uint32_t p)
 {
-    receive(sim, in, p);
+    receive_frame(sim, in, p);
 }
 
 void switch_arrive(struct sim *sim, uint32_t in)
@@ -222,7 +223,7 @@ void switch_arrive(struct sim *sim, uint32_t in)
     if (sim->packets[p].kind == PACKET_PFC)
         pfc_receive(sim, in, p);
     else
-        receive(sim, in, p);
+        receive_frame(sim, in, p);
 }
 
 void switch_forward(struct sim *sim, uint32_t index)
@@ -231,10 +232,10 @@ void switch_forward(struct sim *sim, uint32_t index)
     uint32_t p = delay_line_take(sim, &s->pipeline);
     if (s->pipeline.first != NONE)
         event_schedule(sim->events, s->forward_event, s->pipeline.first_ps);
-    enqueue(sim, s, p);
+    enqueue_packet(sim, s, p);
 }
 
-static inline void departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
+static inline void packet_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
 {
     if (queue < QUEUE_OF_PRIORITY_7)
         return;
@@ -242,16 +243,16 @@ static inline void departed(struct sim *sim, uint32_t out, unsigned queue, uint3
     struct fabric_switch *s = &sim->switches[sim->ports[out].node];
     unsigned priority = priority_of(queue);
     uint32_t in = packet->ingress;
-    release(s, &sim->switch_ports[in], priority, packet->bytes);
+    release_buffer(s, &sim->switch_ports[in], priority, packet->bytes);
     telemetry_append(sim, out, p);
     if (!s->mark_at_enqueue && s->ecn_mask >> priority & 1)
-        mark(sim, out, packet, sim->ports[out].queues[queue].bytes);
+        mark_packet(sim, out, packet, sim->ports[out].queues[queue].bytes);
     check_xon(sim, s, in, priority);
 }
 
 void switch_departed(struct sim *sim, uint32_t out, unsigned queue, uint32_t p)
 {
-    departed(sim, out, queue, p);
+    packet_departed(sim, out, queue, p);
 }
 
 /* As port_transmit. */
@@ -263,7 +264,7 @@ void switch_transmit(struct sim *sim, uint32_t index)
         return;
     unsigned queue = (unsigned)__builtin_ctz(queues);
     uint32_t p = port_dequeue(sim, out, queue);
-    departed(sim, index, queue, p);
+    packet_departed(sim, index, queue, p);
     send_frame(sim, out, p);
     queues = out->ready & ~(unsigned)out->paused;
     if (queues)
@@ -320,7 +321,7 @@ void switch_drop_queue(struct sim *sim, uint32_t out, unsigned priority, int64_t
         uint32_t p = list_take(sim, &port->queues[queue].packets);
         uint32_t in = sim->packets[p].ingress;
         port->queues[queue].bytes -= sim->packets[p].bytes;
-        release(s, &sim->switch_ports[in], priority, sim->packets[p].bytes);
+        release_buffer(s, &sim->switch_ports[in], priority, sim->packets[p].bytes);
         (*dropped)++;
         packet_give(sim, p);
         check_xon(sim, s, in, priority);
@@ -328,7 +329,7 @@ void switch_drop_queue(struct sim *sim, uint32_t out, unsigned priority, int64_t
     port->ready &= (uint16_t) ~(1u << queue);
 }
 
-static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+static void detect_storm(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
 {
     struct port *port = &sim->ports[out];
     struct switch_port *at = &sim->switch_ports[out];
@@ -349,7 +350,7 @@ static void detect(struct sim *sim, struct fabric_switch *s, uint32_t out, unsig
 }
 
 /* Only XOFF continues a storm; an XON alone ends a pause. */
-static void restore(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
+static void restore_after_storm(struct sim *sim, struct fabric_switch *s, uint32_t out, unsigned priority)
 {
     struct port *port = &sim->ports[out];
     struct switch_port *at = &sim->switch_ports[out];
@@ -374,9 +375,9 @@ void switch_watchdog(struct sim *sim, uint32_t index)
         uint32_t out = s->ports[i];
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
             if (sim->switch_ports[out].storm >> priority & 1)
-                restore(sim, s, out, priority);
+                restore_after_storm(sim, s, out, priority);
             else
-                detect(sim, s, out, priority);
+                detect_storm(sim, s, out, priority);
         }
     }
     event_schedule(sim->events, s->watchdog_event, sim->now_ps + s->watchdog.detect_ps / 4);

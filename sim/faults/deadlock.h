@@ -17,7 +17,7 @@ struct deadlock {
     uint32_t *ports;
 };
 
-/* Of all these, for each port. */
+/* Bytes of all these for each port. */
 #define DEADLOCK_BYTES \
     (4 * sizeof(uint32_t) + sizeof(bool) + sizeof(struct sim_node) + SIM_PRIORITIES * sizeof(int64_t))
 

@@ -71,7 +71,7 @@ enum sim_injected_action {
 #define SIM_NO_FLOW UINT32_MAX
 
 struct sim_injection {
-    /* Of a flow: where its data (of a ping-pong: that of its first host), or what answers it, arrives. */
+    /* A rule of a flow looks where its data (of a ping-pong: that of its first host), or what answers it, arrives. */
     uint32_t flow;
     uint32_t port; /* without a flow: end 0 (a) or 1 (b) of a link, number 2 * link + end */
     enum packet_kind kind;
@@ -91,7 +91,7 @@ struct sim_injected {
     int64_t injected; /* of these, those that it acted on */
 };
 
-/* Of the rule with this index in the configuration. */
+/* The counts of the rule with this index in the configuration. */
 struct sim_injected sim_injected(const struct sim *sim, size_t rule);
 
 #endif

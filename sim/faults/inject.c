@@ -139,7 +139,7 @@ static void duplicate(struct sim *sim, struct injection *in, uint32_t p)
     hold(sim, in, copy);
 }
 
-/* It waits until so many frames of its kind have passed. */
+/* It waits until this number of frames of its kind have passed. */
 static void put_behind(struct sim *sim, struct injection *in, uint32_t p)
 {
     count_held(sim, in->rule.port, &sim->packets[p], 1);

@@ -34,7 +34,7 @@ static uint32_t quanta_of(const struct port *port)
     return port->quanta ? (uint32_t)port->quanta : UINT32_MAX;
 }
 
-static void begin(struct sim *sim, uint32_t port, uint8_t classes)
+static void pfc_begin(struct sim *sim, uint32_t port, uint8_t classes)
 {
     struct port *at = &sim->ports[port];
     classes &= (uint8_t)~at->xoff;
@@ -49,8 +49,8 @@ static void begin(struct sim *sim, uint32_t port, uint8_t classes)
     send_pause(sim, port, classes, quanta_of(at));
 }
 
-/* Of these priorities, those that neither a buffer nor a fault pauses any more. */
-static void end(struct sim *sim, uint32_t port, uint8_t classes)
+/* Resume those of these priorities that neither a buffer nor a fault pauses any more. */
+static void pfc_end(struct sim *sim, uint32_t port, uint8_t classes)
 {
     struct port *at = &sim->ports[port];
     classes &= at->xoff & (uint8_t)~at->full;
@@ -69,27 +69,27 @@ static void end(struct sim *sim, uint32_t port, uint8_t classes)
 void pfc_xoff(struct sim *sim, uint32_t port, uint8_t classes)
 {
     sim->ports[port].full |= classes;
-    begin(sim, port, classes);
+    pfc_begin(sim, port, classes);
 }
 
 void pfc_xon(struct sim *sim, uint32_t port, uint8_t classes)
 {
     sim->ports[port].full &= (uint8_t)~classes;
-    end(sim, port, classes);
+    pfc_end(sim, port, classes);
 }
 
 void pfc_hold(struct sim *sim, uint32_t port, uint8_t classes)
 {
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
         sim->ports[port].holds[i] += classes >> i & 1;
-    begin(sim, port, classes);
+    pfc_begin(sim, port, classes);
 }
 
 void pfc_let_go(struct sim *sim, uint32_t port, uint8_t classes)
 {
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
         sim->ports[port].holds[i] -= classes >> i & 1;
-    end(sim, port, classes);
+    pfc_end(sim, port, classes);
 }
 
 /* A small part of a short pause may be rounded to no time at all, in which no clock would go on. */
@@ -136,7 +136,7 @@ static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
                            .priority = priority};
 }
 
-static void resume(struct sim *sim, uint32_t port, unsigned priority)
+static void resume_priority(struct sim *sim, uint32_t port, unsigned priority)
 {
     struct port *at = &sim->ports[port];
     at->paused &= (uint16_t) ~(1u << queue_of(priority));
@@ -151,7 +151,7 @@ static void resume(struct sim *sim, uint32_t port, unsigned priority)
     log_pause(sim, at, priority);
 }
 
-static void pause(struct sim *sim, uint32_t port, unsigned priority, uint32_t quanta)
+static void pause_priority(struct sim *sim, uint32_t port, unsigned priority, uint32_t quanta)
 {
     struct port *at = &sim->ports[port];
     if (at->ignored >> priority & 1)
@@ -186,9 +186,9 @@ void pfc_receive(struct sim *sim, uint32_t port, uint32_t p)
             continue;
         sim->counters[port][i].rx_pause++;
         if (quanta)
-            pause(sim, port, i, quanta);
+            pause_priority(sim, port, i, quanta);
         else if (at->paused >> queue_of(i) & 1)
-            resume(sim, port, i);
+            resume_priority(sim, port, i);
     }
     if (before & ~(unsigned)at->paused)
         port_kick(sim, port, 0);
@@ -201,7 +201,7 @@ void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore)
     at->ignored = ignore ? at->ignored | bit : at->ignored & (uint8_t)~bit;
     if (!ignore || !(at->paused >> queue_of(priority) & 1))
         return;
-    resume(sim, port, priority);
+    resume_priority(sim, port, priority);
     port_kick(sim, port, 0);
 }
 
@@ -210,7 +210,7 @@ void pfc_reset(struct sim *sim, uint32_t port)
     struct port *at = &sim->ports[port];
     for (unsigned i = 0; i < SIM_PRIORITIES; i++) {
         if (at->paused >> queue_of(i) & 1)
-            resume(sim, port, i);
+            resume_priority(sim, port, i);
         if (at->xoff >> i & 1)
             sim->counters[port][i].tx_pause_ps += sim->now_ps - at->xoff_start_ps[i];
     }
@@ -225,7 +225,7 @@ void pfc_resume_holds(struct sim *sim, uint32_t port)
     for (unsigned i = 0; i < SIM_PRIORITIES; i++)
         if (sim->ports[port].holds[i])
             classes |= (uint8_t)(1u << i);
-    begin(sim, port, classes);
+    pfc_begin(sim, port, classes);
 }
 
 /* A pause may have run out; extensions did not move the timer. */
@@ -238,7 +238,7 @@ void pfc_unpause(struct sim *sim, uint32_t port)
         if (!(at->paused >> queue_of(i) & 1))
             continue;
         if (at->pause_until_ps[i] <= sim->now_ps)
-            resume(sim, port, i);
+            resume_priority(sim, port, i);
         else if (at->pause_until_ps[i] < next_ps)
             next_ps = at->pause_until_ps[i];
     }

@@ -11,14 +11,14 @@
 #define WINDOW_LEAST_PS       (100 * SIM_PS_PER_NS)
 #define WINDOW_LEAST_LARGE_PS (20 * SIM_PS_PER_NS)
 #define LARGE_PORTS           512
-/* So many ports' state fits the nearest cache, */
+/* The state of this number of ports fits the nearest cache, */
 #define SMALL_PORTS 64
-/* and so many the next one: parts of this size that are joined by links are one island, */
+/* and the state of this number the next one: parts of this size that are joined by links are one island, */
 #define GROUP_PORTS 1024
 /* unless a window holds more frames of a link than this, and the network is not larger: then a node's window is work enough. */
 #define FEW_FRAMES  6.0
 #define DENSE_PORTS 4096
-/* For a similar share of each thread. */
+/* Parts are at most this part of a thread's share, so that shares are similar. */
 #define PARTS_OF_THREAD 4
 /* An island of more ports is not fetched as a whole before it is run. */
 #define FETCHED_PORTS 128
@@ -45,7 +45,7 @@ static uint32_t leader_of(struct division *d, uint32_t node)
 }
 
 /* The lowest node leads. */
-static void join(struct division *d, uint32_t a, uint32_t b)
+static void join_parts(struct division *d, uint32_t a, uint32_t b)
 {
     a = leader_of(d, a);
     b = leader_of(d, b);
@@ -79,12 +79,12 @@ static void join_readers(struct division *d)
     for (size_t i = 0; i < d->config->flow_count; i++) {
         const struct sim_flow_config *f = &d->config->flows[i];
         if (f->operation == SIM_READ && d->config->hosts[f->from].pcie.generation)
-            join(d, f->from, f->to);
+            join_parts(d, f->from, f->to);
     }
 }
 
 /* Join the ends of links that are shorter than least_ps. Are there at least two parts? */
-static bool divide(struct division *d, int64_t least_ps)
+static bool divide_by_delay(struct division *d, int64_t least_ps)
 {
     for (uint32_t i = 0; i < d->nodes; i++)
         d->leader[i] = i;
@@ -92,7 +92,7 @@ static bool divide(struct division *d, int64_t least_ps)
     for (size_t i = 0; i < d->config->link_count; i++) {
         const struct sim_link_config *link = &d->config->links[i];
         if (way_ps(d, link) < least_ps)
-            join(d, node_at(d, &link->a), node_at(d, &link->b));
+            join_parts(d, node_at(d, &link->a), node_at(d, &link->b));
     }
     for (uint32_t i = 0; i < d->nodes; i++)
         if (leader_of(d, i))
@@ -138,7 +138,7 @@ static uint32_t most_ports(struct division *d)
 }
 
 /* Join parts along links, in their order: of a fat tree these are pods, with all that is behind them as far as it goes. */
-static void group(struct division *d)
+static void group_parts(struct division *d)
 {
     uint32_t most = most_ports(d);
     for (size_t i = 0; i < d->config->link_count; i++) {
@@ -151,14 +151,14 @@ static void group(struct division *d)
         if (a == b || d->ports[a] + d->ports[b] > most)
             continue;
         d->ports[a] = d->ports[b] = d->ports[a] + d->ports[b];
-        join(d, a, b);
+        join_parts(d, a, b);
     }
 }
 
 /* ---- threads and numbers */
 
 /* What a node has to do: the rates of its links, without those of hosts that have no flow. */
-static void weigh(const struct division *d, uint64_t *weights)
+static void weigh_nodes(const struct division *d, uint64_t *weights)
 {
     for (size_t i = 0; i < d->config->flow_count; i++)
         weights[d->config->flows[i].from] = weights[d->config->flows[i].to] = 1;
@@ -173,7 +173,7 @@ static void weigh(const struct division *d, uint64_t *weights)
 }
 
 /* Each part goes to the thread that has least to do. */
-static void assign(struct division *d, uint64_t *weights, uint64_t *sums)
+static void assign_threads(struct division *d, uint64_t *weights, uint64_t *sums)
 {
     for (uint32_t i = 0; i < d->nodes; i++)
         if (leader_of(d, i) != i)
@@ -282,11 +282,11 @@ static int divide_nodes(struct division *d)
         d->thread_of_island = d->thread + d->nodes;
         d->ports = d->thread_of_island + d->nodes;
         memset(d->island_of_thread, 0xff, d->threads * sizeof *d->island_of_thread);
-        if (!divide(d, WINDOW_LEAST_PS) && sim->port_count >= LARGE_PORTS)
-            (void)divide(d, WINDOW_LEAST_LARGE_PS);
-        group(d);
-        weigh(d, weights);
-        assign(d, weights, weights + d->nodes);
+        if (!divide_by_delay(d, WINDOW_LEAST_PS) && sim->port_count >= LARGE_PORTS)
+            (void)divide_by_delay(d, WINDOW_LEAST_LARGE_PS);
+        group_parts(d);
+        weigh_nodes(d, weights);
+        assign_threads(d, weights, weights + d->nodes);
         number_islands(d);
         measure_window(d);
         rc = open_queues(d);

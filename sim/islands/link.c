@@ -77,7 +77,7 @@ void links_free(struct sim *sim)
 /* ---- growth */
 
 /* The old ring stays until the receiver surely has the new one. */
-static int retire(struct sim *sim, const struct outbox *box)
+static int retire_ring(struct sim *sim, const struct outbox *box)
 {
     if (!box->ring || box->mask < sim->rings.most)
         return 0;
@@ -92,7 +92,7 @@ static int retire(struct sim *sim, const struct outbox *box)
 static struct packet *allocate_ring(struct sim *sim, const struct outbox *box, uint32_t capacity)
 {
     struct packet *ring = capacity ? array_grow(NULL, 0, bytes_of(sim, capacity)) : NULL;
-    if (!ring || retire(sim, box)) {
+    if (!ring || retire_ring(sim, box)) {
         free(ring);
         sim->out_of_memory = true;
         return NULL;

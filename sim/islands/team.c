@@ -130,7 +130,7 @@ int team_build(struct sim *sim, size_t pause_capacity, struct error *e)
         team->count = team->barrier.threads = count;
         team->barrier.spins = cores >= count ? SPINS : 0;
         team->pause_capacity = pause_capacity;
-        /* Of 32 MiB most runs fill little: calloc touches no page, which took longer than a run of 1 ms. */
+        /* Most runs fill little of 32 MiB: calloc touches no page, which took longer than a run of 1 ms. */
         team->pauses = calloc(pause_capacity + 1, sizeof *team->pauses);
         team->members = array_grow(NULL, 0, count * sizeof *team->members);
         sim->bytes += pause_capacity * sizeof *team->pauses;
