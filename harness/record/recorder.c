@@ -671,14 +671,18 @@ int recorder_flush(struct recorder *r, struct error *e)
                : 0;
 }
 
+void recorder_end(struct recorder *r)
+{
+    record_file_close(&r->samples, NULL);
+    record_file_close(&r->flows_file, NULL);
+    record_file_close(&r->pauses_file, NULL);
+}
+
 void recorder_close(struct recorder *r)
 {
     if (!r)
         return;
-    /* what could not be written was said by recorder_flush */
-    record_file_close(&r->samples, NULL);
-    record_file_close(&r->flows_file, NULL);
-    record_file_close(&r->pauses_file, NULL);
+    recorder_end(r);
     for (size_t i = 0; i < r->host_count; i++)
         host_free(&r->hosts[i]);
     for (size_t i = 0; i < r->flow_count; i++) {

@@ -18,6 +18,8 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
                                struct error *e);
 /* Flush; -1 if something could not be written (full disk). The recorder's figures stay available. */
 int recorder_flush(struct recorder *r, struct error *e);
+/* Nothing is written any more, and its files are closed; the figures stay. What could not be written is said by recorder_flush. */
+void recorder_end(struct recorder *r);
 void recorder_close(struct recorder *r);
 
 /* The host's clock minus the controller's: it is subtracted from every time of this role from now on. At

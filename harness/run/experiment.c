@@ -467,6 +467,7 @@ static void run_verify_result(struct run *run, const char *why_not, json_t *resu
 /* What the result speaks of is on the disk before the result is, and is not written to any more. */
 static int close_files(struct run *run, json_t *result, struct error *e)
 {
+    recorder_end(run->context.recorder);
     run->context.log = NULL;
     if (record_file_close(&run->log, e) != 0)
         return -1;

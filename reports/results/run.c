@@ -200,10 +200,12 @@ static void note_damage(struct run *run, const struct folder *folder)
     struct error e;
     if (result_files_check(folder, run->result, &e) == 0)
         return;
+    const char *reason = run_text(run, "reason");
     run->damage = strdup(e.text);
     json_object_set_new(run->result, "complete", json_false());
     json_object_set_new(run->result, "verdict", json_text("incomplete"));
-    json_object_set_new(run->result, "reason", json_text(e.text));
+    json_object_set_new(run->result, "reason",
+                        *reason ? json_textf("%s; %s", reason, e.text) : json_text(e.text));
 }
 
 /* `paths` NULL: all of it. */

@@ -32,6 +32,9 @@ for size in 4k 40k 128k 512k 1m; do
     [ "$code" = 3 ] || nok "a run on a disk of $size fails" "exit $code: $(cat err)"
     left=$(find small -name '.*' ! -path small)
     [ -z "$left" ] || nok "a run on a disk of $size leaves nothing in the making" "$left"
+    for result in small/*/*/result.json; do # of an incomplete run too
+        [ ! -e "$result" ] || (cd "$(dirname "$result")" && diff <(jq -r '.files[] | "\(.name) \(.bytes)"' result.json) <(stat -c '%n %s' [!r]* run.log | LC_ALL=C sort)) >"$SCRATCH/diff" || nok "a run on a disk of $size lists its files as they are" "$(cat "$SCRATCH/diff")"
+    done
     for lines in small/*/*/*.jsonl; do
         [ ! -s "$lines" ] || [ -z "$(tail -c 1 "$lines")" ] || nok "a run on a disk of $size keeps whole lines" "$lines"
     done
