@@ -32,9 +32,6 @@ for size in 4k 40k 128k 512k 1m; do
     [ "$code" = 3 ] || nok "a run on a disk of $size fails" "exit $code: $(cat err)"
     left=$(find small -name '.*' ! -path small)
     [ -z "$left" ] || nok "a run on a disk of $size leaves nothing in the making" "$left"
-    for result in small/*/*/result.json; do # of an incomplete run too
-        [ ! -e "$result" ] || (cd "$(dirname "$result")" && diff <(jq -r '.files[] | "\(.name) \(.bytes)"' result.json) <(stat -c '%n %s' [!r]* run.log | LC_ALL=C sort)) >"$SCRATCH/diff" || nok "a run on a disk of $size lists its files as they are" "$(cat "$SCRATCH/diff")"
-    done
     for lines in small/*/*/*.jsonl; do
         [ ! -s "$lines" ] || [ -z "$(tail -c 1 "$lines")" ] || nok "a run on a disk of $size keeps whole lines" "$lines"
     done
@@ -44,6 +41,14 @@ if [ "$(wc -w <<<"$reasons")" = 5 ] && [[ $reasons == *result.json* && $reasons 
 else
     nok "runs on disks of 4 KiB to 1 MiB name the file and the reason" "$reasons"
 fi
+
+# ---- a limit on the size of files: the samples reach it, and the result does not
+(ulimit -f 100 && "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=5us --no-report --out limited) >out 2>err
+result=$(readlink -f limited/incast-pfc/latest)
+check_says "samples that grow beyond a limit make a run incomplete" 'samples.jsonl: File too large' err
+check "its result lists its files as they are" diff <(jq -r '.files[] | "\(.name) \(.bytes)"' "$result/result.json") \
+    <(cd "$result" && stat -c '%n %s' [!r]* run.log | LC_ALL=C sort)
+check "and none of them ends within a line" test -z "$(tail -qc 1 "$result"/*.jsonl | tr -d '\n')"
 
 # ---- a capture: what was written before are whole blocks
 small 3m
