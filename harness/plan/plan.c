@@ -105,6 +105,7 @@ static void cell_free(struct cell *cell)
     json_decref(cell->choice);
     json_decref(cell->scenario_json);
     json_decref(cell->lab_json);
+    json_decref(cell->known);
     memset(cell, 0, sizeof *cell);
 }
 
@@ -315,7 +316,7 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
 static int cell_make(const struct cell_sources *d, json_t *choice, const struct cell *first,
                      struct cell *cell, struct error *e)
 {
-    *cell = (struct cell){0};
+    *cell = (struct cell){.known = json_object()};
     if (cell_fill(d, choice, first, cell, e) == 0)
         return 0;
     cell_free(cell);

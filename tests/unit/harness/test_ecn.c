@@ -1,5 +1,5 @@
 /* Which flows are not ECN-capable, by what is known of the sender's NIC: the settings that nic-config reads there. */
-#include "tests/unit/unit.h"
+#include "tests/unit/harness/plan_of.h"
 
 #include "harness/doctor/ect.h"
 
@@ -100,10 +100,31 @@ static void before_the_hosts_are_reached_it_is_a_condition(void **state)
            "unless its NIC writes the ECN bits itself, as mlx5 does for priorities with ECN, RED at a");
 }
 
+static void a_simulated_cell_is_looked_at_once(void **state)
+{
+    (void)state;
+    struct plan plan;
+    struct error e;
+    plan_of(
+        "{\"schema\":1,\"name\":\"s\",\"roles\":[\"h0\",\"h1\"],\"phases\":{\"measure\":\"1ms\"},"
+        "\"settings\":{\"ecn\":[3]},"
+        "\"flows\":[{\"name\":\"f\",\"from\":\"h0\",\"to\":\"h1\",\"priority\":3,\"traffic_class\":104}]}",
+        "{\"schema\":1,\"name\":\"l\",\"driver\":\"sim\",\"hosts\":{\"h0\":{},\"h1\":{}},"
+        "\"links\":[{\"between\":[\"h0\",\"h1\"],\"rate\":\"10Gb/s\"}]}",
+        &plan);
+    json_t *before = ect_find(&plan.first, NULL, &e), *in_run = ect_find(&plan.first, NULL, &e);
+    assert_int_equal(json_array_size(before), 1);
+    assert_ptr_equal(before, in_run);
+    json_decref(before);
+    json_decref(in_run);
+    plan_free(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_whole_byte_counts_on_soft_roce),
                                        cmocka_unit_test(mlx5_writes_the_bits_where_ecn_is_on),
-                                       cmocka_unit_test(before_the_hosts_are_reached_it_is_a_condition)};
+                                       cmocka_unit_test(before_the_hosts_are_reached_it_is_a_condition),
+                                       cmocka_unit_test(a_simulated_cell_is_looked_at_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
