@@ -319,8 +319,9 @@ static void xoff_update_pause(struct vcx_port *port, int pause, uint64_t now_ns)
         begin_xoff(port, pause, now_ns);
 }
 
-/* Sends what the fill of the receive memory asks for. */
-static void xoff_update(struct vcx_port *port, uint64_t now_ns)
+/* Sends what the fill of the receive memory asks for. Not inlined into vcx_port_poll: its
+ * loop over pauses would become nine calls. */
+static __attribute__((__noinline__)) void xoff_update(struct vcx_port *port, uint64_t now_ns)
 {
     for (int i = 0; i < VCX_PAUSES; i++)
         xoff_update_pause(port, i, now_ns);
