@@ -118,10 +118,11 @@ static int check_words(const struct browse_arguments *said, struct error *e)
         for (size_t k = 0; verdicts[k]; k++)
             known |= strcmp(words[i], verdicts[k]) == 0;
         if (!known)
-            return error_set(e,
-                             "--verdict: \"%s\" is no verdict: expected passed, failed, skipped, incomplete, "
-                             "unfinished or broken",
-                             words[i]);
+            return error_set(
+                e,
+                "--verdict: \"%s\" is not a verdict: expected passed, failed, skipped, incomplete, "
+                "unfinished or broken",
+                words[i]);
     }
     for (size_t i = 0; i < said->where.count; i++)
         if (!strchr(settings[i], '=') || settings[i][0] == '=')
@@ -162,7 +163,7 @@ static int since_of(const char *said, char since[32], struct error *e)
     if (i < length || length < 4)
         return error_set(
             e,
-            "--since: \"%s\" is no time: expected 2026-03-01, 2026-03-01T12:00, or a time before now "
+            "--since: \"%s\" is not a time: expected 2026-03-01, 2026-03-01T12:00, or a time before now "
             "such as 48h",
             said);
     memcpy(since, said, length + 1);

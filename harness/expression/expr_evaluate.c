@@ -109,7 +109,7 @@ static double jain(const struct gathered *g)
     return squares > 0 ? sum * sum / ((double)g->count * squares) : NAN;
 }
 
-/* Of at least one value, or of how many there are. */
+/* The number that a function makes of at least one value, or how many there are. */
 static double combine(const struct expr_node *node, const struct gathered *g)
 {
     const struct expr_function_row *function = &expr_functions[node->function];

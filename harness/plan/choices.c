@@ -157,7 +157,7 @@ static json_t *steps_write(const struct steps *steps, int64_t value)
     return json_real(strtod(text, NULL));
 }
 
-/* Rounded to so many significant digits, counted in `unit`. */
+/* Rounded to `digits` significant digits, counted in `unit`. */
 static double round_to_digits(double exact, double unit, int digits)
 {
     double scaled = exact / unit, place = ceil(log10(fmax(fabs(scaled), 1e-300)) + 1e-12);
@@ -300,7 +300,7 @@ static double range_at(const struct sweep_range *r, double at)
     return r->logarithmic ? from * pow(to / from, at) : from + (to - from) * at;
 }
 
-/* The i-th of so many points: moved by at most a hundredth of the distance to its neighbours. */
+/* Point i of `points`: moved by at most a hundredth of the distance to its neighbours. */
 static int64_t range_point(const struct sweep_range *r, int64_t i, int64_t points)
 {
     if (i == 0 || i == points - 1)

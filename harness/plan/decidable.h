@@ -61,7 +61,7 @@ void decidable_note(struct decidable *d, const struct cell *cell);
 int decidable_end(const struct decidable *d, struct error *e);
 void decidable_close(struct decidable *d);
 
-/* Of a plan that the request has changed, whose conditions may be left without a match: has a scenario the
+/* A plan that the request has changed may have conditions without a match: has a scenario the
  * keys that each "when" names? */
 int decidable_keys(const struct plan *plan, struct error *e);
 /* The whole document as it is written, with the lab that it names, whatever the request changes. */

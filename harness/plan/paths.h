@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Of a path into the lab, "lab.KEY", the path in the lab's document; NULL: it is one into the scenario. */
+/* The path in the lab's document that "lab.KEY" stands for; NULL: the path leads into the scenario. */
 const char *paths_in_lab(const char *path);
 /* Is any key of a map of paths a path into the lab? */
 bool paths_any_in_lab(const json_t *map);
@@ -23,7 +23,7 @@ int paths_set(json_t *document, const char *path, const json_t *value, struct er
 bool paths_exist(const json_t *document, const char *path);
 /* The values at all places that the path matches, as an array. A new reference. */
 json_t *paths_values(const json_t *document, const char *path);
-/* Of a path that matches nothing: append the path that was probably meant. Returns false when none is near. */
+/* Append the path that was probably meant by one that matches nothing. Returns false when none is near. */
 bool paths_nearest(const json_t *document, const char *path, struct text *out);
 /* "KEY=VALUE": VALUE is JSON, or else a string. The caller frees *path and *value. */
 int paths_assignment(const char *text, char **path, json_t **value, struct error *e);

@@ -324,7 +324,7 @@ static json_t *phases_json(const struct run *run)
     return list;
 }
 
-/* Of a role that is not listed. */
+/* The entry of a role that is not listed. */
 static json_t *unlisted_json(const struct run *run, size_t role)
 {
     const struct host_description *d = &run->hosts[role];
@@ -387,7 +387,7 @@ static json_t *flows_json(const struct run *run)
     return json;
 }
 
-/* Of all hosts together; hosts that were not described have said nothing. */
+/* The origin of all hosts together; hosts that were not described have said nothing. */
 static enum origin origin_of_run(const struct run *run)
 {
     enum origin origin = run->driver->simulated ? ORIGIN_SIMULATED : ORIGIN_MEASURED;
@@ -402,7 +402,7 @@ static enum origin origin_of_run(const struct run *run)
     return origin;
 }
 
-/* Of the slowest line among virtual NICs; NULL: there is none. */
+/* How the slowest line among virtual NICs is scaled; NULL: there is none. */
 static const json_t *scaled_of_run(const struct run *run)
 {
     const json_t *most = NULL;

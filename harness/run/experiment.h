@@ -13,7 +13,7 @@ struct experiment {
     uint64_t seed;
     uint32_t threads; /* of a simulated run */
     size_t repeat;    /* from 1, */
-    size_t repeats;   /* of so many */
+    size_t repeats;   /* of how many */
     struct interrupt *interrupt;
     struct progress *progress;
     json_t *

@@ -42,7 +42,7 @@ static void print_left(int64_t left_ns)
         print_to(stderr, ", %lld s left", s);
 }
 
-/* Of the wall's clock: a simulated phase goes on at another speed. Negative: not known yet. */
+/* Time left on the wall's clock: a simulated phase goes on at another speed. Negative: not known yet. */
 static int64_t wall_left_ns(struct progress *p, int64_t wall_ns, int64_t now_ns, int64_t start_ns,
                             int64_t end_ns)
 {

@@ -84,7 +84,7 @@ char *sweep_folder_of(const struct sweep *s, size_t run)
     return sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
 }
 
-/* Of a run that has ended, for the index. */
+/* The entry of a run that has ended, for the index. */
 static json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome)
 {
     char *folder = sweep_folder_of(s, run);

@@ -22,7 +22,7 @@ struct work {
     struct outcome (*run)(void *context, size_t i, struct error *e);
     /* In this process, when a run has ended, in any order. Takes over worked.said. false: begin no other. */
     bool (*ended)(void *context, size_t i, struct worked *worked);
-    /* In this process, now and then; so many are running. */
+    /* In this process, now and then; `running`: how many runs there are. */
     void (*waiting)(void *context, size_t running);
 };
 

@@ -74,7 +74,7 @@ is "a sweep alone" "01 02" "results/$pair"
 check_exit 0 "few of them" "$H" browse --limit 1
 check_says "  and how many more there are" '3 more runs: --limit is 1' err
 check_exit 2 "an unknown verdict" "$H" browse --verdict pased
-check_says "  is named" '"pased" is no verdict' err
+check_says "  is named" '"pased" is not a verdict' err
 check_exit 2 "a setting without a value" "$H" browse --where memory
 check_exit 2 "a time that is none" "$H" browse --since yesterday
 check_exit 2 "two kinds of output" "$H" browse --json --html x.html
