@@ -140,9 +140,12 @@ apply)
     ;;
 esac
 END
+: > "$STATE/hosts/a/log"
 vp rebuild --from late 2> "$SCRATCH/cut" &
 victim=$!
-until guest '[ -e /etc/lab/ready ]' 2> /dev/null || ! kill -0 $victim 2> /dev/null; do sleep 0.5; done
+until grep -q '40-late apply' "$STATE/hosts/a/log" || ! kill -0 $victim 2> /dev/null; do sleep 0.1; done
+in_the_step() { timeout 20 "$TREE/build/virt-provision" --lab "$LAB" --quiet ssh a -- test -e /etc/lab/ready 2> /dev/null; }
+until in_the_step || ! kill -0 $victim 2> /dev/null; do sleep 0.2; done
 virsh -q destroy one-a
 wait $victim
 check "a rebuild goes on when the power of a guest failed in a step" test $? = 0
