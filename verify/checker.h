@@ -1,7 +1,8 @@
 /*
- * A checker judges one thing in a stream of captured packets. It keeps state of bounded size, allocates only when a flow or an interface
- * is new, and says what it cannot judge: a capture may begin and end in the middle, have one direction only, hold the first bytes of
- * packets only, or be taken where marks and losses of the rest of the way are not seen.
+ * A checker judges one thing in a stream of captured packets. It keeps state of bounded size, allocates only
+ * when a flow or an interface is new, and says what it cannot judge: a capture may begin and end in the
+ * middle, have one direction only, hold the first bytes of packets only, or be taken where marks and losses
+ * of the rest of the way are not seen.
  */
 #ifndef VERIFY_CHECKER_H
 #define VERIFY_CHECKER_H
@@ -52,8 +53,8 @@ struct checker {
 /* All, ended by NULL. */
 extern const struct checker *const checkers[];
 
-/* Interfaces named NODE:PORT, as those of simulated runs, are ports of one node: the first interface of the same node;
- * VERIFY_NO_NODE: the interface has no name. It looks at all that come before. */
+/* Interfaces named NODE:PORT, as those of simulated runs, are ports of one node: the first interface of the
+ * same node; VERIFY_NO_NODE: the interface has no name. It looks at all that come before. */
 #define VERIFY_NO_NODE UINT32_MAX
 uint32_t verify_node_of(const struct verify_context *c, uint32_t interface);
 /* As if the last packet was one of this interface: its settings and its rate. */

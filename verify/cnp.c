@@ -1,6 +1,7 @@
 /*
- * Congestion notification packets (InfiniBand Architecture Specification, annex A17.9.3; DCQCN's notification point). They are judged at the
- * port of the host that sends them: there all marks of its packets are seen, and the times are those of the host.
+ * Congestion notification packets (InfiniBand Architecture Specification, annex A17.9.3; DCQCN's notification
+ * point). They are judged at the port of the host that sends them: there all marks of its packets are seen,
+ * and the times are those of the host.
  */
 #include "verify/checker.h"
 
@@ -174,7 +175,8 @@ static void check_interval(struct cnps *s, struct verify_context *c, const struc
                  (double)since_ns / 1e3, (unsigned long long)last->number, (double)set_ns / 1e3);
 }
 
-/* Does a mark explain a CNP? Without times each CNP takes one, as marks and CNPs may be in another order than in the NIC. */
+/* Does a mark explain a CNP? Without times each CNP takes one, as marks and CNPs may be in another order than
+ * in the NIC. */
 static bool is_caused(const struct marks *m, const struct verify_packet *p, int64_t may_ns)
 {
     if (m->since_cnp)
@@ -188,7 +190,8 @@ static bool is_early(const struct cnp_port *port, const struct verify_packet *p,
     return p->time_ns < 0 ? port->packets <= FIRST_PACKETS : p->time_ns - port->first_ns <= may_ns;
 }
 
-/* The marks that it may answer: of its flow's partner, or, where that is not known, of all flows from its destination. */
+/* The marks that it may answer: of its flow's partner, or, where that is not known, of all flows from its
+ * destination. */
 static void check_marks(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
                         const struct cnp_port *port)
 {

@@ -1,6 +1,7 @@
 /*
- * ECN and DSCP of RoCEv2 packets (RFC 3168; InfiniBand Architecture Specification, annex A17.9): a sender's packets are ECN-capable and
- * not marked, no switch changes the DSCP, and none marks what does not wait in a long queue.
+ * ECN and DSCP of RoCEv2 packets (RFC 3168; InfiniBand Architecture Specification, annex A17.9): a sender's
+ * packets are ECN-capable and not marked, no switch changes the DSCP, and none marks what does not wait in a
+ * long queue.
  */
 #include "verify/checker.h"
 
@@ -14,10 +15,11 @@
 #define KIND_BELOW   "marked below the threshold"
 
 /* ---- queues
- * Was the queue above its threshold when a switch marked a packet? A capture has no queues, but if all ports of a switch are in it, it has
- * what a queue is made of: a packet that came in and leaves later waited behind those that left in between, and before those that
- * came in before it left. Queues mark as a packet joins them, or as it leaves: one of the two lengths has to be above the
- * threshold (RFC 3168, 7; Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, figure 5).
+ * Was the queue above its threshold when a switch marked a packet? A capture has no queues, but if all ports
+ * of a switch are in it, it has what a queue is made of: a packet that came in and leaves later waited behind
+ * those that left in between, and before those that came in before it left. Queues mark as a packet joins
+ * them, or as it leaves: one of the two lengths has to be above the threshold (RFC 3168, 7; Zhu et al.,
+ * "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, figure 5).
  */
 
 #define FIRST_PACKETS 64      /* of a flow at an interface */
@@ -27,7 +29,8 @@
 #define MOST_WAITING  4096    /* marked packets of a queue behind which others may have waited */
 #define PRIORITIES    8
 
-/* A switch counts a packet's length in its own way (cells, headers of its own): a queue that comes so near to the threshold was above. */
+/* A switch counts a packet's length in its own way (cells, headers of its own): a queue that comes so near to
+ * the threshold was above. */
 #define NEAR(threshold_bytes) ((threshold_bytes) - (threshold_bytes) / 8)
 
 /* A data packet that came in and has not left. */
@@ -59,9 +62,9 @@ struct waiting {
 struct queue {
     struct left *left; /* a ring */
     uint32_t first, count, room;
-    uint64_t bytes; /* that have left */
-    int64_t
-        forgotten_ns; /* frames that left until then are not in the ring any more, for lack of room; -1: none */
+    uint64_t bytes;       /* that have left */
+    int64_t forgotten_ns; /* frames that left until then are not in the ring any more, for lack of room; -1:
+                             none */
     struct waiting *waiting; /* a ring of MOST_WAITING */
     uint32_t first_waiting, waiting_count;
 };
@@ -122,7 +125,8 @@ static bool arrivals_grow(struct queues *q, struct arrivals *a)
     return true;
 }
 
-/* A packet that comes twice, since it was sent again, is taken for the earlier one: it may be that one which leaves. */
+/* A packet that comes twice, since it was sent again, is taken for the earlier one: it may be that one which
+ * leaves. */
 static void queues_note_arrival(struct queues *q, const struct verify_packet *p)
 {
     struct arrivals *a = states_at(&q->arrivals, p->flow, sizeof *a);
@@ -225,8 +229,8 @@ static void queue_settle(struct queue *queue)
     queue->waiting_count--;
 }
 
-/* The next packet leaves, that came in at `in_ns` (-1: not known): it waited behind marked ones that left later than that. Until
- * one comes that did not, enough of them have to have left. */
+/* The next packet leaves, that came in at `in_ns` (-1: not known): it waited behind marked ones that left
+ * later than that. Until one comes that did not, enough of them have to have left. */
 static void queue_judge_waiting(struct queues *q, struct queue *queue, struct verify_context *c,
                                 int64_t threshold, uint32_t bytes, int64_t in_ns)
 {

@@ -1,5 +1,5 @@
-/* What a checker found: of each kind the first few with their packets, and how many there are; what it looked at, and what it could not
- * judge. */
+/* What a checker found: of each kind the first few with their packets, and how many there are; what it looked
+ * at, and what it could not judge. */
 #ifndef VERIFY_FINDINGS_H
 #define VERIFY_FINDINGS_H
 
@@ -49,7 +49,8 @@ void findings_figure(struct findings *f, const char *format, ...) __attribute__(
 /* What was not judged and why; the same sentence is kept once. */
 void findings_not_judged(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t findings_count(const struct findings *f);
-/* An entry for lib/output/verdicts.h: "check", "verdict" (ok, failure; unknown: nothing was judged), "reason", "findings", "not_judged". */
+/* An entry for lib/output/verdicts.h: "check", "verdict" (ok, failure; unknown: nothing was judged),
+ * "reason", "findings", "not_judged". */
 json_t *findings_json(const struct findings *f, const char *check);
 void findings_free(struct findings *f);
 

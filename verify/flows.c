@@ -170,7 +170,8 @@ static uint32_t add(struct flows *t, uint32_t hash, uint32_t pair_hash, uint32_t
 
 /* ---- partners */
 
-/* Did the flow send a request that an answer may name? An ACK may also be of the packet before the capture's first. */
+/* Did the flow send a request that an answer may name? An ACK may also be of the packet before the capture's
+ * first. */
 static bool has_psn(const struct flow *f, uint32_t psn)
 {
     return f->requests && psn_after(psn, f->first_psn) >= -1 && psn_after(psn, f->last_psn) <= 0 &&

@@ -1,8 +1,9 @@
 /*
- * The flows of a capture: packets at one interface from one address to a queue pair of another. What a queue pair sends is one flow,
- * what it receives another, its partner. Packets name the destination's queue pair only, so partners are found: by the UDP source
- * port, which NICs make of both queue pairs alike, and by the PSNs that an answer names; where that leaves a choice there is none.
- * The number of flows is bounded; flows beyond it are NONE.
+ * The flows of a capture: packets at one interface from one address to a queue pair of another. What a queue
+ * pair sends is one flow, what it receives another, its partner. Packets name the destination's queue pair
+ * only, so partners are found: by the UDP source port, which NICs make of both queue pairs alike, and by the
+ * PSNs that an answer names; where that leaves a choice there is none. The number of flows is bounded; flows
+ * beyond it are NONE.
  */
 #ifndef VERIFY_FLOWS_H
 #define VERIFY_FLOWS_H
@@ -45,8 +46,8 @@ struct flows {
 
 int flows_init(struct flows *t, struct error *e);
 void flows_free(struct flows *t);
-/* The flow of a RoCEv2 packet, a new one if need be, and what can be learned from the packet about partners. FLOW_NONE: there are too
- * many. */
+/* The flow of a RoCEv2 packet, a new one if need be, and what can be learned from the packet about partners.
+ * FLOW_NONE: there are too many. */
 uint32_t flows_of(struct flows *t, uint32_t interface, const struct frame_roce *roce);
 
 /* An array of states by flow or interface that grows with them, zeros at first. */

@@ -1,6 +1,7 @@
 /*
- * Go-back-N of reliable connections (InfiniBand Architecture Specification, 9.7.5 responder, 9.7.6 and 9.7.7 requester). Each end is judged
- * at its own port: elsewhere packets may come another way, or be lost before or behind the place.
+ * Go-back-N of reliable connections (InfiniBand Architecture Specification, 9.7.5 responder, 9.7.6 and 9.7.7
+ * requester). Each end is judged at its own port: elsewhere packets may come another way, or be lost before
+ * or behind the place.
  */
 #include "verify/checker.h"
 #include "verify/psn.h"
@@ -30,8 +31,8 @@
 
 #define MESSAGES_KEPT 32
 
-/* Zeros at first. The MSN before the capture's first message is not known: it is `base`, or up to `base_most` more. MSNs and
- * counts of messages wrap at 2^24. */
+/* Zeros at first. The MSN before the capture's first message is not known: it is `base`, or up to `base_most`
+ * more. MSNs and counts of messages wrap at 2^24. */
 struct messages {
     uint32_t ends[MESSAGES_KEPT]; /* PSNs of the last packets of the latest messages, a ring */
     uint32_t count;               /* of messages that ended since the capture began */
@@ -53,7 +54,8 @@ static void messages_forget(struct messages *m)
     m->based = false;
 }
 
-/* Messages that ended behind this PSN; -1: all that are kept, so there may be more, or the PSN is from before the capture. */
+/* Messages that ended behind this PSN; -1: all that are kept, so there may be more, or the PSN is from before
+ * the capture. */
 static int messages_ended_behind(const struct messages *m, uint32_t psn)
 {
     int behind = 0, kept = m->count < MESSAGES_KEPT ? (int)m->count : MESSAGES_KEPT;
@@ -62,8 +64,9 @@ static int messages_ended_behind(const struct messages *m, uint32_t psn)
     return behind == kept ? -1 : behind;
 }
 
-/* Can an answer of this PSN have this MSN? It counts the messages that ended up to its PSN, or up to the time when it was sent. If not,
- * *least and *most are what was expected. An answer of a PSN long before the latest is not judged. */
+/* Can an answer of this PSN have this MSN? It counts the messages that ended up to its PSN, or up to the time
+ * when it was sent. If not, *least and *most are what was expected. An answer of a PSN long before the latest
+ * is not judged. */
 static bool messages_fit(struct messages *m, uint32_t psn, uint32_t msn, uint32_t *least, uint32_t *most)
 {
     int behind = messages_ended_behind(m, psn);
@@ -98,8 +101,9 @@ static bool messages_fit(struct messages *m, uint32_t psn, uint32_t msn, uint32_
 #define MOST_PSNS 0x400000
 
 /*
- * How many PSNs the requests of a connection take: a read takes one for each packet of its answer (IBTA 9.4.4), which the path's MTU says.
- * That is learned from any packet that is followed by others of its message; until then a read takes one, and up to `loose` more.
+ * How many PSNs the requests of a connection take: a read takes one for each packet of its answer
+ * (IBTA 9.4.4), which the path's MTU says. That is learned from any packet that is followed by others of its
+ * message; until then a read takes one, and up to `loose` more.
  */
 struct span {
     uint32_t mtu;       /* 0: not known */
@@ -190,8 +194,8 @@ struct requester {
 
 #define RESPONDER_AGAIN 8
 
-/* A responder, seen at its own port: every request that arrives, every answer that it sends. It may have lost a packet that arrived, so what
- * it expects is known from two sides. */
+/* A responder, seen at its own port: every request that arrives, every answer that it sends. It may have lost
+ * a packet that arrived, so what it expects is known from two sides. */
 struct responder {
     bool begun;
     bool answers;   /* `answer_next` is known */
@@ -312,7 +316,8 @@ static void requester_check_nak(struct requester *r, struct verify_context *c, c
                  p->frame.roce.bth.psn, r->nak_new, (unsigned long long)r->nak_number, r->unacked);
 }
 
-/* A PSN behind the one that follows: a read has taken those between, or they were acknowledged while it sent again. */
+/* A PSN behind the one that follows: a read has taken those between, or they were acknowledged while it sent
+ * again. */
 static void requester_check_jump(struct requester *r, struct verify_context *c, const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
@@ -417,7 +422,8 @@ static void requester_check_gap(struct requester *r, struct verify_context *c, c
         p->frame.roce.bth.psn, r->gap_answers, (unsigned long long)r->gap_number, r->unacked);
 }
 
-/* An answer of a read or an atomic. Where there are no other requests each is expected; what comes behind a missing one is of no use. */
+/* An answer of a read or an atomic. Where there are no other requests each is expected; what comes behind a
+ * missing one is of no use. */
 static void requester_gets_response(struct go_back_n *g, struct requester *r, struct verify_context *c,
                                     const struct verify_packet *p)
 {
@@ -431,7 +437,8 @@ static void requester_gets_response(struct go_back_n *g, struct requester *r, st
         requester_acknowledged(r, p, psn_add(psn, 1));
 }
 
-/* An ACK, a NAK or a READ response; an RNR NAK and a NAK acknowledge what is before their PSN, and ask for it again. */
+/* An ACK, a NAK or a READ response; an RNR NAK and a NAK acknowledge what is before their PSN, and ask for it
+ * again. */
 static void requester_answered(struct go_back_n *g, struct requester *r, struct verify_context *c,
                                const struct verify_packet *p)
 {

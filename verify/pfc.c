@@ -1,7 +1,7 @@
 /*
- * PFC (IEEE 802.1Q, 36; 802.3, annex 31B) at each port of a capture: does it send frames of a paused priority, are pauses repeated before
- * they run out, are only lossless priorities paused, do the frames that come after XOFF fit, does a pause never end, is too much paused, and
- * do ports wait for each other?
+ * PFC (IEEE 802.1Q, 36; 802.3, annex 31B) at each port of a capture: does it send frames of a paused
+ * priority, are pauses repeated before they run out, are only lossless priorities paused, do the frames that
+ * come after XOFF fit, does a pause never end, is too much paused, and do ports wait for each other?
  */
 #include "verify/checker.h"
 
@@ -54,8 +54,8 @@ struct pfc_port {
 };
 
 /* ---- how much of the time a priority is paused, and by how many frames
- * Windows begin with a pause. The share is that of the time which is set; the frames are counted until the next one after it, since they come
- * one by one. */
+ * Windows begin with a pause. The share is that of the time which is set; the frames are counted until the
+ * next one after it, since they come one by one. */
 
 static void pfc_window_judge(const struct pfc_window *w, struct verify_context *c, int64_t now_ns,
                              unsigned int priority)
@@ -103,9 +103,10 @@ static void pfc_window_count(struct pfc_window *w, const struct verify_packet *p
 }
 
 /* ---- deadlocks: rings of ports that wait for each other
- * Rings of ports that are paused for long, send nothing, and wait for each other (Hu et al., "Deadlocks in datacenter
- * networks", HotNets 2016). Which port waits for which follows from the capture: a pause frame's source address is that of the port that
- * pauses, interfaces with one node's name belong together, and packets that came in at one of them and left at another show the way on.
+ * Rings of ports that are paused for long, send nothing, and wait for each other (Hu et al., "Deadlocks in
+ * datacenter networks", HotNets 2016). Which port waits for which follows from the capture: a pause frame's
+ * source address is that of the port that pauses, interfaces with one node's name belong together, and
+ * packets that came in at one of them and left at another show the way on.
  */
 
 #define MOST_STEPS 50000000 /* of looking for ways and rings, together: a hostile file has no end of them */
@@ -136,8 +137,8 @@ struct ring_port {
 };
 
 /*
- * Which ports wait for which: a port that is paused waits for the port that paused it, and this one for those ports of its node to which
- * packets go on that came in through it.
+ * Which ports wait for which: a port that is paused waits for the port that paused it, and this one for those
+ * ports of its node to which packets go on that came in through it.
  */
 struct rings {
     struct states ports;  /* struct ring_port, by interface */
@@ -215,7 +216,8 @@ static void rings_add_edge(struct rings *r, const struct verify_context *c, uint
     port->edges = r->edge_count++;
 }
 
-/* The flow was seen in a direction for the first time: with the same flow at the node's other interfaces that is a way through it. */
+/* The flow was seen in a direction for the first time: with the same flow at the node's other interfaces that
+ * is a way through it. */
 static void rings_link_flow(struct rings *r, const struct verify_context *c, uint32_t flow, int direction,
                             uint8_t priority)
 {
@@ -274,7 +276,8 @@ static void rings_mark(struct rings *r, uint32_t port, uint32_t from)
     at->from = from;
 }
 
-/* Is there a way from a stuck port over others back to it? Then each one's `from` is the one that waits for it. `todo` has room for all ports. */
+/* Is there a way from a stuck port over others back to it? Then each one's `from` is the one that waits for
+ * it. `todo` has room for all ports. */
 static bool rings_search(struct rings *r, const struct verify_context *c, const struct verify_packet *p,
                          unsigned int priority, const struct states *ports, uint32_t *todo)
 {
@@ -371,8 +374,8 @@ struct pfcs {
 };
 
 /*
- * Bit times within which a port stops after a pause frame (IEEE 802.3, 31B.3.7, whose times 802.1Q, 36.1.3.3, takes for PFC). For rates
- * between two rows, and above the last, the next or last row holds.
+ * Bit times within which a port stops after a pause frame (IEEE 802.3, 31B.3.7, whose times 802.1Q, 36.1.3.3,
+ * takes for PFC). For rates between two rows, and above the last, the next or last row holds.
  */
 static int64_t response_bits(int64_t rate_bps)
 {
@@ -495,7 +498,8 @@ static void pfc_frame(struct pfcs *s, struct pfc_port *port, struct verify_conte
 
 /* ---- other frames */
 
-/* A frame that this port sends: is its priority paused? The frame under way and the time to respond are allowed. */
+/* A frame that this port sends: is its priority paused? The frame under way and the time to respond are
+ * allowed. */
 static void pfc_check_sent(struct pfcs *s, struct pfc_port *port, struct verify_context *c,
                            const struct verify_packet *p)
 {

@@ -1,4 +1,5 @@
-/* Arithmetic of packet sequence numbers: 24 bits, which wrap (InfiniBand Architecture Specification, 9.7.1). MSNs are alike. */
+/* Arithmetic of packet sequence numbers: 24 bits, which wrap (InfiniBand Architecture Specification, 9.7.1).
+ * MSNs are alike. */
 #ifndef VERIFY_PSN_H
 #define VERIFY_PSN_H
 

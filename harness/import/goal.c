@@ -1,6 +1,6 @@
 /*
- * A schedule as flows that wait for flows. A send is a flow. What a send waits for is in its own rank: flows that the rank receives (recv), flows
- * that it sends, and computations (calc), which are time after these.
+ * A schedule as flows that wait for flows. A send is a flow. What a send waits for is in its own rank: flows
+ * that the rank receives (recv), flows that it sends, and computations (calc), which are time after these.
  */
 #include "harness/import/goal.h"
 #include <inttypes.h>
@@ -10,7 +10,8 @@
 /* Entries of all sets: 160 MB. */
 #define MOST_ENTRIES 10000000
 
-/* When something is over: at the latest of base_ns after the beginning, and, for each entry, its delay after the end of its flow. */
+/* When something is over: at the latest of base_ns after the beginning, and, for each entry, its delay after
+ * the end of its flow. */
 struct set {
     size_t first, count; /* of order.entries, sorted by flow */
     int64_t base_ns;
@@ -90,8 +91,9 @@ static int put_in_order(struct order *o, struct error *e)
 
 /* ---- computations share CPUs */
 
-/* Operations of a rank are in a row of the sequence, as none depends on another rank's. Along the row, each computation on the CPU must come
- * after all before it: `place` is how many of them an operation comes after. */
+/* Operations of a rank are in a row of the sequence, as none depends on another rank's. Along the row, each
+ * computation on the CPU must come after all before it: `place` is how many of them an operation comes after.
+ */
 static int check_cpu(const struct order *o, size_t begin, size_t end, uint32_t cpu, uint32_t *ready,
                      uint32_t *done, struct error *e)
 {

@@ -1,6 +1,7 @@
 /*
- * GOAL schedules (Hoefler et al., "Group Operation Assembly Language", ICPP 2009), in the text that LogGOPSim's txt2bin reads (spcl/LogGOPSim,
- * src/LogGOPSim/txt2bin.re of December 2023; ATLAHS, spcl/atlahs, has the same):
+ * GOAL schedules (Hoefler et al., "Group Operation Assembly Language", ICPP 2009), in the text that
+ * LogGOPSim's txt2bin reads (spcl/LogGOPSim, src/LogGOPSim/txt2bin.re of December 2023; ATLAHS, spcl/atlahs,
+ * has the same):
  *
  *   num_ranks N
  *   rank R {

@@ -1,6 +1,6 @@
 /*
- * A case that was written for another simulator: its network and its flows, read from that simulator's files, and written as a lab and a
- * scenario. docs/import.md.
+ * A case that was written for another simulator: its network and its flows, read from that simulator's files,
+ * and written as a lab and a scenario. docs/import.md.
  */
 #ifndef HARNESS_IMPORT_H
 #define HARNESS_IMPORT_H
@@ -12,7 +12,8 @@
 #define IMPORT_MOST_NODES 65535
 /* As many links as a lab may have. */
 #define IMPORT_MOST_LINKS 100000
-/* With about 2000 bytes each, these are the flows of the largest scenario that is read (lib/document/json_file.h). */
+/* With about 2000 bytes each, these are the flows of the largest scenario that is read
+ * (lib/document/json_file.h). */
 #define IMPORT_MOST_FLOWS 50000
 /* Waits of all flows together: 100 bytes each in a scenario. */
 #define IMPORT_MOST_WAITS 500000
@@ -33,7 +34,8 @@ struct import_flow {
     size_t first_wait, waits;
 };
 
-/* A flow begins this time after another has ended: at its sender if that is this one's sender, at its receiver if it is this one's sender. */
+/* A flow begins this time after another has ended: at its sender if that is this one's sender, at its
+ * receiver if it is this one's sender. */
 struct import_wait {
     uint32_t flow; /* its index */
     int64_t delay_ns;
@@ -42,7 +44,8 @@ struct import_wait {
 struct import {
     const char *format; /* "the HPCC simulator" */
     const char *network_path, *flow_path;
-    /* The network: nodes and links, or a topology of the lab's own words, whose hosts are the nodes, or a lab's. */
+    /* The network: nodes and links, or a topology of the lab's own words, whose hosts are the nodes, or a
+     * lab's. */
     size_t nodes;
     bool *is_switch; /* of each node */
     bool *left_out;  /* nodes that the lab does not have */
@@ -71,13 +74,14 @@ int import_add_flow(struct import *import, const struct import_flow *flow, struc
 int import_add_wait(struct import *import, const struct import_wait *wait, struct error *e);
 /* A new reference: the name of a node. */
 json_t *import_name(const struct import *import, size_t node);
-/* The name of a node, h or s with the number that the file gives it, or a range of names for nodes first to last, of one kind. */
+/* The name of a node, h or s with the number that the file gives it, or a range of names for nodes first to
+ * last, of one kind. */
 json_t *import_names(const struct import *import, size_t first, size_t last);
 /* Note a sentence. */
 void import_note(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What no simulated lab can have: a host with two links, two links between the same nodes, flows between hosts that no path joins. The
- * readers name the line. */
+/* What no simulated lab can have: a host with two links, two links between the same nodes, flows between
+ * hosts that no path joins. The readers name the line. */
 int import_check_network(const struct import *import, const struct reader *network, struct error *e);
 int import_check_paths(const struct import *import, const struct reader *flows, struct error *e);
 

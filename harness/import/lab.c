@@ -32,7 +32,8 @@ static bool alike(const struct import_link *one, const struct import_link *other
            one->loss_per_billion == other->loss_per_billion;
 }
 
-/* How many links from `first` on are the links of neighbouring nodes of one kind with one node: a range stands for them. */
+/* How many links from `first` on are the links of neighbouring nodes of one kind with one node: a range
+ * stands for them. */
 static size_t links_in_range(const struct import *import, size_t first)
 {
     const struct import_link *link = &import->links[first];
@@ -172,7 +173,8 @@ json_t *import_lab(const struct import *import, const struct import_request *req
 #define MOST_PORTS 32    /* of a switch of a fat tree */
 #define MOST_STAR  10000 /* hosts of a star (lib/formats/lab_expand.c) */
 
-/* htsim, FatTreeTopology::set_params: k^3/4 hosts, or with two tiers k leaves with k/2 hosts each, and k/2 spines. */
+/* htsim, FatTreeTopology::set_params: k^3/4 hosts, or with two tiers k leaves with k/2 hosts each, and k/2
+ * spines. */
 int import_fat_tree(struct import *import, int64_t tiers, struct error *e)
 {
     const int64_t hosts = (int64_t)import->nodes;

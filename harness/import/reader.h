@@ -45,8 +45,8 @@ bool word_is(const struct word *word, const char *text);
 int reader_error(const struct reader *r, unsigned line, struct error *e, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A decimal number without a sign, such as 2, 0.25 or 1e-6, times 10 to the power `exponent`, cut to a whole number. *whole: nothing was cut
- * off. -1: it is not a number, or it is above INT64_MAX / 16. */
+/* A decimal number without a sign, such as 2, 0.25 or 1e-6, times 10 to the power `exponent`, cut to a whole
+ * number. *whole: nothing was cut off. -1: it is not a number, or it is above INT64_MAX / 16. */
 int decimal_parse(const char *text, size_t length, int exponent, int64_t *value, bool *whole);
 
 /* The value of a word, or a sentence with line, `what` and value. */

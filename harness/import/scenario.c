@@ -104,8 +104,8 @@ static int times_follow_chains(struct times *t, size_t *queue, double *last_ns, 
     return 0;
 }
 
-/* About how long the longest chain of flows takes that wait for each other, and the busiest host's link, on an empty network. -1: flows
- * wait for each other in a ring, and none of them begins. */
+/* About how long the longest chain of flows takes that wait for each other, and the busiest host's link, on
+ * an empty network. -1: flows wait for each other in a ring, and none of them begins. */
 static int import_times(const struct import *import, double *chain_ns, double *busiest_ns, struct error *e)
 {
     size_t flows = import->flow_count, *queue = calloc(flows + 1, sizeof *queue);
@@ -183,7 +183,8 @@ static json_t *priorities_json(const struct import *import)
 
 /* ---- flows */
 
-/* A flow is one message, or as few equal ones as a message's limit makes of it; 0: there are none such. At least one byte. */
+/* A flow is one message, or as few equal ones as a message's limit makes of it; 0: there are none such. At
+ * least one byte. */
 static int64_t messages_of(int64_t bytes)
 {
     for (int64_t n = 1 + (bytes - 1) / FLOW_MAX_MESSAGE_BYTES; n > 0 && n <= FLOW_MAX_DEPTH; n++)
@@ -283,7 +284,8 @@ static int64_t round_up(int64_t ns)
                 return at * factor;
 }
 
-/* Long enough for flows that get half of what the busiest link and each chain of flows have: a guess, which an expectation checks. */
+/* Long enough for flows that get half of what the busiest link and each chain of flows have: a guess, which
+ * an expectation checks. */
 static int duration(const struct import *import, int64_t *ns, struct error *e)
 {
     double chain_ns = 0, busiest_ns = 0;

@@ -13,7 +13,8 @@
 /* ---- the run's settings */
 
 #define MOST_AGREED 3
-/* Ports may have settings of their own, but for what says which priority a packet has: that is the sender's all the way. */
+/* Ports may have settings of their own, but for what says which priority a packet has: that is the sender's
+ * all the way. */
 static const char *const agreed[CAPTURE_CHECK_COUNT][MOST_AGREED] = {
     [CHECK_CNP] = {"trust", "dscp_to_prio"},
     [CHECK_DCQCN] = {"trust", "dscp_to_prio"},
@@ -21,7 +22,8 @@ static const char *const agreed[CAPTURE_CHECK_COUNT][MOST_AGREED] = {
     [CHECK_ECN] = {"trust", "dscp_to_prio"},
 };
 
-/* What a real host read back of its first interface, as far as a scenario has such settings; of the simulator all. */
+/* What a real host read back of its first interface, as far as a scenario has such settings; of the simulator
+ * all. */
 static void merge_read_back(json_t *flat, json_t *read_back, bool simulated)
 {
     json_t *interface = simulated ? read_back : json_object_iter_value(json_object_iter(read_back));
@@ -32,8 +34,8 @@ static void merge_read_back(json_t *flat, json_t *read_back, bool simulated)
         json_merge_deep(flat, interface);
 }
 
-/* A host's settings in one level: those of the scenario under those that were read back, "dcqcn.rp" and "dcqcn.np", and what a simulated
- * lab says of its NIC (`host`; NULL: it is real). */
+/* A host's settings in one level: those of the scenario under those that were read back, "dcqcn.rp" and
+ * "dcqcn.np", and what a simulated lab says of its NIC (`host`; NULL: it is real). */
 static json_t *flat_settings(const json_t *role, const struct physics_host *host)
 {
     json_t *flat = json_make("{s:s}", "trust", "pcp");
@@ -65,7 +67,8 @@ static void note_differing(json_t *a, json_t *b, json_t *differ)
     }
 }
 
-/* Switches, and hosts that play no role, have lossless priorities, too: those of the common settings, or their own. */
+/* Switches, and hosts that play no role, have lossless priorities, too: those of the common settings, or
+ * their own. */
 static void note_pfc(json_t *common, const json_t *pfc, json_t *differ)
 {
     const json_t *here = json_object_get(common, "pfc");
@@ -155,7 +158,8 @@ json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, 
     return document;
 }
 
-/* The ports that mark, and from where on: what the capture has of them are whole queues, unless some flows were chosen. */
+/* The ports that mark, and from where on: what the capture has of them are whole queues, unless some flows
+ * were chosen. */
 static void add_thresholds(const struct cell *cell, const json_t *capture, json_t *document)
 {
     const json_t *entry, *ports = json_object_get(capture, "ecn_thresholds");

@@ -20,8 +20,8 @@
 #define MOST_LAYOUTS 64                /* of a host: what it prints cannot fill the memory */
 #define MOST_SAID    1000              /* bytes of a host's text in a warning */
 
-/* A column over the measure phase: counters from the last sample at or before its start to the first at or after its end,
- * gauges inside. */
+/* A column over the measure phase: counters from the last sample at or before its start to the first at or
+ * after its end, gauges inside. */
 struct recorded_column {
     struct column column;
     bool any, closed, moved_back;
@@ -163,8 +163,8 @@ static int host_shift_time(const struct recorded_host *host, json_t *object, str
 
 /* ---- columns */
 
-/* The place of a column in `gathered`, where it is added when it is new, and then its strings are taken over; SIZE_MAX when there is
- * no room. */
+/* The place of a column in `gathered`, where it is added when it is new, and then its strings are taken over;
+ * SIZE_MAX when there is no room. */
 static size_t host_find_column(struct recorded_host *host, struct column *column)
 {
     char key[2 * LINES_MAX_NAME + 2];

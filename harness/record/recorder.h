@@ -1,6 +1,7 @@
 /*
- * Takes the lines of samplers and traffic generators as they arrive: converts their times to the run's clock, writes
- * them into the result folder, and keeps what the summary needs. Memory use does not grow with the length of a run.
+ * Takes the lines of samplers and traffic generators as they arrive: converts their times to the run's clock,
+ * writes them into the result folder, and keeps what the summary needs. Memory use does not grow with the
+ * length of a run.
  */
 #ifndef HARNESS_RECORDER_H
 #define HARNESS_RECORDER_H
@@ -18,7 +19,8 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
                                struct error *e);
 /* Flush; -1 if something could not be written (full disk). The recorder's figures stay available. */
 int recorder_flush(struct recorder *r, struct error *e);
-/* Nothing is written any more, and its files are closed; the figures stay. What could not be written is said by recorder_flush. */
+/* Nothing is written any more, and its files are closed; the figures stay. What could not be written is said
+ * by recorder_flush. */
 void recorder_end(struct recorder *r);
 void recorder_close(struct recorder *r);
 
@@ -30,22 +32,25 @@ void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns);
 
 /* One line of a role's sampler. -1: not a line, or it could not be written. */
 int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
-/* One line of a traffic generator on a host, about a flow of the scenario; times are by the clock of `role`. */
+/* One line of a traffic generator on a host, about a flow of the scenario; times are by the clock of `role`.
+ */
 int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
-/* The summary of all flows of a traffic pattern together, under the pattern's name, from the summaries of its flows NAME/0, NAME/1, ...,
- * written as a line with this time on the run's clock. */
+/* The summary of all flows of a traffic pattern together, under the pattern's name, from the summaries of its
+ * flows NAME/0, NAME/1, ..., written as a line with this time on the run's clock. */
 int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, struct error *e);
 /* `lasts`: it has not ended when the run does. */
 int recorder_pause(struct recorder *r, const char *where, unsigned priority, int64_t start_ns,
                    int64_t duration_ns, bool lasts, struct error *e);
 
 /* ---- listed roles
- * A role that is not listed has no lines in samples.jsonl, and no summary: its counters are in the totals, and of its columns those are
- * kept that expectations read. Listed are those of the scenario's sample.roles; without it all are. Call these before its columns. */
+ * A role that is not listed has no lines in samples.jsonl, and no summary: its counters are in the totals,
+ * and of its columns those are kept that expectations read. Listed are those of the scenario's sample.roles;
+ * without it all are. Call these before its columns. */
 void recorder_list(struct recorder *r, size_t role);
 void recorder_unlist(struct recorder *r, size_t role);
 bool recorder_lists(const struct recorder *r, size_t role);
-/* Keep the columns that match the globs of roles that are not listed, with this member of their summaries, which must outlive r. */
+/* Keep the columns that match the globs of roles that are not listed, with this member of their summaries,
+ * which must outlive r. */
 void recorder_keep(struct recorder *r, const char *role_glob, const char *counter_glob, const char *key);
 /* Does it need each sample of the role? Else those at the ends of the phases are enough. */
 bool recorder_keeps(const struct recorder *r, size_t role);
@@ -59,7 +64,8 @@ int recorder_columns(struct recorder *r, size_t role, const struct column *colum
                      struct error *e);
 int recorder_values(struct recorder *r, size_t role, int64_t time_ns, const int64_t *values, size_t count,
                     struct error *e);
-/* A line of a flow, also of one of a traffic pattern, with times on the run's clock; takes over the object. */
+/* A line of a flow, also of one of a traffic pattern, with times on the run's clock; takes over the object.
+ */
 int recorder_flow_object(struct recorder *r, enum line_kind kind, json_t *object, struct error *e);
 
 /* Live figures, for progress. */
@@ -71,7 +77,8 @@ struct recorder_live {
 };
 void recorder_live(const struct recorder *r, struct recorder_live *live);
 
-/* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings appended. */
+/* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings appended.
+ */
 void recorder_host_summary(const struct recorder *r, size_t role, json_t *host);
 json_t *recorder_flow_summary(const struct recorder *r);
 /* docs/result.md, "totals": counters of all roles together. A new reference. */

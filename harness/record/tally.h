@@ -1,7 +1,7 @@
 /*
- * How often each value of a gauge occurred, in bounded memory. Exact for up to TALLY_MOST different values; when there are more, values
- * are rounded away from 0, and a quantile is then larger by less than 2^-bits of it. Values that span less than 2^16 keep at
- * least 6 bits (1.6 %), any values at least 3.
+ * How often each value of a gauge occurred, in bounded memory. Exact for up to TALLY_MOST different values;
+ * when there are more, values are rounded away from 0, and a quantile is then larger by less than 2^-bits of
+ * it. Values that span less than 2^16 keep at least 6 bits (1.6 %), any values at least 3.
  */
 #ifndef LIB_TALLY_H
 #define LIB_TALLY_H
@@ -29,7 +29,8 @@ struct tally {
 /* A zeroed struct is an empty one. */
 void tally_add(struct tally *t, int64_t value);
 void tally_free(struct tally *t);
-/* The smallest value that is at least as large as a share q (0..1) of all values; false: there are none, or memory ran out. */
+/* The smallest value that is at least as large as a share q (0..1) of all values; false: there are none, or
+ * memory ran out. */
 bool tally_quantile(const struct tally *t, double q, int64_t *value);
 
 #endif

@@ -13,8 +13,8 @@
 #define LETTERS 8
 #define TRIES   100
 
-/* WORKSHOP/run-NN-abcdefgh. Not a "fresh" one (lib/folder/fresh.h): on file systems whose locks are of one node alone, another node would
- * take it for one that was left. */
+/* WORKSHOP/run-NN-abcdefgh. Not a "fresh" one (lib/folder/fresh.h): on file systems whose locks are of one
+ * node alone, another node would take it for one that was left. */
 static char *make_folder(const struct sweep *s, size_t run, struct error *e)
 {
     for (int i = 0; i < TRIES; i++) {

@@ -1,5 +1,6 @@
-/* Slurm by its commands: sbatch, squeue, scancel. Nothing is asked of sacct, so no accounting is needed. A job is known by its name, which is
- * chosen before it is submitted: a program that is killed at any moment can find it again. */
+/* Slurm by its commands: sbatch, squeue, scancel. Nothing is asked of sacct, so no accounting is needed. A
+ * job is known by its name, which is chosen before it is submitted: a program that is killed at any moment
+ * can find it again. */
 #ifndef HARNESS_SLURM_COMMANDS_H
 #define HARNESS_SLURM_COMMANDS_H
 

@@ -1,4 +1,5 @@
-/* The runs of a sweep as a job array of Slurm: planned, submitted, and watched until their results are there. */
+/* The runs of a sweep as a job array of Slurm: planned, submitted, and watched until their results are there.
+ */
 #include "harness/slurm/apart.h"
 #include "harness/slurm/commands.h"
 #include "harness/slurm/slurm.h"
@@ -334,8 +335,9 @@ static bool watch_goes_on(const struct watch *w)
     return !w->gone && interrupt_count(&w->s->interrupt) < 2;
 }
 
-/* Until the job has left the queue. `earlier`: it is of an earlier call of this program, and what it leaves undone is done by this one.
- * Otherwise a run that is not whole, a task that says why it cannot go on, and runs that are missing fail the sweep. */
+/* Until the job has left the queue. `earlier`: it is of an earlier call of this program, and what it leaves
+ * undone is done by this one. Otherwise a run that is not whole, a task that says why it cannot go on, and
+ * runs that are missing fail the sweep. */
 static void watch_job(struct sweep *s, const struct submission *job, bool earlier)
 {
     int64_t now_ns = clock_monotonic_ns();

@@ -13,7 +13,8 @@
 /* A run is one of these. */
 enum standing {
     STANDS_WHOLE,
-    STANDS_BROKEN, /* its result says that it did not come to its end, or its files are not those of its result */
+    STANDS_BROKEN,  /* its result says that it did not come to its end, or its files are not those of its
+                       result */
     STANDS_RUNNING, /* in a task that runs, by Slurm's word */
     STANDS_WAITING, /* in a task that waits, by Slurm's word */
     STANDS_HERE,    /* missing, and a process works on the folder */

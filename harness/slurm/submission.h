@@ -1,4 +1,5 @@
-/* What a job of Slurm is to do, in the sweep's folder: slurm/N/tasks.json (docs/result.md). It is written before the job is submitted. */
+/* What a job of Slurm is to do, in the sweep's folder: slurm/N/tasks.json (docs/result.md). It is written
+ * before the job is submitted. */
 #ifndef HARNESS_SLURM_SUBMISSION_H
 #define HARNESS_SLURM_SUBMISSION_H
 

@@ -117,8 +117,8 @@ static int is_plain_name(const struct dirent *entry)
     return entry->d_name[0] != '.' && (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN);
 }
 
-/* First all are begun, then all are waited for: the file system has one transaction for them, where files that are written one by one
- * would have one each. What cannot be begun, fsync says. */
+/* First all are begun, then all are waited for: the file system has one transaction for them, where files
+ * that are written one by one would have one each. What cannot be begun, fsync says. */
 int folder_sync_files(const struct folder *f, struct error *e)
 {
     struct dirent **names = NULL;

@@ -1,6 +1,7 @@
 /*
- * Folders whose contents may come from elsewhere, such as results that somebody sent. What is in them is reached through the open
- * folder, no link in them is followed, and nothing but a regular file is read: a FIFO or a device could block or act.
+ * Folders whose contents may come from elsewhere, such as results that somebody sent. What is in them is
+ * reached through the open folder, no link in them is followed, and nothing but a regular file is read: a
+ * FIFO or a device could block or act.
  */
 #ifndef LIB_FOLDER_H
 #define LIB_FOLDER_H
@@ -14,7 +15,8 @@ struct folder {
     char *path; /* for sentences */
 };
 
-/* The folder that a user names: links on the way are followed. After a failure too, folder_close may be called. */
+/* The folder that a user names: links on the way are followed. After a failure too, folder_close may be
+ * called. */
 int folder_open(struct folder *f, const char *path, struct error *e);
 /* A folder in it, which must not be a link; `make`: made if it does not exist. */
 int folder_open_in(struct folder *f, const struct folder *in, const char *name, bool make, struct error *e);
@@ -31,8 +33,9 @@ int folder_fill(int fd, const char *path, const char *data, size_t length, struc
 
 /* Bring the contents of all regular files in it to the disk, but for those whose names begin with a dot. */
 int folder_sync_files(const struct folder *f, struct error *e);
-/* Bring the folder's own entries to the disk ("."), or those of the folder above it (".."): names of files and folders in it that a power cut may
- * not take. File systems that cannot do that pass, and so does a folder that may not be read. */
+/* Bring the folder's own entries to the disk ("."), or those of the folder above it (".."): names of files
+ * and folders in it that a power cut may not take. File systems that cannot do that pass, and so does a
+ * folder that may not be read. */
 int folder_sync(const struct folder *f, const char *which, struct error *e);
 
 #endif

@@ -47,8 +47,8 @@ static int fresh_make(const struct fresh *f, const struct folder *in, bool folde
     return openat(in->fd, f->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Between its making and its locking it may have been taken for one that was left. A file system without locks has none that are
- * removed. */
+/* Between its making and its locking it may have been taken for one that was left. A file system without
+ * locks has none that are removed. */
 static bool fresh_lock(int fd)
 {
     struct stat status;
@@ -102,7 +102,8 @@ static DIR *folder_entries(int folder)
     return entries;
 }
 
-/* The files in a folder; a link is removed, not followed. A folder in it stays, and so then does the folder itself. */
+/* The files in a folder; a link is removed, not followed. A folder in it stays, and so then does the folder
+ * itself. */
 static void remove_files(int folder)
 {
     DIR *entries = folder_entries(folder);

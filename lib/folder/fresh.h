@@ -1,6 +1,7 @@
 /*
- * Files and folders in the making, which get their names when they are whole. Until then a file NAME is called ".NAME.new-XXXXXX", and
- * is locked (flock) by its maker: one without a lock was left by a program that was killed, and fresh_clear removes it.
+ * Files and folders in the making, which get their names when they are whole. Until then a file NAME is
+ * called ".NAME.new-XXXXXX", and is locked (flock) by its maker: one without a lock was left by a program
+ * that was killed, and fresh_clear removes it.
  */
 #ifndef LIB_FRESH_H
 #define LIB_FRESH_H
@@ -20,7 +21,8 @@ int fresh_folder(struct fresh *f, const struct folder *in, const char *name, str
 int fresh_move(const struct fresh *f, const struct folder *in, const char *name, struct error *e);
 /* Remove it, and what is in it, and close it. */
 void fresh_remove(struct fresh *f, const struct folder *in);
-/* Remove what killed programs of this user have left in the folder. What other programs make at this time stays. */
+/* Remove what killed programs of this user have left in the folder. What other programs make at this time
+ * stays. */
 void fresh_clear(const struct folder *in);
 /* The same in the folders below too, down to this many levels. */
 void fresh_clear_below(const struct folder *in, int levels);

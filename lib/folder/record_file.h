@@ -1,5 +1,5 @@
-/* A file that a long run appends to. Its stream keeps the reason of the first write that failed: errno is long another one when
- * ferror() is asked. */
+/* A file that a long run appends to. Its stream keeps the reason of the first write that failed: errno is
+ * long another one when ferror() is asked. */
 #ifndef LIB_RECORD_FILE_H
 #define LIB_RECORD_FILE_H
 
@@ -21,7 +21,8 @@ int record_file_check(const struct record_file *f, struct error *e);
 int record_file_flush(struct record_file *f, struct error *e);
 /* The same, and bring it and its name to the disk. */
 int record_file_sync(struct record_file *f, struct error *e);
-/* As record_file_flush; then close. If a write failed, an incomplete last line is removed. A file that is not open is none. */
+/* As record_file_flush; then close. If a write failed, an incomplete last line is removed. A file that is not
+ * open is none. */
 int record_file_close(struct record_file *f, struct error *e);
 
 #endif

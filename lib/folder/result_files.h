@@ -1,4 +1,5 @@
-/* The files of a run's folder beside result.json, which lists them ("files", docs/result.md): a run is whole while they are as the list says. */
+/* The files of a run's folder beside result.json, which lists them ("files", docs/result.md): a run is whole
+ * while they are as the list says. */
 #ifndef LIB_RESULT_FILES_H
 #define LIB_RESULT_FILES_H
 
@@ -6,13 +7,14 @@
 #include <jansson.h>
 
 /*
- * Bring what is in the folder of a run to the disk, with the folder and its name in the folder above, before result.json is written: what
- * survives a power cut then survives with all that it speaks of. Returns the list for result.json: [{"name", "bytes"}], by name. NULL: a file
- * cannot be written to the disk, or memory ran out. Nobody may write to the files any more.
+ * Bring what is in the folder of a run to the disk, with the folder and its name in the folder above, before
+ * result.json is written: what survives a power cut then survives with all that it speaks of. Returns the
+ * list for result.json: [{"name", "bytes"}], by name. NULL: a file cannot be written to the disk, or memory
+ * ran out. Nobody may write to the files any more.
  */
 json_t *result_files_sync(const char *path, struct error *e);
-/* Are the files that a result lists in its folder, each of the size that it had? -1: the sentence names the first that is not. Results of
- * versions that listed none pass. */
+/* Are the files that a result lists in its folder, each of the size that it had? -1: the sentence names the
+ * first that is not. Results of versions that listed none pass. */
 int result_files_check(const struct folder *folder, const json_t *result, struct error *e);
 
 #endif

@@ -49,7 +49,8 @@ static json_t *index_parse_lines(const char *text, size_t length, const char *pa
     return index;
 }
 
-/* ---- runs that have ended and are in no line: others made them, or the program was killed before it wrote the line */
+/* ---- runs that have ended and are in no line: others made them, or the program was killed before it wrote
+ * the line */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -57,7 +58,8 @@ static int compare_numbers(const void *a, const void *b)
     return (*one > *other) - (*one < *other);
 }
 
-/* The numbers of the folders whose names are numbers, in order, except those in the index. The caller frees. */
+/* The numbers of the folders whose names are numbers, in order, except those in the index. The caller frees.
+ */
 static size_t *index_unlisted_runs(const struct folder *folder, const json_t *known, size_t *count)
 {
     int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,5 @@
-/* The index of a sweep's runs in its folder: index.json, or while it runs (or after it was killed) index.jsonl, docs/result.md. */
+/* The index of a sweep's runs in its folder: index.json, or while it runs (or after it was killed)
+ * index.jsonl, docs/result.md. */
 #ifndef LIB_SWEEP_INDEX_H
 #define LIB_SWEEP_INDEX_H
 
@@ -10,7 +11,8 @@
 
 /* Is the folder that of a sweep? */
 bool sweep_index_exists(const struct folder *folder);
-/* The document, of lines the one that they make, with the other runs that have a result: what was added up to now. A new reference; NULL with an error. */
+/* The document, of lines the one that they make, with the other runs that have a result: what was added up to
+ * now. A new reference; NULL with an error. */
 json_t *sweep_index_load(const struct folder *folder, struct error *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* Preloaded: appends to the file SYNC_LOG what the program brings to the disk and what it renames, in order: "sync PATH", "rename PATH". */
+/* Preloaded: appends to the file SYNC_LOG what the program brings to the disk and what it renames, in order:
+ * "sync PATH", "rename PATH". */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
