@@ -120,8 +120,9 @@ static void set_mask(uint8_t *mask, const struct list_of *priorities)
 }
 
 /* Settings of a host from a parsed document: unset values stay as they are. */
-static void apply_host_settings(const struct settings *from, struct sim_settings *to)
+static void apply_host_settings(const struct settings *from, struct sim_host_config *host)
 {
+    struct sim_settings *to = &host->settings;
     const struct named_integer *map = from->prio_to_buffer.items;
     const int64_t *buffers = from->buffer_bytes.items;
     set_if_given(&to->mtu_bytes, from->mtu);
@@ -190,7 +191,7 @@ static void apply_bridge_settings(const struct settings *from, struct sim_bridge
 static void apply_settings(const struct settings *settings, struct sim_node node, struct sim_setup *setup)
 {
     if (node.kind == SIM_HOST)
-        apply_host_settings(settings, &setup->hosts[node.index].settings);
+        apply_host_settings(settings, &setup->hosts[node.index]);
     else if (node.kind == SIM_SWITCH)
         apply_switch_settings(settings, &setup->switches[node.index]);
     else
@@ -223,7 +224,7 @@ static int configure_roles(const struct cell *cell, struct sim_setup *setup, str
     for (size_t i = 0; i < cell->lab.switches.count; i++)
         apply_settings(&cell->scenario.settings, setup->node_of_switch[i], setup);
     for (size_t i = 0; i < cell->lab.hosts.count; i++)
-        apply_host_settings(&cell->scenario.settings, &setup->hosts[i].settings);
+        apply_host_settings(&cell->scenario.settings, &setup->hosts[i]);
     for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
         int host = lab_host_of(&cell->lab, role);
         setup->node_of_role[i] = host >= 0 ? (struct sim_node){SIM_HOST, (uint32_t)host}
