@@ -70,7 +70,8 @@ static int install_package(struct remote_host *h, const struct host_package *p, 
     return 0;
 }
 
-/* Where a package was wanted, `why` says why the programs are copied. The files of a package that the host has are left alone. */
+/* Where a package was wanted, `why` says why the programs are copied. The files of a package that the host
+ * has are left alone. */
 static int install_copies(struct remote_host *h, const char *package, const char *why, struct text *said,
                           struct error *e)
 {

@@ -11,7 +11,8 @@
 #include <string.h>
 
 /* A host's values have a line each, because no value that a lab may have contains a line break (lib/document/form.h). */
-static int get(const char *word, const char *const *paths, size_t count, struct text *out, struct error *e)
+static int print_values(const char *word, const char *const *paths, size_t count, struct text *out,
+                        struct error *e)
 {
     struct lab lab;
     char *path = find_file(FIND_LAB, word, e);
@@ -26,7 +27,7 @@ static int get(const char *word, const char *const *paths, size_t count, struct 
 }
 
 /* The document as it is parsed: each host, switch and link of ranges, topology and defaults. */
-static int show(const char *word, struct error *e)
+static int print_whole(const char *word, struct error *e)
 {
     char *path = find_file(FIND_LAB, word, e);
     json_t *written = path ? json_file_load(path, DOCUMENT_LAB, e) : NULL, *whole = NULL;
@@ -52,8 +53,8 @@ static int run_action(const struct call *call, struct text *out, struct error *e
         return error_set(e, "lab: \"%.60s\" is unknown: expected get or show", action);
     if (shows != (call->count == 2))
         return error_set(e, "lab: expected %s", shows ? "show LAB" : "get LAB PATH...");
-    return shows ? show(call->arguments[1], e)
-                 : get(call->arguments[1], call->arguments + 2, call->count - 2, out, e);
+    return shows ? print_whole(call->arguments[1], e)
+                 : print_values(call->arguments[1], call->arguments + 2, call->count - 2, out, e);
 }
 
 static int run_lab(const struct call *call)
@@ -72,9 +73,10 @@ static int run_lab(const struct call *call)
 const struct command command_lab = {
     .name = "lab",
     .arguments = "get|show LAB [PATH...]",
-    .about = "Check a lab and print some of its values, one a line, for scripts (get LAB PATH...), or all of "
-             "it as JSON, with "
-             "ranges of names, topology and defaults written out (show LAB).",
+    .about =
+        "Check a lab and print some of its values, one per line, for scripts (get LAB PATH...), or all of "
+        "it as JSON, with "
+        "ranges of names, topology and defaults written out (show LAB).",
     .least = 2,
     .most = SIZE_MAX,
     .run = run_lab,

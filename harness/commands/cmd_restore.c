@@ -96,8 +96,8 @@ static void say_answer(const char *host, const json_t *answer, bool other, struc
     }
 }
 
-/* A guest that is off keeps its journal; its settings are restored once it runs again. A paused guest is resumed when
- * it is connected to. */
+/* A guest that is off keeps its journal; its settings are restored once it runs again. A paused guest is
+ * resumed when it is connected to. */
 static bool is_off(struct virt *virt, const struct lab_host *host, struct text *said)
 {
     enum virt_state state;

@@ -4,8 +4,9 @@
 
 #include "harness/plan/cell.h"
 
-/* Can each role, and with common settings any node of the lab, have the settings that the scenario gives it? The cell's scenario and
- * lab are parsed, and each role has a node. The error message begins with the place in the scenario. */
+/* Can each role, and with common settings any node of the lab, have the settings that the scenario gives
+ * it? The cell's scenario and lab are parsed, and each role has a node. The error message begins with the
+ * place in the scenario. */
 int settings_fit(const struct cell *cell, struct error *e);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Settings of a host: what a scenario asks for and nic-config applies. Both use the same table. A setting that is not given is not
- * changed on the host.
+ * Settings of a host: what a scenario asks for and nic-config applies. Both use the same table. A setting
+ * that is not given is not changed on the host.
  */
 #ifndef LIB_SETTINGS_H
 #define LIB_SETTINGS_H
@@ -165,7 +165,8 @@ enum settings_node {
 struct setting {
     const char *key;
     unsigned nodes; /* enum settings_node: what may be given it */
-    /* Simulated nodes at which it acts, or has nothing to act on; the simulator warns of it at others that have it. */
+    /* Simulated nodes at which it acts, or has nothing to act on; the simulator warns of it at others that
+     * have it. */
     unsigned modelled;
     bool roce;           /* a setting of RoCE: it is not there while RoCE is switched off */
     const char *agree;   /* both ends of a flow must have the same value; in words what is compared: "MTUs" */
@@ -182,10 +183,11 @@ struct settings {
 };
 
 /*
- * The knobs with which nic-config reads and writes these rows (nic-config/knobs/knob_NAME.c), in the order of writing: first
- * those that create or reload an interface, then those that may take its link down, PFC after its buffers (the driver
- * refuses a lossless buffer that is too small), RED last, when packets are already forwarded. Settings are restored in
- * reverse order: removing RED leaves a default qdisc, whose quantum is checked after the MTU is restored.
+ * The knobs with which nic-config reads and writes these rows (nic-config/knobs/knob_NAME.c), in the order
+ * of writing: first those that create or reload an interface, then those that may take its link down, PFC
+ * after its buffers (the driver refuses a lossless buffer that is too small), RED last, when packets are
+ * already forwarded. Settings are restored in reverse order: removing RED leaves a default qdisc, whose
+ * quantum is checked after the MTU is restored.
  */
 /* clang-format off */
 #define SETTINGS_KNOBS(KNOB)                                                                     \

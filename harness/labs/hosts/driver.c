@@ -270,8 +270,8 @@ static int remote_lab_save_settings(void *state, struct role_settings roles[], s
     (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC) | KIND(STREAM_CAPTURER) | \
      KIND(STREAM_COLLECTIVE))
 
-/* A sampler is ready when it has printed its header and a sample, a server and a capturer when they have printed that they listen, a driver that awaits its
- * start when it says that it is connected. */
+/* A sampler is ready when it has printed its header and a sample, a server and a capturer when they have
+ * printed that they listen, a driver that awaits its start when it says that it is connected. */
 static bool is_ready(const struct stream *s)
 {
     if (s->spool)
@@ -376,8 +376,8 @@ static bool any_runs(const struct remote_lab *lab, unsigned kinds)
     return false;
 }
 
-/* Wait up to `grace_ns` for programs of these kinds to end by themselves, then tell them to end. A second Ctrl-C stops
- * the wait; lines received so far are kept. */
+/* Wait up to `grace_ns` for programs of these kinds to end by themselves, then tell them to end. A second
+ * Ctrl-C stops the wait; lines received so far are kept. */
 static int end_streams(struct remote_lab *lab, unsigned kinds, int64_t grace_ns, struct error *e)
 {
     int patience = interrupt_count(lab->run->interrupt) + 1, result = 0;
@@ -492,8 +492,8 @@ static int remote_lab_finish(void *state, struct error *e)
     return result == 0 ? record_patterns(lab, e) : -1;
 }
 
-/* Clocks drift: a second reading widens the error bound. This machine's own clock may be set meanwhile; the run's is not. `context`: what
- * the result says of it, by role; NULL where it was not read. */
+/* Clocks drift: a second reading widens the error bound. This machine's own clock may be set meanwhile;
+ * the run's is not. `context`: what the result says of it, by role; NULL where it was not read. */
 static int read_clock_again(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
                             struct error *e)
 {

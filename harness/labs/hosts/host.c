@@ -5,6 +5,7 @@
 #include "lib/text.h"
 #include "remote/reach.h"
 #include "lib/document/json_file.h"
+#include "lib/xalloc.h"
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +16,18 @@
 
 /* ---- connection */
 
-static char *copy(const char *text)
+static char *copy_if_given(const char *text)
 {
-    return text ? strdup(text) : NULL;
+    return text ? xstrdup(text) : NULL;
 }
 
 static struct ssh_session *open_ssh(const struct lab_host *host, int64_t timeout_ns,
                                     const atomic_bool *cancelled, struct error *e)
 {
-    struct ssh_target target = {.host = copy(host->ssh),
+    struct ssh_target target = {.host = copy_if_given(host->ssh),
                                 .port = host->port == FIELD_UNSET ? 0 : host->port,
-                                .identity = copy(host->identity),
-                                .known_hosts = copy(host->known_hosts),
+                                .identity = copy_if_given(host->identity),
+                                .known_hosts = copy_if_given(host->known_hosts),
                                 .sudo = host->sudo == 1,
                                 .cancelled = cancelled};
     struct ssh_session *session = ssh_open(host->name, &target, timeout_ns, e);
@@ -180,7 +181,8 @@ static bool has_gpu(const struct remote_host *h, const json_t *facts)
     return h->lab->gpu && json_array_size(gpus) > (size_t)h->lab->gpu->index;
 }
 
-/* Its firmware has congestion control: what MLNX_OFED switches by priority, and upstream's driver only shows the parameters of. */
+/* Its firmware has congestion control: what MLNX_OFED switches by priority, and upstream's driver only
+ * shows the parameters of. */
 static bool has_congestion_control(const struct remote_host *h)
 {
     return has_setting(h, h->netdev, "ecn") || has_setting(h, h->netdev, "dcqcn");
@@ -319,9 +321,9 @@ static int probe(struct process *p, const struct clock_steady *here, struct text
 }
 
 /*
- * Cristian's method (Distributed Computing 3, 1989): of many probes, use the one with the shortest round trip. The host
- * read its clock at some moment within this round trip, so the error is at most half of it, plus one microsecond for
- * the rounding of the answer.
+ * Cristian's method (Distributed Computing 3, 1989): of many probes, use the one with the shortest round
+ * trip. The host read its clock at some moment within this round trip, so the error is at most half of it,
+ * plus one microsecond for the rounding of the answer.
  */
 int remote_clock(struct remote_host *h, const struct clock_steady *here, int64_t *offset_ns,
                  int64_t *error_ns, struct error *e)

@@ -43,27 +43,32 @@ void remote_host_close(struct remote_host *h);
 
 /* Path of one of our programs on the host; in `buffer`. */
 const char *remote_program(const struct remote_host *h, const char *name, char *buffer, size_t size);
-/* Run one of our programs that prints a JSON object. Exit status 1 is not an error: the caller decides, by *status (may
- * be NULL). Returns a new reference, or NULL with `e` set. */
+/* Run one of our programs that prints a JSON object. Exit status 1 is not an error: the caller decides, by
+ * *status (may be NULL). Returns a new reference, or NULL with `e` set. */
 json_t *remote_json(struct remote_host *h, const char *const argv[], const char *input, int *status,
                     struct error *e);
 
 /* ---- settings, through nic-config */
 
-/* What is wrong with a role's settings on this host, or with how the lab names its NIC, that needs no connection to be seen. */
+/* What is wrong with a role's settings on this host, or with how the lab names its NIC, that needs no
+ * connection to be seen. */
 int remote_settings_check(const struct lab_host *host, const json_t *wanted, struct error *e);
 /* Find the network and RDMA device of the experiment's NIC; fills netdev, rdma and nic. */
 int remote_find_nic(struct remote_host *h, struct error *e);
 /* Settings in force of the host's NICs: nic-config's document. A new reference. */
 json_t *remote_settings_get(struct remote_host *h, struct error *e);
-/* A role's settings as nic-config's interfaces. A forwarding host joins its ports by a bridge; each port gets the role's queue
- * settings, and a port whose NIC handles RoCE leaves it to the bridge. A new reference. */
+/* A role's settings as nic-config's interfaces. A forwarding host joins its ports by a bridge; each port
+ * gets the role's queue settings, and a port whose NIC handles RoCE leaves it to the bridge. A new
+ * reference. */
 json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted);
-/* Apply a scenario's settings to the host's NICs; settings that it does not support are named in `warnings`. Returns what was read back. */
+/* Apply a scenario's settings to the host's NICs; settings that it does not support are named in
+ * `warnings`. Returns what was read back. */
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e);
-/* What applying would do, as entries of harness doctor (harness/doctor/check.h): thresholds, missing and refused settings. Nothing is changed. */
+/* What applying would do, as entries of harness doctor (harness/doctor/check.h): thresholds, missing and
+ * refused settings. Nothing is changed. */
 void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *entries);
-/* Wait until the links of the host's NICs are up and stay up: the settings of another host may have taken them down. */
+/* Wait until the links of the host's NICs are up and stay up: the settings of another host may have taken
+ * them down. */
 int remote_settle(struct remote_host *h, struct error *e);
 /* Restore whatever was changed. Returns nic-config's answer ("restored", "gone", "failed"). */
 json_t *remote_settings_restore(struct remote_host *h, struct error *e);
@@ -76,11 +81,12 @@ json_t *remote_buffers(const struct remote_host *h);
 
 /* host-facts' document, judged for flows with this memory (enum flow_memory); NULL with `e` set. */
 json_t *remote_facts(struct remote_host *h, int memory, struct error *e);
-/* Of the NICs of the experiment. */
+/* Where the NICs of the experiment come from. */
 enum origin remote_origin(const struct remote_host *h, const json_t *facts);
 /* Names of the host's capabilities. A new reference. */
 json_t *remote_capabilities(const struct remote_host *h, const json_t *facts);
-/* What a host says of its clock: seconds and microseconds, "1700000000.123456". -1: it is not that, or after the year 2115. */
+/* What a host says of its clock: seconds and microseconds, "1700000000.123456". -1: it is not that, or
+ * after the year 2115. */
 int remote_time(const char *text, int64_t *time_ns);
 /* The host's clock minus the controller's (`here`), and its maximum error: half the shortest round trip. */
 int remote_clock(struct remote_host *h, const struct clock_steady *here, int64_t *offset_ns,

@@ -16,7 +16,8 @@
 
 /* ---- workers */
 
-/* Enough for a rack. Each waits for its host most of the time; a machine through which all are reached (a jump host) is not flooded. */
+/* Enough for a rack. Each waits for its host most of the time; a machine through which all are reached (a
+ * jump host) is not flooded. */
 #define MOST_AT_A_TIME 32
 
 struct workers {
@@ -239,7 +240,8 @@ static void run_on_host(void *context, size_t i)
     r->failed = c->command(c->context, i, c->virt, lab_host_at(c->lab, i), &r->out, &r->e) != 0;
 }
 
-/* What the command says of a host, as soon as it has ended on it and on all hosts before it. Returns the number of failures. */
+/* What the command says of a host, as soon as it has ended on it and on all hosts before it. Returns the
+ * number of failures. */
 static size_t print_in_order(struct command_run *c, struct workers *workers, size_t count)
 {
     size_t failures = 0;

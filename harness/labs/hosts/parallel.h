@@ -1,6 +1,6 @@
 /*
- * Work on hosts side by side: worker threads, one per host; the hosts of a run; and the hosts of a lab outside a run, for commands such as
- * doctor and restore.
+ * Work on hosts side by side: worker threads, one per host; the hosts of a run; and the hosts of a lab
+ * outside a run, for commands such as doctor and restore.
  */
 #ifndef HARNESS_LABS_HOSTS_PARALLEL_H
 #define HARNESS_LABS_HOSTS_PARALLEL_H
@@ -10,15 +10,15 @@
 #include "lib/text.h"
 #include "remote/virt.h"
 
-/* ---- workers
- * A thread for each host, which stays until the workers are stopped. A process dies with the thread that started it (lib/process.h): a
- * connection that a thread opened can be used until then. */
+/* ---- workers A thread for each host, which stays until the workers are stopped. A process dies with the
+ * thread that started it (lib/process.h): a connection that a thread opened can be used until then. */
 
 struct workers;
 
 /* `count` threads; they wait for work. */
 struct workers *workers_start(size_t count, struct error *e);
-/* Begin work(context, i) for each i below the number of workers, a few dozen at a time, in the order of i. What was begun before has ended. */
+/* Begin work(context, i) for each i below the number of workers, a few dozen at a time, in the order of i.
+ * What was begun before has ended. */
 void workers_begin(struct workers *w, void (*work)(void *context, size_t i), void *context);
 /* Wait at most timeout_ns (negative: without limit) for the work on i to end. Returns whether it has. */
 bool workers_wait(struct workers *w, size_t i, int64_t timeout_ns);
@@ -41,30 +41,32 @@ static inline bool host_is_first(const struct remote_lab *lab, size_t i)
     return lab->results[i].first == i;
 }
 
-/* Work on host i of the lab: 0, or -1 with `e` set. It runs in the host's thread, beside the work on other hosts, and changes nothing
- * that they share; `warnings` are its own. */
+/* Work on host i of the lab: 0, or -1 with `e` set. It runs in the host's thread, beside the work on other
+ * hosts, and changes nothing that they share; `warnings` are its own. */
 typedef int host_work(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e);
 
 /* Once, before the workers start: lab->results. */
 void hosts_prepare(struct remote_lab *lab);
 void hosts_release(struct remote_lab *lab);
-/* Do the work for each host below `count`, and wait for all. Warnings go to the lab's in the order of the hosts. Returns 0, or -1: the
- * first failure in this order is in `e`, the others are in the log. Roles of one host are worked on one after the other. Ctrl-C ends
- * connecting alone. Roles that are switches are left out. */
+/* Do the work for each host below `count`, and wait for all. Warnings go to the lab's in the order of the
+ * hosts. Returns 0, or -1: the first failure in this order is in `e`, the others are in the log. Roles of
+ * one host are worked on one after the other. Ctrl-C ends connecting alone. Roles that are switches are
+ * left out. */
 int hosts_in_parallel(struct remote_lab *lab, size_t count, host_work *work, void *context, struct error *e);
 
 /* ---- the hosts of a lab, for a command */
 
-/* Load the lab `name`, or the user's default if that is NULL. Returns its file's path, which the caller frees after lab_free. NULL: there is
- * no such lab, or its file has an error. */
+/* Load the lab `name`, or the user's default if that is NULL. Returns its file's path, which the caller
+ * frees after lab_free. NULL: there is no such lab, or its file has an error. */
 char *lab_hosts_load(const char *name, struct lab *lab, struct error *e);
-/* What a command does on host i of a lab; `virt` is NULL where the lab has no guests. Text in `out` is for stdout. Returns 0, or -1 with `e`
- * set. It runs in a thread of its own, beside those of other hosts. */
+/* What a command does on host i of a lab; `virt` is NULL where the lab has no guests. Text in `out` is for
+ * stdout. Returns 0, or -1 with `e` set. It runs in a thread of its own, beside those of other hosts. */
 typedef int host_command(void *context, size_t i, struct virt *virt, const struct lab_host *host,
                          struct text *out, struct error *e);
 
-/* Run the command on all real hosts of a lab side by side, under the lab's lock. Its texts are printed in the lab's order, failures as errors
- * on stderr; *failures is their number. -1: the lab is in use or cannot be reached, nothing was done. */
+/* Run the command on all real hosts of a lab side by side, under the lab's lock. Its texts are printed in
+ * the lab's order, failures as errors on stderr; *failures is their number. -1: the lab is in use or
+ * cannot be reached, nothing was done. */
 int lab_hosts_run(const struct lab *lab, const char *purpose, host_command *command, void *context,
                   size_t *failures, struct error *e);
 

@@ -23,13 +23,14 @@ void remote_programs_names(struct words *names)
             words_add(names, "%s", traffic_tools[i]->name);
 }
 
-/* Prints a line for each word: exit status and last line of "WORD --version". The exit status of a missing program is 127. */
+/* Prints a line for each word: exit status and last line of "WORD --version". The exit status of a missing
+ * program is 127. */
 static const char ask_versions_script[] =
     "export LC_ALL=C; for p do said=$(\"$p\" --version 2>&1); code=$?; "
     "printf '%d %s\\n' $code \"$(printf '%s' \"$said\" | tail -n 1)\"; done";
 
-/* Read the host's answer about one program. 0: this version; 1: another version; -1: it is missing or does not start.
- * `e` is set unless 0. */
+/* Read the host's answer about one program. 0: this version; 1: another version; -1: it is missing or does
+ * not start. `e` is set unless 0. */
 static int read_version(const struct remote_host *h, const char *name, const char *answer,
                         struct text *absent, struct error *e)
 {
@@ -140,8 +141,8 @@ struct host_system {
     unsigned int user;
 };
 
-/* Prints a line: system, architecture as the package manager names it (none: there is no package manager), user, and the version of
- * harness-host that is installed (none: it is not). */
+/* Prints a line: system, architecture as the package manager names it (none: there is no package manager),
+ * user, and the version of harness-host that is installed (none: it is not). */
 static const char ask_system_script[] =
     "export LC_ALL=C; [ ! -r /etc/os-release ] || . /etc/os-release; "
     "case \" $ID $ID_LIKE \" in *' rhel '*) name=el ;; *) name=$ID ;; esac; name=$name-${VERSION_ID%%.*}; "
@@ -291,10 +292,11 @@ void host_package_free(struct host_package *p)
 /* ---- packages: installing one */
 
 /*
- * put KIND VERSION BYTES, with the package file on standard input: it is checked, and installed by the package manager; prints "same" or
- * "installed". What the package manager prints goes to a file: if the connection ends, it goes on to its end. apt-get and dnf choose the
- * libraries before they change anything; where all are there, rpm needs no repository. A package that was not there before and was left half
- * installed is removed.
+ * put KIND VERSION BYTES, with the package file on standard input: it is checked, and installed by the
+ * package manager; prints "same" or "installed". What the package manager prints goes to a file: if the
+ * connection ends, it goes on to its end. apt-get and dnf choose the libraries before they change
+ * anything; where all are there, rpm needs no repository. A package that was not there before and was left
+ * half installed is removed.
  */
 static const char put_package_script[] =
     "export LC_ALL=C DEBIAN_FRONTEND=noninteractive; umask 022; trap : PIPE; kind=$1 version=$2\n"

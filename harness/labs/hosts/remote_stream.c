@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* However fast a program prints, the other hosts and the end of the run are looked at after so many chunks. Of messages that is more than
- * a pipe holds: all of the last ones of a program that has ended. */
+/* However fast a program prints, the other hosts and the end of the run are looked at after so many
+ * chunks. Of messages that is more than a pipe holds: all of the last ones of a program that has ended. */
 #define CHUNK         65536
 #define CHUNKS_A_TURN 16
 #define SAYING_CHUNK  1024
@@ -33,10 +33,11 @@ const char *stream_complaint(const struct stream *s)
 /* ---- the start */
 
 /*
- * A remote program has no terminal, so it gets no signal when the connection ends. Therefore a watcher process reads
- * the shell's standard input and terminates the program when that is closed (the shell becomes the program by exec, so
- * its process id stays the same). When the program has ended, its process id may be another's: the watcher's parent, by
- * proc(5), is not the program any more. The program's own input, if any, is the first lines.
+ * A remote program has no terminal, so it gets no signal when the connection ends. Therefore a watcher
+ * process reads the shell's standard input and terminates the program when that is closed (the shell
+ * becomes the program by exec, so its process id stays the same). When the program has ended, its process
+ * id may be another's: the watcher's parent, by proc(5), is not the program any more. The program's own
+ * input, if any, is the first lines.
  */
 #define WATCH \
     "cat <&3; read -r pid name state parent rest </proc/self/stat; [ \"$parent\" = $$ ] && kill -TERM $$"
@@ -46,8 +47,8 @@ static const char with_input[] = "IFS= read -r input; " UNTIL_CLOSED "<<END\n$in
 static const char with_secret[] =
     "IFS= read -r secret; IFS= read -r input; " UNTIL_CLOSED "<<END\n$secret\n$input\nEND";
 
-/* All lines go to the program, now and later, by a coprocess of bash: the program must stay this process, and a minimal guest has no
- * /dev/fd. */
+/* All lines go to the program, now and later, by a coprocess of bash: the program must stay this process,
+ * and a minimal guest has no /dev/fd. */
 static const char with_all_input[] =
     "exec 3<&0; coproc MORE { exec 2>/dev/null; " WATCH "; }; exec \"$@\" <&\"${MORE[0]}\" 3<&-";
 
@@ -134,7 +135,8 @@ void stream_poll(const struct stream *s, struct pollfd fds[2])
 
 /* ---- messages */
 
-/* Of a collective the last lines are kept: mpirun's messages have several, and lines of dashes around them. */
+/* The last lines of a collective are kept: mpirun's messages have several, and lines of dashes around
+ * them. */
 static void hear_collective(struct stream *s)
 {
     nccl_debug_take(&s->debug, s->saying.data, s->saying.length);
@@ -207,7 +209,8 @@ static int take_flow_line(struct stream *s, const struct lab_run *run, const cha
     return recorder_flow(run->recorder, s->role, line, length, e);
 }
 
-/* For the tool, and for run.log. A line too many is not kept, and the output then is not what the tool prints. */
+/* A line for the tool, and for run.log. A line too many is not kept, and the output then is not what the
+ * tool prints. */
 static int keep_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                      struct error *e)
 {
@@ -382,8 +385,8 @@ static void drop_figures(struct stream *s)
     s->figures = NULL;
 }
 
-/* The last lines of its messages and of its output: nccl-tests says on standard output what went wrong, mpirun on standard error, NCCL the
- * cause in a warning between other messages. */
+/* The last lines of its messages and of its output: nccl-tests says on standard output what went wrong,
+ * mpirun on standard error, NCCL the cause in a warning between other messages. */
 static void complain_of_collective(const struct stream *s, struct text *how)
 {
     struct text said = {0}, printed = {0};

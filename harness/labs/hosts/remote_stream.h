@@ -43,7 +43,8 @@ struct stream {
     int status; /* as waitpid's, once reaped */
 };
 
-/* A program to start. Everything except `words`, `secret` and `input` must stay valid until the stream is closed. */
+/* A program to start. Everything except `words`, `secret` and `input` must stay valid until the stream is
+ * closed. */
 struct stream_request {
     enum stream_kind kind;
     const char *program;
@@ -59,16 +60,18 @@ struct stream_request {
     bool more;                         /* lines for its standard input will follow (stream_say) */
 };
 
-/* Start it on the host. It ends when this side closes its input, hence also when the connection or this program ends. */
+/* Start it on the host. It ends when this side closes its input, hence also when the connection or this
+ * program ends. */
 int stream_start(struct stream *s, const struct stream_request *request, struct error *e);
 /* A further line for its standard input. */
 int stream_say(struct stream *s, const char *line, struct error *e);
 /* The two descriptors to poll; negative once closed. */
 void stream_poll(const struct stream *s, struct pollfd fds[2]);
-/* Read the available output: lines go to the recorder, frames to the spool, messages to the log. -1: they could not be
- * written, or a line never ended. */
+/* Read the available output: lines go to the recorder, frames to the spool, messages to the log. -1: they
+ * could not be written, or a line never ended. */
 int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
-/* Of a server or driver of a tool that does not come with harness: the command that its output names, or "". */
+/* The command that the output of a server or driver names, where the tool does not come with harness; or
+ * "". */
 void stream_ran(const struct stream *s, struct text *command);
 /* May it end by itself during a run? */
 bool stream_may_end(const struct stream *s);

@@ -35,8 +35,8 @@ int start_stream(struct remote_lab *lab, const struct stream_request *request, s
 
 /* ---- samplers */
 
-/* An ordinary process on a busy host may wait this long for a processor (linux kernel/sched/fair.c, sysctl_sched_latency: 6 ms
- * times 1 + log2 of at most 8 processors). */
+/* An ordinary process on a busy host may wait this long for a processor (linux kernel/sched/fair.c,
+ * sysctl_sched_latency: 6 ms times 1 + log2 of at most 8 processors). */
 #define FAST_SAMPLING_NS (20 * NS_PER_MS)
 
 static void add_group_words(const struct cell *cell, struct words *w)

@@ -12,7 +12,8 @@ int start_samplers(struct remote_lab *lab, struct error *e);
 int start_servers(struct remote_lab *lab, struct error *e);
 /* The drivers that await their start: they connect, and say when they are ready. */
 int start_waiting_drivers(struct remote_lab *lab, struct error *e);
-/* Tell them, when they are ready, and start the other drivers; the warm-up begins at start_ns by the run's clock. */
+/* Tell them, when they are ready, and start the other drivers; the warm-up begins at start_ns by the run's
+ * clock. */
 int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e);
 
 /* The command line of nic-sampler on a host. */

@@ -26,7 +26,7 @@ struct question {
     char *version; /* of TRAFFIC_VERSION_SIZE */
 };
 
-static int judge(void *context, const char *answer, bool *missing, struct error *e)
+static int judge_tool_answer(void *context, const char *answer, bool *missing, struct error *e)
 {
     const struct question *question = context;
     const struct traffic_job *job = question->job;
@@ -35,9 +35,10 @@ static int judge(void *context, const char *answer, bool *missing, struct error 
     return result;
 }
 
-/* Ask the host for the job's tool. 0: it is there, of this version, and can run the job. Otherwise an error; *missing: the whole tool is. */
-static int find(struct remote_host *h, const struct traffic_job *job, char version[TRAFFIC_VERSION_SIZE],
-                bool *missing, struct error *e)
+/* Ask the host for the job's tool. 0: it is there, of this version, and can run the job. Otherwise an
+ * error; *missing: the whole tool is. */
+static int find_tool_on_host(struct remote_host *h, const struct traffic_job *job,
+                             char version[TRAFFIC_VERSION_SIZE], bool *missing, struct error *e)
 {
     struct question question = {job, h->lab->name, version};
     struct words command = {0};
@@ -45,7 +46,7 @@ static int find(struct remote_host *h, const struct traffic_job *job, char versi
     *version = '\0';
     int result = job->tool->ask(job, &command, e);
     if (result == 0)
-        result = tools_ask(h, &command, judge, &question, missing, e);
+        result = tools_ask(h, &command, judge_tool_answer, &question, missing, e);
     words_free(&command);
     return result;
 }
@@ -63,8 +64,8 @@ static int find_for_role(struct remote_lab *lab, size_t role, void *context, jso
             continue;
         struct error why;
         bool missing;
-        if (find(&lab->hosts[role], job, job->from == role ? job->version_from : job->version_to, &missing,
-                 &why) != 0)
+        if (find_tool_on_host(&lab->hosts[role], job, job->from == role ? job->version_from : job->version_to,
+                              &missing, &why) != 0)
             return error_set(e, "%.800s%s%s", why.text, missing ? "; to install it: " : "",
                              missing ? job->tool->install : "");
     }
@@ -94,7 +95,7 @@ static void examine_job(struct remote_host *h, const struct traffic_job *job, js
     char version[TRAFFIC_VERSION_SIZE];
     const char *flow = job->flows[0]->name;
     bool missing;
-    if (find(h, job, version, &missing, &e) == 0)
+    if (find_tool_on_host(h, job, version, &missing, &e) == 0)
         doctor_add(entries, h->lab->name, "tool", "ok", NULL, "%s %s has what flow %s needs", job->tool->name,
                    version, flow);
     else
@@ -144,7 +145,7 @@ static json_t *command_of(const struct remote_lab *lab, const struct traffic_job
     return words;
 }
 
-static json_t *used(const struct remote_lab *lab, const struct traffic_job *job)
+static json_t *tool_used_json(const struct remote_lab *lab, const struct traffic_job *job)
 {
     return json_make("{s:s,s:s,s:o*,s:o*,s:s}", "version_from", job->version_from, "version_to",
                      job->version_to, "client", command_of(lab, job, STREAM_TRAFFIC), "server",
@@ -162,6 +163,6 @@ void tools_add_to_result(const struct remote_lab *lab, json_t *result)
                 continue;
             json_object_set_new(flow, "tool", json_text(job->tool->name));
             if (job->tool->ask)
-                json_object_set_new(flow, "tool_used", used(lab, job));
+                json_object_set_new(flow, "tool_used", tool_used_json(lab, job));
         }
 }

@@ -73,8 +73,8 @@ static int add_buffer(const struct lab *lab, const struct lab_host *host, unsign
     return 0;
 }
 
-/* Packets of the other priorities are not marked: a ConnectX sends them too as ECN-capable, unless DCQCN is switched off there, which
- * the kernel's own drivers cannot do. */
+/* Packets of the other priorities are not marked: a ConnectX sends them too as ECN-capable, unless DCQCN
+ * is switched off there, which the kernel's own drivers cannot do. */
 static void add_ecn(const struct physics_ecn *ecn, const json_t *wanted, struct text *lines)
 {
     unsigned marked = priorities_of(json_object_get(wanted, "ecn")) |
@@ -180,7 +180,7 @@ static bool may_have_gpu_memory(const struct lab_host *host)
 static const char set_pace_script[] =
     LEFT "device=$(readlink \"/sys/class/net/$1/device\"); "
          "pace=/sys/kernel/debug/virtual-connectx/${device##*.}/pace; "
-         "[ -w \"$pace\" ] || { echo \"$1 is no virtual ConnectX ($pace is not there)\" >&2; exit 1; }; "
+         "[ -w \"$pace\" ] || { echo \"$1 is not a virtual ConnectX ($pace is not there)\" >&2; exit 1; }; "
          "echo \"$pace\" > $left.new && mv $left.new $left || exit 1; "
          "echo \"$2\" > \"$pace\" || { dmesg | grep 'virtual ConnectX' | tail -n 1 >&2; exit 1; }";
 

@@ -60,7 +60,8 @@ int watch_events(struct remote_lab *lab, struct error *e)
     return 0;
 }
 
-/* A stream whose output is closed: traffic may be at its end, and a server that ends with its driver; samplers and other servers must not be. */
+/* A stream whose output is closed: traffic may be at its end, and a server that ends with its driver;
+ * samplers and other servers must not be. */
 static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct error *e)
 {
     switch (stream_outcome(s, lab->run, 0, e)) {
@@ -129,8 +130,8 @@ static void note_silent(struct remote_lab *lab, struct error *e)
     }
 }
 
-/* An ended connection is the cause of the end of its host's programs and of the errors of their peers on other hosts,
- * even if those were noticed first. Therefore ask every host over its connection. */
+/* An ended connection is the cause of the end of its host's programs and of the errors of their peers on
+ * other hosts, even if those were noticed first. Therefore ask every host over its connection. */
 static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
 {
     for (size_t i = 0; i < lab->all_count; i++) {
@@ -141,7 +142,8 @@ static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, stru
     return 0;
 }
 
-/* A NIC that failed is the cause of the errors of its host's programs and of their peers: its driver gives its devices up. */
+/* A NIC that failed is the cause of the errors of its host's programs and of their peers: its driver gives
+ * its devices up. */
 static int look_at_nic(const struct remote_host *h, int64_t timeout_ns, struct error *e)
 {
     static const char look[] =
@@ -173,8 +175,8 @@ static int look_at_nics(const struct remote_lab *lab, const struct error *first,
     return 0;
 }
 
-/* A program ended badly: was a guest stopped, does another host hang, was a connection cut, or has a NIC failed? The event may still be
- * on its way, and it takes a moment to tell a silent host from a slow one. */
+/* A program ended badly: was a guest stopped, does another host hang, was a connection cut, or has a NIC
+ * failed? The event may still be on its way, and it takes a moment to tell a silent host from a slow one. */
 int watch_find_cause(struct remote_lab *lab, const struct error *first, struct error *e)
 {
     struct error ignored;

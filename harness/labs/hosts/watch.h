@@ -8,11 +8,13 @@
 
 /* Wait until lines come, at most until the deadline (monotonic) or WATCH_STEP_NS; pass them all on. */
 int watch_pump(struct remote_lab *lab, int64_t deadline_ns, struct error *e);
-/* -1 with the cause: a guest was stopped, a connection ended, a program ended that should not have, a host is silent. */
+/* -1 with the cause: a guest was stopped, a connection ended, a program ended that should not have, a host
+ * is silent. */
 int watch_look(struct remote_lab *lab, struct error *e);
 /* -1: a guest of the lab was stopped. */
 int watch_events(struct remote_lab *lab, struct error *e);
-/* `first` is the failure that was noticed first. Find its cause and set `e` to it; returns -1. Takes seconds. */
+/* `first` is the failure that was noticed first. Find its cause and set `e` to it; returns -1. Takes
+ * seconds. */
 int watch_find_cause(struct remote_lab *lab, const struct error *first, struct error *e);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * A simulated run's capture (docs/captures.md): frames of the simulator as real headers, in a file. What the simulator does not have is
- * made up: MAC addresses, queue pair numbers, and memory addresses and keys.
+ * A simulated run's capture (docs/captures.md): frames of the simulator as real headers, in a file. What
+ * the simulator does not have is made up: MAC addresses, queue pair numbers, and memory addresses and
+ * keys.
  */
 #include "harness/labs/sim/capture.h"
 #include "harness/plan/traffic_class.h"
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between two looks at the simulator's frames about so many bytes pass the ports: their number bounds the memory that they take. */
+/* About this many bytes pass the ports between two looks at the simulator's frames: it bounds the memory
+ * that frames take. */
 #define STEP_BYTES (INT64_C(4) << 20)
 #define LEAST_STEP 1000 /* ns */
 
@@ -80,7 +82,8 @@ static struct sim_flow_headers headers_of_flow(const struct cell *cell, const st
 
 /* ---- a frame of the simulator as one of a link */
 
-/* The MAC address of a node's port, which is made up. Locally administered: the kind of node, its number, its port. */
+/* The MAC address of a node's port, which is made up. Locally administered: the kind of node, its number,
+ * its port. */
 static void set_port_address(uint8_t mac[6], struct sim_node node, uint32_t port)
 {
     const uint8_t bytes[6] = {0x02,

@@ -1,4 +1,5 @@
-/* The simulated lab: opens, runs and closes the simulator; samples.c and flows.c hand what it counts to the recorder. */
+/* The simulated lab: opens, runs and closes the simulator; samples.c and flows.c hand what it counts to
+ * the recorder. */
 #include "harness/labs/sim/capture.h"
 #include "harness/labs/sim/flows.h"
 #include "harness/labs/sim/results.h"
@@ -38,7 +39,7 @@ static bool is_host(const struct sim_lab *lab, size_t role)
 
 /* ---- can the simulator run the cell? */
 
-/* Of a host or switch in the lab, the settings and the result: measured at 8192 hosts. */
+/* Memory of a host or switch in the lab, the settings and the result: measured at 8192 hosts. */
 #define NODE_BYTES 24576
 
 /* *bytes: what the run needs. -1: more than is free. Asked before anything is allocated for it. */
@@ -62,8 +63,8 @@ static int check_memory(const struct cell *cell, const struct sim_setup *setup, 
                      (double)needed / 1e9, (double)left / 1e9);
 }
 
-/* Is a counter, or everything that a glob may match, known to the simulator alone? Families that begin with any text match almost any
- * glob and are ignored. */
+/* Is a counter, or everything that a glob may match, known to the simulator alone? Families that begin
+ * with any text match almost any glob and are ignored. */
 static bool is_simulated_only(const char *glob)
 {
     size_t count;

@@ -1,4 +1,5 @@
-/* A scenario's faults as the simulator's configuration: the states that links have one after the other, and rules for single frames. */
+/* A scenario's faults as the simulator's configuration: the states that links have one after the other,
+ * and rules for single frames. */
 #include "harness/labs/sim/faults.h"
 #include "lib/document/nearest.h"
 #include "lib/text.h"
@@ -84,7 +85,8 @@ static int refuse_unknown_link(const struct lab *lab, const char *path, char *co
     return -1;
 }
 
-/* The link between two ends, which a fault's `link` names: the port, 2 * link + end, that is the second of them. */
+/* The link between two ends, which a fault's `link` names: the port, 2 * link + end, that is the second of
+ * them. */
 static int find_link(const struct lab *lab, const struct list_of *link, const char *path, uint32_t *second,
                      struct error *e)
 {

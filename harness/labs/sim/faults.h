@@ -1,4 +1,5 @@
-/* A scenario's faults, as the simulator's configuration has them: `faults` of links, and `inject`, of single frames. */
+/* A scenario's faults, as the simulator's configuration has them: `faults` of links, and `inject`, of
+ * single frames. */
 #ifndef HARNESS_LABS_SIM_FAULTS_H
 #define HARNESS_LABS_SIM_FAULTS_H
 

@@ -1,6 +1,6 @@
 /*
- * What the simulator counts of flows, as the lines that traffic generators would print: intervals while they run, a summary each, and for
- * a traffic pattern one with the completion times of its flows.
+ * What the simulator counts of flows, as the lines that traffic generators would print: intervals while
+ * they run, a summary each, and for a traffic pattern one with the completion times of its flows.
  */
 #include "harness/labs/sim/flows.h"
 
@@ -104,7 +104,8 @@ static bool is_measuring(const struct sim_lab *lab)
     return lab->now_ns > lab->measure_start_ns && lab->now_ns <= lab->measure_end_ns;
 }
 
-/* The latency of a scenario's flow of one message, which has ended; `one` has room for it. NULL: it has more messages. */
+/* The latency of a scenario's flow of one message, which has ended; `one` has room for it. NULL: it has
+ * more messages. */
 static const struct histogram *latency_of_message(const struct sim_lab *lab, size_t i,
                                                   const struct sim_flow_stats *stats, struct histogram *one)
 {
@@ -115,7 +116,8 @@ static const struct histogram *latency_of_message(const struct sim_lab *lab, siz
     return one;
 }
 
-/* A flow that sends an amount has lines from its start to the first interval after its end, or its failure, in which it sent nothing. */
+/* A flow that sends an amount has lines from its start to the first interval after its end, or its
+ * failure, in which it sent nothing. */
 static bool has_come_to_rest(struct flow_state *flow, const struct sim_flow_config *config,
                              const struct sim_flow_stats *stats)
 {
@@ -266,8 +268,9 @@ static size_t gather_completions(const struct sim *sim, const struct sim_setup *
     return started;
 }
 
-/* Of the flows first..end-1 that started at from_ps or later (of all, when none did): {"flows": {"started", "finished"},
- * "completion_ns": {...}, "slowdown": {...}, "by_size": [...]}; the last three only when some have finished. A new reference. */
+/* The flows first..end-1 that started at from_ps or later (all, when none did): {"flows": {"started",
+ * "finished"}, "completion_ns": {...}, "slowdown": {...}, "by_size": [...]}; the last three only when some
+ * have finished. A new reference. */
 static json_t *completion_json(const struct sim *sim, const struct sim_setup *setup, size_t first, size_t end,
                                int64_t from_ps)
 {

@@ -1,5 +1,5 @@
-/* What the simulator counts of flows, as the lines that traffic generators would print. All return -1 if the recorder could not write
- * them. */
+/* What the simulator counts of flows, as the lines that traffic generators would print. All return -1 if
+ * the recorder could not write them. */
 #ifndef HARNESS_LABS_SIM_FLOWS_H
 #define HARNESS_LABS_SIM_FLOWS_H
 

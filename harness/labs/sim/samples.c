@@ -1,6 +1,7 @@
 /*
- * What the simulator counts, as samples of roles. A role's columns are the simulator's own counters of its node, and gauges (rate, alpha)
- * of the flows that a host sends. In a large lab only some roles are listed, whose samples are written one by one.
+ * What the simulator counts, as samples of roles. A role's columns are the simulator's own counters of its
+ * node, and gauges (rate, alpha) of the flows that a host sends. In a large lab only some roles are
+ * listed, whose samples are written one by one.
  */
 #include "harness/labs/sim/samples.h"
 
@@ -17,8 +18,8 @@
 #define GAUGE_NAME 200 /* bytes */
 #define FLOW_LIMIT 64  /* of one host: more curves would not be readable */
 
-/* Without sample.roles about as many columns are listed, and with it no more than the second: a column takes about 350 bytes of
- * result.json. */
+/* Without sample.roles about as many columns are listed, and with it no more than the second: a column
+ * takes about 350 bytes of result.json. */
 #define LISTED_COLUMNS      16384
 #define LISTED_COLUMNS_MOST 98304
 
@@ -244,7 +245,8 @@ static void list_first(const struct listing *c, bool hosts, size_t room)
     }
 }
 
-/* Those of sample.roles; without it half of the room is for hosts and half for switches, and what one does not need for the other. */
+/* Those of sample.roles; without it half of the room is for hosts and half for switches, and what one does
+ * not need for the other. */
 static void choose_listed(const struct listing *c)
 {
     const struct list_of *named = &c->cell->scenario.sample.roles;

@@ -1,5 +1,6 @@
-/* What the simulator counts, as samples of roles: their columns (the simulator's own counters, and gauges of the flows that a host sends),
- * which roles are listed, and pauses. All return -1 if the recorder could not write them. */
+/* What the simulator counts, as samples of roles: their columns (the simulator's own counters, and gauges
+ * of the flows that a host sends), which roles are listed, and pauses. All return -1 if the recorder could
+ * not write them. */
 #ifndef HARNESS_LABS_SIM_SAMPLES_H
 #define HARNESS_LABS_SIM_SAMPLES_H
 
@@ -7,7 +8,8 @@
 
 /* Write the header of every role; lab->sim is there. */
 int samples_open(struct sim_lab *lab, struct error *e);
-/* A sample of every role at the end of a phase (`mark`); at other times of those of which each sample counts. */
+/* A sample of every role at the end of a phase (`mark`); at other times of those of which each sample
+ * counts. */
 int samples_write(struct sim_lab *lab, bool mark, struct error *e);
 /* The pauses that have ended since the last call. */
 int samples_write_pauses(struct sim_lab *lab, struct error *e);
@@ -17,14 +19,15 @@ int samples_write_lasting_pauses(struct sim_lab *lab, struct error *e);
 int samples_finish(struct sim_lab *lab, struct error *e);
 void samples_close(struct sim_lab *lab);
 
-/* Before a run: -1 when a role that will be listed has more columns than a line of samples may have, or all of them together more than a
- * result has room for. */
+/* Before a run: -1 when a role that will be listed has more columns than a line of samples may have, or
+ * all of them together more than a result has room for. */
 int samples_check_roles(const struct cell *cell, const struct sim *sim, const struct sim_setup *setup,
                         struct error *e);
 
 /* ---- columns of one node */
 
-/* The flows of each host that keeps their rates: those of host h are flows[first[h]] to flows[first[h + 1] - 1]. */
+/* The flows of each host that keeps their rates: those of host h are flows[first[h]] to flows[first[h + 1]
+ * - 1]. */
 struct sim_senders {
     size_t *first, *flows;
 };

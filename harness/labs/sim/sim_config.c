@@ -1,6 +1,6 @@
 /*
- * The simulator's configuration for a cell: hosts, switches and links of the lab, the settings of roles, flows and traffic patterns,
- * storms, faults, and what is captured.
+ * The simulator's configuration for a cell: hosts, switches and links of the lab, the settings of roles,
+ * flows and traffic patterns, storms, faults, and what is captured.
  */
 #include "harness/labs/sim/sim_config.h"
 #include "harness/labs/sim/faults.h"
@@ -468,7 +468,8 @@ static void set_workload(const struct cell *cell, const struct scenario_traffic 
     set_pattern_flow(cell, t, lab_sim_host_at(&cell->lab, from[0]), &w->flow);
 }
 
-/* Packets are ECN-capable as those of the scenario's other flows are: by the settings of the flow's sender. */
+/* Packets are ECN-capable as those of the scenario's other flows are: by the settings of the flow's
+ * sender. */
 static void set_ect(const struct cell *cell, const struct scenario_traffic *t, const struct sim_setup *setup,
                     const uint32_t *from, struct sim_flow_config *flows, size_t count)
 {
@@ -539,7 +540,8 @@ static int configure_traffic(const struct cell *cell, const json_t *roles, struc
 }
 /* ---- what is captured */
 
-/* Mark the node's port, or all of them; returns how many. Ports of a node count up in the order of the links. */
+/* Mark the node's port, or all of them; returns how many. Ports of a node count up in the order of the
+ * links. */
 static size_t mark_ports(const struct lab *lab, const struct sim_link_end *end, bool *ports)
 {
     const char *name = lab_node_name(lab, (size_t)end->node);
@@ -578,7 +580,8 @@ static int choose_captured_ports(const struct cell *cell, const struct capture *
     return 0;
 }
 
-/* A flow of a pattern has the pattern's name, a slash, and a number: the pattern's name alone means all of them. */
+/* A flow of a pattern has the pattern's name, a slash, and a number: the pattern's name alone means all of
+ * them. */
 static bool flow_is_named(const char *glob, const char *flow)
 {
     char pattern[256];

@@ -1,4 +1,5 @@
-/* The capture of a run between real hosts: which ports, where a host shows its NIC's frames, the capturers, and the file at the end. */
+/* The capture of a run between real hosts: which ports, where a host shows its NIC's frames, the
+ * capturers, and the file at the end. */
 #include "harness/labs/hosts/capture/capture.h"
 
 #include "harness/labs/hosts/parallel.h"
@@ -15,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAD_NS (5 * NS_PER_S) /* a capturer is started so long before its phase; connecting may be slow */
+#define LEAD_NS (5 * NS_PER_S) /* a capturer is started this long before its phase: connecting may be slow */
 
 /* ---- which ports are captured */
 
-/* "NODE" or "NODE:0": the host that plays this role, or has this name; NULL: there is none, or it is another port. */
+/* "NODE" or "NODE:0": the host that plays this role, or has this name; NULL: there is none, or it is
+ * another port. */
 static const struct lab_host *host_of_port(const struct lab *lab, const char *port)
 {
     const char *colon = strrchr(port, ':');
@@ -103,9 +105,9 @@ struct tap {
 };
 
 #define ROCE_AND_PAUSES "udp dst port 4791 or ether proto 0x8808 or (vlan and udp dst port 4791)"
-/* The virtual ConnectX's frames of type 0x88b5 carry one of its own behind a header of 24 bytes, if its second byte is 0
- * (virtual-connectx/model/port/credit.h). What is within is no packet to pcap: places of type, protocol and port are counted, of IPv4, IPv6
- * and the same behind a VLAN tag. */
+/* The virtual ConnectX's frames of type 0x88b5 carry one of its own behind a header of 24 bytes, if its
+ * second byte is 0 (virtual-connectx/model/port/credit.h). What is within is not a packet to pcap: places
+ * of type, protocol and port are counted, of IPv4, IPv6 and the same behind a VLAN tag. */
 #define UDP(TYPE, IP, PROTOCOL, PORT) \
     "(ether[" TYPE ":2] == " IP " and ether[" PROTOCOL "] == 17 and ether[" PORT ":2] == 4791)"
 #define ENCLOSED                                                                                             \
@@ -125,8 +127,9 @@ static const struct tap_place places[] = {
 };
 
 /*
- * $1: the network device, $2: the RDMA device, if any. Packets of a NIC that implements RoCE do not pass its network device: they are seen at
- * its RDMA device, those of a virtual ConnectX where its frames go. Soft-RoCE's RDMA device has no device below it.
+ * $1: the network device, $2: the RDMA device, if any. Packets of a NIC that implements RoCE do not pass
+ * its network device: they are seen at its RDMA device, those of a virtual ConnectX where its frames go.
+ * Soft-RoCE's RDMA device has no device below it.
  */
 static const char find_tap_script[] =
     "PATH=$PATH:/usr/sbin:/sbin; tcpdump=$(command -v tcpdump) || "

@@ -43,7 +43,8 @@ int spool_write(struct spool *s, const char *bytes, size_t length, struct error 
     return 0;
 }
 
-/* tcpdump(8): "listening on data0, ..."; at its end "3 packets dropped by kernel" and, if there are any, "... by interface". */
+/* tcpdump(8): "listening on data0, ..."; at its end "3 packets dropped by kernel" and, if there are any,
+ * "... by interface". */
 void spool_read_message(struct spool *s, const char *line)
 {
     int64_t count;
@@ -124,7 +125,7 @@ static void open_source(const struct merge *m, struct merge_port *port, struct s
         read_next_frame(m, port, s);
 }
 
-/* Of the earliest frame; the count where there is none. */
+/* The source of the earliest frame; the count where there is none. */
 static size_t earliest_source(const struct merge *m, const struct source *sources)
 {
     size_t best = m->count;
@@ -150,7 +151,8 @@ static bool write_frame(struct pcapng_writer *file, const struct merge_port *por
     return at;
 }
 
-/* A pcap that was cut at its limit ends the file: what other ports have beyond it would be without what this one saw. */
+/* A pcap that was cut at its limit ends the file: what other ports have beyond it would be without what
+ * this one saw. */
 static bool is_cut(struct merge *m, const struct source *sources)
 {
     for (size_t i = 0; i < m->count; i++)

@@ -1,6 +1,7 @@
 /*
- * What capturers on hosts send: a pcap each in a file without a name, which is gone when this program ends, however it ends (a spool), and at
- * the end all of them as one file in the order of the run's clock (a merge).
+ * What capturers on hosts send: a pcap each in a file without a name, which is gone when this program
+ * ends, however it ends (a spool), and at the end all of them as one file in the order of the run's clock
+ * (a merge).
  */
 #ifndef HARNESS_LABS_HOSTS_CAPTURE_PCAPS_H
 #define HARNESS_LABS_HOSTS_CAPTURE_PCAPS_H
@@ -19,7 +20,7 @@ struct spool {
     int64_t drops;  /* frames that it lost, as it says at its end; -1: it has not */
 };
 
-/* A new file in the folder, of so many bytes at most. */
+/* A new file in the folder, of at most limit_bytes. */
 int spool_open(struct spool *s, const char *folder, int64_t limit_bytes, struct error *e);
 /* Bytes of the capturer's output. -1: they cannot be written. */
 int spool_write(struct spool *s, const char *bytes, size_t length, struct error *e);
@@ -51,7 +52,8 @@ struct merge {
     int64_t left_out_ns;   /* out: the first frame for which the limit left no room; -1: none */
 };
 
-/* Write CAPTURE_FILE. Pcaps come from elsewhere: what is malformed ends what is taken of its port. -1: the file could not be written. */
+/* Write CAPTURE_FILE. Pcaps come from elsewhere: what is malformed ends what is taken of its port. -1: the
+ * file could not be written. */
 int merge_write(struct merge *m, struct error *e);
 
 #endif

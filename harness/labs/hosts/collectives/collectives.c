@@ -15,22 +15,22 @@ struct question {
     size_t host;
 };
 
-static int judge(void *context, const char *answer, bool *missing, struct error *e)
+static int judge_tool_answer(void *context, const char *answer, bool *missing, struct error *e)
 {
     const struct question *question = context;
     return question->job->tool->judge(question->job, question->host, answer, missing, e);
 }
 
 /* Ask a host of the collective for its tool. *missing: it is not there at all. */
-static int find(struct remote_host *h, struct collective_job *job, size_t host, bool *missing,
-                struct error *e)
+static int find_tool_on_host(struct remote_host *h, struct collective_job *job, size_t host, bool *missing,
+                             struct error *e)
 {
     struct question question = {job, host};
     struct words command = {0};
     *missing = false;
     int result = job->tool->ask(job, host, &command, e);
     if (result == 0)
-        result = tools_ask(h, &command, judge, &question, missing, e);
+        result = tools_ask(h, &command, judge_tool_answer, &question, missing, e);
     words_free(&command);
     return result;
 }
@@ -47,7 +47,8 @@ static int find_for_role(struct remote_lab *lab, size_t role, void *context, jso
             struct collective_job *job = &lab->collectives[i];
             struct error why;
             bool missing;
-            if (job->hosts[k].role == role && find(&lab->hosts[role], job, k, &missing, &why) != 0)
+            if (job->hosts[k].role == role &&
+                find_tool_on_host(&lab->hosts[role], job, k, &missing, &why) != 0)
                 return error_set(e, "%.800s%s%s", why.text, missing ? "; to install it: " : "",
                                  missing ? job->tool->install : "");
         }
@@ -66,13 +67,13 @@ static void examine_job(struct remote_host *h, struct collective_job *job, size_
     struct error e;
     const char *name = job->collective->name;
     bool missing;
-    if (find(h, job, host, &missing, &e) == 0)
+    if (find_tool_on_host(h, job, host, &missing, &e) == 0)
         doctor_add(entries, h->lab->name, "tool", "ok", NULL, "%s has what collective %s needs%s%s",
-                      job->tool->name, name, *job->mpirun_version ? ", and starts on its hosts by " : "",
-                      job->mpirun_version);
+                   job->tool->name, name, *job->mpirun_version ? ", and starts on its hosts by " : "",
+                   job->mpirun_version);
     else
         doctor_add(entries, h->lab->name, "tool", "failure", missing ? job->tool->install : NULL, "%s",
-                      e.text);
+                   e.text);
     doctor_add_evidence(entries, "the answers of %s and mpirun on the host", job->tool->name);
 }
 

@@ -1,6 +1,7 @@
 /*
- * A scenario's faults of single frames (`inject`) and its storms of pauses on real hosts: which host has each of them, by which means, and
- * what a run does with them from its beginning to its end. docs/scenario.md.
+ * A scenario's faults of single frames (`inject`) and its storms of pauses on real hosts: which host has
+ * each of them, by which means, and what a run does with them from its beginning to its end.
+ * docs/scenario.md.
  */
 #include "harness/labs/hosts/faults/faults.h"
 
@@ -107,7 +108,8 @@ static bool may_be_soft(const struct lab_host *host)
     return !lab_forwards(host) && (is_soft(host) || (!host->domain && !host->nic.rdma && !host->nic.pci));
 }
 
-/* The bridge that is an end of the link, or that the flow passes next to its receiver, else to its sender; NULL: none. */
+/* The bridge that is an end of the link, or that the flow passes next to its receiver, else to its sender;
+ * NULL: none. */
 static const struct lab_host *bridge_of(const struct fault_request *q)
 {
     const struct lab_host *ends[] = {q->destination, q->source}, *host;
@@ -374,7 +376,8 @@ static int schedule_one(struct remote_lab *lab, size_t i, void *context, json_t 
     return result < 0 ? error_prefix(e, "storms") : 0;
 }
 
-/* Storms count from the beginning of the warm-up, as simulated ones do. A busy host takes seconds to be told. What it was told too late is told again, with more time before the start. */
+/* Storms count from the beginning of the warm-up, as simulated ones do. A busy host takes seconds to be
+ * told. What it was told too late is told again, with more time before the start. */
 int host_storms_schedule(struct remote_lab *lab, int64_t lead_ns, int64_t *start_ns, struct error *e)
 {
     if (!has_storms(lab->faults, NULL)) {

@@ -1,8 +1,9 @@
 /*
- * Faults that the packet filter of a Linux host has as frames arrive at its ports: nft's table of the run, of the family netdev, hook
- * ingress, which no other program's tables see. The host is a bridge between the ends of a flow, or receives the frames itself and has
- * Soft-RoCE, whose packets come through the kernel. What is to come later or twice goes to a veth whose other end is a port of the bridge,
- * with netem on it; no queueing discipline of the host's own interfaces is touched.
+ * Faults that the packet filter of a Linux host has as frames arrive at its ports: nft's table of the run,
+ * of the family netdev, hook ingress, which no other program's tables see. The host is a bridge between
+ * the ends of a flow, or receives the frames itself and has Soft-RoCE, whose packets come through the
+ * kernel. What is to come later or twice goes to a veth whose other end is a port of the bridge, with
+ * netem on it; no queueing discipline of the host's own interfaces is touched.
  */
 #include "harness/labs/hosts/faults/means.h"
 
@@ -17,14 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The table of a run on a host. The counters of rule i are seenI and metI (I from 0); its way into the bridge begins at the interface FAULT_DETOUR I. */
+/* The table of a run on a host. The counters of rule i are seenI and metI (I from 0); its way into the
+ * bridge begins at the interface FAULT_DETOUR I. */
 #define FAULT_TABLE  "harness_inject"
 #define FAULT_DETOUR "inject"
 
 #define NUMBERS \
     4294967295u /* the largest modulus of nft's numgen: values below it, one after the other or at random */
-/* Bits from the beginning of the UDP header: of the base transport header its opcode and the byte with seven reserved bits, which the ICRC
- * covers; the syndrome of the ACK header behind it. */
+/* Bits from the beginning of the UDP header: of the base transport header its opcode and the byte with
+ * seven reserved bits, which the ICRC covers; the syndrome of the ACK header behind it. */
 #define AT_OPCODE   "@th,64,8"
 #define AT_RESERVED "@th,128,8"
 #define AT_SYNDROME "@th,160,8"
@@ -264,8 +266,8 @@ static int make_table(const struct remote_host *h, const struct host_faults *f, 
     return table->failed ? error_set(e, "out of memory") : 0;
 }
 
-/* Run a script with the table as its input. Its words: $1, the RDMA device of a host that is no bridge; $2, "NAME=MICROSECONDS" of each
- * way into the bridge; the ports. */
+/* Run a script with the table as its input. Its words: $1, the RDMA device of a host that is not a bridge;
+ * $2, "NAME=MICROSECONDS" of each way into the bridge; the ports. */
 static int run_script(struct remote_host *h, const struct host_faults *f, const char *script, struct error *e)
 {
     struct text table = {0}, detours = {0};
@@ -328,15 +330,15 @@ static int filter_find(struct remote_host *h, const struct host_faults *f, struc
 
 /* ---- the run */
 
-/* The other end of a way into the bridge is a port that learns nothing and gets nothing that is for all. Its address is too large to become
- * the bridge's. */
+/* The other end of a way into the bridge is a port that learns nothing and gets nothing that is for all.
+ * Its address is too large to become the bridge's. */
 static const char begin_script[] = TOOLS FAIL LEFT
     "detours=$2; shift 2; names=; bridge=; "
     "for detour in $detours; do names=\"$names ${detour%=*}\"; done; "
     "if [ -n \"$detours\" ]; then for port; do "
     "over=$(readlink \"/sys/class/net/$port/master\") && over=${over##*/} && [ -d "
     "\"/sys/class/net/$over/bridge\" ] || "
-    "fail \"$port is no port of a Linux bridge, through which frames come later or twice\"; "
+    "fail \"$port is not a port of a Linux bridge, through which frames come later or twice\"; "
     "[ \"${bridge:-$over}\" = \"$over\" ] || fail \"$port is a port of $over, others are of $bridge\"; "
     "bridge=$over; done; "
     "for what in stp_state vlan_filtering; do file=/sys/class/net/$bridge/bridge/$what; "

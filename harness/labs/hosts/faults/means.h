@@ -1,5 +1,5 @@
-/* By which means a host has faults (a virtual ConnectX, the kernel's packet filter): what a rule becomes there, and what the host is asked,
- * told and told again when the faults end. */
+/* By which means a host has faults (a virtual ConnectX, the kernel's packet filter): what a rule becomes
+ * there, and what the host is asked, told and told again when the faults end. */
 #ifndef HARNESS_LABS_HOSTS_FAULTS_MEANS_H
 #define HARNESS_LABS_HOSTS_FAULTS_MEANS_H
 
@@ -10,7 +10,8 @@
 #include "lib/text.h"
 #include <string.h>
 
-/* Records on a host of what a run has there, from before it is set until it is taken back. In memory like that: none outlives a boot. */
+/* Records on a host of what a run has there, from before it is set until it is taken back. In memory like
+ * that: none outlives a boot. */
 #define FAULTS_LEFT_NIC    "/run/harness-virtual-faults"
 #define FAULTS_LEFT_FILTER "/run/harness-filter-faults"
 
@@ -36,7 +37,7 @@ struct fault {
     bool filter;                 /* by the kernel's packet filter; false: by the host's virtual ConnectX */
     struct text line; /* what the NIC takes (virtual-connectx/model/faults/faults.h), or a rule of nft */
     bool detour;      /* of a filter: the frame, or its copy, takes a way of its own into the bridge, */
-    int64_t delay_ns; /* which lasts so long */
+    int64_t delay_ns; /* and comes later by this time */
 };
 
 struct fault_rule {
@@ -60,8 +61,8 @@ struct fault_means {
     /* Can it be done? Nothing is changed. */
     int (*find)(struct remote_host *h, const struct host_faults *f, struct error *e);
     int (*begin)(struct remote_host *h, const struct host_faults *f, struct error *e);
-    /* Storms of a host that has begun; `zero_ns` is the beginning of the warm-up on its clock. 1: one should have begun already; 0: each
-     * will begin at its time. NULL: it has none. */
+    /* Storms of a host that has begun; `zero_ns` is the beginning of the warm-up on its clock. 1: one
+     * should have begun already; 0: each will begin at its time. NULL: it has none. */
     int (*schedule)(struct remote_host *h, const struct host_faults *f, int64_t zero_ns, struct error *e);
     /* Reads the counts, and ends the faults. */
     int (*end)(struct remote_host *h, struct host_faults *f, struct error *e);
@@ -74,7 +75,8 @@ extern const struct fault_means fault_means_nic, fault_means_filter;
 /* Does this host send such packets of the flow? Those of a ping-pong are sent by both. */
 bool fault_sends(const struct scenario_flow *flow, const char *role, int packet);
 
-/* Number i of the scenario's: each injection, then each storm. On error nothing is to be freed: no host of the lab can have it. */
+/* Number i of the scenario's: each injection, then each storm. On error nothing is to be freed: no host of
+ * the lab can have it. */
 int fault_make(const struct scenario *scenario, const struct lab *lab, size_t i, struct fault *fault,
                struct error *e);
 

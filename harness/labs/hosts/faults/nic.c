@@ -1,4 +1,5 @@
-/* Faults that a virtual ConnectX has as it sends frames, and storms of pauses: lines for its model (virtual-connectx/model/faults/faults.h). */
+/* Faults that a virtual ConnectX has as it sends frames, and storms of pauses: lines for its model
+ * (virtual-connectx/model/faults/faults.h). */
 #include "harness/labs/hosts/faults/means.h"
 
 #include "lib/clock.h"
@@ -102,11 +103,12 @@ static int make_nic_fault(const struct fault_request *q, const struct lab_host *
 /* It names the file that the model reads faults from. */
 #define LEFT "left=" FAULTS_LEFT_NIC "; "
 /* $1: the network device. The number of the PCI function is that of its folder. */
-#define FIND                                                                                                \
-    "device=$(readlink \"/sys/class/net/$1/device\"); "                                                     \
-    "fault=/sys/kernel/debug/virtual-connectx/${device##*.}/fault; "                                        \
-    "[ -w \"$fault\" ] || { echo \"$1 is no virtual ConnectX ($fault is not there), and only that one has " \
-    "such faults; if it has Soft-RoCE, name its RDMA device in the lab (nic.rdma, such as rxe0)\" >&2; "    \
+#define FIND                                                                                               \
+    "device=$(readlink \"/sys/class/net/$1/device\"); "                                                    \
+    "fault=/sys/kernel/debug/virtual-connectx/${device##*.}/fault; "                                       \
+    "[ -w \"$fault\" ] || { echo \"$1 is not a virtual ConnectX ($fault is not there), and only that one " \
+    "has "                                                                                                 \
+    "such faults; if it has Soft-RoCE, name its RDMA device in the lab (nic.rdma, such as rxe0)\" >&2; "   \
     "exit 1; }; "
 #define OFF "[ ! -e \"$fault\" ] || echo off > \"$fault\" || exit 1; "
 
@@ -137,7 +139,8 @@ static int nic_begin(struct remote_host *h, const struct host_faults *f, struct 
     return result;
 }
 
-/* Lines "NANOSECONDS storm ...", the time on this host's clock. The NIC counts from when it is told, hence the host works that out. */
+/* Lines "NANOSECONDS storm ...", the time on this host's clock. The NIC counts from when it is told, hence
+ * the host works that out. */
 static const char schedule_script[] =
     LEFT "fault=$(cat $left) || exit 1; while read -r start line; do left_ns=$((start - $(date +%s%N))); "
          "[ $left_ns -gt 0 ] || { echo late; exit 0; }; "
@@ -161,7 +164,7 @@ static int nic_schedule(struct remote_host *h, const struct host_faults *f, int6
     return result;
 }
 
-/* "drop sent data seen 20 met 1", a line a rule of this host, in their order. */
+/* "drop sent data seen 20 met 1", one line per rule of this host, in their order. */
 static void parse_counts(const struct remote_host *h, struct host_faults *f, char *lines)
 {
     for (size_t i = 0; i < f->count; i++) {

@@ -1,4 +1,5 @@
-/* A scenario's settings on a real host: applied by nic-config on the host, as a transaction with a journal. */
+/* A scenario's settings on a real host: applied by nic-config on the host, as a transaction with a
+ * journal. */
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/doctor/check.h"
 #include "lib/document/json_text.h"
@@ -39,8 +40,8 @@ static bool carries(const json_t *interface, const struct lab_nic *nic)
     return false;
 }
 
-/* The network device of a PCI device, also behind virtio. The PCI address is the one inside the guest, which differs
- * from the lab machine's. */
+/* The network device of a PCI device, also behind virtio. The PCI address is the one inside the guest,
+ * which differs from the lab machine's. */
 static const char name_of_pci[] =
     "for d in /sys/bus/pci/devices/\"$1\"/net/* /sys/bus/pci/devices/\"$1\"/virtio*/net/*; do "
     "[ ! -e \"$d\" ] || { echo \"${d##*/}\"; exit; }; done";
@@ -146,7 +147,8 @@ int remote_find_nic(struct remote_host *h, struct error *e)
 /* ---- nic-config */
 
 /* Ask nic-config; an answer that is not "ok" is an error with its sentence. */
-static json_t *ask(struct remote_host *h, const char *const words[], const char *input, struct error *e)
+static json_t *ask_nic_config(struct remote_host *h, const char *const words[], const char *input,
+                              struct error *e)
 {
     char program[512];
     struct words argv = {0};
@@ -170,7 +172,7 @@ json_t *remote_settings_get(struct remote_host *h, struct error *e)
     const char *words[REMOTE_EXTRA_NICS + 3] = {"get", h->netdev};
     for (size_t i = 0; i < REMOTE_EXTRA_NICS; i++)
         words[i + 2] = h->extra[i];
-    json_t *answer = ask(h, words, NULL, e);
+    json_t *answer = ask_nic_config(h, words, NULL, e);
     if (!answer)
         return NULL;
     json_decref(h->nic);
@@ -183,15 +185,16 @@ bool remote_journal_open(const struct remote_host *h)
     return json_is_true(json_object_get(json_object_get(h->nic, "journal"), "open"));
 }
 
-/* Whether the NIC of an interface takes RoCE frames itself: nic-config has `roce` where that can be switched. */
+/* Whether the NIC of an interface takes RoCE frames itself: nic-config has `roce` where that can be
+ * switched. */
 static bool takes_roce(const struct remote_host *h, const char *netdev)
 {
     return json_is_true(
         json_object_get(json_object_get(json_object_get(h->nic, "interfaces"), netdev), "roce"));
 }
 
-/* A port of a forwarding host. Its NIC would take RoCE frames instead of bridging them: RoCE is switched off there, unless the
- * scenario says otherwise, and with it go its settings. */
+/* A port of a forwarding host. Its NIC would take RoCE frames instead of bridging them: RoCE is switched
+ * off there, unless the scenario says otherwise, and with it go its settings. */
 static json_t *port_of(const struct remote_host *h, const char *netdev, const json_t *common)
 {
     json_t *port = json_deep_copy(common);
@@ -313,7 +316,7 @@ static json_t *hand_over(struct remote_host *h, const char *command, const json_
     const char *const words[] = {command, "--skip-missing", "-", NULL};
     json_t *document = json_make("{s:i,s:o}", "schema", 1, "interfaces", remote_interfaces(h, wanted));
     char *input = json_dumps(document, JSON_COMPACT);
-    json_t *answer = input ? ask(h, words, input, e) : NULL;
+    json_t *answer = input ? ask_nic_config(h, words, input, e) : NULL;
     if (!input)
         error_set(e, "out of memory");
     free(input);
@@ -365,18 +368,18 @@ void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *e
     json_array_foreach(json_object_get(json_object_get(answer, "thresholds"), h->netdev), i, entry)
     {
         doctor_add(entries, h->lab->name, "buffers", "ok", NULL,
-                      "buffer %lld of %lld bytes: xoff %lld, xon %lld",
-                      (long long)json_integer_value(json_object_get(entry, "buffer")),
-                      (long long)json_integer_value(json_object_get(entry, "size_bytes")),
-                      (long long)json_integer_value(json_object_get(entry, "xoff_bytes")),
-                      (long long)json_integer_value(json_object_get(entry, "xon_bytes")));
+                   "buffer %lld of %lld bytes: xoff %lld, xon %lld",
+                   (long long)json_integer_value(json_object_get(entry, "buffer")),
+                   (long long)json_integer_value(json_object_get(entry, "size_bytes")),
+                   (long long)json_integer_value(json_object_get(entry, "xoff_bytes")),
+                   (long long)json_integer_value(json_object_get(entry, "xon_bytes")));
         doctor_add_evidence(entries, "nic-config plan on the host, by the driver's formula");
     }
     json_decref(warnings);
     json_decref(answer);
 }
 
-/* Of the host's ports those whose link was up when they were found. */
+/* Wait for those of the host's ports whose link was up when they were found. */
 int remote_settle(struct remote_host *h, struct error *e)
 {
     const char *words[REMOTE_EXTRA_NICS + 3] = {"settle"};
@@ -387,7 +390,7 @@ int remote_settle(struct remote_host *h, struct error *e)
     for (size_t i = 0; i < REMOTE_EXTRA_NICS && h->extra[i]; i++)
         if (json_is_true(json_object_get(json_object_get(facts, h->extra[i]), "carrier")))
             words[count++] = h->extra[i];
-    json_t *answer = count > 1 ? ask(h, words, NULL, e) : json_object();
+    json_t *answer = count > 1 ? ask_nic_config(h, words, NULL, e) : json_object();
     json_decref(answer);
     return answer ? 0 : -1;
 }
@@ -395,7 +398,7 @@ int remote_settle(struct remote_host *h, struct error *e)
 json_t *remote_settings_restore(struct remote_host *h, struct error *e)
 {
     static const char *const words[] = {"restore", NULL};
-    return ask(h, words, NULL, e);
+    return ask_nic_config(h, words, NULL, e);
 }
 
 json_t *remote_buffers(const struct remote_host *h)

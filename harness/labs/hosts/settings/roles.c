@@ -103,7 +103,8 @@ int roles_save_settings(void *state, struct role_settings roles[], struct error 
     return switch_roles_save(lab, roles, e);
 }
 
-/* What the lab says of memory that stands for a GPU's, where this cell uses it. Takes over `read_back`, and adds what was set. */
+/* What the lab says of memory that stands for a GPU's, where this cell uses it. Takes over `read_back`,
+ * and adds what was set. */
 static json_t *slow_gpu_memory(struct remote_lab *lab, size_t role, json_t *read_back, struct error *e)
 {
     struct remote_host *h = &lab->hosts[role];

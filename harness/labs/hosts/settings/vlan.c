@@ -30,9 +30,10 @@ void vlan_name(const char *netdev, int64_t id, char name[VLAN_NAME])
 }
 
 /*
- * The queue pairs of roce-traffic do not use the egress map: mlx5 takes the tag's priority from their service level. Queue pairs of
- * rdma_cm do: their type of service gives one of the kernel's priorities 0, 2, 4, 6 (linux net/ipv4/route.c, ip_tos2prio), and the
- * map the tag's. So one priority is that of all packets; several are each that of the kernel's packets with the same number.
+ * The queue pairs of roce-traffic do not use the egress map: mlx5 takes the tag's priority from their
+ * service level. Queue pairs of rdma_cm do: their type of service gives one of the kernel's priorities 0,
+ * 2, 4, 6 (linux net/ipv4/route.c, ip_tos2prio), and the map the tag's. So one priority is that of all
+ * packets; several are each that of the kernel's packets with the same number.
  */
 json_t *vlan_egress(uint8_t priorities)
 {
@@ -100,12 +101,12 @@ void vlan_say(const struct remote_host *h, const json_t *plan, json_t *entries)
         add_egress(there, &map);
         text_add(&map, ")");
         doctor_add(entries, h->lab->name, "vlan", "ok", NULL,
-                      "%s, VLAN %" PRId64 " of %s, is there; a run gives it %s and the egress map %s", name,
-                      vlan->id, h->netdev, vlan->address, text_string(&map));
+                   "%s, VLAN %" PRId64 " of %s, is there; a run gives it %s and the egress map %s", name,
+                   vlan->id, h->netdev, vlan->address, text_string(&map));
     } else {
         doctor_add(entries, h->lab->name, "vlan", "ok", NULL,
-                      "a run makes %s, VLAN %" PRId64 " of %s, with %s and the egress map %s", name, vlan->id,
-                      h->netdev, vlan->address, text_string(&map));
+                   "a run makes %s, VLAN %" PRId64 " of %s, with %s and the egress map %s", name, vlan->id,
+                   h->netdev, vlan->address, text_string(&map));
     }
     doctor_add_evidence(entries, "nic.vlan in the lab, nic-config get on the host");
     json_decref(egress);
