@@ -17,13 +17,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What kept cells have together: flows, roles, expectations and nodes of a lab of their own, each of which
- * takes about 2 KB. */
-#define KEPT_ROWS 50000
+/* What kept cells take together: the text of their documents, and about 2 KB for each flow, role, expectation and node of a lab of
+ * their own. */
+#define KEPT_BYTES ((size_t)32 << 20)
+#define ROW_BYTES  ((size_t)2 << 10)
 
 struct made_cells {
-    struct cell **kept; /* by number, NULL: not made yet, or no room */
-    size_t rows;
+    struct cell **kept;           /* by number, NULL: not made yet, or no room */
+    size_t bytes, document_bytes; /* of all that are kept; of the scenario that each of them has */
 };
 
 /* ---- expressions */
@@ -347,11 +348,11 @@ const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e)
         free(cell);
         return NULL;
     }
-    size_t rows = rows_of(cell);
-    cell->kept = cells->rows + rows <= KEPT_ROWS;
+    size_t bytes = rows_of(cell) * ROW_BYTES + cells->document_bytes;
+    cell->kept = cells->bytes + bytes <= KEPT_BYTES;
     if (cell->kept) {
         cells->kept[i] = cell;
-        cells->rows += rows;
+        cells->bytes += bytes;
     }
     return cell;
 }
@@ -507,6 +508,9 @@ static int plan_begin(struct plan *plan, bool many, struct error *e)
     plan->cell_count = plan->choices.count;
     plan->cells = xcalloc(1, sizeof *plan->cells);
     plan->cells->kept = xcalloc(plan->cell_count, sizeof *plan->cells->kept);
+    json_t *scenario = copy_scenario(d->scenario);
+    plan->cells->document_bytes = json_file_memory_of(scenario);
+    json_decref(scenario);
     return 0;
 }
 
