@@ -25,7 +25,7 @@ END
     PATH=$SCRATCH/bin:$PATH
 }
 # shellcheck disable=SC2317 # called through check_exit
-plain_packages() { timeout 120 "$ROOT/guest-setup/host/packages" "$@"; }
+plain_packages() { timeout 900 "$ROOT/guest-setup/host/packages" "$@"; }
 # shellcheck disable=SC2317
 packages() { plain_packages --bundle "$BUNDLE" --mirror "file://$MIRROR" "$@"; }
 repository() { echo "$MIRROR/dl.rockylinux.org/vault/rocky/9.5/$1/x86_64/os"; }
@@ -109,7 +109,7 @@ interrupted() {
     rm -rf "$HARNESS_PACKAGES"
     : >"$SCRATCH/read"
     # shellcheck disable=SC2317
-    over_http() { timeout 120 "$ROOT/guest-setup/host/packages" --bundle "$BUNDLE" --mirror "http://127.0.0.1:$port" "$@"; }
+    over_http() { timeout 900 "$ROOT/guest-setup/host/packages" --bundle "$BUNDLE" --mirror "http://127.0.0.1:$port" "$@"; }
     check_exit 3 "a download that is cut off is an error" over_http --accept "mellanox=$(fingerprint "$SCRATCH/mellanox.asc")"
     check_says "the file is named, and the next call continues" 'libnvidia-ml.*could not be fetched completely; the next call continues the download' "$SCRATCH/err"
     check_exit 0 "the next run continues" over_http
