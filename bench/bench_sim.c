@@ -1,9 +1,9 @@
 /*
  * Speed of the simulator: packets that crossed a link (data, ACK, PFC) a second, on the networks that other
- * simulators were measured on and on fat trees of 128 to 8192 hosts, and simulated seconds a second for the PFC
- * experiment's pair. It runs on one core, and the time is that core's CPU time, which other load disturbs less.
- * Limits are ratios against a loop of the same run (bench/reference.h) or against the leaf-spine of 32 hosts; exit
- * code 1 when one is not met.
+ * simulators were measured on and on fat trees of 128 to 8192 hosts, and simulated seconds a second for the
+ * PFC experiment's pair. It runs on one core, and the time is that core's CPU time, which other load disturbs
+ * less. Limits are ratios against a loop of the same run (bench/reference.h) or against the leaf-spine of 32
+ * hosts; exit code 1 when one is not met.
  */
 #include "bench/reference.h"
 #include "harness/plan/plan.h"
@@ -39,8 +39,8 @@ struct figures {
     uint64_t allocations; /* after the warm-up */
 };
 
-/* Fat trees of k-port switches. A third of `us` is enough for the number of packets under way to reach its size. The limit of a
- * hop's cost is against that on 32 hosts; measured: 1.1, 1.4, 1.7, 1.8, 1.7. */
+/* Fat trees of k-port switches. A third of `us` is enough for the number of packets under way to reach its
+ * size. The limit of a hop's cost is against that on 32 hosts; measured: 1.1, 1.4, 1.7, 1.8, 1.7. */
 static const struct tree {
     const char *name;
     int64_t us;
@@ -112,7 +112,8 @@ static double least(double a, double b)
     return a > 0 && a < b ? a : b;
 }
 
-/* The figures of a network over `us` microseconds, the first third of which is not counted; the best of so many runs. */
+/* The figures of a network over `us` microseconds, the first third of which is not counted; the best of so
+ * many runs. */
 static struct figures measure(const char *name, const struct sim_config *config, int64_t us, int runs)
 {
     double best_ns = 0;
@@ -175,8 +176,8 @@ static double run_threads(const struct sim_config *config, uint32_t threads, int
     return best_ns;
 }
 
-/* Each number of threads up to the processors that there are. Two are judged if they were free: a thread that waits for others keeps
- * its processor. */
+/* Each number of threads up to the processors that there are. Two are judged if they were free: a thread that
+ * waits for others keeps its processor. */
 static bool measure_threads(const char *name, const struct sim_config *config, int64_t us)
 {
     bool holds = true;

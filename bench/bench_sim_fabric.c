@@ -1,7 +1,7 @@
 /*
  * Speed of the simulator on loads that bench_sim does not include: priority flow control alone, web-search
- * arrivals on a fat tree, a software bridge. Processor time, the best of three runs. Limits are ratios against a
- * loop of the same run (bench/reference.h); exit code 1 when one is not met.
+ * arrivals on a fat tree, a software bridge. Processor time, the best of three runs. Limits are ratios
+ * against a loop of the same run (bench/reference.h); exit code 1 when one is not met.
  */
 #include "bench/reference.h"
 #include "lib/clock.h"

@@ -1,7 +1,8 @@
 /*
- * Speed of `harness verify`: packets a second of all checkers over captures in memory, with the first 128 bytes of each packet, of one
- * processor's time. Hosts whose port it is send and receive over many queue pairs, with ACKs, marks, CNPs and PFC frames. Limits are ratios against
- * a loop of the same run (bench/reference.h); exit code 1 when one is not met.
+ * Speed of `harness verify`: packets a second of all checkers over captures in memory, with the first 128
+ * bytes of each packet, of one processor's time. Hosts whose port it is send and receive over many queue
+ * pairs, with ACKs, marks, CNPs and PFC frames. Limits are ratios against a loop of the same run
+ * (bench/reference.h); exit code 1 when one is not met.
  */
 #include "bench/reference.h"
 #include "verify/verify.h"
@@ -19,7 +20,8 @@
 #define MESSAGE 8 /* packets */
 #define RECORD  (28 + SNAP + 8 + 4 + 4)
 
-/* Limits in steps of the reference loop a packet, about twice the values measured when this was written (5.0; 6.6). */
+/* Limits in steps of the reference loop a packet, about twice the values measured when this was written
+ * (5.0; 6.6). */
 #define STEPS_FEW  10.0
 #define STEPS_MANY 13.0
 
@@ -82,7 +84,8 @@ static struct frame make(bool sent, uint8_t opcode, uint32_t q, uint32_t psn)
     return f;
 }
 
-/* Of each queue pair in turn: a message of the host, its ACK; every second one gets a message with a mark and answers it. */
+/* Of each queue pair in turn: a message of the host, its ACK; every second one gets a message with a mark and
+ * answers it. */
 static void fill(struct file *f, uint32_t queue_pairs)
 {
     static const uint8_t section[] = {0x4d, 0x3c, 0x2b, 0x1a, 1,   0,   0,   0,

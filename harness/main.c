@@ -1,7 +1,8 @@
 /* harness: runs experiments on a lab. docs/harness.1 */
 #include "lib/program/program.h"
 
-/* The commands in the order of the help: a row is one file, harness/commands/cmd_NAME.c, with struct command command_NAME. */
+/* The commands in the order of the help: a row is one file, harness/commands/cmd_NAME.c, with struct command
+ * command_NAME. */
 #define COMMANDS(X) \
     X(run)          \
     X(status)       \

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Read a whole file of at most `limit` bytes (sysfs and procfs too). The caller frees; *length may be NULL.
- */
+/* Read a whole file of at most `limit` bytes (sysfs and procfs too). The caller frees; *length may be
+ * NULL. */
 char *files_read(const char *path, size_t limit, size_t *length, struct error *e);
 /* As files_read, of an open file, pipe or socket to its end; `path` is for sentences. */
 char *files_read_descriptor(int fd, const char *path, size_t limit, size_t *length, struct error *e);

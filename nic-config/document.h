@@ -13,7 +13,8 @@ json_t *document_load(const char *path, struct error *e);
 /* The same from a parsed value; `where` names it in sentences. */
 json_t *document_interfaces(const json_t *document, const char *where, struct error *e);
 
-/* Fill a struct from settings; null (RED or ETS removed) is treated like an absent key. Free with table_free. */
+/* Fill a struct from settings; null (RED or ETS removed) is treated like an absent key. Free with
+ * table_free. */
 int document_settings(const json_t *json, struct settings *settings, struct error *e);
 /* The part of the settings that belongs to a knob. A new reference. */
 json_t *document_slice(const json_t *settings, const struct knob *knob);

@@ -189,7 +189,8 @@ static void look_for_before(struct journal *j)
     }
 }
 
-/* What follows the last line: room, perhaps with the beginning of a record that was cut by a crash. Whole JSON is no beginning. */
+/* What follows the last line: room, perhaps with the beginning of a record that was cut by a crash. Whole
+ * JSON is no beginning. */
 static void look_at_tail(struct journal *j, const char *tail, size_t length)
 {
     const char *json = memchr(tail, '{', length);
@@ -284,7 +285,8 @@ static int sync_file(struct journal *j, struct error *e)
     return fsync(j->fd) == 0 ? 0 : error_set_errno(e, errno, "writing the journal %s", j->path);
 }
 
-/* A new journal appears at its path with room, so that an empty one is known to be cut. 1: there is one now. */
+/* A new journal appears at its path with room, so that an empty one is known to be cut. 1: there is one
+ * now. */
 static int create_journal(struct journal *j, struct error *e)
 {
     char name[64], *folder = strdup(j->path), *slash = folder ? strrchr(folder, '/') : NULL;

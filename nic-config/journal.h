@@ -1,11 +1,13 @@
 /*
  * The journal: the settings of the interfaces before the first change, and each write, recorded on disk
- * before it is done. It exists from a set to its restore; a process that has it open for writing holds its lock.
+ * before it is done. It exists from a set to its restore; a process that has it open for writing holds its
+ * lock.
  *
- * A record is a line "CRC NUMBER JSON": NUMBER counts the records from 1, CRC is the CRC-32 (IEEE 802.3) of the rest of the line in
- * hexadecimal. Behind the last one is room for those to come, which was written (as spaces) before the first change: neither a set
- * nor its restore needs space on the disk later. A line that is not followed by its end is a write that was cut by a crash: what it
- * announces was not done. Every other difference is damage. Journals before version 2 have lines of JSON alone, and no room.
+ * A record is a line "CRC NUMBER JSON": NUMBER counts the records from 1, CRC is the CRC-32 (IEEE 802.3) of
+ * the rest of the line in hexadecimal. Behind the last one is room for those to come, which was written (as
+ * spaces) before the first change: neither a set nor its restore needs space on the disk later. A line that
+ * is not followed by its end is a write that was cut by a crash: what it announces was not done. Every other
+ * difference is damage. Journals before version 2 have lines of JSON alone, and no room.
  */
 #ifndef NIC_CONFIG_JOURNAL_H
 #define NIC_CONFIG_JOURNAL_H
@@ -30,7 +32,8 @@ struct journal {
     json_t *written; /* interface -> knob -> {"settings", "finished", "all": [settings of each write]} */
 };
 
-/* Open and lock; with `create` a missing file is created, without it a missing journal is treated as empty. */
+/* Open and lock; with `create` a missing file is created, without it a missing journal is treated as
+ * empty. */
 int journal_open(struct journal *j, const char *path, bool create, struct error *e);
 /* Open for reading only, without the lock: a set may be running. */
 int journal_peek(struct journal *j, const char *path, struct error *e);
@@ -43,7 +46,8 @@ int journal_begin(struct journal *j, size_t bytes, struct error *e);
 /* Bytes that a record of this JSON needs, and one without settings. */
 size_t journal_size_of(const json_t *json);
 #define JOURNAL_RECORD_BYTES 160
-/* Record the previous settings of an interface, and what is bound to it (bound.h), once for each interface. */
+/* Record the previous settings of an interface, and what is bound to it (bound.h), once for each
+ * interface. */
 int journal_note_before(struct journal *j, const char *interface, const char *pci, const json_t *settings,
                         const json_t *bound, struct error *e);
 /* Record what is about to be written, and afterwards that it was written. */
@@ -62,7 +66,8 @@ bool journal_unfinished(const struct journal *j, const char *interface, const ch
 
 /* An empty journal. */
 void journal_init(struct journal *j, const char *path);
-/* Process a journal's text: the records that are whole are taken, the rest is said in `damage`. For journal_open, and for tests. */
+/* Process a journal's text: the records that are whole are taken, the rest is said in `damage`. For
+ * journal_open, and for tests. */
 void journal_parse(struct journal *j, const char *text, size_t length);
 /* CRC-32 of IEEE 802.3 (polynomial 0xedb88320, reflected). */
 uint32_t journal_crc(const char *text, size_t length);

@@ -1,4 +1,5 @@
-/* nic-config: read, apply, compare and put back the settings of a host's network interfaces. docs/nic-config.1 */
+/* nic-config: read, apply, compare and put back the settings of a host's network interfaces.
+ * docs/nic-config.1 */
 #include "nic-config/transaction.h"
 
 #include "lib/document/json_text.h"
@@ -186,7 +187,8 @@ static enum exit_status run_diff(struct job *job)
     return status == EXIT_DONE && json_array_size(job->transaction.changes) > 0 ? EXIT_FAILED : status;
 }
 
-/* Put back what a set has written so far. The journal stays when that fails, or when it is older than this set. */
+/* Put back what a set has written so far. The journal stays when that fails, or when it is older than this
+ * set. */
 static enum exit_status undo(struct job *job, enum exit_status status, bool first)
 {
     struct error e = {""};

@@ -1,4 +1,5 @@
-/* The steps before the first write: reading, completing and checking what a document requests, and comparing. */
+/* The steps before the first write: reading, completing and checking what a document requests, and
+ * comparing. */
 #include "lib/document/json_text.h"
 #include "nic-config/device/bound.h"
 #include "nic-config/device/headroom.h"
@@ -95,8 +96,8 @@ static int settle_missing(struct transaction *t, struct subject *s, struct error
     return 0;
 }
 
-/* Wanted PFC implies global pause off: the knob of pause is written before those of buffers and PFC, and restored after
- * them. */
+/* Wanted PFC implies global pause off: the knob of pause is written before those of buffers and PFC, and
+ * restored after them. */
 static void imply_pause_off(struct transaction *t, struct subject *s)
 {
     static const char *const pauses[] = {"rx_pause", "tx_pause"};
@@ -184,8 +185,9 @@ static bool has_subject(const struct transaction *t, const char *name)
     return false;
 }
 
-/* What is upon an interface loses settings with it: a VLAN follows the state and a smaller MTU of the interface below, and keeps
- * that MTU (linux net/8021q/vlan.c, vlan_device_event). Such interfaces are read, and restored, too. */
+/* What is upon an interface loses settings with it: a VLAN follows the state and a smaller MTU of the
+ * interface below, and keeps that MTU (linux net/8021q/vlan.c, vlan_device_event). Such interfaces are read,
+ * and restored, too. */
 static int add_upon(struct transaction *t, size_t below, struct error *e)
 {
     size_t i;

@@ -143,8 +143,8 @@ void transaction_note_change(struct transaction *t, const struct subject *s, con
 
 enum step { STEP_SAME, STEP_WROTE, STEP_MISMATCH, STEP_MISSING, STEP_FAILED };
 
-/* Write, and wait for the link and the GIDs if the write may have affected them: also after a refusal, which may be
- * half done. */
+/* Write, and wait for the link and the GIDs if the write may have affected them: also after a refusal, which
+ * may be half done. */
 static int write_and_settle(struct subject *s, const struct knob *knob, const struct settings *now,
                             const struct settings *target, struct error *e)
 {
@@ -160,7 +160,8 @@ static int write_and_settle(struct subject *s, const struct knob *knob, const st
     return result;
 }
 
-/* A restore that cannot write its journal goes on: the settings that it returns to are in the journal already. */
+/* A restore that cannot write its journal goes on: the settings that it returns to are in the journal
+ * already. */
 static int noted(const struct transaction *t, int result, const struct error *e)
 {
     if (result == 0 || !t->undoing)
@@ -191,7 +192,8 @@ static int write_slice(struct transaction *t, struct subject *s, const struct kn
     return result;
 }
 
-/* Set one knob of one interface to its target. *now receives its previous value, a new reference (NULL: not read). */
+/* Set one knob of one interface to its target. *now receives its previous value, a new reference (NULL: not
+ * read). */
 static enum step bring(struct transaction *t, struct subject *s, const struct knob *knob,
                        const json_t *target, json_t **now, json_t **after, struct error *e)
 {
@@ -274,7 +276,8 @@ static enum step apply_step(struct transaction *t, struct subject *s, const stru
     return step;
 }
 
-/* What earlier writes took from the interface is put back before others may need it, as far as it can be there. */
+/* What earlier writes took from the interface is put back before others may need it, as far as it can be
+ * there. */
 static int keep_bound(struct transaction *t, struct subject *s, struct error *e)
 {
     if (!s->bound || !t->wrote)
@@ -348,8 +351,9 @@ int transaction_apply(struct transaction *t, struct error *e)
 
 /* ---- restoring */
 
-/* Knobs in reverse order, but first those that reload an interface, because a reload resets the others to the driver's
- * defaults; and buffers before PFC also here, because the driver holds PFC against the buffers that it finds. */
+/* Knobs in reverse order, but first those that reload an interface, because a reload resets the others to the
+ * driver's defaults; and buffers before PFC also here, because the driver holds PFC against the buffers that
+ * it finds. */
 static size_t undo_order(const struct knob *order[])
 {
     size_t count = 0, total = 0;
@@ -386,7 +390,8 @@ static void note_restored(struct transaction *t, const struct subject *s, const 
     }
 }
 
-/* An interface that is to be removed has no other settings. Addresses are restored with all that is bound to it. */
+/* An interface that is to be removed has no other settings. Addresses are restored with all that is bound to
+ * it. */
 static bool concerns_undo(const struct subject *s, const struct knob *knob)
 {
     if (knob == &knob_address && s->bound)
@@ -492,7 +497,8 @@ static bool can_be_made_again(struct transaction *t, const struct subject *s)
     return of && device_open(&below, t->host, of, NULL) == 0 && below.index != 0;
 }
 
-/* The settings of an interface that was removed are gone with it, also when another device has its name now. */
+/* The settings of an interface that was removed are gone with it, also when another device has its name
+ * now. */
 static bool is_gone(struct transaction *t, const struct subject *s, const json_t *record)
 {
     const char *pci = json_string_value(json_object_get(record, "pci"));

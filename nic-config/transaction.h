@@ -30,7 +30,8 @@ struct subject {
 int subject_open(struct subject *s, struct host *host, const struct journal *journal, const char *name,
                  struct error *e);
 void subject_close(struct subject *s);
-/* Tell the device how RED was last written. Called again after each write, because the journal has changed. */
+/* Tell the device how RED was last written. Called again after each write, because the journal has
+ * changed. */
 void subject_recall(struct subject *s, const struct journal *journal);
 
 /* Read one knob into settings; its place, or the reason of its absence, is recorded if these arguments are

@@ -29,8 +29,8 @@ struct subject {
 
 #define SSH_PORT 22
 
-/* The lock file of a host: the name is readable, and the same for every lab that names the host. A port tells hosts behind one address
- * apart; `+` is in no other part. */
+/* The lock file of a host: the name is readable, and the same for every lab that names the host. A port tells
+ * hosts behind one address apart; `+` is in no other part. */
 static char *lock_path(const struct lab *lab, const struct subject *host, struct error *e)
 {
     struct text name = {0};
@@ -82,7 +82,8 @@ static void write_holder(int fd, const struct lab *lab, const char *purpose)
     }
 }
 
-/* The lock lasts until the last process with the descriptor ends: close-on-exec keeps it from child processes. */
+/* The lock lasts until the last process with the descriptor ends: close-on-exec keeps it from child
+ * processes. */
 static int lock_host(const struct lab *lab, const struct subject *host, const char *purpose, struct error *e)
 {
     char *path = lock_path(lab, host, e);

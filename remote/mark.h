@@ -1,4 +1,5 @@
-/* The mark of domains and networks that virt-provision created: an element in their metadata. Those without it are never changed. */
+/* The mark of domains and networks that virt-provision created: an element in their metadata. Those without
+ * it are never changed. */
 #ifndef REMOTE_MARK_H
 #define REMOTE_MARK_H
 

@@ -70,8 +70,8 @@ char *places_project(const char *name, struct error *e)
     char self[4096];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length < 0 ? 0 : length] = '\0';
-    /* build/PROGRAM, build/sanitize/PROGRAM, build/tests/PROGRAM or build/sanitize/tests/PROGRAM; or PREFIX/bin/PROGRAM, whatever
-     * the prefix; else a program that was copied from its installation */
+    /* build/PROGRAM, build/sanitize/PROGRAM, build/tests/PROGRAM or build/sanitize/tests/PROGRAM; or
+     * PREFIX/bin/PROGRAM, whatever the prefix; else a program that was copied from its installation */
     for (int up = 0; up < 4; up++) {
         char *slash = strrchr(self, '/');
         if (!slash)

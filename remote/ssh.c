@@ -76,8 +76,8 @@ static void path_option(struct arguments *a, const char *option, const char *pat
     text_free(&escaped);
 }
 
-/* Not ProxyJump: it would use this ssh's configuration, which is empty for guests, but the user's configuration must
- * apply to the jump host. */
+/* Not ProxyJump: it would use this ssh's configuration, which is empty for guests, but the user's
+ * configuration must apply to the jump host. */
 char *ssh_proxy_command(const char *jump)
 {
     struct text line = {0}, place = {0}, escaped = {0};
@@ -166,7 +166,8 @@ static bool copy_target(struct ssh_target *to, const struct ssh_target *from)
 
 /* ---- the connection */
 
-/* The last line that a program printed on stderr, without control characters, as it comes from another machine. */
+/* The last line that a program printed on stderr, without control characters, as it comes from another
+ * machine. */
 static void last_line(const struct text *said, char *line, size_t size)
 {
     const char *start = text_string(said), *end = start + strlen(start);
@@ -239,7 +240,8 @@ static int start_master(struct ssh_session *s, struct error *e)
     return result;
 }
 
-/* Wait until the master listens. An attempt ends by itself (ConnectTimeout) with a reason; the caller tries again. */
+/* Wait until the master listens. An attempt ends by itself (ConnectTimeout) with a reason; the caller tries
+ * again. */
 static int wait_for_master(struct ssh_session *s, int64_t deadline_ns, struct error *e)
 {
     while (access(s->socket, F_OK) != 0) {
@@ -266,7 +268,8 @@ static bool is_final(const char *why)
     return false;
 }
 
-/* Why no attempt succeeded: the end of the last one or, if that had no time left, of the one before (NULL: none). */
+/* Why no attempt succeeded: the end of the last one or, if that had no time left, of the one before (NULL:
+ * none). */
 static int not_connected(const struct ssh_session *s, const char *before, struct error *e)
 {
     if (s->why)
@@ -324,8 +327,8 @@ static void remove_stale(const char *runtime)
         closedir(entries);
 }
 
-/* The session's folder, locked. Another program may take a folder without a lock for a stale one, and remove it: then there is none
- * by this name any more. */
+/* The session's folder, locked. Another program may take a folder without a lock for a stale one, and remove
+ * it: then there is none by this name any more. */
 static int make_folder(struct ssh_session *s, const char *runtime)
 {
     struct stat status;
@@ -509,7 +512,8 @@ int ssh_must(struct ssh_session *s, const char *const argv[], const char *input,
 int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const char *remote, int mode,
                   int64_t timeout_ns, struct error *e)
 {
-    /* hosts may share the folder: the new file has the connection's name; a connection that is cut only ends cat's input */
+    /* hosts may share the folder: the new file has the connection's name; a connection that is cut only ends
+     * cat's input */
     static const char script[] =
         "new=$1.new-$3 && umask 077 && trap 'rm -f \"$new\"' 0 && cat > \"$new\" && came=$(wc -c < \"$new\") "
         "&& "

@@ -1,7 +1,7 @@
 /*
- * Commands on other machines over the system's ssh: one multiplexed connection per host. The user's configuration,
- * agent and jump hosts apply to hosts that virt-provision did not create; its guests are trusted by the key that was
- * pinned when they were created.
+ * Commands on other machines over the system's ssh: one multiplexed connection per host. The user's
+ * configuration, agent and jump hosts apply to hosts that virt-provision did not create; its guests are
+ * trusted by the key that was pinned when they were created.
  */
 #ifndef REMOTE_SSH_H
 #define REMOTE_SSH_H
@@ -9,7 +9,8 @@
 #include "lib/process.h"
 #include <stdatomic.h>
 
-/* ssh itself failed, or a signal ended the command, which the master does not pass on; or it is the command's own exit status. */
+/* ssh itself failed, or a signal ended the command, which the master does not pass on; or it is the command's
+ * own exit status. */
 #define SSH_OWN_STATUS 255
 
 /* How a host is reached. All strings are owned; NULL means ssh's own choice. */
@@ -39,8 +40,9 @@ struct ssh_session *ssh_open(const char *name, const struct ssh_target *target, 
                              struct error *e);
 /* Is the connection still open? If not, `e` says how it ended. */
 bool ssh_alive(struct ssh_session *s, struct error *e);
-/* Has the connection ended? Sends a command over it, which also detects an end that this process has not noticed yet;
- * takes at most timeout_ns. True: `e` says how it ended. False: it carries commands, or the host hangs. */
+/* Has the connection ended? Sends a command over it, which also detects an end that this process has not
+ * noticed yet; takes at most timeout_ns. True: `e` says how it ended. False: it carries commands, or the host
+ * hangs. */
 bool ssh_ended(struct ssh_session *s, int64_t timeout_ns, struct error *e);
 void ssh_close(struct ssh_session *s);
 
@@ -48,8 +50,8 @@ void ssh_close(struct ssh_session *s);
  * exit status, or -1 with `e` set: it could not start, timed out, or the connection was lost. */
 int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
             struct text *err, int64_t timeout_ns, struct error *e);
-/* As ssh_run (out NULL: not wanted), but anything other than exit status 0 is an error, and its message ends with the
- * command's last line on stderr. */
+/* As ssh_run (out NULL: not wanted), but anything other than exit status 0 is an error, and its message ends
+ * with the command's last line on stderr. */
 int ssh_must(struct ssh_session *s, const char *const argv[], const char *input, struct text *out,
              int64_t timeout_ns, struct error *e);
 /* As ssh_must, with an input of any bytes. */

@@ -26,8 +26,8 @@ struct virt {
     virConnectPtr connection;
     int callback; /* of lifecycle events, or -1 */
     bool watching;
-    /* of the event queue. The only lock that callbacks take: libvirt may hold its own lock while it calls them, and
-     * unregistering them needs libvirt's lock. */
+    /* of the event queue. The only lock that callbacks take: libvirt may hold its own lock while it calls
+     * them, and unregistering them needs libvirt's lock. */
     pthread_mutex_t queue_lock;
     int event_fd;
     struct virt_event queue[QUEUE];
@@ -262,7 +262,8 @@ int virt_domain_start(struct virt *v, const char *name, struct error *e)
     return result < 0 ? -1 : 0;
 }
 
-/* Request a shutdown: first through the guest agent, which works without ACPI in the guest, then through ACPI. */
+/* Request a shutdown: first through the guest agent, which works without ACPI in the guest, then through
+ * ACPI. */
 static void ask_to_stop(virDomainPtr domain)
 {
     if (virDomainShutdownFlags(domain, VIR_DOMAIN_SHUTDOWN_GUEST_AGENT) < 0)

@@ -9,7 +9,8 @@
 
 struct virt;
 
-/* Connect to `uri`. The error message distinguishes a wrong URI, a daemon that does not run, and a missing permission.
+/* Connect to `uri`. The error message distinguishes a wrong URI, a daemon that does not run, and a missing
+ * permission.
  */
 struct virt *virt_open(const char *uri, struct error *e);
 void virt_close(struct virt *v);
@@ -22,9 +23,11 @@ enum virt_state { VIRT_ABSENT, VIRT_OFF, VIRT_RUNNING, VIRT_PAUSED, VIRT_CRASHED
 extern const char *const virt_state_names[];
 /* VIRT_ABSENT is not an error. Returns -1 if libvirt cannot be reached. */
 int virt_domain_state(struct virt *v, const char *name, enum virt_state *state, struct error *e);
-/* Start a defined domain; a running one is not an error. If it is absent, the error message says to create it. */
+/* Start a defined domain; a running one is not an error. If it is absent, the error message says to create
+ * it. */
 int virt_domain_start(struct virt *v, const char *name, struct error *e);
-/* Ask the guest to shut down (agent, then ACPI); power off after grace_ns. A domain that does not run, or is absent, is not an error. */
+/* Ask the guest to shut down (agent, then ACPI); power off after grace_ns. A domain that does not run, or is
+ * absent, is not an error. */
 int virt_domain_stop(struct virt *v, const char *name, int64_t grace_ns, struct error *e);
 /* The domain, which the caller frees; NULL: *absent is set, or an error. */
 virDomainPtr virt_find(struct virt *v, const char *name, bool *absent, struct error *e);

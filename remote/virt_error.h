@@ -8,8 +8,8 @@
 int virt_error(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Why `uri` could not be opened, and what to do about it; returns -1. */
 int virt_explain_open(const char *uri, struct error *e);
-/* "user@machine:port" of a URI such as qemu+ssh://user@machine:port/system: guests are reached through that machine.
- * NULL: libvirt runs on this machine. The caller frees. */
+/* "user@machine:port" of a URI such as qemu+ssh://user@machine:port/system: guests are reached through that
+ * machine. NULL: libvirt runs on this machine. The caller frees. */
 char *virt_jump(const char *uri);
 
 #endif

@@ -18,7 +18,8 @@
 
 #define PAGE "index.html"
 
-/* A sweep with more runs than this has figures over its choices; single runs are drawn by naming their folders. */
+/* A sweep with more runs than this has figures over its choices; single runs are drawn by naming their
+ * folders. */
 #define RUNS_DRAWN_OVER_TIME 4
 #define RESULTS_DRAWN        8 /* runs that were named one by one */
 
@@ -197,7 +198,8 @@ static int publish_page(const struct subject *about, const struct drawings *made
     return result == 0 ? folder_sync(folder, ".", e) : result;
 }
 
-/* What the folder holds may come from elsewhere, such as a link 01-buffer.svg to any file: nothing in it is opened. */
+/* What the folder holds may come from elsewhere, such as a link 01-buffer.svg to any file: nothing in it is
+ * opened. */
 static int make_page(const struct subject *about, const struct folder *folder, struct text *path,
                      struct error *e)
 {

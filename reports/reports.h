@@ -15,9 +15,9 @@ struct report_options {
 };
 
 /*
- * Draw the results (folders of one run, or of a sweep with index.json) into one page with SVG plots and the data
- * beside them. `page` receives the path of index.html. Fails if a folder is not a result, if nothing can be
- * written, or if a PNG is wanted and cannot be made.
+ * Draw the results (folders of one run, or of a sweep with index.json) into one page with SVG plots and the
+ * data beside them. `page` receives the path of index.html. Fails if a folder is not a result, if nothing can
+ * be written, or if a PNG is wanted and cannot be made.
  */
 int report_make(const char *const *results, size_t count, const struct report_options *options,
                 struct text *page, struct error *e);

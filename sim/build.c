@@ -116,7 +116,8 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
 
 /* ---- hosts */
 
-/* Bytes a second of one direction: transfers a second, lanes, and the line code (PCI Express Base Specification). */
+/* Bytes a second of one direction: transfers a second, lanes, and the line code (PCI Express Base
+ * Specification). */
 static int64_t pcie_bytes_per_s(const struct physics_pcie *p)
 {
     static const int64_t lane_bytes_per_s[] = {0, 250000000, 500000000, 984615385, 1969230769, 3938461538};

@@ -1,5 +1,5 @@
-/* Frames on links, one by one, for captures: what a port sends, at the time at which its first bit leaves, and what it receives, when its
- * last bit is there. A frame that is lost on a link is not received. */
+/* Frames on links, one by one, for captures: what a port sends, at the time at which its first bit leaves,
+ * and what it receives, when its last bit is there. A frame that is lost on a link is not received. */
 #ifndef SIM_CAPTURE_H
 #define SIM_CAPTURE_H
 
@@ -14,7 +14,8 @@ struct sim_capture_config {
     int64_t from_ps, until_ps; /* of its end: not included */
 };
 
-/* Fields are those of struct packet. A PFC frame's quanta are UINT32_MAX where a pause lasts until it is resumed. */
+/* Fields are those of struct packet. A PFC frame's quanta are UINT32_MAX where a pause lasts until it is
+ * resumed. */
 struct sim_captured {
     int64_t time_ps;
     uint32_t place; /* 2 * port + 1 if it was sent */
@@ -32,13 +33,15 @@ size_t sim_captured(const struct sim *sim, const struct sim_captured_at **frames
 /* No more, from the next sim_run_until on. */
 void sim_capture_stop(struct sim *sim);
 
-/* What the frames of a queue pair have in common. Data goes from `sender` to `receiver`: of a read the sender answers. */
+/* What the frames of a queue pair have in common. Data goes from `sender` to `receiver`: of a read the sender
+ * answers. */
 struct sim_queue_pair {
     uint32_t flow, sender, receiver;
     enum sim_operation operation;
     uint32_t packets_per_message, payload_bytes, last_payload_bytes;
     int64_t message_bytes;
-    /* UDP, of what the data's sender sends, and of what it receives, as switches hash them. Only while frames are captured. */
+    /* UDP, of what the data's sender sends, and of what it receives, as switches hash them. Only while frames
+     * are captured. */
     uint16_t source_port;
 };
 size_t sim_queue_pairs(const struct sim *sim);

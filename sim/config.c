@@ -1,5 +1,5 @@
-/* A configuration: its defaults and the arithmetic that a caller needs to fill it, the check of its values, and the memory that it
- * will take. */
+/* A configuration: its defaults and the arithmetic that a caller needs to fill it, the check of its values,
+ * and the memory that it will take. */
 #include "sim/congestion/congestion.h"
 #include "sim/fabric/switch.h"
 #include "sim/faults/deadlock.h"
@@ -145,7 +145,8 @@ static int check_congestion(const struct sim_host_config *h, struct error *e)
     return table_check(&congestion_table, &h->settings.congestion, of, e);
 }
 
-/* The gaps between the packets of a limited queue pair must fit the arithmetic: bytes times picoseconds a byte, in 44.20 bits. */
+/* The gaps between the packets of a limited queue pair must fit the arithmetic: bytes times picoseconds a
+ * byte, in 44.20 bits. */
 static int check_pace(const struct sim_config *c, const struct sim_flow_config *f, struct error *e)
 {
     const int64_t longest_s = (INT64_MAX >> 20) / SIM_PS_PER_S;

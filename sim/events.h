@@ -24,8 +24,8 @@ enum event_place { EVENT_IDLE, EVENT_IN_WHEEL, EVENT_IN_HEAP };
 
 struct event {
     int64_t time_ps;
-    /* Which of equal times comes first, the one that was scheduled first: when (twice the time; odd: after the others of this time), and
-     * the order among those. */
+    /* Which of equal times comes first, the one that was scheduled first: when (twice the time; odd: after
+     * the others of this time), and the order among those. */
     int64_t since;
     uint32_t order;
     uint32_t next, prev; /* in its slot; in the heap: its position */
@@ -52,8 +52,8 @@ struct event_queue {
     uint32_t heap_count, count, capacity;
 };
 
-/* A wheel of this number of slots, a power of two between 64 and WHEEL_MOST_SLOTS; slot_ps is rounded down to a power of two. -1 when
- * memory ran out. */
+/* A wheel of this number of slots, a power of two between 64 and WHEEL_MOST_SLOTS; slot_ps is rounded down to
+ * a power of two. -1 when memory ran out. */
 int events_open(struct event_queue *q, uint32_t slots, int64_t slot_ps);
 void events_close(struct event_queue *q);
 /* A new event of this kind and object, idle. Returns its index, EVENT_NONE when memory ran out. Only while
@@ -157,7 +157,8 @@ static inline void event_cancel(struct event_queue *q, uint32_t id)
         events_wheel_remove(q, id);
 }
 
-/* Let an idle event happen at time_ps, which is not before the latest event, as if it had been scheduled then. */
+/* Let an idle event happen at time_ps, which is not before the latest event, as if it had been scheduled
+ * then. */
 static inline void event_schedule_as(struct event_queue *q, uint32_t id, int64_t time_ps, int64_t since,
                                      uint32_t order)
 {

@@ -1,6 +1,6 @@
 /*
- * An empty network: how long a flow's first message would take, the reference for slowdowns, and a packet's round
- * trip, the reference for windows. The headers of congestion controls are in neither.
+ * An empty network: how long a flow's first message would take, the reference for slowdowns, and a packet's
+ * round trip, the reference for windows. The headers of congestion controls are in neither.
  */
 #include "sim/fabric/switch.h"
 #include "sim/model.h"
@@ -80,8 +80,8 @@ static int64_t host_latencies_ps(const struct host *from, const struct host *to)
     return ps + (to->pcie.ideal ? 0 : to->rx_latency_ps + to->pcie.latency_ps);
 }
 
-/* As the HPCC simulator has it: delays of both ways, and the payload of a packet on each link to the receiver. Here
- * with the latencies of switches, NICs and PCIe, which are 0 there. */
+/* As the HPCC simulator has it: delays of both ways, and the payload of a packet on each link to the
+ * receiver. Here with the latencies of switches, NICs and PCIe, which are 0 there. */
 int64_t sim_base_rtt_ps(const struct sim *sim, uint32_t q)
 {
     const struct queue_pair *qp = &sim->qps[q];

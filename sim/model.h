@@ -67,7 +67,8 @@ enum port_flags {
     PORT_CAPTURED = 128, /* its frames are wanted (sim/capture.h) */
 };
 
-/* The fields that every frame sent needs are in the first cache line, those for every frame received in the second. */
+/* The fields that every frame sent needs are in the first cache line, those for every frame received in the
+ * second. */
 struct port {
     _Alignas(CACHE_LINE) int64_t busy_until_ps;
     int64_t transmit_ps; /* the time of its EVENT_TRANSMIT; SIM_FOREVER: idle */
@@ -284,7 +285,8 @@ struct flow {
     uint32_t first_qp, qp_count;
     uint32_t open_qps;     /* not yet finished */
     uint32_t arriving_qps; /* not all of whose messages have arrived */
-    /* Waits of other flows for this one, in sim->waits: those whose sender receives it, and those that have its sender. */
+    /* Waits of other flows for this one, in sim->waits: those whose sender receives it, and those that have
+     * its sender. */
     uint32_t first_wait, waits_at_receiver, waits_at_sender;
     uint32_t waits_left; /* of this one for others */
     int64_t ready_ps;    /* by those that are over */
@@ -313,8 +315,9 @@ struct ring_space {
 };
 
 /*
- * The arrays and constants are those of the simulation. The rest, from `now_ps` on, belongs to one thread: a thread works on a
- * copy of this struct of its own, so that nodes of different threads share nothing but links.
+ * The arrays and constants are those of the simulation. The rest, from `now_ps` on, belongs to one thread: a
+ * thread works on a copy of this struct of its own, so that nodes of different threads share nothing but
+ * links.
  */
 struct sim {
     struct port *ports;
@@ -347,8 +350,8 @@ struct sim {
     uint64_t seed;
     int64_t slowest_host_bps; /* the lowest rate of a host's link */
     bool truncate_to_ns, has_faults;
-    /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed before a port chooses
-     * what to send, which is later by this. */
+    /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed before a
+     * port chooses what to send, which is later by this. */
     int64_t late_ps;
     bool has_telemetry;       /* a congestion control listens to ACKs */
     bool has_telemetry_paths; /* one has in-band telemetry */
@@ -389,9 +392,9 @@ static inline int64_t sim_duration(const struct sim *sim, uint64_t bytes, uint64
     return whole_ns(sim, (int64_t)(bytes * ps_per_byte_q20 >> 20));
 }
 
-/* Time that a frame, with the gap behind it, takes on a link. It is never 0: a link on which frames take no time
- * would have no rate, and could carry any number of them at one time. On a clock of whole nanoseconds it is at least
- * one; on the finer one sim_check refuses links that are too fast for their shortest frame. */
+/* Time that a frame, with the gap behind it, takes on a link. It is never 0: a link on which frames take no
+ * time would have no rate, and could carry any number of them at one time. On a clock of whole nanoseconds it
+ * is at least one; on the finer one sim_check refuses links that are too fast for their shortest frame. */
 static inline int64_t frame_duration(const struct sim *sim, uint64_t bytes, uint64_t ps_per_byte_q20)
 {
     int64_t ps = (int64_t)(bytes * ps_per_byte_q20 >> 20);
@@ -409,7 +412,8 @@ int sim_check(const struct sim_config *config, struct error *e);
 int packets_grow(struct sim *sim);
 int pauses_grow(struct sim *sim);
 
-/* A packet of the pool; index 0, which is never used, when memory ran out (the run then ends with an error). */
+/* A packet of the pool; index 0, which is never used, when memory ran out (the run then ends with an
+ * error). */
 static inline uint32_t packet_take(struct sim *sim)
 {
     if (sim->free_packet == NONE && packets_grow(sim))
@@ -522,8 +526,8 @@ void dma_fetched(struct sim *sim, uint32_t object); /* EVENT_FETCHED */
 void dma_write(struct sim *sim, uint32_t host);     /* EVENT_WRITE: start the writes that can be started */
 void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps);
 
-/* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or in
- * place (write); *served_ps is when the service centre has finished it. */
+/* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or
+ * in place (write); *served_ps is when the service centre has finished it. */
 int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps);
 int64_t memory_read(struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
 

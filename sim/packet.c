@@ -1,4 +1,5 @@
-/* What grows while a simulation runs: arrays, the pool of packets, the list of pauses. Rings of links: islands/link.c. */
+/* What grows while a simulation runs: arrays, the pool of packets, the list of pauses. Rings of links:
+ * islands/link.c. */
 #include "sim/model.h"
 #include <stdlib.h>
 #include <string.h>

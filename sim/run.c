@@ -67,7 +67,8 @@ static void begin_window(struct sim *sim)
         sim->mail[sim->window & 1][t].count = 0;
 }
 
-/* Those that have something to do before until_ps. While one is run, the state of the next ones is fetched. */
+/* Those that have something to do before until_ps. While one is run, the state of the next ones is
+ * fetched. */
 static void run_window(struct member *member, int64_t until_ps)
 {
     struct sim *sim = member->view;

@@ -1,6 +1,6 @@
 /*
- * Packet-level simulator of RoCE hosts, links and the network between them. A library: it does not use files, labs
- * or terminals.
+ * Packet-level simulator of RoCE hosts, links and the network between them. A library: it does not use files,
+ * labs or terminals.
  *
  * Fill a sim_config (sim_*_defaults give each part its defaults), sim_new, then sim_run_until again and
  * again, reading counters and flow statistics in between. The same configuration and seed give the same
@@ -77,8 +77,8 @@ struct sim_node {
     uint32_t index; /* into the config's array of that kind */
 };
 
-/* A cable. Each end becomes the next free port of its node, in the order of the links; a host has one port.
- */
+/* A cable. Each end becomes the next free port of its node, in the order of the links; a host has one
+ * port. */
 struct sim_link_config {
     struct sim_node a, b;
     int64_t rate_bps;
@@ -104,8 +104,8 @@ enum sim_ect {
     SIM_ECT_NEVER,
 };
 
-/* A flow that comes before: its end is when all of its messages are in the memory of its receiver, if that is this flow's sender, else when
- * they are complete at the sender of both. */
+/* A flow that comes before: its end is when all of its messages are in the memory of its receiver, if that is
+ * this flow's sender, else when they are complete at the sender of both. */
 struct sim_wait {
     uint32_t flow; /* index of a flow with a message_count: a stream of writes or sends */
     int64_t delay_ps;
@@ -180,19 +180,20 @@ struct sim_config {
     size_t link_state_count;
     const struct sim_injection *injections; /* sim/faults/faults.h */
     size_t injection_count;
-    uint16_t
-        udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair of hosts */
-    size_t pause_log_capacity;                /* pauses kept for sim_pauses, 0: none */
+    uint16_t udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair
+                                      of hosts */
+    size_t pause_log_capacity;     /* pauses kept for sim_pauses, 0: none */
     const struct sim_capture_config *capture; /* sim/capture.h; NULL: none */
 };
 void sim_config_defaults(struct sim_config *c);
 
 struct sim;
 
-/* About how many bytes sim_new takes for a configuration; packets come on top. Nothing is checked but the flows' hosts, which must be
- * among the configuration's. */
+/* About how many bytes sim_new takes for a configuration; packets come on top. Nothing is checked but the
+ * flows' hosts, which must be among the configuration's. */
 uint64_t sim_bytes_needed(const struct sim_config *config);
-/* Check the configuration and build the simulation; the configuration is not needed afterwards. The caller frees. */
+/* Check the configuration and build the simulation; the configuration is not needed afterwards. The caller
+ * frees. */
 struct sim *sim_new(const struct sim_config *config, struct error *e);
 void sim_free(struct sim *sim);
 
@@ -205,7 +206,8 @@ void sim_flow_stats(const struct sim *sim, size_t flow, struct sim_flow_stats *o
 const struct histogram *sim_flow_latency(const struct sim *sim, size_t flow);
 void sim_flow_latency_clear(struct sim *sim, size_t flow);
 
-/* The congestion control of the flow's data sender, "dcqcn"; NULL: the flow has none (no reaction point on its priority, "none"). */
+/* The congestion control of the flow's data sender, "dcqcn"; NULL: the flow has none (no reaction point on
+ * its priority, "none"). */
 const char *sim_flow_congestion_control(const struct sim *sim, size_t flow);
 /* How many gauges (lib/roce/congestion_control.h) there are: the same for the life of the simulation, 0
  * without congestion control. */
@@ -224,7 +226,8 @@ struct sim_counter {
 size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_counter **counters);
 /* Their values now, as many as there are columns. */
 void sim_host_values(const struct sim *sim, uint32_t host, int64_t *values);
-/* XOFF and XON of a host's receive buffer, as mlx5 derives them (lib/roce/thresholds.h); zeros without PFC. */
+/* XOFF and XON of a host's receive buffer, as mlx5 derives them (lib/roce/thresholds.h); zeros without
+ * PFC. */
 struct sim_thresholds {
     int64_t xoff_bytes, xon_bytes;
 };
@@ -238,7 +241,8 @@ struct sim_pause {
     uint32_t priority;
 };
 size_t sim_pauses(const struct sim *sim, const struct sim_pause **pauses);
-/* The pauses of a port that last now, which is their end here. To be called between two runs, with each link's ends; returns how many. */
+/* The pauses of a port that last now, which is their end here. To be called between two runs, with each
+ * link's ends; returns how many. */
 size_t sim_lasting_pauses(const struct sim *sim, uint32_t link, unsigned end,
                           struct sim_pause pauses[SIM_PRIORITIES]);
 

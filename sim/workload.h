@@ -8,8 +8,10 @@
 /* Distributions of flow sizes that papers use. */
 enum sim_sizes {
     SIM_SIZES_FIXED,
-    SIM_SIZES_WEB_SEARCH, /* Alizadeh et al., "Data Center TCP", SIGCOMM 2010, as the HPCC simulator tabulates it */
-    SIM_SIZES_DATA_MINING, /* Greenberg et al., "VL2", SIGCOMM 2009, as Alizadeh et al., "pFabric", 2013 tabulate it */
+    SIM_SIZES_WEB_SEARCH, /* Alizadeh et al., "Data Center TCP", SIGCOMM 2010, as the HPCC simulator tabulates
+                             it */
+    SIM_SIZES_DATA_MINING, /* Greenberg et al., "VL2", SIGCOMM 2009, as Alizadeh et al., "pFabric", 2013
+                              tabulate it */
 };
 double sim_sizes_mean(enum sim_sizes sizes);
 /* A size drawn from it, at least 1. Not for SIM_SIZES_FIXED. */
@@ -21,8 +23,8 @@ struct sim_workload_config {
     const uint32_t *from, *to;   /* hosts; `to` empty: the same as from */
     size_t from_count, to_count;
     enum sim_sizes sizes;
-    /* Size of a flow; 0: endless. With a ring, of all reduced data: in 2(n-1) steps each host sends one n-th on, as soon as it has
-     * received the one of the step before. */
+    /* Size of a flow; 0: endless. With a ring, of all reduced data: in 2(n-1) steps each host sends one n-th
+     * on, as soon as it has received the one of the step before. */
     int64_t size_bytes;
     int64_t rounds;     /* number of times that the size is sent, one after the other; at least 1 */
     double load;        /* Poisson: share of each sender's link, headers not counted */

@@ -1,6 +1,6 @@
 /*
- * Drivers that have connected and not said hello yet. Anyone may connect, so none of them can keep others out: there are few places, the oldest
- * arrival loses its own to a new one, and each has a few seconds.
+ * Drivers that have connected and not said hello yet. Anyone may connect, so none of them can keep others
+ * out: there are few places, the oldest arrival loses its own to a new one, and each has a few seconds.
  */
 #ifndef TRAFFIC_ARRIVALS_H
 #define TRAFFIC_ARRIVALS_H

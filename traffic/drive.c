@@ -103,7 +103,8 @@ static void report_lost(struct flow *f, const char *flow, int64_t sent, int64_t 
     log_error("flow %s: %s", flow, text);
 }
 
-/* Both sides stop posting, wait until the messages in flight are completed, and check what they have received. */
+/* Both sides stop posting, wait until the messages in flight are completed, and check what they have
+ * received. */
 static int wind_up(struct flow *f, struct error *e)
 {
     struct flow_side *s = &f->side;
@@ -163,7 +164,8 @@ static int wait_until(struct flow_side *s, int64_t until_ns, struct error *e)
     return 0;
 }
 
-/* Post from the flow's start to its stop, which are times since the common start. The window is that of a flow without them. */
+/* Post from the flow's start to its stop, which are times since the common start. The window is that of a
+ * flow without them. */
 static int run_window(struct flow *f, struct error *e)
 {
     struct flow_side *s = &f->side;

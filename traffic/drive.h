@@ -22,8 +22,8 @@ struct drive_server {
     struct secret secret;
 };
 
-/* Run the flows of these plans against the server until they are done or told to stop. If `stop` awaits a start, a "ready" event says
- * that all are connected. */
+/* Run the flows of these plans against the server until they are done or told to stop. If `stop` awaits a
+ * start, a "ready" event says that all are connected. */
 enum drive_result drive_run(const struct drive_plan *plans, size_t count, const struct drive_server *server,
                             struct output *output, const struct stop *stop);
 

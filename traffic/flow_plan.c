@@ -6,7 +6,8 @@
 const char *const connection_names[] = {"tcp", "rdma", NULL};
 const char *const pacing_names[] = {"auto", "hardware", "software", NULL};
 
-/* Above this size the cost of one completion for each message is negligible; perftest uses the same limit (8192). */
+/* Above this size the cost of one completion for each message is negligible; perftest uses the same limit
+ * (8192). */
 #define MODERATE_UP_TO_BYTES 8192
 #define MODERATE_MESSAGES \
     64 /* largest number of completed messages of a flow that its counters do not show yet */
@@ -49,7 +50,8 @@ bool plan_has_incoming(const struct plan *plan, bool driver)
     return plan_has_outgoing(plan, !driver);
 }
 
-/* As mlx5 has them: a queue's entry without inline data, a completion, and what a queue pair has besides its queues. */
+/* As mlx5 has them: a queue's entry without inline data, a completion, and what a queue pair has besides its
+ * queues. */
 #define SEND_BYTES       192
 #define RECEIVE_BYTES    64
 #define COMPLETION_BYTES 64

@@ -1,6 +1,6 @@
 /*
- * The parameters of one flow that both ends must agree on. The driver makes the plan from its options and offers it to the server
- * in a control message (wire.h); the server checks it with the same table.
+ * The parameters of one flow that both ends must agree on. The driver makes the plan from its options and
+ * offers it to the server in a control message (wire.h); the server checks it with the same table.
  */
 #ifndef TRAFFIC_PLAN_H
 #define TRAFFIC_PLAN_H
@@ -52,13 +52,16 @@ int64_t plan_stride(const struct plan *plan);
 int64_t plan_half_bytes(const struct plan *plan);
 /* Memory that a side takes for the flow, at most about: its messages, and the entries of its queues. */
 int64_t plan_memory_bytes(const struct plan *plan, bool driver);
-/* Does this side of the flow post work requests (sends), or use receive queues (receives)? `driver`: this side is the driver. */
+/* Does this side of the flow post work requests (sends), or use receive queues (receives)? `driver`: this
+ * side is the driver. */
 bool plan_sends(const struct plan *plan, bool driver);
 bool plan_receives(const struct plan *plan, bool driver);
-/* Which halves of its memory a side needs: data is sent from the outgoing half and received into the incoming one. */
+/* Which halves of its memory a side needs: data is sent from the outgoing half and received into the incoming
+ * one. */
 bool plan_has_outgoing(const struct plan *plan, bool driver);
 bool plan_has_incoming(const struct plan *plan, bool driver);
-/* N if every Nth message of a queue pair is signalled; the value 0 of the option is replaced by a suitable N. */
+/* N if every Nth message of a queue pair is signalled; the value 0 of the option is replaced by a suitable
+ * N. */
 int64_t plan_moderation(const struct plan *plan, int64_t message_bytes);
 bool operation_is_two_sided(int operation);
 

@@ -213,7 +213,8 @@ static int write_patterns(struct flow_side *s, int64_t message_bytes, struct err
               : 0;
 }
 
-/* A ping-pong with writes waits until the last byte of a message changes: the byte must have another value before. */
+/* A ping-pong with writes waits until the last byte of a message changes: the byte must have another value
+ * before. */
 static int clear_ball(struct flow_side *s, int64_t message_bytes, struct error *e)
 {
     static const unsigned char nothing = 0;
@@ -267,7 +268,8 @@ static int take_sent(struct flow_side *s, const struct sent *sent, struct error 
     return 0;
 }
 
-/* A line of the server's direction, with the time of this host's clock, because the other host's clock may differ. */
+/* A line of the server's direction, with the time of this host's clock, because the other host's clock may
+ * differ. */
 static int pass_on(const struct flow_side *s, json_t *line, struct error *e)
 {
     const char *flow = json_string_value(json_object_get(line, "flow"));
@@ -330,8 +332,8 @@ static int take_messages(struct flow_side *s, struct error *e)
     return error_set(e, "%s", gone.text);
 }
 
-/* Send and expect "alive" messages. A side that writes or checks patterns is silent meanwhile. Therefore the time limit is longer
- * when no traffic is running. */
+/* Send and expect "alive" messages. A side that writes or checks patterns is silent meanwhile. Therefore the
+ * time limit is longer when no traffic is running. */
 static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
 {
     int64_t limit_ns = s->plan->peer_timeout_ns;
@@ -345,8 +347,9 @@ static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
     return now_ns - s->control.said_ns >= ALIVE_NS ? control_say(&s->control, MESSAGE_ALIVE, e) : 0;
 }
 
-/* If the engine failed because the other side ended, the error should say that: its last messages may still be in transit. If the
- * other side sends messages long after the failure, it is alive, and the engine's failure is the error. */
+/* If the engine failed because the other side ended, the error should say that: its last messages may still
+ * be in transit. If the other side sends messages long after the failure, it is alive, and the engine's
+ * failure is the error. */
 static int engine_failure(struct flow_side *s, struct error *e)
 {
     int64_t begin_ns = clock_monotonic_ns();

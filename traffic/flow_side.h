@@ -1,6 +1,6 @@
 /*
- * One flow on one side: device, memory, queue pairs, engine and meter, and the control connection to the other side. drive.c and
- * serve.c use it for the steps of wire.h.
+ * One flow on one side: device, memory, queue pairs, engine and meter, and the control connection to the
+ * other side. drive.c and serve.c use it for the steps of wire.h.
  */
 #ifndef TRAFFIC_FLOW_SIDE_H
 #define TRAFFIC_FLOW_SIDE_H
@@ -45,11 +45,12 @@ struct flow_side {
     struct start start;
     struct phase phase;
     struct result result;
-    int64_t *arrived,
-        *arrived_before; /* for each queue pair: messages that the other side has sent in all, and before this phase */
+    int64_t *arrived, *arrived_before; /* for each queue pair: messages that the other side has sent in all,
+                                          and before this phase */
 };
 
-/* Open device and memory and create queue pairs; sets `mine`, which the other side needs. The control connection must exist. */
+/* Open device and memory and create queue pairs; sets `mine`, which the other side needs. The control
+ * connection must exist. */
 int flow_side_open(struct flow_side *s, const struct local_options *local, int memory_kind, struct error *e);
 /* Connect the queue pairs with those in `peer`, the other side's endpoint. */
 int flow_side_connect(struct flow_side *s, struct error *e);
@@ -61,8 +62,8 @@ int flow_side_prepare(struct flow_side *s, int64_t message_bytes, int64_t count,
 int flow_side_begin(struct flow_side *s, const struct start *start, struct error *e);
 /* Run the engine. */
 int flow_side_post(struct flow_side *s, struct error *e);
-/* Wait for one event (at most until deadline_ns, CLOCK_MONOTONIC): a heartbeat, a line, a message or a failure. A message sets its
- * got_... */
+/* Wait for one event (at most until deadline_ns, CLOCK_MONOTONIC): a heartbeat, a line, a message or a
+ * failure. A message sets its got_... */
 int flow_side_pump(struct flow_side *s, int64_t deadline_ns, struct error *e);
 /* Handle events until *flag is set; `what` is used in the error sentence after timeout_ns. */
 int flow_side_await(struct flow_side *s, const bool *flag, int64_t timeout_ns, const char *what,

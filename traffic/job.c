@@ -21,7 +21,8 @@ static int add_size(int64_t size, int64_t *sizes, size_t *count, struct error *e
     return 0;
 }
 
-/* One item of the list: a size, or "from..to": doubled sizes, and the last one even if it is not a doubling. */
+/* One item of the list: a size, or "from..to": doubled sizes, and the last one even if it is not a
+ * doubling. */
 static int add_sizes(char *item, int64_t *sizes, size_t *count, struct error *e)
 {
     char *dots = strstr(item, "..");
@@ -208,8 +209,8 @@ static int make_flow(const struct job_flow *f, struct drive_plan *flow, struct e
 
 #define FLOW_MAX_WORDS 100
 
-/* "name=x op=read" as the words of a command line: "--name=x", "--op=read". Thus both use the same table. The words point into
- * *memory, which the caller frees. */
+/* "name=x op=read" as the words of a command line: "--name=x", "--op=read". Thus both use the same table. The
+ * words point into *memory, which the caller frees. */
 static int flow_words(const char *text, char **argv, char **memory, struct error *e)
 {
     char *out = malloc(strlen(text) * 3 + 4);

@@ -1,6 +1,7 @@
 /*
- * The work of a driver: a job. One table (job_table.c) reads it from documents and command lines. A flow of a job is a scenario's
- * flow (lib/formats/flow.h) and what a host needs to run it: device, address, GPU and parameters of the queue pairs.
+ * The work of a driver: a job. One table (job_table.c) reads it from documents and command lines. A flow of a
+ * job is a scenario's flow (lib/formats/flow.h) and what a host needs to run it: device, address, GPU and
+ * parameters of the queue pairs.
  */
 #ifndef TRAFFIC_JOB_H
 #define TRAFFIC_JOB_H
@@ -82,8 +83,8 @@ struct drive_plan {
     int64_t post_from_ns, post_until_ns; /* since the common start; until 0: to the end */
 };
 
-/* The whole job of a command line (a document of job_table). With "job" it is that file's document, overridden by the command line.
- * A new reference. */
+/* The whole job of a command line (a document of job_table). With "job" it is that file's document,
+ * overridden by the command line. A new reference. */
 json_t *job_document(const json_t *said, struct error *e);
 /* The flows of a job's document: one, or those that it lists. At most FLOW_MAX_TOGETHER. */
 int job_plans(const json_t *job, struct drive_plan *flows, size_t *count, struct error *e);

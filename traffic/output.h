@@ -17,7 +17,8 @@ struct output {
 
 /* kind: enum output_kind (job.h). */
 void traffic_output_open(struct output *output, FILE *file, int kind, int stop_fd);
-/* Print an object line and release it; NULL, which means out of memory, is only mentioned on standard error. */
+/* Print an object line and release it; NULL, which means out of memory, is only mentioned on standard
+ * error. */
 void output_line(struct output *output, json_t *line);
 /* {"type":"event","time_ns","source":"roce-traffic","what","text"} */
 json_t *output_event(const char *what, const char *text);

@@ -86,7 +86,8 @@ static int set_up(struct client *c, struct error *e)
     return control_say(&s->control, MESSAGE_CONNECTED, e);
 }
 
-/* This side measures its own window, but it continues to send until the driver sends stop: both sides send all the time. */
+/* This side measures its own window, but it continues to send until the driver sends stop: both sides send
+ * all the time. */
 static int send_until_told(struct flow_side *s, struct error *e)
 {
     while (!s->got_stop)
@@ -211,7 +212,8 @@ static bool serve_connection(struct server *server, struct client *clients, stru
     return c->used;
 }
 
-/* Wait for something to do, at most 200 ms, to join ended threads. Without `arrivals` drivers are not waited for. Returns whether to stop. */
+/* Wait for something to do, at most 200 ms, to join ended threads. Without `arrivals` drivers are not waited
+ * for. Returns whether to stop. */
 static bool wait_for_drivers(const struct server *server, const struct arrivals *arrivals)
 {
     struct pollfd fds[1 + ARRIVALS_FDS] = {{.fd = server->stop_fd, .events = POLLIN}};

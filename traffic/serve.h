@@ -21,8 +21,8 @@ struct server {
     bool once;
 };
 
-/* Serve until stop_fd is readable or, with `once`, the first driver has disconnected. The drivers of running sessions receive an
- * error message. */
+/* Serve until stop_fd is readable or, with `once`, the first driver has disconnected. The drivers of running
+ * sessions receive an error message. */
 int serve_run(struct server *server, struct error *e);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What the program is told while it runs: to end (SIGINT, SIGTERM, SIGHUP, or the end of standard input), and when to start (a line of
- * standard input).
+ * What the program is told while it runs: to end (SIGINT, SIGTERM, SIGHUP, or the end of standard input), and
+ * when to start (a line of standard input).
  */
 #ifndef TRAFFIC_STOP_H
 #define TRAFFIC_STOP_H
@@ -26,8 +26,8 @@ struct stop {
     pthread_t thread;
 };
 
-/* Call before any thread is started: signals are blocked in all of them. A second signal ends the process at once, with
- * exit code 130. */
+/* Call before any thread is started: signals are blocked in all of them. A second signal ends the process at
+ * once, with exit code 130. */
 int stop_open(struct stop *stop, struct stop_input input, struct error *e);
 void stop_close(struct stop *stop);
 bool stop_told(const struct stop *stop);

@@ -1,7 +1,7 @@
 /*
- * DCQCN's reaction point, at the port of the sender: what a queue pair puts on the wire against the rate machine of the simulator
- * (sim/congestion/dcqcn.h), which gets the same CNPs. A queue pair may send less, as it may have nothing to send or be paused; it may not send
- * more.
+ * DCQCN's reaction point, at the port of the sender: what a queue pair puts on the wire against the rate
+ * machine of the simulator (sim/congestion/dcqcn.h), which gets the same CNPs. A queue pair may send less, as
+ * it may have nothing to send or be paused; it may not send more.
  */
 #include "verify/checker.h"
 
@@ -11,14 +11,17 @@
 #include <string.h>
 
 #define KIND_FASTER "faster than the rate machine"
-/* What a NIC may have taken from its limiter before a CNP or a pause came, and sends at the line's rate later. */
+/* What a NIC may have taken from its limiter before a CNP or a pause came, and sends at the line's rate
+ * later. */
 #define AHEAD_BYTES    131072
 #define AHEAD_FRAMES   32
 #define NEAR_STAGES    2 /* of bytes */
 #define NEAR_PS        (10 * SIM_PS_PER_US)
 #define LEAST_COMPARED 100 /* packets of a queue pair whose rate is compared with the machine's */
-#define SETTLED        300 /* intervals of alpha since the first CNP after which the machine is no longer too fast */
-#define STALE_NS       100000000 /* after this time without a packet its rate is taken for that of the line */
+#define SETTLED                                                                                 \
+    300 /* intervals of alpha since the first CNP after which the machine is no longer too fast \
+           \ */
+#define STALE_NS 100000000 /* after this time without a packet its rate is taken for that of the line */
 
 /* A queue pair that sends. */
 struct sender {
@@ -96,8 +99,9 @@ static void begin(struct sender *s, const struct dcqcn_params *params, const str
     s->likely = s->machine;
 }
 
-/* The ticks of one instant. A decrease also sets the target down if a stage was reached since the last one. Where that hangs on a few packets or
- * microseconds, which the NIC may have counted otherwise, the higher target stays. */
+/* The ticks of one instant. A decrease also sets the target down if a stage was reached since the last one.
+ * Where that hangs on a few packets or microseconds, which the NIC may have counted otherwise, the higher
+ * target stays. */
 static void run_ticks(struct dcqcn *d, const struct dcqcn_params *params, int64_t at_ps)
 {
     struct dcqcn before = *d;
@@ -143,8 +147,8 @@ static void advance(struct sender *s, const struct dcqcn_params *params, const s
     s->since_bytes = 0;
 }
 
-/* What it has sent since its last packet beside what the machine allows, where its message went on, its port sent nothing else, and its
- * priority was not paused. */
+/* What it has sent since its last packet beside what the machine allows, where its message went on, its port
+ * sent nothing else, and its priority was not paused. */
 static void compare(struct senders *all, struct sender *s, const struct verify_packet *p, uint32_t bytes)
 {
     const struct line *line = states_have(&all->lines, p->interface, sizeof *line);

@@ -19,8 +19,8 @@
  * of a switch are in it, it has what a queue is made of: a packet that came in and leaves later waited behind
  * those that left in between, and before those that came in before it left. Queues mark as a packet joins
  * them, or as it leaves: one of the two lengths has to be above the threshold (RFC 3168, 7; Zhu et al.,
- * "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, figure 5).
- */
+ * "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, figure
+ * 5). */
 
 #define FIRST_PACKETS 64      /* of a flow at an interface */
 #define MOST_PACKETS  4096    /* of those that came in and have not left */

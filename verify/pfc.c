@@ -106,8 +106,8 @@ static void pfc_window_count(struct pfc_window *w, const struct verify_packet *p
  * Rings of ports that are paused for long, send nothing, and wait for each other (Hu et al., "Deadlocks in
  * datacenter networks", HotNets 2016). Which port waits for which follows from the capture: a pause frame's
  * source address is that of the port that pauses, interfaces with one node's name belong together, and
- * packets that came in at one of them and left at another show the way on.
- */
+ * packets that came in at one of them and left at another show the way
+ * on. */
 
 #define MOST_STEPS 50000000 /* of looking for ways and rings, together: a hostile file has no end of them */
 #define MOST_NAMED 8        /* ports of a ring in the sentence */

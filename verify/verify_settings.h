@@ -40,8 +40,8 @@ struct verify_settings {
 
 extern const struct table verify_settings_table;
 
-/* From a file, or the defaults if path is NULL; `hosts` has more addresses. Free with verify_settings_free.
- */
+/* From a file, or the defaults if path is NULL; `hosts` has more addresses. Free with
+ * verify_settings_free. */
 int verify_settings_load(struct verify_settings *s, const char *path, const struct list_of *hosts,
                          struct error *e);
 /* From a document. */

@@ -1,4 +1,5 @@
-/* The conditions on PCIe, BAR1 and versions, and the list of all checks. Rules and their sources: docs/host-facts.1. */
+/* The conditions on PCIe, BAR1 and versions, and the list of all checks. Rules and their sources:
+ * docs/host-facts.1. */
 #include "collectors/facts/checks.h"
 #include "collectors/facts/judge.h"
 
@@ -11,9 +12,10 @@
 
 /* ---- the PCIe path */
 
-/* nvidia-smi topo -m: shares of line rate that users report: PIX 95-98 %, PHB 85-92 %, NODE and SYS 30-50 %, or none on
- * processors that do not pass it on. remote-lab.net (March and April 2026) measured an EPYC 7551P whose GPUs and NICs are on
- * different nodes, at 25 Gb/s: 2921 of 2921 MiB/s in one direction, 5296 of 5831 MiB/s in both, with pauses. */
+/* nvidia-smi topo -m: shares of line rate that users report: PIX 95-98 %, PHB 85-92 %, NODE and SYS 30-50 %,
+ * or none on processors that do not pass it on. remote-lab.net (March and April 2026) measured an EPYC 7551P
+ * whose GPUs and NICs are on different nodes, at 25 Gb/s: 2921 of 2921 MiB/s in one direction, 5296 of 5831
+ * MiB/s in both, with pauses. */
 #define COST_OF_SYS                                                                                          \
     "users report 30 to 50 % of line rate on fast links; at 25 Gb/s one published pair lost nothing in one " \
     "direction and 9 % in both"
@@ -282,7 +284,8 @@ static void compare_version(struct judge *j, const char *what, const char *wante
             version, wanted);
 }
 
-/* A version that others measured with. Another one may do as well: firmware of another family, or none, is not compared. */
+/* A version that others measured with. Another one may do as well: firmware of another family, or none, is
+ * not compared. */
 static void compare_measured(struct judge *j, const char *what, const char *measured, const json_t *version)
 {
     const char *found = json_is_string(version) ? json_string_value(version) : "";
@@ -340,7 +343,8 @@ static void check_bundle(struct judge *j)
                      fact_at(j->facts, "versions", "cuda"));
 }
 
-/* Without a copy through host memory, the receiving GPU receives over PCIe at the rate at which the NIC receives. */
+/* Without a copy through host memory, the receiving GPU receives over PCIe at the rate at which the NIC
+ * receives. */
 static void check_gpu_counters(struct judge *j)
 {
     const json_t *t = j->wanted->traffic;

@@ -13,9 +13,10 @@ struct checks_wanted {
     const json_t *traffic; /* rates measured by traffic_probe, NULL when not measured */
 };
 
-/* A list of {"check","subject","verdict","reason","fix","evidence"}; verdicts: ok, warning, failure, unknown (what was
- * not read); fix is null when there is nothing to do; evidence is where the facts were read. `facts` is a document of facts_gather, perhaps read from a file: anything
- * in it may be missing. A new reference. */
+/* A list of {"check","subject","verdict","reason","fix","evidence"}; verdicts: ok, warning, failure, unknown
+ * (what was not read); fix is null when there is nothing to do; evidence is where the facts were read.
+ * `facts` is a document of facts_gather, perhaps read from a file: anything in it may be missing. A new
+ * reference. */
 json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted);
 
 #endif

@@ -204,8 +204,8 @@ void check_numa(struct judge *j)
 
 /* ---- the order of PCIe writes */
 
-/* Without the bit in Device Control, what programs ask of a memory region has no effect. Linux clears it below root ports whose
- * relaxed ordering is broken (drivers/pci/probe.c, pci_configure_relaxed_ordering). */
+/* Without the bit in Device Control, what programs ask of a memory region has no effect. Linux clears it
+ * below root ports whose relaxed ordering is broken (drivers/pci/probe.c, pci_configure_relaxed_ordering). */
 static void judge_ordering(struct judge *j, const json_t *pci)
 {
     const char *address = fact_word(pci, "address", NULL);
@@ -260,7 +260,8 @@ static bool read_interrupts(const json_t *nic, struct interrupts *of)
            cpulist_add(&of->local, local);
 }
 
-/* Interrupts matter where the kernel touches packets: at the ports of a bridge, and at what Soft-RoCE uses. */
+/* Interrupts matter where the kernel touches packets: at the ports of a bridge, and at what Soft-RoCE
+ * uses. */
 static bool judge_interrupts(struct judge *j, const json_t *nic, struct interrupts *of)
 {
     const char *netdev = fact_word(nic, "netdev", NULL), *address = fact_word(nic, "pci", "address");

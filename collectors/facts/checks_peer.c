@@ -1,7 +1,8 @@
 /*
- * Checks of what registers GPU memory with the NIC. Routes by dma-buf need no nvidia_peermem, and NVIDIA's GPU operator guide
- * recommends dma-buf and leaves the module out then; the other routes need it. Sources: NVIDIA/open-gpu-kernel-modules,
- * kernel-open/nvidia-peermem/nvidia-peermem.c, and the driver's README, chapter "GPUDirect RDMA Peer Memory Client".
+ * Checks of what registers GPU memory with the NIC. Routes by dma-buf need no nvidia_peermem, and NVIDIA's
+ * GPU operator guide recommends dma-buf and leaves the module out then; the other routes need it. Sources:
+ * NVIDIA/open-gpu-kernel-modules, kernel-open/nvidia-peermem/nvidia-peermem.c, and the driver's README,
+ * chapter "GPUDirect RDMA Peer Memory Client".
  */
 #include "collectors/facts/checks.h"
 #include "collectors/facts/judge.h"
@@ -27,7 +28,8 @@ static const char *peermem_parameter(const struct judge *j, const char *name)
 
 /* ---- the registered clients */
 
-/* nvidia-peermem registers nv_mem, up to driver 555 also nv_mem_nc; the deprecated nv_peer_mem registers nv_mem too. */
+/* nvidia-peermem registers nv_mem, up to driver 555 also nv_mem_nc; the deprecated nv_peer_mem registers
+ * nv_mem too. */
 static const char *const client_names[] = {"nv_mem", "nv_mem_nc", "nvidia-peermem"};
 
 enum { CLIENTS = sizeof client_names / sizeof client_names[0] };
@@ -64,7 +66,8 @@ static void judge_client(struct judge *j, const char *name, const json_t *client
                version, driver);
 }
 
-/* The registration itself, which a loaded module does not prove. Without a module and a client there is nothing to judge. */
+/* The registration itself, which a loaded module does not prove. Without a module and a client there is
+ * nothing to judge. */
 void check_peer_client(struct judge *j)
 {
     const json_t *peers = json_object_get(j->facts, "memory_peers");
@@ -217,9 +220,10 @@ static int64_t ofed_release(const char *version)
 }
 
 /*
- * Invalidating a registration while memory is freed takes locks of the GPU driver and of ib_core in either order, which can deadlock the
- * kernel. From 5.4-3.0.3 on (MLNX_OFED 5.4-3.0.3.0, bug fixes, 2696789) a client may unmap by itself; nvidia-peermem asks for
- * that (PEER_MEM_INVALIDATE_UNMAPS) unless peerdirect_support is 1, nv_peer_mem from version 1.2 on.
+ * Invalidating a registration while memory is freed takes locks of the GPU driver and of ib_core in either
+ * order, which can deadlock the kernel. From 5.4-3.0.3 on (MLNX_OFED 5.4-3.0.3.0, bug fixes, 2696789) a
+ * client may unmap by itself; nvidia-peermem asks for that (PEER_MEM_INVALIDATE_UNMAPS) unless
+ * peerdirect_support is 1, nv_peer_mem from version 1.2 on.
  */
 void check_peer_lock(struct judge *j)
 {

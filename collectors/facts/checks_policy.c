@@ -1,7 +1,7 @@
 /*
- * NVIDIA GPU operator's ClusterPolicy against what this host's flows need. Fields: NVIDIA/gpu-operator, api/nvidia/v1,
- * ClusterPolicySpec; advice: the operator's guide, "GPUDirect RDMA and GPUDirect Storage", and its release notes on
- * useOpenKernelModules.
+ * NVIDIA GPU operator's ClusterPolicy against what this host's flows need. Fields: NVIDIA/gpu-operator,
+ * api/nvidia/v1, ClusterPolicySpec; advice: the operator's guide, "GPUDirect RDMA and GPUDirect Storage", and
+ * its release notes on useOpenKernelModules.
  */
 #include "collectors/facts/checks.h"
 #include "collectors/facts/judge.h"
@@ -49,7 +49,8 @@ static void judge_rdma(struct judge *j, const json_t *policy, const json_t *driv
                   json_is_true(enabled) ? "true" : "false");
 }
 
-/* With rdma.enabled and not useHostMofed the driver's pod waits for the network operator's MLNX_OFED, else for the host's. */
+/* With rdma.enabled and not useHostMofed the driver's pod waits for the network operator's MLNX_OFED, else
+ * for the host's. */
 static void judge_host_mofed(struct judge *j, const json_t *policy, const json_t *driver)
 {
     static const char subject[] = "driver.rdma.useHostMofed";
@@ -70,7 +71,8 @@ static void judge_host_mofed(struct judge *j, const json_t *policy, const json_t
                   json_is_string(ofed) ? json_string_value(ofed) : "none");
 }
 
-/* kernelModuleType is of operator 25.3 and newer. useOpenKernelModules is not honoured by these driver releases and newer ones. */
+/* kernelModuleType is of operator 25.3 and newer. useOpenKernelModules is not honoured by these driver
+ * releases and newer ones. */
 static void judge_module_type(struct judge *j, const json_t *policy, const json_t *driver)
 {
     static const char subject[] = "driver.kernelModuleType",

@@ -30,7 +30,8 @@ json_t *facts_gdrcopy(const struct facts_source *s);
 /* The NICs: interfaces that have a device or RDMA; with netdev, only that interface. */
 json_t *facts_nics(const struct facts_source *s, const char *netdev);
 json_t *facts_gpus(const struct facts_source *s);
-/* VLAN interfaces of an interface: a list of {netdev, id, egress}; egress: priority of the kernel's packets -> priority in the tag. */
+/* VLAN interfaces of an interface: a list of {netdev, id, egress}; egress: priority of the kernel's packets
+ * -> priority in the tag. */
 json_t *facts_vlans(const struct facts_source *s, const char *netdev);
 /* Settings in force of one interface, as nic-config prints them, with the reasons for settings that cannot be
  * read. */
@@ -38,11 +39,12 @@ void facts_settings(const struct facts_source *s, const char *netdev, json_t *ni
 /* The PCIe relation of every GPU to every NIC. */
 json_t *facts_pairs(const struct facts_source *s, const json_t *nics, const json_t *gpus);
 
-/* {"container", "rdma"}: which kind of container this is in, or false; whether RDMA devices are "shared" by network namespaces or
- * "exclusive" to one, null where the kernel does not say. */
+/* {"container", "rdma"}: which kind of container this is in, or false; whether RDMA devices are "shared" by
+ * network namespaces or "exclusive" to one, null where the kernel does not say. */
 json_t *facts_namespaces(const struct facts_source *s);
-/* NICs whose interface belongs to another network namespace: a list of {"rdma", "port", "netdev", "counters", "pci"}: an RDMA device
- * and whether sysfs shows its counters, or a PCI function of which nothing else is shown; null where that is not known. */
+/* NICs whose interface belongs to another network namespace: a list of {"rdma", "port", "netdev", "counters",
+ * "pci"}: an RDMA device and whether sysfs shows its counters, or a PCI function of which nothing else is
+ * shown; null where that is not known. */
 json_t *facts_elsewhere(const struct facts_source *s);
 /* Agents of LLDP that run on the host: "lldpd", "lldpad". */
 json_t *facts_lldp_agents(const struct facts_source *s);
@@ -54,7 +56,8 @@ json_t *facts_gather(const struct facts_source *s, const char *netdev);
 /* May other programs be asked about an interface? */
 bool facts_may_ask(const struct facts_source *s, const char *netdev);
 json_t *facts_pci(const char *root, const struct pci_device *device);
-/* CPUs of a function's interrupts: {"count", "cpus", "local_cpus"}, those in effect and those of its NUMA node; null. */
+/* CPUs of a function's interrupts: {"count", "cpus", "local_cpus"}, those in effect and those of its NUMA
+ * node; null. */
 json_t *facts_interrupts(const char *root, const char *address);
 size_t facts_numa_nodes(const char *root);
 /* Does sysfs show counters of an RDMA device's port? */

@@ -95,8 +95,8 @@ static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, cons
     return o;
 }
 
-/* Memory that stands for a GPU's where the NIC is a virtual ConnectX: a device that its module makes (virtual-connectx/kernel/gpu_memory.c).
- * It is no hardware: none of a card's facts is known. */
+/* Memory that stands for a GPU's where the NIC is a virtual ConnectX: a device that its module makes
+ * (virtual-connectx/kernel/gpu_memory.c). It is no hardware: none of a card's facts is known. */
 static void add_virtual(const char *root, json_t *list)
 {
     if (!sysfs_exists(root, "/sys/module/virtual_connectx") || !sysfs_exists(root, VIRTUAL_GPU))
@@ -146,7 +146,8 @@ static json_t *acs_json(const char *root, const char *address)
                      (control & PCI_ACS_DIRECT_TRANSLATED) != 0);
 }
 
-/* The bridges of a chain below the bridges that both chains share: peer-to-peer traffic passes through them. */
+/* The bridges of a chain below the bridges that both chains share: peer-to-peer traffic passes through
+ * them. */
 static void add_bridges(const char *root, const struct pci_chain *chain, size_t common, json_t *bridges)
 {
     for (size_t i = common; i + 1 < chain->count; i++)

@@ -81,8 +81,8 @@ void facts_settings(const struct facts_source *s, const char *netdev, json_t *ni
 
 /* The CPUs that serve a PCI function's interrupts (Documentation/core-api/irq/irq-affinity.rst). */
 
-/* Vectors that carry no packets: mlx5's asynchronous events and commands, virtio's changes of configuration. The handler's
- * name is a folder of the interrupt. */
+/* Vectors that carry no packets: mlx5's asynchronous events and commands, virtio's changes of configuration.
+ * The handler's name is a folder of the interrupt. */
 static bool carries_packets(const char *root, const char *irq)
 {
     static const char *const others[] = {"async", "mlx5_cmd", "mlx5_pages", "config"};
@@ -123,7 +123,8 @@ json_t *facts_interrupts(const char *root, const char *address)
 
 /* ---- VLAN interfaces */
 
-/* VLAN interfaces: the tag's priority of packets is in the egress map. Read from the files of linux net/8021q/vlanproc.c. */
+/* VLAN interfaces: the tag's priority of packets is in the egress map. Read from the files of linux
+ * net/8021q/vlanproc.c. */
 
 /* The text after a label, up to the end of its line; NULL without the label. The line is cut off. */
 static char *text_after_label(char *text, const char *label)
@@ -150,7 +151,8 @@ static json_t *parse_egress(const char *text)
     return egress;
 }
 
-/* The VLAN of one file if it belongs to the interface, else NULL. The parts are cut off from the file's end. */
+/* The VLAN of one file if it belongs to the interface, else NULL. The parts are cut off from the file's
+ * end. */
 static json_t *parse_vlan(const char *name, char *text, const char *netdev)
 {
     const char *egress = text_after_label(text, "EGRESS priority mappings:"),
@@ -204,8 +206,8 @@ static json_t *link_json(const struct pci_link *link)
     return o;
 }
 
-/* The IOMMU group of a function, with the other functions in it that are no bridges: they are passed to a guest together
- * (Documentation/driver-api/vfio.rst). */
+/* The IOMMU group of a function, with the other functions in it that are no bridges: they are passed to a
+ * guest together (Documentation/driver-api/vfio.rst). */
 static json_t *iommu_group(const char *root, const char *address)
 {
     char group[32];
@@ -260,7 +262,8 @@ json_t *facts_pci(const char *root, const struct pci_device *device)
 
 /* ---- RDMA */
 
-/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID; false when it is all zero or not a GID. */
+/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID; false when it is all zero or not a
+ * GID. */
 static bool parse_gid(const char *text, struct in6_addr *gid)
 {
     return inet_pton(AF_INET6, text, gid) == 1 && !IN6_IS_ADDR_UNSPECIFIED(gid);
@@ -304,7 +307,8 @@ static json_t *gids_json(const char *root, const char *device, const char *port)
     return list;
 }
 
-/* Does a port belong to the interface? By its GIDs' interface, else (Soft-RoCE without an address) by its parent. */
+/* Does a port belong to the interface? By its GIDs' interface, else (Soft-RoCE without an address) by its
+ * parent. */
 static bool belongs(const char *root, const char *device, const char *port, const char *netdev)
 {
     char name[64];
@@ -403,7 +407,8 @@ static json_t *scaled(const char *root)
                      (json_int_t)nominal * BPS_OF_ONE, "scale", (double)nominal / (double)line);
 }
 
-/* {"evidence": [...], "scaled": {line_bps, nominal_bps, scale} or null} of a NIC with these other facts, or null. */
+/* {"evidence": [...], "scaled": {line_bps, nominal_bps, scale} or null} of a NIC with these other facts, or
+ * null. */
 static json_t *find_virtual(const char *root, const json_t *nic)
 {
     const json_t *rdma = json_object_get(nic, "rdma");

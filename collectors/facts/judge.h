@@ -20,7 +20,8 @@ struct judge {
     const char *evidence; /* where its facts are read */
 };
 
-/* Add a verdict; what was not read is VERDICT_UNKNOWN. fix: a command where possible, NULL if there is nothing to do. */
+/* Add a verdict; what was not read is VERDICT_UNKNOWN. fix: a command where possible, NULL if there is
+ * nothing to do. */
 void judge_say(struct judge *j, enum verdict verdict, const char *subject, const char *fix,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* As judge_say, with the place and the value that this verdict comes from instead of the check's evidence. */
@@ -35,11 +36,13 @@ bool judge_has_module(const struct judge *j, const char *name);
 /* Were the loaded modules read? */
 bool judge_saw_modules(const struct judge *j);
 bool judge_in_guest(const struct judge *j);
-/* Memory of a virtual ConnectX's module that stands for a GPU's? It is in the facts, but no check of a card is for it. */
+/* Memory of a virtual ConnectX's module that stands for a GPU's? It is in the facts, but no check of a card
+ * is for it. */
 bool judge_gpu_virtual(const json_t *gpu);
 const json_t *judge_gpus(const struct judge *j);
 const char *judge_gpu_name(const json_t *gpu);
-/* True, with a verdict, if the host has no GPU: its checks are left out. Of one that is virtual check_virtual says what it is. */
+/* True, with a verdict, if the host has no GPU: its checks are left out. Of one that is virtual check_virtual
+ * says what it is. */
 bool judge_no_gpu(struct judge *j);
 /* "0000:41:00.0 - 0000:06:00.0": NIC and GPU. */
 void judge_pair_name(const json_t *pair, char *subject, size_t size);

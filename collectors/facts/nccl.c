@@ -84,7 +84,8 @@ struct port {
     const json_t *nic, *rdma, *gid;
 };
 
-/* NICs with an RDMA device and an address on it, or the one that is named; their number, or -1 with the reason. */
+/* NICs with an RDMA device and an address on it, or the one that is named; their number, or -1 with the
+ * reason. */
 static int find_ports(const json_t *facts, const char *netdev, struct port *ports, int room, struct error *e)
 {
     size_t i;

@@ -17,7 +17,8 @@ static bool is_hex(const char *text, size_t count)
     return true;
 }
 
-/* Length of an address at the start of text: domains have four digits, or more behind some host bridges. 0: none. */
+/* Length of an address at the start of text: domains have four digits, or more behind some host bridges. 0:
+ * none. */
 static size_t address_length(const char *text)
 {
     size_t domain = strspn(text, "0123456789abcdefABCDEF");
@@ -250,7 +251,8 @@ void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *co
     parse_express(bytes, length, &config->express);
     config->extended = length > EXTENDED_START;
     size_t at = EXTENDED_START;
-    /* The number of steps is limited to the possible number of capabilities, because the list may be cyclic. */
+    /* The number of steps is limited to the possible number of capabilities, because the list may be
+     * cyclic. */
     for (int steps = 0;
          steps < (PCI_CONFIG_BYTES - EXTENDED_START) / 4 && at >= EXTENDED_START && at + 4 <= length;
          steps++) {

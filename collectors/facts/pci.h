@@ -35,7 +35,8 @@ struct pci_device {
 
 /* Parse an address; the whole text must be of the form "0000:41:00.0". */
 bool pci_address_valid(const char *address);
-/* A path such as /sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0; what follows the last device is ignored. */
+/* A path such as /sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0; what follows the last device is
+ * ignored. */
 int pci_chain_parse(const char *path, struct pci_chain *chain, struct error *e);
 /* Sizes of the first six resources in the text of a device's `resource` file. */
 void pci_bars_parse(const char *text, uint64_t bytes[PCI_BARS]);
@@ -97,13 +98,14 @@ struct pci_express {
 
 struct pci_config {
     struct pci_express express;
-    bool
-        extended; /* the extended configuration space could be read (requires root and a PCI Express device) */
+    bool extended; /* the extended configuration space could be read (requires root and a PCI Express
+                      device) */
     struct pci_acs acs;
     struct pci_resizable_bar bars[6];
 };
 
-/* Of the device with this address, below a root as lib/kernel/sysfs.h has it; what cannot be read is absent. */
+/* Of the device with this address, below a root as lib/kernel/sysfs.h has it; what cannot be read is
+ * absent. */
 void pci_config_read(const char *root, const char *address, struct pci_config *config);
 /* The bytes are untrusted; any length is accepted. */
 void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *config);

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* mlx5 counts the RDMA traffic that this PCI function received; NVML reports what the GPU received over PCIe. */
+/* mlx5 counts the RDMA traffic that this PCI function received; NVML reports what the GPU received over
+ * PCIe. */
 #define RDMA_COLUMN "rx_vport_rdma_unicast_bytes"
 
 static void no_event(void *context, const char *source, const char *what, const char *text)

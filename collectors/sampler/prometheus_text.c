@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "IpExtInCEPkts" is ip_ext_in_ce_packets; characters that a metric's name must not contain become underscores. */
+/* "IpExtInCEPkts" is ip_ext_in_ce_packets; characters that a metric's name must not contain become
+ * underscores. */
 static void snake_case(const char *name, char *out, size_t size)
 {
     size_t at = 0;
@@ -23,7 +24,8 @@ static void snake_case(const char *name, char *out, size_t size)
     out[at] = '\0';
 }
 
-/* Take the number behind `word` out of the name and into a label: "rx_prio0_pause" is rx_prio_pause with prio="0". */
+/* Take the number behind `word` out of the name and into a label: "rx_prio0_pause" is rx_prio_pause with
+ * prio="0". */
 static void number_to_label(char *name, const char *word, const char *label, char *labels, size_t size)
 {
     size_t length = strlen(word);

@@ -17,8 +17,8 @@ struct prometheus_metric {
 
 void prometheus_metric(const struct column *column, struct prometheus_metric *metric);
 
-/* All columns, grouped by family. Series get `labels` ("netdev=\"eth1\""), except those of sources that count for the host or a GPU;
- * values of LINES_NULL are left out. */
+/* All columns, grouped by family. Series get `labels` ("netdev=\"eth1\""), except those of sources that count
+ * for the host or a GPU; values of LINES_NULL are left out. */
 void prometheus_write(struct text *out, const struct column *columns, const int64_t *values, size_t count,
                       const char *labels);
 /* One series about nic-sampler itself. */

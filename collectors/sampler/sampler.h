@@ -20,8 +20,8 @@ struct sample {
 /* Something that happened to a source: "gone", "back", "changed", "reset" (docs/lines.md). */
 typedef void (*sampler_event)(void *context, const char *source, const char *what, const char *text);
 
-/* `groups` is a set of bits by enum counter_group. Sources without a column in these groups are not opened. NULL when
- * nothing can be read, or a source that the target names (an RDMA device, a GPU) cannot. */
+/* `groups` is a set of bits by enum counter_group. Sources without a column in these groups are not opened.
+ * NULL when nothing can be read, or a source that the target names (an RDMA device, a GPU) cannot. */
 struct sampler *sampler_open(const struct target *target, uint32_t groups, sampler_event event, void *context,
                              struct error *e);
 void sampler_close(struct sampler *s);

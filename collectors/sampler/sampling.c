@@ -203,8 +203,8 @@ static enum step send_lines(struct program *p, struct error *e)
 }
 
 /* Before the first deadline: the header, which takes many samples' time to put together, and one reading
- * whose values are not printed, so that the first sample does not find everything cold and miss the second one's
- * deadline. */
+ * whose values are not printed, so that the first sample does not find everything cold and miss the second
+ * one's deadline. */
 static enum step warm_up(struct program *p, struct error *e)
 {
     struct sample unseen;
@@ -237,7 +237,8 @@ static enum step tick(struct program *p, struct error *e)
 
 static enum step wait_and_step(struct program *p, struct error *e)
 {
-    /* Standard output is polled only to notice that its reader has closed it (no events requested: POLLERR). */
+    /* Standard output is polled only to notice that its reader has closed it (no events requested:
+     * POLLERR). */
     struct pollfd fds[3 + HTTP_POLL_FDS] = {
         {.fd = p->timer, .events = POLLIN},
         {.fd = p->signals, .events = POLLIN},

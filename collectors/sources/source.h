@@ -1,7 +1,7 @@
 /*
- * The interface of a source of counters; each source has a file source_NAME.c. The list of sources, and what their
- * columns mean, is lib/roce/counters.def.
- * A source gives its columns when it is opened, and their values at every read.
+ * The interface of a source of counters; each source has a file source_NAME.c. The list of sources, and what
+ * their columns mean, is lib/roce/counters.def. A source gives its columns when it is opened, and their
+ * values at every read.
  */
 #ifndef COLLECTORS_SOURCE_H
 #define COLLECTORS_SOURCE_H
@@ -56,14 +56,14 @@ struct source_kind {
     const char *about; /* name for messages: "driver statistics" */
     bool needs_netdev; /* not used without an interface */
     bool wraps32;      /* all its counters are 32 bits wide, or may be */
-    /* What its values belong to when that is not the interface or RDMA device: "the network namespace". They are the same for every
-     * NIC, so that a sum over NICs must not include them. NULL: they are the NIC's. */
+    /* What its values belong to when that is not the interface or RDMA device: "the network namespace". They
+     * are the same for every NIC, so that a sum over NICs must not include them. NULL: they are the NIC's. */
     const char *counts_for;
     void *(*open)(const struct target *target, struct column_set *columns, struct error *e);
     /* One value for each column, in the order of open; LINES_NULL for a value that could not be read. */
     enum source_outcome (*read)(void *state, int64_t *values, struct error *e);
-    /* Are the columns still those of open? Asked about once a second and after every change of the interface. May be
-     * NULL: read itself notices. */
+    /* Are the columns still those of open? Asked about once a second and after every change of the interface.
+     * May be NULL: read itself notices. */
     enum source_outcome (*verify)(void *state, struct error *e);
     void (*close)(void *state);
 };

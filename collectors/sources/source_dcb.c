@@ -1,6 +1,7 @@
 /*
- * PFC frames by priority as DCB reports them: requests are sent, indications are received (struct ieee_pfc, linux
- * include/uapi/linux/dcbnl.h). mlx5 answers from a cache that a full read of the driver statistics refreshes.
+ * PFC frames by priority as DCB reports them: requests are sent, indications are received (struct ieee_pfc,
+ * linux include/uapi/linux/dcbnl.h). mlx5 answers from a cache that a full read of the driver statistics
+ * refreshes.
  */
 #include "collectors/sources/source.h"
 

@@ -1,5 +1,5 @@
-/* The NIC's PCIe link, its error counts, and the speed of its port, from sysfs (Documentation/ABI/testing/sysfs-bus-pci,
- * sysfs-bus-pci-devices-aer_stats, sysfs-class-net). */
+/* The NIC's PCIe link, its error counts, and the speed of its port, from sysfs
+ * (Documentation/ABI/testing/sysfs-bus-pci, sysfs-bus-pci-devices-aer_stats, sysfs-class-net). */
 #include "collectors/sources/source.h"
 
 #include "collectors/sources/slow_files.h"

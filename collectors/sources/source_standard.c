@@ -20,7 +20,8 @@
 /* Pause is not one of the kernel's groups; it gets an unused group number here. */
 #define GROUP_PAUSE UINT32_MAX
 
-/* Which statistic: its group, its attribute, its number in that attribute (for a histogram, the lower bound). */
+/* Which statistic: its group, its attribute, its number in that attribute (for a histogram, the lower
+ * bound). */
 struct key {
     uint32_t group, attribute, number;
 };

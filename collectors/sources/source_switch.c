@@ -1,6 +1,6 @@
 /*
- * Counters of the switch of the virtual ConnectX (virtual-connectx/model/switch/show.c): lines "NAME VALUE", the same in the same order at
- * each reading. They are the whole switch's, whatever interface is sampled.
+ * Counters of the switch of the virtual ConnectX (virtual-connectx/model/switch/show.c): lines "NAME VALUE",
+ * the same in the same order at each reading. They are the whole switch's, whatever interface is sampled.
  */
 #include "collectors/sources/source.h"
 

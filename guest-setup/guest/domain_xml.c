@@ -118,8 +118,9 @@ static void add_boot(xmlNodePtr root, const struct domain_parts *parts)
     }
 }
 
-/* Without KVM, QEMU takes `rep movsb` byte by byte. A processor that calls it fast has the guest's kernel copy all memory with it: with
- * QEMU 7.2 that is 5 times slower than `rep movsq`, which the kernel takes else. */
+/* Without KVM, QEMU takes `rep movsb` byte by byte. A processor that calls it fast has the guest's kernel
+ * copy all memory with it: with QEMU 7.2 that is 5 times slower than `rep movsq`, which the kernel takes
+ * else. */
 static void leave_out_slow_copies(xmlNodePtr cpu)
 {
     static const char *const features[] = {"erms", "fsrm"};

@@ -118,7 +118,8 @@ static int fetch_image(const char *url, const char *path, struct error *e)
     apply_mirror(url, &from);
     bool began = files_exist(path);
     int status = fetch_on(text_string(&from), path, &err, e);
-    /* 22, 33: the server has no more data, or cannot continue in the middle; then the partial file is useless */
+    /* 22, 33: the server has no more data, or cannot continue in the middle; then the partial file is
+     * useless */
     if (began && (status == 22 || status == 33)) {
         unlink(path);
         status = fetch_on(text_string(&from), path, &err, e);

@@ -12,7 +12,8 @@ struct image {
     int held; /* a lock that keeps it in the cache until it is freed, or -1 */
 };
 
-/* Find the profile's image in the cache, or build it; `fresh`: build it again. Takes minutes. Free with image_free. */
+/* Find the profile's image in the cache, or build it; `fresh`: build it again. Takes minutes. Free with
+ * image_free. */
 int image_prepare(const struct profile *profile, bool fresh, struct image *image, struct error *e);
 void image_free(struct image *image);
 /* The folder of the cache. The caller frees. */

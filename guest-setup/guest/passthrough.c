@@ -171,7 +171,8 @@ static bool is_ours(const struct pci_address *a, const struct pci_address *ours,
     return false;
 }
 
-/* Every other device of the group must be passed to the same guest, be bound to vfio-pci, or have no driver. */
+/* Every other device of the group must be passed to the same guest, be bound to vfio-pci, or have no
+ * driver. */
 static int check_neighbour(const char *sysfs, const struct pci_address *a, const char *name,
                            const char *group, const struct pci_address *ours, size_t count, struct error *e)
 {

@@ -65,8 +65,10 @@ static void keep_of_boot(const char *folder, const char *name, const char *value
 
 /* ---- KVM or plain emulation */
 
-#define LIMIT_NS  (30 * NS_PER_S)   /* emulation on a crowded machine */
-#define HEAD_ROOM (300 * NS_PER_MS) /* time by which KVM may be slower than emulation because of its set-up */
+#define LIMIT_NS (30 * NS_PER_S) /* emulation on a crowded machine */
+#define HEAD_ROOM                                                                             \
+    (300 * NS_PER_MS) /* time by which KVM may be slower than emulation because of its set-up \
+                         \ */
 
 /* A guest whose firmware finds no disk and resets at once (rebootTimeout 0), which destroys it. */
 static const char probe_format[] =

@@ -12,7 +12,8 @@ struct storage {
     char *name;
 };
 
-/* Compute where the pool is or will be, without a call to libvirt: pool stays NULL. Free with storage_close. */
+/* Compute where the pool is or will be, without a call to libvirt: pool stays NULL. Free with
+ * storage_close. */
 int storage_plan(const struct lab *lab, struct storage *s, struct error *e);
 /* Open the lab's pool. If it does not exist, create it with `make`, else storage->pool stays NULL. Free with
  * storage_close. */

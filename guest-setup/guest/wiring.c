@@ -105,7 +105,8 @@ static const struct lab_host *host_named(const struct lab *lab, const char *name
     return host;
 }
 
-/* A link is virtual when a guest's end of it is not a PCI device; then ends[0] and ends[1] are both virtual. */
+/* A link is virtual when a guest's end of it is not a PCI device; then ends[0] and ends[1] are both
+ * virtual. */
 static bool is_virtual_end(const struct lab_host *host)
 {
     return host && host->domain && !host->nic.pci;
@@ -123,7 +124,8 @@ static bool link_has_end(const struct lab_link *link, const char *host)
     return strcmp(ends[0], host) == 0 || strcmp(ends[1], host) == 0;
 }
 
-/* The lab's NIC that corresponds to a data interface: the NIC that names it, else nic, then extra_nics in order. */
+/* The lab's NIC that corresponds to a data interface: the NIC that names it, else nic, then extra_nics in
+ * order. */
 static const struct lab_nic *nic_of(const struct lab_host *host, const char *name, size_t number)
 {
     const struct lab_nic *extra = host->extra_nics.items;

@@ -138,7 +138,8 @@ static char *path_of(const struct guest_build *build, char *volume)
     return path;
 }
 
-/* The profile's; a guest that is emulated on this machine is told the rate of its counter. The caller frees. */
+/* The profile's; a guest that is emulated on this machine is told the rate of its counter. The caller
+ * frees. */
 static char *kernel_arguments(const struct guest_build *build)
 {
     char clock[64], *folder = image_cache(NULL);
@@ -237,8 +238,9 @@ int guest_build_remove_domain(struct guest_build *build, int64_t grace_ns, struc
     return result;
 }
 
-/* Of the first two domains that a libvirtd validates at once one may be refused: libxml2 2.9's xmlSchemaInitTypes has no lock, so that a
- * second thread replaces the table of data types that the first one reads. Then it is tried again. */
+/* Of the first two domains that a libvirtd validates at once one may be refused: libxml2 2.9's
+ * xmlSchemaInitTypes has no lock, so that a second thread replaces the table of data types that the first one
+ * reads. Then it is tried again. */
 static virDomainPtr define_domain(virConnectPtr connection, const char *xml)
 {
     for (int tries = 1;; tries++) {

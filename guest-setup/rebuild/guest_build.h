@@ -26,7 +26,8 @@ struct guest_build {
 int guest_build_open(struct context *c, const struct lab_host *host, struct storage *storage,
                      struct guest_build *build, struct error *e);
 void guest_build_free(struct guest_build *build);
-/* The XML that the host's domain is defined with; `disk`: the volume it runs on ("a.qcow2"). The caller frees. */
+/* The XML that the host's domain is defined with; `disk`: the volume it runs on ("a.qcow2"). The caller
+ * frees. */
 char *guest_build_xml(const struct guest_build *build, const char *disk, struct error *e);
 
 /* Is the lab on this machine? */
@@ -66,8 +67,8 @@ int guest_build_fresh_disks(struct guest_build *build, struct error *e);
 int guest_builds_open(struct context *c, struct storage *storage, struct guest_build **builds,
                       struct error *e);
 void guest_builds_close(struct context *c, struct guest_build *builds);
-/* Run `work` for every host in parallel, each in a thread; it sets result and error of its struct guest_build. The
- * error of the first host that failed is returned, the others are printed. */
+/* Run `work` for every host in parallel, each in a thread; it sets result and error of its struct
+ * guest_build. The error of the first host that failed is returned, the others are printed. */
 int guest_builds_run(struct context *c, struct guest_build *builds, void *(*work)(void *), struct error *e);
 
 #endif

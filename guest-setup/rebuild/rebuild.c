@@ -84,7 +84,8 @@ static int take_snapshot(struct guest *g, struct guest_build *build, struct erro
 
 /* ---- one host */
 
-/* Everything that determines the disk and the domain: an interrupted rebuild is not continued after a change. */
+/* Everything that determines the disk and the domain: an interrupted rebuild is not continued after a
+ * change. */
 static char *definition_hash(const struct guest_build *build, struct error *e)
 {
     char hash[17], *xml = guest_build_xml(build, "disk", e);

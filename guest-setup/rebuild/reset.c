@@ -51,9 +51,10 @@ static int restore_over_ssh(struct guest_build *build, struct ssh_session *ssh, 
 }
 
 /*
- * Before the guest's disk is discarded: restore what nic-config has changed at NICs that are passed through. Their firmware keeps PFC,
- * buffers and DCQCN over the guest's end, and the journal with the earlier values is on the disk. A guest that is off is started for
- * it. Nothing is done for a guest without such a NIC, whose settings end with it. An error says how to reset all the same.
+ * Before the guest's disk is discarded: restore what nic-config has changed at NICs that are passed through.
+ * Their firmware keeps PFC, buffers and DCQCN over the guest's end, and the journal with the earlier values
+ * is on the disk. A guest that is off is started for it. Nothing is done for a guest without such a NIC,
+ * whose settings end with it. An error says how to reset all the same.
  */
 static int restore_nic_settings(struct guest_build *build, struct error *e)
 {

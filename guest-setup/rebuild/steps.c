@@ -170,8 +170,8 @@ static int pack_members(struct guest *g, struct parcels *all, const char *folder
     return result;
 }
 
-/* Unpack all on the guest, and sync: an empty step script, which a power cut may leave of an unsynced one, would
- * "succeed". */
+/* Unpack all on the guest, and sync: an empty step script, which a power cut may leave of an unsynced one,
+ * would "succeed". */
 static int unpack_parcels(struct guest *g, const struct parcels *all, struct error *e)
 {
     const char *unpack[2 * (PROFILE_PUTS + 2) + 5] = {
@@ -225,7 +225,8 @@ static int pack_profile(struct guest *g, struct parcels *all, struct error *e)
     return count ? pack_members(g, all, g->profile->folder, members, count, GUEST_FILES, e) : 0;
 }
 
-/* "patches" to /usr/local/share/lab/patches: the content of a folder is copied into `to`, a file under its name. */
+/* "patches" to /usr/local/share/lab/patches: the content of a folder is copied into `to`, a file under its
+ * name. */
 static int pack_one(struct guest *g, struct parcels *all, const struct profile_put *put, struct error *e)
 {
     char *path = places_project(put->from, e), *slash = path ? strrchr(path, '/') : NULL;
@@ -315,7 +316,8 @@ static void take_output(struct output *o, const char *bytes, size_t count)
     }
 }
 
-/* Read until the step closes its output. 0; -1 with an error: the time limit passed, or the user cancelled. */
+/* Read until the step closes its output. 0; -1 with an error: the time limit passed, or the user
+ * cancelled. */
 static int follow_step(struct guest *g, struct process *p, struct output *o, const char *name,
                        struct error *e)
 {
@@ -424,7 +426,8 @@ static int run_step(struct guest *g, const struct profile_step *step, const char
     }
 }
 
-/* Run apply; when it requests a reboot, reboot and run check. Repeat while check fails and apply requests reboots. */
+/* Run apply; when it requests a reboot, reboot and run check. Repeat while check fails and apply requests
+ * reboots. */
 static int apply_step(struct guest *g, const struct profile_step *step, char found[400], struct error *e)
 {
     for (int reboots = 0;; reboots++) {

@@ -5,7 +5,8 @@
 #include "guest-setup/rebuild/context.h"
 #include "lib/program/program.h"
 
-/* Run a command's work in a new context. The work returns the program's exit status, or -1 with a sentence. */
+/* Run a command's work in a new context. The work returns the program's exit status, or -1 with a
+ * sentence. */
 int in_context(const struct call *call,
                int (*work)(struct context *c, const char *const *words, size_t count, struct error *e));
 /* Connect to libvirt and work under the lab's lock: for what changes guests. */

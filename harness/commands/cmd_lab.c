@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A host's values have a line each, because no value that a lab may have contains a line break (lib/document/form.h). */
+/* A host's values have a line each, because no value that a lab may have contains a line break
+ * (lib/document/form.h). */
 static int print_values(const char *word, const char *const *paths, size_t count, struct text *out,
                         struct error *e)
 {

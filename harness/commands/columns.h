@@ -15,7 +15,8 @@ struct columns_style {
 
 /* The columns of the terminal that the file is; 0: it is none, and lines may have any length. */
 size_t columns_of_terminal(FILE *file);
-/* Print a line of titles and the rows: `cells` has `count` cells for each, any bytes, NULL for none. A cell that is cut ends in "..". */
+/* Print a line of titles and the rows: `cells` has `count` cells for each, any bytes, NULL for none. A cell
+ * that is cut ends in "..". */
 void columns_print(FILE *file, const struct columns_style *styles, size_t count, const char *const *cells,
                    size_t rows, size_t width);
 

@@ -28,8 +28,8 @@ enum doctor_when {
     DOCTOR_PROBES = 8,       /* harness doctor --probe */
 };
 
-/* What must be there for it to be asked, a bit each; those below the first two are found by checks before it.
- */
+/* What must be there for it to be asked, a bit each; those below the first two are found by checks before
+ * it. */
 enum doctor_need {
     DOCTOR_NEEDS_REAL = 1,      /* the lab has real hosts */
     DOCTOR_NEEDS_SCENARIO = 2,  /* a scenario is given */

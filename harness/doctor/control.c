@@ -1,6 +1,6 @@
 /* Who is in control of a role's NIC: is it DCQCN where the scenario sets or needs it, and has the other end
- * of the cable the scenario's PFC? By what host-facts says of the NIC; a role that is not there was not seen.
- */
+ * of the cable the scenario's PFC? By what host-facts says of the NIC; a role that is not there was not
+ * seen. */
 #include "harness/doctor/check.h"
 
 #include "lib/document/json_text.h"

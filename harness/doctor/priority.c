@@ -202,8 +202,8 @@ static void examine_stated(const struct doctor_subject *x, const struct end *end
     text_free(&fix);
 }
 
-/* With the host's settings. A NIC that trusts DSCP sorts by its map: one that was not seen decides nothing.
- */
+/* With the host's settings. A NIC that trusts DSCP sorts by its map: one that was not seen decides
+ * nothing. */
 static void examine_seen(const struct doctor_subject *x, const struct end *end)
 {
     const json_t *seen = json_object_get(x->seen->in_force, end->role);

@@ -11,8 +11,8 @@
 
 /* The priority that a NIC which trusts DSCP gives a packet, by its settings. */
 int64_t priority_of_dscp(const json_t *settings, int64_t dscp);
-/* The traffic class of a flow's packets, with the hosts' current settings: `in_force`, by role; may be NULL.
- */
+/* The traffic class of a flow's packets, with the hosts' current settings: `in_force`, by role; may be
+ * NULL. */
 int64_t priority_traffic_class(const struct cell *cell, const struct scenario_flow *flow,
                                const json_t *in_force);
 

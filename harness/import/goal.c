@@ -92,8 +92,8 @@ static int put_in_order(struct order *o, struct error *e)
 /* ---- computations share CPUs */
 
 /* Operations of a rank are in a row of the sequence, as none depends on another rank's. Along the row, each
- * computation on the CPU must come after all before it: `place` is how many of them an operation comes after.
- */
+ * computation on the CPU must come after all before it: `place` is how many of them an operation comes
+ * after. */
 static int check_cpu(const struct order *o, size_t begin, size_t end, uint32_t cpu, uint32_t *ready,
                      uint32_t *done, struct error *e)
 {

@@ -1,10 +1,11 @@
 /*
- * The files of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc of March 2021) and of SimAI's
- * ns-3 (aliyun/SimAI, astra-sim/network_frontend/ns3/common.h of August 2026). Both read words, whatever lines they are on, and nothing
- * after the last of them.
+ * The files of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc
+ * of March 2021) and of SimAI's ns-3 (aliyun/SimAI, astra-sim/network_frontend/ns3/common.h of August 2026).
+ * Both read words, whatever lines they are on, and nothing after the last of them.
  *
- *   TOPOLOGY  nodes, switches, links; the switches' numbers; a link each: node, node, rate, delay, share of frames lost
- *             (SimAI: nodes, GPUs of a server, NVSwitches, switches, links, type of the GPUs; NVSwitches come first among the switches)
+ *   TOPOLOGY  nodes, switches, links; the switches' numbers; a link each: node, node, rate, delay, share
+ *             of frames lost (SimAI: nodes, GPUs of a server, NVSwitches, switches, links, type of the
+ *             GPUs; NVSwitches come first among the switches)
  *   FLOW      how many; each: sender, receiver, priority, UDP port of the receiver, bytes, start in seconds
  *   TRACE     how many; the nodes that are sampled
  */
@@ -257,7 +258,8 @@ static int read_trace(struct reader *in, struct import *import, struct error *e)
 
 /* ---- the whole */
 
-/* ECMP hashes 11.0.n.1 of host n and the switch's number: the same only if both simulators number the nodes alike. */
+/* ECMP hashes 11.0.n.1 of host n and the switch's number: the same only if both simulators number the nodes
+ * alike. */
 static void note_numbers(const struct topology *t, struct import *import)
 {
     size_t i = 0;

@@ -1,12 +1,15 @@
 /*
- * The connection matrices of htsim (Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp of March 2026), FILE.cm:
+ * The connection matrices of htsim (Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp of March 2026),
+ * FILE.cm:
  *
  *   Nodes N, Connections N, Triggers N, Failures N     the header; triggers and failures may be missing
- *   A->B [id N] start PS | trigger ID [size BYTES] [send_done_trigger ID] [recv_done_trigger ID] [prio N] [addon]
+ *   A->B [id N] start PS | trigger ID [size BYTES] [send_done_trigger ID] [recv_done_trigger ID]
+ *        [prio N] [addon]
  *   trigger id N oneshot | multishot | barrier [count N]
  *   failure ...
  *
- * A line that begins with # is a comment. Times are picoseconds in this version; until 2023 they were microseconds.
+ * A line that begins with # is a comment. Times are picoseconds in this version; until 2023 they were
+ * microseconds.
  */
 #include "harness/import/import.h"
 #include <inttypes.h>

@@ -47,7 +47,8 @@ struct repeated_source {
     size_t repeats;
     const json_t *index; /* without what is made here */
     void *context;
-    /* The whole result of a run (from 0: a cell's repetitions follow each other), or NULL; a new reference. */
+    /* The whole result of a run (from 0: a cell's repetitions follow each other), or NULL; a new
+     * reference. */
     json_t *(*load)(void *context, size_t run);
     /* The name of its folder. */
     const char *(*name)(void *context, size_t run);

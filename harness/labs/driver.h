@@ -24,9 +24,9 @@ struct lab_run {
     uint64_t seed;
     uint32_t threads; /* of a simulation; 0: one */
     FILE *log;        /* run.log; may be NULL */
-    bool as_is; /* leave what an earlier run left on hosts; no settings are saved, applied or restored */
-    json_t *
-        kept; /* what keep_settings left for the next run, by role; taken by open. NULL: settings are always restored */
+    bool as_is;   /* leave what an earlier run left on hosts; no settings are saved, applied or restored */
+    json_t *kept; /* what keep_settings left for the next run, by role; taken by open. NULL: settings are
+                     always restored */
 };
 
 /* What is known of a role's host before anything is changed. */
@@ -92,7 +92,8 @@ struct lab_driver {
     /* Stop what still runs and pass the remaining lines on. Called after every start, successful or not. */
     int (*finish)(void *state, struct error *e);
 
-    /* Add what only the driver knows to the result ("simulator") and to its hosts ("buffers"). May be NULL. */
+    /* Add what only the driver knows to the result ("simulator") and to its hosts ("buffers"). May be
+     * NULL. */
     void (*add_to_result)(void *state, json_t *result);
     void (*close)(void *state);
 };

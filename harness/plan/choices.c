@@ -182,7 +182,9 @@ static int64_t steps_round(const struct steps *steps, double exact, int digits, 
 
 /* ---- ranges */
 
-#define POINT_DIGITS  3 /* of a point that no one wrote; more where neighbours would move towards each other */
+#define POINT_DIGITS                                                                                         \
+    3                   /* of a point that no one wrote; more where neighbours would move towards each other \
+                           \ */
 #define FACTOR_DIGITS 4 /* of a value that a factor with a fraction made */
 
 static const char *const scales[] = {"linear", "log", NULL};

@@ -45,7 +45,8 @@ int choices_parse(const json_t *sweep, bool many, choices_values values_at, cons
                   struct choices *choices, struct error *e);
 void choices_free(struct choices *choices);
 
-/* Choice i < count, path -> value: the last axis changes fastest. A new reference; NULL when out of memory. */
+/* Choice i < count, path -> value: the last axis changes fastest. A new reference; NULL when out of
+ * memory. */
 json_t *choices_at(const struct choices *choices, size_t i);
 
 #endif

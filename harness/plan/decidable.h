@@ -32,7 +32,8 @@ struct decisions {
     size_t count;
 };
 void decisions_open(struct decisions *d, const struct cell *first);
-/* Is judgement i to be asked about in this cell: its "when" holds here, and no cell before could decide it? */
+/* Is judgement i to be asked about in this cell: its "when" holds here, and no cell before could decide
+ * it? */
 bool decisions_lack(const struct decisions *d, const struct cell *cell, size_t i, struct judgement *out);
 /* The answer; `why_not` unless it can be decided. */
 void decisions_note(struct decisions *d, size_t i, bool decided, const struct error *why_not);

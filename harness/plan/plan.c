@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What kept cells take together: the text of their documents, and about 2 KB for each flow, role, expectation and node of a lab of
- * their own. */
+/* What kept cells take together: the text of their documents, and about 2 KB for each flow, role, expectation
+ * and node of a lab of their own. */
 #define KEPT_BYTES ((size_t)32 << 20)
 #define ROW_BYTES  ((size_t)2 << 10)
 

@@ -38,7 +38,8 @@ static unsigned nodes_of_lab(const struct lab *lab)
     return nodes;
 }
 
-/* Real hosts lack what is simulated only: their driver refuses it, in common settings too (harness/labs/hosts). */
+/* Real hosts lack what is simulated only: their driver refuses it, in common settings too
+ * (harness/labs/hosts). */
 static bool some_node_has(unsigned nodes, const struct setting *setting)
 {
     return setting->nodes & nodes || (nodes & ON_HOST && setting->nodes & ON_SIM_HOST);

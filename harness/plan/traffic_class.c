@@ -76,7 +76,8 @@ bool role_trusts_dscp(const struct scenario *scenario, const char *role)
     return trusts_dscp(&scenario->settings, settings_of(scenario, role));
 }
 
-/* The DSCP that the sender's settings map to the priority; 8 times the priority is the kernel's and mlx5's default map. */
+/* The DSCP that the sender's settings map to the priority; 8 times the priority is the kernel's and mlx5's
+ * default map. */
 static int64_t dscp_of(const struct settings *common, const struct settings *own, int64_t priority)
 {
     int64_t dscp = own ? dscp_in(&own->dscp_to_prio, priority) : -1;

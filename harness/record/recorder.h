@@ -32,8 +32,8 @@ void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns);
 
 /* One line of a role's sampler. -1: not a line, or it could not be written. */
 int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
-/* One line of a traffic generator on a host, about a flow of the scenario; times are by the clock of `role`.
- */
+/* One line of a traffic generator on a host, about a flow of the scenario; times are by the clock of
+ * `role`. */
 int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
 /* The summary of all flows of a traffic pattern together, under the pattern's name, from the summaries of its
  * flows NAME/0, NAME/1, ..., written as a line with this time on the run's clock. */
@@ -64,8 +64,8 @@ int recorder_columns(struct recorder *r, size_t role, const struct column *colum
                      struct error *e);
 int recorder_values(struct recorder *r, size_t role, int64_t time_ns, const int64_t *values, size_t count,
                     struct error *e);
-/* A line of a flow, also of one of a traffic pattern, with times on the run's clock; takes over the object.
- */
+/* A line of a flow, also of one of a traffic pattern, with times on the run's clock; takes over the
+ * object. */
 int recorder_flow_object(struct recorder *r, enum line_kind kind, json_t *object, struct error *e);
 
 /* Live figures, for progress. */
@@ -77,8 +77,8 @@ struct recorder_live {
 };
 void recorder_live(const struct recorder *r, struct recorder_live *live);
 
-/* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings appended.
- */
+/* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings
+ * appended. */
 void recorder_host_summary(const struct recorder *r, size_t role, json_t *host);
 json_t *recorder_flow_summary(const struct recorder *r);
 /* docs/result.md, "totals": counters of all roles together. A new reference. */

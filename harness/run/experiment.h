@@ -16,9 +16,9 @@ struct experiment {
     size_t repeats;   /* of how many */
     struct interrupt *interrupt;
     struct progress *progress;
-    json_t *
-        kept; /* settings that runs of a sweep leave to each other (labs/driver.h); NULL: each run restores its own */
-    bool keep;                 /* the next run wants the same */
+    json_t *kept; /* settings that runs of a sweep leave to each other (labs/driver.h); NULL: each run
+                     restores its own */
+    bool keep;    /* the next run wants the same */
     struct lab_opened *opened; /* the lab, which the run takes and closes; NULL: it opens the lab itself */
     json_t **result; /* is given the result as it was written, a new reference; NULL: it is not wanted */
     bool as_is; /* hosts stay as they are: nothing is set, and what an earlier run left is not restored */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a result will say of the lab by which needs are judged: its name, and hosts with their capabilities. */
+/* What a result will say of the lab by which needs are judged: its name, and hosts with their
+ * capabilities. */
 static json_t *known_of_lab(const struct lab_opened *lab, struct error *e)
 {
     const struct cell *cell = lab->run.cell;

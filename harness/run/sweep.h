@@ -44,12 +44,12 @@ struct sweep {
     bool any_started;
     enum ending ending;
     struct error why;
-    bool deaf;     /* standard output cannot be written */
-    json_t *left;  /* settings that a run has kept for the next one; NULL: each run restores its own */
-    size_t next;   /* the run after this one, SIZE_MAX: none */
-    bool detached; /* others make the runs, and the sweep is ended later by --resume */
-    const char *
-        workshop; /* runs are made in folders of it and get their places when they are whole; NULL: in their places */
+    bool deaf;            /* standard output cannot be written */
+    json_t *left;         /* settings that a run has kept for the next one; NULL: each run restores its own */
+    size_t next;          /* the run after this one, SIZE_MAX: none */
+    bool detached;        /* others make the runs, and the sweep is ended later by --resume */
+    const char *workshop; /* runs are made in folders of it and get their places when they are whole; NULL: in
+                             their places */
     struct outcome (*run_one)(struct sweep *s, size_t run, struct error *e); /* in whatever process it is */
 };
 
@@ -78,7 +78,8 @@ static inline bool sweep_has_index(const struct sweep *s)
     return sweep_run_count(s) > 1 || json_object_size(s->plan.sweep) > 0;
 }
 
-/* The plan of a request, without a folder; to be freed after a failure too. `warnings`: as precheck_plan(). */
+/* The plan of a request, without a folder; to be freed after a failure too. `warnings`: as
+ * precheck_plan(). */
 int sweep_open(struct sweep *s, const struct sweep_request *request, const struct plan_documents *documents,
                json_t *warnings, struct error *e);
 void sweep_free(struct sweep *s);

@@ -1,4 +1,5 @@
-/* Runs side by side: each in a process of its own, so that none can harm another, and all end with this one. */
+/* Runs side by side: each in a process of its own, so that none can harm another, and all end with this
+ * one. */
 #ifndef HARNESS_WORKERS_H
 #define HARNESS_WORKERS_H
 

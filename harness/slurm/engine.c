@@ -1,5 +1,5 @@
-/* The runs of a sweep as a job array of Slurm: planned, submitted, and watched until their results are there.
- */
+/* The runs of a sweep as a job array of Slurm: planned, submitted, and watched until their results are
+ * there. */
 #include "harness/slurm/apart.h"
 #include "harness/slurm/commands.h"
 #include "harness/slurm/slurm.h"

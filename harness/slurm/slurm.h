@@ -1,5 +1,5 @@
-/* Sweeps on a cluster with Slurm. The result.json of a run is the truth about it, never the scheduler's word.
- */
+/* Sweeps on a cluster with Slurm. The result.json of a run is the truth about it, never the scheduler's
+ * word. */
 #ifndef HARNESS_SLURM_H
 #define HARNESS_SLURM_H
 

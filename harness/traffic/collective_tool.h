@@ -53,8 +53,8 @@ struct collective_tool {
      * strings. */
     json_t *(*environment)(const struct collective_job *job, size_t host);
     /* Its figures (docs/result.md, collectives), of all that it printed and of what NCCL said. *failed: it
-     * says itself that results are wrong, for which its exit status is not 0. Returns a new object, or NULL.
-     */
+     * says itself that results are wrong, for which its exit status is not 0. Returns a new object, or
+     * NULL. */
     json_t *(*read)(const struct collective_job *job, const char *printed, size_t length,
                     const struct nccl_debug *debug, bool *failed, struct error *e);
 };

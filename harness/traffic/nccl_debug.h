@@ -12,8 +12,8 @@
 struct nccl_debug {
     int64_t channels[NCCL_PATHS];
     char version[64]; /* "2.21.5+cuda12.4"; "": not said */
-    char warned[400]; /* the first warnings, "host: what" each: the cause of a failure is among them; "": none
-                       */
+    char warned[400]; /* the first warnings, "host: what" each: the cause of a failure is among them; "":
+                         none */
 };
 
 /* Take a line, which may be anything. What is not a whole message about a channel or the version, or a

@@ -223,7 +223,8 @@ static void gid_of(const struct lab_host *host, char gid[GID_SIZE])
     ": error: RDMA device $device has no RoCE v2 GID $gid\" >&2; exit 3; }; "                             \
     "set -- \"$@\" $found; "
 
-/* perftest says nothing before its end to what is not a terminal: that it listens is seen in the kernel's table.
+/* perftest says nothing before its end to what is not a terminal: that it listens is seen in the kernel's
+ * table.
  */
 static const char serve_script[] =
     FIND_GID "( until grep -qs \": [0-9A-F]*:$own [0-9A-F]*:0000 0A\" /proc/net/tcp /proc/net/tcp6; do "

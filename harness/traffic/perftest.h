@@ -1,5 +1,5 @@
-/* The table that a test of perftest prints at its end: a header, one row, and a line of dashes (perftest.c).
- */
+/* The table that a test of perftest prints at its end: a header, one row, and a line of dashes
+ * (perftest.c). */
 #ifndef HARNESS_PERFTEST_H
 #define HARNESS_PERFTEST_H
 

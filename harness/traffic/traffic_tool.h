@@ -96,8 +96,8 @@ const struct traffic_tool *traffic_tool_of(const struct scenario_flow *flow);
 /* Can the tools run this scenario between the hosts of this lab? */
 int traffic_check(const struct scenario *scenario, const struct lab *lab, struct error *e);
 
-/* The jobs of a scenario, in the order of roles; start_ns is left to the caller. Free with traffic_jobs_free.
- */
+/* The jobs of a scenario, in the order of roles; start_ns is left to the caller. Free with
+ * traffic_jobs_free. */
 struct traffic_job *traffic_jobs(const struct scenario *scenario, size_t *count);
 void traffic_jobs_free(struct traffic_job *jobs, size_t count);
 /* The longest lead_ns of the jobs. */

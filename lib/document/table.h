@@ -54,10 +54,9 @@ struct field {
     const char *help;     /* sentences for schema and man page; --help shows only the first */
     const char *fallback; /* the default as JSON text, e.g. "\"10ms\"" or "128"; NULL: none */
     bool required;
-    enum unit unit; /* FIELD_QUANTITY, or items of that kind */
-    int64_t min,
-        max; /* when max > min: the range of FIELD_INTEGER and FIELD_QUANTITY and of such items; for other
-                         lists and maps the range of the number of items */
+    enum unit unit;   /* FIELD_QUANTITY, or items of that kind */
+    int64_t min, max; /* when max > min: the range of FIELD_INTEGER and FIELD_QUANTITY and of such items; for
+                         other lists and maps the range of the number of items */
     double min_number, max_number; /* FIELD_NUMBER when max > min */
     const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
     enum field_kind item;          /* FIELD_LIST, FIELD_MAP */

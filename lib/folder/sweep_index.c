@@ -58,8 +58,8 @@ static int compare_numbers(const void *a, const void *b)
     return (*one > *other) - (*one < *other);
 }
 
-/* The numbers of the folders whose names are numbers, in order, except those in the index. The caller frees.
- */
+/* The numbers of the folders whose names are numbers, in order, except those in the index. The caller
+ * frees. */
 static size_t *index_unlisted_runs(const struct folder *folder, const json_t *known, size_t *count)
 {
     int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -67,10 +67,10 @@ enum settings_node {
  * have it, other members of struct setting), initializers of struct field...). Maps have items of struct
  * named_integer.
  *
- * All code that asks what is known of a setting reads these rows: may a role have it, does the simulator model
- * it, is it given to nic-config on a real host, must both ends of a flow agree on it, does it go with RoCE. To
- * add a setting, add its row, and read and write it in a knob (nic-config/knobs/); a simulated one is passed on
- * in harness/labs/sim/sim_config.c.
+ * All code that asks what is known of a setting reads these rows: may a role have it, does the simulator
+ * model it, is it given to nic-config on a real host, must both ends of a flow agree on it, does it go with
+ * RoCE. To add a setting, add its row, and read and write it in a knob (nic-config/knobs/); a simulated one
+ * is passed on in harness/labs/sim/sim_config.c.
  */
 #define SETTINGS_ROWS(ROW)                                                                                   \
     ROW(int, kind, "kind", (ON_HOSTS), FIELD_CHOICE, .choices = kind_names,                                  \

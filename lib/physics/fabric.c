@@ -63,7 +63,8 @@ static const struct table virtual_ecn_table = {
         "restore", LONG_TIME, AT(restore_ps),                                                            \
             .help = "Time without a pause after which the storm is over. Default: the value of detect."  \
     }
-/* A switch looks at its queues four times in this time: a value that is not far above nothing would be all that it does. */
+/* A switch looks at its queues four times in this time: a value that is not far above nothing would be all
+ * that it does. */
 static int check_watchdog(const void *object, const char *path, struct error *e)
 {
     const struct physics_watchdog *watchdog = object;

@@ -1,14 +1,15 @@
 /*
- * The physics of the network between simulated hosts: links, switches, and hosts that forward in software. As with
- * lib/physics/host.h, the values come from a lab's document and are the configuration of the simulator (sim/fabric/fabric.h).
+ * The physics of the network between simulated hosts: links, switches, and hosts that forward in software. As
+ * with lib/physics/host.h, the values come from a lab's document and are the configuration of the simulator
+ * (sim/fabric/fabric.h).
  */
 #ifndef LIB_PHYSICS_FABRIC_H
 #define LIB_PHYSICS_FABRIC_H
 
 #include "lib/document/table.h"
 
-/* Ranges of a link. At the least rate, the longest pause (65535 quanta of 64 bytes) still fits the simulator's arithmetic: bytes
- * times picoseconds a byte, in 44.20 bits. */
+/* Ranges of a link. At the least rate, the longest pause (65535 quanta of 64 bytes) still fits the
+ * simulator's arithmetic: bytes times picoseconds a byte, in 44.20 bits. */
 #define PHYSICS_LINK_LEAST_BPS     INT64_C(2000000)
 #define PHYSICS_LINK_MOST_BPS      INT64_C(10000000000000)
 #define PHYSICS_LINK_MOST_DELAY_PS INT64_C(1000000000000000)
@@ -19,7 +20,8 @@ enum physics_ecn_at { ECN_AT_DEQUEUE, ECN_AT_ENQUEUE };
 enum physics_routing { ROUTING_ECMP, ROUTING_ADAPTIVE };
 enum physics_watchdog_action { WATCHDOG_DROP, WATCHDOG_FORWARD };
 
-/* ECN marking of an egress queue: never up to kmin, with a probability that grows linearly to pmax at kmax, always above. */
+/* ECN marking of an egress queue: never up to kmin, with a probability that grows linearly to pmax at kmax,
+ * always above. */
 struct physics_ecn {
     int64_t kmin_bytes, kmax_bytes; /* kmax 0: off */
     double pmax;
@@ -34,10 +36,10 @@ struct physics_watchdog {
     int action;         /* enum physics_watchdog_action */
 };
 
-/* The values of a switch that is a host that forwards in software. Frames wait in their port's RX ring for an interrupt, then for
- * the single softirq CPU. This CPU polls the ports in turn, a budget of frames at a time, and gives each to the egress port's
- * qdisc, which feeds
- * the device as long as the device holds less than tx_limit_bytes. Only the same softirq frees frames that the device has sent. */
+/* The values of a switch that is a host that forwards in software. Frames wait in their port's RX ring for an
+ * interrupt, then for the single softirq CPU. This CPU polls the ports in turn, a budget of frames at a time,
+ * and gives each to the egress port's qdisc, which feeds the device as long as the device holds less than
+ * tx_limit_bytes. Only the same softirq frees frames that the device has sent. */
 struct physics_forwarding {
     int64_t rx_ring;
     int64_t coalesce_ps;
@@ -48,9 +50,10 @@ struct physics_forwarding {
     int64_t tx_limit_bytes, fifo_bytes;
 };
 
-/* Each lossless priority of an ingress port has a reserve. Above the reserve it may use the shared part, up to xoff_alpha times the
- * free shared part, or up to xoff_bytes if that is not 0. At this threshold the switch sends XOFF and uses the headroom. It sends
- * XON when the headroom is empty and the use is xon_offset_bytes below the threshold. */
+/* Each lossless priority of an ingress port has a reserve. Above the reserve it may use the shared part, up
+ * to xoff_alpha times the free shared part, or up to xoff_bytes if that is not 0. At this threshold the
+ * switch sends XOFF and uses the headroom. It sends XON when the headroom is empty and the use is
+ * xon_offset_bytes below the threshold. */
 struct physics_switch {
     char *name;
     int64_t buffer_bytes; /* all of it: reserves, headroom and the shared part */
@@ -68,8 +71,8 @@ struct physics_switch {
     int64_t ecmp_seed;
     int routing;            /* enum physics_routing */
     int64_t convergence_ps; /* from a change of links to the routes that follow it */
-    int64_t
-        deadlock_ps; /* a cycle of ports that have been paused for this time is a deadlock; FIELD_UNSET: PHYSICS_DEADLOCK_PS */
+    int64_t deadlock_ps; /* a cycle of ports that have been paused for this time is a deadlock; FIELD_UNSET:
+                            PHYSICS_DEADLOCK_PS */
     struct physics_watchdog watchdog;
     struct physics_forwarding *software; /* NULL: a switch */
 };

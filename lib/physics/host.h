@@ -1,7 +1,8 @@
 /*
- * The physics of a simulated host: the values come from a lab's document (lib/formats/lab.h) and are the configuration of the
- * simulator (sim/sim.h). The tables in host.c define each value's meaning, range, default and the source of the default; the
- * defaults are an ideal host. Without a document, table_defaults fills a struct.
+ * The physics of a simulated host: the values come from a lab's document (lib/formats/lab.h) and are the
+ * configuration of the simulator (sim/sim.h). The tables in host.c define each value's meaning, range,
+ * default and the source of the default; the defaults are an ideal host. Without a document, table_defaults
+ * fills a struct.
  */
 #ifndef LIB_PHYSICS_HOST_H
 #define LIB_PHYSICS_HOST_H
@@ -48,21 +49,22 @@ struct physics_pcie {
     int64_t latency_ps;
 };
 
-/* A memory as seen by the NIC's DMA: one service centre for reads and writes. An access of n bytes occupies it for the
- * larger of its access time and n / rate. */
+/* A memory as seen by the NIC's DMA: one service centre for reads and writes. An access of n bytes occupies
+ * it for the larger of its access time and n / rate. */
 struct physics_memory {
     int64_t write_bps, read_bps;
     int64_t write_access_ps, read_access_ps;
     int64_t write_latency_ps, read_latency_ps;
-    /* Each block of interleave_bytes is in one of `banks` (both powers of two). A read occupies its bank for bank_ps plus
-     * sector_ps for each 32 bytes. */
+    /* Each block of interleave_bytes is in one of `banks` (both powers of two). A read occupies its bank for
+     * bank_ps plus sector_ps for each 32 bytes. */
     int64_t banks, interleave_bytes;
     int64_t bank_ps, sector_ps;
-    /* The path stalls for writes and reads, stalls_per_s times per second of mixed load (reads and writes within
-     * stall_window_ps of each other), for an exponentially distributed time. */
+    /* The path stalls for writes and reads, stalls_per_s times per second of mixed load (reads and writes
+     * within stall_window_ps of each other), for an exponentially distributed time. */
     double stalls_per_s;
     int64_t stall_mean_ps, stall_window_ps;
-    /* Packets on the device's own PCIe link (its rx and tx counters): payload and header bytes of one packet. */
+    /* Packets on the device's own PCIe link (its rx and tx counters): payload and header bytes of one
+     * packet. */
     int64_t device_write_bytes, device_read_bytes, device_completion_bytes;
     int64_t device_request_header_bytes, device_completion_header_bytes;
 };

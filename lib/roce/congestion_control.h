@@ -1,14 +1,15 @@
 /*
- * The congestion controls that a scenario can name: names, parameters and gauges, as lists. Their structs, tables,
- * settings and columns follow from these lists. To add one, add its lines here, and its file in sim/congestion.
+ * The congestion controls that a scenario can name: names, parameters and gauges, as lists. Their structs,
+ * tables, settings and columns follow from these lists. To add one, add its lines here, and its file in
+ * sim/congestion.
  *
  * Only macros: lib/roce/counters.def is included in the middle of definitions.
  */
 #ifndef LIB_CONGESTION_CONTROL_H
 #define LIB_CONGESTION_CONTROL_H
 
-/* X(name, is_dcqcn): the row of the simulator is congestion_<name>; is_dcqcn: CNPs change its rate by DCQCN's rules.
- * The first is the default. DCQCN's parameters, which NICs have too, are in dcqcn.h. */
+/* X(name, is_dcqcn): the row of the simulator is congestion_<name>; is_dcqcn: CNPs change its rate by DCQCN's
+ * rules. The first is the default. DCQCN's parameters, which NICs have too, are in dcqcn.h. */
 #define CONGESTION_CONTROLS(X) \
     X(dcqcn, true)             \
     X(dcqcn_vwin, true)        \
@@ -20,8 +21,8 @@
 
 #define CONGESTION_CONTROL_NAME(name, is_dcqcn) #name,
 
-/* The gauges of a flow, as columns CONTROL_FLOW_GAUGE. G(control, gauge, unit, meaning); read by counters.def, where
- * the first that matches counts: a name that begins with another's comes before it. */
+/* The gauges of a flow, as columns CONTROL_FLOW_GAUGE. G(control, gauge, unit, meaning); read by
+ * counters.def, where the first that matches counts: a name that begins with another's comes before it. */
 #define CONGESTION_GAUGES(G)                                                    \
     G(dcqcn_vwin, rate, "b/s", "Rate that the reaction point allows the flow.") \
     G(dcqcn_vwin, alpha, "of 1024", "Alpha of the flow's reaction point.")      \
@@ -41,10 +42,11 @@
 #define CONGESTION_MOST_BPS (INT64_C(1) << 46)
 #define CONGESTION_MOST_PS  INT64_C(1000000000000)
 
-/* Their parameters: ROW(part, kind, member, key, least, most, meaning). RATE: bits a second; TIME: picoseconds;
- * SHARE: a number; COUNT; SWITCH. Values that a document does not have are unset: the default is known when the
- * link's rate and the network are. Names and defaults are those of the simulator of HPCC's authors (run.py and
- * rdma-hw.cc of alibaba-edu/High-Precision-Congestion-Control), in small letters, without the algorithm's name. */
+/* Their parameters: ROW(part, kind, member, key, least, most, meaning). RATE: bits a second; TIME:
+ * picoseconds; SHARE: a number; COUNT; SWITCH. Values that a document does not have are unset: the default is
+ * known when the link's rate and the network are. Names and defaults are those of the simulator of HPCC's
+ * authors (run.py and rdma-hw.cc of alibaba-edu/High-Precision-Congestion-Control), in small letters, without
+ * the algorithm's name. */
 #define WINDOW_ROWS(ROW, part)                                                                             \
     ROW(part, TIME, base_rtt_ps, "base_rtt", 1000, CONGESTION_MOST_PS,                                     \
         "T: round-trip time on an empty network. The window is T at the rate of the NIC's link. Default: " \
@@ -89,8 +91,8 @@
         "Additive increase after five in a row. Default: five times rate_ai's default.") \
     ROW(part, RATE, min_rate_bps, "min_rate", 1000000, CONGESTION_MOST_BPS, "Lowest rate. Default: 100 Mb/s.")
 
-/* The groups of parameters, each under its name in settings: PART(with, name, its rows, what checks the values
- * together or NULL, text of its table, text of its setting). `with` is handed on. */
+/* The groups of parameters, each under its name in settings: PART(with, name, its rows, what checks the
+ * values together or NULL, text of its table, text of its setting). `with` is handed on. */
 #define CONGESTION_PARTS(PART, with)                                                                       \
     PART(with, window, WINDOW_ROWS, NULL,                                                                  \
          "The window of the simulated congestion controls dcqcn_vwin, hpcc, dctcp and timely_vwin.",       \

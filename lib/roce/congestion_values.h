@@ -1,4 +1,5 @@
-/* The parameters of the congestion controls that exist only in the simulator, from the lists of congestion_control.h. */
+/* The parameters of the congestion controls that exist only in the simulator, from the lists of
+ * congestion_control.h. */
 #ifndef LIB_CONGESTION_VALUES_H
 #define LIB_CONGESTION_VALUES_H
 
@@ -29,7 +30,8 @@ struct congestion_values {
 };
 extern const struct table congestion_table;
 
-/* Do CNPs change the rate of the control with this number in the list by DCQCN's rules? Below 0: the default. */
+/* Do CNPs change the rate of the control with this number in the list by DCQCN's rules? Below 0: the
+ * default. */
 bool congestion_control_is_dcqcn(int number);
 
 /* All unset. */

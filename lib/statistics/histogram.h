@@ -1,5 +1,5 @@
-/* Latency histogram: log-linear buckets, 64 a power of two (relative error below 1.6 %), values 0..2^62 ns.
- */
+/* Latency histogram: log-linear buckets, 64 a power of two (relative error below 1.6 %), values 0..2^62
+ * ns. */
 #ifndef LIB_HISTOGRAM_H
 #define LIB_HISTOGRAM_H
 
@@ -23,8 +23,8 @@ void histogram_merge(struct histogram *into, const struct histogram *from);
  * empty. */
 int64_t histogram_quantile(const struct histogram *h, double q);
 double histogram_mean(const struct histogram *h);
-/* {"count","min","mean","p50","p90","p99","p99_9","p99_99","max"} in the histogram's unit. A new reference.
- */
+/* {"count","min","mean","p50","p90","p99","p99_9","p99_99","max"} in the histogram's unit. A new
+ * reference. */
 json_t *histogram_json(const struct histogram *h);
 
 #endif

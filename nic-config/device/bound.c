@@ -302,7 +302,8 @@ static int see_tentative(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* A route may name an IPv6 address as its source only when that is known to be unique; none names a link-local one. */
+/* A route may name an IPv6 address as its source only when that is known to be unique; none names a
+ * link-local one. */
 static void wait_for_unique(struct device *d)
 {
     union netlink_request request;
@@ -320,7 +321,8 @@ static void wait_for_unique(struct device *d)
     }
 }
 
-/* One pass over those that are missing; those that were put back are removed from the list. Returns how many. */
+/* One pass over those that are missing; those that were put back are removed from the list. Returns how
+ * many. */
 static int pass(struct device *d, json_t *missing, int64_t passed_ns, json_t *restored, json_t *failed)
 {
     int wrote = 0;
@@ -385,7 +387,8 @@ static bool names(const json_t *addresses, const json_t *object)
     return named;
 }
 
-/* Those that are not among the objects of now. The kernel lists an interface's IPv6 addresses last to first. */
+/* Those that are not among the objects of now. The kernel lists an interface's IPv6 addresses last to
+ * first. */
 static json_t *missing_of(const struct device *d, const json_t *bound, const json_t *except,
                           const json_t *now)
 {
@@ -444,8 +447,8 @@ int bound_remove_address(struct device *d, const char *address, struct error *e)
     return result;
 }
 
-/* When IPv6 comes back to an interface, the kernel makes it a link-local address before it can be told that it is not to
- * (addr_gen_mode 1, linux include/uapi/linux/if_link.h: IN6_ADDR_GEN_MODE_NONE). */
+/* When IPv6 comes back to an interface, the kernel makes it a link-local address before it can be told that
+ * it is not to (addr_gen_mode 1, linux include/uapi/linux/if_link.h: IN6_ADDR_GEN_MODE_NONE). */
 static int remove_made(struct device *d, const json_t *bound, const json_t *now, json_t *restored,
                        json_t *failed)
 {

@@ -1,4 +1,5 @@
-/* Objects that are bound to an interface, as netlink messages: which belong to it, what of them is kept and compared. */
+/* Objects that are bound to an interface, as netlink messages: which belong to it, what of them is kept and
+ * compared. */
 #include "lib/document/json_text.h"
 #include "nic-config/device/bound.h"
 

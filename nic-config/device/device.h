@@ -29,7 +29,8 @@ void host_close(struct host *host);
 /* Below the root: "%s/sys/class/net/%s/...". The caller frees; NULL when memory ran out. */
 char *host_path(const struct host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A request that changes the machine. -1 with a sentence that begins with `what`; *number (may be NULL) is the error number. */
+/* A request that changes the machine. -1 with a sentence that begins with `what`; *number (may be NULL) is
+ * the error number. */
 int host_change(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void *data, const char *what,
                 int *number, struct error *e);
 
@@ -65,7 +66,8 @@ int device_refresh(struct device *d, struct error *e);
 int device_name_of(struct host *host, int index, char *name, struct error *e);
 /* Names of all interfaces but the loopback: a JSON list, a new reference. */
 json_t *device_list(struct host *host, struct error *e);
-/* Names of the VLANs, macvlans and ipvlans upon an interface, which follow its state and its MTU. A new reference. */
+/* Names of the VLANs, macvlans and ipvlans upon an interface, which follow its state and its MTU. A new
+ * reference. */
 json_t *device_list_upon(const struct device *d, struct error *e);
 
 /* Is the interface a port of an mlx5 NIC? */
@@ -85,7 +87,8 @@ int device_settle(struct device *d, const struct device *before, int gids_before
                   struct error *e);
 /* Wait until the carrier of all of them is on and has stayed for flap_ns; GIDs are not waited for. */
 int device_settle_all(struct device *all, size_t count, int64_t flap_ns, struct error *e);
-/* After a reload: wait until the interface exists again, and its RDMA device if it is to have one; finds that again. */
+/* After a reload: wait until the interface exists again, and its RDMA device if it is to have one; finds that
+ * again. */
 int device_wait_back(struct device *d, bool rdma, struct error *e);
 
 #endif

@@ -37,7 +37,8 @@ static uint8_t used_buffers(const struct settings *settings)
     return buffers;
 }
 
-/* The interface of another driver is treated like a ConnectX-4 Lx, whose maximum MTU is used instead of its own. */
+/* The interface of another driver is treated like a ConnectX-4 Lx, whose maximum MTU is used instead of its
+ * own. */
 static struct thresholds_port port_of(const struct device *d, const struct settings *settings, bool mlx5)
 {
     return (struct thresholds_port){.cable_m =

@@ -14,8 +14,9 @@
 
 /* ---- parameters of the kernel's RED, computed from the user's values like tc(8) */
 
-/* The kernel's packet schedulers count in ticks of 64 ns (PSCHED_SHIFT 6): 15.625 a microsecond. iproute2 up to 6.1 cuts the time of a
- * packet to whole microseconds, which leaves the table of idle times empty above about 12 Gb/s; newer ones, and this, round ticks up. */
+/* The kernel's packet schedulers count in ticks of 64 ns (PSCHED_SHIFT 6): 15.625 a microsecond. iproute2 up
+ * to 6.1 cuts the time of a packet to whole microseconds, which leaves the table of idle times empty above
+ * about 12 Gb/s; newer ones, and this, round ticks up. */
 #define TICKS_PER_US 15.625
 
 uint32_t red_ticks(int64_t bytes, int64_t rate_bps)

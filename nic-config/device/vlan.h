@@ -1,6 +1,7 @@
 /*
- * VLAN interfaces over rtnetlink: made, read, and their egress map changed. The egress map gives the priority in the tag (PCP) for
- * each priority of the kernel's packets (skb priority); rdma_cm reads it too (linux drivers/infiniband/core/cma.c, iboe_tos_to_sl).
+ * VLAN interfaces over rtnetlink: made, read, and their egress map changed. The egress map gives the priority
+ * in the tag (PCP) for each priority of the kernel's packets (skb priority); rdma_cm reads it too (linux
+ * drivers/infiniband/core/cma.c, iboe_tos_to_sl).
  */
 #ifndef NIC_CONFIG_VLAN_H
 #define NIC_CONFIG_VLAN_H
@@ -21,7 +22,8 @@ bool vlan_same(const struct settings_vlan *a, const struct settings_vlan *b);
 
 /* ---- messages, for tests */
 
-/* IFLA_LINKINFO of a request: the kind, `id` unless it is 0, and egress mappings that differ from those of `now` (may be NULL). */
+/* IFLA_LINKINFO of a request: the kind, `id` unless it is 0, and egress mappings that differ from those of
+ * `now` (may be NULL). */
 void vlan_put(struct nlmsghdr *m, int64_t id, const struct list_of *now, const struct list_of *egress);
 
 struct vlan_answer {
@@ -29,7 +31,8 @@ struct vlan_answer {
     uint16_t id;
     json_t *egress;
 };
-/* From an answer to RTM_GETLINK; `data` is a struct vlan_answer, to whose egress the map's entries are added. */
+/* From an answer to RTM_GETLINK; `data` is a struct vlan_answer, to whose egress the map's entries are
+ * added. */
 int vlan_parse(const struct nlmsghdr *message, void *data);
 
 #endif

@@ -26,15 +26,17 @@ enum knob_answer {
 struct knob {
     const char *name;
     const char *const *keys; /* keys of the settings document that the knob reads and writes; ended by NULL */
-    bool
-        follows; /* the driver changes it together with other settings: only restore writes it back without a request */
-    /* The value read takes effect at the next reload: a write that was begun and not recorded as done is repeated. */
+    bool follows; /* the driver changes it together with other settings: only restore writes it back without a
+                     request */
+    /* The value read takes effect at the next reload: a write that was begun and not recorded as done is
+     * repeated. */
     bool deferred;
-    int64_t
-        flap_ns; /* a write may take the link down within this time: wait for it, then for carrier and GIDs; 0: never */
+    int64_t flap_ns; /* a write may take the link down within this time: wait for it, then for carrier and
+                        GIDs; 0: never */
     /* Add every one of `keys` to settings, in the document's canonical form, and report where it was read. */
     enum knob_answer (*read)(struct device *d, json_t *settings, struct text *place, struct error *e);
-    /* Complete target (the current settings merged with `wanted`) where `wanted` leaves values open. May be NULL. */
+    /* Complete target (the current settings merged with `wanted`) where `wanted` leaves values open. May be
+     * NULL. */
     int (*complete)(struct device *d, const json_t *wanted, json_t *target, struct error *e);
     /* Check target against what the device supports, before the write; messages may be added to `warnings`.
      * May be NULL. */

@@ -1,6 +1,6 @@
 /*
- * The permanent addresses of an interface that a document wants. Those that a change takes from it are put back with all their
- * attributes by device/bound.c, and those that set has given it are removed by restore.
+ * The permanent addresses of an interface that a document wants. Those that a change takes from it are put
+ * back with all their attributes by device/bound.c, and those that set has given it are removed by restore.
  */
 #include "nic-config/knobs/knob.h"
 

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #define PRIORITIES 8
-/* linux drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c: longer cables, and 0, are ignored without an error. */
+/* linux drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c: longer cables, and 0, are ignored without an
+ * error. */
 #define MLX5_MAX_CABLE_M 1000
 
 /* DCB is available, and the driver supports this part of it. */
@@ -245,7 +246,8 @@ static int complete_buffers(struct device *d, const json_t *wanted, json_t *targ
     return 0;
 }
 
-/* Frames of a priority whose buffer has size 0 are lost, or use shared memory of the device: warn about it. */
+/* Frames of a priority whose buffer has size 0 are lost, or use shared memory of the device: warn about
+ * it. */
 static void warn_empty_buffers(const struct device *d, const struct settings *target, json_t *warnings)
 {
     const int64_t *bytes = target->buffer_bytes.items;
@@ -314,8 +316,8 @@ static uint8_t unsettled(const struct buffers *b, const struct settings *target)
 }
 
 /* mlx5 checks a new priority map against the old sizes, and refuses it if it would make a small buffer
- * lossless; and it refuses to make a lossless buffer too small. So PFC of such priorities is switched off first, and on
- * again when PFC is written. */
+ * lossless; and it refuses to make a lossless buffer too small. So PFC of such priorities is switched off
+ * first, and on again when PFC is written. */
 static int park_pfc(struct device *d, const struct buffers *b, const struct settings *target, struct error *e)
 {
     struct dcb dcb;

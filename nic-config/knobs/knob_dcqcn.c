@@ -1,7 +1,7 @@
 /*
  * DCQCN of mlx5: the priorities that use it, and the parameters. MLNX_OFED has both in sysfs (ecn/roce_rp and
- * ecn/roce_np of the interface), but for the mode of the CNPs' priority; upstream has only the parameters, in debugfs (linux
- * drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has them too.
+ * ecn/roce_np of the interface), but for the mode of the CNPs' priority; upstream has only the parameters, in
+ * debugfs (linux drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has them too.
  */
 #include "nic-config/knobs/knob.h"
 
@@ -231,8 +231,9 @@ static int write_np(struct device *d, enum place place, const char *name, int64_
 }
 
 /*
- * One bit selects both fields of the CNPs' priority: a write of the priority sets the mode to 0 in both drivers, a write of the mode sets
- * the priority to 0. So the one that counts is written last: the mode if it is 1, for which the priority is not used, else the priority.
+ * One bit selects both fields of the CNPs' priority: a write of the priority sets the mode to 0 in both
+ * drivers, a write of the mode sets the priority to 0. So the one that counts is written last: the mode if it
+ * is 1, for which the priority is not used, else the priority.
  */
 static int write_cnp_priority(struct device *d, enum place place, const struct dcqcn_np *now,
                               const struct dcqcn_np *target, struct error *e)

@@ -211,8 +211,8 @@ static int complete_pause(struct device *d, const json_t *wanted, json_t *target
     return 0;
 }
 
-/* IEEE 802.1Q has one or the other on a link. mlx5's write of PFC turns pause off; a write of pause leaves both on, or turns
- * PFC off, depending on the firmware. */
+/* IEEE 802.1Q has one or the other on a link. mlx5's write of PFC turns pause off; a write of pause leaves
+ * both on, or turns PFC off, depending on the firmware. */
 static int check_pause(struct device *d, const struct settings *now, const struct settings *target,
                        json_t *warnings, struct error *e)
 {

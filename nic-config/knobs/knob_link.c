@@ -111,7 +111,8 @@ static int check_kind(struct device *d, const struct settings *now, const struct
                          : "an interface with this name exists and is of another kind");
 }
 
-/* A bridge without spanning tree delay and without multicast snooping, so that it forwards all packets at once. */
+/* A bridge without spanning tree delay and without multicast snooping, so that it forwards all packets at
+ * once. */
 static int make_bridge(struct device *d, struct error *e)
 {
     union netlink_request r;

@@ -77,8 +77,8 @@ static int write_quantum(struct device *d, const struct settings *now, const str
 {
     struct error ignored;
     int64_t quantum = now->qdisc_quantum, wanted = target->qdisc_quantum;
-    bool down =
-        !d->up; /* an interface that is down keeps its qdisc from when it was up: the kernel creates one only for an interface that is up */
+    bool down = !d->up; /* an interface that is down keeps its qdisc from when it was up: the kernel creates
+                           one only for an interface that is up */
     if (down && set_up(d, true, e) != 0)
         return -1;
     int result = make_anew(d, e);

@@ -221,7 +221,8 @@ static struct nlmsghdr *prepare_link(union netlink_request *r, uint16_t type, ui
     return m;
 }
 
-/* Left to itself, the kernel loads ifb with two interfaces of its own. No harm where there is no modprobe or ifb is built in. */
+/* Left to itself, the kernel loads ifb with two interfaces of its own. No harm where there is no modprobe or
+ * ifb is built in. */
 static void load_ifb(void)
 {
     static const char *const command[] = {"modprobe", "-q", "ifb", "numifbs=0", NULL};

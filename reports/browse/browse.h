@@ -11,9 +11,9 @@
 
 /* A run. Texts are "" where the result does not say. */
 struct browse_run {
-    char *folder; /* below the results folder; "." if it is that folder */
-    char *
-        verdict; /* passed, failed, skipped, incomplete; unfinished: it has no result yet; broken: it cannot be read */
+    char *folder;  /* below the results folder; "." if it is that folder */
+    char *verdict; /* passed, failed, skipped, incomplete; unfinished: it has no result yet; broken: it cannot
+                      be read */
     char *reason;  /* of the last three, a sentence */
     char *started; /* "2026-03-01T12:00:00Z" */
     char *scenario, *lab, *origin;
@@ -41,14 +41,16 @@ struct browse_list {
 };
 
 /*
- * Find the runs below the folder, which may be a run or a sweep itself; of each only what a browse_run has is kept. One that cannot be
- * read is listed with its reason. Links are not followed. Fails if the folder cannot be opened, or when memory runs out.
+ * Find the runs below the folder, which may be a run or a sweep itself; of each only what a browse_run has is
+ * kept. One that cannot be read is listed with its reason. Links are not followed. Fails if the folder cannot
+ * be opened, or when memory runs out.
  */
 int browse_find(const char *results, const struct browse_filter *filter, struct browse_list *list,
                 struct error *e);
 void browse_free(struct browse_list *list);
 
-/* By time, the newest first, then by folder; the other orders have equal ones in this order. Runs without a figure come last. */
+/* By time, the newest first, then by folder; the other orders have equal ones in this order. Runs without a
+ * figure come last. */
 enum browse_order {
     BROWSE_BY_TIME,
     BROWSE_BY_SCENARIO,
@@ -59,17 +61,20 @@ enum browse_order {
 };
 void browse_sort(struct browse_list *list, enum browse_order order, bool reverse);
 
-/* entry.c: what is known of the run in the folder `path`, which is `folder` below the results, under the filter. Returns 1; 0 if the
- * filter leaves it out; -1 when memory ran out. `finished`: it has a result.json. */
+/* entry.c: what is known of the run in the folder `path`, which is `folder` below the results, under the
+ * filter. Returns 1; 0 if the filter leaves it out; -1 when memory ran out. `finished`: it has a
+ * result.json. */
 int browse_read(const char *path, const char *folder, bool finished, const struct browse_filter *filter,
                 struct browse_run *run, struct error *e);
 void browse_free_run(struct browse_run *run);
-/* When it began, as "2026-03-01 12:00:00" up to this many characters; the caller frees. NULL: out of memory. */
+/* When it began, as "2026-03-01 12:00:00" up to this many characters; the caller frees. NULL: out of
+ * memory. */
 char *browse_shown_time(const struct browse_run *run, size_t characters);
 
 /* A new reference. */
 json_t *browse_json(const struct browse_list *list);
-/* A page that links the runs: relative to the results folder if it is written into it (`beside`), else by whole paths. */
+/* A page that links the runs: relative to the results folder if it is written into it (`beside`), else by
+ * whole paths. */
 void browse_page(const struct browse_list *list, const char *results, bool beside, struct text *out);
 
 #endif

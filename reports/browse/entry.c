@@ -134,7 +134,8 @@ static bool has_value(const json_t *value, const char *wanted)
     return same;
 }
 
-/* A choice of the run's cell by its path or the end of it, which several may have; else a value of the scenario by its path. */
+/* A choice of the run's cell by its path or the end of it, which several may have; else a value of the
+ * scenario by its path. */
 static bool has_setting(const struct run *run, const char *setting)
 {
     const char *equals = strchr(setting, '='), *path;

@@ -1,4 +1,5 @@
-/* The folders of runs below a results folder: RESULTS/SCENARIO/TIME/, and of sweeps RESULTS/SCENARIO/TIME/CELL/. */
+/* The folders of runs below a results folder: RESULTS/SCENARIO/TIME/, and of sweeps
+ * RESULTS/SCENARIO/TIME/CELL/. */
 #include "reports/browse/browse.h"
 
 #include "lib/files.h"

@@ -9,8 +9,9 @@
 #define BINS        240  /* points of a rate over the run: more would only show noise */
 #define GROUPS      1000 /* of a gauge's samples in a picture: more than it has columns */
 #define DETAIL_BINS 2000 /* of a rate on the interactive page */
-#define DETAIL_LEAST \
-    64 /* points of a curve on the interactive page: with more curves than that allows, the rest is left out */
+#define DETAIL_LEAST                                                                                         \
+    64 /* points of a curve on the interactive page: with more curves than that allows, the rest is left out \
+          \ */
 
 static double seconds(int64_t ns)
 {
@@ -72,7 +73,8 @@ static void add_rate(const struct run *run, const struct series *s, double scale
     }
 }
 
-/* The samples, or of each group of them the least and the greatest. Returns the samples of a group, 0 if there are no groups. */
+/* The samples, or of each group of them the least and the greatest. Returns the samples of a group, 0 if
+ * there are no groups. */
 static size_t add_gauge(const struct run *run, const struct series *s, double scale, const struct pen *pen)
 {
     size_t count = 0, held = 0, low = 0, high = 0;
@@ -141,7 +143,8 @@ static bool selected(const struct run *run, const struct series *s, const struct
            (!wanted->hosts || is_drawn(wanted->hosts, s->host)) && !is_part(run, s);
 }
 
-/* What decides which series are drawn: a counter's increase; a gauge's largest value or, for extremes, its mean. */
+/* What decides which series are drawn: a counter's increase; a gauge's largest value or, for extremes, its
+ * mean. */
 static double weight(const struct run *run, const struct series *s, bool mean)
 {
     double most = 0, sum = 0;
@@ -252,8 +255,8 @@ static void add_length(double s, struct text *out)
         text_add(out, "%.3g s", s);
 }
 
-/* Say how points come from samples, if they are not the samples themselves, and which curves are missing. `all` are drawn, `more` are
- * beside them. */
+/* Say how points come from samples, if they are not the samples themselves, and which curves are missing.
+ * `all` are drawn, `more` are beside them. */
 static void note_kept(const struct run *run, const struct candidate *all, size_t count, size_t more,
                       size_t left_out, size_t each, size_t samples_of, struct plot_panel *panel)
 {
@@ -303,7 +306,8 @@ static bool among(const struct candidate *all, size_t count, const struct series
     return false;
 }
 
-/* What is selected and not drawn, in the order of the columns: at most so many that each can have DETAIL_LEAST points. */
+/* What is selected and not drawn, in the order of the columns: at most so many that each can have
+ * DETAIL_LEAST points. */
 static struct candidate *find_more(const struct run *run, const struct curves_selection *wanted,
                                    const struct candidate *drawn, size_t drawn_count, size_t most,
                                    size_t *count, size_t *left_out)

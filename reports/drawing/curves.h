@@ -21,9 +21,10 @@ struct curves_selection {
     const struct plot_panel *hosts; /* NULL, or only series of the hosts that this panel's curves are of */
 };
 
-/* Each selected series becomes a curve "host name", or "host" where all have the same name; at most CURVES_MAX, and the panel then
- * says how many of how many. What one port of a switch counts is left out beside the switch's sum. A counter is drawn as its rise
- * per second; values are multiplied by `scale`. Returns how many there are. */
+/* Each selected series becomes a curve "host name", or "host" where all have the same name; at most
+ * CURVES_MAX, and the panel then says how many of how many. What one port of a switch counts is left out
+ * beside the switch's sum. A counter is drawn as its rise per second; values are multiplied by `scale`.
+ * Returns how many there are. */
 size_t curves_add(const struct run *run, const struct curves_selection *wanted, double scale,
                   enum plot_style style, struct plot_panel *panel);
 

@@ -1,6 +1,7 @@
 /*
- * Which drawings there are, and what each takes from the results. To add one, write reports/drawing/figures_NAME.c with a const struct
- * figure figures_NAME[]: the build makes the table of all such files, and pages show their figures in the order of the files' names.
+ * Which drawings there are, and what each takes from the results. To add one, write
+ * reports/drawing/figures_NAME.c with a const struct figure figures_NAME[]: the build makes the table of all
+ * such files, and pages show their figures in the order of the files' names.
  */
 #ifndef REPORTS_FIGURES_H
 #define REPORTS_FIGURES_H
@@ -8,7 +9,8 @@
 #include "reports/drawing/plot.h"
 #include "reports/results/run.h"
 
-/* One of the functions is set. It adds panels and points to an empty plot, or nothing when the results have no data for it. */
+/* One of the functions is set. It adds panels and points to an empty plot, or nothing when the results have
+ * no data for it. */
 struct figure {
     const char *name; /* of its files */
     const char *title;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The PFC frames of the hosts whose throughput is drawn, in the same colours; of others if none of those was paused. */
+/* The PFC frames of the hosts whose throughput is drawn, in the same colours; of others if none of those was
+ * paused. */
 static void add_pauses(const struct run *run, struct plot *plot)
 {
     struct curves_selection pauses = {
@@ -183,7 +184,8 @@ static int by_host(const void *left, const void *right)
     return strverscmp(a->name, b->name);
 }
 
-/* Each host and port that was paused in the measure phase, and for how long together. The caller frees them. */
+/* Each host and port that was paused in the measure phase, and for how long together. The caller frees
+ * them. */
 static struct paused_host *find_paused(const struct run *run, size_t *count)
 {
     struct paused_host *all = calloc(run->pause_count + 1, sizeof *all);

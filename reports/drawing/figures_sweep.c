@@ -109,7 +109,8 @@ static void add_curves(const struct runs *runs, const struct axis *axis, const c
     }
 }
 
-/* The published bandwidths that this run is compared with, in Gb/s: at the axis' value, or in the run's row. */
+/* The published bandwidths that this run is compared with, in Gb/s: at the axis' value, or in the run's
+ * row. */
 static void add_published(const struct runs *runs, const struct axis *axis, struct plot_panel *panel)
 {
     struct plot_series *marks = NULL;

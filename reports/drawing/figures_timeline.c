@@ -39,7 +39,8 @@ static int by_place(const void *left, const void *right)
     return by_place_and_start(a->pauses, b->pauses);
 }
 
-/* The part of a pause that is in the measure phase: its length, 0 if there is none. Times are since the phase began. */
+/* The part of a pause that is in the measure phase: its length, 0 if there is none. Times are since the phase
+ * began. */
 static int64_t clipped(const struct run *run, int64_t start_ns, int64_t end_ns, int64_t *from_ns)
 {
     int64_t whole_ns = run->end_ns - run->start_ns;

@@ -1,5 +1,5 @@
-/* A heat map: a coloured cell for each combination of two choices, with its value as a number where there is room; panels of it for a
- * third choice. */
+/* A heat map: a coloured cell for each combination of two choices, with its value as a number where there is
+ * room; panels of it for a third choice. */
 #ifndef REPORTS_HEAT_H
 #define REPORTS_HEAT_H
 

@@ -43,8 +43,8 @@ struct map {
     struct map_node *nodes;
     struct map_link *links;
     uint32_t node_count, link_count, layers, held;
-    bool
-        by_longest; /* order by the start of each end's longest pause, as for storms; else by the start of its first pause */
+    bool by_longest;   /* order by the start of each end's longest pause, as for storms; else by the start of
+                          its first pause */
     int64_t *times_ns; /* by rank, from the second element on */
     uint32_t ranks;
     size_t drawn; /* ends of links in the drawing */
@@ -161,7 +161,8 @@ static int rank_ends(struct map *map)
 
 /* ---- layout */
 
-/* Hosts are layer 0. Each following layer has the nodes that are linked to the layer before and have no layer yet. */
+/* Hosts are layer 0. Each following layer has the nodes that are linked to the layer before and have no layer
+ * yet. */
 static void find_layers(struct map *map)
 {
     bool more = true;
@@ -206,7 +207,8 @@ static int compare_places(const struct map_node *a, const struct map_node *b)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Sort a layer from left to right and give each node the same width. Not by qsort, which passes no context; layers are small. */
+/* Sort a layer from left to right and give each node the same width. Not by qsort, which passes no context;
+ * layers are small. */
 static int spread_layer(struct map *map, uint32_t layer)
 {
     struct map_node **nodes = calloc(map->node_count + 1, sizeof(struct map_node *));
@@ -272,7 +274,8 @@ static void map_middle(const struct map *map, const struct map_link *link, doubl
 
 /* ---- the whole */
 
-/* From result.json's "topology"; if it is missing there are no nodes. Names belong to the result. -1: out of memory. */
+/* From result.json's "topology"; if it is missing there are no nodes. Names belong to the result. -1: out of
+ * memory. */
 static int map_load(struct map *map, const struct run *run)
 {
     double measured_ns = (double)(run->end_ns - run->start_ns);
@@ -514,8 +517,8 @@ static void draw_nodes(const struct map *map, const struct panel *panel, struct 
     }
 }
 
-/* A bar of colours beside the panel, with numbers. Colours of the order follow the rank, so that all can be distinguished; the bar
- * shows some of the times. */
+/* A bar of colours beside the panel, with numbers. Colours of the order follow the rank, so that all can be
+ * distinguished; the bar shows some of the times. */
 static void draw_colours(const struct map *map, const struct panel *panel, const struct unit *unit,
                          struct text *out)
 {

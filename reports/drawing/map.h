@@ -1,14 +1,14 @@
 /*
- * The network of a run as a map: where it was paused, and in which order the pauses came. Nodes are in layers by their
- * distance from the hosts, which suits stars, dumbbells, leaf-spine networks and fat trees.
+ * The network of a run as a map: where it was paused, and in which order the pauses came. Nodes are in layers
+ * by their distance from the hosts, which suits stars, dumbbells, leaf-spine networks and fat trees.
  */
 #ifndef REPORTS_MAP_H
 #define REPORTS_MAP_H
 
 #include "reports/results/run.h"
 
-/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg, as plot_write does; *drawn is false when the run has no topology, no switches or no
- * pauses: then nothing is written. */
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg, as plot_write does; *drawn is false when the run has no
+ * topology, no switches or no pauses: then nothing is written. */
 int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
               bool *drawn, struct error *e);
 

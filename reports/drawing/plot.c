@@ -227,7 +227,8 @@ static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"
                                       "#555555", "#8a6d00", "#6a3d9a", "#b2182b", "#7fbc41", "#01665e"};
 #define PALETTE_SIZE (sizeof palette / sizeof *palette)
 
-/* After the palette, hues at the golden angle, in three shades: no two of the first thousands are the same. */
+/* After the palette, hues at the golden angle, in three shades: no two of the first thousands are the
+ * same. */
 void plot_colour(size_t colour, struct text *out)
 {
     if (colour < PALETTE_SIZE) {

@@ -114,7 +114,8 @@ void plot_add_segment(struct plot_series *series, double x, double y, double wid
 /* The next row; the name's parts between commas may stand on lines of their own. */
 void plot_name_row(struct plot_panel *panel, const char *name);
 void plot_note(struct plot_panel *panel, const char *note);
-/* Curves about the same host, the word that their labels begin with, get the colours that they have in another panel. */
+/* Curves about the same host, the word that their labels begin with, get the colours that they have in
+ * another panel. */
 void plot_match_colours(struct plot_panel *panel, const struct plot_panel *like);
 void plot_add_level(struct plot_panel *panel, double y, const char *label);
 /* A curve or bars for the interactive page alone. Valid until the next one is added to the panel. */

@@ -1,4 +1,5 @@
-/* A plot as JSON for the interactive page: labels through one function that makes text of any bytes, and numbers. */
+/* A plot as JSON for the interactive page: labels through one function that makes text of any bytes, and
+ * numbers. */
 #include "reports/drawing/plot.h"
 
 #include "lib/document/json_text.h"

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pixels. Widths of text are those of a common sans-serif font, of which half a size a character is the mean. */
+/* Pixels. Widths of text are those of a common sans-serif font, of which half a size a character is the
+ * mean. */
 #define LEFT         88 /* of the label and the numbers of the y axis */
 #define RIGHT        34 /* half of the last number of the x axis */
 #define TITLE_LINE   24
@@ -390,8 +391,8 @@ static void size_tics(const struct scale *s, struct tics *tics)
     }
 }
 
-/* Numbers as the user wrote them, those that have room beside those before them. The last one is the range's end, and goes before its
- * neighbours. */
+/* Numbers as the user wrote them, those that have room beside those before them. The last one is the range's
+ * end, and goes before its neighbours. */
 static void written_tics(const struct plot *plot, const struct scale *s, struct tics *tics)
 {
     double free_from = -INFINITY, free_to = INFINITY;

@@ -1,6 +1,6 @@
 /*
- * Common to all drawings: elements of an SVG file, a line each, in pixels from the upper left corner; columns of the file with a
- * drawing's data; writing both.
+ * Common to all drawings: elements of an SVG file, a line each, in pixels from the upper left corner; columns
+ * of the file with a drawing's data; writing both.
  */
 #ifndef REPORTS_SVG_H
 #define REPORTS_SVG_H
@@ -23,8 +23,8 @@ struct svg_font {
     bool turned;            /* read from below, around the point */
     bool boxed;             /* on white, to be read over lines */
 };
-/* Words, whose middle line is at y. Any bytes: controls are made visible (lib/output/visible.h), and what SVG gives a meaning is written
- * as an entity. Nothing for empty words. */
+/* Words, whose middle line is at y. Any bytes: controls are made visible (lib/output/visible.h), and what SVG
+ * gives a meaning is written as an entity. Nothing for empty words. */
 void svg_words(struct text *out, double x, double y, struct svg_font font, const char *words);
 /* dashes: as of stroke-dasharray, or NULL. */
 void svg_line(struct text *out, double x1, double y1, double x2, double y2, const char *colour, double width,

@@ -56,7 +56,8 @@ static int unknown_table(const char *name, size_t length, struct error *e)
     return -1;
 }
 
-/* Always with "runs", which says what the numbers of the others mean; samples have their names in "series". */
+/* Always with "runs", which says what the numbers of the others mean; samples have their names in
+ * "series". */
 static int choose_tables(const char *names, uint32_t *wanted, struct error *e)
 {
     *wanted = names ? 1u << EXPORT_RUNS | 1u << EXPORT_COLUMNS : (1u << EXPORT_TABLES) - 1;

@@ -27,9 +27,10 @@ struct export_made {
 void export_made_free(struct export_made *made);
 
 /*
- * Export the results (folders of a run, or of a sweep: all its runs) into one database or one folder. It has its name only when it is
- * whole. The memory does not depend on the number of lines. Fails if a folder is not a result, if one of its lines is damaged, if
- * something has the name of the output, or if nothing can be written.
+ * Export the results (folders of a run, or of a sweep: all its runs) into one database or one folder. It has
+ * its name only when it is whole. The memory does not depend on the number of lines. Fails if a folder is not
+ * a result, if one of its lines is damaged, if something has the name of the output, or if nothing can be
+ * written.
  */
 int export_results(const char *const *results, size_t count, const struct export_options *options,
                    struct export_made *made, struct error *e);

@@ -22,14 +22,14 @@ struct export_value export_text(const char *text); /* NULL: unknown */
 bool rows_wanted(const struct rows *rows, enum export_table table);
 
 /*
- * A row: the first `count` columns from `given`, the others from `object` by their keys. A value of another type than its column's is
- * unknown. Rows of a table that is not wanted are none.
+ * A row: the first `count` columns from `given`, the others from `object` by their keys. A value of another
+ * type than its column's is unknown. Rows of a table that is not wanted are none.
  */
 int rows_add(struct rows *rows, enum export_table table, const struct export_value *given, size_t count,
              const json_t *object, struct error *e);
 
-/* A row for each number, text, true, false and null in the value; `given` comes before the path and the value. Lists of numbers and
- * texts alone are one value. */
+/* A row for each number, text, true, false and null in the value; `given` comes before the path and the
+ * value. Lists of numbers and texts alone are one value. */
 int rows_add_leaves(struct rows *rows, enum export_table table, const struct export_value *given,
                     size_t count, const json_t *value, struct error *e);
 

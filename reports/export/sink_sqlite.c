@@ -1,4 +1,5 @@
-/* A database of SQLite 3. It is written as one transaction without a journal, under another name: nobody reads it before it is whole. */
+/* A database of SQLite 3. It is written as one transaction without a journal, under another name: nobody
+ * reads it before it is whole. */
 #include "reports/export/sink.h"
 
 #include "lib/folder/fresh.h"
@@ -23,7 +24,8 @@ struct export_sink {
     struct text shown[EXPORT_MOST_COLUMNS]; /* texts of a row */
 };
 
-/* Why a write failed, which SQLite does not keep: the file is lost anyway, and one more byte at its end fails for the same reason. */
+/* Why a write failed, which SQLite does not keep: the file is lost anyway, and one more byte at its end fails
+ * for the same reason. */
 static int reason_of_write(const struct export_sink *s)
 {
     struct stat status;
@@ -49,7 +51,8 @@ static int execute(const struct export_sink *s, const char *sql, struct error *e
 
 /* ---- tables */
 
-/* Samples have the number of their series in place of its names: a tenth of the bytes. The view "samples" has the names. */
+/* Samples have the number of their series in place of its names: a tenth of the bytes. The view "samples" has
+ * the names. */
 static const char samples_tables[] =
     "CREATE TABLE sample_values(series INTEGER, time_ns INTEGER, value INTEGER);"
     "CREATE VIEW samples AS SELECT run, host, counter, time_ns, value "

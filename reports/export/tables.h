@@ -16,8 +16,8 @@ struct export_column {
     enum export_kind kind;
     const char *unit; /* "": none, or that of the row's column "unit" */
     const char *meaning;
-    const char *
-        key; /* where the value stands in the row's JSON object ("latency_ns.p50"); NULL: it is given otherwise */
+    const char *key; /* where the value stands in the row's JSON object ("latency_ns.p50"); NULL: it is given
+                        otherwise */
 };
 
 enum export_table {

@@ -55,7 +55,8 @@ void html_cell(struct text *out, const char *words)
     text_add(out, "</td>");
 }
 
-/* Significant digits only, with thousands separated. What is so small that it would be shown as 0.0000 has a power of ten. */
+/* Significant digits only, with thousands separated. What is so small that it would be shown as 0.0000 has a
+ * power of ten. */
 void html_number(struct text *out, double value)
 {
     char digits[64];

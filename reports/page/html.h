@@ -5,7 +5,8 @@
 #include "lib/text.h"
 #include <jansson.h>
 
-/* Text, also between double quotes of an attribute: markup is escaped, and controls are made visible (lib/output/visible.h). */
+/* Text, also between double quotes of an attribute: markup is escaped, and controls are made visible
+ * (lib/output/visible.h). */
 void html_escaped(struct text *out, const char *words);
 /* Bytes in base64, as in a data: URI. */
 void html_base64(struct text *out, const char *bytes, size_t length);

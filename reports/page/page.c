@@ -145,8 +145,8 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
     }
 }
 
-/* Nothing is loaded, and no script runs but the page's own and the library: text of results that became markup by a mistake of ours
- * would do nothing. */
+/* Nothing is loaded, and no script runs but the page's own and the library: text of results that became
+ * markup by a mistake of ours would do nothing. */
 static void add_policy(const struct page_library *library, struct text *out)
 {
     text_add(

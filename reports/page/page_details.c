@@ -106,7 +106,8 @@ static bool any_completes(const struct runs *runs)
     return false;
 }
 
-/* Patterns with finite flows: how many finished, their completion times, and their slowdown over an empty network. */
+/* Patterns with finite flows: how many finished, their completion times, and their slowdown over an empty
+ * network. */
 static void add_completions(const struct runs *runs, struct text *out)
 {
     if (!any_completes(runs))

@@ -7,8 +7,8 @@
 #include "reports/results/run.h"
 #include "reports/results/sweep_table.h"
 
-/* page.c: the head of the document and its end, with the library that draws interactive figures or NULL; and what a page says of where
- * its runs come from. */
+/* page.c: the head of the document and its end, with the library that draws interactive figures or NULL; and
+ * what a page says of where its runs come from. */
 void page_begin(const char *title, const struct page_library *library, struct text *out);
 void page_end(const struct page_library *library, struct text *out);
 void page_add_pills(const struct origins *origins, struct text *out);
@@ -28,7 +28,8 @@ void page_add_differences(const struct runs *runs, struct text *out);
 void page_add_published(const struct runs *runs, struct text *out);
 void page_add_expectations(const struct runs *runs, struct text *out);
 
-/* page_results.c: what the index of a sweep has that was judged when it had ended. Its published figures are given to `take` one by one. */
+/* page_results.c: what the index of a sweep has that was judged when it had ended. Its published figures are
+ * given to `take` one by one. */
 bool page_has_repeated(const struct runs *runs);
 void page_add_repeated(const struct runs *runs, struct text *out);
 typedef void page_take_published(const char *label, const json_t *published, struct text *out);
@@ -44,7 +45,8 @@ struct page_comparison {
 #define PAGE_COMPARISONS 4
 extern const struct page_comparison page_comparisons[PAGE_COMPARISONS];
 
-/* page_ratios.c: goodput and latency of pairs of runs that differ in one of page_comparisons, and their ratio. */
+/* page_ratios.c: goodput and latency of pairs of runs that differ in one of page_comparisons, and their
+ * ratio. */
 void page_add_ratios(const struct runs *runs, struct text *out);
 
 /* page_results.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
@@ -52,7 +54,8 @@ void page_add_collectives(const struct runs *runs, struct text *out);
 
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
-/* Sources of the lab's values, the scenario and the lab. `named`: titles say that they are this run's, one of several. */
+/* Sources of the lab's values, the scenario and the lab. `named`: titles say that they are this run's, one of
+ * several. */
 void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out);
 
 /* page_sweep.c: a row for each cell, which a reader can sort. */

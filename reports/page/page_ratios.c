@@ -1,4 +1,5 @@
-/* GPU memory beside host memory, other traffic tools beside roce-traffic and so on: pairs of runs that differ only in that of their flows. */
+/* GPU memory beside host memory, other traffic tools beside roce-traffic and so on: pairs of runs that differ
+ * only in that of their flows. */
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include "reports/results/differences.h"
@@ -168,7 +169,8 @@ void page_add_ratios(const struct runs *runs, struct text *out)
 
 /* ---- cells of a sweep */
 
-/* GPU memory beside host memory, other traffic tools beside roce-traffic and so on in a sweep: pairs of cells that differ in nothing else. */
+/* GPU memory beside host memory, other traffic tools beside roce-traffic and so on in a sweep: pairs of cells
+ * that differ in nothing else. */
 
 #define PAIRS_LISTED 200
 

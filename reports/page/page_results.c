@@ -10,7 +10,8 @@
 
 /* ---- what was judged over repetitions */
 
-/* What is judged when a sweep has ended: over the repetitions of a cell, and beside another cell. No single run has these. */
+/* What is judged when a sweep has ended: over the repetitions of a cell, and beside another cell. No single
+ * run has these. */
 
 #define LISTED 400
 

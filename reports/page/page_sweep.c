@@ -261,7 +261,8 @@ static void begin_failures(struct text *out)
         "reason</tr></thead>\n");
 }
 
-/* Expectations that failed over the repetitions of a cell, or beside another one: no single run has failed. */
+/* Expectations that failed over the repetitions of a cell, or beside another one: no single run has
+ * failed. */
 static void add_failed_cells(const struct sweep_table *t, struct text *out)
 {
     size_t i, j, shown = 0;

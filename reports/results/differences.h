@@ -11,20 +11,22 @@
 
 /* The choices of a sweep's cell, as words and as numbers. */
 
-/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)"; of a list its items: "3 and 4"; of
- * an empty one "none". Numbers as a person wrote them: 0.1. */
+/* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)"; of a list
+ * its items: "3 and 4"; of an empty one "none". Numbers as a person wrote them: 0.1. */
 void choice_describe(const json_t *value, struct text *out);
 /* A choice by the last part of its path: "memory gpu", with a comma before it if `out` is not empty. */
 void choice_add(const char *path, const json_t *value, struct text *out);
-/* As a number: a plain one, or a quantity with a unit; of sizes in bytes *is_bytes is set. False of all others. */
+/* As a number: a plain one, or a quantity with a unit; of sizes in bytes *is_bytes is set. False of all
+ * others. */
 bool choice_number(const json_t *value, double *number, bool *is_bytes);
 
-/* {"settings.cable": ["2m", "7m"], "lab.sim.hosts.a.gpu.pcie": [...]}: values of scenario, lab, seed and program that
- * differ between the `count` results (result.json), as texts; null if a result has none. If scenarios or labs have
- * different names, only their names are listed. A new reference; NULL: out of memory. */
+/* {"settings.cable": ["2m", "7m"], "lab.sim.hosts.a.gpu.pcie": [...]}: values of scenario, lab, seed and
+ * program that differ between the `count` results (result.json), as texts; null if a result has none. If
+ * scenarios or labs have different names, only their names are listed. A new reference; NULL: out of
+ * memory. */
 json_t *differences_between(const json_t *const *results, size_t count);
-/* "cable 7m, seed 2": the differences of result `i`, by the last parts of their paths; empty if there are none or too
- * many for a label. The caller frees. */
+/* "cable 7m, seed 2": the differences of result `i`, by the last parts of their paths; empty if there are
+ * none or too many for a label. The caller frees. */
 char *differences_label(const json_t *differences, size_t i);
 
 #endif

@@ -301,8 +301,8 @@ static size_t series_for(struct run *run, const char *host, const struct column 
     return run->series_count++;
 }
 
-/* Of each four values in order keep the least and the greatest: extremes survive any number of times, and of a counter so do the first
- * and the last. */
+/* Of each four values in order keep the least and the greatest: extremes survive any number of times, and of
+ * a counter so do the first and the last. */
 static void halve(struct series *s)
 {
     size_t kept = 0;

@@ -8,16 +8,19 @@
 /* Takes a whole line, which it may change. */
 typedef int run_take_line(void *to, char *text, size_t length, struct error *e);
 
-/* Hand on each line of the file of this name that is not empty; the sentence of a failure names the file and the line. A file that does not exist
- * has none, and neither is a line without an end one: the run was killed as it wrote it. */
+/* Hand on each line of the file of this name that is not empty; the sentence of a failure names the file and
+ * the line. A file that does not exist has none, and neither is a line without an end one: the run was killed
+ * as it wrote it. */
 int run_each_line(const struct run *run, const char *name, run_take_line *take, void *to, struct error *e);
 
-/* samples.jsonl: is it `["a", time_ns, read_ns, values...]`? Other lines are objects (lib/formats/lines.h). */
+/* samples.jsonl: is it `["a", time_ns, read_ns, values...]`? Other lines are objects
+ * (lib/formats/lines.h). */
 bool run_is_sample(const char *text, size_t length);
 /* Parse it; `host` points into the text. The caller frees the line. */
 int run_sample_line(char *text, size_t length, const char **host, struct line *line, struct error *e);
 
-/* A line of pauses.jsonl; `where` points into the text. Times are as in the file: within LINES_MOST, and so is their sum. */
+/* A line of pauses.jsonl; `where` points into the text. Times are as in the file: within LINES_MOST, and so
+ * is their sum. */
 struct pause_line {
     const char *where; /* a host, or SWITCH:PORT */
     int priority;      /* 0 to 7 */
@@ -28,8 +31,8 @@ int run_pause_line(char *text, size_t length, struct pause_line *line, struct er
 
 /* ---- samples.jsonl, sample by sample */
 
-/* samples.jsonl of a run, sample by sample, each with the columns that its host's header named. The memory does not depend on how many
- * there are. */
+/* samples.jsonl of a run, sample by sample, each with the columns that its host's header named. The memory
+ * does not depend on how many there are. */
 
 #define SAMPLES_LEFT_OUT SIZE_MAX
 
@@ -41,12 +44,14 @@ struct sample {
 };
 
 struct sample_taker {
-    /* A host's header has this column: its number for samples. The same column may come again, in a later header. */
+    /* A host's header has this column: its number for samples. The same column may come again, in a later
+     * header. */
     int (*column)(void *to, const char *host, const struct column *column, size_t *number, struct error *e);
     int (*sample)(void *to, const struct sample *sample, struct error *e);
 };
 
-/* Hand on all columns and samples. Samples of hosts without a header are left out; *left_out, if not NULL, is how many. */
+/* Hand on all columns and samples. Samples of hosts without a header are left out; *left_out, if not NULL, is
+ * how many. */
 int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to, uint64_t *left_out,
                     struct error *e);
 

@@ -314,7 +314,8 @@ static void add_to_label(struct run *run, const char *more)
     run->label = longer;
 }
 
-/* The runs from `first` on that have its label: distinguish them by differing settings, else by their start times. Each run once. */
+/* The runs from `first` on that have its label: distinguish them by differing settings, else by their start
+ * times. Each run once. */
 static void tell_apart_those_like(struct runs *runs, size_t first, bool *told)
 {
     const json_t **results = calloc(runs->count, sizeof *results);

@@ -65,14 +65,16 @@ struct runs {
 int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e);
 void runs_free(struct runs *runs);
 
-/* One run: in the folder `result`, or in its folder `cell` if that is not NULL. After a failure too, run_free may be called. */
+/* One run: in the folder `result`, or in its folder `cell` if that is not NULL. After a failure too, run_free
+ * may be called. */
 int run_load(struct run *run, const char *result, const char *cell, struct error *e);
-/* The same with those parts of result.json alone that `paths` lead to (lib/document/json_file.h); "schema", "scenario" and "files" are
- * among them. */
+/* The same with those parts of result.json alone that `paths` lead to (lib/document/json_file.h); "schema",
+ * "scenario" and "files" are among them. */
 int run_load_parts(struct run *run, const char *result, const char *cell, const char *const *paths,
                    struct error *e);
 void run_free(struct run *run);
-/* The folder that an entry of a sweep's index names: a name in the result, and in `taken`, a set of those before it, none. NULL: it is none. */
+/* The folder that an entry of a sweep's index names: a name in the result, and in `taken`, a set of those
+ * before it, none. NULL: it is none. */
 const char *run_cell_folder(const json_t *cell, json_t *taken);
 
 /* Open the run's folder: a result, or a cell in one. A cell that is a link is not followed. */

@@ -64,7 +64,8 @@ static struct sweep_figure *new_figure(struct sweep_table *t, const char *name, 
     return f;
 }
 
-/* The column of this name, or a new one. *full: there are as many as are kept. NULL otherwise: out of memory. */
+/* The column of this name, or a new one. *full: there are as many as are kept. NULL otherwise: out of
+ * memory. */
 static struct sweep_figure *figure(struct sweep_table *t, const char *name, const char *check,
                                    const char *unit, bool *full)
 {
@@ -601,8 +602,8 @@ static bool sort_values(struct sweep_table *t, size_t axis)
 
 enum together { APART, IN_ORDER, SAMPLED };
 
-/* How the values of two axes go together. `partner` has room for those of the first. Each value of both has a row: if there are equally
- * many, and each of the first has one partner, each of the second has one too. */
+/* How the values of two axes go together. `partner` has room for those of the first. Each value of both has a
+ * row: if there are equally many, and each of the first has one partner, each of the second has one too. */
 static enum together go_together(const struct sweep_table *t, size_t one, size_t other, uint32_t *partner)
 {
     const struct sweep_axis *a = &t->axes[one], *b = &t->axes[other];

@@ -1,6 +1,7 @@
 /*
- * A sweep as a table: a row for each run, with its choices, and a figure of each run in each column. The results are read one after
- * the other and only their figures are kept, so that ten thousand runs fit into memory.
+ * A sweep as a table: a row for each run, with its choices, and a figure of each run in each column. The
+ * results are read one after the other and only their figures are kept, so that ten thousand runs fit into
+ * memory.
  */
 #ifndef REPORTS_SWEEP_TABLE_H
 #define REPORTS_SWEEP_TABLE_H
@@ -124,7 +125,8 @@ void sweep_table_free(struct sweep_table *t);
 
 /* The value of a row on an axis; NULL: it has none. */
 const struct sweep_value *sweep_choice(const struct sweep_table *t, size_t row, size_t axis);
-/* "message 64KiB, depth 8": the choices that differ between runs; with the repetition if there are several. */
+/* "message 64KiB, depth 8": the choices that differ between runs; with the repetition if there are
+ * several. */
 void sweep_describe_row(const struct sweep_table *t, size_t row, struct text *out);
 /* The position of a row along a dimension; SWEEP_NO_VALUE: it has none. */
 uint32_t sweep_position(const struct sweep_table *t, size_t row, size_t dimension);

@@ -42,7 +42,8 @@ struct counter_reader {
 
 /* ---- units */
 
-/* Increases become rates: bytes Gb/s, times the share of the interval in percent, others their number a second. */
+/* Increases become rates: bytes Gb/s, times the share of the interval in percent, others their number a
+ * second. */
 static void choose_unit(struct counter_state *s, const struct column *column)
 {
     const struct counter_unit *unit = counters_unit(column->unit);

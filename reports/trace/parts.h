@@ -18,7 +18,8 @@ struct trace_parts {
 /* A sentence, if the count is not 0; `format` begins after the number: "pauses overlap". */
 void trace_left_out(struct trace_parts *t, uint64_t count, const char *what);
 
-/* The run itself: phases, settings, faults, deadlocks, expectations that failed, warnings. Makes run_track. */
+/* The run itself: phases, settings, faults, deadlocks, expectations that failed, warnings. Makes
+ * run_track. */
 int trace_story(struct trace_parts *t, struct error *e);
 int trace_faults(struct trace_parts *t, const int64_t phase_ns[4], struct error *e);
 /* pauses.jsonl, with arrows. */

@@ -40,7 +40,8 @@ static size_t known(const struct places *p, const char *name)
     return number ? (size_t)json_integer_value(number) : PLACE_NONE;
 }
 
-/* The ends of links have no port: ports of a switch count in the order of the links. `ports` is how many of each node came before. */
+/* The ends of links have no port: ports of a switch count in the order of the links. `ports` is how many of
+ * each node came before. */
 static size_t add_end(struct places *p, json_t *ports, const json_t *kinds, const char *node)
 {
     char name[NAME_MOST + 24];

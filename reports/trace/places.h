@@ -1,5 +1,5 @@
-/* Hosts, switches and their ports as tracks: a group for each node, and below it one for each port of a switch. A group is made when
- * something is put into it. */
+/* Hosts, switches and their ports as tracks: a group for each node, and below it one for each port of a
+ * switch. A group is made when something is put into it. */
 #ifndef REPORTS_TRACE_PLACES_H
 #define REPORTS_TRACE_PLACES_H
 

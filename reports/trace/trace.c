@@ -141,7 +141,8 @@ static int write_trace(const struct run *run, int fd, struct trace_made *made, s
 
 /* ---- its file */
 
-/* A file of its own until it is whole, which then replaces one of its name: also a link, which is not followed. */
+/* A file of its own until it is whole, which then replaces one of its name: also a link, which is not
+ * followed. */
 static int write_file(const struct run *run, const struct folder *folder, const char *name,
                       struct trace_made *made, struct error *e)
 {

@@ -22,9 +22,10 @@ void trace_made_free(struct trace_made *made);
 typedef void trace_tell(void *to, const struct trace_made *made);
 
 /*
- * The trace of a run, in the run's folder or in `out`, which is replaced when the new one is whole; TRACE_STDOUT: on standard output.
- * Of a sweep a trace of each run, each in the run's folder. The memory does not depend on the number of lines. Fails if the folder is
- * not a result, if one of its lines is damaged, or if nothing can be written.
+ * The trace of a run, in the run's folder or in `out`, which is replaced when the new one is whole;
+ * TRACE_STDOUT: on standard output. Of a sweep a trace of each run, each in the run's folder. The memory does
+ * not depend on the number of lines. Fails if the folder is not a result, if one of its lines is damaged, or
+ * if nothing can be written.
  */
 int trace_result(const char *result, const char *out, trace_tell *tell, void *to, struct error *e);
 

@@ -97,8 +97,9 @@ void protobuf_end(struct protobuf *p, size_t begin)
 #define OTHER_NAMES  "..."       /* of events whose name is one too many */
 #define PACKET_BYTES (128 << 10) /* more than TRACE_NOTES_MOST notes have */
 
-/* Field numbers of google/perfetto, protos/perfetto/trace/: trace.proto, trace_packet.proto, interned_data/interned_data.proto and,
- * in track_event/, track_descriptor.proto, counter_descriptor.proto, track_event.proto, debug_annotation.proto. */
+/* Field numbers of google/perfetto, protos/perfetto/trace/: trace.proto, trace_packet.proto,
+ * interned_data/interned_data.proto and, in track_event/, track_descriptor.proto, counter_descriptor.proto,
+ * track_event.proto, debug_annotation.proto. */
 enum {
     TRACE_PACKET = 1,
 

@@ -1,10 +1,11 @@
 /*
- * A trace as ui.perfetto.dev reads it: the messages Trace, TracePacket, TrackDescriptor and TrackEvent of Perfetto
- * (https://perfetto.dev/docs/reference/synthetic-track-event), written as they come, through a buffer of fixed size. What failed is
- * kept: a caller asks when it is done, and now and then on the way.
+ * A trace as ui.perfetto.dev reads it: the messages Trace, TracePacket, TrackDescriptor and TrackEvent of
+ * Perfetto (https://perfetto.dev/docs/reference/synthetic-track-event), written as they come, through a
+ * buffer of fixed size. What failed is kept: a caller asks when it is done, and now and then on the way.
  *
- * Events of a track may be written in any order of time, but those of the same time in the order in which they happen. Times are
- * nanoseconds from 0; events before 0, and those of TRACE_NO_TRACK, are left out and counted.
+ * Events of a track may be written in any order of time, but those of the same time in the order in which
+ * they happen. Times are nanoseconds from 0; events before 0, and those of TRACE_NO_TRACK, are left out and
+ * counted.
  */
 #ifndef REPORTS_TRACE_WRITER_H
 #define REPORTS_TRACE_WRITER_H
@@ -18,8 +19,9 @@
 /* ---- protocol buffers: the bytes of fields */
 
 /*
- * Messages of Protocol Buffers, written into a buffer of fixed size: tags, varints, fixed64 and length-delimited fields, as in
- * https://protobuf.dev/programming-guides/encoding/. A message in a message is begun and ended; they may be nested.
+ * Messages of Protocol Buffers, written into a buffer of fixed size: tags, varints, fixed64 and
+ * length-delimited fields, as in https://protobuf.dev/programming-guides/encoding/. A message in a message is
+ * begun and ended; they may be nested.
  */
 
 struct protobuf {
@@ -86,15 +88,16 @@ struct trace_lane {
     int64_t end_ns; /* of the last one */
 };
 
-/* Write to an open file or pipe, which stays the caller's. After a failure too, trace_writer_close may be called. */
+/* Write to an open file or pipe, which stays the caller's. After a failure too, trace_writer_close may be
+ * called. */
 int trace_writer_open(struct trace_writer *w, int fd, struct error *e);
 /* Write what is buffered and free all. Did anything fail? `path` is for the sentence. */
 int trace_writer_close(struct trace_writer *w, const char *path, struct error *e);
 /* So far; the same sentence. */
 int trace_writer_check(const struct trace_writer *w, const char *path, struct error *e);
 
-/* A track below `parent` (0: none), in the order of `rank` there. It has slices, instants and other tracks. Not 0;
- * TRACE_NO_TRACK: there are too many. */
+/* A track below `parent` (0: none), in the order of `rank` there. It has slices, instants and other tracks.
+ * Not 0; TRACE_NO_TRACK: there are too many. */
 uint64_t trace_track(struct trace_writer *w, uint64_t parent, int rank, const char *name);
 /* A track of a counter in this unit, "bytes" or any other. */
 uint64_t trace_counter_track(struct trace_writer *w, uint64_t parent, int rank, const char *name,
@@ -107,7 +110,8 @@ uint64_t trace_arrow(struct trace_writer *w);
 /* May a slice of the lane begin at this time? Not before the end of the last one. */
 bool trace_fits(const struct trace_lane *lane, int64_t start_ns);
 void trace_instant(struct trace_writer *w, const struct trace_event *event);
-/* From the event's time to `end_ns`, on the lane's track. False: it does not fit, or ends before it begins; nothing was written. */
+/* From the event's time to `end_ns`, on the lane's track. False: it does not fit, or ends before it begins;
+ * nothing was written. */
 bool trace_slice(struct trace_writer *w, struct trace_lane *lane, const struct trace_event *event,
                  int64_t end_ns);
 /* From this time on the counter has this value. */

@@ -1,6 +1,7 @@
 /*
- * Congestion control at a host's NIC: the list of controls, and what hosts and queue pairs have of them; the notification point,
- * which answers marked packets, and the reaction point, which passes notifications to the row of the host's control; gauges.
+ * Congestion control at a host's NIC: the list of controls, and what hosts and queue pairs have of them; the
+ * notification point, which answers marked packets, and the reaction point, which passes notifications to the
+ * row of the host's control; gauges.
  */
 #include "lib/roce/congestion_control.h"
 #include "sim/islands/island.h"
@@ -277,8 +278,8 @@ void congestion_notified(struct sim *sim, uint32_t host, uint32_t q)
     }
 }
 
-/* The time of the next packet after a change of the rate: the gap since the last one is that of the new rate, unless
- * the flow's own limit is later. */
+/* The time of the next packet after a change of the rate: the gap since the last one is that of the new rate,
+ * unless the flow's own limit is later. */
 static void move_next_send(struct queue_pair *qp, int64_t gap_ps, int64_t gap_before_ps)
 {
     qp->next_send_ps += gap_ps - gap_before_ps;

@@ -27,8 +27,9 @@ struct telemetry {
     int64_t sent_ps; /* it left the sender's send buffer */
 };
 
-/* In-band telemetry: what each switch's egress port appends when the packet leaves its queue (Li et al., "HPCC: High
- * Precision Congestion Control", SIGCOMM 2019, section 3.1 and figure 7, which has room for five). */
+/* In-band telemetry: what each switch's egress port appends when the packet leaves its queue (Li et al.,
+ * "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3.1 and figure 7, which has room for
+ * five). */
 #define CONGESTION_MOST_HOPS 5
 struct telemetry_hop {
     int64_t left_ps;
@@ -84,15 +85,15 @@ struct congestion_control {
     /* The limits of the sender; NULL: no limit of this kind. A frame of `bytes` is sent: returns the time
      * until the next may be sent. */
     int64_t (*gap_ps)(void *state, const void *params, int64_t now_ps, uint32_t bytes);
-    /* The gap after the last frame at the rate as it is now. Given: an ACK that changes the rate also changes the
-     * gap that has begun. */
+    /* The gap after the last frame at the rate as it is now. Given: an ACK that changes the rate also changes
+     * the gap that has begun. */
     int64_t (*last_gap_ps)(const void *state, const void *params);
-    /* Payload that may be unacknowledged: the next packet may be sent while less is. Packets then request ACKs. A
-     * read's responses, which are not acknowledged, have no window. */
+    /* Payload that may be unacknowledged: the next packet may be sent while less is. Packets then request
+     * ACKs. A read's responses, which are not acknowledged, have no window. */
     int64_t (*window_bytes)(void *state, const void *params, int64_t now_ps);
 
-    /* Notifications for the algorithm; NULL: not used. With `acknowledged` each packet requests an ACK; if there is
-     * no `notified`, marks are returned in ACKs and no CNPs are sent. */
+    /* Notifications for the algorithm; NULL: not used. With `acknowledged` each packet requests an ACK; if
+     * there is no `notified`, marks are returned in ACKs and no CNPs are sent. */
     void (*acknowledged)(void *state, const void *params, const struct congestion_ack *ack);
     void (*notified)(void *state, const void *params,
                      int64_t now_ps); /* CNP, or the mark of nic.congestion_on_ack */

@@ -236,7 +236,8 @@ const struct congestion_control congestion_dcqcn = {
     .changes = dcqcn_changes,
 };
 
-/* ---- with a window that follows its rate: "dcqcn_vwin" in run.py of alibaba-edu/High-Precision-Congestion-Control */
+/* ---- with a window that follows its rate: "dcqcn_vwin" in run.py of
+ * alibaba-edu/High-Precision-Congestion-Control */
 
 struct vwin_params {
     struct dcqcn_params dcqcn;

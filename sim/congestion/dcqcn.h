@@ -5,8 +5,8 @@
  *
  * It needs no timer events. A rate is only read when a packet is sent (and by gauges), so everything that a
  * real reaction point does on timers - the alpha clock, the decrease clock, the increase timer - is worked
- * processed in order of time when the rate is read: dcqcn_advance. The result is the same as with timers, tick by
- * tick.
+ * processed in order of time when the rate is read: dcqcn_advance. The result is the same as with timers,
+ * tick by tick.
  */
 #ifndef SIM_DCQCN_H
 #define SIM_DCQCN_H
@@ -34,8 +34,8 @@ struct dcqcn {
     double rate_bps, target_bps, alpha;
     int64_t alpha_tick_ps;    /* the alpha clock's next tick; SIM_FOREVER before the first CNP */
     int64_t decrease_tick_ps; /* the decrease clock's next tick that finds a CNP; SIM_FOREVER: none waits */
-    int64_t
-        decrease_base_ps; /* a tick of the decrease clock: later ticks are multiples of the interval after it */
+    int64_t decrease_base_ps; /* a tick of the decrease clock: later ticks are multiples of the interval after
+                                 it */
     int64_t increase_tick_ps; /* the increase timer; SIM_FOREVER: no decrease yet */
     int64_t next_ps;          /* the earlier of the two above: the rate does not change before */
     int64_t bytes_left;       /* until the byte counter's next event */

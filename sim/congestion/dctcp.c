@@ -1,7 +1,7 @@
 /*
- * DCTCP (Alizadeh et al., "Data Center TCP", SIGCOMM 2010) as the HPCC simulator has it for NICs: rates instead of a congestion
- * window, the line's rate from the first packet on, an ACK for every packet (alibaba-edu/High-Precision-Congestion-Control,
- * rdma-hw.cc, HandleAckDctcp).
+ * DCTCP (Alizadeh et al., "Data Center TCP", SIGCOMM 2010) as the HPCC simulator has it for NICs: rates
+ * instead of a congestion window, the line's rate from the first packet on, an ACK for every packet
+ * (alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc, HandleAckDctcp).
  */
 #include "sim/congestion/rate_window.h"
 #include <math.h>

@@ -1,12 +1,14 @@
 /*
- * HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1) as its authors' simulator has it: with
- * rates, and a window in proportion to the rate (alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc, UpdateRateHp; one
- * rate for all hops, MULTI_RATE 0).
+ * HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1) as its authors'
+ * simulator has it: with rates, and a window in proportion to the rate
+ * (alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc, UpdateRateHp; one rate for all hops, MULTI_RATE
+ * 0).
  */
 #include "sim/congestion/rate_window.h"
 #include <math.h>
 
-/* The paper's figure 7: five hops of 64 bits, and their number; sent and queued bytes are counted in units. */
+/* The paper's figure 7: five hops of 64 bits, and their number; sent and queued bytes are counted in
+ * units. */
 #define HEADER_BYTES (CONGESTION_MOST_HOPS * 8 + 2)
 #define SENT_UNIT    128
 #define QUEUED_UNIT  80
@@ -71,8 +73,8 @@ static struct hop read_hop(const struct params *p, const struct telemetry_hop *h
                         .queued_bytes = hop->queued_bytes / p->queued_unit * p->queued_unit};
 }
 
-/* MeasureInflight: the most loaded link's bytes in flight, relative to its bandwidth-delay product, averaged over a base
- * round-trip time. */
+/* MeasureInflight: the most loaded link's bytes in flight, relative to its bandwidth-delay product, averaged
+ * over a base round-trip time. */
 static void measure(struct hpcc *h, const struct params *p, const struct telemetry_path *path)
 {
     double most = 0, most_ns = 0;

@@ -1,7 +1,7 @@
 /*
- * A window that bounds the bytes in flight of a rate-based control: base round-trip time times line rate, and, if it varies, in
- * proportion to the present rate. (HAS_WIN, GLOBAL_T and VAR_WIN of alibaba-edu/High-Precision-Congestion-Control: "_vwin" in
- * its run.py; W = R T in the HPCC paper.)
+ * A window that bounds the bytes in flight of a rate-based control: base round-trip time times line rate,
+ * and, if it varies, in proportion to the present rate. (HAS_WIN, GLOBAL_T and VAR_WIN of
+ * alibaba-edu/High-Precision-Congestion-Control: "_vwin" in its run.py; W = R T in the HPCC paper.)
  */
 #ifndef SIM_RATE_WINDOW_H
 #define SIM_RATE_WINDOW_H
@@ -33,8 +33,8 @@ static inline int64_t rate_window_bytes(const struct rate_window *w, double rate
 }
 
 /*
- * What rows share whose parameters begin with a struct rate_window, and whose state begins with the rate in b/s, a double:
- * functions of struct congestion_control and of its gauge "rate".
+ * What rows share whose parameters begin with a struct rate_window, and whose state begins with the rate in
+ * b/s, a double: functions of struct congestion_control and of its gauge "rate".
  */
 static inline double rate_read(const void *state, const void *params, int64_t now_ps)
 {

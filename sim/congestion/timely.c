@@ -1,7 +1,7 @@
 /*
- * TIMELY (Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, algorithm 1) as the HPCC
- * simulator has it: one update in a round trip (alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc,
- * UpdateRateTimely). timely_vwin is the same with a window.
+ * TIMELY (Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, algorithm
+ * 1) as the HPCC simulator has it: one update in a round trip (alibaba-edu/High-Precision-Congestion-Control,
+ * rdma-hw.cc, UpdateRateTimely). timely_vwin is the same with a window.
  */
 #include "sim/congestion/rate_window.h"
 #include <math.h>

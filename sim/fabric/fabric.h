@@ -1,6 +1,6 @@
 /*
- * The nodes between hosts: switches and forwarding hosts (bridges). docs/simulator-reference.md says which model each
- * value belongs to.
+ * The nodes between hosts: switches and forwarding hosts (bridges). docs/simulator-reference.md says which
+ * model each value belongs to.
  */
 #ifndef SIM_FABRIC_H
 #define SIM_FABRIC_H
@@ -17,8 +17,8 @@ struct sim_switch_config {
     uint8_t pfc_mask;              /* bit p: priority p is lossless */
     uint8_t ecn_mask;              /* bit p: priority p is marked */
 
-    /* ETS: classes of weight 0 go first, higher ones before lower ones; the others share by deficit round robin. All
-     * weights 0: strict priority. */
+    /* ETS: classes of weight 0 go first, higher ones before lower ones; the others share by deficit round
+     * robin. All weights 0: strict priority. */
     uint8_t prio_to_tc[SIM_PRIORITIES];
     int32_t tc_weight[SIM_PRIORITIES];
 };

@@ -1,9 +1,10 @@
 /*
  * A frame passes a switch from one link to the next.
  *
- * When its egress port is idle and its ingress port is far from XOFF, it occupies no buffer and is not marked: nothing changes but
- * counters and peaks. If both links join islands, it is copied from ring to ring then. That is most hops of a network without
- * congestion. Every other frame takes the way through switch.c, with the same result.
+ * When its egress port is idle and its ingress port is far from XOFF, it occupies no buffer and is not
+ * marked: nothing changes but counters and peaks. If both links join islands, it is copied from ring to ring
+ * then. That is most hops of a network without congestion. Every other frame takes the way through switch.c,
+ * with the same result.
  */
 #ifndef SIM_PASS_H
 #define SIM_PASS_H
@@ -28,7 +29,8 @@ static inline int64_t shared_use(const struct fabric_switch *s, const struct swi
     return over > 0 ? over : 0;
 }
 
-/* If the shared part grows by this much and this port uses `use` of it, are neither XOFF nor headroom needed? */
+/* If the shared part grows by this much and this port uses `use` of it, are neither XOFF nor headroom
+ * needed? */
 static inline bool far_from_xoff(const struct fabric_switch *s, const struct switch_port *at, int64_t use,
                                  int64_t shared_used)
 {

@@ -118,8 +118,8 @@ uint32_t graph_choose(const struct graph *g, uint32_t node, const uint8_t *down,
 
 #define PATH_LIMIT 64 /* hops; paths are shortest, so there are no loops to guard against */
 
-/* A host has one port, so that the ways to it are those to its neighbour and one hop more: a search from each neighbour of a
- * receiver is enough, not one from each receiver. */
+/* A host has one port, so that the ways to it are those to its neighbour and one hop more: a search from each
+ * neighbour of a receiver is enough, not one from each receiver. */
 struct network {
     struct sim *sim;
     const struct sim_config *config;
@@ -131,7 +131,8 @@ struct network {
     uint32_t path_capacity, path_count;
 };
 
-/* Source ports given out to a sender and a receiver: a slot of a hash table, which is never more than half full. */
+/* Source ports given out to a sender and a receiver: a slot of a hash table, which is never more than half
+ * full. */
 struct pair {
     uint32_t key; /* sender and receiver, 16 bits each */
     uint32_t given;

@@ -1,4 +1,5 @@
-/* Routes through the fabric: nodes and the links between them, the shortest ways, and the choice of one by a hash. */
+/* Routes through the fabric: nodes and the links between them, the shortest ways, and the choice of one by a
+ * hash. */
 #ifndef SIM_ROUTING_H
 #define SIM_ROUTING_H
 
@@ -26,8 +27,8 @@ static inline uint32_t graph_neighbour(const struct graph *g, uint32_t host)
 {
     return g->next[g->first_port[host]];
 }
-/* Hops of every node to a switch or bridge, GRAPH_UNREACHABLE where there is no way. `down`: by link, those that are; NULL: none. `queue` has
- * room for all nodes. */
+/* Hops of every node to a switch or bridge, GRAPH_UNREACHABLE where there is no way. `down`: by link, those
+ * that are; NULL: none. `queue` has room for all nodes. */
 void graph_distances(const struct graph *g, uint32_t destination, const uint8_t *down, uint32_t *queue,
                      uint16_t *distance);
 /* Does place i of `ports`, at this node, lead nearer? */

@@ -128,7 +128,8 @@ static inline void telemetry_append(struct sim *sim, uint32_t port, uint32_t p)
 
 /* ---- forwarding */
 
-/* Is the packet dropped in place of joining the queue of this port? By the watchdog, or because there is no link. */
+/* Is the packet dropped in place of joining the queue of this port? By the watchdog, or because there is no
+ * link. */
 static bool drop_if_refused(struct sim *sim, struct fabric_switch *s, uint32_t out, uint32_t p)
 {
     const struct packet *packet = &sim->packets[p];
@@ -160,8 +161,8 @@ static inline void enqueue_packet(struct sim *sim, struct fabric_switch *s, uint
     port_enqueue(sim, out, queue, p);
 }
 
-/* A frame whose egress port is idle leaves at once: it occupies no buffer, and there is no queue to mark it for.
- * Nothing changes but the peaks. */
+/* A frame whose egress port is idle leaves at once: it occupies no buffer, and there is no queue to mark it
+ * for. Nothing changes but the peaks. */
 static inline bool may_pass(const struct sim *sim, struct fabric_switch *s, const struct switch_port *at,
                             const struct packet *packet)
 {

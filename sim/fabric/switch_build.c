@@ -233,7 +233,8 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
     return 0;
 }
 
-/* The ports of switch i, in the order of the links, are ports[first[i]] to ports[first[i + 1] - 1]. `first` has room for one more. */
+/* The ports of switch i, in the order of the links, are ports[first[i]] to ports[first[i + 1] - 1]. `first`
+ * has room for one more. */
 static void list_ports(const struct sim *sim, uint32_t *first, uint32_t *ports)
 {
     for (uint32_t p = 0; p < sim->port_count; p++)

@@ -68,7 +68,8 @@ static const struct packet *packets_of(const struct sim *sim, uint32_t port)
     return sim->team->members[sim->islands[sim->ports[port].island].thread].view->packets;
 }
 
-/* The ports whose packets wait in this queue wait for it; `next` of one that waits for several is the first of these. */
+/* The ports whose packets wait in this queue wait for it; `next` of one that waits for several is the first
+ * of these. */
 static void note_waits(const struct sim *sim, struct deadlock *d, uint32_t port, unsigned priority)
 {
     const struct packet *packets = packets_of(sim, port);
@@ -80,7 +81,8 @@ static void note_waits(const struct sim *sim, struct deadlock *d, uint32_t port,
     }
 }
 
-/* Leave those out that wait for none, then those that waited for these, until all that are left are on a cycle or wait for one. */
+/* Leave those out that wait for none, then those that waited for these, until all that are left are on a
+ * cycle or wait for one. */
 static void keep_waiting(const struct sim *sim, struct deadlock *d, unsigned priority)
 {
     bool changed = true;
@@ -101,7 +103,8 @@ static void keep_waiting(const struct sim *sim, struct deadlock *d, unsigned pri
     }
 }
 
-/* Follow the waits from a port: a port of a cycle, NONE if they end, or lead to where an earlier walk went. */
+/* Follow the waits from a port: a port of a cycle, NONE if they end, or lead to where an earlier walk
+ * went. */
 static uint32_t find_cycle(struct deadlock *d, uint32_t port, uint32_t walk)
 {
     while (port != NONE && !d->visited[port]) {

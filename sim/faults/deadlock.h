@@ -9,10 +9,10 @@ struct deadlock {
     uint32_t *next;    /* of an egress port that is stuck: the one that it waits for; NONE */
     uint32_t *visited; /* in which walk */
     uint32_t *stuck, stuck_count;
-    bool *waits;        /* it is stuck, and waits for one that waits too */
-    uint8_t priorities; /* lossless at any switch */
-    int64_t *
-        reported_ps; /* by port and priority: when the pause began with which it was in a reported deadlock; -1 */
+    bool *waits;          /* it is stuck, and waits for one that waits too */
+    uint8_t priorities;   /* lossless at any switch */
+    int64_t *reported_ps; /* by port and priority: when the pause began with which it was in a reported
+                             deadlock; -1 */
     struct sim_node *switches;
     uint32_t *ports;
 };

@@ -1,9 +1,9 @@
 /*
  * Faults of links, as a configuration states them, and what is read of them.
  *
- * A link that goes down loses the frames on it, in both directions; pauses of both ends are over; what a switch has in the port's
- * queues, or would put there, is dropped, and a host's NIC waits. Switches choose among the paths that are left after their time
- * of convergence. docs/simulator-reference.md has the sources.
+ * A link that goes down loses the frames on it, in both directions; pauses of both ends are over; what a
+ * switch has in the port's queues, or would put there, is dropped, and a host's NIC waits. Switches choose
+ * among the paths that are left after their time of convergence. docs/simulator-reference.md has the sources.
  */
 #ifndef SIM_FAULTS_H
 #define SIM_FAULTS_H
@@ -11,15 +11,15 @@
 #include "sim/sim.h"
 #include "sim/packet.h"
 
-/* Gilbert and Elliott's channel: two states, each with a probability of loss, and a step between them with each frame. A frame is
- * lost with `good` alone while to_bad is 0. */
+/* Gilbert and Elliott's channel: two states, each with a probability of loss, and a step between them with
+ * each frame. A frame is lost with `good` alone while to_bad is 0. */
 struct sim_link_loss {
     double good, bad;
     double to_bad, to_good;
 };
 
-/* The shortest time for which a link may be down: that of its longest frame at the slowest of its rates. Frames that were sent before
- * have then ended before it is up again. */
+/* The shortest time for which a link may be down: that of its longest frame at the slowest of its rates.
+ * Frames that were sent before have then ended before it is up again. */
 int64_t sim_link_least_down_ps(int64_t slowest_bps);
 
 /* The state of a link from a time on. The rate changes only while the link is down. */
@@ -31,8 +31,8 @@ struct sim_link_state {
     struct sim_link_loss loss;
 };
 
-/* A cycle of egress ports of switches: each holds packets and is paused by the switch of the next, where packets that came from it
- * wait in the next port's queue. */
+/* A cycle of egress ports of switches: each holds packets and is paused by the switch of the next, where
+ * packets that came from it wait in the next port's queue. */
 struct sim_deadlock {
     const struct sim_node *switches; /* the switch of each port, */
     const uint32_t *ports;           /* and its number there */
@@ -41,18 +41,19 @@ struct sim_deadlock {
     int64_t since_ps; /* the latest of the pauses began */
 };
 
-/* The next deadlock that lasts for the time that its switches state, and that was not reported before; false: there is none. To be
- * called between two runs until it returns false; it is valid until the next call. */
+/* The next deadlock that lasts for the time that its switches state, and that was not reported before; false:
+ * there is none. To be called between two runs until it returns false; it is valid until the next call. */
 bool sim_next_deadlock(struct sim *sim, struct sim_deadlock *deadlock);
 
 /* ---- single frames */
 
 /*
- * Faults of single frames, as a configuration states them: the Nth frame of a kind that arrives at a port is dropped, marked, damaged,
- * late, or there twice; or it makes its receiver send a CNP or a pause, or stand still.
+ * Faults of single frames, as a configuration states them: the Nth frame of a kind that arrives at a port is
+ * dropped, marked, damaged, late, or there twice; or it makes its receiver send a CNP or a pause, or stand
+ * still.
  *
- * A rule looks at the frames of one kind that arrive at one port, so that what it does depends on nothing else. Rules of a port come in
- * their order; what one has taken away the next ones do not see.
+ * A rule looks at the frames of one kind that arrive at one port, so that what it does depends on nothing
+ * else. Rules of a port come in their order; what one has taken away the next ones do not see.
  */
 
 enum sim_injected_action {
@@ -61,7 +62,8 @@ enum sim_injected_action {
     SIM_INJECT_MARK,      /* data only: CE */
     SIM_INJECT_DELAY,     /* arrives delay_ps later; frames behind it overtake it */
     SIM_INJECT_DUPLICATE, /* a copy arrives delay_ps later */
-    SIM_INJECT_REORDER, /* arrives right behind the `behind`th frame after it that the rule is for; lost without one */
+    SIM_INJECT_REORDER,   /* arrives right behind the `behind`th frame after it that the rule is for; lost
+                             without one */
     /* Only where hosts receive: */
     SIM_INJECT_CNP,   /* data only: its receiver answers it with a CNP */
     SIM_INJECT_PAUSE, /* the port pauses a priority for lasts_ps, unless it does so already */
@@ -71,7 +73,8 @@ enum sim_injected_action {
 #define SIM_NO_FLOW UINT32_MAX
 
 struct sim_injection {
-    /* A rule of a flow looks where its data (of a ping-pong: that of its first host), or what answers it, arrives. */
+    /* A rule of a flow looks where its data (of a ping-pong: that of its first host), or what answers it,
+     * arrives. */
     uint32_t flow;
     uint32_t port; /* without a flow: end 0 (a) or 1 (b) of a link, number 2 * link + end */
     enum packet_kind kind;

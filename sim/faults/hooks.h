@@ -22,7 +22,8 @@ int reroute_open(struct sim *sim, const struct sim_config *config, struct error 
 int reroute_build(struct sim *sim, const struct sim_config *config, struct error *e);
 void reroute_free(struct sim *sim);
 void reroute_turn(struct sim *sim, uint32_t index); /* EVENT_ROUTES */
-/* A packet arrives at a switch's port: its path's next port is chosen. False: there is none, and the packet is back in the pool. */
+/* A packet arrives at a switch's port: its path's next port is chosen. False: there is none, and the packet
+ * is back in the pool. */
 bool reroute_packet(struct sim *sim, uint32_t in, uint32_t p);
 /* Is there a path between two hosts by the links that are up now? */
 bool reroute_reaches(const struct sim *sim, uint32_t from, uint32_t to);

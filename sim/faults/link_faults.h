@@ -1,5 +1,5 @@
-/* Faults of links: going down and up, rates, frames lost at random. Both ends follow the configuration's states by themselves, at
- * the same time. */
+/* Faults of links: going down and up, rates, frames lost at random. Both ends follow the configuration's
+ * states by themselves, at the same time. */
 #ifndef SIM_LINK_FAULTS_H
 #define SIM_LINK_FAULTS_H
 

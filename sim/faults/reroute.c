@@ -1,9 +1,10 @@
 /*
  * Paths that change: each switch finds the port of a packet when it arrives.
  *
- * When links fail, a switch forwards by the links that were up a time of convergence ago; the hash of a connection then chooses
- * among the ports that are left. A switch with adaptive routing sends each data packet to the port of an equally short path with
- * the shortest queue. Where the links change is known at the start: the distances of each set of links are found once.
+ * When links fail, a switch forwards by the links that were up a time of convergence ago; the hash of a
+ * connection then chooses among the ports that are left. A switch with adaptive routing sends each data
+ * packet to the port of an equally short path with the shortest queue. Where the links change is known at the
+ * start: the distances of each set of links are found once.
  */
 #include "sim/faults/hooks.h"
 #include "sim/fabric/routing.h"
@@ -267,8 +268,9 @@ void reroute_turn(struct sim *sim, uint32_t index)
 
 /* ---- packets */
 
-/* The next port among equally short paths: of those whose link is up, the one with the shortest queue of the packet's priority;
- * among equal ones any, by the random numbers of the port through which the packet came. */
+/* The next port among equally short paths: of those whose link is up, the one with the shortest queue of the
+ * packet's priority; among equal ones any, by the random numbers of the port through which the packet
+ * came. */
 static uint32_t choose_adaptive(struct sim *sim, uint32_t node, const struct route_table *t,
                                 const uint16_t *distance, uint32_t in, unsigned priority)
 {

@@ -98,7 +98,8 @@ int64_t memory_read(struct memory *m, int64_t arrive_ps, uint64_t address, uint3
  * by one.
  */
 /* Overhead in addition to the payload of a transaction layer packet (PCI Express Base Specification 3.0,
- * 4.2.2 and 2.2): start token and sequence number 4, header 16 (64-bit address) or 12 (completion), LCRC 4. */
+ * 4.2.2 and 2.2): start token and sequence number 4, header 16 (64-bit address) or 12 (completion), LCRC
+ * 4. */
 #define REQUEST_BYTES     24
 #define COMPLETION_BYTES  20
 #define DATA_CREDIT_BYTES 16

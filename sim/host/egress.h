@@ -1,4 +1,5 @@
-/* A port: when it sends and what waits there, what arrives at it, and putting a frame on the wire, which every hop needs. */
+/* A port: when it sends and what waits there, what arrives at it, and putting a frame on the wire, which
+ * every hop needs. */
 #ifndef SIM_EGRESS_H
 #define SIM_EGRESS_H
 
@@ -49,7 +50,8 @@ static inline void port_kick(struct sim *sim, uint32_t port, uint32_t hint)
     }
 }
 
-/* Would a frame of this queue leave at once? Always false for ports with ETS, in a storm, or without a link. */
+/* Would a frame of this queue leave at once? Always false for ports with ETS, in a storm, or without a
+ * link. */
 static inline bool port_is_idle(const struct sim *sim, const struct port *out, unsigned queue)
 {
     return sim->now_ps >= out->busy_until_ps && !port_is_about_to_send(sim, out) && !out->ready &&

@@ -13,8 +13,8 @@
 
 /* ---- waits */
 
-/* Flows that wait for other flows. Who waits is the sender; it receives the other flow, or sends it too. So all that a wait needs is at
- * one host. */
+/* Flows that wait for other flows. Who waits is the sender; it receives the other flow, or sends it too. So
+ * all that a wait needs is at one host. */
 static bool is_stream(const struct sim_flow_config *f)
 {
     return f->mode == SIM_STREAM && f->operation != SIM_READ;
@@ -130,9 +130,9 @@ static void waits_completed(struct sim *sim, const struct flow *flow, int64_t wh
 
 /* ---- the sender's round robin */
 
-/* A queue pair with something to send is in the ring, also while its window holds it: leaving and joining again
- * with each ACK, it could be served before the others every time. It joins behind the one that joined last: those
- * that stay keep their places, and none is served twice in a round. */
+/* A queue pair with something to send is in the ring, also while its window holds it: leaving and joining
+ * again with each ACK, it could be served before the others every time. It joins behind the one that joined
+ * last: those that stay keep their places, and none is served twice in a round. */
 static void ring_join(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
@@ -311,7 +311,8 @@ static void go_on(struct sim *sim, uint32_t q)
     }
 }
 
-/* The time from data in the responder's memory until the requester's program sees the completion and posts again. */
+/* The time from data in the responder's memory until the requester's program sees the completion and posts
+ * again. */
 static int64_t completion_lag_ps(const struct sim *sim, const struct queue_pair *qp)
 {
     const struct host *requester = &sim->hosts[qp->operation == SIM_READ ? qp->receiver : qp->sender];
@@ -627,7 +628,8 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
     }
 }
 
-/* A time-out without progress since the last one is one more; after retry_count of them the queue pair has an error. */
+/* A time-out without progress since the last one is one more; after retry_count of them the queue pair has an
+ * error. */
 static bool is_last_retry(const struct host *h, struct queue_pair *qp, uint64_t psn)
 {
     if (psn != qp->retry_psn) {
@@ -637,8 +639,8 @@ static bool is_last_retry(const struct host *h, struct queue_pair *qp, uint64_t 
     return qp->retries++ >= h->retry_count;
 }
 
-/* The work request completes with "transport retry counter exceeded" (IBV_WC_RETRY_EXC_ERR), and the queue pair sends nothing any
- * more. Of a read the responder may still send what was asked for. */
+/* The work request completes with "transport retry counter exceeded" (IBV_WC_RETRY_EXC_ERR), and the queue
+ * pair sends nothing any more. Of a read the responder may still send what was asked for. */
 static void give_up(struct sim *sim, uint32_t q, uint32_t requester)
 {
     struct queue_pair *qp = &sim->qps[q];

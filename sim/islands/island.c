@@ -15,7 +15,8 @@
 #define SMALL_PORTS 64
 /* and the state of this number the next one: parts of this size that are joined by links are one island, */
 #define GROUP_PORTS 1024
-/* unless a window holds more frames of a link than this, and the network is not larger: then a node's window is work enough. */
+/* unless a window holds more frames of a link than this, and the network is not larger: then a node's window
+ * is work enough. */
 #define FEW_FRAMES  6.0
 #define DENSE_PORTS 4096
 /* Parts are at most this part of a thread's share, so that shares are similar. */
@@ -112,7 +113,8 @@ static int64_t longest_payload_bytes(const struct sim_config *config)
     return most;
 }
 
-/* The longest frames that a link carries in a window, on average. The window is the shortest way between parts. */
+/* The longest frames that a link carries in a window, on average. The window is the shortest way between
+ * parts. */
 static double frames_a_window(struct division *d)
 {
     int64_t window_ps = SIM_FOREVER;
@@ -137,7 +139,8 @@ static uint32_t most_ports(struct division *d)
     return d->threads == 1 || share > GROUP_PORTS ? GROUP_PORTS : share;
 }
 
-/* Join parts along links, in their order: of a fat tree these are pods, with all that is behind them as far as it goes. */
+/* Join parts along links, in their order: of a fat tree these are pods, with all that is behind them as far
+ * as it goes. */
 static void group_parts(struct division *d)
 {
     uint32_t most = most_ports(d);
@@ -239,8 +242,8 @@ static void add_load(struct load *load, const struct sim_link_config *link)
     load->way_ps = fmax(load->way_ps, packet_ps + (double)link->delay_ps);
 }
 
-/* A slot of the wheel holds about one event when all ports send packets of 1 KB, and half of the wheel (island_run)
- * spans the delay of a packet. */
+/* A slot of the wheel holds about one event when all ports send packets of 1 KB, and half of the wheel
+ * (island_run) spans the delay of a packet. */
 static int open_queue(struct event_queue *q, const struct load *load)
 {
     uint32_t slots = 64;

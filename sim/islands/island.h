@@ -2,12 +2,12 @@
  * Islands: parts of the network that are run one after the other, or side by side by threads, for a window of
  * time at once.
  *
- * A window is as long as the shortest way of a frame between islands (propagation, and the serialisation of the
- * shortest frame), so nothing that happens within a window in one island can matter to another one before the
- * window's end (conservative synchronisation: Chandy and Misra, 1979; Bryant, 1977). Nodes that are joined by
- * shorter cables are one island, and so are neighbours whose windows would hold few frames: the beginning and
- * end of a window have a cost. Each island has its events in a queue of its own, so its state stays in the
- * cache while it is run, and islands without events cost nothing.
+ * A window is as long as the shortest way of a frame between islands (propagation, and the serialisation of
+ * the shortest frame), so nothing that happens within a window in one island can matter to another one before
+ * the window's end (conservative synchronisation: Chandy and Misra, 1979; Bryant, 1977). Nodes that are
+ * joined by shorter cables are one island, and so are neighbours whose windows would hold few frames: the
+ * beginning and end of a window have a cost. Each island has its events in a queue of its own, so its state
+ * stays in the cache while it is run, and islands without events cost nothing.
  *
  * Results do not depend on the number of threads: see the orders of equal times in link.h and events.h, and
  * random numbers, which belong to a port, a memory or a host.

@@ -1,9 +1,9 @@
 /*
  * Rings of links between islands.
  *
- * A ring begins small, so that its frames stay in the cache, and doubles when it is full. The room for that is reserved when the
- * simulation is built: an array of all ports' rings of each size, up to one that holds all frames that can be on a link. Memory of
- * it that is not used is never touched, and takes no page.
+ * A ring begins small, so that its frames stay in the cache, and doubles when it is full. The room for that
+ * is reserved when the simulation is built: an array of all ports' rings of each size, up to one that holds
+ * all frames that can be on a link. Memory of it that is not used is never touched, and takes no page.
  */
 #include "sim/islands/link.h"
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
  * Frames on a link.
  *
- * Within an island a packet stays in the pool while it is on its way, in the receiving port's delay line. Between
- * islands it is copied through a ring: the sender's end appends in the order of arrival, the receiver's end takes
- * out; one writer, one reader. Islands are run for a window of time that is shorter than any frame's way between
- * them, so the receiver is told of new frames between windows, by a letter that says how far the ring is filled;
- * what it does then does not depend on how far the sender has got.
+ * Within an island a packet stays in the pool while it is on its way, in the receiving port's delay line.
+ * Between islands it is copied through a ring: the sender's end appends in the order of arrival, the
+ * receiver's end takes out; one writer, one reader. Islands are run for a window of time that is shorter than
+ * any frame's way between them, so the receiver is told of new frames between windows, by a letter that says
+ * how far the ring is filled; what it does then does not depend on how far the sender has got.
  */
 #ifndef SIM_LINK_H
 #define SIM_LINK_H
@@ -20,7 +20,8 @@ void links_free(struct sim *sim);
 /* More room in a ring that seems full. -1 when memory ran out. */
 int link_make_room(struct sim *sim, uint32_t port);
 
-/* Behind a ring's packets: their telemetry, and behind that their paths' telemetry, as far as the simulation has them. */
+/* Behind a ring's packets: their telemetry, and behind that their paths' telemetry, as far as the simulation
+ * has them. */
 static inline struct telemetry *ring_telemetry(const struct packet *ring, uint32_t mask)
 {
     return (struct telemetry *)(uintptr_t)(ring + mask + 1);
@@ -41,9 +42,9 @@ static inline void copy_telemetry_path(struct telemetry_path *to, const struct t
 
 /* ---- the order of arrivals among other events of their time */
 
-/* A link's next frame arrives at time_ps. If the link was not empty when it was sent, that was scheduled when the
- * one before it arrived; else when it was sent, after what the receiver's node scheduled then, and in the order of
- * the ports. */
+/* A link's next frame arrives at time_ps. If the link was not empty when it was sent, that was scheduled when
+ * the one before it arrived; else when it was sent, after what the receiver's node scheduled then, and in the
+ * order of the ports. */
 static inline void link_schedule(struct event_queue *q, const struct port *in, uint32_t port, int64_t time_ps,
                                  int64_t sent_ps)
 {
@@ -100,7 +101,8 @@ static inline void ring_tell(struct event_queue *q, struct port *in, const struc
     link_schedule(q, in, letter->port, frame->time_ps, frame->sent_ps);
 }
 
-/* Field by field: the processor would wait for the latest stores to be done before it could load them as a whole. */
+/* Field by field: the processor would wait for the latest stores to be done before it could load them as a
+ * whole. */
 static inline void copy_packet(struct packet *to, const struct packet *from)
 {
     to->qp = from->qp;

@@ -1,4 +1,5 @@
-/* The threads that run a simulation's islands: each has its view of the simulation, the caller's is the simulation itself. */
+/* The threads that run a simulation's islands: each has its view of the simulation, the caller's is the
+ * simulation itself. */
 #ifndef SIM_TEAM_H
 #define SIM_TEAM_H
 
@@ -17,8 +18,8 @@ struct member {
     _Alignas(CACHE_LINE) struct sim *view;
     struct event_queue due; /* its islands */
     uint32_t *batch;        /* those of a window */
-    int64_t next_ps
-        [2]; /* when something happens next in its islands or by its mail, after this window and the last */
+    int64_t next_ps[2]; /* when something happens next in its islands or by its mail, after this window and
+                           the last */
     pthread_t id;
 };
 

@@ -1,5 +1,5 @@
-/* clang's libFuzzer over one of the fuzzers: fuzz NAME [OPTION...] [FOLDER|FILE...]. Processes that libFuzzer starts itself have the
- * name in FUZZER. */
+/* clang's libFuzzer over one of the fuzzers: fuzz NAME [OPTION...] [FOLDER|FILE...]. Processes that libFuzzer
+ * starts itself have the name in FUZZER. */
 #include "tests/fuzz/table.h"
 #include <stdio.h>
 #include <stdlib.h>

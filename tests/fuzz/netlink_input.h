@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message of its own allocation, so that reading beyond its end is seen. NULL when the input is too long. */
+/* A message of its own allocation, so that reading beyond its end is seen. NULL when the input is too
+ * long. */
 static inline struct nlmsghdr *netlink_input(uint16_t type, const uint8_t *data, size_t size)
 {
     if (size > UINT16_MAX)

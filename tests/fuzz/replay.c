@@ -1,5 +1,6 @@
-/* Drives a fuzzer without libFuzzer: fuzz NAME [FILE|FOLDER...]. Without files it runs on the inputs in tests/fuzz/seeds/NAME and
- * tests/fuzz/corpus/NAME, and on random edits of them, about EXECUTIONS (20000) in all, the same ones every time. Prints TAP. */
+/* Drives a fuzzer without libFuzzer: fuzz NAME [FILE|FOLDER...]. Without files it runs on the inputs in
+ * tests/fuzz/seeds/NAME and tests/fuzz/corpus/NAME, and on random edits of them, about EXECUTIONS (20000) in
+ * all, the same ones every time. Prints TAP. */
 #include "tests/fuzz/table.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -83,7 +84,8 @@ static size_t run_file(fuzz_function *fuzzer, const char *path, int edits)
     return runs + 1;
 }
 
-/* A file, or all files below a folder, in turn; the fuzzer may be NULL, to count them. Returns the number of executions or files. */
+/* A file, or all files below a folder, in turn; the fuzzer may be NULL, to count them. Returns the number of
+ * executions or files. */
 static size_t run_path(fuzz_function *fuzzer, const char *path, int edits)
 {
     struct stat status;

@@ -1,4 +1,5 @@
-/* All fuzzers: tests/fuzz/ROOM/NAME.c has a LLVMFuzzerTestOneInput(), which the build names NAME. The Makefile writes the table. */
+/* All fuzzers: tests/fuzz/ROOM/NAME.c has a LLVMFuzzerTestOneInput(), which the build names NAME. The
+ * Makefile writes the table. */
 #ifndef TESTS_FUZZ_TABLE_H
 #define TESTS_FUZZ_TABLE_H
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an mlx5 driver makes of PFC, global pause and receive buffers, and what it refuses: for the stand-in kernel module
- * (testnic.c) and for the library that is preloaded into nic-config (tests/e2e/nic-config/mlx5_port.c).
+ * What an mlx5 driver makes of PFC, global pause and receive buffers, and what it refuses: for the stand-in
+ * kernel module (testnic.c) and for the library that is preloaded into nic-config
+ * (tests/e2e/nic-config/mlx5_port.c).
  *
- * After linux drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c, en_dcbnl.c and port.c: a write of PFC turns global pause
- * off, a write of pause leaves PFC as it is (or, where `exclusive`, turns it off, as firmware may); while pause is on, every
- * buffer with a priority is lossless; a new map is held against the old sizes; a PFC write that is refused for its buffers stays
- * done. Buffers are looked at only after they were written once.
+ * After linux drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c, en_dcbnl.c and port.c: a write of PFC
+ * turns global pause off, a write of pause leaves PFC as it is (or, where `exclusive`, turns it off, as
+ * firmware may); while pause is on, every buffer with a priority is lossless; a new map is held against the
+ * old sizes; a PFC write that is refused for its buffers stays done. Buffers are looked at only after they
+ * were written once.
  */
 #ifndef TESTS_MLX5_PORT_H
 #define TESTS_MLX5_PORT_H

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * testdevlink: gives an existing network interface (a guest's virtio_net) a devlink device with mlx5's enable_roce, so that a
- * program which changes it can be tried through a real kernel. A reload takes the value over and, as a driver that begins anew,
- * sets the MTU back to 1500 and the interface down. There is no RoCE behind it.
+ * testdevlink: gives an existing network interface (a guest's virtio_net) a devlink device with mlx5's
+ * enable_roce, so that a program which changes it can be tried through a real kernel. A reload takes the
+ * value over and, as a driver that begins anew, sets the MTU back to 1500 and the interface down. There is no
+ * RoCE behind it.
  *
  *   insmod testdevlink.ko netdev=data1
  *   cat /sys/module/testdevlink/parameters/roce          what the last reload took over

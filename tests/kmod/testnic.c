@@ -315,8 +315,8 @@ static int get_pfc(struct net_device *d, struct ieee_pfc *to)
     return wanted_failure("ieee_getpfc");
 }
 
-/* mlx5 takes the link down and up again when the mask changes (mlx5_toggle_port_link), also when it then refuses the mask for
- * the buffers. */
+/* mlx5 takes the link down and up again when the mask changes (mlx5_toggle_port_link), also when it then
+ * refuses the mask for the buffers. */
 static int set_pfc(struct net_device *d, struct ieee_pfc *from)
 {
     int result = wanted_failure("ieee_setpfc");

@@ -1,4 +1,5 @@
-/* All groups of unit tests: tests/unit/ROOM/NAME.c has a main(), which the build names NAME. The Makefile writes the table. */
+/* All groups of unit tests: tests/unit/ROOM/NAME.c has a main(), which the build names NAME. The Makefile
+ * writes the table. */
 #ifndef TESTS_UNIT_TABLE_H
 #define TESTS_UNIT_TABLE_H
 

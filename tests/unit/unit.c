@@ -1,6 +1,6 @@
 /*
- * Runs groups of unit tests: unit [NAME...], all of them without names. Each runs in a process of its own, so that a crash, a
- * leak or a changed signal stays in its group.
+ * Runs groups of unit tests: unit [NAME...], all of them without names. Each runs in a process of its own, so
+ * that a crash, a leak or a changed signal stays in its group.
  */
 #include "tests/unit/table.h"
 #include <stdio.h>

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-/* A build with sanitizers is slow. Its long tests run the same code for less time, and leave statistics to the other build. */
+/* A build with sanitizers is slow. Its long tests run the same code for less time, and leave statistics to
+ * the other build. */
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1
 #else

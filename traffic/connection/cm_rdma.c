@@ -1,6 +1,7 @@
 /*
- * Connections by rdma_cm. The server listens on a separate port for each session. Each connection request contains the session's
- * token and the queue pair's index as private data; a request without them is rejected.
+ * Connections by rdma_cm. The server listens on a separate port for each session. Each connection request
+ * contains the session's token and the queue pair's index as private data; a request without them is
+ * rejected.
  */
 #include "traffic/connection/connection.h"
 

@@ -1,5 +1,5 @@
-/* Queue pairs that are connected without rdma_cm: the two sides exchange numbers, packet sequence numbers and GIDs over the control
- * connection. */
+/* Queue pairs that are connected without rdma_cm: the two sides exchange numbers, packet sequence numbers and
+ * GIDs over the control connection. */
 #include "traffic/connection/connection.h"
 #include "traffic/connection/explain.h"
 

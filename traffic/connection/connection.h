@@ -1,6 +1,6 @@
 /*
- * Reliable connections between the two sides of a flow. A connection manager makes the queue pairs and brings them to ready
- * to send: cm_tcp.c with numbers exchanged over the control connection, cm_rdma.c with rdma_cm.
+ * Reliable connections between the two sides of a flow. A connection manager makes the queue pairs and brings
+ * them to ready to send: cm_tcp.c with numbers exchanged over the control connection, cm_rdma.c with rdma_cm.
  */
 #ifndef TRAFFIC_CONNECTION_H
 #define TRAFFIC_CONNECTION_H

@@ -64,7 +64,8 @@ int control_take(struct control *control, int fd, struct error *e)
     return 0;
 }
 
-/* Wait until fd is ready for `events`. Returns 1 if ready, 0 after the time limit, -1 if stopped on request. */
+/* Wait until fd is ready for `events`. Returns 1 if ready, 0 after the time limit, -1 if stopped on
+ * request. */
 static int wait_for(int fd, short events, int stop_fd, int64_t deadline_ns)
 {
     for (;;) {

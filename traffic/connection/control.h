@@ -1,4 +1,5 @@
-/* The TCP control connection between two roce-traffic processes: messages of wire.h, with limits of length and time. */
+/* The TCP control connection between two roce-traffic processes: messages of wire.h, with limits of length
+ * and time. */
 #ifndef TRAFFIC_CONTROL_H
 #define TRAFFIC_CONTROL_H
 
@@ -34,15 +35,18 @@ void control_say_error(struct control *control, const char *text);
 
 /* Read what the socket has, without waiting. -1 if the other side has disconnected. */
 int control_fill(struct control *control, struct error *e);
-/* The next complete message of what was read: 1, 0 if it is not complete yet, -1 if it is invalid or an error message. */
+/* The next complete message of what was read: 1, 0 if it is not complete yet, -1 if it is invalid or an error
+ * message. */
 int control_next(struct control *control, struct message *message, struct error *e);
 /* Wait for a message of this type; "alive" messages are skipped. The caller frees it. */
 int control_expect(struct control *control, enum message_type type, int64_t timeout_ns, int stop_fd,
                    struct message *message, struct error *e);
-/* The driver's side of the greeting: say hello, with the session's secret (or none), and wait for the server's. */
+/* The driver's side of the greeting: say hello, with the session's secret (or none), and wait for the
+ * server's. */
 int control_greet(struct control *control, const struct secret *secret, int stop_fd, struct error *e);
-/* The server's side, without waiting: 1 when the driver has said hello with this secret (any hello, if there is none) and the answer was
- * sent, 0 when its hello is not complete, -1 when it is refused or gone. Of what a stranger sends, only a hello is parsed. */
+/* The server's side, without waiting: 1 when the driver has said hello with this secret (any hello, if there
+ * is none) and the answer was sent, 0 when its hello is not complete, -1 when it is refused or gone. Of what
+ * a stranger sends, only a hello is parsed. */
 int control_admit(struct control *control, const struct secret *secret, struct error *e);
 
 #endif

@@ -168,7 +168,8 @@ static void consider_device(struct ibv_context *context, const struct local_opti
             consider_port(context, (uint8_t)port, options, address, best);
 }
 
-/* The available devices and ports, for the error sentence when none is suitable: "rxe0 port 1 DOWN; mlx5_0 port 1 ACTIVE". */
+/* The available devices and ports, for the error sentence when none is suitable: "rxe0 port 1 DOWN; mlx5_0
+ * port 1 ACTIVE". */
 static void describe_ports(const struct device *device, struct text *text)
 {
     for (size_t i = 0; device->list && i < device->list_count; i++) {

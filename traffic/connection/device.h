@@ -25,8 +25,8 @@ struct device {
     struct ibv_device_attr attributes;
 };
 
-/* Open the device that the options name, or the one whose GID is the address (options, else `control_address`: this
- * side's address of the control connection), or the only one with an active port. */
+/* Open the device that the options name, or the one whose GID is the address (options, else
+ * `control_address`: this side's address of the control connection), or the only one with an active port. */
 int rdma_device_open(struct device *device, const struct local_options *options, int connection,
                      const char *control_address, struct error *e);
 void rdma_device_close(struct device *device);

@@ -11,7 +11,8 @@ const char *completion_name(enum ibv_wc_status status);
 /* Its meaning and what to check. */
 const char *completion_cause(enum ibv_wc_status status);
 
-/* Fill e with the reason why a memory registration failed; `call` is the function that failed with errno value `number`. -1. */
+/* Fill e with the reason why a memory registration failed; `call` is the function that failed with errno
+ * value `number`. -1. */
 int explain_registration(struct error *e, int number, const struct memory *memory, const char *call);
 /* Fill e with the reason why a queue pair could not be moved to `state`. */
 int explain_modify(struct error *e, int number, const char *state, const char *peer_gid);

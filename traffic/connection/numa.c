@@ -52,7 +52,8 @@ static long distance(const char *root, int64_t from, size_t index)
     return strtol(at, NULL, 10);
 }
 
-/* The farthest node that serves, or with device_node -1 the only one. Returns how many others there are than device_node. */
+/* The farthest node that serves, or with device_node -1 the only one. Returns how many others there are than
+ * device_node. */
 static size_t read_nodes(const char *root, struct numa_place *place)
 {
     struct sysfs_names names = sysfs_list(root, NODES);

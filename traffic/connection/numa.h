@@ -13,9 +13,9 @@ struct numa_place {
     struct cpulist cpus;       /* of `node` */
 };
 
-/* Find the node of an RDMA device (NUMA_NEAR), or the one with processors and memory that is farthest from it by the kernel's table of
- * distances (NUMA_FAR; Documentation/ABI/stable/sysfs-devices-node). On a host with one node that one is near. `root` is that of
- * lib/kernel/sysfs.h. */
+/* Find the node of an RDMA device (NUMA_NEAR), or the one with processors and memory that is farthest from it
+ * by the kernel's table of distances (NUMA_FAR; Documentation/ABI/stable/sysfs-devices-node). On a host with
+ * one node that one is near. `root` is that of lib/kernel/sysfs.h. */
 int numa_find(const char *root, const char *device, enum flow_numa wanted, struct numa_place *place,
               struct error *e);
 /* Run the calling thread, and those that it starts from now on, on these CPUs only. */

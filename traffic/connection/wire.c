@@ -300,7 +300,8 @@ static json_t *encode_choice(const struct field *field, int chosen)
     return chosen < 0 ? NULL : json_text(field->choices[chosen]);
 }
 
-/* The kinds of field that messages use. NULL: an optional one that was not given, which a message does not have. */
+/* The kinds of field that messages use. NULL: an optional one that was not given, which a message does not
+ * have. */
 static json_t *encode_field(const struct field *field, const void *slot)
 {
     switch (field->kind) {

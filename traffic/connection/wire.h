@@ -1,6 +1,6 @@
 /*
- * Control messages between driver and server: one JSON object on each line, over TCP. Received messages are untrusted: their length
- * is limited, tables check them, and unknown keys are refused.
+ * Control messages between driver and server: one JSON object on each line, over TCP. Received messages are
+ * untrusted: their length is limited, tables check them, and unknown keys are refused.
  *
  *   driver                      server
  *   hello (the secret)     ->                        anything else ends the connection

@@ -136,7 +136,8 @@ int engine_post_receives(struct engine *g, struct queue *q, uint32_t count)
     return number;
 }
 
-/* Fill the receive queues. Receives from an earlier size are still posted; they are long enough because they have the largest size. */
+/* Fill the receive queues. Receives from an earlier size are still posted; they are long enough because they
+ * have the largest size. */
 static int fill_receives(struct engine *g, struct queue *q, struct error *e)
 {
     uint64_t wanted = q->posted_receives ? 0 : (uint64_t)g->plan->receive_depth;
@@ -243,9 +244,9 @@ void engine_fail_post(struct engine *g, int number, const char *what)
 
 /* ---- what the session reads */
 
-#define SWAP_WAIT_NS \
-    (200 *           \
-     NS_PER_MS) /* a loop that waits for its peer hands over late; its figures are then part of the next call */
+#define SWAP_WAIT_NS                                                                                      \
+    (200 * NS_PER_MS) /* a loop that waits for its peer hands over late; its figures are then part of the \
+                         next call */
 
 /* True when the thread has handed over the filled histogram as the spare one. */
 static bool swap_histograms(struct engine *g)

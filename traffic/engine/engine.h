@@ -1,7 +1,7 @@
 /*
- * The data path of one side of a flow: one thread that only posts work requests and polls completions. The flow's side
- * (flow_side.h) prepares it, tells it to stop, reads its counters and takes the times. Therefore the loop reads the clock only for
- * latency or pacing.
+ * The data path of one side of a flow: one thread that only posts work requests and polls completions. The
+ * flow's side (flow_side.h) prepares it, tells it to stop, reads its counters and takes the times. Therefore
+ * the loop reads the clock only for latency or pacing.
  */
 #ifndef TRAFFIC_ENGINE_H
 #define TRAFFIC_ENGINE_H
@@ -79,7 +79,8 @@ int engine_open(struct engine *g, struct connection *connection, struct memory *
 void engine_close(struct engine *g);
 /* Prepare for messages of this size and post receives. The thread must not be running. */
 int engine_prepare(struct engine *g, int64_t message_bytes, uint64_t target, bool pace, struct error *e);
-/* Set the number of messages to send, divided among the queue pairs; 0: until stopped. engine_prepare also sets it. */
+/* Set the number of messages to send, divided among the queue pairs; 0: until stopped. engine_prepare also
+ * sets it. */
 void engine_set_target(struct engine *g, uint64_t target);
 /* Start the thread. */
 int engine_start(struct engine *g, struct error *e);
@@ -87,7 +88,8 @@ void engine_tell(struct engine *g, enum engine_command command);
 /* Wait for the thread to end after ENGINE_QUIT or a failure. */
 void engine_join(struct engine *g);
 
-/* Add what was measured since the last call to *total (may be NULL) and to *latest, which is cleared before. */
+/* Add what was measured since the last call to *total (may be NULL) and to *latest, which is cleared
+ * before. */
 void engine_take_latency(struct engine *g, struct histogram *latest, struct histogram *total);
 /* CPU time of the thread, while it runs or after its end. */
 int64_t engine_cpu_ns(const struct engine *g);

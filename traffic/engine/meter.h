@@ -1,6 +1,6 @@
 /*
- * Measures a sending engine and makes its lines: warm-up, intervals, a window, a summary. Rates use the real time between two
- * readings of the counters.
+ * Measures a sending engine and makes its lines: warm-up, intervals, a window, a summary. Rates use the real
+ * time between two readings of the counters.
  */
 #ifndef TRAFFIC_METER_H
 #define TRAFFIC_METER_H
@@ -33,8 +33,8 @@ void meter_start(struct meter *meter, struct engine *engine, const char *flow, i
 int64_t meter_deadline(const struct meter *meter);
 /* Update the meter; returns an interval line to print, or NULL. Sets done at the end of the window. */
 json_t *meter_tick(struct meter *meter, int64_t now_ns);
-/* Close the window now if it is open; if the target was reached, the window ends at that time. Returns the last interval's line, or
- * NULL: the intervals add up to the summary. */
+/* Close the window now if it is open; if the target was reached, the window ends at that time. Returns the
+ * last interval's line, or NULL: the intervals add up to the summary. */
 json_t *meter_finish(struct meter *meter, int64_t now_ns);
 /* The summary of the window. */
 json_t *meter_summary(const struct meter *meter, bool complete, int64_t errors);

@@ -1,7 +1,7 @@
 /*
- * Software rate limit: a token bucket in its virtual-scheduling form (ITU-T I.371, generic cell rate algorithm). Its state is one
- * number, the theoretical time of the next message. Times are picoseconds since the start: this is precise enough for small
- * messages at high rates.
+ * Software rate limit: a token bucket in its virtual-scheduling form (ITU-T I.371, generic cell rate
+ * algorithm). Its state is one number, the theoretical time of the next message. Times are picoseconds since
+ * the start: this is precise enough for small messages at high rates.
  */
 #ifndef TRAFFIC_PACING_H
 #define TRAFFIC_PACING_H
@@ -33,8 +33,8 @@ static inline void pacing_start(struct pacing *pacing, int64_t now_ns, int64_t r
     pacing->credit_ps = credit > (double)(INT64_MAX / 4) ? INT64_MAX / 4 : (int64_t)credit;
 }
 
-/* May a message be sent now? If so, its time is added to the schedule. A delay of the caller by less than a message is made up for,
- * so that the mean rate is kept; longer pauses are not. */
+/* May a message be sent now? If so, its time is added to the schedule. A delay of the caller by less than a
+ * message is made up for, so that the mean rate is kept; longer pauses are not. */
 static inline bool pacing_take(struct pacing *pacing, int64_t now_ns)
 {
     int64_t now_ps = (now_ns - pacing->start_ns) * 1000;

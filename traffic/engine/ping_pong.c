@@ -1,12 +1,14 @@
 /*
- * The ping-pong loop: one message in flight, forth and back. The latency is half the round trip, as in perftest. A read needs no
- * answer: its latency is the time of the whole operation.
+ * The ping-pong loop: one message in flight, forth and back. The latency is half the round trip, as in
+ * perftest. A read needs no answer: its latency is the time of the whole operation.
  */
 #include "traffic/engine/engine.h"
 
 #include "lib/clock.h"
 
-#define LOOK_EVERY 1024 /* polls between checks of the session's command and, with polled memory, of errors */
+#define LOOK_EVERY                                                                           \
+    1024 /* polls between checks of the session's command and, with polled memory, of errors \
+            \ */
 
 /* State of one side of the exchange. */
 struct rally {
@@ -161,8 +163,8 @@ static bool answer(struct rally *r)
     return true;
 }
 
-/* The arrival of a write is visible only in memory. The session has set the last byte of the receive buffer to 0; the first ball is
- * 1. */
+/* The arrival of a write is visible only in memory. The session has set the last byte of the receive buffer
+ * to 0; the first ball is 1. */
 static void watch_memory(struct rally *r)
 {
     char *base = memory_pointer(r->g->memory);

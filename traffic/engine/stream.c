@@ -63,8 +63,8 @@ static bool fill(struct engine *g, struct queue *q)
             return true;
         if (g->pace && !pacing_take(&g->pacing, clock_monotonic_ns()))
             return true;
-        /* Signalled: every moderation-th message, the last one of a count, and the last one before the window is full: otherwise
-         * nothing would report that the window is free again. */
+        /* Signalled: every moderation-th message, the last one of a count, and the last one before the window
+         * is full: otherwise nothing would report that the window is free again. */
         bool signal = q->unsignalled + messages >= g->moderation || messages == left ||
                       q->outstanding + messages + g->list > g->depth;
         int number = post(g, q, messages, signal);
@@ -152,7 +152,8 @@ static bool poll_both(struct engine *g)
 
 /* ---- rest */
 
-/* A virtual ConnectX is a thread of the same machine, often on an emulated processor: the longer nothing comes, the longer it is left to it. */
+/* A virtual ConnectX is a thread of the same machine, often on an emulated processor: the longer nothing
+ * comes, the longer it is left to it. */
 #define REST_PART  16
 #define REST_LEAST (50 * NS_PER_US)
 #define REST_MOST  NS_PER_MS
@@ -208,8 +209,8 @@ static bool stream_run(struct engine *g)
     return true;
 }
 
-/* Send one more signalled message: its completion shows that all messages before it are completed. The window has room for it,
- * because a full window always ends with a signalled message. */
+/* Send one more signalled message: its completion shows that all messages before it are completed. The window
+ * has room for it, because a full window always ends with a signalled message. */
 static bool flush(struct engine *g, struct queue *q)
 {
     int number = q->unsignalled ? post(g, q, 1, true) : 0;

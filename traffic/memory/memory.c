@@ -16,7 +16,8 @@ const struct memory_back_end *const memory_back_ends[] = {
     &memory_rm_peermem, &memory_cuda_nv503c, &memory_virtual_dmabuf, NULL,
 };
 
-/* ---- kernel messages during an operation: lines of NVIDIA's and the RDMA drivers in /dev/kmsg, if it is readable */
+/* ---- kernel messages during an operation: lines of NVIDIA's and the RDMA drivers in /dev/kmsg, if it is
+ * readable */
 
 #define RECORD_MAX 8192 /* one read of /dev/kmsg gives one record, at most this long */
 

@@ -1,7 +1,7 @@
 /*
- * Memory for sent and received data: host memory, or GPU memory by one of several routes. A file for each source of memory (memory_*.c) has its back ends.
- * "gpu" tries them in the order of memory_back_ends[]: the preferred one first
- * (docs/gpudirect-routes.md).
+ * Memory for sent and received data: host memory, or GPU memory by one of several routes. A file for each
+ * source of memory (memory_*.c) has its back ends. "gpu" tries them in the order of memory_back_ends[]: the
+ * preferred one first (docs/gpudirect-routes.md).
  */
 #ifndef TRAFFIC_MEMORY_H
 #define TRAFFIC_MEMORY_H
@@ -60,10 +60,12 @@ extern const struct memory_back_end memory_host, memory_rm_dmabuf, memory_cuda_d
     memory_rm_peermem, memory_cuda_nv503c, memory_virtual_dmabuf;
 extern const struct memory_back_end *const memory_back_ends[]; /* ended by NULL */
 
-/* Allocate and register. With MEMORY_GPU the routes are tried in order; if all fail, the sentence contains the reason of each. */
+/* Allocate and register. With MEMORY_GPU the routes are tried in order; if all fail, the sentence contains
+ * the reason of each. */
 int memory_open(struct memory *memory, const struct memory_request *request, struct error *e);
 void memory_close(struct memory *memory);
-/* {"kind":"gpu","route":"rm-dmabuf","tried":[...]}, with "numa_node" and "relaxed_ordering" where they were asked for. A new reference. */
+/* {"kind":"gpu","route":"rm-dmabuf","tried":[...]}, with "numa_node" and "relaxed_ordering" where they were
+ * asked for. A new reference. */
 json_t *memory_json(const struct memory *memory);
 /* The CPU's view of host memory; NULL for a GPU's. */
 void *memory_pointer(const struct memory *memory);

@@ -1,4 +1,5 @@
-/* GPU memory of CUDA: the part of its driver interface that this needs, and routes cuda-dmabuf, cuda-peermem and cuda-nv503c. */
+/* GPU memory of CUDA: the part of its driver interface that this needs, and routes cuda-dmabuf, cuda-peermem
+ * and cuda-nv503c. */
 #include "lib/error.h"
 #include "lib/log.h"
 #include "traffic/connection/explain.h"
@@ -18,8 +19,9 @@
 /* ---- the driver interface */
 
 /*
- * The part of the CUDA driver interface that GPU memory needs, opened at run time: no NVIDIA package is needed to build.
- * Types and numbers are those of the driver's stable binary interface (cuda.h of CUDA 11.7 on).
+ * The part of the CUDA driver interface that GPU memory needs, opened at run time: no NVIDIA package is
+ * needed to build. Types and numbers are those of the driver's stable binary interface (cuda.h of CUDA 11.7
+ * on).
  */
 typedef int cuda_result;
 typedef int cuda_device;
@@ -204,7 +206,8 @@ struct cuda_memory {
     int fd; /* of the dma-buf, or -1 */
 };
 
-/* cuMemAlloc puts allocations of whole pages into separate pages; thus no other data is exported with them. */
+/* cuMemAlloc puts allocations of whole pages into separate pages; thus no other data is exported with
+ * them. */
 #define CUDA_PAGE_BYTES ((size_t)2 << 20)
 
 static void cuda_memory_release(struct memory *memory)
@@ -257,7 +260,8 @@ static int cuda_memory_get(struct memory *memory, int64_t offset, void *to, size
 
 /* ---- route cuda-dmabuf */
 
-/* Route cuda-dmabuf: CUDA's own allocation, exported by CUDA as a dma-buf. Data-centre GPUs with the open kernel modules. */
+/* Route cuda-dmabuf: CUDA's own allocation, exported by CUDA as a dma-buf. Data-centre GPUs with the open
+ * kernel modules. */
 static int cuda_dmabuf_allocate(struct memory *memory, const struct memory_request *request, struct error *e)
 {
     int supported = 0;
@@ -303,7 +307,8 @@ const struct memory_back_end memory_cuda_dmabuf = {
 
 /* ---- route cuda-peermem */
 
-/* Route cuda-peermem: ibv_reg_mr on a CUDA pointer, which nvidia-peermem resolves in the kernel. Data-centre GPUs. */
+/* Route cuda-peermem: ibv_reg_mr on a CUDA pointer, which nvidia-peermem resolves in the kernel. Data-centre
+ * GPUs. */
 static int cuda_peermem_enrol(struct memory *memory, struct ibv_pd *pd, int access, struct error *e)
 {
     struct cuda_memory *m = memory->state;
@@ -326,13 +331,15 @@ const struct memory_back_end memory_cuda_peermem = {
 /* ---- route cuda-nv503c */
 
 /*
- * Route cuda-nv503c: as cuda-peermem, for GPUs whose CUDA creates no third-party P2P object (class 0x503C) - GeForce. The program
- * creates that object under CUDA's client and registers CUDA's address space and memory with it; then nvidia-peermem finds them. If
- * CUDA has such an object (data-centre GPUs: cuInit creates it), the memory is registered with that one, because a subdevice can
- * have only one. Handles are seen through the ioctl hook (nvidia_hook.h).
+ * Route cuda-nv503c: as cuda-peermem, for GPUs whose CUDA creates no third-party P2P object (class 0x503C) -
+ * GeForce. The program creates that object under CUDA's client and registers CUDA's address space and memory
+ * with it; then nvidia-peermem finds them. If CUDA has such an object (data-centre GPUs: cuInit creates it),
+ * the memory is registered with that one, because a subdevice can have only one. Handles are seen through the
+ * ioctl hook (nvidia_hook.h).
  *
- * Memory comes from cuMemCreate, because its single allocation in the resource manager can be identified. The flag
- * gpuDirectRDMACapable stays unset (GeForce refuses it), and SYNC_MEMOPS is not set (it fails on mapped memory there).
+ * Memory comes from cuMemCreate, because its single allocation in the resource manager can be identified. The
+ * flag gpuDirectRDMACapable stays unset (GeForce refuses it), and SYNC_MEMOPS is not set (it fails on mapped
+ * memory there).
  */
 struct nv503c {
     struct cuda cuda;
@@ -359,8 +366,9 @@ static bool find_object(const struct hook_object *objects, size_t count, uint32_
     return false;
 }
 
-/* The first object of a class with this client and parent. CUDA creates two address spaces under a device. The first, which
- * nvidia-uvm manages, is the one that CUDA registers if it creates the P2P object (seen with driver 580.159.04 on an H200). */
+/* The first object of a class with this client and parent. CUDA creates two address spaces under a device.
+ * The first, which nvidia-uvm manages, is the one that CUDA registers if it creates the P2P object (seen with
+ * driver 580.159.04 on an H200). */
 static bool find_va_space(const struct hook_object *objects, size_t count, struct nv503c *n)
 {
     for (size_t i = 0; i < count; i++)
@@ -470,7 +478,8 @@ static int nv503c_allocate(struct memory *memory, const struct memory_request *r
 {
     const struct rm_family *family;
     char version[32];
-    /* The structures used here are the same in all known families; nevertheless an unknown driver is refused. */
+    /* The structures used here are the same in all known families; nevertheless an unknown driver is
+     * refused. */
     if (rm_identify(memory->system->root, version, sizeof version, &family, e) != 0)
         return -1;
     struct nv503c *n = calloc(1, sizeof *n);

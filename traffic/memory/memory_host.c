@@ -97,9 +97,9 @@ const struct memory_back_end memory_host = {
 /* ---- route virtual-dmabuf */
 
 /*
- * Memory that stands for a GPU's where the NIC is a virtual ConnectX (docs/virtual-connectx.md). Its module allocates
- * it by the interface of dma-heaps and exports it as a dma-buf, which is registered with ibv_reg_dmabuf_mr as a GPU's is. No other host has
- * the device file.
+ * Memory that stands for a GPU's where the NIC is a virtual ConnectX (docs/virtual-connectx.md). Its module
+ * allocates it by the interface of dma-heaps and exports it as a dma-buf, which is registered with
+ * ibv_reg_dmabuf_mr as a GPU's is. No other host has the device file.
  */
 #define HEAP "/dev/dma_heap/virtual-gpu"
 

@@ -32,7 +32,8 @@ static int rm_memory_open(struct rm_memory *m, const struct memory *memory,
     return -1;
 }
 
-/* The CPU accesses the memory object through BAR1. dma-bufs of this driver cannot be mapped (nv_dma_buf_mmap: ENOTSUPP). */
+/* The CPU accesses the memory object through BAR1. dma-bufs of this driver cannot be mapped (nv_dma_buf_mmap:
+ * ENOTSUPP). */
 static int need_view(struct rm_memory *m, struct error *e)
 {
     if (!m->view)
@@ -71,11 +72,12 @@ static void rm_memory_close(struct rm_memory *m)
 /* ---- route rm-dmabuf */
 
 /*
- * Route rm-dmabuf: video memory that the resource manager allocates and exports as a dma-buf, registered with ibv_reg_dmabuf_mr. It
- * needs no CUDA, no nvidia-peermem, no MLNX_OFED and no patch; the kernel side has no brand check.
+ * Route rm-dmabuf: video memory that the resource manager allocates and exports as a dma-buf, registered with
+ * ibv_reg_dmabuf_mr. It needs no CUDA, no nvidia-peermem, no MLNX_OFED and no patch; the kernel side has no
+ * brand check.
  */
-/* Start address of the registration for work requests and the peer: any aligned number; not 0, because 0 would look like a missing
- * value. */
+/* Start address of the registration for work requests and the peer: any aligned number; not 0, because 0
+ * would look like a missing value. */
 #define IOVA (UINT64_C(1) << 30)
 
 struct rm_dmabuf {
@@ -131,10 +133,11 @@ const struct memory_back_end memory_rm_dmabuf = {
 /* ---- route rm-peermem */
 
 /*
- * Route rm-peermem: the resource manager's memory, registered through nvidia-peermem without CUDA. peermem finds memory by the
- * process and by an address that was registered with a third-party P2P object. The kernel requires neither CUDA's client nor a GPU
- * mapping at that address. Therefore this process reserves the address: nothing else of the process can be there, and the NIC
- * driver's attempt to pin it fails, which is required before the NIC driver calls peermem.
+ * Route rm-peermem: the resource manager's memory, registered through nvidia-peermem without CUDA. peermem
+ * finds memory by the process and by an address that was registered with a third-party P2P object. The kernel
+ * requires neither CUDA's client nor a GPU mapping at that address. Therefore this process reserves the
+ * address: nothing else of the process can be there, and the NIC driver's attempt to pin it fails, which is
+ * required before the NIC driver calls peermem.
  */
 struct rm_peermem {
     struct rm_memory memory;

@@ -111,7 +111,8 @@ static size_t version_length(const char *p)
     return digits == 3 && p[digits] == '.' && length > digits + 1 ? length : 0;
 }
 
-/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.45.04  Release Build ...": the first word of that shape. */
+/* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.45.04  Release Build ...": the first word of
+ * that shape. */
 int rm_parse_version(const char *text, char *version, size_t size, struct error *e)
 {
     for (const char *p = text; *p && *p != '\n'; p++) {
@@ -347,7 +348,8 @@ int rm_open(struct rm *rm, const char *root, const char *gpu, struct error *e)
     return 0;
 }
 
-/* The kernel would free a client's objects when its descriptor is closed; here the client is freed explicitly, with its children. */
+/* The kernel would free a client's objects when its descriptor is closed; here the client is freed
+ * explicitly, with its children. */
 void rm_close(struct rm *rm)
 {
     if (rm->client)
@@ -409,7 +411,8 @@ int rm_export_dmabuf(struct rm *rm, uint32_t memory, uint64_t bytes, struct erro
                                                                     : export_570(rm, memory, bytes, e);
 }
 
-/* The mapping is prepared on a separate descriptor, which is then passed to mmap; the mapping keeps it alive. */
+/* The mapping is prepared on a separate descriptor, which is then passed to mmap; the mapping keeps it
+ * alive. */
 void *rm_map(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e)
 {
     int fd = open_device_node(rm, e);

@@ -1,10 +1,11 @@
 /*
  * NVIDIA's resource manager, used with ioctls on /dev/nvidiactl and /dev/nvidiaN, without CUDA.
  *
- * Numbers, structures and offsets are those of NVIDIA/open-gpu-kernel-modules (src/common/sdk/nvidia/inc/nvos.h, class/,
- * ctrl/; src/nvidia/arch/nvalloc/unix/include/nv-ioctl*.h), the same in the closed modules. They were compared with the
- * headers of all 144 releases from 535.43.02 to 595.45.04; three structures differ between them, which results in four families.
- * Any other driver is refused, because its structures may differ without an error.
+ * Numbers, structures and offsets are those of NVIDIA/open-gpu-kernel-modules
+ * (src/common/sdk/nvidia/inc/nvos.h, class/, ctrl/; src/nvidia/arch/nvalloc/unix/include/nv-ioctl*.h), the
+ * same in the closed modules. They were compared with the headers of all 144 releases from 535.43.02 to
+ * 595.45.04; three structures differ between them, which results in four families. Any other driver is
+ * refused, because its structures may differ without an error.
  */
 #ifndef TRAFFIC_NVIDIA_RM_H
 #define TRAFFIC_NVIDIA_RM_H
@@ -199,7 +200,8 @@ int rm_allocate_va_space(const struct rm *rm, uint32_t *va_space, struct error *
 /* The CPU's view through BAR1. */
 void *rm_map(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e);
 
-/* On any control descriptor, including CUDA's. `what` is for the sentence: "making a third-party P2P object". */
+/* On any control descriptor, including CUDA's. `what` is for the sentence: "making a third-party P2P
+ * object". */
 int rm_alloc_object(int fd, uint32_t client, uint32_t parent, uint32_t class, void *params,
                     uint32_t params_size, uint32_t *object, const char *what, struct error *e);
 int rm_control(int fd, uint32_t client, uint32_t object, uint32_t command, void *params, uint32_t params_size,
@@ -209,9 +211,10 @@ void rm_free_object(int fd, uint32_t client, uint32_t parent, uint32_t object);
 /* ---- the third-party P2P object */
 
 /*
- * The third-party P2P object (class 0x503C, NV503C): with it nvidia-peermem finds, by process and address, the video memory that a
- * NIC may access. There is one per subdevice. One address space and every memory must be registered with it. The kernel requires no
- * mapping at the registered address (src/nvidia/src/kernel/gpu/bus/third_party_p2p.c).
+ * The third-party P2P object (class 0x503C, NV503C): with it nvidia-peermem finds, by process and address,
+ * the video memory that a NIC may access. There is one per subdevice. One address space and every memory must
+ * be registered with it. The kernel requires no mapping at the registered address
+ * (src/nvidia/src/kernel/gpu/bus/third_party_p2p.c).
  */
 struct p2p {
     int fd; /* a control descriptor of the client */

@@ -8,8 +8,9 @@
 #include "virtual-connectx/model/port/port.h"
 
 #define VCX_BAR_BYTES (4u << 20)
-#define VCX_UAR_FIRST \
-    16 /* UAR n is the 4 KiB at n * 4096 of the BAR; the first pages are the initialization segment and MSI-X */
+#define VCX_UAR_FIRST                                                                                   \
+    16 /* UAR n is the 4 KiB at n * 4096 of the BAR; the first pages are the initialization segment and \
+          MSI-X */
 #define VCX_COMMAND_SLOTS     32
 #define VCX_PAGE_BYTES        4096
 #define VCX_CAPABILITY_BYTES  0x1000

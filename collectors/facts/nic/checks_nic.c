@@ -1,4 +1,5 @@
-/* Checks of who is in control of a NIC: its congestion control, its DCB settings; and of what a container sees of it. */
+/* Checks of who is in control of a NIC: its congestion control, its DCB settings; and of what a container
+ * sees of it. */
 #include "collectors/facts/judge.h"
 #include "collectors/facts/nic/firmware_config.h"
 
@@ -72,8 +73,8 @@ static bool has_agent(const struct judge *j, const char *name)
     return false;
 }
 
-/* DCBX of the firmware needs its LLDP agent, which sends and receives all TLVs (mlxconfig_host.db, lldp_nb_dcbx). 1: it is on, 0: off,
- * -1: not known. */
+/* DCBX of the firmware needs its LLDP agent, which sends and receives all TLVs (mlxconfig_host.db,
+ * lldp_nb_dcbx). 1: it is on, 0: off, -1: not known. */
 static int firmware_negotiates(const json_t *nic)
 {
     int64_t dcbx = firmware_config_port_value(nic, "LLDP_NB_DCBX"),

@@ -1,8 +1,9 @@
 /*
- * Sources: mstflint, mlxconfig/mlxconfig_dbs/mlxconfig_host.db ("legacy_cc_dcqcn": the device will only use legacy Congestion Control
- * DCQCN algorithm) and tools_layouts/adb/prm/hca/ext/register_access_table.adb (register PPCC); NVIDIA's "Scaling Zero Touch RoCE
- * Technology with Round Trip Time Congestion Control" and its thread in NVIDIA's forum: both ends need ConnectX-6 Dx or newer, and agree
- * through RDMA-CM, unless PPCC forces it.
+ * Sources: mstflint, mlxconfig/mlxconfig_dbs/mlxconfig_host.db ("legacy_cc_dcqcn": the device will only use
+ * legacy Congestion Control DCQCN algorithm) and tools_layouts/adb/prm/hca/ext/register_access_table.adb
+ * (register PPCC); NVIDIA's "Scaling Zero Touch RoCE Technology with Round Trip Time Congestion Control" and
+ * its thread in NVIDIA's forum: both ends need ConnectX-6 Dx or newer, and agree through RDMA-CM, unless PPCC
+ * forces it.
  */
 #include "collectors/facts/nic/congestion.h"
 
@@ -24,7 +25,8 @@
 /* PPCC's cmd_type */
 enum { PPCC_ALGORITHM = 0x0, PPCC_ENABLED = 0x3, PPCC_ALGORITHMS = 0x10 };
 
-/* Devices before ConnectX-6 Dx (pci-ids, 15b3): ConnectX-4, 4 Lx, 5, 5 Ex, 6 and BlueField, and their virtual functions. */
+/* Devices before ConnectX-6 Dx (pci-ids, 15b3): ConnectX-4, 4 Lx, 5, 5 Ex, 6 and BlueField, and their virtual
+ * functions. */
 static const char *const dcqcn_only[] = {"15b3:1013", "15b3:1014", "15b3:1015", "15b3:1016",
                                          "15b3:1017", "15b3:1018", "15b3:1019", "15b3:101a",
                                          "15b3:101b", "15b3:101c", "15b3:a2d2", "15b3:a2d3"};
@@ -179,8 +181,8 @@ static json_t *by_config(const struct facts_source *s, const json_t *nic)
     return by_slots(s, fact_word(nic, "pci", "address"));
 }
 
-/* Upstream's driver shows how RTT requests are answered where the firmware can (linux drivers/infiniband/hw/mlx5/cong.c,
- * mlx5_ib_init_cong_debugfs: roce_cc_general). */
+/* Upstream's driver shows how RTT requests are answered where the firmware can (linux
+ * drivers/infiniband/hw/mlx5/cong.c, mlx5_ib_init_cong_debugfs: roce_cc_general). */
 static bool answers_rtt(const struct facts_source *s, const char *address)
 {
     return sysfs_exists(s->root, "/sys/kernel/debug/mlx5/%s/cc_params/rtt_resp_dscp", address);

@@ -13,7 +13,8 @@
 #define MAX_OUTPUT  (1 << 20)
 #define MAX_COLUMNS 3
 
-/* Names and meanings: mstflint, mlxconfig/mlxconfig_dbs/mlxconfig_host.db. A port's have _P1 or _P2 after them. */
+/* Names and meanings: mstflint, mlxconfig/mlxconfig_dbs/mlxconfig_host.db. A port's have _P1 or _P2 after
+ * them. */
 static const char *const keys[] = {
     "ROCE_CC_LEGACY_DCQCN", "ROCE_CC_LEGACY_DCQCN_SW", "USER_PROGRAMMABLE_CC", "ROCE_CC_PRIO_MASK",
     "LLDP_NB_DCBX",         "LLDP_NB_RX_MODE",         "LLDP_NB_TX_MODE",      "DCBX_WILLING"};

@@ -1,6 +1,7 @@
 /*
- * lldpd keeps the TLVs of DCBX as they were sent, among those that it does not know: lldpctl -f json0 prints them as bytes. IEEE
- * 802.1Q-2018, annex D.2: organisation 00-80-C2, subtypes 9 (ETS configuration), 11 (PFC configuration) and 12 (application priorities).
+ * lldpd keeps the TLVs of DCBX as they were sent, among those that it does not know: lldpctl -f json0 prints
+ * them as bytes. IEEE 802.1Q-2018, annex D.2: organisation 00-80-C2, subtypes 9 (ETS configuration), 11 (PFC
+ * configuration) and 12 (application priorities).
  */
 #include "collectors/facts/nic/lldp.h"
 
@@ -138,8 +139,8 @@ static void add_pfc(const json_t *port, json_t *into)
     json_object_set_new(into, "willing", there ? json_boolean(bytes[0] & 0x80) : json_null());
 }
 
-/* Willing, CBS, reserved, the number of classes; the class of each priority, half a byte each; the share of each class in per cent; its
- * selection (0 strict, 2 ETS). */
+/* Willing, CBS, reserved, the number of classes; the class of each priority, half a byte each; the share of
+ * each class in per cent; its selection (0 strict, 2 ETS). */
 static void add_ets(const json_t *port, json_t *into)
 {
     uint8_t bytes[MAX_TLV];
@@ -157,7 +158,8 @@ static void add_ets(const json_t *port, json_t *into)
     json_object_set_new(into, "ets", json_make("{s:o,s:o}", "prio_to_tc", map, "weights", weights));
 }
 
-/* A reserved byte; then for each entry priority (3 bits), 2 reserved, selector (3 bits), protocol (2 bytes). */
+/* A reserved byte; then for each entry priority (3 bits), 2 reserved, selector (3 bits), protocol (2
+ * bytes). */
 static void add_apps(const json_t *port, json_t *into)
 {
     uint8_t bytes[MAX_TLV];

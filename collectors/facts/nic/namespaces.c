@@ -1,7 +1,8 @@
 /*
- * NICs whose network interface belongs to another network namespace than this program's: that of a pod, or of the node if this is a pod.
- * Neither ethtool's nor DCB's values of the interface can be read here. Where RDMA devices are shared by namespaces, a namespace that is
- * not the first one gets a device without its counters (linux drivers/infiniband/core/sysfs.c, setup_port: is_full_dev).
+ * NICs whose network interface belongs to another network namespace than this program's: that of a pod, or of
+ * the node if this is a pod. Neither ethtool's nor DCB's values of the interface can be read here. Where RDMA
+ * devices are shared by namespaces, a namespace that is not the first one gets a device without its counters
+ * (linux drivers/infiniband/core/sysfs.c, setup_port: is_full_dev).
  */
 #include "collectors/facts/facts.h"
 
@@ -41,7 +42,8 @@ static int keep_mode(const struct nlmsghdr *message, void *data)
     return MNL_CB_OK;
 }
 
-/* "shared": each namespace sees all RDMA devices; "exclusive": each device belongs to one. null: the kernel does not say. */
+/* "shared": each namespace sees all RDMA devices; "exclusive": each device belongs to one. null: the kernel
+ * does not say. */
 static json_t *rdma_mode(const struct facts_source *s)
 {
     union netlink_request r;

@@ -1,5 +1,5 @@
-/* The real hosts of a lab under examination: each is asked the checks of hosts, side by side with the others.
- */
+/* The real hosts of a lab under examination: each is asked the checks of hosts, side by side with the
+ * others. */
 #ifndef HARNESS_DOCTOR_HOST_H
 #define HARNESS_DOCTOR_HOST_H
 

@@ -172,8 +172,8 @@ static void try_peers(struct remote_host *h, const struct peers *peers, json_t *
     text_free(&out);
 }
 
-/* Without a scenario the port of the first tool is tried on the lab's next host, so that each is tried once.
- */
+/* Without a scenario the port of the first tool is tried on the lab's next host, so that each is tried
+ * once. */
 static void examine_ports(const struct doctor_subject *x)
 {
     const struct scenario *scenario = x->plan ? &x->plan->first.scenario : NULL;

@@ -79,8 +79,8 @@ static bool host_has_pfc(const struct switch_end *end, int64_t priority)
     return false;
 }
 
-/* Without a scenario: all DSCPs that either end takes for a lossless class. The first that differs is named.
- */
+/* Without a scenario: all DSCPs that either end takes for a lossless class. The first that differs is
+ * named. */
 static void examine_all(const struct doctor_subject *x)
 {
     const struct switch_end *end = x->end;

@@ -1,5 +1,5 @@
-/* The SONiC switches of a lab under examination: the ports that its links name are asked the checks of ports.
- */
+/* The SONiC switches of a lab under examination: the ports that its links name are asked the checks of
+ * ports. */
 #ifndef HARNESS_DOCTOR_SWITCH_H
 #define HARNESS_DOCTOR_SWITCH_H
 

@@ -17,12 +17,12 @@ struct remote_host {
     const struct lab_host *lab; /* NULL: unused */
     struct ssh_session *ssh;
     char *netdev, *rdma;
-    char *extra
-        [REMOTE_EXTRA_NICS]; /* network devices of a forwarding host's other ports; NULL after the last */
-    json_t *nic;             /* nic-config's last answer to get */
-    json_t *thresholds;      /* nic-config's, after settings were applied */
-    json_t *warnings;        /* made when they were applied */
-    uint8_t priorities;      /* of the flows that have an end here, a bit each: for the NIC's VLAN */
+    char *extra[REMOTE_EXTRA_NICS]; /* network devices of a forwarding host's other ports; NULL after the
+                                       last */
+    json_t *nic;                    /* nic-config's last answer to get */
+    json_t *thresholds;             /* nic-config's, after settings were applied */
+    json_t *warnings;               /* made when they were applied */
+    uint8_t priorities;             /* of the flows that have an end here, a bit each: for the NIC's VLAN */
     int64_t offset_ns, error_ns;
     bool nvml_answers; /* for the lab's GPU, by the last facts */
     bool virtual_gpu;  /* the lab's GPU is memory of a virtual ConnectX's module: NVML does not know it */

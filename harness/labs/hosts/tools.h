@@ -5,8 +5,8 @@
 #include "harness/labs/hosts/lab.h"
 #include "lib/words.h"
 
-/* What a tool makes of a host's answer: 0, or -1 with why it cannot run there; *missing: the whole tool is.
- */
+/* What a tool makes of a host's answer: 0, or -1 with why it cannot run there; *missing: the whole tool
+ * is. */
 typedef int tool_judge(void *context, const char *answer, bool *missing, struct error *e);
 /* Run a tool's command on the host, and let the tool judge the answer. Without one *missing is false. */
 int tools_ask(struct remote_host *h, const struct words *command, tool_judge *judge, void *context,

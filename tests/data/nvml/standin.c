@@ -1,7 +1,7 @@
 /*
- * Stands in for libnvidia-ml.so.1 where there is no GPU: the calls that collectors/sources/nvml.c makes, as the NVML API reference declares
- * them, with fixed figures. It tests the way of calling, not a GPU. When the file named by NVML_STANDIN_LOST exists, the GPU has fallen
- * off the bus.
+ * Stands in for libnvidia-ml.so.1 where there is no GPU: the calls that collectors/sources/nvml.c makes, as
+ * the NVML API reference declares them, with fixed figures. It tests the way of calling, not a GPU. When the
+ * file named by NVML_STANDIN_LOST exists, the GPU has fallen off the bus.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * Preloaded: INTERRUPTED netlink dumps, after the first WHOLE ones, are answered as the kernel answers one during which its list changed:
- * entries are missing (here they are NLMSG_NOOP), and the end carries NLM_F_DUMP_INTR.
+ * Preloaded: INTERRUPTED netlink dumps, after the first WHOLE ones, are answered as the kernel answers one
+ * during which its list changed: entries are missing (here they are NLMSG_NOOP), and the end carries
+ * NLM_F_DUMP_INTR.
  */
 #include <linux/netlink.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Preloaded into nic-sampler: a source that keeps the processor for SLOW_READ_US microseconds at every read of its file, to show that
- * the checks of pace find such a one. */
+/* Preloaded into nic-sampler: a source that keeps the processor for SLOW_READ_US microseconds at every read
+ * of its file, to show that the checks of pace find such a one. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

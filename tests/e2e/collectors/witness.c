@@ -1,11 +1,12 @@
 /*
  * witness EVERY_NS FILE COMMAND ARG...: was a program that has deadlines given the processor it needs?
  *
- * Runs the command, and beside it on the same processor, above the real-time priority that nic-sampler takes, a loop that sleeps
- * for a fifth of the interval EVERY_NS and then takes the kernel's lock of network configuration once, as reading a NIC does. What
- * that takes longer is time in which the machine had no processor for either, or in which somebody else kept the lock.
- * FILE gets one line of JSON: the longest such time within five sleeps, how many deadlines that explains, and whether
- * real-time priority was to be had. The exit status is the command's.
+ * Runs the command, and beside it on the same processor, above the real-time priority that nic-sampler takes,
+ * a loop that sleeps for a fifth of the interval EVERY_NS and then takes the kernel's lock of network
+ * configuration once, as reading a NIC does. What that takes longer is time in which the machine had no
+ * processor for either, or in which somebody else kept the lock. FILE gets one line of JSON: the longest such
+ * time within five sleeps, how many deadlines that explains, and whether real-time priority was to be had.
+ * The exit status is the command's.
  */
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -72,8 +73,9 @@ struct away {
 };
 
 /*
- * A reader that needs half of every interval loses a deadline when it is kept from its work for the other half, and one more
- * for each whole interval beyond. What it is kept from it makes up for in the half that it does not need.
+ * A reader that needs half of every interval loses a deadline when it is kept from its work for the other
+ * half, and one more for each whole interval beyond. What it is kept from it makes up for in the half that it
+ * does not need.
  */
 static void lose(struct away *a, int64_t away_ns, int64_t every_ns)
 {

@@ -1,4 +1,5 @@
-/* Preloaded into a program: its time of day is an hour slow while the file named by CLOCK_STEP exists, as after a clock was set. */
+/* Preloaded into a program: its time of day is an hour slow while the file named by CLOCK_STEP exists, as
+ * after a clock was set. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,7 +1,8 @@
 /*
- * Preloaded into nic-config: what becomes of its Nth change of the machine. FAULT is N:WHAT; WHAT is the name of an error, which the
- * change is answered with instead of being done, or "kill": it is done, then the process dies of SIGKILL. Changes are files below
- * a folder "sys" that are opened for writing, netlink requests that are no queries, and the ioctl that sets a tunable.
+ * Preloaded into nic-config: what becomes of its Nth change of the machine. FAULT is N:WHAT; WHAT is the name
+ * of an error, which the change is answered with instead of being done, or "kill": it is done, then the
+ * process dies of SIGKILL. Changes are files below a folder "sys" that are opened for writing, netlink
+ * requests that are no queries, and the ioctl that sets a tunable.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,8 +85,8 @@ int close(int fd)
     return result;
 }
 
-/* A query of rtnetlink is known by its type (linux/rtnetlink.h: NEW, DEL, GET, SET in turn); requests of other families that change
- * something ask for an acknowledgement. */
+/* A query of rtnetlink is known by its type (linux/rtnetlink.h: NEW, DEL, GET, SET in turn); requests of
+ * other families that change something ask for an acknowledgement. */
 static bool is_change(int fd, const struct nlmsghdr *request)
 {
     int family = 0;

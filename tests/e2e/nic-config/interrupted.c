@@ -1,6 +1,6 @@
 /*
- * Preloaded into nic-config: the first dump of each kind over rtnetlink was interrupted by a change of what it lists. Its entries are
- * marked so by the kernel (NLM_F_DUMP_INTR), and here they are missing too.
+ * Preloaded into nic-config: the first dump of each kind over rtnetlink was interrupted by a change of what
+ * it lists. Its entries are marked so by the kernel (NLM_F_DUMP_INTR), and here they are missing too.
  */
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>

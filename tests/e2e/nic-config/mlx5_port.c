@@ -1,10 +1,13 @@
 /*
- * Preloaded into nic-config: the interface PORT_NAME is an mlx5 port (tests/kmod/mlx5_port.h) for DCB netlink and ethtool's global
- * pause; everything else goes to the kernel. The port is kept in the file PORT_STATE, which the first process creates from the other
- * variables; each write is a line in PORT_STATE.log, with the error number that it was answered with.
+ * Preloaded into nic-config: the interface PORT_NAME is an mlx5 port (tests/kmod/mlx5_port.h) for DCB netlink
+ * and ethtool's global pause; everything else goes to the kernel. The port is kept in the file PORT_STATE,
+ * which the first process creates from the other variables; each write is a line in PORT_STATE.log, with the
+ * error number that it was answered with.
  *
- *   PORT_PAUSE=1      global pause is on at first           PORT_EXCLUSIVE=1   a write of pause turns PFC off
- *   PORT_SPEED=25000  as the driver sees it, in Mb/s         PORT_DEAF=1        PFC writes are answered with 0 and not done
+ *   PORT_PAUSE=1      global pause is on at first
+ *   PORT_EXCLUSIVE=1  a write of pause turns PFC off
+ *   PORT_SPEED=25000  as the driver sees it, in Mb/s
+ *   PORT_DEAF=1       PFC writes are answered with 0 and not done
  *   PORT_PEER=mlx1    this end of the cable goes down for 0.2 s when the PFC mask changes
  */
 #include "tests/kmod/mlx5_port.h"

@@ -1,7 +1,7 @@
 /*
- * Preloaded into nic-config where the kernel makes no VLAN interfaces: a macvlan stands in for each. Requests that make or change a
- * VLAN interface become requests for a macvlan; in answers a macvlan becomes a VLAN interface again. Identifier and egress map are
- * kept in $VLANS/NAME.
+ * Preloaded into nic-config where the kernel makes no VLAN interfaces: a macvlan stands in for each. Requests
+ * that make or change a VLAN interface become requests for a macvlan; in answers a macvlan becomes a VLAN
+ * interface again. Identifier and egress map are kept in $VLANS/NAME.
  */
 #include <dlfcn.h>
 #include <libmnl/libmnl.h>

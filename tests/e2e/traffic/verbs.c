@@ -1,5 +1,5 @@
-/* Preloaded into roce-traffic serve: an RDMA device that accepts everything up to the connection of queue pairs, to show what an offer makes
- * the server allocate. It moves no data. */
+/* Preloaded into roce-traffic serve: an RDMA device that accepts everything up to the connection of queue
+ * pairs, to show what an offer makes the server allocate. It moves no data. */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* A lab, a profile and bundles from elsewhere, as virt-provision reads them before it changes anything: up to the XML of domains and
- * networks. The input is four files with \1 between them: the lab, the profile "p", the bundle "b", and the bundle "base". */
+/* A lab, a profile and bundles from elsewhere, as virt-provision reads them before it changes anything: up to
+ * the XML of domains and networks. The input is four files with \1 between them: the lab, the profile "p",
+ * the bundle "b", and the bundle "base". */
 #define places_project project_below_scratch
 #include "guest-setup/guest/profile.c"
 #include "guest-setup/rebuild/guest_build.h"

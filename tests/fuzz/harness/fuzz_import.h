@@ -1,4 +1,5 @@
-/* What fuzzers of imported cases share: what a reader accepts becomes a lab and a scenario that their own readers accept. */
+/* What fuzzers of imported cases share: what a reader accepts becomes a lab and a scenario that their own
+ * readers accept. */
 #ifndef TESTS_FUZZ_IMPORT_H
 #define TESTS_FUZZ_IMPORT_H
 

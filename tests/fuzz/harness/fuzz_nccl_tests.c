@@ -1,5 +1,6 @@
-/* What nccl-tests, NCCL and host-facts say, on hosts that are not trusted. The first byte chooses: 0 all that a program has printed, 1 NCCL's messages,
- * 2 the answer to the questions before a run, others variables of a host. What is taken as a result has finite figures. */
+/* What nccl-tests, NCCL and host-facts say, on hosts that are not trusted. The first byte chooses: 0 all that
+ * a program has printed, 1 NCCL's messages, 2 the answer to the questions before a run, others variables of a
+ * host. What is taken as a result has finite figures. */
 #include "harness/traffic/collective_tool.h"
 #include "harness/traffic/nccl_tests.h"
 #include "lib/document/json_text.h"

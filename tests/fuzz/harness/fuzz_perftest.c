@@ -1,5 +1,6 @@
-/* What perftest's programs say, on hosts that are not trusted. The first byte chooses: 0, 1, 2 a test's output, others an answer to --version
- * and --help. A table that is taken makes a flow line that the recorder takes. */
+/* What perftest's programs say, on hosts that are not trusted. The first byte chooses: 0, 1, 2 a test's
+ * output, others an answer to --version and --help. A table that is taken makes a flow line that the recorder
+ * takes. */
 #include "harness/traffic/perftest.h"
 #include "harness/traffic/traffic_tool.h"
 

@@ -1,5 +1,6 @@
-/* Lines of samplers and traffic generators, from a host that may print anything: into the recorder and its summaries. The input
- * begins with the first host's clock offset; each line begins with who prints it, '0' to '3': sampler or generator of role a or b, which is not listed. */
+/* Lines of samplers and traffic generators, from a host that may print anything: into the recorder and its
+ * summaries. The input begins with the first host's clock offset; each line begins with who prints it, '0' to
+ * '3': sampler or generator of role a or b, which is not listed. */
 #include "harness/record/recorder.h"
 #include "tests/fuzz/scratch.h"
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* Simulated runs with values at the edges of what documents may have: `harness run SCENARIO --set PATH=VALUE...` with the first
- * byte's scenario, and a PATH and VALUE, a fault of a link, or one of single frames, for each four bytes after it. With FUZZ_VERBOSE set, the command is
- * printed. */
+/* Simulated runs with values at the edges of what documents may have: `harness run SCENARIO --set
+ * PATH=VALUE...` with the first byte's scenario, and a PATH and VALUE, a fault of a link, or one of single
+ * frames, for each four bytes after it. With FUZZ_VERBOSE set, the command is printed. */
 #include "harness/plan/plan.h"
 #include "harness/run/experiment.h"
 #include "lib/text.h"
@@ -161,7 +161,8 @@ static void add_fault(const struct subject *s, const uint8_t bytes[4], struct te
              rest[bytes[2] % (sizeof rest / sizeof *rest)]);
 }
 
-/* A fault of single frames of a link, some at the edges: what is longer than the run, and what hosts do where a switch is. */
+/* A fault of single frames of a link, some at the edges: what is longer than the run, and what hosts do where
+ * a switch is. */
 static void add_injection(const struct subject *s, const uint8_t *bytes, struct text *injections)
 {
     static const char *const rest[] = {

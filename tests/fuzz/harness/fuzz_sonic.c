@@ -1,4 +1,5 @@
-/* What a switch says: its config_db.json is read, checked against a host and changed for a scenario; counters become samples. */
+/* What a switch says: its config_db.json is read, checked against a host and changed for a scenario; counters
+ * become samples. */
 #include "harness/doctor/switches/switch.h"
 #include "harness/labs/hosts/sonic/counters.h"
 #include "harness/labs/hosts/sonic/changes.h"

@@ -1,5 +1,5 @@
-/* Checkers over captures of any bytes. The input is a capture, or, with a first byte of 0, a list of packets between few queue pairs, which
- * reaches deeper: each packet is made of the eight bytes that follow. */
+/* Checkers over captures of any bytes. The input is a capture, or, with a first byte of 0, a list of packets
+ * between few queue pairs, which reaches deeper: each packet is made of the eight bytes that follow. */
 #include "verify/verify.h"
 #include "lib/packets/frame.h"
 #include "lib/packets/opcode.h"

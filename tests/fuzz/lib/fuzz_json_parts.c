@@ -1,4 +1,5 @@
-/* Parts of a JSON text: of one that is whole they are the members of its values that the paths lead to; of others at most a failure. */
+/* Parts of a JSON text: of one that is whole they are the members of its values that the paths lead to; of
+ * others at most a failure. */
 #include "lib/document/json_file.h"
 #include "lib/document/json_file.h"
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* Journals that a run left behind. Behind a first byte '+' each line is given its checksum and number, so that records are reached. */
+/* Journals that a run left behind. Behind a first byte '+' each line is given its checksum and number, so
+ * that records are reached. */
 #include "nic-config/device/bound.h"
 #include "nic-config/journal.h"
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* Result folders from elsewhere: all of `harness report`. The input is files, each a byte that chooses its name and
- * then its text, with \1 between them; with an odd length a cell of the sweep is compared with the sweep. */
+/* Result folders from elsewhere: all of `harness report`. The input is files, each a byte that chooses its
+ * name and then its text, with \1 between them; with an odd length a cell of the sweep is compared with the
+ * sweep. */
 #define page_library_read some_library
 #include "reports/report.c"
 #include "reports/report_sweep.c"

@@ -1,5 +1,5 @@
-/* The table of a sweep from elsewhere, and all that is made of it. The input is files with \1 between them: each
- * begins with a byte that chooses the index or one of three results, which two cells each have. */
+/* The table of a sweep from elsewhere, and all that is made of it. The input is files with \1 between them:
+ * each begins with a byte that chooses the index or one of three results, which two cells each have. */
 #include "reports/drawing/over_sweep.h"
 #include "reports/page/page.h"
 #include "tests/fuzz/scratch.h"

@@ -1,5 +1,6 @@
-/* The trace of a result from elsewhere. The input is files, each a byte that chooses its name and then its text, with \1 between them.
- * Whatever is in them, a trace that is made is whole packets, in which as many slices begin as end. */
+/* The trace of a result from elsewhere. The input is files, each a byte that chooses its name and then its
+ * text, with \1 between them. Whatever is in them, a trace that is made is whole packets, in which as many
+ * slices begin as end. */
 #include "reports/trace/trace.c"
 #include "tests/fuzz/scratch.h"
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
-/* The control connection of roce-traffic on a socket: what a peer may say, in any order and in any pieces, without RDMA. The input
- * is a byte of which side this is, then pieces: a length, and bytes as they arrive. A server first waits for hello and offer. */
+/* The control connection of roce-traffic on a socket: what a peer may say, in any order and in any pieces,
+ * without RDMA. The input is a byte of which side this is, then pieces: a length, and bytes as they arrive. A
+ * server first waits for hello and offer. */
 #include "lib/clock.h"
 #include "traffic/flow_side.h"
 #include "traffic/job.h"

@@ -1,4 +1,5 @@
-/* Control messages of roce-traffic: any line may come from the network. What is taken must survive a second trip. */
+/* Control messages of roce-traffic: any line may come from the network. What is taken must survive a second
+ * trip. */
 #include "traffic/connection/wire.h"
 #include <stdint.h>
 #include <stdlib.h>

@@ -147,7 +147,8 @@ static void values_are_exact(void **state)
     text_free(&out);
 }
 
-/* A value of the host is the same whichever NIC is sampled: with a NIC's label it would be added once for each. */
+/* A value of the host is the same whichever NIC is sampled: with a NIC's label it would be added once for
+ * each. */
 static void values_of_the_host_name_no_nic(void **state)
 {
     (void)state;

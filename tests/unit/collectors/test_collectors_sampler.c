@@ -139,7 +139,8 @@ static void a_reader_that_left_is_noticed(void **state)
     close(p[1]);
 }
 
-/* Fill a pipe with lines longer than PIPE_BUF until there is no room, then stop: what it holds are whole lines. */
+/* Fill a pipe with lines longer than PIPE_BUF until there is no room, then stop: what it holds are whole
+ * lines. */
 static void waiting_for_room_can_be_stopped(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* collectors/grafana/: the dashboard and the alerts name metrics that nic-sampler can export, by the catalogue of counters. */
+/* collectors/grafana/: the dashboard and the alerts name metrics that nic-sampler can export, by the
+ * catalogue of counters. */
 #include "tests/unit/unit.h"
 
 #include "collectors/sampler/prometheus_text.h"

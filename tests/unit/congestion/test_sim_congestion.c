@@ -191,7 +191,8 @@ static int64_t wire_ps(const struct fixture *f, int64_t bytes)
     return (bytes + f->config.framing.gap_bytes) * 8 * SIM_PS_PER_S / RATE_BPS;
 }
 
-/* A flow that is alone on its way sees the way's own round trip in every ACK, and each byte is acknowledged once. */
+/* A flow that is alone on its way sees the way's own round trip in every ACK, and each byte is acknowledged
+ * once. */
 static void hears_acknowledgements(void **state)
 {
     (void)state;
@@ -288,8 +289,8 @@ static void window_limits(void **state)
     fixture_close(&f);
 }
 
-/* A queue pair that its window holds until an ACK comes, at the rate of the line, leaves the others of its host their turns: a short
- * burst to its receiver makes the queue that fills its window. */
+/* A queue pair that its window holds until an ACK comes, at the rate of the line, leaves the others of its
+ * host their turns: a short burst to its receiver makes the queue that fills its window. */
 static void a_full_window_starves_nobody(void **state)
 {
     (void)state;
@@ -310,7 +311,8 @@ static void a_full_window_starves_nobody(void **state)
     fixture_close(&f);
 }
 
-/* A queue pair that waits for its gap has room in the window; if an ACK takes the room, it waits for more ACKs. */
+/* A queue pair that waits for its gap has room in the window; if an ACK takes the room, it waits for more
+ * ACKs. */
 static void window_shrinks(void **state)
 {
     (void)state;
@@ -331,8 +333,8 @@ static void window_shrinks(void **state)
     fixture_close(&f);
 }
 
-/* The window of dcqcn_vwin is a base round trip at the line's rate and falls with the rate. Its packets request ACKs in a lab that
- * otherwise has one at a message's end: here one message is twenty windows. */
+/* The window of dcqcn_vwin is a base round trip at the line's rate and falls with the rate. Its packets
+ * request ACKs in a lab that otherwise has one at a message's end: here one message is twenty windows. */
 static void dcqcn_with_a_window(void **state)
 {
     (void)state;
@@ -421,7 +423,8 @@ static void survives_loss(void **state)
     }
 }
 
-/* A read's responses are not acknowledged: a window does not stop them, and a control that only hears ACKs is refused. */
+/* A read's responses are not acknowledged: a window does not stop them, and a control that only hears ACKs is
+ * refused. */
 static void reads_have_no_window(void **state)
 {
     (void)state;

@@ -37,7 +37,8 @@ static void alpha_and_rate(void **state)
     steps_close(&s);
 }
 
-/* All marked: alpha stays 1 and the rate falls to its least; none marked: alpha falls, the rate rises to the line's. */
+/* All marked: alpha stays 1 and the rate falls to its least; none marked: alpha falls, the rate rises to the
+ * line's. */
 static void extremes(void **state)
 {
     (void)state;

@@ -20,8 +20,8 @@ static void hpcc_begin(struct steps *s, struct telemetry_path *path, int64_t mi_
     s->ack.path = path;
 }
 
-/* An ACK of a packet that left the first hop `ps` after the last one's, with so much sent since and queued behind it. With
- * `round_trip` all that was in flight has come back. */
+/* An ACK of a packet that left the first hop `ps` after the last one's, with so much sent since and queued
+ * behind it. With `round_trip` all that was in flight has come back. */
 static double step(struct steps *s, struct telemetry_path *path, int64_t ps, int64_t sent_bytes,
                    uint32_t queued_bytes, bool round_trip)
 {
@@ -41,7 +41,8 @@ static void follows_the_paper(void **state)
     assert_near(step(&s, &path, 0, 0, BDP / 2, true), 100e9); /* the first ACK only begins */
     double rate = 100e9 / (1.5 / 0.95) + 50e6;
     assert_near(step(&s, &path, T_PS, BDP, BDP, true), rate); /* the smaller queue counts: U = 1 + 1/2 */
-    /* Half a round trip: the average has half of the old U, and ACKs of the same round trip begin from the same rate. */
+    /* Half a round trip: the average has half of the old U, and ACKs of the same round trip begin from the
+     * same rate. */
     assert_near(step(&s, &path, T_PS / 2, BDP / 4, 0, false), rate / ((1.5 / 2 + 0.5 / 2) / 0.95) + 50e6);
     assert_near(step(&s, &path, T_PS, BDP, 0, false), rate / (1 / 0.95) + 50e6);
     assert_near(step(&s, &path, T_PS, BDP / 10, 0, true),
@@ -65,7 +66,8 @@ static void stages(void **state)
     steps_close(&s);
 }
 
-/* The bottleneck is the hop with the largest U; two ACKs of one nanosecond, and none with telemetry, change nothing. */
+/* The bottleneck is the hop with the largest U; two ACKs of one nanosecond, and none with telemetry, change
+ * nothing. */
 static void worst_hop_and_odd_acks(void **state)
 {
     (void)state;

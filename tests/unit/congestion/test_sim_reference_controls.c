@@ -1,7 +1,8 @@
 /*
- * Congestion controls against the HPCC simulator with its CC_MODE 1 with a window, 3, 7 and 8, and its physics (sim_fixture.h): the
- * parameters of its run.py at 100 Gb/s, one base round-trip time for all (GLOBAL_T). Without random marks its runs have no seed: where
- * no two frames come at the same time, the completion times are the same. docs/simulator-reference.md has the tables.
+ * Congestion controls against the HPCC simulator with its CC_MODE 1 with a window, 3, 7 and 8, and its
+ * physics (sim_fixture.h): the parameters of its run.py at 100 Gb/s, one base round-trip time for all
+ * (GLOBAL_T). Without random marks its runs have no seed: where no two frames come at the same time, the
+ * completion times are the same. docs/simulator-reference.md has the tables.
  */
 #include "tests/unit/sim/sim_fixture.h"
 #include <math.h>

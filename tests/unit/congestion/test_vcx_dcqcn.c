@@ -1,4 +1,5 @@
-/* DCQCN of the simulator, in floating point and picoseconds, and of the virtual ConnectX, in integers and nanoseconds: the same equations. */
+/* DCQCN of the simulator, in floating point and picoseconds, and of the virtual ConnectX, in integers and
+ * nanoseconds: the same equations. */
 #include "sim/congestion/dcqcn.h"
 #include "virtual-connectx/tests/unit/vcx_reaction.h"
 

@@ -1,4 +1,5 @@
-/* Bundles of versions: the image they name, and packages on their way to a guest - over an sshd of our own on loopback. */
+/* Bundles of versions: the image they name, and packages on their way to a guest - over an sshd of our own on
+ * loopback. */
 #include "guest-setup/guest/profile.h"
 #include "guest-setup/rebuild/packages.h"
 #include "lib/clock.h"

@@ -1,4 +1,5 @@
-/* The XML of guests and networks, held against the published set-up and libvirt's schemas; the plan behind it. */
+/* The XML of guests and networks, held against the published set-up and libvirt's schemas; the plan behind
+ * it. */
 #include "guest-setup/guest/domain_xml.h"
 #include "remote/mark.h"
 #include "lib/clock.h"
@@ -16,8 +17,8 @@
 
 /* ---- labs */
 
-/* vm00 of the published machine (remote-lab.net, March/April 2026): 28 virtual CPUs pinned one to one, 32 GiB in 1 GiB pages, memory
- * strictly from nodes 0 and 2, NIC 41:00.0, both functions of GPU 06:00. */
+/* vm00 of the published machine (remote-lab.net, March/April 2026): 28 virtual CPUs pinned one to one, 32 GiB
+ * in 1 GiB pages, memory strictly from nodes 0 and 2, NIC 41:00.0, both functions of GPU 06:00. */
 static const char published[] =
     "{'schema':1,'name':'geforce-pair','driver':'libvirt','hosts':{'a':{'domain':'vm00','profile':'p','vcpus'"
     ":28,"

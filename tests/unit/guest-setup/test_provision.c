@@ -28,7 +28,8 @@ static const char document[] =
 
 /* ---- reset */
 
-/* What the command of reset prints and ends with, with a nic-config made of these lines; NULL: the guest has none. */
+/* What the command of reset prints and ends with, with a nic-config made of these lines; NULL: the guest has
+ * none. */
 static int restore_with(const char *script, struct error *e)
 {
     char path[128];

@@ -4,7 +4,8 @@
 
 #include "harness/doctor/check.h"
 
-/* `interfaces`, `nics`, `columns`: what was seen, as in struct doctor_seen; NULL: nothing. A new reference. */
+/* `interfaces`, `nics`, `columns`: what was seen, as in struct doctor_seen; NULL: nothing. A new
+ * reference. */
 static inline json_t *examine_cell(const struct doctor_check *check, const struct cell *cell,
                                    json_t *interfaces, json_t *nics, json_t *columns)
 {

@@ -1,4 +1,5 @@
-/* Which flows are not ECN-capable, by what is known of the sender's NIC: the settings that nic-config reads there. */
+/* Which flows are not ECN-capable, by what is known of the sender's NIC: the settings that nic-config reads
+ * there. */
 #include "tests/unit/harness/plan_of.h"
 
 #include "harness/doctor/ect.h"
@@ -12,8 +13,8 @@ static json_t *parse_text(const char *text)
     return json;
 }
 
-/* The findings of a scenario whose sender, host a, has RED on its own egress, as one text. `more` is merged into the
- * scenario, `in_force` are the settings of a, NULL: not looked at. The caller frees. */
+/* The findings of a scenario whose sender, host a, has RED on its own egress, as one text. `more` is merged
+ * into the scenario, `in_force` are the settings of a, NULL: not looked at. The caller frees. */
 static char *say_findings(const char *more, const char *in_force)
 {
     struct cell cell = {0};

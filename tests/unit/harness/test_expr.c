@@ -302,8 +302,8 @@ static void wrong_names_are_refused(void **state)
     }
 }
 
-/* Every prefix of the text, in memory that ends where it ends: the address sanitizer detects a read past it. What is refused has a
- * sentence; the rest is checked and evaluated. */
+/* Every prefix of the text, in memory that ends where it ends: the address sanitizer detects a read past it.
+ * What is refused has a sentence; the rest is checked and evaluated. */
 static void each_prefix(const char *whole)
 {
     for (size_t length = 0; length <= strlen(whole); length++)

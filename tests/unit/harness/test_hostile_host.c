@@ -1,5 +1,5 @@
-/* What a host may print: numbers beyond every range, times that go backwards, names without end. The recorder refuses a line with a
- * sentence or takes it; the sanitizers see that nothing overflows. */
+/* What a host may print: numbers beyond every range, times that go backwards, names without end. The recorder
+ * refuses a line with a sentence or takes it; the sanitizers see that nothing overflows. */
 #include "harness/labs/hosts/host.h"
 #include "harness/record/recorder.h"
 #include "lib/files.h"

@@ -1,4 +1,5 @@
-/* Imported cases: numbers and units of others' files, and the order of a schedule's operations. Whole files: tests/e2e/harness/import.sh. */
+/* Imported cases: numbers and units of others' files, and the order of a schedule's operations. Whole files:
+ * tests/e2e/harness/import.sh. */
 #include "harness/import/goal.h"
 #include "tests/unit/unit.h"
 #include <string.h>
@@ -120,7 +121,8 @@ static void waits_are_the_longest_ways(void **state)
     import_free(&import);
 }
 
-/* irequires: after the beginning of the other, which is when that is ready. A recv ends when it is ready and the data is there. */
+/* irequires: after the beginning of the other, which is when that is ready. A recv ends when it is ready and
+ * the data is there. */
 static void starts_and_receives(void **state)
 {
     (void)state;

@@ -23,7 +23,8 @@
     "{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"hosts\":{" REAL_HOST("a", "1") "," REAL_HOST( \
         "b", "2") "},\"links\":[]}"
 
-/* The document for what roles a, b and the switch w had, and the settings that differ, as one text: "[DOCUMENT,DIFFER]". */
+/* The document for what roles a, b and the switch w had, and the settings that differ, as one text:
+ * "[DOCUMENT,DIFFER]". */
 static void expect_settings_of(const char *scenario, const char *lab, const char *settings_text,
                                const char *expected_text)
 {
@@ -91,7 +92,8 @@ static void a_switch_may_differ_in_its_lossless_priorities(void **state)
                                           "{\"pfc\":true}]");
 }
 
-/* A real host reads back settings of an interface, more than a scenario has; its times are not those of the wire. */
+/* A real host reads back settings of an interface, more than a scenario has; its times are not those of the
+ * wire. */
 static void of_real_hosts_what_a_scenario_has_is_taken(void **state)
 {
     (void)state;

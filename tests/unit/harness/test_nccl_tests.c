@@ -1,5 +1,5 @@
-/* What nccl-tests and NCCL print. The formats are those of src/common.cu of nccl-tests 2.13.8 and 2.16.9, of src/util.cu of 2.17.9 and 2.19.6, and
- * of src/transport of NCCL 2.12 to 2.28. */
+/* What nccl-tests and NCCL print. The formats are those of src/common.cu of nccl-tests 2.13.8 and 2.16.9, of
+ * src/util.cu of 2.17.9 and 2.19.6, and of src/transport of NCCL 2.12 to 2.28. */
 #include "tests/unit/unit.h"
 
 #include "harness/traffic/collective_tool.h"

@@ -1,4 +1,5 @@
-/* Is DCQCN in control where a scenario wants it, and has the switch the scenario's PFC? By host-facts' documents. */
+/* Is DCQCN in control where a scenario wants it, and has the switch the scenario's PFC? By host-facts'
+ * documents. */
 #include "tests/unit/harness/examine_cell.h"
 #include "tests/unit/harness/plan_of.h"
 

@@ -1,4 +1,5 @@
-/* Traffic patterns: the flows between real hosts are those of the simulated lab, in the same order, from the same seed. */
+/* Traffic patterns: the flows between real hosts are those of the simulated lab, in the same order, from the
+ * same seed. */
 #include "tests/unit/unit.h"
 
 #include "harness/labs/sim/sim_config.h"

@@ -1,5 +1,5 @@
-/* perftest's tables, and its command lines. The formats are those of REPORT_FMT, REPORT_FMT_LAT and REPORT_FMT_LAT_DUR in
- * perftest_parameters.h of 4.5-0.17 (6.06), 24.07.0-0.44 (6.22) and 26.04 (6.29). */
+/* perftest's tables, and its command lines. The formats are those of REPORT_FMT, REPORT_FMT_LAT and
+ * REPORT_FMT_LAT_DUR in perftest_parameters.h of 4.5-0.17 (6.06), 24.07.0-0.44 (6.22) and 26.04 (6.29). */
 #include "tests/unit/unit.h"
 
 #include "harness/traffic/perftest.h"

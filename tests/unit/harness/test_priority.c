@@ -1,4 +1,5 @@
-/* Whether a flow's packets get the flow's priority on real NICs: by the documents, and with the hosts' settings. */
+/* Whether a flow's packets get the flow's priority on real NICs: by the documents, and with the hosts'
+ * settings. */
 #include "tests/unit/harness/plan_of.h"
 
 #include "harness/doctor/check.h"

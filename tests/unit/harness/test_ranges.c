@@ -1,5 +1,5 @@
-/* Every number of a scenario's and of a simulated lab's document at both ends of its range, one at a time: it is refused with a
- * sentence, or runs for a moment. The sanitizers see that nothing overflows. */
+/* Every number of a scenario's and of a simulated lab's document at both ends of its range, one at a time: it
+ * is refused with a sentence, or runs for a moment. The sanitizers see that nothing overflows. */
 #include "harness/labs/sim/sim_config.h"
 #include "harness/plan/plan.h"
 #include "lib/files.h"

@@ -117,7 +117,8 @@ static json_t *lines_of_samples(const struct fixture *f)
     return lines;
 }
 
-/* A role that is not listed has no lines and no summary: what is kept of it, and the totals, are as if it were. */
+/* A role that is not listed has no lines and no summary: what is kept of it, and the totals, are as if it
+ * were. */
 static void what_is_not_listed_is_in_the_totals(void **state)
 {
     struct fixture *f = *state;
@@ -460,7 +461,8 @@ static void limit_files(rlim_t bytes)
     signal(SIGXFSZ, bytes == RLIM_INFINITY ? SIG_DFL : SIG_IGN);
 }
 
-/* The sentence names the file and the reason of the write that failed, whatever errno is by then; a cut line is removed. */
+/* The sentence names the file and the reason of the write that failed, whatever errno is by then; a cut line
+ * is removed. */
 static void what_cannot_be_written_is_told(void **state)
 {
     struct fixture *f = *state;

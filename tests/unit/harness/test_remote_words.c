@@ -1,4 +1,5 @@
-/* Command lines of the programs that the harness starts on hosts, and the VLAN interfaces that it makes there. */
+/* Command lines of the programs that the harness starts on hosts, and the VLAN interfaces that it makes
+ * there. */
 #include "tests/unit/unit.h"
 
 #include "harness/labs/hosts/start.h"

@@ -1,4 +1,5 @@
-/* The figures of repeated runs in an index: compared with values computed by hand, their names, and how many are left out for lack of room. */
+/* The figures of repeated runs in an index: compared with values computed by hand, their names, and how many
+ * are left out for lack of room. */
 #include "tests/unit/unit.h"
 
 #include "harness/plan/plan.h"

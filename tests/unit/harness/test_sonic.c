@@ -1,4 +1,5 @@
-/* What is read of a SONiC switch's CONFIG_DB, and what the checks of harness doctor say of it: each in both outcomes. */
+/* What is read of a SONiC switch's CONFIG_DB, and what the checks of harness doctor say of it: each in both
+ * outcomes. */
 #include "tests/unit/harness/plan_of.h"
 
 #include "harness/doctor/switches/switch.h"

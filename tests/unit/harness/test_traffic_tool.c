@@ -135,8 +135,8 @@ static void as_many_flows_as_are_allowed_reach_the_program(void **state)
     unmake(&m);
 }
 
-/* Flows over a VLAN use the GID of its address, not the index that the lab gives for the NIC; the priority in the tag is the
- * service level. */
+/* Flows over a VLAN use the GID of its address, not the index that the lab gives for the NIC; the priority in
+ * the tag is the service level. */
 static void a_vlan_has_its_own_gid(void **state)
 {
     struct made m;

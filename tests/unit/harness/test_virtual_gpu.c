@@ -1,4 +1,5 @@
-/* Memory that stands for a GPU's on a virtual ConnectX: what the lab says of it becomes a line that the model acts on, and is taken back. */
+/* Memory that stands for a GPU's on a virtual ConnectX: what the lab says of it becomes a line that the model
+ * acts on, and is taken back. */
 #include "tests/unit/harness/plan_of.h"
 
 #include "harness/labs/hosts/virtual.h"

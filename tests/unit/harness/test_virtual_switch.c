@@ -1,4 +1,5 @@
-/* A guest that is a switch: what the lab's file says becomes the module's lines; a smaller lab's hosts take the roles. */
+/* A guest that is a switch: what the lab's file says becomes the module's lines; a smaller lab's hosts take
+ * the roles. */
 #include "tests/unit/harness/plan_of.h"
 
 #include "harness/labs/hosts/virtual.h"

@@ -1,4 +1,5 @@
-/* The parameters of simulated congestion controls: unset until given, merged value by value, shown as they were given. */
+/* The parameters of simulated congestion controls: unset until given, merged value by value, shown as they
+ * were given. */
 #include "lib/formats/settings.h"
 #include "tests/unit/unit.h"
 #include <string.h>

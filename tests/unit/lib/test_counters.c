@@ -1,4 +1,5 @@
-/* The catalogue of counters: what names mean, which names are known, how patterns and globs overlap, the document. */
+/* The catalogue of counters: what names mean, which names are known, how patterns and globs overlap, the
+ * document. */
 #include "tests/unit/unit.h"
 
 #include "lib/roce/counters.h"

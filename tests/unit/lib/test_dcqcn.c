@@ -1,5 +1,5 @@
-/* The rows of DCQCN's parameters: each is complete, and all users of the rows agree. Run with UPDATE_DOCS=1, the test writes
- * the table of docs/settings.md instead of comparing it. */
+/* The rows of DCQCN's parameters: each is complete, and all users of the rows agree. Run with UPDATE_DOCS=1,
+ * the test writes the table of docs/settings.md instead of comparing it. */
 #include "collectors/sources/source.h"
 #include "lib/files.h"
 #include "lib/formats/settings.h"

@@ -70,7 +70,8 @@ static void same(const struct frame *a, const struct frame *b)
     assert_memory_equal(bytes[0], bytes[1], length);
 }
 
-/* At every length: all fields, or nothing. The ICRC is right, or cut off; with any bit changed that it covers, it is wrong. */
+/* At every length: all fields, or nothing. The ICRC is right, or cut off; with any bit changed that it
+ * covers, it is wrong. */
 static void read_again(const struct frame *f)
 {
     uint8_t bytes[256];

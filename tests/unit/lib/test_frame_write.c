@@ -1,5 +1,5 @@
-/* Frames as bytes, against packets that were published; opcodes against those of the virtual ConnectX, whose kernel module cannot use
- * lib/. */
+/* Frames as bytes, against packets that were published; opcodes against those of the virtual ConnectX, whose
+ * kernel module cannot use lib/. */
 #include "tests/unit/unit.h"
 
 #include "lib/packets/frame.h"

@@ -286,7 +286,8 @@ static void expect_size(const char *topology, size_t hosts, size_t switches, siz
     lab_free(&lab);
 }
 
-/* Al-Fares et al. 2008: k^3/4 hosts, k^2/2 + k^2/2 + (k/2)^2 switches of k ports, (k/2)^2 shortest paths between pods. */
+/* Al-Fares et al. 2008: k^3/4 hosts, k^2/2 + k^2/2 + (k/2)^2 switches of k ports, (k/2)^2 shortest paths
+ * between pods. */
 static void fat_trees_have_their_paths(void **state)
 {
     (void)state;

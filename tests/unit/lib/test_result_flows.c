@@ -1,4 +1,5 @@
-/* Which flows of a result a statistic counts: nothing twice, where a traffic pattern has an entry beside those of its flows. */
+/* Which flows of a result a statistic counts: nothing twice, where a traffic pattern has an entry beside
+ * those of its flows. */
 #include "tests/unit/unit.h"
 
 #include "lib/formats/result_flows.h"

@@ -1,4 +1,5 @@
-/* Scenarios, settings and labs: parsing, defaults, references, patterns of roles, helper topologies; paths into documents. */
+/* Scenarios, settings and labs: parsing, defaults, references, patterns of roles, helper topologies; paths
+ * into documents. */
 #include "harness/plan/paths.h"
 #include "lib/formats/lab.h"
 #include "lib/physics/host.h"

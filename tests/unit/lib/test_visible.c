@@ -1,4 +1,5 @@
-/* Bytes that may be anything, as text for people, as JSON and in errors: utf8, visible, print, json_text, error. */
+/* Bytes that may be anything, as text for people, as JSON and in errors: utf8, visible, print, json_text,
+ * error. */
 #include "tests/unit/unit.h"
 
 #include "lib/document/json_text.h"

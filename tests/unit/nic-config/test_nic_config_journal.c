@@ -232,7 +232,8 @@ static void records_are_counted(void **state)
     free(text);
 }
 
-/* Records of many rounds need no more of the disk than was taken at the start; more than foreseen is announced in the journal. */
+/* Records of many rounds need no more of the disk than was taken at the start; more than foreseen is
+ * announced in the journal. */
 static void room_is_taken_first(void **state)
 {
     char *folder = make_folder(), *path = files_join(folder, "journal");

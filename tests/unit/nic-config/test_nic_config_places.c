@@ -255,8 +255,8 @@ static void cnp_mode_of_ofed(void **state)
     assert_holds(t, CC_PARAMS "np_cnp_prio_mode", "0");
 }
 
-/* The drivers set the other one of mode and priority to 0 with each write, so the one that counts is the last. A write is seen because
- * files_write() writes without a newline. */
+/* The drivers set the other one of mode and priority to 0 with each write, so the one that counts is the
+ * last. A write is seen because files_write() writes without a newline. */
 static void the_cnp_priority_is_written_last(void **state)
 {
     struct tree *t = *state;

@@ -1,4 +1,5 @@
-/* VLAN interfaces: the bytes of requests and answers (linux include/uapi/linux/if_link.h), and comparisons. */
+/* VLAN interfaces: the bytes of requests and answers (linux include/uapi/linux/if_link.h), and
+ * comparisons. */
 #include "tests/unit/unit.h"
 
 #include "nic-config/device/vlan.h"
@@ -33,8 +34,9 @@ static void expect_answer(const struct nlmsghdr *m, int of, int id, const char *
     json_decref(answer.egress);
 }
 
-/* What iproute2 6.1 sends for `ip link add link d0 name d0.100 type vlan id 100 egress-qos-map 0:3 6:7`, with two differences that
- * mean the same to the kernel: libmnl marks nests (NLA_F_NESTED), and the kind ends with a zero byte. */
+/* What iproute2 6.1 sends for `ip link add link d0 name d0.100 type vlan id 100 egress-qos-map 0:3 6:7`, with
+ * two differences that mean the same to the kernel: libmnl marks nests (NLA_F_NESTED), and the kind ends with
+ * a zero byte. */
 static void a_request_has_the_bytes_of_ip_link(void **state)
 {
     static const uint8_t bytes[] = {

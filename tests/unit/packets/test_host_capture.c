@@ -1,4 +1,5 @@
-/* What hosts captured becomes one file on the run's clock: order, phases, limits, and pcaps that are not what they should be. */
+/* What hosts captured becomes one file on the run's clock: order, phases, limits, and pcaps that are not what
+ * they should be. */
 #include "tests/unit/unit.h"
 
 #include "harness/labs/hosts/capture/pcaps.h"
@@ -189,7 +190,8 @@ static void a_capturer_tells_what_it_lost(void **state)
     struct error e;
     (void)state;
     assert_int_equal(spool_open(&s, folder, 10, &e), 0);
-    spool_read_message(&s, "tcpdump: listening on data0, link-type EN10MB (Ethernet), snapshot length 118 bytes");
+    spool_read_message(&s,
+                       "tcpdump: listening on data0, link-type EN10MB (Ethernet), snapshot length 118 bytes");
     assert_true(s.listening);
     spool_read_message(&s, "12 packets captured");
     assert_int_equal(s.drops, -1);

@@ -16,7 +16,8 @@ static void expect_bytes(const struct protobuf *p, const char *bytes, size_t len
     assert_memory_equal(p->bytes, bytes, length);
 }
 
-/* The examples of protobuf.dev/programming-guides/encoding: 150 is 96 01, "testing" 07 74 65 ..., a message of them 1a 03 08 96 01. */
+/* The examples of protobuf.dev/programming-guides/encoding: 150 is 96 01, "testing" 07 74 65 ..., a message
+ * of them 1a 03 08 96 01. */
 static void fields_are_encoded_as_published(void **state)
 {
     (void)state;

@@ -164,8 +164,9 @@ static inline int64_t switch_queue_peak_bytes(const struct sim *sim, uint32_t in
     return queue_of_switch(sim, index, port, priority)->peak_bytes;
 }
 
-/* The physics of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, ns-3.17 based, state of March 2021) with its
- * DCQCN at the parameters that the reference figures were taken with, scaled by the links' rate. */
+/* The physics of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, ns-3.17 based, state of
+ * March 2021) with its DCQCN at the parameters that the reference figures were taken with, scaled by the
+ * links' rate. */
 static inline void fixture_hpcc(struct fixture *f, bool ecn)
 {
     int64_t rate_bps = f->topology.links[0].rate_bps;

@@ -1,5 +1,5 @@
-/* Networks that papers draw, as links of hosts and switches, for tests and benchmarks of the simulator; users have a lab's
- * "topology" (lib/formats/lab_expand.c). */
+/* Networks that papers draw, as links of hosts and switches, for tests and benchmarks of the simulator; users
+ * have a lab's "topology" (lib/formats/lab_expand.c). */
 #ifndef TESTS_SIM_TOPOLOGY_H
 #define TESTS_SIM_TOPOLOGY_H
 
@@ -77,7 +77,8 @@ static inline int sim_topology_leaf_spine(struct sim_topology *t, uint32_t leave
     return 0;
 }
 
-/* Of k-port switches (Al-Fares et al., SIGCOMM 2008): k^3/4 hosts; switches: edges by pod, aggregations by pod, cores. */
+/* Of k-port switches (Al-Fares et al., SIGCOMM 2008): k^3/4 hosts; switches: edges by pod, aggregations by
+ * pod, cores. */
 static inline int sim_topology_fat_tree(struct sim_topology *t, uint32_t k, int64_t rate_bps,
                                         int64_t delay_ps, struct error *e)
 {

@@ -1,5 +1,5 @@
-/* Two hosts and a cable, for tests of the simulator: 25 Gb/s, PCIe Gen3 x8, MTU 4200, PFC on priority 0 unless a test says
- * otherwise. */
+/* Two hosts and a cable, for tests of the simulator: 25 Gb/s, PCIe Gen3 x8, MTU 4200, PFC on priority 0
+ * unless a test says otherwise. */
 #ifndef TESTS_SIM_TWO_HOSTS_H
 #define TESTS_SIM_TWO_HOSTS_H
 

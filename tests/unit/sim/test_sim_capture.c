@@ -128,8 +128,8 @@ static void only_what_is_asked_for(void **state)
     fixture_close(&f);
 }
 
-/* On a network of several islands with little traffic frames pass switches from link to link; also from a port that is not captured to
- * one that is. */
+/* On a network of several islands with little traffic frames pass switches from link to link; also from a
+ * port that is not captured to one that is. */
 static void each_port_alone(void **state)
 {
     struct fixture f;

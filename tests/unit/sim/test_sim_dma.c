@@ -32,8 +32,8 @@ static double rate_of(struct two_hosts *t)
     return rate;
 }
 
-/* The slower PCIe link limits: its generation's rate times lanes, less 24 bytes for each 256 of a write, or 20 for each
- * completion of a read. */
+/* The slower PCIe link limits: its generation's rate times lanes, less 24 bytes for each 256 of a write, or
+ * 20 for each completion of a read. */
 static void generation_and_width(void **state)
 {
     static const struct {
@@ -90,7 +90,8 @@ static void credits_over_latency(void **state)
     assert_close(rate_of(&t), 4096 / (round_us * 1e-6), 0.02);
 }
 
-/* Without credits a NIC says so: outbound_pci_stalled_wr, in per cent of the last second, and the seconds above 30. */
+/* Without credits a NIC says so: outbound_pci_stalled_wr, in per cent of the last second, and the seconds
+ * above 30. */
 static void stall_gauges(void **state)
 {
     (void)state;
@@ -121,7 +122,8 @@ static void message_rate(void **state)
     }
 }
 
-/* A memory of 4 GB/s that is read and written at once gives each half; what is read from elsewhere is not touched. */
+/* A memory of 4 GB/s that is read and written at once gives each half; what is read from elsewhere is not
+ * touched. */
 static void reads_and_writes_share(void **state)
 {
     (void)state;
@@ -158,7 +160,8 @@ static void stalls_under_mixed_load_only(void **state)
         double stalls = (double)two_hosts_value(&t, 1, "gpu_stalls");
         double stalled_s = (double)two_hosts_value(&t, 1, "gpu_stalled_duration") / 1e6;
         if (both) {
-            /* a Poisson process on the time that is not stalled: of 4 seconds 1430 of them, 38 off at one sigma */
+            /* a Poisson process on the time that is not stalled: of 4 seconds 1430 of them, 38 off at one
+             * sigma */
             assert_close(stalls, 400 * (seconds - stalled_s), 0.1);
             assert_close(stalled_s, stalls * 300e-6, 0.1);
             assert_true(two_hosts_value(&t, 0, "rx_prio0_pause_transition") > (int64_t)stalls / 2);

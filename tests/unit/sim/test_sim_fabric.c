@@ -1,4 +1,5 @@
-/* Switches: shared buffer, thresholds, headroom, marking, scheduling, watchdog, paths; and what a configuration must not say. */
+/* Switches: shared buffer, thresholds, headroom, marking, scheduling, watchdog, paths; and what a
+ * configuration must not say. */
 #include "tests/unit/sim/sim_fixture.h"
 #include <math.h>
 
@@ -148,9 +149,9 @@ static void marks_by_queue(void **state)
             (struct physics_ecn){.kmin_bytes = 100000, .kmax_bytes = 200000, .pmax = 0.2, .at = at_enqueue};
         struct sim *sim = fixture_start(&f);
         fixture_run(sim, MS);
-        /* 300 times two frames come and one goes: the queue climbs to 300 frames of 1062 bytes, and falls again. Above kmax
-         * (188 frames) come 224, and go 112 on the way up and 112 on the way down; between the thresholds come 188 and
-         * go 94 and 94, marked at 10 % on average. */
+        /* 300 times two frames come and one goes: the queue climbs to 300 frames of 1062 bytes, and falls
+         * again. Above kmax (188 frames) come 224, and go 112 on the way up and 112 on the way down; between
+         * the thresholds come 188 and go 94 and 94, marked at 10 % on average. */
         int64_t marked = counter_of(sim, true, 0, "ecn_marked"), expected = 243;
         assert_true(llabs(marked - expected) < expected / 10);
         assert_int_equal(counter_of(sim, false, 2, "np_ecn_marked_roce_packets"), marked);
@@ -337,7 +338,8 @@ static void watchdog_frees_bystanders(void **state)
     }
 }
 
-/* A frame that the watchdog drops may have paused its sender: nothing of it leaves the switch any more, and it goes on all the same. */
+/* A frame that the watchdog drops may have paused its sender: nothing of it leaves the switch any more, and
+ * it goes on all the same. */
 static void dropped_frames_end_their_pause(void **state)
 {
     (void)state;

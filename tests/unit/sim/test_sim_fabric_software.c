@@ -1,4 +1,5 @@
-/* The software congestion point: RED as the kernel computes it, byte queue limits, a bridge between two hosts. */
+/* The software congestion point: RED as the kernel computes it, byte queue limits, a bridge between two
+ * hosts. */
 #include "sim/fabric/byte_queue.h"
 #include "sim/fabric/red.h"
 #include "tests/unit/sim/sim_fixture.h"
@@ -8,7 +9,8 @@
 #define MS      (1000 * US)
 #define BPS_25G INT64_C(25000000000)
 
-/* tc qdisc add dev X root red limit 2000000 min 50000 max 200000 avpkt 1500 bandwidth 25Gbit ecn probability 0.5 */
+/* tc qdisc add dev X root red limit 2000000 min 50000 max 200000 avpkt 1500 bandwidth 25Gbit ecn probability
+ * 0.5 */
 static const struct settings_red published = {.limit_bytes = 2000000,
                                               .min_bytes = 50000,
                                               .max_bytes = 200000,
@@ -73,16 +75,16 @@ static void average_follows_the_backlog(void **state)
         average += (40000 - average) / 64;
         assert_true(fabs((double)red.average / 64 - average) < 2);
     }
-    /* 60 us without packets are 125 packets' time. tc's table gives -ln((1 - 1/64)^125) = 1.97, rounded down, and the kernel
-     * shifts by that: halves, though the exact average would be a seventh. */
+    /* 60 us without packets are 125 packets' time. tc's table gives -ln((1 - 1/64)^125) = 1.97, rounded down,
+     * and the kernel shifts by that: halves, though the exact average would be a seventh. */
     uint64_t before = red.average;
     red_idle(&red, 300 * US);
     red_enqueue(&red, &random, 360 * US, 0, 1500, true);
     assert_int_equal(red.average, before >> 1);
 }
 
-/* Marks at a standing average are spread evenly: the count since the last one raises the probability, so that the gap between
- * marks is uniform over 1..1/p. (Floyd and Jacobson, section 7) */
+/* Marks at a standing average are spread evenly: the count since the last one raises the probability, so that
+ * the gap between marks is uniform over 1..1/p. (Floyd and Jacobson, section 7) */
 static void marks_are_spread_evenly(void **state)
 {
     (void)state;
@@ -128,7 +130,8 @@ static void what_cannot_be_marked_is_dropped(void **state)
 
 /* ---- byte queue limits */
 
-/* A device that is handed back 40 packets at a time: the limit grows until it never runs dry, and no further. */
+/* A device that is handed back 40 packets at a time: the limit grows until it never runs dry, and no
+ * further. */
 static void limit_grows_to_what_is_needed(void **state)
 {
     (void)state;

@@ -159,8 +159,8 @@ static struct sim *run_on_star(struct fixture *f, const struct sim_workload_conf
     return sim;
 }
 
-/* Each of 2(n-1) steps takes what one n-th of the data takes over one link and back, and no step begins before its data is
- * there. */
+/* Each of 2(n-1) steps takes what one n-th of the data takes over one link and back, and no step begins
+ * before its data is there. */
 static void ring_takes_its_steps(void **state)
 {
     (void)state;

@@ -36,8 +36,8 @@ static struct sim_flow_stats stats_of(const struct sim *sim, size_t flow)
 
 /* ---- down and up */
 
-/* Host 0 sends frames back to back; its link goes down when the switch has received `whole` of them: the frames on the fibre (1 us)
- * and the one that is being sent are lost. */
+/* Host 0 sends frames back to back; its link goes down when the switch has received `whole` of them: the
+ * frames on the fibre (1 us) and the one that is being sent are lost. */
 static void frames_on_the_link_are_lost(void **state)
 {
     (void)state;
@@ -63,8 +63,8 @@ static void frames_on_the_link_are_lost(void **state)
     fixture_close(&f);
 }
 
-/* Frames are 10 us on their way; the link is down for 1 us only. What was on it then is lost though it arrives later, when the link is
- * up: frame k ends at k * each_ps. */
+/* Frames are 10 us on their way; the link is down for 1 us only. What was on it then is lost though it
+ * arrives later, when the link is up: frame k ends at k * each_ps. */
 static void a_short_gap_cuts_what_is_on_its_way(void **state)
 {
     (void)state;
@@ -86,8 +86,8 @@ static void a_short_gap_cuts_what_is_on_its_way(void **state)
     fixture_close(&f);
 }
 
-/* The link to the receiver is down for 20 us: packets that the switch has for it are dropped. After the time-out all are sent again, and
- * the message completes. */
+/* The link to the receiver is down for 20 us: packets that the switch has for it are dropped. After the
+ * time-out all are sent again, and the message completes. */
 static void a_time_out_repairs(void **state)
 {
     (void)state;
@@ -140,8 +140,8 @@ static void retries_end(void **state)
     }
 }
 
-/* A pause without quanta is over when the link is down. A storm that lasts longer pauses again when the link is back, one that has ended
- * meanwhile does not. */
+/* A pause without quanta is over when the link is down. A storm that lasts longer pauses again when the link
+ * is back, one that has ended meanwhile does not. */
 static void pauses_end_with_the_link(void **state)
 {
     (void)state;
@@ -257,8 +257,8 @@ static void losses_come_in_bursts(void **state)
 
 /* ---- routes */
 
-/* Two leaves, two spines, one host each side. The uplink that the flow takes fails: packets are dropped until the leaf's time of
- * convergence is over, and come by the other spine from then on. */
+/* Two leaves, two spines, one host each side. The uplink that the flow takes fails: packets are dropped until
+ * the leaf's time of convergence is over, and come by the other spine from then on. */
 static void routes_follow_the_links(void **state)
 {
     (void)state;
@@ -325,7 +325,8 @@ static void no_path_is_counted(void **state)
     fixture_close(&f);
 }
 
-/* Two leaves and two spines, one of which has slower links: equally short queues are not equally short times. */
+/* Two leaves and two spines, one of which has slower links: equally short queues are not equally short
+ * times. */
 static int64_t out_of_sequence(bool adaptive, int64_t *bytes)
 {
     struct fixture f;
@@ -405,7 +406,8 @@ static void a_ring_deadlocks(void **state)
     fixture_close(&f);
 }
 
-/* The flows that pass from the last switch to the first have a priority of their own: no cycle of either priority. */
+/* The flows that pass from the last switch to the first have a priority of their own: no cycle of either
+ * priority. */
 static void two_priorities_do_not(void **state)
 {
     (void)state;

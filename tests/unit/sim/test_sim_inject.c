@@ -101,7 +101,8 @@ static void a_mark_gives_a_cnp(void **state)
     close_lab(&lab);
 }
 
-/* The CNP that is missing is the second; a CNP is 1 us on each of two links, and times of those that arrive are by so much later. */
+/* The CNP that is missing is the second; a CNP is 1 us on each of two links, and times of those that arrive
+ * are by so much later. */
 static void the_second_cnp_is_dropped(void **state)
 {
     struct lab lab;

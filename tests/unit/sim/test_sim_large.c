@@ -1,4 +1,5 @@
-/* A fat tree of 128 hosts: large enough for the look-ahead of large networks, which must change nothing and touch nothing foreign. */
+/* A fat tree of 128 hosts: large enough for the look-ahead of large networks, which must change nothing and
+ * touch nothing foreign. */
 #include "tests/unit/sim/sim_fixture.h"
 
 #define US SIM_PS_PER_US
@@ -54,8 +55,8 @@ static void flows_are_counted_to_the_packet(void **state)
     fixture_close(&f);
 }
 
-/* sim_bytes_needed, before the network is built, differs by less than a third from the memory that it takes; it does not count
- * packets. */
+/* sim_bytes_needed, before the network is built, differs by less than a third from the memory that it takes;
+ * it does not count packets. */
 static void the_memory_is_known_before(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The lab of two simulated hosts against what was measured on the real ones: remote-lab.net, March/April 2026. */
+/* The lab of two simulated hosts against what was measured on the real ones: remote-lab.net, March/April
+ * 2026. */
 #include "tests/unit/unit.h"
 
 #include "harness/plan/plan.h"
@@ -242,7 +243,8 @@ static void gpu_memory_both_directions(void **state)
     }
 }
 
-/* One pause a stall, however many queue pairs there are: they do not slow each other down in the GPU's banks. */
+/* One pause a stall, however many queue pairs there are: they do not slow each other down in the GPU's
+ * banks. */
 static void many_queue_pairs(void **state)
 {
     (void)state;

@@ -144,7 +144,8 @@ static void each_reason_pauses(void **state)
     two_hosts_close(&t);
 }
 
-/* A receiver whose memory is slower than the wire: the buffer swings between XON and XOFF, and nothing is lost. */
+/* A receiver whose memory is slower than the wire: the buffer swings between XON and XOFF, and nothing is
+ * lost. */
 static void a_slow_receiver_pauses(void **state)
 {
     (void)state;
@@ -164,7 +165,8 @@ static void a_slow_receiver_pauses(void **state)
             transitions = two_hosts_value(&t, 0, "rx_prio0_pause_transition");
     assert_true(pauses > 1000 && pauses - 2 * transitions <= 1);
     int64_t peak = two_hosts_value(&t, 1, "rx_buffer0_peak_bytes");
-    /* What is under way when XOFF is sent: a frame that has begun at either end, the cable, a frame's cells. */
+    /* What is under way when XOFF is sent: a frame that has begun at either end, the cable, a frame's
+     * cells. */
     assert_true(peak >= at.xoff_bytes && peak < at.xoff_bytes + 4 * 4224);
     assert_int_equal(two_hosts_value(&t, 1, "rx_discards_phy"), 0);
     assert_int_equal(two_hosts_stats(&t, 0).retransmitted_packets, 0);
@@ -179,7 +181,8 @@ static void a_slow_receiver_pauses(void **state)
         paused_ps += log[i].end_ps - log[i].start_ps;
     }
     assert_close((double)paused_ps / 1e6, (double)two_hosts_value(&t, 0, "rx_prio0_pause_duration"), 0.01);
-    /* 2.0 of 3.06 GB/s: the wire is silent for the rest of the time; a frame that had begun ends inside the pause. */
+    /* 2.0 of 3.06 GB/s: the wire is silent for the rest of the time; a frame that had begun ends inside the
+     * pause. */
     double silent = 1 - 2e9 / 3.0628e9, share = (double)paused_ps / (100e-3 * 1e12);
     double frames = (double)transitions * 4178 * 320 / (100e-3 * 1e12);
     assert_true(share > silent * 0.99 && share < silent * 1.01 + frames);

@@ -1,5 +1,5 @@
-/* Every numeric value of the physics at both ends of its range, one at a time, in a short run: the sanitizers see that nothing
- * overflows; a configuration that is impossible as a whole is refused with a sentence. */
+/* Every numeric value of the physics at both ends of its range, one at a time, in a short run: the sanitizers
+ * see that nothing overflows; a configuration that is impossible as a whole is refused with a sentence. */
 #include "lib/roce/congestion_control.h"
 #include "lib/physics/fabric.h"
 #include "tests/unit/sim/sim_fixture.h"
@@ -8,7 +8,8 @@
 
 #define US SIM_PS_PER_US
 
-/* Two hosts, a switch or a forwarding host between them, and a GPU flow each way with everything on that draws or multiplies. */
+/* Two hosts, a switch or a forwarding host between them, and a GPU flow each way with everything on that
+ * draws or multiplies. */
 struct pair {
     struct sim_host_config hosts[2];
     struct sim_link_config links[2];
@@ -266,7 +267,8 @@ static void impossible_memories_are_refused(void **state)
 
 #define PATIENCE_S 60 /* a clock that stands still ends the test */
 
-/* The first host sends to the second one of a star, on a clock of whole nanoseconds. Payload that arrived in 20 us. */
+/* The first host sends to the second one of a star, on a clock of whole nanoseconds. Payload that arrived in
+ * 20 us. */
 static int64_t arrived_on_star(uint32_t hosts, int64_t rate_bps, int64_t delay_ps, int64_t message_bytes)
 {
     struct sim_topology topology;
@@ -289,8 +291,8 @@ static int64_t arrived_on_star(uint32_t hosts, int64_t rate_bps, int64_t delay_p
     return stats.delivered_bytes;
 }
 
-/* More than 64 ports are several islands, whose links are planned by their shortest frames; links without a delay have nothing but
- * frames to let time pass. */
+/* More than 64 ports are several islands, whose links are planned by their shortest frames; links without a
+ * delay have nothing but frames to let time pass. */
 static void frames_of_less_than_a_nanosecond_take_one(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /*
- * The simulator against DCQCN's fluid model (Zhu et al., SIGCOMM 2015; Zhu et al., "ECN or Delay", CoNEXT 2016): its fixed point
- * for two flows at 40 Gb/s. With more flows the packet level oscillates and leaves the fixed point, as its authors say.
+ * The simulator against DCQCN's fluid model (Zhu et al., SIGCOMM 2015; Zhu et al., "ECN or Delay", CoNEXT
+ * 2016): its fixed point for two flows at 40 Gb/s. With more flows the packet level oscillates and leaves the
+ * fixed point, as its authors say.
  */
 #include "tests/unit/sim/sim_fixture.h"
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
- * The simulator against the HPCC simulator, with its physics (sim_fixture.h). Figures: runs of that simulator, for the
- * statistics means over its seeds 1 to 8 (A), 1 to 6 (B), 1 to 4 (C), 4 to 16 of them in the other cases. docs/simulator-reference.md has the table.
+ * The simulator against the HPCC simulator, with its physics (sim_fixture.h). Figures: runs of that
+ * simulator, for the statistics means over its seeds 1 to 8 (A), 1 to 6 (B), 1 to 4 (C), 4 to 16 of them in
+ * the other cases. docs/simulator-reference.md has the table.
  */
 #include "tests/unit/sim/sim_scenario.h"
 #include "sim/fabric/routing.h"
@@ -343,7 +344,8 @@ static void test_c(void **state)
 
 /* ---- other cases */
 
-/* Eight flows at 40 Gb/s, with timers of 50 us and more, five stages, and a least rate at which a gap outlasts the timers. */
+/* Eight flows at 40 Gb/s, with timers of 50 us and more, five stages, and a least rate at which a gap
+ * outlasts the timers. */
 static void test_slow_timers(void **state)
 {
     (void)state;
@@ -387,7 +389,8 @@ static void test_mixed_rates(void **state)
     fixture_close(&f);
 }
 
-/* Its next hops are in the order of its nodes' addresses in memory: here the links between switches are listed backwards. */
+/* Its next hops are in the order of its nodes' addresses in memory: here the links between switches are
+ * listed backwards. */
 static void open_fat_tree(struct fixture *f, bool ecn)
 {
     struct sim_topology t;
@@ -416,8 +419,8 @@ static void test_three_tiers(void **state)
 
 #define FLOWS_OF_A_FILE 400
 
-/* Flows of some sizes between random hosts, PFC alone: every one's completion time. Where two frames come at the same time one
- * simulator takes this one first, the other that: a frame's time for some flows. */
+/* Flows of some sizes between random hosts, PFC alone: every one's completion time. Where two frames come at
+ * the same time one simulator takes this one first, the other that: a frame's time for some flows. */
 static void check_flows(struct fixture *f, const char *path, size_t count, size_t most_unequal)
 {
     static int64_t completion_ns[FLOWS_OF_A_FILE];

@@ -1,4 +1,5 @@
-/* The simulator allocates while it is built and while the number of packets under way grows; never in the steady state. */
+/* The simulator allocates while it is built and while the number of packets under way grows; never in the
+ * steady state. */
 #include "tests/unit/sim/sim_scenario.h"
 #include "tests/unit/sim/sim_two_hosts.h"
 

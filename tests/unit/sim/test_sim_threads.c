@@ -1,5 +1,5 @@
-/* Results and captures do not depend on the number of threads, and results not on captures: every scenario of scenarios/ on a simulated lab, a lossy fat tree, and one of
- * congestion controls that listen to ACKs. */
+/* Results and captures do not depend on the number of threads, and results not on captures: every scenario of
+ * scenarios/ on a simulated lab, a lossy fat tree, and one of congestion controls that listen to ACKs. */
 #include "tests/unit/sim/sim_scenario.h"
 #include "lib/statistics/histogram.h"
 #include "sim/capture.h"
@@ -221,7 +221,8 @@ static void lossy_fat_tree(void **state)
     fixture_close(&f);
 }
 
-/* Links that flap, lose frames and are slow, adaptive routing, retries that end, and routes that follow at different times. */
+/* Links that flap, lose frames and are slow, adaptive routing, retries that end, and routes that follow at
+ * different times. */
 static void faulty_fat_tree(void **state)
 {
     (void)state;

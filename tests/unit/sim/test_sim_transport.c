@@ -35,7 +35,8 @@ static void sizes_and_operations(void **state)
     }
 }
 
-/* 16 packets of 4096 + 62 bytes, 16 more in the first, each with 20 bytes of gap: what the wire leaves for payload. */
+/* 16 packets of 4096 + 62 bytes, 16 more in the first, each with 20 bytes of gap: what the wire leaves for
+ * payload. */
 static void line_rate_less_headers(void **state)
 {
     (void)state;

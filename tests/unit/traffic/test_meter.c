@@ -72,7 +72,8 @@ static void a_late_interval_ends_with_the_target(void **state)
     is_summary(&x, 750 * NS_PER_MS);
 }
 
-/* The thread has taken its time, but not yet said so: the interval has all messages, and there is no other after it. */
+/* The thread has taken its time, but not yet said so: the interval has all messages, and there is no other
+ * after it. */
 static void no_interval_goes_back(void **state)
 {
     (void)state;

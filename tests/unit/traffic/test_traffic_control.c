@@ -244,7 +244,8 @@ static void another_protocol_is_refused_by_name(void **state)
     close_pair(&p);
 }
 
-/* Whoever does not know the secret learns nothing of this program, and no message of it is decoded but its hello. */
+/* Whoever does not know the secret learns nothing of this program, and no message of it is decoded but its
+ * hello. */
 static void a_stranger_is_refused(void **state)
 {
     static const char secret[] = "0123456789abcdef0123456789abcdef";

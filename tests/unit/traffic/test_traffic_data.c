@@ -68,7 +68,8 @@ static void a_flipped_byte_is_found_where_it_is(void **state)
     memory_close(&memory);
 }
 
-/* A server takes an offer by this number: it must grow with all that an offer can ask for, up to the largest. */
+/* A server takes an offer by this number: it must grow with all that an offer can ask for, up to the
+ * largest. */
 static void the_memory_of_a_flow_has_all_that_it_asks_for(void **state)
 {
     struct plan plan = {.operation = OP_SEND,

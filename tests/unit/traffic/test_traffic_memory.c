@@ -1,6 +1,7 @@
 /*
- * The parts of the GPU routes that need no GPU: driver versions, families, the order of routes and the sentences, with /proc and
- * /dev trees of the test and a stand-in for libcuda. tests/e2e/traffic/gpu.sh tests real drivers.
+ * The parts of the GPU routes that need no GPU: driver versions, families, the order of routes and the
+ * sentences, with /proc and /dev trees of the test and a stand-in for libcuda. tests/e2e/traffic/gpu.sh tests
+ * real drivers.
  */
 #include "tests/unit/unit.h"
 

@@ -1,7 +1,8 @@
 /*
- * A stand-in for libcuda.so.1, built by test_traffic_memory: it tests the order and the sentences of our own code, and says
- * nothing about CUDA. Environment variables determine its behaviour: FAKE_CUDA_INIT (cuInit's result), FAKE_CUDA_DMABUF
- * (attribute DMA_BUF_SUPPORTED), FAKE_CUDA_EXPORT (result of cuMemGetHandleForAddressRange).
+ * A stand-in for libcuda.so.1, built by test_traffic_memory: it tests the order and the sentences of our own
+ * code, and says nothing about CUDA. Environment variables determine its behaviour: FAKE_CUDA_INIT (cuInit's
+ * result), FAKE_CUDA_DMABUF (attribute DMA_BUF_SUPPORTED), FAKE_CUDA_EXPORT (result of
+ * cuMemGetHandleForAddressRange).
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* The checker of DCQCN's rate: a sender that obeys the rate machine, one that does not, and captures that begin in the middle. */
+/* The checker of DCQCN's rate: a sender that obeys the rate machine, one that does not, and captures that
+ * begin in the middle. */
 #include "tests/unit/unit.h"
 
 #include "sim/congestion/dcqcn.h"
@@ -42,7 +43,8 @@ static void cnp(struct sender *s)
     s->cnp_ns += s->every_ns;
 }
 
-/* Send until this time, at the machine's rate or at the line's; a tenth of it is what the NIC has. Returns the number of the last packet. */
+/* Send until this time, at the machine's rate or at the line's; a tenth of it is what the NIC has. Returns
+ * the number of the last packet. */
 static uint64_t send(struct sender *s, int64_t until_ns, bool obeys, bool captured)
 {
     while (s->next_ns < until_ns) {

@@ -271,7 +271,8 @@ static void lost_in_the_responder(void **state)
     talk_good(&talk, "go-back-n", NULL);
 }
 
-/* The checker, fed with packets of one connection that were sent and received at the requester's port, without times. */
+/* The checker, fed with packets of one connection that were sent and received at the requester's port,
+ * without times. */
 struct fed {
     void *state;
     struct flow ends[2];
@@ -342,7 +343,8 @@ static void msns_of_a_long_connection(void **state)
     feed_end(&f);
 }
 
-/* Without times the NIC's last answers are not known; after 2^23 packets those of the beginning seem to be ahead. */
+/* Without times the NIC's last answers are not known; after 2^23 packets those of the beginning seem to be
+ * ahead. */
 static void a_long_connection_without_times(void **state)
 {
     (void)state;

@@ -174,7 +174,8 @@ static void cnp_with_wrong_fields(void **state)
 
 #define UNTIMED "{\"times\": false, \"settings\": {\"dcqcn\": {\"np\": {\"min_time_between_cnps\": 50}}}}"
 
-/* Without times a CNP still needs a mark of its own, but for the first packets, whose marks may be from before the capture. */
+/* Without times a CNP still needs a mark of its own, but for the first packets, whose marks may be from
+ * before the capture. */
 static void cnps_without_times(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The checker of go-back-N over reads and atomics: sequences without fault, and each fault at a known packet. A reads from B. */
+/* The checker of go-back-N over reads and atomics: sequences without fault, and each fault at a known packet.
+ * A reads from B. */
 #include "tests/unit/unit.h"
 
 #include "verify/psn.h"
@@ -137,7 +138,8 @@ static void wrong_request(void **state)
     talk_bad(&talk, "go-back-n", NULL, "goes back to the wrong PSN", number);
 }
 
-/* A long read whose first answer is missing goes on for so many answers. The capture of one port stays small. */
+/* A long read whose first answer is missing goes on for so many answers. The capture of one port stays
+ * small. */
 static uint64_t goes_on(uint32_t count)
 {
     begin();

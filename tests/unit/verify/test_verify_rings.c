@@ -1,4 +1,5 @@
-/* The checker of PFC over several ports: rings of ports that wait for each other, and what is none; how much of the time is paused. */
+/* The checker of PFC over several ports: rings of ports that wait for each other, and what is none; how much
+ * of the time is paused. */
 #include "tests/unit/unit.h"
 
 #include "tests/unit/verify/verify_talk.h"
@@ -72,7 +73,8 @@ static uint64_t pauses(int node, uint8_t priorities, uint16_t quanta)
     return seen((uint32_t)(2 * node + 1), false, &f);
 }
 
-/* All are paused, again and again. Returns the number of the first pause of the last round at the port of s0. */
+/* All are paused, again and again. Returns the number of the first pause of the last round at the port of
+ * s0. */
 static uint64_t all_paused(int rounds, uint8_t priorities)
 {
     uint64_t first = 0;
@@ -237,7 +239,8 @@ static void settings_of_ports(void **state)
 
 #define MANY_PORTS 400
 
-/* One flow at all ports of a node, in both directions and with all priorities: each pair of ports is a way. Looking for them has an end. */
+/* One flow at all ports of a node, in both directions and with all priorities: each pair of ports is a way.
+ * Looking for them has an end. */
 static void more_ways_than_are_looked_for(void **state)
 {
     (void)state;

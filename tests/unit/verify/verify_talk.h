@@ -1,4 +1,5 @@
-/* Two hosts that talk, each seen at its own port: sequences of packets without fault, and with any fault, for the tests of checkers. */
+/* Two hosts that talk, each seen at its own port: sequences of packets without fault, and with any fault, for
+ * the tests of checkers. */
 #ifndef TESTS_VERIFY_TALK_H
 #define TESTS_VERIFY_TALK_H
 

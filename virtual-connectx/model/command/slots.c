@@ -46,9 +46,9 @@
 #define BLOCK_TOKEN  573
 #define BLOCK_BYTES  576
 
-#define MOST_BYTES \
-    (1u            \
-     << 20) /* of a command's input or output; a key of 4 GiB in pages of 4 KiB is larger and comes in parts */
+#define MOST_BYTES                                                                                        \
+    (1u << 20) /* of a command's input or output; a key of 4 GiB in pages of 4 KiB is larger and comes in \
+                  parts */
 
 /* what the device says in a slot of the transfer itself (mlx5's MLX5_CMD_DELIVERY_STAT_*) */
 enum delivery {

@@ -176,7 +176,9 @@ static void match_fields(const struct vcx_headers *h, const uint8_t *frame, uint
 
 /* ---- the walk of a frame through the tables of NIC_RECEIVE */
 
-#define MOST_VISITS 128u /* of tables, by one frame: the driver makes no loops, and one that does ends here */
+#define MOST_VISITS                                                                         \
+    128u /* of tables, by one frame: the driver makes no loops, and one that does ends here \
+            \ */
 
 struct visit {
     uint32_t table, tag;

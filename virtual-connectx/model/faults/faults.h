@@ -8,16 +8,18 @@
 
 /*
  * A line of:
- *   ACTION [received|sent] [KIND] [every] N   the Nth frame of its kind from now on, or each Nth; with `step M` each Mth after it, with
- *                                             `count K` at most K frames
- *     drop, mark (CE), corrupt (a bit of its last byte), fcs (dropped, counted as a checksum error of the frame), duplicate,
- *     delay N MS
- *     KIND: any (default), data (RoCE other than the next four), cnp, ack, nak, read-request, pause; direction: received (default)
+ *   ACTION [received|sent] [KIND] [every] N   the Nth frame of its kind from now on, or each Nth; with
+ *                                             `step M` each Mth after it, with `count K` at most K frames
+ *     drop, mark (CE), corrupt (a bit of its last byte), fcs (dropped, counted as a checksum error of the
+ *     frame), duplicate, delay N MS
+ *     KIND: any (default), data (RoCE other than the next four), cnp, ack, nak, read-request, pause;
+ *     direction: received (default)
  *   command-timeout N                         the Nth command from now on is never answered
  *   internal-error [MS]                       the firmware stops with a syndrome; after MS it starts anew
  *   flap MS                                   the link is down for that time
- *   storm MS [after MS] [priority N]          pauses for that time, from now on or after a while, by each means that is on (PFC, 802.3x),
- *                                             though there is room: as if the memory of all priorities, or of one, were full
+ *   storm MS [after MS] [priority N]          pauses for that time, from now on or after a while, by each
+ *                                             means that is on (PFC, 802.3x), though there is room: as if
+ *                                             the memory of all priorities, or of one, were full
  *   off                                       none of these any more
  * false: what is wrong is in `error`.
  */

@@ -20,8 +20,10 @@
  *   write_bytes_per_s N                  0: no limit
  *   stalls_per_s N                       per second of load; 0: none
  *   stall_mean_ns N                      mean length of a stall
- *   stall_window_ns N                    load: time between writes that follow each other within this (default 1000000; 0: all time)
- *   fixed                                gaps and lengths are the means, else they are exponentially distributed
+ *   stall_window_ns N                    load: time between writes that follow each other within this
+ *                                        (default 1000000; 0: all time)
+ *   fixed                                gaps and lengths are the means, else they are exponentially
+ *                                        distributed
  * A rule replaces an earlier one of the same memory. false: what is wrong is in `error`.
  */
 bool vcx_pace_request(struct vcx_device *device, const char *line, struct vcx_sentence *error);

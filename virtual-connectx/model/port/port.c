@@ -739,8 +739,10 @@ static bool egress_poll(struct vcx_port *port, uint64_t now_ns)
     return true;
 }
 
-#define LEAST_QUEUE_BYTES (24u << 10) /* two of the largest frames: what comes later waits in its own queue */
-#define MOST_QUEUE_BYTES  (4u << 20)
+#define LEAST_QUEUE_BYTES                                                             \
+    (24u << 10) /* two of the largest frames: what comes later waits in its own queue \
+                   \ */
+#define MOST_QUEUE_BYTES (4u << 20)
 #define HYSTERESIS_BYTES \
     9984u /* between XOFF and XON: the largest MTU in whole cells, as the driver has it */
 

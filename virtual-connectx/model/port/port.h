@@ -46,8 +46,8 @@ struct vcx_port_settings {
 struct vcx_direction_counters {
     uint64_t frames, bytes, multicast, broadcast; /* bytes with FCS */
     uint64_t pause;                               /* 802.3x frames */
-    uint64_t of_size
-        [10]; /* 64, 65-127, 128-255, 256-511, 512-1023, 1024-1518, 1519-2047, 2048-4095, 4096-8191, 8192-10239 */
+    uint64_t of_size[10]; /* 64, 65-127, 128-255, 256-511, 512-1023, 1024-1518, 1519-2047, 2048-4095,
+                             4096-8191, 8192-10239 */
 };
 
 struct vcx_priority_counters {

@@ -18,8 +18,9 @@ enum vcx_access {
 #define VCX_KEY_DEPTH          4     /* QUERY_HCA_CAP's max_indirection: keys of keys, one within another */
 #define VCX_LOG_MOST_PARTS     8     /* of a key of keys */
 #define VCX_MKEY_CONTEXT_BYTES 64
-#define VCX_RECEIVE_BYTES \
-    0x7fffffffu /* of a receive entry's byte count; the bit above asks for padding (MLX5_HW_START_PADDING) */
+#define VCX_RECEIVE_BYTES                                                                                  \
+    0x7fffffffu /* of a receive entry's byte count; the bit above asks for padding (MLX5_HW_START_PADDING) \
+                   \ */
 #define VCX_LIST_UNIT 16u /* octwords: two pages of a list, or a part of a key of keys */
 
 /* What a queue may use: keys of its domain, of those that are bound to a queue pair its own, and the

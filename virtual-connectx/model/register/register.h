@@ -31,8 +31,8 @@ enum vcx_register_traits {
 
 struct vcx_register {
     uint16_t id;
-    uint16_t
-        bytes; /* the least that the driver has to give: up to the last field that is looked at, for older drivers know less */
+    uint16_t bytes; /* the least that the driver has to give: up to the last field that is looked at, for
+                       older drivers know less */
     uint8_t traits;
     enum vcx_status (*access)(struct vcx_register_call *call);
 };

@@ -213,9 +213,8 @@ static void an_end_comes_back(void **state)
     b.deaf = true;
     sends(&a, 400);
     now = run_both(&a, &b, now, 500 * MS);
-    uint32_t sent =
-        a.owner.sent
-            .frames; /* a window of the lossless memory at most (110 KB), less what was not acknowledged before */
+    uint32_t sent = a.owner.sent.frames; /* a window of the lossless memory at most (110 KB), less what was
+                                            not acknowledged before */
     assert_in_range(sent, 50 + 55, 50 + 111);
     b.deaf = false;
     vcx_credit_start(&b.credit, 3);

@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAD_NS (5 * NS_PER_S) /* a capturer is started this long before its phase: connecting may be slow */
+#define LEAD_NS                                                                                \
+    (5 * NS_PER_S) /* a capturer is started this long before its phase: connecting may be slow \
+                      \ */
 
 /* ---- which ports are captured */
 

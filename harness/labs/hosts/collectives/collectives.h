@@ -1,5 +1,5 @@
-/* Collectives of a run on real hosts: are their programs there, their start, and what of them is in a result.
- */
+/* Collectives of a run on real hosts: are their programs there, their start, and what of them is in a
+ * result. */
 #ifndef HARNESS_LABS_COLLECTIVES_H
 #define HARNESS_LABS_COLLECTIVES_H
 

@@ -217,7 +217,8 @@ static int read_numbered(struct sonic_port *port, const json_t *json, const char
         const char *ports = sonic_key_ports(key, &length);
         uint8_t bits;
         if (!ports)
-            return error_set(e, "%s: the key \"%.80s\" does not end with a number: expected PORT|NUMBERS", table, key);
+            return error_set(e, "%s: the key \"%.80s\" does not end with a number: expected PORT|NUMBERS",
+                             table, key);
         if (!sonic_key_lists(ports, length, port->name))
             continue;
         const struct entry entry = {table, key, fields};
@@ -382,8 +383,8 @@ static int marks_green(const struct entry *profile, bool *marks, struct error *e
                                 profile->table, profile->key, mode);
 }
 
-/* Thresholds of ECN alone, which releases of 2026 have, take the place of those of WRED for what is marked.
- */
+/* Thresholds of ECN alone, which releases of 2026 have, take the place of those of WRED for what is
+ * marked. */
 static int read_wred(const json_t *json, struct sonic_wred *w, struct error *e)
 {
     struct entry profile;

@@ -38,8 +38,8 @@ bool sonic_read_value(const json_t *fields, const char *field, int64_t *value);
 json_t *sonic_counters(const json_t *before, const json_t *after, const char *where, json_t *warnings);
 
 /* How long to wait after traffic until its end is in COUNTERS_DB: the longest of the intervals at which
- * counters (not watermarks) are read, in ms; at most SONIC_MOST_WAIT_MS. `reading` is a whole answer.
- */
+ * counters (not watermarks) are read, in ms; at most SONIC_MOST_WAIT_MS. `reading` is a whole
+ * answer. */
 long sonic_settle_ms(const json_t *reading);
 #define SONIC_MOST_WAIT_MS 15000
 #define SONIC_PORT_POLL_MS 1000 /* of a port's counters, where CONFIG_DB states no interval */
@@ -50,8 +50,8 @@ long sonic_settle_ms(const json_t *reading);
  */
 struct sonic_series;
 
-/* The counters that a first reading has (an answer to sonic_counters_script), of these groups (a bit each).
- */
+/* The counters that a first reading has (an answer to sonic_counters_script), of these groups (a bit
+ * each). */
 struct sonic_series *sonic_series_open(const struct lab *lab, const struct lab_switch *of,
                                        const json_t *reading, uint32_t groups);
 void sonic_series_close(struct sonic_series *s);

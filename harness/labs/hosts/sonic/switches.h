@@ -22,8 +22,8 @@ struct switch_role {
     int64_t every_ns, settle_ns; /* between samples; until a count is in COUNTERS_DB */
 };
 
-/* The settings of its ports, and the tables of CONFIG_DB that they were read from; the caller releases both.
- */
+/* The settings of its ports, and the tables of CONFIG_DB that they were read from; the caller releases
+ * both. */
 struct switch_settings {
     json_t *tables;
     struct sonic_config config;
