@@ -84,8 +84,8 @@ static struct frame make(bool sent, uint8_t opcode, uint32_t q, uint32_t psn)
     return f;
 }
 
-/* Of each queue pair in turn: a message of the host, its ACK; every second one gets a message with a mark and
- * answers it. */
+/* Each queue pair in turn sends a message of the host and gets its ACK; every second one gets a message with
+ * a mark and answers it. */
 static void fill(struct file *f, uint32_t queue_pairs)
 {
     static const uint8_t section[] = {0x4d, 0x3c, 0x2b, 0x1a, 1,   0,   0,   0,

@@ -36,7 +36,7 @@ static void take_start(struct stop *stop, struct start_line *line)
         atomic_store(&stop->start_ns, start_ns);
     else
         log_error(
-            "the line of standard input that says when to start: \"%s\" is no time in nanoseconds since "
+            "the line of standard input that says when to start: \"%s\" is not a time in nanoseconds since "
             "1970",
             line->text);
     line->length = 0;

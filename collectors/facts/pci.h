@@ -104,8 +104,8 @@ struct pci_config {
     struct pci_resizable_bar bars[6];
 };
 
-/* Of the device with this address, below a root as lib/kernel/sysfs.h has it; what cannot be read is
- * absent. */
+/* Reads the configuration space of the device with this address, below a root as lib/kernel/sysfs.h has it;
+ * what cannot be read is absent. */
 void pci_config_read(const char *root, const char *address, struct pci_config *config);
 /* The bytes are untrusted; any length is accepted. */
 void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *config);

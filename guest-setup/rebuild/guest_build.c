@@ -238,7 +238,7 @@ int guest_build_remove_domain(struct guest_build *build, int64_t grace_ns, struc
     return result;
 }
 
-/* Of the first two domains that a libvirtd validates at once one may be refused: libxml2 2.9's
+/* One of the first two domains that a libvirtd validates at once may be refused: libxml2 2.9's
  * xmlSchemaInitTypes has no lock, so that a second thread replaces the table of data types that the first one
  * reads. Then it is tried again. */
 static virDomainPtr define_domain(virConnectPtr connection, const char *xml)

@@ -5,8 +5,8 @@
 
 #include "harness/run/sweep.h"
 
-/* For s->run_one; s->workshop is a folder on the file system of s->folder. A whole result that is there is
- * taken as it is. */
+/* Called by s->run_one; s->workshop is a folder on the file system of s->folder. A whole result that is there
+ * is taken as it is. */
 struct outcome run_apart(struct sweep *s, size_t run, struct error *e);
 
 #endif

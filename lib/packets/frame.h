@@ -90,7 +90,7 @@ struct frame_roce {
     uint32_t payload_bytes; /* without pad */
 };
 
-/* For each priority whose bit is set, the quanta during which nothing is to be sent; 0: go on. */
+/* By priority, where its bit is set: the quanta during which nothing is to be sent; 0: go on. */
 struct frame_pfc {
     uint8_t priorities;
     uint16_t quanta[FRAME_PRIORITIES];

@@ -62,7 +62,7 @@ struct opcode_row {
 /* By the lower five bits. */
 extern const struct opcode_row opcode_rows[32];
 
-/* Of an opcode, its service included; NULL: it does not exist, or its service is not known (reliable
+/* The row of an opcode, its service included; NULL: it does not exist, or its service is not known (reliable
  * datagrams). */
 const struct opcode_row *opcode_find(uint8_t opcode);
 /* Bytes of the extension headers that follow the base transport header; 0 for an opcode that is not known. */

@@ -438,7 +438,7 @@ static int print_commands(const struct program *program)
     return EXIT_DONE;
 }
 
-/* For the Makefile and the tests; -1 if argv contains none of these options. */
+/* Options that the Makefile and the tests use; -1 if argv contains none of these options. */
 static int print_parts(const struct program *program, int argc, char **argv)
 {
     struct text out = {0};

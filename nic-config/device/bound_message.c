@@ -318,7 +318,7 @@ static json_t *route_text(const struct nlmsghdr *message, const struct nlattr **
                       table[RTA_TABLE] ? number_of(table[RTA_TABLE]) : route->rtm_table, metric);
 }
 
-/* For people, and for addresses also "10.0.0.1/24" as in documents. */
+/* The object in words; addresses also as "10.0.0.1/24", as in documents. */
 static json_t *text_of(const struct bound_kind *kind, const struct nlmsghdr *message)
 {
     const struct nlattr *table[TYPES];

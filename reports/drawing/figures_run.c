@@ -321,7 +321,7 @@ static void fill_queues(const struct run *run, struct plot *plot)
     curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
 }
 
-/* Of real switches; a simulated one's are drawn one by one, as bars. */
+/* Pauses of real switches; a simulated one's are drawn one by one, as bars. */
 static void fill_switch_pauses(const struct run *run, struct plot *plot)
 {
     static const struct curves_selection pauses = {.pattern = "port*_[rt]x_prio[0-7]_pause",

@@ -354,7 +354,8 @@ static void add_half(const struct map *map, const struct half *half, const struc
     text_add(out, "\n");
 }
 
-/* Of a network with more links than that only ends that were held are drawn, those that were held longest. */
+/* In a network with more links than that, only ends that were held are drawn: those that were held longest.
+ */
 static size_t first_drawn(const struct map *map, const struct half *halves)
 {
     size_t count = (size_t)map->link_count * 2, i = 0;

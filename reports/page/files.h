@@ -4,7 +4,7 @@
 
 extern const char page_style[];
 extern const char page_script[];
-/* Of the script in the page's Content-Security-Policy: "sha256-...". */
+/* The script's digest in the page's Content-Security-Policy: "sha256-...". */
 extern const char page_script_digest[];
 
 #endif

@@ -47,7 +47,7 @@ static void add_over(const json_t *item, struct text *out)
     text_add(out, "</td>");
 }
 
-/* Of a page that is about this sweep alone. */
+/* The index of a page that is about this sweep alone. */
 static const json_t *repeated_of(const struct runs *runs)
 {
     return runs->results == 1 ? json_object_get(runs->index, "repeated") : NULL;

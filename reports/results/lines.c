@@ -301,7 +301,7 @@ static size_t series_for(struct run *run, const char *host, const struct column 
     return run->series_count++;
 }
 
-/* Of each four values in order keep the least and the greatest: extremes survive any number of times, and of
+/* Keep the least and the greatest of each four values in order: extremes survive any number of times, and of
  * a counter so do the first and the last. */
 static void halve(struct series *s)
 {
@@ -403,7 +403,7 @@ static int load_samples(struct run *run, struct error *e)
     return result;
 }
 
-/* Of pauses.jsonl. */
+/* A line of pauses.jsonl. */
 struct pause_reader {
     struct run *run;
     size_t capacity;

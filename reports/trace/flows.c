@@ -158,7 +158,7 @@ static void finish_flow(struct flow_reader *r, const char *name, const struct fl
                 end_ns);
 }
 
-/* Of a large pattern there are neither lines nor entries of the single flows; one whose flows are drawn does
+/* A large pattern has neither lines nor entries of the single flows; one whose flows are drawn does
  * not count. */
 static uint64_t without_intervals(const struct flow_reader *r)
 {

@@ -46,7 +46,7 @@ int connection_open(struct connection *c, struct endpoint *mine, struct error *e
 int connection_connect(struct connection *c, const struct endpoint *peer, struct error *e);
 void connection_close(struct connection *c);
 
-/* For the managers: attributes with which a queue pair is created. */
+/* Attributes with which the managers create a queue pair. */
 struct ibv_qp_init_attr connection_pair_attributes(const struct connection *c);
 /* Largest number of reads in flight, from the device's limits. */
 uint8_t connection_reads(int device_limit);
