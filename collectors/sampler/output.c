@@ -75,10 +75,10 @@ FILE *output_stream(struct output *o)
 }
 
 /*
- * Is there room in the pipe for all of `length`? A pipe takes up to PIPE_BUF bytes whole or not at all;
- * longer lines could could A pipe has a fixed number of pages, and any two adjacent pages together hold more
- * than one page, because a write that fits is appended to the page before (linux fs/pipe.c). Therefore the
- * data occupies at most twice its size.
+ * Is there room in the pipe for all of `length`? A pipe takes up to PIPE_BUF bytes whole or not at all; of a
+ * longer line it could take a part and then block. A pipe has a fixed number of pages, and any two adjacent
+ * pages together hold more than one page, because a write that fits is appended to the page before (linux
+ * fs/pipe.c). Therefore the data occupies at most twice its size.
  */
 static bool pipe_has_room(const struct output *o, size_t length)
 {
