@@ -91,9 +91,8 @@ static const struct field fields[] = {
     {.name = "detach",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct sweep_request, detach),
-     .help = "With --on: do not wait for the job. harness status FOLDER shows how it stands, harness run "
-             "--resume "
-             "FOLDER ends it."},
+     .help = "With --on: do not wait for the job. harness status FOLDER shows how it stands, "
+             "harness run --resume FOLDER runs what is missing."},
     {.name = "resume",
      .kind = FIELD_STRING,
      .offset = offsetof(struct sweep_request, resume),

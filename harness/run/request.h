@@ -9,6 +9,9 @@
 
 struct sweep_engine;
 
+/* How a sweep with missing or broken runs is finished: a format for its folder. */
+#define SWEEP_RESUME_HINT "harness run --resume %s runs what is missing or broken"
+
 #define SWEEP_MOST_REPEATS 10000
 
 /* As the command line has it. */

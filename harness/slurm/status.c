@@ -140,7 +140,7 @@ static void print_status(const struct status *st)
     if (st->failed)
         print_out("%s\n", st->failed);
     if (st->with[STANDS_BROKEN] + st->with[STANDS_MISSING] && !st->holder && !st->job)
-        print_out("harness run --resume %s runs what is missing or broken\n", s->folder);
+        print_out(SWEEP_RESUME_HINT "\n", s->folder);
     text_free(&waiting);
     text_free(&here);
 }
