@@ -1,6 +1,7 @@
 /*
  * Settings of both ends of each flow: are they compatible once the scenario's are in force? PFC, ECN, the
- * settings that must be equal, receive buffers of lossless priorities. A setting that was not seen at one end
+ * settings that must be equal (those with `agree` in their row of lib/formats/settings.h, such as the MTU),
+ * receive buffers of lossless priorities. A setting that was not seen at one end
  * is unknown: neither right nor wrong.
  */
 #include "harness/doctor/check.h"
