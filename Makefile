@@ -330,8 +330,7 @@ stage: all
 	@find $(SHARE)/harness -type d -empty -delete
 	@# what guests build their own programs from, and the packages that the scripts ask for
 	@cp -R Makefile lib nic-config collectors traffic virtual-connectx $(SHARE)/harness/
-	@rm -rf $(SHARE)/harness/virtual-connectx/README.md $(SHARE)/harness/virtual-connectx/tests
-	@rm -r $(SHARE)/harness/virtual-connectx/tests
+	@rm -r $(SHARE)/harness/virtual-connectx/tests $(SHARE)/harness/virtual-connectx/README.md
 	@$(INSTALL) -D -m 755 deps/install-packages $(SHARE)/harness/deps/install-packages
 	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(SHARE)/doc/harness
 	@$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
