@@ -1,6 +1,7 @@
 #!/bin/bash
 # Large simulated networks: what planning costs grows with the hosts, not with their square; the result lists some of the roles, its totals
 # cover all, and the report says so; what is too large, or cannot be, is refused before the run.
+# shellcheck disable=SC2016 # the inner shell expands it
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 1
