@@ -518,7 +518,7 @@ static void draw_line(const struct plot_series *s, const struct scale *x, const 
             text_add(out, "H%.1fV%.1f", px, py);
         else
             text_add(out, "%c%s", command, point);
-        strcpy(before, point);
+        memcpy(before, point, sizeof before);
         last_y = py;
         command = 'L';
     }
