@@ -655,24 +655,25 @@ static void draw_legend(const struct plot_panel *panel, const struct layout *at,
 
 /* ---- the whole */
 
-static void draw_panel(const struct plot *plot, const struct layout *at, size_t number, struct text *out)
+static void draw_panel(const struct plot *plot, const struct layout *at, const struct scale *x, size_t number,
+                       struct text *out)
 {
     const struct plot_panel *panel = &plot->panels[number];
     const struct place *place = &at->panels[number];
-    struct scale x = x_scale(plot, at), y = y_scale(panel, place);
+    struct scale y = y_scale(panel, place);
     text_add(out, "<g class=\"panel\" data-x=\"%s\" data-y=\"%s\">\n",
-             x.logarithmic ? "logarithmic" : "linear",
+             x->logarithmic ? "logarithmic" : "linear",
              panel->rows     ? "rows"
              : y.logarithmic ? "logarithmic"
                              : "linear");
-    draw_x_axis(plot, &x, place, number + 1 == plot->panel_count, out);
-    draw_y_axis(panel, &x, &y, out);
-    svg_line(out, x.from, place->top, x.from, place->bottom, BORDER, 1, NULL);
-    svg_line(out, x.from, place->bottom, x.to, place->bottom, BORDER, 1, NULL);
-    draw_levels(panel, &x, &y, out);
-    svg_begin_clip(out, x.from - 6, place->top - 6, x.to - x.from + 12, place->bottom - place->top + 12);
+    draw_x_axis(plot, x, place, number + 1 == plot->panel_count, out);
+    draw_y_axis(panel, x, &y, out);
+    svg_line(out, x->from, place->top, x->from, place->bottom, BORDER, 1, NULL);
+    svg_line(out, x->from, place->bottom, x->to, place->bottom, BORDER, 1, NULL);
+    draw_levels(panel, x, &y, out);
+    svg_begin_clip(out, x->from - 6, place->top - 6, x->to - x->from + 12, place->bottom - place->top + 12);
     for (size_t i = 0; i < panel->series_count; i++)
-        draw_curve(&panel->series[i], &x, &y, out);
+        draw_curve(&panel->series[i], x, &y, out);
     svg_end_clip(out);
     draw_legend(panel, at, place, out);
     text_add(out, "</g>\n");
@@ -682,6 +683,7 @@ static void draw_plot(const struct plot *plot, struct text *out)
 {
     struct layout at = {0};
     place_all(plot, &at);
+    struct scale x = x_scale(plot, &at);
     svg_begin(out, at.height);
     for (size_t i = 0; i < at.title.count; i++)
         svg_words(out, 18, 18 + (double)i * TITLE_LINE,
@@ -690,7 +692,7 @@ static void draw_plot(const struct plot *plot, struct text *out)
         svg_words(out, SVG_WIDTH - RIGHT, 18, (struct svg_font){13, "#b35900", SVG_RIGHT, false, false},
                   plot->origin);
     for (size_t number = 0; number < plot->panel_count; number++)
-        draw_panel(plot, &at, number, out);
+        draw_panel(plot, &at, &x, number, out);
     svg_end(out);
     free(at.panels);
 }
