@@ -24,7 +24,8 @@ static const struct fault_means *const means[] = {&fault_means_nic, &fault_means
 
 /* ---- whose frames they are */
 
-bool fault_sends(const struct scenario_flow *flow, const char *role, int packet)
+/* Does this host send such packets of the flow? Those of a ping-pong are sent by both. */
+static bool fault_sends(const struct scenario_flow *flow, const char *role, int packet)
 {
     const char *requester = flow->from, *responder = flow->to;
     bool read = flow->op == OP_READ;
@@ -32,6 +33,20 @@ bool fault_sends(const struct scenario_flow *flow, const char *role, int packet)
     if (flow->mode == MODE_LATENCY && !read)
         return strcmp(role, requester) == 0 || strcmp(role, responder) == 0;
     return strcmp(role, packet == INJECT_DATA ? of_data : other) == 0;
+}
+
+const char *fault_other_flow(const struct fault_request *q, const struct lab_host *to)
+{
+    const struct scenario_flow *flows = q->scenario->flows.items;
+    for (size_t i = 0; q->rule->flow && i < q->scenario->flows.count; i++) {
+        const char *ends[] = {flows[i].from, flows[i].to};
+        for (int end = 0; end < 2; end++)
+            if (strcmp(flows[i].name, q->rule->flow) != 0 && lab_real_host(q->lab, ends[end]) == q->source &&
+                (!to || lab_real_host(q->lab, ends[!end]) == to) &&
+                fault_sends(&flows[i], ends[end], q->rule->packet))
+                return flows[i].name;
+    }
+    return NULL;
 }
 
 static bool are_linked(const struct lab *lab, const struct lab_host *a, const struct lab_host *b)

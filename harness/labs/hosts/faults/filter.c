@@ -86,19 +86,12 @@ static int check_choice(const struct fault_request *q, struct error *e)
 /* Addresses tell hosts apart, nothing tells apart the flows of two hosts. */
 static int check_alone(const struct fault_request *q, struct error *e)
 {
-    const struct scenario_flow *flows = q->scenario->flows.items;
-    for (size_t i = 0; q->rule->flow && i < q->scenario->flows.count; i++) {
-        const char *ends[] = {flows[i].from, flows[i].to};
-        for (int end = 0; end < 2; end++)
-            if (strcmp(flows[i].name, q->rule->flow) != 0 && lab_real_host(q->lab, ends[end]) == q->source &&
-                lab_real_host(q->lab, ends[!end]) == q->destination &&
-                fault_sends(&flows[i], ends[end], q->rule->packet))
-                return error_set(
-                    e,
-                    "%s.flow: a packet filter does not tell apart flows of the same hosts, and %s "
-                    "sends such packets of flow \"%.80s\" to %s too: give \"link\"",
-                    q->path, q->from, flows[i].name, q->to);
-    }
+    const char *other = fault_other_flow(q, q->destination);
+    if (other)
+        return error_set(e,
+                         "%s.flow: a packet filter does not tell apart flows of the same hosts, and %s "
+                         "sends such packets of flow \"%.80s\" to %s too: give \"link\"",
+                         q->path, q->from, other, q->to);
     return 0;
 }
 

@@ -72,8 +72,9 @@ struct fault_means {
 };
 extern const struct fault_means fault_means_nic, fault_means_filter;
 
-/* Does this host send such packets of the flow? Those of a ping-pong are sent by both. */
-bool fault_sends(const struct scenario_flow *flow, const char *role, int packet);
+/* The name of another flow than the rule's of which the source sends such packets too, to the host `to`
+ * (NULL: to any); NULL: there is none, or the rule is not of a flow. The scenario owns it. */
+const char *fault_other_flow(const struct fault_request *q, const struct lab_host *to);
 
 /* Number i of the scenario's: each injection, then each storm. On error nothing is to be freed: no host of
  * the lab can have it. */

@@ -58,18 +58,13 @@ static int check_delay(const struct injection_rule *r, const char *path, struct 
 /* A NIC's faults are for all that it sends. */
 static int check_alone(const struct fault_request *q, struct error *e)
 {
-    const struct scenario_flow *flows = q->scenario->flows.items;
-    for (size_t i = 0; q->rule->flow && i < q->scenario->flows.count; i++) {
-        const char *ends[] = {flows[i].from, flows[i].to};
-        for (int end = 0; end < 2; end++)
-            if (strcmp(flows[i].name, q->rule->flow) != 0 && lab_real_host(q->lab, ends[end]) == q->source &&
-                fault_sends(&flows[i], ends[end], q->rule->packet))
-                return error_set(
-                    e,
-                    "%s.flow: a NIC does not tell flows apart, and %s sends such packets of flow \"%.80s\" "
-                    "too: give \"link\"",
-                    q->path, q->from, flows[i].name);
-    }
+    const char *other = fault_other_flow(q, NULL);
+    if (other)
+        return error_set(
+            e,
+            "%s.flow: a NIC does not tell flows apart, and %s sends such packets of flow \"%.80s\" "
+            "too: give \"link\"",
+            q->path, q->from, other);
     return 0;
 }
 
