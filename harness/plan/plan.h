@@ -54,7 +54,7 @@ struct plan_request {
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e);
 void plan_free(struct plan *plan);
 
-/* Cell i < cell_count, made when it is asked for first; as many are kept as there is room for. It borrows
+/* Cell i < cell_count, made at its first use; as many are kept as there is room for. It borrows
  * from the plan, which outlives it. Give it back with plan_release. NULL: it cannot be made; the error
  * message begins with a file's name. */
 const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e);

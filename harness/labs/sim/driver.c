@@ -172,7 +172,7 @@ static void sim_lab_close(void *state)
     free(lab);
 }
 
-/* The simulator of lab->setup; its memory is asked for before anything is allocated for it. */
+/* The simulator of lab->setup; its memory is estimated before anything is allocated. */
 static int build_sim(struct sim_lab *lab, struct error *e)
 {
     const struct cell *cell = lab->run->cell;
