@@ -6,10 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where spreadsheets take semicolons for separators, a text has a cell behind each of them. */
+/* Where spreadsheets take semicolons for separators, a text has a cell behind each of them. Spaces before a
+ * sign, which some leave out, and its full-width form do not make it harmless. */
 static bool begins_formula(const char *plain, const char *at)
 {
-    return (at == plain || at[-1] == ';') && *at && strchr("=+-@", *at);
+    static const char *const signs[] = {"=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+    size_t i = 0, count = sizeof signs / sizeof *signs;
+    while (i < count && strncmp(at, signs[i], strlen(signs[i])) != 0)
+        i++;
+    while (at > plain && at[-1] == ' ')
+        at--;
+    return i < count && (at == plain || at[-1] == ';');
 }
 
 void csv_text(struct text *out, const char *words)

@@ -8,8 +8,8 @@
 
 /*
  * A text in one line (VISIBLE_LINE), quoted where the format wants it. Spreadsheets take a text that begins
- * with one of =+-@ for a formula, and would execute it: an apostrophe before it, also behind a semicolon,
- * makes it a text for them.
+ * with one of =+-@ (or their full-width forms) for a formula, and would execute it: an apostrophe before the
+ * sign, also behind a semicolon and spaces, makes it a text for them.
  */
 void csv_text(struct text *out, const char *words);
 /* The fewest digits that give the same number again; nothing if it is not finite. */
