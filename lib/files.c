@@ -135,14 +135,9 @@ int files_write_atomic(const char *path, const char *data, size_t length, struct
         result = fresh_file(&fresh, &folder, name, e);
     if (result == 0)
         result = folder_fill(fresh.fd, path, data, length, e);
-    if (result == 0 && renameat(folder.fd, fresh.name, folder.fd, name) != 0)
-        result = error_set_errno(e, errno, "writing %s", path);
-    if (result == 0) {
-        fsync(folder.fd); /* or the rename may be lost with the power */
-        close(fresh.fd);
-    } else {
-        fresh_remove(&fresh, &folder);
-    }
+    if (result == 0)
+        result = fresh_publish(&fresh, &folder, name, true, e);
+    fresh_remove(&fresh, &folder);
     folder_close(&folder);
     free(parent);
     return result;

@@ -4,12 +4,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
 static void add_signals(sigset_t *set)
 {
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(set, signals[i]);
 }
 
 int interrupt_open(struct interrupt *i, struct error *e)
@@ -20,6 +21,29 @@ int interrupt_open(struct interrupt *i, struct error *e)
     if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
         (i->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC)) < 0)
         return error_set_errno(e, errno, "preparing for Ctrl-C");
+    return 0;
+}
+
+void interrupt_hold(sigset_t *before)
+{
+    sigset_t set;
+    add_signals(&set);
+    pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+void interrupt_release(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+int interrupt_check(struct error *e)
+{
+    sigset_t waiting;
+    if (sigpending(&waiting) != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigismember(&waiting, signals[i]) == 1)
+            return error_set(e, "interrupted: nothing was written");
     return 0;
 }
 

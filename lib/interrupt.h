@@ -3,6 +3,7 @@
 #define LIB_INTERRUPT_H
 
 #include "lib/error.h"
+#include <signal.h>
 
 struct interrupt {
     int fd;    /* readable after a signal: for poll */
@@ -15,5 +16,12 @@ int interrupt_open(struct interrupt *i, struct error *e);
 int interrupt_count(struct interrupt *i);
 /* Restore the signals' previous handling. */
 void interrupt_close(struct interrupt *i);
+
+/* For work that leaves something behind when it is broken off: from now on these signals wait, in this
+ * thread, until they are released. *before is for that. */
+void interrupt_hold(sigset_t *before);
+void interrupt_release(const sigset_t *before);
+/* -1 with an error once one of them waits: work that takes long asks this now and then. */
+int interrupt_check(struct error *e);
 
 #endif

@@ -1,10 +1,10 @@
 #include "nic-config/transaction.h"
 
 #include "lib/document/json_text.h"
+#include "lib/interrupt.h"
 #include "lib/log.h"
 #include "nic-config/device/bound.h"
 #include "nic-config/document.h"
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,14 +235,6 @@ static void say_mismatch(struct transaction *t, const struct subject *s, const s
 
 /* ---- applying */
 
-static bool interrupted(void)
-{
-    sigset_t pending;
-    return sigpending(&pending) == 0 &&
-           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
-            sigismember(&pending, SIGHUP) == 1);
-}
-
 /* A setting that was not requested is written back when one of our writes has changed it, unless the driver
  * changes it by design, or it went with RoCE. */
 static bool concerns_apply(const struct transaction *t, const struct subject *s, const struct knob *knob)
@@ -305,7 +297,7 @@ static int apply_round(struct transaction *t, int *wrote, struct error *e)
                 return -1;
             if (!concerns_apply(t, &t->subjects[i], *knob))
                 continue;
-            if (interrupted())
+            if (interrupt_check(NULL) != 0)
                 return 1;
             enum step step = apply_step(t, &t->subjects[i], *knob, e);
             if (step != STEP_SAME && step != STEP_WROTE)

@@ -2,6 +2,7 @@
 
 #include "lib/files.h"
 #include "lib/folder/fresh.h"
+#include "lib/interrupt.h"
 #include "reports/drawing/figures.h"
 #include "reports/drawing/map.h"
 #include "reports/page/page.h"
@@ -44,8 +45,8 @@ static char *note_of(const struct plot *plot)
 static int finish_plot(struct plot *plot, const struct folder *folder, const char *caption, size_t run,
                        struct drawings *made, struct error *e)
 {
-    int result = 0;
-    if (plot_prune(plot)) {
+    int result = interrupt_check(e);
+    if (result == 0 && plot_prune(plot)) {
         result = plot_write(plot, folder, e);
         drawings_keep(made, plot->name, plot->title, caption, run);
         if (plot->detail)

@@ -1,5 +1,6 @@
 #include "lib/folder/fresh.h"
 
+#include "lib/interrupt.h"
 #include "lib/names/letters.h"
 #include <ctype.h>
 #include <dirent.h>
@@ -59,6 +60,7 @@ static bool fresh_lock(int fd)
 static int fresh_start(struct fresh *f, const struct folder *in, const char *name, bool folder,
                        struct error *e)
 {
+    interrupt_hold(&f->before);
     for (int i = 0; i < TRIES; i++) {
         fresh_choose_name(f, name);
         f->fd = fresh_make(f, in, folder);
@@ -70,7 +72,9 @@ static int fresh_start(struct fresh *f, const struct folder *in, const char *nam
             break;
     }
     f->fd = -1;
-    return error_set_errno(e, errno, "creating %s/%s", in->path, name);
+    error_set_errno(e, errno, "creating %s/%s", in->path, name);
+    interrupt_release(&f->before);
+    return -1;
 }
 
 int fresh_file(struct fresh *f, const struct folder *in, const char *name, struct error *e)
@@ -88,6 +92,26 @@ int fresh_move(const struct fresh *f, const struct folder *in, const char *name,
     if (renameat(f->fd, name, in->fd, name) == 0)
         return 0;
     return error_set_errno(e, errno, "moving %s into %s", name, in->path);
+}
+
+static void fresh_close(struct fresh *f)
+{
+    close(f->fd);
+    f->fd = -1;
+    interrupt_release(&f->before);
+}
+
+int fresh_publish(struct fresh *f, const struct folder *in, const char *name, bool replace, struct error *e)
+{
+    int done = renameat2(in->fd, f->name, in->fd, name, replace ? 0 : RENAME_NOREPLACE);
+    /* a file system that does not know the flag: the name was free a moment ago */
+    if (done != 0 && errno == EINVAL && !replace && !folder_has(in, name))
+        done = renameat(in->fd, f->name, in->fd, name);
+    if (done != 0)
+        return error_set_errno(e, errno, "writing %s/%s", in->path, name);
+    fsync(in->fd); /* or the rename may be lost with the power */
+    fresh_close(f);
+    return 0;
 }
 
 /* ---- removing */
@@ -114,36 +138,35 @@ static void remove_files(int folder)
         closedir(entries);
 }
 
-void fresh_remove(struct fresh *f, const struct folder *in)
+static void remove_open(int fd, const struct folder *in, const char *name)
 {
     struct stat status;
+    bool folder = fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+    if (folder)
+        remove_files(fd);
+    unlinkat(in->fd, name, folder ? AT_REMOVEDIR : 0);
+}
+
+void fresh_remove(struct fresh *f, const struct folder *in)
+{
     if (f->fd < 0)
         return;
-    bool folder = fstat(f->fd, &status) == 0 && S_ISDIR(status.st_mode);
-    if (folder)
-        remove_files(f->fd);
-    unlinkat(in->fd, f->name, folder ? AT_REMOVEDIR : 0);
-    close(f->fd);
-    f->fd = -1;
+    remove_open(f->fd, in, f->name);
+    fresh_close(f);
 }
 
 /* Only what this user made, and what nobody is making now: its lock can be had. */
 static void remove_left(const struct folder *in, const char *name)
 {
     struct stat status;
-    struct fresh left = {.fd =
-                             openat(in->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
-    if (left.fd < 0)
+    int left = openat(in->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (left < 0)
         return;
-    bool ours = strlen(name) < sizeof left.name && fstat(left.fd, &status) == 0 &&
-                status.st_uid == geteuid() &&
+    bool ours = fstat(left, &status) == 0 && status.st_uid == geteuid() &&
                 (S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && status.st_nlink == 1));
-    if (ours && flock(left.fd, LOCK_EX | LOCK_NB) == 0) {
-        memcpy(left.name, name, strlen(name) + 1);
-        fresh_remove(&left, in);
-    } else {
-        close(left.fd);
-    }
+    if (ours && flock(left, LOCK_EX | LOCK_NB) == 0)
+        remove_open(left, in, name);
+    close(left);
 }
 
 void fresh_clear_below(const struct folder *in, int levels)

@@ -2,6 +2,7 @@
 
 #include "lib/document/form.h"
 #include "lib/document/json_text.h"
+#include "lib/interrupt.h"
 #include "reports/results/run.h"
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PRIORITIES 8
+#define PRIORITIES    8
+#define LINES_AT_ONCE 64 /* between two looks for a signal that waits */
 
 /* A file of the run; NULL without a failure if it does not exist. */
 static int open_beside(const struct run *run, const char *name, FILE **file, struct error *e)
@@ -43,6 +45,8 @@ int run_each_line(const struct run *run, const char *name, run_take_line *take, 
             result = take(to, text, length, e);
         if (result != 0)
             error_prefix(e, "%s/%s:%zu", run->folder, name, number);
+        else if (number % LINES_AT_ONCE == 0)
+            result = interrupt_check(e);
     }
     if (file && ferror(file) && result == 0)
         result = error_set_errno(e, errno, "reading %s/%s", run->folder, name);

@@ -153,14 +153,9 @@ static int write_file(const struct run *run, const struct folder *folder, const 
         result = write_trace(run, fresh.fd, made, e);
     if (result == 0 && fsync(fresh.fd) != 0)
         result = error_set_errno(e, errno, "writing %s", path);
-    if (result == 0 && renameat(folder->fd, fresh.name, folder->fd, name) != 0)
-        result = error_set_errno(e, errno, "writing %s", path);
-    if (result == 0) {
-        fsync(folder->fd);
-        close(fresh.fd);
-    } else {
-        fresh_remove(&fresh, folder);
-    }
+    if (result == 0)
+        result = fresh_publish(&fresh, folder, name, true, e);
+    fresh_remove(&fresh, folder);
     return result;
 }
 
