@@ -10,6 +10,7 @@ struct export_arguments {
     const char *out;
     const char *tables;
     int force;
+    int yes;
 };
 
 static const char *const formats[] = {[EXPORT_SQLITE] = "sqlite", [EXPORT_CSV] = "csv", NULL};
@@ -39,6 +40,10 @@ static const struct field fields[] = {
      .kind = FIELD_BOOL,
      .offset = offsetof(struct export_arguments, force),
      .help = "Replace an export that exists."},
+    {.name = "yes",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct export_arguments, yes),
+     .help = "Write an export of more than 1 GB."},
     {0},
 };
 static const struct table options = {
@@ -55,14 +60,14 @@ static int run_export(const struct call *call)
 {
     const struct export_arguments *said = call->options;
     const struct export_options how = {(enum export_format)said->format, said->out, said->tables,
-                                       said->force == 1};
+                                       said->force == 1, said->yes == 1};
     struct export_made made;
     struct error e;
     if (ends_in_csv(said->out)) {
         log_error("--out: %s: %s", said->out,
                   how.format == EXPORT_CSV
                       ? "CSV files are several, in a folder: give the folder's name"
-                      : "a database is no CSV file: --format=csv writes a folder of them");
+                      : "a database is not a CSV file: --format=csv writes a folder of them");
         return EXIT_USAGE;
     }
     int result = export_results(call->arguments, call->count, &how, &made, &e), status = EXIT_USAGE;
@@ -70,6 +75,11 @@ static int run_export(const struct call *call)
         status = damaged_warn(&made.damaged) ? EXIT_FAILED : EXIT_DONE;
         print_out("%s\n", text_string(&made.path));
         log_info("%" PRId64 " runs, %" PRId64 " samples", made.runs, made.samples);
+        if (made.constants)
+            log_info("%" PRId64 " of %" PRId64
+                     " counters and gauges never change: of their samples, the first and "
+                     "the last are there",
+                     made.constants, made.series);
         if (made.again)
             log_info("%zu result%s named more than once, and exported once", made.again,
                      made.again == 1 ? " was" : "s were");

@@ -1,7 +1,10 @@
 #include "reports/export/export.h"
 
+#include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/folder/fresh.h"
+#include "lib/interrupt.h"
+#include "lib/units.h"
 #include "lib/folder/sweep_index.h"
 #include "reports/export/rows.h"
 #include <errno.h>
@@ -20,19 +23,6 @@ void export_made_free(struct export_made *made)
 {
     text_free(&made->path);
     text_free(&made->damaged.first);
-}
-
-int export_rename(const struct folder *folder, const char *from, const char *to, bool replace,
-                  struct error *e)
-{
-    int done = renameat2(folder->fd, from, folder->fd, to, replace ? 0 : RENAME_NOREPLACE);
-    /* a file system that does not know the flag: the name was free a moment ago */
-    if (done != 0 && errno == EINVAL && !replace && !folder_has(folder, to))
-        done = renameat(folder->fd, from, folder->fd, to);
-    if (done != 0)
-        return error_set_errno(e, errno, "writing %s/%s", folder->path, to);
-    fsync(folder->fd);
-    return 0;
 }
 
 /* ---- which tables */
@@ -113,10 +103,13 @@ static int add_run(struct rows *rows, const char *result, const char *cell, stru
     int done = run_load(&run, result, cell, e);
     if (done == 0)
         done = run_seen_before(seen, &run, &before, e);
+    if (done == 0)
+        done = interrupt_check(e);
     if (done == 0 && !before) {
         damaged_add(seen->damaged, &run);
         rows->run = &run;
         rows->number++;
+        rows_tell(rows);
         done = export_facts(rows, e) != 0 ? -1 : export_lines(rows, e);
         rows->run = NULL;
     }
@@ -280,11 +273,37 @@ static int check_free(const struct folder *folder, const char *name, const struc
     return 0;
 }
 
+static int check_size(const struct survey *survey, const struct export_options *options, struct error *e)
+{
+    char size[32], most[32];
+    if (survey->bytes <= EXPORT_LARGE_BYTES || options->large)
+        return 0;
+    units_write(UNIT_BYTES, survey->bytes / 100000000 * 100000000, UNITS_DECIMAL, size, sizeof size);
+    units_write(UNIT_BYTES, EXPORT_LARGE_BYTES, UNITS_DECIMAL, most, sizeof most);
+    return error_set(e,
+                     "the export would have about %s, more than %s, with %" PRId64
+                     " samples: --yes writes it, --tables without samples is small",
+                     size, most, survey->samples);
+}
+
+/* Read everything once, to know what will be written. */
+static int survey_all(const struct rows *rows, const char *const *results, size_t count,
+                      const struct export_options *options, struct error *e)
+{
+    struct rows reading = *rows;
+    struct export_made read = {0};
+    reading.kind = NULL;
+    int result = add_all(&reading, results, count, &read, e);
+    rows->survey->runs = read.runs;
+    export_made_free(&read);
+    return result == 0 ? check_size(rows->survey, options, e) : -1;
+}
+
 static int export_to(const struct folder *folder, const char *name, const char *const *results, size_t count,
                      const struct export_options *options, struct rows *rows, struct export_made *made,
                      struct error *e)
 {
-    if (check_free(folder, name, options, e) != 0)
+    if (check_free(folder, name, options, e) != 0 || survey_all(rows, results, count, options, e) != 0)
         return -1;
     fresh_clear(folder);
     rows->sink = rows->kind->open(folder, name, rows->wanted, e);
@@ -300,7 +319,11 @@ static int export_to(const struct folder *folder, const char *name, const char *
 int export_results(const char *const *results, size_t count, const struct export_options *options,
                    struct export_made *made, struct error *e)
 {
-    struct rows rows = {.kind = options->format == EXPORT_CSV ? &export_csv : &export_sqlite};
+    struct survey survey = {0};
+    struct rows rows = {.kind = options->format == EXPORT_CSV ? &export_csv : &export_sqlite,
+                        .survey = &survey,
+                        .format = options->format,
+                        .told_ns = clock_monotonic_ns()};
     struct folder folder;
     char *name;
     *made = (struct export_made){0};
@@ -309,6 +332,9 @@ int export_results(const char *const *results, size_t count, const struct export
     int result = open_place(results, count, options, &folder, &name, e);
     if (result == 0 && name)
         result = export_to(&folder, name, results, count, options, &rows, made, e);
+    made->series = rows.series;
+    made->constants = survey.constants;
+    free(survey.series);
     if (options->out)
         text_add(&made->path, "%s", options->out);
     else if (result == 0)

@@ -29,10 +29,20 @@ static struct export_series *one_more(struct sample_rows *r, const char *host, c
         r->series = series;
         r->capacity = larger;
     }
-    const struct export_series new = {r->rows->series + 1, r->rows->number, strdup(host), strdup(counter)};
-    r->series[r->count++] = new;
-    r->rows->series++;
-    return new.host &&new.counter ? &r->series[r->count - 1] : NULL;
+    struct export_series *new = &r->series[r->count++];
+    *new = (struct export_series){.number = ++r->rows->series,
+                                  .run = r->rows->number,
+                                  .host = strdup(host),
+                                  .counter = strdup(counter)};
+    return new->host &&new->counter ? new : NULL;
+}
+
+/* What the first reading found of a series; of one that came since, that it changes. */
+static struct surveyed surveyed(const struct rows *rows, const struct export_series *series)
+{
+    const struct survey *survey = rows->survey;
+    bool known = rows->kind && (size_t)series->number <= survey->capacity;
+    return known ? survey->series[series->number - 1] : (struct surveyed){.changes = true};
 }
 
 static int add_series(struct sample_rows *r, const char *host, const struct column *column, struct error *e)
@@ -42,6 +52,7 @@ static int add_series(struct sample_rows *r, const char *host, const struct colu
     const struct export_series *series = one_more(r, host, column->name);
     if (!series)
         return error_set(e, "out of memory for the column %s", column->name);
+    struct surveyed found = surveyed(r->rows, series);
     const struct export_value given[] = {export_integer(series->number),
                                          export_integer(series->run),
                                          export_text(host),
@@ -49,7 +60,9 @@ static int add_series(struct sample_rows *r, const char *host, const struct colu
                                          export_text(column->unit),
                                          export_text(column->kind == COLUMN_COUNTER ? "counter" : "gauge"),
                                          export_text(column->source),
-                                         export_text(column->group)};
+                                         export_text(column->group),
+                                         export_integer(found.samples),
+                                         found.samples ? export_integer(!found.changes) : export_text(NULL)};
     return rows_add(r->rows, EXPORT_SERIES, given, sizeof given / sizeof *given, NULL, e);
 }
 
@@ -70,20 +83,70 @@ static int take_column(void *to, const char *host, const struct column *column, 
                : error_set(e, "out of memory for the column %s", column->name);
 }
 
+static int write_sample(struct rows *rows, const struct export_series *series, int64_t time_ns, int64_t value,
+                        struct error *e)
+{
+    rows->samples++;
+    return rows->kind->sample(rows->sink, series, time_ns, value, e);
+}
+
+/* Of a series that does not change, the last one waits for its turn in end_series. */
 static int take_sample(void *to, const struct sample *sample, struct error *e)
 {
-    const struct sample_rows *r = to;
-    if (!rows_wanted(r->rows, EXPORT_SAMPLES))
-        return 0;
+    struct sample_rows *r = to;
+    bool written = r->rows->kind && rows_wanted(r->rows, EXPORT_SAMPLES);
+    rows_tell(r->rows);
     for (size_t i = 0; i < sample->count; i++) {
-        if (sample->values[i] == LINES_NULL)
+        int64_t value = sample->values[i];
+        if (value == LINES_NULL)
             continue;
-        if (r->rows->kind->sample(r->rows->sink, &r->series[sample->columns[i]], sample->time_ns,
-                                  sample->values[i], e) != 0)
+        struct export_series *series = &r->series[sample->columns[i]];
+        series->first = series->count++ ? series->first : value;
+        series->changes |= value != series->first;
+        series->time_ns = sample->time_ns;
+        series->last = value;
+        if (written && (series->count == 1 || surveyed(r->rows, series).changes) &&
+            write_sample(r->rows, series, sample->time_ns, value, e) != 0)
             return -1;
-        r->rows->samples++;
     }
     return 0;
+}
+
+/* About how many bytes a sample takes, with its part of an index. */
+static int64_t sample_bytes(const struct rows *rows, const struct export_series *series)
+{
+    return rows->format == EXPORT_SQLITE ? 40
+                                         : (int64_t)(strlen(series->host) + strlen(series->counter)) + 28;
+}
+
+static int note_series(struct rows *rows, const struct export_series *series, struct error *e)
+{
+    struct survey *survey = rows->survey;
+    if ((size_t)series->number > survey->capacity) {
+        size_t larger = survey->capacity ? 2 * survey->capacity : 256;
+        struct surveyed *all = realloc(survey->series, larger * sizeof *all);
+        if (!all)
+            return error_set(e, "out of memory for %zu counters and gauges", larger);
+        memset(all + survey->capacity, 0, (larger - survey->capacity) * sizeof *all);
+        survey->series = all;
+        survey->capacity = larger;
+    }
+    survey->series[series->number - 1] = (struct surveyed){series->count, series->changes};
+    bool constant = !series->changes && series->count > 2;
+    int64_t samples = rows_wanted(rows, EXPORT_SAMPLES) ? constant ? 2 : series->count : 0;
+    survey->constants += constant;
+    survey->samples += samples;
+    survey->bytes += samples * sample_bytes(rows, series);
+    return 0;
+}
+
+static int end_series(struct rows *rows, const struct export_series *series, struct error *e)
+{
+    if (!rows->kind)
+        return note_series(rows, series, e);
+    if (!rows_wanted(rows, EXPORT_SAMPLES) || surveyed(rows, series).changes || series->count < 2)
+        return 0;
+    return write_sample(rows, series, series->time_ns, series->last, e);
 }
 
 static int add_samples(struct rows *rows, struct error *e)
@@ -92,6 +155,8 @@ static int add_samples(struct rows *rows, struct error *e)
     struct sample_rows r = {.rows = rows, .index = json_object()};
     int result = r.index ? run_each_sample(rows->run, &taker, &r, NULL, e) : error_set(e, "out of memory");
     for (size_t i = 0; i < r.count; i++) {
+        if (result == 0)
+            result = end_series(rows, &r.series[i], e);
         free((char *)(uintptr_t)r.series[i].host);
         free((char *)(uintptr_t)r.series[i].counter);
     }

@@ -1,7 +1,10 @@
 #include "reports/export/rows.h"
 
 #include "lib/document/json_text.h"
+#include "lib/clock.h"
+#include "lib/log.h"
 #include "lib/text.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +27,24 @@ struct export_value export_text(const char *text)
 bool rows_wanted(const struct rows *rows, enum export_table table)
 {
     return rows->wanted & 1u << table;
+}
+
+#define TELL_NS (2 * NS_PER_S)
+
+void rows_tell(struct rows *rows)
+{
+    const struct survey *all = rows->survey;
+    int64_t now_ns = clock_monotonic_ns();
+    if (now_ns - rows->told_ns < TELL_NS)
+        return;
+    rows->told_ns = now_ns;
+    if (!rows->kind)
+        log_info("reading run %" PRId64 ": %" PRId64 " samples up to now", rows->number, all->samples);
+    else if (rows_wanted(rows, EXPORT_SAMPLES) && all->samples)
+        log_info("writing run %" PRId64 " of %" PRId64 ": %.0f %% of %" PRId64 " samples", rows->number,
+                 all->runs, 100 * (double)rows->samples / (double)all->samples, all->samples);
+    else
+        log_info("writing run %" PRId64 " of %" PRId64, rows->number, all->runs);
 }
 
 /* ---- values of JSON */
@@ -52,6 +73,17 @@ static struct export_value value_of(const json_t *json, enum export_kind kind)
     return (struct export_value){0};
 }
 
+/* About, in either format. */
+static int64_t bytes_of(const struct export_value *values, size_t count)
+{
+    int64_t bytes = 8;
+    for (size_t i = 0; i < count; i++)
+        bytes += !values[i].known                ? 1
+                 : values[i].kind == EXPORT_TEXT ? (int64_t)strlen(values[i].text) + 1
+                                                 : 9;
+    return bytes;
+}
+
 int rows_add(struct rows *rows, enum export_table table, const struct export_value *given, size_t count,
              const json_t *object, struct error *e)
 {
@@ -65,7 +97,10 @@ int rows_add(struct rows *rows, enum export_table table, const struct export_val
         else if (next < count)
             values[i] = given[next++];
     }
-    return rows->kind->row(rows->sink, table, values, e);
+    if (rows->kind)
+        return rows->kind->row(rows->sink, table, values, e);
+    rows->survey->bytes += bytes_of(values, export_column_count(table));
+    return 0;
 }
 
 /* ---- documents */

@@ -6,13 +6,27 @@
 #include "reports/results/run.h"
 #include <jansson.h>
 
+/* What a first reading finds, before anything is written. */
+struct survey {
+    struct surveyed {
+        int64_t samples;
+        bool changes;
+    } * series; /* by number, from 1 */
+    size_t capacity;
+    int64_t runs, samples, bytes; /* to be written; bytes about */
+    int64_t constants;            /* series with more than two samples, all the same */
+};
+
 struct rows {
-    const struct export_sink_kind *kind;
+    const struct export_sink_kind *kind; /* NULL: the first reading */
     struct export_sink *sink;
+    struct survey *survey;
+    enum export_format format;
     uint32_t wanted;         /* tables, a bit each */
     const struct run *run;   /* that is being exported */
     int64_t number;          /* its, from 1 */
     int64_t series, samples; /* up to now */
+    int64_t told_ns;         /* when progress was shown last */
 };
 
 struct export_value export_integer(int64_t value);
@@ -32,6 +46,9 @@ int rows_add(struct rows *rows, enum export_table table, const struct export_val
  * value. Lists of numbers and texts alone are one value. */
 int rows_add_leaves(struct rows *rows, enum export_table table, const struct export_value *given,
                     size_t count, const json_t *value, struct error *e);
+
+/* Say how far it is, every few seconds. */
+void rows_tell(struct rows *rows);
 
 /* facts.c: what result.json and settings.json say of the run. */
 int export_facts(struct rows *rows, struct error *e);

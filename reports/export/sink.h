@@ -19,6 +19,9 @@ struct export_value {
 struct export_series {
     int64_t number, run;
     const char *host, *counter;
+    int64_t count;                /* of its samples up to now */
+    int64_t time_ns, first, last; /* of the last one, and values */
+    bool changes;
 };
 
 struct export_sink;
@@ -38,9 +41,5 @@ struct export_sink_kind {
 };
 
 extern const struct export_sink_kind export_csv, export_sqlite;
-
-/* Rename within the folder; without `replace` it fails if the name is taken. */
-int export_rename(const struct folder *folder, const char *from, const char *to, bool replace,
-                  struct error *e);
 
 #endif

@@ -200,12 +200,7 @@ static int finish_csv(struct export_sink *s, bool replace, struct error *e)
         return -1;
     if (replace && folder_has(s->folder, s->name))
         return move_into(s, e);
-    result = export_rename(s->folder, s->fresh.name, s->name, false, e);
-    if (result == 0) {
-        close(s->fresh.fd);
-        s->fresh.fd = -1;
-    }
-    return result;
+    return fresh_publish(&s->fresh, s->folder, s->name, false, e);
 }
 
 const struct export_sink_kind export_csv = {open_csv, add_row, add_sample, finish_csv, close_csv};

@@ -2,7 +2,10 @@
  * reads it before it is whole. */
 #include "reports/export/sink.h"
 
+#include "lib/clock.h"
 #include "lib/folder/fresh.h"
+#include "lib/interrupt.h"
+#include "lib/log.h"
 #include "lib/output/visible.h"
 #include "lib/text.h"
 #include <errno.h>
@@ -12,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION  1
+#define SORTING_SAID_NS (5 * NS_PER_S)
+#define SORTING_STEPS   100000 /* of SQLite's machine between two calls of sorting() */
 
 struct export_sink {
     const struct folder *folder;
@@ -21,6 +26,7 @@ struct export_sink {
     sqlite3 *db;
     sqlite3_stmt *inserts[EXPORT_TABLES]; /* NULL: the table is not wanted */
     uint32_t wanted;
+    int64_t sorting_ns;                     /* since when an index is made, or when that was said last */
     struct text shown[EXPORT_MOST_COLUMNS]; /* texts of a row */
 };
 
@@ -38,6 +44,8 @@ static int reason_of_write(const struct export_sink *s)
 
 static int fail(const struct export_sink *s, struct error *e)
 {
+    if (sqlite3_errcode(s->db) == SQLITE_INTERRUPT && interrupt_check(e) != 0)
+        return -1;
     int reason = reason_of_write(s);
     if (reason)
         return error_set_errno(e, reason, "writing %s/%s", s->folder->path, s->name);
@@ -173,7 +181,8 @@ static void close_sqlite(struct export_sink *s)
 static int open_database(struct export_sink *s, struct error *e)
 {
     struct text path = {0}, begin = {0};
-    text_add(&path, "%s/%s", s->folder->path, s->fresh.name);
+    /* a path that begins with "file:" would be a URI */
+    text_add(&path, "%s%s/%s", *s->folder->path == '/' ? "" : "./", s->folder->path, s->fresh.name);
     text_add(&begin,
              "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE;"
              "PRAGMA cache_size=-16384; PRAGMA user_version=%d; BEGIN;",
@@ -186,6 +195,18 @@ static int open_database(struct export_sink *s, struct error *e)
     text_free(&path);
     text_free(&begin);
     return result;
+}
+
+/* SQLite calls this while an index is made. */
+static int sorting(void *sink)
+{
+    struct export_sink *s = sink;
+    int64_t now_ns = clock_monotonic_ns();
+    if (now_ns - s->sorting_ns > SORTING_SAID_NS) {
+        s->sorting_ns = now_ns;
+        log_info("sorting the rows of %s/%s", s->folder->path, s->name);
+    }
+    return interrupt_check(NULL);
 }
 
 static struct export_sink *open_sqlite(const struct folder *folder, const char *name, uint32_t wanted,
@@ -231,16 +252,18 @@ static int add_indexes(const struct export_sink *s, struct error *e)
 
 static int finish_sqlite(struct export_sink *s, bool replace, struct error *e)
 {
+    struct stat status;
+    s->sorting_ns = clock_monotonic_ns();
+    sqlite3_progress_handler(s->db, SORTING_STEPS, sorting, s);
     if (add_indexes(s, e) != 0 || execute(s, "COMMIT", e) != 0)
         return -1;
     close_database(s);
     if (fsync(s->fresh.fd) != 0)
         return error_set_errno(e, errno, "writing %s/%s", s->folder->path, s->name);
-    if (export_rename(s->folder, s->fresh.name, s->name, replace, e) != 0)
-        return -1;
-    close(s->fresh.fd);
-    s->fresh.fd = -1;
-    return 0;
+    if (fstat(s->fresh.fd, &status) != 0 || status.st_size == 0)
+        return error_set(e, "writing %s/%s: it is empty: SQLite has written another file", s->folder->path,
+                         s->name);
+    return fresh_publish(&s->fresh, s->folder, s->name, replace, e);
 }
 
 const struct export_sink_kind export_sqlite = {open_sqlite, add_row, add_sample, finish_sqlite, close_sqlite};

@@ -191,6 +191,11 @@ static const struct export_column series[] = {INTEGER("series", "", "a counter o
                                               TEXT("kind", "counter or gauge", NULL),
                                               TEXT("source", "", NULL),
                                               TEXT("counter_group", "", NULL),
+                                              INTEGER("samples", "", "that the run has", NULL),
+                                              INTEGER("constant", "",
+                                                      "1: all samples have the same value, and the table "
+                                                      "samples has the first and the last of them",
+                                                      NULL),
                                               END};
 
 static const struct export_column samples[] = {

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+enum export_format { EXPORT_SQLITE, EXPORT_CSV };
+
 enum export_kind {
     EXPORT_INTEGER, /* of 64 bits; true and false are 1 and 0 */
     EXPORT_REAL,    /* a number; whole ones stay whole in CSV */

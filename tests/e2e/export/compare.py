@@ -29,7 +29,7 @@ def number(text):
 def shown(text):
     """What a text of the database is in CSV."""
     text = "".join(f"\\x{ord(c):02x}" if c < " " or c == "\x7f" else c for c in text)
-    return "'" + text if text[:1] in ("=", "+", "-", "@") else text
+    return "'" + text if text[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20") else text
 
 
 def runs():
@@ -62,7 +62,7 @@ for table in tables:
                 check(f"{table}.{name} is whole", line[name] == str(value) or line[name] == f"{value}", line[name])
 
 # ---- the database has what the results have
-number_of = 0
+number_of = constants = 0
 for result, cell, path in runs():
     number_of += 1
     run = number_of
@@ -88,6 +88,11 @@ for result, cell, path in runs():
         exported[host, counter].append((time_ns, value))
     check("samples of which counters", set(samples) == set(exported), set(samples) ^ set(exported))
     for key, values in samples.items():
+        constant = len({value for _, value in values}) == 1
+        check(f"what series says of {key}", db.execute("SELECT samples, constant FROM series WHERE run = ? AND host = ? AND counter = ?", (run, *key)).fetchall() == [(len(values), int(constant))], len(values))
+        if constant and len(values) > 2: # the first and the last of them
+            values, exported[key] = [values[0], values[-1]], sorted(exported[key])
+            constants += 1
         check(f"samples of {key}: each, their count and their sum", values == exported[key] and sum(v for _, v in values) == sum(v for _, v in exported[key]), len(values))
     for host, of in columns.items():
         for c in of:
@@ -122,6 +127,7 @@ for result, cell, path in runs():
               ([(of["wanted"]["mtu"],)] if "mtu" in of["wanted"] else []), of["wanted"])
     check("scenario", db.execute("SELECT value FROM scenario WHERE run = ? AND path = 'name'", (run,)).fetchall() == [(document["scenario"]["name"],)], "")
 check("runs", db.execute("SELECT count(*) FROM runs").fetchone()[0] == number_of and number_of, number_of)
+check("there are counters that never change", constants)
 check("whole", db.execute("PRAGMA integrity_check").fetchone() == ("ok",), "")
 print("\n".join(wrong[:20]))
 print(f"{number_of} runs compared, {db.execute('SELECT count(*) FROM samples').fetchone()[0]} samples")

@@ -40,6 +40,17 @@ refused "what is no result" 'there is not a result' there --out x.sqlite
 refused "one of several is none" 'there is not a result' "$good" there --out x.sqlite
 refused "one that is missing" 'gone is not a result' "$good" gone --out x --format csv
 
+# ---- names are paths: not URIs of SQLite
+python3 -c 'import sqlite3; sqlite3.connect("victim.sqlite").execute("CREATE TABLE mine(x)")'
+cp victim.sqlite before.sqlite
+for name in "file:${SCRATCH//\//%2f}%2fvictim.sqlite?x=1" 'file:e?mode=memory&x=1' ':memory:' '-odd'; do
+    cp -r "$good/01" "./$name"
+    check_exit 0 "a result called ${name/*%2f/file:...}" "$H" export -- "$name"
+    check "  is exported into its folder" python3 -c 'import sqlite3, sys; assert sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM runs").fetchone() == (1,)' "$SCRATCH/$name/export.sqlite"
+    rm -r "./$name"
+done
+check "  and nowhere else" cmp victim.sqlite before.sqlite
+
 # ---- what exists stays, unless it is to be replaced
 echo mine >file
 refused "a file that exists" 'file exists: --force replaces it' "$good" --out file
@@ -113,6 +124,51 @@ assert db.execute("SELECT flow, bytes FROM flows WHERE run = 2").fetchall() == [
 assert set(db.execute("SELECT path, value FROM facts WHERE run = 2")) >= {("2.1", "[2]")}, db.execute("SELECT path, value FROM facts").fetchall()
 END
 check "  are none" python3 types.py
+
+# ---- signals: a result that never ends, so that each of them comes in the middle
+cat >endless.py <<'END'
+import json, os, sys
+header = json.dumps({"type": "header", "host": "h0", "columns": [{"name": f"c{i}", "unit": "packets", "kind": "counter", "source": "s", "group": "g"} for i in range(20)]}) + "\n"
+with open(sys.argv[1], "w") as f:
+    f.write(header)
+    for i in range(int(sys.argv[2])):
+        f.write(f'["h0",{i},1,' + ",".join([f"{i}", *"1" * 19]) + "]\n")
+END
+cp -r "$good/01" long
+python3 endless.py long/samples.jsonl 40000
+mkdir signals.d
+while read -r signal what; do
+    # shellcheck disable=SC2086 # words
+    python3 - "$signal" "$H" $what long >out 2>err <<'END'
+import os, signal, subprocess, sys, time
+number = getattr(signal, "SIG" + sys.argv[1])
+made = subprocess.Popen(sys.argv[2:], preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+while made.poll() is None and not any(name.startswith(".") for name in os.listdir("signals.d")):
+    time.sleep(0.002)
+made.send_signal(number)
+print(made.wait() == -number)
+END
+    if grep -qx True out && [ -z "$(ls -A signals.d)" ]; then ok "$signal ends $what, which leaves nothing"; else nok "$signal ends $what, which leaves nothing" "$(cat out err; ls -A signals.d)"; fi
+    find signals.d -mindepth 1 -delete
+done <<'END'
+INT export --out signals.d/x
+TERM export --out signals.d/x
+HUP export --format csv --out signals.d/x
+INT trace --out signals.d/x
+TERM report --out signals.d
+END
+
+# ---- large ones are asked about before anything is written
+python3 - long/samples.jsonl <<'END'
+import json, sys
+lines = ["[\"h0\",0,1," + ",".join(str(i) * 2000) + "]\n" for i in range(2)]
+with open(sys.argv[1], "w") as f:
+    f.write(json.dumps({"type": "header", "host": "h0", "columns": [{"name": f"c{i}", "unit": "packets", "kind": "counter", "source": "s", "group": "g"} for i in range(2000)]}) + "\n")
+    f.writelines(lines[i % 2] for i in range(13000))
+END
+rm -f x.sqlite
+refused "more than 1 GB" 'would have about 1GB, more than 1GB, with 26000000 samples: --yes writes it' long --out x.sqlite
+check_exit 0 "without samples it is small" "$H" export long --out small.sqlite --tables flows
 
 # ---- kill -9 just before the name is given
 if skip_reason sanitized "$H" >/dev/null; then

@@ -20,6 +20,7 @@ fi
 check_exit 0 "three results become a database" "$H" export "$pair" "$incast" "$single" --out all.sqlite
 check "its path is printed" [ "$(cat out)" = all.sqlite ]
 check_says "the rest is said on standard error" '^harness: 5 runs, [0-9]+ samples$' err
+check_says "also which samples are left out" '^harness: [1-9][0-9]* of [0-9]+ counters and gauges never change: of their samples, the first and the last are there$' err
 check_exit 0 "and CSV files" "$H" export "$pair" "$incast" "$single" --format csv --out csv/
 check "both have the values of the results" python3 "$HERE/compare.py" all.sqlite csv "$pair" "$incast" "$single"
 check "lines of CSV end with CR LF" bash -c "! grep -qvP '\r$' csv/*.csv"
@@ -52,7 +53,7 @@ cat >>"$odd/samples.jsonl" <<END
 ["$host",-4611686018427387903,1,9007199254740993,null]
 END
 printf '["h\xff\x1b",3,-4611686018427387903,4611686018427387903,true]\n' >>"$odd/pauses.jsonl"
-jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .phases += [{"name": "measure", "start_ns": -9223372036854774784, "end_ns": 9223372036854774784}] | .warnings += ["+w", "-w", "@w", "x;=1+1;-2", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
+jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .phases += [{"name": "measure", "start_ns": -9223372036854774784, "end_ns": 9223372036854774784}] | .warnings += ["+w", "-w", "@w", "x;=1+1;-2", "\uff1d1", "x; \uff0b1", "\uff0d1\uff20", " \uff201", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
     "$single/result.json" >"$odd/result.json"
 forget_files "$odd"
 check_exit 0 "odd words and the largest numbers: a database" "$H" export "$odd" --out odd.sqlite
@@ -71,7 +72,7 @@ assert one("SELECT measure_end_ns < 1e12 FROM runs") == [(1,)], one("SELECT meas
 assert one("SELECT path, value, number FROM choices") == [("a.=b", '["x",1]', None), ("c", "true", None), ("d", "null", None), ("e", 3, 3.0), ("f", '{"g":0.5}', None)], one("SELECT * FROM choices")
 assert [r["value"] for r in rows("samples") if r["counter"].startswith("'=cmd")] == ["9223372036854775807", "9007199254740993"]
 assert [(r["counter"], r["unit"], r["source"], r["counter_group"]) for r in rows("series")][-2:] == [("'=cmd|' /C calc'!A0", 'a "b", c', "s", "g"), ("'-1+2", "\\x1b[31m\\x0a", "'@x", "'+y")]
-assert [r["warning"] for r in rows("warnings")][-6:] == ["'+w", "'-w", "'@w", "x;'=1+1;'-2", 'plain, "quoted"', " space"], rows("warnings")
+assert [r["warning"] for r in rows("warnings")][-10:] == ["'+w", "'-w", "'@w", "x;'=1+1;'-2", "'\uff1d1", "x; '\uff0b1", "'\uff0d1\uff20", " '\uff201", 'plain, "quoted"', " space"], rows("warnings")
 assert rows("runs")[0]["title"] == "'=1+1,\"x\"\\x0a\\x1b[2J"
 assert [r["value"] for r in rows("samples") if r["counter"] == "'-1+2"] == ["-9223372036854775807"]
 for table in ("runs", "series", "samples", "pauses", "warnings", "choices"):
