@@ -11,11 +11,11 @@
 static int load_lab(struct context *c, struct error *e)
 {
     const char *why;
-    char *path = find_lab(c->options.lab, "soft-pair", &why, e);
+    char *path = find_lab(c->options.lab, NULL, "soft-pair", &why, e);
     if (!path)
         return -1;
     json_t *written = json_file_load(path, DOCUMENT_LAB, e), *json = written ? lab_expand(written, e) : NULL;
-    int result = json ? lab_parse(json, &c->lab, e) : -1;
+    int result = json ? lab_parse(json, path, &c->lab, e) : -1;
     if (written && result != 0)
         error_prefix(e, "%s", path);
     c->has_lab = result == 0;

@@ -374,7 +374,7 @@ static int run_program(struct context *c, const char *name, struct error *e)
 {
     const char *why;
     char *program = places_project(name, e),
-         *lab = program ? find_lab(c->options.lab, "soft-pair", &why, e) : NULL;
+         *lab = program ? find_lab(c->options.lab, NULL, "soft-pair", &why, e) : NULL;
     const char *const argv[] = {program, "run", "--lab", lab, NULL};
     name_programs();
     if (lab)

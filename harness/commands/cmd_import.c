@@ -178,8 +178,7 @@ static int read_files(const struct call *call, struct import *import, struct err
 static int check(const struct import_request *request, const char *scenario_path, struct error *e)
 {
     struct plan plan;
-    struct plan_request checked = {
-        .scenario = scenario_path, .lab = request->lab_path, .duration_ns = FIELD_UNSET};
+    struct plan_request checked = {.scenario = scenario_path, .own_lab = true, .duration_ns = FIELD_UNSET};
     struct precheck precheck = {.seed = 1};
     if ((request->physics && plan_check_lab(request->lab_path, e) != 0) || plan_load(&checked, &plan, e) != 0)
         return -1;
@@ -236,6 +235,20 @@ static int check_is_new(const char *path, struct error *e)
                              : 0;
 }
 
+/* What a scenario calls the lab: what was said, if that is the same file for whoever reads the scenario. */
+static char *name_of_lab(const char *said, const char *path, const char *scenario_path)
+{
+    char *beside = find_beside(FIND_LAB, scenario_path, said, NULL),
+         *found = beside ? realpath(beside, NULL) : NULL, *whole = realpath(path, NULL);
+    bool same = found && whole && strcmp(found, whole) == 0;
+    free(beside);
+    free(found);
+    if (!same)
+        return whole;
+    free(whole);
+    return strdup(said);
+}
+
 static int import_files(const struct call *call, const char *lab_path, const char *scenario_path,
                         struct error *e)
 {
@@ -244,14 +257,20 @@ static int import_files(const struct call *call, const char *lab_path, const cha
     if ((!said->lab && check_is_new(lab_path, e) != 0) || check_is_new(scenario_path, e) != 0 ||
         read_files(call, &import, e) != 0)
         return -1;
-    char *physics = said->lab ? NULL : find_file(FIND_LAB, said->physics, e);
-    struct import_request request = {
-        .name = said->name, .physics = physics, .lab_path = said->lab ? said->lab : lab_path};
-    int result = said->lab || physics ? write_both(&import, &request, said->out, scenario_path, e) : -1;
+    char *physics = said->lab ? NULL : find_file(FIND_LAB, said->physics, e),
+         *found = said->lab ? find_file(FIND_LAB, said->lab, e) : NULL,
+         *lab = found ? name_of_lab(said->lab, found, scenario_path) : NULL;
+    struct import_request request = {.name = said->name,
+                                     .physics = physics,
+                                     .lab_path = said->lab ? found : lab_path,
+                                     .lab = said->lab ? lab : "lab.json"};
+    int result = lab || physics ? write_both(&import, &request, said->out, scenario_path, e) : -1;
     if (result == 0 && !said->quiet)
         print_summary(&import, &request, scenario_path);
     import_free(&import);
     free(physics);
+    free(found);
+    free(lab);
     return result;
 }
 

@@ -34,7 +34,7 @@ static int print_whole(const char *word, struct error *e)
     json_t *written = path ? json_file_load(path, DOCUMENT_LAB, e) : NULL, *whole = NULL;
     struct lab lab;
     int result = path && written ? 0 : -1;
-    if (result == 0 && (!(whole = lab_expand(written, e)) || lab_parse(whole, &lab, e) != 0))
+    if (result == 0 && (!(whole = lab_expand(written, e)) || lab_parse(whole, path, &lab, e) != 0))
         result = error_prefix(e, "%s", path);
     else if (result == 0)
         lab_free(&lab);

@@ -113,7 +113,8 @@ int import_take_lab(struct import *import, const char *path, struct error *e);
 struct import_request {
     const char *name;     /* of the lab and the scenario */
     const char *physics;  /* path of the lab whose common values are taken; NULL: none are */
-    const char *lab_path; /* which the scenario names */
+    const char *lab_path; /* where the lab is */
+    const char *lab;      /* the same, as the scenario names it */
 };
 
 /* New references; NULL with a sentence. */

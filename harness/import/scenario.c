@@ -335,7 +335,7 @@ json_t *import_scenario(const struct import *import, const struct import_request
         json_make("{s:i,s:s,s:o,s:s,s:o,s:{s:s,s:o,s:s},s:o,s:o,s:{s:o,s:[s,s,s,s,s]},s:o}", "schema", 1,
                   "name", request->name, "title",
                   json_textf("Simulated: the flows of %s, a file of %s", import->flow_path, import->format),
-                  "lab", request->lab_path, "roles", roles_json(import), "phases", "warmup", "0", "measure",
+                  "lab", request->lab, "roles", roles_json(import), "phases", "warmup", "0", "measure",
                   time_json(measure_ns), "cooldown", "10us", "settings", settings_json(import), "flows",
                   flows, "sample", "every", every_json(measure_ns), "groups", "pfc", "ecn", "drops", "queue",
                   "throughput", "expect", expect_json(import));

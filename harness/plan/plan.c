@@ -191,12 +191,13 @@ static int cell_parse_scenario(struct cell *cell, const json_t *document, const 
                                                                            : result;
 }
 
-static int cell_parse_lab(struct cell *cell, const json_t *document, struct error *e)
+/* `path`: of the document. */
+static int cell_parse_lab(struct cell *cell, const json_t *document, const char *path, struct error *e)
 {
     json_t *expanded = lab_expand(document, e);
     if (!expanded)
         return -1;
-    int result = lab_parse(expanded, &cell->lab, e);
+    int result = lab_parse(expanded, path, &cell->lab, e);
     if (result == 0) {
         const struct lab_kind *kind = lab_kind(&cell->lab);
         cell->lab_json = table_resolve(&kind->table, kind->simulated ? document : expanded);
@@ -299,7 +300,8 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && cell_parse_scenario(cell, scenario, first, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
-    if (result == 0 && lab && !has_lab && cell_parse_lab(cell, lab, e) != 0)
+    if (result == 0 && lab && !has_lab &&
+        cell_parse_lab(cell, lab, d->lab_opened ? d->lab_opened : d->lab_path, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && lab && cell_check_roles(cell, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
@@ -379,21 +381,6 @@ static json_t *load_object(const char *path, enum document_kind kind, struct err
     return document;
 }
 
-/* The lab that a scenario names: scenarios/../labs/NAME. */
-static char *lab_of_scenario(const char *scenario_path, const json_t *scenario)
-{
-    const char *said = json_string_value(json_object_get(scenario, "lab"));
-    char *copy = strdup(scenario_path), *found = NULL;
-    struct text path = {0};
-    if (said && copy) {
-        text_add(&path, "%s/../%s", dirname(copy), said);
-        found = find_file(FIND_LAB, text_string(&path), NULL);
-    }
-    free(copy);
-    text_free(&path);
-    return found ? found : said ? strdup(said) : NULL;
-}
-
 /* A copy of the document in its place: what was read stays as it is. */
 static void copy_document(json_t **document)
 {
@@ -438,18 +425,19 @@ static int apply_sets(const struct plan_request *request, struct cell_sources *d
 
 /* The lab of the request, or the one that the user's choice or the scenario names; with own_lab there may be
  * none. */
-static int plan_load_lab(const struct plan_request *request, const char *own, struct plan *plan,
-                         struct cell_sources *d, struct error *e)
+static int plan_load_lab(const struct plan_request *request, struct plan *plan, struct cell_sources *d,
+                         struct error *e)
 {
-    if (request->own_lab && !request->lab) {
+    const char *own = json_string_value(json_object_get(d->scenario, "lab"));
+    if (!request->own_lab || request->lab) {
+        plan->lab_path = find_lab(request->lab, plan->scenario_path, own, &plan->lab_why, e);
+    } else {
         if (!own)
             return 0;
         plan->lab_why = "the scenario";
-        plan->lab_path = find_file(FIND_LAB, own, e);
+        plan->lab_path = find_beside(FIND_LAB, plan->scenario_path, own, e);
         if (!plan->lab_path)
             return error_prefix(e, "%s: lab", plan->scenario_path);
-    } else {
-        plan->lab_path = find_lab(request->lab, own, &plan->lab_why, e);
     }
     d->lab_path = plan->lab_path;
     d->lab = plan->lab_path ? load_object(plan->lab_path, DOCUMENT_LAB, e) : NULL;
@@ -467,16 +455,21 @@ static int write_ranges_out(struct cell_sources *d, struct error *e)
     return 0;
 }
 
-static bool same_file(const char *a, const char *b)
+/* Is the plan's lab the one that its scenario names, or does it name none? */
+static bool has_own_lab(const struct plan *plan, const struct cell_sources *d)
 {
+    const char *named = json_string_value(json_object_get(d->scenario, "lab"));
+    char *own = named && d->lab ? find_beside(FIND_LAB, plan->scenario_path, named, NULL) : NULL;
     struct stat one, other;
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
+    bool same = own && stat(own, &one) == 0 && stat(d->lab_path, &other) == 0 && one.st_dev == other.st_dev &&
+                one.st_ino == other.st_ino;
+    free(own);
+    return same || !named || !d->lab;
 }
 
-/* The documents of the request, as they are written. `own`: the lab that the scenario names. */
+/* The documents of the request, as they are written. */
 static int load_documents(const struct plan_request *request, struct plan *plan, struct cell_sources *d,
-                          char **own, struct error *e)
+                          struct error *e)
 {
     const struct plan_documents *from = request->documents;
     if (from) {
@@ -486,13 +479,13 @@ static int load_documents(const struct plan_request *request, struct plan *plan,
         d->scenario = json_incref(from->scenario);
         d->lab = json_incref(from->lab);
         d->lab_path = plan->lab_path;
-        return 0;
+        d->lab_opened = find_path_from(from->folder, plan->lab_path);
+        return d->lab_opened ? 0 : error_set(e, "out of memory");
     }
     plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
     if (!plan->scenario_path || !(d->scenario = load_object(plan->scenario_path, DOCUMENT_SCENARIO, e)))
         return -1;
-    *own = lab_of_scenario(plan->scenario_path, d->scenario);
-    return plan_load_lab(request, *own, plan, d, e);
+    return plan_load_lab(request, plan, d, e);
 }
 
 /* The choices of the documents, which are whole now, and the first cell. Takes over the documents. */
@@ -516,21 +509,18 @@ static int plan_begin(struct plan *plan, bool many, struct error *e)
 
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e)
 {
-    char *own = NULL;
     *plan = (struct plan){.from = {.requested = json_object(), .seed = request->seed},
                           .changed = request->set_count || request->duration_ns != FIELD_UNSET};
     struct cell_sources *d = &plan->from;
-    int result = load_documents(request, plan, d, &own, e);
+    int result = load_documents(request, plan, d, e);
     d->scenario_path = plan->scenario_path;
     plan->read.scenario = json_incref(d->scenario);
     plan->read.lab = json_incref(d->lab);
     if (result == 0)
-        plan->as_written =
-            !plan->changed && !request->documents && (!own || !d->lab || same_file(own, d->lab_path));
+        plan->as_written = !plan->changed && !request->documents && has_own_lab(plan, d);
     if (result == 0 && (write_ranges_out(d, e) != 0 || apply_sets(request, d, e) != 0 ||
                         plan_begin(plan, request->many, e) != 0))
         result = -1;
-    free(own);
     if (result != 0)
         plan_free(plan);
     return result;
@@ -550,6 +540,7 @@ void plan_free(struct plan *plan)
     json_decref(plan->from.scenario);
     json_decref(plan->from.lab);
     json_decref(plan->from.requested);
+    free(plan->from.lab_opened);
     free(plan->scenario_path);
     free(plan->lab_path);
     json_decref(plan->sweep);
@@ -563,7 +554,7 @@ int plan_check_lab(const char *path, struct error *e)
 {
     json_t *lab = load_object(path, DOCUMENT_LAB, e);
     struct cell cell = {0};
-    int result = lab ? cell_parse_lab(&cell, lab, e) : -1;
+    int result = lab ? cell_parse_lab(&cell, lab, path, e) : -1;
     if (lab && result != 0)
         error_prefix(e, "%s", path);
     json_decref(lab);

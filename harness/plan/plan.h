@@ -13,6 +13,7 @@ struct cell_sources {
     json_t *scenario, *lab;               /* lab NULL: there is none */
     json_t *requested;                    /* paths that the request sets */
     const char *scenario_path, *lab_path; /* the plan's */
+    char *lab_opened;                     /* lab_path, as it is opened from the current folder */
     uint64_t seed;                        /* draws random permutations between real hosts */
 };
 
@@ -36,6 +37,7 @@ struct plan {
 struct plan_documents {
     json_t *scenario, *lab; /* not changed */
     const char *scenario_path, *lab_path, *lab_why;
+    const char *folder; /* that relative paths begin at; NULL: the current one */
 };
 
 struct plan_request {

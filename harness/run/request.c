@@ -3,6 +3,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/formats/find.h"
 #include "lib/program/program.h"
 #include "lib/text.h"
 #include <errno.h>
@@ -95,6 +96,7 @@ static int request_parse(struct kept_request *kept, const char *path, struct err
     documents->lab = json_object_get(d, "lab");
     documents->scenario_path = json_string_value(json_object_get(d, "scenario_file"));
     documents->lab_path = json_string_value(json_object_get(d, "lab_file"));
+    documents->folder = json_string_value(json_object_get(d, "working_folder"));
     documents->lab_why = "--resume";
     if (!json_is_object(documents->scenario) || !json_is_object(documents->lab) ||
         !documents->scenario_path || !documents->lab_path)
@@ -140,9 +142,8 @@ static int compare_with_file(const char *path, enum document_kind kind, const js
 static int request_check_file(const struct kept_request *kept, const char *key, enum document_kind kind,
                               const char *folder, struct error *e)
 {
-    const char *said = json_string_value(json_object_get(kept->document, key)),
-               *from = json_string_value(json_object_get(kept->document, "working_folder"));
-    char *path = *said == '/' || !from ? strdup(said) : files_join(from, said);
+    const char *said = json_string_value(json_object_get(kept->document, key));
+    char *path = find_path_from(kept->documents.folder, said);
     const json_t *read = kind == DOCUMENT_LAB ? kept->documents.lab : kept->documents.scenario;
     int result = !path               ? error_set(e, "out of memory")
                  : files_exist(path) ? compare_with_file(path, kind, read, folder, e)

@@ -56,9 +56,9 @@ static void sweep_print_dry_run(const struct sweep *s)
 static void sweep_log_lab(const struct sweep *s)
 {
     const struct lab *lab = &s->plan.first.lab;
-    if (s->request->quiet || strcmp(s->plan.lab_why, "--lab") == 0)
+    if (s->request->quiet || (s->request->lab && strcmp(s->request->lab, s->plan.lab_path) == 0))
         return;
-    log_info("lab %s (chosen by %s)%s", lab->name, s->plan.lab_why,
+    log_info("lab %s (%s, chosen by %s)%s", lab->name, s->plan.lab_path, s->plan.lab_why,
              lab_kind(lab)->simulated ? ": the results are simulated" : "");
 }
 

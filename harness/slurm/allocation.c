@@ -93,7 +93,7 @@ int allocation_sets(const char *lab, struct words *sets, struct error *e)
     struct lab hosts;
     if (!list || !*list)
         return error_set(e, NODELIST " is not set: run this in a job of Slurm (salloc, sbatch)");
-    char *path = find_lab(lab, NULL, &why, e);
+    char *path = find_lab(lab, NULL, NULL, &why, e);
     if (!path)
         return -1;
     int result = allocation_names(list, &nodes, e);

@@ -3,35 +3,78 @@
 #include "lib/files.h"
 #include "lib/program/config.h"
 #include "lib/text.h"
+#include "lib/words.h"
 #include <dirent.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const folders[] = {[FIND_SCENARIO] = "scenarios", [FIND_LAB] = "labs"};
-static const char *const words[] = {[FIND_SCENARIO] = "scenario", [FIND_LAB] = "lab"};
+static const char *const words_of[] = {[FIND_SCENARIO] = "scenario", [FIND_LAB] = "lab"};
 
-/* Roots of the search: the current folder, the program's folder, its source tree, and the installation. */
-#define ROOTS 5
-static void search_folders(struct text out[ROOTS])
+/* Where what comes with the program is: beside it, in its source tree, and in the installation. */
+static void add_installed(struct words *roots)
 {
     char self[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash = NULL;
-    text_add(&out[0], ".");
     if (length > 0) {
         self[length] = '\0';
         slash = strrchr(self, '/');
     }
     if (slash) {
         *slash = '\0';
-        text_add(&out[1], "%s", self);
-        text_add(&out[2], "%s/..", self);
-        text_add(&out[3], "%s/../share/harness", self);
+        words_add(roots, "%s", self);
+        words_add(roots, "%s/..", self);
+        words_add(roots, "%s/../share/harness", self);
     }
-    text_add(&out[4], "%s/share/harness", HARNESS_PREFIX);
+    words_add(roots, "%s/share/harness", HARNESS_PREFIX);
+}
+
+/* For a word of the command line: the current folder comes first. */
+static struct words roots_here(void)
+{
+    struct words roots = {0};
+    words_add(&roots, ".");
+    add_installed(&roots);
+    return roots;
+}
+
+/* The folder of a path: "." if it names none. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+}
+
+static bool is_named(const char *folder, const char *name)
+{
+    char *whole = realpath(folder, NULL);
+    const char *slash = whole ? strrchr(whole, '/') : NULL;
+    bool is = slash && strcmp(slash + 1, name) == 0;
+    free(whole);
+    return is;
+}
+
+/* For a word of a document: its folder comes first, never the current one. Of a project with the folders
+ * scenarios and labs, the folder that has both is meant too. */
+static struct words roots_of(const char *document)
+{
+    struct words roots = {0};
+    char *folder = folder_of(document);
+    words_add(&roots, "%s", folder ? folder : ".");
+    if (folder && is_named(folder, folders[FIND_SCENARIO])) {
+        char *above = strchr(folder, '/') ? folder_of(folder) : NULL;
+        words_add(&roots, "%s", above ? above : strcmp(folder, ".") == 0 ? ".." : ".");
+        free(above);
+    }
+    free(folder);
+    add_installed(&roots);
+    return roots;
 }
 
 static bool is_file(const char *path)
@@ -45,7 +88,8 @@ static char *try_root(enum find_kind kind, const char *root, const char *word)
 {
     for (int form = 0; form < 4; form++) {
         struct text path = {0};
-        text_add(&path, "%s/", root);
+        if (strcmp(root, ".") != 0)
+            text_add(&path, "%s%s", root, strcmp(root, "/") == 0 ? "" : "/");
         if (form >= 2)
             text_add(&path, "%s/", folders[kind]);
         text_add(&path, "%s%s", word, form % 2 ? ".json" : "");
@@ -64,21 +108,44 @@ static char *bare_name(const char *path)
     return strndup(name, length > 5 && strcmp(name + length - 5, ".json") == 0 ? length - 5 : length);
 }
 
-/* There is no such file: the sentence names the one with the nearest name. */
-static void set_unknown(enum find_kind kind, const char *word, struct error *e)
+/* The folders of the search that there are, each once. */
+static void add_places(struct text *places, const struct words *roots)
+{
+    struct words whole = {0};
+    for (size_t i = 0; i < roots->count; i++) {
+        char *path = realpath(roots->items[i], NULL);
+        bool known = !path;
+        for (size_t k = 0; !known && k < whole.count; k++)
+            known = strcmp(whole.items[k], path) == 0;
+        if (!known)
+            words_add(&whole, "%s", path);
+        free(path);
+    }
+    for (size_t i = 0; i < whole.count; i++)
+        text_add(places, "%s%s", i == 0 ? "" : i + 1 < whole.count ? ", " : " and ", whole.items[i]);
+    words_free(&whole);
+}
+
+static int find_below(enum find_kind kind, const struct words *roots, char ***paths, size_t *count);
+
+/* There is no such file: the sentence names the folders that were searched, and the nearest name there. */
+static void set_unknown(enum find_kind kind, const struct words *roots, const char *word, struct error *e)
 {
     char **paths, *said = bare_name(word);
     size_t count;
-    if (find_all(kind, &paths, &count, NULL) != 0)
-        count = 0;
+    find_below(kind, roots, &paths, &count);
     const char **names = calloc(count + 1, sizeof *names);
     for (size_t i = 0; names && i < count; i++)
         names[i] = bare_name(paths[i]);
     const char *near = said && names ? nearest_word(said, names) : NULL;
-    error_set(
-        e, "there is no %s \"%s\", neither as a file nor under %s/, whose files `harness list` shows%s%s%s",
-        words[kind], word, folders[kind], near ? "; did you mean \"" : "", near ? near : "",
-        near ? "\"?" : "");
+    struct text places = {0};
+    if (*word != '/') {
+        add_places(&places, roots);
+        text_add(&places, ", each also under %s/", folders[kind]);
+    }
+    error_set(e, "there is no %s \"%s\"%s%s%s%s%s", words_of[kind], word, places.length ? ": searched " : "",
+              text_string(&places), near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    text_free(&places);
     for (size_t i = 0; names && i < count; i++)
         free((char *)(uintptr_t)names[i]);
     free(names);
@@ -86,40 +153,46 @@ static void set_unknown(enum find_kind kind, const char *word, struct error *e)
     find_free(paths, count);
 }
 
+/* Takes over the roots. */
+static char *find_in(enum find_kind kind, struct words roots, const char *word, struct error *e)
+{
+    char *found = *word == '/' && is_file(word) ? strdup(word) : NULL;
+    for (size_t i = 0; !found && *word != '/' && i < roots.count; i++)
+        found = try_root(kind, roots.items[i], word);
+    char *folder = found || *word == '/' ? NULL : files_join(roots.items[0], word);
+    if (!found && files_exist(folder ? folder : word))
+        error_set(e, "%s is a folder: expected a %s file", word, words_of[kind]);
+    else if (!found)
+        set_unknown(kind, &roots, word, e);
+    free(folder);
+    words_free(&roots);
+    return found;
+}
+
 char *find_file(enum find_kind kind, const char *word, struct error *e)
 {
-    struct text all[ROOTS] = {0};
-    char *found = NULL;
-    if (is_file(word))
-        found = strdup(word);
-    search_folders(all);
-    for (size_t i = 0; !found && *word != '/' && i < ROOTS; i++)
-        if (all[i].data)
-            found = try_root(kind, text_string(&all[i]), word);
-    for (size_t i = 0; i < ROOTS; i++)
-        text_free(&all[i]);
-    if (!found && files_exist(word))
-        error_set(e, "%s is a folder: expected a %s file", word, words[kind]);
-    else if (!found)
-        set_unknown(kind, word, e);
-    return found;
+    return find_in(kind, roots_here(), word, e);
+}
+
+char *find_beside(enum find_kind kind, const char *document, const char *word, struct error *e)
+{
+    return find_in(kind, roots_of(document), word, e);
 }
 
 char *find_shared(const char *name)
 {
-    struct text all[ROOTS] = {0};
+    struct words roots = {0};
     char *found = NULL;
     struct stat s;
-    search_folders(all);
-    for (size_t i = 1; i < ROOTS; i++) {
-        char *path = !found && all[i].data ? files_join(text_string(&all[i]), name) : NULL;
+    add_installed(&roots);
+    for (size_t i = 0; !found && i < roots.count; i++) {
+        char *path = files_join(roots.items[i], name);
         if (path && stat(path, &s) == 0 && S_ISDIR(s.st_mode))
             found = path;
         else
             free(path);
     }
-    for (size_t i = 0; i < ROOTS; i++)
-        text_free(&all[i]);
+    words_free(&roots);
     return found;
 }
 
@@ -162,37 +235,30 @@ static void add_folder(const char *root, enum find_kind kind, char ***paths, siz
     text_free(&folder);
 }
 
-/* No file of the kind is anywhere: the sentence names the folders that were looked into. */
-static int set_none(enum find_kind kind, struct error *e)
+static int find_below(enum find_kind kind, const struct words *roots, char ***paths, size_t *count)
 {
-    struct text all[ROOTS] = {0}, places = {0};
-    search_folders(all);
-    for (size_t i = 0; i < ROOTS; i++) {
-        if (all[i].data)
-            text_add(&places, "%s%s/%s", places.length ? ", " : "", text_string(&all[i]), folders[kind]);
-        text_free(&all[i]);
-    }
-    error_set(e, "there are no %ss: none of %s has a file that ends in .json", words[kind],
-              text_string(&places));
-    text_free(&places);
-    return -1;
+    *paths = NULL;
+    *count = 0;
+    for (size_t i = 0; i < roots->count; i++)
+        add_folder(roots->items[i], kind, paths, count);
+    if (*count)
+        qsort(*paths, *count, sizeof **paths, by_name);
+    return *count ? 0 : -1;
 }
 
 int find_all(enum find_kind kind, char ***paths, size_t *count, struct error *e)
 {
-    struct text all[ROOTS] = {0};
-    *paths = NULL;
-    *count = 0;
-    search_folders(all);
-    for (size_t i = 0; i < ROOTS; i++) {
-        if (all[i].data)
-            add_folder(text_string(&all[i]), kind, paths, count);
-        text_free(&all[i]);
+    struct words roots = roots_here();
+    struct text places = {0};
+    int result = find_below(kind, &roots, paths, count);
+    if (result != 0) {
+        add_places(&places, &roots);
+        error_set(e, "there are no %ss: no file ends in .json under %s/ in %s", words_of[kind], folders[kind],
+                  text_string(&places));
+        text_free(&places);
     }
-    if (!*count)
-        return set_none(kind, e);
-    qsort(*paths, *count, sizeof **paths, by_name);
-    return 0;
+    words_free(&roots);
+    return result;
 }
 
 void find_free(char **paths, size_t count)
@@ -202,41 +268,62 @@ void find_free(char **paths, size_t count)
     free(paths);
 }
 
-/* ---- which lab */
+/* ---- paths of documents */
 
-/* The configuration's lab, or NULL. */
-static int configured_lab(char **lab, struct error *e)
+char *find_path_from(const char *folder, const char *path)
 {
-    struct user_config config;
-    *lab = NULL;
-    if (config_load(&config, e) != 0)
-        return -1;
-    if (config.lab)
-        *lab = strdup(config.lab);
-    config_free(&config);
-    return 0;
+    return !folder || *path == '/' || *path == '~' ? strdup(path) : files_join(folder, path);
 }
 
-char *find_lab(const char *said, const char *fallback, const char **why, struct error *e)
+char *find_path_of(const char *document, const char *path)
+{
+    char *folder = strchr(document, '/') ? folder_of(document) : NULL, *whole = find_path_from(folder, path);
+    free(folder);
+    return whole;
+}
+
+/* ---- which lab */
+
+/* The lab of the configuration, if it names one: *names. */
+static char *find_configured(bool *names, struct error *e)
+{
+    struct user_config config;
+    if (config_load(&config, e) != 0)
+        return NULL;
+    char *path = config_path(), *found = NULL;
+    *names = config.lab;
+    if (config.lab && path && !(found = find_beside(FIND_LAB, path, config.lab, e)))
+        error_prefix(e, "%s: lab", path);
+    config_free(&config);
+    free(path);
+    return found;
+}
+
+char *find_lab(const char *said, const char *document, const char *fallback, const char **why,
+               struct error *e)
 {
     const char *variable = getenv("HARNESS_LAB");
-    char *configured = NULL;
+    bool configured = true;
     *why = "--lab";
     if (said)
         return find_file(FIND_LAB, said, e);
     *why = "HARNESS_LAB";
     if (variable && *variable)
         return find_file(FIND_LAB, variable, e);
-    if (configured_lab(&configured, e) != 0)
-        return NULL;
-    *why = configured ? "the config file" : "the scenario";
-    if (!configured && !fallback) {
+    *why = "the config file";
+    char *found = find_configured(&configured, e);
+    if (configured)
+        return found;
+    *why = "the scenario";
+    if (!fallback) {
         error_set(e, "no lab: give --lab, set HARNESS_LAB, or write \"lab\" into "
                      "$XDG_CONFIG_HOME/harness/config.json; a "
                      "run can also use the lab of its scenario");
         return NULL;
     }
-    char *found = find_file(FIND_LAB, configured ? configured : fallback, e);
-    free(configured);
+    if (!document)
+        return find_file(FIND_LAB, fallback, e);
+    if (!(found = find_beside(FIND_LAB, document, fallback, e)))
+        error_prefix(e, "%s: lab", document);
     return found;
 }

@@ -2,6 +2,7 @@
 #include "lib/formats/lab_kinds.h"
 #include "lib/physics/host.h"
 #include "lib/physics/fabric.h"
+#include "lib/formats/find.h"
 #include "lib/document/json_file.h"
 #include "lib/document/nearest.h"
 #include "lib/formats/scenario.h"
@@ -522,13 +523,40 @@ static int check_lab(const struct lab *lab, struct error *e)
     return result;
 }
 
-int lab_parse(const json_t *json, struct lab *lab, struct error *e)
+static int begin_at(const char *document, char **path, struct error *e)
+{
+    char *whole = *path ? find_path_of(document, *path) : NULL;
+    if (*path && !whole)
+        return error_set(e, "out of memory");
+    free(*path);
+    *path = whole;
+    return 0;
+}
+
+/* The files of this machine that the document names: relative paths begin at its folder. */
+static int begin_paths(const struct lab *lab, const char *document, struct error *e)
+{
+    struct lab_host *hosts = lab_kind(lab)->simulated ? NULL : lab->hosts.items;
+    struct lab_switch *switches = lab_kind(lab)->simulated ? NULL : lab->switches.items;
+    for (size_t i = 0; hosts && i < lab->hosts.count; i++)
+        if (begin_at(document, &hosts[i].identity, e) != 0 ||
+            begin_at(document, &hosts[i].known_hosts, e) != 0)
+            return -1;
+    for (size_t i = 0; switches && i < lab->switches.count; i++)
+        if (begin_at(document, &switches[i].identity, e) != 0 ||
+            begin_at(document, &switches[i].known_hosts, e) != 0 ||
+            begin_at(document, &switches[i].config, e) != 0)
+            return -1;
+    return 0;
+}
+
+int lab_parse(const json_t *json, const char *path, struct lab *lab, struct error *e)
 {
     memset(lab, 0, sizeof *lab);
     const struct lab_kind *kind = kind_of(json, e);
     if (!kind || table_parse(&kind->table, json, lab, e) != 0)
         return -1;
-    if (index_names(lab, e) != 0 || check_lab(lab, e) != 0) {
+    if (index_names(lab, e) != 0 || check_lab(lab, e) != 0 || (path && begin_paths(lab, path, e) != 0)) {
         lab_free(lab);
         return -1;
     }
@@ -541,7 +569,7 @@ int lab_load(const char *path, struct lab *lab, struct error *e)
     if (!written)
         return -1;
     json_t *json = lab_expand(written, e);
-    int result = json ? lab_parse(json, lab, e) : -1;
+    int result = json ? lab_parse(json, path, lab, e) : -1;
     json_decref(json);
     json_decref(written);
     return result == 0 ? 0 : error_prefix(e, "%s", path);

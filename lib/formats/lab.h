@@ -83,7 +83,7 @@ struct lab_switch {
     char *identity, *known_hosts;
     int sudo;     /* run redis-cli through sudo -n */
     char *socket; /* Unix socket of the switch's redis; NULL: redis-cli's own choice, 127.0.0.1:6379 */
-    char *config; /* file with its config_db.json, relative to the lab's folder; NULL: over ssh */
+    char *config; /* file with its config_db.json; NULL: over ssh */
     int shared;   /* settings may reach ports that the lab does not name */
 };
 
@@ -166,9 +166,10 @@ const struct lab_kind *lab_kind(const struct lab *lab);
 
 extern const struct table lab_topology_table;
 
-/* Parse and check a lab document. Its topology and defaults are expanded already (lab_expand). On error
- * nothing is left allocated. */
-int lab_parse(const json_t *json, struct lab *lab, struct error *e);
+/* Parse and check a lab document. Its topology and defaults are expanded already (lab_expand). The files that
+ * it names begin at the folder of `path`, which it was read from; NULL: they stay as they are written. On
+ * error nothing is left allocated. */
+int lab_parse(const json_t *json, const char *path, struct lab *lab, struct error *e);
 /* Load, expand and parse a file; sentences begin with its path. */
 int lab_load(const char *path, struct lab *lab, struct error *e);
 void lab_free(struct lab *lab);

@@ -131,14 +131,16 @@ static const struct table pin_table = {"lab.pin", "Placement of the guest on its
     {                                                                                                  \
         "gpu", FIELD_OPTIONAL, AT(gpu), .sub = &gpu_table, .help = "The GPU of the experiment."        \
     }
-#define BY_SSH                                                                                  \
-    {"port",   FIELD_INTEGER, AT(port),                                                         \
-     .min = 1, .max = 65535,  .help = "TCP port of ssh. Default: from the ssh configuration."}, \
-        {"identity", FIELD_STRING, AT(identity),                                                \
-         .help = "File with the private key. Default: from the ssh configuration."},            \
-    {                                                                                           \
-        "known_hosts", FIELD_STRING, AT(known_hosts),                                           \
-            .help = "File with the host key. Default: from the ssh configuration."              \
+#define BY_SSH                                                                                          \
+    {"port",   FIELD_INTEGER, AT(port),                                                                 \
+     .min = 1, .max = 65535,  .help = "TCP port of ssh. Default: from the ssh configuration."},         \
+        {"identity", FIELD_STRING, AT(identity),                                                        \
+         .help = "File with the private key; a path begins at the lab's folder. Default: from the ssh " \
+                 "configuration."},                                                                     \
+    {                                                                                                   \
+        "known_hosts", FIELD_STRING, AT(known_hosts),                                                   \
+            .help = "File with the host key; a path begins at the lab's folder. Default: from the ssh " \
+                    "configuration."                                                                    \
     }
 static const struct field libvirt_host_fields[] = {
     {"domain", FIELD_STRING, AT(domain), .form = &form_word, .help = "Name of the libvirt domain."},

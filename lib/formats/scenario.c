@@ -256,7 +256,8 @@ static const struct field scenario_fields[] = {
     {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name,
      .help = "Name of the scenario, and of the folder of its results."},
     {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
-    {"lab", FIELD_STRING, AT(lab), .help = "The simulated lab that is used if no lab is given."},
+    {"lab", FIELD_STRING, AT(lab),
+     .help = "The simulated lab that is used if no lab is given. A path begins at the scenario's folder."},
     {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_role, .min = 1, .max = 100000,
      .required = true,
      .help =

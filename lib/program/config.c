@@ -45,7 +45,7 @@ static const struct field config_fields[] = {
     {"schema", FIELD_INTEGER, .offset = offsetof(struct user_config, schema), .min = 1, .max = 2,
      .fallback = "1", .help = "Version of the format: 1."},
     {"lab", FIELD_STRING, .offset = offsetof(struct user_config, lab),
-     .help = "The lab that is used if none is given."},
+     .help = "The lab that is used if none is given. A path begins at the folder of this file."},
     {"slurm", FIELD_MAP, .offset = offsetof(struct user_config, slurm), .item = FIELD_OBJECT,
      .sub = &profile_table, .names = &form_name, .min = 0, .max = 1000, .help = "Profiles of Slurm by name."},
     {0},
@@ -53,8 +53,7 @@ static const struct field config_fields[] = {
 static const struct table config_table = {"config", "The user's configuration.", sizeof(struct user_config),
                                           config_fields, NULL};
 
-/* NULL: there is no place for one. The caller frees. */
-static char *config_path(void)
+char *config_path(void)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     if (base && *base == '/')

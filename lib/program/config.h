@@ -20,6 +20,8 @@ struct user_config {
     struct list_of slurm; /* struct slurm_profile */
 };
 
+/* Its path; NULL: there is no place for one. The caller frees. */
+char *config_path(void);
 /* Read it; the defaults if there is none. Free with config_free. */
 int config_load(struct user_config *config, struct error *e);
 void config_free(struct user_config *config);

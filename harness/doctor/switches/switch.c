@@ -2,6 +2,7 @@
 
 #include "harness/labs/hosts/sonic/redis.h"
 #include "harness/labs/hosts/sonic/switches.h"
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
@@ -103,7 +104,9 @@ static int read_config(const struct doctor_subject *x, struct read_switch *s, st
 {
     struct switch_role *r = &s->role;
     r->ports = sonic_ports_named(x->lab, s->of, &r->port_count);
-    s->tables = s->of->config ? sonic_recorded(s->of, x->lab_path, &s->from, e) : ask_switch(s, e);
+    if (s->of->config)
+        text_add(&s->from, "%s", s->of->config);
+    s->tables = s->of->config ? json_file_load(s->of->config, DOCUMENT_ANSWER, e) : ask_switch(s, e);
     if (!s->tables)
         return -1;
     return sonic_config_read(s->tables, r->ports, r->port_count, &s->config, e) == 0

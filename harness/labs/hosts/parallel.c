@@ -211,7 +211,7 @@ int hosts_in_parallel(struct remote_lab *lab, size_t count, host_work *work, voi
 char *lab_hosts_load(const char *name, struct lab *lab, struct error *e)
 {
     const char *why;
-    char *path = find_lab(name, NULL, &why, e);
+    char *path = find_lab(name, NULL, NULL, &why, e);
     if (path && lab_load(path, lab, e) == 0)
         return path;
     free(path);

@@ -59,6 +59,41 @@ check "... as the result says" test "$(jq -r '.lab.links[0].length' "$OUT/write-
 HARNESS_LAB=sim-geforce-pair check_exit 0 "HARNESS_LAB" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
 check_says "... is named as the choice's reason" 'chosen by HARNESS_LAB' "$SCRATCH/err"
 
+# ---- a path in a document begins at the document: here another lab of the same name is in the current folder
+mkdir -p "$SCRATCH/here/labs" "$SCRATCH/mine/scenarios" "$SCRATCH/mine/labs"
+jq '.name = "mine" | .links[0].length = "3m"' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/mine/mine.json"
+jq '.links[0].length = "9m"' "$SCRATCH/mine/mine.json" >"$SCRATCH/here/labs/mine.json"
+cp "$SCRATCH/here/labs/mine.json" "$SCRATCH/here/mine.json"
+jq '.lab = "mine.json"' "$ROOT/scenarios/write-latency.json" >"$SCRATCH/mine/x.json"
+from_here() { (cd "$SCRATCH/here" && "$H" "$@"); }
+takes() { # WHAT LENGTH LAB SCENARIO...: the run's lab has this link, and the line says which file it is
+    check_exit 0 "$1" from_here run "${@:4}" --duration 1ms --no-report --out "$OUT"
+    check "... with its link" test "$(jq -r '.lab.links[0].length' "$OUT/write-latency/latest/result.json")" = "$2"
+    check_says "... which the line names" "^harness: lab mine \\($3, chosen by .*\\): the results are simulated$" "$SCRATCH/err"
+}
+takes "a lab beside the scenario" 3m ../mine/mine.json ../mine/x.json
+mv "$SCRATCH/mine/mine.json" "$SCRATCH/mine/labs"
+takes "a lab under labs/ beside the scenario" 3m "$SCRATCH/mine/labs/mine.json" "$SCRATCH/mine/x.json"
+mv "$SCRATCH/mine/x.json" "$SCRATCH/mine/scenarios"
+takes "labs/ beside scenarios/" 3m ../mine/labs/mine.json ../mine/scenarios/x.json
+takes "a lab that the command line names" 9m mine.json ../mine/scenarios/x.json --lab mine
+jq '.lab = "labs/mine.json"' "$SCRATCH/mine/scenarios/x.json" >"$SCRATCH/mine/x.json"
+takes "a path with a folder" 3m ../mine/labs/mine.json ../mine/x.json
+mkdir -p "$SCRATCH/config/harness"
+echo '{"schema": 1, "lab": "mine"}' >"$SCRATCH/config/harness/config.json"
+check_exit 2 "the configuration's lab is not the current folder's" from_here run ../mine/x.json --duration 1ms --no-report --out "$OUT"
+check_says "... by name" "config/harness/config.json: lab: there is no lab \"mine\": searched $SCRATCH/config/harness, " "$SCRATCH/err"
+mv "$SCRATCH/mine/labs/mine.json" "$SCRATCH/config/harness"
+takes "the configuration's lab" 3m "$SCRATCH/config/harness/mine.json" ../mine/x.json
+rm -r "$SCRATCH/config/harness"
+for command in check run; do
+    check_exit 2 "$command: a lab that is not beside the scenario" from_here "$command" ../mine/scenarios/x.json
+    check_says "... with the folders searched, of which the current one is none" "x.json: lab: there is no lab \"mine.json\": searched $SCRATCH/mine/scenarios, $SCRATCH/mine, /[^:]*, each also under labs/$" "$SCRATCH/err"
+done
+jq '.hosts |= map_values(.identity = "keys/lab") | .hosts.b.known_hosts = "~/known"' "$ROOT/labs/ssh-pair.example.json" >"$SCRATCH/mine/real.json"
+check_exit 0 "files of a real lab" from_here lab get ../mine/real.json hosts.a.identity hosts.b.known_hosts
+check "... begin there too, and ~ is ssh's" test "$(paste -sd ' ' "$SCRATCH/out")" = "../mine/keys/lab ~/known"
+
 # ---- verdicts and exit codes
 expectation() { jq --arg c "$1" '.expect=[{"name":"x","check":$c,"needs":$n}]' --argjson n "$2" "$ROOT/scenarios/write-latency.json" >"$SCRATCH/x.json"; }
 expectation 'sum(flows.*.messages) == 0' '[]'

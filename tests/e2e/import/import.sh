@@ -120,6 +120,10 @@ check_exit 0 "two tiers" "$H" import htsim case.cm -o tiers --tiers 2 --rate 25G
 is "k leaves with k/2 hosts and spines" '.topology == {"kind": "leaf_spine", "hosts": 4, "leaves": 8, "spines": 4} and .defaults.link.rate == "25Gb/s"' tiers/lab.json
 check_exit 0 "on a lab that there is" "$H" import htsim case.cm -o own --lab sim-leaf-spine
 check "of which no copy is written" eval '[ ! -e own/lab.json ] && jq -e ".lab == \"sim-leaf-spine\"" own/scenario.json'
+cp "$ROOT/labs/sim-leaf-spine.json" spine.json
+check_exit 0 "on a lab of the current folder" "$H" import htsim case.cm -o elsewhere/own --lab spine.json
+check "what is imported names its lab from where it lies" eval '[ "$(jq -r .lab htsim/scenario.json elsewhere/own/scenario.json | paste -sd " ")" = "lab.json $PWD/spine.json" ]'
+check_exit 0 "... and is run from anywhere" env -C / "$H" check "$SCRATCH/htsim/scenario.json" "$SCRATCH/elsewhere/own/scenario.json"
 
 # ---- GOAL: two steps of a ring, with 5 us of computation between them
 {
@@ -143,8 +147,8 @@ is "the second step begins 5 us after the data has arrived" '.flows | .f6.comple
 is "the whole takes two steps" '[.flows[].completion_ns.end] | max == 184974' result.json
 
 # ---- an expectation reads the end of the last flow
-jq '.expect += [{"name": "makespan", "check": "max(flows.*.completion_end_ns) < 185us"}, {"name": "begins", "check": "min(flows.*.completion_begin_ns) == 0us"}]' goal/scenario.json >makespan.json
-check "the makespan can be expected" "$H" run makespan.json --out makespan --no-report -q
+jq '.expect += [{"name": "makespan", "check": "max(flows.*.completion_end_ns) < 185us"}, {"name": "begins", "check": "min(flows.*.completion_begin_ns) == 0us"}]' goal/scenario.json >goal/makespan.json
+check "the makespan can be expected" "$H" run goal/makespan.json --out makespan --no-report -q
 
 # ---- real hosts do not wait
 cat >ssh.json <<'E1'

@@ -22,7 +22,7 @@ static inline void fuzz_import_check_lab(const struct import *import, const stru
     struct error e;
     struct lab lab;
     json_t *document = import_lab(import, request, &e), *whole = document ? lab_expand(document, &e) : NULL;
-    if (!whole || lab_parse(whole, &lab, &e) != 0)
+    if (!whole || lab_parse(whole, NULL, &lab, &e) != 0)
         fuzz_import_refused("lab", &e);
     lab_free(&lab);
     json_decref(whole);
@@ -34,7 +34,7 @@ static inline void fuzz_import_check(struct import *import)
 {
     struct error e;
     struct scenario scenario;
-    const struct import_request request = {.name = "imported", .lab_path = "lab.json"};
+    const struct import_request request = {.name = "imported", .lab_path = "lab.json", .lab = "lab.json"};
     if (import->nodes <= FUZZ_MOST_NODES && (import->links || import->topology))
         fuzz_import_check_lab(import, &request);
     json_t *document = import->nodes <= FUZZ_MOST_NODES ? import_scenario(import, &request, &e) : NULL;

@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error e;
     json_t *json = json_file_parse((const char *)data, size, "input", DOCUMENT_ANSWER, &e);
     json_t *said = json_loads(lab_text, 0, NULL);
-    if (json && said && lab_parse(said, &lab, &e) == 0) {
+    if (json && said && lab_parse(said, NULL, &lab, &e) == 0) {
         examine(json, &lab);
         count(json);
         sample(json, &lab);

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error e;
     json_t *json = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
     json_t *expanded = json_is_object(json) ? lab_expand(json, &e) : NULL;
-    if (expanded && lab_parse(expanded, &lab, &e) == 0) {
+    if (expanded && lab_parse(expanded, NULL, &lab, &e) == 0) {
         lab_host_of(&lab, "a");
         lab_real_host(&lab, "b");
         lab_free(&lab);

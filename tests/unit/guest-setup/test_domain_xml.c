@@ -45,7 +45,7 @@ static struct lab parse(const char *document)
         if (*c == '\'')
             *c = '"';
     json_t *json = json_loads(text, 0, NULL), *whole = lab_expand(json, &e);
-    if (!whole || lab_parse(whole, &lab, &e) != 0)
+    if (!whole || lab_parse(whole, NULL, &lab, &e) != 0)
         fail_msg("%s", e.text);
     json_decref(json);
     json_decref(whole);

@@ -72,7 +72,7 @@ static int setup(void **state)
     strcpy(scratch, "/tmp/test-seed.XXXXXX");
     assert_non_null(mkdtemp(scratch));
     setenv("XDG_STATE_HOME", scratch, 1);
-    if (!whole || lab_parse(whole, &lab, &e) != 0)
+    if (!whole || lab_parse(whole, NULL, &lab, &e) != 0)
         fail_msg("%s", e.text);
     json_decref(json);
     json_decref(whole);

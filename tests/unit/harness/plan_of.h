@@ -39,7 +39,7 @@ static inline void refuse_lab(const char *lab_text, const char *why)
     struct error e;
     json_t *json = json_loads(lab_text, 0, NULL);
     assert_non_null(json);
-    assert_int_equal(lab_parse(json, &lab, &e), -1);
+    assert_int_equal(lab_parse(json, NULL, &lab, &e), -1);
     if (!strstr(e.text, why))
         fail_msg("%s", e.text);
     json_decref(json);

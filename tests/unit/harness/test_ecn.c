@@ -29,7 +29,7 @@ static char *say_findings(const char *more, const char *in_force)
                              "\"a\":{\"ssh\":\"a\"},\"b\":{\"ssh\":\"b\"}}}");
     json_t *known = in_force ? json_pack("{s:o}", "a", parse_text(in_force)) : NULL;
     json_object_update_recursive(scenario, rest);
-    if (scenario_parse(scenario, &cell.scenario, &e) != 0 || lab_parse(lab, &cell.lab, &e) != 0)
+    if (scenario_parse(scenario, &cell.scenario, &e) != 0 || lab_parse(lab, NULL, &cell.lab, &e) != 0)
         fail_msg("%s", e.text);
     cell.scenario_json = scenario;
     cell.lab_json = lab;

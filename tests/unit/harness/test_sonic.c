@@ -223,7 +223,7 @@ static void load_lab(struct lab *lab, const char *length)
     struct error e;
     snprintf(text, sizeof text, LAB, length);
     json_t *json = json_loads(text, 0, NULL);
-    if (!json || lab_parse(json, lab, &e) != 0)
+    if (!json || lab_parse(json, NULL, lab, &e) != 0)
         fail_msg("%s", json ? e.text : text);
     json_decref(json);
 }

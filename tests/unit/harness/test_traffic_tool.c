@@ -38,7 +38,7 @@ static void make(struct made *m, json_t *flows)
         "\"gpu\":{\"pci\":\"0000:06:00.0\",\"index\":1}},"
         "\"b\":{\"ssh\":\"b\",\"nic\":{\"address\":\"10.0.0.2/24\"}},\"c\":{\"ssh\":\"c\"}}}");
     json_object_set_new(scenario, "flows", flows);
-    if (scenario_parse(scenario, &m->scenario, &e) != 0 || lab_parse(lab, &m->lab, &e) != 0)
+    if (scenario_parse(scenario, &m->scenario, &e) != 0 || lab_parse(lab, NULL, &m->lab, &e) != 0)
         fail_msg("%s", e.text);
     json_decref(scenario);
     json_decref(lab);

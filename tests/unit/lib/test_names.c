@@ -224,7 +224,7 @@ static void load(const char *topology, struct lab *lab)
         "{\"schema\":1,\"name\":\"t\",\"driver\":\"sim\",\"defaults\":{\"link\":{\"rate\":\"100Gb/s\"}}}");
     json_object_set_new(json, "topology", parse(topology));
     json_t *whole = lab_expand(json, &e);
-    if (!whole || lab_parse(whole, lab, &e) != 0)
+    if (!whole || lab_parse(whole, NULL, lab, &e) != 0)
         fail_msg("%s: %s", topology, e.text);
     json_decref(json);
     json_decref(whole);

@@ -93,7 +93,7 @@ static void expect_topology(const char *topology, size_t hosts, size_t switches,
     json_object_set_new(json, "topology", parse(topology));
     json_t *expanded = lab_expand(json, &e);
     assert_non_null(expanded);
-    if (lab_parse(expanded, &lab, &e) != 0)
+    if (lab_parse(expanded, NULL, &lab, &e) != 0)
         fail_msg("%s: %s", topology, e.text);
     assert_int_equal(lab.hosts.count, hosts);
     assert_int_equal(lab.switches.count, switches);
@@ -124,7 +124,7 @@ static void roles_are_bound_to_hosts(void **state)
     json_t *json = parse("{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"roles\":{\"a\":\"left\"},"
                          "\"hosts\":{\"left\":{\"ssh\":\"root@left\",\"sudo\":true},\"b\":{\"ssh\":\"b\"}}}");
     (void)state;
-    assert_int_equal(lab_parse(json, &lab, &e), 0);
+    assert_int_equal(lab_parse(json, NULL, &lab, &e), 0);
     assert_string_equal(lab_real_host(&lab, "a")->name, "left");
     assert_string_equal(lab_real_host(&lab, "b")->ssh, "b");
     assert_string_equal(lab_real_host(&lab, "b")->programs, "/usr/local/bin");
@@ -150,7 +150,7 @@ static void kinds_of_lab_give_their_own_hosts(void **state)
                       "a", parse(labs[i].host), "b", parse("{\"ssh\":\"y\"}"));
         if (kind->simulated)
             json_object_del(json_object_get(json_object_get(json, "hosts"), "b"), "ssh");
-        assert_int_equal(lab_parse(json, &lab, &e), 0);
+        assert_int_equal(lab_parse(json, NULL, &lab, &e), 0);
         assert_ptr_equal(lab_kind(&lab), kind);
         assert_int_equal(!lab_host_at(&lab, 1), kind->simulated);
         assert_int_equal(!lab_sim_host_at(&lab, 1), !kind->simulated);

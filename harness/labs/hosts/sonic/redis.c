@@ -104,14 +104,3 @@ json_t *sonic_tables(const struct lab_switch *s, struct ssh_session *session, st
         count++;
     return sonic_ask(s, session, SONIC_CONFIG_DB, config_script, sonic_config_tables, count, e);
 }
-
-/* A relative path begins at the lab's folder. */
-json_t *sonic_recorded(const struct lab_switch *s, const char *lab_path, struct text *from, struct error *e)
-{
-    const char *slash = strrchr(lab_path, '/');
-    size_t before = from->length;
-    if (*s->config != '/' && slash)
-        text_add(from, "%.*s/", (int)(slash - lab_path), lab_path);
-    text_add(from, "%s", s->config);
-    return json_file_load(text_string(from) + before, DOCUMENT_ANSWER, e);
-}

@@ -25,8 +25,5 @@ void sonic_words(const struct lab_switch *s, enum sonic_database database, int64
                  const char *script, const char *const arguments[], size_t count, struct words *command);
 /* The tables of the running CONFIG_DB that are looked at. A new reference, or NULL. */
 json_t *sonic_tables(const struct lab_switch *s, struct ssh_session *session, struct error *e);
-/* The same tables of a recorded file; `lab_path` is that of the lab. Where they were read is added to `from`.
- * A new reference, or NULL. */
-json_t *sonic_recorded(const struct lab_switch *s, const char *lab_path, struct text *from, struct error *e);
 
 #endif
