@@ -1,22 +1,38 @@
 #include "remote/locks.h"
 
 #include "remote/places.h"
+#include "lib/clock.h"
 #include "lib/files.h"
+#include "lib/names/letters.h"
+#include "lib/output/visible.h"
 #include "lib/scratch.h"
 #include "lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#define ID_LETTERS 20
+#define HOLD_NS    (60 * NS_PER_S) /* for a machine to say whether it is locked */
+
+struct locked {
+    int fd;
+    const char *name; /* of the host or switch */
+};
+
 struct lab_lock {
-    int *fds;
+    const struct lab *lab;
+    char id[ID_LETTERS + 1]; /* tells this lock from all others, on machines */
+    char holder[400];        /* who holds it, for others */
+    struct locked *all;
     size_t count;
 };
 
@@ -27,7 +43,8 @@ struct subject {
     int64_t port;             /* with ssh; 0 or less: ssh's own choice */
 };
 
-#define SSH_PORT 22
+#define SSH_PORT    22
+#define LOCK_FOLDER "/run/harness" /* of root, on the machines of a lab */
 
 /* The lock file of a host: the name is readable, and the same for every lab that names the host. A port tells
  * hosts behind one address apart; `+` is in no other part. */
@@ -57,36 +74,61 @@ static char *lock_path(const struct lab *lab, const struct subject *host, struct
     return path;
 }
 
-static int say_holder(int fd, const struct subject *host, const char *path, struct error *e)
+/* ---- who holds it */
+
+static int say_holder(const struct subject *host, const char *holder, const char *where, struct error *e)
 {
+    return error_set(e, "%s %s is in use by %s: wait for it or stop it (the lock is %s)", host->kind,
+                     host->name, *holder ? holder : "another program", where);
+}
+
+static void describe_holder(struct lab_lock *lock, const char *purpose)
+{
+    char when[32], machine[65] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    const struct passwd *user = getpwuid(getuid());
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    (void)gethostname(machine, sizeof machine - 1);
+    snprintf(lock->holder, sizeof lock->holder,
+             "%s (process %d, %.100s of lab %.60s, by %.40s on %s, since %s)", program_invocation_short_name,
+             (int)getpid(), purpose, lock->lab->name, user ? user->pw_name : "a user without a name", machine,
+             when);
+}
+
+static int say_twice(const struct lab_lock *lock, const char *one, const char *other, struct error *e)
+{
+    return error_set(e, "%s and %s of lab %s are one machine: a lab names each machine once", one, other,
+                     lock->lab->name);
+}
+
+/* ---- on this machine */
+
+/* The holder of a lock of this machine, which may be this lock. */
+static int say_locked(const struct lab_lock *lock, int fd, const struct subject *host, const char *path,
+                      struct error *e)
+{
+    struct stat here, other;
     char holder[400];
+    for (size_t i = 0; i < lock->count; i++)
+        if (fstat(fd, &here) == 0 && fstat(lock->all[i].fd, &other) == 0 && here.st_ino == other.st_ino &&
+            here.st_dev == other.st_dev)
+            return say_twice(lock, lock->all[i].name, host->name, e);
     ssize_t got = pread(fd, holder, sizeof holder - 1, 0);
     holder[got > 0 ? got : 0] = '\0';
     holder[strcspn(holder, "\n")] = '\0';
-    return error_set(e, "%s %s is in use by %s: wait for it or stop it (the lock is %s)", host->kind,
-                     host->name, *holder ? holder : "another program", path);
-}
-
-static void write_holder(int fd, const struct lab *lab, const char *purpose)
-{
-    char line[400], when[32];
-    time_t now = time(NULL);
-    struct tm local;
-    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &local));
-    int length = snprintf(line, sizeof line, "%s (process %d, %s of lab %s, since %s)\n",
-                          program_invocation_short_name, (int)getpid(), purpose, lab->name, when);
-    if (ftruncate(fd, 0) == 0 && length > 0) {
-        ssize_t written =
-            pwrite(fd, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1, 0);
-        (void)written; /* it only tells others who holds the lock */
-    }
+    return say_holder(host, holder, path, e);
 }
 
 /* The lock lasts until the last process with the descriptor ends: close-on-exec keeps it from child
  * processes. */
-static int lock_host(const struct lab *lab, const struct subject *host, const char *purpose, struct error *e)
+static int lock_host(struct lab_lock *lock, const struct subject *host, struct error *e)
 {
-    char *path = lock_path(lab, host, e);
+    struct locked *grown = realloc(lock->all, (lock->count + 1) * sizeof *grown);
+    if (!grown)
+        return error_set(e, "out of memory");
+    lock->all = grown;
+    char *path = lock_path(lock->lab, host, e);
     if (!path)
         return -1;
     char *slash = strrchr(path, '/');
@@ -98,33 +140,35 @@ static int lock_host(const struct lab *lab, const struct subject *host, const ch
         error_prefix(e, "the lock of %s %s", host->kind, host->name);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno == EWOULDBLOCK)
-            say_holder(fd, host, path, e);
+            say_locked(lock, fd, host, path, e);
         else
             error_set_errno(e, errno, "locking %s", path);
         close(fd);
         fd = -1;
     }
-    if (fd >= 0)
-        write_holder(fd, lab, purpose);
+    if (fd >= 0) {
+        if (ftruncate(fd, 0) == 0) /* it only tells others who holds the lock */
+            dprintf(fd, "%s\n", lock->holder);
+        lock->all[lock->count++] = (struct locked){fd, host->name};
+    }
     free(path);
-    return fd;
+    return fd >= 0 ? 0 : -1;
 }
 
 struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct error *e)
 {
     struct lab_lock *lock = calloc(1, sizeof *lock);
     const struct lab_host *host;
-    if (lock)
-        lock->fds = calloc(lab->hosts.count + 1, sizeof *lock->fds);
-    if (!lock || !lock->fds) {
+    if (!lock) {
         error_set(e, "out of memory");
-        free(lock);
         return NULL;
     }
-    for (; (host = lab_host_at(lab, lock->count)); lock->count++) {
+    lock->lab = lab;
+    letters_random(lock->id, ID_LETTERS);
+    describe_holder(lock, purpose);
+    while ((host = lab_host_at(lab, lock->count))) {
         const struct subject subject = {"host", host->name, host->domain, host->ssh, host->port};
-        lock->fds[lock->count] = lock_host(lab, &subject, purpose, e);
-        if (lock->fds[lock->count] < 0) {
+        if (lock_host(lock, &subject, e) != 0) {
             lab_unlock(lock);
             return NULL;
         }
@@ -132,18 +176,10 @@ struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct err
     return lock;
 }
 
-int lab_lock_switch(struct lab_lock *lock, const struct lab *lab, const struct lab_switch *s,
-                    const char *purpose, struct error *e)
+int lab_lock_switch(struct lab_lock *lock, const struct lab_switch *s, struct error *e)
 {
     const struct subject subject = {"switch", s->name, NULL, s->ssh, s->port};
-    int *grown = realloc(lock->fds, (lock->count + 1) * sizeof *grown);
-    if (!grown)
-        return error_set(e, "out of memory");
-    lock->fds = grown;
-    int fd = lock_host(lab, &subject, purpose, e);
-    if (fd >= 0)
-        lock->fds[lock->count++] = fd;
-    return fd >= 0 ? 0 : -1;
+    return lock_host(lock, &subject, e);
 }
 
 void lab_unlock(struct lab_lock *lock)
@@ -151,8 +187,72 @@ void lab_unlock(struct lab_lock *lock)
     if (!lock)
         return;
     for (size_t i = 0; i < lock->count; i++)
-        if (ftruncate(lock->fds[i], 0) == 0 || lock->fds[i] >= 0)
-            close(lock->fds[i]);
-    free(lock->fds);
+        if (ftruncate(lock->all[i].fd, 0) == 0 || lock->all[i].fd >= 0)
+            close(lock->all[i].fd);
+    free(lock->all);
     free(lock);
+}
+
+/* ---- on the machine that was reached */
+
+/*
+ * $1 is the lock's id, $2 the name in the lab, $3 the sentence for others. The answer is "locked", or "held"
+ * with the holder's lines. A lock of this id and name is that of an earlier connection of this program, which
+ * was cut and which the machine still believes in. The lock ends with standard input, which ends with the
+ * connection; a line from time to time lets the machine notice that its other end has lost its power.
+ */
+static const char hold_script[] =
+    "lock=" LOCK_FOLDER "/lock; umask 077\n"
+    "[ $(id -u) = 0 ] || { echo 'the login is not root, and the lab says no \"sudo\": true'; exit 1; }\n"
+    "{ mkdir -p " LOCK_FOLDER " && exec 9<>$lock; } 2>&1 || exit 1\n"
+    "flock -n 9 2>&1 || {\n"
+    "  status=$?; [ $status = 1 ] || exit 1\n"
+    "  read -r id name process < $lock\n"
+    "  [ \"$id $name\" != \"$1 $2\" ] || kill -KILL \"$process\"\n"
+    "  flock -w 0.5 9 || { echo held; cat $lock; exit 1; }\n"
+    "}\n"
+    "printf '%s %s %s\\n%s\\n' \"$1\" \"$2\" $$ \"$3\" > $lock && echo locked && echo &&\n"
+    "while read -rt 60 _; [ $? -gt 128 ]; do echo; done\n";
+
+/* Line `n` of an answer, as text for people. */
+static void line_at(const struct text *answer, int n, char *out, size_t room)
+{
+    const char *at = text_string(answer);
+    for (; n > 0 && *at; n--)
+        at += strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+    visible_copy(out, room, at, strcspn(at, "\n"), VISIBLE_LINE);
+}
+
+/* "held": by another, or by this lock for another host of the lab. */
+static int say_held(const struct lab_lock *lock, const struct subject *host, const struct text *answer,
+                    struct error *e)
+{
+    char owner[200], holder[400];
+    line_at(answer, 1, owner, sizeof owner);
+    line_at(answer, 2, holder, sizeof holder);
+    size_t length = strcspn(owner, " ");
+    if (length != strlen(lock->id) || strncmp(owner, lock->id, length) != 0)
+        return say_holder(host, holder, LOCK_FOLDER "/lock there", e);
+    char *name = owner + length + (owner[length] == ' ');
+    name[strcspn(name, " ")] = '\0';
+    return say_twice(lock, name, host->name, e);
+}
+
+int lab_lock_reached(const struct lab_lock *lock, struct ssh_session *session, const char *kind,
+                     const char *name, struct error *e)
+{
+    const char *const argv[] = {"bash", "-c", hold_script, "harness", lock->id, name, lock->holder, NULL};
+    const struct subject host = {.kind = kind, .name = name};
+    struct text answer = {0};
+    char first[300];
+    int held = ssh_hold(session, argv, &answer, HOLD_NS, e);
+    line_at(&answer, 0, first, sizeof first);
+    if (held == 0)
+        held = strcmp(first, "held") == 0
+                   ? say_held(lock, &host, &answer, e)
+                   : (error_set(e, "%s %s is not locked against controllers of other users and machines: %s",
+                                kind, name, *first ? first : "nothing was answered"),
+                      0);
+    text_free(&answer);
+    return held < 0 ? -1 : held == 0;
 }

@@ -2,19 +2,25 @@
 #ifndef REMOTE_LOCKS_H
 #define REMOTE_LOCKS_H
 
+#include "remote/ssh.h"
 #include "lib/error.h"
 #include "lib/formats/lab.h"
 
-/* Locks: one program at a time works on a host, whichever lab names it. Held by flock, so the lock of a
- * killed program is released. */
+/* Locks: one program at a time works on a host, whichever lab names it. Held by flock: on this machine, by
+ * the host's name, before it is reached; and on the machine that was reached, whoever names it how. */
 struct lab_lock;
-/* Lock every host of the lab (by libvirt URI and domain, or by ssh target). If one is locked, the error
- * message names the host, and the program, process and start time of the holder. `purpose` is shown to others
- * ("run pfc-bidir"). */
+/* Lock every host of the lab on this machine (by libvirt URI and domain, or by ssh target); it is released
+ * when this program ends. If one is locked, the error message names the host, and the holder: program,
+ * process, user, machine, start time. `purpose` is shown to others ("run pfc-bidir"). The lab must outlive
+ * the lock. */
 struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct error *e);
 /* Lock a switch of the lab, too, whose settings will change. */
-int lab_lock_switch(struct lab_lock *lock, const struct lab *lab, const struct lab_switch *s,
-                    const char *purpose, struct error *e);
+int lab_lock_switch(struct lab_lock *lock, const struct lab_switch *s, struct error *e);
+/* Lock the machine that a session has reached, in its own runtime folder, until the session is closed or the
+ * connection ends. `kind` and `name`: "host", "a". 0: locked. 1: it cannot be locked (a login that is not
+ * root, no flock), `e` says why. -1: another program holds it, whom `e` names. */
+int lab_lock_reached(const struct lab_lock *lock, struct ssh_session *session, const char *kind,
+                     const char *name, struct error *e);
 void lab_unlock(struct lab_lock *lock);
 
 #endif

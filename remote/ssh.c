@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RETRY_NS  (5 * NS_PER_S) /* time limit for connecting to a host that is not a guest */
-#define PUT_LIMIT (64u << 20)    /* bytes in a file that is put on a host: programs are a few hundred KiB */
+#define RETRY_NS   (5 * NS_PER_S) /* time limit for connecting to a host that is not a guest */
+#define RELEASE_NS (2 * NS_PER_S) /* time limit for what ssh_hold started to end */
+#define PUT_LIMIT  (64u << 20)    /* bytes in a file that is put on a host: programs are a few hundred KiB */
 
 struct ssh_session {
     char *name;
@@ -25,6 +27,7 @@ struct ssh_session {
     char folder[64];       /* folder of the control socket, used only by this process */
     char socket[80];       /* short: a socket's path has 108 bytes at most */
     struct process master; /* the connection */
+    struct process holder; /* ssh_hold's; its pid is -1: there is none */
     int held;              /* the folder, locked: shows that it is in use */
     char *why;             /* how the connection ended, once it has */
 };
@@ -351,7 +354,7 @@ static int make_session(struct ssh_session *s, const char *name, const struct ss
                         struct error *e)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    s->master = (struct process){.pid = -1, .in = -1, .out = -1, .err = -1};
+    s->holder = s->master = (struct process){.pid = -1, .in = -1, .out = -1, .err = -1};
     s->held = -1;
     s->name = strdup(name);
     if (!copy_target(&s->target, target) || !s->name)
@@ -381,10 +384,26 @@ struct ssh_session *ssh_open(const char *name, const struct ssh_target *target, 
     return NULL;
 }
 
+/* End what ssh_hold started, and wait until it has ended on the host, where the next may be waiting for it.
+ */
+static void release(struct ssh_session *s)
+{
+    int status;
+    if (s->holder.pid < 0)
+        return;
+    close(s->holder.in);
+    s->holder.in = -1;
+    if (ssh_alive(s, NULL))
+        process_wait(&s->holder, RELEASE_NS, &status, NULL);
+    process_stop(&s->holder, 0);
+    s->holder.pid = -1;
+}
+
 void ssh_close(struct ssh_session *s)
 {
     if (!s)
         return;
+    release(s);
     process_stop(&s->master, 2 * NS_PER_S);
     if (s->folder[0]) {
         unlink(s->socket);
@@ -465,6 +484,51 @@ int ssh_run(struct ssh_session *s, const char *const argv[], const char *input, 
             struct text *err, int64_t timeout_ns, struct error *e)
 {
     return run_bytes(s, argv, input, input ? strlen(input) : 0, out, err, timeout_ns, e);
+}
+
+/* An answer up to its empty line. 1: it is whole, 0: output ended. */
+static int read_held(struct process *p, struct text *answer, int64_t deadline_ns, struct error *e)
+{
+    for (;;) {
+        char buffer[512];
+        ssize_t got = read(p->out, buffer, sizeof buffer);
+        if (got > 0 && answer->length < 65536)
+            text_add_bytes(answer, buffer, (size_t)got);
+        if (got > 0 && strstr(text_string(answer), "\n\n"))
+            return 1;
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+            return 0;
+        struct pollfd fd = {.fd = p->out, .events = POLLIN};
+        int64_t left_ns = deadline_ns - clock_monotonic_ns();
+        if (left_ns <= 0 || answer->length >= 65536)
+            return error_set(e, "it did not answer in time");
+        if (got < 0)
+            (void)poll(&fd, 1, (int)(left_ns / NS_PER_MS) + 1);
+    }
+}
+
+int ssh_hold(struct ssh_session *s, const char *const argv[], struct text *answer, int64_t timeout_ns,
+             struct error *e)
+{
+    struct error inner;
+    char line[400];
+    if (ssh_start(s, argv, PROCESS_IN | PROCESS_OUT | PROCESS_ERR, &s->holder, e) != 0)
+        return -1;
+    int held = read_held(&s->holder, answer, clock_monotonic_ns() + timeout_ns, &inner);
+    if (held == 1)
+        return 1;
+    struct text said = {0};
+    if (held == 0)
+        read_said(&s->holder, &said);
+    last_line(&said, line, sizeof line);
+    if (!answer->length && *line)
+        text_add(answer, "%s\n", line);
+    text_free(&said);
+    process_stop(&s->holder, 0);
+    s->holder.pid = -1;
+    if (!ssh_alive(s, e))
+        return -1;
+    return held == 0 ? 0 : error_set(e, "running %s on host %s: %s", argv[0], s->name, inner.text);
 }
 
 bool ssh_ended(struct ssh_session *s, int64_t timeout_ns, struct error *e)

@@ -61,6 +61,11 @@ int ssh_must_bytes(struct ssh_session *s, const char *const argv[], const void *
  * reads end of file or gets SIGPIPE/SIGHUP; to end a program at once, use its standard input or a signal. */
 int ssh_start(struct ssh_session *s, const char *const argv[], int pipes, struct process *process,
               struct error *e);
+/* Start argv on the host, which stays until the session is closed or the connection ends: its standard input
+ * ends then. Its answer, up to an empty line, is in `answer`. 1: it stays. 0: it has ended, and `answer` is
+ * all that it said. One at a time for a session. */
+int ssh_hold(struct ssh_session *s, const char *const argv[], struct text *answer, int64_t timeout_ns,
+             struct error *e);
 /* Put a local file on the host (by a temporary name, then renamed), with this mode. */
 int ssh_put(struct ssh_session *s, const char *local, const char *remote, int mode, int64_t timeout_ns,
             struct error *e);

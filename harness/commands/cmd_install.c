@@ -118,15 +118,14 @@ static bool is_named(const char *name, const char *const *names, size_t count)
     return count == 0;
 }
 
-static int install_on(void *context, size_t i, struct virt *virt, const struct lab_host *host,
-                      struct text *said, struct error *e)
+static int install_on(void *context, size_t i, const struct host_way *way, struct text *said, struct error *e)
 {
     const struct installing *x = context;
     struct remote_host h;
     (void)i;
-    if (!is_named(host->name, x->names, x->count))
+    if (!is_named(way->host->name, x->names, x->count))
         return 0;
-    if (remote_host_open(&h, virt, x->lab, host, 60 * NS_PER_S, e) != 0)
+    if (remote_host_open_locked(&h, way, e) != 0)
         return -1;
     int result = install_programs(x, &h, said, e);
     remote_host_close(&h);

@@ -110,15 +110,16 @@ static bool is_off(struct virt *virt, const struct lab_host *host, struct text *
     return true;
 }
 
-static int restore_host(void *context, size_t i, struct virt *virt, const struct lab_host *host,
-                        struct text *said, struct error *e)
+static int restore_host(void *context, size_t i, const struct host_way *way, struct text *said,
+                        struct error *e)
 {
-    const struct lab *lab = context;
+    const struct lab_host *host = way->host;
     struct remote_host h;
+    (void)context;
     (void)i;
-    if (is_off(virt, host, said))
+    if (is_off(way->virt, host, said))
         return 0;
-    if (remote_host_open(&h, virt, lab, host, 60 * NS_PER_S, e) != 0)
+    if (remote_host_open_locked(&h, way, e) != 0)
         return -1;
     json_t *answer = remote_settings_restore(&h, e);
     int gpu = answer ? virtual_gpu_restore(&h, e) : -1;
@@ -134,15 +135,14 @@ static int restore_host(void *context, size_t i, struct virt *virt, const struct
 }
 
 /* A recorded file has nothing that a run changed. */
-static int restore_switch(const struct lab *lab, const struct lab_switch *s, struct lab_lock *lock,
-                          struct error *e)
+static int restore_switch(const struct lab_switch *s, struct lab_lock *lock, struct error *e)
 {
     struct text said = {0};
     if (s->config)
         return 0;
-    if (lab_lock_switch(lock, lab, s, "restore", e) != 0)
+    if (lab_lock_switch(lock, s, e) != 0)
         return -1;
-    struct ssh_session *session = sonic_open(s, NULL, e);
+    struct ssh_session *session = sonic_open_locked(s, lock, NULL, NULL, e);
     json_t *answer = session ? switch_restore(s, session, e) : NULL;
     if (answer)
         say_answer(s->name, answer, false, &said);
@@ -165,7 +165,7 @@ static size_t restore_switches(const struct lab *lab)
         return 1;
     }
     for (size_t i = 0; (s = lab_real_switch_at(lab, i)); i++)
-        if (restore_switch(lab, s, lock, &e) != 0) {
+        if (restore_switch(s, lock, &e) != 0) {
             log_error("%s", e.text);
             failures++;
         }
@@ -179,7 +179,7 @@ static int restore_lab(struct lab *lab)
     size_t failures = 0;
     if (lab_kind(lab)->simulated)
         print_out("lab %s is simulated: nothing to restore\n", lab->name);
-    else if (lab_hosts_run(lab, "restore", restore_host, lab, &failures, &e) != 0)
+    else if (lab_hosts_run(lab, "restore", restore_host, NULL, &failures, &e) != 0)
         return program_fail(EXIT_LAB, &e);
     failures += restore_switches(lab);
     return failures ? EXIT_LAB : EXIT_DONE;

@@ -14,8 +14,9 @@ static const char *role_of_host(const struct doctor_subject *x, const struct lab
     return role;
 }
 
-static void examine_host(const struct doctor_subject *x, struct virt *virt, const struct lab_host *host)
+static void examine_host(const struct doctor_subject *x, const struct host_way *way)
 {
+    const struct lab_host *host = way->host;
     struct doctor_host h = {.role = role_of_host(x, host)};
     unsigned found = h.role ? DOCTOR_NEEDS_ROLE : 0;
     struct doctor_subject of_host = *x;
@@ -23,7 +24,7 @@ static void examine_host(const struct doctor_subject *x, struct virt *virt, cons
     h.known_as = x->plan ? h.role : host->name;
     of_host.host = &h;
     of_host.found = &found;
-    if (remote_host_open(&h.remote, virt, x->lab, host, 60 * NS_PER_S, &e) != 0) {
+    if (remote_host_open_locked(&h.remote, way, &e) != 0) {
         struct text fix = {0};
         text_add(&fix, host->ssh ? "ssh %s true" : "virt-provision status --lab %s",
                  host->ssh ? host->ssh : x->lab_path);
@@ -55,13 +56,13 @@ struct part {
     struct doctor_seen seen;
 };
 
-static int visit_host(void *context, size_t i, struct virt *virt, const struct lab_host *host,
-                      struct text *printed, struct error *e)
+static int visit_host(void *context, size_t i, const struct host_way *way, struct text *printed,
+                      struct error *e)
 {
     struct part *parts = context;
     (void)printed;
     (void)e;
-    examine_host(&parts[i].x, virt, host);
+    examine_host(&parts[i].x, way);
     return 0;
 }
 

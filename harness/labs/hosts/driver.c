@@ -138,7 +138,7 @@ static int remote_lab_open(const struct lab_run *run, void **state, struct error
     if (secret_make(&lab->secret, e) != 0 ||
         !(lab->collectives =
               collective_jobs(&run->cell->scenario, &run->cell->lab, &lab->collective_count, e)) ||
-        !(lab->lock = lab_lock(&run->cell->lab, purpose, e)) || switch_roles_make(lab, purpose, e) != 0)
+        !(lab->lock = lab_lock(&run->cell->lab, purpose, e)) || switch_roles_make(lab, e) != 0)
         goto failed;
     *state = lab;
     return 0;
@@ -147,10 +147,16 @@ failed:
     return -1;
 }
 
-static int connect_host(struct remote_lab *lab, struct remote_host *h, struct error *e)
+static int connect_host(struct remote_lab *lab, size_t i, json_t *warnings, struct error *e)
 {
-    return remote_host_open_unless(h, lab->virt, &lab->run->cell->lab, h->lab, BRING_UP_NS, &lab->cancelled,
-                                   e);
+    struct remote_host *h = &lab->hosts[i];
+    if (remote_host_open_unless(h, lab->virt, &lab->run->cell->lab, h->lab, BRING_UP_NS, &lab->cancelled,
+                                e) != 0)
+        return -1;
+    int locked = host_is_first(lab, i) ? lab_lock_reached(lab->lock, h->ssh, "host", h->lab->name, e) : 0;
+    if (locked == 1)
+        json_array_append_new(warnings, json_text(e->text));
+    return locked < 0 ? -1 : 0;
 }
 
 static int end_left_faults(struct remote_host *h, json_t *warnings, struct error *e)
@@ -167,7 +173,7 @@ static int end_left_faults(struct remote_host *h, json_t *warnings, struct error
 static int bring_up_host(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
 {
     struct remote_host *h = &lab->hosts[role];
-    if (connect_host(lab, h, e) != 0 || remote_find_nic(h, e) != 0)
+    if (connect_host(lab, role, warnings, e) != 0 || remote_find_nic(h, e) != 0)
         return -1;
     if (lab->run->as_is)
         return 0;
@@ -181,7 +187,7 @@ static int bring_up_forwarder(struct remote_lab *lab, size_t i, json_t *warnings
 {
     const struct cell *cell = lab->run->cell;
     struct remote_host *h = &lab->hosts[i];
-    if (connect_host(lab, h, e) != 0)
+    if (connect_host(lab, i, warnings, e) != 0)
         return -1;
     if (lab->run->as_is)
         return 0;

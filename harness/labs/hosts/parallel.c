@@ -208,6 +208,8 @@ int hosts_in_parallel(struct remote_lab *lab, size_t count, host_work *work, voi
 
 /* ---- the hosts of a lab, for a command */
 
+#define OPEN_NS (60 * NS_PER_S) /* for a host to answer */
+
 char *lab_hosts_load(const char *name, struct lab *lab, struct error *e)
 {
     const char *why;
@@ -226,8 +228,7 @@ struct command_result {
 };
 
 struct command_run {
-    const struct lab *lab;
-    struct virt *virt;
+    struct host_way way;
     host_command *command;
     void *context;
     struct command_result *results; /* by host */
@@ -237,7 +238,19 @@ static void run_on_host(void *context, size_t i)
 {
     struct command_run *c = context;
     struct command_result *r = &c->results[i];
-    r->failed = c->command(c->context, i, c->virt, lab_host_at(c->lab, i), &r->out, &r->e) != 0;
+    struct host_way way = c->way;
+    way.host = lab_host_at(way.lab, i);
+    r->failed = c->command(c->context, i, &way, &r->out, &r->e) != 0;
+}
+
+int remote_host_open_locked(struct remote_host *h, const struct host_way *way, struct error *e)
+{
+    if (remote_host_open(h, way->virt, way->lab, way->host, OPEN_NS, e) != 0)
+        return -1;
+    if (lab_lock_reached(way->lock, h->ssh, "host", way->host->name, e) >= 0)
+        return 0;
+    remote_host_close(h);
+    return -1;
 }
 
 /* What the command says of a host, as soon as it has ended on it and on all hosts before it. Returns the
@@ -260,7 +273,7 @@ static size_t print_in_order(struct command_run *c, struct workers *workers, siz
 
 static int run_on_hosts(struct command_run *c, size_t *failures, struct error *e)
 {
-    size_t count = c->lab->hosts.count;
+    size_t count = c->way.lab->hosts.count;
     struct workers *workers = workers_start(count, e);
     if (!workers)
         return -1;
@@ -275,15 +288,15 @@ static int run_on_hosts(struct command_run *c, size_t *failures, struct error *e
 int lab_hosts_run(const struct lab *lab, const char *purpose, host_command *command, void *context,
                   size_t *failures, struct error *e)
 {
-    struct command_run c = {.lab = lab, .command = command, .context = context};
     struct lab_lock *lock = lab_lock(lab, purpose, e);
-    if (!lock || (lab_kind(lab)->guests && !(c.virt = virt_open(lab->uri, e)))) {
+    struct command_run c = {.way = {.lab = lab, .lock = lock}, .command = command, .context = context};
+    if (!lock || (lab_kind(lab)->guests && !(c.way.virt = virt_open(lab->uri, e)))) {
         lab_unlock(lock);
         return -1;
     }
     int result = run_on_hosts(&c, failures, e);
-    if (c.virt)
-        virt_close(c.virt);
+    if (c.way.virt)
+        virt_close(c.way.virt);
     lab_unlock(lock);
     return result;
 }

@@ -59,10 +59,19 @@ int hosts_in_parallel(struct remote_lab *lab, size_t count, host_work *work, voi
 /* Load the lab `name`, or the user's default if that is NULL. Returns its file's path, which the caller
  * frees after lab_free. NULL: there is no such lab, or its file has an error. */
 char *lab_hosts_load(const char *name, struct lab *lab, struct error *e);
-/* What a command does on host i of a lab; `virt` is NULL where the lab has no guests. Text in `out` is for
- * stdout. Returns 0, or -1 with `e` set. It runs in a thread of its own, beside those of other hosts. */
-typedef int host_command(void *context, size_t i, struct virt *virt, const struct lab_host *host,
-                         struct text *out, struct error *e);
+/* What a command works with on a host of a lab: for remote_host_open_locked. */
+struct host_way {
+    struct virt *virt; /* NULL: the lab has no guests */
+    const struct lab *lab;
+    const struct lab_lock *lock;
+    const struct lab_host *host;
+};
+/* What a command does on host i of a lab. Text in `out` is for stdout. Returns 0, or -1 with `e` set. It runs
+ * in a thread of its own, beside those of other hosts. */
+typedef int host_command(void *context, size_t i, const struct host_way *way, struct text *out,
+                         struct error *e);
+/* Connect to the host within a minute, and lock its machine. */
+int remote_host_open_locked(struct remote_host *h, const struct host_way *way, struct error *e);
 
 /* Run the command on all real hosts of a lab side by side, under the lab's lock. Its texts are printed in
  * the lab's order, failures as errors on stderr; *failures is their number. -1: the lab is in use or

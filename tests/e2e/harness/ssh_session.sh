@@ -1,6 +1,7 @@
 #!/bin/bash
 # What the programs of a run on an ssh lab share, and what does not disturb it: the run's secret is seen by nobody else; clocks that are set do
-# not change phases; what has got the process id of a program that ended is not killed. A stand-in for roce-traffic, as there is no RDMA.
+# not change phases; what has got the process id of a program that ended is not killed; another controller is refused by the hosts, and
+# settings that others change are named. A stand-in for roce-traffic, as there is no RDMA.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash
@@ -73,9 +74,30 @@ else
     nok "phases end although this machine's clock was set back" "$(tail -n 1 "$OUT"/session/2*/run.log)"
     rm "$SCRATCH/step"
 fi
+
+# ---- another controller: of another user, to whom this user's locks say nothing, and by other names
+jq '.hosts[].ssh |= sub("root@"; "")' "$LAB" > "$SCRATCH/alias.json"
+other() { XDG_STATE_HOME=$SCRATCH/other "$H" "$@"; }
+IN_USE="host a is in use by harness \(process $run, run session of lab pair, by root on $(uname -n), since 20[-0-9T:]+Z\): wait for it or stop it \(the lock is /run/harness/lock there\)"
+for lab in "$LAB" "$SCRATCH/alias.json"; do
+    check_exit 3 "another user's restore during the run" other restore --lab "$lab"
+    check_says "... is refused, and told by whom" "$IN_USE" "$SCRATCH/err"
+done
+check_exit 3 "this user's restore by another name" "$H" restore --lab "$SCRATCH/alias.json"
+check_says "... is refused in the same way" "$IN_USE" "$SCRATCH/err"
+check_exit 3 "another user's run" other "${RUN[@]}" --out "$SCRATCH/other-results" --lab "$SCRATCH/alias.json"
+check_says "... too" "$IN_USE" "$SCRATCH/err"
+check "... before anything is set" test "$(mtus)" = "1500 1500"
+jq '.hosts.b.ssh = "192.0.2.11" | .hosts.b.nic = .hosts.a.nic | .hosts.a.nic = {netdev: "lo"} | del(.links)' "$LAB" > "$SCRATCH/twice.json"
+ip -n a link set data0 mtu 1450
 touch "$SCRATCH/done"
 wait $run
 check "... and the run ends well" test $? = 0
+check "settings that another program changed are named, of the host where they were" jq -e '[.warnings[] | select(test("another program changed"))] == ["a: another program changed mtu of data0 during the run: it was 1500, and is 1450 at the end; figures may be those of either"]' "$OUT/session/latest/result.json"
+ip -n a link set data0 mtu 1500
+check_exit 0 "... the hosts are free when it has ended" other restore --lab "$SCRATCH/alias.json"
+check_exit 3 "a lab that names a machine twice" "$H" run "$SCRATCH/session.json" --lab "$SCRATCH/twice.json" --out "$SCRATCH/other-results"
+check_says "... is told so" '(a and b|b and a) of lab pair are one machine: a lab names each machine once' "$SCRATCH/err"
 R=$OUT/session/latest/result.json
 check "... hosts whose clock was not set have not drifted" jq -e '.hosts.a.clock.drift_ns < 1e9' "$R"
 check "... the one whose clock was set is named" jq -e '[.warnings[] | select(test("clock was set"))] | length == 1 and (.[0] | test("^b: its clock was set by -3600[.]0.* s during the run"))' "$R"
@@ -104,5 +126,20 @@ kill -CONT "$reader"
 while [ -e "/proc/$watcher" ]; do sleep 0.05; done
 check "... and is not killed in its place" grep -qs '^State:.[RSD]' "/proc/$innocent/status"
 kill "$innocent"
+
+# ---- a controller that is killed holds nothing; a host without flock(1) cannot be locked
+begin
+kill -KILL "$run"
+wait "$run" 2> /dev/null
+check_exit 0 "hosts of a controller that was killed are free at once" other restore --lab "$SCRATCH/alias.json"
+mkdir "$SCRATCH/few"
+ln -s /usr/bin/* /usr/sbin/* "$SCRATCH/few/" 2> /dev/null
+rm "$SCRATCH/few/flock"
+set_environment b "PATH=$SCRATCH/few"
+sleep 0.5
+begin
+touch "$SCRATCH/done"
+wait $run
+check "a run on a host that cannot be locked" jq -e '[.warnings[] | select(test("not locked"))] | length == 1 and (.[0] | test("^host b is not locked against controllers of other users and machines: .*flock: command not found"))' "$OUT/session/latest/result.json"
 close_hosts
 finish

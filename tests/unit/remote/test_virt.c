@@ -215,7 +215,7 @@ static void one_at_a_time_also_across_labs(void **state)
     assert_non_null(held);
     assert_null(lab_lock(&two, "run x", &e));
     assert_non_null(strstr(e.text, "host a is in use by "));
-    assert_non_null(strstr(e.text, "run pfc-bidir of lab one, since "));
+    assert_non_null(strstr(e.text, "run pfc-bidir of lab one, by "));
     struct lab_lock *other = lab_lock(&three, "run x", &e);
     assert_non_null(other);
     lab_unlock(other);

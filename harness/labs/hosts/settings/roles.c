@@ -6,6 +6,7 @@
 #include "harness/labs/hosts/virtual.h"
 #include "lib/document/json_text.h"
 #include "lib/log.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define RECONNECT_NS \
@@ -184,29 +185,90 @@ static int look_at_guest(const struct remote_lab *lab, const struct remote_host 
                                : 0;
 }
 
-static int reconnect(const struct remote_lab *lab, struct remote_host *h, struct error *e)
+/* Before anything is put back the machine is locked again: by the roles of a host once. */
+static int lock_again(const struct remote_lab *lab, size_t role, struct ssh_session *session, struct error *e)
 {
-    struct remote_host again;
+    return host_is_first(lab, role) &&
+                   lab_lock_reached(lab->lock, session, "host", lab->hosts[role].lab->name, e) < 0
+               ? -1
+               : 0;
+}
+
+static int reconnect(const struct remote_lab *lab, size_t role, struct error *e)
+{
+    struct remote_host again, *h = &lab->hosts[role];
     if (!lab->failed || !ssh_ended(h->ssh, ENDED_NS, NULL))
         return 0;
     if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
                          h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
         return -1;
+    if (lock_again(lab, role, again.ssh, e) != 0) {
+        remote_host_close(&again);
+        return -1;
+    }
     ssh_close(h->ssh);
     h->ssh = again.ssh;
     return 0;
 }
 
-/* The journal on the host is the best record of what was changed. */
-static json_t *restore_host(const struct remote_lab *lab, struct remote_host *h, struct error *e)
+static void warn_of_change(const struct remote_lab *lab, size_t role, const char *netdev, const char *key,
+                           const json_t *ours, const json_t *found, json_t *warnings)
 {
+    char *set = json_dumps(ours, JSON_ENCODE_ANY | JSON_COMPACT),
+         *now = json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT);
+    json_array_append_new(
+        warnings, json_textf("%s: another program changed %s of %.40s during the run: it was %.200s, and is "
+                             "%.200s at the end; figures may be those of either",
+                             role_name(lab, role), key, netdev, set ? set : "?", now ? now : "?"));
+    free(set);
+    free(now);
+}
+
+/* What was set, or found where nothing was set, and is something else now: it was changed during the run. */
+static void warn_of_changed(const struct remote_lab *lab, size_t role, const struct role_settings *r,
+                            const json_t *now, json_t *warnings)
+{
+    const json_t *ours = json_object_size(r->read_back) ? r->read_back : r->before;
+    const char *netdev, *key;
+    json_t *settings, *value;
+    json_object_foreach((json_t *)(uintptr_t)ours, netdev, settings)
+    {
+        const json_t *there = json_object_get(now, netdev);
+        json_object_foreach(settings, key, value)
+        {
+            const json_t *found = json_object_get(there, key);
+            if (json_is_object(there) && found && !json_equal(value, found))
+                warn_of_change(lab, role, netdev, key, value, found, warnings);
+        }
+    }
+}
+
+/* Settings in force at the end of the run, which are looked at before they are put back. */
+static int look_for_changed(const struct remote_lab *lab, size_t role, const struct role_settings *r,
+                            json_t *warnings, struct error *e)
+{
+    struct remote_host *h = &lab->hosts[role];
+    if (h->lab->forwarding || !r->before || (lab->changed && !r->read_back))
+        return 0;
+    json_t *now = remote_settings_get(h, e);
+    warn_of_changed(lab, role, r, now, warnings);
+    json_decref(now);
+    return now ? 0 : -1;
+}
+
+/* The journal on the host is the best record of what was changed. */
+static json_t *restore_host(const struct remote_lab *lab, size_t role, const struct role_settings *r,
+                            json_t *warnings, struct error *e)
+{
+    struct remote_host *h = &lab->hosts[role];
     enum virt_state now;
     if (look_at_guest(lab, h, &now, e) != 0)
         return NULL;
     if (now != VIRT_RUNNING)
         return json_make("{s:s}", "guest", virt_state_names[now]);
-    if (reconnect(lab, h, e) != 0)
+    if (reconnect(lab, role, e) != 0)
         return NULL;
+    (void)look_for_changed(lab, role, r, warnings, e); /* what keeps it from being read, restoring says */
     json_t *answer = remote_settings_restore(h, e);
     bool restored = answer && (!h->slowed || virtual_gpu_restore(h, e) >= 0);
     json_decref(answer);
@@ -217,8 +279,7 @@ static json_t *restore_host(const struct remote_lab *lab, struct remote_host *h,
 static int restore_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings, struct error *e)
 {
     struct role_settings *r = (struct role_settings *)context + role;
-    (void)warnings;
-    if (r->before && !(r->after = restore_host(lab, &lab->hosts[role], e)))
+    if (r->before && !(r->after = restore_host(lab, role, r, warnings, e)))
         r->why_not = *e;
     lab->hosts[role].settled |= r->before != NULL;
     return 0;
@@ -233,13 +294,13 @@ void roles_restore_settings(void *state, struct role_settings roles[])
 
 /* ---- keeping */
 
-/* Memory that stands for a GPU's is not kept: the next cell may not use it. */
+/* Memory that stands for a GPU's is not kept: the next cell may not use it. `context`: settings by role. */
 static int ready_to_keep(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
                          struct error *e)
 {
     struct remote_host *h = &lab->hosts[role];
-    (void)context;
-    (void)warnings;
+    if (!h->sonic && look_for_changed(lab, role, (struct role_settings *)context + role, warnings, e) != 0)
+        return -1;
     return h->slowed && virtual_gpu_restore(h, e) < 0 ? -1 : 0;
 }
 
@@ -258,7 +319,7 @@ int roles_keep_settings(void *state, struct role_settings roles[], struct error 
     for (size_t role = 0; role < lab->host_count; role++)
         if (makes_interfaces(lab->hosts[role].lab))
             return error_set(e, "%s has interfaces that a run makes", role_name(lab, role));
-    if (hosts_in_parallel(lab, lab->host_count, ready_to_keep, NULL, e) != 0)
+    if (hosts_in_parallel(lab, lab->host_count, ready_to_keep, roles, e) != 0)
         return -1;
     for (size_t role = 0; role < lab->host_count; role++) {
         const struct remote_host *h = &lab->hosts[role];
@@ -279,12 +340,14 @@ int roles_keep_settings(void *state, struct role_settings roles[], struct error 
 }
 
 /* A host that was not connected to in this run is connected to now. */
-static int restore_kept(struct remote_lab *lab, struct remote_host *h, struct error *e)
+static int restore_kept(struct remote_lab *lab, size_t role, struct error *e)
 {
+    struct remote_host *h = &lab->hosts[role];
     const struct lab *where = &lab->run->cell->lab;
     if (lab_kind(where)->guests && !lab->virt && !(lab->virt = virt_open(where->uri, e)))
         return -1;
-    if (!h->ssh && remote_host_open(h, lab->virt, where, h->lab, RECONNECT_NS, e) != 0)
+    if (!h->ssh && (remote_host_open(h, lab->virt, where, h->lab, RECONNECT_NS, e) != 0 ||
+                    lock_again(lab, role, h->ssh, e) != 0))
         return -1;
     json_t *answer = remote_settings_restore(h, e);
     json_decref(answer);
@@ -300,7 +363,7 @@ void roles_release_settings(struct remote_lab *lab)
             continue;
         if (!lab->lock)
             lab->lock = lab_lock(where, "restore", &e);
-        if (!lab->lock || restore_kept(lab, &lab->hosts[role], &e) != 0)
+        if (!lab->lock || restore_kept(lab, role, &e) != 0)
             log_warning("settings of %s that the last run kept were not restored: %s; try `harness restore "
                         "--lab %s`",
                         role_name(lab, role), e.text, lab->run->lab_path);

@@ -3,6 +3,7 @@
 #include "harness/labs/hosts/sonic/config_db.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/words.h"
 #include "lib/xalloc.h"
@@ -43,6 +44,19 @@ struct ssh_session *sonic_open(const struct lab_switch *s, const atomic_bool *ca
     struct ssh_session *session = ssh_open(s->name, &target, CONNECT_NS, e);
     ssh_target_free(&target);
     return session;
+}
+
+struct ssh_session *sonic_open_locked(const struct lab_switch *s, const struct lab_lock *lock,
+                                      const atomic_bool *cancelled, json_t *warnings, struct error *e)
+{
+    struct ssh_session *session = sonic_open(s, cancelled, e);
+    int locked = session ? lab_lock_reached(lock, session, "switch", s->name, e) : 0;
+    if (locked == 1 && warnings)
+        json_array_append_new(warnings, json_text(e->text));
+    if (locked >= 0)
+        return session;
+    ssh_close(session);
+    return NULL;
 }
 
 /* redis-cli prints an error of redis where it prints answers, and ends with 0. */

@@ -9,7 +9,7 @@
 #include "lib/formats/lab.h"
 #include "lib/text.h"
 #include "lib/words.h"
-#include "remote/ssh.h"
+#include "remote/locks.h"
 #include <jansson.h>
 
 /* SONiC's databases in redis (sonic-net/sonic-swss-common, common/database_config.json). */
@@ -17,6 +17,10 @@ enum sonic_database { SONIC_ASIC_DB = 1, SONIC_COUNTERS_DB = 2, SONIC_CONFIG_DB 
 
 /* Connect to a switch that is reached over ssh. */
 struct ssh_session *sonic_open(const struct lab_switch *s, const atomic_bool *cancelled, struct error *e);
+/* The same, and lock it: its settings will be changed or put back. That it cannot be locked goes to
+ * `warnings` (NULL: nowhere). */
+struct ssh_session *sonic_open_locked(const struct lab_switch *s, const struct lab_lock *lock,
+                                      const atomic_bool *cancelled, json_t *warnings, struct error *e);
 /* Its answer to a script with these arguments (`count` of them): an object. A new reference, or NULL. */
 json_t *sonic_ask(const struct lab_switch *s, struct ssh_session *session, enum sonic_database database,
                   const char *script, const char *const arguments[], size_t count, struct error *e);

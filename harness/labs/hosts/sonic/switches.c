@@ -101,7 +101,7 @@ static void role_make(struct remote_lab *lab, size_t role, const struct lab_swit
     lab->hosts[role].lab = &s->as_host;
 }
 
-int switch_roles_make(struct remote_lab *lab, const char *purpose, struct error *e)
+int switch_roles_make(struct remote_lab *lab, struct error *e)
 {
     const struct cell *cell = lab->run->cell;
     const char *role;
@@ -110,7 +110,7 @@ int switch_roles_make(struct remote_lab *lab, const char *purpose, struct error 
         if (!of)
             continue;
         role_make(lab, i, of);
-        if (lab_lock_switch(lab->lock, &cell->lab, of, purpose, e) != 0)
+        if (lab_lock_switch(lab->lock, of, e) != 0)
             return -1;
     }
     return 0;
@@ -130,7 +130,7 @@ void switch_role_free(struct switch_role *s)
 
 static int role_bring_up(struct remote_lab *lab, struct remote_host *h, struct error *e)
 {
-    if (!(h->ssh = sonic_open(h->sonic->of, &lab->cancelled, e)))
+    if (!(h->ssh = sonic_open_locked(h->sonic->of, lab->lock, &lab->cancelled, lab->warnings, e)))
         return -1;
     if (lab->run->as_is)
         return 0;
@@ -507,7 +507,7 @@ static int reconnect(struct remote_lab *lab, struct remote_host *h, struct error
         return 0;
     if (!ssh_ended(h->ssh, ENDED_NS, NULL))
         return 0;
-    struct ssh_session *again = sonic_open(h->sonic->of, NULL, e);
+    struct ssh_session *again = sonic_open_locked(h->sonic->of, lab->lock, NULL, NULL, e);
     if (!again)
         return -1;
     ssh_close(h->ssh);

@@ -33,7 +33,7 @@ struct switch_settings {
 int switch_roles_check(const struct cell *cell, struct error *e);
 /* In the order of a run; `roles` and `out` are those of struct lab_driver. Make: before anything is reached,
  * each switch is locked. */
-int switch_roles_make(struct remote_lab *lab, const char *purpose, struct error *e);
+int switch_roles_make(struct remote_lab *lab, struct error *e);
 int switch_roles_bring_up(struct remote_lab *lab, struct error *e);
 int switch_roles_describe(struct remote_lab *lab, struct host_description out[], struct error *e);
 int switch_roles_save(struct remote_lab *lab, struct role_settings roles[], struct error *e);
