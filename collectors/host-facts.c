@@ -39,7 +39,9 @@ static const struct field fields[] = {
     {.name = "check",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, check),
-     .help = "Print the verdicts as a table; the exit status is 1 when one is failure."},
+     .help =
+         "Print the verdicts as a table, and whether the host is ready for RDMA with the memory of --memory; "
+         "the exit status is 1 when it is not, or a verdict is failure."},
     {.name = "nccl_env",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, nccl_env),
@@ -117,14 +119,39 @@ static void print_check(const json_t *check)
     verdict_print_below(check, BELOW, strcmp(verdict, "ok") != 0);
 }
 
-static int print_table(const json_t *checks)
+#define MOST_REASONS 3 /* in the last line; the table has them all */
+
+/* "GPUDirect RDMA: not ready: there is no RDMA device; and 2 more" */
+static void print_answer(const json_t *ready)
+{
+    const char *answer = json_string_value(json_object_get(ready, "answer"));
+    const json_t *why = json_object_get(ready, "why"), *reason;
+    bool yes = strcmp(answer, "yes") == 0, no = strcmp(answer, "no") == 0;
+    size_t i, count = json_array_size(why);
+    print_out("%s: %s", json_string_value(json_object_get(ready, "for")),
+              yes  ? "ready"
+              : no ? "not ready"
+                   : "not known whether it is ready");
+    json_array_foreach(why, i, reason)
+    {
+        if (i < MOST_REASONS)
+            print_out("%s%s", i ? "; " : ": ", json_string_value(reason));
+    }
+    if (count > MOST_REASONS)
+        print_out("; and %zu more", count - MOST_REASONS);
+    print_out("\n");
+}
+
+static int print_table(const json_t *checks, const json_t *ready)
 {
     struct verdict_counts counts = verdicts_count(checks);
+    bool no = strcmp(json_string_value(json_object_get(ready, "answer")), "no") == 0;
     size_t i;
     const json_t *check;
     json_array_foreach(checks, i, check) print_check(check);
     verdicts_print_counts(&counts);
-    return counts.failures > 0 ? EXIT_FAILED : EXIT_DONE;
+    print_answer(ready);
+    return counts.failures > 0 || no ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int print_environment(const json_t *facts, const char *netdev)
@@ -154,15 +181,17 @@ static int gather_and_check(const struct arguments *a, const json_t *bundle, con
                                    .traffic = traffic};
     if (a->measure)
         json_object_set_new(json_object_get(facts, "gdrcopy"), "copybw", gdrcopy_probe((int)a->gpu));
-    json_t *checks = checks_run(facts, &wanted);
+    json_t *checks = checks_run(facts, &wanted), *ready = checks_answer(facts, checks, &wanted);
     int status;
     if (traffic)
         json_object_set(facts, "traffic", traffic);
     json_object_set(facts, "checks", checks);
+    json_object_set(facts, "ready", ready);
     if (a->nccl_env)
         status = print_environment(facts, a->netdev);
     else
-        status = a->check ? print_table(checks) : print_json(facts);
+        status = a->check ? print_table(checks, ready) : print_json(facts);
+    json_decref(ready);
     json_decref(checks);
     json_decref(facts);
     json_decref(traffic);

@@ -3,6 +3,8 @@
 #include "collectors/facts/checks.h"
 #include "collectors/facts/judge.h"
 
+#include "lib/document/json_text.h"
+#include "lib/formats/flow.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -49,13 +51,23 @@ static void judge_relation(struct judge *j, const json_t *pair)
 static void check_path(struct judge *j)
 {
     size_t i;
-    const json_t *pair, *pairs = json_object_get(j->facts, "pairs");
+    const json_t *pair;
     if (judge_no_gpu(j))
         return;
-    json_array_foreach(pairs, i, pair) judge_relation(j, pair);
-    if (json_array_size(pairs) == 0)
+    json_t *judged = json_object(); /* the ports of a bond and the bond have a function in common */
+    json_array_foreach(json_object_get(j->facts, "pairs"), i, pair)
+    {
+        char name[64];
+        judge_pair_name(pair, name, sizeof name);
+        if (json_object_get(judged, name) || !judge_can_pair(j, pair))
+            continue;
+        judge_relation(j, pair);
+        json_object_set_new(judged, name, json_true());
+    }
+    if (json_object_size(judged) == 0)
         judge_say(j, VERDICT_UNKNOWN, "nic", NULL,
-                  "there is no NIC with a PCI address whose distance to the GPU could be checked");
+                  "there is no NIC that can do RDMA and whose distance to the GPU could be checked");
+    json_decref(judged);
 }
 
 static void judge_bridge(struct judge *j, const json_t *bridge)
@@ -110,12 +122,18 @@ static void check_acs(struct judge *j)
 {
     size_t i;
     const json_t *pair, *pairs = json_object_get(j->facts, "pairs");
-    bool read = json_array_size(pairs) > 0, bare = json_is_false(fact_at(j->facts, "system", "hypervisor"));
+    bool any = false, read = true, bare = json_is_false(fact_at(j->facts, "system", "hypervisor"));
     if (judge_no_gpu(j))
         return;
     json_t *judged = json_object();
-    json_array_foreach(pairs, i, pair) read = judge_bridges(j, pair, judged) && read;
-    if (!read)
+    json_array_foreach(pairs, i, pair)
+    {
+        if (!judge_can_pair(j, pair))
+            continue;
+        any = true;
+        read = judge_bridges(j, pair, judged) && read;
+    }
+    if (!read || !any)
         judge_say(j, VERDICT_UNKNOWN, "bridges", NULL, "the bridges between GPU and NIC are not known");
     else if (json_object_size(judged) == 0)
         judge_say(j, bare ? VERDICT_OK : VERDICT_UNKNOWN, "bridges", NULL,
@@ -392,6 +410,8 @@ static const struct {
     {"bundle", check_bundle, "/proc/driver/nvidia/version, /sys/module/*/version, fw_ver of RDMA devices"},
     {"gpu-counters", check_gpu_counters, "rx_vport_rdma_unicast_bytes of the NIC, NVML's PCIe throughput"},
     {"resizable-bar", check_resizable_bar, "/sys/bus/pci/devices/*/config"},
+    {"port", check_port,
+     "/sys/class/infiniband/*/ports/*/state and link_layer, /sys/class/net/*/operstate, PCI identifiers"},
     {"virtual", check_virtual,
      "board_id of RDMA devices, ethtool's firmware, /sys/module/virtual_connectx/parameters"},
     {"pcie-link", check_link, "/sys/bus/pci/devices/*/current_link_* and max_link_*"},
@@ -431,4 +451,61 @@ json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted)
     }
     json_decref(gpus);
     return j.list;
+}
+
+/* ---- is the host ready? */
+
+/* Without these there is no RDMA with the memory that is wanted, or only through host memory. What others
+ * warn of costs performance, or shows more. */
+static const struct {
+    const char *check;
+    bool host;     /* also with host memory */
+    bool optional; /* unknown, it decides nothing */
+} deciding[] = {
+    {"port", true, false},        {"roce-gid", true, false},     {"gpu-nic-path", false, false},
+    {"acs", false, false},        {"bar1", false, false},        {"peer-memory", false, false},
+    {"peer-client", false, true}, {"gpu-counters", false, true},
+};
+
+static bool decides(const json_t *check, bool host, bool *optional)
+{
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++) {
+        if (strcmp(fact_word(check, "check", NULL), deciding[i].check) != 0)
+            continue;
+        *optional = deciding[i].optional;
+        return !host || deciding[i].host;
+    }
+    return false;
+}
+
+json_t *checks_answer(const json_t *facts, const json_t *judged, const struct checks_wanted *wanted)
+{
+    bool host = wanted->memory == MEMORY_HOST, optional;
+    const json_t *check, *gpus = json_object_get(facts, "gpus");
+    json_t *against = json_array(), *unknown = json_array();
+    size_t i;
+    if (!host && json_is_array(gpus) && json_array_size(gpus) == 0)
+        json_array_append_new(against, json_text("there is no NVIDIA GPU (--memory host: without one)"));
+    json_array_foreach(judged, i, check)
+    {
+        const char *verdict = fact_word(check, "verdict", NULL), *name = fact_word(check, "check", NULL),
+                   *subject = fact_word(check, "subject", NULL);
+        if (!decides(check, host, &optional))
+            continue;
+        if (strcmp(verdict, "failure") == 0)
+            json_array_append_new(
+                against, json_textf("%s of %s: %s", name, subject, fact_word(check, "reason", NULL)));
+        else if (strcmp(verdict, "unknown") == 0 && !optional)
+            json_array_append_new(unknown, json_textf("%s of %s", name, subject));
+    }
+    bool no = json_array_size(against) > 0, open = json_array_size(unknown) > 0;
+    json_t *answer =
+        json_make("{s:s,s:s,s:O}", "for", host ? "RDMA with host memory" : "GPUDirect RDMA", "answer",
+                  no     ? "no"
+                  : open ? "unknown"
+                         : "yes",
+                  "why", no ? against : unknown);
+    json_decref(against);
+    json_decref(unknown);
+    return answer;
 }

@@ -19,4 +19,9 @@ struct checks_wanted {
  * reference. */
 json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted);
 
+/* What they say together: {"for": "GPUDirect RDMA", or "RDMA with host memory"; "answer": "yes", "no",
+ * "unknown"; "why": the reasons of "no", or the checks that are unknown}. `judged`: the list of checks_run. A
+ * new reference. */
+json_t *checks_answer(const json_t *facts, const json_t *judged, const struct checks_wanted *wanted);
+
 #endif

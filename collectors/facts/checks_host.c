@@ -128,6 +128,25 @@ static void judge_gid(struct judge *j, const json_t *nic)
     judge_show(j, "/sys/class/infiniband/%s/ports/*/gids and gid_attrs", device);
 }
 
+/* On a hypervisor guests may have the NICs; a device of another network namespace is check_counters'. */
+static void judge_no_rdma(struct judge *j)
+{
+    const json_t *other = json_array_get(json_object_get(j->facts, "elsewhere"), 0);
+    if (!json_is_array(json_object_get(j->facts, "nics")))
+        judge_say(j, VERDICT_UNKNOWN, "rdma", NULL, "the RDMA devices were not read");
+    else if (json_is_object(other))
+        judge_say(j, VERDICT_UNKNOWN, "rdma", "run host-facts there: the check counters says how",
+                  "the interface of %s belongs to another network namespace",
+                  fact_word(other, fact_word(other, "rdma", NULL)[0] ? "rdma" : "pci", NULL));
+    else if (judge_given_to_guests(j))
+        judge_say(j, VERDICT_UNKNOWN, "rdma", "run host-facts --check in the guest",
+                  "there is no RDMA device, and vfio-pci has the GPUs: a guest's driver may have both");
+    else
+        judge_say(j, VERDICT_FAILURE, "rdma",
+                  "load the driver (modprobe mlx5_ib), or rdma link add rxe0 type rxe netdev IF",
+                  "there is no RDMA device");
+}
+
 void check_gid(struct judge *j)
 {
     size_t i;
@@ -138,12 +157,11 @@ void check_gid(struct judge *j)
         if (!json_is_object(json_object_get(nic, "rdma")))
             continue;
         any = true;
-        judge_gid(j, nic);
+        if (judge_speaks_roce(nic)) /* check_port says what others are */
+            judge_gid(j, nic);
     }
     if (!any)
-        judge_say(j, VERDICT_UNKNOWN, "rdma",
-                  "load the driver (modprobe mlx5_ib), or rdma link add rxe0 type rxe netdev IF",
-                  "there is no RDMA device");
+        judge_no_rdma(j);
 }
 
 void check_governor(struct judge *j)
@@ -199,7 +217,11 @@ void check_numa(struct judge *j)
     else if (json_array_size(pairs) == 0)
         judge_say(j, VERDICT_OK, "numa", NULL, "there are no GPU and NIC to compare");
     else
-        json_array_foreach(pairs, i, pair) judge_numa(j, pair);
+        json_array_foreach(pairs, i, pair)
+        {
+            if (judge_can_pair(j, pair))
+                judge_numa(j, pair);
+        }
 }
 
 /* ---- the order of PCIe writes */

@@ -162,26 +162,13 @@ static void judge_either(struct judge *j)
         judge_dmabuf(j);
 }
 
-/* On a hypervisor the guest's driver uses the GPU. */
-static bool given_to_guests(const struct judge *j)
-{
-    size_t i;
-    const json_t *gpu;
-    json_array_foreach(judge_gpus(j), i, gpu)
-    {
-        if (strcmp(fact_word(gpu, "pci", "driver"), "vfio-pci") != 0)
-            return false;
-    }
-    return true;
-}
-
 void check_peer_memory(struct judge *j)
 {
     if (j->wanted->memory == MEMORY_HOST || judge_no_gpu(j))
         return;
     if (!judge_saw_modules(j))
         judge_say(j, VERDICT_UNKNOWN, "modules", NULL, "the loaded modules were not read");
-    else if (given_to_guests(j))
+    else if (judge_given_to_guests(j))
         judge_say(j, VERDICT_UNKNOWN, "guest", "run host-facts --check in the guest",
                   "vfio-pci has the GPUs: a guest's driver registers their memory");
     else if (!judge_has_module(j, "nvidia"))
@@ -295,10 +282,7 @@ void check_gdrcopy(struct judge *j)
         judge_say(j, VERDICT_UNKNOWN, "gdrdrv", NULL,
                   "the loaded modules, or /dev/gdrdrv, were not looked for");
     else if (!judge_has_module(j, "gdrdrv"))
-        judge_say(j, VERDICT_OK, "gdrdrv", "modprobe gdrdrv, where GDRCopy is installed",
-                  "it is not loaded: GDRCopy is off; GPUDirect RDMA does not need it, only small copies of "
-                  "NCCL and UCX "
-                  "get shorter with it");
+        return; /* GPUDirect RDMA does without it: there is nothing to judge */
     else if (!json_is_true(device))
         judge_say(j, VERDICT_WARNING, "gdrdrv",
                   "mknod -m 666 /dev/gdrdrv c $(awk '/gdrdrv/ {print $1}' /proc/devices) 0",

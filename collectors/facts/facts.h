@@ -27,8 +27,21 @@ json_t *facts_versions(const struct facts_source *s);
 json_t *facts_memory_peers(const struct facts_source *s);
 /* What GDRCopy needs: {"device": whether /dev/gdrdrv is there}. */
 json_t *facts_gdrcopy(const struct facts_source *s);
-/* The NICs: interfaces that have a device or RDMA; with netdev, only that interface. */
+/* The NICs: interfaces that have a device or stand for an RDMA port, and RDMA ports without an interface
+ * ("netdev" null); with netdev, only that interface. */
 json_t *facts_nics(const struct facts_source *s, const char *netdev);
+/* The RDMA port of an interface, or null. */
+json_t *facts_rdma(const struct facts_source *s, const char *netdev);
+/* The ports that belong to no interface, here or in another network namespace: a list. */
+json_t *facts_rdma_bare(const struct facts_source *s);
+/* The PCI function of an RDMA device, or null. */
+json_t *facts_rdma_pci(const struct facts_source *s, const char *device);
+/* The interfaces that stand for RDMA ports, one for each port: an object with their names as keys. */
+json_t *facts_rdma_owners(const struct facts_source *s);
+/* Is the interface a port of a bond or a team, to which it leaves addresses and RDMA? */
+bool facts_is_bonded(const char *root, const char *netdev);
+/* Does the port's interface belong to another network namespace? */
+bool facts_is_elsewhere(const struct facts_source *s, const char *device, const char *port);
 json_t *facts_gpus(const struct facts_source *s);
 /* VLAN interfaces of an interface: a list of {netdev, id, egress}; egress: priority of the kernel's packets
  * -> priority in the tag. */

@@ -9,7 +9,6 @@
 #include "lib/kernel/sysfs.h"
 #include "lib/roce/mlx5.h"
 #include "nic-config/knobs/knob.h"
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -182,7 +181,6 @@ json_t *facts_vlans(const struct facts_source *s, const char *netdev)
     return list;
 }
 
-#define MAX_GIDS     256
 #define CLASS_BRIDGE 0x06
 
 /* a virtual ConnectX: docs/virtual-connectx.md */
@@ -237,6 +235,31 @@ static json_t *relaxed_ordering(const char *root, const char *address)
                                   : json_null();
 }
 
+/* Virtual functions by their numbers: linux drivers/net/ethernet/mellanox/mlx{4,5}/core/main.c, broadcom
+ * bnxt/bnxt.c. In a guest nothing else tells. */
+static const char *const virtual_functions[] = {
+    "15b3:1002", "15b3:1004", "15b3:1012", "15b3:1014", "15b3:1016", "15b3:1018", "15b3:101a",
+    "15b3:101c", "15b3:101e", "15b3:a2d3", "14e4:1606", "14e4:1607", "14e4:1608", "14e4:1609",
+    "14e4:16bd", "14e4:16c1", "14e4:16c2", "14e4:16c3", "14e4:16c4", "14e4:16c5", "14e4:16cb",
+    "14e4:16d3", "14e4:16dc", "14e4:16e1", "14e4:16e5", "14e4:16e6", "14e4:1806", "14e4:1807",
+    "14e4:1808", "14e4:1809", "14e4:1819", "14e4:181b", "14e4:d800", NULL};
+
+/* Is the function a virtual one (SR-IOV)? null: of other vendors' cards it is not known in a guest, which
+ * does not see the physical one. */
+static json_t *is_virtual_function(const char *root, const struct pci_device *device, const char *id)
+{
+    if (sysfs_exists(root, "/sys/bus/pci/devices/%s/physfn", device->address) ||
+        strcmp(device->driver, "iavf") == 0) /* Intel's driver of virtual functions alone */
+        return json_true();
+    for (size_t i = 0; virtual_functions[i]; i++)
+        if (strcmp(virtual_functions[i], id) == 0)
+            return json_true();
+    return strncmp(id, "15b3:", 5) == 0 || strncmp(id, "14e4:", 5) == 0 ||
+                   sysfs_exists(root, "/sys/bus/pci/devices/%s/sriov_totalvfs", device->address)
+               ? json_false()
+               : json_null();
+}
+
 json_t *facts_pci(const char *root, const struct pci_device *device)
 {
     char id[16], class[16];
@@ -255,129 +278,10 @@ json_t *facts_pci(const char *root, const struct pci_device *device)
                         device->numa_node < 0 ? json_null() : json_integer(device->numa_node));
     json_object_set_new(o, "driver", device->driver[0] != '\0' ? json_text(device->driver) : json_null());
     json_object_set_new(o, "link", link_json(&device->link));
+    json_object_set_new(o, "virtual_function", is_virtual_function(root, device, id));
     json_object_set_new(o, "relaxed_ordering", relaxed_ordering(root, device->address));
     json_object_set_new(o, "iommu_group", iommu_group(root, device->address));
     return o;
-}
-
-/* ---- RDMA */
-
-/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID; false when it is all zero or not a
- * GID. */
-static bool parse_gid(const char *text, struct in6_addr *gid)
-{
-    return inet_pton(AF_INET6, text, gid) == 1 && !IN6_IS_ADDR_UNSPECIFIED(gid);
-}
-
-static json_t *gid_json(const char *root, const char *device, const char *port, const char *index)
-{
-    char text[64], address[INET6_ADDRSTRLEN] = "";
-    struct in6_addr gid;
-    if (sysfs_text(text, sizeof text, root, "/sys/class/infiniband/%s/ports/%s/gids/%s", device, port,
-                   index) <= 0 ||
-        !parse_gid(text, &gid))
-        return NULL;
-    inet_ntop(AF_INET6, &gid, address, sizeof address);
-    json_t *o = json_object();
-    json_object_set_new(o, "index", json_integer(strtol(index, NULL, 10)));
-    json_object_set_new(o, "gid", json_text(text));
-    json_object_set_new(o, "address",
-                        json_text(IN6_IS_ADDR_V4MAPPED(&gid) ? strrchr(address, ':') + 1 : address));
-    json_object_set_new(
-        o, "type",
-        facts_line(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/types/%s", device, port, index));
-    json_object_set_new(
-        o, "netdev",
-        facts_line(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%s", device, port, index));
-    return o;
-}
-
-static json_t *gids_json(const char *root, const char *device, const char *port)
-{
-    json_t *list = json_array();
-    struct sysfs_names names = sysfs_list(root, "/sys/class/infiniband/%s/ports/%s/gids", device, port);
-    for (size_t i = 0; i < names.count && json_array_size(list) < MAX_GIDS; i++) {
-        if (!isdigit((unsigned char)names.items[i][0]))
-            continue;
-        json_t *gid = gid_json(root, device, port, names.items[i]);
-        if (gid)
-            json_array_append_new(list, gid);
-    }
-    sysfs_names_free(&names);
-    return list;
-}
-
-/* Does a port belong to the interface? By its GIDs' interface, else (Soft-RoCE without an address) by its
- * parent. */
-static bool belongs(const char *root, const char *device, const char *port, const char *netdev)
-{
-    char name[64];
-    struct sysfs_names names =
-        sysfs_list(root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs", device, port);
-    bool found = false;
-    for (size_t i = 0; i < names.count && !found; i++)
-        found = sysfs_text(name, sizeof name, root, "/sys/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%s",
-                           device, port, names.items[i]) > 0 &&
-                strcmp(name, netdev) == 0;
-    sysfs_names_free(&names);
-    return found || (sysfs_text(name, sizeof name, root, "/sys/class/infiniband/%s/parent", device) > 0 &&
-                     strcmp(name, netdev) == 0);
-}
-
-/* The largest of InfiniBand's MTUs that fits into an Ethernet one, as the kernel chooses it (linux
- * include/rdma/ib_addr.h, iboe_get_mtu). */
-static json_t *path_mtu(int64_t mtu)
-{
-    const int64_t headers = 40 + 8 + 12 + 4 + 28 + 4; /* GRH, UDP, BTH, XRC, atomic, ICRC */
-    for (int64_t step = 4096; step >= 256; step /= 2)
-        if (mtu - headers >= step)
-            return json_integer(step);
-    return json_null();
-}
-
-/* MLNX_OFED only: null without its file; -1: none is forced. */
-static json_t *forced_class(const char *root, const char *device, const char *port)
-{
-    char text[4096];
-    ssize_t length = sysfs_bytes(text, sizeof text - 1, root, "/sys/class/infiniband/%s/tc/%s/traffic_class",
-                                 device, port);
-    text[length > 0 ? length : 0] = '\0';
-    return length < 0 ? json_null() : json_integer(traffic_class_forced(text));
-}
-
-static json_t *rdma_json(const struct facts_source *s, const char *device, const char *port, int64_t mtu)
-{
-    const char *root = s->root;
-    json_t *o = json_object();
-    json_object_set_new(o, "device", json_text(device));
-    json_object_set_new(o, "port", json_integer(strtol(port, NULL, 10)));
-    json_object_set_new(o, "firmware", facts_line(root, "/sys/class/infiniband/%s/fw_ver", device));
-    json_object_set_new(o, "board", facts_line(root, "/sys/class/infiniband/%s/board_id", device));
-    json_object_set_new(o, "type", facts_line(root, "/sys/class/infiniband/%s/hca_type", device));
-    json_object_set_new(o, "state",
-                        facts_line(root, "/sys/class/infiniband/%s/ports/%s/state", device, port));
-    json_object_set_new(o, "rate", facts_line(root, "/sys/class/infiniband/%s/ports/%s/rate", device, port));
-    json_object_set_new(o, "traffic_class", forced_class(root, device, port));
-    json_object_set_new(o, "path_mtu_bytes", path_mtu(mtu));
-    json_object_set_new(o, "counters", facts_rdma_counters(s, device, port));
-    json_object_set_new(o, "gids", gids_json(root, device, port));
-    return o;
-}
-
-static json_t *find_rdma(const struct facts_source *s, const char *netdev, int64_t mtu)
-{
-    const char *root = s->root;
-    json_t *found = NULL;
-    struct sysfs_names devices = sysfs_list(root, "/sys/class/infiniband");
-    for (size_t i = 0; i < devices.count && !found; i++) {
-        struct sysfs_names ports = sysfs_list(root, "/sys/class/infiniband/%s/ports", devices.items[i]);
-        for (size_t j = 0; j < ports.count && !found; j++)
-            if (belongs(root, devices.items[i], ports.items[j], netdev))
-                found = rdma_json(s, devices.items[i], ports.items[j], mtu);
-        sysfs_names_free(&ports);
-    }
-    sysfs_names_free(&devices);
-    return found ? found : json_null();
 }
 
 /* ---- a virtual ConnectX: its firmware says so, and its registers lie in memory of the module */
@@ -465,8 +369,9 @@ static void add_driver(const struct facts_source *s, const char *netdev, json_t 
         close(descriptor);
 }
 
-/* virtio devices are below a PCI function in sysfs: go up until a PCI function is found. */
-static json_t *find_pci(const char *root, const char *netdev)
+/* virtio devices are below a PCI function in sysfs: go up until a PCI function is found. NULL: there is none.
+ */
+static json_t *pci_of_netdev(const char *root, const char *netdev)
 {
     struct pci_chain chain;
     struct pci_device device;
@@ -474,7 +379,94 @@ static json_t *find_pci(const char *root, const char *netdev)
     bool found = path && pci_chain_parse(path, &chain, NULL) == 0 &&
                  pci_device_read(root, chain.addresses[chain.count - 1], &device, NULL) == 0;
     free(path);
-    return found ? facts_pci(root, &device) : json_null();
+    return found ? facts_pci(root, &device) : NULL;
+}
+
+/* An interface without a device has the function of its RDMA device, else that of the interface below it. */
+static json_t *find_pci(const struct facts_source *s, const char *netdev, const json_t *rdma,
+                        const json_t *lower)
+{
+    const char *name = json_string_value(json_object_get(rdma, "device"));
+    json_t *pci = pci_of_netdev(s->root, netdev);
+    size_t i;
+    const json_t *below;
+    if (!pci && name) {
+        pci = facts_rdma_pci(s, name);
+        if (!json_is_object(pci)) {
+            json_decref(pci);
+            pci = NULL;
+        }
+    }
+    json_array_foreach(lower, i, below)
+    {
+        if (!pci && sysfs_safe_name(json_string_value(below)))
+            pci = pci_of_netdev(s->root, json_string_value(below));
+    }
+    return pci ? pci : json_null();
+}
+
+/* "bond", "bridge", "vlan", "macvlan", ...: an interface that is upon others, as the kernel calls it; null:
+ * none of these, or (a team) not shown. */
+static json_t *find_kind(const char *root, const char *netdev)
+{
+    static const char label[] = "DEVTYPE=";
+    char text[512];
+    ssize_t length = sysfs_bytes(text, sizeof text - 1, root, "/sys/class/net/%s/uevent", netdev);
+    text[length > 0 ? length : 0] = '\0';
+    char *type = strncmp(text, label, strlen(label)) == 0 ? text : text_after_label(text, "\nDEVTYPE=");
+    if (sysfs_exists(root, "/sys/class/net/%s/bonding", netdev))
+        return json_text("bond");
+    if (sysfs_exists(root, "/sys/class/net/%s/bridge", netdev))
+        return json_text("bridge");
+    if (sysfs_exists(root, "/proc/net/vlan/%s", netdev))
+        return json_text("vlan");
+    if (!type)
+        return json_null();
+    if (type == text)
+        type += strlen(label);
+    type[strcspn(type, "\n")] = '\0';
+    return json_text(type);
+}
+
+/* The interfaces that it is upon, as far as they are in this network namespace. */
+static json_t *find_lower(const char *root, const char *netdev)
+{
+    static const char before[] = "lower_";
+    json_t *list = json_array();
+    char slaves[1024], *word, *rest = slaves;
+    struct sysfs_names names = sysfs_list(root, "/sys/class/net/%s", netdev);
+    for (size_t i = 0; i < names.count; i++)
+        if (strncmp(names.items[i], before, strlen(before)) == 0)
+            json_array_append_new(list, json_text(names.items[i] + strlen(before)));
+    sysfs_names_free(&names);
+    if (json_array_size(list) == 0 &&
+        sysfs_text(slaves, sizeof slaves, root, "/sys/class/net/%s/bonding/slaves", netdev) > 0)
+        while ((word = strsep(&rest, " ")))
+            if (*word)
+                json_array_append_new(list, json_text(word));
+    return list;
+}
+
+static json_t *find_master(const char *root, const char *netdev)
+{
+    char master[64];
+    return sysfs_link(master, sizeof master, root, "/sys/class/net/%s/master", netdev) > 0 ? json_text(master)
+                                                                                           : json_null();
+}
+
+/* A master that is neither a bridge nor a VRF: of these a port keeps its RDMA. */
+bool facts_is_bonded(const char *root, const char *netdev)
+{
+    char master[64];
+    if (sysfs_exists(root, "/sys/class/net/%s/bonding_slave", netdev))
+        return true;
+    if (sysfs_link(master, sizeof master, root, "/sys/class/net/%s/master", netdev) <= 0)
+        return false;
+    json_t *kind = find_kind(root, master);
+    const char *name = json_string_value(kind);
+    bool bonded = !name || strcmp(name, "bond") == 0 || strcmp(name, "team") == 0;
+    json_decref(kind);
+    return bonded && !sysfs_exists(root, "/sys/class/net/%s/brport", netdev);
 }
 
 /* The bridge that the interface is a port of; false: it is none's. */
@@ -496,10 +488,17 @@ static json_t *number_json(const char *root, const char *netdev, const char *fil
                : json_null();
 }
 
+/* The driver of its function: an interface upon it, or of another driver, does not have that. */
+static const char *function_driver(const json_t *nic)
+{
+    const char *driver = json_string_value(json_object_get(json_object_get(nic, "pci"), "driver"));
+    return driver ? driver : json_string_value(json_object_get(nic, "driver"));
+}
+
 /* Only of NICs that have such settings: real ones of mlx5. */
 static json_t *firmware_config(const struct facts_source *s, const char *netdev, const json_t *nic)
 {
-    const char *driver = json_string_value(json_object_get(nic, "driver"));
+    const char *driver = function_driver(nic);
     const char *address = json_string_value(json_object_get(json_object_get(nic, "pci"), "address"));
     if (!driver || strcmp(driver, "mlx5_core") != 0 || !address ||
         json_is_object(json_object_get(nic, "virtual")))
@@ -508,29 +507,34 @@ static json_t *firmware_config(const struct facts_source *s, const char *netdev,
                                     : json_make("{s:s}", "missing", "no tool was asked (--tools)");
 }
 
+/* What follows from the function and its RDMA, with or without an interface. */
+static void add_function(const struct facts_source *s, json_t *o, json_t *pci, json_t *rdma)
+{
+    const char *address = json_string_value(json_object_get(pci, "address"));
+    /* Every RDMA driver reports the firmware version here; some report it nowhere else. */
+    const json_t *firmware = json_object_get(rdma, "firmware");
+    if (json_is_string(firmware) && !json_is_string(json_object_get(o, "firmware")))
+        json_object_set_new(o, "firmware", json_text(json_string_value(firmware)));
+    json_object_set_new(o, "interrupts", address ? facts_interrupts(s->root, address) : json_null());
+    json_object_set_new(o, "pci", pci);
+    json_object_set_new(o, "rdma", rdma);
+    json_object_set_new(o, "virtual", find_virtual(s->root, o));
+}
+
 static json_t *nic_json(const struct facts_source *s, const char *netdev)
 {
-    json_t *o = json_object();
-    int64_t mtu = 0;
-    (void)sysfs_number(&mtu, s->root, "/sys/class/net/%s/mtu", netdev);
+    json_t *o = json_object(), *rdma = facts_rdma(s, netdev);
     json_object_set_new(o, "netdev", json_text(netdev));
     add_driver(s, netdev, o);
     json_object_set_new(o, "mac", facts_line(s->root, "/sys/class/net/%s/address", netdev));
     json_object_set_new(o, "state", facts_line(s->root, "/sys/class/net/%s/operstate", netdev));
     json_object_set_new(o, "mtu_bytes", number_json(s->root, netdev, "mtu"));
     json_object_set_new(o, "speed_Mbps", number_json(s->root, netdev, "speed"));
-    json_t *pci = find_pci(s->root, netdev);
-    const char *address = json_string_value(json_object_get(pci, "address"));
-    json_object_set_new(o, "interrupts", address ? facts_interrupts(s->root, address) : json_null());
     json_object_set_new(o, "bridge", find_bridge(s->root, netdev));
-    json_object_set_new(o, "pci", pci);
-    json_t *rdma = find_rdma(s, netdev, mtu);
-    /* Every RDMA driver reports the firmware version here; some report it nowhere else. */
-    const json_t *firmware = json_object_get(rdma, "firmware");
-    if (json_is_string(firmware) && json_is_null(json_object_get(o, "firmware")))
-        json_object_set_new(o, "firmware", json_text(json_string_value(firmware)));
-    json_object_set_new(o, "rdma", rdma);
-    json_object_set_new(o, "virtual", find_virtual(s->root, o));
+    json_object_set_new(o, "kind", find_kind(s->root, netdev));
+    json_object_set_new(o, "master", find_master(s->root, netdev));
+    json_object_set_new(o, "lower", find_lower(s->root, netdev));
+    add_function(s, o, find_pci(s, netdev, rdma, json_object_get(o, "lower")), rdma);
     json_object_set_new(o, "vlans", facts_vlans(s, netdev));
     json_object_set_new(o, "firmware_config", firmware_config(s, netdev, o));
     json_object_set_new(o, "congestion_control", facts_congestion(s, o));
@@ -540,17 +544,36 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     return o;
 }
 
+/* An RDMA port without an interface: of InfiniBand without ib_ipoib. */
+static json_t *bare_json(const struct facts_source *s, json_t *rdma)
+{
+    json_t *o =
+        json_make("{s:n,s:n,s:n,s:n,s:n,s:n,s:n,s:b,s:[],s:{},s:{},s:{s:s}}", "netdev", "driver",
+                  "driver_version", "firmware", "state", "mtu_bytes", "speed_Mbps", "bridge", 0, "lower",
+                  "settings", "settings_from", "settings_missing", "all", "it has no network interface");
+    json_t *pci = facts_rdma_pci(s, json_string_value(json_object_get(rdma, "device")));
+    json_object_set(o, "driver", json_object_get(pci, "driver"));
+    add_function(s, o, pci, rdma);
+    return o;
+}
+
 json_t *facts_nics(const struct facts_source *s, const char *netdev)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *owners = netdev ? NULL : facts_rdma_owners(s);
     struct sysfs_names names = sysfs_list(s->root, "/sys/class/net");
     for (size_t i = 0; i < names.count; i++) {
         if (strlen(names.items[i]) >= IFNAMSIZ || (netdev && strcmp(netdev, names.items[i]) != 0))
             continue;
-        if (!netdev && !sysfs_exists(s->root, "/sys/class/net/%s/device", names.items[i]))
+        if (!netdev && !sysfs_exists(s->root, "/sys/class/net/%s/device", names.items[i]) &&
+            !json_object_get(owners, names.items[i]))
             continue;
         json_array_append_new(list, nic_json(s, names.items[i]));
     }
     sysfs_names_free(&names);
+    size_t i;
+    json_t *port, *bare = netdev ? NULL : facts_rdma_bare(s);
+    json_array_foreach(bare, i, port) json_array_append_new(list, bare_json(s, json_incref(port)));
+    json_decref(bare);
+    json_decref(owners);
     return list;
 }

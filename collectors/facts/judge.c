@@ -81,6 +81,61 @@ const char *judge_gpu_name(const json_t *gpu)
     return name[0] != '\0' ? name : "gpu";
 }
 
+const char *judge_nic_name(const json_t *nic)
+{
+    const char *netdev = fact_word(nic, "netdev", NULL);
+    return netdev[0] != '\0' ? netdev : fact_word(nic, "rdma", "device");
+}
+
+bool judge_speaks_roce(const json_t *nic)
+{
+    const char *transport = fact_word(nic, "rdma", "transport");
+    return transport[0] == '\0' || strcmp(transport, "RoCE") == 0;
+}
+
+bool judge_can_rdma(const json_t *nic)
+{
+    /* with its RDMA module not loaded, too: linux drivers/infiniband/hw */
+    static const char *const drivers[] = {"mlx4_core", "mlx5_core", "bnxt_en", "ice",   "qede", "cxgb4",
+                                          "hns3",      "ionic",     "mana",    "erdma", "efa",  NULL};
+    const char *driver = fact_word(nic, "driver", NULL);
+    if (json_is_object(json_object_get(nic, "rdma")))
+        return fact_word(nic, "rdma", "firmware")[0] || fact_word(nic, "rdma", "pci")[0];
+    for (size_t i = 0; drivers[i]; i++)
+        if (strcmp(drivers[i], driver) == 0)
+            return true;
+    return false;
+}
+
+bool judge_can_pair(const struct judge *j, const json_t *pair)
+{
+    const char *address = fact_word(pair, "nic", NULL);
+    bool known = false;
+    size_t i;
+    const json_t *nic;
+    json_array_foreach(json_object_get(j->facts, "nics"), i, nic)
+    {
+        if (strcmp(fact_word(nic, "pci", "address"), address) != 0)
+            continue;
+        known = true;
+        if (judge_can_rdma(nic))
+            return true;
+    }
+    return !known;
+}
+
+bool judge_given_to_guests(const struct judge *j)
+{
+    size_t i;
+    const json_t *gpu;
+    json_array_foreach(judge_gpus(j), i, gpu)
+    {
+        if (strcmp(fact_word(gpu, "pci", "driver"), "vfio-pci") != 0)
+            return false;
+    }
+    return json_array_size(judge_gpus(j)) > 0;
+}
+
 bool judge_no_gpu(struct judge *j)
 {
     if (json_array_size(judge_gpus(j)) > 0)

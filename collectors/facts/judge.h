@@ -40,6 +40,16 @@ bool judge_in_guest(const struct judge *j);
  * is for it. */
 bool judge_gpu_virtual(const json_t *gpu);
 const json_t *judge_gpus(const struct judge *j);
+/* Its interface; an RDMA port without one has its device's name. */
+const char *judge_nic_name(const json_t *nic);
+/* Is what is judged of RoCE for this NIC? Not if it is known that its port speaks something else. */
+bool judge_speaks_roce(const json_t *nic);
+/* Can the NIC itself do RDMA? Not the kernel upon it (Soft-RoCE): that copies. */
+bool judge_can_rdma(const json_t *nic);
+/* Is a pair of GPU and NIC one by which RDMA could go? */
+bool judge_can_pair(const struct judge *j, const json_t *pair);
+/* vfio-pci has all GPUs: a guest's driver uses them, and its NICs may be a guest's too. */
+bool judge_given_to_guests(const struct judge *j);
 const char *judge_gpu_name(const json_t *gpu);
 /* True, with a verdict, if the host has no GPU: its checks are left out. Of one that is virtual check_virtual
  * says what it is. */
@@ -70,5 +80,6 @@ void check_congestion(struct judge *j);
 void check_dcbx(struct judge *j);
 void check_lldp(struct judge *j);
 void check_counters(struct judge *j);
+void check_port(struct judge *j);
 
 #endif

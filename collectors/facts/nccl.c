@@ -10,41 +10,57 @@ static const char *word(const json_t *from, const char *name)
     return text ? text : "";
 }
 
-/* The RoCE v2 GID of the interface's IPv4 address, or else that of a routable IPv6 address. */
-static const json_t *find_gid(const json_t *rdma)
+/* The RoCE v2 GID of the interface's IPv4 address, or else that of a routable IPv6 address; of its own
+ * addresses before those of interfaces upon it (a VLAN, a bridge). */
+static const json_t *find_gid(const json_t *nic)
 {
     size_t i;
-    const json_t *gid, *second = NULL;
-    json_array_foreach(json_object_get(rdma, "gids"), i, gid)
+    const json_t *gid, *best = NULL;
+    int most = 0;
+    json_array_foreach(json_object_get(json_object_get(nic, "rdma"), "gids"), i, gid)
     {
-        const char *address = word(gid, "address");
-        if (strcmp(word(gid, "type"), "RoCE v2") != 0 || strncmp(address, "fe80", 4) == 0)
+        const char *address = word(gid, "address"), *netdev = word(gid, "netdev");
+        bool own = netdev[0] == '\0' || strcmp(netdev, word(nic, "netdev")) == 0;
+        int rank = 1 + 2 * own + !strchr(address, ':');
+        if (strcmp(word(gid, "type"), "RoCE v2") != 0 || strncmp(address, "fe80", 4) == 0 || rank <= most)
             continue;
-        if (!strchr(address, ':'))
-            return gid;
-        if (!second)
-            second = gid;
+        most = rank;
+        best = gid;
     }
-    return second;
+    return best;
 }
 
 /* Distances of GPU and NIC, the nearest first. */
 static const char *const order[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
 enum { FARTHEST_DIRECT = 2, DISTANCES = sizeof order / sizeof order[0] };
 
-/* The distance of the GPU that is nearest to the NIC; DISTANCES: there is none. */
-static size_t nearest_gpu(const json_t *facts, const json_t *nic)
+/* Is the pair of this NIC? By its PCI function: an RDMA port may have no interface. */
+static bool is_pair_of(const json_t *pair, const json_t *nic)
 {
-    size_t i, best = DISTANCES;
+    const char *function = word(json_object_get(nic, "pci"), "address");
+    return strcmp(word(pair, "netdev"), word(nic, "netdev")) == 0 &&
+           (function[0] == '\0' || strcmp(word(pair, "nic"), function) == 0 || word(pair, "nic")[0] == '\0');
+}
+
+/* The distance of the GPU that is nearest to the NIC, as far as distances are known. DISTANCES: none is.
+ * *whole: all are. */
+static size_t nearest_gpu(const json_t *facts, const json_t *nic, bool *whole)
+{
+    size_t i, best = DISTANCES, pairs = 0;
     const json_t *pair;
+    *whole = true;
     json_array_foreach(json_object_get(facts, "pairs"), i, pair)
     {
-        if (strcmp(word(pair, "netdev"), word(nic, "netdev")) != 0)
+        size_t k = 0;
+        if (!is_pair_of(pair, nic))
             continue;
-        for (size_t k = 0; k < best; k++)
-            if (strcmp(order[k], word(pair, "relation")) == 0)
-                best = k;
+        while (k < DISTANCES && strcmp(order[k], word(pair, "relation")) != 0)
+            k++;
+        pairs++;
+        *whole = *whole && k < DISTANCES;
+        best = k < best ? k : best;
     }
+    *whole = *whole && pairs > 0;
     return best;
 }
 
@@ -80,23 +96,53 @@ static int traffic_class(const json_t *settings, bool *known)
 
 /* ---- the NICs that NCCL is to use */
 
+#define MOST_PORTS 32 /* NCCL's own limit of devices (MAX_IB_DEVS) */
+
 struct port {
     const json_t *nic, *rdma, *gid;
 };
+
+/* InfiniBand has no GID of an address, and needs none. */
+static bool is_infiniband(const json_t *rdma)
+{
+    return strcmp(word(rdma, "transport"), "InfiniBand") == 0;
+}
+
+/* -1, with why there is no port: a bond has those of its ports, another network namespace may have the
+ * interface. */
+static int say_no_port(const json_t *facts, const json_t *nic, const char *netdev, struct error *e)
+{
+    const char *master = word(nic, "master");
+    const json_t *other = json_array_get(json_object_get(facts, "elsewhere"), 0);
+    if (master[0])
+        return error_set(e, "%s has no RDMA device of its own: it is a port of %s, name that", netdev,
+                         master);
+    if (word(other, "rdma")[0])
+        return error_set(
+            e,
+            "the interface%s%s of the RDMA device %s belongs to another network namespace: ask there "
+            "(nsenter -t PID -n)",
+            word(other, "netdev")[0] ? " " : "", word(other, "netdev"), word(other, "rdma"));
+    return error_set(e, "%s%s RDMA device: NCCL would use sockets",
+                     netdev ? netdev : "no NIC on this host has an", netdev ? " has no" : "");
+}
 
 /* NICs with an RDMA device and an address on it, or the one that is named; their number, or -1 with the
  * reason. */
 static int find_ports(const json_t *facts, const char *netdev, struct port *ports, int room, struct error *e)
 {
     size_t i;
-    const json_t *nic, *without = NULL;
+    const json_t *nic, *without = NULL, *named = NULL;
     int count = 0;
     json_array_foreach(json_object_get(facts, "nics"), i, nic)
     {
-        struct port port = {nic, json_object_get(nic, "rdma"), find_gid(json_object_get(nic, "rdma"))};
-        if (!json_is_object(port.rdma) || (netdev && strcmp(word(nic, "netdev"), netdev) != 0))
+        struct port port = {nic, json_object_get(nic, "rdma"), find_gid(nic)};
+        if (netdev && strcmp(word(nic, "netdev"), netdev) != 0)
             continue;
-        if (!port.gid)
+        named = nic;
+        if (!json_is_object(port.rdma))
+            continue;
+        if (!port.gid && !is_infiniband(port.rdma))
             without = nic;
         else if (count == room)
             return error_set(e, "more than %d NICs have an RDMA device: name one with --netdev", room);
@@ -106,10 +152,7 @@ static int find_ports(const json_t *facts, const char *netdev, struct port *port
     if (count == 0 && without)
         return error_set(e, "%s has no RoCE v2 GID: give %s an address",
                          word(json_object_get(without, "rdma"), "device"), word(without, "netdev"));
-    if (count == 0)
-        return error_set(e, "%s%s RDMA device: NCCL would use sockets",
-                         netdev ? netdev : "no NIC on this host has an", netdev ? " has no" : "");
-    return count;
+    return count ? count : say_no_port(facts, netdev ? named : NULL, netdev, e);
 }
 
 static void put_devices(const struct port *ports, int count, struct text *out)
@@ -123,8 +166,17 @@ static void put_devices(const struct port *ports, int count, struct text *out)
 }
 
 /* One index stands for all devices: where theirs differ, NCCL finds them itself (from 2.21). */
-static void put_gid(const struct port *ports, int count, struct text *out)
+static void put_gid(const struct port *all, int every, struct text *out)
 {
+    struct port ports[MOST_PORTS];
+    int count = 0;
+    for (int i = 0; i < every; i++)
+        if (all[i].gid)
+            ports[count++] = all[i];
+    if (count == 0) {
+        text_add(out, "# InfiniBand: no GID index and no traffic class\n");
+        return;
+    }
     long long index = json_integer_value(json_object_get(ports[0].gid, "index"));
     for (int i = 1; i < count; i++) {
         if (json_integer_value(json_object_get(ports[i].gid, "index")) != index) {
@@ -142,30 +194,51 @@ static void put_gid(const struct port *ports, int count, struct text *out)
 static void put_level(const json_t *facts, const struct port *ports, int count, struct text *out)
 {
     size_t level = DISTANCES, near = DISTANCES;
+    bool whole, known = true;
     for (int i = 0; i < count; i++) {
-        size_t distance = nearest_gpu(facts, ports[i].nic);
+        size_t distance = nearest_gpu(facts, ports[i].nic, &whole);
         near = distance < near ? distance : near;
+        known = known && (whole || distance <= FARTHEST_DIRECT);
         if (distance <= FARTHEST_DIRECT && (level == DISTANCES || distance > level))
             level = distance;
     }
     const char *nics = count == 1 ? "the NIC" : "a NIC";
-    if (level < DISTANCES)
+    const json_t *gpus = json_object_get(facts, "gpus");
+    if (json_is_array(gpus) && json_array_size(gpus) == 0)
+        text_add(out, "# NCCL_NET_GDR_LEVEL is not set: no GPU is seen here\n");
+    else if (!known)
+        text_add(out,
+                 "# NCCL_NET_GDR_LEVEL is not set: how far the GPUs are from %s is not known, and NCCL looks "
+                 "itself\n",
+                 nics);
+    else if (level < DISTANCES)
         text_add(out,
                  "# the nearest GPU is %s from %s\nexport NCCL_NET_GDR_LEVEL=%s\n"
                  "# let the NIC read GPU memory, not only write it\nexport NCCL_NET_GDR_READ=1\n",
                  order[level], nics, order[level]);
-    else if (near < DISTANCES)
+    else
         text_add(out,
                  "# the nearest GPU is %s from %s: transfers through host memory are faster, GPUDirect off\n"
                  "export NCCL_NET_GDR_LEVEL=LOC\n",
                  order[near], nics);
-    else
-        text_add(out, "# no GPU near %s: GPUDirect off\nexport NCCL_NET_GDR_LEVEL=LOC\n", nics);
+}
+
+/* That of the address: an interface upon the NIC's (a bridge, a VLAN) may have it. */
+static void put_interface(const struct port *ports, int count, struct text *out)
+{
+    const char *netdev = word(ports[0].gid, "netdev");
+    if (netdev[0] == '\0')
+        netdev = word(ports[0].nic, "netdev");
+    if (netdev[0])
+        text_add(out, "# connections are set up over %s interface\nexport NCCL_SOCKET_IFNAME==%s\n",
+                 count == 1 ? "the same" : "one", netdev);
 }
 
 static void put_class(const struct port *ports, int count, struct text *out)
 {
     bool known, others;
+    if (!ports[0].gid)
+        return;
     int class = traffic_class(json_object_get(ports[0].nic, "settings"), &known);
     for (int i = 1; i < count; i++)
         if (traffic_class(json_object_get(ports[i].nic, "settings"), &others) != class || others != known)
@@ -175,8 +248,6 @@ static void put_class(const struct port *ports, int count, struct text *out)
              known ? ", mapped to a priority with PFC" : "; it is unknown whether it is lossless", class);
 }
 
-#define MOST_PORTS 32 /* NCCL's own limit of devices (MAX_IB_DEVS) */
-
 int nccl_environment(const json_t *facts, const char *netdev, struct text *out, struct error *e)
 {
     struct port ports[MOST_PORTS] = {{0}};
@@ -185,8 +256,7 @@ int nccl_environment(const json_t *facts, const char *netdev, struct text *out, 
         return -1;
     put_devices(ports, count, out);
     put_gid(ports, count, out);
-    text_add(out, "# connections are set up over %s interface\nexport NCCL_SOCKET_IFNAME==%s\n",
-             count == 1 ? "the same" : "one", word(ports[0].nic, "netdev"));
+    put_interface(ports, count, out);
     put_level(facts, ports, count, out);
     put_class(ports, count, out);
     text_add(

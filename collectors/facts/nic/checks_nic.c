@@ -8,6 +8,155 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The NIC of the facts that is this one's master and has RDMA: a bond. NULL: there is none. */
+static const json_t *rdma_of_master(const struct judge *j, const json_t *nic)
+{
+    const char *master = fact_word(nic, "master", NULL);
+    size_t i;
+    const json_t *other;
+    json_array_foreach(json_object_get(j->facts, "nics"), i, other)
+    {
+        if (master[0] && strcmp(fact_word(other, "netdev", NULL), master) == 0 &&
+            json_is_object(json_object_get(other, "rdma")) && !json_is_object(json_object_get(nic, "rdma")))
+            return other;
+    }
+    return NULL;
+}
+
+/* ---- the port: what it speaks, whether it is up, whose its settings are */
+
+#define SETTINGS "PFC, buffers, DCQCN and pause counters"
+
+/* "ens1f0np0, ens1f1np1" */
+static void name_all(const json_t *list, char *names, size_t size)
+{
+    size_t i, used = 0;
+    const json_t *name;
+    names[0] = '\0';
+    json_array_foreach(list, i, name)
+    {
+        if (json_is_string(name) && used + json_string_length(name) + 3 < size)
+            used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "",
+                                     json_string_value(name));
+    }
+}
+
+enum link { LINK_UNKNOWN, LINK_UP, LINK_DOWN };
+
+/* By the RDMA port's state ("4: ACTIVE") and the interface's (RFC 2863; "unknown" is what drivers that do not
+ * say it have). */
+static enum link link_of(const json_t *nic)
+{
+    const char *port = fact_word(nic, "rdma", "state"), *netdev = fact_word(nic, "state", NULL);
+    if ((port[0] && port[0] != '4') || strcmp(netdev, "down") == 0 || strcmp(netdev, "lowerlayerdown") == 0 ||
+        strcmp(netdev, "notpresent") == 0)
+        return LINK_DOWN;
+    return port[0] || strcmp(netdev, "up") == 0 ? LINK_UP : LINK_UNKNOWN;
+}
+
+static bool has_port(const struct judge *j, const json_t *nic)
+{
+    return json_is_object(json_object_get(nic, "rdma")) || rdma_of_master(j, nic);
+}
+
+/* Is the link of any RDMA port up, or not known? One that is down beside others may have no cable. */
+static bool any_up(const struct judge *j)
+{
+    size_t i;
+    const json_t *nic;
+    json_array_foreach(json_object_get(j->facts, "nics"), i, nic)
+    {
+        if (has_port(j, nic) && link_of(nic) != LINK_DOWN)
+            return true;
+    }
+    return false;
+}
+
+static void judge_state(struct judge *j, const json_t *nic)
+{
+    const char *name = judge_nic_name(nic), *port = fact_word(nic, "rdma", "state"),
+               *state = fact_word(nic, "state", NULL), *physical = fact_word(nic, "rdma", "phys_state");
+    const char *transport = fact_word(nic, "rdma", "transport");
+    bool waits = strcmp(transport, "InfiniBand") == 0 && (port[0] == '2' || port[0] == '3');
+    char fix[160];
+    snprintf(fix, sizeof fix, "ip link set %s up; else look at the cable, its modules and the other end",
+             name);
+    if (link_of(nic) == LINK_DOWN)
+        judge_say(j, any_up(j) ? VERDICT_WARNING : VERDICT_FAILURE, name,
+                  waits ? "start a subnet manager on the fabric (opensm)" : fix,
+                  "its port is down: it neither sends nor receives (RDMA port %s%s%s; interface %s)",
+                  port[0] ? port : "not shown", physical[0] ? ", " : "", physical,
+                  state[0] ? state : "not shown");
+    else if (link_of(nic) == LINK_UNKNOWN)
+        judge_say(j, VERDICT_UNKNOWN, name, NULL, "whether its port is up is not shown");
+    else
+        judge_say(j, VERDICT_OK, name, NULL, "its port is up%s%s", transport[0] ? ": " : "", transport);
+}
+
+static void judge_transport(struct judge *j, const json_t *nic)
+{
+    const char *transport = fact_word(nic, "rdma", "transport"), *driver = fact_word(nic, "pci", "driver");
+    char fix[200];
+    snprintf(
+        fix, sizeof fix,
+        "for RoCE: mstconfig -d %s set LINK_TYPE_P1=2 (ETH), and reboot, if the card can be either (VPI)",
+        fact_word(nic, "pci", "address"));
+    if (judge_speaks_roce(nic))
+        return;
+    judge_say(j, VERDICT_WARNING, judge_nic_name(nic),
+              strcmp(transport, "InfiniBand") == 0 && strcmp(driver, "mlx5_core") == 0 ? fix : NULL,
+              "the port of %s speaks %s, not RoCE: it has no PFC, DCQCN, DSCP or RoCE GID to judge",
+              fact_word(nic, "rdma", "device"),
+              strcmp(transport, "other") == 0 ? "another protocol" : transport);
+}
+
+/* Whose are settings and counters, if not the interface's own? */
+static void judge_whose(struct judge *j, const json_t *nic)
+{
+    const char *name = judge_nic_name(nic), *kind = fact_word(nic, "kind", NULL),
+               *device = fact_word(nic, "rdma", "device"), *address = fact_word(nic, "pci", "address");
+    const json_t *master = rdma_of_master(j, nic);
+    char lower[200];
+    name_all(json_object_get(nic, "lower"), lower, sizeof lower);
+    if (master)
+        judge_say(j, VERDICT_WARNING, name, "set it on every port of the bond, and count on every one",
+                  "it is a port of %s, which has the RDMA device %s: " SETTINGS
+                  " of %s alone are not those of "
+                  "the bond's traffic",
+                  fact_word(master, "netdev", NULL), fact_word(master, "rdma", "device"), name);
+    else if (strcmp(kind, "bond") == 0)
+        judge_say(j, VERDICT_WARNING, name, "set it on every port of the bond, and count on every one",
+                  "%s is the RDMA device of a bond upon %s: " SETTINGS " are each port's own", device,
+                  lower[0] ? lower : "ports that are not shown here");
+    else if (kind[0])
+        judge_say(j, VERDICT_WARNING, name, "set it, and count, where the NIC's own interface is",
+                  "it is a %s upon %s: " SETTINGS " are those of the NIC's own interface (%s%s%s)", kind,
+                  lower[0] ? lower : "an interface of another network namespace", device,
+                  address[0] ? ", " : "", address);
+    if (json_is_true(fact_at(nic, "pci", "virtual_function")))
+        judge_say(
+            j, VERDICT_WARNING, name,
+            "set PFC and buffers on the physical function, on the machine that has it, and count pauses "
+            "there; or pass the physical function through",
+            "%s is a virtual function: PFC, buffers and the port's pause counters belong to the physical "
+            "function",
+            address);
+}
+
+void check_port(struct judge *j)
+{
+    size_t i;
+    const json_t *nic;
+    json_array_foreach(json_object_get(j->facts, "nics"), i, nic)
+    {
+        if (!has_port(j, nic))
+            continue;
+        judge_state(j, nic);
+        judge_transport(j, nic);
+        judge_whose(j, nic);
+    }
+}
+
 /* ---- congestion control */
 
 /* Commands that tell, where host-facts could not: as root, with mstflint or NVIDIA's MFT. */
@@ -154,8 +303,10 @@ void check_dcbx(struct judge *j)
     const json_t *nic;
     json_array_foreach(json_object_get(j->facts, "nics"), i, nic)
     {
-        if (json_is_object(fact_at(nic, "dcbx", "mode")) ||
-            json_is_object(json_object_get(nic, "firmware_config")))
+        /* a bond's ports negotiate, each for itself */
+        if (judge_speaks_roce(nic) && strcmp(fact_word(nic, "kind", NULL), "bond") != 0 &&
+            (json_is_object(fact_at(nic, "dcbx", "mode")) ||
+             json_is_object(json_object_get(nic, "firmware_config"))))
             judge_dcbx(j, nic);
     }
 }
@@ -256,11 +407,14 @@ void check_lldp(struct judge *j)
     json_array_foreach(json_object_get(j->facts, "nics"), i, nic)
     {
         const json_t *lldp = json_object_get(nic, "lldp"), *driver = fact_at(nic, "dcbx", "peer");
+        bool port_of_bond = json_is_object(json_object_get(rdma_of_master(j, nic), "rdma"));
+        if (!judge_speaks_roce(nic) || strcmp(fact_word(nic, "kind", NULL), "bond") == 0)
+            continue; /* a bond's ports have a cable each */
         if (json_is_array(json_object_get(lldp, "pfc")))
             judge_peer_pfc(j, nic, lldp);
         else if (json_is_array(json_object_get(driver, "pfc")))
             judge_peer_pfc(j, nic, driver);
-        else if (json_is_object(lldp) || json_is_object(json_object_get(nic, "rdma")))
+        else if (json_is_object(lldp) || json_is_object(json_object_get(nic, "rdma")) || port_of_bond)
             judge_no_answer(j, nic);
         else
             continue;

@@ -190,8 +190,11 @@ static bool answers_rtt(const struct facts_source *s, const char *address)
 
 json_t *facts_congestion(const struct facts_source *s, const json_t *nic)
 {
-    const char *address = fact_word(nic, "pci", "address");
-    if (strcmp(fact_word(nic, "driver", NULL), "mlx5_core") != 0 || address[0] == '\0')
+    const char *address = fact_word(nic, "pci", "address"), *driver = fact_word(nic, "pci", "driver");
+    const char *transport = fact_word(nic, "rdma", "transport");
+    if (strcmp(driver[0] ? driver : fact_word(nic, "driver", NULL), "mlx5_core") != 0 || address[0] == '\0')
+        return json_null();
+    if (transport[0] && strcmp(transport, "RoCE") != 0) /* DCQCN is RoCE's */
         return json_null();
     if (json_is_object(json_object_get(nic, "virtual")))
         return control_json("dcqcn", "a virtual ConnectX has no other", json_null());

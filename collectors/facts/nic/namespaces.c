@@ -91,6 +91,12 @@ static bool find_absent(const char *root, const char *device, const char *port, 
     return !here && netdev[0] != '\0';
 }
 
+bool facts_is_elsewhere(const struct facts_source *s, const char *device, const char *port)
+{
+    char netdev[64];
+    return find_absent(s->root, device, port, netdev, sizeof netdev);
+}
+
 static void add_rdma(const struct facts_source *s, json_t *list)
 {
     struct sysfs_names devices = sysfs_list(s->root, "/sys/class/infiniband");

@@ -58,7 +58,7 @@ verdict bar1 0000:07:00.0 ok
 verdict peer-memory nvidia_peermem ok
 verdict peer-client nv_mem ok
 verdict peer-lock nvidia_peermem ok
-verdict gdrcopy gdrdrv ok
+fact "of gdrdrv, which is not loaded and not needed, nothing is said" 'all(.checks[]; .check != "gdrcopy")'
 verdict iommu-groups hypervisor unknown
 verdict irq-affinity eth1 unknown
 fact "the client is registered, in the driver's version" '.memory_peers.nv_mem == {version: "570.133.20", num_alloc_mrs: 2, num_reg_bytes: 131072, num_free_callbacks: 0}'
@@ -298,9 +298,65 @@ mkdir -p "$SCRATCH/pod/sys/bus/pci/devices/0000:41:00.1/net/eth3"
 host pod
 fact "interfaces that are here are not elsewhere" '.elsewhere == []'
 
+# ---- RDMA devices behind other interfaces than the NIC's own
+printed() { check_exit "$2" "$1" "$FACTS" --root "$SCRATCH/$3" "${@:4}"; } # WHAT, exit status, host, options: $SCRATCH/out
+host lag
+fact "a bond has the RDMA device, its function, and the ports that it is upon" '.nics[0] | .netdev == "bond0" and .kind == "bond" and .lower == ["eth0", "eth1"] and .rdma.device == "mlx5_bond_0" and .pci.address == "0000:41:00.0"'
+fact "... its ports name it" '[.nics[1:][] | .netdev, .master, .rdma] == ["eth0", "bond0", null, "eth1", "bond0", null]'
+verdict gpu-nic-path "0000:41:00.0 - 0000:42:00.0" ok
+verdict roce-gid mlx5_bond_0 ok
+for name in bond0 eth0 eth1; do verdict port $name warning; done
+printed "NCCL settings of a bond" 0 lag --nccl-env
+for line in 'NCCL_IB_HCA==mlx5_bond_0:1' 'NCCL_SOCKET_IFNAME==bond0' 'NCCL_NET_GDR_LEVEL=PHB'; do check_says "with $line" "^export $line\$" "$SCRATCH/out"; done
+printed "one of its ports has none" 3 lag --nccl-env --netdev eth1
+check_says "... and is told whose they are" 'it is a port of bond0' "$SCRATCH/err"
+host macvlan
+fact "a macvlan in a pod has the function of its RDMA device" '.nics | map([.netdev, .kind, .rdma.device, .pci.address]) == [["net1", "macvlan", "mlx5_0", "0000:41:00.0"]]'
+verdict port net1 warning
+fact "... whose settings are those of the NIC's own interface" 'any(.checks[]; .check == "port" and (.reason | test("macvlan upon an interface of another network namespace")))'
+printed "without a GPU nothing says how far one is" 0 macvlan --nccl-env
+check "... and no level is set" bash -c '! grep -q "^export NCCL_NET_GDR" "$1"' - "$SCRATCH/out"
+
+# ---- ports that are no Ethernet, that are down, that are virtual functions
+host infiniband
+fact "ports are known with and without an interface" '.nics | map([.netdev, .rdma.device, .rdma.transport, .pci.address, .congestion_control]) == [["ib0", "mlx5_0", "InfiniBand", "0000:41:00.0", null], [null, "mlx5_1", "InfiniBand", "0000:43:00.0", null]]'
+fact "nothing of RoCE is judged" '[.checks[] | select(.check | IN("roce-gid", "congestion-control", "dcbx", "lldp"))] == []'
+fact "... and it is said what they are" '[.checks[] | select(.check == "port" and (.reason | test("InfiniBand, not RoCE"))) | .verdict, .subject] == ["warning", "ib0", "warning", "mlx5_1"]'
+fact "a port that no subnet manager has activated is down" 'any(.checks[]; .check == "port" and .subject == "mlx5_1" and (.reason | test("is down.*2: INIT")) and (.fix | test("opensm")))'
+verdict gpu-nic-path "0000:43:00.0 - 0000:42:00.0" ok
+echo '4: RNIC' >"$SCRATCH/infiniband/sys/class/infiniband/mlx5_0/node_type"
+host infiniband
+fact "iWARP is another thing" '.nics[0].rdma.transport == "iWARP" and any(.checks[]; .check == "port" and (.reason | test("speaks iWARP, not RoCE")))'
+echo 'down' >"$SCRATCH/connectx-6dx/sys/class/net/eth2/operstate"
+echo '1: DOWN' >"$SCRATCH/connectx-6dx/sys/class/infiniband/mlx5_0/ports/1/state"
+echo 0x101e >"$SCRATCH/connectx-6dx/sys/bus/pci/devices/0000:41:00.0/device"
+host connectx-6dx
+verdict port eth2 failure
+fact "... with what is read" 'any(.checks[]; .check == "port" and (.reason | test("RDMA port 1: DOWN; interface down")))'
+fact "a virtual function says whose PFC is" '.nics[0].pci.virtual_function and any(.checks[]; .check == "port" and .verdict == "warning" and (.reason | test("virtual function: PFC")))'
+
+# ---- is the host ready?
+last() { check_says "$1" "^$2\$" <(tail -n 1 "$SCRATCH/out"); } # WHAT, the last line as a pattern
+printed "GPU and NIC, whose link is not shown" 0 dgx-like --check
+last "... are not known to be ready" 'GPUDirect RDMA: not known whether it is ready: .*port of eth0.*'
+echo '4: ACTIVE' | tee "$SCRATCH"/dgx-like/sys/class/infiniband/mlx5_{0,1}/ports/1/state >/dev/null
+printed "all is seen" 0 dgx-like --check
+last "... and it is ready" 'GPUDirect RDMA: ready'
+host dgx-like
+fact "... which the document says too" '.ready == {"for": "GPUDirect RDMA", answer: "yes", why: []}'
+for address in 0000:18:00.0 0000:1e:00.0; do ln -sfn ../../../../bus/pci/drivers/virtio-pci "$(readlink -f "$SCRATCH/dgx-like/sys/bus/pci/devices/$address")/driver"; done
+rm -r "$SCRATCH/dgx-like/sys/class/infiniband"
+printed "GPUs, and interfaces that cannot do RDMA" 1 dgx-like --check
+last "... are not ready" 'GPUDirect RDMA: not ready: roce-gid of rdma: there is no RDMA device'
+check_says "... a path to such an interface is not judged" '^unknown +gpu-nic-path +nic: there is no NIC that can do RDMA' "$SCRATCH/out"
+printed "without a GPU" 1 no-gpu --check
+last "... it is not ready for GPUDirect" 'GPUDirect RDMA: not ready: there is no NVIDIA GPU .*'
+printed "... for RDMA with host memory its state decides" 0 no-gpu --check --memory host
+last "... which is not shown" 'RDMA with host memory: not known whether it is ready: port of enp1s0'
+
 # ---- what no host looks like
 host hostile
-verdict acs 0000:00:01.0 failure
+verdict acs bridges unknown
 verdict bar1 0000:01:00.0 unknown
 verdict iommu machine unknown
 verdict pcie-link "gpu 0000:01:00.0" unknown

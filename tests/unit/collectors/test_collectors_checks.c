@@ -488,11 +488,19 @@ static void nccl_settings_follow(void **state)
     (void)state;
     check_line(NIC("{}") "}", "export NCCL_IB_GID_INDEX=3\n");
     check_line(NIC("{}") "}", "export NCCL_IB_HCA==mlx5_0:1\n");
-    check_line(NIC("{}") "}", "export NCCL_NET_GDR_LEVEL=LOC\n");
+    check_line(NIC("{}") "}", "# NCCL_NET_GDR_LEVEL is not set: how far the GPUs are");
+    check_line(NIC("{}") ",'gpus':[]}", "# NCCL_NET_GDR_LEVEL is not set: no GPU is seen here\n");
     check_line(NIC("{}") ",'pairs':[{'netdev':'eth1','relation':'PHB'},{'netdev':'eth1','relation':'PIX'}]}",
                "export NCCL_NET_GDR_LEVEL=PIX\n");
     check_line(NIC("{}") ",'pairs':[{'netdev':'eth1','relation':'SYS'}]}", "export NCCL_NET_GDR_LEVEL=LOC\n");
-    check_line(NIC("{}") ",'pairs':[{'netdev':'eth9','relation':'PIX'}]}", "export NCCL_NET_GDR_LEVEL=LOC\n");
+    check_line(NIC("{}") ",'pairs':[{'netdev':'eth9','relation':'PIX'}]}", "# NCCL_NET_GDR_LEVEL is not set");
+    /* far as far as it is known, which is not all; near is near whatever the others are */
+    check_line(
+        NIC("{}") ",'pairs':[{'netdev':'eth1','relation':'SYS'},{'netdev':'eth1','relation':'unknown'}]}",
+        "# NCCL_NET_GDR_LEVEL is not set");
+    check_line(
+        NIC("{}") ",'pairs':[{'netdev':'eth1','relation':'PXB'},{'netdev':'eth1','relation':'unknown'}]}",
+        "export NCCL_NET_GDR_LEVEL=PXB\n");
     check_line(NIC("{}") "}", "export NCCL_IB_TC=106\n");
 }
 
