@@ -94,6 +94,105 @@ void check_peer_client(struct judge *j)
             "it is loaded, but not registered as a peer memory client: ibv_reg_mr does not ask it");
 }
 
+/* ---- GPUs by their model */
+
+/* CUDA registers a GPU's memory for other devices, by nvidia_peermem or as a dma-buf, where the product has
+ * GPUDirect RDMA: docs/gpudirect-routes.md. NVIDIA names data-centre and professional GPUs; GeForce and TITAN
+ * are not among them, whatever modules are loaded. */
+enum model { MODEL_UNKNOWN, MODEL_DATA_CENTRE, MODEL_PROFESSIONAL, MODEL_GEFORCE, MODEL_JETSON, MODEL_VGPU };
+
+static bool has_any(const char *name, const char *const words[])
+{
+    for (size_t i = 0; words[i]; i++)
+        if (strstr(name, words[i]))
+            return true;
+    return false;
+}
+
+/* "NVIDIA A40-48Q", "GRID T4-8C": a profile's size and kind are at the end. */
+static bool is_vgpu(const char *name)
+{
+    const char *dash = strrchr(name, '-');
+    size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
+    return strstr(name, "GRID ") ||
+           (digits > 0 && strchr("ABCQ", dash[1 + digits]) && dash[1 + digits] && !dash[2 + digits]);
+}
+
+static enum model model_of(const json_t *gpu)
+{
+    static const char *const geforce[] = {"GeForce", "TITAN", "Titan", " CMP ", NULL},
+                             *const jetson[] = {"Jetson", "Tegra", "Orin", "Xavier", "Thor", NULL},
+                             *const server[] = {"Tesla", "Server Edition", NULL},
+                             *const professional[] = {"Quadro", "RTX", "NVS", NULL};
+    /* those that are called by their number alone */
+    static const char *const numbers[] = {"A2",    "A10",   "A10G",  "A10M", "A16",  "A30",  "A30X",  "A40",
+                                          "A100",  "A100X", "A800",  "H20",  "H100", "H200", "H800",  "L2",
+                                          "L4",    "L20",   "L40",   "L40G", "L40S", "B100", "B200",  "B300",
+                                          "GB200", "GB300", "GH200", "T4",   "T4G",  "V100", "V100S", "P4",
+                                          "P6",    "P40",   "P100",  "M60",  "K80",  NULL};
+    const char *name = fact_word(gpu, "model", NULL), *number = name;
+    if (has_any(name, geforce))
+        return MODEL_GEFORCE;
+    if (has_any(name, jetson))
+        return MODEL_JETSON;
+    if (is_vgpu(name))
+        return MODEL_VGPU;
+    if (has_any(name, server))
+        return MODEL_DATA_CENTRE;
+    if (has_any(name, professional))
+        return MODEL_PROFESSIONAL;
+    if (strncmp(name, "NVIDIA ", 7) == 0)
+        number += 7;
+    for (size_t i = 0; numbers[i]; i++)
+        if (strlen(numbers[i]) == strcspn(number, " -") &&
+            strncmp(numbers[i], number, strlen(numbers[i])) == 0)
+            return MODEL_DATA_CENTRE;
+    return MODEL_UNKNOWN;
+}
+
+bool judge_geforce_alone(const struct judge *j)
+{
+    size_t i;
+    const json_t *gpu;
+    json_array_foreach(judge_gpus(j), i, gpu)
+    {
+        if (model_of(gpu) != MODEL_GEFORCE)
+            return false;
+    }
+    return json_array_size(judge_gpus(j)) > 0;
+}
+
+/* The routes by which CUDA itself registers its memory. */
+static void judge_models(struct judge *j, const char *route)
+{
+    static const char *const why[] = {
+        [MODEL_PROFESSIONAL] = "a professional GPU: NVIDIA has GPUDirect RDMA on such, not on every model",
+        [MODEL_JETSON] = "a Jetson: its driver has another interface for other devices",
+        [MODEL_VGPU] = "a virtual GPU: NVIDIA has GPUDirect RDMA on some of them",
+        [MODEL_UNKNOWN] = "whether the model has GPUDirect RDMA is not known here",
+    };
+    size_t i;
+    const json_t *gpu;
+    json_array_foreach(judge_gpus(j), i, gpu)
+    {
+        enum model model = model_of(gpu);
+        const char *name = fact_word(gpu, "model", NULL);
+        if (model == MODEL_DATA_CENTRE)
+            continue;
+        if (model == MODEL_GEFORCE)
+            judge_say(
+                j, VERDICT_FAILURE, judge_gpu_name(gpu),
+                "use rm-dmabuf, rm-peermem or cuda-nv503c: roce-traffic routes tries all",
+                "%s: CUDA gives the memory of a GeForce to no other device: %s is for data-centre GPUs, "
+                "and will fail",
+                name, route);
+        else
+            judge_say(j, VERDICT_UNKNOWN, judge_gpu_name(gpu), "roce-traffic routes tries it", "%s: %s",
+                      name[0] ? name : "its model was not read", why[model]);
+        judge_show(j, "/proc/driver/nvidia/gpus/%s/information, or NVML: \"%s\"", judge_gpu_name(gpu), name);
+    }
+}
+
 /* ---- can GPU memory be registered */
 
 /* dma-buf memory regions came with Linux 5.12. -1: the version is not known. */
@@ -109,7 +208,9 @@ static void judge_dmabuf(struct judge *j)
 {
     const json_t *open = fact_at(j->facts, "versions", "nvidia_open");
     const char *kernel = fact_word(j->facts, "versions", "kernel");
-    bool needs_open = j->wanted->memory != MEMORY_RM_DMABUF, loaded = judge_has_module(j, "nvidia_peermem");
+    bool by_cuda = j->wanted->memory == MEMORY_CUDA_DMABUF ||
+                   (j->wanted->memory != MEMORY_RM_DMABUF && !judge_geforce_alone(j));
+    bool needs_open = by_cuda, loaded = judge_has_module(j, "nvidia_peermem");
     int new_enough = kernel_has_dmabuf(j);
     if (new_enough < 0 || (needs_open && !json_is_boolean(open)))
         judge_say(j, VERDICT_UNKNOWN, "dma-buf", "roce-traffic routes",
@@ -150,9 +251,11 @@ static void judge_either(struct judge *j)
 {
     const json_t *open = fact_at(j->facts, "versions", "nvidia_open");
     const char *name;
-    if (judge_has_module(j, "nvidia_peermem") || first_client(j, &name))
+    /* what loaded modules say is CUDA's, which a GeForce does without */
+    bool by_rm = judge_geforce_alone(j) && kernel_has_dmabuf(j) != 0;
+    if (!by_rm && (judge_has_module(j, "nvidia_peermem") || first_client(j, &name)))
         judge_peermem(j);
-    else if (json_is_false(open) || kernel_has_dmabuf(j) == 0)
+    else if (!by_rm && (json_is_false(open) || kernel_has_dmabuf(j) == 0))
         judge_say(j, VERDICT_FAILURE, "nvidia_peermem",
                   "modprobe nvidia-peermem (with MLNX_OFED installed before the NVIDIA driver)",
                   "it is not loaded, and there is no dma-buf either (%s): ibv_reg_mr will fail with EFAULT",
@@ -164,6 +267,7 @@ static void judge_either(struct judge *j)
 
 void check_peer_memory(struct judge *j)
 {
+    bool by_cuda = j->wanted->memory == MEMORY_CUDA_PEERMEM || j->wanted->memory == MEMORY_CUDA_DMABUF;
     if (j->wanted->memory == MEMORY_HOST || judge_no_gpu(j))
         return;
     if (!judge_saw_modules(j))
@@ -181,12 +285,16 @@ void check_peer_memory(struct judge *j)
             "nvidia-peermem",
             "the deprecated nv_peer_mem is loaded%s",
             judge_has_module(j, "nvidia_peermem") ? " together with nvidia_peermem: they conflict" : "");
+    else if (by_cuda && judge_geforce_alone(j))
+        judge_models(j, flow_memory_names[j->wanted->memory]);
     else if (judge_by_dmabuf(j))
         judge_dmabuf(j);
     else if (judge_by_peermem(j))
         judge_peermem(j);
     else
         judge_either(j);
+    if (by_cuda && judge_saw_modules(j) && !judge_given_to_guests(j) && !judge_geforce_alone(j))
+        judge_models(j, flow_memory_names[j->wanted->memory]);
 }
 
 /* ---- the lock inversion of MLNX_OFED 5.1 and newer */

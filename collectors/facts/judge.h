@@ -62,6 +62,8 @@ void judge_pair_name(const json_t *pair, char *subject, size_t size);
 /* Is the flows' route one by dma-buf, or one by nvidia_peermem? Neither: host memory, or any route. */
 bool judge_by_dmabuf(const struct judge *j);
 bool judge_by_peermem(const struct judge *j);
+/* Are all GPUs GeForce, whose memory CUDA registers for no other device? */
+bool judge_geforce_alone(const struct judge *j);
 
 void check_peer_memory(struct judge *j);
 void check_peer_client(struct judge *j);

@@ -55,7 +55,7 @@ verdict acs 0000:00:02.5 ok
 verdict acs hypervisor unknown
 verdict iommu guest ok
 verdict bar1 0000:07:00.0 ok
-verdict peer-memory nvidia_peermem ok
+verdict peer-memory dma-buf ok
 verdict peer-client nv_mem ok
 verdict peer-lock nvidia_peermem ok
 fact "of gdrdrv, which is not loaded and not needed, nothing is said" 'all(.checks[]; .check != "gdrcopy")'

@@ -73,6 +73,70 @@ static void peer_memory(void **state)
     expect("{'gpus':[],'modules':{'nv_peer_mem':{}}}", NULL, NULL, check, "unknown", false);
 }
 
+/* The first verdict on the GPU of this model, by this route. */
+static void expect_model(const char *model, int memory, const char *verdict)
+{
+    json_t *facts = json_pack("{s:[{s:s,s:{s:s}}],s:{s:{},s:{}},s:{s:s,s:b}}", "gpus", "model", model, "pci",
+                              "address", "0000:07:00.0", "modules", "nvidia", "nvidia_peermem", "versions",
+                              "kernel", "6.1.0", "nvidia_open", 1);
+    struct checks_wanted wanted = {.buffer_bytes = 64 << 20, .memory = memory};
+    json_t *list = checks_run(facts, &wanted), *entry;
+    size_t i;
+    const char *found = "none";
+    bool of_gpu = false;
+    json_array_foreach(list, i, entry)
+    {
+        bool this = strcmp(json_string_value(json_object_get(entry, "subject")), "0000:07:00.0") == 0;
+        if (strcmp(json_string_value(json_object_get(entry, "check")), "peer-memory") != 0 ||
+            (of_gpu && !this))
+            continue;
+        found = json_string_value(json_object_get(entry, "verdict"));
+        of_gpu = this;
+    }
+    if (strcmp(found, verdict) != 0)
+        fail_msg("%s by %s is %s, not %s", model, flow_memory_names[memory], found, verdict);
+    json_decref(list);
+    json_decref(facts);
+}
+
+static void gpus_by_model(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model, *verdict;
+    } models[] = {
+        {"NVIDIA GeForce RTX 4090", "failure"},
+        {"NVIDIA GeForce GTX 1080 Ti", "failure"},
+        {"GeForce RTX 2080 Ti", "failure"},
+        {"NVIDIA TITAN RTX", "failure"},
+        {"TITAN V", "failure"},
+        {"NVIDIA H100 80GB HBM3", "ok"},
+        {"NVIDIA H200", "ok"},
+        {"NVIDIA A100-SXM4-80GB", "ok"},
+        {"NVIDIA L40S", "ok"},
+        {"NVIDIA GH200 480GB", "ok"},
+        {"NVIDIA B200", "ok"},
+        {"Tesla V100-SXM2-32GB", "ok"},
+        {"Tesla T4", "ok"},
+        {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "ok"},
+        {"NVIDIA RTX A6000", "unknown"},
+        {"Quadro RTX 8000", "unknown"},
+        {"NVIDIA RTX 6000 Ada Generation", "unknown"},
+        {"Jetson AGX Orin", "unknown"},
+        {"Orin (nvgpu)", "unknown"},
+        {"NVIDIA A40-48Q", "unknown"},
+        {"GRID T4-8C", "unknown"},
+        {"NVIDIA Graphics Device", "unknown"},
+        {"NVIDIA H1000", "unknown"},
+        {"", "unknown"},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        expect_model(models[i].model, MEMORY_CUDA_PEERMEM, models[i].verdict);
+        expect_model(models[i].model, MEMORY_CUDA_DMABUF, models[i].verdict);
+        expect_model(models[i].model, MEMORY_RM_DMABUF, "ok");
+    }
+}
+
 static void iommu(void **state)
 {
     (void)state;
@@ -516,6 +580,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peer_memory),
+        cmocka_unit_test(gpus_by_model),
         cmocka_unit_test(iommu),
         cmocka_unit_test(bar1),
         cmocka_unit_test(bundle),
