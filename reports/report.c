@@ -307,6 +307,8 @@ static int report_runs(const char *const *results, size_t count, const struct sw
         return -1;
     for (size_t i = 0; i < runs.count; i++)
         damaged_add(options->damaged, &runs.items[i]);
+    for (size_t i = 0; i < json_array_size(runs.indices); i++)
+        damaged_add_left_out(options->damaged, json_array_get(runs.indices, i));
     int result = make_at(&(struct subject){&runs, table, options->png}, results, count, options, page, e);
     runs_free(&runs);
     return result;

@@ -43,7 +43,7 @@ static int run_report(const struct call *call)
         log_error("%s", e.text);
         status = EXIT_USAGE;
     }
-    text_free(&damaged.first);
+    damaged_free(&damaged);
     text_free(&page);
     return status;
 }

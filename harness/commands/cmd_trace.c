@@ -47,15 +47,19 @@ static int run_trace(const struct call *call)
 {
     const struct trace_arguments *said = call->options;
     struct error e;
+    struct damaged left_out = {0};
     struct told told = {.is_stdout = said->out && strcmp(said->out, TRACE_STDOUT) == 0};
     if (told.is_stdout && isatty(STDOUT_FILENO)) {
         log_error("--out=" TRACE_STDOUT ": a trace is not text for a terminal: redirect it to a file");
         return EXIT_USAGE;
     }
-    if (trace_result(call->arguments[0], said->out, tell, &told, &e) == 0)
-        return told.damaged ? EXIT_FAILED : EXIT_DONE;
-    log_error("%s", e.text);
-    return EXIT_USAGE;
+    int status = EXIT_USAGE;
+    if (trace_result(call->arguments[0], said->out, tell, &told, &left_out, &e) == 0)
+        status = damaged_warn(&left_out) || told.damaged ? EXIT_FAILED : EXIT_DONE;
+    else
+        log_error("%s", e.text);
+    damaged_free(&left_out);
+    return status;
 }
 
 const struct command command_trace = {

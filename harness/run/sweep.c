@@ -24,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SHOWN_WHOLE 20 /* runs; of more, only those that did not pass are printed */
@@ -639,6 +641,8 @@ static void sweep_conclude(struct sweep *s)
         sweep_print_json(s);
     else if (!s->request->quiet)
         print_out("result: %s\n", s->folder);
+    if (s->ending != ENDING_WHOLE && sweep_has_index(s))
+        log_info(SWEEP_RESUME_HINT, s->folder);
 }
 
 /* ---- a sweep that goes on in its folder */
@@ -657,18 +661,62 @@ int sweep_check_resumed(const struct sweep *s, struct error *e)
                      s->request->resume);
 }
 
+/* The folder of a run: 1, 0: there is none, or -1: it is not a folder (a link to one is not). */
+static int sweep_open_run(const struct sweep *s, const char *path, struct folder *f, struct error *e)
+{
+    struct folder parent = {.fd = -1};
+    const char *slash = sweep_has_index(s) ? strrchr(path, '/') : NULL;
+    char *above = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+    *f = (struct folder){.fd = -1};
+    int there = !slash ? folder_open(f, path, NULL) == 0
+                : !above || folder_open(&parent, above, NULL) != 0 || !folder_has(&parent, slash + 1) ? 0
+                : folder_open_in(f, &parent, slash + 1, false, e) == 0                                ? 1
+                                                                                                      : -1;
+    folder_close(&parent);
+    free(above);
+    return there;
+}
+
+/* The result in the folder of a run. NULL: `outcome` says that it has none, or one that is broken, and `e`
+ * why. What was never read, for reasons of this machine, is not broken: *unknown. */
+static json_t *sweep_load_result(const struct sweep *s, const char *path, struct outcome *outcome,
+                                 struct error *damage, bool *unknown, struct error *e)
+{
+    struct folder f;
+    struct stat status;
+    size_t length, text_bytes, memory_bytes;
+    json_t *result = NULL;
+    int there = sweep_open_run(s, path, &f, e);
+    bool has = there > 0 && fstatat(f.fd, "result.json", &status, AT_SYMLINK_NOFOLLOW) == 0;
+    *outcome = (struct outcome){.ending = ENDING_NOT_STARTED, .verdict = VERDICT_INCOMPLETE};
+    if (has || there < 0)
+        outcome->ending = ENDING_LAB_FAILED;
+    int fd = has ? folder_open_file(&f, "result.json", e) : -1;
+    json_file_limits(DOCUMENT_RESULT, &text_bytes, &memory_bytes);
+    char *name = files_join(path, "result.json"),
+         *text = fd >= 0 && name ? files_read_descriptor(fd, name, text_bytes, &length, e) : NULL;
+    *unknown = has && !text && S_ISREG(status.st_mode);
+    if (text)
+        result = json_file_parse(text, length, name, DOCUMENT_RESULT, e);
+    if (result && result_files_check(&f, result, damage) == 0)
+        damage->text[0] = '\0';
+    if (fd >= 0)
+        close(fd);
+    free(text);
+    free(name);
+    folder_close(&f);
+    return result;
+}
+
 int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
                    struct error *e)
 {
-    struct folder f;
-    bool there = folder_open(&f, folder, NULL) == 0 && folder_has(&f, "result.json");
-    json_t *result = there ? json_file_load_in(&f, "result.json", DOCUMENT_RESULT, e) : NULL;
     struct error damage;
-    bool damaged = result && result_files_check(&f, result, &damage) != 0;
-    folder_close(&f);
-    *outcome = (struct outcome){.ending = ENDING_NOT_STARTED, .verdict = VERDICT_INCOMPLETE};
+    bool unknown;
+    json_t *result = sweep_load_result(s, folder, outcome, &damage, &unknown, e);
     if (!result)
-        return there ? -1 : 0;
+        return unknown ? -1 : 0;
+    bool damaged = damage.text[0];
     const char *version = json_string_value(json_object_get(result, "version"));
     bool whole = json_is_true(json_object_get(result, "complete"));
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);

@@ -106,7 +106,7 @@ char *sweep_resumed_folder(const struct sweep_request *request);
  * whole folder. */
 int sweep_check_resumed(const struct sweep *s, struct error *e);
 /* What is in the folder of a run? 1: its whole result. 0: none (ENDING_NOT_STARTED), or one that is not
- * whole, for the reason in `e`. -1: that of another run. */
+ * whole or cannot be parsed, for the reason in `e`. -1: that of another run, or it could not be read. */
 int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
                    struct error *e);
 

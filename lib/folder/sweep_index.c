@@ -87,15 +87,16 @@ static size_t *index_unlisted_runs(const struct folder *folder, const json_t *kn
     return numbers;
 }
 
-static int index_add_run(json_t *cells, const struct folder *folder, size_t number, struct error *e)
+/* One that cannot be read is added, too, to be left out with the others that cannot. */
+static void index_add_run(json_t *cells, const struct folder *folder, size_t number)
 {
     struct folder in = {.fd = -1};
     char name[24];
     snprintf(name, sizeof name, "%02zu", number);
     bool there = folder_open_in(&in, folder, name, false, NULL) == 0 && folder_has(&in, "result.json");
-    json_t *result = there ? json_file_load_in(&in, "result.json", DOCUMENT_RESULT, e) : NULL;
+    json_t *result = there ? json_file_load_in(&in, "result.json", DOCUMENT_RESULT, NULL) : NULL;
     folder_close(&in);
-    if (result)
+    if (there)
         json_array_append_new(cells, json_make("{s:s,s:O?,s:O?,s:O?,s:O?,s:O?}", "folder", name, "cell",
                                                json_object_get(result, "cell"), "repeat",
                                                json_object_get(result, "repeat"), "origin",
@@ -103,14 +104,12 @@ static int index_add_run(json_t *cells, const struct folder *folder, size_t numb
                                                json_object_get(result, "verdict"), "complete",
                                                json_object_get(result, "complete")));
     json_decref(result);
-    return there && !result ? -1 : 0;
 }
 
-static int index_add_runs(json_t *index, const struct folder *folder, struct error *e)
+static void index_add_runs(json_t *index, const struct folder *folder)
 {
     json_t *cells = json_object_get(index, "cells"), *known = json_object(), *cell;
     size_t i, count;
-    int result = 0;
     json_array_foreach(cells, i, cell)
     {
         const char *name = json_string_value(json_object_get(cell, "folder"));
@@ -118,17 +117,65 @@ static int index_add_runs(json_t *index, const struct folder *folder, struct err
             json_object_set_new(known, name, json_true());
     }
     size_t *numbers = index_unlisted_runs(folder, known, &count);
-    for (size_t k = 0; k < count && result == 0; k++)
-        result = index_add_run(cells, folder, numbers[k], e);
+    for (size_t k = 0; k < count; k++)
+        index_add_run(cells, folder, numbers[k]);
     free(numbers);
     json_decref(known);
-    return result;
 }
 
-json_t *sweep_index_load(const struct folder *folder, struct error *e)
+/* ---- runs whose results cannot be read */
+
+static bool index_run_is_readable(const struct folder *folder, const char *name, struct error *e)
 {
-    if (folder_has(folder, SWEEP_INDEX))
-        return json_file_load_in(folder, SWEEP_INDEX, DOCUMENT_INDEX, e);
+    struct folder in = {.fd = -1};
+    json_t *result = folder_open_in(&in, folder, name, false, e) == 0
+                         ? json_file_load_in(&in, "result.json", DOCUMENT_RESULT, e)
+                         : NULL;
+    bool readable = json_is_object(json_object_get(result, "scenario"));
+    if (result && !readable)
+        error_set(e, "%s/result.json is not the result of a run: it has no scenario", in.path);
+    folder_close(&in);
+    json_decref(result);
+    return readable;
+}
+
+/* The index then says that the sweep is not complete, and why. Names that lead elsewhere are the reader's. */
+static int index_leave_out_unreadable(json_t *index, const struct folder *folder, struct error *e)
+{
+    json_t *cells = json_object_get(index, "cells"), *kept = json_array(), *cell;
+    size_t i, all = json_array_size(cells);
+    struct error first = {""}, why;
+    json_array_foreach(cells, i, cell)
+    {
+        const char *name = json_string_value(json_object_get(cell, "folder"));
+        if (!name || !*name || *name == '.' || strchr(name, '/') || index_run_is_readable(folder, name, &why))
+            json_array_append(kept, cell);
+        else if (!first.text[0])
+            first = why;
+    }
+    size_t left_out = all - json_array_size(kept);
+    if (!left_out) {
+        json_decref(kept);
+        return 0;
+    }
+    const char *reason = json_string_value(json_object_get(index, "reason"));
+    json_t *sentence = json_textf("%s: %zu of %zu runs are left out, as their results cannot be read: %s%s",
+                                  folder->path, left_out, all, left_out > 1 ? "the first: " : "", first.text);
+    if (left_out == all)
+        error_set(e, "%s", json_string_value(sentence));
+    json_object_set(index, SWEEP_LEFT_OUT, sentence);
+    json_object_set_new(index, "reason",
+                        reason ? json_textf("%s; %s", reason, json_string_value(sentence))
+                               : json_incref(sentence));
+    json_object_set_new(index, "complete", json_false());
+    json_object_set_new(index, "verdict", json_text("incomplete"));
+    json_object_set_new(index, "cells", kept);
+    json_decref(sentence);
+    return left_out == all ? -1 : 0;
+}
+
+static json_t *index_load_lines(const struct folder *folder, struct error *e)
+{
     size_t length;
     int fd = folder_open_file(folder, SWEEP_INDEX_LINES, e);
     char *text = fd >= 0 ? files_read_descriptor(fd, SWEEP_INDEX_LINES, MOST_BYTES, &length, e) : NULL;
@@ -136,9 +183,18 @@ json_t *sweep_index_load(const struct folder *folder, struct error *e)
     if (fd >= 0)
         close(fd);
     free(text);
-    if (index && index_add_runs(index, folder, e) != 0) {
-        json_decref(index);
-        return NULL;
-    }
+    if (index)
+        index_add_runs(index, folder);
     return index;
+}
+
+json_t *sweep_index_load(const struct folder *folder, struct error *e)
+{
+    json_t *index = folder_has(folder, SWEEP_INDEX)
+                        ? json_file_load_in(folder, SWEEP_INDEX, DOCUMENT_INDEX, e)
+                        : index_load_lines(folder, e);
+    if (!index || index_leave_out_unreadable(index, folder, e) == 0)
+        return index;
+    json_decref(index);
+    return NULL;
 }

@@ -22,7 +22,7 @@
 void export_made_free(struct export_made *made)
 {
     text_free(&made->path);
-    text_free(&made->damaged.first);
+    damaged_free(&made->damaged);
 }
 
 /* ---- which tables */
@@ -180,6 +180,7 @@ static int add_result(struct rows *rows, const char *result, struct seen *seen, 
     bool is_sweep = sweep_index_exists(&folder), before = is_sweep && seen_before(seen, &folder);
     int done = is_sweep && !before && !(index = sweep_index_load(&folder, e)) ? -1 : 0;
     folder_close(&folder);
+    damaged_add_left_out(seen->damaged, index);
     if (done == 0 && !before)
         done = is_sweep ? add_cells(rows, result, index, seen, e) : add_run(rows, result, NULL, seen, e);
     json_decref(index);

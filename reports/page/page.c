@@ -93,6 +93,8 @@ static void add_heading(const struct runs *runs, struct text *out)
     add_origins(runs, out);
     text_add(out, "</p>\n");
     page_add_what_it_is(&origins, out);
+    if (one)
+        page_add_unfinished(runs->index, out);
     for (size_t i = 0; i < runs->count; i++) {
         if (!json_is_false(run_get(&runs->items[i], "complete")))
             continue;

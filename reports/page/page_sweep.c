@@ -198,16 +198,15 @@ static void add_counts(const struct sweep_table *t, struct text *out)
     text_add(out, ". All figures of all runs: " CSV ".</p>\n");
 }
 
-/* A sweep that goes on, or was stopped. */
-static void add_unfinished(const struct sweep_table *t, struct text *out)
+void page_add_unfinished(const json_t *index, struct text *out)
 {
-    const json_t *complete = json_object_get(t->index, "complete");
+    const json_t *complete = json_object_get(index, "complete");
     if (json_is_true(complete))
         return;
     text_add(out, "<p class=incomplete><strong>%s</strong> ",
              complete ? "The sweep is incomplete."
                       : "The sweep has not ended: these are the runs up to now.");
-    html_escaped(out, run_member(t->index, "reason"));
+    html_escaped(out, run_member(index, "reason"));
     text_add(out, "</p>\n");
 }
 
@@ -223,7 +222,7 @@ static void add_heading(const struct sweep_table *t, const char *title, struct t
     text_add(out, "</p>\n");
     page_add_what_it_is(&t->origins, out);
     add_counts(t, out);
-    add_unfinished(t, out);
+    page_add_unfinished(t->index, out);
 }
 
 /* ---- what failed */

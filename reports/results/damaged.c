@@ -1,5 +1,6 @@
 #include "reports/results/damaged.h"
 
+#include "lib/folder/sweep_index.h"
 #include "lib/log.h"
 #include <string.h>
 
@@ -13,14 +14,33 @@ void damaged_add(struct damaged *d, const struct run *run)
         text_add(&d->first, "%s: %s\n", run->folder, run->damage);
 }
 
-bool damaged_warn(const struct damaged *d)
+void damaged_add_left_out(struct damaged *d, const json_t *index)
 {
-    const char *line = text_string(&d->first);
+    const char *sentence = json_string_value(json_object_get(index, SWEEP_LEFT_OUT));
+    if (d && sentence)
+        text_add(&d->left_out, "%s\n", sentence);
+}
+
+void damaged_free(struct damaged *d)
+{
+    text_free(&d->first);
+    text_free(&d->left_out);
+}
+
+static void warn_of_lines(const struct text *lines, const char *what)
+{
+    const char *line = text_string(lines);
     for (size_t length; *line; line += length + 1) {
         length = strcspn(line, "\n");
-        log_warning("%.*s: the run is not whole", (int)length, line);
+        log_warning("%.*s%s", (int)length, line, what);
     }
+}
+
+bool damaged_warn(const struct damaged *d)
+{
+    warn_of_lines(&d->left_out, "");
+    warn_of_lines(&d->first, ": the run is not whole");
     if (d->runs > SAID)
         log_warning("%zu more runs are not whole", d->runs - SAID);
-    return d->runs > 0;
+    return d->runs > 0 || d->left_out.length > 0;
 }

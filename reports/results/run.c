@@ -299,7 +299,10 @@ static int add_result(struct runs *runs, const char *path, struct error *e)
     int result = index ? add_cells(runs, path, index, e) : -1;
     if (result == 0 && !runs->index)
         runs->index = json_incref(index);
-    json_decref(index);
+    if (!runs->indices)
+        runs->indices = json_array();
+    if (index)
+        json_array_append_new(runs->indices, index);
     return result;
 }
 
@@ -430,6 +433,7 @@ void runs_free(struct runs *runs)
     free(runs->items);
     free(runs->title);
     json_decref(runs->index);
+    json_decref(runs->indices);
     *runs = (struct runs){0};
 }
 

@@ -58,7 +58,8 @@ struct runs {
     size_t count;
     size_t results; /* folders that were named */
     char *title;
-    json_t *index; /* index.json of the first sweep among the results, or NULL */
+    json_t *index;   /* index.json of the first sweep among the results, or NULL */
+    json_t *indices; /* of all of them */
 };
 
 /* Load the folders (of runs, or of sweeps: all their cells). Nothing is left allocated on failure. */

@@ -886,6 +886,7 @@ int sweep_table_load(const char *folder, struct sweep_table *t, struct error *e)
     *t = (struct sweep_table){.index = load_index(folder, e)};
     if (!t->index || lay_out(folder, t, e) != 0)
         return -1;
+    damaged_add_left_out(&t->damaged, t->index);
     json_object_del(t->index, "cells"); /* the largest part of it */
     for (size_t row = 0; row < t->row_count; row++)
         if (read_row(folder, row, t, e) != 0)
@@ -905,7 +906,7 @@ void sweep_table_free(struct sweep_table *t)
     free(t->members);
     run_free(&t->first);
     json_decref(t->index);
-    text_free(&t->damaged.first);
+    damaged_free(&t->damaged);
     *t = (struct sweep_table){0};
 }
 

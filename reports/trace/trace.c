@@ -83,7 +83,7 @@ void trace_made_free(struct trace_made *made)
 {
     text_free(&made->path);
     text_free(&made->left_out);
-    text_free(&made->damaged.first);
+    damaged_free(&made->damaged);
 }
 
 void trace_left_out(struct trace_parts *t, uint64_t count, const char *what)
@@ -232,7 +232,8 @@ static int make_cells(const char *result, const json_t *index, trace_tell *tell,
     return done != 0 || count ? done : error_set(e, "there is no finished run in %s", result);
 }
 
-int trace_result(const char *result, const char *out, trace_tell *tell, void *to, struct error *e)
+int trace_result(const char *result, const char *out, trace_tell *tell, void *to, struct damaged *left_out,
+                 struct error *e)
 {
     struct folder folder;
     json_t *index = NULL;
@@ -248,6 +249,7 @@ int trace_result(const char *result, const char *out, trace_tell *tell, void *to
     else if (is_sweep && !(index = sweep_index_load(&folder, e)))
         done = -1;
     folder_close(&folder);
+    damaged_add_left_out(left_out, index);
     if (done == 0)
         done = is_sweep ? make_cells(result, index, tell, to, e) : make_trace(result, NULL, out, tell, to, e);
     json_decref(index);

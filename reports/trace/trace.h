@@ -24,9 +24,10 @@ typedef void trace_tell(void *to, const struct trace_made *made);
 /*
  * The trace of a run, in the run's folder or in `out`, which is replaced when the new one is whole;
  * TRACE_STDOUT: on standard output. Of a sweep a trace of each run, each in the run's folder. The memory does
- * not depend on the number of lines. Fails if the folder is not a result, if one of its lines is damaged, or
- * if nothing can be written.
+ * not depend on the number of lines. Runs of a sweep that were left out are in `left_out`. Fails if the
+ * folder is not a result, if one of its lines is damaged, or if nothing can be written.
  */
-int trace_result(const char *result, const char *out, trace_tell *tell, void *to, struct error *e);
+int trace_result(const char *result, const char *out, trace_tell *tell, void *to, struct damaged *left_out,
+                 struct error *e);
 
 #endif

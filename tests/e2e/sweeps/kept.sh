@@ -67,7 +67,7 @@ check "... the hosts have their old ones" test "$(mtus)" = "1500 1500"
 
 # ---- somebody else changes them between two runs
 # shellcheck disable=SC2016 # the hook expands it
-sweep '[ "$1 $2 $3" != "get a 2" ] || ip link set data0 mtu 1480' --repeat 2
+sweep '[ "$1 $2 $3" != "get a 3" ] || ip link set data0 mtu 1480' --repeat 2
 check "a setting is changed between two runs: both are whole" test $STATUS = 0
 check "... the host's settings are set again, the other's are not" test "$(times set)" = "2 1"
 check "... the second run warns of it" test "$(warned 02 | grep -c '^a: the settings that the last run kept for this one were changed meanwhile')" = 1
@@ -76,7 +76,7 @@ check "... and restores them" test "$(mtus)" = "1500 1500"
 
 # ---- the next run does not begin
 # shellcheck disable=SC2016
-sweep '[ "$1 $2 $3" != "get b 2" ]' --repeat 2
+sweep '[ "$1 $2 $3" != "get b 3" ]' --repeat 2
 check "a host fails when the second run begins: exit status 3" test $STATUS = 3
 check_says "... the reason is said" 'nic-config get: refused at b' "$SCRATCH/err"
 check "... what the first run kept is restored" test "$(mtus)" = "1500 1500"
@@ -86,7 +86,7 @@ check "... on either host" test "$(grep -c 'nothing to restore' "$SCRATCH/out")"
 # ---- Ctrl-C when the second run begins, and kill -9
 # shellcheck disable=SC2016
 for signal in INT KILL; do
-    hook '[ "$1 $2 $3" != "get a 2" ] || { touch '"$MET/reached"'; while [ -e '"$MET/reached"' ]; do sleep 0.1; done; }'
+    hook '[ "$1 $2 $3" != "get a 3" ] || { touch '"$MET/reached"'; while [ -e '"$MET/reached"' ]; do sleep 0.1; done; }'
     "$H" "${RUN[@]}" --lab "$SCRATCH/stand-in.json" --repeat 2 > "$SCRATCH/out" 2> "$SCRATCH/err" &
     pid=$!
     until [ -e "$MET/reached" ] || ! kill -0 $pid; do sleep 0.1; done

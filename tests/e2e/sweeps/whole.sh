@@ -107,4 +107,49 @@ else
     done
     in_order "the index is on the disk before latest points to it, and latest at last" "rename $result/index.json" "sync $result" "rename $place/latest" "sync $place"
 fi
+
+# ---- one of two results cannot be read, or is gone: it runs again, and readers leave it out
+"$H" run "${RUN[@]}" --repeat 3 --out made3 >run.out 2>&1
+three=$(readlink -f made3/incast-pfc/latest)
+left_out() { # WHAT SENTENCE BROKEN MISSING COMMAND...: of three/02, changed by the command
+    local what=$1 sentence=$2 broken=$3 missing=$4 said="case: 1 of 3 runs are left out, as their results cannot be read: $2"
+    shift 4
+    rm -rf case page rows
+    cp -r "$three" case
+    (cd case && "$@")
+    check_exit 1 "$what: the sweep is not whole" "$H" status case --json
+    check "  two runs are, and one is broken or missing" jq -e --argjson broken "$broken" --argjson missing "$missing" '.runs | .whole == 2 and .broken == $broken and .missing == $missing' out
+    check_exit 1 "  a report of the others is drawn" "$H" report case --out page
+    check_says "  and says how many are left out, and why" "$said" err
+    check_says "  on the page, too" "The sweep is incomplete.*1 of 3 runs are left out.*$(head -c 30 <<<"$sentence")" page/index.html
+    check_exit 1 "  an export has the others" "$H" export case --tables runs --format csv --out rows
+    check_says "  says the same" "$said" err
+    check "  and has two runs" test "$(wc -l <rows/runs.csv)" = 3
+    check_exit 0 "  a resume makes it again" "$H" run --resume case --no-report
+    check_says "  and it alone" '2 of 3 runs are kept' err
+    check "  and the sweep is as it was" test "$("$H" status case --json | jq .runs.whole)" = 3
+}
+half() { truncate -s "$(($(stat -c %s "$1") / 2))" "$1"; }
+not_a_result() { echo "$2" >"$1"; }
+linked() { rm -r 02 && ln -s "$three/02" 02; }
+fifo() { rm 02/result.json && mkfifo 02/result.json; }
+left_out "a result that is empty" 'case/02/result.json:' 1 0 truncate -s 0 02/result.json
+left_out "a result that was cut" 'case/02/result.json:' 1 0 half 02/result.json
+left_out "a result of zeros" 'case/02/result.json:' 1 0 dd if=/dev/zero of=02/result.json bs=100 count=1 status=none
+left_out "a result that is a list" 'case/02/result.json is not the result of a run' 1 0 not_a_result 02/result.json '[]'
+left_out "a result that is gone" 'opening case/02/result.json: No such file' 0 1 rm 02/result.json
+left_out "a run that is gone" 'opening the folder case/02: No such file' 0 1 rm -r 02
+left_out "a result that is a FIFO" 'case/02/result.json is not a regular file' 1 0 fifo
+left_out "a run that is a link to another" 'case/02 is not a folder \(a link is not followed\)' 1 0 linked
+check "  whose target was not touched" test -s "$three/02/result.json"
+rm -r case/02
+check_exit 1 "a trace of the others is made" "$H" trace case
+check_says "  and says how many are left out" 'case: 1 of 3 runs are left out' err
+rm -rf case
+cp -r "$three" case
+rm case/0?/result.json
+for command in report export trace; do
+    check_exit 2 "a $command of a sweep without any result" "$H" "$command" case
+    check_says "  says what is wrong with all" 'case: 3 of 3 runs are left out, as their results cannot be read: the first: opening case/01/result.json' err
+done
 finish
