@@ -406,7 +406,8 @@ static inline void post_ethernet(struct machine *m, int side, struct input *in)
         ethernet_post_receives(s, e);
         edit_words(m, side, in, e->rq_at, 1024);
     } else {
-        uint8_t *wqe = ethernet_post(s, e, what & 4 ? 0x0e : 0x0a, input_16(in) % 4096, input_16(in));
+        uint32_t offset = input_16(in) % 4096, bytes = input_16(in);
+        uint8_t *wqe = ethernet_post(s, e, what & 4 ? 0x0e : 0x0a, offset, bytes);
         edit_words(m, side, in, wqe, 64);
     }
 }
