@@ -154,6 +154,41 @@ static void soft_roce_has_faults_where_frames_arrive(void **state)
                 BRIDGED(LINK("a", "b")), "a: " B_TO_A "{ 0x81 }" COUNTED("counter name \"met0\" drop"));
 }
 
+/* ---- flows that are not told apart */
+
+#define SOFT_LAB                                                                               \
+    "{\"schema\":1,\"name\":\"l\",\"driver\":\"libvirt\",\"hosts\":{" SOFT("a", "1") "," SOFT( \
+        "b", "2") "," SOFT("c", "3") "},\"links\":[" LINK("a", "b") "," LINK("a", "c") "]}"
+#define DROP "{\"flow\":\"f\",\"do\":\"drop\",\"every\":1}"
+
+static void expect_refused(const char *scenario, const char *lab, const char *why)
+{
+    struct plan plan;
+    struct fault fault;
+    struct error e = {""};
+    plan_of(scenario, lab, &plan);
+    assert_int_equal(fault_make(&plan.first.scenario, &plan.first.lab, 0, &fault, &e), -1);
+    if (!strstr(e.text, why))
+        fail_msg("%s: expected %s", e.text, why);
+    plan_free(&plan);
+}
+
+/* A NIC has its faults in all that it sends; a packet filter knows both hosts, but not the flow. */
+static void a_filter_alone_knows_the_destination(void **state)
+{
+    (void)state;
+    const char *elsewhere = SCENARIO(ONE "," FLOW("g", "a", "c", ""), DROP),
+               *same = SCENARIO(ONE "," FLOW("g", "a", "b", ""), DROP),
+               *back = SCENARIO(ONE "," FLOW("g", "b", "a", ",\"op\":\"read\""), DROP);
+    expect_refused(elsewhere, LAB,
+                   "a NIC does not tell flows apart, and a sends such packets of flow \"g\" too");
+    expect_refused(same, LAB, "a NIC does not tell flows apart, and a sends such packets of flow \"g\" too");
+    expect_rule(elsewhere, SOFT_LAB, "b: " A_TO_B DATA COUNTED("counter name \"met0\" drop"));
+    expect_refused(same, SOFT_LAB, "and a sends such packets of flow \"g\" to b too");
+    expect_refused(back, SOFT_LAB, "and a sends such packets of flow \"g\" to b too"); /* answers to reads */
+    expect_rule(SCENARIO(ONE OTHER, DROP), SOFT_LAB, "b: " A_TO_B DATA COUNTED("counter name \"met0\" drop"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +198,7 @@ int main(void)
         cmocka_unit_test(a_bridge_has_faults_of_flows_that_pass_it),
         cmocka_unit_test(frames_of_a_bridge_s_link_have_one_address),
         cmocka_unit_test(soft_roce_has_faults_where_frames_arrive),
+        cmocka_unit_test(a_filter_alone_knows_the_destination),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
