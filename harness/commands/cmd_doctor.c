@@ -1,8 +1,6 @@
 #include "harness/doctor/hosts/host.h"
 #include "harness/doctor/probe/probe.h"
 #include "harness/doctor/switches/switch.h"
-#include "harness/labs/hosts/capture/capture.h"
-#include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/parallel.h"
 #include "harness/plan/decidable.h"
 #include "lib/document/json_text.h"
@@ -109,7 +107,7 @@ static int print_entries(const json_t *entries, bool as_json)
     return counts.failures ? EXIT_LAB : undecided(entries) ? EXIT_SKIPPED : EXIT_DONE;
 }
 
-/* What hosts and switches say first, then what follows for each cell-> */
+/* What hosts and switches say first, then what follows for each cell. */
 static int examine(const struct doctor_subject *x, struct error *e)
 {
     if (lab_kind(x->lab)->simulated) {
@@ -156,23 +154,6 @@ static int examine_lab(const struct lab *lab, const char *path, const struct pla
     return status;
 }
 
-/* What real hosts could never do to single frames is said before one is reached. */
-static int check_frames(const struct plan *plan, struct error *e)
-{
-    for (size_t i = 0; !lab_kind(&plan->first.lab)->simulated && i < plan->cell_count; i++) {
-        const struct cell *cell = plan_cell(plan, i, e);
-        if (!cell)
-            return -1;
-        int result = host_capture_check(&cell->scenario, &cell->lab, e);
-        if (result == 0)
-            result = host_faults_check(&cell->scenario, &cell->lab, e);
-        plan_release(plan, cell);
-        if (result != 0)
-            return error_prefix(e, "%s", plan->scenario_path);
-    }
-    return 0;
-}
-
 static int doctor_for_scenario(const struct doctor_options *said, struct error *e)
 {
     struct plan plan;
@@ -183,7 +164,7 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
                                    .duration_ns = FIELD_UNSET};
     if (plan_load(&request, &plan, e) != 0) /* first: a pipe can be read once */
         return -1;
-    int status = decidable_as_written(&request, e) != 0 || check_frames(&plan, e) != 0 ? -1 : 0;
+    int status = decidable_as_written(&request, e);
     if (status == 0)
         status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said);
     plan_free(&plan);

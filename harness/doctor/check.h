@@ -96,6 +96,7 @@ struct doctor_check {
     CHECK(sampler)                       \
     CHECK(planned)                       \
     /* of each cell */                   \
+    CHECK(lab)                           \
     CHECK(both_ends)                     \
     CHECK(ect)                           \
     CHECK(priority)                      \

@@ -55,9 +55,6 @@ struct lab_driver {
     const char *name;
     bool simulated;
 
-    /* Can a lab of this kind run the cell, as far as that is known before a host is reached? NULL: `open`
-     * says. */
-    int (*check)(const struct cell *cell, struct error *e);
     /* Get ready to reach the lab; nothing is changed. A simulated lab is built whole: it is refused here, or
      * it can run. */
     int (*open)(const struct lab_run *run, void **state, struct error *e);

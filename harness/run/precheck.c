@@ -59,8 +59,6 @@ static int precheck_cell(const struct cell *cell, struct decisions *decisions, s
                          struct error *e)
 {
     const struct lab_driver *driver = lab_driver_of(&cell->lab);
-    if (driver->check && driver->check(cell, e) != 0)
-        return -1;
     if (doctor_refuse_run(cell, e) != 0)
         return -1;
     if (driver->simulated) {

@@ -1,12 +1,52 @@
-/* What a run would meet on a host, and do there: what an earlier run left, faults, counters, settings. */
+/* What a run would meet on hosts, and do there: what such a lab can run, what an earlier run left, faults,
+ * counters, settings. */
 #include "harness/doctor/hosts/host.h"
 
+#include "harness/labs/hosts/capture/capture.h"
 #include "harness/labs/hosts/faults/faults.h"
+#include "harness/labs/hosts/sonic/switches.h"
 #include "harness/labs/hosts/start.h"
 #include "harness/labs/hosts/settings/vlan.h"
 #include "harness/labs/hosts/virtual.h"
+#include "harness/traffic/collective_tool.h"
+#include "harness/traffic/traffic_tool.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+
+/* ---- can hosts of this lab run the cell? By the documents alone: a run is refused before one is reached */
+
+static int check_settings(const struct cell *cell, struct error *e)
+{
+    const char *role;
+    int result = 0;
+    for (size_t i = 0; result == 0 && (role = scenario_role(&cell->scenario, i)); i++) {
+        if (lab_real_switch(&cell->lab, role))
+            continue;
+        json_t *wanted = scenario_role_settings(cell->scenario_json, role);
+        result = remote_settings_check(lab_real_host(&cell->lab, role), wanted, e);
+        json_decref(wanted);
+    }
+    return result;
+}
+
+static void examine_lab(const struct doctor_subject *x)
+{
+    struct error e;
+    const struct cell *cell = x->cell;
+    if (host_capture_check(&cell->scenario, &cell->lab, &e) == 0 &&
+        host_faults_check(&cell->scenario, &cell->lab, &e) == 0 && check_settings(cell, &e) == 0 &&
+        switch_roles_check(cell, &e) == 0 && traffic_check(&cell->scenario, &cell->lab, &e) == 0 &&
+        collectives_check(&cell->scenario, &cell->lab, &e) == 0)
+        return;
+    doctor_add(x->entries, cell->lab.name, "lab", "failure", NULL, "%s", e.text);
+    doctor_add_evidence(x->entries, "the scenario and %s", x->lab_path ? x->lab_path : "its lab");
+}
+
+const struct doctor_check doctor_lab = {.name = "lab",
+                                        .scope = DOCTOR_CELL,
+                                        .when = DOCTOR_REFUSES_RUN | DOCTOR_EXAMINES,
+                                        .needs = DOCTOR_NEEDS_REAL,
+                                        .examine = examine_lab};
 
 /* ---- what an earlier run left */
 
@@ -48,7 +88,9 @@ static void examine_faults(const struct doctor_subject *x)
     }
     for (size_t i = 0; (cell = doctor_cell_at(x->plan, i)); i++) {
         json_t *found = json_array();
-        int result = host_faults_examine(h, cell, &e);
+        int result = host_faults_check(&cell->scenario, &cell->lab, &e) != 0 /* said by doctor_lab */
+                         ? 0
+                         : host_faults_examine(h, cell, &e);
         if (result < 0)
             doctor_add(found, h->lab->name, "inject", "failure",
                        "do what it says, or leave the faults out: --set inject=[]", "%s", e.text);

@@ -83,26 +83,6 @@ static void remote_lab_close(void *state)
     free(lab);
 }
 
-static int remote_lab_check(const struct cell *cell, struct error *e)
-{
-    const char *role;
-    if (host_capture_check(&cell->scenario, &cell->lab, e) != 0 ||
-        host_faults_check(&cell->scenario, &cell->lab, e) != 0)
-        return -1;
-    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
-        if (lab_real_switch(&cell->lab, role))
-            continue;
-        json_t *wanted = scenario_role_settings(cell->scenario_json, role);
-        int result = remote_settings_check(lab_real_host(&cell->lab, role), wanted, e);
-        json_decref(wanted);
-        if (result != 0)
-            return -1;
-    }
-    return switch_roles_check(cell, e) != 0 || traffic_check(&cell->scenario, &cell->lab, e) != 0
-               ? -1
-               : collectives_check(&cell->scenario, &cell->lab, e);
-}
-
 static void name_hosts(struct remote_lab *lab)
 {
     const struct cell *cell = lab->run->cell;
@@ -542,14 +522,14 @@ static void remote_lab_add_to_result(void *state, json_t *result)
     json_array_extend(json_object_get(result, "warnings"), lab->warnings);
 }
 
-#define REMOTE_LAB(NAME)                                                                                     \
-    {                                                                                                        \
-        .name = (NAME), .check = remote_lab_check, .open = remote_lab_open, .bring_up = remote_lab_bring_up, \
-        .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                          \
-        .apply_settings = roles_apply_settings, .restore_settings = roles_restore_settings,                  \
-        .keep_settings = roles_keep_settings, .start = remote_lab_start, .advance = remote_lab_advance,      \
-        .now_ns = remote_lab_now, .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result,    \
-        .close = remote_lab_close                                                                            \
+#define REMOTE_LAB(NAME)                                                                                  \
+    {                                                                                                     \
+        .name = (NAME), .open = remote_lab_open, .bring_up = remote_lab_bring_up,                         \
+        .describe = remote_lab_describe, .save_settings = remote_lab_save_settings,                       \
+        .apply_settings = roles_apply_settings, .restore_settings = roles_restore_settings,               \
+        .keep_settings = roles_keep_settings, .start = remote_lab_start, .advance = remote_lab_advance,   \
+        .now_ns = remote_lab_now, .finish = remote_lab_finish, .add_to_result = remote_lab_add_to_result, \
+        .close = remote_lab_close                                                                         \
     }
 const struct lab_driver lab_driver_libvirt = REMOTE_LAB("libvirt");
 const struct lab_driver lab_driver_ssh = REMOTE_LAB("ssh");

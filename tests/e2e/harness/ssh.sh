@@ -49,6 +49,10 @@ jq 'del(.settings, .settings_of, .sweep, .published, .expect) | .flows[].memory 
 check_exit 4 "doctor that finds nothing wrong, but could not see all" "$H" doctor --lab "$SCRATCH/half.json" --for "$SCRATCH/plain.json"
 check_says "... names what, and why" 'unknown +a->b +mtu .*a: mtu could not be read: Permission denied' "$SCRATCH/out"
 check_says "... and counts no failure" ' 0 failures, [0-9]+ unknown$' "$SCRATCH/out"
+check_exit 3 "doctor for what a run would refuse" "$H" doctor --lab "$SCRATCH/half.json" --for "$SCRATCH/plain.json" --set 'capture={"priorities":[3]}'
+check_says "... says so in the run's words" '^failure +[^ ]+ +lab +capture.priorities: frames are chosen in simulated labs only' "$SCRATCH/out"
+check_exit 2 "... which refuses it before a host is reached" "$H" run "$SCRATCH/plain.json" --lab "$SCRATCH/half.json" --set 'capture={"priorities":[3]}' --out "$SCRATCH/refused"
+check_says "... with the same" 'error: .*plain.json: capture.priorities: frames are chosen in simulated labs only' "$SCRATCH/err"
 
 # ---- a program that a signal ends there: ssh has no exit status of it
 mkdir "$SCRATCH/killed"
