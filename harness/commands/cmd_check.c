@@ -40,10 +40,12 @@ static const struct field fields[] = {
 static const struct table options = {.name = "check", .size = sizeof(struct check_options), .fields = fields};
 
 /* With the lab that is given, else with the one that the scenario names, else alone. */
-static int check_scenario(const struct check_options *said, const char *path, struct error *e)
+static int check_scenario(const struct check_options *said, json_t *document, const char *path,
+                          struct error *e)
 {
     struct plan plan;
-    struct plan_request request = {.scenario = path,
+    const struct plan_documents documents = {.scenario = document, .scenario_path = path};
+    struct plan_request request = {.documents = &documents,
                                    .lab = said->lab,
                                    .own_lab = true,
                                    .sets = said->sets.items,
@@ -51,10 +53,11 @@ static int check_scenario(const struct check_options *said, const char *path, st
                                    .duration_ns = FIELD_UNSET};
     json_t *warnings = said->lab || said->sets.count ? json_object() : NULL;
     struct precheck precheck = {.seed = 1, .warnings = warnings};
-    int result = -1;
-    if (decidable_as_written(&request, e) == 0 && plan_load(&request, &plan, e) == 0) {
-        result = precheck_plan(&plan, &precheck, e);
-        if (result == 0)
+    int result = plan_load(&request, &plan, e);
+    if (result == 0) {
+        if (decidable_as_written(&plan, e) != 0 || precheck_plan(&plan, &precheck, e) != 0)
+            result = -1;
+        else
             doctor_log_warnings(warnings);
         plan_free(&plan);
     }
@@ -62,19 +65,37 @@ static int check_scenario(const struct check_options *said, const char *path, st
     return result;
 }
 
-/* A document with the key "driver" is a lab; any other is a scenario. */
+/* Read once, as it may be a pipe. A document with the key "driver" is a lab; any other is a scenario, which
+ * may take less memory. NULL: neither can be read. */
+static json_t *load_document(const char *path, bool *is_lab, struct error *e)
+{
+    size_t length = 0;
+    char *text = json_file_read(path, DOCUMENT_LAB, &length, e);
+    json_t *document = text ? json_file_parse(text, length, path, DOCUMENT_LAB, e) : NULL;
+    *is_lab = json_object_get(document, "driver");
+    if (document && !*is_lab) {
+        json_decref(document);
+        document = json_file_parse(text, length, path, DOCUMENT_SCENARIO, e);
+    }
+    free(text);
+    if (document && !json_is_object(document)) {
+        json_decref(document);
+        document = NULL;
+        error_set(e, "%s: expected an object", path);
+    }
+    return document;
+}
+
 static int check_one(const struct check_options *said, const char *word, struct error *e)
 {
     char *path = find_file(FIND_SCENARIO, word, NULL);
     if (!path)
         path = find_file(FIND_LAB, word, e);
-    json_t *document = path ? json_file_load(path, DOCUMENT_LAB, e) : NULL;
-    int result = document ? 0 : -1;
-    if (result == 0 && json_object_get(document, "driver")) {
-        result = plan_check_lab(path, e);
-    } else if (result == 0) {
-        result = check_scenario(said, path, e);
-    }
+    bool is_lab;
+    json_t *document = path ? load_document(path, &is_lab, e) : NULL;
+    int result = !document ? -1
+                 : is_lab  ? plan_check_lab(document, path, e)
+                           : check_scenario(said, document, path, e);
     json_decref(document);
     free(path);
     return result;

@@ -162,9 +162,9 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
                                    .sets = said->sets.items,
                                    .set_count = said->sets.count,
                                    .duration_ns = FIELD_UNSET};
-    if (plan_load(&request, &plan, e) != 0) /* first: a pipe can be read once */
+    if (plan_load(&request, &plan, e) != 0)
         return -1;
-    int status = decidable_as_written(&request, e);
+    int status = decidable_as_written(&plan, e);
     if (status == 0)
         status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said);
     plan_free(&plan);

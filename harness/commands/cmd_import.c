@@ -1,5 +1,6 @@
 #include "harness/import/import.h"
 #include "harness/run/precheck.h"
+#include "lib/document/json_file.h"
 #include "lib/files.h"
 #include "lib/formats/find.h"
 #include "lib/formats/flow.h"
@@ -180,9 +181,12 @@ static int check(const struct import_request *request, const char *scenario_path
     struct plan plan;
     struct plan_request checked = {.scenario = scenario_path, .own_lab = true, .duration_ns = FIELD_UNSET};
     struct precheck precheck = {.seed = 1};
-    if ((request->physics && plan_check_lab(request->lab_path, e) != 0) || plan_load(&checked, &plan, e) != 0)
+    json_t *lab = request->physics ? json_file_load(request->lab_path, DOCUMENT_LAB, e) : NULL;
+    int result = request->physics && (!lab || plan_check_lab(lab, request->lab_path, e) != 0) ? -1 : 0;
+    json_decref(lab);
+    if (result != 0 || plan_load(&checked, &plan, e) != 0)
         return -1;
-    int result = precheck_plan(&plan, &precheck, e);
+    result = precheck_plan(&plan, &precheck, e);
     plan_free(&plan);
     return result;
 }

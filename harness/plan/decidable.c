@@ -375,35 +375,34 @@ int decidable_keys(const struct plan *plan, struct error *e)
     return 0;
 }
 
-/* A document that cannot be planned as it is written is left to the request's own plan. */
-int decidable_as_written(const struct plan_request *request, struct error *e)
+static int judge_as_written(const struct plan *plan, struct error *e)
 {
-    struct error ignored;
-    struct plan plan;
     struct decidable d;
-    struct plan_request written = {
-        .scenario = request->scenario, .own_lab = true, .duration_ns = FIELD_UNSET, .many = request->many};
-    int result = 0;
-    if (plan_load(&written, &plan, &ignored) != 0)
-        return 0;
-    if (!plan.lab_path && request->lab) { /* it names none */
-        plan_free(&plan);
-        written.lab = request->lab;
-        if (plan_load(&written, &plan, &ignored) != 0)
-            return 0;
-    }
-    decidable_open(&d, &plan);
+    struct error ignored;
     bool whole = true;
-    for (size_t i = 0; whole && i < plan.cell_count; i++) {
-        const struct cell *cell = plan_cell(&plan, i, &ignored);
+    decidable_open(&d, plan);
+    for (size_t i = 0; whole && i < plan->cell_count; i++) {
+        const struct cell *cell = plan_cell(plan, i, &ignored);
         if (cell)
             decidable_note(&d, cell);
         whole = cell;
-        plan_release(&plan, cell);
+        plan_release(plan, cell);
     }
-    if (whole && decidable_end(&d, e) != 0)
-        result = error_prefix(e, "%s", plan.scenario_path);
+    int result = whole && decidable_end(&d, e) != 0 ? error_prefix(e, "%s", plan->scenario_path) : 0;
     decidable_close(&d);
-    plan_free(&plan);
+    return result;
+}
+
+/* A document that cannot be planned as it is written is left to the plan that the request made of it. */
+int decidable_as_written(const struct plan *plan, struct error *e)
+{
+    struct error ignored;
+    struct plan written;
+    if (plan->as_written)
+        return judge_as_written(plan, e);
+    if (plan_load_as_written(plan, &written, &ignored) != 0)
+        return 0;
+    int result = judge_as_written(&written, e);
+    plan_free(&written);
     return result;
 }

@@ -65,7 +65,8 @@ void decidable_close(struct decidable *d);
 /* A plan that the request has changed may have conditions without a match: has a scenario the
  * keys that each "when" names? */
 int decidable_keys(const struct plan *plan, struct error *e);
-/* The whole document as it is written, with the lab that it names, whatever the request changes. */
-int decidable_as_written(const struct plan_request *request, struct error *e);
+/* The same of the whole document as it is written, with the lab that it names, whatever was changed in the
+ * plan. */
+int decidable_as_written(const struct plan *plan, struct error *e);
 
 #endif

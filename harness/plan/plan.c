@@ -474,17 +474,20 @@ static int load_documents(const struct plan_request *request, struct plan *plan,
     const struct plan_documents *from = request->documents;
     if (from) {
         plan->scenario_path = xstrdup(from->scenario_path);
+        d->scenario = json_incref(from->scenario);
+    } else {
+        plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
+        if (!plan->scenario_path || !(d->scenario = load_object(plan->scenario_path, DOCUMENT_SCENARIO, e)))
+            return -1;
+    }
+    if (from && from->lab) {
         plan->lab_path = xstrdup(from->lab_path);
         plan->lab_why = from->lab_why;
-        d->scenario = json_incref(from->scenario);
         d->lab = json_incref(from->lab);
         d->lab_path = plan->lab_path;
         d->lab_opened = find_path_from(from->folder, plan->lab_path);
         return d->lab_opened ? 0 : error_set(e, "out of memory");
     }
-    plan->scenario_path = find_file(FIND_SCENARIO, request->scenario, e);
-    if (!plan->scenario_path || !(d->scenario = load_object(plan->scenario_path, DOCUMENT_SCENARIO, e)))
-        return -1;
     return plan_load_lab(request, plan, d, e);
 }
 
@@ -517,7 +520,8 @@ int plan_load(const struct plan_request *request, struct plan *plan, struct erro
     plan->read.scenario = json_incref(d->scenario);
     plan->read.lab = json_incref(d->lab);
     if (result == 0)
-        plan->as_written = !plan->changed && !request->documents && has_own_lab(plan, d);
+        plan->as_written =
+            !plan->changed && !(request->documents && request->documents->lab) && has_own_lab(plan, d);
     if (result == 0 && (write_ranges_out(d, e) != 0 || apply_sets(request, d, e) != 0 ||
                         plan_begin(plan, request->many, e) != 0))
         result = -1;
@@ -550,14 +554,25 @@ void plan_free(struct plan *plan)
     memset(plan, 0, sizeof *plan);
 }
 
-int plan_check_lab(const char *path, struct error *e)
+int plan_load_as_written(const struct plan *plan, struct plan *written, struct error *e)
 {
-    json_t *lab = load_object(path, DOCUMENT_LAB, e);
+    bool names_lab = json_object_get(plan->read.scenario, "lab");
+    const struct plan_documents documents = {.scenario = plan->read.scenario,
+                                             .scenario_path = plan->scenario_path,
+                                             .lab = names_lab ? NULL : plan->read.lab,
+                                             .lab_path = plan->lab_path,
+                                             .lab_why = plan->lab_why};
+    const struct plan_request request = {
+        .documents = &documents, .own_lab = true, .duration_ns = FIELD_UNSET};
+    return plan_load(&request, written, e);
+}
+
+int plan_check_lab(json_t *lab, const char *path, struct error *e)
+{
     struct cell cell = {0};
-    int result = lab ? cell_parse_lab(&cell, lab, path, e) : -1;
-    if (lab && result != 0)
+    int result = cell_parse_lab(&cell, lab, path, e);
+    if (result != 0)
         error_prefix(e, "%s", path);
-    json_decref(lab);
     cell_free(&cell);
     return result;
 }

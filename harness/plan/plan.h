@@ -33,15 +33,15 @@ struct plan {
     size_t cell_count;        /* 0: the plan could not be made */
 };
 
-/* Documents that were read before: no file is looked at. */
+/* Documents that were read before: their files, which may be pipes, are not looked at. */
 struct plan_documents {
-    json_t *scenario, *lab; /* not changed */
+    json_t *scenario, *lab; /* not changed; lab NULL: the request's, as without documents */
     const char *scenario_path, *lab_path, *lab_why;
     const char *folder; /* that relative paths begin at; NULL: the current one */
 };
 
 struct plan_request {
-    const struct plan_documents *documents; /* in the place of the next three; NULL: none */
+    const struct plan_documents *documents; /* in the place of the next ones; NULL: none */
     const char *scenario;                   /* path or name */
     const char *lab;                        /* path or name; NULL: find_lab chooses */
     bool own_lab;                           /* without a lab, take the one that the scenario names, or none */
@@ -83,7 +83,11 @@ void cell_places_free(struct cell_places *places);
  * own); NO_CELL if there is none, or a path is not of the sweep. */
 size_t cell_places_other(const struct cell_places *places, const struct cell *cell, const json_t *against);
 
-/* Load a lab alone: for `harness check`. */
-int plan_check_lab(const char *path, struct error *e);
+/* The scenario as its file has it, with the lab that it names (without one, that of the plan), whatever the
+ * request of `plan` changed. Outlived by `plan`. */
+int plan_load_as_written(const struct plan *plan, struct plan *written, struct error *e);
+
+/* A lab alone, that was read from `path`. */
+int plan_check_lab(json_t *lab, const char *path, struct error *e);
 
 #endif

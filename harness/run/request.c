@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define REQUEST "request.json"
@@ -138,16 +139,18 @@ static int compare_with_file(const char *path, enum document_kind kind, const js
     return result;
 }
 
-/* A file that is gone changes nothing: what was read is kept. */
+/* A file that is gone, or was a pipe, changes nothing: what was read is kept. */
 static int request_check_file(const struct kept_request *kept, const char *key, enum document_kind kind,
                               const char *folder, struct error *e)
 {
     const char *said = json_string_value(json_object_get(kept->document, key));
     char *path = find_path_from(kept->documents.folder, said);
     const json_t *read = kind == DOCUMENT_LAB ? kept->documents.lab : kept->documents.scenario;
-    int result = !path               ? error_set(e, "out of memory")
-                 : files_exist(path) ? compare_with_file(path, kind, read, folder, e)
-                                     : 0;
+    struct stat status;
+    int result = !path ? error_set(e, "out of memory")
+                 : stat(path, &status) == 0 && S_ISREG(status.st_mode)
+                     ? compare_with_file(path, kind, read, folder, e)
+                     : 0;
     free(path);
     return result;
 }

@@ -307,10 +307,15 @@ static json_t *parse_and_free(char *data, size_t length, const char *name, enum 
     return value;
 }
 
+char *json_file_read(const char *path, enum document_kind kind, size_t *length, struct error *e)
+{
+    return files_read(path, limits[kind].text_bytes, length, e);
+}
+
 json_t *json_file_load(const char *path, enum document_kind kind, struct error *e)
 {
     size_t length = 0;
-    char *data = files_read(path, limits[kind].text_bytes, &length, e);
+    char *data = json_file_read(path, kind, &length, e);
     return parse_and_free(data, length, path, kind, e);
 }
 

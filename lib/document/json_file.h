@@ -37,6 +37,8 @@ json_t *json_file_load_parts_in(const struct folder *folder, const char *name, e
 json_t *json_file_load_descriptor(int fd, const char *name, enum document_kind kind, struct error *e);
 /* The same from the next line; what comes after it is left unread. */
 json_t *json_file_load_next_line(int fd, const char *name, enum document_kind kind, struct error *e);
+/* The text of such a file, for json_file_parse; the caller frees it. */
+char *json_file_read(const char *path, enum document_kind kind, size_t *length, struct error *e);
 /* The same of a text in memory; any value, not only an object or a list, if the kind is a line. */
 json_t *json_file_parse(const char *text, size_t length, const char *name, enum document_kind kind,
                         struct error *e);

@@ -115,6 +115,18 @@ check_says "... by name" 'set lab.hosts.a.nic.address=10.0.0.1: the scenario nam
 jq '.hosts.c = {}' "$ROOT/labs/sim-geforce-pair.json" >sim-unlinked.json
 refused "a host without a link" 'lab sim-geforce-pair: simulator: host c has no link' "$PFC" '.roles += ["c"] | .flows[0].to = "c"' --lab sim-unlinked.json
 
+# ---- documents from a pipe, which can be read once
+piped() { jq "$1" "$PFC" | "$H" "${@:2}"; }
+check_exit 0 "a scenario from a pipe" piped . check /dev/stdin
+jq . "$ROOT/labs/sim-incast.json" >lab.json
+check_exit 0 "... a lab" "$H" check <(cat lab.json)
+check_exit 0 "... both" "$H" check <(jq . "$INCAST") --lab <(cat lab.json)
+check_exit 0 "... with a change, which leaves its conditions without a match" piped . check /dev/stdin --set sweep=null
+check_exit 2 "... is judged as it is written" piped '.expect[0].when={"flows.*.memory":"gpuu"}' check /dev/stdin --set sweep=null
+check_says "... by name" 'error: /dev/stdin: expect\[0\].when: flows.\*.memory is "gpuu" in no run: it is "host", "gpu"' err
+check_exit 2 "... also by doctor" piped '.expect[0].when={"flows.*.memory":"gpuu"}' doctor --lab sim-geforce-pair --for /dev/stdin --set sweep=null
+check_says "... by name" 'error: /dev/stdin: expect\[0\].when: flows.\*.memory is "gpuu" in no run: it is "host", "gpu"' err
+
 # ---- a run
 refuses_run() {
     local what=$1 filter=$2 from=$3

@@ -72,6 +72,9 @@ check_says "  and keeps the other" '1 of 2 runs are kept' err
 check "  which is as it was" test "$(stat -c %i case/02/result.json)" = "$(cat kept)"
 check "  the samples are there again" test "$(stat -c %s case/01/samples.jsonl)" = "$bytes"
 check_exit 0 "  and the sweep is whole" "$H" status case
+jq '.scenario_file = "/dev/stdin"' case/request.json >piped.json && mv piped.json case/request.json
+rm case/01/result.json
+check_exit 0 "a scenario that came from a pipe is the one that was kept" "$H" run --resume case --no-report </dev/null
 
 # ---- results of versions that listed nothing
 fresh_case
