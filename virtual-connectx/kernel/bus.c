@@ -76,7 +76,7 @@ static int free_domain(void)
 }
 
 /* Devices on the bus get its interrupt domain when they are found. */
-static struct pci_bus *scan(struct list_head *resources)
+static struct pci_bus *bus_scan(struct list_head *resources)
 {
     struct pci_bus *root = pci_create_root_bus(NULL, 0, &config_ops, &sysdata, resources);
     if (!root)
@@ -95,7 +95,7 @@ int vcx_bus_add(void)
     pci_add_resource(&resources, &buses);
     pci_add_resource(&resources, &window);
     pci_lock_rescan_remove();
-    bus = scan(&resources);
+    bus = bus_scan(&resources);
     pci_unlock_rescan_remove();
     if (bus)
         return 0;

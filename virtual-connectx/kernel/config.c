@@ -136,7 +136,7 @@ int vcx_config_read(struct vcx_front *front, int where, int size, u32 *value)
 }
 
 /* What the bits stand for that are not kept: a function level reset. */
-static void act(struct vcx_front *front)
+static void config_act_on_written(struct vcx_front *front)
 {
     __le16 *control = (__le16 *)(front->config + CAPABILITY_EXPRESS + PCI_EXP_DEVCTL);
     if (!(le16_to_cpu(*control) & PCI_EXP_DEVCTL_BCR_FLR))
@@ -157,7 +157,7 @@ int vcx_config_write(struct vcx_front *front, int where, int size, u32 value)
         u8 mask = front->writable[where + i];
         front->config[where + i] = (front->config[where + i] & ~mask) | (bytes[i] & mask);
     }
-    act(front);
+    config_act_on_written(front);
     return PCIBIOS_SUCCESSFUL;
 }
 

@@ -23,7 +23,7 @@ static bool is_running(const struct view *view)
     return !view->front || view->front->running;
 }
 
-static int show(struct seq_file *file, void *unused)
+static int view_show(struct seq_file *file, void *unused)
 {
     const struct view *view = file->private;
     mutex_lock(&vcx_lock);
@@ -33,12 +33,12 @@ static int show(struct seq_file *file, void *unused)
     return 0;
 }
 
-static int open_view(struct inode *inode, struct file *file)
+static int view_open(struct inode *inode, struct file *file)
 {
-    return single_open(file, show, inode->i_private);
+    return single_open(file, view_show, inode->i_private);
 }
 
-static int set(const struct view *view, char *text)
+static int view_set(const struct view *view, char *text)
 {
     int rc;
     if (!view->file->set)
@@ -52,7 +52,7 @@ static int set(const struct view *view, char *text)
     return rc;
 }
 
-static ssize_t write(struct file *file, const char __user *from, size_t bytes, loff_t *at)
+static ssize_t view_write(struct file *file, const char __user *from, size_t bytes, loff_t *at)
 {
     const struct view *view = file_inode(file)->i_private;
     char *text;
@@ -62,7 +62,7 @@ static ssize_t write(struct file *file, const char __user *from, size_t bytes, l
     text = memdup_user_nul(from, bytes);
     if (IS_ERR(text))
         return PTR_ERR(text);
-    rc = set(view, strim(text));
+    rc = view_set(view, strim(text));
     kfree(text);
     vcx_thread_wake();
     return rc ? rc : bytes;
@@ -70,14 +70,15 @@ static ssize_t write(struct file *file, const char __user *from, size_t bytes, l
 
 static const struct file_operations view_ops = {
     .owner = THIS_MODULE,
-    .open = open_view,
+    .open = view_open,
     .read = seq_read,
-    .write = write,
+    .write = view_write,
     .llseek = seq_lseek,
     .release = single_release,
 };
 
-static void add(const char *name, struct view *view, struct vcx_front *front, const struct vcx_file *file)
+static void add_folder(const char *name, struct view *view, struct vcx_front *front,
+                       const struct vcx_file *file)
 {
     struct dentry *folder = debugfs_create_dir(name, root);
     for (; file->name; file++, view++) {
@@ -93,10 +94,10 @@ void vcx_debugfs_add(void)
     root = debugfs_create_dir("virtual-connectx", NULL);
     for (unsigned int i = 0; i < vcx_functions; i++) {
         snprintf(name, sizeof name, "%u", i);
-        add(name, views[i], vcx_fronts[i], vcx_files_of_function);
+        add_folder(name, views[i], vcx_fronts[i], vcx_files_of_function);
     }
     if (vcx_switch_wire(0))
-        add("switch", views[VCX_MOST_FUNCTIONS], NULL, vcx_files_of_switch);
+        add_folder("switch", views[VCX_MOST_FUNCTIONS], NULL, vcx_files_of_switch);
 }
 
 void vcx_debugfs_remove(void)

@@ -176,7 +176,7 @@ static void show_queue_pairs(struct seq_file *file, struct vcx_front *front)
 }
 
 /* Requests to parts of the model; what is wrong with one is said in the log. */
-static int answer(struct vcx_front *front, bool good, const struct vcx_sentence *error)
+static int status_of_request(struct vcx_front *front, bool good, const struct vcx_sentence *error)
 {
     if (!good)
         pr_warn("virtual ConnectX %u: %s\n", front->index, error->text);
@@ -196,7 +196,7 @@ static void show_pace(struct seq_file *file, struct vcx_front *front)
 static int set_pace(struct vcx_front *front, char *text)
 {
     struct vcx_sentence error;
-    return answer(front, vcx_pace_request(&front->device, text, &error), &error);
+    return status_of_request(front, vcx_pace_request(&front->device, text, &error), &error);
 }
 
 static void show_fault(struct seq_file *file, struct vcx_front *front)
@@ -207,7 +207,7 @@ static void show_fault(struct seq_file *file, struct vcx_front *front)
 static int set_fault(struct vcx_front *front, char *text)
 {
     struct vcx_sentence error;
-    return answer(front, vcx_fault_request(&front->device, text, &error), &error);
+    return status_of_request(front, vcx_fault_request(&front->device, text, &error), &error);
 }
 
 const struct vcx_file vcx_files_of_function[] = {

@@ -45,7 +45,7 @@ static struct buffer *new_buffer(unsigned int count)
 
 /* ---- the dma-buf */
 
-static struct sg_table *map(struct dma_buf_attachment *attachment, enum dma_data_direction direction)
+static struct sg_table *buffer_map(struct dma_buf_attachment *attachment, enum dma_data_direction direction)
 {
     struct buffer *buffer = attachment->dmabuf->priv;
     struct sg_table *table = kzalloc(sizeof *table, GFP_KERNEL);
@@ -65,8 +65,8 @@ free:
     return ERR_PTR(rc);
 }
 
-static void unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
-                  enum dma_data_direction direction)
+static void buffer_unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
+                         enum dma_data_direction direction)
 {
     dma_unmap_sgtable(attachment->dev, table, direction, 0);
     sg_free_table(table);
@@ -85,11 +85,11 @@ static void release_buffer(struct dma_buf *dmabuf)
 }
 
 static const struct dma_buf_ops buffer_ops = {
-    .map_dma_buf = map, .unmap_dma_buf = unmap, .mmap = map_for_cpu, .release = release_buffer};
+    .map_dma_buf = buffer_map, .unmap_dma_buf = buffer_unmap, .mmap = map_for_cpu, .release = release_buffer};
 
 /* ---- the heap */
 
-static int export(u64 bytes, u32 flags)
+static int buffer_export(u64 bytes, u32 flags)
 {
     DEFINE_DMA_BUF_EXPORT_INFO(info);
     struct buffer *buffer;
@@ -115,7 +115,7 @@ static int export(u64 bytes, u32 flags)
     return fd;
 }
 
-static long control(struct file *file, unsigned int command, unsigned long argument)
+static long gpu_memory_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
     struct dma_heap_allocation_data data;
     int fd;
@@ -125,14 +125,14 @@ static long control(struct file *file, unsigned int command, unsigned long argum
         return -EFAULT;
     if (data.fd || data.heap_flags || data.fd_flags & ~DMA_HEAP_VALID_FD_FLAGS)
         return -EINVAL;
-    fd = export(data.len, data.fd_flags);
+    fd = buffer_export(data.len, data.fd_flags);
     if (fd < 0)
         return fd;
     data.fd = fd;
     return copy_to_user((void __user *)argument, &data, sizeof data) ? -EFAULT : 0;
 }
 
-static const struct file_operations heap_ops = {.owner = THIS_MODULE, .unlocked_ioctl = control};
+static const struct file_operations heap_ops = {.owner = THIS_MODULE, .unlocked_ioctl = gpu_memory_ioctl};
 
 static struct miscdevice heap = {.minor = MISC_DYNAMIC_MINOR,
                                  .name = "virtual-gpu",

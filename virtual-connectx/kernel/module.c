@@ -59,7 +59,7 @@ static void free_functions(void)
 }
 
 /* Functions to their interfaces, or to each other. */
-static int connect(void)
+static int connect_wires(void)
 {
     int rc = 0;
     for (unsigned int i = 0; i < vcx_functions && rc == 0; i++) {
@@ -113,7 +113,7 @@ static int make_all(void)
     for (unsigned int i = 0; i < vcx_functions && rc == 0; i++)
         rc = make_function(i);
     if (rc == 0)
-        rc = vcx_parameter_switch() ? connect_switch() : connect();
+        rc = vcx_parameter_switch() ? connect_switch() : connect_wires();
     if (rc)
         free_all();
     return rc;
@@ -152,7 +152,7 @@ static int make_and_run(void)
 }
 
 /* What functions need of the machine: memory for their BARs, interrupts. */
-static int claim(void)
+static int claim_memory_and_vectors(void)
 {
     int rc = vcx_window_claim(vcx_parameter_memory());
     if (rc)
@@ -163,13 +163,13 @@ static int claim(void)
     return rc;
 }
 
-static void unclaim(void)
+static void release_memory_and_vectors(void)
 {
     vcx_msix_remove();
     vcx_window_release();
 }
 
-static int __init start(void)
+static int __init vcx_module_init(void)
 {
     int rc;
     if (!boot_cpu_has(X86_FEATURE_HYPERVISOR)) {
@@ -181,7 +181,7 @@ static int __init start(void)
     rc = vcx_parameters_check();
     if (rc)
         return rc;
-    rc = vcx_functions ? claim() : 0;
+    rc = vcx_functions ? claim_memory_and_vectors() : 0;
     if (rc)
         return rc;
     rc = vcx_wire_watch();
@@ -197,13 +197,13 @@ unwatch:
     vcx_wire_unwatch();
 give_back:
     if (vcx_functions)
-        unclaim();
+        release_memory_and_vectors();
     return rc;
 }
 
 /* Drivers leave first: until then they are answered. Frames of interfaces wake the thread, so these are
  * let go before it ends. */
-static void __exit stop(void)
+static void __exit vcx_module_exit(void)
 {
     if (vcx_functions)
         vcx_bus_remove();
@@ -214,10 +214,10 @@ static void __exit stop(void)
     free_all();
     vcx_wire_unwatch();
     if (vcx_functions)
-        unclaim();
+        release_memory_and_vectors();
 }
 
-module_init(start);
-module_exit(stop);
+module_init(vcx_module_init);
+module_exit(vcx_module_exit);
 MODULE_LICENSE("Dual MIT/GPL");
 MODULE_DESCRIPTION("A virtual ConnectX, not hardware, for the unmodified mlx5 drivers");

@@ -17,18 +17,18 @@ static struct irq_domain *domain;
 
 /* ---- the interrupts, as the kernel sees them */
 
-static void compose(struct irq_data *data, struct msi_msg *message)
+static void msix_compose_message(struct irq_data *data, struct msi_msg *message)
 {
     message->address_lo = MESSAGE_ADDRESS;
     message->address_hi = upper_32_bits(data->hwirq);
     message->data = lower_32_bits(data->hwirq);
 }
 
-static void acknowledge(struct irq_data *data)
+static void msix_acknowledge(struct irq_data *data)
 {
 }
 
-static int bind(struct irq_data *data, const struct cpumask *to, bool force)
+static int msix_set_affinity(struct irq_data *data, const struct cpumask *to, bool force)
 {
     unsigned int cpu = cpumask_first_and(to, cpu_online_mask);
     if (cpu >= nr_cpu_ids)
@@ -46,9 +46,9 @@ static int start_interrupt(struct irq_domain *of, struct msi_domain_info *info, 
 }
 
 static struct irq_chip chip = {.name = "virtual-connectx",
-                               .irq_ack = acknowledge,
-                               .irq_compose_msi_msg = compose,
-                               .irq_set_affinity = bind};
+                               .irq_ack = msix_acknowledge,
+                               .irq_compose_msi_msg = msix_compose_message,
+                               .irq_set_affinity = msix_set_affinity};
 static struct msi_domain_ops msi_ops = {.msi_init = start_interrupt};
 static struct msi_domain_info information = {.flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS |
                                                       MSI_FLAG_PCI_MSIX,
@@ -96,19 +96,19 @@ static bool read_entry(struct vcx_front *front, u16 vector, irq_hw_number_t *num
 }
 
 /* In interrupt context, with interrupts off. A number that nothing is bound to any more has no handler. */
-static void handle(struct vcx_vector *vector)
+static void vector_handle(struct vcx_vector *vector)
 {
     generic_handle_domain_irq(domain, READ_ONCE(vector->number));
 }
 
 static void handle_here(struct irq_work *work)
 {
-    handle(container_of(work, struct vcx_vector, here));
+    vector_handle(container_of(work, struct vcx_vector, here));
 }
 
 static void handle_there(void *vector)
 {
-    handle(vector);
+    vector_handle(vector);
 }
 
 /* The CPU that the interrupt is bound to; none: nr_cpu_ids. */
@@ -125,7 +125,7 @@ static unsigned int cpu_of(irq_hw_number_t number)
 }
 
 /* What is still on its way to a CPU will find this event too. */
-static void deliver(struct vcx_vector *vector, irq_hw_number_t number)
+static void vector_deliver(struct vcx_vector *vector, irq_hw_number_t number)
 {
     unsigned int cpu = cpu_of(number);
     WRITE_ONCE(vector->number, number);
@@ -145,7 +145,7 @@ static void set_pending(struct vcx_front *front, u16 vector, bool pending)
 }
 
 /* true: nothing is left to be sent. */
-static bool send(struct vcx_front *front, u16 vector)
+static bool msix_send(struct vcx_front *front, u16 vector)
 {
     irq_hw_number_t number;
     bool ours;
@@ -153,7 +153,7 @@ static bool send(struct vcx_front *front, u16 vector)
         return false;
     if (ours) {
         front->interrupts++;
-        deliver(&front->vectors[vector], number);
+        vector_deliver(&front->vectors[vector], number);
     }
     return true;
 }
@@ -167,7 +167,7 @@ void vcx_msix_start(struct vcx_front *front)
     }
 }
 
-static void nothing(void *unused)
+static void do_nothing(void *unused)
 {
 }
 
@@ -176,18 +176,18 @@ void vcx_msix_stop(struct vcx_front *front)
 {
     for (unsigned int i = 0; i < VCX_VECTORS; i++)
         irq_work_sync(&front->vectors[i].here);
-    on_each_cpu(nothing, NULL, 1);
+    on_each_cpu(do_nothing, NULL, 1);
 }
 
 void vcx_interrupt(struct vcx_front *front, u16 vector)
 {
-    if (vector < VCX_VECTORS && !send(front, vector))
+    if (vector < VCX_VECTORS && !msix_send(front, vector))
         set_pending(front, vector, true);
 }
 
 void vcx_interrupts_poll(struct vcx_front *front)
 {
     unsigned int vector;
-    for_each_set_bit(vector, front->pending, VCX_VECTORS) if (send(front, vector))
+    for_each_set_bit(vector, front->pending, VCX_VECTORS) if (msix_send(front, vector))
         set_pending(front, vector, false);
 }

@@ -32,7 +32,7 @@ u64 vcx_turn_ns(void)
 }
 
 /* What a driver sees of a function level reset: the device as after power-on. */
-static void reset(struct vcx_front *front)
+static void front_reset(struct vcx_front *front)
 {
     vcx_device_stop(&front->device);
     memset_io(front->registers, 0, VCX_BAR_BYTES);
@@ -42,11 +42,11 @@ static void reset(struct vcx_front *front)
         pr_err("virtual ConnectX %u: no memory is left to start it again\n", front->index);
 }
 
-static bool poll(struct vcx_front *front)
+static bool front_poll(struct vcx_front *front)
 {
     bool busy;
     if (test_and_clear_bit(0, &front->reset_asked))
-        reset(front);
+        front_reset(front);
     front->wire.present = front->running && front->device.port->settings.admin_up;
     if (!front->running)
         return false;
@@ -63,13 +63,13 @@ static bool poll_all(void)
     mutex_lock(&vcx_lock);
     vcx_turn_begin();
     for (unsigned int i = 0; i < vcx_functions; i++)
-        busy |= poll(vcx_fronts[i]);
+        busy |= front_poll(vcx_fronts[i]);
     busy |= vcx_switch_run();
     mutex_unlock(&vcx_lock);
     return busy;
 }
 
-static void rest(u64 idle_ns)
+static void thread_rest(u64 idle_ns)
 {
     ktime_t time = ns_to_ktime(clamp_t(u64, idle_ns / IDLE_PART, SLEEP_LEAST, SLEEP_MOST));
     set_current_state(TASK_IDLE);
@@ -97,7 +97,7 @@ static int run_thread(void *unused)
             calm++;
         }
         if (calm > calm_polls())
-            rest(vcx_turn_ns() - worked);
+            thread_rest(vcx_turn_ns() - worked);
         else
             cond_resched();
     }

@@ -102,7 +102,7 @@ bool vcx_wire_ready(struct vcx_wire *wire)
 }
 
 /* What the other end waits for, unless a frame has told it. */
-static void tell(struct vcx_wire *wire)
+static void wire_tell_credit(struct vcx_wire *wire)
 {
     enum vcx_credit_kind kind;
     if (!wire->enclosed || !wire->lower || wire->unplugged)
@@ -162,7 +162,7 @@ static rx_handler_result_t lower_receive(struct sk_buff **pskb)
 }
 
 /* true: a frame is left. */
-static bool disclose(struct vcx_wire *wire, struct sk_buff *skb)
+static bool wire_disclose(struct vcx_wire *wire, struct sk_buff *skb)
 {
     u8 header[VCX_CREDIT_BYTES];
     if (!wire->enclosed)
@@ -173,7 +173,7 @@ static bool disclose(struct vcx_wire *wire, struct sk_buff *skb)
 
 static void take_skb(struct vcx_wire *wire, struct sk_buff *skb)
 {
-    if (!disclose(wire, skb)) {
+    if (!wire_disclose(wire, skb)) {
         kfree_skb(skb);
         return;
     }
@@ -220,7 +220,7 @@ bool vcx_wire_poll(struct vcx_wire *wire)
     struct vcx_frame *frame;
     struct sk_buff *skb;
     unsigned int taken = 0;
-    tell(wire);
+    wire_tell_credit(wire);
     while (taken < FRAMES_A_ROUND && (frame = vcx_frames_take(&wire->arrived))) {
         wire->receive(wire, frame);
         taken++;
@@ -237,7 +237,7 @@ bool vcx_wire_poll(struct vcx_wire *wire)
 static const netdev_features_t merging =
     NETIF_F_GRO | NETIF_F_GRO_HW | NETIF_F_LRO | NETIF_F_GSO | NETIF_F_ALL_TSO | NETIF_F_HW_VLAN_CTAG_RX;
 
-static int attach(struct vcx_wire *wire, struct net_device *lower, bool enclosed)
+static int wire_attach(struct vcx_wire *wire, struct net_device *lower, bool enclosed)
 {
     int rc;
     mutex_lock(&vcx_lock);
@@ -256,7 +256,7 @@ static int attach(struct vcx_wire *wire, struct net_device *lower, bool enclosed
     return 0;
 }
 
-static void detach(struct vcx_wire *wire)
+static void wire_detach(struct vcx_wire *wire)
 {
     struct net_device *lower = wire->lower;
     if (!lower)
@@ -275,23 +275,23 @@ int vcx_wire_attach(struct vcx_wire *wire, const char *interface, bool enclosed)
     struct net_device *lower;
     int rc = -ENODEV;
     rtnl_lock();
-    detach(wire);
+    wire_detach(wire);
     lower = __dev_get_by_name(&init_net, interface);
     if (lower)
-        rc = lower->type == ARPHRD_ETHER ? attach(wire, lower, enclosed) : -EINVAL;
+        rc = lower->type == ARPHRD_ETHER ? wire_attach(wire, lower, enclosed) : -EINVAL;
     rtnl_unlock();
     if (rc)
         pr_err("virtual ConnectX: wire=%s: %s\n", interface,
                rc == -ENODEV  ? "there is no such interface"
                : rc == -EBUSY ? "something else, such as a bridge, takes this interface's frames"
-                              : "it is no Ethernet interface");
+                              : "it is not an Ethernet interface");
     return rc;
 }
 
 void vcx_wire_detach(struct vcx_wire *wire)
 {
     rtnl_lock();
-    detach(wire);
+    wire_detach(wire);
     rtnl_unlock();
 }
 
@@ -311,7 +311,7 @@ static int lower_event(struct notifier_block *block, unsigned long event, void *
     if (event != NETDEV_UNREGISTER)
         return NOTIFY_DONE;
     list_for_each_entry(wire, &all_wires, all) if (wire->lower == netdev_notifier_info_to_dev(info))
-        detach(wire);
+        wire_detach(wire);
     return NOTIFY_DONE;
 }
 
