@@ -190,7 +190,7 @@ static void look_for_before(struct journal *j)
 }
 
 /* What follows the last line: room, perhaps with the beginning of a record that was cut by a crash. Whole
- * JSON is no beginning. */
+ * JSON is not a beginning. */
 static void look_at_tail(struct journal *j, const char *tail, size_t length)
 {
     const char *json = memchr(tail, '{', length);

@@ -301,7 +301,7 @@ static void check_last(struct cnps *s, struct verify_context *c)
             "whether marked packets have a CNP: what their receiver sends is not in the capture");
 }
 
-static void end(void *state, struct verify_context *c)
+static void cnps_end(void *state, struct verify_context *c)
 {
     struct cnps *s = state;
     findings_judged(c->findings, "CNPs", s->cnps);
@@ -337,6 +337,6 @@ const struct checker checker_cnp = {
     .about = "CNPs: the marked packet before each, their interval, addresses and priority.",
     .state_bytes = sizeof(struct cnps),
     .frame = frame,
-    .end = end,
+    .end = cnps_end,
     .free = release,
 };

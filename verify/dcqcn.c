@@ -88,7 +88,7 @@ static const struct dcqcn_params *params_of(struct senders *s, const struct veri
 
 /* ---- the machine */
 
-static void begin(struct sender *s, const struct dcqcn_params *params, const struct verify_packet *p)
+static void sender_begin(struct sender *s, const struct dcqcn_params *params, const struct verify_packet *p)
 {
     *s = (struct sender){.begun = true,
                          .start_ns = p->time_ns,
@@ -133,7 +133,7 @@ static double run(struct dcqcn *d, const struct dcqcn_params *params, int64_t at
 static void advance(struct sender *s, const struct dcqcn_params *params, const struct verify_packet *p)
 {
     if (!s->begun || p->time_ns < s->last_ns || p->time_ns - s->last_ns > STALE_NS)
-        begin(s, params, p);
+        sender_begin(s, params, p);
     int64_t at_ps = (s->last_ns - s->start_ns) * SIM_PS_PER_NS;
     int64_t now_ps = (p->time_ns - s->start_ns) * SIM_PS_PER_NS;
     s->ahead_bytes -= run(&s->machine, params, at_ps, now_ps, run_ticks);
@@ -279,7 +279,7 @@ static void tell_slower(const struct senders *s, struct verify_context *c)
             sent / allowed * 100, least * 100);
 }
 
-static void end(void *state, struct verify_context *c)
+static void dcqcn_end(void *state, struct verify_context *c)
 {
     struct senders *s = state;
     findings_judged(c->findings, "packets of queue pairs with CNPs", s->judged);
@@ -310,6 +310,6 @@ const struct checker checker_dcqcn = {
     .about = "The rate on the wire against DCQCN's rate machine with the same CNPs.",
     .state_bytes = sizeof(struct senders),
     .frame = frame,
-    .end = end,
+    .end = dcqcn_end,
     .free = release,
 };

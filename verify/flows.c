@@ -63,7 +63,7 @@ static bool is_of(const struct flow *f, uint32_t interface, const struct frame_i
 
 /* ---- growing */
 
-static void place(uint32_t *table, uint32_t size, uint32_t hash, uint32_t index)
+static void table_put(uint32_t *table, uint32_t size, uint32_t hash, uint32_t index)
 {
     uint32_t at = hash & (size - 1);
     while (table[at])
@@ -72,7 +72,7 @@ static void place(uint32_t *table, uint32_t size, uint32_t hash, uint32_t index)
 }
 
 /* Room for one more flow. false: no memory, which is as if there were too many. */
-static bool grow(struct flows *t)
+static bool flows_grow(struct flows *t)
 {
     uint32_t room = t->room * 2, size = room * 2;
     struct flow *flows = realloc(t->flows, room * sizeof *flows);
@@ -88,9 +88,9 @@ static bool grow(struct flows *t)
         return false;
     }
     for (uint32_t i = 0; i < t->count; i++)
-        place(table, size, t->flows[i].hash, i);
+        table_put(table, size, t->flows[i].hash, i);
     for (uint32_t i = 0; i < t->pair_count; i++)
-        place(pair_table, size, t->pairs[i].hash, i);
+        table_put(pair_table, size, t->pairs[i].hash, i);
     free(t->table);
     free(t->pair_table);
     t->table = table;
@@ -141,14 +141,14 @@ static uint32_t join_pair(struct flows *t, uint32_t hash, uint32_t interface, co
     t->pairs[i] = (struct flow_pair){.first = f, .hash = hash, .reverse = reverse, .count = 1};
     if (reverse != FLOW_NONE)
         t->pairs[reverse].reverse = i;
-    place(t->pair_table, t->table_size, hash, i);
+    table_put(t->pair_table, t->table_size, hash, i);
     return i;
 }
 
 static uint32_t add(struct flows *t, uint32_t hash, uint32_t pair_hash, uint32_t interface,
                     const struct frame_roce *roce)
 {
-    if (t->count >= FLOWS_MOST || (t->count == t->room && !grow(t))) {
+    if (t->count >= FLOWS_MOST || (t->count == t->room && !flows_grow(t))) {
         t->left_out++;
         return FLOW_NONE;
     }
@@ -162,7 +162,7 @@ static uint32_t add(struct flows *t, uint32_t hash, uint32_t pair_hash, uint32_t
                        .source_port = roce->source_port};
     memcpy(f->source, roce->ip.source, sizeof f->source);
     memcpy(f->destination, roce->ip.destination, sizeof f->destination);
-    place(t->table, t->table_size, hash, i);
+    table_put(t->table, t->table_size, hash, i);
     uint32_t pair = join_pair(t, pair_hash, interface, &roce->ip, i);
     t->flows[i].pair = pair;
     return i;

@@ -16,7 +16,7 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
                      "the ICRC is not that of the packet's bytes: a receiver drops it");
 }
 
-static void end(void *state, struct verify_context *c)
+static void icrc_end(void *state, struct verify_context *c)
 {
     struct icrcs *s = state;
     findings_judged(c->findings, "whole packets", s->judged);
@@ -29,4 +29,4 @@ const struct checker checker_icrc = {.check = CHECK_ICRC,
                                      .about = "ICRCs of whole packets.",
                                      .state_bytes = sizeof(struct icrcs),
                                      .frame = frame,
-                                     .end = end};
+                                     .end = icrc_end};

@@ -115,8 +115,8 @@ static bool is_own(const struct stream *s, const struct capture_interface *i, co
     return s->settings->address_count && verify_settings_has(s->settings, address);
 }
 
-static void place(struct stream *s, const struct verify_settings *settings, const struct capture_interface *i,
-                  struct verify_packet *p)
+static void packet_locate(struct stream *s, const struct verify_settings *settings,
+                          const struct capture_interface *i, struct verify_packet *p)
 {
     const struct frame_roce *roce = &p->frame.roce;
     p->sent_here = p->direction != CAPTURE_INBOUND && is_own(s, i, p->frame.ethernet.source, roce->ip.source);
@@ -130,7 +130,7 @@ static void place(struct stream *s, const struct verify_settings *settings, cons
 }
 
 /* PFC and pause frames are sent by the port itself, to its peer. */
-static void place_control(const struct capture_interface *i, struct verify_packet *p)
+static void packet_locate_control(const struct capture_interface *i, struct verify_packet *p)
 {
     p->sent_here = p->received_here = false;
     p->flow = FLOW_NONE;
@@ -140,7 +140,7 @@ static void place_control(const struct capture_interface *i, struct verify_packe
             memcmp(i->address, p->frame.ethernet.source, 6) == 0 ? CAPTURE_OUTBOUND : CAPTURE_INBOUND;
 }
 
-static void judge(struct stream *s, const struct capture_packet *from)
+static void stream_judge_packet(struct stream *s, const struct capture_packet *from)
 {
     const struct capture_interface *i = capture_read_interface(s->capture, from->interface);
     const struct verify_settings *settings = settings_at(s, from->interface);
@@ -154,9 +154,9 @@ static void judge(struct stream *s, const struct capture_packet *from)
     frame_read(from->bytes, from->captured, &p.frame);
     p.icrc = s->wants_icrc ? frame_read_icrc(from->bytes, from->captured) : FRAME_ICRC_NONE;
     if (p.frame.kind == FRAME_ROCE)
-        place(s, settings, i, &p);
+        packet_locate(s, settings, i, &p);
     else
-        place_control(i, &p);
+        packet_locate_control(i, &p);
     s->packets++;
     s->untimed += !timed;
     if (p.time_ns > s->end_ns)
@@ -171,7 +171,7 @@ static void judge(struct stream *s, const struct capture_packet *from)
 
 /* ---- the whole */
 
-static int begin(struct stream *s, const struct checker *const *which, struct error *e)
+static int stream_begin(struct stream *s, const struct checker *const *which, struct error *e)
 {
     if (flows_init(&s->flows, e) != 0)
         return -1;
@@ -250,10 +250,10 @@ json_t *verify_capture(struct capture_reader *capture, const struct verify_setti
     s->capture = capture;
     s->settings = settings;
     struct capture_packet packet;
-    int result = begin(s, which, e);
+    int result = stream_begin(s, which, e);
     if (result == 0)
         while ((result = capture_read_next(capture, &packet, e)) > 0)
-            judge(s, &packet);
+            stream_judge_packet(s, &packet);
     json_t *document = result == 0 ? finish(s) : NULL;
     release(s);
     return document;

@@ -96,7 +96,7 @@ static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, cons
 }
 
 /* Memory that stands for a GPU's where the NIC is a virtual ConnectX: a device that its module makes
- * (virtual-connectx/kernel/gpu_memory.c). It is no hardware: none of a card's facts is known. */
+ * (virtual-connectx/kernel/gpu_memory.c). It is not hardware: none of a card's facts is known. */
 static void add_virtual(const char *root, json_t *list)
 {
     if (!sysfs_exists(root, "/sys/module/virtual_connectx") || !sysfs_exists(root, VIRTUAL_GPU))

@@ -204,7 +204,7 @@ static json_t *link_json(const struct pci_link *link)
     return o;
 }
 
-/* The IOMMU group of a function, with the other functions in it that are no bridges: they are passed to a
+/* The IOMMU group of a function, with the other functions in it that are not bridges: they are passed to a
  * guest together (Documentation/driver-api/vfio.rst). */
 static json_t *iommu_group(const char *root, const char *address)
 {

@@ -64,7 +64,7 @@ static bool spans_equal(struct span a, struct span b)
 }
 
 /* A pair matters only when some name begins with its prefix. */
-static bool wanted(const char *const *names, struct span prefix)
+static bool begins_some_name(const char *const *names, struct span prefix)
 {
     size_t length = (size_t)(prefix.end - prefix.at);
     for (size_t i = 0; names[i]; i++)
@@ -79,7 +79,7 @@ static void take_pair(struct span heads, struct span numbers, const char *const 
     if (!spans_equal(prefix, next_word(&numbers)) || prefix.at == prefix.end || prefix.end[-1] != ':')
         return;
     prefix.end--;
-    if (!wanted(names, prefix))
+    if (!begins_some_name(names, prefix))
         return;
     for (struct span word = next_word(&heads); word.at < word.end; word = next_word(&heads))
         store_counter(names, prefix, word, next_word(&numbers), values);

@@ -31,7 +31,7 @@ static int read_file(struct switch_counters *s, struct error *e)
     return 0;
 }
 
-/* Take the next line apart; *rest moves behind it. False at the end, or with what is no such line. */
+/* Take the next line apart; *rest moves behind it. False at the end, or where there is not such a line. */
 static bool take_line(char **rest, const char **name, int64_t *value)
 {
     char *line = strsep(rest, "\n"), *space = line ? strchr(line, ' ') : NULL, *end;

@@ -41,18 +41,18 @@ struct installing {
     const char *packages; /* folder of package files; NULL: there is none */
 };
 
-static void say_installed(const struct lab_host *host, struct text *said)
+static void add_installed(const struct lab_host *host, struct text *lines)
 {
     struct words names = {0};
     remote_programs_names(&names);
-    text_add(said, "%s: ", host->name);
+    text_add(lines, "%s: ", host->name);
     for (size_t i = 0; i < names.count; i++)
-        text_add(said, "%s%s", i ? ", " : "", names.items[i]);
-    text_add(said, " %s in %s", HARNESS_VERSION, host->programs);
+        text_add(lines, "%s%s", i ? ", " : "", names.items[i]);
+    text_add(lines, " %s in %s", HARNESS_VERSION, host->programs);
     words_free(&names);
 }
 
-static int install_package(struct remote_host *h, const struct host_package *p, struct text *said,
+static int install_package(struct remote_host *h, const struct host_package *p, struct text *lines,
                            struct error *e)
 {
     bool same;
@@ -60,19 +60,19 @@ static int install_package(struct remote_host *h, const struct host_package *p, 
         return -1;
     if (remote_programs_check(h, e) != 0)
         return error_prefix(e, "after %s was installed", p->file);
-    say_installed(h->lab, said);
-    text_add(said, ", package harness-host %s", p->version);
+    add_installed(h->lab, lines);
+    text_add(lines, ", package harness-host %s", p->version);
     if (same)
-        text_add(said, ", which was there");
+        text_add(lines, ", which was there");
     else if (*p->before && strcmp(p->before, p->version) != 0)
-        text_add(said, " in place of %s", p->before);
-    text_add(said, "\n");
+        text_add(lines, " in place of %s", p->before);
+    text_add(lines, "\n");
     return 0;
 }
 
 /* Where a package was wanted, `why` says why the programs are copied. The files of a package that the host
  * has are left alone. */
-static int install_copies(struct remote_host *h, const char *package, const char *why, struct text *said,
+static int install_copies(struct remote_host *h, const char *package, const char *why, struct text *lines,
                           struct error *e)
 {
     struct error failed;
@@ -85,27 +85,27 @@ static int install_copies(struct remote_host *h, const char *package, const char
     if (!*package && remote_programs_put(h, &failed) != 0)
         return error_set(e, "%.700s%s%.300s", failed.text, why ? "; a package was not installed: " : "",
                          why ? why : "");
-    say_installed(h->lab, said);
+    add_installed(h->lab, lines);
     if (*package)
-        text_add(said, ", package harness-host %s, which was there; no other was installed: %s", package,
+        text_add(lines, ", package harness-host %s, which was there; no other was installed: %s", package,
                  why);
     else if (why)
-        text_add(said, ", copied, because %s", why);
-    text_add(said, "\n");
+        text_add(lines, ", copied, because %s", why);
+    text_add(lines, "\n");
     return 0;
 }
 
-static int install_programs(const struct installing *x, struct remote_host *h, struct text *said,
+static int install_programs(const struct installing *x, struct remote_host *h, struct text *lines,
                             struct error *e)
 {
     struct host_package p;
     struct error why;
     if (!x->packages && !remote_package_wanted(h->lab))
-        return install_copies(h, "", NULL, said, e);
+        return install_copies(h, "", NULL, lines, e);
     int result = remote_package_find(h, x->packages, &p, &why, e);
     if (result >= 0)
         result =
-            result > 0 ? install_package(h, &p, said, e) : install_copies(h, p.before, why.text, said, e);
+            result > 0 ? install_package(h, &p, lines, e) : install_copies(h, p.before, why.text, lines, e);
     host_package_free(&p);
     return result;
 }
@@ -118,7 +118,8 @@ static bool is_named(const char *name, const char *const *names, size_t count)
     return count == 0;
 }
 
-static int install_on(void *context, size_t i, const struct host_way *way, struct text *said, struct error *e)
+static int install_on(void *context, size_t i, const struct host_way *way, struct text *lines,
+                      struct error *e)
 {
     const struct installing *x = context;
     struct remote_host h;
@@ -127,7 +128,7 @@ static int install_on(void *context, size_t i, const struct host_way *way, struc
         return 0;
     if (remote_host_open_locked(&h, way, e) != 0)
         return -1;
-    int result = install_programs(x, &h, said, e);
+    int result = install_programs(x, &h, lines, e);
     remote_host_close(&h);
     return result;
 }

@@ -41,7 +41,7 @@ static void add_value(struct text *out, const json_t *value)
 }
 
 /* "data0 mtu is 4200 again (found 4000)" */
-static void say_restored(const char *host, const json_t *entry, struct text *said)
+static void add_restored_setting(const char *host, const json_t *entry, struct text *lines)
 {
     const char *interface = json_string_value(json_object_get(entry, "interface"));
     const char *setting = json_string_value(json_object_get(entry, "setting"));
@@ -59,76 +59,77 @@ static void say_restored(const char *host, const json_t *entry, struct text *sai
         add_value(&words, json_object_get(entry, "found"));
         text_add(&words, ")");
     }
-    text_add(said, "%s: %s %s\n", host, interface ? interface : "?", text_string(&words));
+    text_add(lines, "%s: %s %s\n", host, interface ? interface : "?", text_string(&words));
     text_free(&words);
 }
 
-static void say_since(const char *host, const json_t *answer, struct text *said)
+static void add_time_of_run(const char *host, const json_t *answer, struct text *lines)
 {
     time_t since = (time_t)(json_integer_value(json_object_get(answer, "since_ns")) / NS_PER_S);
     struct tm utc;
     char when[40];
     if (since <= 0 || !gmtime_r(&since, &utc) || !strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc))
         return;
-    text_add(said, "%s: found settings that an interrupted run changed at %s%s\n", host, when,
+    text_add(lines, "%s: found settings that an interrupted run changed at %s%s\n", host, when,
              json_is_true(json_object_get(answer, "rebooted")) ? "; the host was rebooted in the meantime"
                                                                : "");
 }
 
 /* other: something that is not nic-config's was restored. */
-static void say_answer(const char *host, const json_t *answer, bool other, struct text *said)
+static void add_answer(const char *host, const json_t *answer, bool other, struct text *lines)
 {
     size_t i;
     json_t *entry;
     const json_t *restored = json_object_get(answer, "restored"), *gone = json_object_get(answer, "gone");
-    say_since(host, answer, said);
+    add_time_of_run(host, answer, lines);
     if (json_array_size(restored) == 0 && json_array_size(gone) == 0 && !other)
-        text_add(said, "%s: nothing to restore\n", host);
+        text_add(lines, "%s: nothing to restore\n", host);
     json_array_foreach(restored, i, entry)
     {
-        say_restored(host, entry, said);
+        add_restored_setting(host, entry, lines);
     }
     json_array_foreach(gone, i, entry)
     {
         const char *interface = json_string_value(json_object_get(entry, "interface"));
         const char *why = json_string_value(json_object_get(entry, "why"));
-        text_add(said, "%s: %s is not changed: %s\n", host, interface ? interface : "?", why ? why : "?");
+        text_add(lines, "%s: %s is not changed: %s\n", host, interface ? interface : "?", why ? why : "?");
     }
 }
 
 /* A guest that is off keeps its journal; its settings are restored once it runs again. A paused guest is
  * resumed when it is connected to. */
-static bool is_off(struct virt *virt, const struct lab_host *host, struct text *said)
+static bool is_off(struct virt *virt, const struct lab_host *host, struct text *lines)
 {
     enum virt_state state;
     struct error e;
     if (!virt || !host->domain || virt_domain_state(virt, host->domain, &state, &e) != 0 ||
         state == VIRT_RUNNING || state == VIRT_PAUSED)
         return false;
-    text_add(said, "%s: guest %s is %s: nothing can be restored now\n", host->name, host->domain,
+    text_add(lines, "%s: guest %s is %s: nothing can be restored now\n", host->name, host->domain,
              virt_state_names[state]);
     return true;
 }
 
-static int restore_host(void *context, size_t i, const struct host_way *way, struct text *said,
+static int restore_host(void *context, size_t i, const struct host_way *way, struct text *lines,
                         struct error *e)
 {
     const struct lab_host *host = way->host;
     struct remote_host h;
     (void)context;
     (void)i;
-    if (is_off(way->virt, host, said))
+    if (is_off(way->virt, host, lines))
         return 0;
     if (remote_host_open_locked(&h, way, e) != 0)
         return -1;
     json_t *answer = remote_settings_restore(&h, e);
     int gpu = answer ? virtual_gpu_restore(&h, e) : -1;
     if (gpu > 0)
-        text_add(said, "%s: the memory that stands for a GPU's is as fast as the host's again\n", host->name);
-    size_t before = said->length;
-    int faults = gpu >= 0 ? host_faults_restore(&h, said, e) : -1;
+        text_add(lines, "%s: the memory that stands for a GPU's is as fast as the host's again\n",
+                 host->name);
+    size_t before = lines->length;
+    int faults = gpu >= 0 ? host_faults_restore(&h, lines, e) : -1;
     if (answer)
-        say_answer(host->name, answer, gpu > 0 || said->length > before, said);
+        add_answer(host->name, answer, gpu > 0 || lines->length > before, lines);
     json_decref(answer);
     remote_host_close(&h);
     return faults < 0 ? -1 : 0;
@@ -137,7 +138,7 @@ static int restore_host(void *context, size_t i, const struct host_way *way, str
 /* A recorded file has nothing that a run changed. */
 static int restore_switch(const struct lab_switch *s, struct lab_lock *lock, struct error *e)
 {
-    struct text said = {0};
+    struct text lines = {0};
     if (s->config)
         return 0;
     if (lab_lock_switch(lock, s, e) != 0)
@@ -145,9 +146,9 @@ static int restore_switch(const struct lab_switch *s, struct lab_lock *lock, str
     struct ssh_session *session = sonic_open_locked(s, lock, NULL, NULL, e);
     json_t *answer = session ? switch_restore(s, session, e) : NULL;
     if (answer)
-        say_answer(s->name, answer, false, &said);
-    print_out("%s", text_string(&said));
-    text_free(&said);
+        add_answer(s->name, answer, false, &lines);
+    print_out("%s", text_string(&lines));
+    text_free(&lines);
     if (session)
         ssh_close(session);
     json_decref(answer);

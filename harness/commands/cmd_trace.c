@@ -29,7 +29,7 @@ struct told {
 };
 
 /* On standard output only the paths, unless the trace itself is there. */
-static void tell(void *to, const struct trace_made *made)
+static void print_made(void *to, const struct trace_made *made)
 {
     struct told *told = to;
     const char *left_out = text_string(&made->left_out);
@@ -54,7 +54,7 @@ static int run_trace(const struct call *call)
         return EXIT_USAGE;
     }
     int status = EXIT_USAGE;
-    if (trace_result(call->arguments[0], said->out, tell, &told, &left_out, &e) == 0)
+    if (trace_result(call->arguments[0], said->out, print_made, &told, &left_out, &e) == 0)
         status = damaged_warn(&left_out) || told.damaged ? EXIT_FAILED : EXIT_DONE;
     else
         log_error("%s", e.text);

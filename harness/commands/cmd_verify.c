@@ -110,8 +110,8 @@ static int open_capture(const char *path, struct error *e)
     return fd;
 }
 
-static json_t *judge(const char *path, const struct verify_settings *settings,
-                     const struct checker *const *which, struct error *e)
+static json_t *judge_capture(const char *path, const struct verify_settings *settings,
+                             const struct checker *const *which, struct error *e)
 {
     int fd = open_capture(path, e);
     if (fd < 0)
@@ -154,7 +154,7 @@ static int run_verify(const struct call *call)
     if (choose(call, which, MOST_CHECKERS, &e) != 0 ||
         verify_settings_load(&settings, said->settings, &said->hosts, &e) != 0)
         return program_fail(EXIT_USAGE, &e);
-    json_t *result = judge(call->arguments[0], &settings, which, &e);
+    json_t *result = judge_capture(call->arguments[0], &settings, which, &e);
     verify_settings_free(&settings);
     if (!result)
         return program_fail(EXIT_USAGE, &e);

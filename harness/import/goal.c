@@ -43,8 +43,8 @@ static void list_dependencies(struct order *o)
 }
 
 /* Depth first without recursion; state 1: its dependencies are looked at, 2: it is in the sequence. */
-static int visit(struct order *o, uint32_t from, unsigned char *state, uint32_t *stack, size_t *next,
-                 size_t *count, struct error *e)
+static int order_visit(struct order *o, uint32_t from, unsigned char *state, uint32_t *stack, size_t *next,
+                       size_t *count, struct error *e)
 {
     size_t depth = 0;
     if (state[from])
@@ -82,7 +82,7 @@ static int put_in_order(struct order *o, struct error *e)
     if (result != 0)
         error_set(e, "out of memory");
     for (uint32_t i = 0; result == 0 && i < n; i++)
-        result = visit(o, i, state, stack, next, &count, e);
+        result = order_visit(o, i, state, stack, next, &count, e);
     free(state);
     free(stack);
     free(next);
@@ -199,8 +199,8 @@ static int add_merged(struct order *o, const struct goal_operation *op, size_t *
 }
 
 /* A set of what is in `merged`: of several waits for one flow the longest. */
-static int keep(struct order *o, const struct goal_operation *op, size_t count, struct set *to,
-                struct error *e)
+static int order_keep_longest(struct order *o, const struct goal_operation *op, size_t count, struct set *to,
+                              struct error *e)
 {
     size_t kept = 0;
     if (count > 1)
@@ -242,7 +242,7 @@ static int find_ready(struct order *o, uint32_t at, struct error *e)
         if (before->count && add_merged(o, op, &count, &o->entries[before->first], before->count, 0, e) != 0)
             return -1;
     }
-    return dependencies ? keep(o, op, count, ready, e) : 0;
+    return dependencies ? order_keep_longest(o, op, count, ready, e) : 0;
 }
 
 static int find_done(struct order *o, uint32_t at, struct error *e)
@@ -267,7 +267,7 @@ static int find_done(struct order *o, uint32_t at, struct error *e)
     }
     if (op->type != GOAL_CALC && add_merged(o, op, &count, &own, 1, 0, e) != 0)
         return -1;
-    return keep(o, op, count, &o->done[at], e);
+    return order_keep_longest(o, op, count, &o->done[at], e);
 }
 
 static int find_sets(struct order *o, struct error *e)

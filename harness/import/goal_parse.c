@@ -103,7 +103,7 @@ static bool is(const struct parser *p, const char *text)
     return word_is(&p->token.word, text);
 }
 
-static int take(struct parser *p, const char *text, struct error *e)
+static int take_word(struct parser *p, const char *text, struct error *e)
 {
     char quoted[40];
     snprintf(quoted, sizeof quoted, "\"%s\"", text);
@@ -184,7 +184,7 @@ static int take_message(struct parser *p, struct goal_operation *op, struct erro
     int64_t peer = 0;
     bool sends = op->type == GOAL_SEND;
     if (take_number(p, "the size in bytes", 1, FLOW_MAX_SIZE_BYTES, &op->size, e) != 0 ||
-        take(p, "b", e) != 0 || take(p, sends ? "to" : "from", e) != 0)
+        take_word(p, "b", e) != 0 || take_word(p, sends ? "to" : "from", e) != 0)
         return -1;
     if (!sends && is(p, "-"))
         return take_any(p, "rank", e);
@@ -298,10 +298,10 @@ static int take_rank(struct parser *p, struct error *e)
 {
     int64_t rank = 0;
     unsigned line = p->token.word.line;
-    if (take(p, "rank", e) != 0 || take_number(p, "the rank", 0, p->goal->ranks - 1, &rank, e) != 0)
+    if (take_word(p, "rank", e) != 0 || take_number(p, "the rank", 0, p->goal->ranks - 1, &rank, e) != 0)
         return -1;
     skip_lines(p);
-    if (take(p, "{", e) != 0)
+    if (take_word(p, "{", e) != 0)
         return -1;
     if (p->has_rank[rank])
         return reader_error(p->in, line, e, "a second rank %" PRId64, rank);
@@ -319,7 +319,7 @@ static int take_ranks(struct parser *p, struct error *e)
 {
     next(p);
     skip_lines(p);
-    if (take(p, "num_ranks", e) != 0 ||
+    if (take_word(p, "num_ranks", e) != 0 ||
         take_number(p, "the number of ranks", 2, IMPORT_MOST_NODES, &p->goal->ranks, e) != 0)
         return -1;
     p->has_rank = calloc((size_t)p->goal->ranks, sizeof *p->has_rank);

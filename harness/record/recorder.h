@@ -55,7 +55,7 @@ void recorder_keep(struct recorder *r, const char *role_glob, const char *counte
 /* Does it need each sample of the role? Else those at the ends of the phases are enough. */
 bool recorder_keeps(const struct recorder *r, size_t role);
 
-/* ---- what is no text: from the simulator, and of switches */
+/* ---- what is not text: from the simulator, and of switches */
 
 /* A header or end line; takes over the object. */
 int recorder_object(struct recorder *r, size_t role, enum line_kind kind, json_t *object, struct error *e);

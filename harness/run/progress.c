@@ -11,7 +11,7 @@ void progress_open(struct progress *p, bool quiet)
     *p = (struct progress){.on = !quiet && isatty(STDERR_FILENO), .cell = 1, .cells = 1};
 }
 
-static void begin(const struct progress *p, const char *phase)
+static void progress_begin_phase(const struct progress *p, const char *phase)
 {
     fputs("\r\033[K", stderr);
     if (p->cells > 1)
@@ -25,7 +25,7 @@ void progress_say(struct progress *p, const char *phase)
 {
     if (!p->on)
         return;
-    begin(p, phase);
+    progress_begin_phase(p, phase);
     fputs(" ...", stderr);
     fflush(stderr);
 }
@@ -63,7 +63,7 @@ void progress_show(struct progress *p, const char *phase, int64_t now_ns, int64_
         return;
     double done = end_ns > start_ns ? (double)(now_ns - start_ns) / (double)(end_ns - start_ns) : 1;
     p->shown_ns = wall_ns;
-    begin(p, phase);
+    progress_begin_phase(p, phase);
     print_to(stderr, " %3.0f%%", done * 100);
     if (left_ns >= 0)
         print_left(left_ns);

@@ -23,7 +23,7 @@
 
 #define PREFIX  "slurm"
 #define TASK_NS (60 * NS_PER_S) /* what a task should take at least: starting it takes seconds */
-#define TRY_S   10              /* the first run is tried here for so long */
+#define TRY_S   10              /* for this time the first run is tried here */
 
 #define STEP_MS       100
 #define LOOK_LEAST_NS (NS_PER_S / 5)

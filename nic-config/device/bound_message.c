@@ -36,7 +36,7 @@
     (ROUTE_VIA | BIT(RTA_DST) | BIT(RTA_SRC) | BIT(RTA_PRIORITY) | BIT(RTA_PREFSRC) | BIT(RTA_METRICS) | \
      BIT(RTA_TABLE) | BIT(RTA_PREF) | BIT(RTA_TTL_PROPAGATE) | BIT(RTA_NH_ID))
 #define NEIGHBOUR (BIT(NDA_DST) | BIT(NDA_LLADDR) | BIT(NDA_PROTOCOL))
-/* of a rule all; FRA_PAD is no value */
+/* of a rule all; FRA_PAD is not a value */
 #define RULE (~(BIT(FRA_UNSPEC) | BIT(FRA_PAD)))
 
 const struct bound_kind bound_kinds[] = {

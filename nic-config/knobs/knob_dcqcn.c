@@ -281,7 +281,7 @@ static int complete_dcqcn(struct device *d, const json_t *wanted, json_t *target
     return 0;
 }
 
-/* A priority that is not used is no difference. */
+/* A priority that is not used does not differ. */
 static bool same_dcqcn(const struct settings *now, const struct settings *target)
 {
     bool unused = now->dcqcn.np.cnp_prio_mode == 1 && target->dcqcn.np.cnp_prio_mode == 1;

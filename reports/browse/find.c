@@ -46,7 +46,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Pages and what jobs of a cluster left are no runs; neither is anything in the making. */
+/* Pages and what jobs of a cluster left are not runs; neither is anything in the making. */
 static int may_hold_runs(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&

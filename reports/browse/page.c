@@ -48,7 +48,7 @@ static void add_link(const struct browse_run *run, const char *results, bool bes
         add_address(out, results);
         text_add(out, "/");
     } else {
-        text_add(out, "./"); /* a name with a colon is no scheme */
+        text_add(out, "./"); /* a name with a colon is not a scheme */
     }
     add_address(out, run->folder);
     text_add(out, "%s\">", run->has_page ? "/report/index.html" : "/");

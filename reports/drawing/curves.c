@@ -306,8 +306,8 @@ static bool among(const struct candidate *all, size_t count, const struct series
     return false;
 }
 
-/* What is selected and not drawn, in the order of the columns: at most so many that each can have
- * DETAIL_LEAST points. */
+/* What is selected and not drawn, in the order of the columns: no more of them than
+ * can have DETAIL_LEAST points each. */
 static struct candidate *find_more(const struct run *run, const struct curves_selection *wanted,
                                    const struct candidate *drawn, size_t drawn_count, size_t most,
                                    size_t *count, size_t *left_out)

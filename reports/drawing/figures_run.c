@@ -225,7 +225,7 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
 }
 
 #define MAX_PLACES    48  /* rows of the drawing of pauses by port */
-#define PAUSE_COLUMNS 400 /* pauses closer than one of so many columns are drawn as one */
+#define PAUSE_COLUMNS 400 /* of a drawing: pauses of one column are drawn as one */
 
 /* The row of a host or port, created when first needed; -1 if there are too many. */
 static int row_of(const char *const places[], size_t count, const char *name)

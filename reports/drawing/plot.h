@@ -72,13 +72,13 @@ struct plot_panel {
     struct plot_level *levels; /* horizontal lines */
     size_t level_count;
     /* ---- the interactive page alone */
-    size_t detail;            /* about so many points of it are wanted; 0: there is no such page */
+    size_t detail;            /* about how many points of it are wanted; 0: there is no such page */
     struct plot_series *more; /* beside those that are drawn: shown when the reader asks for them */
     size_t more_count;
     char **detail_rows; /* of the bars that are `more`, instead of row_names */
     size_t detail_row_count;
     char *kept;        /* how its points come from the samples, or NULL */
-    size_t samples_of; /* in the picture: of each so many samples the least and the greatest; 0: all */
+    size_t samples_of; /* of this number of samples the picture has the least and the greatest; 0: all */
 };
 
 struct plot {

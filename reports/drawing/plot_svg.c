@@ -218,7 +218,7 @@ static double pixel_of(const struct scale *s, double value)
     return s->from + (s->to - s->from) * value;
 }
 
-/* 1, 2 or 5 times a power of ten: a span has about so many of them. */
+/* 1, 2 or 5 times a power of ten: a span has about `parts` of them. */
 static double round_step(double span, double parts)
 {
     double step = span / parts, power = pow(10, floor(log10(step)));
@@ -374,7 +374,7 @@ static void decade_tics(const struct scale *s, struct tics *tics)
         linear_tics(s, 5, tics);
 }
 
-/* Powers of two: so many of them that their names fit side by side. */
+/* Powers of two, as many as have room for their names side by side. */
 static void size_tics(const struct scale *s, struct tics *tics)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -105,7 +105,7 @@ int rows_add(struct rows *rows, enum export_table table, const struct export_val
 
 /* ---- documents */
 
-/* A value that is no object, and no list with objects or lists in it. */
+/* A value that is neither an object nor a list with objects or lists in it. */
 static bool is_leaf(const json_t *value)
 {
     size_t i;

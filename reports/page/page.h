@@ -24,8 +24,8 @@ struct drawing {
 /* `table`: sweep.csv is beside it. `library`: NULL, or what makes its drawings interactive. */
 void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, bool table,
                 const struct page_library *library, struct text *out);
-/* The page of a sweep of many runs. `how`: how its figures are drawn, or NULL; `left_out`: so many drawings
- * are not made. */
+/* The page of a sweep of many runs. `how`: how its figures are drawn, or NULL; `left_out`: the
+ * number of drawings that are not made. */
 void page_sweep_write(const struct sweep_table *t, const struct drawing *drawings, size_t count,
                       const char *how, size_t left_out, struct text *out);
 

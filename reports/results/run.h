@@ -21,7 +21,7 @@ struct series {
     int64_t *time_ns;
     int64_t *value;
     size_t count, capacity;
-    size_t of; /* of each so many samples the least and the greatest were kept; 0: all are here */
+    size_t of; /* of this number of samples the least and the greatest were kept; 0: all are here */
     struct {   /* of the next group, while it is read */
         size_t count;
         int64_t low, low_ns, high, high_ns;

@@ -176,7 +176,7 @@ static int take_flows(const struct run *run, size_t row, struct sweep_table *t)
 
 /* ---- collectives */
 
-/* Those of ranks and of channels that are none are no figures. */
+/* The number of ranks is not a figure: it is what was asked for. */
 static int take_collectives(const struct run *run, size_t row, struct sweep_table *t)
 {
     json_t *collectives = (json_t *)(uintptr_t)run_get(run, "collectives"), *collective;

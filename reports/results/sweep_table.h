@@ -63,7 +63,7 @@ struct sweep_row {
 
 struct sweep_figure {
     char *name;                        /* "goodput of all flows", or an expectation's name */
-    char *check;                       /* an expectation's rule; NULL: the figure is no expectation's */
+    char *check;                       /* an expectation's rule; NULL: no expectation has the figure */
     char *unit;                        /* of the values: "b/s" */
     double *values;                    /* by row, NAN: none */
     unsigned char *verdicts;           /* by row, enum sweep_verdict; NULL: no expectation */

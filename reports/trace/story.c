@@ -155,7 +155,7 @@ static void take_phases(struct trace_parts *t, int64_t phase_ns[4])
 
 /* ---- settings */
 
-/* A value that is no text, as JSON; the caller frees the texts. */
+/* A value that is not text, as JSON; the caller frees the texts. */
 static size_t notes_of_object(const json_t *object, struct trace_note *notes, char **texts, size_t most)
 {
     const char *key;

@@ -121,7 +121,7 @@ static void count_held(struct sim *sim, uint32_t port, const struct packet *pack
     sim->counters[port][packet->priority].lost_bytes += sign * packet->bytes;
 }
 
-static void hold(struct sim *sim, struct injection *in, uint32_t p)
+static void inject_hold(struct sim *sim, struct injection *in, uint32_t p)
 {
     int64_t time_ps = sim->now_ps + in->rule.delay_ps;
     if (delay_line_append(sim, &in->held, time_ps, p))
@@ -136,7 +136,7 @@ static void duplicate(struct sim *sim, struct injection *in, uint32_t p)
         sim->telemetry[copy] = sim->telemetry[p];
     if (sim->telemetry_paths)
         sim->telemetry_paths[copy] = sim->telemetry_paths[p];
-    hold(sim, in, copy);
+    inject_hold(sim, in, copy);
 }
 
 /* It waits until this number of frames of its kind have passed. */
@@ -199,7 +199,7 @@ static bool act(struct sim *sim, struct injection *in, uint32_t p, bool *done)
         return false;
     case SIM_INJECT_DELAY:
         count_held(sim, port, &sim->packets[p], 1);
-        hold(sim, in, p);
+        inject_hold(sim, in, p);
         return true;
     case SIM_INJECT_DUPLICATE:
         duplicate(sim, in, p);

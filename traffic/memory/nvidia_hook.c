@@ -18,7 +18,7 @@ static struct {
     struct hook_object objects[HOOK_MAX_OBJECTS];
 } hook = {.user = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool wanted(uint32_t class)
+static bool is_recorded_class(uint32_t class)
 {
     return class == RM_CLASS_DEVICE || class == RM_CLASS_SUBDEVICE || class == RM_CLASS_VASPACE ||
            class == RM_CLASS_LOCAL_MEMORY || class == RM_CLASS_THIRD_PARTY_P2P;
@@ -27,7 +27,7 @@ static bool wanted(uint32_t class)
 /* When the table is full, the oldest entries are dropped, because they have most probably been freed. */
 static void record_object(int fd, uint32_t client, uint32_t parent, uint32_t object, uint32_t class)
 {
-    if (!wanted(class))
+    if (!is_recorded_class(class))
         return;
     pthread_mutex_lock(&hook.lock);
     if (hook.count == HOOK_MAX_OBJECTS)

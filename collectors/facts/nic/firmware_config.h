@@ -8,8 +8,8 @@
 #include "collectors/facts/facts.h"
 
 /* What `mstconfig -d ADDRESS -e query` printed: {KEY: {"current", "next_boot"}} of the settings that are
- * known here, numbers or null. Older firmware shows only those of the next boot. NULL: this is no such
- * output. A new reference. */
+ * known here, numbers or null. Older firmware shows only those of the next boot. NULL: this is not
+ * such output. A new reference. */
 json_t *firmware_config_parse(const char *text);
 
 /* {"from", "values"} of the function, or {"missing": why}. In a copied tree: what was printed, as

@@ -12,8 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* However fast a program prints, the other hosts and the end of the run are looked at after so many
- * chunks. Of messages that is more than a pipe holds: all of the last ones of a program that has ended. */
+/* However fast a program prints, the other hosts and the end of the run are looked at after this
+ * number of chunks. For messages that is more than a pipe holds: all of the last ones of a program that has
+ * ended. */
 #define CHUNK         65536
 #define CHUNKS_A_TURN 16
 #define SAYING_CHUNK  1024

@@ -32,7 +32,7 @@ static struct region region_new(struct side *s)
     return r;
 }
 
-/* mlx5r_umr_update_mr_pas: so many of the list's pages, and what ends it. */
+/* mlx5r_umr_update_mr_pas: `pages` of the list's pages, and what ends it. */
 static struct umr region_chunk(const struct region *r, struct side *s, int first, int pages, bool last)
 {
     struct umr u = {.key = r->key,

@@ -188,8 +188,9 @@ struct work {
     uint32_t xrc_srq, remote_qpn, q_key;
     int remote_side;
     bool unsignaled, solicited, fence, inlined;
-    uint32_t inlined_ends; /* so many bytes at the begin and at the end of the data stand in the request */
-    uint32_t key;          /* own; 0: the function's */
+    uint32_t
+        inlined_ends; /* bytes at the begin, and as many at the end, of the data that stand in the request */
+    uint32_t key;     /* own; 0: the function's */
 };
 
 static inline uint8_t *put_vector(uint8_t *at, const struct work *w)

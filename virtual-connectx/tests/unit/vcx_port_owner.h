@@ -111,7 +111,7 @@ static inline struct vcx_frame *pause_all(uint16_t quanta)
     return frame;
 }
 
-/* Polls every `step_ns` for so long. */
+/* Polls every `step_ns` for `ns`. */
 static inline void pass(struct owner *owner, uint64_t ns, uint64_t step_ns)
 {
     for (uint64_t end = owner->now_ns + ns; owner->now_ns < end;) {

@@ -41,8 +41,8 @@ struct pair {
     bool holds;
     uint64_t frames;         /* that were sent so far */
     int64_t drop, drop_from; /* number of a frame that is lost; from which on all are; -1: none */
-    uint32_t lose, random;   /* so many of 256 are lost, by chance */
-    uint64_t mark_left;      /* so many data packets from now on are marked */
+    uint32_t lose, random;   /* of 256 packets, how many are lost, by chance */
+    uint64_t mark_left;      /* how many data packets from now on are marked */
     uint64_t cnps, naks;
     uint8_t last_cnp_dscp;
 };

@@ -38,7 +38,7 @@ struct umr {
     uint32_t inlined_bytes;
     uint32_t list_key, list_bytes;
     uint64_t list_at;
-    uint32_t short_by; /* so many bytes are missing at its end */
+    uint32_t short_by; /* bytes that are missing at its end */
 };
 
 static inline void post_umr(struct qp *qp, const struct umr *u)
