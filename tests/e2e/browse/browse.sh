@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# harness browse: real (simulated) runs, and what is no whole result, as a table, as JSON and as a page.
+# harness browse: real (simulated) runs, and what is not a whole result, as a table, as JSON and as a page.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
 skip_unless "runs are listed" jq script
@@ -79,7 +79,7 @@ check_exit 2 "a setting without a value" "$H" browse --where memory
 check_exit 2 "a time that is none" "$H" browse --since yesterday
 check_exit 2 "two kinds of output" "$H" browse --json --html x.html
 
-# ---- what is no whole result is listed with its reason
+# ---- what is not a whole result is listed with its reason
 mkdir -p odd/pfc-bidir/20260301T120000Z/07 odd/other/a odd/broken odd/newer odd/cut odd/fifo odd/link odd/report-with-x odd/deep/1/2/3/4/5/6/7
 cp "results/$pair/02/run.log" odd/pfc-bidir/20260301T120000Z/07/
 echo '{"a": 1}' >odd/other/a/result.json

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Captures of real hosts: two network namespaces with an sshd each and stand-ins for roce-traffic and tcpdump. A capturer that is not there, one
-# that sends what is no pcap, one that ends, one that sends more than it may; nothing stays on the hosts.
+# that sends what is not a pcap, one that ends, one that sends more than it may; nothing stays on the hosts.
 # shellcheck disable=SC2317  # functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -72,11 +72,11 @@ run --set 'capture={"limit": "100KB"}'
 check "a limit is not exceeded by what a host sends" test "$STATUS" != 3 -a "$(stat -Lc %s "$RESULT/capture.pcapng")" -le 100000
 check "... and said" result '.complete and .capture.left_out_from_ns > 0'
 
-# ---- what is no pcap, nothing, and one that is cut
+# ---- what is not a pcap, nothing, and one that is cut
 head -c 300000 /dev/urandom > "$SCRATCH/pcap.a"
 : > "$SCRATCH/pcap.b"
 run --set 'capture={}' --set 'verify=["go-back-n"]'
-check "what is no pcap is left out, and said" result '.complete and .capture.frames == 0 and all(.capture.ports[]; .lacks | length > 10)'
+check "what is not a pcap is left out, and said" result '.complete and .capture.frames == 0 and all(.capture.ports[]; .lacks | length > 10)'
 check "... nothing is judged" result '.verify[0].verdict == "skipped"'
 pcap "$SCRATCH/pcap.b" 3 "$(mac b)"
 truncate -s -7 "$SCRATCH/pcap.b"

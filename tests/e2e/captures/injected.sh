@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checkers of captures over simulated runs with injected faults: each is found by the checker of its kind, at the packet that tshark shows, and
-# by no other; what the protocol recovers from is no finding.
+# by no other; what the protocol recovers from is not a finding.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 H=$BUILD/harness

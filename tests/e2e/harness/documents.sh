@@ -242,7 +242,7 @@ $(reasons)" && return 1; }
 
 # ---- the documents ---------------------------------------------------------------------------------------------------
 
-document() { # FILE LEAST-RUN: so many blocks must be run at least
+document() { # FILE LEAST-RUN: how many blocks must be run at least
     local file=$1 block mark line ran=0
     check "$file: every block is fenced, marks are above blocks, links lead somewhere" extract "$ROOT/$file" "$BLOCKS/$file"
     copy_tree

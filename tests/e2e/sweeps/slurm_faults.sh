@@ -1,6 +1,6 @@
 #!/bin/bash
 # A sweep on Slurm that is disturbed: its tasks, the nodes' daemons, the controller, this program, the disk. What has ended stays whole, nothing is
-# half, and --resume, here or on Slurm, gives what an undisturbed sweep gives. DISTURBED=N: so many faults at random instead of one of each kind.
+# half, and --resume, here or on Slurm, gives what an undisturbed sweep gives. DISTURBED=N: N faults at random instead of one of each kind.
 # shellcheck disable=SC2317 # functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"

@@ -45,7 +45,7 @@ every_trace() { # name, folder of the run
     else
         nok "$name: protoc knows every field, tracks and names come first, slices nest and end" "$(cat "$SCRATCH/why")"
     fi
-    equal "$name: so many events as it says" "$(awk -F '\t' '$1 == "slice" { n += 2 } $1 == "instant" || $1 == "counter" { n++ } END { print n }' "$SCRATCH/events")" \
+    equal "$name: as many events as it says" "$(awk -F '\t' '$1 == "slice" { n += 2 } $1 == "instant" || $1 == "counter" { n++ } END { print n }' "$SCRATCH/events")" \
         "$(sed -nE 's/^harness: ([0-9]+) events on .*/\1/p' "$SCRATCH/err")"
     awk -F '\t' -v end="$(jq '.phases[-1].end_ns' "$run/result.json")" '$1 != "track" && ($2 < 0 || $3 > end || $3 < $2)' "$SCRATCH/events" >"$SCRATCH/wrong"
     nothing "$name: all times are within the run" "$SCRATCH/wrong"

@@ -161,7 +161,7 @@ hello "$secret" | say_first
 check_says "a driver with the secret is greeted" '^{"type":"hello"' "$SCRATCH/answer"
 check_exit 3 "drive without a secret" "$traffic" drive --port "$PORT" 127.0.0.1
 check_says "... says what both sides need" 'does not know this server.s secret: both sides need the same --secret-file' "$SCRATCH/err"
-# The server says so many sessions in its own time, not in the driver's.
+# The server says how many sessions it had in its own time, not in the driver's.
 sessions() { grep -c '"what":"session"' "$SCRATCH/serve"; }
 # shellcheck disable=SC2317 # called through until_true
 has_sessions() { [ "$(sessions)" -ge "$1" ]; }

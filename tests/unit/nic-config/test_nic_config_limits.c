@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 #include <linux/rtnetlink.h>
 
-/* An answer of RTM_GETDCB with so many entries of the application table. */
+/* An answer of RTM_GETDCB with this number of entries in the application table. */
 static void parse(size_t entries, struct dcb *dcb)
 {
     static char bytes[32768] __attribute__((aligned(8)));

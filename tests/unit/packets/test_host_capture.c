@@ -31,7 +31,7 @@ static void begin_pcap(struct text *t)
     add32(t, 1);
 }
 
-/* A frame from one address to the other, behind so many bytes; its 15th byte is `mark`. */
+/* A frame from one address to the other, behind `before` bytes; its 15th byte is `mark`. */
 static void add_frame(struct text *t, int64_t time_ns, unsigned from, uint32_t before, uint8_t mark)
 {
     uint8_t bytes[HEADER_BYTES + FRAME_BYTES] = {0};

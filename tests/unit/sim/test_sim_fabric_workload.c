@@ -51,7 +51,7 @@ static void sizes_follow_their_distribution(void **state)
     (void)state;
     static const struct {
         enum sim_sizes sizes;
-        double bytes, share; /* so many are up to this size */
+        double bytes, share; /* the share of flows up to this size */
     } rows[] = {
         {SIM_SIZES_WEB_SEARCH, 10e3, 0.15},   {SIM_SIZES_WEB_SEARCH, 80e3, 0.53},
         {SIM_SIZES_WEB_SEARCH, 1e6, 0.7},     {SIM_SIZES_WEB_SEARCH, 10e6, 0.97},

@@ -180,7 +180,7 @@ static void pauses_end_with_the_link(void **state)
     fixture_close(&f);
 }
 
-/* A tenth of the rate for a while: so many bytes less. */
+/* A tenth of the rate for a while: fewer bytes, by what that takes away. */
 static void rate_is_lower(void **state)
 {
     (void)state;

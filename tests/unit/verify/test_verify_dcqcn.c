@@ -17,7 +17,7 @@ struct sender {
     int64_t next_ns, cnp_ns, start_ns;
     bool middle;      /* of one message, without an end */
     int64_t every_ns; /* between CNPs */
-    int slowness;     /* gaps are so many times as long; 0: once */
+    int slowness;     /* by what gaps are multiplied; 0: by 1 */
 };
 
 /* An ACK ties both queue pairs together. */

@@ -23,7 +23,7 @@ static uint64_t request(uint32_t psn, uint32_t packets, bool lost)
     return talk_say(&talk, HOST_A, &f, lost);
 }
 
-/* Packet `psn` of the answer to a read of so many packets that begins at `first`. */
+/* Packet `psn` of the answer to a read of `packets` packets that begins at `first`. */
 static uint64_t answer(uint32_t first, uint32_t packets, uint32_t psn, bool lost)
 {
     uint32_t i = (psn - first) & FRAME_PSN_MASK;
@@ -138,7 +138,7 @@ static void wrong_request(void **state)
     talk_bad(&talk, "go-back-n", NULL, "goes back to the wrong PSN", number);
 }
 
-/* A long read whose first answer is missing goes on for so many answers. The capture of one port stays
+/* A long read whose first answer is missing goes on for this number of answers. The capture of one port stays
  * small. */
 static uint64_t goes_on(uint32_t count)
 {

@@ -86,7 +86,7 @@ static inline uint64_t talk_say(struct talk *t, enum talk_host from, const struc
     return number;
 }
 
-/* Packet `psn` of a WRITE with so many packets, that begins at `first`. */
+/* Packet `psn` of a WRITE with `packets` packets, that begins at `first`. */
 static inline struct frame talk_write(const struct talk *t, uint32_t first, uint32_t packets, uint32_t psn)
 {
     uint32_t i = (psn - first) & FRAME_PSN_MASK;
