@@ -186,7 +186,7 @@ int spreads_add_result(struct spreads *s, const json_t *result)
     return (json_object_size(flows) && spreads_add_totals(s, flows) != 0) ||
                    spreads_add_flows(s, flows, false) != 0 || spreads_add_collectives(s, collectives) != 0 ||
                    spreads_add_entries(s, result, "expectations", "left") != 0 ||
-                   spreads_add_entries(s, result, "published", "measured") != 0 ||
+                   spreads_add_entries(s, result, "published", "value") != 0 ||
                    spreads_add_pauses(s, json_object_get(result, "hosts")) != 0 ||
                    spreads_add_flows(s, flows, true) != 0
                ? -1

@@ -190,18 +190,27 @@ static json_t *reason_not_comparable(const json_t *result)
                : NULL;
 }
 
-static json_t *published_entry(const struct scenario_published *p)
+static json_t *published_entry(const struct cell *cell, const struct scenario_published *p)
 {
-    return json_make("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value, "unit",
-                     p->unit ? p->unit : "", "source", p->source);
+    json_t *entry = json_make("{s:s,s:s,s:f,s:s,s:s}", "name", p->name, "of", p->of, "published", p->value,
+                              "unit", p->unit ? p->unit : "", "source", p->source);
+    json_t *conditions = plan_conditions(cell, p);
+    if (json_object_size(conditions))
+        json_object_set(entry, "conditions", conditions);
+    json_decref(conditions);
+    return entry;
 }
 
-static void entry_set_measured(json_t *entry, double published, double measured)
+/* `origin`: of the value. */
+static void entry_set_value(json_t *entry, double published, double value, enum origin origin)
 {
-    json_object_set_new(entry, "measured", isnan(measured) ? json_null() : json_real(measured));
-    if (!isnan(measured) && published != 0)
+    json_object_set_new(entry, "value", isnan(value) ? json_null() : json_real(value));
+    if (isnan(value))
+        return;
+    json_object_set_new(entry, "origin", json_text(origin_names[origin]));
+    if (published != 0)
         json_object_set_new(entry, "difference_percent",
-                            json_real((measured - published) / fabs(published) * 100));
+                            json_real((value - published) / fabs(published) * 100));
 }
 
 static json_t *compare_published(const struct cell *cell, size_t i, const struct verdict_scope *scope,
@@ -212,8 +221,10 @@ static json_t *compare_published(const struct cell *cell, size_t i, const struct
     struct expr_result r = {.left = NAN, .unit = ""};
     const char *lacking = verdict_lacking(&p->needs, result),
                *later = verdict_later(OVER_RUN, p->against, scope);
-    json_t *entry = published_entry(p),
+    json_t *entry = published_entry(cell, p),
            *reason = lacking ? lacking_words(result, lacking) : reason_not_comparable(result);
+    if (!reason)
+        reason = plan_published_why_not(cell, p);
     if (!reason && why_not)
         reason = json_text(why_not);
     if (!reason && later) {
@@ -224,7 +235,7 @@ static json_t *compare_published(const struct cell *cell, size_t i, const struct
         reason = json_text(r.reason);
     if (reason)
         json_object_set_new(entry, "reason", reason);
-    entry_set_measured(entry, p->value, r.left);
+    entry_set_value(entry, p->value, reason ? NAN : r.left, origin_of_result(result));
     return entry;
 }
 
@@ -271,7 +282,9 @@ static void over_find_other(struct over_item *item, const struct cell *cell, con
 {
     const json_t *against = item->expect ? item->expect->against : item->published->against;
     item->other = NO_CELL;
-    if (!against)
+    if (item->published)
+        item->why = plan_published_why_not(cell, item->published);
+    if (item->why || !against)
         return;
     item->other = cell_places_other(places, cell, against);
     if (item->other == NO_CELL)
@@ -292,7 +305,7 @@ int over_open(struct over *over, const struct cell *c, const struct verdict_scop
 {
     const struct scenario_expect *expect = c->scenario.expect.items;
     const struct scenario_published *published = c->scenario.published.items;
-    *over = (struct over){.repeats = scope->repeats};
+    *over = (struct over){.cell = c, .repeats = scope->repeats};
     over->items = calloc(c->scenario.expect.count + c->scenario.published.count + 1, sizeof *over->items);
     if (!over->items)
         return error_set(e, "out of memory for %zu expectations", c->scenario.expect.count);
@@ -354,6 +367,7 @@ static json_t *over_why_not(const struct over_item *item, const char *name, cons
 void over_take(struct over_item *item, const char *name, const json_t *result, const json_t *other)
 {
     struct expr_result r = {.unit = ""};
+    item->origin = origin_of_result(result);
     if (!item->why)
         item->why = over_why_not(item, name, result, other);
     if (item->why)
@@ -452,16 +466,16 @@ json_t *over_expectations(const struct over *over, enum verdict *verdict)
 
 static json_t *over_publish(const struct over *over, const struct over_item *item)
 {
-    const struct spread measured = spread_of_sums(&item->left);
-    json_t *entry = published_entry(item->published), *reason = over_reason_of(over, item);
+    const struct spread value = spread_of_sums(&item->left);
+    json_t *entry = published_entry(over->cell, item->published), *reason = over_reason_of(over, item);
     json_object_set_new(entry, "over", json_text(item->later));
     json_object_set(entry, "against", item->published->against);
     if (reason)
         json_object_set_new(entry, "reason", reason);
-    entry_set_measured(entry, item->published->value, reason ? NAN : measured.mean);
+    entry_set_value(entry, item->published->value, reason ? NAN : value.mean, item->origin);
     if (!reason) {
-        json_object_set_new(entry, "count", json_integer((json_int_t)measured.count));
-        json_object_set_new(entry, "ci95", number_json(measured.ci95));
+        json_object_set_new(entry, "count", json_integer((json_int_t)value.count));
+        json_object_set_new(entry, "ci95", number_json(value.ci95));
     }
     return entry;
 }

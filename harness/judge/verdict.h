@@ -2,6 +2,7 @@
 #ifndef HARNESS_VERDICT_H
 #define HARNESS_VERDICT_H
 
+#include "lib/formats/origin.h"
 #include "harness/plan/plan.h"
 #include "lib/statistics/spread.h"
 
@@ -38,10 +39,12 @@ struct over_item {
     size_t other;      /* the other cell, or NO_CELL */
     struct spread_sums left, right;
     char unit[8];
-    json_t *why; /* it cannot be judged */
+    enum origin origin; /* of the last run that was taken */
+    json_t *why;        /* it cannot be judged */
 };
 
 struct over {
+    const struct cell *cell;
     size_t repeats;
     struct over_item *items;
     size_t count;

@@ -17,6 +17,8 @@ struct cell {
     struct expr **published;               /* of scenario.published */
     bool borrows_lab, borrows_expressions; /* they are the plan's first cell's */
     bool kept;                             /* by the plan */
+    json_t
+        *changed;  /* path -> values here, which --set has made others than the documents have; NULL: none */
     json_t *known; /* what was found out about it and is asked for again; its user names the key */
 };
 

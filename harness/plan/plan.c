@@ -11,7 +11,7 @@
 #include "lib/text.h"
 #include "lib/units.h"
 #include "lib/xalloc.h"
-#include <libgen.h>
+#include <fnmatch.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +65,21 @@ static int check_unit(const struct scenario_published *p, const struct expr *of,
         p->unit ? p->unit : "", p->of, unit);
 }
 
+/* `at`: where they are. */
+static int check_conditions(const json_t *conditions, const char *at, struct error *e)
+{
+    const char *path;
+    json_t *value;
+    if (conditions && !json_is_object(conditions))
+        return error_set(e, "%s: expected an object such as {\"settings.mtu\": 4200}", at);
+    json_object_foreach((json_t *)(uintptr_t)conditions, path, value)
+    {
+        if (!paths_in_lab(path) && table_check_path(&scenario_table, path, e) != 0)
+            return error_prefix(e, "%s: %.100s", at, path);
+    }
+    return 0;
+}
+
 static int compile_expressions(struct cell *cell, struct error *e)
 {
     const struct scenario *scenario = &cell->scenario;
@@ -76,6 +91,11 @@ static int compile_expressions(struct cell *cell, struct error *e)
         if (compile_expression(expect[i].check, true, expect[i].against, scenario, &cell->checks[i], "expect",
                                i, e) != 0)
             return -1;
+    if (check_conditions(scenario->conditions, "published_conditions", e) != 0)
+        return -1;
+    for (size_t i = 0; i < scenario->published.count; i++)
+        if (check_conditions(published[i].conditions, "conditions", e) != 0)
+            return error_prefix(e, "published[%zu]", i);
     for (size_t i = 0; i < scenario->published.count; i++)
         if (compile_expression(published[i].of, false, published[i].against, scenario, &cell->published[i],
                                "published", i, e) != 0 ||
@@ -106,6 +126,7 @@ static void cell_free(struct cell *cell)
     json_decref(cell->choice);
     json_decref(cell->scenario_json);
     json_decref(cell->lab_json);
+    json_decref(cell->changed);
     json_decref(cell->known);
     memset(cell, 0, sizeof *cell);
 }
@@ -280,6 +301,93 @@ static json_t *values_with_choice(const void *context, const json_t *choice, con
     return values;
 }
 
+/* ---- what --set has changed */
+
+/* Does a value there leave the run's figures as they are? */
+static bool leaves_figures(const char *path)
+{
+    static const char *const keys[] = {
+        "name",   "title",     "lab",   "phases",   "sample",    "capture",     "verify",
+        "expect", "published", "sweep", "lab.name", "lab.title", "lab.sources", "published_conditions"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        size_t length = strlen(keys[i]);
+        if (strncmp(path, keys[i], length) == 0 &&
+            (path[length] == '\0' || (path[length] == '.' && strcmp(keys[i], "lab") != 0)))
+            return true;
+    }
+    return false;
+}
+
+/* Each value once. */
+static json_t *distinct(const json_t *values)
+{
+    json_t *list = json_array(), *value, *other;
+    size_t i, k;
+    json_array_foreach(values, i, value)
+    {
+        bool known = false;
+        json_array_foreach(list, k, other) known = known || json_equal(value, other);
+        if (!known)
+            json_array_append(list, value);
+    }
+    return list;
+}
+
+static void note_change(struct cell *cell, const struct cell_sources *d, const char *path)
+{
+    const char *in_lab = paths_in_lab(path);
+    if (leaves_figures(path) || (in_lab && !d->written.lab))
+        return;
+    json_t *before = in_lab ? paths_values(d->written.lab, in_lab) : paths_values(d->written.scenario, path),
+           *here = plan_values(cell, path), *was = distinct(before), *is = distinct(here);
+    if (!json_equal(was, is)) {
+        cell->changed = cell->changed ? cell->changed : json_object();
+        json_object_set(cell->changed, path, is);
+    }
+    json_decref(before);
+    json_decref(here);
+    json_decref(was);
+    json_decref(is);
+}
+
+/* The values of a sweep are the document's own, unless --set gives the sweep. */
+static void note_changes(struct cell *cell, const struct cell_sources *d)
+{
+    const char *path;
+    json_t *value;
+    bool sweeps = false;
+    json_object_foreach(d->requested, path, value)
+    {
+        sweeps = sweeps || strncmp(path, "sweep", 5) == 0;
+        note_change(cell, d, path);
+    }
+    json_object_foreach(cell->choice, path, value)
+    {
+        if (sweeps)
+            note_change(cell, d, path);
+    }
+}
+
+/* Keep the documents as they are written, of which --set will change something. */
+static int keep_written(struct cell_sources *d, struct error *e)
+{
+    if (!json_array_size(json_object_get(d->scenario, "published")))
+        return 0;
+    struct cell cell = {0};
+    json_t *scenario = copy_scenario(d->scenario), *expanded = scenario_expand(scenario, e);
+    int result = expanded ? 0 : error_prefix(e, "%s", d->scenario_path);
+    if (result == 0 && d->lab && cell_parse_lab(&cell, d->lab, d->lab_path, e) != 0)
+        result = error_prefix(e, "%s", d->lab_path);
+    if (result == 0) {
+        d->written.scenario = table_resolve(&scenario_table, expanded);
+        d->written.lab = json_incref(cell.lab_json);
+        cell_free(&cell);
+    }
+    json_decref(expanded);
+    json_decref(scenario);
+    return result;
+}
+
 /* Takes over `choice`. `first`: of the same plan; NULL if it is this one. */
 static int cell_fill(const struct cell_sources *d, json_t *choice, const struct cell *first,
                      struct cell *cell, struct error *e)
@@ -310,6 +418,8 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
     if (result == 0 && lab && !lab_kind(&cell->lab)->simulated &&
         plan_expand_patterns(&cell->scenario, &cell->lab, d->seed, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
+    if (result == 0 && d->written.scenario)
+        note_changes(cell, d);
     json_decref(scenario);
     json_decref(lab);
     return result;
@@ -391,6 +501,8 @@ static void copy_document(json_t **document)
 
 static int apply_sets(const struct plan_request *request, struct cell_sources *d, struct error *e)
 {
+    if (request->set_count && keep_written(d, e) != 0)
+        return -1;
     if (request->set_count || request->duration_ns != FIELD_UNSET) {
         copy_document(&d->scenario);
         copy_document(&d->lab);
@@ -545,6 +657,8 @@ void plan_free(struct plan *plan)
     json_decref(plan->from.lab);
     json_decref(plan->from.requested);
     free(plan->from.lab_opened);
+    json_decref(plan->from.written.scenario);
+    json_decref(plan->from.written.lab);
     free(plan->scenario_path);
     free(plan->lab_path);
     json_decref(plan->sweep);
@@ -608,6 +722,105 @@ bool plan_when(const struct cell *cell, const json_t *when)
 {
     struct error ignored;
     return plan_judge_when(cell, when, &ignored) == 1;
+}
+
+/* ---- what published figures hold for */
+
+/* A cell, and its lab with the values of each host and link written out. */
+struct conditioned {
+    const struct cell *cell;
+    json_t *lab;
+};
+
+static json_t *values_conditioned(const void *context, const char *path)
+{
+    const struct conditioned *of = context;
+    const char *in_lab = paths_in_lab(path);
+    return in_lab && of->lab ? paths_values(of->lab, in_lab) : plan_values(of->cell, path);
+}
+
+json_t *plan_conditions(const struct cell *cell, const struct scenario_published *published)
+{
+    json_t *all = cell->scenario.conditions ? json_copy(cell->scenario.conditions) : json_object();
+    json_object_update(all, published->conditions);
+    return all;
+}
+
+/* "settings.mtu is 1500" */
+static void add_values(struct text *why, const char *path, const json_t *values)
+{
+    json_t *each = distinct(values), *value;
+    size_t i;
+    text_add(why, "%s%s is%s", why->length ? ", and " : "", path, json_array_size(each) ? "" : " not set");
+    json_array_foreach(each, i, value)
+    {
+        char *shown = json_bare(value);
+        text_add(why, "%s %.100s", i ? " or" : "", shown ? shown : "?");
+        free(shown);
+    }
+    json_decref(each);
+}
+
+/* Real hosts are not described by their lab in every value: what it does not say contradicts nothing. */
+static void add_condition(const struct conditioned *of, const char *path, json_t *wanted, struct text *why)
+{
+    struct error e;
+    json_t *one = json_make("{s:O}", path, wanted), *values = values_conditioned(of, path);
+    int holds = condition_holds(one, values_conditioned, of, &e);
+    if (holds == 0 && json_is_string(wanted) && !condition_is_comparison(wanted)) { /* 65536B is 64KiB */
+        json_object_set_new(one, path, json_textf("== %s", json_string_value(wanted)));
+        holds = condition_holds(one, values_conditioned, of, NULL) == 1;
+    }
+    bool silent = paths_in_lab(path) && !json_array_size(values) && !lab_kind(&of->cell->lab)->simulated;
+    if (holds < 0)
+        text_add(why, "%s%s", why->length ? ", and " : "", e.text);
+    else if (!holds && !silent)
+        add_values(why, path, values);
+    json_decref(values);
+    json_decref(one);
+}
+
+/* Does a path of the map lead to this place? */
+static bool names_place(const json_t *conditions, const char *place)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)conditions, path, value)
+    {
+        if (fnmatch(path, place, FNM_NOESCAPE) == 0)
+            return true;
+    }
+    return false;
+}
+
+json_t *plan_published_why_not(const struct cell *cell, const struct scenario_published *published)
+{
+    struct error ignored;
+    json_t *conditions = plan_conditions(cell, published), *value;
+    struct conditioned of = {.cell = cell};
+    struct text why = {0};
+    const char *path;
+    if (cell->lab_json && paths_any_in_lab(conditions))
+        of.lab = lab_expand(cell->lab_json, &ignored);
+    json_object_foreach(cell->changed, path, value)
+    {
+        json_t *wanted = json_object_get(conditions, path);
+        if (wanted)
+            add_condition(&of, path, wanted, &why);
+        else if (!names_place(conditions, path) && !names_place(published->when, path) &&
+                 !names_place(published->against, path))
+            add_values(&why, path, value);
+    }
+    json_object_foreach(conditions, path, value)
+    {
+        if (!json_object_get(cell->changed, path))
+            add_condition(&of, path, value, &why);
+    }
+    json_t *words = why.length ? json_text(text_string(&why)) : NULL;
+    text_free(&why);
+    json_decref(of.lab);
+    json_decref(conditions);
+    return words;
 }
 
 /* ---- the cells by their choices */

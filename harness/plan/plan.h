@@ -10,8 +10,11 @@
 
 /* What cells are made of. */
 struct cell_sources {
-    json_t *scenario, *lab;               /* lab NULL: there is none */
-    json_t *requested;                    /* paths that the request sets */
+    json_t *scenario, *lab; /* lab NULL: there is none */
+    json_t *requested;      /* paths that the request sets */
+    struct {
+        json_t *scenario, *lab;
+    } written; /* before that, defaults written out; NULL: nothing is set, or no figure is compared */
     const char *scenario_path, *lab_path; /* the plan's */
     char *lab_opened;                     /* lab_path, as it is opened from the current folder */
     uint64_t seed;                        /* draws random permutations between real hosts */
@@ -68,6 +71,10 @@ void plan_release(const struct plan *plan, const struct cell *cell);
 bool plan_when(const struct cell *cell, const json_t *when);
 /* The same; 1 or 0, or -1 with an error if it cannot be read (condition.h). */
 int plan_judge_when(const struct cell *cell, const json_t *when, struct error *e);
+/* What a published figure holds for, path -> value; and why not for the cell, as "settings.mtu is 1500": by
+ * its conditions, or by what --set has changed that it says nothing of. NULL: it does. New references. */
+json_t *plan_conditions(const struct cell *cell, const struct scenario_published *published);
+json_t *plan_published_why_not(const struct cell *cell, const struct scenario_published *published);
 /* The values at the path in the cell, as an array; NULL if it is a path into a lab and there is none. A new
  * reference. */
 json_t *plan_values(const struct cell *cell, const char *path);

@@ -251,13 +251,14 @@ static void print_published(const json_t *published, bool later)
         double percent = json_number_value(difference);
         const char *unit = json_string_value(json_object_get(entry, "unit"));
         if (reason)
-            print_out("  published %s: not compared (%s)\n",
-                      json_string_value(json_object_get(entry, "name")), reason);
+            print_out("  published %s: not compared: %s\n", json_string_value(json_object_get(entry, "name")),
+                      reason);
         else if (difference)
-            print_out("  published %s: %.6g%s%s, measured %.6g (%+.1f %%)\n",
+            print_out("  published %s: %.6g%s%s, %s %.6g (%+.1f %%)\n",
                       json_string_value(json_object_get(entry, "name")),
                       json_number_value(json_object_get(entry, "published")), unit && *unit ? " " : "",
-                      unit ? unit : "", json_number_value(json_object_get(entry, "measured")),
+                      unit ? unit : "", json_string_value(json_object_get(entry, "origin")),
+                      json_number_value(json_object_get(entry, "value")),
                       fabs(percent) < 0.05 ? 0.0 : percent);
     }
 }

@@ -239,6 +239,10 @@ static const struct field published_fields[] = {
     {"unit", FIELD_STRING, AT(unit), .help = "Unit of the figure."},
     {"source", FIELD_STRING, AT(source), .required = true, .help = "Where it was published."},
     {"against", FIELD_JSON, AT(against), .help = AGAINST_HELP},
+    {"conditions", FIELD_JSON, AT(conditions),
+     .help =
+         "Map of path to value, or to a comparison: values of the scenario and of the lab that the figure "
+         "holds for, besides published_conditions. Otherwise it is not compared."},
     {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
      .help = "Capabilities that the lab must have, or with \"!\" must not have, for a meaningful comparison. "
              "Otherwise the figure is not compared."},
@@ -298,6 +302,8 @@ static const struct field scenario_fields[] = {
      .help = "Expectations about the results."},
     {"published", FIELD_LIST, AT(published), .item = FIELD_OBJECT, .sub = &published_table, .min = 0,
      .max = 1000, .help = "Published figures to compare with this run's."},
+    {"published_conditions", FIELD_JSON, AT(conditions),
+     .help = "Conditions of all published figures: map of path to value, or to a comparison."},
     {0},
 };
 #undef AT

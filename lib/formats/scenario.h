@@ -72,6 +72,7 @@ struct scenario_published {
     char *source;
     json_t *against;
     struct list_of needs; /* as of an expectation; without them the figure is not compared */
+    json_t *conditions;   /* path -> value: it holds where they do; NULL: none but the scenario's */
 };
 
 struct scenario {
@@ -95,6 +96,7 @@ struct scenario {
     json_t *sweep;            /* harness/plan/choices.h */
     struct list_of expect;    /* struct scenario_expect */
     struct list_of published; /* struct scenario_published */
+    json_t *conditions;       /* of all of them; NULL: none */
     json_t *role_index;       /* made by scenario_parse: name -> number of the role */
 };
 

@@ -126,7 +126,7 @@ static void add_published(const struct runs *runs, const struct axis *axis, stru
                                                          : 0;
             double value = json_number_value(json_object_get(item, "published")) * factor, x;
             bool is_bytes;
-            if (factor == 0 || !json_is_number(json_object_get(item, "measured")))
+            if (factor == 0 || !json_is_number(json_object_get(item, "value")))
                 continue;
             if (!marks)
                 marks = plot_add_series(panel, "published", PLOT_MARKS);

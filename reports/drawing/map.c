@@ -525,7 +525,7 @@ static void draw_colours(const struct map *map, const struct panel *panel, const
 {
     double x = panel->right + 14, height = panel->bottom - panel->top, step = height / COLOUR_STEPS;
     char *what = panel->order ? xasprintf("began, %s after the earliest", unit->name)
-                              : xstrdup("% of the measured time");
+                              : xstrdup("% of the measure phase");
     for (int i = 0; i < COLOUR_STEPS; i++) {
         char colour[8];
         colour_at(panel->colours, (i + 0.5) / COLOUR_STEPS, colour);

@@ -25,7 +25,7 @@
 
 /* The columns of a distribution: `suffix` ends their names, `unit` is what the column's unit is. */
 #define DISTRIBUTION(of, suffix, unit, key)                                                             \
-    INTEGER(of "_count", "", "how many were measured", key ".count"),                                   \
+    INTEGER(of "_count", "", "how many there are", key ".count"),                                       \
         REAL(of "_min" suffix, unit, "", key ".min"), REAL(of "_mean" suffix, unit, "", key ".mean"),   \
         REAL(of "_p50" suffix, unit, "", key ".p50"), REAL(of "_p90" suffix, unit, "", key ".p90"),     \
         REAL(of "_p99" suffix, unit, "", key ".p99"), REAL(of "_p99_9" suffix, unit, "", key ".p99_9"), \
@@ -274,9 +274,9 @@ static const struct export_column expectations[] = {
 
 static const struct export_column published[] = {RUN,
                                                  TEXT("name", "", "name"),
-                                                 TEXT("rule", "what was measured", "of"),
+                                                 TEXT("rule", "what is compared with it", "of"),
                                                  REAL("published", "", "", "published"),
-                                                 REAL("measured", "", "", "measured"),
+                                                 REAL("value", "", "of the run", "value"),
                                                  REAL("difference_percent", "%", "", "difference_percent"),
                                                  TEXT("unit", "of both values", "unit"),
                                                  TEXT("source", "", "source"),
@@ -303,12 +303,12 @@ static const struct export_column repeated_published[] = {
     TEXT("result", "the sweep's folder", NULL),
     TEXT("cell", "its choices, as JSON", NULL),
     TEXT("name", "of a figure that is compared over repetitions or cells", "name"),
-    TEXT("rule", "what was measured", "of"),
+    TEXT("rule", "what is compared with it", "of"),
     REAL("published", "", "", "published"),
     TEXT("over_what", "repeats or cells", "over"),
-    INTEGER("count", "", "runs that were measured", "count"),
-    REAL("measured", "", "mean", "measured"),
-    REAL("measured_ci95", "", "half the width of the 95 % confidence interval of the mean", "ci95"),
+    INTEGER("count", "", "runs that it is of", "count"),
+    REAL("value", "", "mean", "value"),
+    REAL("value_ci95", "", "half the width of the 95 % confidence interval of the mean", "ci95"),
     REAL("difference_percent", "%", "", "difference_percent"),
     TEXT("unit", "of both values", "unit"),
     TEXT("source", "", "source"),
@@ -338,7 +338,7 @@ const struct export_table_of export_tables[EXPORT_TABLES] = {
     [EXPORT_FACTS] = {"facts", "what host-facts found on each host", facts},
     [EXPORT_SCENARIO] = {"scenario", "the scenario of each run", scenario},
     [EXPORT_EXPECTATIONS] = {"expectations", "of each run, and the verdicts of its checkers", expectations},
-    [EXPORT_PUBLISHED] = {"published", "published figures and what was measured", published},
+    [EXPORT_PUBLISHED] = {"published", "published figures, and the same of the run", published},
     [EXPORT_REPEATED] = {"repeated", "expectations of a sweep over its runs", repeated},
     [EXPORT_REPEATED_PUBLISHED] = {"repeated_published", "published figures of a sweep over its runs",
                                    repeated_published},

@@ -490,8 +490,8 @@ static void add_published_row(const char *label, const char *origin, const json_
     html_escaped(out, run_member(item, "unit"));
     text_add(out, "</span></td>");
     html_number_cell(out, html_value(json_object_get(item, "published")));
-    if (json_is_number(json_object_get(item, "measured"))) {
-        html_number_cell(out, html_value(json_object_get(item, "measured")));
+    if (json_is_number(json_object_get(item, "value"))) {
+        html_number_cell(out, html_value(json_object_get(item, "value")));
         text_add(out, isfinite(difference) ? "<td class=number>%+.1f %%</td>" : "<td></td>", difference);
     } else {
         text_add(out, "<td colspan=2 class=soft>not compared: ");

@@ -510,8 +510,8 @@ static void add_published(const struct sweep_table *t, struct text *out)
         html_escaped(out, p->unit);
         text_add(out, "</span></td>");
         html_number_cell(out, p->published);
-        if (isfinite(p->measured)) {
-            html_number_cell(out, p->measured);
+        if (isfinite(p->value)) {
+            html_number_cell(out, p->value);
             text_add(out, isfinite(p->difference_percent) ? "<td class=number>%+.1f %%</td>" : "<td></td>",
                      p->difference_percent);
         } else {

@@ -111,7 +111,8 @@ static json_t *scalar_text(const json_t *value)
 /* Descriptions and expectations in a document do not affect a run. */
 static bool left_out(const char *key)
 {
-    static const char *const keys[] = {"title", "expect", "published", "sources", "name", "schema"};
+    static const char *const keys[] = {"title",   "expect", "published", "published_conditions",
+                                       "sources", "name",   "schema"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0)
             return true;

@@ -304,7 +304,7 @@ static int take_published(struct sweep_table *t, size_t row, const json_t *item)
                                   .source = copy_of(run_member(item, "source")),
                                   .reason = copy_of(run_member(item, "reason")),
                                   .published = number_of(json_object_get(item, "published")),
-                                  .measured = number_of(json_object_get(item, "measured")),
+                                  .value = number_of(json_object_get(item, "value")),
                                   .difference_percent =
                                       number_of(json_object_get(item, "difference_percent"))};
     return p->name && p->unit && p->source && p->reason ? 0 : -1;

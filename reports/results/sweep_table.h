@@ -88,7 +88,7 @@ struct sweep_failure {
 struct sweep_published {
     size_t row;
     char *name, *unit, *source, *reason;
-    double published, measured, difference_percent; /* NAN: none */
+    double published, value, difference_percent; /* NAN: none */
 };
 
 struct sweep_table {

@@ -119,8 +119,8 @@ for result, cell, path in runs():
     check("pauses", pauses == db.execute("SELECT host, priority, start_ns, duration_ns, lasts FROM pauses WHERE run = ? ORDER BY rowid", (run,)).fetchall(), len(pauses))
     wanted = [(x["name"], x["check"], x["verdict"], x.get("left"), x.get("right"), x.get("reason")) for x in document["expectations"] + document.get("verify", [])]
     check("expectations", wanted == db.execute("SELECT name, rule, verdict, left_side, right_side, reason FROM expectations WHERE run = ? ORDER BY rowid", (run,)).fetchall(), wanted)
-    wanted = [(x["name"], x["published"], x.get("measured")) for x in document["published"]]
-    check("published", wanted == db.execute("SELECT name, published, measured FROM published WHERE run = ? ORDER BY rowid", (run,)).fetchall(), wanted)
+    wanted = [(x["name"], x["published"], x.get("value")) for x in document["published"]]
+    check("published", wanted == db.execute("SELECT name, published, value FROM published WHERE run = ? ORDER BY rowid", (run,)).fetchall(), wanted)
     settings = json.load(open(f"{path}/settings.json"))
     for host, of in settings.items():
         check("settings", db.execute("SELECT value FROM settings WHERE run = ? AND host = ? AND kind = 'wanted' AND path = 'mtu'", (run, host)).fetchall() ==

@@ -29,7 +29,7 @@ check "... no word says else" test -z "$(grep -iE 'virtual|simulated' "$SCRATCH/
 run_on "two virtual NICs, in a lab with a real one's name" "$SCRATCH/both.json"
 check "... are virtual, by the hosts' facts" holds '.origin == "virtual" and .simulated == false and all(.hosts[]; .origin == "virtual")' "$R/01/result.json"
 check "... the line's scale is stated" holds '.scaled == {line_bps: 20000000, nominal_bps: 100000000000, scale: 5000} and ([.hosts[].scaled] | unique) == [.scaled]' "$R/01/result.json"
-check "... published figures of hardware are not compared with them" holds '.published | length > 0 and all(.measured == null and (.difference_percent | not))' "$R/01/result.json"
+check "... published figures of hardware are not compared with them" holds '.published | length > 0 and all(.value == null and (.difference_percent | not))' "$R/01/result.json"
 check "... the index says it" holds '.origin == "virtual" and all(.cells[]; .origin == "virtual")' "$R/index.json"
 check_says "... the run says it" 'pfc-bidir, .*: incomplete \(virtual\)' "$SCRATCH/out"
 check_says "... the page says it" '<span class="pill virtual">virtual</span>' "$R/report/index.html"

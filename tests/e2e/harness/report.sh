@@ -36,8 +36,8 @@ check_says "the page compares the run with published figures" '5[^0-9]*296|5295\
 ratio=$(jq -r '.repeated[].expectations[].reason' "$result/index.json")
 check "the page has what was judged beside another cell, with the index's numbers" grep -qF "<td>beside memory host</td><td><span class=\"pill passed\">passed</span><br><span class=soft>${ratio/>/"&gt;"}<" "$report/index.html"
 check "a published figure of two cells is compared once, with the index's numbers" test "$(grep -cE '<td>GPU memory to host memory ' "$report/index.html") $(grep -c 'not compared: it reads another cell' "$report/index.html")" = "1 0"
-measured=$(jq '.repeated[].published[].measured' "$result/index.json")
-check "  $measured" grep -q "GPU memory to host memory .*<td class=number>$(printf %.4f "$measured")</td>" "$report/index.html"
+value=$(jq '.repeated[].published[].value' "$result/index.json")
+check "  $value" grep -q "GPU memory to host memory .*<td class=number>$(printf %.4f "$value")</td>" "$report/index.html"
 check_says "documents of one of several runs name it" '<summary>Scenario as run: memory host</summary>' "$report/index.html"
 check_says "the page lists what is fitted" '<td>fitted' "$report/index.html"
 check_says "the page shows the thresholds" '91.{0,8}392' "$report/index.html"

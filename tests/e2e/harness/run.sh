@@ -59,6 +59,29 @@ check "... as the result says" test "$(jq -r '.lab.links[0].length' "$OUT/write-
 HARNESS_LAB=sim-geforce-pair check_exit 0 "HARNESS_LAB" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
 check_says "... is named as the choice's reason" 'chosen by HARNESS_LAB' "$SCRATCH/err"
 
+# ---- what a published figure holds for
+GPU=(--set 'sweep=null' --set phases.warmup=1ms --duration 20ms --set 'published.*.conditions=null')
+compared() { # WHAT PATTERN OPTION...: pfc-bidir's line about its pauses
+    check_exit 0 "published figures, $1" "$H" run pfc-bidir "${GPU[@]}" "${@:3}" --set 'expect=[]' --no-report --out "$OUT"
+    check_says "... $2" "^  published pauses sent by the slow receiver: $2\$" "$SCRATCH/out"
+    check "... nothing is called measured" bash -c "! grep -q measured '$SCRATCH/out' '$OUT/pfc-bidir/latest/result.json'"
+}
+compared "as they were" '422[.]23 frames/s, simulated [0-9.]+ \(.* %\)'
+compared "the same in other words" '422[.]23 frames/s, simulated [0-9.]+ \(.* %\)' --set 'flows.*.message=65536B' --set settings.mtu=4200
+compared "another message and MTU" 'not compared: flows[.][*][.]message is 4KiB, and settings[.]mtu is 1500' --set 'flows.*.message=4KiB' --set settings.mtu=1500
+check "... in the result too, with what it holds for" holds '.published[] | select(.name == "pauses sent by the slow receiver") | .value == null and (has("difference_percent") | not)
+    and .reason == "flows.*.message is 4KiB, and settings.mtu is 1500" and .conditions["settings.mtu"] == 4200' "$OUT/pfc-bidir/latest/result.json"
+compared "a value of the lab that no condition names" 'not compared: lab[.]hosts[.]b[.]gpu[.]stalls_per_s is 0' --set lab.hosts.b.gpu.stalls_per_s=0
+compared "a value of one flow" 'not compared: flows[.][*][.]depth is 4 or 128' --set flows.a-to-b.depth=4
+compared "a sweep of the command line" 'not compared: settings[.]cable is 7m' --set 'sweep={"settings.cable": ["7m"]}'
+jq '.defaults.link.rate = "10Gb/s"' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/slow.json"
+compared "another lab" 'not compared: lab[.]links[.][*][.]rate is 10Gb/s' --lab "$SCRATCH/slow.json"
+for at in '.published_conditions' '.published[0].conditions'; do
+    jq "$at = {\"flows.*.mesage\": \"4KiB\"}" "$ROOT/scenarios/pfc-bidir.json" >"$SCRATCH/x.json"
+    check_exit 2 "a condition on a key that flows lack" "$H" check "$SCRATCH/x.json"
+    check_says "... by name" 'x.json: published.*conditions: flows[.][*][.]mesage: scenario.flow has no key "mesage"; did you mean "message"[?]$' "$SCRATCH/err"
+done
+
 # ---- a path in a document begins at the document: here another lab of the same name is in the current folder
 mkdir -p "$SCRATCH/here/labs" "$SCRATCH/mine/scenarios" "$SCRATCH/mine/labs"
 jq '.name = "mine" | .links[0].length = "3m"' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/mine/mine.json"
@@ -108,7 +131,7 @@ expectation 'sum(flows.*.messages) > 0' '["roce-nic", "!switch"]'
 check_exit 0 "... and decided where there are none" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
 jq '.published[0].needs = ["!rdma"]' "$ROOT/scenarios/write-latency.json" >"$SCRATCH/x.json"
 check_exit 0 "a published figure for other labs" "$H" run "$SCRATCH/x.json" --lab sim-geforce-pair --duration 5ms --no-report --out "$OUT"
-check_says "... is not compared" 'not compared \(lab sim-geforce-pair has rdma\)' "$SCRATCH/out"
+check_says "... is not compared" 'not compared: lab sim-geforce-pair has rdma$' "$SCRATCH/out"
 check_exit 0 "the RED bridge between RoCE NICs" "$H" run dcqcn-red-bridge --duration 100ms --no-report --out "$OUT"
 RED=$OUT/dcqcn-red-bridge/latest/02/result.json
 check "... the kernel's count of marks is not compared with them" holds '.expectations | map(select(.check | test("IpExtInCEPkts"))) | length == 1 and .[0].reason == "lab sim-red-bridge has roce-nic"' "$RED"
@@ -116,9 +139,9 @@ check "... marks, CNPs sent and CNPs handled are equal at the NICs" holds '.expe
 jq 'del(.defaults.host.gpu, .hosts.a.gpu, .hosts.b.gpu)' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/no-gpu.json"
 check_exit 0 "a cell that the lab cannot run is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
 check_says "... by name, and never run as something else" 'lacks gpu: flow a-to-b uses GPU memory' "$SCRATCH/out"
-check_says "a published figure is not compared if the lab lacks a capability, and the reason is printed" 'published GPU memory, both directions: not compared \(lab sim-geforce-pair lacks gpu\)' "$SCRATCH/out"
+check_says "a published figure is not compared if the lab lacks a capability, and the reason is printed" 'published GPU memory, both directions: not compared: lab sim-geforce-pair lacks gpu$' "$SCRATCH/out"
 check_says "... the others are compared" 'published host memory, both directions: .*%' "$SCRATCH/out"
-check "... and has no difference in the result" holds '.published | length == 5 and all(.measured == null and (.difference_percent | not) and .reason == "lab sim-geforce-pair lacks gpu")' "$OUT/pfc-bidir/latest/02/result.json"
+check "... and has no difference in the result" holds '.published | length == 5 and all(.value == null and (.difference_percent | not) and .reason == "lab sim-geforce-pair lacks gpu")' "$OUT/pfc-bidir/latest/02/result.json"
 
 # ---- packets that are not ECN-capable although something marks
 red_cell() { # TRAFFIC_CLASS OPTION...: one run through the bridge with RED

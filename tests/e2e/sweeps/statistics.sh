@@ -32,7 +32,7 @@ check "... with the folders of its runs" test "$(repeated figures '[.repeated[].
 computed() { # FOLDER: for each cell {NAME: [mean, stddev, ci95]}
     jq -s 'def spread: length as $n | (add / $n) as $m | (map((. - $m) * (. - $m)) | add / ($n - 1) | sqrt) as $s | [$m, $s, 2.7764 * $s / ($n | sqrt)];
         def figures: {"goodput_bps": ([.flows[].goodput_bps] | add), "flows.f.goodput_bps": .flows.f.goodput_bps, "flows.g.latency_p99_ns": .flows.g.latency_ns.p99,
-                      "flows.g.messages": .flows.g.messages, "expectations.the mean": .expectations[1].left, "published.fairness": .published[0].measured,
+                      "flows.g.messages": .flows.g.messages, "expectations.the mean": .expectations[1].left, "published.fairness": .published[0].value,
                       "pauses.b.tx_prio0_pause": .hosts.b.counters.tx_prio0_pause.delta};
         [_nwise(5) | map(figures) | . as $runs | .[0] | keys | map({key: ., value: (. as $k | $runs | map(.[$k]) | spread)}) | from_entries]' "$1"/[0-9]*/result.json
 }
@@ -96,12 +96,12 @@ ratio faster "$R > 1.5"
 check_exit 0 "cells that are compared with others" run slower
 ratios() { jq -s '[_nwise(5) | map([.flows[].goodput_bps] | add)] | [.[2:][]] as $gpu | .[:2] as $host | [range(2) as $i | [range(5) as $r | $gpu[$i][$r] / $host[$i][$r]] | add / 5]' "$1"/[0-9]*/result.json; }
 check "... by the mean of the ratios of their runs" test "$(repeated slower --argjson r "$(ratios "$(only slower)")" '[.repeated[2:][] | .expectations[0].left] | [range(2) as $i | (.[$i] - $r[$i] | fabs) < 1e-9] | all')" = true
-check "... with a published ratio" test "$(repeated slower '.repeated[2] | (.published[0].measured - .expectations[0].left | fabs) < 1e-12 and .published[0].difference_percent > 1')" = true
+check "... with a published ratio" test "$(repeated slower '.repeated[2] | (.published[0].value - .expectations[0].left | fabs) < 1e-12 and .published[0].difference_percent > 1')" = true
 "$H" export "$(only slower)" --format csv --tables repeated_published --out published >/dev/null 2>&1
 check "... which an export has" test "$(cut -d, -f1 --complement published/repeated_published.csv | grep -c 'GPU to host.*,0\.5,cells,5,[01]\.')" = 2
-check "... not those that they are compared with" test "$(repeated slower -c '[.repeated[0] | .expectations, (.published[0] | .measured, .reason)]')" = '[null,null,"it is the cell that the others are compared with"]'
+check "... not those that they are compared with" test "$(repeated slower -c '[.repeated[0] | .expectations, (.published[0] | .value, .reason)]')" = '[null,null,"it is the cell that the others are compared with"]'
 check_says "... which is printed" '^  passed   ratio \(mean of 5 runs 0\.9' out
-check_says "... as the published ratio is" '^  published GPU to host: 0\.5, measured 0\.9' out
+check_says "... as the published ratio is" '^  published GPU to host: 0\.5, simulated 0\.9' out
 check_exit 1 "a ratio that is another one" run faster
 check "... is said in the index" test "$(repeated faster -c '[.verdict, [.repeated[].expectations[]?.verdict]]')" = '["failed",["failed","failed"]]'
 check_exit 1 "a ratio without repetitions" "$H" run faster.json --no-report --out alone
