@@ -103,3 +103,24 @@ void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum
     }
     out[used] = '\0';
 }
+
+void visible_add_markup(struct text *out, const char *words, enum visible kind)
+{
+    static const struct {
+        char character;
+        const char *name;
+    } marks[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+    struct text shown = {0};
+    visible_add(&shown, words ? words : "", words ? strlen(words) : 0, kind);
+    for (const char *c = text_string(&shown); *c; c++) {
+        size_t i = 0;
+        while (i < sizeof marks / sizeof *marks && marks[i].character != *c)
+            i++;
+        if (i < sizeof marks / sizeof *marks)
+            text_add(out, "%s", marks[i].name);
+        else
+            text_add_bytes(out, c, 1);
+    }
+    out->failed = out->failed || shown.failed;
+    text_free(&shown);
+}

@@ -25,27 +25,6 @@ void svg_end(struct text *out)
     text_add(out, "</svg>\n");
 }
 
-static void add_escaped(struct text *out, const char *words)
-{
-    struct text shown = {0};
-    visible_add(&shown, words, strlen(words), VISIBLE_LINE);
-    for (const char *c = text_string(&shown); *c; c++)
-        switch (*c) {
-        case '&':
-            text_add(out, "&amp;");
-            break;
-        case '<':
-            text_add(out, "&lt;");
-            break;
-        case '>':
-            text_add(out, "&gt;");
-            break;
-        default:
-            text_add_bytes(out, c, 1);
-        }
-    text_free(&shown);
-}
-
 void svg_words(struct text *out, double x, double y, struct svg_font font, const char *words)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
@@ -58,7 +37,7 @@ void svg_words(struct text *out, double x, double y, struct svg_font font, const
     if (font.boxed)
         text_add(out, " stroke=\"#fff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"");
     text_add(out, ">");
-    add_escaped(out, words);
+    visible_add_markup(out, words, VISIBLE_LINE);
     text_add(out, "</text>\n");
 }
 

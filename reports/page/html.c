@@ -8,29 +8,7 @@
 
 void html_escaped(struct text *out, const char *words)
 {
-    struct text shown = {0};
-    if (words)
-        visible_add(&shown, words, strlen(words), VISIBLE_TEXT);
-    for (const char *c = text_string(&shown); *c; c++) {
-        switch (*c) {
-        case '&':
-            text_add(out, "&amp;");
-            break;
-        case '<':
-            text_add(out, "&lt;");
-            break;
-        case '>':
-            text_add(out, "&gt;");
-            break;
-        case '"':
-            text_add(out, "&quot;");
-            break;
-        default:
-            text_add_bytes(out, c, 1);
-        }
-    }
-    out->failed = out->failed || shown.failed;
-    text_free(&shown);
+    visible_add_markup(out, words, VISIBLE_TEXT);
 }
 
 void html_base64(struct text *out, const char *bytes, size_t length)
