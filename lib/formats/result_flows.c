@@ -2,6 +2,7 @@
 
 #include "lib/formats/flow.h"
 #include <fnmatch.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +10,60 @@
 
 #define PART_NAME (FLOW_MAX_NAME + 24)
 
-const json_t *result_flow_value(const json_t *flow, const char *value)
+/* The distribution that a value is a member of, and its key; NULL: it is none. */
+static const json_t *distribution_of(const json_t *flow, const char *value, char key[32])
 {
     static const struct {
         const char *prefix, *object, *suffix;
     } nested[] = {{"latency_", "latency_ns", "_ns"},
                   {"completion_", "completion_ns", "_ns"},
                   {"slowdown_", "slowdown", ""}};
-    const json_t *found = json_object_get(flow, value);
     for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
         size_t length = strlen(value), skip = strlen(nested[i].prefix), tail = strlen(nested[i].suffix);
         if (strncmp(value, nested[i].prefix, skip) != 0 || length < skip + tail)
             continue;
-        char key[32];
-        snprintf(key, sizeof key, "%.*s", (int)(length - skip - tail), value + skip);
-        found = json_object_get(json_object_get(flow, nested[i].object), key);
+        snprintf(key, 32, "%.*s", (int)(length - skip - tail), value + skip);
+        return json_object_get(flow, nested[i].object);
     }
+    return NULL;
+}
+
+const json_t *result_flow_value(const json_t *flow, const char *value)
+{
+    char key[32];
+    const json_t *distribution = distribution_of(flow, value, key);
+    const json_t *found = distribution ? json_object_get(distribution, key) : json_object_get(flow, value);
     return json_is_number(found) ? found : NULL;
+}
+
+/* "p99_9": 0.999; 0: it is not a quantile. */
+static double quantile_of(const char *key)
+{
+    char digits[16], *point;
+    snprintf(digits, sizeof digits, "%s", *key == 'p' ? key + 1 : "");
+    if ((point = strchr(digits, '_')))
+        *point = '.';
+    return strtod(digits, NULL) / 100;
+}
+
+double result_distribution_value(const json_t *distribution, const char *key, bool *few)
+{
+    const json_t *value = json_object_get(distribution, key), *count = json_object_get(distribution, "count");
+    double quantile = quantile_of(key);
+    bool is_few = quantile > 0.5 && json_is_number(value) && json_is_number(count) &&
+                  json_number_value(count) * (1 - quantile) < 1 - 1e-9;
+    if (few)
+        *few = is_few;
+    return json_is_number(value) && !is_few ? json_number_value(value) : NAN;
+}
+
+double result_flow_figure(const json_t *flow, const char *value)
+{
+    char key[32];
+    const json_t *distribution = distribution_of(flow, value, key), *plain = result_flow_value(flow, value);
+    if (distribution)
+        return result_distribution_value(distribution, key, NULL);
+    return plain ? json_number_value(plain) : NAN;
 }
 
 /* The entry of the pattern's flow `i`, from 0 without gaps; NULL after the last. */

@@ -15,6 +15,13 @@
  * "slowdown_p99" (of slowdown.p99). NULL if the flow has none. */
 const json_t *result_flow_value(const json_t *flow, const char *value);
 
+/* A member of a distribution such as latency_ns for people: "mean", "p99". NAN if it has none, and if it is a
+ * quantile beyond which not one of its values is to be expected, which is *few then: a p99 of less than 100
+ * values is no more than the largest. `few` may be NULL. */
+double result_distribution_value(const json_t *distribution, const char *key, bool *few);
+/* Of a flow, by the names of result_flow_value. */
+double result_flow_figure(const json_t *flow, const char *value);
+
 /* Does a statistic of `value` over the flows that match the glob count this one? Not if the flow lacks the
  * value, and not if it is a pattern's own entry and one of the pattern's single flows matches and has the
  * value. */

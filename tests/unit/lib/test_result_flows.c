@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "lib/formats/result_flows.h"
+#include <math.h>
 
 static const char flows_text[] =
     "{\"mesh/0\":{\"goodput_bps\":10,\"completion_ns\":{\"p99\":5}},\"mesh/1\":{\"goodput_bps\":20},"
@@ -34,6 +35,26 @@ static void values_have_the_names_of_expressions(void **state)
     static const char *const missing[] = {"latency_max_ns", "latency_", "slowdown_", "op", "", "latency_ns"};
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
         assert_null(result_flow_value(flow, missing[i]));
+}
+
+static void quantiles_need_values_beyond_them(void **state)
+{
+    static const struct {
+        const char *key;
+        int count;
+        bool few;
+    } cases[] = {{"p99", 99, true},      {"p99", 100, false}, {"p99_9", 999, true}, {"p99_9", 1000, false},
+                 {"p99_99", 9999, true}, {"p50", 1, false},   {"p95", 19, true},    {"p95", 20, false},
+                 {"mean", 1, false},     {"max", 1, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool few;
+        json_t *one = json_pack("{s:i,s:i}", "count", cases[i].count, cases[i].key, 7);
+        double value = result_distribution_value(one, cases[i].key, &few);
+        assert_int_equal(few, cases[i].few);
+        assert_true(few ? isnan(value) : value == 7);
+        json_decref(one);
+    }
 }
 
 static void sums_exclude_parts_or_the_whole(void **state)
@@ -108,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_have_the_names_of_expressions),
+        cmocka_unit_test(quantiles_need_values_beyond_them),
         cmocka_unit_test(sums_exclude_parts_or_the_whole),
         cmocka_unit_test(patterns_and_their_parts_are_known),
         cmocka_unit_test(extremes_are_the_slowest_and_the_fastest),
