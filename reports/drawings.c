@@ -13,8 +13,8 @@ void drawings_keep(struct drawings *drawings, const char *name, const char *titl
                    size_t run)
 {
     drawings->items = xreallocarray(drawings->items, drawings->count + 1, sizeof *drawings->items);
-    drawings->items[drawings->count++] =
-        (struct drawing){.name = xstrdup(name), .title = xstrdup(title), .caption = caption, .run = run};
+    drawings->items[drawings->count++] = (struct drawing){
+        .name = xstrdup(name), .title = xstrdup(title), .caption = xstrdup(caption), .run = run};
 }
 
 struct drawing *drawings_last(const struct drawings *drawings)
@@ -60,6 +60,7 @@ void drawings_free(struct drawings *drawings)
     for (size_t i = 0; i < drawings->count; i++) {
         free(drawings->items[i].name);
         free(drawings->items[i].title);
+        free(drawings->items[i].caption);
         free(drawings->items[i].note);
         free(drawings->items[i].picture);
         text_free(&drawings->items[i].data);

@@ -19,27 +19,8 @@
 
 #define PAGE "index.html"
 
-/* A sweep with more runs than this has figures over its choices; single runs are drawn by naming their
- * folders. */
-#define RUNS_DRAWN_OVER_TIME 4
-#define RESULTS_DRAWN        8 /* runs that were named one by one */
-
 /* Points on an interactive page, about: each takes up to 22 bytes, and the page is to stay below 10 MB. */
 #define PAGE_POINTS 280000
-
-/* That the picture has not all samples, or NULL. The caller frees it. */
-static char *note_of(const struct plot *plot)
-{
-    struct text words = {0};
-    size_t samples_of = 0;
-    for (size_t i = 0; i < plot->panel_count; i++)
-        samples_of = plot->panels[i].samples_of > samples_of ? plot->panels[i].samples_of : samples_of;
-    if (samples_of)
-        text_add(&words,
-                 "Down-sampled: of each %zu samples of a curve, the smallest and the largest are drawn.",
-                 samples_of);
-    return words.length ? text_take(&words) : NULL;
-}
 
 /* Write the plot if it has anything to show. */
 static int finish_plot(struct plot *plot, const struct folder *folder, const char *caption, size_t run,
@@ -48,10 +29,10 @@ static int finish_plot(struct plot *plot, const struct folder *folder, const cha
     int result = interrupt_check(e);
     if (result == 0 && plot_prune(plot)) {
         result = plot_write(plot, folder, e);
-        drawings_keep(made, plot->name, plot->title, caption, run);
+        drawings_keep(made, plot->name, plot->title, plot->caption ? plot->caption : caption, run);
         if (plot->detail)
             plot_data(plot, &drawings_last(made)->data);
-        drawings_last(made)->note = note_of(plot);
+        drawings_last(made)->note = plot_said(plot);
     }
     plot_free(plot);
     return result;
@@ -145,11 +126,10 @@ static size_t detail_of(const struct runs *runs)
 static int draw_all(struct runs *runs, bool interactive, const struct folder *folder, struct drawings *made,
                     struct error *e)
 {
-    bool named = runs->count == runs->results;
-    size_t most = named ? RESULTS_DRAWN : RUNS_DRAWN_OVER_TIME, detail = interactive ? detail_of(runs) : 0;
+    size_t detail = interactive ? detail_of(runs) : 0;
     if (draw_sweep(runs, folder, made, e) != 0)
         return -1;
-    for (size_t i = 0; i < runs->count && runs->count <= most; i++)
+    for (size_t i = 0; i < runs->count && runs->count <= runs_drawn(runs); i++)
         if (draw_run(runs, i, detail, folder, made, e) != 0)
             return -1;
     return drawings_load(made, folder, e);
@@ -322,7 +302,7 @@ static int report_distinct(const char *const *results, size_t count, const struc
         return sweep < 0 ? -1 : report_runs(results, count, NULL, options, page, e);
     struct sweep_table table;
     int result = sweep_table_load(results[0], &table, e);
-    if (result == 0 && table.row_count > RUNS_DRAWN_OVER_TIME) {
+    if (result == 0 && table.row_count > RUNS_DRAWN) {
         if (options->damaged) {
             *options->damaged = table.damaged;
             table.damaged = (struct damaged){0};

@@ -54,15 +54,18 @@ static int draw_figure(const struct sweep_table *t, size_t figure, size_t which,
                        struct drawings *made, struct error *e)
 {
     const char *caption = caption_of(&t->figures[figure]);
-    struct text name = {0}, title = {0};
+    struct text name = {0}, title = {0}, note = {0};
     bool drawn = false;
     name_files(t, figure, which, &name);
     title_of(t, figure, which, &title);
     int result = name.failed || title.failed ? error_set(e, "out of memory for the drawings")
                                              : over_sweep_draw(t, figure, which, text_string(&name),
-                                                               text_string(&title), fresh, &drawn, e);
-    if (result == 0 && drawn)
+                                                               text_string(&title), fresh, &drawn, &note, e);
+    if (result == 0 && drawn) {
         drawings_keep(made, text_string(&name), text_string(&title), caption, figure);
+        drawings_last(made)->note = note.length ? text_take(&note) : NULL;
+    }
+    text_free(&note);
     text_free(&name);
     text_free(&title);
     return result;
@@ -80,7 +83,12 @@ int report_sweep_draw(const struct sweep_table *t, const struct folder *fresh, s
                 return -1;
     if (drawings_load(made, fresh, e) != 0)
         return -1;
-    page_sweep_write(t, made->items, made->count, over_sweep_how(t), left_out, page);
+    const char *how = made->count ? over_sweep_how(t)
+                      : !each && t->dimension_count
+                          ? "No choice is a number, and there are too many for a grid: the "
+                            "table of cells has all figures."
+                          : NULL;
+    page_sweep_write(t, made->items, made->count, how, left_out, page);
     return 0;
 }
 

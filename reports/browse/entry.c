@@ -56,6 +56,7 @@ static const char *const parts[] = {"schema",
                                     "totals.counters.rp_cnp_handled.delta",
                                     "flows.*.goodput_bps",
                                     "flows.*.latency_ns.p99",
+                                    "flows.*.latency_ns.count",
                                     NULL};
 
 /* ---- figures */
@@ -101,10 +102,10 @@ static void count_verdicts(const json_t *judged, struct browse_run *run)
 
 static void take_figures(const struct run *from, struct browse_run *run)
 {
-    run->goodput_bps = json_object_size(run_get(from, "flows")) ? run_sum_flows(from, "goodput_bps") : NAN;
+    run->goodput_bps = run_sum_flows(from, "goodput_bps");
     run->pauses = increase(from, "rx_prio#_pause");
     run->cnps = increase(from, "rp_cnp_handled");
-    run->latency_p99_us = run_latency_us(from, "p99");
+    run->latency_p99_us = run_latency_us(from, "p99", NULL);
     count_verdicts(run_get(from, "expectations"), run);
     count_verdicts(run_get(from, "verify"), run);
 }

@@ -1,6 +1,7 @@
 #include "reports/drawing/curves.h"
 
 #include "lib/clock.h"
+#include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,44 @@ bool curves_in_measure(const struct run *run, int64_t time_ns)
     return time_ns >= 0 && time_ns <= run->end_ns - run->start_ns;
 }
 
+int64_t curves_clipped(const struct run *run, int64_t start_ns, int64_t end_ns, int64_t *from_ns)
+{
+    int64_t whole_ns = run->end_ns - run->start_ns;
+    *from_ns = start_ns < 0 ? 0 : start_ns;
+    end_ns = end_ns > whole_ns ? whole_ns : end_ns;
+    return end_ns > *from_ns ? end_ns - *from_ns : 0;
+}
+
+void curves_add_length(int64_t ns, struct text *out)
+{
+    double s = seconds(ns);
+    if (s < 1e-3)
+        text_add(out, "%.3g us", s * 1e6);
+    else if (s < 1)
+        text_add(out, "%.3g ms", s * 1e3);
+    else
+        text_add(out, "%.3g s", s);
+}
+
+void curves_say_pauses(const struct run *run, struct plot_panel *panel)
+{
+    if (run->pauses_left_out)
+        plot_say(panel, "%zu lines of pauses.jsonl are left out: damaged, or more than can be drawn",
+                 run->pauses_left_out);
+}
+
+void curves_say_bars(const struct run *run, size_t pauses, size_t bars, int64_t gap_ns,
+                     struct plot_panel *panel)
+{
+    struct text gap = {0};
+    curves_add_length(gap_ns, &gap);
+    if (bars < pauses)
+        plot_say(panel, "%zu pauses are %zu bars: those closer together than %s are one", pauses, bars,
+                 text_string(&gap));
+    text_free(&gap);
+    curves_say_pauses(run, panel);
+}
+
 void curves_limit_x(const struct run *run, struct plot *plot)
 {
     plot->x_min = 0;
@@ -40,12 +79,35 @@ void curves_limit_x(const struct run *run, struct plot *plot)
     plot_relabel_x(plot, curves_short(run) ? "time, ms" : "time, s");
 }
 
+/* How points came from samples. */
+struct drawn {
+    size_t rates;
+    bool means;                /* a rate spans more than from a sample to the next */
+    int64_t least_ns, most_ns; /* that rates span */
+    size_t least_of, most_of;  /* samples, of each so many of a gauge the least and the greatest; 1: all */
+};
+
 /* Where points go: into the picture or, finer, onto the interactive page. */
 struct pen {
     struct plot_series *to;
     bool detail;
     size_t most; /* points, about */
+    struct drawn *drawn;
 };
+
+static void note_rate(struct drawn *d, int64_t passed_ns, bool mean)
+{
+    d->least_ns = !d->rates || passed_ns < d->least_ns ? passed_ns : d->least_ns;
+    d->most_ns = !d->rates || passed_ns > d->most_ns ? passed_ns : d->most_ns;
+    d->means |= mean;
+    d->rates++;
+}
+
+static void note_gauge(struct drawn *d, size_t of)
+{
+    d->least_of = !d->least_of || of < d->least_of ? of : d->least_of;
+    d->most_of = of > d->most_of ? of : d->most_of;
+}
 
 static void pen_to(const struct pen *pen, double x, double y)
 {
@@ -69,13 +131,13 @@ static void add_rate(const struct run *run, const struct series *s, double scale
             continue;
         double middle = curves_x(run, s->time_ns[from] + passed / 2);
         pen_to(pen, middle, (double)(s->value[i] - s->value[from]) * scale / seconds(passed));
+        note_rate(pen->drawn, passed, s->of || i - from > 1);
         from = i;
     }
 }
 
-/* The samples, or of each group of them the least and the greatest. Returns the samples of a group, 0 if
- * there are no groups. */
-static size_t add_gauge(const struct run *run, const struct series *s, double scale, const struct pen *pen)
+/* The samples, or of each group of them the least and the greatest. */
+static void add_gauge(const struct run *run, const struct series *s, double scale, const struct pen *pen)
 {
     size_t count = 0, held = 0, low = 0, high = 0;
     for (size_t i = 0; i < s->count; i++)
@@ -95,7 +157,7 @@ static size_t add_gauge(const struct run *run, const struct series *s, double sc
             pen_to(pen, curves_x(run, s->time_ns[last]), (double)s->value[last] * scale);
         held = 0;
     }
-    return group > 1 ? group * (s->of ? s->of / 2 : 1) : s->of;
+    note_gauge(pen->drawn, group > 1 ? group * (s->of ? s->of / 2 : 1) : s->of ? s->of : 1);
 }
 
 /* In the measure phase or, if `ever`, at any time. */
@@ -139,7 +201,6 @@ static bool selected(const struct run *run, const struct series *s, const struct
     return fnmatch(wanted->pattern, s->name, FNM_EXTMATCH) == 0 && s->kind == wanted->kind &&
            (wanted->group == CURVES_ANY_GROUP || strcmp(counter_group_names[wanted->group], s->group) == 0) &&
            (!wanted->unit || strcmp(wanted->unit, s->unit) == 0) &&
-           (wanted->even_flat || changes(run, s, wanted->stalled)) &&
            (!wanted->hosts || is_drawn(wanted->hosts, s->host)) && !is_part(run, s);
 }
 
@@ -179,15 +240,20 @@ static int by_column(const void *left, const void *right)
     return (a->series > b->series) - (a->series < b->series);
 }
 
-/* All selected series, in the order of the columns; NULL when there are none. The caller frees them. */
+/* All selected series that are to be drawn, in the order of the columns; NULL when there are none. *still: so
+ * many others do not change. The caller frees them. */
 static struct candidate *find_series(const struct run *run, const struct curves_selection *wanted,
-                                     size_t *count)
+                                     size_t *count, size_t *still)
 {
     struct candidate *all = calloc(run->series_count + 1, sizeof *all);
-    *count = 0;
+    *count = *still = 0;
     for (size_t i = 0; all && i < run->series_count; i++) {
         const struct series *s = &run->series[i];
-        if (selected(run, s, wanted))
+        if (!selected(run, s, wanted))
+            continue;
+        if (!wanted->even_flat && !changes(run, s, wanted->stalled))
+            ++*still;
+        else
             all[(*count)++] = (struct candidate){s, weight(run, s, wanted->extremes)};
     }
     return all;
@@ -229,73 +295,85 @@ static size_t choose(struct candidate *all, size_t count, bool extremes)
     return CURVES_MAX;
 }
 
-static void note_choice(struct plot_panel *panel, size_t drawn, size_t all, bool extremes)
+/* Which curves of how many these are: `main` are left without minor ones, of which `drawn` are drawn. */
+static void note_choice(struct plot_panel *panel, const struct curves_selection *wanted, size_t drawn,
+                        size_t main)
 {
-    char words[96];
-    if (drawn == all)
+    struct text words = {0};
+    if (wanted->hosts)
+        text_add(&words, "of the hosts above");
+    if (drawn < main)
+        text_add(&words, "%s%zu of %zu: the ", words.length ? ", " : "", drawn, main);
+    if (drawn < main && wanted->extremes)
+        text_add(&words, "%d lowest and the %d highest", CURVES_MAX / 2, CURVES_MAX - CURVES_MAX / 2);
+    else if (drawn < main)
+        text_add(&words, "highest");
+    if (words.length)
+        plot_note(panel, text_string(&words));
+    text_free(&words);
+}
+
+static void say_left_out(size_t minor, size_t still, struct plot_panel *panel)
+{
+    if (minor)
+        plot_say(panel, "%zu curves below a fiftieth of another of their host are left out", minor);
+    if (still)
+        plot_say(panel,
+                 still == 1 ? "%zu curve that never changes is left out"
+                            : "%zu curves that never change are left out",
+                 still);
+}
+
+/* How points come from samples, if they are not the samples themselves. */
+static void add_drawn(const struct drawn *d, const char *verb, struct text *words)
+{
+    if (d->means) {
+        text_add(words, "Each rate is the mean over ");
+        curves_add_length(d->least_ns, words);
+        if ((double)d->most_ns > 1.05 * (double)d->least_ns) {
+            text_add(words, " to ");
+            curves_add_length(d->most_ns, words);
+        }
+    } else if (d->rates) {
+        text_add(words, "Each rate is that from a sample to the next");
+    }
+    if (d->most_of < 2)
         return;
-    if (extremes)
-        snprintf(words, sizeof words, "%zu of %zu: the %d lowest and the %d highest", drawn, all,
-                 CURVES_MAX / 2, CURVES_MAX - CURVES_MAX / 2);
-    else
-        snprintf(words, sizeof words, "%zu of %zu: the highest", drawn, all);
-    plot_note(panel, words);
+    text_add(words, "%sown-sampled: of each ", words->length ? "; d" : "D");
+    if (d->least_of < d->most_of)
+        text_add(words, "%zu to ", d->least_of);
+    text_add(words, "%zu samples of a curve, the smallest and the largest are %s", d->most_of, verb);
 }
 
 /* ---- the interactive page */
 
-/* A length of time as a reader would say it. */
-static void add_length(double s, struct text *out)
-{
-    if (s < 1e-3)
-        text_add(out, "%.3g us", s * 1e6);
-    else if (s < 1)
-        text_add(out, "%.3g ms", s * 1e3);
-    else
-        text_add(out, "%.3g s", s);
-}
-
-/* Say how points come from samples, if they are not the samples themselves, and which curves are missing.
- * `all` are drawn, `more` are beside them. */
-static void note_kept(const struct run *run, const struct candidate *all, size_t count, size_t more,
-                      size_t left_out, size_t each, size_t samples_of, struct plot_panel *panel)
+/* The same for it, and which curves are missing: of `all` there. */
+static void note_kept(const struct drawn *d, size_t all, size_t left_out, size_t still,
+                      struct plot_panel *panel)
 {
     struct text words = {0};
-    size_t rates = 0, samples = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct series *s = all[i].series;
-        bool rate = s->kind == COLUMN_COUNTER;
-        rates += rate;
-        samples = s->count > samples ? s->count : samples;
-        if (rate && s->count <= each && s->of > samples_of) /* they were thinned before */
-            samples_of = s->of;
-    }
-    if (rates && samples > each) {
-        text_add(&words, "Each rate is the mean over ");
-        add_length(seconds(run->end_ns - run->start_ns) / (double)each, &words);
-    } else if (rates) {
-        text_add(&words, "Each rate is that from a sample to the next");
-    }
-    if (samples_of)
-        text_add(&words,
-                 "%sown-sampled: of each %zu samples of a curve, the smallest and the largest are kept",
-                 words.length ? "; d" : "D", samples_of);
+    add_drawn(d, "kept", &words);
     if (left_out)
         text_add(&words, "%s%zu of %zu curves are here, those with the highest values",
-                 words.length ? ". " : "", count + more, count + more + left_out);
+                 words.length ? ". " : "", all - left_out, all);
+    if (still)
+        text_add(&words, "%s%zu curve%s left out", words.length ? ". " : "", still,
+                 still == 1 ? " that never changes is" : "s that never change are");
     free(panel->kept);
     panel->kept = words.length ? text_take(&words) : NULL;
 }
 
-static void add_curve(const struct run *run, const struct series *s, double scale, const struct pen *pen,
-                      size_t *samples_of)
+static void add_curve(const struct run *run, const struct series *s, double scale, const struct pen *pen)
 {
-    size_t of = 0;
     if (s->kind == COLUMN_COUNTER)
         add_rate(run, s, scale, pen);
     else
-        of = add_gauge(run, s, scale, pen);
-    *samples_of = of > *samples_of ? of : *samples_of;
+        add_gauge(run, s, scale, pen);
+}
+
+static char *label_of(const struct series *s, bool host_alone)
+{
+    return host_alone ? xstrdup(s->host) : xasprintf("%s %s", s->host, s->name);
 }
 
 static bool among(const struct candidate *all, size_t count, const struct series *s)
@@ -310,12 +388,12 @@ static bool among(const struct candidate *all, size_t count, const struct series
  * can have DETAIL_LEAST points each. */
 static struct candidate *find_more(const struct run *run, const struct curves_selection *wanted,
                                    const struct candidate *drawn, size_t drawn_count, size_t most,
-                                   size_t *count, size_t *left_out)
+                                   size_t *count, size_t *left_out, size_t *still)
 {
     struct curves_selection all_hosts = *wanted;
     size_t all, kept = 0;
     all_hosts.hosts = NULL;
-    struct candidate *more = find_series(run, &all_hosts, &all);
+    struct candidate *more = find_series(run, &all_hosts, &all, still);
     for (size_t i = 0; more && i < all; i++)
         if (!among(drawn, drawn_count, more[i].series))
             more[kept++] = more[i];
@@ -336,26 +414,27 @@ static void add_details(const struct run *run, const struct curves_selection *wa
                         enum plot_style style, const struct candidate *drawn, size_t drawn_count,
                         const char *name, struct plot_panel *panel)
 {
-    size_t count, left_out, samples_of = 0, before = panel->series_count - drawn_count;
+    size_t count, left_out, still, before = panel->series_count - drawn_count;
+    struct drawn how = {0};
     struct candidate *more =
-        find_more(run, wanted, drawn, drawn_count, panel->detail / DETAIL_LEAST, &count, &left_out);
+        find_more(run, wanted, drawn, drawn_count, panel->detail / DETAIL_LEAST, &count, &left_out, &still);
     size_t each = panel->detail / (drawn_count + count);
-    struct pen pen = {.detail = true, .most = each < DETAIL_BINS ? each : DETAIL_BINS};
+    struct pen pen = {.detail = true, .most = each < DETAIL_BINS ? each : DETAIL_BINS, .drawn = &how};
     if (drawn[0].series->kind == COLUMN_GAUGE)
         pen.most = each;
     for (size_t i = 0; i < drawn_count; i++) {
         pen.to = &panel->series[before + i];
-        add_curve(run, drawn[i].series, scale, &pen, &samples_of);
+        add_curve(run, drawn[i].series, scale, &pen);
     }
     for (size_t i = 0; more && i < count; i++) {
         const struct series *s = more[i].series;
         bool known = name && strcmp(name, s->name) == 0;
-        char label[160];
-        snprintf(label, sizeof label, "%s%s%s", s->host, known ? "" : " ", known ? "" : s->name);
+        char *label = label_of(s, known);
         pen.to = plot_add_more(panel, label, style);
-        add_curve(run, s, scale, &pen, &samples_of);
+        free(label);
+        add_curve(run, s, scale, &pen);
     }
-    note_kept(run, drawn, drawn_count, count, left_out, pen.most, samples_of, panel);
+    note_kept(&how, drawn_count + count + left_out, left_out, still, panel);
     free(more);
 }
 
@@ -364,24 +443,32 @@ static void add_details(const struct run *run, const struct curves_selection *wa
 size_t curves_add(const struct run *run, const struct curves_selection *wanted, double scale,
                   enum plot_style style, struct plot_panel *panel)
 {
-    size_t all;
-    struct candidate *chosen = find_series(run, wanted, &all);
-    if (chosen && wanted->extremes && all > CURVES_MAX)
-        all = drop_minor(chosen, all);
-    size_t n = chosen ? choose(chosen, all, wanted->extremes) : 0;
+    size_t all, still;
+    struct drawn how = {0};
+    struct text words = {0};
+    struct candidate *chosen = find_series(run, wanted, &all, &still);
+    size_t main = chosen && wanted->extremes && all > CURVES_MAX ? drop_minor(chosen, all) : all;
+    size_t n = chosen ? choose(chosen, main, wanted->extremes) : 0;
     bool same = n > 4;
     for (size_t i = 1; i < n; i++)
         same &= strcmp(chosen[i].series->name, chosen[0].series->name) == 0;
     for (size_t i = 0; i < n; i++) {
         const struct series *s = chosen[i].series;
         bool counter = s->kind == COLUMN_COUNTER;
-        char label[160];
-        snprintf(label, sizeof label, "%s%s%s", s->host, same ? "" : " ", same ? "" : s->name);
+        char *label = label_of(s, same);
         struct plot_series *curve = plot_add_series(panel, label, style);
-        add_curve(run, s, scale, &(struct pen){.to = curve, .most = counter ? BINS : 2 * GROUPS},
-                  &panel->samples_of);
+        free(label);
+        add_curve(run, s, scale,
+                  &(struct pen){.to = curve, .most = counter ? BINS : 2 * GROUPS, .drawn = &how});
     }
-    note_choice(panel, n, n ? all : 0, wanted->extremes);
+    add_drawn(&how, "drawn", &words);
+    if (words.length)
+        plot_say(panel, "%s", text_string(&words));
+    text_free(&words);
+    if (n) {
+        note_choice(panel, wanted, n, main);
+        say_left_out(all - main, still, panel);
+    }
     if (n && panel->detail)
         add_details(run, wanted, scale, style, chosen, n, same ? chosen[0].series->name : NULL, panel);
     free(chosen);

@@ -22,9 +22,9 @@ struct curves_selection {
 };
 
 /* Each selected series becomes a curve "host name", or "host" where all have the same name; at most
- * CURVES_MAX, and the panel then says how many of how many. What one port of a switch counts is left out
- * beside the switch's sum. A counter is drawn as its rise per second; values are multiplied by `scale`.
- * Returns how many there are. */
+ * CURVES_MAX, and the panel says which of how many, and how their points come from samples. What one port of
+ * a switch counts is left out beside the switch's sum. A counter is drawn as its rise per second; values are
+ * multiplied by `scale`. Returns how many there are. */
 size_t curves_add(const struct run *run, const struct curves_selection *wanted, double scale,
                   enum plot_style style, struct plot_panel *panel);
 
@@ -34,5 +34,15 @@ bool curves_short(const struct run *run);
 /* A time since the beginning of the measure phase as the x axis shows it. */
 double curves_x(const struct run *run, int64_t ns);
 bool curves_in_measure(const struct run *run, int64_t time_ns);
+/* The part of a time that is in the measure phase: its length, 0 if there is none. Times are since the phase
+ * began. */
+int64_t curves_clipped(const struct run *run, int64_t start_ns, int64_t end_ns, int64_t *from_ns);
+/* A length of time as a reader would say it. */
+void curves_add_length(int64_t ns, struct text *out);
+/* That pauses are missing, if they are. */
+void curves_say_pauses(const struct run *run, struct plot_panel *panel);
+/* The same under bars, and how many pauses they are of: those closer together than the gap are one. */
+void curves_say_bars(const struct run *run, size_t pauses, size_t bars, int64_t gap_ns,
+                     struct plot_panel *panel);
 
 #endif

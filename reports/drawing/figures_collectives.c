@@ -1,7 +1,9 @@
 /* Bus bandwidth of collectives over their sizes, as in papers on collectives. */
 #include "reports/drawing/figures.h"
 
+#include "lib/xalloc.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 #define MAX_CURVES 10
 
@@ -10,7 +12,6 @@ static const struct half {
 } halves[] = {{"out_of_place", "out of place"}, {"in_place", "in place"}};
 #define HALVES (sizeof halves / sizeof *halves)
 
-/* What nccl-tests prints as 0.00 is left out: the scale is logarithmic. */
 static void add_curve(const json_t *sizes, const char *label, const char *half, bool dashed,
                       struct plot_panel *panel)
 {
@@ -20,9 +21,10 @@ static void add_curve(const json_t *sizes, const char *label, const char *half, 
     curve->dashed = dashed;
     json_array_foreach(sizes, i, size)
     {
-        double busbw = json_number_value(json_object_get(json_object_get(size, half), "busbw_GBps"));
-        if (busbw > 0)
-            plot_add_point(curve, json_number_value(json_object_get(size, "bytes")), busbw);
+        const json_t *busbw = json_object_get(json_object_get(size, half), "busbw_GBps");
+        if (json_is_number(busbw))
+            plot_add_point(curve, json_number_value(json_object_get(size, "bytes")),
+                           json_number_value(busbw));
     }
 }
 
@@ -31,10 +33,10 @@ static void add_collective(const struct run *run, const char *name, const json_t
                            struct plot_panel *panel)
 {
     for (size_t h = 0; h < (many ? 1 : HALVES) && panel->series_count < MAX_CURVES; h++) {
-        char label[160];
-        snprintf(label, sizeof label, "%s%s%s%s%s", many ? run->label : "", many ? " " : "", name,
-                 many ? "" : ", ", many ? "" : halves[h].label);
+        char *label = xasprintf("%s%s%s%s%s", many ? run->label : "", many ? " " : "", name, many ? "" : ", ",
+                                many ? "" : halves[h].label);
         add_curve(sizes, label, halves[h].key, h > 0, panel);
+        free(label);
     }
 }
 
@@ -52,10 +54,9 @@ static void fill_busbw(const struct runs *runs, struct plot *plot)
         json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "collectives"), name, collective)
         {
             add_collective(&runs->items[i], name, json_object_get(collective, "sizes"), many, panel);
-            count++;
+            count += many ? 1 : HALVES;
         }
     }
-    count *= many ? 1 : HALVES;
     if (count > MAX_CURVES) {
         char note[64];
         snprintf(note, sizeof note, "the first %d of %zu curves", MAX_CURVES, count);
@@ -65,8 +66,7 @@ static void fill_busbw(const struct runs *runs, struct plot *plot)
 
 const struct figure figures_collectives[] = {
     {"busbw", "Bus bandwidth of collectives by size", "",
-     "As nccl-tests prints it; with several runs, that of separate send and receive buffers (out of place). "
-     "What it prints as 0.00 is left out.",
+     "As nccl-tests prints it; with several runs, that of separate send and receive buffers (out of place).",
      .sweep = fill_busbw},
     {0},
 };

@@ -3,6 +3,7 @@
 #include "reports/drawing/figures.h"
 
 #include "lib/clock.h"
+#include "lib/xalloc.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,6 @@ static void add_pauses(const struct run *run, struct plot *plot)
     const struct plot_panel *sent = &plot->panels[0];
     pauses.hosts = sent->note ? sent : NULL; /* all are drawn */
     bool any = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
-    if (any && pauses.hosts && !panel->note)
-        plot_note(panel, "of the hosts above");
     if (!any && pauses.hosts) {
         pauses.hosts = NULL;
         any = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
@@ -78,7 +77,7 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
     const char *role;
     json_t *host;
     double seen[16] = {0};
-    size_t count = 0;
+    size_t count = 0, left_out = 0;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
     {
         size_t i;
@@ -88,11 +87,15 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
             static const char *const keys[] = {"xoff_bytes", "xon_bytes"};
             for (size_t k = 0; k < 2; k++) {
                 double bytes = json_number_value(json_object_get(buffer, keys[k]));
-                bool known = bytes <= 0 || count == sizeof seen / sizeof *seen;
+                bool known = bytes <= 0 || !json_array_size(json_object_get(buffer, "priorities"));
                 for (size_t j = 0; j < count; j++)
                     known |= seen[j] == bytes;
-                if (known || !json_array_size(json_object_get(buffer, "priorities")))
+                if (known)
                     continue;
+                if (count == sizeof seen / sizeof *seen) {
+                    left_out++;
+                    continue;
+                }
                 char label[48];
                 seen[count++] = bytes;
                 snprintf(label, sizeof label, "%s %.0f B", k ? "xon" : "xoff", bytes);
@@ -100,6 +103,8 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
             }
         }
     }
+    if (left_out)
+        plot_say(panel, "%zu thresholds of %zu are drawn", count, count + left_out);
 }
 
 static void fill_buffer(const struct run *run, struct plot *plot)
@@ -144,6 +149,8 @@ static bool has_length(const struct run *run, const struct pause *pause)
     return !pause->lasts && curves_in_measure(run, pause->start_ns);
 }
 
+#define CDF_POINTS 1000
+
 /* The pauses of one host, sorted by length, as a cumulative share. */
 static void add_pause_cdf(const struct run *run, const char *host, struct plot_panel *panel)
 {
@@ -154,7 +161,7 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
             sorted[n++] = run->pauses[i];
     if (n) {
         char label[128];
-        size_t step = n > 1000 ? n / 1000 : 1;
+        size_t step = n > CDF_POINTS ? n / CDF_POINTS : 1;
         qsort(sorted, n, sizeof *sorted, by_duration);
         snprintf(label, sizeof label, "%s is paused (%zu pause%s)", host, n, n == 1 ? "" : "s");
         struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS);
@@ -208,9 +215,17 @@ static struct paused_host *find_paused(const struct run *run, size_t *count)
 static void fill_pause_cdf(const struct run *run, struct plot *plot)
 {
     struct plot_panel *panel = plot_add_panel(plot, "pauses up to this length, %");
-    size_t all, shown;
+    size_t all, shown, without_length = 0;
     struct paused_host *hosts = find_paused(run, &all);
     panel->y_max = 105;
+    for (size_t i = 0; i < run->pause_count; i++)
+        without_length += !has_length(run, &run->pauses[i]);
+    if (without_length)
+        plot_say(panel,
+                 "%zu pauses are left out, which began outside the measured time or had not ended when the "
+                 "run did",
+                 without_length);
+    curves_say_pauses(run, panel);
     shown = all < CURVES_MAX ? all : CURVES_MAX;
     if (all > shown) {
         char words[64];
@@ -222,93 +237,6 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
     for (size_t i = 0; hosts && i < shown; i++)
         add_pause_cdf(run, hosts[i].name, panel);
     free(hosts);
-}
-
-#define MAX_PLACES    48  /* rows of the drawing of pauses by port */
-#define PAUSE_COLUMNS 400 /* of a drawing: pauses of one column are drawn as one */
-
-/* The row of a host or port, created when first needed; -1 if there are too many. */
-static int row_of(const char *const places[], size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(places[i], name) == 0)
-            return (int)i;
-    return -1;
-}
-
-/* Hosts first, then switches' ports; numbers in names count as numbers. */
-static int by_place(const void *left, const void *right)
-{
-    const char *a = *(const char *const *)left, *b = *(const char *const *)right;
-    bool port_a = strchr(a, ':'), port_b = strchr(b, ':');
-    return port_a != port_b ? port_a - port_b : strverscmp(a, b);
-}
-
-static int by_place_and_start(const void *left, const void *right)
-{
-    const struct pause *a = left, *b = right;
-    int order = strcmp(a->host, b->host);
-    return order ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-/* The pauses of one row as segments; adjacent ones are drawn as one. */
-static void add_segments(const struct run *run, const struct pause *pauses, size_t count, int row,
-                         struct plot_series *out)
-{
-    int64_t gap = (run->end_ns - run->start_ns) / PAUSE_COLUMNS;
-    for (size_t i = 0; i < count;) {
-        int64_t start = pauses[i].start_ns, end = start + pauses[i].duration_ns;
-        for (i++; i < count && pauses[i].start_ns <= end + gap; i++)
-            end = pauses[i].start_ns + pauses[i].duration_ns > end
-                      ? pauses[i].start_ns + pauses[i].duration_ns
-                      : end;
-        if (end > 0 && curves_in_measure(run, start < 0 ? 0 : start))
-            plot_add_segment(out, curves_x(run, start < 0 ? 0 : start), row,
-                             curves_x(run, end - (start < 0 ? 0 : start)));
-    }
-}
-
-/* Who is paused when: how a storm spreads through the network. Only with more than two places. */
-static void fill_spread(const struct run *run, struct plot *plot)
-{
-    const char *places[MAX_PLACES];
-    size_t count = 0, all = 0, from = 0;
-    struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
-    if (!sorted)
-        return;
-    if (run->pause_count)
-        memcpy(sorted, run->pauses, run->pause_count * sizeof *sorted);
-    qsort(sorted, run->pause_count, sizeof *sorted, by_place_and_start);
-    for (size_t i = 0; i < run->pause_count; i++) {
-        if (i && strcmp(sorted[i].host, sorted[i - 1].host) == 0)
-            continue;
-        all++;
-        if (count < MAX_PLACES)
-            places[count++] = sorted[i].host;
-    }
-    qsort(places, count, sizeof *places, by_place);
-    if (count > 2) {
-        curves_limit_x(run, plot);
-        struct plot_panel *panel = plot_add_panel(plot, "");
-        struct plot_series *segments = plot_add_series(panel, "", PLOT_SEGMENTS);
-        segments->colour = 1;
-        if (all > count) {
-            char words[64];
-            snprintf(words, sizeof words, "%zu of %zu, by name", count, all);
-            plot_note(panel, words);
-        }
-        for (size_t i = 0; i < count; i++)
-            plot_name_row(panel, places[i]);
-        for (size_t i = 1; i <= run->pause_count; i++) {
-            if (i < run->pause_count && strcmp(sorted[i].host, sorted[from].host) == 0)
-                continue;
-            int row = row_of(places, count, sorted[from].host);
-            if (row >= 0)
-                add_segments(run, sorted + from, i - from, row, segments);
-            from = i;
-        }
-    }
-    free(sorted);
 }
 
 static void fill_queues(const struct run *run, struct plot *plot)
@@ -361,6 +289,10 @@ static void fill_dcqcn(const struct run *run, struct plot *plot)
         plot_drop_panel(plot);
 }
 
+static const char ecn_caption[] = "Packets marked by the switch, marked packets seen by the notification "
+                                  "point, CNPs sent, and CNPs handled "
+                                  "by the reaction point.";
+
 static void fill_ecn(const struct run *run, struct plot *plot)
 {
     static const struct curves_selection marks = {
@@ -372,6 +304,9 @@ static void fill_ecn(const struct run *run, struct plot *plot)
         plot_drop_panel(plot);
     if (!curves_add(run, &drops, 1, PLOT_STEPS, plot_add_panel(plot, "dropped, packets/s")))
         plot_drop_panel(plot);
+    else
+        plot->caption =
+            xasprintf("%s Below, packets that RED dropped in place of marking them.", ecn_caption);
 }
 
 const struct figure figures_run[] = {
@@ -389,19 +324,12 @@ const struct figure figures_run[] = {
      .run = fill_pcie},
     {"pause-cdf", "Length of pauses", "length of a pause, us",
      "Cumulative distribution of the lengths of single pauses.", .run = fill_pause_cdf},
-    {"spread", "Paused hosts and ports", "time, s",
-     "Each row is a host or a switch port, coloured while it is paused: shows how a pause storm spreads "
-     "through the network.",
-     .run = fill_spread},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", .run = fill_queues},
     {"switch-pauses", "Pauses at switch ports", "time, s",
      "PFC frames that ports of switches received and sent, as often as the switch copies its counters.",
      .run = fill_switch_pauses},
     {"dcqcn", "Reaction point", "time, s",
      "Permitted rate of each flow, and alpha where its congestion control has one.", .run = fill_dcqcn},
-    {"ecn", "ECN marks and CNPs", "time, s",
-     "Packets marked by the switch, marked packets seen by the notification point, CNPs sent, CNPs handled "
-     "by the reaction point, and packets that RED dropped instead of marking.",
-     .run = fill_ecn},
+    {"ecn", "ECN marks and CNPs", "time, s", ecn_caption, .run = fill_ecn},
     {0},
 };

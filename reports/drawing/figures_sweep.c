@@ -128,8 +128,10 @@ static void add_published(const struct runs *runs, const struct axis *axis, stru
             bool is_bytes;
             if (factor == 0 || !json_is_number(json_object_get(item, "value")))
                 continue;
-            if (!marks)
+            if (!marks) {
                 marks = plot_add_series(panel, "published", PLOT_MARKS);
+                plot_say(panel, "Squares are the published figures that the runs are compared with");
+            }
             if (axis &&
                 choice_number(json_object_get(run_get(&runs->items[i], "cell"), axis->key), &x, &is_bytes))
                 plot_add_point(marks, x, value);
@@ -183,24 +185,47 @@ static void fill_messages(const struct runs *runs, struct plot *plot)
 
 static double p50(const struct run *run)
 {
-    return run_latency_us(run, "p50");
+    return run_latency_us(run, "p50", NULL);
 }
 static double p99(const struct run *run)
 {
-    return run_latency_us(run, "p99");
+    return run_latency_us(run, "p99", NULL);
 }
 static double p99_9(const struct run *run)
 {
-    return run_latency_us(run, "p99_9");
+    return run_latency_us(run, "p99_9", NULL);
 }
 
 struct quantile {
-    const char *label;
+    const char *label, *key;
     double (*measure)(const struct run *);
 };
 static const struct quantile quantiles[] = {
-    {"latency p50", p50}, {"latency p99", p99}, {"latency p99.9", p99_9}};
+    {"latency p50", "p50", p50}, {"latency p99", "p99", p99}, {"latency p99.9", "p99_9", p99_9}};
 #define QUANTILES (sizeof quantiles / sizeof *quantiles)
+
+/* What of the runs' latencies is not drawn. */
+static void say_latencies(const struct runs *runs, size_t step, struct plot_panel *panel)
+{
+    size_t flows = 0, most = 0;
+    for (size_t q = 0; q < QUANTILES; q += step) {
+        size_t few = 0;
+        for (size_t i = 0; i < runs->count; i++) {
+            bool is_few;
+            run_latency_us(&runs->items[i], quantiles[q].key, &is_few);
+            few += is_few;
+        }
+        if (few)
+            plot_say(panel, "%s of %zu of %zu runs is left out: they measured too few messages for it",
+                     quantiles[q].label, few, runs->count);
+    }
+    for (size_t i = 0; i < runs->count; i++) {
+        flows = run_latency_flows(&runs->items[i]);
+        most = flows > most ? flows : most;
+    }
+    if (most > 1)
+        plot_say(panel, "Up to %zu flows of a run measured latency, of which the first is drawn", most);
+}
 
 /* Without an axis: one row per run, one dot per quantile. */
 static void add_latency_dots(const struct runs *runs, struct plot *plot)
@@ -214,6 +239,7 @@ static void add_latency_dots(const struct runs *runs, struct plot *plot)
         for (size_t i = 0; i < runs->count; i++)
             plot_add_point(dots, quantiles[q].measure(&runs->items[i]), (double)i);
     }
+    say_latencies(runs, 1, panel);
 }
 
 static void fill_latency(const struct runs *runs, struct plot *plot)
@@ -239,15 +265,14 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
         snprintf(suffix, sizeof suffix, ", %s", quantiles[q].label);
         add_curves(runs, &axis, suffix, quantiles[q].measure, panel);
     }
+    say_latencies(runs, 2, panel);
 }
 
 const struct figure figures_sweep[] = {
-    {"goodput", "Goodput", "", "Received payload of all flows together, compared with the published figures.",
-     .sweep = fill_goodput},
+    {"goodput", "Goodput", "", "Received payload of all flows together.", .sweep = fill_goodput},
     {"messages", "Message rate", "", "Message rate of all flows together.", .sweep = fill_messages},
     {"latency", "Latency", "",
-     "Latency of the first flow that measures it: from posting to completion, or half a round trip in "
-     "latency mode.",
+     "Latency of a flow: from posting to completion, or half a round trip in latency mode.",
      .sweep = fill_latency},
     {0},
 };

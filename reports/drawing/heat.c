@@ -129,7 +129,7 @@ static double share_of(const struct range *range, double value)
 static unsigned colour_of(double part)
 {
     static const double steps[][3] = {
-        {240, 246, 253}, {175, 206, 235}, {86, 152, 204}, {20, 92, 160}, {8, 40, 95}};
+        {214, 230, 245}, {165, 200, 232}, {86, 152, 204}, {20, 92, 160}, {8, 40, 95}};
     double at = fmin(fmax(part, 0), 1) * 4;
     size_t i = at >= 4 ? 3 : (size_t)at;
     unsigned rgb = 0;
@@ -260,8 +260,9 @@ static void draw_name(struct text *out, const char *name, double x, double y, en
                       bool turned)
 {
     char cut[4 * NAME_FITS + 8];
-    size_t length = utf8_cut(name, strlen(name), NAME_FITS);
-    snprintf(cut, sizeof cut, "%.*s", (int)length, name);
+    bool whole = count_characters(name) <= NAME_FITS;
+    size_t length = whole ? strlen(name) : utf8_cut(name, strlen(name), NAME_FITS - 3);
+    snprintf(cut, sizeof cut, "%.*s%s", (int)length, name, whole ? "" : "...");
     draw_label(out, cut, x, y, anchor, turned, 11);
 }
 
@@ -344,7 +345,39 @@ static void draw_colours(const struct heat *heat, const struct layout *at, const
                   heat->origin);
 }
 
-int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn, struct error *e)
+static void say_fields(struct text *note, size_t count, const char *one, const char *several)
+{
+    if (count)
+        text_add(note, "%s%zu %s.", note->length ? " " : "", count, count == 1 ? one : several);
+}
+
+static void say_names(struct text *note, const struct heat_axis *axis, size_t step)
+{
+    if (step > 1)
+        text_add(note, "%sOf each %zu values of %s, one has its name.", note->length ? " " : "", step,
+                 axis->label);
+}
+
+static void add_note(const struct heat *heat, const struct layout *at, struct text *note)
+{
+    size_t fields = heat->x.count * heat->y.count * heat->panels.count, failed = 0, grey = 0, empty = 0;
+    for (size_t i = 0; i < fields; i++) {
+        failed += heat->cells[i].present && heat->cells[i].failed;
+        grey += heat->cells[i].present && !isfinite(heat->cells[i].value);
+        empty += !heat->cells[i].present;
+    }
+    say_fields(note, failed, "field has a frame: the expectation failed",
+               "fields have a frame: the expectation failed");
+    say_fields(note, grey, "field is grey: the run has no value",
+               "fields are grey: their runs have no value");
+    say_fields(note, empty, "place is empty: there is no such run",
+               "places are empty: there are no such runs");
+    say_names(note, &heat->x, at->step_x);
+    say_names(note, &heat->y, at->step_y);
+}
+
+int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn, struct text *note,
+               struct error *e)
 {
     struct text data = {0}, drawing = {0};
     struct range range = range_of(heat);
@@ -352,6 +385,7 @@ int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn
     if (!*drawn)
         return 0;
     struct layout at = lay_out(heat, &range);
+    add_note(heat, &at, note);
     add_data(heat, &data);
     svg_begin(&drawing, at.all);
     draw_label(&drawing, heat->title, MARGIN, MARGIN, SVG_LEFT, false, 17);

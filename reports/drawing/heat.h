@@ -5,6 +5,7 @@
 
 #include "lib/error.h"
 #include "lib/folder/folder.h"
+#include "lib/text.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,7 +36,9 @@ bool heat_make_cells(struct heat *heat);
 struct heat_cell *heat_cell(const struct heat *heat, size_t panel, size_t y, size_t x);
 /* Names and cells; not what the caller's own words are. */
 void heat_free(struct heat *heat);
-/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg. *drawn is false if there is no value. */
-int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn, struct error *e);
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg. *drawn is false if there is no value. `note`: what its marks
+ * mean, of those that are there, and which names are not. */
+int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn, struct text *note,
+               struct error *e);
 
 #endif

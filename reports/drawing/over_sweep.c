@@ -103,10 +103,7 @@ const char *over_sweep_how(const struct sweep_table *t)
         [FORM_POINTS] = "Each point is a cell, over one of its choices. Its other choices differ too: the "
                         "table of cells has them.",
         [FORM_CURVES] = "Each point is a cell, a combination of choices.",
-        [FORM_HEAT] = "Each field is a cell, a combination of choices: the darker, the larger. A cross and a "
-                      "frame mark cells in which "
-                      "the expectation "
-                      "failed, a dash those without a value; where nothing is drawn there was no run.",
+        [FORM_HEAT] = "Each field is a cell, a combination of choices. Its colour follows the scale above.",
     };
     return words[choose_roles(t).form];
 }
@@ -178,6 +175,34 @@ static double x_value(const struct sweep_table *t, size_t dimension, size_t at)
     return t->axes[t->dimensions[dimension].axes[0]].values[at].number;
 }
 
+/* How many of a choice's values are drawn. */
+static void say_positions(const struct sweep_table *t, size_t dimension, size_t most, struct text *note)
+{
+    size_t all = positions(t, dimension);
+    if (all > most)
+        text_add(note, "%sThe first %zu of %zu values of %s are drawn.", note->length ? " " : "", most, all,
+                 t->dimensions[dimension].label);
+}
+
+/* Cells that have no place in the drawing, or, if it has no mark for that, no value. */
+static void say_cells(const struct sweep_table *t, const struct roles *r, size_t figure, struct text *note)
+{
+    size_t unset = 0, unknown = 0;
+    for (size_t cell = 0; cell < t->cell_count; cell++) {
+        if (position(t, cell, r->x) == NONE || position(t, cell, r->y) == NONE ||
+            position(t, cell, r->panels) == NONE)
+            unset++;
+        else if (r->form != FORM_HEAT && !isfinite(sweep_spread(t, figure, cell).mean))
+            unknown++;
+    }
+    if (unset)
+        text_add(note, "%s%zu of %zu cells are not drawn: they lack one of the choices.",
+                 note->length ? " " : "", unset, t->cell_count);
+    if (unknown)
+        text_add(note, "%s%zu of %zu cells are not drawn: they have no value.", note->length ? " " : "",
+                 unknown, t->cell_count);
+}
+
 /* ---- heat maps */
 
 static bool name_axis(const struct sweep_table *t, size_t dimension, struct heat_axis *axis)
@@ -224,11 +249,12 @@ static void turn(struct heat_axis *axis)
 }
 
 static int draw_heat(const struct sweep_table *t, const struct roles *r, size_t figure, struct heat *heat,
-                     const struct folder *folder, bool *drawn, struct error *e)
+                     const struct folder *folder, bool *drawn, struct text *note, struct error *e)
 {
     bool made = name_axis(t, r->x, &heat->x) && name_axis(t, r->y, &heat->y) &&
                 name_axis(t, r->panels, &heat->panels);
     turn(&heat->y);
+    say_positions(t, r->panels, MOST_PANELS, note);
     while (heat->panels.count > MOST_PANELS)
         free(heat->panels.names[--heat->panels.count]);
     if (!made || !heat_make_cells(heat)) {
@@ -236,7 +262,7 @@ static int draw_heat(const struct sweep_table *t, const struct roles *r, size_t 
         return error_set(e, "out of memory for the drawing %s", heat->name);
     }
     fill_heat(t, r, figure, heat);
-    int result = heat_write(heat, folder, drawn, e);
+    int result = heat_write(heat, folder, drawn, note, e);
     heat_free(heat);
     return result;
 }
@@ -458,7 +484,7 @@ static void fill_rows(const struct sweep_table *t, const struct roles *r, size_t
 }
 
 static int draw_plot(const struct sweep_table *t, const struct roles *r, size_t figure, struct plot *plot,
-                     const struct folder *folder, bool *drawn, struct error *e)
+                     const struct folder *folder, bool *drawn, struct text *note, struct error *e)
 {
     size_t *cell_at = r->form == FORM_CURVES ? place_cells(t, r) : NULL;
     if (r->form == FORM_CURVES && !cell_at)
@@ -471,11 +497,16 @@ static int draw_plot(const struct sweep_table *t, const struct roles *r, size_t 
         fill_rows(t, r, figure, plot);
     free(cell_at);
     *drawn = plot_prune(plot);
+    char *said = *drawn ? plot_said(plot) : NULL;
+    if (said)
+        text_add(note, "%s%s", note->length ? " " : "", said);
+    free(said);
     return *drawn ? plot_write(plot, folder, e) : 0;
 }
 
 int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, const char *name,
-                    const char *title, const struct folder *folder, bool *drawn, struct error *e)
+                    const char *title, const struct folder *folder, bool *drawn, struct text *note,
+                    struct error *e)
 {
     struct roles r = choose_roles(t);
     const char *origin = run_origin(&t->first);
@@ -484,15 +515,20 @@ int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, co
         r.x = nth_numbers(t, which);
     if (r.form == FORM_NONE || r.x == NONE)
         return 0;
+    say_cells(t, &r, figure, note);
     if (r.form == FORM_HEAT) {
         struct heat heat = {
             .name = name, .title = title, .unit = sweep_unit_of(&t->figures[figure]).name, .origin = origin};
-        return draw_heat(t, &r, figure, &heat, folder, drawn, e);
+        return draw_heat(t, &r, figure, &heat, folder, drawn, note, e);
     }
+    if (r.form == FORM_ROWS)
+        say_positions(t, r.x, MOST_ROWS, note);
+    else
+        say_positions(t, r.panels, MOST_PANELS, note);
     struct plot plot;
     plot_init(&plot, name, title, t->dimensions[r.x].label);
     plot.origin = origin;
-    int result = draw_plot(t, &r, figure, &plot, folder, drawn, e);
+    int result = draw_plot(t, &r, figure, &plot, folder, drawn, note, e);
     plot_free(&plot);
     return result;
 }

@@ -4,6 +4,7 @@
 
 #include "lib/error.h"
 #include "lib/folder/folder.h"
+#include "lib/text.h"
 #include "reports/results/sweep_table.h"
 
 #define OVER_SWEEP_MOST 24 /* drawings of a page */
@@ -16,8 +17,10 @@ size_t over_sweep_count(const struct sweep_table *t);
 const char *over_sweep_choice(const struct sweep_table *t, size_t which);
 /* Is there something to see in a drawing of the figure: different values? */
 bool over_sweep_wants(const struct sweep_table *t, size_t figure);
-/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg of a figure. *drawn is false if it has nothing to show. */
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg of a figure. *drawn is false if it has nothing to show. `note`:
+ * what is drawn of how much, for its caption. */
 int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, const char *name,
-                    const char *title, const struct folder *folder, bool *drawn, struct error *e);
+                    const char *title, const struct folder *folder, bool *drawn, struct text *note,
+                    struct error *e);
 
 #endif

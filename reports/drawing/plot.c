@@ -2,6 +2,7 @@
 
 #include "lib/xalloc.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static void free_panel(struct plot_panel *panel)
     free(panel->detail_rows);
     free(panel->kept);
     free(panel->note);
+    text_free(&panel->said);
 }
 
 void plot_relabel_x(struct plot *plot, const char *label)
@@ -218,6 +220,43 @@ void plot_note(struct plot_panel *panel, const char *note)
 {
     free(panel->note);
     panel->note = xstrdup(note);
+}
+
+void plot_say(struct plot_panel *panel, const char *format, ...)
+{
+    va_list arguments;
+    text_add(&panel->said, "%s", panel->said.length ? ". " : "");
+    va_start(arguments, format);
+    text_add_list(&panel->said, format, arguments);
+    va_end(arguments);
+}
+
+/* Points that are not above 0 have no place on a logarithmic scale. */
+static void say_not_above_0(const struct plot *plot, struct plot_panel *panel)
+{
+    size_t points = 0;
+    for (size_t i = 0; i < panel->series_count; i++) {
+        const struct plot_series *s = &panel->series[i];
+        points += panel->log_y ? s->points - s->y_positive : 0;
+        points += plot->log_x || plot->bytes_x ? s->points - s->x_positive : 0;
+    }
+    if (points)
+        plot_say(panel, "%zu point%s not above 0 %s left out: the scale is logarithmic", points,
+                 points == 1 ? "" : "s", points == 1 ? "is" : "are");
+}
+
+char *plot_said(const struct plot *plot)
+{
+    struct text all = {0};
+    for (size_t i = 0; i < plot->panel_count; i++) {
+        struct plot_panel *panel = &plot->panels[i];
+        bool again = i && strcmp(text_string(&panel->said), text_string(&plot->panels[0].said)) == 0;
+        say_not_above_0(plot, panel);
+        if (panel->said.length && !again)
+            text_add(&all, "%s%s%s%s.", all.length ? " " : "", i ? panel->y_label : "", i ? ": " : "",
+                     text_string(&panel->said));
+    }
+    return all.length ? text_take(&all) : NULL;
 }
 
 /* ---- colours */

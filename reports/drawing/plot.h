@@ -67,6 +67,7 @@ struct plot_panel {
     char **row_names; /* instead of a scale: row 0 is at the top */
     size_t rows;      /* 0: a scale */
     char *note;       /* over the legend, such as which curves are left out; or NULL */
+    struct text said; /* under the picture: how its points come from the samples, and what it has not */
     struct plot_series *series;
     size_t series_count;
     struct plot_level *levels; /* horizontal lines */
@@ -77,14 +78,13 @@ struct plot_panel {
     size_t more_count;
     char **detail_rows; /* of the bars that are `more`, instead of row_names */
     size_t detail_row_count;
-    char *kept;        /* how its points come from the samples, or NULL */
-    size_t samples_of; /* of this number of samples the picture has the least and the greatest; 0: all */
+    char *kept; /* how its points come from the samples, or NULL */
 };
 
 struct plot {
     char *name; /* of the files */
     char *title;
-    char *caption; /* shown under it */
+    char *caption; /* shown under it, or NULL: that of its kind */
     char *x_label;
     bool log_x;
     bool bytes_x;          /* log2 with B, KiB, MiB */
@@ -114,6 +114,11 @@ void plot_add_segment(struct plot_series *series, double x, double y, double wid
 /* The next row; the name's parts between commas may stand on lines of their own. */
 void plot_name_row(struct plot_panel *panel, const char *name);
 void plot_note(struct plot_panel *panel, const char *note);
+/* A sentence under the picture, without its full stop. */
+void plot_say(struct plot_panel *panel, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What all panels say, and how many points a logarithmic scale leaves out; NULL: nothing. The caller frees
+ * it. */
+char *plot_said(const struct plot *plot);
 /* Curves about the same host, the word that their labels begin with, get the colours that they have in
  * another panel. */
 void plot_match_colours(struct plot_panel *panel, const struct plot_panel *like);

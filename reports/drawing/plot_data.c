@@ -103,7 +103,7 @@ static void add_panel(const struct plot_panel *panel, struct text *out)
     add_member(out, "label", panel->y_label);
     if (panel->kept)
         add_member(out, "kept", panel->kept);
-    if (panel->note && !panel->more_count)
+    if (panel->note && !panel->kept && !panel->more_count)
         add_member(out, "note", panel->note);
     if (replaced)
         add_rows(panel->detail_rows, panel->detail_row_count, out);

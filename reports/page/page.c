@@ -123,8 +123,11 @@ void page_add_drawing(const struct drawing *drawing, const char *run, struct tex
     }
     text_add(out, "<figcaption>");
     html_escaped(out, drawing->caption);
-    if (drawing->note)
-        text_add(out, " %s", drawing->note);
+    if (drawing->note) {
+        text_add(out, " <span class=picture-note>");
+        html_escaped(out, drawing->note);
+        text_add(out, "</span>");
+    }
     text_add(out, " <a href=\"%s.svg\">SVG</a>", drawing->name);
     if (drawing->png)
         text_add(out, " <a href=\"%s.png\">PNG</a>", drawing->name);
@@ -145,6 +148,11 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
         last = run;
         page_add_drawing(&drawings[i], run == SIZE_MAX ? "" : run_label(&runs->items[run]), out);
     }
+    if (runs->count > runs_drawn(runs))
+        text_add(out,
+                 "<p class=soft>Curves over time are drawn of up to %zu runs, and these are %zu: name fewer "
+                 "folders.</p>\n",
+                 runs_drawn(runs), runs->count);
 }
 
 /* Nothing is loaded, and no script runs but the page's own and the library: text of results that became

@@ -12,7 +12,7 @@
 struct drawing {
     char *name;
     char *title;
-    const char *caption;
+    char *caption;
     char *note;       /* after the caption, or NULL */
     struct text data; /* for the page's script (plot_data), or nothing */
     char *picture;    /* NAME.svg, which the page contains */

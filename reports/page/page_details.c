@@ -17,12 +17,30 @@
 static bool any_latency(const struct runs *runs)
 {
     for (size_t i = 0; i < runs->count; i++)
-        if (isfinite(run_latency_us(&runs->items[i], "mean")))
+        if (isfinite(run_latency_us(&runs->items[i], "mean", NULL)))
             return true;
     return false;
 }
 
-static void add_flow(const struct run *run, const char *name, bool latencies, struct text *out)
+/* A member of a distribution; *few counts the quantiles that it has too few values for. */
+static void add_member(const json_t *distribution, const char *key, double scale, size_t *few,
+                       struct text *out)
+{
+    bool is_few;
+    html_number_cell(out, result_distribution_value(distribution, key, &is_few) * scale);
+    *few += is_few;
+}
+
+static void say_few(size_t few, const char *what, struct text *out)
+{
+    if (few)
+        text_add(out,
+                 "<p class=soft>%zu quantile%s left out (&ndash;): a p99 of less than 100 %s is only the "
+                 "largest.</p>\n",
+                 few, few == 1 ? " is" : "s are", what);
+}
+
+static void add_flow(const struct run *run, const char *name, bool latencies, size_t *few, struct text *out)
 {
     const json_t *flow = json_object_get(run_get(run, "flows"), name);
     const json_t *latency = json_object_get(flow, "latency_ns");
@@ -36,21 +54,22 @@ static void add_flow(const struct run *run, const char *name, bool latencies, st
     html_number_cell(out, html_value(json_object_get(flow, "goodput_bps")) / 1e9);
     html_number_cell(out, html_value(json_object_get(flow, "messages_per_s")));
     if (latencies) {
-        html_number_cell(out, html_value(json_object_get(latency, "mean")) / 1e3);
-        html_number_cell(out, html_value(json_object_get(latency, "p50")) / 1e3);
-        html_number_cell(out, html_value(json_object_get(latency, "p99")) / 1e3);
+        add_member(latency, "mean", 1e-3, few, out);
+        add_member(latency, "p50", 1e-3, few, out);
+        add_member(latency, "p99", 1e-3, few, out);
     }
     text_add(out, "</tr>\n");
 }
 
 /* The flows of a pattern together, and below it its slowest and fastest flows. */
-static void add_pattern(const struct run *run, const char *name, bool latencies, struct text *out)
+static void add_pattern(const struct run *run, const char *name, bool latencies, size_t *few,
+                        struct text *out)
 {
     const json_t *flows = run_get(run, "flows");
     const char *extremes[PARTS_SHOWN];
     size_t all = result_flow_parts(flows, name);
     size_t shown = result_flow_extremes(flows, name, "goodput_bps", PARTS_SHOWN, extremes);
-    add_flow(run, name, latencies, out);
+    add_flow(run, name, latencies, few, out);
     if (all) {
         text_add(out, "<tr><td><td colspan=%d class=soft>%zu flows together", latencies ? 10 : 7, all);
         if (shown < all)
@@ -58,12 +77,13 @@ static void add_pattern(const struct run *run, const char *name, bool latencies,
         text_add(out, "</td></tr>\n");
     }
     for (size_t i = 0; i < shown; i++)
-        add_flow(run, extremes[i], latencies, out);
+        add_flow(run, extremes[i], latencies, few, out);
 }
 
 static void add_flows(const struct runs *runs, struct text *out)
 {
     bool latencies = any_latency(runs);
+    size_t few = 0;
     text_add(out,
              "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
              "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s</tr>\n",
@@ -76,10 +96,11 @@ static void add_flows(const struct runs *runs, struct text *out)
         json_object_foreach(flows, name, flow)
         {
             if (!result_flow_is_part(flows, name))
-                add_pattern(&runs->items[i], name, latencies, out);
+                add_pattern(&runs->items[i], name, latencies, &few, out);
         }
     }
     text_add(out, "</table></div>\n");
+    say_few(few, "messages", out);
 }
 
 static bool any_flows(const struct runs *runs)
@@ -110,6 +131,7 @@ static bool any_completes(const struct runs *runs)
  * network. */
 static void add_completions(const struct runs *runs, struct text *out)
 {
+    size_t few = 0;
     if (!any_completes(runs))
         return;
     text_add(
@@ -132,15 +154,16 @@ static void add_completions(const struct runs *runs, struct text *out)
             html_cell(out, name);
             html_number_cell(out, html_value(json_object_get(flows, "started")));
             html_number_cell(out, html_value(json_object_get(flows, "finished")));
-            html_number_cell(out, html_value(json_object_get(time, "p50")) / 1e3);
-            html_number_cell(out, html_value(json_object_get(time, "p99")) / 1e3);
-            html_number_cell(out, html_value(json_object_get(slowdown, "mean")));
-            html_number_cell(out, html_value(json_object_get(slowdown, "p50")));
-            html_number_cell(out, html_value(json_object_get(slowdown, "p99")));
+            add_member(time, "p50", 1e-3, &few, out);
+            add_member(time, "p99", 1e-3, &few, out);
+            add_member(slowdown, "mean", 1, &few, out);
+            add_member(slowdown, "p50", 1, &few, out);
+            add_member(slowdown, "p99", 1, &few, out);
             text_add(out, "</tr>\n");
         }
     }
     text_add(out, "</table></div>\n");
+    say_few(few, "flows", out);
 }
 
 /* A counter's name, with its meaning as a tooltip. */
@@ -353,9 +376,9 @@ static void add_names(const json_t *names, struct text *out)
 }
 
 /* A row for every different buffer, with all hosts that have it. `named`: the heading names the run. */
-static void add_buffers(const struct run *run, bool named, struct text *out)
+static void add_buffers_of(const struct run *run, json_t *by_buffer, bool named, struct text *out)
 {
-    json_t *by_buffer = hosts_by_buffer(run_get(run, "hosts")), *names;
+    json_t *names;
     const char *key;
     if (json_object_size(by_buffer)) {
         text_add(out, "<h3>");
@@ -374,7 +397,26 @@ static void add_buffers(const struct run *run, bool named, struct text *out)
     }
     if (json_object_size(by_buffer))
         text_add(out, "</table></div>\n");
-    json_decref(by_buffer);
+}
+
+/* Of the first run, and of those that have others. */
+static void add_buffers(const struct runs *runs, struct text *out)
+{
+    json_t *first = hosts_by_buffer(run_get(&runs->items[0], "hosts"));
+    size_t same = 0;
+    add_buffers_of(&runs->items[0], first, runs->count > 1, out);
+    for (size_t i = 1; i < runs->count; i++) {
+        json_t *mine = hosts_by_buffer(run_get(&runs->items[i], "hosts"));
+        bool is_same = json_equal(first, mine);
+        if (!is_same)
+            add_buffers_of(&runs->items[i], mine, true, out);
+        same += is_same;
+        json_decref(mine);
+    }
+    if (same && json_object_size(first))
+        text_add(out, "<p class=soft>%zu more run%s the buffers of the first.</p>\n", same,
+                 same == 1 ? " has" : "s have");
+    json_decref(first);
 }
 
 void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out)
@@ -391,7 +433,13 @@ void page_add_details(const struct runs *runs, struct text *out)
         add_flows(runs, out);
     page_add_collectives(runs, out);
     add_completions(runs, out);
-    add_buffers(&runs->items[0], runs->count > 1, out);
+    add_buffers(runs, out);
     add_all_counters(runs, out);
     page_add_documents(&runs->items[0], "Scenario as run", runs->count > 1, out);
+    if (runs->count > 1)
+        text_add(
+            out,
+            "<p class=soft>Scenario, lab and sources are those of the first of %zu runs; result.json of each "
+            "has its own.</p>\n",
+            runs->count);
 }

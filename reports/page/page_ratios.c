@@ -74,8 +74,9 @@ static bool only_key_differs(const struct page_comparison *c, const struct run *
     return only;
 }
 
-/* "message 64KiB": what distinguishes the pair from other pairs. */
-static void add_choices(const struct page_comparison *c, const struct run *run, struct text *out)
+/* "message 64KiB": what distinguishes the pair from other pairs; where choices do not, both runs. */
+static void add_choices(const struct page_comparison *c, const struct runs *runs, const struct run *first,
+                        const struct run *run, struct text *out)
 {
     struct text words = {0};
     const char *path;
@@ -88,7 +89,11 @@ static void add_choices(const struct page_comparison *c, const struct run *run, 
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
     if (repeat > 1)
         text_add(&words, "%srun %lld", words.length ? ", " : "", (long long)repeat);
-    html_cell(out, words.length ? text_string(&words) : "this comparison");
+    if (!words.length || runs->results > 1) {
+        text_clear(&words);
+        text_add(&words, "%s, beside %s", run_label(run), run_label(first));
+    }
+    html_cell(out, text_string(&words));
     text_free(&words);
 }
 
@@ -98,11 +103,11 @@ static double goodput_gbps(const struct run *run)
 }
 static double p50(const struct run *run)
 {
-    return run_latency_us(run, "p50");
+    return run_latency_us(run, "p50", NULL);
 }
 static double p99(const struct run *run)
 {
-    return run_latency_us(run, "p99");
+    return run_latency_us(run, "p99", NULL);
 }
 
 static const struct {
@@ -123,11 +128,11 @@ static void add_head(const struct page_comparison *c, struct text *out)
     text_add(out, "</tr>\n");
 }
 
-static void add_pair(const struct page_comparison *c, const struct run *first, const struct run *other,
-                     struct text *out)
+static void add_pair(const struct page_comparison *c, const struct runs *runs, const struct run *first,
+                     const struct run *other, struct text *out)
 {
     text_add(out, "<tr>");
-    add_choices(c, other, out);
+    add_choices(c, runs, first, other, out);
     html_cell(out, value_of(c, other));
     for (size_t i = 0; i < FIGURES; i++) {
         double of_first = run_figures[i].measure(first), of_other = run_figures[i].measure(other);
@@ -151,14 +156,16 @@ static void add_comparison(const struct page_comparison *c, const struct runs *r
             if (!any)
                 add_head(c, out);
             any = true;
-            add_pair(c, first, other, out);
+            add_pair(c, runs, first, other, out);
         }
     }
     if (any)
-        text_add(out,
-                 "</table></div>\n<p class=soft>Runs that differ only in the %s of their flows. Goodput is "
-                 "that of all flows together, latency that of the first flow that measures it.</p>\n",
-                 c->key);
+        text_add(
+            out,
+            "</table></div>\n<p class=soft>Runs that differ only in the %s of their flows. Goodput is "
+            "that of all flows together, latency that of the first flow that measures it. A p99 of less than "
+            "100 messages is left out.</p>\n",
+            c->key);
 }
 
 void page_add_ratios(const struct runs *runs, struct text *out)

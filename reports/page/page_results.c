@@ -4,6 +4,7 @@
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include "reports/results/differences.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -188,9 +189,8 @@ static void add_traffic_headings(bool flows, bool collectives, struct text *out)
 static void add_traffic(const struct run *run, bool flows, bool collectives, struct text *out)
 {
     static const char *const sums[] = {"goodput_bps", "goodput_MiBps", "messages_per_s"};
-    bool any = json_object_size(run_get(run, "flows")) > 0;
     for (size_t i = 0; flows && i < sizeof sums / sizeof *sums; i++)
-        html_number_cell(out, any ? run_sum_flows(run, sums[i]) / (i == 0 ? 1e9 : 1) : NAN);
+        html_number_cell(out, run_sum_flows(run, sums[i]) / (i == 0 ? 1e9 : 1));
     if (collectives)
         html_number_cell(out, run_max_busbw_GBps(run));
 }
@@ -220,6 +220,13 @@ void page_add_summary(const struct runs *runs, struct text *out)
 
 void page_add_listed(const struct runs *runs, struct text *out)
 {
+    for (size_t i = 0; i < runs->count; i++)
+        if (runs->items[i].samples_left_out) {
+            text_add(out, "<p class=incomplete>");
+            html_escaped(out, run_label(&runs->items[i]));
+            text_add(out, ": %" PRIu64 " samples are not drawn: no header names their host.</p>\n",
+                     runs->items[i].samples_left_out);
+        }
     for (size_t i = 0; i < runs->count; i++) {
         const struct run *run = &runs->items[i];
         if (!run_totals(run))
@@ -251,8 +258,15 @@ static void add_run_headings(const struct runs *runs, struct text *out)
 void page_add_differences(const struct runs *runs, struct text *out)
 {
     const json_t *results[RUNS_SIDE_BY_SIDE];
-    if (runs->results < 2 || runs->count > RUNS_SIDE_BY_SIDE)
+    if (runs->results < 2)
         return;
+    if (runs->count > RUNS_SIDE_BY_SIDE) {
+        text_add(out,
+                 "<h2>Different settings</h2>\n<p class=soft>They are listed for up to %d runs; these are "
+                 "%zu.</p>\n",
+                 RUNS_SIDE_BY_SIDE, runs->count);
+        return;
+    }
     for (size_t i = 0; i < runs->count; i++)
         results[i] = runs->items[i].result;
     json_t *differences = differences_between(results, runs->count), *row;
@@ -348,6 +362,26 @@ static bool any_of(const struct runs *runs, const char *list)
 static const char *const judged_lists[] = {"expectations", "verify"};
 #define JUDGED_LISTS (sizeof judged_lists / sizeof *judged_lists)
 
+/* Was it judged when the sweep ended, so that it has its row in the table of these? A run says that it skips
+ * it. */
+static bool is_later(const struct runs *runs, const json_t *item)
+{
+    return json_object_get(item, "over") && page_has_repeated(runs);
+}
+
+static size_t count_judged(const struct runs *runs)
+{
+    size_t count = 0, i;
+    json_t *item;
+    for (size_t r = 0; r < runs->count; r++)
+        for (size_t k = 0; k < JUDGED_LISTS; k++)
+            json_array_foreach(run_get(&runs->items[r], judged_lists[k]), i, item)
+            {
+                count += !is_later(runs, item);
+            }
+    return count;
+}
+
 /* The same expectation, by name and check, in a list of a run, or NULL. */
 static const json_t *expectation(const struct run *run, const char *list, const json_t *wanted)
 {
@@ -393,7 +427,7 @@ static void add_expectation_rows(const struct runs *runs, const char *list, stru
         json_t *item;
         json_array_foreach(run_get(&runs->items[first], list), i, item)
         {
-            if (has_row(runs, first, list, item))
+            if (has_row(runs, first, list, item) || is_later(runs, item))
                 continue;
             text_add(out, "<tr><td class=rule>");
             html_escaped(out, run_member(item, "name"));
@@ -416,12 +450,15 @@ static void add_expectation_matrix(const struct runs *runs, struct text *out)
 }
 
 /* Those that did not pass; how many did. */
-static size_t list_unpassed(const struct run *run, const char *list, struct text *out)
+static size_t list_unpassed(const struct runs *runs, const struct run *run, const char *list,
+                            struct text *out)
 {
     size_t i, passed = 0;
     json_t *item;
     json_array_foreach(run_get(run, list), i, item)
     {
+        if (is_later(runs, item))
+            continue;
         if (strcmp(run_member(item, "verdict"), "passed") == 0) {
             passed++;
             continue;
@@ -447,16 +484,13 @@ static void add_expectation_list(const struct runs *runs, struct text *out)
     text_add(out, "<tr><th>run<th>expectation<th>verdict<th>rule and numbers</tr>\n");
     for (size_t r = 0; r < runs->count; r++)
         for (size_t i = 0; i < JUDGED_LISTS; i++)
-            passed += list_unpassed(&runs->items[r], judged_lists[i], out);
+            passed += list_unpassed(runs, &runs->items[r], judged_lists[i], out);
     text_add(out, "<tr><td colspan=4>%zu passed</td></tr>\n", passed);
 }
 
 void page_add_expectations(const struct runs *runs, struct text *out)
 {
-    bool any = false;
-    for (size_t i = 0; i < JUDGED_LISTS; i++)
-        any = any || any_of(runs, judged_lists[i]);
-    if (!any)
+    if (!count_judged(runs))
         return;
     text_add(out, "<h2>Expectations</h2>\n<div class=scroll><table>");
     if (runs->count <= RUNS_SIDE_BY_SIDE)
@@ -510,7 +544,7 @@ static void take_published(const char *label, const json_t *item, struct text *o
 /* A figure that is judged when the sweep has ended has its row then, not one of each run. */
 void page_add_published(const struct runs *runs, struct text *out)
 {
-    bool differ, later = page_has_repeated(runs);
+    bool differ;
     const char *origin = common_origin(runs, &differ);
     if (!any_of(runs, "published"))
         return;
@@ -525,7 +559,7 @@ void page_add_published(const struct runs *runs, struct text *out)
         json_t *item;
         json_array_foreach(run_get(run, "published"), j, item)
         {
-            if (!later || !json_object_get(item, "over"))
+            if (!is_later(runs, item))
                 add_published_row(run_label(run), differ ? run_origin(run) : NULL, item, out);
         }
     }
@@ -643,7 +677,21 @@ void page_add_collectives(const struct runs *runs, struct text *out)
         "<th class=number>average busbw, GB/s<th class=number>largest busbw, GB/s<th class=number>wrong"
         "<th>between hosts<th>nccl-tests<th>NCCL</tr>\n");
     add_all(runs, add_collective, out);
+    size_t left_out = 0;
     text_add(out, "<h3>Collectives by size</h3><div class=scroll><table><tr><th>run<th>collective"
                   "<th class=number>size, B" HALF("out of place") HALF("in place") "</tr>\n");
     add_all(runs, add_sizes, out);
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *collective;
+        json_object_foreach((json_t *)(uintptr_t)collectives_of(&runs->items[i]), name, collective)
+        {
+            size_t sizes = json_array_size(json_object_get(collective, "sizes"));
+            left_out += sizes > SIZES_SHOWN ? sizes - SIZES_SHOWN : 0;
+        }
+    }
+    if (left_out)
+        text_add(out,
+                 "<p class=soft>%zu more sizes are in result.json: the first %d of each are listed.</p>\n",
+                 left_out, SIZES_SHOWN);
 }

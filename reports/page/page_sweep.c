@@ -1,4 +1,5 @@
 /* The page of a sweep of many runs: what failed, the figures over the choices, all cells. */
+#include "lib/document/json_text.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include "reports/results/differences.h"
@@ -159,6 +160,10 @@ void page_add_cells(const struct sweep_table *t, struct text *out)
                  "<p class=soft>The first %zu of %zu figures that differ between runs; all are in <a "
                  "href=\"sweep.csv\">sweep.csv</a>.</p>\n",
                  chosen, all);
+    if (t->flows_left_out)
+        text_add(out,
+                 "<p class=soft>Figures of up to %zu more flows of a run are in its result.json alone.</p>\n",
+                 t->flows_left_out);
     if (t->figures_left_out)
         text_add(out,
                  "<p class=soft>The results have %zu more figures than are read; they are in result.json of "
@@ -355,7 +360,11 @@ static void add_warnings(const struct sweep_table *t, struct text *out)
         text_add(out, ")</span></li>\n");
         text_free(&choices);
     }
-    text_add(out, all > WARNINGS_IN_SIGHT ? "</ul></div></details></div>\n" : "</ul></div>\n");
+    text_add(out, "</ul>");
+    if (shown < all || t->warnings_left_out)
+        text_add(out, "<p class=soft>%zu of %s%zu are listed; the others are in result.json of the runs.</p>",
+                 shown, t->warnings_left_out ? "more than " : "", all);
+    text_add(out, all > WARNINGS_IN_SIGHT ? "</div></details></div>\n" : "</div>\n");
 }
 
 /* ---- choices, expectations */
@@ -406,12 +415,76 @@ static void add_left_side(const struct sweep_figure *f, struct text *out)
     html_cell(out, unit.name);
 }
 
+/* {name and check: [passed, failed, skipped, entry]} of what was judged when the sweep had ended. */
+static json_t *count_later(const struct sweep_table *t)
+{
+    static const enum sweep_verdict order[] = {SWEEP_PASSED, SWEEP_FAILED, SWEEP_SKIPPED};
+    json_t *all = json_object(), *entry, *item;
+    size_t i, j;
+    json_array_foreach(json_object_get(t->index, "repeated"), i, entry)
+    {
+        json_array_foreach(json_object_get(entry, "expectations"), j, item)
+        {
+            struct text key = {0};
+            text_add(&key, "%s\n%s", run_member(item, "name"), run_member(item, "check"));
+            json_t *counts = json_object_get(all, text_string(&key));
+            if (!counts &&
+                json_put(all, text_string(&key), counts = json_make("[i,i,i,O]", 0, 0, 0, item)) != 0)
+                counts = NULL;
+            for (size_t v = 0; v < sizeof order / sizeof *order; v++)
+                if (strcmp(run_member(item, "verdict"), sweep_verdict_names[order[v]]) == 0)
+                    json_integer_set(json_array_get(counts, v),
+                                     json_integer_value(json_array_get(counts, v)) + 1);
+            text_free(&key);
+        }
+    }
+    return all;
+}
+
+static void add_rule(const char *name, const char *check, struct text *out)
+{
+    text_add(out, "<tr><td class=words>");
+    html_escaped(out, name);
+    text_add(out, "<br><code>");
+    html_escaped(out, check);
+    text_add(out, "</code></td>");
+}
+
+static void add_count(size_t count, bool bad, struct text *out)
+{
+    text_add(out,
+             bad && count ? "<td class=number><b class=failed>%zu</b></td>" : "<td class=number>%zu</td>",
+             count);
+}
+
+static void add_later(const struct sweep_table *t, struct text *out)
+{
+    json_t *all = count_later(t), *counts;
+    const char *key;
+    if (json_object_size(all))
+        text_add(out,
+                 "<h2>Expectations over repetitions or beside another cell</h2>\n<div class=scroll><table>"
+                 "<thead><tr><th>expectation<th class=number>passed<th class=number>failed"
+                 "<th class=number>skipped</tr></thead>\n");
+    json_object_foreach(all, key, counts)
+    {
+        const json_t *item = json_array_get(counts, 3);
+        add_rule(run_member(item, "name"), run_member(item, "check"), out);
+        for (size_t v = 0; v < 3; v++)
+            add_count((size_t)json_integer_value(json_array_get(counts, v)), v == 1, out);
+        text_add(out, "</tr>\n");
+    }
+    if (json_object_size(all))
+        text_add(out, "</table></div>\n");
+    json_decref(all);
+}
+
 static void add_expectations(const struct sweep_table *t, struct text *out)
 {
     bool any = false;
     for (size_t i = 0; i < t->figure_count; i++) {
         const struct sweep_figure *f = &t->figures[i];
-        if (!f->check)
+        if (!f->check || (f->later && json_array_size(json_object_get(t->index, "repeated"))))
             continue;
         if (!any)
             text_add(out, "<h2>Expectations</h2>\n<div class=scroll><table><thead><tr><th>expectation<th "
@@ -420,13 +493,10 @@ static void add_expectations(const struct sweep_table *t, struct text *out)
                           "least<th class=number>"
                           "most<th>unit</tr></thead>\n");
         any = true;
-        text_add(out, "<tr><td class=words>");
-        html_escaped(out, f->name);
-        text_add(out, "<br><code>");
-        html_escaped(out, f->check);
-        text_add(out, "</code></td><td class=number>%zu</td><td class=number>", f->with[SWEEP_PASSED]);
-        text_add(out, f->with[SWEEP_FAILED] ? "<b class=failed>%zu</b>" : "%zu", f->with[SWEEP_FAILED]);
-        text_add(out, "</td><td class=number>%zu</td>", f->with[SWEEP_SKIPPED]);
+        add_rule(f->name, f->check, out);
+        add_count(f->with[SWEEP_PASSED], false, out);
+        add_count(f->with[SWEEP_FAILED], true, out);
+        add_count(f->with[SWEEP_SKIPPED], false, out);
         add_left_side(f, out);
         text_add(out, "</tr>\n");
     }
@@ -460,6 +530,9 @@ static void add_constants(const struct sweep_table *t, struct text *out)
 
 static void add_left_out(const struct sweep_table *t, size_t left_out, struct text *out)
 {
+    size_t still = 0;
+    for (size_t i = 0; i < t->figure_count; i++)
+        still += t->figures[i].still;
     if (left_out)
         text_add(out,
                  "<p class=soft>%zu more drawings of figures that differ between runs are left out; all "
@@ -470,15 +543,17 @@ static void add_left_out(const struct sweep_table *t, size_t left_out, struct te
     html_escaped(out, t->first.result_folder);
     text_add(out, "/");
     html_escaped(out, t->rows[0].folder);
-    text_add(out, "</code> draws those of one run. A counter is the sum of its increases at all hosts; "
-                  "counters that never changed are left out.</p>\n");
+    text_add(out,
+             "</code> draws those of one run. A counter is the sum of its increases at all hosts; "
+             "%zu counters that never changed are left out.</p>\n",
+             still);
 }
 
 static void add_figures(const struct sweep_table *t, const struct drawing *drawings, size_t count,
                         const char *how, size_t left_out, struct text *out)
 {
     text_add(out, "<h2>Figures%s</h2>\n", t->dimension_count ? " over the choices" : "");
-    if (count && how)
+    if (how)
         text_add(out, "<p class=soft>%s%s</p>\n", how,
                  sweep_repeats(t) > 1 ? " Values are means of a cell's runs, &plusmn; and bars the 95 % "
                                         "confidence interval of the mean "
@@ -542,6 +617,7 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
     add_failed_cells(t, out);
     add_warnings(t, out);
     add_expectations(t, out);
+    add_later(t, out);
     add_choices(t, out);
     add_figures(t, drawings, count, how, left_out, out);
     page_add_cell_ratios(t, out);

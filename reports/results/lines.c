@@ -401,7 +401,7 @@ static int load_samples(struct run *run, struct error *e)
 {
     static const struct sample_taker taker = {take_column, keep_sample};
     run->series_index = json_object();
-    int result = run_each_sample(run, &taker, run, NULL, e);
+    int result = run_each_sample(run, &taker, run, &run->samples_left_out, e);
     for (size_t i = 0; i < run->series_count; i++)
         push_group(&run->series[i]);
     return result;
@@ -441,8 +441,10 @@ static int take_pause(void *to, char *text, size_t length, struct error *e)
     struct pause_reader *reader = to;
     struct pause_line line;
     if (reader->run->pause_count == PAUSE_LIMIT || run_pause_line(text, length, &line, NULL) != 0 ||
-        strlen(line.where) > PAUSE_PLACE)
+        strlen(line.where) > PAUSE_PLACE) {
+        reader->run->pauses_left_out++;
         return 0;
+    }
     struct pause pause = {.host = keep_host(reader->run, line.where),
                           .priority = line.priority,
                           .start_ns = line.start_ns - reader->run->start_ns,

@@ -37,7 +37,14 @@ const char *run_text(const struct run *run, const char *path)
 
 double run_sum_flows(const struct run *run, const char *value)
 {
-    return result_flows_sum(run_get(run, "flows"), value);
+    const char *name;
+    json_t *flow, *flows = (json_t *)(uintptr_t)run_get(run, "flows");
+    bool any = false;
+    json_object_foreach(flows, name, flow)
+    {
+        any = any || result_flow_value(flow, value);
+    }
+    return any ? result_flows_sum(flows, value) : NAN;
 }
 
 double run_max_busbw_GBps(const struct run *run)
@@ -62,17 +69,31 @@ bool runs_have(const struct runs *runs, const char *key)
     return false;
 }
 
-double run_latency_us(const struct run *run, const char *quantile)
+double run_latency_us(const struct run *run, const char *quantile, bool *few)
 {
+    if (few)
+        *few = false;
     const char *name;
     json_t *flow;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
     {
-        const json_t *value = json_object_get(json_object_get(flow, "latency_ns"), quantile);
-        if (value)
-            return json_number_value(value) / 1e3;
+        const json_t *latency = json_object_get(flow, "latency_ns");
+        if (json_object_get(latency, quantile))
+            return result_distribution_value(latency, quantile, few) / 1e3;
     }
     return NAN;
+}
+
+size_t run_latency_flows(const struct run *run)
+{
+    const char *name;
+    json_t *flow, *flows = (json_t *)(uintptr_t)run_get(run, "flows");
+    size_t count = 0;
+    json_object_foreach(flows, name, flow)
+    {
+        count += json_object_get(flow, "latency_ns") && !result_flow_is_part(flows, name);
+    }
+    return count;
 }
 
 bool run_lists(const json_t *host)
@@ -412,6 +433,11 @@ int runs_load(const char *const *folders, size_t count, struct runs *runs, struc
     tell_apart(runs);
     runs->title = title_of(runs);
     return 0;
+}
+
+size_t runs_drawn(const struct runs *runs)
+{
+    return runs->count == runs->results ? 2 * RUNS_DRAWN : RUNS_DRAWN;
 }
 
 void run_free(struct run *run)

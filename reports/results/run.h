@@ -49,8 +49,9 @@ struct run {
     size_t series_count;
     json_t *series_index; /* host, line break and name -> number of the series */
     struct pause *pauses;
-    size_t pause_count;
-    json_t *pause_hosts; /* its keys are the hosts of the pauses */
+    size_t pause_count, pauses_left_out; /* damaged lines, and those beyond a limit */
+    uint64_t samples_left_out;           /* of hosts that no header names */
+    json_t *pause_hosts;                 /* its keys are the hosts of the pauses */
 };
 
 struct runs {
@@ -65,6 +66,12 @@ struct runs {
 /* Load the folders (of runs, or of sweeps: all their cells). Nothing is left allocated on failure. */
 int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e);
 void runs_free(struct runs *runs);
+
+/* Curves over time are drawn of so many runs. A sweep with more has figures over its choices; single runs are
+ * drawn by naming their folders. */
+#define RUNS_DRAWN 4
+/* The same of these: more, if they were named one by one. */
+size_t runs_drawn(const struct runs *runs);
 
 /* One run: in the folder `result`, or in its folder `cell` if that is not NULL. After a failure too, run_free
  * may be called. */
@@ -88,14 +95,18 @@ void run_free_samples(struct run *run);
 const json_t *run_get(const struct run *run, const char *path);
 /* As run_get for texts; "" if it is missing. */
 const char *run_text(const struct run *run, const char *path);
-/* The sum of a value over the flows of the run (lib/formats/result_flows.h). */
+/* The sum of a value over the flows of the run (lib/formats/result_flows.h); NAN if none has it: nothing was
+ * measured. */
 double run_sum_flows(const struct run *run, const char *value);
 /* The largest bus bandwidth of the run's collectives; NAN if it has none. */
 double run_max_busbw_GBps(const struct run *run);
 /* Has the result of any run an entry in this object: "flows", "collectives"? */
 bool runs_have(const struct runs *runs, const char *key);
-/* A quantile of the latency ("p50") of the first flow that measured latency, in us; NAN if none did. */
-double run_latency_us(const struct run *run, const char *quantile);
+/* A quantile of the latency ("p50") of the first flow that measured latency, in us; NAN if none did, or too
+ * few messages for it (result_distribution_value). */
+double run_latency_us(const struct run *run, const char *quantile, bool *few);
+/* How many flows measured latency; a pattern is one. */
+size_t run_latency_flows(const struct run *run);
 /* Is this host, of result.json's "hosts", listed? Of others it has only what expectations read. */
 bool run_lists(const json_t *host);
 /* The counters of all roles together by name, where some are not listed; else NULL. */

@@ -144,7 +144,7 @@ static int take_flow(struct sweep_table *t, size_t row, const char *name, const 
             continue;
         text_add(&words, "%s%s%.100s", of_flow[i].words, alone ? "" : " of ", alone ? "" : name);
         result = keep_figure(t, row, text_string(&words), of_flow[i].unit,
-                             number_of(result_flow_value(flow, of_flow[i].value)), false);
+                             result_flow_figure(flow, of_flow[i].value), false);
         text_free(&words);
     }
     return result;
@@ -171,6 +171,8 @@ static int take_flows(const struct run *run, size_t row, struct sweep_table *t)
         if (result == 0 && !result_flow_is_part(flows, name) && taken++ < FLOWS_KEPT)
             result = take_flow(t, row, name, flow, count == 1);
     }
+    if (taken > FLOWS_KEPT && taken - FLOWS_KEPT > t->flows_left_out)
+        t->flows_left_out = taken - FLOWS_KEPT;
     return result;
 }
 
@@ -276,6 +278,7 @@ static int take_expectation(struct sweep_table *t, size_t row, const json_t *ite
         free(f->unit);
         f->unit = copy_of(run_member(item, "unit"));
     }
+    f->later |= json_object_get(item, "over") != NULL;
     f->with[f->verdicts[row]] -= f->verdicts[row] != SWEEP_NONE;
     f->verdicts[row] = (unsigned char)verdict;
     f->with[verdict]++;
@@ -317,8 +320,10 @@ static int take_warning(struct sweep_table *t, size_t row, const char *words)
     json_t *known = json_object_get(t->warnings, key);
     if (known)
         return json_integer_set(json_array_get(known, 0), json_integer_value(json_array_get(known, 0)) + 1);
-    if (json_object_size(t->warnings) >= SWEEP_MAX_FIGURES)
+    if (json_object_size(t->warnings) >= SWEEP_MAX_FIGURES) {
+        t->warnings_left_out++;
         return 0;
+    }
     return json_put(t->warnings, key, json_make("[i,I]", 1, (json_int_t)row));
 }
 

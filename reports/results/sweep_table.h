@@ -71,6 +71,7 @@ struct sweep_figure {
     size_t known;                      /* rows with a value */
     bool counter;                      /* of all hosts together */
     bool still;                        /* a counter that no run changed: not shown */
+    bool later;                        /* an expectation that is judged when the sweep has ended */
     size_t with[SWEEP_INCOMPLETE + 1]; /* rows with each verdict */
 };
 
@@ -111,7 +112,8 @@ struct sweep_table {
     size_t failure_count, failures_left_out; /* reasons are kept of the first ones alone */
     struct sweep_published *published;
     size_t published_count, published_left_out;
-    json_t *warnings; /* words: [how many runs have it, the first one's row] */
+    json_t *warnings;                         /* words: [how many runs have it, the first one's row] */
+    size_t warnings_left_out, flows_left_out; /* the latter of one run, at most */
     size_t with[SWEEP_INCOMPLETE + 1];
     struct origins origins;
     struct damaged damaged;

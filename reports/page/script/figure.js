@@ -31,16 +31,19 @@ function unitOf(figure) {
   return figure.x.replace(/^.*, /, '');
 }
 
+function listed(words, most) {
+  return words.slice(0, most).join(', ') + (words.length > most ? ', and ' + (words.length - most) + ' more' : '');
+}
+
 /* What stands at the cursor, in words. */
 function wordsAt(figure, panel, plot, x) {
   if (x === null || x === undefined) return '';
   const at = figure.x.replace(/, .*$/, '') + ' ' + showNumber(x) + ' ' + unitOf(figure);
   if (panel.rows) {
     const paused = pausedAt(panel, x, unitOf(figure));
-    return at + ': ' + (paused.length ? paused.slice(0, 6).join(', ') + (paused.length > 6 ? ', and ' + (paused.length - 6) + ' more' : '') : 'no bar');
+    return at + ': ' + (paused.length ? listed(paused, 6) : 'no bar');
   }
-  const values = valuesAt(plot).map(function (value, i) { return value === undefined ? null : panel.series[i].label + ' ' + showNumber(value); });
-  return at + ': ' + values.filter(Boolean).slice(0, 12).join(', ');
+  return at + ': ' + listed(valuesAt(plot).map(function (value, i) { return value === undefined ? null : panel.series[i].label + ' ' + showNumber(value); }).filter(Boolean), 12);
 }
 
 function makeTools(figure, span) {

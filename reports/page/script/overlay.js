@@ -8,16 +8,56 @@ function sameCurve(a, b) {
   return a === b || a.startsWith(b + ' ') || b.startsWith(a + ' ');
 }
 
-/* Curves of all runs in one panel. Of each run so many are shown that all can be told apart. */
-function overlayCurves(label, parts, runs) {
-  const each = Math.max(1, Math.floor(OVERLAY_SHOWN / runs)), series = [];
-  const wanted = parts[0].panel.series.filter(function (s) { return !s.more; }).slice(0, each).map(function (s) { return s.label; });
+/* "a: ...; b: ..." of parts that have something to say; once, if all say the same. */
+function saidOf(parts, words) {
+  const said = parts.map(function (part) { return words(part) || ''; });
+  if (said.every(function (s) { return s === said[0]; })) return said[0];
+  return parts.map(function (part, i) { return said[i] && part.run + ': ' + said[i]; }).filter(Boolean).join('; ');
+}
+
+function keptOf(part) {
+  return [part.panel.note, part.panel.kept].filter(Boolean).join('. ');
+}
+
+function highest(series) {
+  return series.y.reduce(function (most, y) { return Math.max(most, y); }, -Infinity);
+}
+
+/* The labels of the curves that are shown at first: of those that the runs' pictures have, the highest, so many that all can be told apart. */
+function wantedLabels(parts, each) {
+  const most = new Map();
   parts.forEach(function (part) {
-    function isWanted(s) { return wanted.some(function (label) { return sameCurve(label, s.label); }); }
-    const same = part.panel.series.some(isWanted);
-    let shown = 0;
+    part.panel.series.filter(function (s) { return !s.more; }).forEach(function (s) {
+      const known = Array.from(most.keys()).find(function (label) { return sameCurve(label, s.label); }) || s.label;
+      most.set(known, Math.max(most.has(known) ? most.get(known) : -Infinity, highest(s)));
+    });
+  });
+  const labels = Array.from(most.keys());
+  const chosen = labels.slice().sort(function (a, b) { return most.get(b) - most.get(a); }).slice(0, each);
+  return labels.filter(function (label) { return chosen.indexOf(label) >= 0; });
+}
+
+/* Lines of all runs; one that they share has no run before its name. */
+function levelsOf(parts) {
+  const all = [];
+  parts.forEach(function (part) {
+    part.panel.levels.forEach(function (level) {
+      const same = parts.every(function (p) { return p.panel.levels.some(function (l) { return l.y === level.y && l.label === level.label; }); });
+      const label = same ? level.label : part.run + ': ' + level.label;
+      if (!all.some(function (l) { return l.label === label && l.y === level.y; })) all.push({y: level.y, label: label});
+    });
+  });
+  return all;
+}
+
+/* Curves of all runs in one panel. */
+function overlayCurves(label, parts, runs) {
+  const each = Math.max(1, Math.floor(OVERLAY_SHOWN / runs)), common = wantedLabels(parts, each), series = [];
+  parts.forEach(function (part) {
+    function isIn(labels) { return function (s) { return labels.some(function (label) { return sameCurve(label, s.label); }); }; }
+    const isWanted = isIn(part.panel.series.some(isIn(common)) ? common : wantedLabels([part], each));
     part.panel.series.forEach(function (s) {
-      const first = same ? isWanted(s) : !s.more && shown++ < each;
+      const first = isWanted(s);
       const like = parts[0].panel.series.find(function (f) { return sameCurve(f.label, s.label); });
       series.push(Object.assign({}, s, {label: part.run + ': ' + s.label, colour: (like || s).colour, dash: part.number, shown: first, first: first}));
     });
@@ -25,26 +65,38 @@ function overlayCurves(label, parts, runs) {
   series.sort(function (a, b) { return b.first - a.first; });
   if (series.length <= OVERLAY_COLOURS.length) series.forEach(function (s, i) { s.colour = OVERLAY_COLOURS[i]; });
   const most = parts.map(function (p) { return p.panel.most; }); /* 0: as its values need */
-  return {label: label, kept: keptOf(parts), levels: parts[0].panel.levels, series: series, most: Math.min.apply(null, most) && Math.max.apply(null, most)};
+  const shown = series.filter(function (s) { return s.shown; }).length;
+  const note = shown < series.length ? shown + ' of ' + series.length + ' curves are shown at first, the highest of the runs\' pictures; buttons show the others' : '';
+  return {label: label, note: note, kept: saidOf(parts, keptOf), levels: levelsOf(parts), series: series,
+    most: Math.min.apply(null, most) && Math.max.apply(null, most)};
 }
 
-/* How the points of each run come from its samples. */
-function keptOf(parts) {
-  const kept = parts.map(function (part) { return part.panel.kept; }).filter(Boolean);
-  if (kept.every(function (words) { return words === kept[0]; })) return kept[0];
-  return parts.filter(function (part) { return part.panel.kept; }).map(function (part) { return part.run + ': ' + part.panel.kept; }).join('. ');
+/* How long the bars of each row are together. */
+function lengthsOf(panel) {
+  const lengths = panel.rows.map(function () { return 0; });
+  panel.series.forEach(function (s) { s.y.forEach(function (row, i) { lengths[row] += s.width[i]; }); });
+  return lengths;
 }
 
-function overlayBars(parts, runs) {
-  const each = Math.floor(OVERLAY_ROWS / runs), rows = [], series = [];
+/* Of each run, the rows with the longest bars, in their order. */
+function overlayBars(label, parts, runs) {
+  const each = Math.max(1, Math.floor(OVERLAY_ROWS / runs)), rows = [], series = [];
   parts.forEach(function (part) {
-    const names = part.panel.rows.slice(0, each), from = rows.length;
-    names.forEach(function (name) { rows.push(part.run + ': ' + name); });
+    const lengths = lengthsOf(part.panel), place = new Map();
+    part.panel.rows.map(function (name, i) { return i; }).sort(function (a, b) { return lengths[b] - lengths[a] || a - b; }).slice(0, each)
+      .sort(function (a, b) { return a - b; }).forEach(function (i) {
+        place.set(i, rows.length);
+        rows.push(part.run + ': ' + part.panel.rows[i]);
+      });
+    part.left = part.panel.rows.length - place.size;
     part.panel.series.forEach(function (s) {
-      series.push(Object.assign({}, s, {y: s.y.map(function (row) { return row < each ? row + from : -1; })}));
+      series.push(Object.assign({}, s, {y: s.y.map(function (row) { return place.has(row) ? place.get(row) : -1; })}));
     });
   });
-  return {label: '', kept: keptOf(parts), levels: [], rows: rows, series: series, most: 0};
+  const note = saidOf(parts, function (part) {
+    return part.left && (part.panel.rows.length - part.left) + ' of ' + part.panel.rows.length + ' rows, those with the longest bars';
+  });
+  return {label: label, note: note, kept: saidOf(parts, keptOf), levels: [], rows: rows, series: series, most: 0};
 }
 
 /* `figures` are of one kind, one of each run. */
@@ -59,10 +111,11 @@ function overlayOf(figures, runs) {
       const panel = figure.panels.find(function (p) { return p.label === label; });
       if (panel) parts.push({run: figure.run, number: runs.indexOf(figure.run), panel: panel});
     });
-    return parts[0].panel.rows ? overlayBars(parts, runs.length) : overlayCurves(label, parts, runs.length);
+    return parts[0].panel.rows ? overlayBars(label, parts, runs.length) : overlayCurves(label, parts, runs.length);
   });
   return Object.assign({}, figures[0], {
-    title: figures[0].title.replace(': ' + figures[0].run, '') + ' of all runs', panels: panels,
+    title: figures[0].title.replace(': ' + figures[0].run, '') + (figures.length < runs.length ? ' of ' + figures.length + ' of ' + runs.length + ' runs' : ' of all runs'),
+    origin: saidOf(figures, function (f) { return f.origin || 'measured'; }).replace(/^measured$/, ''), panels: panels,
     least: Math.min.apply(null, figures.map(function (f) { return f.least; })),
     most: Math.max.apply(null, figures.map(function (f) { return f.most; }))
   });

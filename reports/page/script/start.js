@@ -8,11 +8,11 @@ function startFigures() {
   const timed = all.filter(function (f) { return f.time; }).map(rangeOf);
   const time = makeSpan(Math.min.apply(null, timed.map(function (r) { return r[0]; })), Math.max.apply(null, timed.map(function (r) { return r[1]; })), false);
   const views = all.map(function (figure) {
-    const range = rangeOf(figure), picture = figure.place.querySelector('.picture');
+    const range = rangeOf(figure);
     const view = makeFigure(figure, figure.time ? time : makeSpan(range[0], range[1], figure.log), function (box) {
       figure.place.insertBefore(box, figure.place.firstChild);
     });
-    if (picture) picture.classList.add('replaced');
+    figure.place.querySelectorAll('.picture, .picture-note').forEach(function (part) { part.classList.add('replaced'); });
     return view;
   });
   let width = innerWidth;

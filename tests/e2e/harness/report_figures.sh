@@ -39,6 +39,12 @@ bare=$(grep -oE '<th[^>]*>[^<]*(latency|completion)[^<]*' "$page" | grep -vE 'me
 check "no column has a latency without a statistic" test -z "$bare"
 bare=$(cells "$page" 'Comparison with published' 2 | grep -vE 'median|percentile')
 check "nor has a published figure" test -z "$bare"
+few=$SCRATCH/few
+cp -r "$(dirname "$(dirname "$page")")" "$few"
+jq '.flows |= map_values(if .latency_ns then .latency_ns.count = 50 else . end) | .seed += 1' "$few/result.json" >"$SCRATCH/edited" && cp "$SCRATCH/edited" "$few/result.json"
+check_exit 0 "a latency of 50 messages beside the other" "$H" report "$few" "$(dirname "$(dirname "$page")")" --out "$SCRATCH/both"
+check_says "has no p99, and the table says so" '[0-9]+ quantiles? (is|are) left out \(&ndash;\): a p99 of less than 100 messages is only the largest' "$SCRATCH/both/index.html"
+check_says "... nor has the figure a p99.9" 'latency p99.9 of 1 of 2 runs is left out: they measured too few messages for it' "$SCRATCH/both/index.html"
 
 # ---- GPU memory beside host memory: from the cells of a sweep, and from two results
 check_exit 0 "a sweep over memory and size" "$H" run write-sweep --set 'sweep={"flows.*.memory": ["host", "gpu"], "flows.*.message": ["64B", "4KiB"]}' \
@@ -52,5 +58,7 @@ check "the second row's too" near "$(cells "$page" 'GPU memory beside host memor
 check_exit 0 "two results are compared" "$H" report "$sweep/01" "$sweep/03" --out "$SCRATCH/pair"
 check "the ratio is the same" near "$(cells "$SCRATCH/pair/index.html" 'GPU memory beside host memory' 5)" "$(ratio 01 03)"
 check_exit 0 "results that differ in more" "$H" report "$sweep/01" "$sweep/04" --out "$SCRATCH/unlike"
+check_exit 0 "three results without choices, two of GPU memory" "$H" report "$sweep/01" "$sweep/03" "$sweep/04" --out "$SCRATCH/three"
+check "no two pairs have one name" test -z "$(cells "$SCRATCH/three/index.html" 'GPU memory beside host memory' 1 | sort | uniq -d)"
 check "are no pair" test -z "$(cells "$SCRATCH/unlike/index.html" 'GPU memory beside host memory' 1)"
 finish

@@ -159,6 +159,34 @@ page_is "curves of both runs are in one plot, with another dash" '(b => b.some(e
 page_is "... before those of each" '(s => s.querySelectorAll(".interactive").length * 2 === document.querySelectorAll("script.plot").length)(document.querySelector(".overlays"))'
 quiet "a page about two runs"
 
+# ---- what is said of a figure is what is drawn
+mkdir "$SCRATCH/short"
+cp "$result"/*.jsonl "$SCRATCH/short" # a measured time that is a tenth of the samples'
+jq '.phases |= map(if .name == "measure" then .end_ns = .start_ns + 2000000 else . end)' "$result/result.json" >"$SCRATCH/short/result.json"
+forget_files "$SCRATCH/short"
+check_exit 0 "a report of a short part of a run" "$H" report "$SCRATCH/short"
+check "its rates are those between samples, and not over shorter times" \
+    test "$(grep -o 'Each rate is [a-z ]*' "$SCRATCH/short/report/index.html" | sort -u)" = "Each rate is that from a sample to the next"
+# forty ports with a pause each, one with a long one, whose name is the last
+for run in one two; do
+    cp -r "$SCRATCH/short" "$SCRATCH/$run"
+    rm -r "$SCRATCH/$run/report"
+    jq --arg run $run '.cell = {"x": $run}' "$SCRATCH/short/result.json" >"$SCRATCH/$run/result.json"
+    forget_files "$SCRATCH/$run"
+    jq -nc --argjson start "$(jq '.phases[] | select(.name == "measure").start_ns' "$SCRATCH/short/result.json")" \
+        'range(40) | ["h\(.)", 3, $start + . * 1000, 2000], ["z:99", 3, $start + . * 50000, 49000]' >"$SCRATCH/$run/pauses.jsonl"
+done
+check_exit 0 "two of them" "$H" report "$SCRATCH/one" "$SCRATCH/two" --out "$SCRATCH/bars"
+check_says "a picture says how many pauses its bars are of" 'those paused for the longest time' "$SCRATCH/bars/01-timeline.svg"
+check_says "... and so does what is below it" '55 pauses are 16 bars: those closer together than 5 us are one' "$SCRATCH/bars/index.html"
+browse open "$SCRATCH/bars/index.html" 1280 900
+bars='Array.from(document.querySelectorAll(".overlays .interactive")).find(b => b.textContent.startsWith("Pauses, queues and rates"))'
+page_is "rows of both runs are those that were paused for the longest time, and the others are counted" \
+    "/32 of 41 rows, those with the longest bars/.test($bars.textContent) && (f => overlayOf(f, f.map(x => x.run)).panels[0].rows.filter(r => r.includes('z:99')).length === 2)(
+    readFigures().filter(f => f.kind === 'timeline'))"
+page_is "of curves that are not shown at first, there is the number" '/12 of [0-9]+ curves are shown at first/.test(document.querySelector(".overlays").textContent)'
+quiet "that page"
+
 # ---- names from elsewhere
 cp -r "$result" "$SCRATCH/hostile"
 rm -r "$SCRATCH/hostile/report"

@@ -124,6 +124,8 @@ check "sweep.csv has the values of the results" python3 same.py "$two" csv
 check_says "... and is named on the page" '<a href="sweep.csv">' "$page"
 crosses=$(grep -c $'>\xc3\x97' "$two"/report/*few-marks.svg)
 check "each cell that failed has a cross on its map" test "$crosses" = "$failed"
+check_says "... and below it is said how many have a frame" "The left side of the expectation\\. <span class=picture-note>$failed fields? (has|have) a frame: the expectation failed\\.</span>" "$page"
+check "what is said of colours holds in each scheme" test "$(grep -c 'the darker' "$page")" = 0
 readable "two choices" "$two/report"
 missing=$(grep -oE 'href="[^"#]+"' "$page" | sed -E 's/^[a-z]+="(.*)"$/\1/' | while read -r f; do [ -e "$two/report/$f" ] || echo "$f"; done)
 check "all files that the page refers to exist" test -z "$missing"
