@@ -65,7 +65,7 @@ struct congestion_host {
 struct congestion_gauge {
     const char *name; /* of CONGESTION_GAUGES, which has its unit and meaning */
     bool mean;        /* of a flow's queue pairs; else their sum */
-    double (*read)(const void *state, const void *params, int64_t now_ps);
+    double (*read)(void *state, const void *params, int64_t now_ps);
 };
 
 struct congestion_control {
@@ -104,8 +104,7 @@ struct congestion_control {
     const struct congestion_gauge *gauges;
     size_t gauge_count;
     /* How often it decreased and increased the rate until now; NULL: not counted. */
-    void (*changes)(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
-                    int64_t *increases);
+    void (*changes)(void *state, const void *params, int64_t now_ps, int64_t *decreases, int64_t *increases);
 };
 
 /* Functions of its sender's row that a queue pair calls, so that one byte of the queue pair tells the hot

@@ -82,9 +82,11 @@ static void decrease(struct dcqcn *d, const struct dcqcn_params *p, int64_t at_p
 }
 
 /* Fast recovery until a stage counter reaches F, additive from there, hyper once all counters in use are
- * above F. */
-static void increase(struct dcqcn *d, const struct dcqcn_params *p)
+ * above F. Returns whether the rate is as high as it gets: then more of them change nothing, but are counted.
+ */
+static bool increase(struct dcqcn *d, const struct dcqcn_params *p)
 {
+    double before_bps = d->rate_bps;
     uint32_t most = d->timer_stage > d->byte_stage ? d->timer_stage : d->byte_stage;
     uint32_t least = d->timer_stage < d->byte_stage ? d->timer_stage : d->byte_stage;
     if (!p->byte_reset)
@@ -96,6 +98,14 @@ static void increase(struct dcqcn *d, const struct dcqcn_params *p)
     d->target_bps = fmin(d->target_bps, p->max_bps);
     d->rate_bps = (d->rate_bps + d->target_bps) / 2;
     d->increases++;
+    return d->target_bps == p->max_bps && d->rate_bps == before_bps;
+}
+
+/* `count` more that change nothing. */
+static void increase_in_vain(struct dcqcn *d, uint32_t *stage, int64_t count)
+{
+    d->increases += (uint32_t)count;
+    *stage += (uint32_t)count;
 }
 
 void dcqcn_run_ticks(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
@@ -104,9 +114,15 @@ void dcqcn_run_ticks(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_
         if (d->decrease_tick_ps <= d->increase_tick_ps) {
             decrease(d, p, d->decrease_tick_ps);
         } else {
-            increase(d, p);
+            bool highest = increase(d, p);
             d->timer_stage++;
             d->increase_tick_ps += p->increase_ps;
+            int64_t until_ps = now_ps < d->decrease_tick_ps ? now_ps : d->decrease_tick_ps - 1;
+            if (highest && d->increase_tick_ps <= until_ps) {
+                int64_t ticks = (until_ps - d->increase_tick_ps) / p->increase_ps + 1;
+                increase_in_vain(d, &d->timer_stage, ticks);
+                d->increase_tick_ps += ticks * p->increase_ps;
+            }
         }
         note_next(d);
     }
@@ -137,9 +153,14 @@ void dcqcn_count_bytes(struct dcqcn *d, const struct dcqcn_params *p, int64_t by
 {
     d->bytes_left -= bytes;
     while (d->bytes_left <= 0) {
-        increase(d, p);
+        bool highest = increase(d, p);
         d->byte_stage++;
         d->bytes_left += p->byte_reset;
+        if (highest && d->bytes_left <= 0) {
+            int64_t times = -d->bytes_left / p->byte_reset + 1;
+            increase_in_vain(d, &d->byte_stage, times);
+            d->bytes_left += times * p->byte_reset;
+        }
     }
 }
 
@@ -195,27 +216,30 @@ static void dcqcn_notified(void *state, const void *params, int64_t now_ps)
     dcqcn_cnp(state, params, now_ps);
 }
 
-static double read_rate(const void *state, const void *params, int64_t now_ps)
+/* What is read goes on from there: an idle flow's ticks are not run again for each sample. */
+static struct dcqcn *dcqcn_at(void *state, const void *params, int64_t now_ps)
 {
-    struct dcqcn now = *(const struct dcqcn *)state;
-    dcqcn_advance(&now, params, now_ps);
-    return now.rate_bps;
+    struct dcqcn *d = state;
+    dcqcn_advance(d, params, now_ps);
+    return d;
 }
 
-static double read_alpha(const void *state, const void *params, int64_t now_ps)
+static double read_rate(void *state, const void *params, int64_t now_ps)
 {
-    struct dcqcn now = *(const struct dcqcn *)state;
-    dcqcn_advance(&now, params, now_ps);
-    return dcqcn_alpha(&now, params, now_ps) * 1024;
+    return dcqcn_at(state, params, now_ps)->rate_bps;
 }
 
-static void dcqcn_changes(const void *state, const void *params, int64_t now_ps, int64_t *decreases,
+static double read_alpha(void *state, const void *params, int64_t now_ps)
+{
+    return dcqcn_alpha(dcqcn_at(state, params, now_ps), params, now_ps) * 1024;
+}
+
+static void dcqcn_changes(void *state, const void *params, int64_t now_ps, int64_t *decreases,
                           int64_t *increases)
 {
-    struct dcqcn now = *(const struct dcqcn *)state;
-    dcqcn_advance(&now, params, now_ps);
-    *decreases = now.decreases;
-    *increases = now.increases;
+    const struct dcqcn *now = dcqcn_at(state, params, now_ps);
+    *decreases = now->decreases;
+    *increases = now->increases;
 }
 
 static const struct congestion_gauge dcqcn_gauges[] = {

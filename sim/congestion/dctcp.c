@@ -75,7 +75,7 @@ static void acknowledged(void *state, const void *params, const struct congestio
         d->rate_bps = fmin(p->line_bps, d->rate_bps + p->ai_bps);
 }
 
-static double read_alpha(const void *state, const void *params, int64_t now_ps)
+static double read_alpha(void *state, const void *params, int64_t now_ps)
 {
     (void)params;
     (void)now_ps;

@@ -142,7 +142,7 @@ static int64_t gap_ps(void *state, const void *params, int64_t now_ps, uint32_t 
     return last_gap_ps(state, params);
 }
 
-static double read_utilization(const void *state, const void *params, int64_t now_ps)
+static double read_utilization(void *state, const void *params, int64_t now_ps)
 {
     (void)params;
     (void)now_ps;

@@ -36,7 +36,7 @@ static inline int64_t rate_window_bytes(const struct rate_window *w, double rate
  * What rows share whose parameters begin with a struct rate_window, and whose state begins with the rate in
  * b/s, a double: functions of struct congestion_control and of its gauge "rate".
  */
-static inline double rate_read(const void *state, const void *params, int64_t now_ps)
+static inline double rate_read(void *state, const void *params, int64_t now_ps)
 {
     (void)params;
     (void)now_ps;

@@ -78,7 +78,7 @@ static void acknowledged(void *state, const void *params, const struct congestio
     t->rtt_ns = rtt_ns;
 }
 
-static double read_rtt(const void *state, const void *params, int64_t now_ps)
+static double read_rtt(void *state, const void *params, int64_t now_ps)
 {
     (void)params;
     (void)now_ps;

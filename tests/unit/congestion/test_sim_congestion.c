@@ -81,7 +81,7 @@ static int64_t opening_timer(void *state, const void *params, int64_t now_ps)
     return now_ps >= 100 * US ? SIM_FOREVER : 100 * US;
 }
 
-static double read_acked(const void *state, const void *params, int64_t now_ps)
+static double read_acked(void *state, const void *params, int64_t now_ps)
 {
     (void)params;
     (void)now_ps;

@@ -7,6 +7,8 @@
 #define US       SIM_PS_PER_US
 #define LINE_BPS 100e9
 
+extern const struct congestion_control congestion_dcqcn;
+
 static struct dcqcn_rp defaults(void)
 {
     struct dcqcn_values values;
@@ -239,12 +241,43 @@ static void limits_hold(void **state)
     assert_true(d.rate_bps > 39.9e9 && d.rate_bps <= 40e9);
 }
 
+/* Once the rate is as high as it gets, ticks and bytes are counted at once; what is read is not run again.
+ * The machine that is looked at in every tick comes to the same. */
+static void idle_time(void **state)
+{
+    (void)state;
+    struct dcqcn_rp rp = defaults();
+    rp.rpg_time_reset = 1;
+    rp.rpg_byte_reset = 7;
+    struct dcqcn_params p = params_of(&rp);
+    struct dcqcn seldom, often;
+    dcqcn_init(&seldom, &p);
+    dcqcn_init(&often, &p);
+    int64_t now_ps = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        dcqcn_cnp(&seldom, &p, now_ps);
+        dcqcn_cnp(&often, &p, now_ps);
+        for (int64_t us = 0; us < 20000; us++)
+            dcqcn_advance(&often, &p, now_ps += US);
+        const struct congestion_gauge *rate = &congestion_dcqcn.gauges[0];
+        assert_string_equal(rate->name, "rate");
+        assert_true(rate->read(&seldom, &p, now_ps) == often.rate_bps);
+        assert_true(seldom.next_ps > now_ps);
+        assert_memory_equal(&seldom, &often, sizeof seldom);
+        dcqcn_sent(&seldom, &p, 70000);
+        for (int i = 0; i < 70000; i++)
+            dcqcn_sent(&often, &p, 1);
+        assert_memory_equal(&seldom, &often, sizeof seldom);
+        assert_true(often.rate_bps == p.max_bps && often.byte_stage == 10000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_ticking),       cmocka_unit_test(first_cnp_halves),
         cmocka_unit_test(one_decrease_a_period), cmocka_unit_test(recovery_in_stages),
-        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(limits_hold),           cmocka_unit_test(idle_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
