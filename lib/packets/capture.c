@@ -1,5 +1,6 @@
 #include "lib/packets/capture.h"
 
+#include "lib/packets/frame.h"
 #include <stdlib.h>
 
 #define NAME(constant, identifier, name) name,
@@ -7,6 +8,9 @@ const char *const capture_check_names[] = {CAPTURE_CHECKS(NAME) NULL};
 #undef NAME
 
 static const char *const phase_names[] = {"run", "warmup", "measure", "cooldown", NULL};
+
+#define SNAP "114"
+_Static_assert(FRAME_SNAP_BYTES == 114, "the default of snap follows from the headers");
 
 #define AT(member) .offset = offsetof(struct capture, member)
 static const struct field fields[] = {
@@ -25,9 +29,10 @@ static const struct field fields[] = {
     {"phase", FIELD_CHOICE, AT(phase), .choices = phase_names, .fallback = "\"run\"",
      .help = "Phase in which frames are captured."},
     {"snap", FIELD_QUANTITY, AT(snap_bytes), .unit = UNIT_BYTES, .min = 64, .max = 65536,
-     .fallback = "\"80B\"",
-     .help = "Bytes of a frame that are kept: 80 have all headers, and all of frames without a payload; "
-             "64KiB keeps each whole."},
+     .fallback = "\"" SNAP "B\"",
+     .help =
+         "Bytes of a frame that are kept: " SNAP " have all headers, and all of frames without a payload; "
+         "64KiB keeps each whole."},
     {"limit", FIELD_QUANTITY, AT(limit_bytes), .unit = UNIT_BYTES, .min = 1024, .max = INT64_C(1) << 44,
      .fallback = "\"100MB\"",
      .help = "Bytes of the file, which are never exceeded. From then on nothing is captured."},

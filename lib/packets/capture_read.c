@@ -172,38 +172,44 @@ static struct capture_interface *add_interface(struct capture_reader *c, uint16_
     return i;
 }
 
-static const char *link_type_name(uint16_t type)
+/* Link types that RDMA is captured with, and what to do in place of it. */
+static const struct link_type {
+    uint16_t type;
+    const char *name, *advice;
+} link_types[] = {{0, "BSD loopback", NULL},
+                  {101, "raw IP", "capture the Ethernet interface below it"},
+                  {105, "IEEE 802.11", NULL},
+                  {113, "Linux \"any\"", "capture the interface itself: tcpdump -i eth1"},
+                  {127, "radiotap", NULL},
+                  {197, "ERF", "ibdump writes it of InfiniBand ports, whose packets are not RoCE"},
+                  {220, "USB", NULL},
+                  {228, "raw IPv4", "capture the Ethernet interface below it"},
+                  {229, "raw IPv6", "capture the Ethernet interface below it"},
+                  {247, "InfiniBand",
+                   "the port's packets are not RoCE: let it run as Ethernet (mlxconfig LINK_TYPE_P1=2), or "
+                   "leave this file"},
+                  {276, "Linux \"any\"", "capture the interface itself: tcpdump -i eth1"},
+                  {278, "Linux netlink", NULL},
+                  {0, NULL, NULL}};
+
+static const struct link_type *find_link_type(uint16_t type)
 {
-    static const struct {
-        uint16_t type;
-        const char *name;
-    } names[] = {{0, "BSD loopback"},
-                 {101, "raw IP"},
-                 {105, "IEEE 802.11"},
-                 {
-                     113,
-                     "Linux \"any\"",
-                 },
-                 {127, "radiotap"},
-                 {220, "USB"},
-                 {228, "raw IPv4"},
-                 {229, "raw IPv6"},
-                 {247, "InfiniBand"},
-                 {276, "Linux \"any\""},
-                 {278, "Linux netlink"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].type == type)
-            return names[i].name;
-    return "not known here";
+    static const struct link_type unknown = {0, "not known here", NULL};
+    for (size_t i = 0; link_types[i].name; i++)
+        if (link_types[i].type == type)
+            return &link_types[i];
+    return &unknown;
 }
 
 /* Does the interface have Ethernet frames? Otherwise an error. */
 static bool check_ethernet(const struct capture_reader *c, uint32_t interface, struct error *e)
 {
     uint16_t type = c->interfaces[interface].link_type;
+    const struct link_type *found = find_link_type(type);
     if (type != LINK_ETHERNET)
-        error_set(e, "read %s: interface %u has link type %u (%s); only Ethernet (%d) can be read", c->name,
-                  interface, type, link_type_name(type), LINK_ETHERNET);
+        error_set(e, "read %s: interface %u has link type %u (%s); only Ethernet (%d) can be read%s%s",
+                  c->name, interface, type, found->name, LINK_ETHERNET, found->advice ? ": " : "",
+                  found->advice ? found->advice : "");
     return type == LINK_ETHERNET;
 }
 

@@ -4,25 +4,24 @@
  */
 #include "lib/packets/frame.h"
 
-#include "lib/packets/opcode.h"
 #include <string.h>
 #include <zlib.h>
 
-#define TYPE_SERVICE_VLAN    0x88a8 /* IEEE 802.1Q, the outer one of two tags */
-#define IPV4_BYTES           20     /* without options */
-#define IPV4_MOST_BYTES      60
-#define IPV6_BYTES           40
-#define UDP_BYTES            8
-#define BTH_BYTES            12
-#define PFC_BYTES            20 /* opcode, priorities, quanta */
-#define MOST_EXTENSION_BYTES 64
-#define MOST_HEADER_BYTES \
-    (FRAME_ETHERNET_BYTES + FRAME_VLAN_BYTES + IPV6_BYTES + UDP_BYTES + BTH_BYTES + MOST_EXTENSION_BYTES)
-#define DUMMY_BYTES 8 /* of the ICRC, in place of InfiniBand's local route header: all bits set */
+#define TYPE_SERVICE_VLAN 0x88a8 /* IEEE 802.1Q, the outer one of two tags */
+#define IPV4_BYTES        20     /* without options */
+#define IPV4_MOST_BYTES   60
+#define IPV6_BYTES        FRAME_IPV6_BYTES
+#define UDP_BYTES         FRAME_UDP_BYTES
+#define BTH_BYTES         FRAME_BTH_BYTES
+#define PFC_BYTES         20 /* opcode, priorities, quanta */
+#define DUMMY_BYTES       8  /* of the ICRC, in place of InfiniBand's local route header: all bits set */
 
 #define ICRC_HEADER_BYTES (UDP_BYTES + BTH_BYTES)
 
+#define PROTOCOL_IPV4   4
 #define PROTOCOL_UDP    17
+#define PROTOCOL_IPV6   41
+#define PROTOCOL_GRE    47
 #define DO_NOT_FRAGMENT 0x4000
 
 #define BTH_SOLICITED 0x80
@@ -131,24 +130,35 @@ static uint32_t icrc(const uint8_t *packet, size_t ip_bytes, size_t bytes, uint3
 /* Where things are in the bytes. */
 struct place {
     uint16_t type; /* Ethernet type behind all tags */
+    uint8_t protocol;
     size_t ip, udp;
-    size_t udp_bytes; /* as its header says: from it to the end of the ICRC */
+    size_t udp_bytes;    /* as its header says: from it to the end of the ICRC */
+    size_t behind_bytes; /* behind the IP header, as that says */
 };
 
-static bool read_ethernet(const uint8_t *at, size_t bytes, struct frame_ethernet *ethernet, struct place *p)
+/* What reading comes to: a kind, or on to the next header. */
+#define READ_ON FRAME_ROCE
+
+static enum frame_kind is_other(struct frame *f, enum frame_other is)
 {
+    f->other.is = is;
+    f->other.inner_at = 0;
+    return FRAME_OTHER;
+}
+
+static enum frame_kind read_ethernet(const uint8_t *at, size_t bytes, struct frame_ethernet *ethernet,
+                                     struct place *p)
+{
+    *ethernet = (struct frame_ethernet){0};
     if (bytes < FRAME_ETHERNET_BYTES)
-        return false;
+        return FRAME_CUT;
     memcpy(ethernet->destination, at, 6);
     memcpy(ethernet->source, at + 6, 6);
-    ethernet->tagged = false;
-    ethernet->priority = 0;
-    ethernet->vlan = 0;
     p->ip = FRAME_ETHERNET_BYTES;
     p->type = get16(at + 12);
     while (p->type == FRAME_TYPE_VLAN || p->type == TYPE_SERVICE_VLAN) {
         if (bytes < p->ip + FRAME_VLAN_BYTES)
-            return false;
+            return FRAME_CUT;
         uint16_t tag = get16(at + p->ip);
         if (!ethernet->tagged) { /* the outer tag's priority is that of the link */
             ethernet->tagged = true;
@@ -158,58 +168,137 @@ static bool read_ethernet(const uint8_t *at, size_t bytes, struct frame_ethernet
         p->type = get16(at + p->ip + 2);
         p->ip += FRAME_VLAN_BYTES;
     }
-    return true;
+    return READ_ON;
 }
 
-static bool read_ipv4(const uint8_t *at, size_t bytes, struct frame_ip *ip, size_t *header_bytes)
+static enum frame_kind read_ipv4(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
 {
-    if (bytes < IPV4_BYTES || at[0] >> 4 != 4)
-        return false;
-    *header_bytes = (size_t)(at[0] & 0xf) * 4;
-    if (*header_bytes < IPV4_BYTES || at[9] != PROTOCOL_UDP || (get16(at + 6) & 0x3fff)) /* a fragment */
-        return false;
-    *ip = (struct frame_ip){
+    if (bytes < IPV4_BYTES)
+        return FRAME_CUT;
+    size_t header_bytes = (size_t)(at[0] & 0xf) * 4, all_bytes = get16(at + 2);
+    if (at[0] >> 4 != 4 || header_bytes < IPV4_BYTES)
+        return is_other(f, FRAME_OTHER_PROTOCOL);
+    p->protocol = at[9];
+    p->udp = p->ip + header_bytes;
+    p->behind_bytes = all_bytes > header_bytes ? all_bytes - header_bytes : 0;
+    if (get16(at + 6) & 0x3fff)
+        return is_other(f, p->protocol == PROTOCOL_UDP ? FRAME_OTHER_FRAGMENT : FRAME_OTHER_PROTOCOL);
+    f->roce.ip = (struct frame_ip){
         .dscp = at[1] >> 2, .ecn = at[1] & 3, .hop_limit = at[8], .identification = get16(at + 4)};
-    memcpy(ip->source, at + 12, 4);
-    memcpy(ip->destination, at + 16, 4);
-    return true;
+    memcpy(f->roce.ip.source, at + 12, 4);
+    memcpy(f->roce.ip.destination, at + 16, 4);
+    return READ_ON;
 }
 
-static bool read_ipv6(const uint8_t *at, size_t bytes, struct frame_ip *ip)
+/* Extension headers of IPv6 (RFC 8200, 4), behind which a protocol would have to be looked for. */
+static bool is_extension(uint8_t protocol)
 {
-    if (bytes < IPV6_BYTES || at[0] >> 4 != 6 || at[6] != PROTOCOL_UDP)
-        return false;
-    uint32_t word = get32(at);
-    ip->v6 = true;
-    ip->dscp = (uint8_t)(word >> 22 & 0x3f);
-    ip->ecn = (uint8_t)(word >> 20 & 3);
-    ip->flow_label = word & 0xfffff;
-    ip->hop_limit = at[7];
-    ip->identification = 0;
-    memcpy(ip->source, at + 8, 16);
-    memcpy(ip->destination, at + 24, 16);
-    return true;
+    return protocol == 0 || protocol == 43 || protocol == 44 || protocol == 60;
 }
+
+static enum frame_kind read_ipv6(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
+{
+    if (bytes < IPV6_BYTES)
+        return FRAME_CUT;
+    if (at[0] >> 4 != 6)
+        return is_other(f, FRAME_OTHER_PROTOCOL);
+    p->protocol = at[6];
+    p->udp = p->ip + IPV6_BYTES;
+    p->behind_bytes = get16(at + 4);
+    if (is_extension(p->protocol))
+        return is_other(f, FRAME_OTHER_EXTENDED);
+    uint32_t word = get32(at);
+    f->roce.ip = (struct frame_ip){.v6 = true,
+                                   .dscp = (uint8_t)(word >> 22 & 0x3f),
+                                   .ecn = (uint8_t)(word >> 20 & 3),
+                                   .flow_label = word & 0xfffff,
+                                   .hop_limit = at[7]};
+    memcpy(f->roce.ip.source, at + 8, 16);
+    memcpy(f->roce.ip.destination, at + 24, 16);
+    return READ_ON;
+}
+
+/* ---- reading: what is not RoCEv2 */
+
+#define PORT_VXLAN       4789
+#define PORT_VXLAN_LINUX 8472 /* Linux's default */
+#define PORT_GENEVE      6081
+#define TUNNEL_BYTES     8 /* of VXLAN's header (RFC 7348), of GENEVE's without options (RFC 8926) */
+#define GRE_BYTES        4
+#define GRE_ERSPAN       0x88be /* types I and II; */
+#define GRE_ERSPAN_3     0x22eb /* type III */
+#define TYPE_ROCE_V1     0x8915
+#define TYPE_MPLS        0x8847
+#define TYPE_MPLS_MANY   0x8848
+
+static enum frame_kind is_tunnel(struct frame *f, enum frame_other is, size_t inner_at)
+{
+    is_other(f, is);
+    f->other.inner_at = (uint16_t)(inner_at < UINT16_MAX ? inner_at : 0);
+    return FRAME_OTHER;
+}
+
+/* GRE (RFC 2784, 2890), and what switches mirror in it (draft-foschiano-erspan). */
+static enum frame_kind read_gre(const uint8_t *at, size_t bytes, struct frame *f, const struct place *p)
+{
+    if (bytes < p->udp + GRE_BYTES)
+        return is_other(f, FRAME_OTHER_GRE);
+    const uint8_t *gre = at + p->udp;
+    uint16_t type = get16(gre + 2);
+    bool sequenced = gre[0] & 0x10;
+    size_t gre_bytes = GRE_BYTES + 4u * ((gre[0] & 0x80) != 0) + 4u * ((gre[0] & 0x20) != 0) + 4u * sequenced;
+    size_t behind = p->udp + gre_bytes;
+    if (type == GRE_ERSPAN)
+        return is_tunnel(f, FRAME_OTHER_ERSPAN, behind + (sequenced ? 8 : 0)); /* type I has no header */
+    if (type != GRE_ERSPAN_3 || bytes < behind + 12)
+        return is_other(f, type == GRE_ERSPAN_3 ? FRAME_OTHER_ERSPAN : FRAME_OTHER_GRE);
+    return is_tunnel(f, FRAME_OTHER_ERSPAN, behind + 12 + (at[behind + 11] & 1 ? 8 : 0)); /* a subheader */
+}
+
+/* UDP to another port. */
+static enum frame_kind read_udp_other(const uint8_t *at, size_t bytes, struct frame *f, const struct place *p)
+{
+    uint16_t port = get16(at + p->udp + 2);
+    size_t behind = p->udp + UDP_BYTES + TUNNEL_BYTES;
+    if (port == PORT_VXLAN || port == PORT_VXLAN_LINUX)
+        return is_tunnel(f, FRAME_OTHER_VXLAN, behind);
+    if (port == PORT_GENEVE)
+        return is_tunnel(f, FRAME_OTHER_GENEVE,
+                         bytes < behind ? 0 : behind + 4u * (at[p->udp + UDP_BYTES] & 0x3f));
+    is_other(f, FRAME_OTHER_UDP);
+    f->other.port = port;
+    return FRAME_OTHER;
+}
+
+/* ---- reading: RoCEv2 */
 
 /* The IP and UDP headers of a RoCEv2 packet. */
-static bool read_ip(const uint8_t *at, size_t bytes, struct frame_ip *ip, struct place *p)
+static enum frame_kind read_ip(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
 {
-    size_t header_bytes = IPV6_BYTES, behind_bytes; /* behind the header, as IP says */
-    if (p->type == FRAME_TYPE_IPV4) {
-        if (!read_ipv4(at + p->ip, bytes - p->ip, ip, &header_bytes))
-            return false;
-        size_t all_bytes = get16(at + p->ip + 2);
-        behind_bytes = all_bytes > header_bytes ? all_bytes - header_bytes : 0;
-    } else {
-        if (p->type != FRAME_TYPE_IPV6 || !read_ipv6(at + p->ip, bytes - p->ip, ip))
-            return false;
-        behind_bytes = get16(at + p->ip + 4);
-    }
-    p->udp = p->ip + header_bytes;
-    if (bytes < p->udp + UDP_BYTES + BTH_BYTES || get16(at + p->udp + 2) != FRAME_ROCE_PORT)
-        return false;
+    if (p->type != FRAME_TYPE_IPV4 && p->type != FRAME_TYPE_IPV6)
+        return is_other(f, p->type == TYPE_ROCE_V1                             ? FRAME_OTHER_ROCE_V1
+                           : p->type == TYPE_MPLS || p->type == TYPE_MPLS_MANY ? FRAME_OTHER_TUNNEL
+                                                                               : FRAME_OTHER_PROTOCOL);
+    enum frame_kind kind = p->type == FRAME_TYPE_IPV4 ? read_ipv4(at + p->ip, bytes - p->ip, f, p)
+                                                      : read_ipv6(at + p->ip, bytes - p->ip, f, p);
+    if (kind != READ_ON)
+        return kind;
+    if (p->protocol == PROTOCOL_GRE)
+        return read_gre(at, bytes, f, p);
+    if (p->protocol != PROTOCOL_UDP)
+        return is_other(f, p->protocol == PROTOCOL_IPV4 || p->protocol == PROTOCOL_IPV6
+                               ? FRAME_OTHER_TUNNEL
+                               : FRAME_OTHER_PROTOCOL);
+    if (bytes < p->udp + 4)
+        return FRAME_CUT;
+    if (get16(at + p->udp + 2) != FRAME_ROCE_PORT)
+        return read_udp_other(at, bytes, f, p);
+    if (bytes < p->udp + UDP_BYTES + BTH_BYTES)
+        return FRAME_CUT;
     p->udp_bytes = get16(at + p->udp + 4);
-    return p->udp_bytes >= UDP_BYTES + BTH_BYTES + FRAME_ICRC_BYTES && p->udp_bytes <= behind_bytes;
+    return p->udp_bytes >= UDP_BYTES + BTH_BYTES + FRAME_ICRC_BYTES && p->udp_bytes <= p->behind_bytes
+               ? READ_ON
+               : is_other(f, FRAME_OTHER_MALFORMED);
 }
 
 static void read_bth(const uint8_t *at, struct frame_bth *bth)
@@ -260,61 +349,70 @@ static void read_extensions(const uint8_t *at, const struct opcode_row *row, str
         roce->immediate = get32(at);
 }
 
-static bool read_roce(const uint8_t *at, size_t bytes, struct frame_roce *roce, struct place *p)
+static enum frame_kind read_roce(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
 {
-    if (!read_ip(at, bytes, &roce->ip, p))
-        return false;
+    struct frame_roce *roce = &f->roce;
+    enum frame_kind kind = read_ip(at, bytes, f, p);
+    if (kind != READ_ON)
+        return kind;
     roce->source_port = get16(at + p->udp);
     const uint8_t *bth = at + p->udp + UDP_BYTES;
     read_bth(bth, &roce->bth);
     const struct opcode_row *row = opcode_find(roce->bth.opcode);
-    if (!row)
-        return false;
     size_t extensions = opcode_header_bytes(roce->bth.opcode);
     size_t headers = UDP_BYTES + BTH_BYTES + extensions;
     size_t fixed = headers + roce->bth.pad_bytes + FRAME_ICRC_BYTES;
-    if (p->udp_bytes < fixed || bytes < p->udp + headers)
-        return false;
+    if (!row || p->udp_bytes < fixed)
+        return is_other(f, FRAME_OTHER_MALFORMED);
     roce->payload_bytes = (uint32_t)(p->udp_bytes - fixed);
-    if (extensions && roce->bth.opcode != OPCODE_CNP)
-        read_extensions(bth + BTH_BYTES, row, roce);
-    return true;
+    roce->cut = bytes < p->udp + headers;
+    uint8_t whole[OPCODE_MOST_HEADER_BYTES] = {0};
+    if (!roce->cut)
+        memcpy(whole, bth + BTH_BYTES, extensions);
+    if (roce->bth.opcode != OPCODE_CNP)
+        read_extensions(whole, row, roce);
+    return FRAME_ROCE;
 }
 
 /* Frames of MAC control: PFC, pause. */
 static enum frame_kind read_control(const uint8_t *at, size_t bytes, struct frame *f)
 {
     if (bytes < 4)
-        return FRAME_OTHER;
+        return FRAME_CUT;
     if (get16(at) == FRAME_CONTROL_PAUSE) {
         f->pause_quanta = get16(at + 2);
         return FRAME_PAUSE;
     }
-    if (get16(at) != FRAME_CONTROL_PFC || bytes < PFC_BYTES)
-        return FRAME_OTHER;
+    if (get16(at) != FRAME_CONTROL_PFC)
+        return is_other(f, FRAME_OTHER_PROTOCOL);
+    if (bytes < PFC_BYTES)
+        return FRAME_CUT;
     f->pfc.priorities = at[3];
     for (size_t i = 0; i < FRAME_PRIORITIES; i++)
         f->pfc.quanta[i] = get16(at + 4 + 2 * i);
     return FRAME_PFC;
 }
 
+static void read_frame(const uint8_t *at, size_t bytes, struct frame *f, struct place *p)
+{
+    f->kind = read_ethernet(at, bytes, &f->ethernet, p);
+    if (f->kind == READ_ON)
+        f->kind = p->type == FRAME_TYPE_CONTROL ? read_control(at + p->ip, bytes - p->ip, f)
+                                                : read_roce(at, bytes, f, p);
+}
+
 void frame_read(const uint8_t *at, size_t bytes, struct frame *f)
 {
     struct place p;
-    f->kind = FRAME_OTHER;
-    if (!read_ethernet(at, bytes, &f->ethernet, &p))
-        return;
-    if (p.type == FRAME_TYPE_CONTROL)
-        f->kind = read_control(at + p.ip, bytes - p.ip, f);
-    else if (read_roce(at, bytes, &f->roce, &p))
-        f->kind = FRAME_ROCE;
+    read_frame(at, bytes, f, &p);
 }
 
 enum frame_icrc frame_read_icrc(const uint8_t *at, size_t bytes)
 {
     struct frame f;
     struct place p;
-    if (!read_ethernet(at, bytes, &f.ethernet, &p) || !read_roce(at, bytes, &f.roce, &p))
+    read_frame(at, bytes, &f, &p);
+    if (f.kind != FRAME_ROCE)
         return FRAME_ICRC_NONE;
     size_t covered = p.udp - p.ip + p.udp_bytes - FRAME_ICRC_BYTES;
     if (bytes < p.ip + covered + FRAME_ICRC_BYTES)
@@ -355,7 +453,7 @@ static size_t padded_bytes(size_t bytes)
 
 size_t frame_length(const struct frame *f)
 {
-    if (f->kind == FRAME_OTHER)
+    if (f->kind == FRAME_OTHER || f->kind == FRAME_CUT)
         return 0;
     return padded_bytes(ethernet_bytes(f) +
                         (f->kind == FRAME_ROCE ? ip_bytes(&f->roce) + udp_bytes(&f->roce) : 0));
@@ -456,7 +554,7 @@ static size_t write_rest(const uint8_t *headers, size_t header_bytes, size_t len
 static size_t write_roce(const struct frame *f, uint8_t *at, size_t room)
 {
     const struct frame_roce *r = &f->roce;
-    uint8_t headers[MOST_HEADER_BYTES];
+    uint8_t headers[FRAME_MOST_HEADER_BYTES];
     uint32_t datagram_bytes = udp_bytes(r);
     uint8_t *ip = put_ethernet(headers, &f->ethernet, r->ip.v6 ? FRAME_TYPE_IPV6 : FRAME_TYPE_IPV4);
     uint8_t *end = put_ip(ip, &r->ip, datagram_bytes);
@@ -476,7 +574,7 @@ static size_t write_roce(const struct frame *f, uint8_t *at, size_t room)
 
 static size_t write_control(const struct frame *f, uint8_t *at, size_t room)
 {
-    uint8_t headers[MOST_HEADER_BYTES];
+    uint8_t headers[FRAME_MOST_HEADER_BYTES];
     uint8_t *end = put_ethernet(headers, &f->ethernet, FRAME_TYPE_CONTROL);
     if (f->kind == FRAME_PAUSE) {
         end = put16(put16(end, FRAME_CONTROL_PAUSE), f->pause_quanta);
@@ -497,6 +595,7 @@ size_t frame_write(const struct frame *f, uint8_t *at, size_t room)
     case FRAME_PAUSE:
         return write_control(f, at, room);
     case FRAME_OTHER:
+    case FRAME_CUT:
         break;
     }
     return 0;

@@ -6,9 +6,8 @@
 #ifndef LIB_FRAME_H
 #define LIB_FRAME_H
 
-#include <stdbool.h>
+#include "lib/packets/opcode.h"
 #include <stddef.h>
-#include <stdint.h>
 
 #define FRAME_ROCE_PORT      4791
 #define FRAME_PSN_MASK       0xffffffu
@@ -25,6 +24,15 @@
 #define FRAME_ICRC_BYTES     4
 #define FRAME_FCS_BYTES      4  /* not in captures */
 #define FRAME_LEAST_BYTES    60 /* without FCS */
+#define FRAME_IPV6_BYTES     40
+#define FRAME_UDP_BYTES      8
+#define FRAME_BTH_BYTES      12 /* base transport header */
+/* The longest headers that a RoCEv2 packet with one VLAN tag has, and with its ICRC all of a packet without a
+ * payload: what a capture has to keep of each frame, so that all can be judged but payloads. */
+#define FRAME_MOST_HEADER_BYTES                                                                       \
+    (FRAME_ETHERNET_BYTES + FRAME_VLAN_BYTES + FRAME_IPV6_BYTES + FRAME_UDP_BYTES + FRAME_BTH_BYTES + \
+     OPCODE_MOST_HEADER_BYTES)
+#define FRAME_SNAP_BYTES (FRAME_MOST_HEADER_BYTES + FRAME_ICRC_BYTES)
 
 /* The two ECN bits (RFC 3168). */
 enum frame_ecn { FRAME_NOT_ECT = 0, FRAME_ECT_1 = 1, FRAME_ECT_0 = 2, FRAME_CE = 3 };
@@ -34,6 +42,23 @@ enum frame_kind {
     FRAME_ROCE,
     FRAME_PFC,
     FRAME_PAUSE,
+    FRAME_CUT, /* RoCEv2 or PFC, or what may be: captured up to a place within the headers that say it */
+};
+
+/* What a frame is that is neither: for people who wonder why nothing of it is judged. */
+enum frame_other {
+    FRAME_OTHER_PROTOCOL, /* that RDMA does not use */
+    FRAME_OTHER_ROCE_V1,
+    FRAME_OTHER_VXLAN,
+    FRAME_OTHER_GENEVE,
+    FRAME_OTHER_ERSPAN,
+    FRAME_OTHER_GRE,
+    FRAME_OTHER_TUNNEL, /* MPLS, IP in IP */
+    FRAME_OTHER_UDP,    /* to another port */
+    FRAME_OTHER_FRAGMENT,
+    FRAME_OTHER_EXTENDED,  /* IPv6 with extension headers */
+    FRAME_OTHER_MALFORMED, /* to RoCEv2's port; its lengths or its opcode contradict themselves */
+    FRAME_OTHERS
 };
 
 struct frame_ethernet {
@@ -79,6 +104,7 @@ struct frame_aeth {
 struct frame_roce {
     struct frame_ip ip;
     uint16_t source_port;
+    bool cut; /* extension headers were not captured to their end: they are zeros */
     struct frame_bth bth;
     uint32_t flush; /* of FLUSH: its selectivity and placement type */
     struct frame_reth reth;
@@ -103,6 +129,11 @@ struct frame {
         struct frame_roce roce;
         struct frame_pfc pfc;
         uint16_t pause_quanta;
+        struct {
+            enum frame_other is;
+            uint16_t port;     /* of UDP: the destination's */
+            uint16_t inner_at; /* where a frame within it begins; 0: it has none, or none that is known */
+        } other;
     };
 };
 
@@ -116,7 +147,7 @@ enum frame_icrc {
 };
 
 /* Take the first `bytes` of a frame apart; the headers are enough. What is neither RoCEv2, PFC nor pause, and
- * what ends before its headers do or contradicts itself, is FRAME_OTHER. */
+ * what contradicts itself, is FRAME_OTHER. */
 void frame_read(const uint8_t *at, size_t bytes, struct frame *f);
 /* Is the ICRC at the end of the packet that of its bytes? */
 enum frame_icrc frame_read_icrc(const uint8_t *at, size_t bytes);

@@ -68,11 +68,9 @@ const struct opcode_row *opcode_find(uint8_t opcode)
 #define FETH_BYTES          4
 #define RETH_BYTES          16
 #define AETH_BYTES          4
-#define ATOMIC_BYTES        28
 #define ATOMIC_ANSWER_BYTES 8
 #define IMMEDIATE_BYTES     4
 #define DETH_BYTES          8
-#define XRCETH_BYTES        4
 #define CNP_RESERVED_BYTES  16
 
 uint32_t opcode_header_bytes(uint8_t opcode)
@@ -83,11 +81,11 @@ uint32_t opcode_header_bytes(uint8_t opcode)
     if (opcode == OPCODE_CNP)
         return CNP_RESERVED_BYTES;
     uint32_t bytes = row->feth * FETH_BYTES + row->reth * RETH_BYTES + row->aeth * AETH_BYTES +
-                     row->atomic * ATOMIC_BYTES + row->atomic_answer * ATOMIC_ANSWER_BYTES +
+                     row->atomic * OPCODE_ATOMIC_BYTES + row->atomic_answer * ATOMIC_ANSWER_BYTES +
                      row->immediate * IMMEDIATE_BYTES;
     if (OPCODE_SERVICE(opcode) == OPCODE_UD)
         bytes += DETH_BYTES;
     if (OPCODE_SERVICE(opcode) == OPCODE_XRC && !row->response)
-        bytes += XRCETH_BYTES;
+        bytes += OPCODE_XRCETH_BYTES;
     return bytes;
 }

@@ -65,6 +65,10 @@ extern const struct opcode_row opcode_rows[32];
 /* The row of an opcode, its service included; NULL: it does not exist, or its service is not known (reliable
  * datagrams). */
 const struct opcode_row *opcode_find(uint8_t opcode);
+/* The most extension headers: those of an atomic request of an extended reliable connection. */
+#define OPCODE_XRCETH_BYTES      4
+#define OPCODE_ATOMIC_BYTES      28
+#define OPCODE_MOST_HEADER_BYTES (OPCODE_XRCETH_BYTES + OPCODE_ATOMIC_BYTES)
 /* Bytes of the extension headers that follow the base transport header; 0 for an opcode that is not known. */
 uint32_t opcode_header_bytes(uint8_t opcode);
 
