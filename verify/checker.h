@@ -21,6 +21,7 @@ struct verify_packet {
     enum capture_direction direction;
     bool sent_here;     /* its sender is the host of this interface: nothing was lost or marked before */
     bool received_here; /* its receiver is: nothing is lost or marked behind it on the network */
+    const uint8_t *own; /* hardware address of the port; NULL: not known, or there are several */
     uint32_t bytes;     /* on the wire, without FCS */
     enum frame_icrc icrc;
     int priority;  /* 0 to 7; -1: not known */

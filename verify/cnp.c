@@ -57,9 +57,12 @@ struct cnps {
     struct states pairs;      /* struct marks of all flows from one address to another */
     struct states sent;       /* struct last_cnp by the flow of the CNPs */
     struct states sent_pairs; /* struct last_cnp of all flows between the same addresses */
+    struct states untied;     /* uint64_t by the flow of the CNPs: those whose marked flow was not known */
     struct states ports;      /* struct cnp_port */
     bool unset;               /* CNPs or marked packets of ports whose interval is not known */
-    uint64_t cnps, echoes, elsewhere, untied, early;
+    uint64_t cnps, echoes, elsewhere, early;
+    uint64_t blind;   /* CNPs to addresses from which nothing is in the capture */
+    uint64_t unknown; /* marked packets of which it is not known whether a CNP answers them */
 };
 
 static int64_t interval_ns(const struct verify_context *c)
@@ -68,14 +71,14 @@ static int64_t interval_ns(const struct verify_context *c)
     return us == FIELD_UNSET ? -1 : us * NS_A_US;
 }
 
-/* Does this host answer marks of this priority with CNPs? */
-static bool notifies(const struct verify_context *c, const struct verify_packet *p)
+/* Does this host answer marks of this priority with CNPs? -1: the priority is not known. */
+static int notifies(const struct verify_context *c, const struct verify_packet *p)
 {
     const struct settings *s = &c->settings->settings;
     if (!congestion_control_is_dcqcn(s->congestion_control))
-        return false;
+        return 0;
     const struct list_of *list = s->ecn_np.count ? &s->ecn_np : &s->ecn;
-    return p->priority < 0 || verify_settings_lists(list, p->priority, true);
+    return list->items && p->priority < 0 ? -1 : verify_settings_lists(list, p->priority, true);
 }
 
 /* ---- marked packets */
@@ -121,14 +124,15 @@ static void marked(struct cnps *s, struct verify_context *c, const struct verify
     struct marks *of_pair = states_at(&s->pairs, pair, sizeof *of_pair);
     if (!m || !of_pair)
         return;
-    s->unset = s->unset || interval_ns(c) < 0;
+    s->unset = s->unset || (interval_ns(c) < 0 && p->time_ns >= 0);
     struct marks *both[] = {&m->marks, of_pair};
     for (int i = 0; i < 2; i++) {
         both[i]->since_cnp++;
         both[i]->last_number = p->number;
         both[i]->last_ns = p->time_ns;
     }
-    if (interval_ns(c) < 0 || p->time_ns < 0 || !notifies(c, p))
+    s->unknown += notifies(c, p) < 0 && p->time_ns >= 0;
+    if (interval_ns(c) < 0 || p->time_ns < 0 || notifies(c, p) <= 0)
         return;
     port->timed++;
     const struct last_cnp *last = last_cnp_of(s, c, p->flow);
@@ -203,14 +207,16 @@ static void check_marks(struct cnps *s, struct verify_context *c, const struct v
         struct flow_marks *of = states_have(&s->flows, f->partner, sizeof *of);
         m = of ? &of->marks : NULL;
     } else {
+        flows_note_untied(&s->untied, p->flow);
         m = of_pair;
-        s->untied++;
     }
     int64_t may_ns = interval_ns(c) > 0 ? interval_ns(c) + REACTION_NS : REACTION_NS;
     if (m && is_caused(m, p, may_ns)) {
         m->since_cnp = p->time_ns < 0 ? m->since_cnp - 1 : 0;
         if (p->time_ns < 0 && of_pair && of_pair != m && of_pair->since_cnp)
             of_pair->since_cnp--;
+    } else if (reverse == FLOW_NONE) {
+        s->blind += !is_early(port, p, may_ns);
     } else if (!is_early(port, p, may_ns)) {
         bool other = of_pair && of_pair->last_number &&
                      (p->time_ns < 0 ? of_pair->since_cnp > 0 : p->time_ns - of_pair->last_ns <= may_ns);
@@ -230,7 +236,7 @@ static void cnp(struct cnps *s, struct verify_context *c, const struct verify_pa
     if (!last || !of_pair)
         return;
     s->cnps++;
-    s->unset = s->unset || interval_ns(c) < 0;
+    s->unset = s->unset || (interval_ns(c) < 0 && p->time_ns >= 0);
     check_header(c, p);
     check_interval(s, c, p, c->settings->cnp_pacing == PACING_PORT ? &port->last : last, port);
     check_marks(s, c, p, port);
@@ -296,30 +302,44 @@ static void check_last(struct cnps *s, struct verify_context *c)
     }
     findings_judged(c->findings, "marked packets", judged);
     if (deaf)
-        findings_not_judged(
-            c->findings,
-            "whether marked packets have a CNP: what their receiver sends is not in the capture");
+        findings_open(c->findings,
+                      "whether marked packets have a CNP: what their receiver sends is not in the capture");
 }
 
 static void cnps_end(void *state, struct verify_context *c)
 {
     struct cnps *s = state;
+    uint64_t untied = flows_count_untied(c->flows, &s->untied);
+    bool any = s->cnps;
+    for (uint32_t i = 0; i < s->ports.count; i++)
+        any = any || ((const struct cnp_port *)states_have(&s->ports, i, sizeof(struct cnp_port)))->timed;
     findings_judged(c->findings, "CNPs", s->cnps);
     check_last(s, c);
     findings_seen(c->findings, "answers with BECN", s->echoes);
     if (s->unset)
-        findings_not_judged(
+        findings_open(
             c->findings,
             "the interval of CNPs, and marked packets without one: min_time_between_cnps is not set");
-    if (s->elsewhere)
-        findings_not_judged(
+    if (s->blind)
+        findings_open(
             c->findings,
-            "%llu CNPs and marked packets of hosts that are not at the port where they were captured",
+            "whether %llu CNPs answer marked packets: what their sender receives is not in the capture",
+            (unsigned long long)s->blind);
+    if (s->unknown)
+        findings_open(
+            c->findings,
+            "whether %llu marked packets have a CNP: their priority is not known (trust, dscp_to_prio)",
+            (unsigned long long)s->unknown);
+    if (s->elsewhere)
+        (any ? findings_not_judged : findings_open)(
+            c->findings,
+            "%llu CNPs and marked packets of hosts that are not at the port where they were captured "
+            "(hosts: whose ports these are)",
             (unsigned long long)s->elsewhere);
-    if (s->untied)
-        findings_not_judged(c->findings,
-                            "the queue pair of %llu CNPs: which one sent the marked packet is not known",
-                            (unsigned long long)s->untied);
+    if (untied)
+        findings_open(c->findings,
+                      "the queue pair of %llu CNPs: which one sent the marked packet is not known",
+                      (unsigned long long)untied);
 }
 
 static void release(void *state)
@@ -329,6 +349,7 @@ static void release(void *state)
     free(s->pairs.items);
     free(s->sent.items);
     free(s->sent_pairs.items);
+    free(s->untied.items);
     free(s->ports.items);
 }
 

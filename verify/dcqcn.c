@@ -54,19 +54,23 @@ struct line {
 struct senders {
     struct states senders; /* by the data's flow */
     struct states lines;   /* struct line, by interface */
-    uint64_t judged, cnps, untied, unset;
+    struct states untied;  /* of CNPs, as flows_note_untied has it */
+    uint64_t judged, cnps, off, unset, unrated, elsewhere;
 };
 
 /* ---- settings */
 
-/* Does the reaction point work on this priority? */
-static bool is_on(const struct verify_context *c, int priority)
+/* Does the reaction point work on this priority? -1: not known. */
+static int is_on(const struct verify_context *c, int priority)
 {
     const struct settings *s = &c->settings->settings;
     if (!congestion_control_is_dcqcn(s->congestion_control))
-        return false;
-    const struct list_of *list = s->ecn_rp.count ? &s->ecn_rp : &s->ecn;
-    return list->count && priority >= 0 && verify_settings_lists(list, priority, false);
+        return 0;
+    const struct list_of *list = s->ecn_rp.items ? &s->ecn_rp : &s->ecn;
+    return !list->items   ? -1
+           : !list->count ? 0
+           : priority < 0 ? -1
+                          : verify_settings_lists(list, priority, false);
 }
 
 static const struct dcqcn_params *params_of(struct senders *s, const struct verify_context *c,
@@ -218,8 +222,10 @@ static void notified(struct senders *all, struct verify_context *c, const struct
     struct sender *s = of == FLOW_NONE ? NULL : states_have(&all->senders, of, sizeof *s);
     const struct dcqcn_params *params = params_of(all, c, p->interface);
     all->cnps++;
+    all->unrated += !params;
     if (!s || !s->begun || !params) {
-        all->untied += !s;
+        if (of == FLOW_NONE)
+            flows_note_untied(&all->untied, p->flow);
         return;
     }
     advance(s, params, p);
@@ -247,12 +253,14 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
         notified(s, c, p);
         return;
     }
+    s->elsewhere += roce->bth.becn && !p->sent_here;
     if (!p->sent_here || !roce->payload_bytes)
         return;
-    if (!is_on(c, p->priority)) {
-        s->unset++;
+    int on = is_on(c, p->priority);
+    s->off += on == 0;
+    s->unset += on < 0;
+    if (on <= 0)
         return;
-    }
     const struct dcqcn_params *params = params_of(s, c, p->interface);
     struct sender *of = states_at(&s->senders, p->flow, sizeof *of);
     if (of && params)
@@ -285,12 +293,23 @@ static void dcqcn_end(void *state, struct verify_context *c)
     findings_judged(c->findings, "packets of queue pairs with CNPs", s->judged);
     findings_seen(c->findings, "CNPs and answers with BECN", s->cnps);
     if (s->cnps && s->unset)
-        findings_not_judged(c->findings,
-                            "%llu packets without DCQCN, as far as is known (ecn, trust, congestion_control)",
-                            (unsigned long long)s->unset);
-    if (s->untied)
-        findings_not_judged(c->findings, "%llu CNPs whose queue pair is not known",
-                            (unsigned long long)s->untied);
+        findings_open(c->findings,
+                      "%llu packets of which it is not known whether DCQCN holds for them (ecn, trust)",
+                      (unsigned long long)s->unset);
+    if (s->cnps && s->off)
+        findings_not_judged(c->findings, "%llu packets without DCQCN (ecn, congestion_control)",
+                            (unsigned long long)s->off);
+    if (s->unrated)
+        findings_open(c->findings, "CNPs on links whose rate is not known (link_rate)");
+    uint64_t untied = flows_count_untied(c->flows, &s->untied);
+    if (untied)
+        findings_open(c->findings, "%llu CNPs whose queue pair is not known", (unsigned long long)untied);
+    if (s->elsewhere && !s->cnps)
+        findings_open(
+            c->findings,
+            "%llu CNPs to hosts that are not at the port where they were captured (hosts: whose ports "
+            "these are)",
+            (unsigned long long)s->elsewhere);
     if (!s->judged)
         return;
     findings_not_judged(c->findings,
@@ -303,6 +322,7 @@ static void release(void *state)
     struct senders *s = state;
     free(s->senders.items);
     free(s->lines.items);
+    free(s->untied.items);
 }
 
 const struct checker checker_dcqcn = {

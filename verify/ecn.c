@@ -313,12 +313,16 @@ static void queues_note_departure(struct queues *q, struct same_flows *same, str
 static void queues_packet(struct queues *q, struct same_flows *same, struct verify_context *c,
                           const struct verify_packet *p)
 {
-    if (!c->of_all->ecn_thresholds.count || p->time_ns < 0 || p->priority < 0 || p->flow == FLOW_NONE)
+    if (!c->of_all->ecn_thresholds.count || p->time_ns < 0 || p->flow == FLOW_NONE)
         return;
     struct queue_port *port = queues_port(q, c, p->interface);
     bool data = p->frame.roce.payload_bytes && p->frame.roce.bth.opcode != OPCODE_CNP;
-    if (!port || port->threshold_bytes < 0 || port->node == VERIFY_NO_NODE)
+    if (!port || port->threshold_bytes < 0)
         return;
+    if (p->priority < 0 || p->direction == CAPTURE_UNKNOWN || port->node == VERIFY_NO_NODE) {
+        q->unknown += data && p->frame.roce.ip.ecn == FRAME_CE && p->direction != CAPTURE_INBOUND;
+        return;
+    }
     if (p->direction == CAPTURE_OUTBOUND) {
         queues_note_departure(q, same, c, p, port, data);
     } else if (p->direction == CAPTURE_INBOUND && data) {
@@ -334,11 +338,12 @@ static void queues_end(struct queues *q, struct verify_context *c)
         for (unsigned int priority = 0; priority < PRIORITIES; priority++)
             q->unknown += ports[i].of[priority] ? ports[i].of[priority]->waiting_count : 0;
     findings_seen(c->findings, "marks against their queue", q->judged);
-    if (q->unknown)
-        findings_not_judged(c->findings,
-                            "whether the queue was above the threshold for %llu of the packets that leave "
-                            "marked: what came in or left around them is not in the capture",
-                            (unsigned long long)q->unknown);
+    if (q->unknown) /* at the ends of a capture there are always some */
+        (q->judged ? findings_not_judged : findings_open)(
+            c->findings,
+            "whether the queue was above the threshold for %llu of the packets that leave "
+            "marked: what came in or left around them is not in the capture",
+            (unsigned long long)q->unknown);
 }
 
 static void queues_free(struct queues *q)
@@ -368,6 +373,8 @@ struct look {
     uint8_t dscp[GROUPS];
     uint64_t number[GROUPS];
     uint8_t capable; /* 1 + whether its data is ECN-capable; 0: none was seen at the sender */
+    bool sent;       /* some of its data was */
+    uint64_t open;   /* elsewhere: marked, or not ECN-capable; was it the sender? */
 };
 
 struct ecns {
@@ -413,6 +420,7 @@ static void ecn_check_sent(struct ecns *s, struct look *l, struct verify_context
 {
     uint8_t ecn = p->frame.roce.ip.ecn;
     s->sent++;
+    l->sent = true;
     if (ecn == FRAME_CE)
         findings_add(c->findings, KIND_SENT_CE, p->number, p->time_ns,
                      "its ECN bits are 3 (CE) where its sender puts it on the wire; expected 1 or 2 (ECT)");
@@ -448,6 +456,9 @@ static void ecn_frame(void *state, struct verify_context *c, const struct verify
     else if (roce->ip.ecn == FRAME_CE && l->capable == 1)
         findings_add(c->findings, KIND_MARKED, p->number, p->time_ns,
                      "marked, but its sender sends packets that are not ECN-capable");
+    if (!p->sent_here &&
+        (roce->ip.ecn == FRAME_CE || (roce->ip.ecn == FRAME_NOT_ECT && ecn_is_wanted(c, p) == 1)))
+        l->open++;
 }
 
 static void ecn_end(void *state, struct verify_context *c)
@@ -461,10 +472,17 @@ static void ecn_end(void *state, struct verify_context *c)
     else if (s->marked)
         findings_not_judged(c->findings,
                             "whether the queue was above the threshold: ecn_thresholds is not set");
-    if (s->seen && !s->sent)
-        findings_not_judged(
+    uint64_t open = 0;
+    for (uint32_t i = 0; i < s->looks.count; i++) {
+        const struct look *l = states_have(&s->looks, i, sizeof *l);
+        open += l->sent ? 0 : l->open;
+    }
+    if (open)
+        findings_open(
             c->findings,
-            "whether senders send ECN-capable packets: none is at the port where they were captured");
+            "whether it was their sender by whom %llu packets are marked, or not ECN-capable: it is not "
+            "at the port where they were captured (hosts: whose ports these are)",
+            (unsigned long long)open);
 }
 
 static void ecn_free(void *state)

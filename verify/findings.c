@@ -64,12 +64,10 @@ void findings_figure(struct findings *f, const char *format, ...)
     va_end(arguments);
 }
 
-void findings_not_judged(struct findings *f, const char *format, ...)
+/* Returns the note, or the last one if there is no room for more. */
+static const char *add_note(struct findings *f, const char *format, va_list arguments)
 {
-    va_list arguments;
-    va_start(arguments, format);
     char *text = formatted(format, arguments);
-    va_end(arguments);
     size_t i = 0;
     while (text && i < FINDINGS_NOTES && f->notes[i] && strcmp(f->notes[i], text) != 0)
         i++;
@@ -77,6 +75,25 @@ void findings_not_judged(struct findings *f, const char *format, ...)
         f->notes[i] = text;
     else
         free(text);
+    return f->notes[i < FINDINGS_NOTES ? i : FINDINGS_NOTES - 1];
+}
+
+void findings_not_judged(struct findings *f, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_note(f, format, arguments);
+    va_end(arguments);
+}
+
+void findings_open(struct findings *f, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *note = add_note(f, format, arguments);
+    va_end(arguments);
+    if (!f->open)
+        f->open = note ? note : "out of memory";
 }
 
 uint64_t findings_count(const struct findings *f)
@@ -119,7 +136,15 @@ static void say_counts(const struct findings *f, uint64_t found, struct text *ou
         text_add(out, "; nothing to judge");
 }
 
-json_t *findings_json(const struct findings *f, const char *check)
+json_t *findings_notes(const struct findings *f)
+{
+    json_t *notes = json_array();
+    for (size_t i = 0; i < FINDINGS_NOTES && f->notes[i]; i++)
+        json_array_append_new(notes, json_text(f->notes[i]));
+    return notes;
+}
+
+json_t *findings_json(const struct findings *f, const char *check, const struct findings *common)
 {
     uint64_t found = findings_count(f);
     struct text reason = {0};
@@ -127,17 +152,18 @@ json_t *findings_json(const struct findings *f, const char *check)
     say_counts(f, found, &reason, &any);
     if (f->figure)
         text_add(&reason, "; %s", f->figure);
-    json_t *kinds = json_array(), *notes = json_array();
+    json_t *kinds = json_array();
     for (size_t i = 0; i < FINDINGS_KINDS && f->kinds[i].name; i++)
         json_array_append_new(kinds, kind_json(&f->kinds[i]));
-    for (size_t i = 0; i < FINDINGS_NOTES && f->notes[i]; i++)
-        json_array_append_new(notes, json_text(f->notes[i]));
+    const char *open = f->open ? f->open : common->open;
     json_t *entry = json_make("{s:s,s:s,s:s,s:I,s:o,s:o}", "check", check, "verdict",
-                              found ? "failure"
-                              : any ? "ok"
-                                    : "unknown",
+                              found          ? "failure"
+                              : any && !open ? "ok"
+                                             : "unknown",
                               "reason", text_string(&reason), "count", (json_int_t)found, "findings", kinds,
-                              "not_judged", notes);
+                              "not_judged", findings_notes(f));
+    if (open)
+        json_object_set_new(entry, "open", json_text(open));
     text_free(&reason);
     return entry;
 }

@@ -33,6 +33,7 @@ struct judged {
 struct findings {
     struct finding_kind kinds[FINDINGS_KINDS];
     struct judged judged[FINDINGS_KINDS];
+    const char *open;            /* the first note of what was seen and could not be judged; NULL: none */
     char *figure;                /* what was measured, which is not a judgement; NULL: nothing */
     char *notes[FINDINGS_NOTES]; /* what was not judged, and why */
 };
@@ -46,12 +47,18 @@ void findings_judged(struct findings *f, const char *what, uint64_t count);
 void findings_seen(struct findings *f, const char *what, uint64_t count);
 /* What was measured, one sentence. */
 void findings_figure(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What was not judged and why; the same sentence is kept once. */
+/* What the checker leaves to others, or cannot know of any capture; the same sentence is kept once. */
 void findings_not_judged(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What was seen, would have been judged, and could not be: unless something is found, the verdict is unknown.
+ */
+void findings_open(struct findings *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t findings_count(const struct findings *f);
-/* An entry for lib/output/verdicts.h: "check", "verdict" (ok, failure; unknown: nothing was judged),
- * "reason", "findings", "not_judged". */
-json_t *findings_json(const struct findings *f, const char *check);
+/* A new list of what was not judged. */
+json_t *findings_notes(const struct findings *f);
+/* An entry for lib/output/verdicts.h: "check", "verdict" (ok, failure; unknown: nothing was judged, or not
+ * all that was seen could be), "open" (the first sentence of what could not, if any, here or in `common`,
+ * what holds for all checkers), "reason", "findings", "not_judged". */
+json_t *findings_json(const struct findings *f, const char *check, const struct findings *common);
 void findings_free(struct findings *f);
 
 #endif

@@ -261,6 +261,22 @@ void *states_at(struct states *s, uint32_t i, size_t size)
     return (char *)s->items + i * size;
 }
 
+void flows_note_untied(struct states *untied, uint32_t flow)
+{
+    uint64_t *count = states_at(untied, flow, sizeof *count);
+    if (count)
+        ++*count;
+}
+
+uint64_t flows_count_untied(const struct flows *t, const struct states *untied)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < untied->count && i < t->count; i++)
+        if (t->flows[i].partner == FLOW_NONE && t->pairs[t->flows[i].pair].reverse != FLOW_NONE)
+            sum += *(const uint64_t *)states_have(untied, i, sizeof(uint64_t));
+    return sum;
+}
+
 /* ---- flows that are the same but for the interface */
 
 /* Indices + 1; 0: not known, none. */

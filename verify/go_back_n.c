@@ -6,7 +6,11 @@
 #include "verify/checker.h"
 #include "verify/psn.h"
 #include "lib/packets/opcode.h"
+#include "lib/text.h"
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BEFORE_NS   100000  /* within this time a NIC has looked at an answer */
 #define NAK_PACKETS 1024    /* new packets that may leave before it goes back for a NAK, */
@@ -14,6 +18,9 @@
 #define NO_NAK_NS   100000  /* a NAK takes less */
 #define EARLY       0.9     /* of the set time-out: timers have a grain, and the answer's way is within it */
 #define LATE        4.0     /* 9.7.6.1.3: it may be up to four times as long */
+#define LEAST_NS    4096    /* adaptive retransmission waits for no less: the least time-out */
+#define FLOOR_NS \
+    268435456 /* with adaptive retransmission ConnectX takes a shorter one for this: 2^16 x 4.096 us */
 
 #define KIND_SKIPPED        "skipped"
 #define KIND_BACK           "goes back to the wrong PSN"
@@ -110,6 +117,7 @@ struct span {
     uint32_t psn;       /* of the last read whose answer's packets are not known, */
     uint32_t length;    /* and its bytes; 0: there is none */
     bool reads, others; /* it has requests that are answered one by one, such as reads; it has others */
+    bool cut;           /* a read's length was not captured: which PSNs follow is not known */
 };
 
 static uint32_t packets_of(uint32_t length, uint32_t mtu)
@@ -150,6 +158,11 @@ static uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t 
         return 1;
     }
     s->reads = true;
+    s->cut = s->cut || roce->cut;
+    if (roce->cut) {
+        *loose = MOST_PSNS;
+        return 1;
+    }
     if (s->mtu || roce->reth.length <= LEAST_MTU)
         return packets_of(roce->reth.length, s->mtu ? s->mtu : LEAST_MTU);
     s->psn = roce->bth.psn;
@@ -161,7 +174,59 @@ static uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t 
 /* Only reads, atomics, FLUSH and ATOMIC WRITE, whose PSNs are known: each of its answers can be told. */
 static bool span_answers(const struct span *s)
 {
-    return s->reads && !s->others && (s->mtu || !s->length);
+    return s->reads && !s->others && !s->cut && (s->mtu || !s->length);
+}
+
+/* ---- packets that come before an earlier one, and may have been kept */
+
+#define HELD_PSNS 4096 /* so far ahead */
+
+/* Zeros at first. The bits of a PSN are cleared when the expected one passes it. */
+struct held {
+    uint64_t *here,
+        *ends; /* by the low bits of the PSN; the last packet of its message; NULL: none came yet */
+    uint32_t count;
+};
+
+#define HELD_WORD(psn) (((psn) % HELD_PSNS) / 64)
+#define HELD_BIT(psn)  (UINT64_C(1) << ((psn) % 64))
+
+static void held_add(struct held *h, uint32_t psn, int32_t ahead, bool ends)
+{
+    if (ahead >= HELD_PSNS)
+        return;
+    if (!h->here && !(h->here = calloc(2 * HELD_PSNS / 64, sizeof *h->here)))
+        return;
+    h->ends = h->here + HELD_PSNS / 64;
+    h->count += !(h->here[HELD_WORD(psn)] & HELD_BIT(psn));
+    h->here[HELD_WORD(psn)] |= HELD_BIT(psn);
+    if (ends)
+        h->ends[HELD_WORD(psn)] |= HELD_BIT(psn);
+}
+
+static bool held_has(const struct held *h, uint32_t psn)
+{
+    return h->count && h->here[HELD_WORD(psn)] & HELD_BIT(psn);
+}
+
+/* The expected one passes it: was it kept, and did its message end with it? */
+static bool held_take(struct held *h, uint32_t psn, bool *ends)
+{
+    bool here = held_has(h, psn);
+    *ends = here && h->ends[HELD_WORD(psn)] & HELD_BIT(psn);
+    if (here) {
+        h->here[HELD_WORD(psn)] &= ~HELD_BIT(psn);
+        h->ends[HELD_WORD(psn)] &= ~HELD_BIT(psn);
+        h->count--;
+    }
+    return here;
+}
+
+static void held_forget(struct held *h, uint32_t from, uint32_t count)
+{
+    bool ends;
+    for (uint32_t i = 0; h->count && i < count && i < HELD_PSNS; i++)
+        held_take(h, psn_add(from, i), &ends);
 }
 
 /* ---- both ends, and what was seen of them */
@@ -175,6 +240,8 @@ struct requester {
     bool nak_spare;          /* a NAK came beside the one that it was asked with */
     bool nak;                /* it was asked to go back since it last went back */
     bool notified;           /* it got a CNP: its rate may be low */
+    bool asked;              /* it went back last because of a NAK */
+    struct held held;        /* answers of reads */
     uint32_t next;           /* the first PSN that was never sent */
     uint32_t cursor;         /* the PSN that follows the last one sent */
     uint32_t loose;          /* PSNs that a read may have taken beyond these */
@@ -198,10 +265,12 @@ struct requester {
  * a packet that arrived, so what it expects is known from two sides. */
 struct responder {
     bool begun;
-    bool answers;   /* `answer_next` is known */
-    bool unasked;   /* it answered what was not asked for */
-    bool ahead;     /* a packet behind `most` arrived since `most` was expected */
-    bool nak;       /* it asked for `nak_psn`, which has not arrived since */
+    bool answers; /* `answer_next` is known */
+    bool unasked; /* it answered what was not asked for */
+    bool ahead;   /* a packet behind `most` arrived since `most` was expected */
+    bool nak;     /* it asked for `nak_psn`, which has not arrived since */
+    bool keeps;   /* what comes before an earlier one */
+    struct held held;
     uint32_t least; /* it answered all before */
     uint32_t most;  /* all before arrived */
     uint32_t loose;
@@ -218,10 +287,59 @@ struct responder {
 
 struct go_back_n {
     struct states requesters, responders; /* by the requests' flow */
-    bool pauses;                          /* PFC frames were seen: waiting may have other reasons */
-    uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unknown;
-    uint64_t acks, naks, responses, untied, elsewhere;
+    struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
+    bool pauses;          /* PFC frames were seen: waiting may have other reasons */
+    uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unset, back_unknown;
+    uint64_t acks, naks, responses, elsewhere, cut, cut_answers, no_naks;
+    char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
 };
+
+/* ---- which rules hold */
+
+/* Does the NIC do it, or may it be that it does? */
+static bool recovery_is_possible(const struct verify_context *c, enum verify_recovery which)
+{
+    return verify_settings_recovery(c->settings, which) != 0;
+}
+
+/* The packet shows that it does: kept once, unless it was said. */
+static void go_back_n_note_rule(struct go_back_n *g, const struct verify_context *c,
+                                enum verify_recovery which, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void go_back_n_note_rule(struct go_back_n *g, const struct verify_context *c,
+                                enum verify_recovery which, const char *format, ...)
+{
+    va_list arguments;
+    if (g->shown[which][0] || verify_settings_recovery(c->settings, which) > 0)
+        return;
+    va_start(arguments, format);
+    vsnprintf(g->shown[which], sizeof g->shown[which], format, arguments);
+    va_end(arguments);
+}
+
+/* The longest time that may pass without an answer before a requester sends again. */
+static double timeout_latest_ns(const struct verify_context *c)
+{
+    int64_t set_ns = c->settings->ack_timeout_ns;
+    return LATE *
+           (double)(recovery_is_possible(c, RECOVERY_ADAPTIVE) && set_ns < FLOOR_NS ? FLOOR_NS : set_ns);
+}
+
+static void go_back_n_say_rules(const struct go_back_n *g, struct verify_context *c)
+{
+    struct text said = {0};
+    for (int i = 0; i < RECOVERIES; i++)
+        if (verify_settings_recovery(c->of_all, (enum verify_recovery)i) > 0)
+            text_add(&said, "%s %s (set by recovery)", said.length ? " and" : "", verify_recovery_names[i]);
+        else if (g->shown[i][0])
+            text_add(&said, "%s %s, since %s", said.length ? "; and" : "", verify_recovery_names[i],
+                     g->shown[i]);
+    if (said.length)
+        findings_figure(c->findings, "the rules are those of%s", text_string(&said));
+    else if (c->of_all->recovery.items)
+        findings_figure(c->findings, "the rules are those of go-back-N (set by recovery)");
+    text_free(&said);
+}
 
 /* ---- the requester (9.7.6, 9.7.7) */
 
@@ -234,6 +352,7 @@ static bool requester_is_sure(const struct requester *r)
 static void requester_begin(struct requester *r, const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
+    free(r->held.here);
     *r = (struct requester){.begun = true,
                             .next = psn,
                             .cursor = psn,
@@ -250,22 +369,31 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
                                     const struct verify_packet *p)
 {
     int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = p->time_ns - r->progress_ns;
+    uint32_t psn = p->frame.roce.bth.psn;
     if (set_ns == FIELD_UNSET || p->time_ns < 0 || !requester_is_sure(r) || !r->answered) {
-        g->back_unknown++;
+        *(set_ns == FIELD_UNSET && p->time_ns >= 0 ? &g->back_unset : &g->back_unknown) += 1;
         return;
     }
     g->back_timeout++;
-    if ((double)waited_ns < EARLY * (double)set_ns)
+    if ((double)waited_ns < EARLY * (double)set_ns && waited_ns >= LEAST_NS &&
+        recovery_is_possible(c, RECOVERY_ADAPTIVE))
+        go_back_n_note_rule(
+            g, c, RECOVERY_ADAPTIVE,
+            "PSN %u is sent again %.3f us after the last progress, without a NAK, before the time-out "
+            "(packet "
+            "%llu)",
+            psn, (double)waited_ns / 1e3, (unsigned long long)p->number);
+    else if ((double)waited_ns < EARLY * (double)set_ns)
         findings_add(
             c->findings, KIND_TIMEOUT, p->number, p->time_ns,
             "PSN %u is sent again %.3f us after the last progress, without a NAK; the time-out is %.3f us",
-            p->frame.roce.bth.psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
-    else if ((double)waited_ns > LATE * (double)set_ns && !g->pauses && !r->notified)
+            psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
+    else if ((double)waited_ns > timeout_latest_ns(c) && !g->pauses && !r->notified)
         findings_add(
             c->findings, KIND_TIMEOUT, p->number, p->time_ns,
             "PSN %u is sent again %.3f us after the last progress; the time-out is %.3f us, and at most "
-            "four times that is allowed",
-            p->frame.roce.bth.psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
+            "%.3f us are allowed",
+            psn, (double)waited_ns / 1e3, (double)set_ns / 1e3, timeout_latest_ns(c) / 1e3);
 }
 
 static void requester_goes_back(struct go_back_n *g, struct requester *r, struct verify_context *c,
@@ -276,6 +404,7 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     bool timed = p->time_ns >= 0, lagging = !r->nak && p->time_ns - r->answer_ns < BEFORE_NS;
     uint32_t least = lagging ? r->unacked_before : r->unacked;
     bool asked = r->nak || (r->nak_spare && psn == r->unacked);
+    bool timed_out = !asked && !r->gap;
     g->back++;
     if (asked) {
         g->back_nak++;
@@ -288,9 +417,15 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
         r->progress_ns = p->time_ns; /* the timer starts again */
     }
     r->waited = true;
+    r->asked = asked;
     if (!r->answered || !requester_is_sure(r) || (asked && psn == r->nak_psn))
         return;
-    if (psn_after(psn, r->unacked) > 0)
+    if (psn_after(psn, r->unacked) > 0 && timed_out && recovery_is_possible(c, RECOVERY_ADAPTIVE))
+        go_back_n_note_rule(g, c, RECOVERY_ADAPTIVE,
+                            "PSN %u alone is sent again, without a NAK; PSN %u is not acknowledged (packet "
+                            "%llu)",
+                            psn, r->unacked, (unsigned long long)p->number);
+    else if (psn_after(psn, r->unacked) > 0)
         findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
                      "goes back to PSN %u, but PSN %u is not acknowledged yet%s (packet %llu)", psn,
                      r->unacked, r->nak ? ": the NAK asked for it" : "",
@@ -318,13 +453,22 @@ static void requester_check_nak(struct requester *r, struct verify_context *c, c
 
 /* A PSN behind the one that follows: a read has taken those between, or they were acknowledged while it sent
  * again. */
-static void requester_check_jump(struct requester *r, struct verify_context *c, const struct verify_packet *p)
+static void requester_check_jump(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                 const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
     uint32_t ahead = (uint32_t)psn_after(psn, r->cursor);
     bool acknowledged = r->answered && psn_after(psn, r->unacked) <= 0;
     if (ahead <= r->loose || acknowledged || (r->span.reads && psn_after(psn, r->next) <= 0))
         return;
+    enum verify_recovery which = r->asked ? RECOVERY_SELECTIVE : RECOVERY_ADAPTIVE;
+    if (psn_after(psn, r->next) <= 0 &&
+        (recovery_is_possible(c, which) || recovery_is_possible(c, RECOVERY_SELECTIVE))) {
+        go_back_n_note_rule(g, c, recovery_is_possible(c, which) ? which : RECOVERY_SELECTIVE,
+                            "PSN %u follows PSN %u, which was sent again without those between (packet %llu)",
+                            psn, (r->cursor - 1) & FRAME_PSN_MASK, (unsigned long long)p->number);
+        return;
+    }
     findings_add(c->findings, KIND_SKIPPED, p->number, p->time_ns, "PSN %u follows PSN %u: %u skipped", psn,
                  (r->cursor - 1) & FRAME_PSN_MASK, ahead);
     messages_forget(&r->messages);
@@ -353,7 +497,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     uint32_t loose, taken = span_of(&r->span, roce, &loose);
     int32_t ahead = psn_after(psn, r->cursor);
     if (ahead > 0)
-        requester_check_jump(r, c, p);
+        requester_check_jump(g, r, c, p);
     else if (ahead < 0)
         requester_goes_back(g, r, c, p);
     if (r->nak && (psn == r->nak_psn || psn_after(psn, r->unacked) <= 0))
@@ -431,10 +575,22 @@ static void requester_gets_response(struct go_back_n *g, struct requester *r, st
     g->responses++;
     r->span.reads = true;
     requester_learn_mtu(r, &p->frame.roce);
-    if (r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) > 0)
+    if (r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) > 0) {
+        held_add(&r->held, psn, psn_after(psn, r->unacked), false);
         requester_check_gap(r, c, p);
-    else
-        requester_acknowledged(r, p, psn_add(psn, 1));
+        return;
+    }
+    bool ends, out_of_order = r->held.count && recovery_is_possible(c, RECOVERY_OUT_OF_ORDER);
+    uint32_t up_to = psn_add(psn, 1);
+    if (!out_of_order)
+        held_forget(&r->held, psn, 1);
+    while (out_of_order && held_take(&r->held, up_to, &ends))
+        up_to = psn_add(up_to, 1);
+    if (up_to != psn_add(psn, 1))
+        go_back_n_note_rule(g, c, RECOVERY_OUT_OF_ORDER,
+                            "the answer of PSN %u comes behind later ones (packet %llu)", psn,
+                            (unsigned long long)p->number);
+    requester_acknowledged(r, p, up_to);
 }
 
 /* An ACK, a NAK or a READ response; an RNR NAK and a NAK acknowledge what is before their PSN, and ask for it
@@ -448,6 +604,11 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
         return;
     if (OPCODE_OPERATION(roce->bth.opcode) != OPCODE_ACKNOWLEDGE) {
         requester_gets_response(g, r, c, p);
+        return;
+    }
+    if (roce->cut) { /* an ACK or a NAK: what follows begins anew */
+        g->cut_answers++;
+        r->begun = false;
         return;
     }
     enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
@@ -482,13 +643,13 @@ static void requester_end(const struct go_back_n *g, const struct requester *r, 
     int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = c->end_ns - r->progress_ns;
     if (!r->begun || !r->answered || !requester_is_sure(r) || r->unacked == r->next || r->waited || r->nak ||
         g->pauses || r->notified || set_ns == FIELD_UNSET || r->progress_ns < 0 ||
-        (double)waited_ns <= LATE * (double)set_ns)
+        (double)waited_ns <= timeout_latest_ns(c))
         return;
     findings_add(
         c->findings, KIND_TIMEOUT, r->sent_number, r->progress_ns,
         "PSN %u is not acknowledged, and was not sent again until the end of the capture, %.3f us after the "
-        "last progress; the time-out is %.3f us, and at most four times that is allowed",
-        r->unacked, (double)waited_ns / 1e3, (double)set_ns / 1e3);
+        "last progress; the time-out is %.3f us, and at most %.3f us are allowed",
+        r->unacked, (double)waited_ns / 1e3, (double)set_ns / 1e3, timeout_latest_ns(c) / 1e3);
 }
 
 /* ---- the responder (9.7.5) */
@@ -508,39 +669,96 @@ static bool responder_is_sure(const struct responder *r)
     return !r->span.reads || span_answers(&r->span);
 }
 
+/* ---- the responder: packets in another order */
+
+/* May it keep what comes before an earlier one? */
+static bool responder_may_keep(const struct verify_context *c)
+{
+    return recovery_is_possible(c, RECOVERY_SELECTIVE) || recovery_is_possible(c, RECOVERY_OUT_OF_ORDER);
+}
+
+/* The first PSN that has not arrived, if it keeps what came before earlier ones. */
+static uint32_t responder_reach(const struct responder *r)
+{
+    uint32_t psn = r->most;
+    while (held_has(&r->held, psn))
+        psn = psn_add(psn, 1);
+    return psn;
+}
+
+/* Go on over what it kept. */
+static void responder_take_held(struct responder *r, const struct verify_packet *p)
+{
+    bool ends;
+    while (held_take(&r->held, r->most, &ends)) {
+        if (ends)
+            messages_end(&r->messages, r->most);
+        r->most = psn_add(r->most, 1);
+    }
+    r->ahead = r->held.count;
+    r->ahead_ns = p->time_ns;
+}
+
+/* An answer shows that it kept what is before this PSN: one that expects no other has arrived. */
+static bool responder_kept(struct go_back_n *g, struct responder *r, const struct verify_context *c,
+                           const struct verify_packet *p, uint32_t up_to)
+{
+    if (!responder_may_keep(c) || psn_after(up_to, r->most) <= 0 || psn_after(up_to, responder_reach(r)) > 0)
+        return false;
+    go_back_n_note_rule(
+        g, c, recovery_is_possible(c, RECOVERY_SELECTIVE) ? RECOVERY_SELECTIVE : RECOVERY_OUT_OF_ORDER,
+        "what is before PSN %u is acknowledged, and came in another order (packet %llu)", up_to,
+        (unsigned long long)p->number);
+    r->keeps = true;
+    responder_take_held(r, p);
+    return true;
+}
+
 /* A packet arrived that is expected in any case. */
-static void responder_gets_expected(const struct go_back_n *g, struct responder *r, struct verify_context *c,
+static void responder_gets_expected(struct go_back_n *g, struct responder *r, struct verify_context *c,
                                     const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
-    if (r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses &&
-        p->time_ns - r->ahead_ns > NO_NAK_NS)
+    bool unasked = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses &&
+                   p->time_ns - r->ahead_ns > NO_NAK_NS;
+    int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
+    g->no_naks += unasked && keeps < 0;
+    if (unasked && keeps == 0)
         findings_add(
             c->findings, KIND_NO_NAK, p->number, p->time_ns,
             "PSN %u arrives %.3f us after packet %llu, which came out of sequence, and no NAK asked for it",
             psn, (double)(p->time_ns - r->ahead_ns) / 1e3, (unsigned long long)r->ahead_number);
     r->ahead = false;
     uint32_t taken = span_of(&r->span, &p->frame.roce, &r->loose);
+    held_forget(&r->held, r->most, (uint32_t)psn_after(psn, r->most) + taken);
     r->most = psn_add(psn, taken);
     if (opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].last)
         messages_end(&r->messages, psn_add(psn, taken - 1));
+    if (r->keeps)
+        responder_take_held(r, p);
 }
 
 static void responder_received(struct go_back_n *g, struct responder *r, struct verify_context *c,
                                const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
-    if (!r->begun)
+    if (!r->begun) {
+        free(r->held.here);
         *r = (struct responder){.begun = true, .least = psn, .most = psn};
+    }
     g->received++;
     responder_learn_mtu(r, &p->frame.roce);
     int32_t ahead = psn_after(psn, r->most);
     if (ahead == 0 || (ahead > 0 && (uint32_t)ahead <= r->loose)) {
         responder_gets_expected(g, r, c, p);
-    } else if (ahead > 0 && !r->ahead) {
+    } else if (ahead > 0) {
+        if (OPCODE_OPERATION(p->frame.roce.bth.opcode) != OPCODE_READ_REQUEST)
+            held_add(&r->held, psn, ahead, opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].last);
+        if (!r->ahead) {
+            r->ahead_number = p->number;
+            r->ahead_ns = p->time_ns;
+        }
         r->ahead = true;
-        r->ahead_number = p->number;
-        r->ahead_ns = p->time_ns;
     } else if (ahead < 0) {
         r->again[r->again_count++ % RESPONDER_AGAIN] = psn;
     }
@@ -548,12 +766,15 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
         r->nak = false;
 }
 
-static void responder_acks(struct responder *r, struct verify_context *c, const struct verify_packet *p)
+static void responder_acks(struct go_back_n *g, struct responder *r, struct verify_context *c,
+                           const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn, least, most;
-    if (psn_after(psn, r->most) >= 0) {
-        findings_add(c->findings, KIND_ACK, p->number, p->time_ns,
-                     "acknowledges PSN %u, which has not arrived: PSN %u is expected", psn, r->most);
+    if (psn_after(psn, r->most) >= 0 && !responder_kept(g, r, c, p, psn_add(psn, 1))) {
+        findings_add(
+            c->findings, KIND_ACK, p->number, p->time_ns, "acknowledges PSN %u, %s: PSN %u is expected", psn,
+            held_has(&r->held, psn) ? "but not all before it has arrived in order" : "which has not arrived",
+            responder_may_keep(c) ? responder_reach(r) : r->most);
         return;
     }
     if (!messages_fit(&r->messages, psn, p->frame.roce.aeth.msn, &least, &most))
@@ -564,9 +785,11 @@ static void responder_acks(struct responder *r, struct verify_context *c, const 
     r->answer_number = p->number;
 }
 
-static void responder_naks(struct responder *r, struct verify_context *c, const struct verify_packet *p)
+static void responder_naks(struct go_back_n *g, struct responder *r, struct verify_context *c,
+                           const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
+    responder_kept(g, r, c, p, psn);
     if (!r->answer_number &&
         psn_after(psn, r->least) < 0) { /* the first one to arrive was not the first one sent */
         r->least = r->most = psn;
@@ -640,15 +863,20 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
         responder_responds(g, r, c, p);
         return;
     }
+    if (roce->cut) { /* an ACK or a NAK: what follows begins anew */
+        g->cut_answers++;
+        r->begun = false;
+        return;
+    }
     if (!responder_is_sure(r))
         return;
     enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
     g->acks += kind == AETH_ACK;
     g->naks += kind != AETH_ACK;
     if (kind == AETH_ACK)
-        responder_acks(r, c, p);
+        responder_acks(g, r, c, p);
     else if (kind == AETH_NAK && AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE)
-        responder_naks(r, c, p);
+        responder_naks(g, r, c, p);
 }
 
 /* ---- the checker */
@@ -672,7 +900,7 @@ static void go_back_n_answer(struct go_back_n *g, struct verify_context *c, cons
 {
     uint32_t of = c->flows->flows[p->flow].partner;
     if (of == FLOW_NONE) {
-        g->untied++;
+        flows_note_untied(&g->untied, p->flow);
         return;
     }
     if (p->received_here) {
@@ -698,6 +926,7 @@ static void go_back_n_frame(void *state, struct verify_context *c, const struct 
     enum opcode_service service = OPCODE_SERVICE(opcode);
     if (p->flow == FLOW_NONE)
         return;
+    g->cut += p->frame.roce.cut && (p->sent_here || p->received_here);
     if (opcode == OPCODE_CNP) {
         uint32_t of = c->flows->flows[p->flow].partner;
         struct requester *r =
@@ -712,6 +941,41 @@ static void go_back_n_frame(void *state, struct verify_context *c, const struct 
         else
             go_back_n_request(g, c, p);
     }
+}
+
+static void go_back_n_say_open(const struct go_back_n *g, struct verify_context *c)
+{
+    uint64_t untied = flows_count_untied(c->flows, &g->untied);
+    if (g->elsewhere)
+        (g->sent || g->received ? findings_not_judged
+                                : findings_open)(c->findings,
+                                                 "%llu packets of hosts that are not at the port where they "
+                                                 "were captured (hosts: whose ports these are)",
+                                                 (unsigned long long)g->elsewhere);
+    if (untied)
+        findings_open(c->findings, "%llu answers whose requests are not known", (unsigned long long)untied);
+    if (g->cut_answers)
+        findings_open(c->findings, "%llu answers that are cut: each is an ACK or a NAK",
+                      (unsigned long long)g->cut_answers);
+    if (g->back_unset)
+        findings_open(c->findings,
+                      "when the sender went back without a NAK, %llu times (ack_timeout is not set)",
+                      (unsigned long long)g->back_unset);
+    if (g->back_unknown)
+        findings_not_judged(
+            c->findings,
+            "when the sender went back without a NAK, %llu times: what was acknowledged, or when, "
+            "is not known",
+            (unsigned long long)g->back_unknown);
+    if (g->no_naks)
+        findings_open(
+            c->findings,
+            "whether a NAK was due, %llu times: with out-of-order placement none is (recovery: what the "
+            "NICs do)",
+            (unsigned long long)g->no_naks);
+    if (g->sent && !g->acks && !g->responses)
+        (g->back ? findings_open : findings_not_judged)(
+            c->findings, "where the sender goes back to: there are no ACKs in the capture");
 }
 
 static void go_back_n_end(void *state, struct verify_context *c)
@@ -730,27 +994,21 @@ static void go_back_n_end(void *state, struct verify_context *c)
     findings_seen(c->findings, "of these for NAKs", g->back_nak);
     findings_seen(c->findings, "of these for missing answers", g->back_gap);
     findings_seen(c->findings, "of these after time-outs", g->back_timeout);
-    if (g->elsewhere)
-        findings_not_judged(c->findings,
-                            "%llu packets of hosts that are not at the port where they were captured (hosts: "
-                            "whose ports these are)",
-                            (unsigned long long)g->elsewhere);
-    if (g->untied)
-        findings_not_judged(c->findings, "%llu answers whose requests are not known",
-                            (unsigned long long)g->untied);
-    if (g->back_unknown)
-        findings_not_judged(c->findings,
-                            "when the sender went back without a NAK, %llu times (ack_timeout is not set)",
-                            (unsigned long long)g->back_unknown);
-    if (g->sent && !g->acks && !g->responses)
-        findings_not_judged(c->findings, "where the sender goes back to: there are no ACKs in the capture");
+    findings_seen(c->findings, "packets with cut headers", g->cut);
+    go_back_n_say_rules(g, c);
+    go_back_n_say_open(g, c);
 }
 
 static void go_back_n_free(void *state)
 {
     struct go_back_n *g = state;
+    for (uint32_t i = 0; i < g->requesters.count; i++)
+        free(((struct requester *)states_have(&g->requesters, i, sizeof(struct requester)))->held.here);
+    for (uint32_t i = 0; i < g->responders.count; i++)
+        free(((struct responder *)states_have(&g->responders, i, sizeof(struct responder)))->held.here);
     free(g->requesters.items);
     free(g->responders.items);
+    free(g->untied.items);
 }
 
 const struct checker checker_go_back_n = {

@@ -42,14 +42,30 @@ struct pfc_window {
     int64_t number_ns;
 };
 
+/* What one end of a link asks the other for. */
+struct asker {
+    struct pause pauses[FRAME_PRIORITIES];
+    struct pfc_window windows[FRAME_PRIORITIES];
+};
+
+/* An end of a link, of which it is not known yet which of both it is: what it asks for can be judged by
+ * itself, not what the other does. */
+struct stranger {
+    bool here;
+    uint8_t address[6];
+    uint64_t frames;
+    struct asker asker;
+};
+
 /* A port's state of the checker of PFC. */
 struct pfc_port {
-    struct pause pauses[2][FRAME_PRIORITIES]; /* asked for by the peer (0), by this port (1) */
-    struct pfc_window windows[2][FRAME_PRIORITIES];
+    struct asker askers[2]; /* the peer (0), this port (1) */
+    struct stranger strangers[2];
     uint32_t longest_bytes;
     bool own; /* the port of a host */
     bool prepared;
-    uint8_t lossless;                         /* priorities; 0: not set */
+    bool stated;                              /* which priorities are lossless */
+    uint8_t lossless;                         /* these */
     int64_t headroom_bytes[FRAME_PRIORITIES]; /* 0: not known */
 };
 
@@ -253,7 +269,7 @@ static bool pfc_port_is_stuck(const struct states *ports, const struct verify_co
                               const struct verify_packet *p, uint32_t interface, unsigned int priority)
 {
     const struct pfc_port *port = states_have(ports, interface, sizeof *port);
-    const struct pause *a = port ? &port->pauses[0][priority] : NULL;
+    const struct pause *a = port ? &port->askers[0].pauses[priority] : NULL;
     return a && a->on && p->time_ns <= a->until_ns && p->time_ns - a->still_ns >= c->settings->deadlock_ns;
 }
 
@@ -317,7 +333,7 @@ static void rings_report(struct rings *r, struct verify_context *c, const struct
     uint32_t at = p->interface, count = 0, ring[MOST_NAMED] = {0};
     do {
         struct pfc_port *port = states_have(ports, at, sizeof *port);
-        struct pause *a = &port->pauses[0][priority];
+        struct pause *a = &port->askers[0].pauses[priority];
         a->ringed = true;
         since_ns = a->still_ns > since_ns ? a->still_ns : since_ns;
         ring[count++ % MOST_NAMED] = at;
@@ -345,7 +361,8 @@ static void rings_waits(struct rings *r, struct verify_context *c, const struct 
                         unsigned int priority, struct states *ports)
 {
     const struct pfc_port *port = states_have(ports, p->interface, sizeof *port);
-    if (!port || port->pauses[0][priority].ringed || !pfc_port_is_stuck(ports, c, p, p->interface, priority))
+    if (!port || port->askers[0].pauses[priority].ringed ||
+        !pfc_port_is_stuck(ports, c, p, p->interface, priority))
         return;
     const struct ring_port *own = rings_port(r, c, p->interface);
     r->weary = r->weary || r->steps >= MOST_STEPS;
@@ -369,8 +386,9 @@ static void rings_free(struct rings *r)
 struct pfcs {
     struct states ports; /* struct pfc_port, by interface */
     struct rings rings;
-    uint64_t frames, judged, paused, kept, blind, unrated, unknown;
-    bool unset; /* PFC frames at ports whose lossless priorities are not set */
+    uint64_t frames, judged, paused, kept, blind, unrated, unknown, undirected;
+    uint64_t crowded; /* of more ends than a link has */
+    bool unset;       /* PFC frames at ports whose lossless priorities are not set */
 };
 
 /*
@@ -417,6 +435,7 @@ static void pfc_port_prepare(struct pfc_port *port, const struct verify_context 
     const struct settings *settings = &c->settings->settings;
     const int64_t *lossless = settings->pfc.items;
     port->prepared = true;
+    port->stated = lossless;
     for (size_t i = 0; i < settings->pfc.count; i++) {
         port->lossless |= (uint8_t)(1u << lossless[i]);
         port->headroom_bytes[lossless[i]] = headroom_of(settings, c->rate_bps, (unsigned int)lossless[i]);
@@ -463,37 +482,88 @@ static void pause_end(struct pause *a, struct verify_context *c, const struct ve
     a->on = false;
 }
 
+/* ---- which end of the link is it? */
+
+/* That which sends PFC frames from this address, of unknown direction. NULL: the capture is not one of one
+ * link. */
+static struct stranger *pfc_port_stranger(struct pfc_port *port, const uint8_t address[6])
+{
+    for (int i = 0; i < 2; i++) {
+        struct stranger *at = &port->strangers[i];
+        if (at->here && memcmp(at->address, address, sizeof at->address) == 0)
+            return at;
+        if (at->here)
+            continue;
+        at->here = true;
+        memcpy(at->address, address, sizeof at->address);
+        return at;
+    }
+    return NULL;
+}
+
+/* The port's own address is known: what strangers asked for is asked for by this port or by its peer. */
+static void pfc_port_settle(struct pfc_port *port, const uint8_t own[6])
+{
+    for (int i = 0; i < 2; i++) {
+        struct stranger *at = &port->strangers[i];
+        if (at->here)
+            port->askers[memcmp(at->address, own, sizeof at->address) == 0] = at->asker;
+        at->here = false;
+        at->frames = 0;
+    }
+}
+
+/* Who asks with this PFC frame? NULL: it cannot be known. */
+static struct asker *pfc_asker(struct pfcs *s, struct pfc_port *port, const struct verify_packet *p)
+{
+    if (p->direction != CAPTURE_UNKNOWN)
+        return &port->askers[p->direction == CAPTURE_OUTBOUND];
+    if (p->time_ns < 0)
+        return NULL;
+    struct stranger *stranger = pfc_port_stranger(port, p->frame.ethernet.source);
+    if (stranger)
+        stranger->frames++;
+    s->crowded += !stranger;
+    return stranger ? &stranger->asker : NULL;
+}
+
+/* What the frame says of one priority. */
+static void pfc_ask(struct pfcs *s, struct pfc_port *port, struct asker *asker, struct verify_context *c,
+                    const struct verify_packet *p, unsigned int priority)
+{
+    struct pause *a = &asker->pauses[priority];
+    uint16_t quanta = p->frame.pfc.quanta[priority];
+    pfc_window_advance(&asker->windows[priority], a, c, p->time_ns, priority);
+    if (!quanta) {
+        pause_end(a, c, p, port, priority);
+        return;
+    }
+    pfc_window_count(&asker->windows[priority], p);
+    pause_begin(a, c, p, priority, quanta);
+    if (asker == &port->askers[0])
+        rings_waits(&s->rings, c, p, priority, &s->ports);
+}
+
 static void pfc_frame(struct pfcs *s, struct pfc_port *port, struct verify_context *c,
                       const struct verify_packet *p)
 {
-    int asker = p->direction == CAPTURE_OUTBOUND;
-    bool judged = port->lossless && (asker || !c->settings->own); /* the peer may have settings of its own */
+    struct asker *asker = pfc_asker(s, port, p);
+    bool here = p->direction == CAPTURE_OUTBOUND; /* the peer may have settings of its own */
+    bool judged = port->stated && (here || !c->settings->own);
     s->frames++;
-    s->unset = s->unset || !port->lossless;
+    s->unset = s->unset || !port->stated;
     rings_pfc(&s->rings, c, p);
     for (unsigned int i = 0; i < FRAME_PRIORITIES; i++) {
         if (!(p->frame.pfc.priorities >> i & 1))
             continue;
-        uint16_t quanta = p->frame.pfc.quanta[i];
-        if (quanta && judged && !(port->lossless >> i & 1))
+        if (p->frame.pfc.quanta[i] && judged && !(port->lossless >> i & 1))
             findings_add(c->findings, KIND_PRIORITY, p->number, p->time_ns,
                          "pauses priority %u, which is not lossless (pfc)", i);
-        if (p->time_ns < 0 || c->rate_bps <= 0 || p->direction == CAPTURE_UNKNOWN)
-            continue;
-        struct pause *a = &port->pauses[asker][i];
-        pfc_window_advance(&port->windows[asker][i], a, c, p->time_ns, i);
-        if (!quanta) {
-            pause_end(a, c, p, port, i);
-            continue;
-        }
-        pfc_window_count(&port->windows[asker][i], p);
-        pause_begin(a, c, p, i, quanta);
-        if (!asker)
-            rings_waits(&s->rings, c, p, i, &s->ports);
+        if (asker && p->time_ns >= 0 && c->rate_bps > 0)
+            pfc_ask(s, port, asker, c, p, i);
     }
-    s->blind += p->direction == CAPTURE_UNKNOWN;
-    s->unrated += c->rate_bps <= 0;
-    s->judged += judged || (p->direction != CAPTURE_UNKNOWN && c->rate_bps > 0 && p->time_ns >= 0);
+    s->unrated += c->rate_bps <= 0 && p->time_ns >= 0;
+    s->judged += judged || (asker && c->rate_bps > 0 && p->time_ns >= 0);
 }
 
 /* ---- other frames */
@@ -503,7 +573,7 @@ static void pfc_frame(struct pfcs *s, struct pfc_port *port, struct verify_conte
 static void pfc_check_sent(struct pfcs *s, struct pfc_port *port, struct verify_context *c,
                            const struct verify_packet *p)
 {
-    struct pause *a = &port->pauses[0][p->priority];
+    struct pause *a = &port->askers[0].pauses[p->priority];
     if (!a->on || p->time_ns >= a->until_ns)
         return;
     s->paused++;
@@ -523,7 +593,7 @@ static void pfc_check_sent(struct pfcs *s, struct pfc_port *port, struct verify_
 static void pfc_check_received(struct pfcs *s, struct pfc_port *port, struct verify_context *c,
                                const struct verify_packet *p)
 {
-    struct pause *a = &port->pauses[1][p->priority];
+    struct pause *a = &port->askers[1].pauses[p->priority];
     int64_t headroom_bytes = port->headroom_bytes[p->priority];
     if (!a->on || p->time_ns >= a->until_ns)
         return;
@@ -542,6 +612,7 @@ static void pfc_check_received(struct pfcs *s, struct pfc_port *port, struct ver
 static void pfc_roce_packet(struct pfcs *s, struct pfc_port *port, struct verify_context *c,
                             const struct verify_packet *p)
 {
+    s->undirected += p->direction == CAPTURE_UNKNOWN && p->time_ns >= 0;
     if (p->time_ns < 0 || c->rate_bps <= 0 || p->direction == CAPTURE_UNKNOWN)
         return;
     rings_packet(&s->rings, c, p);
@@ -560,6 +631,8 @@ static void pfc_take_frame(void *state, struct verify_context *c, const struct v
     if (!port->prepared)
         pfc_port_prepare(port, c);
     port->longest_bytes = p->bytes > port->longest_bytes ? p->bytes : port->longest_bytes;
+    if (p->own)
+        pfc_port_settle(port, p->own);
     if (p->frame.kind == FRAME_PFC) {
         pfc_frame(s, port, c, p);
     } else if (p->frame.kind == FRAME_PAUSE) {
@@ -569,49 +642,68 @@ static void pfc_take_frame(void *state, struct verify_context *c, const struct v
     } else if (p->frame.kind == FRAME_ROCE) {
         port->own = port->own || p->sent_here;
         if (p->priority < 0)
-            s->unknown++;
+            s->unknown += p->time_ns >= 0;
         else
             pfc_roce_packet(s, port, c, p);
     }
 }
 
 /* Windows that are long enough when the capture ends. */
-static void pfc_end_windows(struct pfcs *s, struct verify_context *c)
+static void pfc_end_windows(struct asker *asker, struct verify_context *c)
+{
+    for (unsigned int i = 0; i < FRAME_PRIORITIES; i++)
+        pfc_window_advance(&asker->windows[i], &asker->pauses[i], c, c->end_ns, i);
+}
+
+static void pfc_end_ports(struct pfcs *s, struct verify_context *c)
 {
     for (uint32_t i = 0; i < s->ports.count; i++) {
         struct pfc_port *port = states_have(&s->ports, i, sizeof *port);
-        for (unsigned int k = 0; k < 2 * FRAME_PRIORITIES; k++)
-            pfc_window_advance(&port->windows[k / FRAME_PRIORITIES][k % FRAME_PRIORITIES],
-                               &port->pauses[k / FRAME_PRIORITIES][k % FRAME_PRIORITIES], c, c->end_ns,
-                               k % FRAME_PRIORITIES);
+        for (int k = 0; k < 2; k++) {
+            pfc_end_windows(&port->askers[k], c);
+            pfc_end_windows(&port->strangers[k].asker, c);
+            s->blind += port->strangers[k].frames;
+        }
     }
 }
 
 static void pfc_end(void *state, struct verify_context *c)
 {
     struct pfcs *s = state;
-    pfc_end_windows(s, c);
+    pfc_end_ports(s, c);
     findings_judged(c->findings, "PFC frames", s->judged);
     findings_seen(c->findings, "frames within the time to respond", s->paused);
     findings_seen(c->findings, "frames into headroom", s->kept);
     if (!s->frames)
         return;
     if (s->blind)
-        findings_not_judged(c->findings, "%llu PFC frames whose direction is not known",
-                            (unsigned long long)s->blind);
+        findings_open(
+            c->findings,
+            "whether the other end obeys %llu PFC frames: which end of the link sends them is not known "
+            "(hosts: whose port it is)",
+            (unsigned long long)s->blind);
+    if (s->crowded)
+        findings_open(
+            c->findings,
+            "%llu PFC frames of more than two senders at one interface: the capture is not one of one "
+            "link",
+            (unsigned long long)s->crowded);
     if (s->unrated)
-        findings_not_judged(c->findings, "pauses on links whose rate is not known (link_rate)");
+        findings_open(c->findings, "pauses on links whose rate is not known (link_rate)");
     if (s->unknown)
-        findings_not_judged(c->findings, "%llu packets whose priority is not known (trust, dscp_to_prio)",
-                            (unsigned long long)s->unknown);
+        findings_open(c->findings, "%llu packets whose priority is not known (trust, dscp_to_prio)",
+                      (unsigned long long)s->unknown);
+    if (s->undirected)
+        findings_open(c->findings, "%llu packets whose direction is not known (hosts: whose port it is)",
+                      (unsigned long long)s->undirected);
     if (s->rings.nameless)
         findings_not_judged(
             c->findings, "deadlocks: the capture does not say which interfaces are ports of the same node");
     if (s->rings.weary)
-        findings_not_judged(c->findings,
-                            "deadlocks to the end: there are too many ports that may wait for each other");
+        findings_open(c->findings,
+                      "deadlocks to the end: there are too many ports that may wait for each other");
     if (s->unset)
-        findings_not_judged(c->findings, "which priorities may be paused (pfc is not set)");
+        findings_open(c->findings, "which priorities may be paused (pfc is not set)");
 }
 
 static void pfc_free(void *state)

@@ -22,16 +22,36 @@ struct active {
     struct verify_context context;
 };
 
+/* What the packets of an interface say of it. */
+struct learned {
+    bool known, several; /* the port's hardware address, where the capture does not say it: that of packets
+                            which its host sends or gets */
+    bool cut;            /* a packet could not be read: what comes behind it may miss it */
+    uint8_t address[6];
+};
+
+/* Frames that no checker judges. */
+struct seen {
+    uint64_t packets, roce; /* of which so many have a RoCEv2 packet within */
+    uint16_t port;          /* of the first, */
+    uint16_t inner_at;      /* and where the frame within it begins */
+};
+
 struct stream {
     struct capture_reader *capture;
     const struct verify_settings *settings;
-    struct states of; /* const struct verify_settings *, by interface */
+    struct states of;      /* const struct verify_settings *, by interface */
+    struct states learned; /* struct learned, by interface */
+    struct seen others[FRAME_OTHERS];
+    uint64_t roce, cut, cut_extensions, behind_cut;
+    uint32_t cut_bytes; /* the most that were captured of one of these */
     struct flows flows;
     struct active active[CAPTURE_CHECK_COUNT];
     size_t count;
     bool wants_icrc;
     uint64_t packets, untimed;
     int64_t end_ns;
+    struct findings common; /* what holds for all checkers */
 };
 
 const struct checker *verify_find(const char *name, struct error *e)
@@ -115,29 +135,81 @@ static bool is_own(const struct stream *s, const struct capture_interface *i, co
     return s->settings->address_count && verify_settings_has(s->settings, address);
 }
 
+static void stream_learn_address(struct stream *s, uint32_t interface, const uint8_t address[6])
+{
+    struct learned *l = states_at(&s->learned, interface, sizeof *l);
+    if (l && !l->known)
+        memcpy(l->address, address, sizeof l->address);
+    else if (l && memcmp(l->address, address, sizeof l->address) != 0)
+        l->several = true;
+    if (l)
+        l->known = true;
+}
+
+/* The address of the interface's port; NULL: not known. */
+static const uint8_t *stream_own_address(const struct stream *s, const struct capture_interface *i,
+                                         uint32_t interface)
+{
+    const struct learned *l = states_have(&s->learned, interface, sizeof *l);
+    return i->addressed ? i->address : l && l->known && !l->several ? l->address : NULL;
+}
+
 static void packet_locate(struct stream *s, const struct verify_settings *settings,
                           const struct capture_interface *i, struct verify_packet *p)
 {
     const struct frame_roce *roce = &p->frame.roce;
-    p->sent_here = p->direction != CAPTURE_INBOUND && is_own(s, i, p->frame.ethernet.source, roce->ip.source);
+    const struct frame_ethernet *ethernet = &p->frame.ethernet;
+    p->sent_here = p->direction != CAPTURE_INBOUND && is_own(s, i, ethernet->source, roce->ip.source);
     p->received_here =
-        p->direction != CAPTURE_OUTBOUND && is_own(s, i, p->frame.ethernet.destination, roce->ip.destination);
+        p->direction != CAPTURE_OUTBOUND && is_own(s, i, ethernet->destination, roce->ip.destination);
     if (p->direction == CAPTURE_UNKNOWN && p->sent_here != p->received_here)
         p->direction = p->sent_here ? CAPTURE_OUTBOUND : CAPTURE_INBOUND;
-    p->priority = verify_settings_priority(settings, p->frame.ethernet.tagged, p->frame.ethernet.priority,
-                                           roce->ip.dscp);
+    if (!i->addressed && p->sent_here)
+        stream_learn_address(s, p->interface, ethernet->source);
+    if (!i->addressed && p->received_here)
+        stream_learn_address(s, p->interface, ethernet->destination);
+    p->priority = verify_settings_priority(settings, ethernet->tagged, ethernet->priority, roce->ip.dscp);
     p->flow = flows_of(&s->flows, p->interface, roce);
 }
 
 /* PFC and pause frames are sent by the port itself, to its peer. */
-static void packet_locate_control(const struct capture_interface *i, struct verify_packet *p)
+static void packet_locate_control(struct verify_packet *p)
 {
     p->sent_here = p->received_here = false;
     p->flow = FLOW_NONE;
     p->priority = -1;
-    if (p->direction == CAPTURE_UNKNOWN && i->addressed)
-        p->direction =
-            memcmp(i->address, p->frame.ethernet.source, 6) == 0 ? CAPTURE_OUTBOUND : CAPTURE_INBOUND;
+    if (p->direction == CAPTURE_UNKNOWN && p->own)
+        p->direction = memcmp(p->own, p->frame.ethernet.source, 6) == 0 ? CAPTURE_OUTBOUND : CAPTURE_INBOUND;
+}
+
+/* Frames of which nothing is judged are counted, for the sentences at the end. */
+static void stream_count_frame(struct stream *s, const struct capture_packet *from, struct frame *f)
+{
+    bool cut = f->kind == FRAME_CUT || (f->kind == FRAME_ROCE && f->roce.cut);
+    if (cut &&
+        from->captured >= from->original) { /* not by the capture: it says that it has more than it has */
+        f->kind = FRAME_OTHER;
+        f->other.is = FRAME_OTHER_MALFORMED;
+        f->other.inner_at = 0;
+        cut = false;
+    }
+    if (cut && from->captured > s->cut_bytes)
+        s->cut_bytes = from->captured;
+    s->roce += f->kind == FRAME_ROCE;
+    s->cut += f->kind == FRAME_CUT;
+    s->cut_extensions += cut && f->kind == FRAME_ROCE;
+    if (f->kind != FRAME_OTHER)
+        return;
+    struct seen *seen = &s->others[f->other.is];
+    uint16_t inner_at = f->other.inner_at;
+    if (seen->packets++ == 0)
+        seen->port = f->other.port;
+    if (!inner_at || inner_at >= from->captured)
+        return;
+    struct frame inner;
+    frame_read(from->bytes + inner_at, from->captured - inner_at, &inner);
+    if (inner.kind == FRAME_ROCE && seen->roce++ == 0)
+        seen->inner_at = inner_at;
 }
 
 static void stream_judge_packet(struct stream *s, const struct capture_packet *from)
@@ -152,13 +224,23 @@ static void stream_judge_packet(struct stream *s, const struct capture_packet *f
     p.direction = from->direction;
     p.bytes = from->original;
     frame_read(from->bytes, from->captured, &p.frame);
-    p.icrc = s->wants_icrc ? frame_read_icrc(from->bytes, from->captured) : FRAME_ICRC_NONE;
+    stream_count_frame(s, from, &p.frame);
+    p.icrc = s->wants_icrc && p.frame.kind == FRAME_ROCE ? frame_read_icrc(from->bytes, from->captured)
+                                                         : FRAME_ICRC_NONE;
     if (p.frame.kind == FRAME_ROCE)
         packet_locate(s, settings, i, &p);
-    else
-        packet_locate_control(i, &p);
+    p.own = stream_own_address(s, i, from->interface);
+    if (p.frame.kind != FRAME_ROCE)
+        packet_locate_control(&p);
     s->packets++;
     s->untimed += !timed;
+    struct learned *l = states_at(&s->learned, from->interface, sizeof *l);
+    if (p.frame.kind == FRAME_ROCE && l && l->cut) {
+        s->behind_cut++;
+        return;
+    }
+    if (l)
+        l->cut = l->cut || p.frame.kind == FRAME_CUT;
     if (p.time_ns > s->end_ns)
         s->end_ns = p.time_ns;
     for (size_t k = 0; k < s->count; k++) {
@@ -191,36 +273,105 @@ static int stream_begin(struct stream *s, const struct checker *const *which, st
     return 0;
 }
 
-/* What holds for every checker. A capture that lost packets proves no fault. */
-static void say_limits(const struct stream *s, struct active *a)
+/* What frames are of which nothing is judged, and what to do. */
+static const struct {
+    const char *name, *advice;
+} others[FRAME_OTHERS] = {
+    [FRAME_OTHER_ROCE_V1] =
+        {"RoCE v1 (Ethernet type 0x8915)",
+         "only RoCE v2 is judged: let the application take a GID of type RoCE v2 (show_gids; "
+         "ib_write_bw -x, NCCL_IB_GID_INDEX)"},
+    [FRAME_OTHER_VXLAN] = {"VXLAN", "capture where packets have left the tunnel"},
+    [FRAME_OTHER_GENEVE] = {"GENEVE", "capture where packets have left the tunnel"},
+    [FRAME_OTHER_ERSPAN] = {"ERSPAN", "a switch's mirror: capture at a host, or take the headers away"},
+    [FRAME_OTHER_GRE] = {"GRE", "capture where packets have left the tunnel"},
+    [FRAME_OTHER_TUNNEL] = {"MPLS or IP in IP", "capture where packets have left the tunnel"},
+    [FRAME_OTHER_UDP] =
+        {"UDP to other ports than 4791",
+         "if that is RoCE v2, tcprewrite --portmap=PORT:4791 makes it readable (not its ICRC)"},
+    [FRAME_OTHER_FRAGMENT] = {"fragments of UDP in IPv4",
+                              "RoCE v2 is not fragmented: look at the path's MTU"},
+    [FRAME_OTHER_EXTENDED] = {"IPv6 with extension headers", "these are not read"},
+    [FRAME_OTHER_MALFORMED] = {"malformed frames", "their lengths or opcodes contradict themselves"},
+};
+
+/* Packets that may be RoCE, and are none that can be judged; others only if there is no RoCEv2. */
+static void stream_say_others(struct stream *s)
 {
+    uint64_t none = s->others[FRAME_OTHER_PROTOCOL].packets;
+    for (int i = 0; i < FRAME_OTHERS; i++) {
+        const struct seen *seen = &s->others[i];
+        bool open = i == FRAME_OTHER_ROCE_V1 || i == FRAME_OTHER_MALFORMED || seen->roce;
+        if (!others[i].name || !seen->packets || (!open && s->roce))
+            continue;
+        struct text more = {0};
+        if (seen->roce)
+            text_add(&more,
+                     ", %llu with RoCE v2 inside (editcap -L -C %u CAPTURE NEW takes the outer headers away)",
+                     (unsigned long long)seen->roce, (unsigned int)seen->inner_at);
+        else if (i == FRAME_OTHER_UDP)
+            text_add(&more, " (the first to %u)", (unsigned int)seen->port);
+        (open ? findings_open : findings_not_judged)(&s->common, "%llu packets of %s%s: %s",
+                                                     (unsigned long long)seen->packets, others[i].name,
+                                                     text_string(&more), others[i].advice);
+        text_free(&more);
+    }
+    if (!s->roce && none)
+        findings_not_judged(&s->common, "%llu packets of protocols without RDMA (ARP, TCP, LLDP and others)",
+                            (unsigned long long)none);
+    if (!s->roce && !s->cut)
+        findings_not_judged(&s->common,
+                            "RoCE v2: there is none among %llu packets. Is it the right interface, was there "
+                            "traffic, and does the capturer see RDMA (docs/captures.md)?",
+                            (unsigned long long)s->packets);
+}
+
+/* What holds for every checker. A capture that lost packets proves no fault. */
+static void stream_say_limits(struct stream *s)
+{
+    struct findings *f = &s->common;
     for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++) {
         const struct capture_interface *at = capture_read_interface(s->capture, i);
         if (at->dropped)
-            findings_not_judged(
-                &a->findings,
-                "the capture itself lost %llu packets of interface %u: what is missing may be these",
+            findings_open(
+                f, "the capture itself lost %llu packets of interface %u: what is missing may be these",
                 (unsigned long long)at->dropped, i);
     }
+    if (s->cut)
+        findings_open(
+            f,
+            "%llu packets that are cut before the end of their transport header (at most %u bytes were "
+            "captured; %d hold all headers: tcpdump -s %d), and %llu behind them",
+            (unsigned long long)s->cut, s->cut_bytes, FRAME_SNAP_BYTES, FRAME_SNAP_BYTES,
+            (unsigned long long)s->behind_cut);
+    if (s->cut_extensions)
+        findings_not_judged(
+            f,
+            "headers behind the transport header of %llu packets, which are cut (at most %u bytes "
+            "were captured; %d hold all headers: tcpdump -s %d)",
+            (unsigned long long)s->cut_extensions, s->cut_bytes, FRAME_SNAP_BYTES, FRAME_SNAP_BYTES);
     if (s->flows.left_out)
-        findings_not_judged(&a->findings, "%llu packets of more than %u flows",
-                            (unsigned long long)s->flows.left_out, FLOWS_MOST);
-    if (s->untimed)
-        findings_not_judged(&a->findings, "times of %llu packets, which have none of the wire",
-                            (unsigned long long)s->untimed);
+        findings_open(f, "%llu packets of more than %u flows", (unsigned long long)s->flows.left_out,
+                      FLOWS_MOST);
+    if (s->untimed) /* without `times` that is as it was wished */
+        (s->settings->times ? findings_open : findings_not_judged)(
+            f, "times of %llu packets, which have none of the wire", (unsigned long long)s->untimed);
+    stream_say_others(s);
 }
 
 static json_t *finish(struct stream *s)
 {
     json_t *checks = json_array();
+    stream_say_limits(s);
     for (size_t i = 0; i < s->count; i++) {
         struct active *a = &s->active[i];
         a->context.settings = s->settings;
         a->checker->end(a->state, &a->context);
-        say_limits(s, a);
-        json_array_append_new(checks, findings_json(&a->findings, capture_check_names[a->checker->check]));
+        json_array_append_new(
+            checks, findings_json(&a->findings, capture_check_names[a->checker->check], &s->common));
     }
-    json_t *document = json_make("{s:I,s:o}", "packets", (json_int_t)s->packets, "checks", checks);
+    json_t *document = json_make("{s:I,s:o,s:o}", "packets", (json_int_t)s->packets, "not_judged",
+                                 findings_notes(&s->common), "checks", checks);
     if (capture_read_cut(s->capture))
         json_object_set_new(document, "cut", json_text(capture_read_cut(s->capture)));
     return document;
@@ -235,7 +386,9 @@ static void release(struct stream *s)
         findings_free(&s->active[i].findings);
     }
     flows_free(&s->flows);
+    findings_free(&s->common);
     free(s->of.items);
+    free(s->learned.items);
     free(s);
 }
 

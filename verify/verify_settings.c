@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const verify_recovery_names[] = {"adaptive-retransmission", "selective-repeat",
+                                             "out-of-order-placement", NULL};
+
 #define AT(member) .offset = offsetof(struct verify_port, member)
 static const struct field port_fields[] = {
     {"interfaces", FIELD_LIST, AT(interfaces), .item = FIELD_STRING, .min = 1, .max = 65536, .required = true,
@@ -14,6 +17,8 @@ static const struct field port_fields[] = {
      .help = "In place of the settings of all."},
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Default: that of all."},
+    {"recovery", FIELD_LIST, AT(recovery), .item = FIELD_CHOICE, .choices = verify_recovery_names, .min = 0,
+     .max = RECOVERIES, .help = "Default: that of all."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .help = "Default: that of all."},
     {0},
@@ -52,6 +57,11 @@ static const struct field fields[] = {
      .max = CAPTURE_MOST_BPS, .help = "Rate of the links, over what the capture says (if_speed)."},
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Time after which a queue pair sends again what was not acknowledged."},
+    {"recovery", FIELD_LIST, AT(recovery), .item = FIELD_CHOICE, .choices = verify_recovery_names, .min = 0,
+     .max = RECOVERIES,
+     .help =
+         "What NICs do beside go-back-N as the specification has it; an empty list: nothing. Not given: what "
+         "the capture shows is allowed, and said."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .fallback = "\"queue-pair\"",
      .help = "What min_time_between_cnps holds for: a queue pair, or all of a port."},
@@ -119,6 +129,7 @@ static int take_ports(struct verify_settings *s, struct error *e)
         of->settings = ports[i].settings;
         of->ack_timeout_ns =
             ports[i].ack_timeout_ns != FIELD_UNSET ? ports[i].ack_timeout_ns : s->ack_timeout_ns;
+        of->recovery = ports[i].recovery.items ? ports[i].recovery : s->recovery;
         of->cnp_pacing = ports[i].cnp_pacing >= 0 ? ports[i].cnp_pacing : s->cnp_pacing;
     }
     return 0;
@@ -198,6 +209,17 @@ int verify_settings_priority(const struct verify_settings *s, bool tagged, unsig
         if (strtoul(map[i].name, NULL, 10) == dscp)
             return (int)map[i].value;
     return (int)dscp >> 3; /* mlx5's map, unless it is changed */
+}
+
+int verify_settings_recovery(const struct verify_settings *s, enum verify_recovery which)
+{
+    const int *items = s->recovery.items;
+    if (!items)
+        return -1;
+    for (size_t i = 0; i < s->recovery.count; i++)
+        if (items[i] == (int)which)
+            return 1;
+    return 0;
 }
 
 bool verify_settings_lists(const struct list_of *list, int64_t number, bool otherwise)

@@ -6,10 +6,18 @@
 #include "lib/packets/capture_read.h"
 #include "lib/physics/host.h"
 
+/* What a NIC does beside go-back-N as the specification has it. NVIDIA's adapters have all three (roce_accl):
+ * adaptive retransmission sends some packets again before the time-out, and the time-out may be longer than
+ * it is set; selective repeat sends again what is missing, not all behind it; out-of-order placement takes
+ * packets in any order, and asks for none. */
+enum verify_recovery { RECOVERY_ADAPTIVE, RECOVERY_SELECTIVE, RECOVERY_OUT_OF_ORDER, RECOVERIES };
+extern const char *const verify_recovery_names[]; /* ended by NULL */
+
 /* Settings of some ports, where they differ. */
 struct verify_port {
     struct list_of interfaces; /* char *: names of the capture's interfaces, or globs */
     struct settings settings;
+    struct list_of recovery; /* int: enum verify_recovery */
     int64_t ack_timeout_ns;
     int cnp_pacing;
 };
@@ -23,7 +31,8 @@ struct verify_threshold {
 struct verify_settings {
     int64_t schema;
     struct settings settings;
-    struct list_of hosts; /* char *: addresses of the hosts at whose ports the capture was taken */
+    struct list_of hosts;    /* char *: addresses of the hosts at whose ports the capture was taken */
+    struct list_of recovery; /* int: enum verify_recovery; not given: what the capture shows */
     int64_t rate_bps, ack_timeout_ns, storm_ns, deadlock_ns, paused_window_ns;
     double paused_share, pauses_per_s; /* NAN: not given */
     int times;                         /* those of the capture are those of the wire */
@@ -57,6 +66,8 @@ bool verify_settings_has(const struct verify_settings *s, const uint8_t address[
 /* The priority of a DSCP, or of a tag: -1: it cannot be known. */
 int verify_settings_priority(const struct verify_settings *s, bool tagged, unsigned int pcp,
                              unsigned int dscp);
+/* Does the NIC do it? -1: it is not said. */
+int verify_settings_recovery(const struct verify_settings *s, enum verify_recovery which);
 /* Is the number in a setting's list? `otherwise` if the list is not given. */
 bool verify_settings_lists(const struct list_of *list, int64_t number, bool otherwise);
 

@@ -77,6 +77,17 @@ static void print_entry(const json_t *entry)
         print_out("%*snot judged: %s\n", BELOW, "", json_string_value(item));
 }
 
+/* Something found; nothing found; nothing judged, or not all that was seen. */
+static int exit_status(const json_t *checks)
+{
+    struct verdict_counts counts = verdicts_count(checks);
+    bool open = false;
+    size_t i;
+    json_t *entry;
+    json_array_foreach(checks, i, entry) open = open || json_object_get(entry, "open");
+    return counts.failures ? EXIT_FAILED : counts.ok && !open ? EXIT_DONE : EXIT_SKIPPED;
+}
+
 static int print_result(const json_t *result, bool as_json)
 {
     const json_t *checks = json_object_get(result, "checks");
@@ -87,13 +98,15 @@ static int print_result(const json_t *result, bool as_json)
         json_print(stdout, result, 17);
     } else {
         json_array_foreach(checks, i, entry) print_entry(entry);
+        json_array_foreach(json_object_get(result, "not_judged"), i, entry)
+            print_out("%-8s %-10s not judged: %s\n", "", "all", json_string_value(entry));
         print_out("%lld packets: ", (long long)json_integer_value(json_object_get(result, "packets")));
         verdicts_print_counts(&counts);
     }
     const char *cut = json_string_value(json_object_get(result, "cut"));
     if (cut)
         log_warning("%s", cut);
-    return counts.failures ? EXIT_FAILED : counts.ok ? EXIT_DONE : EXIT_SKIPPED;
+    return exit_status(checks);
 }
 
 /* "-" is standard input. */

@@ -51,6 +51,7 @@ static json_t *flat_settings(const json_t *role, const struct physics_host *host
     json_object_set_new(flat, "ack_timeout",
                         json_textf("%lldns", (long long)host->nic.ack_timeout_ps / 1000));
     json_object_set_new(flat, "cnp_pacing", json_text(physics_pacing_names[host->nic.cnp_pacing]));
+    json_object_set_new(flat, "recovery", json_array()); /* the simulator does as the specification has it */
     return flat;
 }
 
@@ -104,15 +105,16 @@ static json_t *common_settings(const struct cell *cell, const json_t *settings, 
 /* The members of a document for checkers that follow from a host's settings in one level. A new reference. */
 static json_t *document_of(const json_t *flat)
 {
-    static const char *const elsewhere[] = {"dcqcn.rp", "dcqcn.np", "ack_timeout", "cnp_pacing"};
+    static const char *const elsewhere[] = {"dcqcn.rp", "dcqcn.np", "ack_timeout", "cnp_pacing", "recovery"};
     json_t *settings = json_copy((json_t *)flat);
     json_object_set_new(settings, "dcqcn",
                         json_make("{s:O*,s:O*}", "rp", json_object_get(flat, "dcqcn.rp"), "np",
                                   json_object_get(flat, "dcqcn.np")));
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         json_object_del(settings, elsewhere[i]);
-    return json_make("{s:O*,s:O*,s:o}", "ack_timeout", json_object_get(flat, "ack_timeout"), "cnp_pacing",
-                     json_object_get(flat, "cnp_pacing"), "settings", settings);
+    return json_make("{s:O*,s:O*,s:O*,s:o}", "ack_timeout", json_object_get(flat, "ack_timeout"),
+                     "cnp_pacing", json_object_get(flat, "cnp_pacing"), "recovery",
+                     json_object_get(flat, "recovery"), "settings", settings);
 }
 
 /* A switch has lossless priorities; packets have the priorities that they have everywhere. */
@@ -208,6 +210,9 @@ static void add_reason(const json_t *judged, int64_t cut_ns, struct text *out)
                  count == 1 ? "" : "s", (long long)json_integer_value(json_object_get(first, "packet")),
                  json_string_value(json_object_get(first, "text")));
     text_add(out, "%s", json_string_value(json_object_get(judged, "reason")));
+    const char *open = json_string_value(json_object_get(judged, "open"));
+    if (open)
+        text_add(out, "; not judged: %s", open);
     if (cut_ns >= 0)
         text_add(out, "; the capture ends at %.6f ms, where it reached its limit", (double)cut_ns / 1e6);
 }
@@ -218,7 +223,8 @@ static const char *verdict_of(const json_t *judged)
     return strcmp(verdict, "ok") == 0 ? "passed" : strcmp(verdict, "failure") == 0 ? "failed" : "skipped";
 }
 
-static json_t *judged_entry(int check, const json_t *judged, int64_t cut_ns)
+/* `common`: what was not judged by any checker. */
+static json_t *judged_entry(int check, const json_t *judged, const json_t *common, int64_t cut_ns)
 {
     struct text reason = {0};
     add_reason(judged, cut_ns, &reason);
@@ -226,6 +232,7 @@ static json_t *judged_entry(int check, const json_t *judged, int64_t cut_ns)
     static const char *const kept[] = {"count", "findings", "not_judged"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         json_object_set(entry, kept[i], json_object_get(judged, kept[i]));
+    json_array_extend(json_object_get(entry, "not_judged"), (json_t *)common);
     text_free(&reason);
     return entry;
 }
@@ -296,10 +303,10 @@ static void add_entries(const struct list_of *checks, const json_t *judged, cons
         struct text why_not = {0};
         add_differing(items[i], differ, &why_not);
         json_array_append_new(
-            entries,
-            why_not.length
-                ? entry_of(items[i], "skipped", text_string(&why_not))
-                : judged_entry(items[i], json_array_get(json_object_get(judged, "checks"), next++), cut_ns));
+            entries, why_not.length
+                         ? entry_of(items[i], "skipped", text_string(&why_not))
+                         : judged_entry(items[i], json_array_get(json_object_get(judged, "checks"), next++),
+                                        json_object_get(judged, "not_judged"), cut_ns));
         text_free(&why_not);
     }
 }

@@ -11,7 +11,7 @@ capture() { # SCENARIO [OPTION...]: short runs, the beginning of each in a file
 }
 # The settings that the run had, as far as its scenario and lab state them; with an expression over them.
 settings() { # FOLDER [JQ]
-    jq '{schema: 1, settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
+    jq '{schema: 1, recovery: [], settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
             | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
         + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)
@@ -34,6 +34,7 @@ for scenario in scenarios/*.json; do
         status=$?
         found=$((found + 1))
         [ "$status" = 0 ] || [ "$status" = 4 ] || expected "$(dirname "$file")" || nok "$name: nothing is found" "$(cat "$SCRATCH/err"; jq -c '.checks[] | select(.count > 0)' "$SCRATCH/verdict.json" | head -c 3000)"
+        jq -r --arg name "$name" '.checks[] | select(.open) | "\($name) \(.check) \(.open)"' "$SCRATCH/verdict.json" >>/tmp/work/captures.open
         jq -r '.checks[] | select(.verdict == "ok") | .check' "$SCRATCH/verdict.json" >>"$SCRATCH/judged"
         jq -r '.checks[] | select(.check == "ecn") | .reason' "$SCRATCH/verdict.json" >>"$SCRATCH/queues"
     done < <(find "$SCRATCH/results/$name" -name capture.pcapng)
@@ -52,7 +53,9 @@ check "... with the ports that the result has" test "$(jq -r '.checks[0].finding
     "$(jq -r '.deadlocks[0].ports[]' "$run/result.json" | sort -u | xargs)"
 since() { jq '.checks[0].findings[0].packets[0] | .time_ns / 1000 - (.text | capture("since (?<us>[0-9.]+) us before").us | tonumber)' "$SCRATCH/out"; }
 check "... since the same time" test "$(since | xargs printf %.0f)" = "$(jq '.deadlocks[0] | .since_ns / 1000' "$run/result.json" | xargs printf %.0f)"
-check_exit 0 "... not in the run with two priorities" "$H" verify "$SCRATCH/results/pfc-deadlock/latest/02/capture.pcapng" pfc
+settings "$SCRATCH/results/pfc-deadlock/latest/02"
+check_exit 0 "... not in the run with two priorities" "$H" verify "$SCRATCH/results/pfc-deadlock/latest/02/capture.pcapng" pfc --settings "$SCRATCH/settings.json"
+check_exit 4 "... where it is not known which priorities may be paused that is not ok" "$H" verify "$SCRATCH/results/pfc-deadlock/latest/02/capture.pcapng" pfc
 
 # ---- settings that the run did not have
 differs() { # SCENARIO JQ CHECKER PATTERN

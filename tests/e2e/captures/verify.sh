@@ -22,10 +22,12 @@ frame() { # FROM OPCODE PSN ECN [EXTENSION-HEADER]
 }
 pcap() { printf 'd4c3b2a1020004000000000000000000ffff000001000000'; }
 AT_US=0
-record() { # HEX
+record() { # HEX [CAPTURED-BYTES]
     local bytes=$((${#1} / 2))
+    local captured=${2:-$bytes}
+    [ "$captured" -lt $bytes ] || captured=$bytes
     AT_US=$((AT_US + 5))
-    printf '%s%s%s%s%s' "$(le32 1000)" "$(le32 $AT_US)" "$(le32 $bytes)" "$(le32 $bytes)" "$1"
+    printf '%s%s%s%s%s' "$(le32 1000)" "$(le32 $AT_US)" "$(le32 "$captured")" "$(le32 $bytes)" "${1:0:captured*2}"
 }
 write_only() { frame 0 0a "$1" 2 "$(zeros 12)00000010"; }
 ack() { frame 1 11 "$1" 2 "$(printf '1f%06x' "$2")"; }
@@ -68,12 +70,12 @@ check_says "... as packets that were sent" '^ok +go-back-n +12 packets sent' out
 check_exit 1 "a packet that its sender marks" "$H" verify marked.pcap ecn --host 10.0.0.0
 check_says "... is found" 'packet 17 at .*ECN bits are 3' out
 cat >settings.json <<'END'
-{ "schema": 1, "hosts": ["10.0.0.0"], "ack_timeout": "1ms" }
+{ "schema": 1, "hosts": ["10.0.0.0"], "ack_timeout": "1ms", "recovery": [] }
 END
 { cat good.hex && record "$(write_only 4)" && record "$(write_only 4)"; } | raw >early.pcap
 check_exit 1 "a retransmission before its time" "$H" verify early.pcap go-back-n --settings settings.json
 check_says "... is found, with the time that is set" 'packet 18 .*PSN 4 is sent again 5.000 us after the last progress, without a NAK; the time-out is 1000.000 us' out
-check_exit 0 "... and without the time it is not judged" "$H" verify early.pcap go-back-n --host 10.0.0.0
+check_exit 4 "... and without the time it is not judged" "$H" verify early.pcap go-back-n --host 10.0.0.0
 check_says "... which is said" 'not judged: when the sender went back without a NAK, 1 times' out
 
 # ---- Wireshark numbers packets alike
@@ -120,6 +122,124 @@ mkfifo pipe
 (cat good.pcap >pipe) &
 check_exit 0 "a named pipe is read" timeout 20 "$H" verify pipe go-back-n --host 10.0.0.0
 wait
+
+# ---- PFC in a file that says neither whose port it is nor its rate: who pauses whom follows from the hosts' addresses
+# pfc FROM PRIORITY QUANTA: from the host 10.0.0.0 (0) or its switch (9)
+pfc() { printf '0180c20000010200000000%02x88080101%04x%s%s' "$1" $((1 << $2)) "$(for i in {0..7}; do [ "$i" = "$2" ] && printf %04x "$3" || printf 0000; done)" "$(zeros 26)"; }
+lossless() { # JQ: settings of a lossless priority 3, DSCP 26
+    jq "$1" <<<'{ "schema": 1, "hosts": ["10.0.0.0"], "link_rate": "100Gb/s", "storm": "100us", "settings": { "pfc": [3], "trust": "dscp" } }' >pfc.json
+}
+storm_of() { for _ in {1..30}; do record "$(pfc "$1" 3 60000)"; done; } # 150 us; each pause is 307 us
+{ pcap && storm_of 9 && record "$(write_only 1)"; } | raw >storm.pcap
+{ pcap && record "$(pfc 9 3 60000)" && record "$(pfc 9 3 0)" && record "$(write_only 1)"; } | raw >pause.pcap
+{ pcap && record "$(pfc 9 3 60000)" && record "$(write_only 1)"; } | raw >paused.pcap
+lossless .
+check_exit 1 "a pause storm in a pcap" "$H" verify storm.pcap pfc --settings pfc.json
+check_says "... is found" 'packet 21 at .*priority 3 has been paused for 0.100 ms without a break, since packet 1' out
+check_exit 1 "a frame that is sent while the port is paused, by a pause before the first packet of the host" "$H" verify paused.pcap pfc --settings pfc.json
+check_says "... is found" 'packet 2 at .*a frame of priority 3 is sent 5.000 us after packet 1 paused it' out
+check_exit 0 "... after XON it may" "$H" verify pause.pcap pfc --settings pfc.json
+check_says "... which is ok" '^ok +pfc +2 PFC frames' out
+# what is not known leaves something open: that is not ok, whatever the others say
+open() { # WHAT FILE JQ PATTERN [CHECKER...]
+    lossless "$3"
+    check_exit 4 "$1: the verdict is unknown" "$H" verify "$2" "${@:5}" --settings pfc.json
+    check_says "... with the reason" "not judged: .*$4" out
+}
+open "pauses of a link whose host is not known" paused.pcap 'del(.hosts)' 'whether the other end obeys 1 PFC frames.*\(hosts: whose port it is\)' pfc
+open "... of hosts at both ends" paused.pcap '.hosts += ["10.0.0.1"]' '1 packets whose direction is not known' pfc
+open "... on a link of no known rate" paused.pcap 'del(.link_rate)' 'rate is not known \(link_rate\)' pfc ecn
+open "... with packets of no known priority" pause.pcap 'del(.settings.trust)' '1 packets whose priority is not known' pfc
+open "... of priorities that may or may not be lossless" pause.pcap 'del(.settings.pfc)' 'pfc is not set' pfc
+lossless '.settings.pfc = []'
+check_exit 1 "... where none is lossless it is a fault" "$H" verify pause.pcap pfc --settings pfc.json
+lossless 'del(.hosts)'
+check_exit 1 "a storm is one whoever sends it" "$H" verify storm.pcap pfc --settings pfc.json
+{ pcap && record "$(frame 1 0a 7 3 "$(zeros 12)00000010")"; } | raw >ce.pcap
+open "a marked packet whose sender is elsewhere" ce.pcap . 'whether it was their sender by whom 1 packets are marked' ecn
+open "... whose receiver has no interval of CNPs" ce.pcap . 'min_time_between_cnps is not set' cnp
+open "... of hosts of which none is known" ce.pcap 'del(.hosts)' '1 CNPs and marked packets of hosts that are not at the port' cnp
+{ pcap && record "$(frame 1 81 0 0 "$(zeros 16)")"; } | sed 's/8100ffff00/8100ffff40/' | raw >cnp.pcap
+open "a CNP whose queue pair sends at an unknown rate" cnp.pcap 'del(.link_rate)' 'rate is not known \(link_rate\)' dcqcn
+open "... to a host that is elsewhere" cnp.pcap 'del(.hosts)' '1 CNPs to hosts that are not at the port' dcqcn
+
+# ---- packets that are cut: faultless ones stay so
+cut_to() { # BYTES FRAME...: records of WRITEs of three packets and their ACKs
+    pcap
+    for i in 0 3 6; do
+        record "$(frame 0 06 $i 2 "$(zeros 12)00000030")" "$1"
+        record "$(frame 0 07 $((i + 1)) 2)" "$1"
+        record "$(frame 0 08 $((i + 2)) 2)" "$1"
+        record "$(ack $((i + 2)) $((i / 3 + 1)))" "$1"
+    done
+}
+for host in 0 1; do
+    cut_to 64 | raw >cut64.pcap
+    check_exit 0 "headers that are cut behind the transport header are no fault, at host $host" "$H" verify cut64.pcap go-back-n --host 10.0.0.$host
+    check_says "... they are counted" '^ok +go-back-n +9 packets .*3 packets with cut headers$' out
+    check_says "... and what holds them all is said" 'not judged: headers behind the transport header of 3 packets, .*at most 64 bytes were captured; 114 hold all' out
+    cut_to 56 | raw >cut56.pcap
+    check_exit 4 "cut ACKs leave open what they say, at host $host" "$H" verify cut56.pcap go-back-n --host 10.0.0.$host
+    check_says "... which is counted" 'not judged: 3 answers that are cut' out
+done
+cut_to 50 | raw >cut50.pcap
+check_exit 4 "cut transport headers leave all open" "$H" verify cut50.pcap --host 10.0.0.0
+check_says "... which is counted" 'not judged: 12 packets that are cut before the end of their transport header \(at most 50 bytes' out
+
+# ---- what NICs do beside go-back-N: as it is set, or as the capture shows
+rules() { # EXIT WHAT FILE HOST RECOVERY PATTERN
+    jq -n --arg host "10.0.0.$4" --argjson recovery "$5" '{schema: 1, hosts: [$host], ack_timeout: "1ms"} + ($recovery | if . then {recovery: .} else {} end)' >rules.json
+    check_exit "$1" "$2" "$H" verify "$3" go-back-n --settings rules.json
+    check_says "... with the reason" "$6" out
+}
+begun() { pcap && for i in 0 1 2; do record "$(write_only $i)"; done && record "$(ack 2 3)"; }
+{ begun && for i in 3 4 5; do record "$(write_only $i)"; done && record "$(nak 3 3)" && record "$(write_only 3)" && record "$(write_only 6)" && record "$(ack 6 7)"; } | raw >selective.pcap
+rules 0 "selective repeat" selective.pcap 0 null '^ok .*the rules are those of selective-repeat, since PSN 6 follows PSN 3, which was sent again .*packet 10'
+rules 0 "... as it is set" selective.pcap 0 '["selective-repeat"]' '^ok .*the rules are those of selective-repeat \(set by recovery\)'
+rules 1 "... where the NIC does not do that" selective.pcap 0 '["adaptive-retransmission"]' 'packet 10 at .*PSN 6 follows PSN 3: 2 skipped'
+{ begun && for i in 4 5; do record "$(write_only $i)"; done && record "$(nak 3 3)" && record "$(write_only 3)" && record "$(write_only 6)" && record "$(ack 6 7)"; } | raw >kept.pcap
+rules 0 "a responder that keeps what came before an earlier one" kept.pcap 1 null '^ok .*selective-repeat, since what is before PSN 7 is acknowledged, and came in another order \(packet 10\)'
+rules 0 "... by out-of-order placement" kept.pcap 1 '["out-of-order-placement"]' '^ok .*out-of-order-placement \(set by recovery\)'
+rules 1 "... where the NIC does not do that" kept.pcap 1 '[]' 'packet 10 at .*acknowledges PSN 6, but not all before it has arrived in order: PSN 4 is expected'
+{ begun && for i in 3 5 6; do record "$(write_only $i)"; done && record "$(ack 6 7)"; } | raw >missing.pcap
+rules 1 "what never arrived is not acknowledged by any rule" missing.pcap 1 '["selective-repeat", "out-of-order-placement"]' 'packet 8 at .*acknowledges PSN 6, but not all before it has arrived in order: PSN 4 is expected'
+{ begun && for i in 3 4 4 5; do record "$(write_only $i)"; done && record "$(ack 5 6)"; } | raw >adaptive.pcap
+rules 0 "adaptive retransmission: the last packet again, before the time-out" adaptive.pcap 0 null '^ok .*adaptive-retransmission, since PSN 4 is sent again 10.000 us after the last progress'
+rules 0 "... as it is set" adaptive.pcap 0 '["adaptive-retransmission"]' '^ok .*adaptive-retransmission \(set by recovery\)'
+rules 1 "... where the NIC does not do that" adaptive.pcap 0 '[]' 'packet 7 at .*PSN 4 is sent again 10.000 us after the last progress, without a NAK; the time-out is 1000'
+
+# ---- captures without RoCEv2: what they have, and what to do
+other() { # WHAT HEX PATTERN
+    { pcap && record "$2" && record "$2"; } | raw >other.pcap
+    check_exit 4 "$1: nothing can be judged" "$H" verify other.pcap
+    check_says "... what was seen is counted" "not judged: $3" out
+    check_says "... and that it is not RoCEv2" 'not judged: RoCE v2: there is none among 2 packets' out
+}
+ip=020000000001020000000000 # Ethernet addresses
+other "RoCE v1" "${ip}8915$(zeros 60)" '2 packets of RoCE v1 \(Ethernet type 0x8915\): .*GID'
+# udp PORT HEX, gre HEX: in IPv4
+udp() { printf '%s080045000%03x00014000401100000a0000000a000001c000%04x%04x0000%s' $ip $((28 + ${#2} / 2)) "$1" $((8 + ${#2} / 2)) "$2"; }
+gre() { printf '%s080045000%03x00014000402f00000a0000000a000001%s' $ip $((20 + ${#1} / 2)) "$1"; }
+inner=$(write_only 1)
+other "VXLAN" "$(udp 4789 "0800000000000100$inner")" '2 packets of VXLAN, 2 with RoCE v2 inside \(editcap -L -C 50'
+other "ERSPAN" "$(gre "100088be000000010000000000000000$inner")" '2 packets of ERSPAN, 2 with RoCE v2 inside \(editcap -L -C 50'
+other "another UDP port" "$(udp 4790 "$(zeros 40)")" '2 packets of UDP to other ports than 4791 \(the first to 4790\)'
+other "TCP" "${ip}0800450000280001400040060000$(zeros 40)" '2 packets of protocols without RDMA'
+{ pcap && record "$(udp 4789 "0800000000000100$inner")" && record "$(write_only 1)"; } | raw >mixed.pcap
+check_exit 4 "RoCE in a tunnel beside other RoCE leaves that open" "$H" verify mixed.pcap ecn --host 10.0.0.0
+check_says "... which is counted" 'not judged: 1 packets of VXLAN, 1 with RoCE v2 inside' out
+pcap | raw >none.pcap
+check_exit 4 "a capture of no packets" "$H" verify none.pcap
+check_says "... says so" 'there is none among 0 packets' out
+printf 'd4c3b2a1020004000000000000000000ffff0000f7000000' | raw >infiniband.pcap
+refused "a capture of an InfiniBand port" infiniband.pcap 'link type 247 \(InfiniBand\).*not RoCE'
+if command -v editcap >/dev/null; then
+    { pcap && record "$(udp 4789 "0800000000000100$inner")"; } | raw >vxlan.pcap
+    editcap -F pcap -L -C 50 vxlan.pcap taken.pcap
+    check_exit 0 "the command that it names makes RoCE readable" "$H" verify taken.pcap ecn --host 10.0.0.0
+else
+    skip "the command that it names makes RoCE readable" no-command editcap
+fi
 
 # ---- the command line and the settings
 check_exit 2 "no such checker" "$H" verify good.pcap go-bak-n

@@ -74,6 +74,8 @@ static ssize_t read_made(void *context, void *into, size_t room)
     struct frame f = make(in->at);
     uint8_t bytes[MAKES];
     uint32_t captured = (uint32_t)frame_write(&f, bytes, sizeof bytes);
+    if (in->at[7] & 0x80 && captured > (in->at[7] & 0x7fu)) /* cut */
+        captured = in->at[7] & 0x7fu;
     in->time_us += (uint32_t)in->at[5] << (in->at[6] & 7);
     uint32_t record[4] = {in->time_us / 1000000, in->time_us % 1000000, captured, (uint32_t)frame_length(&f)};
     memcpy(into, record, sizeof record);

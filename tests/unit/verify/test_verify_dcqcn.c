@@ -81,7 +81,9 @@ static void obeys(void **state)
     begin(&s);
     send(&s, s.start_ns + RUN_NS / 4, true, true);
     talk_good(&talk, "dcqcn", RATE);
-    talk_unknown(&talk, "dcqcn", "{}", "without DCQCN");
+    talk_unknown(&talk, "dcqcn", "{}", "not known whether DCQCN holds for them (ecn, trust)");
+    talk_unknown(&talk, "dcqcn", "{\"settings\": {\"ecn\": [4], \"trust\": \"pcp\"}}",
+                 "packets without DCQCN");
 }
 
 /* CNPs before the capture are not seen: the machine of the checker then is the faster one. */

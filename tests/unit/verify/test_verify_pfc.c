@@ -61,7 +61,7 @@ static void good(void **state)
         data(true, 5200); /* it ran out */
     }
     talk_good(&talk, "pfc", SETTINGS);
-    talk_good(&talk, "pfc", NULL);
+    talk_unknown(&talk, "pfc", NULL, "which priorities may be paused (pfc is not set)");
 }
 
 static void sent_while_paused(void **state)
@@ -85,7 +85,7 @@ static void sent_while_paused(void **state)
     data(true, 0);
     pfc(false, 1 << 4, 1000);
     data(true, 3000);
-    talk_good(&talk, "pfc", NULL);
+    talk_good(&talk, "pfc", "{\"settings\": {\"pfc\": [3, 4], \"trust\": \"pcp\"}}");
     begin(); /* what comes in is not what is paused */
     data(false, 0);
     pfc(false, 1 << PRIORITY, 1000);

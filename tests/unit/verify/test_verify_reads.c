@@ -5,7 +5,7 @@
 #include "verify/psn.h"
 #include "tests/unit/verify/verify_talk.h"
 
-#define TIMEOUT_SET "{\"ack_timeout\": \"1ms\"}"
+#define TIMEOUT_SET "{\"ack_timeout\": \"1ms\", \"recovery\": []}"
 #define PACKETS     4 /* of a read's answer */
 
 static struct talk talk;
@@ -117,6 +117,34 @@ static void not_asked_for(void **state)
     talk_bad(&talk, "go-back-n", NULL, "ACK", number);
 }
 
+/* Answers that come in another order, and are not asked for again, as with out-of-order placement. */
+static void another_order(void **state)
+{
+    (void)state;
+    begin();
+    talk.one_port = true;
+    uint32_t psn = reads(100, 2);
+    request(psn, PACKETS, false);
+    answer(psn, PACKETS, psn, false);
+    answer(psn, PACKETS, psn_add(psn, 2), false);
+    answer(psn, PACKETS, psn_add(psn, 3), false);
+    answer(psn, PACKETS, psn_add(psn, 1), false);
+    for (uint32_t i = 4; i < PACKETS; i++)
+        answer(psn, PACKETS, psn_add(psn, i), false);
+    talk.now_ns += 100000;
+    uint64_t number = 0;
+    for (int i = 0; i < 1100 / PACKETS + 1; i++) {
+        psn = reads(psn_add(psn, PACKETS), 1) - PACKETS;
+        talk.now_ns += 20000;
+        number = talk.number;
+    }
+    assert_true(number > 1100);
+    talk_good(&talk, "go-back-n", NULL);
+    json_t *entry = talk_judge(&talk, "go-back-n", "{\"recovery\": []}");
+    assert_string_equal(json_string_value(json_object_get(entry, "verdict")), "failure");
+    json_decref(entry);
+}
+
 static void wrong_request(void **state)
 {
     (void)state;
@@ -221,10 +249,15 @@ static void atomics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good),           cmocka_unit_test(answer_skipped),
-        cmocka_unit_test(answered_again), cmocka_unit_test(not_asked_for),
-        cmocka_unit_test(wrong_request),  cmocka_unit_test(does_not_ask_again),
-        cmocka_unit_test(timeouts),       cmocka_unit_test(atomics),
+        cmocka_unit_test(good),
+        cmocka_unit_test(answer_skipped),
+        cmocka_unit_test(answered_again),
+        cmocka_unit_test(not_asked_for),
+        cmocka_unit_test(another_order),
+        cmocka_unit_test(wrong_request),
+        cmocka_unit_test(does_not_ask_again),
+        cmocka_unit_test(timeouts),
+        cmocka_unit_test(atomics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

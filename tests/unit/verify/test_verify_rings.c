@@ -100,7 +100,7 @@ static void ring(void **state)
     talk_bad(&talk, "pfc", SETTINGS, "deadlock", number);
     all_paused(3, 1 << PRIORITY); /* it is said once */
     talk_bad(&talk, "pfc", SETTINGS, "deadlock", number);
-    talk_good(&talk, "pfc", "{\"deadlock\": \"5ms\"}");
+    talk_good(&talk, "pfc", "{\"deadlock\": \"5ms\", \"settings\": {\"pfc\": [3, 4], \"trust\": \"pcp\"}}");
 
     begin(); /* s1 sends until later: the ring is closed when it stands still for 1 ms, too */
     for (int node = 0; node < SWITCHES; node++)
@@ -186,8 +186,13 @@ static void window(void **state)
         pauses(0, 1 << PRIORITY, 0);
         talk.now_ns += 99800;
     }
-    talk_good(&talk, "pfc", "{\"paused_share\": 0.52, \"paused_window\": \"1ms\", \"pauses_per_s\": 5200}");
-    talk_good(&talk, "pfc", "{\"paused_share\": 0.4, \"pauses_per_s\": 10}"); /* a window is 10 ms */
+    talk_good(&talk, "pfc",
+              "{\"paused_share\": 0.52, \"paused_window\": \"1ms\", \"pauses_per_s\": 5200, \"settings\": "
+              "{\"pfc\": [3, 4], \"trust\": \"pcp\"}}");
+    /* a window is 10 ms */
+    talk_good(
+        &talk, "pfc",
+        "{\"paused_share\": 0.4, \"pauses_per_s\": 10, \"settings\": {\"pfc\": [3, 4], \"trust\": \"pcp\"}}");
     json_t *entry = talk_judge(&talk, "pfc", "{\"paused_share\": 0.48, \"paused_window\": \"3.7ms\"}");
     const json_t *found = json_array_get(json_object_get(entry, "findings"), 0);
     assert_string_equal(json_string_value(json_object_get(found, "kind")), "paused too long");
