@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 char *files_join(const char *folder, const char *name)
@@ -65,13 +67,33 @@ char *files_read_descriptor(int fd, const char *path, size_t limit, size_t *leng
     return NULL;
 }
 
+/* A shell's <(...) is a pipe too, which has a writer. */
+static bool is_named_pipe(int fd)
+{
+    struct stat status;
+    struct statfs system;
+    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) && fstatfs(fd, &system) == 0 &&
+           system.f_type != PIPEFS_MAGIC;
+}
+
+int files_open(const char *path, struct error *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return error_set_errno(e, errno, "opening %s", path);
+    if (is_named_pipe(fd)) {
+        close(fd);
+        return error_set(e, "opening %s: it is a FIFO, and not a regular file", path);
+    }
+    (void)fcntl(fd, F_SETFL, 0); /* a pipe is waited for */
+    return fd;
+}
+
 char *files_read(const char *path, size_t limit, size_t *length, struct error *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) {
-        error_set_errno(e, errno, "opening %s", path);
+    int fd = files_open(path, e);
+    if (fd < 0)
         return NULL;
-    }
     char *data = files_read_descriptor(fd, path, limit, length, e);
     close(fd);
     return data;

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Open for reading, without waiting for whoever may open the other end of a FIFO, which is refused. The
+ * caller closes. */
+int files_open(const char *path, struct error *e);
 /* Read a whole file of at most `limit` bytes (sysfs and procfs too). The caller frees; *length may be
  * NULL. */
 char *files_read(const char *path, size_t limit, size_t *length, struct error *e);

@@ -138,7 +138,7 @@ static json_t *record_of(const char *line, size_t length, int64_t *number, struc
         return NULL;
     }
     *number = strtoll(line + 9, &json, 10);
-    if (*number < 1 || json >= line + length) {
+    if (*number < 1 || *number > JOURNAL_LIMIT || json >= line + length) { /* a record has many bytes */
         error_set(e, "it has no number");
         return NULL;
     }
@@ -333,7 +333,9 @@ static int open_locked(struct journal *j, bool create, struct error *e)
                        ? error_set(e, "another nic-config is running (it has locked the journal %s)", j->path)
                        : error_set_errno(e, errno, "locking the journal %s", j->path);
         if (fstat(j->fd, &status) == 0 && status.st_nlink > 0)
-            return 0;
+            return S_ISREG(status.st_mode)
+                       ? 0
+                       : error_set(e, "opening the journal %s: it is not a regular file", j->path);
         close(j->fd);
     }
 }
@@ -364,9 +366,10 @@ void journal_init(struct journal *j, const char *path)
                           .written = json_object()};
 }
 
-static char *read_records(struct journal *j, size_t *length, struct error *e)
+/* Of the open file: another may have its name by now. */
+static char *read_records(struct journal *j, int fd, size_t *length, struct error *e)
 {
-    char *text = files_read(j->path, JOURNAL_LIMIT, length, e);
+    char *text = files_read_descriptor(fd, j->path, JOURNAL_LIMIT, length, e);
     if (text)
         journal_parse(j, text, *length);
     else
@@ -383,7 +386,7 @@ int journal_open(struct journal *j, const char *path, bool create, struct error 
     int result = open_locked(j, create, e);
     if (result != 0)
         return result == 1 ? 0 : -1;
-    char *text = read_records(j, &length, e);
+    char *text = read_records(j, j->fd, &length, e);
     if (!text)
         return -1;
     /* a damaged journal stays as it is */
@@ -398,7 +401,10 @@ int journal_peek(struct journal *j, const char *path, struct error *e)
     journal_init(j, path);
     if (!files_exist(path))
         return 0;
-    char *text = read_records(j, &length, e);
+    int fd = files_open(path, e);
+    char *text = fd >= 0 ? read_records(j, fd, &length, e) : NULL;
+    if (fd >= 0)
+        close(fd);
     free(text);
     return text ? 0 : -1;
 }

@@ -573,6 +573,10 @@ int ssh_must(struct ssh_session *s, const char *const argv[], const char *input,
     return ssh_must_bytes(s, argv, input, input ? strlen(input) : 0, out, timeout_ns, e);
 }
 
+/* A file or folder to the disk, before it gets its name and afterwards: a power cut finds the old file or the
+ * new one. */
+#define SYNC(path) "{ sync " path " 2> /dev/null || sync; }"
+
 int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const char *remote, int mode,
                   int64_t timeout_ns, struct error *e)
 {
@@ -582,7 +586,8 @@ int ssh_put_bytes(struct ssh_session *s, const void *bytes, size_t length, const
         "new=$1.new-$3 && umask 077 && trap 'rm -f \"$new\"' 0 && cat > \"$new\" && came=$(wc -c < \"$new\") "
         "&& "
         "{ [ \"$came\" -eq \"$4\" ] || { echo \"$came of $4 bytes came\" >&2; exit 1; }; } && "
-        "chmod \"$2\" \"$new\" && mv -f \"$new\" \"$1\"";
+        "chmod \"$2\" \"$new\" && " SYNC("\"$new\"") " && mv -f \"$new\" \"$1\" && " SYNC(
+            "\"$(dirname \"$1\")\"");
     char octal[8], bytes_text[24];
     snprintf(octal, sizeof octal, "%o", (unsigned)mode & 07777);
     snprintf(bytes_text, sizeof bytes_text, "%zu", length);

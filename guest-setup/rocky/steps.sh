@@ -61,5 +61,5 @@ is_file() { cmp -s - "$1"; }
 put_file() {
     mkdir -p "$(dirname "$1")"
     cat >"$1.new"
-    mv "$1.new" "$1"
+    sync "$1.new" && mv "$1.new" "$1" && sync "$(dirname "$1")" # a power cut leaves the old file or the new one
 }

@@ -73,7 +73,7 @@ static int run_export(const struct call *call)
     int result = export_results(call->arguments, call->count, &how, &made, &e), status = EXIT_USAGE;
     if (result == 0) {
         status = damaged_warn(&made.damaged) ? EXIT_FAILED : EXIT_DONE;
-        print_out("%s\n", text_string(&made.path));
+        print_out_line("%s", text_string(&made.path));
         log_info("%" PRId64 " runs, %" PRId64 " samples", made.runs, made.samples);
         if (made.constants)
             log_info("%" PRId64 " of %" PRId64

@@ -226,11 +226,11 @@ static void print_summary(const struct import *import, const struct import_reque
     const json_t *note;
     json_array_foreach(import->notes, i, note)
     {
-        print_out("note: %s\n", json_string_value(note));
+        print_out_line("note: %s", json_string_value(note));
     }
     if (request->physics)
-        print_out("lab: %s, %zu nodes\n", request->lab_path, import->nodes);
-    print_out("scenario: %s, flows: %zu\n", scenario_path, import->flow_count);
+        print_out_line("lab: %s, %zu nodes", request->lab_path, import->nodes);
+    print_out_line("scenario: %s, flows: %zu", scenario_path, import->flow_count);
 }
 
 static int check_is_new(const char *path, struct error *e)

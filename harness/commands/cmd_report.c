@@ -37,7 +37,7 @@ static int run_report(const struct call *call)
     struct damaged damaged = {0};
     struct report_options how = {.folder = said->out, .png = said->png, .damaged = &damaged};
     if (report_make(call->arguments, call->count, &how, &page, &e) == 0) {
-        print_out("%s\n", text_string(&page));
+        print_out_line("%s", text_string(&page));
         status = damaged_warn(&damaged) ? EXIT_FAILED : EXIT_DONE;
     } else {
         log_error("%s", e.text);

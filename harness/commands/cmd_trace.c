@@ -35,7 +35,7 @@ static void print_made(void *to, const struct trace_made *made)
     const char *left_out = text_string(&made->left_out);
     told->damaged |= damaged_warn(&made->damaged);
     if (!told->is_stdout)
-        print_out("%s\n", text_string(&made->path));
+        print_out_line("%s", text_string(&made->path));
     log_info("%" PRIu64 " events on %" PRIu64 " tracks", made->events, made->tracks);
     for (size_t length; *left_out; left_out += length + 1) {
         length = strcspn(left_out, "\n");

@@ -3,6 +3,7 @@
 
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/folder.h"
 #include "lib/text.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -251,11 +252,13 @@ static json_t *capture_judge_file(const char *folder, const struct verify_settin
                                   const struct checker *const *which, struct error *e)
 {
     char *path = files_join(folder, CAPTURE_FILE);
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW) : -1;
+    struct folder run = {.fd = -1};
+    int fd = path && folder_open(&run, folder, e) == 0 ? folder_open_file(&run, CAPTURE_FILE, e) : -1;
+    folder_close(&run);
     struct capture_reader *capture = NULL;
     json_t *judged = NULL;
     if (fd < 0)
-        error_set_errno(e, path ? errno : ENOMEM, "verify: open %s/" CAPTURE_FILE, folder);
+        error_prefix(e, "verify");
     else if (!(capture = capture_read_of(fd, path, e)) ||
              !(judged = verify_capture(capture, settings, which, e)))
         error_prefix(e, "verify");

@@ -29,7 +29,7 @@ char *results_time(void)
  * both. */
 #define RESULT_LEVELS 3
 
-static void clear_earlier(const char *parent)
+void results_clear_left(const char *parent)
 {
     struct folder folder;
     if (folder_open(&folder, parent, NULL) == 0)
@@ -44,7 +44,7 @@ char *results_make_folder(const char *out, const char *scenario, struct error *e
     text_add(&parent, "%s/%s", out, scenario);
     if (!stamp || files_make_folders(text_string(&parent), e) != 0)
         goto done;
-    clear_earlier(text_string(&parent));
+    results_clear_left(text_string(&parent));
     for (int i = 1; i < 1000; i++) {
         text_clear(&path);
         text_add(&path, "%s/%s", text_string(&parent), stamp);

@@ -268,7 +268,7 @@ static void print_deadlocks(const json_t *deadlocks)
     size_t i;
     json_t *deadlock;
     json_array_foreach(deadlocks, i, deadlock)
-        print_out("  %s\n", json_string_value(json_object_get(deadlock, "text")));
+        print_out_line("  %s", json_string_value(json_object_get(deadlock, "text")));
 }
 
 /* Connections that gave up, and how many. */
@@ -281,7 +281,7 @@ static void print_errors(const json_t *flows)
         json_int_t errors = json_integer_value(json_object_get(flow, "errors"));
         const char *text = json_string_value(json_object_get(flow, "error"));
         if (errors && text && !result_flow_is_part(flows, name))
-            print_out("  flow %s: %s\n", name, text);
+            print_out_line("  flow %s: %s", name, text);
     }
 }
 
@@ -314,7 +314,7 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
     const char *reason = json_string_value(json_object_get(result, "reason"));
     if (reason &&
         verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
-        print_out("  %s\n", reason);
+        print_out_line("  %s", reason);
     text_free(&label);
 }
 

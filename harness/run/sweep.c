@@ -21,6 +21,7 @@
 #include "lib/program/program.h"
 #include "reports/reports.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +35,12 @@
 
 static void sweep_print_dry_run(const struct sweep *s)
 {
-    print_out("scenario %s\nlab %s (%s, chosen by %s)\n", s->plan.scenario_path, s->plan.lab_path,
-              lab_kind(&s->plan.first.lab)->name, s->plan.lab_why);
-    print_out("%zu run%s into %s%s%s\n", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s",
-              s->request->resume ? s->request->resume : s->request->out, s->request->resume ? "" : "/",
-              s->request->resume ? "" : s->plan.first.scenario.name);
+    print_out_line("scenario %s", s->plan.scenario_path);
+    print_out_line("lab %s (%s, chosen by %s)", s->plan.lab_path, lab_kind(&s->plan.first.lab)->name,
+               s->plan.lab_why);
+    print_out_line("%zu run%s into %s%s%s", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s",
+               s->request->resume ? s->request->resume : s->request->out, s->request->resume ? "" : "/",
+               s->request->resume ? "" : s->plan.first.scenario.name);
     for (size_t i = 0; i < s->plan.cell_count; i++) {
         struct text label = {0};
         json_t *choice = choices_at(&s->plan.choices, i);
@@ -481,7 +483,7 @@ static void sweep_draw_report(struct sweep *s)
     if (result != 0)
         log_warning("no report: %s", e.text);
     else if (!s->request->quiet && !s->request->json)
-        print_out("report: %s\n", text_string(&page));
+        print_out_line("report: %s", text_string(&page));
     text_free(&page);
 }
 
@@ -640,7 +642,7 @@ static void sweep_conclude(struct sweep *s)
     if (s->request->json)
         sweep_print_json(s);
     else if (!s->request->quiet)
-        print_out("result: %s\n", s->folder);
+        print_out_line("result: %s", s->folder);
     if (s->ending != ENDING_WHOLE && sweep_has_index(s))
         log_info(SWEEP_RESUME_HINT, s->folder);
 }
@@ -778,6 +780,8 @@ static int sweep_open_folder(struct sweep *s, struct error *e)
     if (index_open(&s->index, sweep_has_index(s) ? s->folder : NULL, sweep_index_head(s), sweep_run_count(s),
                    e) != 0)
         return -1;
+    if (s->request->resume)
+        results_clear_left(s->folder);
     if (s->request->resume && (sweep_keep_runs(s, e) != 0 || index_unfinish(&s->index, e) != 0))
         return -1;
     sweep_list_todo(s);
@@ -829,6 +833,22 @@ void sweep_free(struct sweep *s)
     plan_free(&s->plan);
 }
 
+/* Repetitions are runs, too. */
+static int sweep_check_count(const struct sweep *s, struct error *e)
+{
+    size_t runs;
+    if (__builtin_mul_overflow(s->plan.cell_count, (size_t)s->request->repeats, &runs) ||
+        runs > SIZE_MAX / sizeof(void *) - 1)
+        return error_set(e, "sweep: more runs than can be counted");
+    if (runs > CHOICES_MANY && !s->request->yes)
+        return error_set(e,
+                         "sweep: %zu runs, of %zu cells %" PRId64
+                         " times, are more than %d: if they are meant, "
+                         "add --yes",
+                         runs, s->plan.cell_count, s->request->repeats, CHOICES_MANY);
+    return 0;
+}
+
 int sweep_open(struct sweep *s, const struct sweep_request *request, const struct plan_documents *documents,
                json_t *warnings, struct error *e)
 {
@@ -845,7 +865,7 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
                                 .duration_ns = request->duration_ns,
                                 .seed = (uint64_t)request->seed,
                                 .many = request->yes != 0};
-    if (plan_load(&plan, &s->plan, e) != 0 || sweep_choose_threads(s, e) != 0)
+    if (plan_load(&plan, &s->plan, e) != 0 || sweep_check_count(s, e) != 0 || sweep_choose_threads(s, e) != 0)
         return -1;
     s->precheck = (struct precheck){.seed = sweep_seed_of(s, 0),
                                     .threads = (uint32_t)s->threads,

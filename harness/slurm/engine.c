@@ -551,8 +551,9 @@ static void job_detach(struct sweep *s, const struct submission *job)
     }
     if (s->request->quiet)
         return;
-    print_out("result: %s\nharness status %s shows how it stands\n" SWEEP_RESUME_HINT "\n", s->folder,
-              s->folder, s->folder);
+    print_out_line("result: %s", s->folder);
+    print_out_line("harness status %s shows how it stands", s->folder);
+    print_out_line(SWEEP_RESUME_HINT, s->folder);
 }
 
 static void sweep_run_on_cluster(struct sweep *s, const struct slurm_profile *profile)

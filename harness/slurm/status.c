@@ -100,7 +100,7 @@ static void status_look_at_jobs(struct status *st)
 
 /* ---- showing it */
 
-static void print_line(size_t count, const char *what)
+static void print_count(size_t count, const char *what)
 {
     if (count)
         print_out("%7zu %s\n", count, what);
@@ -125,22 +125,22 @@ static void print_status(const struct status *st)
     text_add(&waiting, "in tasks that wait, by Slurm's word%s%s%s", st->reason[0] ? " (" : "", st->reason,
              st->reason[0] ? ")" : "");
     text_add(&here, "without a result yet: process %d works on them", (int)st->holder);
-    print_out("%s: %s, %zu runs\n", s->folder, s->plan.first.scenario.name, sweep_run_count(s));
+    print_out_line("%s: %s, %zu runs", s->folder, s->plan.first.scenario.name, sweep_run_count(s));
     print_whole(st);
-    print_line(st->with[STANDS_BROKEN],
-               "broken: they did not come to their end, or their files are not as they were written");
+    print_count(st->with[STANDS_BROKEN],
+                "broken: they did not come to their end, or their files are not as they were written");
     if (st->broken.text[0])
-        print_out("        %s%s\n", st->with[STANDS_BROKEN] > 1 ? "the first: " : "", st->broken.text);
-    print_line(st->with[STANDS_RUNNING], "in tasks that run, by Slurm's word");
-    print_line(st->with[STANDS_WAITING], text_string(&waiting));
-    print_line(st->with[STANDS_HERE], text_string(&here));
-    print_line(st->with[STANDS_MISSING], "missing");
+        print_out_line("        %s%s", st->with[STANDS_BROKEN] > 1 ? "the first: " : "", st->broken.text);
+    print_count(st->with[STANDS_RUNNING], "in tasks that run, by Slurm's word");
+    print_count(st->with[STANDS_WAITING], text_string(&waiting));
+    print_count(st->with[STANDS_HERE], text_string(&here));
+    print_count(st->with[STANDS_MISSING], "missing");
     if (st->job)
-        print_out("job %s\n", st->job);
+        print_out_line("job %s", st->job);
     if (st->failed)
-        print_out("%s\n", st->failed);
+        print_out_line("%s", st->failed);
     if (st->with[STANDS_BROKEN] + st->with[STANDS_MISSING] && !st->holder && !st->job)
-        print_out(SWEEP_RESUME_HINT "\n", s->folder);
+        print_out_line(SWEEP_RESUME_HINT, s->folder);
     text_free(&waiting);
     text_free(&here);
 }

@@ -2,11 +2,10 @@
 
 #include "lib/interrupt.h"
 #include "lib/names/letters.h"
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,27 +13,48 @@
 #include <unistd.h>
 
 #define MARK    ".new-"
-#define LETTERS 6 /* after the mark */
+#define LETTERS 6 /* after the mark: random ones, */
+#define PROOF   9 /* and those that follow from them, the name, and the folder */
 #define TRIES   100
 
 /* ---- names */
 
-static void fresh_choose_name(struct fresh *f, const char *name)
+/* Letters that only a name has that was chosen here for this folder: a name of somebody else's that looks
+ * like one has them once in 5e12 times, and a copy of the folder is another folder. FNV-1a (64 bits) of the
+ * name up to them and of the folder's inode. */
+static void fresh_prove(const struct folder *in, const char *name, size_t length, char proof[PROOF + 1])
 {
-    char letters[LETTERS + 1];
-    letters_random(letters, LETTERS);
-    snprintf(f->name, sizeof f->name, ".%.200s" MARK "%s", name, letters);
+    struct stat status = {0};
+    char inode[32];
+    uint64_t hash = UINT64_C(14695981039346656037);
+    (void)fstat(in->fd, &status);
+    snprintf(inode, sizeof inode, "%" PRIu64, (uint64_t)status.st_ino);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(1099511628211);
+    for (const char *c = inode; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < PROOF; i++, hash /= 26)
+        proof[i] = (char)('a' + hash % 26);
+    proof[PROOF] = '\0';
 }
 
-static bool fresh_is_name(const char *name)
+static void fresh_choose_name(struct fresh *f, const struct folder *in, const char *name)
 {
-    size_t length = strlen(name), tail = strlen(MARK) + LETTERS;
+    char letters[LETTERS + 1], proof[PROOF + 1];
+    letters_random(letters, LETTERS);
+    snprintf(f->name, sizeof f->name, ".%.200s" MARK "%s", name, letters);
+    fresh_prove(in, f->name, strlen(f->name), proof);
+    strcat(f->name, proof);
+}
+
+static bool fresh_is_name(const struct folder *in, const char *name)
+{
+    char proof[PROOF + 1];
+    size_t length = strlen(name), tail = strlen(MARK) + LETTERS + PROOF;
     if (name[0] != '.' || length < tail + 2 || strncmp(name + length - tail, MARK, strlen(MARK)) != 0)
         return false;
-    for (const char *c = name + length - LETTERS; *c; c++)
-        if (!islower((unsigned char)*c))
-            return false;
-    return true;
+    fresh_prove(in, name, length - PROOF, proof);
+    return strcmp(name + length - PROOF, proof) == 0;
 }
 
 /* ---- making */
@@ -62,7 +82,7 @@ static int fresh_start(struct fresh *f, const struct folder *in, const char *nam
 {
     interrupt_hold(&f->before);
     for (int i = 0; i < TRIES; i++) {
-        fresh_choose_name(f, name);
+        fresh_choose_name(f, in, name);
         f->fd = fresh_make(f, in, folder);
         if (f->fd >= 0 && fresh_lock(f->fd))
             return 0;
@@ -174,7 +194,7 @@ void fresh_clear_below(const struct folder *in, int levels)
     DIR *entries = folder_entries(in->fd);
     for (const struct dirent *entry; entries && (entry = readdir(entries));) {
         struct folder below = {.fd = -1};
-        if (fresh_is_name(entry->d_name))
+        if (fresh_is_name(in, entry->d_name))
             remove_left(in, entry->d_name);
         else if (levels && entry->d_name[0] != '.' &&
                  (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&

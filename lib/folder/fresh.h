@@ -1,8 +1,10 @@
 /*
  * Files and folders in the making, which get their names when they are whole. Until then a file NAME is
- * called ".NAME.new-XXXXXX", and is locked (flock) by its maker: one without a lock was left by a program
- * that was killed, and fresh_clear removes it. SIGINT, SIGTERM and SIGHUP wait from its making until it has
- * its name or is removed (interrupt_check asks for them), so that none leaves it behind.
+ * called ".NAME.new-" with letters of which some follow from the others, the name and the folder, so that a
+ * file of somebody else's is not taken for one, and is locked (flock) by its maker: one without a lock was
+ * left by a program that was killed, and fresh_clear removes it. Those who only read call it never. SIGINT,
+ * SIGTERM and SIGHUP wait from its making until it has its name or is removed (interrupt_check asks for
+ * them), so that none leaves it behind.
  */
 #ifndef LIB_FRESH_H
 #define LIB_FRESH_H

@@ -28,8 +28,9 @@ int record_file_open(struct record_file *f, const char *folder, const char *name
         f->path = NULL;
         return error_set(e, "creating %s: out of memory", name);
     }
-    f->fd = open(f->path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    f->stream = f->fd >= 0 ? fopencookie(f, "w", functions) : NULL;
+    f->fd = open(f->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if (f->fd >= 0 && ftruncate(f->fd, 0) == 0) /* what is not a regular file fails: EINVAL */
+        f->stream = fopencookie(f, "w", functions);
     if (f->stream)
         return 0;
     error_set_errno(e, errno, "creating %s", f->path);

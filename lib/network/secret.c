@@ -1,5 +1,7 @@
 #include "lib/network/secret.h"
 
+#include "lib/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -63,9 +65,9 @@ int secret_read(struct secret *secret, const char *path, struct error *e)
     if (strcmp(path, "-") == 0)
         return read_line(secret, STDIN_FILENO, "standard input", e);
     *secret = (struct secret){{0}};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = files_open(path, e);
     if (fd < 0)
-        return error_set_errno(e, errno, "reading the secret from %.200s", path);
+        return error_prefix(e, "reading the secret");
     int result = check_owner(fd, path, e) == 0 ? read_line(secret, fd, path, e) : -1;
     close(fd);
     return result;

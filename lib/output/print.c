@@ -26,6 +26,20 @@ void print_out(const char *format, ...)
     va_end(arguments);
 }
 
+void print_out_line(const char *format, ...)
+{
+    struct text raw = {0}, line = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_add_list(&raw, format, arguments);
+    va_end(arguments);
+    visible_add(&line, text_string(&raw), raw.length, VISIBLE_LINE);
+    text_add(&line, "\n");
+    fwrite(text_string(&line), 1, line.length, stdout);
+    text_free(&raw);
+    text_free(&line);
+}
+
 void print_to(FILE *file, const char *format, ...)
 {
     va_list arguments;

@@ -4,7 +4,6 @@
 #include "lib/files.h"
 #include "lib/document/json_text.h"
 #include "lib/folder/result_files.h"
-#include "lib/folder/fresh.h"
 #include "lib/document/json_file.h"
 #include "lib/formats/lines.h"
 #include "lib/formats/origin.h"
@@ -236,7 +235,6 @@ static int read_result(struct run *run, const char *const *paths, struct error *
     struct text label = {0};
     int result = run_open_folder(run, &folder, e);
     if (result == 0) {
-        fresh_clear(&folder);
         run->result = load_result(&folder, paths, e);
         result = run->result ? check_result(run, e) : -1;
         if (result == 0)
@@ -312,7 +310,6 @@ static int add_result(struct runs *runs, const char *path, struct error *e)
         return error_prefix(e, "%s is not a result", path);
     }
     bool sweep = sweep_index_exists(&folder);
-    fresh_clear(&folder);
     json_t *index = sweep ? sweep_index_load(&folder, e) : NULL;
     folder_close(&folder);
     if (!sweep)

@@ -2,7 +2,6 @@
 
 #include "lib/collective/result_collectives.h"
 #include "lib/document/json_text.h"
-#include "lib/folder/fresh.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/formats/result_flows.h"
 #include "lib/output/csv.h"
@@ -773,10 +772,8 @@ static json_t *load_index(const char *path, struct error *e)
 {
     struct folder folder;
     json_t *index = NULL;
-    if (folder_open(&folder, path, e) == 0) {
-        fresh_clear(&folder);
+    if (folder_open(&folder, path, e) == 0)
         index = sweep_index_load(&folder, e);
-    }
     folder_close(&folder);
     return index;
 }

@@ -148,6 +148,7 @@ static int write_file(const struct run *run, const struct folder *folder, const 
 {
     struct fresh fresh = {.fd = -1};
     const char *path = text_string(&made->path);
+    fresh_clear(folder);
     int result = fresh_file(&fresh, folder, name, e);
     if (result == 0)
         result = write_trace(run, fresh.fd, made, e);

@@ -92,16 +92,16 @@ truncate -s -9 case/02/samples.jsonl
 check_exit 0 "a last line without its end is no line" "$H" export case --out x.sqlite
 fresh_case
 truncate -s 100 case/01/result.json
-refused "a result that was cut" 'case/01/result\.json' case --out x.sqlite
+refused "a result that was cut" 'case/01/result\.json' case/01 --out x.sqlite
 fresh_case
 echo '{' >case/01/settings.json
 refused "settings that are no document" 'case/01/settings\.json' case --out x.sqlite
 for name in 01/result.json 01/samples.jsonl 01/settings.json; do
     fresh_case
     rm "case/$name" && ln -s "$good/$name" "case/$name"
-    refused "$name is a link" "$name is not a regular file" case --out x.sqlite
+    refused "$name is a link" "$name is not a regular file" case/01 --out x.sqlite
     rm "case/$name" && mkfifo "case/$name"
-    refused "$name is a FIFO" "$name is not a regular file" case --out x --format csv
+    refused "$name is a FIFO" "$name is not a regular file" case/01 --out x --format csv
 done
 fresh_case
 jq '.cells[1].folder = "../01"' "$good/index.json" >case/index.json

@@ -46,6 +46,25 @@ for name in index.json 01/result.json 01/samples.jsonl 01/pauses.jsonl; do
     report $status "$name is a link"
 done
 fresh_case
+rm case/request.json && mkfifo case/request.json
+for command in status "run --resume"; do
+    # shellcheck disable=SC2086 # two words
+    check_exit 2 "a $command of a folder whose request is a FIFO, which nobody opens" "$H" $command case
+    check_says "  says so" 'opening case/request.json: it is a FIFO, and not a regular file' err
+done
+check_exit 0 "a pipe of the shell is read" "$H" lab show <(cat "$ROOT/labs/sim-incast.json")
+fresh_case
+rm -f case/index.json* && mkfifo case/index.jsonl
+check_exit 2 "a resume does not write its lines into a FIFO" timeout 20 "$H" run --resume case --no-report
+odd="case
+harness: error: another line"
+cp -r "$good" "$odd"
+"$H" status "$odd" >out 2>err
+check "a line break in a folder's name makes no line of its own" test "$(wc -l <out)" = 2
+"$H" report "$odd/nothing" >out 2>err
+check "  nor in a sentence" test "$(grep -c 'case.x0aharness: error: another line' err) $(wc -l <err)" = "1 1"
+rm -rf "$odd"
+fresh_case
 rm -rf case/02 && ln -s "$good/02" case/02
 report 1 "a cell that is a link"
 check_says "is left out" '1 of 2 runs are left out.*case/02 is not a folder \(a link is not followed\)' err
@@ -98,27 +117,28 @@ mv long case/01/samples.jsonl
 report 2 "a line of 5 MB among the samples"
 check_says "the sentence names the line" 'samples\.jsonl:2: a line has more than 4194304 bytes' err
 
-# ---- what is left by a kill
+# ---- files of others, named like those in the making, stay: nobody has them removed, least of all who only reads
 fresh_case
-touch case/01/.result.json.new-abcdef case/01/mine.new-abcdef case/01/.notes.new-ABCDEF
-touch case/01/.held.new-abcdef && ln case/01/.held.new-abcdef held
-ln -s "$SCRATCH/precious/file" case/01/.link.new-abcdef
-mkdir -p case/report/.drawing.new-abcdef && touch case/report/.drawing.new-abcdef/01-queues.svg
-touch case/.index.json.new-abcdef
-exec 9>case/.index.json.new-locked
-flock 9
-report 0 "a report of a folder with files that killed programs left"
-exec 9>&-
-left=$(cd case && find . -name '*.new-*' | sort | paste -sd' ')
-wanted="./.index.json.new-locked ./01/.held.new-abcdef ./01/.link.new-abcdef ./01/.notes.new-ABCDEF ./01/mine.new-abcdef"
-if [ "$left" = "$wanted" ]; then ok "those are removed; what is of others, or being made, stays"; else nok "those are removed; what is of others, or being made, stays" "$left"; fi
+mkdir -p others/incast-pfc case/report
+for place in . case case/01 case/report others/incast-pfc; do
+    mkdir $place/.vimrc.new-branch && echo work >$place/.vimrc.new-branch/notes
+    for name in .bashrc.new-backup .notes.new-friday .result.json.new-abcdef .x.new-abcdefghijklmno; do echo precious >$place/$name; done
+done
+find . -path '*.new-*' -type f | sort >theirs
+report 0 "a report of a folder with files that are named like those in the making"
+check_exit 0 "an export beside them" "$H" export case --out x.sqlite --tables runs
+check_exit 0 "a trace" "$H" trace case/01 --out x.trace
+check_exit 0 "a list of runs" "$H" browse .
+check_exit 0 "a resume" "$H" run --resume case --no-report
+check_exit 0 "a run" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out others
+check "all of them are still there" diff theirs <(find . -path '*.new-*' -type f | sort)
 
 if [[ $(ldd "$H") == *asan* ]]; then
     skip "a kill at each rename" sanitized "$H"
 elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
     skip "a kill at each rename" no-compiler
 else
-    rm -rf made
+    rm -rf made theirs
     killed=0
     for at in 1 2 3 7; do # of settings.json, result.json and the link "latest", and of the report
         { (KILL_AT=$at LD_PRELOAD=$SCRATCH/kill.so "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --out made); } >out 2>&1
@@ -128,6 +148,9 @@ else
     if [ "$killed" = 4 ]; then ok "4 runs are killed while they put files into place"; else nok "4 runs are killed while they put files into place" "$killed: $(cat out)"; fi
     left=$(in_the_making)
     if [ -n "$left" ]; then ok "files in the making are left"; else nok "files in the making are left" "$(find made)"; fi
+    place=$(find made/incast-pfc -mindepth 1 -maxdepth 1 -name '2*' | head -n 1)
+    cp -a "$place" copied
+    check "who reads removes nothing" bash -c '"$1" browse made; "$1" status "$2"; "$1" export "$2/01" --out read.sqlite --tables runs; diff <(find "$2" | sed "s#^$2##") <(find copied | sed "s#^copied##")' - "$H" "$place"
     check_exit 0 "the next run" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out made
     left=$(in_the_making)
     if [ -z "$left" ]; then ok "nothing is left of them after it"; else nok "nothing is left of them after it" "$left"; fi

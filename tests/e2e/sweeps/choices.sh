@@ -67,4 +67,8 @@ verdicts() { jq -r --arg depth "$1" '.cells[] | select(.cell["traffic.pair.depth
     while read -r folder; do jq -r '.expectations[2] | "\(.verdict) \(.reason)"' "each/dcqcn-choices/latest/$folder/result.json"; done | sort -u; }
 check "a comparison holds for what it says" grep -q '^passed' <(verdicts 24)
 check "... and for nothing else" test "$(verdicts 8)" = "skipped only when traffic.pair.message is 16KiB, and traffic.pair.depth > 16"
+# ---- a million runs: repetitions count
+check_exit 2 "10^7 runs of 1000 cells are asked about" dry --set 'sweep={"flows.*.depth": {"from": 1, "to": 1000, "step": 1}}' --repeat 10000
+check_says "... by their number" '10000000 runs, of 1000 cells 10000 times, are more than 1000000: if they are meant, add --yes' err
+
 finish

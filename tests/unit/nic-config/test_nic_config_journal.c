@@ -3,6 +3,7 @@
 
 #include "nic-config/journal.h"
 #include "lib/files.h"
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -227,6 +228,16 @@ static void records_are_counted(void **state)
     memcpy(mixed + first_size + second_size, second, rest + second_size);
     parse(&j, mixed, length + second_size);
     assert_non_null(strstr(first_damage(&j), "line 3: it is record 2, but comes after record 2"));
+    journal_close(&j);
+    /* the largest number there is: the next cannot be counted */
+    char record[200], line[250];
+    snprintf(record, sizeof record, "%lld {\"type\":\"done\"}", LLONG_MAX);
+    int size = snprintf(line, sizeof line, "%08x %s\n%08x 1 {\"type\":\"done\"}\n",
+                        journal_crc(record, strlen(record)), record,
+                        journal_crc("1 {\"type\":\"done\"}", strlen("1 {\"type\":\"done\"}")));
+    parse(&j, line, (size_t)size);
+    assert_non_null(strstr(first_damage(&j), "line 1: it has no number"));
+    assert_true(j.records <= 2);
     journal_close(&j);
     free(mixed);
     free(text);

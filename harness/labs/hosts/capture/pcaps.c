@@ -50,10 +50,10 @@ void spool_read_message(struct spool *s, const char *line)
     int64_t count;
     char by[16];
     s->listening = s->listening || strstr(line, "listening on ");
-    if (sscanf(line, "%" SCNd64 " packets dropped by %15s", &count, by) != 2 || count < 0 ||
-        count > INT64_MAX / 4)
+    if (sscanf(line, "%" SCNd64 " packets dropped by %15s", &count, by) != 2 || count < 0)
         return;
-    s->drops = (s->drops < 0 ? 0 : s->drops) + count;
+    s->drops = s->drops < 0 ? 0 : s->drops;
+    s->drops = count > INT64_MAX - s->drops ? INT64_MAX : s->drops + count;
 }
 
 void spool_close(struct spool *s)
