@@ -39,9 +39,13 @@ column() { awk -v n="$1" -v c="$2" '$1 == n && NF == 3 { print $c }' "$SCRATCH/r
 
 compare() { # SIZE COUNT WHAT
     softlab_ssh a "rounds=$ROUNDS size=$1 count=$2; $rounds" </dev/null >"$SCRATCH/runs"
+    local program
+    for program in perftest roce-traffic; do # one that fails prints no rate: the medians are of all rounds or of none
+        [ "$(awk -v n=$program '$1 == n && NF == 3 && $2 > 0 && $3 > 0' "$SCRATCH/runs" | wc -l)" = "$ROUNDS" ] ||
+            { echo "$3: $program gave no figure in some of $ROUNDS rounds: $(grep "^$program" "$SCRATCH/runs" | tail -n 1)"; return 1; }
+    done
     awk -v what="$3" -v size="$1" -v n="$2" -v ours="$(column roce-traffic 2)" -v theirs="$(column perftest 2)" \
         -v cpu="$(column roce-traffic 3)" -v their_cpu="$(column perftest 3)" -v rounds="$ROUNDS" 'BEGIN {
-        if (theirs <= 0 || their_cpu <= 0 || ours <= 0) { print what ": a run failed"; exit 1 }
         printf "%s: roce-traffic %.1f, perftest %.1f messages/s, median of %d: ratio %.3f (at least 0.95)\n", what, ours, theirs, rounds, ours / theirs
         printf "%s: CPU time per message: roce-traffic %.1f us, perftest %.1f us: ratio %.3f (at most 1)\n", what, cpu / n * 1e6, their_cpu / n * 1e6, cpu / their_cpu
         exit !(ours / theirs >= 0.95 && cpu / their_cpu <= 1) }'

@@ -6,6 +6,8 @@
 #   pace_begin EVERY_NS
 #   pace_try LINES WITNESS              of a run `witness EVERY_NS WITNESS nic-sampler ... > LINES`; true when nothing was left out
 #   pace_verdict "what"                 ok, nok or skip: by all tries since pace_begin, with their figures
+#   timed_rounds ROUNDS COMMAND...      prints a script for a shell, in which programs show that they work before they are timed
+#   children_us TIMES ROUNDS            CPU time of a round in microseconds, from what that script printed
 #   pace_accounted LINES WITNESS        every deadline that passed was a sample or an overrun, and none drifted
 
 PACE_HERE=$(dirname "${BASH_SOURCE[0]}")
@@ -46,6 +48,22 @@ pace_verdict() {
         skip "$1" busy "$PACE_MISSED" "$PACE_STORY"
     fi
 }
+
+# shellcheck disable=SC2016 # the shell that runs the script expands it
+# Each command must succeed and print something, else the script says which one did not, and how it failed. Then ROUNDS of all of them, that
+# first one included, and `times`.
+timed_rounds() {
+    local rounds=$1 command
+    shift
+    for command in "$@"; do
+        printf 'said=$(%s 2>&1) && [ -n "$said" ] || { printf "%%s\\n" %q": ${said:-it prints nothing}" | head -n 1 >&2; exit 1; }\n' "$command" "$command"
+    done
+    printf 'for round in $(seq %d); do\n' $((rounds - 1))
+    printf '%s\n' "$@"
+    printf 'done >/dev/null\ntimes\n'
+}
+
+children_us() { tail -n 1 "$1" | awk -v n="$2" '{for (i = 1; i <= 2; i++) {split($i, t, /[ms]/); sum += t[1] * 60 + t[2]} printf "%d", sum / n * 1e6}'; }
 
 # From the first sample to the last, as many intervals passed as deadlines were served or counted as overruns, to less than one
 # interval and the time for which the processor was away: each error that adds up shows.

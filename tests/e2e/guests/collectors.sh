@@ -201,8 +201,8 @@ rounds=()
 for _ in 1 2 3; do
     guest 'nic-sampler --netdev data0 --every 10ms --count 200' > "$SCRATCH/cost" 2> /dev/null
     costs+=("$(tail -n 1 "$SCRATCH/cost" | jq '.cpu_ns / .samples / 1000 | floor')")
-    guest 'for i in 1 2; do ethtool -S data0; rdma -j statistic; dcb -j -s pfc show dev data0; tc -s -j qdisc show dev data0; done > /dev/null; times' > "$SCRATCH/times"
-    rounds+=("$(tail -n 1 "$SCRATCH/times" | awk '{for (i = 1; i <= 2; i++) {split($i, t, /[ms]/); sum += t[1] * 60 + t[2]} printf "%d", sum / 2 * 1e6}')")
+    guest "$(timed_rounds 2 "ethtool -S data0" "rdma -j statistic" "dcb -j -s pfc show dev data0" "tc -s -j qdisc show dev data0")" > "$SCRATCH/times" 2> "$SCRATCH/why" || nok "the usual commands work" "$(cat "$SCRATCH/why")"
+    rounds+=("$(children_us "$SCRATCH/times" 2)")
 done
 cost=$(least "${costs[@]}")
 processes=$(least "${rounds[@]}")

@@ -43,6 +43,17 @@ try <<< 'skip_unless "needs it" no-such-command-here; check "is not reached" fal
 check "a test is left out as a whole" grep -qE '^ok 1 - needs it # SKIP .' "$SCRATCH/lines"
 check "... without what follows" test "$(grep -c '^not ok' "$SCRATCH/lines")" = 0
 
+# ---- other programs, with which ours are compared
+# shellcheck source=tests/e2e/collectors/pace.bash
+. "$ROOT/tests/e2e/collectors/pace.bash"
+timed() { timed_rounds 2 "$@" | bash > "$SCRATCH/times" 2> "$SCRATCH/why"; }
+check "programs that work are timed" timed "echo words" "seq 3"
+check "... together" test "$(children_us "$SCRATCH/times" 2)" -ge 0
+for broken in no-such-command-here "sh -c 'echo words; exit 3'" true; do
+    if timed "echo words" "$broken"; then nok "$broken is not timed" "$(cat "$SCRATCH/times")"; else ok "$broken is not timed"; fi
+    if grep -qF "$broken: " "$SCRATCH/why" && [ ! -s "$SCRATCH/times" ]; then ok "... and is named"; else nok "... and is named" "$(cat "$SCRATCH/why")"; fi
+done
+
 try <<< 'finish'
 check "a test that made no check has failed" test "$status" = 1
 
