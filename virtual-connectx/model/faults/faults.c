@@ -401,11 +401,11 @@ static void link_flap(struct vcx_device *device, uint64_t ms)
     device->port->flapping = true;
 }
 
-/* "storm MS [after MS] [priority N]" */
+/* "storm MS [after MS] [priority N]"; 0 ms end the one that was asked for. */
 static bool storm_request(struct vcx_device *device, const struct vcx_words *w, struct vcx_sentence *error)
 {
     uint64_t ms = 0, after = 0, priority = VCX_PRIORITIES;
-    bool good = w->count > 1 && vcx_word_number(w->word[1], 1, MOST_MS, &ms) && w->count % 2 == 0;
+    bool good = w->count > 1 && vcx_word_number(w->word[1], 0, MOST_MS, &ms) && w->count % 2 == 0;
     for (int i = 2; good && i < w->count; i += 2)
         good = vcx_word_is(w->word[i], "after")
                    ? vcx_word_number(w->word[i + 1], 0, MOST_MS, &after)

@@ -19,7 +19,8 @@
  *   flap MS                                   the link is down for that time
  *   storm MS [after MS] [priority N]          pauses for that time, from now on or after a while, by each
  *                                             means that is on (PFC, 802.3x), though there is room: as if
- *                                             the memory of all priorities, or of one, were full
+ *                                             the memory of all priorities, or of one, were full; it
+ *                                             takes the place of an earlier one, and 0 ms end that
  *   off                                       none of these any more
  * false: what is wrong is in `error`.
  */

@@ -236,7 +236,6 @@ static void bad_requests_have_a_sentence(void **state)
         "flap",
         "flap 0",
         "storm",
-        "storm 0",
         "storm 5 after",
         "storm 5 after 3600001",
         "storm 5 priority 8",
@@ -358,10 +357,18 @@ static void a_port_storms(void **state)
     turn(f, 2 * MS);
     assert_int_equal(c->tx_pause, refreshed + 1); /* XON */
     assert_false(f->device.port->xoff[3].on);
-    request(f, "storm 30");
-    turn(f, MS);
-    request(f, "off");
-    turn(f, MS);
+    static const char *const ends[] = {"off", "storm 0"};
+    for (size_t i = 0; i < VCX_COUNT(ends); i++) {
+        request(f, "storm 30");
+        turn(f, MS);
+        assert_true(f->device.port->xoff[3].on);
+        request(f, ends[i]);
+        turn(f, MS);
+        assert_false(f->device.port->xoff[3].on);
+    }
+    request(f, "storm 30 after 5"); /* not yet on */
+    request(f, "storm 0");
+    turn(f, 10 * MS);
     assert_false(f->device.port->xoff[3].on);
 }
 

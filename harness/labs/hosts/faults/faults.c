@@ -366,7 +366,7 @@ void host_faults_end(struct remote_lab *lab)
 /* ---- when storms begin */
 
 struct schedule {
-    int64_t start_ns;
+    int64_t start_ns; /* 0: what the hosts were told is taken back */
     atomic_bool late;
 };
 
@@ -385,14 +385,16 @@ static int schedule_one(struct remote_lab *lab, size_t i, void *context, json_t 
     (void)warnings;
     if (!host_is_first(lab, i) || !has_storms(lab->faults, h))
         return 0;
-    int result = fault_means_nic.schedule(h, lab->faults, s->start_ns + h->offset_ns, e);
+    int64_t zero_ns = s->start_ns + h->offset_ns;
+    int result = fault_means_nic.schedule(h, lab->faults, s->start_ns ? &zero_ns : NULL, e);
     if (result > 0)
         atomic_store(&s->late, true);
     return result < 0 ? error_prefix(e, "storms") : 0;
 }
 
 /* Storms count from the beginning of the warm-up, as simulated ones do. A busy host takes seconds to be
- * told. What it was told too late is told again, with more time before the start. */
+ * told: how long is seen as earlier storms are taken back, and there is four times that before the start.
+ * What it was told too late nevertheless is taken back, and told again with more time. */
 int host_storms_schedule(struct remote_lab *lab, int64_t lead_ns, int64_t *start_ns, struct error *e)
 {
     if (!has_storms(lab->faults, NULL)) {
@@ -400,7 +402,14 @@ int host_storms_schedule(struct remote_lab *lab, int64_t lead_ns, int64_t *start
         return 0;
     }
     for (int64_t margin_ns = FIRST_MARGIN_NS; margin_ns <= MOST_MARGIN_NS; margin_ns *= 2) {
-        struct schedule s = {.start_ns = clock_steady_ns(&lab->clock) + lead_ns + margin_ns};
+        struct schedule none = {0}, s = {0};
+        int64_t began_ns = clock_steady_ns(&lab->clock);
+        if (hosts_in_parallel(lab, lab->all_count, schedule_one, &none, e) != 0)
+            return -1;
+        int64_t told_ns = clock_steady_ns(&lab->clock);
+        while (margin_ns < 4 * (told_ns - began_ns))
+            margin_ns *= 2;
+        s.start_ns = told_ns + lead_ns + margin_ns;
         if (hosts_in_parallel(lab, lab->all_count, schedule_one, &s, e) != 0)
             return -1;
         if (!atomic_load(&s.late) && clock_steady_ns(&lab->clock) + lead_ns <= s.start_ns) {

@@ -61,9 +61,11 @@ struct fault_means {
     /* Can it be done? Nothing is changed. */
     int (*find)(struct remote_host *h, const struct host_faults *f, struct error *e);
     int (*begin)(struct remote_host *h, const struct host_faults *f, struct error *e);
-    /* Storms of a host that has begun; `zero_ns` is the beginning of the warm-up on its clock. 1: one
-     * should have begun already; 0: each will begin at its time. NULL: it has none. */
-    int (*schedule)(struct remote_host *h, const struct host_faults *f, int64_t zero_ns, struct error *e);
+    /* Storms of a host that has begun, in place of those that it was told earlier; `*zero_ns` is the
+     * beginning of the warm-up on its clock, `zero_ns` NULL takes them back. 1: one should have begun
+     * already; 0: each will begin at its time. A function that is NULL: these means have no storms. */
+    int (*schedule)(struct remote_host *h, const struct host_faults *f, const int64_t *zero_ns,
+                    struct error *e);
     /* Reads the counts, and ends the faults. */
     int (*end)(struct remote_host *h, struct host_faults *f, struct error *e);
     /* Ends what a run has left. 1: it had left faults; 0: none; -1: they are still there. */

@@ -135,20 +135,22 @@ static int nic_begin(struct remote_host *h, const struct host_faults *f, struct 
 }
 
 /* Lines "NANOSECONDS storm ...", the time on this host's clock. The NIC counts from when it is told, hence
- * the host works that out. */
+ * the host works that out. What it was told before is taken back first. */
 static const char schedule_script[] =
-    LEFT "fault=$(cat $left) || exit 1; while read -r start line; do left_ns=$((start - $(date +%s%N))); "
+    LEFT "fault=$(cat $left) && echo storm 0 > \"$fault\" || exit 1; while read -r start line; do "
+         "left_ns=$((start - $(date +%s%N))); "
          "[ $left_ns -gt 0 ] || { echo late; exit 0; }; "
          "echo \"$line after $(((left_ns + 999999) / 1000000))\" > \"$fault\" || "
          "{ echo \"$line: $(dmesg | grep 'virtual ConnectX' | tail -n 1)\" >&2; exit 1; }; done";
 
-static int nic_schedule(struct remote_host *h, const struct host_faults *f, int64_t zero_ns, struct error *e)
+static int nic_schedule(struct remote_host *h, const struct host_faults *f, const int64_t *zero_ns,
+                        struct error *e)
 {
     const char *const argv[] = {"sh", "-c", schedule_script, NULL};
     struct text lines = {0}, said = {0};
-    for (size_t i = 0; i < f->count; i++)
+    for (size_t i = 0; zero_ns && i < f->count; i++)
         if (fault_is_of(&f->rules[i], h, false) && f->rules[i].fault.storm)
-            text_add(&lines, "%" PRId64 " %s\n", zero_ns + f->rules[i].fault.start_ns,
+            text_add(&lines, "%" PRId64 " %s\n", *zero_ns + f->rules[i].fault.start_ns,
                      text_string(&f->rules[i].fault.line));
     int result = lines.failed ? error_set(e, "out of memory")
                               : ssh_must(h->ssh, argv, text_string(&lines), &said, REMOTE_COMMAND_NS, e);
