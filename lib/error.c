@@ -61,3 +61,9 @@ int error_prefix(struct error *e, const char *format, ...)
     }
     return -1;
 }
+
+void error_one_line(struct error *e)
+{
+    const struct error told = *e;
+    visible_copy(e->text, sizeof e->text, told.text, strlen(told.text), VISIBLE_LINE);
+}

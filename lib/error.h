@@ -16,4 +16,7 @@ int error_set_errno(struct error *e, int number, const char *format, ...)
 /* Put "context: " before the sentence that is already in e; returns -1. */
 int error_prefix(struct error *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Make a line of the sentence that is in e: values in it may have line feeds. */
+void error_one_line(struct error *e);
+
 #endif

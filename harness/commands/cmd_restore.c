@@ -1,4 +1,5 @@
 #include "lib/output/print.h"
+#include "lib/output/visible.h"
 #include "lib/program/program.h"
 #include "harness/labs/hosts/parallel.h"
 #include "harness/labs/hosts/host.h"
@@ -9,6 +10,7 @@
 #include "lib/log.h"
 #include "lib/clock.h"
 #include "lib/text.h"
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,20 @@ static void add_value(struct text *out, const json_t *value)
     free(whole);
 }
 
+/* A line, whatever a host or a switch has in its names and values. */
+static void add_line(struct text *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_line(struct text *lines, const char *format, ...)
+{
+    struct text words = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_add_list(&words, format, arguments);
+    va_end(arguments);
+    visible_add(lines, text_string(&words), words.length, VISIBLE_LINE);
+    text_add(lines, "\n");
+    text_free(&words);
+}
+
 /* "data0 mtu is 4200 again (found 4000)" */
 static void add_restored_setting(const char *host, const json_t *entry, struct text *lines)
 {
@@ -59,7 +75,7 @@ static void add_restored_setting(const char *host, const json_t *entry, struct t
         add_value(&words, json_object_get(entry, "found"));
         text_add(&words, ")");
     }
-    text_add(lines, "%s: %s %s\n", host, interface ? interface : "?", text_string(&words));
+    add_line(lines, "%s: %s %s", host, interface ? interface : "?", text_string(&words));
     text_free(&words);
 }
 
@@ -92,7 +108,7 @@ static void add_answer(const char *host, const json_t *answer, bool other, struc
     {
         const char *interface = json_string_value(json_object_get(entry, "interface"));
         const char *why = json_string_value(json_object_get(entry, "why"));
-        text_add(lines, "%s: %s is not changed: %s\n", host, interface ? interface : "?", why ? why : "?");
+        add_line(lines, "%s: %s is not changed: %s", host, interface ? interface : "?", why ? why : "?");
     }
 }
 

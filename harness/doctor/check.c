@@ -2,6 +2,7 @@
 
 #include "lib/document/json_text.h"
 #include "lib/log.h"
+#include "lib/output/visible.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -76,12 +77,24 @@ void doctor_log_warnings(const json_t *warnings)
 
 /* ---- entries */
 
+/* An entry is a line, whatever a host, a switch or a document has in the values of the sentence. */
+static json_t *line_of(const char *format, va_list arguments)
+{
+    struct text words = {0}, line = {0};
+    text_add_list(&words, format, arguments);
+    visible_add(&line, text_string(&words), words.length, VISIBLE_LINE);
+    json_t *json = json_text(text_string(&line));
+    text_free(&words);
+    text_free(&line);
+    return json;
+}
+
 void doctor_add(json_t *entries, const char *host, const char *check, const char *verdict, const char *fix,
                 const char *reason, ...)
 {
     va_list arguments;
     va_start(arguments, reason);
-    json_t *words = json_text_list(reason, arguments);
+    json_t *words = line_of(reason, arguments);
     va_end(arguments);
     json_array_append_new(entries, json_make("{s:s,s:s,s:s,s:o,s:s*}", "host", host, "check", check,
                                              "verdict", verdict, "reason", words, "fix", fix));
@@ -91,7 +104,7 @@ void doctor_add_evidence(json_t *entries, const char *from, ...)
 {
     va_list arguments;
     va_start(arguments, from);
-    json_t *words = json_text_list(from, arguments);
+    json_t *words = line_of(from, arguments);
     va_end(arguments);
     json_object_set_new(json_array_get(entries, json_array_size(entries) - 1), "evidence", words);
 }

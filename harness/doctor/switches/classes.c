@@ -43,6 +43,8 @@ static void report_class(const struct doctor_subject *x, int64_t dscp, int64_t p
     text_add(&reason, ": DSCP %" PRId64 " is priority %" PRId64 " at %s", dscp, priority, end->host->name);
     if (tc == priority)
         text_add(&reason, ", and traffic class %d here", tc);
+    else if (tc == SONIC_UNREAD_CLASS)
+        text_add(&reason, ", but its entry in %s was not understood", end->port->dscp_map);
     else if (tc < 0)
         text_add(&reason, ", but %s has no entry for it: it is in traffic class 0 here", end->port->dscp_map);
     else
@@ -50,7 +52,7 @@ static void report_class(const struct doctor_subject *x, int64_t dscp, int64_t p
                  priority);
     if (tc != priority)
         add_fix(end->port, dscp, priority, &fix);
-    report_dscp(x, tc == priority ? "ok" : "failure", &fix, &reason);
+    report_dscp(x, tc == priority ? "ok" : tc == SONIC_UNREAD_CLASS ? "unknown" : "failure", &fix, &reason);
     text_free(&reason);
     text_free(&fix);
 }
@@ -85,12 +87,13 @@ static void examine_all(const struct doctor_subject *x)
 {
     const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
-    int64_t first = -1, count = 0;
+    int64_t first = -1, count = 0, unread = 0;
     for (int64_t dscp = 0; dscp < SONIC_DSCPS; dscp++) {
         int64_t priority = priority_of_dscp(end->settings, dscp);
         int tc = end->port->dscp_to_tc[dscp];
         bool lossless = host_has_pfc(end, priority) || (tc >= 0 && end->port->pfc >> tc & 1);
-        if (!lossless || tc == priority)
+        unread += lossless && tc == SONIC_UNREAD_CLASS;
+        if (!lossless || tc == priority || tc == SONIC_UNREAD_CLASS)
             continue;
         first = first < 0 ? dscp : first;
         count++;
@@ -105,10 +108,13 @@ static void examine_all(const struct doctor_subject *x)
                  end->port->dscp_to_tc[first]);
         text_add(&fix, "give the host the switch's map in settings.dscp_to_prio, or change DSCP_TO_TC_MAP|%s",
                  end->port->dscp_map);
+    } else if (unread) {
+        text_add(&reason, ": the entries of %" PRId64 " DSCPs of lossless classes were not understood",
+                 unread);
     } else {
         text_add(&reason, ": DSCPs of lossless classes are the same class at %s", end->host->name);
     }
-    report_dscp(x, count ? "warning" : "ok", &fix, &reason);
+    report_dscp(x, count ? "warning" : unread ? "unknown" : "ok", &fix, &reason);
     text_free(&reason);
     text_free(&fix);
 }
@@ -117,14 +123,15 @@ static void report_no_map(const struct doctor_subject *x)
 {
     const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
-    bool tag = *end->port->dot1p_map;
+    bool unread = sonic_is_unread(end->port->dscp_map), tag = *end->port->dot1p_map;
     switch_describe_end(end, &reason);
-    text_add(&reason, tag ? ": classes come from the VLAN tag (dot1p_to_tc_map): DSCPs were not compared"
-                          : ": it has no dscp_to_tc_map: every packet is in traffic class 0");
-    if (!tag)
+    text_add(&reason, unread ? ": which dscp_to_tc_map it has was not understood"
+                      : tag  ? ": classes come from the VLAN tag (dot1p_to_tc_map): DSCPs were not compared"
+                             : ": it has no dscp_to_tc_map: every packet is in traffic class 0");
+    if (!tag && !unread)
         text_add(&fix, "give PORT_QOS_MAP|%s a dscp_to_tc_map: config qos reload writes SONiC's own",
                  end->port->name);
-    report_dscp(x, tag ? "unknown" : "failure", &fix, &reason);
+    report_dscp(x, tag || unread ? "unknown" : "failure", &fix, &reason);
     text_free(&reason);
     text_free(&fix);
 }
@@ -135,7 +142,7 @@ static void examine_classes(const struct doctor_subject *x)
     const char *trust = json_string_value(json_object_get(end->settings, "trust"));
     if (x->cell && !switch_flow_priorities(x))
         return;
-    if (!*end->port->dscp_map)
+    if (!*end->port->dscp_map || sonic_is_unread(end->port->dscp_map))
         report_no_map(x);
     else if (x->cell)
         examine_flows(x);

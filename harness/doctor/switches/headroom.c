@@ -22,8 +22,8 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The lab and the switch may both say how long the cable is; FIELD_UNSET, the least number, where neither
- * does. */
+/* The lab and the switch may both say how long the cable is; not given, which are the least numbers, where
+ * neither does. */
 static int64_t cable_mm(const struct switch_end *end)
 {
     return larger(end->port->cable_mm, end->link->length_mm);
@@ -46,10 +46,12 @@ static void examine_computed(const struct headroom *h)
 {
     const struct switch_end *end = h->x->end;
     struct text words = {0};
-    bool unknown = end->port->cable_mm == FIELD_UNSET, longer = end->link->length_mm > end->port->cable_mm;
+    bool unread = end->port->cable_mm == SONIC_UNREAD, unknown = !sonic_is_given(end->port->cable_mm),
+         longer = end->link->length_mm > end->port->cable_mm;
     text_add(&words, "the switch computes the headroom of group %d for a cable ", h->group);
     if (unknown)
-        text_add(&words, "whose length CABLE_LENGTH does not say");
+        text_add(&words,
+                 unread ? "whose length was not understood" : "whose length CABLE_LENGTH does not say");
     else
         switch_describe_length(end->port->cable_mm, &words);
     if (!unknown)
@@ -58,14 +60,18 @@ static void examine_computed(const struct headroom *h)
         text_add(&words, "; by the lab it is ");
         switch_describe_length(end->link->length_mm, &words);
     }
-    report_headroom(h, unknown || longer ? "warning" : "ok",
+    report_headroom(h,
+                    unread              ? "unknown"
+                    : unknown || longer ? "warning"
+                                        : "ok",
                     unknown || longer ? "config interface cable-length PORT LENGTH" : NULL,
                     text_string(&words));
     text_free(&words);
 }
 
 /* The frames are the host's. Where its MTU is not known they are taken to be as long as the port allows, and
- * what is too little for those is a warning. */
+ * what is too little for those is a warning. What mlx5 keeps in its own buffers is more than most vendors
+ * of switches state, and no measure for them. */
 static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64_t mtu)
 {
     const int64_t mm = cable_mm(h->x->end), xoff = h->buffer->xoff_bytes;
@@ -90,12 +96,12 @@ static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64
     text_add(&fix,
              "xoff of at least %" PRId64 " in BUFFER_PROFILE|%s; with the dynamic buffer model, "
              "config interface cable-length %s LENGTH",
-             mlx5, h->buffer->profile, h->x->end->port->name);
+             least, h->buffer->profile, h->x->end->port->name);
     report_headroom(h,
-                    xoff < least && of_host ? "failure"
-                    : xoff < mlx5           ? "warning"
-                                            : "ok",
-                    xoff < mlx5 ? text_string(&fix) : NULL, text_string(&words));
+                    xoff >= least ? "ok"
+                    : of_host     ? "failure"
+                                  : "warning",
+                    xoff < least ? text_string(&fix) : NULL, text_string(&words));
     text_free(&words);
     text_free(&fix);
 }
@@ -103,15 +109,17 @@ static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64
 static void examine_stated(const struct headroom *h)
 {
     const struct switch_end *end = h->x->end;
-    int64_t speed = end->port->speed_Mbps != FIELD_UNSET ? end->port->speed_Mbps
-                    : end->link->rate_bps != FIELD_UNSET ? end->link->rate_bps / 1000000
-                                                         : FIELD_UNSET;
+    int64_t speed = sonic_is_given(end->port->speed_Mbps) ? end->port->speed_Mbps
+                    : end->link->rate_bps != FIELD_UNSET  ? end->link->rate_bps / 1000000
+                                                          : FIELD_UNSET;
     int64_t mtu = end->host_mtu != FIELD_UNSET ? end->host_mtu : end->port->mtu;
-    if (h->buffer->xoff_bytes == FIELD_UNSET || h->buffer->xoff_bytes == 0)
+    if (h->buffer->xoff_bytes == SONIC_UNREAD)
+        report_headroom(h, "unknown", NULL, "xoff of its priority group's profile was not understood");
+    else if (h->buffer->xoff_bytes == FIELD_UNSET || h->buffer->xoff_bytes == 0)
         report_headroom(
             h, "failure", "give the group a lossless profile, with xoff: BUFFER_PG",
             "its priority group has a profile without headroom (xoff): packets are lost although PFC is on");
-    else if (speed == FIELD_UNSET || mtu == FIELD_UNSET || cable_mm(end) == FIELD_UNSET)
+    else if (speed == FIELD_UNSET || !sonic_is_given(mtu) || !sonic_is_given(cable_mm(end)))
         report_headroom(
             h, "unknown", "state the link's rate and length in the lab",
             "whether its headroom suffices is not known: the port's speed, MTU or cable length is not "
@@ -134,7 +142,12 @@ static void examine_absent(const struct headroom *h)
 
 static void examine_group(const struct headroom *h)
 {
-    if (!*h->buffer->profile)
+    if (h->group == SONIC_UNREAD_CLASS)
+        report_headroom(h, "unknown", NULL,
+                        "its priority group was not understood (TC_TO_PRIORITY_GROUP_MAP)");
+    else if (sonic_is_unread(h->buffer->profile) || h->buffer->described == SONIC_UNKNOWN)
+        report_headroom(h, "unknown", NULL, "the profile of its priority group was not understood");
+    else if (!*h->buffer->profile)
         examine_absent(h);
     else if (strcmp(h->buffer->profile, "NULL") == 0)
         examine_computed(h);
@@ -149,12 +162,14 @@ static void examine_group(const struct headroom *h)
 static void examine_headroom(const struct doctor_subject *x)
 {
     const struct switch_end *end = x->end;
-    for (int priority = 0; priority < SONIC_TCS; priority++) {
+    static const struct sonic_buffer none = {.xoff_bytes = FIELD_UNSET};
+    if (end->port->has_pfc == SONIC_UNKNOWN)
+        switch_report_pfc_unread(x, "headroom");
+    for (int priority = 0; priority < SONIC_PRIORITIES; priority++) {
         int group = end->port->tc_to_pg[priority];
         struct headroom h = {x, NULL, priority, group};
         if (!(end->port->pfc >> priority & 1))
             continue;
-        const struct sonic_buffer none = {.xoff_bytes = FIELD_UNSET};
         h.buffer = group >= 0 ? &end->port->pg[group] : &none;
         examine_group(&h);
     }

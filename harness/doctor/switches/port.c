@@ -21,17 +21,17 @@ static void report_port(const struct doctor_subject *x, const char *check, const
 static void add_faults(const struct switch_end *end, struct text *reason, struct text *fix)
 {
     const struct sonic_port *p = end->port;
-    if (!p->admin_up) {
+    if (p->admin_up == SONIC_NO) {
         text_add(reason, ": it is shut down");
         text_add(fix, "config interface startup %s", p->name);
-    } else if (end->host_speed_Mbps != FIELD_UNSET && p->speed_Mbps != FIELD_UNSET &&
+    } else if (end->host_speed_Mbps != FIELD_UNSET && sonic_is_given(p->speed_Mbps) &&
                end->host_speed_Mbps != p->speed_Mbps) {
         text_add(reason, ": its speed is ");
         switch_describe_rate(p->speed_Mbps, reason);
         text_add(reason, ", that of the host's NIC ");
         switch_describe_rate(end->host_speed_Mbps, reason);
         text_add(fix, "config interface speed %s %" PRId64, p->name, end->host_speed_Mbps);
-    } else if (end->host_mtu != FIELD_UNSET && p->mtu != FIELD_UNSET && end->host_mtu > p->mtu) {
+    } else if (end->host_mtu != FIELD_UNSET && sonic_is_given(p->mtu) && end->host_mtu > p->mtu) {
         text_add(reason, ": its MTU is %" PRId64 ", the host's %" PRId64 ": longer frames are discarded",
                  p->mtu, end->host_mtu);
         text_add(fix, "config interface mtu %s %" PRId64 ", or a smaller settings.mtu", p->name,
@@ -41,24 +41,33 @@ static void add_faults(const struct switch_end *end, struct text *reason, struct
 
 static bool contradicts_lab(const struct switch_end *end)
 {
-    return end->link->rate_bps != FIELD_UNSET && end->port->speed_Mbps != FIELD_UNSET &&
+    return end->link->rate_bps != FIELD_UNSET && sonic_is_given(end->port->speed_Mbps) &&
            end->link->rate_bps != end->port->speed_Mbps * 1000000;
 }
 
 static void describe_port(const struct switch_end *end, struct text *reason)
 {
     const struct sonic_port *p = end->port;
-    text_add(reason, ": up");
-    if (p->speed_Mbps != FIELD_UNSET) {
+    text_add(reason, p->admin_up == SONIC_UNKNOWN ? ": whether it is up was not understood" : ": up");
+    if (sonic_is_given(p->speed_Mbps)) {
         text_add(reason, ", ");
         switch_describe_rate(p->speed_Mbps, reason);
+    } else if (p->speed_Mbps == SONIC_UNREAD) {
+        text_add(reason, ", its speed was not understood");
     }
-    if (p->mtu != FIELD_UNSET)
+    if (sonic_is_given(p->mtu))
         text_add(reason, ", MTU %" PRId64, p->mtu);
+    else if (p->mtu == SONIC_UNREAD)
+        text_add(reason, ", its MTU was not understood");
     if (contradicts_lab(end)) {
         text_add(reason, "; the lab's link has a rate of ");
         switch_describe_rate(end->link->rate_bps / 1000000, reason);
     }
+}
+
+static bool is_unread(const struct sonic_port *p)
+{
+    return p->admin_up == SONIC_UNKNOWN || p->speed_Mbps == SONIC_UNREAD || p->mtu == SONIC_UNREAD;
 }
 
 static void examine_port(const struct doctor_subject *x)
@@ -78,7 +87,12 @@ static void examine_port(const struct doctor_subject *x)
             describe_port(end, &reason);
         if (!faulty && contradicts_lab(end))
             text_add(&fix, "correct the rate of this link in the lab, or the port's speed");
-        report_port(x, "port", faulty ? "failure" : contradicts_lab(end) ? "warning" : "ok", &fix, &reason);
+        report_port(x, "port",
+                    faulty                 ? "failure"
+                    : contradicts_lab(end) ? "warning"
+                    : is_unread(end->port) ? "unknown"
+                                           : "ok",
+                    &fix, &reason);
     }
     text_free(&reason);
     text_free(&fix);
@@ -135,6 +149,10 @@ static void examine_pfc(const struct doctor_subject *x)
     const struct switch_end *end = x->end;
     struct text reason = {0}, fix = {0};
     const char *verdict = "ok";
+    if (end->port->has_pfc == SONIC_UNKNOWN) {
+        switch_report_pfc_unread(x, "pfc");
+        return;
+    }
     switch_describe_end(end, &reason);
     compare_with_host(x, &reason, &fix, &verdict);
     report_port(x, "pfc", verdict, &fix, &reason);
@@ -152,15 +170,22 @@ static void examine_cable(const struct doctor_subject *x)
 {
     const struct switch_cable *c = x->cable;
     struct text reason = {0};
-    bool same = c->ports[0]->pfc == c->ports[1]->pfc;
-    text_add(&reason, "%s of %s has PFC on priorities ", c->ports[0]->name, c->names[0]);
-    switch_describe_priorities(c->ports[0]->pfc, &reason);
-    text_add(&reason, ", %s of %s on ", c->ports[1]->name, c->names[1]);
-    switch_describe_priorities(c->ports[1]->pfc, &reason);
-    text_add(&reason, same ? "" : ": one end ignores the other's pauses");
-    doctor_add(x->entries, c->names[0], "pfc", same ? "ok" : "failure",
-               same ? NULL : "config interface pfc priority PORT PRIORITY on, at both switches", "%s",
-               text_string(&reason));
+    bool same = c->ports[0]->pfc == c->ports[1]->pfc, unread = false;
+    for (int i = 0; i < 2; i++) {
+        text_add(&reason, "%s%s of %s has PFC on priorities ", i ? ", " : "", c->ports[i]->name, c->names[i]);
+        if (c->ports[i]->has_pfc == SONIC_UNKNOWN)
+            text_add(&reason, "that were not understood");
+        else
+            switch_describe_priorities(c->ports[i]->pfc, &reason);
+        unread = unread || c->ports[i]->has_pfc == SONIC_UNKNOWN;
+    }
+    text_add(&reason, same || unread ? "" : ": one end ignores the other's pauses");
+    doctor_add(x->entries, c->names[0], "pfc",
+               unread ? "unknown"
+               : same ? "ok"
+                      : "failure",
+               same || unread ? NULL : "config interface pfc priority PORT PRIORITY on, at both switches",
+               "%s", text_string(&reason));
     doctor_add_evidence(x->entries, "PORT_QOS_MAP of both switches");
     text_free(&reason);
 }

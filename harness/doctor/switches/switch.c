@@ -36,7 +36,7 @@ void switch_describe_end(const struct switch_end *end, struct text *out)
 void switch_describe_priorities(unsigned bits, struct text *out)
 {
     bool any = false;
-    for (int i = 0; i < SONIC_TCS; i++)
+    for (int i = 0; i < SONIC_PRIORITIES; i++)
         if (bits >> i & 1) {
             text_add(out, "%s%d", any ? "," : "", i);
             any = true;
@@ -70,17 +70,41 @@ unsigned switch_flow_priorities(const struct doctor_subject *x)
     return bits;
 }
 
-/* A dynamic threshold is alpha times what is free of the pool: alone, a group gets alpha / (1 + alpha) of it
- * (SAI's SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH, alpha = 2 to its power). */
-int64_t switch_most_before_xoff(const struct sonic_buffer *b)
+void switch_report_pfc_unread(const struct doctor_subject *x, const char *check)
 {
-    int64_t reserved = b->size_bytes == FIELD_UNSET ? 0 : b->size_bytes;
+    struct text reason = {0};
+    switch_describe_end(x->end, &reason);
+    text_add(&reason, ": which priorities have PFC was not understood (pfc_enable)");
+    doctor_add(x->entries, x->end->of->name, check, "unknown", NULL, "%s", text_string(&reason));
+    doctor_add_evidence(x->entries, "%s: PORT_QOS_MAP|%s", x->end->from, x->end->port->name);
+    text_free(&reason);
+}
+
+int64_t switch_senders_to(const struct doctor_subject *x, int priority)
+{
+    const struct scenario *scenario = x->cell ? &x->cell->scenario : NULL;
+    const struct scenario_flow *flows = scenario ? scenario->flows.items : NULL;
+    json_t *senders = json_object();
+    for (size_t i = 0; x->end->role && scenario && i < scenario->flows.count; i++)
+        if (strcmp(flows[i].to, x->end->role) == 0 && flows[i].priority == priority)
+            json_put(senders, flows[i].from, json_true());
+    int64_t count = (int64_t)json_object_size(senders);
+    json_decref(senders);
+    return count;
+}
+
+/* A dynamic threshold is alpha times what is free of the pool: n groups get n alpha / (1 + n alpha) of it
+ * (SAI's SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH, alpha = 2 to its power). */
+int64_t switch_most_before_xoff(const struct sonic_buffer *b, int64_t senders)
+{
+    int64_t reserved = sonic_is_given(b->size_bytes) ? b->size_bytes : 0;
     if (b->threshold == SONIC_STATIC)
-        return b->static_bytes + reserved;
-    if (b->threshold != SONIC_DYNAMIC || b->pool_bytes == FIELD_UNSET)
+        return senders * (b->static_bytes + reserved);
+    if (b->threshold != SONIC_DYNAMIC || !sonic_is_given(b->pool_bytes))
         return FIELD_UNSET;
     double alpha = b->alpha_log >= 0 ? (double)(1 << b->alpha_log) : 1.0 / (double)(1 << -b->alpha_log);
-    return (int64_t)((double)b->pool_bytes * alpha / (1 + alpha)) + reserved;
+    double all = (double)senders * alpha;
+    return (int64_t)((double)b->pool_bytes * all / (1 + all)) + senders * reserved;
 }
 
 /* ---- reading */
@@ -114,6 +138,20 @@ static int read_config(const struct doctor_subject *x, struct read_switch *s, st
                : error_prefix(e, "%s", text_string(&s->from));
 }
 
+/* Each costs its own value alone, which the checks take for unknown. */
+static void report_unread(const struct doctor_subject *x, const struct read_switch *s)
+{
+    size_t i;
+    const json_t *sentence;
+    json_array_foreach(s->config.unread, i, sentence)
+    {
+        doctor_add(x->entries, s->of->name, "config-db", "warning",
+                   "correct the value; what depends on it is unknown until then", "%s",
+                   json_string_value(sentence));
+        doctor_add_evidence(x->entries, "%s", text_string(&s->from));
+    }
+}
+
 static void examine_config(const struct doctor_subject *x, struct read_switch *s)
 {
     struct error e;
@@ -132,6 +170,8 @@ static void examine_config(const struct doctor_subject *x, struct read_switch *s
     else
         doctor_add(x->entries, of->name, "config-db", "failure", text_string(&fix), "%s", e.text);
     doctor_add_evidence(x->entries, "%s", text_string(&s->from));
+    if (s->read)
+        report_unread(x, s);
     if (json_is_true(json_object_get(s->counted, "journal"))) {
         text_clear(&fix);
         text_add(&fix, "harness restore --lab %s", x->lab_path);

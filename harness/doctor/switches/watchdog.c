@@ -9,13 +9,13 @@
 
 static bool is_outside(int64_t value, int64_t least, int64_t most)
 {
-    return value != FIELD_UNSET && (value < least || value > most);
+    return sonic_is_given(value) && (value < least || value > most);
 }
 
 static bool known_action(const char *action)
 {
-    return !*action || strcmp(action, "drop") == 0 || strcmp(action, "forward") == 0 ||
-           strcmp(action, "alert") == 0;
+    return !*action || sonic_is_unread(action) || strcmp(action, "drop") == 0 ||
+           strcmp(action, "forward") == 0 || strcmp(action, "alert") == 0;
 }
 
 /* What is wrong; NULL: nothing. */
@@ -24,6 +24,8 @@ static const char *first_fault(const struct sonic_config *config, const struct s
 {
     const struct sonic_watchdog *w = &port->watchdog;
     int64_t poll = config->poll_ms == FIELD_UNSET ? SONIC_POLL_DEFAULT_MS : config->poll_ms;
+    bool unread = w->detection_ms == SONIC_UNREAD || w->restoration_ms == SONIC_UNREAD ||
+                  config->poll_ms == SONIC_UNREAD || sonic_is_unread(w->action);
     *verdict = "failure";
     if (w->detection_ms == FIELD_UNSET)
         return "it has no detection_time: the switch refuses it, and nothing watches the port";
@@ -34,9 +36,13 @@ static const char *first_fault(const struct sonic_config *config, const struct s
                "the port";
     if (!known_action(w->action))
         return "its action is unknown: the switch refuses it, and nothing watches the port";
-    if (w->detection_ms < poll || (w->restoration_ms != FIELD_UNSET && w->restoration_ms < poll))
+    if ((sonic_is_given(w->detection_ms) && w->detection_ms < poll) ||
+        (sonic_is_given(w->restoration_ms) && w->restoration_ms < poll))
         return "detection and restoration cannot be shorter than POLL_INTERVAL: a queue is stopped and "
                "started again at every look";
+    *verdict = "unknown";
+    if (unread || port->has_pfc == SONIC_UNKNOWN)
+        return "a value that matters here was not understood (config-db says which)";
     *verdict = "warning";
     if (!port->pfc)
         return "the port has no PFC: there is nothing to watch";
@@ -51,8 +57,8 @@ static const char *first_fault(const struct sonic_config *config, const struct s
 
 static void add_time(struct text *out, const char *name, int64_t value_ms)
 {
-    if (value_ms == FIELD_UNSET)
-        text_add(out, ", %s not given", name);
+    if (!sonic_is_given(value_ms))
+        text_add(out, ", %s not %s", name, value_ms == SONIC_UNREAD ? "understood" : "given");
     else
         text_add(out, ", %s %" PRId64 " ms", name, value_ms);
 }
@@ -93,10 +99,15 @@ static void examine_times(const struct doctor_subject *x)
 static void examine_watchdog(const struct doctor_subject *x)
 {
     const struct switch_end *end = x->end;
-    if (end->config->big_red_switch)
+    if (end->config->big_red_switch == SONIC_YES)
         report_watchdog(x, "failure", "pfcwd big_red_switch disable",
                         "BIG_RED_SWITCH is on: all packets of lossless classes are dropped");
-    else if (end->port->watchdog.on)
+    else if (end->config->big_red_switch == SONIC_UNKNOWN || end->port->watchdog.on == SONIC_UNKNOWN)
+        report_watchdog(
+            x, "unknown", NULL,
+            "whether there is a watchdog, or all lossless packets are dropped (BIG_RED_SWITCH), was "
+            "not understood");
+    else if (end->port->watchdog.on == SONIC_YES)
         examine_times(x);
     else if (end->port->pfc)
         report_watchdog(x, "ok", NULL, "no watchdog: a pause storm is not ended");

@@ -29,7 +29,8 @@ static const char good[] =
     "lossless]\"}},"
     "\"QUEUE\":{\"Ethernet0|3\":{\"wred_profile\":\"[WRED_PROFILE|W]\"},\"Ethernet0|4\":{\"wred_profile\":"
     "\"W\"}},"
-    "\"WRED_PROFILE\":{\"W\":{\"ecn\":\"ecn_all\",\"green_min_threshold\":\"250000\",\"green_max_threshold\":"
+    "\"WRED_PROFILE\":{\"W\":{\"wred_green_enable\":\"true\",\"ecn\":\"ecn_all\",\"green_min_threshold\":"
+    "\"250000\",\"green_max_threshold\":"
     "\"2097152\","
     "\"green_drop_probability\":\"5\"}},"
     "\"PFC_WD\":{\"GLOBAL\":{\"POLL_INTERVAL\":\"200\"},\"Ethernet0\":{\"action\":\"drop\",\"detection_"
@@ -76,13 +77,14 @@ static void reads_both_forms_of_references(void **state)
     assert_int_equal(p->pg[3].xoff_bytes, 65536);
     assert_int_equal(p->pg[0].xoff_bytes, FIELD_UNSET);
     assert_string_equal(p->pg[1].profile, "");
-    assert_int_equal(switch_most_before_xoff(&p->pg[3]), 4000000 + 18432);
+    assert_int_equal(switch_most_before_xoff(&p->pg[3], 1), 4000000 + 18432);
     assert_string_equal(p->queue[3].profile, "W");
     assert_string_equal(p->queue[4].profile, "W");
-    assert_true(p->queue[4].marks);
+    assert_int_equal(p->queue[4].ecn, SONIC_YES);
+    assert_int_equal(p->queue[4].enabled, SONIC_YES);
     assert_int_equal(p->queue[4].kmax_bytes, 2097152);
     assert_int_equal(p->watchdog.restoration_ms, 400);
-    assert_false(other->watchdog.on);
+    assert_int_equal(other->watchdog.on, SONIC_NO);
     sonic_config_free(&c);
     json_decref(json);
 }
@@ -106,42 +108,146 @@ static void thresholds_of_ecn_alone_take_their_place(void **state)
 static void refuses_what_is_not_such_a_file(void **state)
 {
     static const char *const cases[][2] = {
-        {"{\"PORT\":null}", "no table PORT"},
+        {"{}", "no table PORT"},
         {"{\"PORT\":[]}", "PORT is not an object"},
-        {"{\"PORT\":{\"Ethernet0\":7}}", "PORT|Ethernet0 is not an object"},
-        {"{\"PORT\":{\"Ethernet0\":{\"speed\":100000}}}", "speed is not a string"},
-        {"{\"PORT\":{\"Ethernet0\":{\"speed\":\"fast\"}}}", "speed is \"fast\": expected a whole number"},
-        {"{\"PORT\":{\"Ethernet0\":{\"mtu\":\"99999999999999999999\"}}}", "expected a whole number from 68"},
-        {"{\"CABLE_LENGTH\":{\"AZURE\":{\"Ethernet0\":\"far\"}}}", "CABLE_LENGTH|AZURE: Ethernet0"},
-        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"3-4\"}}}",
-         "expected priorities such as 3,4"},
-        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"8\"}}}",
-         "expected priorities such as 3,4"},
-        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"tc_to_pg_map\":\"[X\"}}}",
-         "expected a name, or [TABLE|NAME]"},
-        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"tc_to_pg_map\":\"[X]\"}}}",
-         "expected a name, or [TABLE|NAME]"},
-        {"{\"PORT_QOS_MAP\":{\"global\":{\"dscp_to_tc_map\":\"OTHER\"}}}", "DSCP_TO_TC_MAP has no \"OTHER\""},
-        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"64\":\"1\"}}}", "\"64\" is not a number below 64"},
-        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"1\":\"8\"}}}", "expected a whole number from 0 to 7"},
-        {"{\"BUFFER_PG\":{\"Ethernet0\":{}}}", "does not end with a number"},
-        {"{\"BUFFER_PG\":{\"Ethernet0|x\":{}}}", "does not end with a number or a range"},
-        {"{\"BUFFER_PG\":{\"Ethernet0|4-3\":{}}}", "does not end with a number or a range"},
-        {"{\"WRED_PROFILE\":{\"W\":{\"ecn\":\"on\"}}}", "ecn is \"on\""},
-        {"{\"BUFFER_PROFILE\":{\"lossless\":{\"dynamic_th\":\"99\"}}}", "dynamic_th is \"99\""},
         {"7", "not an object of tables"},
+        {"{\"localhost\":{},\"asic0\":{\"PORT\":{}},\"asic1\":{\"PORT\":{}}}",
+         "whose ports may have the same names (asic0, asic1): record each by itself"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sonic_config c;
         struct error e = {{0}};
-        json_t *over = json_loads(cases[i][0], JSON_DECODE_ANY, NULL), *json = json_loads(good, 0, NULL);
-        json_t *merged = json_is_object(over) ? json_merged(json, over) : json_incref(over);
-        if (sonic_config_read(merged, names, 2, &c, &e) == 0 || !strstr(e.text, cases[i][1]))
+        json_t *json = json_loads(cases[i][0], JSON_DECODE_ANY, NULL);
+        assert_non_null(json);
+        if (sonic_config_read(json, names, 2, &c, &e) == 0 || !strstr(e.text, cases[i][1]))
             fail_msg("%s: \"%s\" does not say \"%s\"", cases[i][0], e.text, cases[i][1]);
-        json_decref(merged);
         json_decref(json);
-        json_decref(over);
+    }
+}
+
+static bool is_said(const json_t *unread, const char *wanted)
+{
+    const json_t *sentence;
+    size_t i;
+    json_array_foreach(unread, i, sentence)
+    {
+        if (strchr(json_string_value(sentence), '\n'))
+            fail_msg("more than a line: %s", json_string_value(sentence));
+        if (strstr(json_string_value(sentence), wanted))
+            return true;
+    }
+    return false;
+}
+
+/* A value that is not understood costs that value: all others are as they were. */
+static void a_bad_value_costs_that_value(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"PORT\":{\"Ethernet4\":7}}", "PORT|Ethernet4 is not an object"},
+        {"{\"PORT\":{\"Ethernet4\":{\"speed\":100000}}}", "speed is not a string"},
+        {"{\"PORT\":{\"Ethernet4\":{\"speed\":\"fast\"}}}",
+         "PORT|Ethernet4: speed is \"fast\": expected a whole number"},
+        {"{\"PORT\":{\"Ethernet4\":{\"mtu\":\"99999999999999999999\"}}}", "expected a whole number from 68"},
+        {"{\"PORT\":{\"Ethernet4\":{\"mtu\":\"91 00\"}}}", "mtu is \"91 00\""},
+        {"{\"PORT\":{\"Ethernet4\":{\"admin_status\":\"on\\n\"}}}",
+         "admin_status is \"on\\x0a\": expected up or down"},
+        {"{\"CABLE_LENGTH\":{\"AZURE\":{\"Ethernet4\":\"far\"}}}", "CABLE_LENGTH|AZURE: Ethernet4"},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0\":{\"pfc_enable\":\"3,4\"},\"Ethernet0,Ethernet4\":null,"
+         "\"Ethernet4\":{\"pfc_enable\":\"3-4\"}}}",
+         "expected priorities such as 3,4"},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"64\":\"1\"}}}", "\"64\" is not a number below 64"},
+        {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"1\":\"16\"}}}", "expected a whole number from 0 to 15"},
+        {"{\"BUFFER_PG\":{\"Ethernet4\":{}}}", "the key \"Ethernet4\" has another form than PORT|3"},
+        {"{\"BUFFER_PG\":{\"Ethernet4|x\":{}}}", "does not end with a number or a range"},
+        {"{\"BUFFER_PG\":{\"Ethernet4|4-3\":{}}}", "does not end with a number or a range"},
+        {"{\"QUEUE\":{\"Ethernet4|0\":{\"wred_profile\":\"X\"}},\"WRED_PROFILE\":{\"X\":{\"ecn\":\"on\"}}}",
+         "WRED_PROFILE|X: ecn is \"on\""},
+        {"{\"BUFFER_PROFILE\":{\"lossy\":{\"dynamic_th\":\"99\"}}}", "dynamic_th is \"99\""},
+        {"{\"BUFFER_PROFILE\":{\"lossy\":{\"pool\":\"[X\"}}}", "expected a name, or [TABLE|NAME]"},
+        {"{\"PFC_WD\":{\"Ethernet4\":{\"detection_time\":\"soon\"}}}", "detection_time is \"soon\""},
+        {"{\"DEVICE_METADATA\":{\"localhost\":{\"platform\":\"a\\nok  tor  port  all is well\"}}}",
+         "platform is \"a\\x0aok  tor  port  all is well\": expected a name"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sonic_config c;
+        struct error e = {{0}};
+        json_t *json = patched(cases[i][0]);
+        if (sonic_config_read(json, names, 2, &c, &e) != 0)
+            fail_msg("%s: %s", cases[i][0], e.text);
+        if (!is_said(c.unread, cases[i][1]) || json_array_size(c.unread) != 1)
+            fail_msg("%s: %zu sentences, not one \"%s\"", cases[i][0], json_array_size(c.unread),
+                     cases[i][1]);
+        const struct sonic_port *p = &c.ports[0];
+        assert_string_equal(c.hwsku, "SKU");
+        assert_int_equal(p->speed_Mbps, 100000);
+        assert_int_equal(p->admin_up, SONIC_YES);
+        assert_int_equal(p->pfc, 1 << 3 | 1 << 4);
+        assert_int_equal(p->dscp_to_tc[26], 3);
+        assert_int_equal(p->pg[3].xoff_bytes, 65536);
+        assert_int_equal(p->queue[3].kmin_bytes, 250000);
+        assert_int_equal(p->watchdog.detection_ms, 200);
+        sonic_config_free(&c);
+        json_decref(json);
+    }
+}
+
+/* Dual-ToR configurations have traffic class 8; SONiC's templates have blanks. */
+static void reads_all_classes_and_blanks(void **state)
+{
+    struct sonic_config c;
+    struct error e;
+    json_t *json = patched("{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"33\":\"8\",\"34 \":\"15  \"}},"
+                           "\"TC_TO_PRIORITY_GROUP_MAP\":{\"AZURE\":{\"8\":\"0   \",\"15\":\"7\"}},"
+                           "\"TC_TO_QUEUE_MAP\":{\"AZURE\":{\"8\":\"9\"}},"
+                           "\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\" 3, 4 \"}},"
+                           "\"WRED_PROFILE\":{\"W\":{\"green_min_threshold\":\" 166912\"}}}");
+    (void)state;
+    assert_int_equal(sonic_config_read(json, names, 2, &c, &e), 0);
+    const struct sonic_port *p = &c.ports[0];
+    assert_int_equal(json_array_size(c.unread), 0);
+    assert_int_equal(p->dscp_to_tc[33], 8);
+    assert_int_equal(p->dscp_to_tc[34], 15);
+    assert_int_equal(p->tc_to_pg[8], 0);
+    assert_int_equal(p->tc_to_pg[15], 7);
+    assert_int_equal(p->tc_to_queue[8], 9);
+    assert_int_equal(p->pfc, 1 << 3 | 1 << 4);
+    assert_int_equal(p->queue[3].kmin_bytes, 166912);
+    sonic_config_free(&c);
+    json_decref(json);
+}
+
+/* On a line card QUEUE has the ports of all cards, several of which are called Ethernet0. */
+static void line_cards_are_told_apart(void **state)
+{
+    static const char *const cards[][2] = {{"lc1", "Asic0"}, {"lc2", "asic0"}, {"lc1", "asic1"}};
+    static const int64_t kmin[] = {1000, 2000, 3000};
+    struct sonic_config c;
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i <= 3; i++) {
+        char patch[700];
+        snprintf(patch, sizeof patch,
+                 "{\"DEVICE_METADATA\":{\"localhost\":{\"hostname\":\"%s\",\"asic_name\":%s%s%s}},"
+                 "\"QUEUE\":{\"Ethernet0|3\":null,\"lc1|asic0|Ethernet0|3\":{\"wred_profile\":\"A\"},"
+                 "\"lc2|asic0|Ethernet0|3\":{\"wred_profile\":\"B\"},"
+                 "\"lc1|asic1|Ethernet0|3\":{\"wred_profile\":\"C\"}},"
+                 "\"WRED_PROFILE\":{\"A\":{\"green_min_threshold\":\"1000\"},"
+                 "\"B\":{\"green_min_threshold\":\"2000\"},\"C\":{\"green_min_threshold\":\"3000\"}}}",
+                 i < 3 ? cards[i][0] : "lc1", i < 3 ? "\"" : "", i < 3 ? cards[i][1] : "null",
+                 i < 3 ? "\"" : "");
+        json_t *json = patched(patch);
+        assert_int_equal(sonic_config_read(json, names, 1, &c, &e), 0);
+        const struct sonic_wred *w = &c.ports[0].queue[3];
+        if (i < 3)
+            assert_int_equal(w->kmin_bytes, kmin[i]);
+        else
+            assert_int_equal(w->described, SONIC_UNKNOWN); /* never that of the last card */
+        assert_int_equal(is_said(c.unread, "which card this is DEVICE_METADATA|localhost does not say"),
+                         i == 3);
+        sonic_config_free(&c);
+        json_decref(json);
     }
 }
 
@@ -265,11 +371,15 @@ static const struct outcome outcomes[] = {
     {"{}", "5m", HOST, "headroom", "ok", "keeps 65536 bytes (xoff)", false},
     {PROFILE("\"xoff\":\"8000\""), "5m", HOST, "headroom", "failure", "packets are lost although PFC is on",
      false},
-    {PROFILE("\"xoff\":\"18432\""), "5m", HOST, "headroom", "warning",
+    {PROFILE("\"xoff\":\"18432\""), "5m", HOST, "headroom", "ok",
      "with the host's MTU of 4200 these are at least 9185 bytes, and the mlx5 driver keeps 42524", false},
+    {PROFILE("\"xoff\":\"9184\""), "5m", HOST, "headroom", "failure", "packets are lost although PFC is on",
+     false},
+    {PROFILE("\"xoff\":\"9185\""), "5m", HOST, "headroom", "ok", "these are at least 9185 bytes", false},
     {PROFILE("\"xoff\":\"18432\""), "5m", "", "headroom", "warning",
      "with the port's MTU of 9100 these are at least 18985", false},
-    {"{}", "300m", HOST, "headroom", "warning", "over 300m", false},
+    {"{}", "300m", HOST, "headroom", "ok", "over 300m", false},
+    {"{}", "3000m", HOST, "headroom", "failure", "over 3km", false},
     {PROFILE("\"xoff\":null"), "5m", HOST, "headroom", "failure", "without headroom", false},
     {"{\"BUFFER_PROFILE\":{\"lossless\":null}}", "5m", HOST, "headroom", "failure", "BUFFER_PROFILE lacks",
      false},
@@ -282,7 +392,9 @@ static const struct outcome outcomes[] = {
      "by the lab it is 40m", false},
 
     {"{}", "5m", HOST, "wred", "ok",
-     "marks from 250000 to 2097152 bytes, up to 5 % (kmin is 20.0 us at 100Gb/s); XOFF comes at 4018432",
+     "marks from 250000 to 2097152 bytes, up to 5 % (kmin is 20.0 us at 100Gb/s); XOFF comes at 4018432 "
+     "bytes "
+     "of one sender at the latest, 2 senders fill the queue up to 5370197",
      false},
     {"{\"QUEUE\":{\"Ethernet0|3\":null}}", "5m", HOST, "wred", "warning", "no WRED profile", false},
     {"{\"WRED_PROFILE\":{\"W\":null}}", "5m", HOST, "wred", "failure", "WRED_PROFILE lacks", false},
@@ -290,13 +402,65 @@ static const struct outcome outcomes[] = {
     {WRED("\"ecn\":\"ecn_yellow\""), "5m", HOST, "wred", "warning", "ECN off for green", false},
     {WRED("\"green_min_threshold\":null"), "5m", HOST, "wred", "failure", "no thresholds for green", false},
     {WRED("\"green_min_threshold\":\"3000000\""), "5m", HOST, "wred", "failure", "kmin is above kmax", false},
-    {WRED("\"green_min_threshold\":\"5000000\",\"green_max_threshold\":\"6000000\""), "5m", HOST, "wred",
-     "failure", "before anything is marked", false},
-    {WRED("\"green_max_threshold\":\"6000000\""), "5m", HOST, "wred", "warning",
-     "before the queue reaches kmax", false},
+    {WRED("\"green_min_threshold\":\"3600000\",\"green_max_threshold\":\"6000000\""), "5m", HOST, "wred",
+     "ok", "2 senders fill the queue", false},
+    {WRED("\"green_min_threshold\":\"5500000\",\"green_max_threshold\":\"6000000\""), "5m", HOST, "wred",
+     "warning", "PFC may stop fewer than 3 senders before anything is marked", false},
+    {WRED("\"green_min_threshold\":\"50000000\",\"green_max_threshold\":\"60000000\""), "5m", HOST, "wred",
+     "failure", "PFC stops any number of senders before anything is marked", false},
+    {WRED("\"green_max_threshold\":\"60000000\""), "5m", HOST, "wred", "warning",
+     "any number of senders before the queue reaches kmax", false},
+    {WRED("\"wred_green_enable\":null"), "5m", HOST, "wred", "warning", "nothing is marked", false},
+    {WRED("\"wred_green_enable\":\"false\""), "5m", HOST, "wred", "warning", "nothing is marked", false},
+    {WRED("\"wred_green_enable\":\"false\",\"ecn_green_min_threshold\":\"1000\",\"ecn_green_max_threshold\":"
+          "\"2000\""),
+     "5m", HOST, "wred", "unknown", "depends on the ASIC", false},
     {WRED("\"green_drop_probability\":\"0\""), "5m", HOST, "wred", "warning", "probability of 0", false},
     {WRED("\"green_min_threshold\":\"5000\""), "5m", HOST, "wred", "warning", "less than two frames", false},
     {"{\"PORT\":{\"Ethernet0\":{\"speed\":\"1000\"}}}", "5m", "", "wred", "warning", "300 us", false},
+
+    /* what was not understood is unknown, and never off */
+    {"{\"PORT\":{\"Ethernet0\":{\"admin_status\":\"on\"}}}", "5m", HOST, "port", "unknown",
+     "whether it is up was not understood, 100Gb/s", false},
+    {"{\"PORT\":{\"Ethernet0\":{\"speed\":\"fast\"}}}", "5m", HOST, "port", "unknown",
+     "up, its speed was not understood, MTU 9100", false},
+    {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"three\"}}}", "5m", HOST, "pfc", "unknown",
+     "which priorities have PFC was not understood", false},
+    {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"three\"}}}", "5m", HOST, "headroom",
+     "unknown", "which priorities", false},
+    {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"three\"}}}", "5m", HOST, "wred", "unknown",
+     "which priorities", false},
+    {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_enable\":\"three\"}}}", "5m", HOST, "pfc-watchdog",
+     "unknown", "not understood", false},
+    {"{\"PORT_QOS_MAP\":[]}", "5m", HOST, "pfc", "unknown", "which priorities", false},
+    {"{\"PORT_QOS_MAP\":{\"global\":{\"dscp_to_tc_map\":\"OTHER\"}}}", "5m", HOST, "dscp", "unknown",
+     "were not understood", false},
+    {"{\"DSCP_TO_TC_MAP\":{\"AZURE\":{\"26\":\"three\"}}}", "5m", HOST, "dscp", "unknown",
+     "the entries of 1 DSCPs of lossless classes were not understood", false},
+    {"{\"TC_TO_PRIORITY_GROUP_MAP\":{\"AZURE\":{\"3\":\"8\"}}}", "5m", HOST, "headroom", "unknown",
+     "its priority group was not understood", false},
+    {"{\"TC_TO_QUEUE_MAP\":{\"AZURE\":{\"3\":\"x\"}}}", "5m", HOST, "wred", "unknown", "not understood",
+     false},
+    {PROFILE("\"xoff\":\"much\""), "5m", HOST, "headroom", "unknown", "xoff of its priority group's profile",
+     false},
+    {"{\"BUFFER_PROFILE\":7}", "5m", HOST, "headroom", "unknown", "was not understood", false},
+    {"{\"BUFFER_PG\":{\"Ethernet0|3-4\":null,\"Ethernet0|x\":{}}}", "5m", HOST, "headroom", "unknown",
+     "was not understood", false},
+    {PROFILE("\"dynamic_th\":\"x\""), "5m", HOST, "wred", "ok", "when XOFF comes is not known", false},
+    {WRED("\"green_min_threshold\":\"x\""), "5m", HOST, "wred", "unknown", "not understood", false},
+    {WRED("\"wred_green_enable\":\"yes\""), "5m", HOST, "wred", "unknown", "not understood", false},
+    {WRED("\"ecn\":\"on\""), "5m", HOST, "wred", "unknown", "not understood", false},
+    {WRED("\"green_drop_probability\":\"x\""), "5m", HOST, "wred", "unknown",
+     "up to a probability that was not understood", false},
+    {"{\"QUEUE\":{\"Ethernet0|3\":{\"wred_profile\":7}}}", "5m", HOST, "wred", "unknown", "not understood",
+     false},
+    {"{\"CABLE_LENGTH\":{\"AZURE\":{\"Ethernet0\":\"far\"}},\"BUFFER_PG\":{\"Ethernet0|3-4\":{\"profile\":"
+     "\"NULL\"}}}",
+     "5m", HOST, "headroom", "unknown", "whose length was not understood", false},
+    {WATCH("\"detection_time\":\"soon\""), "5m", HOST, "pfc-watchdog", "unknown", "detection not understood",
+     false},
+    {"{\"PFC_WD\":{\"GLOBAL\":{\"BIG_RED_SWITCH\":\"on\"}}}", "5m", HOST, "pfc-watchdog", "unknown",
+     "BIG_RED_SWITCH", false},
 
     {"{}", "5m", HOST, "pfc-watchdog", "ok", "detection 200 ms, restoration 400 ms, poll interval 200 ms",
      false},
@@ -396,6 +560,9 @@ int main(void)
         cmocka_unit_test(reads_both_forms_of_references),
         cmocka_unit_test(thresholds_of_ecn_alone_take_their_place),
         cmocka_unit_test(refuses_what_is_not_such_a_file),
+        cmocka_unit_test(a_bad_value_costs_that_value),
+        cmocka_unit_test(reads_all_classes_and_blanks),
+        cmocka_unit_test(line_cards_are_told_apart),
         cmocka_unit_test(checks_have_both_outcomes),
         cmocka_unit_test(a_scenario_says_what_matters),
         cmocka_unit_test(labs_name_ports_of_switches),

@@ -125,7 +125,7 @@ static const char *qos_key(const json_t *json, const char *port)
     json_object_foreach(json_object_get(json, "PORT_QOS_MAP"), key, fields)
     {
         (void)fields;
-        if (sonic_key_lists(key, strlen(key), port))
+        if (sonic_key_lists(key, strcspn(key, "|"), port))
             found = key;
     }
     return found;
@@ -166,13 +166,16 @@ static int check_profile_is_own(const struct planning *p, const char *profile, s
 {
     struct text what = {0};
     json_t *others = json_object(), *fields;
-    const char *key;
-    json_object_foreach(json_object_get(p->json, "QUEUE"), key, fields)
+    const char *name;
+    json_object_foreach(json_object_get(p->json, "QUEUE"), name, fields)
     {
-        size_t length;
-        const char *ports = refers_to(fields, profile) ? sonic_key_ports(key, &length) : NULL;
-        if (ports)
-            add_ports_of_others(p, ports, length, others);
+        struct sonic_key key;
+        if (!refers_to(fields, profile) || !sonic_key_parse(name, &key))
+            continue;
+        if (sonic_key_is_here(&key, p->config) == SONIC_YES)
+            add_ports_of_others(p, key.ports, key.ports_length, others);
+        else /* of another line card, whose ports may have the same names */
+            json_put(others, name, json_true());
     }
     text_add(&what, "WRED_PROFILE|%s", profile);
     int result = refuse_shared(p, text_string(&what), others, e);
@@ -186,11 +189,17 @@ static int plan_profile(struct planning *p, const struct sonic_wred *wred, int64
     const struct settings_ecn_threshold *ecn = p->request->settings->ecn_threshold;
     const json_t *all = json_object_get(p->json, "WRED_PROFILE");
     bool own = json_object_get(json_object_get(all, wred->profile), "ecn_green_min_threshold");
-    if (!wred->described)
+    if (wred->described == SONIC_UNKNOWN)
+        return error_set(
+            e, "the WRED profile of a queue was not understood: correct it before a run changes it");
+    if (wred->described == SONIC_NO)
         return error_set(e, "WRED_PROFILE|%s, which a queue names, is not there", wred->profile);
     if (check_profile_is_own(p, wred->profile, e) != 0)
         return -1;
-    if (!wred->marks && change_field(p, "WRED_PROFILE", wred->profile, "ecn", "ecn_all", e) != 0)
+    if ((wred->ecn != SONIC_YES &&
+         change_field(p, "WRED_PROFILE", wred->profile, "ecn", "ecn_all", e) != 0) ||
+        (wred->enabled != SONIC_YES &&
+         change_field(p, "WRED_PROFILE", wred->profile, "wred_green_enable", "true", e) != 0))
         return -1;
     return change_number(p, "WRED_PROFILE", wred->profile,
                          own ? "ecn_green_min_threshold" : "green_min_threshold", ecn->kmin_bytes, e) != 0 ||
@@ -208,21 +217,30 @@ static int plan_profile(struct planning *p, const struct sonic_wred *wred, int64
  * would drop packets. */
 static int plan_off(struct planning *p, const char *port, struct error *e)
 {
-    const char *key;
+    const char *name;
     json_t *fields;
-    json_object_foreach(json_object_get(p->json, "QUEUE"), key, fields)
+    json_object_foreach(json_object_get(p->json, "QUEUE"), name, fields)
     {
         struct text what = {0};
-        size_t length;
-        const char *ports = json_object_get(fields, "wred_profile") ? sonic_key_ports(key, &length) : NULL;
-        if (!ports || !sonic_key_lists(ports, length, port))
+        struct sonic_key key;
+        if (!json_object_get(fields, "wred_profile") || !sonic_key_parse(name, &key) ||
+            !sonic_key_lists(key.ports, key.ports_length, port))
             continue;
-        text_add(&what, "QUEUE|%.80s", key);
+        enum sonic_answer here = sonic_key_is_here(&key, p->config);
+        if (here == SONIC_UNKNOWN)
+            return error_set(
+                e,
+                "QUEUE|%.80s: whether this is the line card that it names DEVICE_METADATA|localhost "
+                "does not say (hostname, asic_name)",
+                name);
+        if (here == SONIC_NO)
+            continue;
+        text_add(&what, "QUEUE|%.80s", name);
         json_t *others = json_object();
-        add_ports_of_others(p, ports, length, others);
+        add_ports_of_others(p, key.ports, key.ports_length, others);
         int result = refuse_shared(p, text_string(&what), others, e);
         text_free(&what);
-        if (result != 0 || change_field(p, "QUEUE", key, "wred_profile", NULL, e) != 0)
+        if (result != 0 || change_field(p, "QUEUE", name, "wred_profile", NULL, e) != 0)
             return -1;
     }
     return 0;
@@ -250,7 +268,7 @@ static int plan_ecn(struct planning *p, const struct sonic_port *port, struct er
     if (ecn->kmax_bytes > UINT32_MAX)
         return error_set(e, "ecn_threshold.kmax is %" PRId64 " bytes: SONiC takes at most %" PRIu32,
                          ecn->kmax_bytes, UINT32_MAX);
-    for (int i = 0; i < SONIC_TCS; i++) {
+    for (int i = 0; i < SONIC_QUEUES; i++) {
         if (!*port->queue[i].profile)
             continue;
         any = true;
@@ -280,6 +298,10 @@ static int watchdog_times(const struct planning *p, int64_t *detect, int64_t *re
 {
     const struct settings_watchdog *w = p->request->settings->watchdog;
     int64_t poll = p->config->poll_ms == FIELD_UNSET ? SONIC_POLL_DEFAULT_MS : p->config->poll_ms;
+    if (poll == SONIC_UNREAD)
+        return error_set(e,
+                         "watchdog: POLL_INTERVAL of PFC_WD|GLOBAL was not understood, below which its times "
+                         "may not be");
     if (whole_ms(w->detect_ns, "detect", SONIC_DETECTION_LEAST_MS, SONIC_DETECTION_MOST_MS, detect, e) != 0 ||
         whole_ms(w->restore_ns == FIELD_UNSET ? 2 * w->detect_ns : w->restore_ns, "restore",
                  SONIC_RESTORATION_LEAST_MS, SONIC_RESTORATION_MOST_MS, restore, e) != 0)
@@ -308,12 +330,12 @@ static int remove_watchdog(struct planning *p, const char *port, struct error *e
 static int plan_watchdog(struct planning *p, const struct sonic_port *port, struct error *e)
 {
     const struct settings_watchdog *w = p->request->settings->watchdog;
-    int64_t detect, restore;
+    int64_t detect = 0, restore = 0;
     if (!w)
         return 0;
     if (w->detect_ns == 0)
         return remove_watchdog(p, port->name, e);
-    if (!port->has_pfc && !p->request->settings->pfc.items)
+    if (port->has_pfc == SONIC_NO && !p->request->settings->pfc.items)
         return error_set(e,
                          "%s: PORT_QOS_MAP has no pfc_enable for it: the switch watches PFC priorities only",
                          port->name);
@@ -351,8 +373,10 @@ int sonic_settings_plan(const struct sonic_request *request, const json_t *json,
             json_array_append(warnings, warning);
     }
     json_decref(p.warnings);
-    if (result != 0)
+    if (result != 0) {
+        error_one_line(e); /* keys of the switch are in it */
         sonic_changes_free(out);
+    }
     return result;
 }
 
@@ -388,8 +412,8 @@ void sonic_changes_free(struct sonic_changes *changes)
 
 static json_t *pfc_json(const struct sonic_port *port)
 {
-    json_t *list = port->has_pfc ? json_array() : NULL;
-    for (int i = 0; list && i < SONIC_TCS; i++)
+    json_t *list = port->has_pfc == SONIC_YES ? json_array() : NULL;
+    for (int i = 0; list && i < SONIC_PRIORITIES; i++)
         if (port->pfc >> i & 1)
             json_array_append_new(list, json_integer(i));
     return list;
@@ -399,19 +423,20 @@ static json_t *pfc_json(const struct sonic_port *port)
 static json_t *ecn_json(const struct sonic_port *port)
 {
     const struct sonic_wred *first = NULL;
-    for (int i = 0; i < SONIC_TCS; i++) {
+    for (int i = 0; i < SONIC_QUEUES; i++) {
         const struct sonic_wred *w = &port->queue[i];
         if (!*w->profile)
             continue;
-        if (first && (w->kmin_bytes != first->kmin_bytes || w->kmax_bytes != first->kmax_bytes ||
-                      w->pmax_percent != first->pmax_percent || w->marks != first->marks))
+        if (first &&
+            (w->kmin_bytes != first->kmin_bytes || w->kmax_bytes != first->kmax_bytes ||
+             w->pmax_percent != first->pmax_percent || w->ecn != first->ecn || w->enabled != first->enabled))
             return NULL;
         first = w;
     }
     if (!first)
         return json_make("{s:I,s:I,s:f}", "kmin", (json_int_t)0, "kmax", (json_int_t)0, "pmax", 0.0);
-    if (!first->marks || first->kmin_bytes == FIELD_UNSET || first->kmax_bytes == FIELD_UNSET ||
-        first->pmax_percent == FIELD_UNSET)
+    if (first->ecn != SONIC_YES || first->enabled != SONIC_YES || !sonic_is_given(first->kmin_bytes) ||
+        !sonic_is_given(first->kmax_bytes) || !sonic_is_given(first->pmax_percent))
         return NULL;
     return json_make("{s:I,s:I,s:f}", "kmin", (json_int_t)first->kmin_bytes, "kmax",
                      (json_int_t)first->kmax_bytes, "pmax", (double)first->pmax_percent / 100);
@@ -420,13 +445,13 @@ static json_t *ecn_json(const struct sonic_port *port)
 static json_t *watchdog_json(const struct sonic_watchdog *w)
 {
     json_t *json = json_object();
-    if (!w->on)
+    if (w->on == SONIC_NO)
         json_object_set_new(json, "detect", json_text("0"));
-    if (w->on && w->detection_ms != FIELD_UNSET)
+    if (sonic_is_given(w->detection_ms))
         json_object_set_new(json, "detect", json_textf("%" PRId64 "ms", w->detection_ms));
-    if (w->on && w->restoration_ms != FIELD_UNSET)
+    if (sonic_is_given(w->restoration_ms))
         json_object_set_new(json, "restore", json_textf("%" PRId64 "ms", w->restoration_ms));
-    if (w->on && *w->action)
+    if (*w->action && !sonic_is_unread(w->action))
         json_object_set_new(json, "action", json_text(w->action));
     return json;
 }
@@ -456,12 +481,12 @@ const char sonic_asic_script[] =
     "for _, port in ipairs(ARGV) do\n"
     "  redis.call('SELECT', 2)\n"
     "  local oid, queues = redis.call('HGET', 'COUNTERS_PORT_NAME_MAP', port), {}\n"
-    "  for i = 0, 7 do queues[i] = redis.call('HGET', 'COUNTERS_QUEUE_NAME_MAP', port .. ':' .. i) end\n"
+    "  for i = 0, 9 do queues[i] = redis.call('HGET', 'COUNTERS_QUEUE_NAME_MAP', port .. ':' .. i) end\n"
     "  redis.call('SELECT', 1)\n"
     "  local key = 'ASIC_STATE:SAI_OBJECT_TYPE_PORT:' .. (oid or '')\n"
     "  if oid and redis.call('EXISTS', key) == 1 then\n"
     "    local of = {port = hash(key), queues = {}}\n"
-    "    for i = 0, 7 do\n"
+    "    for i = 0, 9 do\n"
     "      local queue = queues[i] and 'ASIC_STATE:SAI_OBJECT_TYPE_QUEUE:' .. queues[i]\n"
     "      if queue and redis.call('EXISTS', queue) == 1 then\n"
     "        local wred = redis.call('HGET', queue, 'SAI_QUEUE_ATTR_WRED_PROFILE_ID')\n"
@@ -484,7 +509,7 @@ static bool asic_has_pfc(const struct sonic_port *port, const json_t *attributes
     sonic_read_value(
         attributes,
         separate ? "SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL_TX" : "SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL", &mask);
-    if (!port->has_pfc || mask == port->pfc)
+    if (port->has_pfc != SONIC_YES || mask == port->pfc)
         return true;
     text_add(why, "%s: CONFIG_DB has PFC with the mask 0x%x, the ASIC 0x%" PRIx64, port->name,
              (unsigned)port->pfc, mask);
@@ -495,7 +520,7 @@ static bool attribute_agrees(int64_t wanted, const json_t *attributes, const cha
                              const struct sonic_port *port, int queue, struct text *why)
 {
     int64_t value = FIELD_UNSET;
-    if (wanted == FIELD_UNSET || (sonic_read_value(attributes, name, &value) && value == wanted))
+    if (!sonic_is_given(wanted) || (sonic_read_value(attributes, name, &value) && value == wanted))
         return true;
     text_add(why, "%s, queue %d: %s ", port->name, queue, name);
     if (value == FIELD_UNSET)
@@ -517,6 +542,8 @@ static bool asic_has_wred(const struct sonic_port *port, int queue, const json_t
                  queue);
         return false;
     }
+    if (sonic_is_unread(w->profile))
+        return true;
     if (w->own_ecn) /* these attributes have other names, which not all releases have */
         return true;
     return attribute_agrees(w->kmin_bytes, attributes, "SAI_WRED_ATTR_GREEN_MIN_THRESHOLD", port, queue,
@@ -535,7 +562,7 @@ enum sonic_applied sonic_asic_has(const struct sonic_port *port, const json_t *a
         return SONIC_UNSEEN;
     if (!asic_has_pfc(port, attributes, why))
         return SONIC_DIFFERS;
-    for (int i = 0; i < SONIC_TCS; i++) {
+    for (int i = 0; i < SONIC_QUEUES; i++) {
         snprintf(key, sizeof key, "%d", i);
         const json_t *queue = json_object_get(queues, key);
         if (queue && !asic_has_wred(port, i, queue, why))

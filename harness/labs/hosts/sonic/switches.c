@@ -5,10 +5,12 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
 #include "lib/interrupt.h"
+#include "lib/output/visible.h"
 #include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,21 @@
 #define ENDED_NS      (3 * NS_PER_S) /* to find out whether a connection still carries commands */
 #define APPLIED_NS    (5 * NS_PER_S) /* for orchagent to have applied what CONFIG_DB says */
 #define LOOK_MS       200
+
+/* A warning in one line, whatever the switch has in its values. */
+static void warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void warn(json_t *warnings, const char *format, ...)
+{
+    struct text words = {0}, line = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    text_add_list(&words, format, arguments);
+    va_end(arguments);
+    visible_add(&line, text_string(&words), words.length, VISIBLE_LINE);
+    json_array_append_new(warnings, json_text(text_string(&line)));
+    text_free(&words);
+    text_free(&line);
+}
 
 /* ---- roles: before a switch is reached */
 
@@ -344,6 +361,8 @@ static int write_changes(struct remote_lab *lab, const struct switch_role *s, st
             "(HARNESS_JOURNAL in STATE_DB): wait for it, or restore with `harness restore --lab %s`",
             s->of->name, lab->run->lab_path);
     json_decref(answer);
+    if (!set)
+        error_one_line(e);
     return set ? 0 : -1;
 }
 
@@ -427,6 +446,7 @@ static json_t *wait_until_in_force(struct remote_lab *lab, const struct switch_r
         if (result == 0)
             error_set(e, "switch %s has not applied its settings: %s; its syslog may say why (orchagent)",
                       s->of->name, text_string(&why));
+        error_one_line(e);
         json_decref(found);
         found = NULL;
         break;
@@ -444,6 +464,13 @@ static int role_save(struct remote_lab *lab, struct remote_host *h, struct role_
     if (switch_settings_read(s, h->ssh, &now, e) != 0)
         return -1;
     int result = switch_settings_plan(s, &now, r->wanted, &s->changes, lab->warnings, e);
+    size_t i;
+    json_t *unread;
+    json_array_foreach(now.config.unread, i, unread)
+    {
+        warn(lab->warnings, "switch %s: not understood, and taken for unknown: %s", s->of->name,
+             json_string_value(unread));
+    }
     if (result == 0) {
         r->before = sonic_settings_json(&now.config);
         json_object_set(r->before, "CONFIG_DB", s->changes.before);
@@ -527,10 +554,8 @@ static void warn_of_changed(struct remote_lab *lab, const struct switch_role *s,
         const json_t *found = json_object_get(entry, "found"),
                      *set = key ? json_object_get(json_object_get(s->changes.wanted, key), field) : NULL;
         if (set && !json_equal(set, found))
-            json_array_append_new(lab->warnings,
-                                  json_textf("switch %s: %s %s was changed during the run, to %.80s",
-                                             s->of->name, key, field,
-                                             json_is_null(found) ? "none" : json_string_value(found)));
+            warn(lab->warnings, "switch %s: %s %s was changed during the run, to %.80s", s->of->name, key,
+                 field, json_is_null(found) ? "none" : json_string_value(found));
     }
 }
 
