@@ -191,17 +191,65 @@ static int check(const struct import_request *request, const char *scenario_path
     return result;
 }
 
-static int write_files(const struct import_request *request, const json_t *lab, const char *scenario_path,
-                       const json_t *scenario, struct error *e)
+/* What was written is gone again: a sentence that begins with its path says what it was made of. */
+static void name_origin(const struct import *import, const struct import_request *request,
+                        const char *scenario_path, struct error *e)
+{
+    const char *const written[] = {scenario_path, request->lab_path};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        size_t length = strlen(written[i]);
+        if (strncmp(e->text, written[i], length) != 0 || strncmp(e->text + length, ": ", 2) != 0)
+            continue;
+        memmove(e->text, e->text + length + 2, strlen(e->text + length + 2) + 1);
+        break;
+    }
+    error_prefix(e, "%.200s: nothing is written, as the case cannot be simulated", import->flow_path);
+}
+
+static int write_files(const struct import *import, const struct import_request *request, const json_t *lab,
+                       const char *scenario_path, const json_t *scenario, struct error *e)
 {
     int result = lab ? import_write(request->lab_path, lab, e) : 0;
-    if (result == 0 && ((result = import_write(scenario_path, scenario, e)) != 0 ||
-                        (result = check(request, scenario_path, e)) != 0)) {
+    if (result == 0)
+        result = import_write(scenario_path, scenario, e);
+    if (result == 0 && (result = check(request, scenario_path, e)) != 0)
+        name_origin(import, request, scenario_path, e);
+    if (result != 0) {
         unlink(scenario_path);
         if (lab)
             unlink(request->lab_path);
     }
     return result;
+}
+
+/* The folders of a path that are not there yet: how much of it is there. */
+static size_t part_that_exists(const char *path)
+{
+    size_t length = strlen(path);
+    char *part = strdup(path);
+    while (part && length > 0 && !files_exist(part)) {
+        while (length > 0 && part[length - 1] != '/')
+            length--;
+        while (length > 0 && part[length - 1] == '/')
+            length--;
+        part[length] = '\0';
+    }
+    free(part);
+    return length;
+}
+
+/* Remove the folders that were made, the last first: as long as they are empty. */
+static void remove_made(const char *path, size_t there)
+{
+    char *part = strdup(path);
+    for (size_t length = part ? strlen(part) : 0; length > there && rmdir(part) == 0;) {
+        while (length > there && part[length - 1] != '/')
+            length--;
+        while (length > there && part[length - 1] == '/')
+            length--;
+        part[length] = '\0';
+    }
+    free(part);
 }
 
 /* Nothing is written before both are made. */
@@ -212,8 +260,11 @@ static int write_both(const struct import *import, const struct import_request *
     int result = scenario ? 0 : -1;
     if (result == 0 && request->physics && !(lab = import_lab(import, request, e)))
         result = -1;
+    size_t there = part_that_exists(folder);
     if (result == 0 && (result = files_make_folders(folder, e)) == 0)
-        result = write_files(request, lab, scenario_path, scenario, e);
+        result = write_files(import, request, lab, scenario_path, scenario, e);
+    if (result != 0)
+        remove_made(folder, there);
     json_decref(lab);
     json_decref(scenario);
     return result;

@@ -1,50 +1,89 @@
 /*
  * The files of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc
- * of March 2021) and of SimAI's ns-3 (aliyun/SimAI, astra-sim/network_frontend/ns3/common.h of August 2026).
- * Both read words, whatever lines they are on, and nothing after the last of them.
+ * of March 2021), of SimAI's ns-3 (aliyun/SimAI, astra-sim/network_frontend/ns3/common.h of August 2026) and
+ * of ns3-datacenter (inet-tub/ns3-datacenter, examples/PowerTCP and examples/Reverie of May 2025). All read
+ * words, whatever lines they are on, and nothing after the last of them.
  *
  *   TOPOLOGY  nodes, switches, links; the switches' numbers; a link each: node, node, rate, delay, share
- *             of frames lost (SimAI: nodes, GPUs of a server, NVSwitches, switches, links, type of the
- *             GPUs; NVSwitches come first among the switches)
- *   FLOW      how many; each: sender, receiver, priority, UDP port of the receiver, bytes, start in seconds
- *   TRACE     how many; the nodes that are sampled
+ *             of frames lost.
+ *             SimAI: nodes, GPUs of a server, NVSwitches, switches, links, type of the GPUs; NVSwitches come
+ *             first among the switches.
+ *             ns3-datacenter: nodes, switches, how many of them are leaves, links; in Reverie also the rates
+ * of the links of hosts and of the others, which the links have too FLOW      how many; each: sender,
+ * receiver, priority, UDP port of the receiver, bytes, start in seconds TRACE     how many; the nodes that
+ * are sampled
  */
 #include "harness/import/import.h"
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define MOST_FLOW_BYTES UINT32_MAX /* both simulators keep a flow's bytes in 32 bits */
+/* HPCC and SimAI keep a flow's bytes in 32 bits; ns3-datacenter has 64, which the duration of a run bounds.
+ */
+#define MOST_FLOW_BYTES      UINT32_MAX
+#define MOST_LONG_FLOW_BYTES (INT64_C(1) << 50)
 
 struct topology {
     struct reader *in;
+    enum { HPCC, SIMAI, DATACENTER, DATACENTER_RATES } kind;
     int64_t nodes, switches, links;
-    int64_t gpus_per_server, nvswitches; /* SimAI; 0: HPCC */
+    int64_t gpus_per_server, nvswitches; /* SimAI */
     int64_t nvlinks;
     uint32_t *server; /* SimAI: of each GPU, 1 and up; 0: it has no NVLink */
 };
 
 /* ---- TOPOLOGY */
 
-/* SimAI's first line has six words, HPCC's has three. */
-static int read_counts(struct topology *t, struct error *e)
+/* Words of the first line with numbers, as far as they matter. */
+#define HEADER_WORDS 6
+
+/* Whose file it is, by the words of its first line that has any: HPCC's has three, or also the numbers of its
+ * switches. Leaves are at most as many as switches, which links are not. */
+static int find_kind(struct topology *t, struct error *e)
 {
     struct reader ahead = *t->in;
     struct word word;
+    int64_t value[HEADER_WORDS] = {0};
+    bool number[HEADER_WORDS] = {false}, whole;
     int words = 0;
-    if (read_integer(&ahead, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
+    while (words == 0 && (reader_word_in_line(&ahead, &word) || reader_next_line(&ahead)))
+        for (; word.length; reader_word_in_line(&ahead, &word), words++)
+            if (words < HEADER_WORDS)
+                number[words] = decimal_parse(word.at, word.length, 0, &value[words], &whole) == 0;
+    bool leaves = number[2] && value[2] <= value[1];
+    if (words == 6 && !number[5])
+        t->kind = SIMAI;
+    else if (leaves && (words == 4 || words == 6))
+        t->kind = words == 4 ? DATACENTER : DATACENTER_RATES;
+    else if (words > 3 && words < 3 + value[1])
+        return reader_error(
+            t->in, ahead.line, e,
+            "%d words: expected 3 of the HPCC simulator (nodes, switches, links), 4 or 6 of "
+            "ns3-datacenter (nodes, switches, leaves, links, two rates), or 6 of SimAI (nodes, GPUs "
+            "of a server, NVSwitches, switches, links, type of the GPUs)",
+            words);
+    return 0;
+}
+
+static int read_counts(struct topology *t, struct error *e)
+{
+    struct word word;
+    int64_t leaves, rate;
+    if (find_kind(t, e) != 0 ||
+        read_integer(t->in, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
         return -1;
-    while (reader_word_in_line(&ahead, &word))
-        words++;
-    if (read_integer(t->in, "the number of nodes", 1, IMPORT_MOST_NODES, &t->nodes, e) != 0)
-        return -1;
-    if (words == 5 &&
+    if (t->kind == SIMAI &&
         (read_integer(t->in, "the number of GPUs of a server", 1, t->nodes, &t->gpus_per_server, e) != 0 ||
          read_integer(t->in, "the number of NVSwitches", 0, t->nodes, &t->nvswitches, e) != 0))
         return -1;
     if (read_integer(t->in, "the number of switches", 0, t->nodes - t->nvswitches, &t->switches, e) != 0 ||
+        (t->kind >= DATACENTER &&
+         read_integer(t->in, "the number of leaves", 0, t->switches, &leaves, e) != 0) ||
         read_integer(t->in, "the number of links", 0, IMPORT_MOST_LINKS, &t->links, e) != 0)
         return -1;
-    return t->gpus_per_server ? reader_expect(t->in, "the type of the GPUs", &word, e) : 0;
+    for (int i = 0; t->kind == DATACENTER_RATES && i < 2; i++)
+        if (read_integer(t->in, "a rate of links in b/s", 0, INT64_MAX / 16, &rate, e) != 0)
+            return -1;
+    return t->kind == SIMAI ? reader_expect(t->in, "the type of the GPUs", &word, e) : 0;
 }
 
 static int read_switches(struct topology *t, struct import *import, struct error *e)
@@ -124,8 +163,8 @@ static int read_topology(struct topology *t, struct import *import, struct error
 {
     if (read_counts(t, e) != 0)
         return -1;
-    if (t->gpus_per_server)
-        import->format = "SimAI";
+    if (t->kind != HPCC)
+        import->format = t->kind == SIMAI ? "SimAI" : "ns3-datacenter";
     if (import_nodes(import, (size_t)t->nodes, e) != 0)
         return -1;
     t->server = calloc((size_t)t->nodes + 1, sizeof *t->server);
@@ -171,8 +210,18 @@ static int read_host(struct reader *in, const char *what, const struct import *i
     return 0;
 }
 
-static int read_flow(struct reader *in, struct import *import, struct error *e)
+/* Each flow's UDP port takes part in the choice among equal paths; a lab has one. */
+static void take_port(struct import *import, int64_t port, size_t *others)
 {
+    if (!import->udp_port)
+        import->udp_port = port;
+    *others += port != import->udp_port;
+}
+
+static int read_flow(struct reader *in, const struct topology *t, struct import *import, size_t *others,
+                     struct error *e)
+{
+    const int64_t most = t->kind >= DATACENTER ? MOST_LONG_FLOW_BYTES : MOST_FLOW_BYTES;
     struct import_flow flow = {0};
     int64_t from = 0, to = 0, priority = 0, port = 0;
     if (read_host(in, "the sender", import, &from, e) != 0)
@@ -181,17 +230,12 @@ static int read_flow(struct reader *in, struct import *import, struct error *e)
     if (read_host(in, "the receiver", import, &to, e) != 0 ||
         read_integer(in, "the priority", 0, 7, &priority, e) != 0 ||
         read_integer(in, "the UDP port", 1, 65535, &port, e) != 0 ||
-        read_integer(in, "the size in bytes", 1, MOST_FLOW_BYTES, &flow.bytes, e) != 0 ||
+        read_integer(in, "the size in bytes", 1, most, &flow.bytes, e) != 0 ||
         read_start(in, &flow.start_ns, e) != 0)
         return -1;
     if (from == to)
         return reader_error(in, flow.line, e, "host %" PRId64 " sends to itself", from);
-    if (import->udp_port && import->udp_port != port)
-        return reader_error(in, flow.line, e,
-                            "the UDP port is %" PRId64 ", that of the first flow %" PRId64
-                            ": the flows of a lab have one",
-                            port, import->udp_port);
-    import->udp_port = port;
+    take_port(import, port, others);
     flow.from = (uint32_t)from;
     flow.to = (uint32_t)to;
     flow.priority = (int)priority;
@@ -201,10 +245,11 @@ static int read_flow(struct reader *in, struct import *import, struct error *e)
 static int read_flows(struct reader *in, const struct topology *t, struct import *import, struct error *e)
 {
     int64_t count = 0;
+    size_t others = 0;
     if (read_integer(in, "the number of flows", 1, IMPORT_MOST_FLOWS, &count, e) != 0)
         return -1;
     for (int64_t i = 0; i < count; i++) {
-        if (read_flow(in, import, e) != 0)
+        if (read_flow(in, t, import, &others, e) != 0)
             return -1;
         const struct import_flow *flow = &import->flows[i];
         if (t->server[flow->from] && t->server[flow->from] == t->server[flow->to])
@@ -216,6 +261,11 @@ static int read_flows(struct reader *in, const struct topology *t, struct import
                                 "the flow starts before the one above it: %s expects them in order of start",
                                 import->format);
     }
+    if (others)
+        import_note(import,
+                    "%s: %zu flows have another UDP port than the first, %" PRId64
+                    ", which all have here: the choice among equal paths may differ",
+                    in->path, others, import->udp_port);
     if (reader_has_more(in))
         import_note(import, "%s: what follows the last of %" PRId64 " flows, on line %u, is not read",
                     in->path, count, in->line);
@@ -237,20 +287,31 @@ static void move_starts(struct import *import)
 
 static int read_trace(struct reader *in, struct import *import, struct error *e)
 {
-    int64_t count = 0, id = 0;
+    int64_t count = 0, id = 0, beyond = 0, left_out = 0;
     if (read_integer(in, "the number of nodes", 0, IMPORT_MOST_NODES, &count, e) != 0)
         return -1;
     for (int64_t i = 0; i < count; i++) {
-        if (read_integer(in, "a node that is sampled", 0, (int64_t)import->nodes - 1, &id, e) != 0)
+        if (read_integer(in, "a node that is sampled", 0, UINT32_MAX, &id, e) != 0)
             return -1;
-        if (import->left_out[id])
-            return reader_error(in, in->line, e, "node %" PRId64 " is an NVSwitch, which is left out", id);
-        import->sampled[id] = true;
+        if (id >= (int64_t)import->nodes)
+            beyond++;
+        else if (import->left_out[id])
+            left_out++;
+        else
+            import->sampled[id] = true;
     }
-    if (count)
+    if (count > beyond + left_out)
         import_note(import,
                     "%s: its %" PRId64 " nodes are sampled by counters; single packets are not recorded",
-                    in->path, count);
+                    in->path, count - beyond - left_out);
+    if (beyond)
+        import_note(import,
+                    "%s: %" PRId64
+                    " numbers are no nodes of %s, which has 0 to %zu: they are left out, as the HPCC "
+                    "simulator does",
+                    in->path, beyond, import->network_path, import->nodes - 1);
+    if (left_out)
+        import_note(import, "%s: %" PRId64 " nodes are NVSwitches, which are left out", in->path, left_out);
     if (reader_has_more(in))
         import_note(import, "%s: what follows the last node, on line %u, is not read", in->path, in->line);
     return 0;

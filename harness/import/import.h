@@ -12,9 +12,9 @@
 #define IMPORT_MOST_NODES 65535
 /* As many links as a lab may have. */
 #define IMPORT_MOST_LINKS 100000
-/* With about 2000 bytes each, these are the flows of the largest scenario that is read
- * (lib/document/json_file.h). */
-#define IMPORT_MOST_FLOWS 50000
+/* With about 2300 bytes each, these are the flows of the largest scenario that is read
+ * (lib/document/json_file.h); their result has 140 MiB. */
+#define IMPORT_MOST_FLOWS 100000
 /* Waits of all flows together: 100 bytes each in a scenario. */
 #define IMPORT_MOST_WAITS 500000
 
@@ -89,7 +89,7 @@ int import_check_paths(const struct import *import, const struct reader *flows, 
 
 /* Each reads open files; sentences name their lines. On error nothing is left allocated. */
 
-/* HPCC's ns-3 and SimAI's: topology.txt, flow.txt, and trace.txt (without text: none). */
+/* HPCC's ns-3, SimAI's and ns3-datacenter's: topology.txt, flow.txt, and trace.txt (without text: none). */
 int import_hpcc(struct reader files[3], struct import *import, struct error *e);
 
 /* htsim's connection matrix, FILE.cm; it has no network. */

@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/units.h"
+#include <inttypes.h>
 #include <string.h>
 
 static json_t *nodes_json(const struct import *import, bool switches)
@@ -174,28 +175,40 @@ json_t *import_lab(const struct import *import, const struct import_request *req
 #define MOST_STAR  10000 /* hosts of a star (lib/formats/lab_expand.c) */
 
 /* htsim, FatTreeTopology::set_params: k^3/4 hosts, or with two tiers k leaves with k/2 hosts each, and k/2
- * spines. */
-int import_fat_tree(struct import *import, int64_t tiers, struct error *e)
+ * spines. NULL: no such tree has so many hosts. */
+static json_t *fat_tree(int64_t hosts, int64_t tiers)
 {
-    const int64_t hosts = (int64_t)import->nodes;
     for (int64_t k = 2; tiers == 3 && k <= MOST_PORTS; k += 2)
         if (k * k * k / 4 == hosts)
-            import->topology = json_make("{s:s,s:I}", "kind", "fat_tree", "k", (json_int_t)k);
+            return json_make("{s:s,s:I}", "kind", "fat_tree", "k", (json_int_t)k);
     for (int64_t k = 2; tiers == 2 && k * k / 2 <= hosts; k += 2)
         if (k * k / 2 == hosts)
-            import->topology =
-                json_make("{s:s,s:I,s:I,s:I}", "kind", "leaf_spine", "hosts", (json_int_t)k / 2, "leaves",
-                          (json_int_t)k, "spines", (json_int_t)k / 2);
+            return json_make("{s:s,s:I,s:I,s:I}", "kind", "leaf_spine", "hosts", (json_int_t)k / 2, "leaves",
+                             (json_int_t)k, "spines", (json_int_t)k / 2);
+    return NULL;
+}
+
+int import_fat_tree(struct import *import, int64_t tiers, struct error *e)
+{
+    const int64_t hosts = (int64_t)import->nodes, others = tiers == 3 ? 2 : 3;
+    import->topology = fat_tree(hosts, tiers);
     if (import->topology)
         return 0;
-    return error_set(e,
-                     "%s: %zu nodes do not make a fat tree of %d tiers, which has %s hosts: give --tiers %d, "
-                     "or a lab with "
-                     "that number of hosts as --lab",
-                     import->flow_path, import->nodes, (int)tiers,
-                     tiers == 3 ? "k^3/4 (2, 16, 54, 128, 250, 432, 686, 1024 ... 8192)"
-                                : "k^2/2 (2, 8, 18, 32, 50 ...)",
-                     tiers == 3 ? 2 : 3);
+    json_t *other = fat_tree(hosts, others);
+    json_decref(other);
+    if (other)
+        return error_set(e,
+                         "%s: %" PRId64
+                         " nodes do not make a fat tree of %d tiers, but one of %d: give --tiers %d, or "
+                         "a lab with at least that number of hosts as --lab",
+                         import->flow_path, hosts, (int)tiers, (int)others, (int)others);
+    return error_set(
+        e,
+        "%s: %" PRId64
+        " nodes do not make a fat tree of 2 or 3 tiers, which have k^2/2 (2, 8, 18, 32, 50 ...) and "
+        "k^3/4 (2, 16, 54, 128, 250, 432, 686, 1024 ... 8192) hosts: give a lab with at least "
+        "that number of hosts as --lab",
+        import->flow_path, hosts);
 }
 
 int import_star(struct import *import, struct error *e)

@@ -209,7 +209,8 @@ static size_t number_length(const struct word *word)
 
 struct suffix {
     const char *text;
-    int exponent, factor;
+    int exponent;
+    int64_t factor;
 };
 
 static const struct suffix *suffix_of(const struct suffix *known, const struct word *word, size_t number)
@@ -221,14 +222,36 @@ static const struct suffix *suffix_of(const struct suffix *known, const struct w
     return NULL;
 }
 
-/* ns-3, network/utils/data-rate.cc: k and K are both 1000; B is 8 bits. */
-static const struct suffix rates[] = {{"bps", 0, 1},  {"b/s", 0, 1},  {"Bps", 0, 8},
-                                      {"B/s", 0, 8},  {"kbps", 3, 1}, {"kb/s", 3, 1},
-                                      {"Kbps", 3, 1}, {"Kb/s", 3, 1}, {"kBps", 3, 8},
-                                      {"kB/s", 3, 8}, {"KBps", 3, 8}, {"KB/s", 3, 8},
-                                      {"Mbps", 6, 1}, {"Mb/s", 6, 1}, {"MBps", 6, 8},
-                                      {"MB/s", 6, 8}, {"Gbps", 9, 1}, {"Gb/s", 9, 1},
-                                      {"GBps", 9, 8}, {"GB/s", 9, 8}, {0}};
+/* ns-3, network/utils/data-rate.cc: k and K are both 1000; B is 8 bits; without a unit bits per second. */
+#define KIB INT64_C(1024)
+static const struct suffix rates[] = {{"", 0, 1},
+                                      {"bps", 0, 1},
+                                      {"b/s", 0, 1},
+                                      {"Bps", 0, 8},
+                                      {"B/s", 0, 8},
+                                      {"kbps", 3, 1},
+                                      {"kb/s", 3, 1},
+                                      {"Kbps", 3, 1},
+                                      {"Kb/s", 3, 1},
+                                      {"kBps", 3, 8},
+                                      {"kB/s", 3, 8},
+                                      {"KBps", 3, 8},
+                                      {"KB/s", 3, 8},
+                                      {"Kib/s", 0, KIB},
+                                      {"KiB/s", 0, 8 * KIB},
+                                      {"Mbps", 6, 1},
+                                      {"Mb/s", 6, 1},
+                                      {"MBps", 6, 8},
+                                      {"MB/s", 6, 8},
+                                      {"Mib/s", 0, KIB *KIB},
+                                      {"MiB/s", 0, 8 * KIB *KIB},
+                                      {"Gbps", 9, 1},
+                                      {"Gb/s", 9, 1},
+                                      {"GBps", 9, 8},
+                                      {"GB/s", 9, 8},
+                                      {"Gib/s", 0, KIB *KIB *KIB},
+                                      {"GiB/s", 0, 8 * KIB *KIB *KIB},
+                                      {0}};
 
 int word_rate(const struct reader *r, const struct word *word, int64_t *bps, struct error *e)
 {
@@ -240,10 +263,10 @@ int word_rate(const struct reader *r, const struct word *word, int64_t *bps, str
         return reader_error(
             r, word->line, e,
             "the rate is \"%.*s\": expected one such as 100Gbps (bps, b/s, Bps or B/s, with k, "
-            "M or G)",
+            "M or G; without a unit bits per second)",
             shown(word), word->at);
-    if (!whole || value < PHYSICS_LINK_LEAST_BPS / suffix->factor ||
-        value > FLOW_MAX_RATE_BPS / suffix->factor)
+    if (!whole || value > FLOW_MAX_RATE_BPS / suffix->factor ||
+        value * suffix->factor < PHYSICS_LINK_LEAST_BPS)
         return reader_error(r, word->line, e,
                             "the rate is \"%.*s\": expected whole bits per second, 2 Mb/s to 8.796 Tb/s",
                             shown(word), word->at);

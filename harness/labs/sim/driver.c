@@ -42,6 +42,9 @@ static bool is_host(const struct sim_lab *lab, size_t role)
 /* Memory of a host or switch in the lab, the settings and the result: measured at 8192 hosts. */
 #define NODE_BYTES 24576
 
+/* Of a flow that is listed, in the scenario, the recorder and the result: measured with 70,188 of them. */
+#define FLOW_BYTES 18432
+
 /* *bytes: what the run needs. -1: more than is free. Asked before anything is allocated for it. */
 static int check_memory(const struct cell *cell, const struct sim_setup *setup, uint64_t *bytes,
                         struct error *e)
@@ -51,6 +54,7 @@ static int check_memory(const struct cell *cell, const struct sim_setup *setup, 
         histograms += setup->flows[i].record_latency;
     uint64_t needed = sim_bytes_needed(&setup->config) +
                       setup->config.flow_count * sizeof(struct flow_state) +
+                      cell->scenario.flows.count * FLOW_BYTES +
                       (cell->lab.hosts.count + cell->lab.switches.count) * NODE_BYTES +
                       histograms * sizeof(struct histogram);
     uint64_t left = free_memory_bytes();

@@ -83,7 +83,7 @@ bomb() { # BEGIN ITEM COUNT END
 fresh_case
 bomb '{"schema":1,"scenario":{},"x":[' '{}' 5000000 ']}' >case/01/result.json
 report 1 "15 MB of empty objects"
-check_says "what they would take is said" 'result\.json: its values would take [0-9]+ MiB of memory: a result may take 640 MiB' err
+check_says "what they would take is said" 'result\.json: its values would take [0-9]+ MiB of memory: a result may take 2048 MiB' err
 cp case/01/result.json bomb.json
 check_exit 2 "the same as a scenario" "$H" check bomb.json
 check_says "its memory is refused" 'values would take' err

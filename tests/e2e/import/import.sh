@@ -72,8 +72,9 @@ check "their completion times are those of the HPCC simulator" \
 # ---- line ends, and a trace
 sed 's/$/\r/' topology.txt | head -c -2 >crlf.txt
 check "CRLF and no last line feed make no difference" eval "$H import hpcc crlf.txt flow.txt -o crlf -q && jq -e --slurpfile a crlf/lab.json '.links == \$a[0].links' hpcc/lab.json"
-printf '3\n0 6\n12\n' >trace.txt
+printf '5\n0 6\n12 13 347\n' >trace.txt
 check_exit 0 "with a trace" "$H" import hpcc topology.txt flow.txt trace.txt -o traced
+check_says "numbers beyond the topology are left out, as HPCC's reader does" '^note: trace.txt: 2 numbers are no nodes of topology.txt, which has 0 to 12' "$SCRATCH/out"
 is "the traced switches are sampled" '.roles == ["h[0-3]","h5","s6","h[8-9]","s12"]' traced/scenario.json
 is "without --physics the values are those of sim-leaf-spine" '.defaults.host.nic.model == "ideal" and (.framing | not)' traced/lab.json
 
@@ -92,6 +93,34 @@ printf '1\n0 2 3 100 1000 0\n' >simai-flow.txt
 check_exit 0 "a topology of SimAI" "$H" import hpcc simai.txt simai-flow.txt -o simai
 check_says "NVSwitches are named" '1 NVSwitches and their 2 NVLinks are left out' "$SCRATCH/out"
 is "only the network is left" '.switches == {"s[5-6]": {}} and ([.links[] | .between[0]] == ["h0","h1","h2","h3"]) and .links[2].loss == 1e-6' simai/lab.json
+
+printf '3\n4 5 0\n' >trace.txt
+check_exit 0 "a trace that names one" "$H" import hpcc simai.txt simai-flow.txt trace.txt -o simai-traced
+check_says "... samples the others" '1 nodes are NVSwitches, which are left out' "$SCRATCH/out"
+
+# ---- ns3-datacenter: four words, or six; rates in bits per second, flows of 64 bits with a UDP port each
+links='0 3 25000000000.0 1us 0\n1 3 25000000000 1us 0\n2 4 25Gib/s 1us 0\n3 4 100000000000 5us 0\n'
+printf '%b' "5 2 1 4\n3 4\n$links" >powertcp.txt
+printf '%b' "5 2 2 4 25000000000 100000000000\n3 4\n$links" >reverie.txt
+printf '2\n0 2 3 10000 1000000000000 0.13\n1 2 3 10001 1000 0.15\n' >long-flow.txt
+for file in powertcp reverie; do
+    check_exit 0 "a topology of ns3-datacenter ($file)" "$H" import hpcc $file.txt long-flow.txt -o $file
+    check_says "... with the ports that differ" '1 flows have another UDP port than the first, 10000' "$SCRATCH/out"
+    is "... its links and rates" '[.links[] | [.between[0], .rate]] == [["h[0-1]","25Gb/s"],["h2","26843.5456Mb/s"],["s3","100Gb/s"]] and (.sources.links | test("ns3-datacenter"))' $file/lab.json
+done
+is "a flow of 1 TB" '.flows[0] | .size == "1TB" and .depth == 1000' powertcp/scenario.json
+
+# ---- what HPCC's own generator makes of its example has 70,130 flows. These are as many, and smaller
+awk 'BEGIN { print 70130; for (i = 0; i < 70130; i++) printf "%d %d 3 100 %d %.9f\n", i % 8, 8 + i % 8, 1 + i % 1000, 2 + i * 2e-8 }' >many-flow.txt
+{ printf '17 1 16\n16\n' && for i in {0..15}; do echo "$i 16 100Gbps 1us 0"; done; } >many.txt
+if skip_reason sanitized "$H" >/dev/null; then
+    skip "70,130 flows" sanitized "$H"
+else
+    check_exit 0 "70,130 flows are imported" "$H" import hpcc many.txt many-flow.txt -o many --physics sim-hpcc-star -q
+    check_exit 0 "... and run" "$H" run many/scenario.json --out many/results --no-report
+    check_says "... all of them, to a result that can be read" 'passed +every flow that has a size ends \(70130, expected == 70130\)' "$SCRATCH/out"
+    rm -rf many
+fi
 
 # ---- htsim
 cat >case.cm <<'E1'
@@ -162,7 +191,7 @@ check_says "and says why" 'flows\[1\].after: flow f1 waits for other flows, whic
 refuse() {
     local what=$1 pattern=$2 code
     shift 2
-    timeout 20 "$H" import "$@" -o no >out 2>err </dev/null
+    timeout 20 "$H" import "$@" -o no/where >out 2>err </dev/null
     code=$?
     if [ "$code" != 2 ]; then
         nok "$what" "exit code $code: $(cat err)"
@@ -194,6 +223,7 @@ topology "2^31 links" ':1: the number of links is "2147483648"' '4 1 2147483648\
 topology "a host with two links" ':5: a second link of host 0: .*line 3' "${good/2 3/0 3}"
 topology "a host without a link" ': host 2 has no link' '4 1 2\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n'
 topology "two links between two switches" ':4: a second link between 2 and 1' '4 2 4\n1 2\n1 2 100Gbps 1us 0\n2 1 100Gbps 1us 0\n0 1 100Gbps 1us 0\n3 2 100Gbps 1us 0\n'
+topology "a header that is nobody's" ':1: 5 words: expected 3 of the HPCC simulator' '9 5 2 4 7\n3 4\n'
 topology "a link of a node with itself" ':3: both ends of the link are node 3' "${good/0 3/3 3}"
 topology "a host that no path leads to" '|f:2: no path leads from host 0 to host 2' '5 2 3\n3 4\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 4 100Gbps 1us 0\n'
 head -c 4096 /dev/urandom >random
@@ -206,19 +236,20 @@ rm large
 refuse "a folder" "$SCRATCH" hpcc "$SCRATCH" f
 refuse "a file that is not there" 'nowhere' hpcc t nowhere
 
-flows "2^31 flows" ':1: the number of flows is "2147483648": .* 1 to 50000' '2147483648\n'
+flows "2^31 flows" ':1: the number of flows is "2147483648": .* 1 to 100000' '2147483648\n'
 flows "fewer flows than the file says" ':3: the file ends here: expected the sender' '2\n0 2 3 100 1000 2\n'
 flows "a flow of no bytes" ':2: the size in bytes is "0"' '1\n0 2 3 100 0 2\n'
 flows "a size that is not whole" ':2: the size in bytes is "1e3"' '1\n0 2 3 100 1e3 2\n'
 flows "a flow from a switch" ':2: the sender is node 3, which is a switch' '1\n3 2 3 100 1000 2\n'
 flows "a flow to itself" ':2: host 2 sends to itself' '1\n2 2 3 100 1000 2\n'
 flows "priority 8" ':2: the priority is "8"' '1\n0 2 8 100 1000 2\n'
-flows "two UDP ports" ':3: the UDP port is 101, that of the first flow 100' '2\n0 2 3 100 1000 2\n0 2 3 101 1000 2\n'
 flows "flows that are not in order" ':3: the flow starts before the one above it' '2\n0 2 3 100 1000 2\n0 2 3 100 1000 1\n'
 flows "a start between nanoseconds" ':2: the start is "2.0000000001"' '1\n0 2 3 100 1000 2.0000000001\n'
 flows "a size that makes no equal messages" ':2: 4294967291 bytes are not a sum' '1\n0 2 3 100 4294967291 2\n'
-printf '2\n0 66\n' >bad
-refuse "a trace of a node that is not there" 'bad:2: a node that is sampled is "66": .* 0 to 3' hpcc t f bad
+printf '2\n0 x\n' >bad
+refuse "a trace of a node that is no number" 'bad:2: a node that is sampled is "x"' hpcc t f bad
+{ printf '901 1 900\n900\n' && for i in {0..899}; do echo "$i 900 100Gbps 1us 0"; done; } >wide
+refuse "a switch whose buffer is too small" '^harness: error: f: nothing is written, as the case cannot be simulated: lab imported: switch s900: reserves and headroom of 900 ports' hpcc wide f --physics sim-hpcc-star
 printf '1\n0 1 3 100 1000 0\n' >bad
 refuse "NVLinks" 'bad:2: GPUs 0 and 1 are in one server' hpcc simai.txt bad
 
@@ -234,7 +265,8 @@ matrix "an end that the sender does not see" ':5: node 1 does not see the end of
 matrix "flows that wait for each other" ':4: this flow never begins' 'Nodes 16\nConnections 2\nTriggers 2\n0->1 trigger 1 size 1 recv_done_trigger 2\n1->0 trigger 2 size 1 recv_done_trigger 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot\n'
 matrix "multishot" ':4: trigger 5 is multishot' 'Nodes 16\nConnections 1\nTriggers 1\ntrigger id 5 multishot\n0->1 start 0 size 1\n'
 matrix "failures" ':3: Failures is "1"' 'Nodes 16\nConnections 1\nFailures 1\n'
-matrix "nodes that are no fat tree" ': 17 nodes do not make a fat tree of 3 tiers' 'Nodes 17\nConnections 1\n0->1 start 0 size 1\n'
+matrix "nodes of a fat tree of two tiers" ': 18 nodes do not make a fat tree of 3 tiers, but one of 2: give --tiers 2' 'Nodes 18\nConnections 1\n0->1 start 0 size 1\n'
+matrix "nodes that are no fat tree" ': 17 nodes do not make a fat tree of 2 or 3 tiers, .*: give a lab with at least' 'Nodes 17\nConnections 1\n0->1 start 0 size 1\n'
 printf 'Nodes 64\nConnections 1\n0->1 start 0 size 1\n' >bad
 refuse "a lab that is too small" 'sim-leaf-spine.json has 32 hosts: bad needs 64' htsim bad --lab sim-leaf-spine
 refuse "a lab of real hosts" 'expected a simulated lab' htsim bad --lab geforce-pair

@@ -62,7 +62,12 @@ static void units_are_those_of_ns3(void **state)
     assert_int_equal(value_of(word_rate, "12.5GB/s"), 100000000000);
     assert_int_equal(value_of(word_rate, "25000Mb/s"), 25000000000);
     assert_int_equal(value_of(word_rate, "2000Kbps"), 2000000);
+    assert_int_equal(value_of(word_rate, "25000000000.0"), 25000000000);
+    assert_int_equal(value_of(word_rate, "25Gib/s"), 26843545600);
+    assert_int_equal(value_of(word_rate, "100MiB/s"), 838860800);
     assert_int_equal(value_of(word_rate, "0Gbps"), -1);
+    assert_int_equal(value_of(word_rate, "0GiB/s"), -1);
+    assert_int_equal(value_of(word_rate, "9000GiB/s"), -1);
     assert_int_equal(value_of(word_rate, "1999999bps"), -1);
     assert_int_equal(value_of(word_rate, "9000Gbps"), -1);
     assert_int_equal(value_of(word_rate, "100"), -1);
