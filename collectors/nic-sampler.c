@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/document/nearest.h"
 #include "lib/kernel/sysfs.h"
+#include "lib/log.h"
 #include "lib/program/program.h"
 #include "lib/roce/counters.h"
 #include "lib/text.h"
@@ -124,14 +125,27 @@ static int parse_rdma(const char *text, struct target *target, struct error *e)
     return 0;
 }
 
+/* A bond's own statistics have no pauses: its ports count them. */
+static void warn_of_bond(const struct target *target)
+{
+    char ports[256];
+    if (sysfs_text(ports, sizeof ports, target->root, "/sys/class/net/%s/bonding/slaves", target->netdev) > 0)
+        log_warning(
+            "%s is a bond upon %s: pauses, buffers and bytes of each priority are counted by its ports "
+            "alone; sample each of them",
+            target->netdev, ports);
+}
+
 static int find_netdev(const char *name, struct target *target, struct error *e)
 {
     if (strlen(name) >= sizeof target->netdev || !sysfs_safe_name(name))
         return error_set(e, "--netdev %.80s: this is not a valid name of a network interface", name);
     snprintf(target->netdev, sizeof target->netdev, "%s", name);
     target->ifindex = if_nametoindex(name);
-    if (target->ifindex != 0)
+    if (target->ifindex != 0) {
+        warn_of_bond(target);
         return 0;
+    }
     struct if_nameindex *names = if_nameindex();
     struct text there = {0};
     for (size_t i = 0; names && names[i].if_index != 0 && i < 32; i++)

@@ -67,7 +67,70 @@ static const char *why_missing(const struct subject *s, const char *key)
     return json_object_get(s->before, key) ? NULL : "the driver does not report it";
 }
 
-/* Remove settings that this machine does not have from `wanted` (--skip-missing), or refuse them. */
+static bool has_subject(const struct transaction *t, const char *name)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(t->subjects[i].device.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* A setting that the interface does not have because others below it have it, as a reason; false: there are
+ * none. */
+static bool say_whose(const struct subject *s, const char *key, struct text *why)
+{
+    json_t *lower = device_list_lower(&s->device);
+    const char *kind = device_is_bond(&s->device) ? "bond" : s->device.kind;
+    size_t i;
+    const json_t *name;
+    bool any = knob_of(key) && json_array_size(lower) > 0;
+    if (any)
+        text_add(why, "it is %s%s%supon ", kind[0] ? "a " : "", kind, kind[0] ? " " : "");
+    json_array_foreach(lower, i, name)
+    {
+        if (any)
+            text_add(why, "%s%s", i ? ", " : "", json_string_value(name));
+    }
+    if (any)
+        text_add(why, ", and %s is a setting of %s: name %s in the document", key,
+                 json_array_size(lower) > 1 ? "each of them" : "that",
+                 json_array_size(lower) > 1 ? "all" : "it");
+    json_decref(lower);
+    return any;
+}
+
+/* A bond's ports have settings each: one that is set at one port alone holds for a part of the traffic. */
+static void warn_of_other_ports(struct transaction *t, const struct subject *s)
+{
+    static const char *const of_port[] = {
+        "pfc",    "prio_to_buffer", "buffer_bytes", "cable",    "trust", "dscp_to_prio", "ecn", "ecn_rp",
+        "ecn_np", "dcqcn",          "rx_pause",     "tx_pause", NULL};
+    struct device bond = {.host = s->device.host};
+    json_t *facts = device_facts(&s->device);
+    const char *name = json_string_value(json_object_get(facts, "bond"));
+    size_t i, set = 0;
+    const json_t *port;
+    while (of_port[set] && !json_object_get(s->wanted, of_port[set]))
+        set++;
+    if (!of_port[set])
+        name = NULL;
+    snprintf(bond.name, sizeof bond.name, "%s", name ? name : "");
+    json_t *ports = name ? device_list_lower(&bond) : NULL;
+    json_array_foreach(ports, i, port)
+    {
+        const char *other = json_string_value(port);
+        if (strcmp(other, s->device.name) != 0 && !has_subject(t, other))
+            json_array_append_new(
+                t->warnings, json_textf("%s is a port of %s, and so is %s, which the document does not name: "
+                                        "what is set holds for a part of the bond's traffic",
+                                        s->device.name, bond.name, other));
+    }
+    json_decref(ports);
+    json_decref(facts);
+}
+
+/* Remove settings that this machine does not have from `wanted` (--skip-missing), or refuse them; those of a
+ * bond's ports are refused: nothing would be set. */
 static int settle_missing(struct transaction *t, struct subject *s, struct error *e)
 {
     const char *key;
@@ -86,11 +149,19 @@ static int settle_missing(struct transaction *t, struct subject *s, struct error
         const char *why = why_missing(s, key);
         if (!why)
             continue;
-        if (!t->skip_missing)
-            return error_set(e, "%s: %s cannot be set: %s (--skip-missing leaves it out)", s->device.name,
-                             key, why);
-        json_array_append_new(
-            t->skipped, json_make("{s:s,s:s,s:s}", "interface", s->device.name, "setting", key, "why", why));
+        struct text whose = {0};
+        if (say_whose(s, key, &whose))
+            why = text_string(&whose);
+        bool bond = device_is_bond(&s->device) && whose.length > 0;
+        if (!t->skip_missing || bond)
+            error_set(e, "%s: %s cannot be set: %s%s", s->device.name, key, why,
+                      bond ? "" : " (--skip-missing leaves it out)");
+        else
+            json_array_append_new(t->skipped, json_make("{s:s,s:s,s:s}", "interface", s->device.name,
+                                                        "setting", key, "why", why));
+        text_free(&whose);
+        if (!t->skip_missing || bond)
+            return -1;
         json_object_del(s->wanted, key);
     }
     return 0;
@@ -177,14 +248,6 @@ static int read_bound(struct transaction *t, struct subject *s, struct error *e)
     return 0;
 }
 
-static bool has_subject(const struct transaction *t, const char *name)
-{
-    for (size_t i = 0; i < t->count; i++)
-        if (strcmp(t->subjects[i].device.name, name) == 0)
-            return true;
-    return false;
-}
-
 /* What is upon an interface loses settings with it: a VLAN follows the state and a smaller MTU of the
  * interface below, and keeps that MTU (linux net/8021q/vlan.c, vlan_device_event). Such interfaces are read,
  * and restored, too. */
@@ -232,6 +295,8 @@ int transaction_prepare(struct transaction *t, const json_t *interfaces, struct 
             (!s->to_be_made && read_bound(t, s, e) != 0))
             return -1;
     }
+    for (size_t i = 0; i < t->count; i++)
+        warn_of_other_ports(t, &t->subjects[i]);
     /* those found are looked at too: a VLAN may be upon a VLAN */
     for (size_t i = 0; i < t->count; i++)
         if (add_upon(t, i, e) != 0)

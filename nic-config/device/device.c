@@ -292,19 +292,31 @@ static void first_entry(char *path, char *to, size_t size)
     free(path);
 }
 
+/* Does a file hold the interface's name? Frees the path. */
+static bool names_device(const struct device *d, char *path)
+{
+    char *line = path ? files_read_line(path, NULL) : NULL;
+    bool found = line && strcmp(line, d->name) == 0;
+    free(line);
+    free(path);
+    return found;
+}
+
 /* Whether a port of an RDMA device belongs to the interface; Soft-RoCE names it in `parent`, others at their
- * GIDs. */
+ * GIDs: first come those of the NIC's own interface, then those of interfaces upon it. */
 static bool port_is_of(const struct device *d, const char *rdma, int port)
 {
-    char *paths[2] = {host_path(d->host, "/sys/class/infiniband/%s/ports/%d/gid_attrs/ndevs/0", rdma, port),
-                      host_path(d->host, "/sys/class/infiniband/%s/parent", rdma)};
-    bool found = false;
-    for (int i = 0; i < 2; i++) {
-        char *line = paths[i] ? files_read_line(paths[i], NULL) : NULL;
-        found = found || (line && strcmp(line, d->name) == 0);
-        free(line);
-        free(paths[i]);
-    }
+    char *path = host_path(d->host, "/sys/class/infiniband/%s/ports/%d/gid_attrs/ndevs", rdma, port);
+    DIR *folder = path ? opendir(path) : NULL;
+    struct dirent *entry;
+    bool found = names_device(d, host_path(d->host, "/sys/class/infiniband/%s/parent", rdma));
+    while (folder && !found && (entry = readdir(folder)))
+        found = isdigit((unsigned char)entry->d_name[0]) &&
+                names_device(d, host_path(d->host, "/sys/class/infiniband/%s/ports/%d/gid_attrs/ndevs/%s",
+                                          rdma, port, entry->d_name));
+    if (folder)
+        closedir(folder);
+    free(path);
     return found;
 }
 
@@ -320,7 +332,7 @@ static bool find_port(struct device *d, const char *rdma)
 }
 
 /* The RDMA device of the interface: the one below its device in sysfs, else one that names the interface. */
-static void find_rdma(struct device *d)
+static void look_for_rdma(struct device *d)
 {
     d->rdma_port = 1;
     first_entry(host_path(d->host, "/sys/class/net/%s/device/infiniband", d->name), d->rdma, sizeof d->rdma);
@@ -334,6 +346,18 @@ static void find_rdma(struct device *d)
             break;
     if (folder)
         closedir(folder);
+    free(path);
+}
+
+static void find_rdma(struct device *d)
+{
+    look_for_rdma(d);
+    char *path =
+        d->rdma[0] ? host_path(d->host, "/sys/class/infiniband/%s/ports/%d/link_layer", d->rdma, d->rdma_port)
+                   : NULL;
+    char *layer = path ? files_read_line(path, NULL) : NULL;
+    snprintf(d->link_layer, sizeof d->link_layer, "%.15s", layer ? layer : "");
+    free(layer);
     free(path);
 }
 
@@ -393,6 +417,58 @@ int device_gid_count(const struct device *d)
     return count;
 }
 
+/* ---- interfaces upon interfaces */
+
+static bool exists(const struct device *d, const char *format, const char *name)
+{
+    char *path = host_path(d->host, format, name);
+    bool there = path && access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+bool device_is_bond(const struct device *d)
+{
+    return strcmp(d->kind, "bond") == 0 || strcmp(d->kind, "team") == 0 ||
+           exists(d, "/sys/class/net/%s/bonding", d->name);
+}
+
+json_t *device_list_lower(const struct device *d)
+{
+    static const char before[] = "lower_";
+    json_t *names = json_array();
+    char *path = host_path(d->host, "/sys/class/net/%s", d->name);
+    DIR *folder = path ? opendir(path) : NULL;
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        if (strncmp(entry->d_name, before, strlen(before)) == 0)
+            json_array_append_new(names, json_text(entry->d_name + strlen(before)));
+    if (folder)
+        closedir(folder);
+    free(path);
+    path = host_path(d->host, "/sys/class/net/%s/bonding/slaves", d->name);
+    char *line = path && json_array_size(names) == 0 ? files_read_line(path, NULL) : NULL;
+    char *rest = line, *word;
+    while ((word = strsep(&rest, " ")))
+        if (*word)
+            json_array_append_new(names, json_text(word));
+    free(line);
+    free(path);
+    return names;
+}
+
+/* The bond or team that the interface is a port of, or "". */
+static void find_bond(const struct device *d, char *bond, size_t size)
+{
+    struct device master = {.host = d->host};
+    link_target(d->host, d->name, "master", bond, size);
+    if (bond[0] == '\0')
+        return;
+    snprintf(master.name, sizeof master.name, "%.*s", IFNAMSIZ - 1, bond);
+    if (device_refresh(&master, NULL) != 0 || !device_is_bond(&master))
+        bond[0] = '\0';
+}
+
 static void add_string(json_t *object, const char *key, const char *value)
 {
     if (value[0] != '\0')
@@ -401,11 +477,22 @@ static void add_string(json_t *object, const char *key, const char *value)
 
 json_t *device_facts(const struct device *d)
 {
-    json_t *facts = json_object();
+    json_t *facts = json_object(), *lower = device_list_lower(d);
     int64_t speed = device_speed_Mbps(d);
+    char bond[IFNAMSIZ];
+    find_bond(d, bond, sizeof bond);
     add_string(facts, "driver", d->driver);
     add_string(facts, "pci", d->pci);
     add_string(facts, "rdma", d->rdma);
+    add_string(facts, "link_layer", d->link_layer);
+    add_string(facts, "kind", device_is_bond(d) && !d->kind[0] ? "bond" : d->kind);
+    add_string(facts, "bond", bond);
+    if (json_array_size(lower) > 0)
+        json_object_set(facts, "lower", lower);
+    if (d->rdma[0] && d->kind[0])
+        json_object_set_new(facts, "rdma_below",
+                            json_boolean(!exists(d, "/sys/class/infiniband/%s/parent", d->rdma)));
+    json_decref(lower);
     add_string(facts, "address", d->address);
     json_object_set_new(facts, "carrier", json_boolean(d->carrier));
     if (speed > 0)

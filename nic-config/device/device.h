@@ -52,6 +52,7 @@ struct device {
     char pci[64];    /* "0000:41:00.0" or "" */
     char rdma[64];   /* "mlx5_0", "rxe0" or "" */
     int rdma_port;
+    char link_layer[16]; /* of the RDMA port: "Ethernet", "InfiniBand" or "" */
     /* RED as last written according to the journal (its bandwidth and packet size cannot be read back), or
      * NULL */
     const struct settings_red *red_written;
@@ -76,8 +77,15 @@ bool device_is_mlx5(const struct device *d);
 int64_t device_speed_Mbps(const struct device *d);
 /* GIDs of the RDMA device's port that are in use; 0 without one. */
 int device_gid_count(const struct device *d);
-/* What is known about it: driver, pci, rdma, address, carrier, speed_Mbps. A new reference. */
+/* What is known about it: driver, pci, rdma, link_layer of that, address, carrier, speed_Mbps; kind, lower
+ * (device_list_lower), bond, the one that it is a port of, and rdma_below: is the RDMA device that of a NIC
+ * below (true), or Soft-RoCE's upon it (false)? A new reference. */
 json_t *device_facts(const struct device *d);
+/* Does it have no settings of a port because it is upon other interfaces? Their names: of a bond or team its
+ * ports. A new reference; an empty list: it is upon none. */
+json_t *device_list_lower(const struct device *d);
+/* Is it a bond or a team, whose ports have settings and counters each? */
+bool device_is_bond(const struct device *d);
 
 /*
  * After a write that may take the link down: wait until the carrier is back and stays, and the GIDs are

@@ -349,4 +349,9 @@ exec 9>&-
 kill $holder
 wait $reader
 check "the full pipe holds whole lines" bash -c "[ \$(wc -l < '$SCRATCH/full') -gt 100 ] && jq -s length '$SCRATCH/full'"
+# ---- a bond counts no pauses
+mkdir -p "$SCRATCH/bond/sys/class/net/lo/bonding"
+echo 'eth8 eth9' >"$SCRATCH/bond/sys/class/net/lo/bonding/slaves"
+check_exit 0 "a bond is sampled" "$BUILD/nic-sampler" --netdev lo --root "$SCRATCH/bond" --count 1
+check_says "... and told what its ports count alone" 'lo is a bond upon eth8 eth9: pauses, buffers and bytes of each priority' "$SCRATCH/err"
 finish

@@ -25,6 +25,28 @@ doctor() { "$H" doctor --lab "$SCRATCH/edited.json" --for "$SCRATCH/$1.json" --j
 # shellcheck disable=SC2016 # jq's
 verdicts() { jq -r --arg check "$1" '[.[] | select(.check == $check) | "\(.verdict) \(.host)"] | join(", ")' "$SCRATCH/out"; }
 
+# ---- NICs whose settings and counters are not those of the flows: refused, before anything is set
+mv "$SCRATCH/edited/nic-config" "$SCRATCH/edited/real"
+cat >"$SCRATCH/edited/nic-config" <<END
+#!/bin/bash
+case " \$* " in *" get "*) $SCRATCH/edited/real "\$@" | jq -c --slurpfile facts \$HOME/../facts '.facts.data0 += \$facts[0]' ;; *) exec $SCRATCH/edited/real "\$@" ;; esac
+END
+chmod +x "$SCRATCH/edited/nic-config"
+refused() { # WHAT FACTS SENTENCE
+    echo . | tee "$SCRATCH"/{a,b}/edit >/dev/null
+    echo '{}' >"$SCRATCH/b/facts"
+    echo "$2" >"$SCRATCH/a/facts"
+    "$H" doctor --lab "$SCRATCH/edited.json" --for "$SCRATCH/pfc.json" >"$SCRATCH/out" 2>"$SCRATCH/err"
+    check_says "$1: doctor" "^failure +a +nic +host a: data0 $3" "$SCRATCH/out"
+    check_exit 3 "$1: a run" "$H" run "$SCRATCH/pfc.json" --lab "$SCRATCH/edited.json" --no-report --out "$SCRATCH/refused"
+    check_says "... is refused" "host a: data0 $3" "$SCRATCH/err"
+}
+refused "a bond (RoCE LAG)" '{"kind": "bond", "lower": ["eth0", "eth1"], "rdma": "mlx5_bond_0"}' 'is a bond upon eth0, eth1: PFC, buffers, DCQCN and pause counters are those of each of its ports'
+refused "a port of a bond" '{"bond": "bond0"}' 'is a port of bond0, whose traffic goes through all its ports'
+refused "a macvlan upon a NIC" '{"kind": "macvlan", "lower": ["eth2"], "rdma": "mlx5_0", "rdma_below": true}' 'is a macvlan upon eth2: PFC, buffers, DCQCN and pause counters are those of the NIC.s own interface'
+refused "an InfiniBand port" '{"link_layer": "InfiniBand", "rdma": "mlx5_0"}' 'is an InfiniBand port'
+mv "$SCRATCH/edited/real" "$SCRATCH/edited/nic-config"
+
 nic a "$(control '"dcqcn"')"
 nic b "$(control '"negotiated"')"
 doctor ecn

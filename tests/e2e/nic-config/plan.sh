@@ -21,4 +21,22 @@ check "and nothing is said" test ! -s "$SCRATCH/err"
 echo '{"schema": 1, "interfaces": {}}' >"$SCRATCH/empty.json"
 check_exit 0 "a document of no interface" plan "$SCRATCH/empty.json"
 check_says "is named" 'names no interface' "$SCRATCH/err"
+
+# ---- a bond has no settings of a port: its ports have them, each; the interfaces are this machine's, what sysfs says of them is laid out
+bond=$SCRATCH/tree/sys/class/net
+mkdir -p "$bond/lo/bonding" "$bond/eth8" "$bond/eth9"
+echo 'eth8 eth9' >"$bond/lo/bonding/slaves"
+echo '{"schema": 1, "interfaces": {"lo": {"pfc": [3]}}}' >"$SCRATCH/pfc.json"
+for option in '' --skip-missing; do
+    # shellcheck disable=SC2086 # no option is no word
+    check_exit 3 "PFC of a bond $option" plan --root "$SCRATCH/tree" $option "$SCRATCH/pfc.json"
+    check_says "... is refused, and its ports are named" 'lo: pfc cannot be set: it is a bond upon eth8, eth9, and pfc is a setting of each of them: name all in the document' "$SCRATCH/err"
+done
+check_exit 0 "its MTU is its own" plan --root "$SCRATCH/tree" "$SCRATCH/lo.json"
+check_exit 0 "what it is" "$BUILD/nic-config" --journal "$SCRATCH/journal" get --root "$SCRATCH/tree" lo
+check "... is told with its ports" jq -e '.facts.lo | .kind == "bond" and .lower == ["eth8", "eth9"]' "$SCRATCH/out"
+rm -r "$bond/lo/bonding"
+mkdir "$bond/lo/lower_eth8"
+check_exit 0 "what an interface upon another does not have is left out" plan --root "$SCRATCH/tree" --skip-missing "$SCRATCH/pfc.json"
+check "... with the one that has it" jq -e '.skipped | map(.why) == ["it is upon eth8, and pfc is a setting of that: name it in the document"]' "$SCRATCH/out"
 finish

@@ -126,6 +126,57 @@ static int find_extra_nics(struct remote_host *h, struct error *e)
     return 0;
 }
 
+/* "eth0, eth1" */
+static void add_names(const json_t *list, struct text *out)
+{
+    size_t i;
+    const json_t *name;
+    json_array_foreach(list, i, name)
+        text_add(out, "%s%s", i ? ", " : "", json_string_value(name) ? json_string_value(name) : "?");
+}
+
+#define OF_PORTS "PFC, buffers, DCQCN and pause counters"
+
+int remote_port_check(const struct lab_host *host, const char *netdev, const json_t *facts, struct error *e)
+{
+    static const char *const upon[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "bridge", NULL};
+    const char *kind = json_string_value(json_object_get(facts, "kind")),
+               *bond = json_string_value(json_object_get(facts, "bond")),
+               *layer = json_string_value(json_object_get(facts, "link_layer"));
+    struct text lower = {0};
+    size_t i = 0;
+    int result = 0;
+    add_names(json_object_get(facts, "lower"), &lower);
+    while (kind && upon[i] && strcmp(kind, upon[i]) != 0)
+        i++;
+    if (layer && strcmp(layer, "InfiniBand") == 0)
+        result = error_set(e,
+                           "host %s: %s is an InfiniBand port: " OF_PORTS " are those of Ethernet; name an "
+                           "Ethernet port in nic.netdev of the lab",
+                           host->name, netdev);
+    else if (kind && (strcmp(kind, "bond") == 0 || strcmp(kind, "team") == 0))
+        result = error_set(
+            e,
+            "host %s: %s is a bond upon %s: " OF_PORTS " are those of each of its ports, and a run "
+            "sets and counts at one: take a port out of the bond and name it in nic.netdev of the lab",
+            host->name, netdev, lower.length ? text_string(&lower) : "ports that are not shown");
+    else if (bond)
+        result = error_set(e,
+                           "host %s: %s is a port of %s, whose traffic goes through all its ports: " OF_PORTS
+                           " of one alone are not those of the flows; take %s out of the bond",
+                           host->name, netdev, bond, netdev);
+    else if (kind && upon[i] && json_is_true(json_object_get(facts, "rdma_below")))
+        result =
+            error_set(e,
+                      "host %s: %s is a %s upon %s: " OF_PORTS " are those of the NIC's own interface; name "
+                      "that in nic.netdev of the lab%s",
+                      host->name, netdev, kind,
+                      lower.length ? text_string(&lower) : "an interface of another network namespace",
+                      strcmp(kind, "vlan") == 0 ? ", and the VLAN in nic.vlan" : "");
+    text_free(&lower);
+    return result;
+}
+
 int remote_find_nic(struct remote_host *h, struct error *e)
 {
     free(h->netdev);
@@ -137,6 +188,8 @@ int remote_find_nic(struct remote_host *h, struct error *e)
         return -1;
     json_decref(settings);
     const json_t *facts = json_object_get(json_object_get(h->nic, "facts"), h->netdev);
+    if (remote_port_check(h->lab, h->netdev, facts, e) != 0)
+        return -1;
     const char *rdma =
         h->lab->nic.rdma ? h->lab->nic.rdma : json_string_value(json_object_get(facts, "rdma"));
     free(h->rdma);
