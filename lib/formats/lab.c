@@ -1,3 +1,4 @@
+#include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/formats/lab_kinds.h"
 #include "lib/physics/host.h"
@@ -479,6 +480,49 @@ static int check_addresses(const struct lab *lab, struct error *e)
     return result;
 }
 
+#define SSH_PORT 22
+
+/* Is a machine's destination another's, as far as the words tell: the same host and port, and not two users
+ * (a gateway may lead each to a machine of its own)? `taken`: {"host:port": [path, user]}. */
+static int check_destination(json_t *taken, const char *kind, const char *name, const char *ssh, int64_t port,
+                             struct error *e)
+{
+    const char *at = strrchr(ssh, '@'), *host = at ? at + 1 : ssh;
+    json_t *user = at ? json_textn(ssh, (size_t)(at - ssh)) : json_null();
+    json_t *key = json_textf("%.300s:%lld", host, (long long)(port > 0 ? port : SSH_PORT));
+    const json_t *first = json_object_get(taken, json_string_value(key)), *other = json_array_get(first, 1);
+    int result = 0;
+    if (first && (json_is_null(user) || json_is_null(other) || json_equal(user, other)))
+        result =
+            error_set(e,
+                      "%s%s.%s.ssh: %.100s leads to the machine of %s already: each host and switch of a lab "
+                      "is a machine of its own; the NICs of one machine cannot be two ends of a run",
+                      kind, strcmp(kind, "switch") == 0 ? "es" : "s", name, ssh,
+                      json_string_value(json_array_get(first, 0)));
+    else if (!first)
+        json_object_set_new(taken, json_string_value(key),
+                            json_make("[o,O]", json_textf("%s %s", kind, name), user));
+    json_decref(key);
+    json_decref(user);
+    return result;
+}
+
+static int check_destinations(const struct lab *lab, struct error *e)
+{
+    json_t *taken = json_object();
+    const struct lab_host *host;
+    const struct lab_switch *s;
+    int result = 0;
+    for (size_t i = 0; result == 0 && (host = lab_host_at(lab, i)); i++)
+        if (host->ssh)
+            result = check_destination(taken, "host", host->name, host->ssh, host->port, e);
+    for (size_t i = 0; result == 0 && (s = lab_real_switch_at(lab, i)); i++)
+        if (s->ssh)
+            result = check_destination(taken, "switch", s->name, s->ssh, s->port, e);
+    json_decref(taken);
+    return result;
+}
+
 /* "scaled" replaces what scenarios set: its paths lead into scenarios. */
 static int check_scaled(const struct lab *lab, struct error *e)
 {
@@ -518,6 +562,8 @@ static int check_lab(const struct lab *lab, struct error *e)
         result = check_guests(lab, e);
     if (result == 0)
         result = check_addresses(lab, e);
+    if (result == 0)
+        result = check_destinations(lab, e);
     if (result == 0)
         result = check_scaled(lab, e);
     return result;

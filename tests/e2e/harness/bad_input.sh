@@ -218,6 +218,9 @@ real_lab "a replacement behind a value" 'scaled.flows.\*.depth.x: depth is a val
 real_lab "defaults of switches, which a lab of hosts lacks" 'defaults.switch: the lab has no switches' '.defaults={"switch":{}}'
 real_lab "an unknown key in the defaults" 'hosts.a.nic: unknown key "netdv"; did you mean "netdev"' '.defaults={"host":{"nic":{"netdv":"e"}}}'
 real_lab "defaults that are no object" 'defaults: expected an object' '.defaults=[]'
+for second in root@h1 h1; do
+    real_lab "one machine for two hosts ($second)" "hosts.b.ssh: $second leads to the machine of host a already: each host and switch of a lab is a machine of its own" ".hosts.a.ssh=\"root@h1\" | .hosts.b.ssh=\"$second\" | .hosts.b.port=22"
+done
 real_lab "one address for a range of hosts" 'hosts.h1.nic.address: 10.0.1.1/24 is already the address of host h0' '.hosts["h[0-1]"]={"ssh":"h{}","nic":{"address":"10.0.1.1/24"}}'
 real_lab "a range of addresses that leaves the network" 'hosts.h255.nic.address: "10.0.1.256/24" is not an IPv4 or IPv6 address' '.hosts["h[0-255]"]={"ssh":"h{}","nic":{"address":"10.0.1.{+1}/24"}}'
 real_lab "a range of hosts of which none is reached" 'hosts.h0.ssh is missing' '.hosts["h[0-1]"]={}'
