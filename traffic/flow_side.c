@@ -2,7 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
-#include "traffic/connection/explain.h"
+#include "lib/roce/completion.h"
 #include "traffic/connection/numa.h"
 #include "traffic/engine/pattern.h"
 #include <errno.h>

@@ -12,7 +12,9 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
+#include "lib/roce/completion.h"
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -273,6 +275,100 @@ static int perftest_drive(const struct traffic_job *job, const struct traffic_en
     words_add(&out->words, "%.*s", (int)strcspn(address, "/"), address);
     add_options(job, from->lab, &out->words);
     return words_whole(&out->words, e);
+}
+
+/* ---- why it failed */
+
+#define MOST_SHOWN 4   /* lines of its messages; later ones are consequences */
+#define SHOWN      120 /* bytes of a line */
+
+/* "Failed status 12: wr_id 0 syndrom 0x81" (perftest_resources.c, NOTIFY_COMP_ERROR_SEND and _RECV). */
+static bool explain_completion(const struct printed_line *line, struct text *out)
+{
+    int status, used = 0;
+    unsigned int syndrome;
+    char text[SHOWN];
+    snprintf(text, sizeof text, "%.*s", (int)line->length, line->at);
+    const char *at = strstr(text, "Failed status ");
+    if (!at || sscanf(at, "Failed status %d: wr_id %*d syndrom 0x%x%n", &status, &syndrome, &used) != 2)
+        return false;
+    text_add(out, "%scompletion error %d (%s, vendor syndrome 0x%x): %s", out->length ? "; " : "", status,
+             completion_name(status), syndrome, completion_cause(status));
+    return true;
+}
+
+/* "Couldn't allocate MR with error=14", and before 6.15 "Couldn't allocate MR" alone. */
+static bool explain_registration(const struct traffic_job *job, const struct printed_line *line,
+                                 struct text *out)
+{
+    static const char before[] = "Couldn't allocate MR", number_is[] = "error=";
+    const char *at = memmem(line->at, line->length, before, strlen(before));
+    const char *number =
+        at ? memmem(at, line->length - (size_t)(at - line->at), number_is, strlen(number_is)) : NULL;
+    int code = number ? atoi(number + strlen(number_is)) : 0;
+    bool gpu = job->flows[0]->memory != MEMORY_HOST;
+    if (!at)
+        return false;
+    text_add(out, "%s%s memory could not be registered with the NIC", out->length ? "; " : "",
+             gpu ? "GPU" : "host");
+    if (number)
+        text_add(out, " (errno %d, %s)", code, strerror(code));
+    if (gpu && job->flows[0]->memory != MEMORY_CUDA_DMABUF && (code == EFAULT || !number))
+        text_add(out, ": nvidia-peermem is not loaded, or CUDA gives it no memory of this GPU (GeForce)");
+    else if (gpu && (code == ENOMEM || code == EINVAL))
+        text_add(out, ": BAR1 may be too small for it, or the IOMMU refuses peer-to-peer mappings");
+    else if (gpu && (code == EOPNOTSUPP || code == ENOSYS))
+        text_add(out, ": the NIC's driver cannot register dma-bufs");
+    else if (code == ENOMEM)
+        text_add(out, ": the limit on locked memory (ulimit -l), or the device's resources");
+    text_add(out, gpu ? "; host-facts --check on the host judges that" : "");
+    return true;
+}
+
+/* Does a line of its messages say nothing of a failure? */
+static bool is_chatter(const struct printed_line *line)
+{
+    static const char *const notes[] = {"WARNING: BW peak", "Conflicting CPU frequency",
+                                        "doesn't supports CUDA tests with inline"};
+    bool empty = true;
+    for (size_t i = 0; i < line->length && empty; i++)
+        empty = strchr(" \t\r-", line->at[i]);
+    for (size_t i = 0; !empty && i < sizeof notes / sizeof *notes; i++)
+        empty = memmem(line->at, line->length, notes[i], strlen(notes[i]));
+    return empty;
+}
+
+/* The first failure is the cause of those after it, and the last line alone says the least. */
+static void perftest_explain(const struct traffic_job *job, const char *said, const char *printed,
+                             struct text *out)
+{
+    const char *const texts[] = {said, printed};
+    struct printed_line line;
+    struct text shown = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (const char *at = texts[i], *end = at + strlen(at);
+             out->length == 0 && printed_next(&at, end, &line);)
+            if (!explain_completion(&line, out))
+                (void)explain_registration(job, &line, out);
+    for (const char *at = said, *end = at + strlen(at); count < MOST_SHOWN && printed_next(&at, end, &line);)
+        if (!is_chatter(&line))
+            text_add(&shown, "%s%.*s", count++ ? " | " : "", (int)(line.length < SHOWN ? line.length : SHOWN),
+                     line.at);
+    if (shown.length)
+        text_add(out, "%s%s%s", out->length ? " (it said: " : "", text_string(&shown),
+                 out->length ? ")" : "");
+    text_free(&shown);
+}
+
+/* Two lines for each queue pair of each end: with some hundreds they are most of what it prints. */
+static bool perftest_needs(const char *line, size_t length)
+{
+    static const char *const addresses[] = {" local address: ", " remote address: ", " GID: "};
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+        if (length >= strlen(addresses[i]) && memcmp(line, addresses[i], strlen(addresses[i])) == 0)
+            return false;
+    return true;
 }
 
 /* ---- is it on the hosts? */
@@ -581,4 +677,6 @@ const struct traffic_tool traffic_tool_perftest = {
     .ask = perftest_ask,
     .judge = perftest_judge,
     .read = perftest_read,
+    .needs = perftest_needs,
+    .explain = perftest_explain,
 };

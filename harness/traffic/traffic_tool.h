@@ -82,6 +82,11 @@ struct traffic_tool {
      * a server, is TRAFFIC_RAN and the command that ran. */
     int (*read)(const struct traffic_job *job, const char *printed, size_t length, int64_t time_ns,
                 struct text *out, struct error *e);
+    /* Does its reading need a line that it has printed? A line for each queue pair would be too many to keep.
+     * NULL: all. */
+    bool (*needs)(const char *line, size_t length);
+    /* Of a program that failed: what its messages and the lines that it printed mean, the causes first. */
+    void (*explain)(const struct traffic_job *job, const char *said, const char *printed, struct text *out);
 };
 
 #define DECLARE_TRAFFIC_TOOL(name) extern const struct traffic_tool traffic_tool_##name;

@@ -4,12 +4,6 @@
 
 #include "lib/error.h"
 #include "traffic/memory/memory.h"
-#include <infiniband/verbs.h>
-
-/* "IBV_WC_RETRY_EXC_ERR" */
-const char *completion_name(enum ibv_wc_status status);
-/* Its meaning and what to check. */
-const char *completion_cause(enum ibv_wc_status status);
 
 /* Fill e with the reason why a memory registration failed; `call` is the function that failed with errno
  * value `number`. -1. */

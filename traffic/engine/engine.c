@@ -1,7 +1,7 @@
 #include "traffic/engine/engine.h"
 
 #include "lib/clock.h"
-#include "traffic/connection/explain.h"
+#include "lib/roce/completion.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

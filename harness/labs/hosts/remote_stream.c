@@ -23,12 +23,27 @@
 #define PRINTED_LIMIT 65536     /* of a tool that prints a table */
 #define RANKS_LIMIT   (1 << 20) /* of a collective, which prints a line for each rank too */
 
-const char *stream_complaint(const struct stream *s)
+/* Does its tool read all of the output at its end? */
+static bool is_read_whole(const struct stream *s)
+{
+    return s->kind == STREAM_COLLECTIVE ||
+           ((s->kind == STREAM_TRAFFIC || s->kind == STREAM_SERVER) && s->job && s->job->tool->read);
+}
+
+void stream_add_complaint(const struct stream *s, struct text *out)
 {
     const char *said = text_string(&s->said), *error = strstr(said, ": error: ");
+    struct text made = {0};
+    if (s->kind == STREAM_COLLECTIVE)
+        return;
     if (error)
-        return error + strlen(": error: ");
-    return strstr(said, ": warning: ") ? "" : said;
+        text_add(&made, "%.*s", (int)strcspn(error + strlen(": error: "), "\n"), error + strlen(": error: "));
+    else if (is_read_whole(s) && s->job->tool->explain)
+        s->job->tool->explain(s->job, said, text_string(&s->printed), &made);
+    else if (!strstr(said, ": warning: "))
+        text_add(&made, "%s", said);
+    text_add(out, "%s%.700s", made.length ? ": " : "", text_string(&made));
+    text_free(&made);
 }
 
 /* ---- the start */
@@ -148,12 +163,21 @@ static void hear_collective(struct stream *s)
     text_add(&s->said, "%s\n", text_string(&s->saying));
 }
 
+/* The first lines are kept, of which later ones are consequences. */
+static void hear_tool(struct stream *s)
+{
+    if (s->said.length + s->saying.length < SAID_LIMIT)
+        text_add(&s->said, "%s\n", text_string(&s->saying));
+}
+
 static void take_message(struct stream *s, const struct lab_run *run)
 {
     if (!s->saying.length)
         return;
     if (s->kind == STREAM_COLLECTIVE) {
         hear_collective(s);
+    } else if (is_read_whole(s)) {
+        hear_tool(s);
     } else {
         text_clear(&s->said);
         text_add_bytes(&s->said, s->saying.data, s->saying.length);
@@ -196,13 +220,6 @@ static bool says_ready(const char *text, size_t length)
     return ready;
 }
 
-/* Does its tool read all of the output at its end? */
-static bool is_read_whole(const struct stream *s)
-{
-    return s->kind == STREAM_COLLECTIVE ||
-           ((s->kind == STREAM_TRAFFIC || s->kind == STREAM_SERVER) && s->job && s->job->tool->read);
-}
-
 static int take_flow_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                           struct error *e)
 {
@@ -216,6 +233,11 @@ static int keep_line(struct stream *s, const struct lab_run *run, const char *li
                      struct error *e)
 {
     int limit = s->kind == STREAM_COLLECTIVE ? RANKS_LIMIT : PRINTED_LIMIT;
+    if (s->kind != STREAM_COLLECTIVE && s->job->tool->needs && !s->job->tool->needs(line, length)) {
+        if (run->log)
+            print_to(run->log, "%s: %s: %.*s\n", s->host->lab->name, s->program, (int)length, line);
+        return 0;
+    }
     if (s->printed.length + length + 1 > (size_t)limit) {
         s->unreadable = true;
         error_set(&s->why, "its output has more than %d bytes", limit);
@@ -375,7 +397,10 @@ static enum stream_outcome end_well(struct stream *s, const struct lab_run *run,
         return STREAM_WELL;
     if (is_readable(s, run))
         return STREAM_WELL;
-    error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
+    struct text more = {0};
+    stream_add_complaint(s, &more); /* some versions fail with exit status 0 */
+    error_set(e, "host %s: %s: %s%.700s", s->host->lab->name, s->program, s->why.text, text_string(&more));
+    text_free(&more);
     return STREAM_BADLY;
 }
 
@@ -427,9 +452,8 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
         process_describe(status, &how);
     if (s->kind == STREAM_COLLECTIVE)
         complain_of_collective(s, &how);
-    const char *complaint = s->kind == STREAM_COLLECTIVE ? "" : stream_complaint(s);
-    error_set(e, "host %s: %s %s%s%.500s", s->host->lab->name, s->program, text_string(&how),
-              *complaint ? ": " : "", complaint);
+    stream_add_complaint(s, &how);
+    error_set(e, "host %s: %s %s", s->host->lab->name, s->program, text_string(&how));
     text_free(&how);
     return STREAM_BADLY;
 }

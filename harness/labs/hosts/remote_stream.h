@@ -22,7 +22,7 @@ struct stream {
     struct remote_host *host;
     struct process process;
     struct text line; /* an incomplete line of output */
-    struct text said; /* the last whole line on stderr */
+    struct text said; /* the last whole line on stderr; of a tool that is read whole its lines */
     struct text saying;
     struct text printed; /* of a traffic tool that prints no flow lines: the whole lines of its output */
     bool was_read, unreadable;
@@ -83,7 +83,8 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
                                    struct error *e);
 void stream_close(struct stream *s);
 
-/* The last message of the program, without "PROGRAM: error:"; "" if it was a warning or there was none. */
-const char *stream_complaint(const struct stream *s);
+/* Add ": " and what the program has said of its failure: its last message, without "PROGRAM: error:"; of a
+ * traffic tool what its messages mean. Nothing if that was a warning or there was none. */
+void stream_add_complaint(const struct stream *s, struct text *out);
 
 #endif

@@ -64,14 +64,18 @@ int watch_events(struct remote_lab *lab, struct error *e)
  * samplers and other servers must not be. */
 static int look_at_closed(const struct remote_lab *lab, struct stream *s, struct error *e)
 {
+    struct text complaint = {0};
     switch (stream_outcome(s, lab->run, 0, e)) {
     case STREAM_BADLY:
         return -1;
     case STREAM_WELL:
-        return stream_may_end(s) || s->process.in < 0 /* it was told to end */
-                   ? 0
-                   : error_set(e, "host %s: %s ended by itself%s%s", s->host->lab->name, s->program,
-                               *stream_complaint(s) ? ": " : "", stream_complaint(s));
+        if (stream_may_end(s) || s->process.in < 0) /* it was told to end */
+            return 0;
+        stream_add_complaint(s, &complaint);
+        error_set(e, "host %s: %s ended by itself%s", s->host->lab->name, s->program,
+                  text_string(&complaint));
+        text_free(&complaint);
+        return -1;
     case STREAM_NOT_YET:
         break;
     }

@@ -131,6 +131,13 @@ fails "output that ends early" truncated 'host a: perftest: its output ends befo
 fails "other columns" other-columns 'host a: perftest: its output has the line " #bytes .*Gb/sec.*": expected the columns that perftest' tools
 fails "any bytes" hostile 'host a: perftest: its output has the line " 65536 \\x1b\[31m' tools
 fails "output without end" endless 'host a: perftest: its output has more than 65536 bytes' tools
+fails "a work request that is not acknowledged" failing-completion 'host a: perftest exited with 1: completion error 12 .IBV_WC_RETRY_EXC_ERR, vendor syndrome 0x81.: no acknowledgement after all retries.*it said:  ?Completion with error at client \|  ?Failed status 12: wr_id 0 syndrom 0x81 \| scnt=128' tools
+fails "memory that cannot be registered" failing-memory "host a: perftest exited with 1: host memory could not be registered with the NIC .errno 14, Bad address.*it said: Couldn.t allocate MR with error=14 \| failed to create mr" tools
+mode 256-pairs
+go 0 "256 queue pairs, each with its lines" tools --set 'flows.*.queue_pairs=256'
+check "... are read as those of two" holds '.flows.x | .messages == 50000 and .complete'
+check_says "... and are in the log" 'perftest:  local address: LID 0000 QPN 0x01ff' "$OUT/tools/latest/run.log"
+mode good
 fails "an error" failing "host a: perftest exited with 1:  ?Unable to Connect the HCA's through the link" tools
 begin tools
 ip netns pids a | xargs ps -o pid=,args= -p | awk '/python3 .*ib_write_bw/ { print $1 }' | xargs -r kill -9

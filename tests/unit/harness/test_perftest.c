@@ -175,6 +175,72 @@ static void a_table_of_other_messages_is_refused(void **state)
     assert_non_null(strstr(e.text, "no message was complete"));
 }
 
+/* ---- why it failed */
+
+static void assert_explained(int memory, const char *said, const char *printed, const char *begin,
+                             const char *end)
+{
+    struct scenario_flow flow = {.memory = memory};
+    const struct scenario_flow *flows[] = {&flow};
+    struct traffic_job job = {.flows = flows, .count = 1};
+    struct text out = {0};
+    traffic_tool_perftest.explain(&job, said, printed, &out);
+    if (strncmp(text_string(&out), begin, strlen(begin)) != 0 || !strstr(text_string(&out), end))
+        fail_msg("%s", text_string(&out));
+    text_free(&out);
+}
+
+static void failures_name_their_cause(void **state)
+{
+    (void)state;
+    static const char completion[] =
+        " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\nscnt=128, ccnt=0\n";
+    static const char refused[] = "Couldn't allocate MR with error=%s\nfailed to create mr\nFailed to create "
+                                  "MR\n Couldn't create IB resources\n";
+    char said[200];
+    assert_explained(MEMORY_HOST, completion, "",
+                     "completion error 12 (IBV_WC_RETRY_EXC_ERR, vendor syndrome 0x81): no acknowledgement",
+                     "it said:  Completion with error at client |  Failed status 12");
+    /* newer versions print it among the table */
+    assert_explained(MEMORY_HOST, "scnt=128, ccnt=0\n", completion,
+                     "completion error 12 (IBV_WC_RETRY_EXC_ERR", "(it said: scnt=128, ccnt=0)");
+    assert_explained(MEMORY_HOST, "Failed status 5: wr_id 3 syndrom 0xf9\n", "",
+                     "completion error 5 (IBV_WC_WR_FLUSH_ERR, vendor syndrome 0xf9)", "");
+    assert_explained(MEMORY_HOST, "Failed status 99: wr_id 0 syndrom 0x0\n", "",
+                     "completion error 99 (unknown status", "");
+    snprintf(said, sizeof said, refused, "14");
+    assert_explained(MEMORY_GPU, said, "",
+                     "GPU memory could not be registered with the NIC (errno 14, Bad address): "
+                     "nvidia-peermem is not loaded",
+                     "Couldn't allocate MR with error=14 | failed to create mr");
+    snprintf(said, sizeof said, refused, "12");
+    assert_explained(
+        MEMORY_CUDA_DMABUF, said, "",
+        "GPU memory could not be registered with the NIC (errno 12, Cannot allocate memory): BAR1", "");
+    snprintf(said, sizeof said, refused, "12");
+    assert_explained(MEMORY_HOST, said, "",
+                     "host memory could not be registered with the NIC (errno 12, Cannot allocate memory): "
+                     "the limit on locked memory",
+                     "");
+    assert_explained(MEMORY_GPU, "Couldn't allocate MR\n", "",
+                     "GPU memory could not be registered with the NIC: nvidia-peermem", "");
+    assert_explained(MEMORY_HOST,
+                     " WARNING: BW peak won't be measured in this run.\n Port number 1 state is Down\n "
+                     "Couldn't set the link layer\n",
+                     "", " Port number 1 state is Down |  Couldn't set the link layer", "");
+    assert_explained(MEMORY_HOST, "", "", "", "");
+}
+
+static void lines_of_queue_pairs_are_not_kept(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {" local address: LID 0000 QPN 0x0108", " remote address: LID 0000",
+                                        " GID: 00:00", " GID index       : 3", ROW};
+    static const bool needed[] = {false, false, false, true, true};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        assert_int_equal(traffic_tool_perftest.needs(lines[i], strlen(lines[i])), needed[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +248,8 @@ int main(void)
         cmocka_unit_test(a_deviation_that_overflowed_is_no_error),
         cmocka_unit_test(what_is_no_table_is_refused),
         cmocka_unit_test(the_average_with_more_digits_counts),
+        cmocka_unit_test(failures_name_their_cause),
+        cmocka_unit_test(lines_of_queue_pairs_are_not_kept),
         cmocka_unit_test(a_table_of_other_messages_is_refused),
     };
     return cmocka_run_group_tests_name("perftest", tests, NULL, NULL);
