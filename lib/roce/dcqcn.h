@@ -3,9 +3,9 @@
  * simulator and docs/settings.md use these rows. To add a parameter, add a row; if the simulator models it,
  * also use it in sim/congestion/dcqcn.c.
  *
- * Names, units and defaults are NVIDIA's (DCQCN parameters of ConnectX-4 and later); ranges are the widths of
- * the fields in the firmware interface (linux include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and
- * _np) and NVIDIA's description; files are MLNX_OFED's below /sys/class/net/INTERFACE/ecn/, and upstream's
+ * Names, units and defaults are NVIDIA's (DCQCN parameters of ConnectX-4 and later); so are the ranges: the
+ * fields of the firmware interface are wider, 32 bits but for DSCP and priority of CNPs (linux
+ * include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and _np); files are MLNX_OFED's below /sys/class/net/INTERFACE/ecn/, and upstream's
  * below /sys/kernel/debug/mlx5/PCI/cc_params/ (linux drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has
  * them too. NULL: no such file.
  */
