@@ -6,10 +6,11 @@
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 1
 H=$BUILD/harness
-sed -n "/^## Others' cases/,/^## Comparison/p" "$ROOT/docs/simulator-reference.md" | grep '^| [^|]' | sed 1d >rows
+sed -n "/^## Others' cases/,/^csg-htsim/p" "$ROOT/docs/simulator-reference.md" | grep '^| [^|]' | sed 1d >rows
 
 # imported WORDS FORMAT FILE... [OPTION...]: the figures of `row`, for one import after the other
 flows=() ends=()
+declare -A last_end
 imported() {
     local folder=case$((++number))
     "$H" import "$@" -o $folder -q >out 2>&1 || { echo "$*: $(cat out)" >>why && return; }
@@ -17,6 +18,7 @@ imported() {
     "$H" run $folder/scenario.json --out $folder/r --no-report -q >>why 2>&1 || return
     flows+=("$(jq '[.flows[] | select(.completion_ns)] | length' $folder/r/*/latest/result.json)")
     ends+=("$(printf %.1f "$(jq -r '[.flows[].completion_ns.end] | max / 1000' $folder/r/*/latest/result.json)")")
+    last_end[$2]=${ends[-1]}
 }
 refused() {
     flows=("")
@@ -90,14 +92,30 @@ row "SimAI's generator: AlibabaHPN with two ToRs" 'refused: hosts have two links
 # ---- htsim
 # matrix NODES: of the pairs "sender receiver" of standard input
 matrix() { awk -v nodes="$1" '!/^#/ { pair[n++] = $1 "->" $2 } END { print "Nodes", nodes; print "Connections", n; for (i = 0; i < n; i++) print pair[i], "start 0 size 2000000" }'; }
+PERMUTATIONS=(perm_16n_16c_2MB.cm perm_1024n_1024c_0u_2000000b.cm)
 echo 0 13 | matrix 16 >one.cm
-printf '%s\n' "7 5" "15 1" "0 13" "14 8" "1 3" "6 7" "5 11" "9 12" "11 4" "3 14" "12 15" "2 10" "13 2" "10 6" "4 0" "8 9" | matrix 16 >permutation.cm
+printf '%s\n' "0 13" "13 0" | matrix 16 >bidir.cm
 for i in {0..14}; do echo "$i 15"; done | matrix 16 >incast.cm
-for file in one permutation incast; do imported htsim $file.cm; done
-row 'htsim, `one.cm`, `perm_16n_16c_2MB.cm`, `incast.cm`' yes
-matrix 1024 <"$ROOT/tests/data/htsim/permutation-1024.tsv" >large.cm
-imported htsim large.cm
-row 'htsim, `perm_1024n_1024c_0u_2000000b.cm`' yes
+for i in {0..32} {34..127}; do echo "$i 33"; done | matrix 128 >incast_128.cm
+{ echo 1 0 && echo 2 0 && printf '2 %s\n' {4..12} && echo 3 0 && printf '3 %s\n' {13..21}; } | matrix 128 >outcast_incast.cm
+printf '%s\n' "7 5" "15 1" "0 13" "14 8" "1 3" "6 7" "5 11" "9 12" "11 4" "3 14" "12 15" "2 10" "13 2" "10 6" "4 0" "8 9" | matrix 16 >"${PERMUTATIONS[0]}"
+matrix 1024 <"$ROOT/tests/data/htsim/permutation-1024.tsv" >"${PERMUTATIONS[1]}"
+for file in one bidir incast; do imported htsim $file.cm; done
+row 'htsim, `one.cm`, `bidir.cm`, `incast.cm`' yes
+for file in incast_128 outcast_incast; do imported htsim $file.cm; done
+single=$(printf %.1f "$(jq -r '.flows[] | select(.from == "h1").completion_ns.end / 1000' "case$number"/r/*/latest/result.json)")
+row 'htsim, `incast_128.cm`, `outcast_incast.cm`' yes
+for file in "${PERMUTATIONS[@]}"; do imported htsim "$file"; done
+row 'htsim, `perm_16n_16c_2MB.cm`, `perm_1024n_1024c_0u_2000000b.cm`' yes
+last_end[outcast_incast.cm]+="; $single"
+# the targets that csg-htsim publishes, beside these figures
+targets=0
+while IFS='|' read -r _ file _ here _; do
+    file=$(tr -d '` ' <<<"$file") here=${here%; seeds*}
+    check "$file is beside its target as it runs" test "$(xargs <<<"$here")" = "${last_end[$file]-}"
+    targets=$((targets + 1))
+done < <(sed -n '/^| file | target there/,/^$/p' "$ROOT/docs/simulator-reference.md" | grep '^| `')
+check "all targets were looked at" test $targets = 7
 printf 'Nodes 16\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 1000 send_done_trigger 1\n0->2 id 2 trigger 1 size 1000\ntrigger id 1 multishot\n' >shots.cm
 refused htsim shots.cm
 check_says "multishot is named" 'shots.cm:6: trigger 1 is multishot' why
