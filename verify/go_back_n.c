@@ -290,7 +290,7 @@ struct go_back_n {
     struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
     bool pauses;          /* PFC frames were seen: waiting may have other reasons */
     uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unset, back_unknown;
-    uint64_t acks, naks, responses, elsewhere, cut, cut_answers, no_naks;
+    uint64_t acks, naks, responses, elsewhere, cut, cut_answers, cut_reads, no_naks;
     char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
 };
 
@@ -388,6 +388,13 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
             c->findings, KIND_TIMEOUT, p->number, p->time_ns,
             "PSN %u is sent again %.3f us after the last progress, without a NAK; the time-out is %.3f us",
             psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
+    else if ((double)waited_ns > LATE * (double)set_ns && (double)waited_ns <= timeout_latest_ns(c) &&
+             !g->pauses && !r->notified)
+        go_back_n_note_rule(
+            g, c, RECOVERY_ADAPTIVE,
+            "PSN %u is sent again only %.3f us after the last progress, more than four time-outs "
+            "(packet %llu)",
+            psn, (double)waited_ns / 1e3, (unsigned long long)p->number);
     else if ((double)waited_ns > timeout_latest_ns(c) && !g->pauses && !r->notified)
         findings_add(
             c->findings, KIND_TIMEOUT, p->number, p->time_ns,
@@ -705,10 +712,12 @@ static bool responder_kept(struct go_back_n *g, struct responder *r, const struc
 {
     if (!responder_may_keep(c) || psn_after(up_to, r->most) <= 0 || psn_after(up_to, responder_reach(r)) > 0)
         return false;
-    go_back_n_note_rule(
-        g, c, recovery_is_possible(c, RECOVERY_SELECTIVE) ? RECOVERY_SELECTIVE : RECOVERY_OUT_OF_ORDER,
-        "what is before PSN %u is acknowledged, and came in another order (packet %llu)", up_to,
-        (unsigned long long)p->number);
+    /* out-of-order placement does not ask for what is missing */
+    enum verify_recovery likely = r->nak_number ? RECOVERY_SELECTIVE : RECOVERY_OUT_OF_ORDER;
+    enum verify_recovery other = r->nak_number ? RECOVERY_OUT_OF_ORDER : RECOVERY_SELECTIVE;
+    go_back_n_note_rule(g, c, recovery_is_possible(c, likely) ? likely : other,
+                        "what is before PSN %u is acknowledged, and came in another order (packet %llu)",
+                        up_to, (unsigned long long)p->number);
     r->keeps = true;
     responder_take_held(r, p);
     return true;
@@ -883,6 +892,7 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
 
 static void go_back_n_request(struct go_back_n *g, struct verify_context *c, const struct verify_packet *p)
 {
+    g->cut_reads += p->frame.roce.cut && OPCODE_OPERATION(p->frame.roce.bth.opcode) == OPCODE_READ_REQUEST;
     if (p->sent_here) {
         struct requester *r = states_at(&g->requesters, p->flow, sizeof *r);
         if (r)
@@ -957,6 +967,9 @@ static void go_back_n_say_open(const struct go_back_n *g, struct verify_context 
     if (g->cut_answers)
         findings_open(c->findings, "%llu answers that are cut: each is an ACK or a NAK",
                       (unsigned long long)g->cut_answers);
+    if (g->cut_reads)
+        findings_open(c->findings, "which PSNs are of the answers of %llu reads: their lengths are cut",
+                      (unsigned long long)g->cut_reads);
     if (g->back_unset)
         findings_open(c->findings,
                       "when the sender went back without a NAK, %llu times (ack_timeout is not set)",

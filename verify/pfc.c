@@ -386,7 +386,7 @@ static void rings_free(struct rings *r)
 struct pfcs {
     struct states ports; /* struct pfc_port, by interface */
     struct rings rings;
-    uint64_t frames, judged, paused, kept, blind, unrated, unknown, undirected;
+    uint64_t frames, judged, paused, kept, blind, unrated, unknown, undirected, global;
     uint64_t crowded; /* of more ends than a link has */
     bool unset;       /* PFC frames at ports whose lossless priorities are not set */
 };
@@ -636,6 +636,7 @@ static void pfc_take_frame(void *state, struct verify_context *c, const struct v
     if (p->frame.kind == FRAME_PFC) {
         pfc_frame(s, port, c, p);
     } else if (p->frame.kind == FRAME_PAUSE) {
+        s->global += !port->lossless && p->frame.pause_quanta;
         if (port->lossless && p->frame.pause_quanta)
             findings_add(c->findings, KIND_GLOBAL, p->number, p->time_ns,
                          "a pause frame of IEEE 802.3x on a link with PFC");
@@ -674,6 +675,10 @@ static void pfc_end(void *state, struct verify_context *c)
     findings_judged(c->findings, "PFC frames", s->judged);
     findings_seen(c->findings, "frames within the time to respond", s->paused);
     findings_seen(c->findings, "frames into headroom", s->kept);
+    if (s->global)
+        findings_open(c->findings,
+                      "%llu pause frames of IEEE 802.3x, which stop all priorities: only PFC is judged",
+                      (unsigned long long)s->global);
     if (!s->frames)
         return;
     if (s->blind)

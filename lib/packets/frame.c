@@ -227,6 +227,7 @@ static enum frame_kind read_ipv6(const uint8_t *at, size_t bytes, struct frame *
 #define GRE_BYTES        4
 #define GRE_ERSPAN       0x88be /* types I and II; */
 #define GRE_ERSPAN_3     0x22eb /* type III */
+#define GRE_ETHERNET     0x6558 /* NVGRE (RFC 7637), gretap */
 #define TYPE_ROCE_V1     0x8915
 #define TYPE_MPLS        0x8847
 #define TYPE_MPLS_MANY   0x8848
@@ -250,6 +251,8 @@ static enum frame_kind read_gre(const uint8_t *at, size_t bytes, struct frame *f
     size_t behind = p->udp + gre_bytes;
     if (type == GRE_ERSPAN)
         return is_tunnel(f, FRAME_OTHER_ERSPAN, behind + (sequenced ? 8 : 0)); /* type I has no header */
+    if (type == GRE_ETHERNET)
+        return is_tunnel(f, FRAME_OTHER_GRE, behind);
     if (type != GRE_ERSPAN_3 || bytes < behind + 12)
         return is_other(f, type == GRE_ERSPAN_3 ? FRAME_OTHER_ERSPAN : FRAME_OTHER_GRE);
     return is_tunnel(f, FRAME_OTHER_ERSPAN, behind + 12 + (at[behind + 11] & 1 ? 8 : 0)); /* a subheader */

@@ -151,6 +151,8 @@ open "... of hosts at both ends" paused.pcap '.hosts += ["10.0.0.1"]' '1 packets
 open "... on a link of no known rate" paused.pcap 'del(.link_rate)' 'rate is not known \(link_rate\)' pfc ecn
 open "... with packets of no known priority" pause.pcap 'del(.settings.trust)' '1 packets whose priority is not known' pfc
 open "... of priorities that may or may not be lossless" pause.pcap 'del(.settings.pfc)' 'pfc is not set' pfc
+{ pcap && record "0180c200000102000000000988080001ffff$(zeros 42)"; } | raw >global.pcap
+open "a pause of all priorities on a link without PFC" global.pcap 'del(.settings.pfc)' '1 pause frames of IEEE 802.3x' pfc
 lossless '.settings.pfc = []'
 check_exit 1 "... where none is lossless it is a fault" "$H" verify pause.pcap pfc --settings pfc.json
 lossless 'del(.hosts)'
@@ -182,6 +184,9 @@ for host in 0 1; do
     check_exit 4 "cut ACKs leave open what they say, at host $host" "$H" verify cut56.pcap go-back-n --host 10.0.0.$host
     check_says "... which is counted" 'not judged: 3 answers that are cut' out
 done
+{ pcap && for i in 1 2; do record "$(frame 0 0c $i 2 "$(zeros 12)00000010")" 60 && record "$(frame 1 10 $i 2 1f000001)"; done; } | raw >reads.pcap
+check_exit 4 "reads whose lengths are cut leave open which answers are theirs" "$H" verify reads.pcap go-back-n --host 10.0.0.0
+check_says "... which is counted" 'not judged: which PSNs are of the answers of 2 reads' out
 cut_to 50 | raw >cut50.pcap
 check_exit 4 "cut transport headers leave all open" "$H" verify cut50.pcap --host 10.0.0.0
 check_says "... which is counted" 'not judged: 12 packets that are cut before the end of their transport header \(at most 50 bytes' out
@@ -201,12 +206,19 @@ rules 1 "... where the NIC does not do that" selective.pcap 0 '["adaptive-retran
 rules 0 "a responder that keeps what came before an earlier one" kept.pcap 1 null '^ok .*selective-repeat, since what is before PSN 7 is acknowledged, and came in another order \(packet 10\)'
 rules 0 "... by out-of-order placement" kept.pcap 1 '["out-of-order-placement"]' '^ok .*out-of-order-placement \(set by recovery\)'
 rules 1 "... where the NIC does not do that" kept.pcap 1 '[]' 'packet 10 at .*acknowledges PSN 6, but not all before it has arrived in order: PSN 4 is expected'
+{ begun && for i in 4 3 6 5; do record "$(write_only $i)"; done && record "$(ack 6 7)"; } | raw >reordered.pcap
+rules 0 "packets that came in another order, and none was asked for" reordered.pcap 1 null '^ok .*out-of-order-placement, since what is before PSN 7 is acknowledged'
 { begun && for i in 3 5 6; do record "$(write_only $i)"; done && record "$(ack 6 7)"; } | raw >missing.pcap
 rules 1 "what never arrived is not acknowledged by any rule" missing.pcap 1 '["selective-repeat", "out-of-order-placement"]' 'packet 8 at .*acknowledges PSN 6, but not all before it has arrived in order: PSN 4 is expected'
 { begun && for i in 3 4 4 5; do record "$(write_only $i)"; done && record "$(ack 5 6)"; } | raw >adaptive.pcap
 rules 0 "adaptive retransmission: the last packet again, before the time-out" adaptive.pcap 0 null '^ok .*adaptive-retransmission, since PSN 4 is sent again 10.000 us after the last progress'
 rules 0 "... as it is set" adaptive.pcap 0 '["adaptive-retransmission"]' '^ok .*adaptive-retransmission \(set by recovery\)'
 rules 1 "... where the NIC does not do that" adaptive.pcap 0 '[]' 'packet 7 at .*PSN 4 is sent again 10.000 us after the last progress, without a NAK; the time-out is 1000'
+
+AT_US=100
+{ begun && record "$(write_only 3)" && AT_US=9100 && record "$(write_only 3)" && record "$(ack 3 4)"; } | raw >late.pcap
+rules 0 "a time-out that is shorter than NICs take" late.pcap 0 null '^ok .*adaptive-retransmission, since PSN 3 is sent again only [0-9.]+ us after the last progress, more than four time-outs'
+rules 1 "... where the NIC takes it" late.pcap 0 '[]' 'PSN 3 is sent again [0-9.]+ us after the last progress; the time-out is 1000.000 us, and at most 4000.000 us'
 
 # ---- captures without RoCEv2: what they have, and what to do
 other() { # WHAT HEX PATTERN
@@ -223,6 +235,7 @@ gre() { printf '%s080045000%03x00014000402f00000a0000000a000001%s' $ip $((20 + $
 inner=$(write_only 1)
 other "VXLAN" "$(udp 4789 "0800000000000100$inner")" '2 packets of VXLAN, 2 with RoCE v2 inside \(editcap -L -C 50'
 other "ERSPAN" "$(gre "100088be000000010000000000000000$inner")" '2 packets of ERSPAN, 2 with RoCE v2 inside \(editcap -L -C 50'
+other "NVGRE" "$(gre "20006558000001$(printf 00)$inner")" '2 packets of GRE, 2 with RoCE v2 inside \(editcap -L -C 42'
 other "another UDP port" "$(udp 4790 "$(zeros 40)")" '2 packets of UDP to other ports than 4791 \(the first to 4790\)'
 other "TCP" "${ip}0800450000280001400040060000$(zeros 40)" '2 packets of protocols without RDMA'
 { pcap && record "$(udp 4789 "0800000000000100$inner")" && record "$(write_only 1)"; } | raw >mixed.pcap
