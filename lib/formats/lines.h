@@ -51,8 +51,8 @@ struct line {
 };
 
 /* The next whole line into `text`, which has room for LINES_MAX_LENGTH + 1 bytes, without its newline; false
- * at the end, where a line without a newline is not a line. *length is larger than LINES_MAX_LENGTH if the line
- * does not fit, and then text is cut. */
+ * at the end, where a line without a newline is not a line. *length is larger than LINES_MAX_LENGTH if the
+ * line does not fit, and then text is cut. */
 bool lines_next(FILE *file, char *text, size_t *length);
 /* Parse one line (without its newline). Bounded: untrusted input; times, durations and counts are within
  * LINES_MOST. */
