@@ -109,7 +109,7 @@ check_says "... both are named" 'error: task 1, on node .*: .*/request.json was 
 # ---- real hosts: one task, which Slurm does not begin again
 cat > far.json << 'END'
 { "schema": 1, "name": "far", "driver": "ssh", "hosts": { "a": { "ssh": "nowhere.invalid", "nic": { "address": "10.0.0.1/24" } },
-                                                           "b": { "ssh": "nowhere.invalid", "nic": { "address": "10.0.0.2/24" } } } }
+                                                           "b": { "ssh": "elsewhere.invalid", "nic": { "address": "10.0.0.2/24" } } } }
 END
 check_exit 2 "a lab of hosts has no runs side by side" "$H" run wide.json --lab far.json --on slurm --jobs 2 --out far
 check_exit 2 "... and one task" "$H" run wide.json --lab far.json --on slurm --cells-per-task 2 --out far

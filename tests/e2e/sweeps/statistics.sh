@@ -149,8 +149,7 @@ check "... and says the same of its cells" test "$(repeated killed -S .repeated)
 broken=$(only slower)
 rm -r "$broken/13"
 echo '{"type": "no result"' > "$broken/14/result.json"
-check_exit 2 "a result that cannot be read is not resumed" "$H" run --resume "$broken"
-rm -r "$broken/14"
-check_exit 0 "two runs anew" "$H" run --resume "$broken" --no-report
+check_exit 0 "two runs anew, one of a result that cannot be read" "$H" run --resume "$broken" --no-report
+check_says "... and the others are kept" '18 of 20 runs are kept' err
 check "... and the same is said of the cells" test "$(repeated slower -S .repeated)" = "$(repeated killed -S .repeated)"
 finish
