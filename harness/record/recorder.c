@@ -1,5 +1,6 @@
 #include "harness/record/recorder.h"
 
+#include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/folder/record_file.h"
 #include "lib/roce/counters.h"
@@ -57,8 +58,23 @@ struct plain {
     int64_t first, last;           /* at the ends of the measure phase */
 };
 
+/* What a host may have written in all: a program of it that was taken over could fill the disk. Honest hosts
+ * are far from it: a sampler's samples follow from its interval, and the lines of a flow from the number of
+ * its intervals, which is the same for every duration (harness/traffic/roce_traffic.c). */
+enum allowance { ALLOW_SAMPLES, ALLOW_OBJECTS, ALLOW_FLOWS, ALLOWANCES };
+#define MOST_SAMPLES      1000u       /* and twice as many as their interval has time for */
+#define MOST_OBJECT_BYTES (16u << 20) /* headers and events of a sampler, and for each of its intervals */
+#define INTERVAL_BYTES    512u
+#define MOST_FLOW_BYTES   (4u << 20) /* lines of traffic, and for each flow of the scenario */
+#define FLOW_BYTES        (256u << 10)
+
+struct left_out {
+    uint64_t taken, lines, bytes; /* samples or bytes that were taken; what was left out */
+};
+
 struct recorded_host {
     const char *role;
+    struct left_out left_out[ALLOWANCES];
     int64_t offset_ns;
     size_t *slots; /* the current header's columns: indices into gathered */
     size_t slot_count;
@@ -101,6 +117,7 @@ struct recorder {
     struct kept *kept;
     size_t kept_count;
     json_t *warnings;
+    int64_t opened_ns; /* monotonic */
     int64_t start_ns, end_ns;
 };
 
@@ -471,10 +488,32 @@ static int host_take_object(struct recorder *r, struct recorded_host *host, cons
     return 0;
 }
 
+/* May the host have this line written? What it may not is counted. */
+static bool host_may_write(const struct recorder *r, struct recorded_host *host, enum allowance kind,
+                           size_t length)
+{
+    struct left_out *l = &host->left_out[kind];
+    uint64_t intervals = (uint64_t)((clock_monotonic_ns() - r->opened_ns) / r->scenario->sample.every_ns) + 1,
+             most = kind == ALLOW_SAMPLES   ? MOST_SAMPLES + 2 * intervals
+                    : kind == ALLOW_OBJECTS ? MOST_OBJECT_BYTES + INTERVAL_BYTES * intervals
+                                            : MOST_FLOW_BYTES + (uint64_t)FLOW_BYTES * r->flow_count,
+             more = kind == ALLOW_SAMPLES ? 1 : length;
+    bool may = l->taken + more <= most;
+    if (may) {
+        l->taken += more;
+    } else {
+        l->lines++;
+        l->bytes += length;
+    }
+    return may;
+}
+
 int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e)
 {
     struct recorded_host *host = &r->hosts[role];
     struct line line;
+    if (!host_may_write(r, host, *text == '[' ? ALLOW_SAMPLES : ALLOW_OBJECTS, length))
+        return 0;
     if (lines_parse(text, length, &line, e) != 0)
         return error_prefix(e, "%s: a line of the sampler", host->role);
     int result =
@@ -560,8 +599,10 @@ static void flow_take_line(struct recorder *r, struct recorded_flow *flow, const
 /* A host speaks only of the scenario's flows, so that its names take no memory. */
 int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e)
 {
-    const struct recorded_host *host = &r->hosts[role];
+    struct recorded_host *host = &r->hosts[role];
     struct line line;
+    if (!host_may_write(r, host, ALLOW_FLOWS, length))
+        return 0;
     if (lines_parse(text, length, &line, e) != 0)
         return error_prefix(e, "%s: a line of the traffic generator", host->role);
     const char *name = json_string_value(json_object_get(line.json, "flow"));
@@ -638,6 +679,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
     char *const *listed = scenario->sample.roles.items;
     r->samples.fd = r->flows_file.fd = r->pauses_file.fd = -1;
     r->scenario = scenario;
+    r->opened_ns = clock_monotonic_ns();
     r->start_ns = r->end_ns = INT64_MAX;
     r->flow_index = json_object();
     r->warnings = json_array();
@@ -1130,9 +1172,27 @@ int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, s
     return result;
 }
 
+static void host_warn_of_left_out(const struct recorded_host *host, json_t *warnings)
+{
+    static const char *const what[ALLOWANCES][2] = {
+        [ALLOW_SAMPLES] = {"samples", "twice as many as their interval has time for"},
+        [ALLOW_OBJECTS] = {"headers and events of its sampler", "a run takes of a host"},
+        [ALLOW_FLOWS] = {"lines of its traffic generator", "a run takes of a host"}};
+    for (enum allowance kind = ALLOW_SAMPLES; kind < ALLOWANCES; kind++) {
+        const struct left_out *l = &host->left_out[kind];
+        if (l->lines)
+            json_array_append_new(warnings,
+                                  json_textf("%s: left out %" PRIu64 " %s (%.1f MB): it sent more than %s",
+                                             host->role, l->lines, what[kind][0], (double)l->bytes / 1e6,
+                                             what[kind][1]));
+    }
+}
+
 void recorder_warnings(const struct recorder *r, json_t *warnings)
 {
     json_array_extend(warnings, r->warnings);
+    for (size_t i = 0; i < r->host_count; i++)
+        host_warn_of_left_out(&r->hosts[i], warnings);
     for (size_t i = 0; i < r->host_count; i++)
         if (r->hosts[i].end_reason && strcmp(r->hosts[i].end_reason, "error") == 0)
             json_array_append_new(warnings,

@@ -501,6 +501,18 @@ static int read_clock_again(struct remote_lab *lab, size_t role, void *context, 
     return 0;
 }
 
+static void warn_of_log(struct remote_lab *lab, size_t role)
+{
+    const struct remote_host *h = &lab->hosts[role];
+    if (h->log.lines_left_out)
+        json_array_append_new(
+            lab->warnings,
+            json_textf("%s: left out %" PRIu64
+                       " lines (%.1f MB) of what its programs said: run.log takes %u MiB of a host",
+                       role_name(lab, role), h->log.lines_left_out, (double)h->log.bytes_left_out / 1e6,
+                       STREAM_LOG_MOST >> 20));
+}
+
 static void remote_lab_add_to_result(void *state, json_t *result)
 {
     struct remote_lab *lab = state;
@@ -512,6 +524,7 @@ static void remote_lab_add_to_result(void *state, json_t *result)
         json_object_set_new(host, "buffers", remote_buffers(&lab->hosts[role]));
         if (clocks && clocks[role])
             json_object_set_new(host, "clock", clocks[role]);
+        warn_of_log(lab, role);
     }
     free(clocks);
     switch_counts_add_to_result(lab, result);

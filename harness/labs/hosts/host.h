@@ -29,7 +29,10 @@ struct remote_host {
     bool slowed;       /* virtual_gpu_set was tried */
     bool settled;      /* what the last run kept was taken over or restored, or there was nothing */
     struct switch_role *sonic; /* the role is a switch's (sonic/switches.h); NULL: a host's */
-    bool silent;               /* it was stopped, or had sent nothing for a while when the run failed */
+    struct {
+        uint64_t bytes, lines_left_out, bytes_left_out;
+    } log;       /* what its programs said, in run.log (remote_stream.h) */
+    bool silent; /* it was stopped, or had sent nothing for a while when the run failed */
 };
 
 /* Connect: start the host if it is a guest, wait for ssh. `virt` is NULL in an ssh lab. */

@@ -7,6 +7,7 @@
 #include "lib/formats/lines.h"
 #include "lib/output/print.h"
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -170,6 +171,26 @@ static void hear_tool(struct stream *s)
         text_add(&s->said, "%s\n", text_string(&s->saying));
 }
 
+/* Into run.log, which takes a certain amount of a host: its programs could fill the disk. */
+static void __attribute__((format(printf, 3, 4)))
+log_of_host(struct stream *s, const struct lab_run *run, const char *format, ...)
+{
+    struct text line = {0};
+    va_list values;
+    va_start(values, format);
+    text_add_list(&line, format, values);
+    va_end(values);
+    if (s->host->log.bytes + line.length <= STREAM_LOG_MOST) {
+        s->host->log.bytes += line.length;
+        if (run->log)
+            print_to(run->log, "%s\n", text_string(&line));
+    } else {
+        s->host->log.lines_left_out++;
+        s->host->log.bytes_left_out += line.length;
+    }
+    text_free(&line);
+}
+
 static void take_message(struct stream *s, const struct lab_run *run)
 {
     if (!s->saying.length)
@@ -184,8 +205,7 @@ static void take_message(struct stream *s, const struct lab_run *run)
     }
     if (s->spool)
         spool_read_message(s->spool, text_string(&s->said));
-    if (run->log)
-        print_to(run->log, "%s: %s\n", s->host->lab->name, text_string(&s->saying));
+    log_of_host(s, run, "%s: %s", s->host->lab->name, text_string(&s->saying));
     text_clear(&s->saying);
 }
 
@@ -246,9 +266,8 @@ static int keep_line(struct stream *s, const struct lab_run *run, const char *li
     text_add_bytes(&s->printed, line, length);
     if (s->printed.failed)
         return error_set(e, "out of memory for the output of %s", s->program);
-    if (run->log)
-        print_to(run->log, "%s: %s: %s\n", s->host->lab->name, s->program,
-                 text_string(&s->printed) + s->printed.length - length);
+    log_of_host(s, run, "%s: %s: %s", s->host->lab->name, s->program,
+                text_string(&s->printed) + s->printed.length - length);
     text_add_bytes(&s->printed, "\n", 1);
     return 0;
 }
@@ -316,8 +335,7 @@ static int take_line(struct stream *s, const struct lab_run *run, const char *li
         result = take_flow_line(s, run, line, length, &wrong);
     if (result == 0)
         return 0;
-    if (run->log)
-        print_to(run->log, "%s\n", wrong.text);
+    log_of_host(s, run, "%s", wrong.text);
     return recorder_flush(run->recorder, e);
 }
 

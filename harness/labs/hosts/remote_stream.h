@@ -73,6 +73,8 @@ int stream_take(struct stream *s, const struct lab_run *run, struct error *e);
 /* The command that the output of a server or driver names, where the tool does not come with harness; or
  * "". */
 void stream_ran(const struct stream *s, struct text *command);
+/* What run.log has of what the host's programs said, and of lines that were damaged. */
+#define STREAM_LOG_MOST (8u << 20)
 /* May it end by itself during a run? */
 bool stream_may_end(const struct stream *s);
 /* Tell it to end: closes its standard input. */

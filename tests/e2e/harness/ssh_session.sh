@@ -127,6 +127,22 @@ while [ -e "/proc/$watcher" ]; do sleep 0.05; done
 check "... and is not killed in its place" grep -qs '^State:.[RSD]' "/proc/$innocent/status"
 kill "$innocent"
 
+# ---- a host that says more than anybody reads: 12 MB on stderr before its samples
+mv "$SCRATCH/bin/nic-sampler" "$SCRATCH/nic-sampler"
+cat > "$SCRATCH/bin/nic-sampler" << END
+#!/bin/bash
+[ "\$1" = --version ] || yes "nic-sampler: warning: $(printf '%080d' 1)" | head -c 12000000 >&2
+exec $SCRATCH/nic-sampler "\$@"
+END
+chmod +x "$SCRATCH/bin/nic-sampler"
+begin
+touch "$SCRATCH/done"
+wait $run
+check "a run whose samplers say 12 MB each ends well" test $? = 0
+check "... run.log has 8 MiB of each" test "$(($(stat -c %s "$OUT/session/latest/run.log") >> 20))" = 16
+check "... and the result says what was left out" jq -e '[.warnings[] | select(test("left out .* lines .* of what its programs said: run.log takes 8 MiB of a host"))] | length == 2' "$OUT/session/latest/result.json"
+mv "$SCRATCH/nic-sampler" "$SCRATCH/bin/nic-sampler"
+
 # ---- a controller that is killed holds nothing; a host without flock(1) cannot be locked
 begin
 kill -KILL "$run"

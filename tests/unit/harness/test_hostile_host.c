@@ -6,6 +6,7 @@
 #include "lib/formats/lines.h"
 #include "tests/unit/unit.h"
 #include <inttypes.h>
+#include <sys/stat.h>
 
 static const char scenario_text[] =
     "{\"schema\":1,\"name\":\"x\",\"roles\":[\"a\",\"b\"],"
@@ -312,6 +313,53 @@ static void long_names_are_refused(void **state)
     assert_non_null(strstr(e.text, "more than 255 bytes"));
 }
 
+static int64_t size_of(const struct fixture *f, const char *name)
+{
+    struct stat status;
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", f->folder, name);
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_size;
+}
+
+/* A host that sends as fast as it can does not fill the disk, and what was left out is told. */
+static void floods_are_left_out(void **state)
+{
+    struct fixture *f = *state;
+    struct error e = {""};
+    static char event[8000];
+    snprintf(event, sizeof event, "{\"type\":\"event\",\"time_ns\":1,\"what\":\"x\",\"text\":\"%07900d\"}",
+             1);
+    must(sample(f, header, &e), &e);
+    for (int i = 0; i < 20000; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "[%d,1,%d,3]", 1000 + i, i);
+        must(sample(f, line, &e), &e);
+        must(flow(f, event, &e), &e);
+    }
+    for (int i = 0; i < 4000; i++)
+        must(sample(f, event, &e), &e);
+    must(recorder_flush(f->recorder, &e), &e);
+    assert_in_range(size_of(f, "samples.jsonl"), 16 << 20, 17 << 20); /* 32 MB of events came */
+    assert_in_range(size_of(f, "flows.jsonl"), 4 << 20, 6 << 20);     /* 160 MB came */
+    json_t *warnings = json_array(), *warning;
+    size_t i, told = 0;
+    recorder_warnings(f->recorder, warnings);
+    json_array_foreach(warnings, i, warning)
+    {
+        unsigned long long lines;
+        char what[20];
+        if (sscanf(json_string_value(warning), "a: left out %llu %19s", &lines, what) != 2)
+            continue;
+        told++;
+        assert_true(strcmp(what, "samples") == 0   ? lines > 15000 && lines < 19000
+                    : strcmp(what, "headers") == 0 ? lines > 1700 && lines < 2000
+                                                   : lines > 19000 && lines < 19600);
+    }
+    assert_int_equal(told, 3);
+    json_decref(warnings);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -319,7 +367,7 @@ int main(void)
         TEST(numbers_out_of_range_are_refused), TEST(counts_do_not_overflow),
         TEST(intervals_do_not_overflow),        TEST(clocks_of_hosts_stay_in_range),
         TEST(a_clock_that_went_back_is_told),   TEST(names_do_not_fill_the_memory),
-        TEST(long_names_are_refused),
+        TEST(long_names_are_refused),           TEST(floods_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
