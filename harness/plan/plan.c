@@ -388,6 +388,17 @@ static int keep_written(struct cell_sources *d, struct error *e)
     return result;
 }
 
+/* A cooldown that the document does not name is that of the kind of lab. Warm-up and measurement are not:
+ * figures depend on them. */
+static void set_cooldown(struct cell *cell, const json_t *scenario)
+{
+    if (!lab_kind(&cell->lab)->simulated || json_object_get(json_object_get(scenario, "phases"), "cooldown"))
+        return;
+    cell->scenario.phases.cooldown_ns = SCENARIO_SIMULATED_COOLDOWN_NS;
+    json_object_set_new(json_object_get(cell->scenario_json, "phases"), "cooldown",
+                        json_text(SCENARIO_SIMULATED_COOLDOWN));
+}
+
 /* Takes over `choice`. `first`: of the same plan; NULL if it is this one. */
 static int cell_fill(const struct cell_sources *d, json_t *choice, const struct cell *first,
                      struct cell *cell, struct error *e)
@@ -418,6 +429,8 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
     if (result == 0 && lab && !lab_kind(&cell->lab)->simulated &&
         plan_expand_patterns(&cell->scenario, &cell->lab, d->seed, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
+    if (result == 0 && lab)
+        set_cooldown(cell, scenario);
     if (result == 0 && d->written.scenario)
         note_changes(cell, d);
     json_decref(scenario);

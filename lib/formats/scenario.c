@@ -168,7 +168,9 @@ static const struct field phases_fields[] = {
     {"measure", FIELD_QUANTITY, AT(measure_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 86400 * NS_PER_S,
      .fallback = "\"10s\"", .help = "Duration of the measurement, which all figures cover."},
     {"cooldown", FIELD_QUANTITY, AT(cooldown_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 3600 * NS_PER_S,
-     .fallback = "\"500ms\"", .help = "Duration of sampling after the traffic has stopped."},
+     .fallback = "\"500ms\"",
+     .help = "Duration of sampling after the traffic has stopped; of a simulated lab, if it is not "
+             "given, " SCENARIO_SIMULATED_COOLDOWN "."},
     {0},
 };
 #undef AT

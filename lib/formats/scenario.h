@@ -41,6 +41,10 @@ struct scenario_storm {
     int64_t start_ns, stop_ns;
 };
 
+/* Nothing of a simulated lab needs time to come to rest, or to be read, that a scenario does not name. */
+#define SCENARIO_SIMULATED_COOLDOWN    "1ms"
+#define SCENARIO_SIMULATED_COOLDOWN_NS 1000000
+
 struct scenario_phases {
     int64_t warmup_ns, measure_ns, cooldown_ns;
 };

@@ -1,6 +1,7 @@
 #include "lib/packets/capture.h"
 
 #include "lib/packets/frame.h"
+#include "lib/units.h"
 #include <stdlib.h>
 
 #define NAME(constant, identifier, name) name,
@@ -60,4 +61,17 @@ int64_t capture_start_ns(const struct capture *c, const int64_t phase_ns[4])
 int64_t capture_end_ns(const struct capture *c, const int64_t phase_ns[4])
 {
     return c->phase == CAPTURE_RUN ? phase_ns[3] : phase_ns[c->phase - CAPTURE_WARMUP + 1];
+}
+
+void capture_say_full(const struct capture *c, const int64_t phase_ns[4], int64_t left_out_ns,
+                      struct text *out)
+{
+    char limit[40];
+    text_add(out,
+             "capture.pcapng ends at its limit of %s (capture.limit): it covers the run from %.6g to %.6g "
+             "ms, and not "
+             "from there to %.6g ms",
+             units_write(UNIT_BYTES, c->limit_bytes, UNITS_ANY, limit, sizeof limit),
+             (double)capture_start_ns(c, phase_ns) / 1e6, (double)left_out_ns / 1e6,
+             (double)capture_end_ns(c, phase_ns) / 1e6);
 }

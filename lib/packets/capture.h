@@ -3,6 +3,7 @@
 #define LIB_CAPTURE_H
 
 #include "lib/document/table.h"
+#include "lib/text.h"
 
 /* The file in the folder of a run. */
 #define CAPTURE_FILE "capture.pcapng"
@@ -38,5 +39,10 @@ extern const char *const capture_check_names[]; /* ended by NULL */
  * last the end of the run. */
 int64_t capture_start_ns(const struct capture *c, const int64_t phase_ns[4]);
 int64_t capture_end_ns(const struct capture *c, const int64_t phase_ns[4]);
+
+/* A warning of a capture that ended at its limit: what time of the run it covers. `left_out_ns`: the time of
+ * the first frame that it does not have. */
+void capture_say_full(const struct capture *c, const int64_t phase_ns[4], int64_t left_out_ns,
+                      struct text *out);
 
 #endif

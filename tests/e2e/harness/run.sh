@@ -59,6 +59,15 @@ check "... as the result says" test "$(jq -r '.lab.links[0].length' "$OUT/write-
 HARNESS_LAB=sim-geforce-pair check_exit 0 "HARNESS_LAB" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
 check_says "... is named as the choice's reason" 'chosen by HARNESS_LAB' "$SCRATCH/err"
 
+# ---- a cooldown that is not named
+jq 'del(.phases.cooldown)' "$ROOT/scenarios/write-latency.json" >"$SCRATCH/x.json"
+check_exit 0 "a scenario without a cooldown" "$H" run "$SCRATCH/x.json" --duration 1ms --no-report --out "$OUT"
+check "... has a short one in a simulated lab" holds '.scenario.phases.cooldown == "1ms" and (.phases[2] | .name == "cooldown" and .end_ns - .start_ns == 1000000)' "$OUT/write-latency/latest/result.json"
+for lab in soft-pair geforce-pair; do
+    "$H" run "$SCRATCH/x.json" --lab "$ROOT/labs/$lab.json" -n --json | sed -n '/^{/,$p' >"$SCRATCH/dry.json"
+    check "... and half a second in $lab" holds '.scenario.phases.cooldown == "500ms"' "$SCRATCH/dry.json"
+done
+
 # ---- what a published figure holds for
 GPU=(--set 'sweep=null' --set phases.warmup=1ms --duration 20ms --set 'published.*.conditions=null')
 compared() { # WHAT PATTERN OPTION...: pfc-bidir's line about its pauses

@@ -14,7 +14,7 @@ static json_t *result_of(double f, double g, double left)
                      "flows", "f", "goodput_bps", f, "latency_ns", "p99", 5.0, "mesh", "goodput_bps", g,
                      "mesh/0", "goodput_bps", g / 2, "mesh/1", "goodput_bps", g / 2, "expectations", "name",
                      "fast", "left", left, "unit", "b/s", "name", "fast", "left", 1.0, "unit", "", "name",
-                     "later", "left", "published", "name", "table 1", "measured", left * 2, "unit", "MiB/s",
+                     "later", "left", "published", "name", "table 1", "value", left * 2, "unit", "MiB/s",
                      "hosts", "a", "counters", "tx_prio0_pause", "unit", "frames", "group", "pfc", "delta", 7,
                      "rx_bytes", "unit", "bytes", "group", "throughput", "delta", 9);
 }

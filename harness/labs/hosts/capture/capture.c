@@ -434,8 +434,15 @@ void host_capture_add_to_result(const struct remote_lab *lab, json_t *result)
         json_array_append_new(ports, port_json(lab, &c->ports[i]));
     json_t *capture = json_make("{s:s,s:I,s:I,s:o}", "file", CAPTURE_FILE, "frames", (json_int_t)c->frames,
                                 "bytes", (json_int_t)c->bytes, "ports", ports);
-    if (c->left_out_ns >= 0)
+    if (c->left_out_ns >= 0) {
+        struct text full = {0};
+        int64_t phase_ns[4];
+        scenario_phase_starts(&lab->run->cell->scenario, phase_ns);
+        capture_say_full(lab->run->cell->scenario.capture, phase_ns, c->left_out_ns, &full);
         json_object_set_new(capture, "left_out_from_ns", json_integer(c->left_out_ns));
+        json_array_append_new(json_object_get(result, "warnings"), json_text(text_string(&full)));
+        text_free(&full);
+    }
     json_object_set_new(result, "capture", capture);
 }
 
