@@ -1,6 +1,7 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/formats/verdicts.h"
 #include "lib/log.h"
 #include "harness/commands/columns.h"
 #include "lib/output/print.h"
@@ -32,8 +33,7 @@ struct browse_arguments {
     int64_t page, open;
 };
 
-static const char *const verdicts[] = {"passed",     "failed", "skipped", "incomplete",
-                                       "unfinished", "broken", NULL};
+static const char *const without_result[] = {"unfinished", "broken", NULL};
 static const char *const orders[] = {"time", "scenario", "verdict", "goodput", "pauses", "latency", NULL};
 
 #define AT(member) offsetof(struct browse_arguments, member)
@@ -54,8 +54,8 @@ static const struct field fields[] = {
      .item = FIELD_STRING,
      .argument = "VERDICT",
      .help =
-         "Only runs with this verdict: passed, failed, skipped, incomplete, unfinished (no result yet) or "
-         "broken (a result that cannot be read). May be given several times."},
+         "Only runs with this verdict: passed, failed, skipped, unjudged, incomplete, unfinished (no result yet) "
+         "or broken (a result that cannot be read). May be given several times."},
     {.name = "where",
      .kind = FIELD_LIST,
      .offset = AT(where),
@@ -114,14 +114,14 @@ static int check_words(const struct browse_arguments *said, struct error *e)
 {
     const char *const *words = said->verdict.items, *const *settings = said->where.items;
     for (size_t i = 0; i < said->verdict.count; i++) {
-        bool known = false;
-        for (size_t k = 0; verdicts[k]; k++)
-            known |= strcmp(words[i], verdicts[k]) == 0;
+        bool known = verdict_of(words[i]) != VERDICT_NONE;
+        for (size_t k = 0; without_result[k]; k++)
+            known |= strcmp(words[i], without_result[k]) == 0;
         if (!known)
             return error_set(
                 e,
-                "--verdict: \"%s\" is not a verdict: expected passed, failed, skipped, incomplete, "
-                "unfinished or broken",
+                "--verdict: \"%s\" is not a verdict: expected passed, failed, skipped, unjudged, "
+                "incomplete, unfinished or broken",
                 words[i]);
     }
     for (size_t i = 0; i < said->where.count; i++)

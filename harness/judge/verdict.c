@@ -14,15 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const verdict_names[] = {"skipped", "passed", "failed", "incomplete"};
-
 enum verdict verdict_said_by(const json_t *document)
 {
-    const char *name = json_string_value(json_object_get(document, "verdict"));
-    for (enum verdict v = VERDICT_SKIPPED; name && v < VERDICT_INCOMPLETE; v++)
-        if (strcmp(name, verdict_names[v]) == 0)
-            return v;
-    return VERDICT_INCOMPLETE;
+    enum verdict said = verdict_of(json_string_value(json_object_get(document, "verdict")));
+    return said == VERDICT_NONE ? VERDICT_INCOMPLETE : said;
 }
 
 static bool host_can(const json_t *host, const char *capability)
@@ -263,13 +258,16 @@ enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *
     }
     json_array_foreach(json_object_get(result, "verify"), at, judged) verdict =
         verdict_with_entry(verdict, judged);
-    if (cell->scenario.expect.count + cell->scenario.verify.count == 0 && !why_not)
-        verdict = VERDICT_PASSED; /* it ran, and there are no expectations */
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         if (plan_when(cell, published[i].when))
             json_array_append_new(figures, compare_published(cell, i, scope, result, why_not));
-    if (json_is_false(json_object_get(result, "complete")))
+    if (json_is_false(json_object_get(result, "complete"))) {
         verdict = VERDICT_INCOMPLETE;
+    } else if (cell->scenario.expect.count + cell->scenario.verify.count == 0 && !why_not) {
+        verdict = VERDICT_UNJUDGED;
+        json_object_set_new(result, "reason",
+                            json_text("nothing was judged: the scenario has no expectations"));
+    }
     json_object_set_new(result, "expectations", expectations);
     json_object_set_new(result, "published", figures);
     json_object_set_new(result, "verdict", json_text(verdict_names[verdict]));

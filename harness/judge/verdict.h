@@ -4,10 +4,8 @@
 
 #include "lib/formats/origin.h"
 #include "harness/plan/plan.h"
+#include "lib/formats/verdicts.h"
 #include "lib/statistics/spread.h"
-
-enum verdict { VERDICT_SKIPPED, VERDICT_PASSED, VERDICT_FAILED, VERDICT_INCOMPLETE }; /* from best to worst */
-extern const char *const verdict_names[];
 
 /* The word "verdict" of a result, or of a run in an index; of an unknown one VERDICT_INCOMPLETE. */
 enum verdict verdict_said_by(const json_t *document);

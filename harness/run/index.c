@@ -57,7 +57,7 @@ int index_add(struct index *index, size_t i, json_t *entry, struct error *e)
 enum verdict index_verdict(const struct index *index)
 {
     enum verdict worst = VERDICT_INCOMPLETE;
-    while (worst > VERDICT_SKIPPED && !index->with[worst] && !index->judged[worst])
+    while (worst > VERDICT_UNJUDGED && !index->with[worst] && !index->judged[worst])
         worst--;
     return worst;
 }

@@ -588,7 +588,11 @@ static int sweep_exit_status(struct sweep *s)
         return EXIT_INTERRUPTED;
     if (s->ending != ENDING_WHOLE)
         return EXIT_LAB;
-    static const int statuses[] = {EXIT_SKIPPED, EXIT_DONE, EXIT_FAILED, EXIT_LAB};
+    static const int statuses[] = {[VERDICT_UNJUDGED] = EXIT_SKIPPED,
+                                   [VERDICT_SKIPPED] = EXIT_SKIPPED,
+                                   [VERDICT_PASSED] = EXIT_DONE,
+                                   [VERDICT_FAILED] = EXIT_FAILED,
+                                   [VERDICT_INCOMPLETE] = EXIT_LAB};
     return statuses[index_verdict(&s->index)];
 }
 
@@ -596,7 +600,7 @@ static int sweep_exit_status(struct sweep *s)
 static void print_counts(const size_t with[VERDICT_INCOMPLETE + 1])
 {
     const char *comma = "";
-    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+    for (enum verdict v = VERDICT_UNJUDGED; v <= VERDICT_INCOMPLETE; v++)
         if (with[v]) {
             print_out("%s %zu %s", comma, with[v], verdict_names[v]);
             comma = ",";
@@ -610,7 +614,7 @@ static void sweep_print_verdicts(const struct sweep *s)
     print_out("%zu runs:", sweep_run_count(s));
     print_counts(s->index.with);
     print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
-    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+    for (enum verdict v = VERDICT_UNJUDGED; v <= VERDICT_INCOMPLETE; v++)
         judged += s->index.judged[v];
     if (!judged)
         return;

@@ -110,7 +110,7 @@ static void print_whole(const struct status *st)
 {
     const char *comma = ":";
     print_out("%7zu whole", st->with[STANDS_WHOLE]);
-    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+    for (enum verdict v = VERDICT_UNJUDGED; v <= VERDICT_INCOMPLETE; v++)
         if (st->verdicts[v]) {
             print_out("%s %zu %s", comma, st->verdicts[v], verdict_names[v]);
             comma = ",";
@@ -150,7 +150,7 @@ static void print_json(const struct status *st)
     json_t *runs = json_object(), *verdicts = json_object();
     for (size_t i = 0; i < STANDINGS; i++)
         json_object_set_new(runs, standing_keys[i], json_integer((json_int_t)st->with[i]));
-    for (enum verdict v = VERDICT_SKIPPED; v <= VERDICT_INCOMPLETE; v++)
+    for (enum verdict v = VERDICT_UNJUDGED; v <= VERDICT_INCOMPLETE; v++)
         if (st->verdicts[v])
             json_object_set_new(verdicts, verdict_names[v], json_integer((json_int_t)st->verdicts[v]));
     json_t *document = json_make(

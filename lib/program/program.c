@@ -537,7 +537,7 @@ static int finish_output(int status)
     else if (!reader_has_gone()) /* as "... | head": it knows */
         log_error("writing to standard output: %s",
                   number ? strerror(number) : "a part of it could not be written");
-    return status == EXIT_DONE ? EXIT_LAB : status;
+    return status == EXIT_DONE || status == EXIT_SKIPPED ? EXIT_LAB : status;
 }
 
 int program_main(const struct program *program, int argc, char **argv)

@@ -12,8 +12,8 @@
 /* A run. Texts are "" where the result does not say. */
 struct browse_run {
     char *folder;  /* below the results folder; "." if it is that folder */
-    char *verdict; /* passed, failed, skipped, incomplete; unfinished: it has no result yet; broken: it cannot
-                      be read */
+    char *verdict; /* one of lib/formats/verdicts.h; unfinished: it has no result yet; broken: it cannot be
+                      read */
     char *reason;  /* of the last three, a sentence */
     char *started; /* "2026-03-01T12:00:00Z" */
     char *scenario, *lab, *origin;

@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/formats/origin.h"
+#include "lib/formats/verdicts.h"
 #include "lib/roce/counters.h"
 #include "reports/results/run.h"
 #include <ctype.h>
@@ -199,18 +200,10 @@ static char *scenario_of_name(const char *folder)
     return slash ? strndup(folder, (size_t)(slash - folder)) : strdup("");
 }
 
-static const char *known_verdict(const char *word)
-{
-    static const char *const known[] = {"passed", "failed", "skipped", "incomplete"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(word, known[i]) == 0)
-            return known[i];
-    return "broken";
-}
-
 static void describe_result(const struct run *from, const char *path, struct browse_run *run)
 {
-    const char *verdict = known_verdict(run_text(from, "verdict"));
+    enum verdict known = verdict_of(run_text(from, "verdict"));
+    const char *verdict = known == VERDICT_NONE ? "broken" : verdict_names[known];
     char *page = files_join(path, "report/index.html");
     run->verdict = strdup(verdict);
     run->reason = strdup(strcmp(verdict, "broken") == 0 ? "its verdict is none that a result can have"

@@ -435,7 +435,7 @@ static void fill_points(const struct sweep_table *t, size_t dimension, size_t fi
     set_x_axis(t, dimension, plot);
     set_y_axis(&t->figures[figure], &unit, t->figures[figure].high * 1.08, panel);
     plot_add_series(panel, "", PLOT_SCATTER);
-    if (t->figures[figure].with[SWEEP_FAILED])
+    if (t->figures[figure].with[VERDICT_FAILED])
         plot_add_series(panel, "the expectation failed", PLOT_MARKS);
     for (size_t cell = 0; cell < t->cell_count; cell++) {
         size_t at = position(t, cell, dimension);

@@ -44,7 +44,7 @@ static const struct export_column runs[] = {
     INTEGER("repeat", "", "which repetition, from 1", "repeat"),
     INTEGER("seed", "", "", "seed"),
     INTEGER("complete", "", "0: the figures cover only the part that ran", "complete"),
-    TEXT("verdict", "passed, failed, skipped or incomplete", "verdict"),
+    TEXT("verdict", "passed, failed, skipped, unjudged or incomplete", "verdict"),
     TEXT("reason", "why it is incomplete", "reason"),
     TEXT("started", "UTC", "started"),
     TEXT("finished", "UTC", "finished"),

@@ -1,5 +1,6 @@
 #include "reports/page/html.h"
 
+#include "lib/formats/verdicts.h"
 #include "lib/output/visible.h"
 #include <math.h>
 #include <stdint.h>
@@ -73,12 +74,7 @@ double html_value(const json_t *value)
 
 void html_verdict(struct text *out, const char *verdict)
 {
-    static const char *const known[] = {"passed", "failed", "skipped", "incomplete"};
-    const char *class = "";
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (verdict && strcmp(verdict, known[i]) == 0)
-            class = known[i];
-    text_add(out, "<span class=\"pill %s\">", class);
+    text_add(out, "<span class=\"pill %s\">", verdict_names[verdict_of(verdict)]);
     html_escaped(out, verdict ? verdict : "unknown");
     text_add(out, "</span>");
 }

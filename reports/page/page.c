@@ -4,19 +4,18 @@
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include "lib/formats/origin.h"
+#include "lib/formats/verdicts.h"
 #include <stdint.h>
 #include <string.h>
 
-/* The worst verdict of all runs: the order is that of enum verdict (harness/judge/verdict.h). */
 static const char *worst_verdict(const struct runs *runs)
 {
-    static const char *const order[] = {"skipped", "passed", "failed", "incomplete"};
-    size_t worst = 0;
-    for (size_t i = 0; i < runs->count; i++)
-        for (size_t j = worst; j < sizeof order / sizeof *order; j++)
-            if (strcmp(run_text(&runs->items[i], "verdict"), order[j]) == 0)
-                worst = j;
-    return order[worst];
+    enum verdict worst = VERDICT_UNJUDGED;
+    for (size_t i = 0; i < runs->count; i++) {
+        enum verdict one = verdict_of(run_text(&runs->items[i], "verdict"));
+        worst = one > worst ? one : worst;
+    }
+    return verdict_names[worst];
 }
 
 void page_add_origin(const struct run *run, const char *label, struct text *out)
@@ -78,6 +77,19 @@ void page_add_what_it_is(const struct origins *origins, struct text *out)
     text_add(out, "</strong></p>\n");
 }
 
+/* Once, with the reason of the first. */
+static void add_unjudged(const struct runs *runs, struct text *out)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        if (verdict_of(run_text(&runs->items[i], "verdict")) != VERDICT_UNJUDGED)
+            continue;
+        text_add(out, "<p class=unjudged>");
+        html_escaped(out, run_text(&runs->items[i], "reason"));
+        text_add(out, "</p>\n");
+        return;
+    }
+}
+
 static void add_heading(const struct runs *runs, struct text *out)
 {
     bool one = runs->results == 1 && runs->index;
@@ -93,6 +105,7 @@ static void add_heading(const struct runs *runs, struct text *out)
     add_origins(runs, out);
     text_add(out, "</p>\n");
     page_add_what_it_is(&origins, out);
+    add_unjudged(runs, out);
     if (one)
         page_add_unfinished(runs->index, out);
     for (size_t i = 0; i < runs->count; i++) {

@@ -65,17 +65,12 @@ static void add_head(const struct sweep_table *t, const size_t *columns, size_t 
     text_add(out, "</tr></thead>\n<tbody>\n");
 }
 
-static enum sweep_verdict worst(const struct sweep_table *t, const struct sweep_cell *cell)
+static enum verdict worst(const struct sweep_table *t, const struct sweep_cell *cell)
 {
-    static const int rank[] = {[SWEEP_NONE] = 0,
-                               [SWEEP_SKIPPED] = 1,
-                               [SWEEP_PASSED] = 2,
-                               [SWEEP_FAILED] = 3,
-                               [SWEEP_INCOMPLETE] = 4};
-    enum sweep_verdict found = SWEEP_NONE;
+    enum verdict found = VERDICT_NONE;
     for (size_t i = 0; i < cell->count; i++) {
-        enum sweep_verdict mine = t->rows[t->members[cell->first + i]].verdict;
-        found = rank[mine] > rank[found] ? mine : found;
+        enum verdict mine = t->rows[t->members[cell->first + i]].verdict;
+        found = mine > found ? mine : found;
     }
     return found;
 }
@@ -131,7 +126,7 @@ static void add_cell(const struct sweep_table *t, size_t cell, const size_t *col
     text_add(out, "</td>");
     add_choice_cells(t, row, out);
     text_add(out, "<td>");
-    html_verdict(out, sweep_verdict_names[worst(t, c)]);
+    html_verdict(out, verdict_names[worst(t, c)]);
     text_add(out, "</td>");
     for (size_t i = 0; i < chosen; i++)
         add_value(t, columns[i], cell, out);
@@ -193,11 +188,10 @@ static void add_counts(const struct sweep_table *t, struct text *out)
         text_add(out, ", %s%zu of each of %zu cells", repeats * t->cell_count == t->row_count ? "" : "up to ",
                  repeats, t->cell_count);
     text_add(out, ": ");
-    static const enum sweep_verdict order[] = {SWEEP_INCOMPLETE, SWEEP_FAILED, SWEEP_PASSED, SWEEP_SKIPPED};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        if (!t->with[order[i]])
+    for (enum verdict v = VERDICT_INCOMPLETE; v > VERDICT_NONE; v--) {
+        if (!t->with[v])
             continue;
-        text_add(out, "%s%zu %s", comma, t->with[order[i]], sweep_verdict_names[order[i]]);
+        text_add(out, "%s%zu %s", comma, t->with[v], verdict_names[v]);
         comma = ", ";
     }
     text_add(out, ". All figures of all runs: " CSV ".</p>\n");
@@ -221,7 +215,7 @@ static void add_heading(const struct sweep_table *t, const char *title, struct t
     text_add(out, "<h1>");
     html_escaped(out, title);
     text_add(out, "</h1>\n<p>");
-    html_verdict(out, *verdict ? verdict : t->with[SWEEP_FAILED] ? "failed" : "incomplete");
+    html_verdict(out, *verdict ? verdict : t->with[VERDICT_FAILED] ? "failed" : "incomplete");
     page_add_pills(&t->origins, out);
     page_add_origin(&t->first, "", out);
     text_add(out, "</p>\n");
@@ -418,7 +412,7 @@ static void add_left_side(const struct sweep_figure *f, struct text *out)
 /* {name and check: [passed, failed, skipped, entry]} of what was judged when the sweep had ended. */
 static json_t *count_later(const struct sweep_table *t)
 {
-    static const enum sweep_verdict order[] = {SWEEP_PASSED, SWEEP_FAILED, SWEEP_SKIPPED};
+    static const enum verdict order[] = {VERDICT_PASSED, VERDICT_FAILED, VERDICT_SKIPPED};
     json_t *all = json_object(), *entry, *item;
     size_t i, j;
     json_array_foreach(json_object_get(t->index, "repeated"), i, entry)
@@ -432,7 +426,7 @@ static json_t *count_later(const struct sweep_table *t)
                 json_put(all, text_string(&key), counts = json_make("[i,i,i,O]", 0, 0, 0, item)) != 0)
                 counts = NULL;
             for (size_t v = 0; v < sizeof order / sizeof *order; v++)
-                if (strcmp(run_member(item, "verdict"), sweep_verdict_names[order[v]]) == 0)
+                if (strcmp(run_member(item, "verdict"), verdict_names[order[v]]) == 0)
                     json_integer_set(json_array_get(counts, v),
                                      json_integer_value(json_array_get(counts, v)) + 1);
             text_free(&key);
@@ -494,9 +488,9 @@ static void add_expectations(const struct sweep_table *t, struct text *out)
                           "most<th>unit</tr></thead>\n");
         any = true;
         add_rule(f->name, f->check, out);
-        add_count(f->with[SWEEP_PASSED], false, out);
-        add_count(f->with[SWEEP_FAILED], true, out);
-        add_count(f->with[SWEEP_SKIPPED], false, out);
+        add_count(f->with[VERDICT_PASSED], false, out);
+        add_count(f->with[VERDICT_FAILED], true, out);
+        add_count(f->with[VERDICT_SKIPPED], false, out);
         add_left_side(f, out);
         text_add(out, "</tr>\n");
     }

@@ -13,14 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum sweep_verdict sweep_verdict_of(const char *word)
-{
-    for (int i = SWEEP_PASSED; i <= SWEEP_INCOMPLETE; i++)
-        if (strcmp(sweep_verdict_names[i], word) == 0)
-            return (enum sweep_verdict)i;
-    return SWEEP_NONE;
-}
-
 /* ---- figures: what is taken of a run */
 
 /* The figures of a run that a table of a sweep keeps. */
@@ -268,7 +260,7 @@ static int keep_failure(struct sweep_table *t, size_t row, size_t figure_number,
 static int take_expectation(struct sweep_table *t, size_t row, const json_t *item)
 {
     bool full;
-    enum sweep_verdict verdict = sweep_verdict_of(run_member(item, "verdict"));
+    enum verdict verdict = verdict_of(run_member(item, "verdict"));
     struct sweep_figure *f =
         figure(t, run_member(item, "name"), run_member(item, "check"), run_member(item, "unit"), &full);
     if (!f || !f->verdicts)
@@ -278,13 +270,13 @@ static int take_expectation(struct sweep_table *t, size_t row, const json_t *ite
         f->unit = copy_of(run_member(item, "unit"));
     }
     f->later |= json_object_get(item, "over") != NULL;
-    f->with[f->verdicts[row]] -= f->verdicts[row] != SWEEP_NONE;
+    f->with[f->verdicts[row]] -= f->verdicts[row] != VERDICT_NONE;
     f->verdicts[row] = (unsigned char)verdict;
     f->with[verdict]++;
     set_value(f, row, number_of(json_object_get(item, "left")));
     if (!f->unit)
         return -1;
-    return verdict == SWEEP_FAILED
+    return verdict == VERDICT_FAILED
                ? keep_failure(t, row, (size_t)(f - t->figures), run_member(item, "reason"))
                : 0;
 }
@@ -755,8 +747,6 @@ void sweep_name_position(const struct sweep_table *t, size_t dimension, size_t p
     }
 }
 
-const char *const sweep_verdict_names[] = {"", "passed", "failed", "skipped", "incomplete", NULL};
-
 /* ---- the index */
 
 int sweep_table_wanted(const char *path, struct error *e)
@@ -852,7 +842,7 @@ static int read_row(const char *folder, size_t row, struct sweep_table *t, struc
     struct run run = {0};
     int result = run_load(&run, folder, t->rows[row].folder, e);
     if (result == 0) {
-        t->rows[row].verdict = sweep_verdict_of(run_text(&run, "verdict"));
+        t->rows[row].verdict = verdict_of(run_text(&run, "verdict"));
         t->with[t->rows[row].verdict]++;
         run_count_origin(&run, &t->origins);
         damaged_add(&t->damaged, &run);
@@ -935,7 +925,7 @@ bool sweep_failed(const struct sweep_table *t, size_t figure, size_t cell)
     const struct sweep_cell *c = &t->cells[cell];
     const unsigned char *verdicts = t->figures[figure].verdicts;
     for (size_t i = 0; verdicts && i < c->count; i++)
-        if (verdicts[t->members[c->first + i]] == SWEEP_FAILED)
+        if (verdicts[t->members[c->first + i]] == VERDICT_FAILED)
             return true;
     return false;
 }
@@ -993,13 +983,13 @@ static void add_row(const struct sweep_table *t, size_t row, struct text *out)
         else if (value)
             csv_text(out, value->exact);
     }
-    text_add(out, ",%lld,%s", t->rows[row].repeat, sweep_verdict_names[t->rows[row].verdict]);
+    text_add(out, ",%lld,%s", t->rows[row].repeat, verdict_names[t->rows[row].verdict]);
     for (size_t i = 0; i < t->figure_count; i++) {
         const struct sweep_figure *f = &t->figures[i];
         if (f->still)
             continue;
         if (f->check)
-            text_add(out, ",%s", sweep_verdict_names[f->verdicts[row]]);
+            text_add(out, ",%s", verdict_names[f->verdicts[row]]);
         text_add(out, ",");
         csv_number(out, f->values[row]);
     }

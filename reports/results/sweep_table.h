@@ -8,6 +8,7 @@
 
 #include "lib/error.h"
 #include "lib/formats/origin.h"
+#include "lib/formats/verdicts.h"
 #include "lib/statistics/spread.h"
 #include "lib/text.h"
 #include "reports/results/damaged.h"
@@ -51,28 +52,25 @@ struct sweep_dimension {
 
 /* ---- what was found */
 
-enum sweep_verdict { SWEEP_NONE, SWEEP_PASSED, SWEEP_FAILED, SWEEP_SKIPPED, SWEEP_INCOMPLETE };
-extern const char *const sweep_verdict_names[];
-
 struct sweep_row {
     char *folder; /* in the sweep's */
     size_t cell;
     long long repeat;
-    enum sweep_verdict verdict;
+    enum verdict verdict;
 };
 
 struct sweep_figure {
-    char *name;                        /* "goodput of all flows", or an expectation's name */
-    char *check;                       /* an expectation's rule; NULL: no expectation has the figure */
-    char *unit;                        /* of the values: "b/s" */
-    double *values;                    /* by row, NAN: none */
-    unsigned char *verdicts;           /* by row, enum sweep_verdict; NULL: no expectation */
-    double low, high;                  /* of the values */
-    size_t known;                      /* rows with a value */
-    bool counter;                      /* of all hosts together */
-    bool still;                        /* a counter that no run changed: not shown */
-    bool later;                        /* an expectation that is judged when the sweep has ended */
-    size_t with[SWEEP_INCOMPLETE + 1]; /* rows with each verdict */
+    char *name;                          /* "goodput of all flows", or an expectation's name */
+    char *check;                         /* an expectation's rule; NULL: no expectation has the figure */
+    char *unit;                          /* of the values: "b/s" */
+    double *values;                      /* by row, NAN: none */
+    unsigned char *verdicts;             /* by row, enum verdict; NULL: no expectation */
+    double low, high;                    /* of the values */
+    size_t known;                        /* rows with a value */
+    bool counter;                        /* of all hosts together */
+    bool still;                          /* a counter that no run changed: not shown */
+    bool later;                          /* an expectation that is judged when the sweep has ended */
+    size_t with[VERDICT_INCOMPLETE + 1]; /* rows with each verdict */
 };
 
 /* All repetitions of the same choices: members[first], members[first + 1], ... are their rows. */
@@ -114,7 +112,7 @@ struct sweep_table {
     size_t published_count, published_left_out;
     json_t *warnings;                         /* words: [how many runs have it, the first one's row] */
     size_t warnings_left_out, flows_left_out; /* the latter of one run, at most */
-    size_t with[SWEEP_INCOMPLETE + 1];
+    size_t with[VERDICT_INCOMPLETE + 1];
     struct origins origins;
     struct damaged damaged;
 };

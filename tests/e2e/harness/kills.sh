@@ -49,7 +49,8 @@ partial() { find "$OUT" "$XDG_STATE_HOME" -name '.*' -o -regextype posix-extende
 whole_run() { # COMMAND...
     local began
     began=$(now_us)
-    "$@" > "$SCRATCH/out" 2> "$SCRATCH/err" || { cat "$SCRATCH/out" "$SCRATCH/err" && return 1; }
+    "$@" > "$SCRATCH/out" 2> "$SCRATCH/err"
+    [ $? = 4 ] || { cat "$SCRATCH/out" "$SCRATCH/err" && return 1; } # whole, and nothing judged it
     echo $(($(now_us) - began)) > "$SCRATCH/took"
     jq -e '.complete' "$OUT"/pfc-bidir/latest/result.json
 }

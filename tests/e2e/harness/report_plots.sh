@@ -56,7 +56,7 @@ check_exit 0 "a sweep on which nothing arrived has a report" "$H" report "$SCRAT
 check_exit 0 "its runs are compared" "$H" report "$SCRATCH"/nothing/[0-9]*/ --out "$SCRATCH/nothing-page"
 check "... without a plot of its latencies" test -s "$SCRATCH/nothing-page/sweep-goodput.svg" -a ! -e "$SCRATCH/nothing-page/sweep-latency.svg"
 for name in incast-pfc web-search pfc-bidir; do
-    check_exit 0 "$name runs" "$H" run $name --duration 3ms --set "expect=[]" --out "$SCRATCH"
+    check_exit 4 "$name runs" "$H" run $name --duration 3ms --set "expect=[]" --out "$SCRATCH"
     readable "$name" "$(report_of $name)"
 done
 

@@ -33,6 +33,27 @@ check "the same seed gives the same bytes" cmp "$SCRATCH/one/pfc-bidir/latest/sa
 if cmp -s "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/three/pfc-bidir/latest/samples.jsonl"; then nok "another seed gives others"; else ok "another seed gives others"; fi
 check "the files of a run without a sweep are in the run's own folder" test -f "$SCRATCH/one/pfc-bidir/latest/result.json" -a ! -e "$SCRATCH/one/pfc-bidir/latest/index.json"
 
+# ---- a run that nothing judges
+run_unjudged() { "$H" run pfc-bidir --duration 2ms --set expect=null --set published=null --out "$SCRATCH/unjudged" "$@"; }
+check_exit 4 "a run without expectations has not passed" run_unjudged --set sweep=null
+check_says "... its verdict is a word of its own" '^pfc-bidir: unjudged \(simulated\)$' "$SCRATCH/out"
+check_says "... and the reason" '^  nothing was judged: the scenario has no expectations$' "$SCRATCH/out"
+R=$(readlink -f "$SCRATCH/unjudged/pfc-bidir/latest")
+check "... in the result" jq -e '.verdict == "unjudged" and .complete and .reason == "nothing was judged: the scenario has no expectations"' "$R/result.json"
+check_says "... on the page" '<span class="pill unjudged">unjudged</span>' "$R/report/index.html"
+check_says "... with the reason" '<p class=unjudged>nothing was judged: the scenario has no expectations</p>' "$R/report/index.html"
+check_exit 0 "... for who looks for it" "$H" browse "$SCRATCH/unjudged" --verdict unjudged --json
+check "... it is found" holds '[.runs[].verdict] == ["unjudged"]' "$SCRATCH/out"
+check_exit 0 "... in an export" "$H" export "$R" --format=csv --out "$SCRATCH/unjudged.csv"
+check "... of its run" grep -rq unjudged "$SCRATCH/unjudged.csv"
+check_exit 4 "so is a sweep whose runs nothing judges" run_unjudged --set 'sweep={"flows.*.memory":["host","gpu"]}' --no-report
+R=$(readlink -f "$SCRATCH/unjudged/pfc-bidir/latest")
+check "... by its index" jq -e '.verdict == "unjudged" and [.cells[].verdict] == ["unjudged", "unjudged"]' "$R/index.json"
+check_exit 0 "... and by its status" "$H" status "$R"
+check_says "... in numbers" '^ *2 whole: 2 unjudged$' "$SCRATCH/out"
+check_exit 4 "... also when nothing is left to run" "$H" run --resume "$R" --no-report
+check_says "... in the count of runs" '^2 runs: 2 unjudged \(all were there\)$' "$SCRATCH/out"
+
 # ---- options
 check_exit 0 "--repeat and --json" "$H" run write-latency --repeat 3 --duration 5ms --json --no-report --out "$OUT"
 check "one JSON document on standard output, with three runs" holds '.cells | length == 3 and ([.[].repeat] == [1,2,3])' "$SCRATCH/out"

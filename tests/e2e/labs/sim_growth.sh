@@ -131,7 +131,7 @@ jq -n --arg role "$role" --arg node "$node" '{schema: 1, name: "long", driver: "
     links: [{between: ["h[0-2]", $node]}], defaults: {link: {rate: "25Gb/s", delay: "1us"}}}' >long-lab.json
 jq -n --arg role "$role" '{schema: 1, name: "long", roles: ["h[0-2]", $role], phases: {warmup: "0", measure: "100us", cooldown: "0"}, sample: {every: "20us"},
     settings: {mtu: 4200, pfc: [0]}, flows: [{name: "f", from: "h0", to: "h1"}], storms: [{role: "h1", priority: 0, start: "20us", stop: "60us"}]}' >long.json
-check "roles with names of 100 bytes run, with a page" "$H" run long.json --lab long-lab.json --out long -q
+check_exit 4 "roles with names of 100 bytes run, with a page" "$H" run long.json --lab long-lab.json --out long -q
 R=long/long/latest
 check "... which has them, and the pauses of ports of nodes with names of 64" sh -c 'grep -q "$2" "$1" && grep -q "$3:1" "$1"' sh "$R/report/index.html" "$role" "$node"
 "$H" export $R --format csv --out exported >out 2>&1
@@ -174,10 +174,10 @@ eight='.roles = ["h[0-249]", "s0"] | .settings.pfc = [range(8)] | .expect = [] |
 refused "a switch with more columns than a line has room for" 'lab wide: role s0 has 17010 columns, a line of samples has room for 16384: leave groups out of sample.groups \(pfc 10004, ecn 251, throughput 500, drops 252, queue 6003\), or name' \
     "$eight" "$wide"
 jq "$eight | .lab = \"case-lab.json\" | .sample.groups = [\"pfc\"]" 10.json >case.json
-check "... it runs with fewer groups" "$H" run case.json --out fewer -q
+check_exit 4 "... it runs with fewer groups" "$H" run case.json --out fewer -q
 check "... and can be read" test -s fewer/permutation-10/latest/report/index.html
 jq "$eight | .lab = \"case-lab.json\" | .sample.roles = [\"h0\"]" 10.json >case.json
-check "... or when it is not listed" "$H" run case.json --out unlisted --no-report -q
+check_exit 4 "... or when it is not listed" "$H" run case.json --out unlisted --no-report -q
 # runs side by side need their memory together
 (ulimit -v 400000 && "$H" run 16.json -n --repeat 64 --jobs 64) >out 2>err
 check "more runs at a time than there is memory for are refused" test $? = 2

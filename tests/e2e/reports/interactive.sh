@@ -23,7 +23,7 @@ needs_browser "a page in a browser"
 
 # shellcheck disable=SC2317 # called through check
 run() { "$H" run "$@" --no-report --quiet --set expect=null; }
-check_exit 0 "a run with a queue" run scenarios/incast-dcqcn.json --out "$SCRATCH/results"
+check_exit 4 "a run with a queue" run scenarios/incast-dcqcn.json --out "$SCRATCH/results"
 result=$(readlink -f "$SCRATCH/results/incast-dcqcn/latest")
 check_exit 0 "its report" "$H" report "$result"
 mkdir "$SCRATCH/alone"
@@ -133,7 +133,7 @@ page_is "printed, each picture is there, and nothing else in its place" \
     'Array.from(document.images).every(p => p.naturalWidth > 100 && p.offsetParent) && !Array.from(document.querySelectorAll(".interactive, .theme")).some(i => i.offsetParent)'
 
 # ---- keyboard and names, on a page with fewer controls
-check_exit 0 "a run of two hosts" run scenarios/pfc-bidir.json --set sweep=null --duration 20ms --set sample.every=100us --out "$SCRATCH/results"
+check_exit 4 "a run of two hosts" run scenarios/pfc-bidir.json --set sweep=null --duration 20ms --set sample.every=100us --out "$SCRATCH/results"
 pair=$(readlink -f "$SCRATCH/results/pfc-bidir/latest")
 check_exit 0 "its report" "$H" report "$pair"
 browse open "$pair/report/index.html" 1280 900
@@ -151,7 +151,7 @@ page_is "each table has headers, each picture a text" 'Array.from(document.query
 page_is "the document has a language, a title and one heading of the first rank" 'document.documentElement.lang === "en" && document.title !== "" && document.querySelectorAll("h1").length === 1'
 
 # ---- several runs
-check_exit 0 "another run" run scenarios/pfc-bidir.json --set sweep=null --duration 20ms --set sample.every=100us --set settings.cable=7m --out "$SCRATCH/other"
+check_exit 4 "another run" run scenarios/pfc-bidir.json --set sweep=null --duration 20ms --set sample.every=100us --set settings.cable=7m --out "$SCRATCH/other"
 check_exit 0 "both on a page" "$H" report "$pair" "$SCRATCH/other/pfc-bidir/latest" --out "$SCRATCH/both"
 browse open "$SCRATCH/both/index.html" 1280 900
 page_is "curves of both runs are in one plot, with another dash" '(b => b.some(e => e.includes("cable 1m: a tx_prio0_bytes solid")) && b.some(e => e.includes("cable 7m: a tx_prio0_bytes dashed")))(

@@ -10,7 +10,7 @@ cd "$BUILD" || exit 2
 command=$(grep -o '`\./harness run scenarios/victim-flow[^`]*`' "$ROOT/README.md" | tr -d '`')
 check "the README has its command" test -n "$command"
 read -ra words <<<"$command"
-check_exit 0 "the command runs" "$H" "${words[@]:1}" --no-report --out "$SCRATCH/results"
+check_exit 4 "the command runs, and nothing judges it" "$H" "${words[@]:1}" --no-report --out "$SCRATCH/results"
 result=$(readlink -f "$SCRATCH/results/victim-flow/latest")
 check_exit 0 "a report is made of it" "$H" report "$result"
 check "the picture in the README has these data" cmp "$result/report/01-timeline.tsv" "$ROOT/docs/images/pause-timeline.tsv"
@@ -33,7 +33,7 @@ check "there are bars, not more than pauses: $(bars) of $pauses" test "$(bars)" 
 check "the page has an alternative text" test "$(grep -c '<img src="data:[^"]*" alt="[^"]' "$result/report/index.html")" -gt 3
 
 # ---- bounded: the longest paused of many
-check_exit 0 "a network with more ports" "$H" run scenarios/incast-pfc.json --set sweep=null --set expect=null --set phases.warmup=0us --set phases.measure=300us --no-report \
+check_exit 4 "a network with more ports" "$H" run scenarios/incast-pfc.json --set sweep=null --set expect=null --set phases.warmup=0us --set phases.measure=300us --no-report \
     --set 'storms=[{"role": "h[0-15]", "priority": 4, "start": "10us", "stop": "200us"}]' --out "$SCRATCH/results"
 check_exit 0 "... has a report" "$H" report "$SCRATCH/results/incast-pfc/latest"
 check "... which says how many rows it leaves out" grep -rqE '16 of [0-9]+: those paused for the longest time' "$SCRATCH/results/incast-pfc/latest/report/"

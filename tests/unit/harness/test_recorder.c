@@ -197,6 +197,7 @@ static void a_counter_that_was_reset_counts_on_and_is_told(void **state)
     sample(f, 0, "[50,1,1010,0]");
     sample(f, 0, "[70,1,3,0]");
     sample(f, 0, "[100,1,5,0]");
+    sample(f, 0, "{\"type\":\"end\",\"time_ns\":101,\"samples\":4,\"overruns\":0,\"cpu_ns\":1}");
     recorder_host_summary(f->recorder, 0, host);
     recorder_warnings(f->recorder, warnings);
     assert_int_equal(integer(counter(host, "rx_prio0_pause"), "delta"), 15);
@@ -264,7 +265,7 @@ static void a_flow_without_summary_is_summed_from_its_intervals(void **state)
     json_decref(flows);
 }
 
-static const char *verdict_of(const json_t *result, size_t i)
+static const char *said_of(const json_t *result, size_t i)
 {
     return json_string_value(
         json_object_get(json_array_get(json_object_get(result, "expectations"), i), "verdict"));
@@ -286,10 +287,10 @@ static void what_cannot_be_decided_is_skipped_by_name(void **state)
     struct fixture *f = *state;
     json_t *result = result_with("[\"pfc\"]", 42);
     assert_int_equal(verdict_judge(&f->cell, &alone, result, NULL), VERDICT_PASSED);
-    assert_string_equal(verdict_of(result, 0), "passed");
-    assert_string_equal(verdict_of(result, 1), "skipped"); /* lacks gpu */
-    assert_string_equal(verdict_of(result, 2), "skipped"); /* no such counter */
-    assert_string_equal(verdict_of(result, 3), "skipped"); /* another cell */
+    assert_string_equal(said_of(result, 0), "passed");
+    assert_string_equal(said_of(result, 1), "skipped"); /* lacks gpu */
+    assert_string_equal(said_of(result, 2), "skipped"); /* no such counter */
+    assert_string_equal(said_of(result, 3), "skipped"); /* another cell */
     const json_t *figure = json_array_get(json_object_get(result, "published"), 0);
     assert_true(fabs(json_number_value(json_object_get(figure, "difference_percent")) - 5) < 1e-9);
     json_decref(result);

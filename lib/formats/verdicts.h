@@ -1,0 +1,19 @@
+/* The verdicts of a run, and of what is judged in it (docs/result.md): the words of result.json and
+ * index.json, of pages and of terminals. */
+#ifndef LIB_VERDICTS_H
+#define LIB_VERDICTS_H
+
+enum verdict {                   /* from best to worst */
+               VERDICT_NONE,     /* there is none */
+               VERDICT_UNJUDGED, /* it ran, and there was nothing to judge it by */
+               VERDICT_SKIPPED,  /* of what was to be judged, nothing could be decided */
+               VERDICT_PASSED,
+               VERDICT_FAILED,
+               VERDICT_INCOMPLETE,
+};
+extern const char *const verdict_names[]; /* by verdict: "" for VERDICT_NONE; ended by NULL */
+
+/* The verdict of this word; VERDICT_NONE: it is not the word of one. */
+enum verdict verdict_of(const char *word);
+
+#endif
