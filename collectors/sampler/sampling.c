@@ -95,7 +95,13 @@ static void put_overruns(struct program *p)
              (long long)(p->read_ns / NS_PER_US));
     p->overruns_told = p->overruns;
     p->told_ns = now_ns;
-    put_event(p, "timer", "overrun", text);
+    log_warning("timer: overrun: %s", text);
+    json_t *line =
+        json_make("{s:s,s:I,s:s,s:s,s:s,s:I}", "type", "event", "time_ns", (json_int_t)clock_realtime_ns(),
+                  "source", "timer", "what", "overrun", "text", text, "overruns", (json_int_t)p->overruns);
+    if (line)
+        lines_write_object(output_stream(p->output), line);
+    json_decref(line);
 }
 
 static void put_sample(struct program *p)

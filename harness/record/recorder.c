@@ -30,6 +30,7 @@ struct recorded_column {
     int64_t first, last, previous, delta;
     bool seen; /* over the whole run: from the first sample to the last */
     int64_t seen_last, total;
+    int64_t before; /* of `total`, what was counted up to the measure phase */
     int64_t first_ns, last_ns;
     uint64_t inside;
     int64_t min, max;
@@ -85,8 +86,11 @@ struct recorded_host {
     uint64_t samples, overruns;
     double read_sum_ns;
     int64_t read_max_ns, cpu_ns, latest_ns;
-    bool ended, went_back; /* its clock did */
-    char *end_reason;
+    bool headed, ended; /* the header, and the last line of a sampler that has one, were taken */
+    bool says_end;
+    bool went_back;                       /* its clock did */
+    uint64_t damaged;                     /* lines that were left out */
+    char *first_damaged;                  /* what was wrong with the first of them */
     struct histogram *pauses[PRIORITIES]; /* NULL: there was none, or it is not listed */
     bool unlisted;                        /* what follows is of such roles alone */
     const struct layout *layout;
@@ -209,6 +213,8 @@ static void column_add_counter(struct recorder *r, const struct recorded_host *h
         g->total = sum_of(g->total, value >= g->seen_last ? value - g->seen_last : value);
     g->seen = true;
     g->seen_last = value;
+    if (time_ns <= r->start_ns)
+        g->before = g->total;
     if (time_ns <= r->start_ns || !g->any) {
         g->any = true;
         g->first = g->last = g->previous = value;
@@ -383,8 +389,11 @@ static int host_take_header(struct recorder *r, struct recorded_host *host, cons
 {
     struct column *columns;
     size_t count;
+    const char *program = json_string_value(json_object_get(header, "program"));
     if (lines_columns(header, &columns, &count, e) != 0)
         return -1;
+    host->headed = true;
+    host->says_end = program && strcmp(program, "nic-sampler") == 0;
     if (host->unlisted) {
         int result = host_take_unlisted_columns(r, host, columns, count, e);
         lines_free_columns(columns, count);
@@ -434,6 +443,8 @@ static int host_take_sample(struct recorder *r, struct recorded_host *host, cons
     int64_t time_ns = line->time_ns;
     if (host_to_run_clock(host, &time_ns, e) != 0)
         return -1;
+    if (!host->headed && !host->unlisted)
+        return error_set(e, "%s: a sample came without a header, which names its columns", host->role);
     if (line->count != host->slot_count)
         return error_set(e, "%s: a sample has %zu values, its header %zu columns", host->role, line->count,
                          host->slot_count);
@@ -474,16 +485,15 @@ static int host_take_object(struct recorder *r, struct recorded_host *host, cons
         lines_write_object(r->samples.stream, line->json);
     if (line->kind == LINE_HEADER)
         return host_take_header(r, host, line->json, e);
-    if (line->kind == LINE_EVENT && what && strcmp(what, "overrun") != 0)
+    bool overrun = line->kind == LINE_EVENT && what && strcmp(what, "overrun") == 0;
+    if (line->kind == LINE_EVENT && what && !overrun)
         recorder_warn(r, "%s: %.*s: %.*s", host->role, words_length(what), what, words_length(text),
                       text ? text : "");
-    if (line->kind == LINE_END) {
-        const char *reason = json_string_value(json_object_get(line->json, "reason"));
-        host->ended = true;
+    if (overrun || line->kind == LINE_END) /* both have all up to now */
         host->overruns = (uint64_t)json_integer_value(json_object_get(line->json, "overruns"));
+    if (line->kind == LINE_END) {
+        host->ended = true;
         host->cpu_ns = json_integer_value(json_object_get(line->json, "cpu_ns"));
-        free(host->end_reason);
-        host->end_reason = reason ? xstrdup(reason) : NULL;
     }
     return 0;
 }
@@ -508,18 +518,33 @@ static bool host_may_write(const struct recorder *r, struct recorded_host *host,
     return may;
 }
 
+/* A line is left out. */
+static int host_note_damage(struct recorded_host *host, const struct error *why)
+{
+    if (!host->damaged++)
+        host->first_damaged = xstrdup(why->text);
+    return -1;
+}
+
 int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e)
 {
     struct recorded_host *host = &r->hosts[role];
     struct line line;
     if (!host_may_write(r, host, *text == '[' ? ALLOW_SAMPLES : ALLOW_OBJECTS, length))
         return 0;
-    if (lines_parse(text, length, &line, e) != 0)
-        return error_prefix(e, "%s: a line of the sampler", host->role);
+    if (lines_parse(text, length, &line, e) != 0) {
+        error_prefix(e, "%s: a line of the sampler", host->role);
+        return host_note_damage(host, e);
+    }
     int result =
         line.kind == LINE_SAMPLE ? host_take_sample(r, host, &line, e) : host_take_object(r, host, &line, e);
     lines_free_parsed(&line);
-    return result == 0 ? record_file_check(&r->samples, e) : result;
+    return result == 0 ? record_file_check(&r->samples, e) : host_note_damage(host, e);
+}
+
+void recorder_damaged(struct recorder *r, size_t role, const struct error *why)
+{
+    host_note_damage(&r->hosts[role], why);
 }
 
 int recorder_object(struct recorder *r, size_t role, enum line_kind kind, json_t *object, struct error *e)
@@ -603,8 +628,10 @@ int recorder_flow(struct recorder *r, size_t role, const char *text, size_t leng
     struct line line;
     if (!host_may_write(r, host, ALLOW_FLOWS, length))
         return 0;
-    if (lines_parse(text, length, &line, e) != 0)
-        return error_prefix(e, "%s: a line of the traffic generator", host->role);
+    if (lines_parse(text, length, &line, e) != 0) {
+        error_prefix(e, "%s: a line of the traffic generator", host->role);
+        return host_note_damage(host, e);
+    }
     const char *name = json_string_value(json_object_get(line.json, "flow"));
     const json_t *known = name ? json_object_get(r->flow_index, name) : NULL;
     int result = name && !known ? error_set(e,
@@ -612,6 +639,8 @@ int recorder_flow(struct recorder *r, size_t role, const char *text, size_t leng
                                             "\"%.60s\", which the scenario lacks",
                                             host->role, name)
                                 : host_shift_time(host, line.json, e);
+    if (result != 0)
+        host_note_damage(host, e);
     if (result == 0 && known)
         flow_take_line(r, &r->flows[json_integer_value(known)], &line);
     if (result == 0)
@@ -668,7 +697,7 @@ static void host_free(struct recorded_host *host)
     json_decref(host->names);
     free(host->slots);
     free(host->plain);
-    free(host->end_reason);
+    free(host->first_damaged);
 }
 
 struct recorder *recorder_open(const char *folder, const struct scenario *scenario, bool pauses,
@@ -1172,6 +1201,8 @@ int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, s
     return result;
 }
 
+/* ---- what is told of the whole run */
+
 static void host_warn_of_left_out(const struct recorded_host *host, json_t *warnings)
 {
     static const char *const what[ALLOWANCES][2] = {
@@ -1188,13 +1219,80 @@ static void host_warn_of_left_out(const struct recorded_host *host, json_t *warn
     }
 }
 
+static void warn_of_sampling(const struct recorder *r, const struct recorded_host *host, json_t *warnings)
+{
+    if (host->damaged)
+        json_array_append_new(warnings, json_textf("%s: %" PRIu64 " line%s left out, %s%.*s", host->role,
+                                                   host->damaged, host->damaged == 1 ? " was" : "s were",
+                                                   host->damaged == 1 ? "" : "the first: ",
+                                                   words_length(host->first_damaged), host->first_damaged));
+    if (host->overruns)
+        json_array_append_new(
+            warnings,
+            json_textf("%s: the sampler skipped %" PRIu64 " of %" PRIu64
+                       " samples (overruns): one was due every %.6g ms, and reading took up to "
+                       "%.6g ms",
+                       host->role, host->overruns, host->samples + host->overruns,
+                       (double)r->scenario->sample.every_ns / 1e6, (double)host->read_max_ns / 1e6));
+    if (host->says_end && !host->ended)
+        json_array_append_new(warnings, json_textf("%s: the sampler's last line is missing: samples may be "
+                                                   "missing at the end, and overruns",
+                                                   host->role));
+}
+
+/* Losses that the figures of the measure phase do not show: of a counter that counted more before it than in
+ * it. */
+struct early_losses {
+    struct text words;
+    size_t count;
+};
+
+#define EARLY_LOSSES_NAMED 4
+
+static void early_losses_add(struct early_losses *all, const char *role, const struct column *column,
+                             int64_t before, int64_t measured)
+{
+    const struct counter *counter = counters_find(column->name);
+    bool at_switch = counter && counter->group == COUNTER_GROUP_DROPS &&
+                     counter->origin == COUNTER_FROM_SIM && !counters_of_port(column->name);
+    if (before <= measured || !(at_switch || counters_is_loss(column->name)))
+        return;
+    if (all->count++ < EARLY_LOSSES_NAMED)
+        text_add(&all->words, "%s%s %s: %" PRId64 " before, %" PRId64 " in it", all->count > 1 ? "; " : "",
+                 role, column->name, before, measured);
+}
+
+static void warn_of_early_losses(const struct recorder *r, json_t *warnings)
+{
+    struct early_losses all = {0};
+    for (size_t k = 0; k < r->host_count; k++) {
+        const struct recorded_host *host = &r->hosts[k];
+        for (size_t i = 0; !host->unlisted && i < host->count; i++) {
+            const struct recorded_column *g = &host->gathered[i];
+            if (g->any && !g->second && g->column.kind == COLUMN_COUNTER)
+                early_losses_add(&all, host->role, &g->column, g->before, g->delta);
+        }
+        for (size_t i = 0; host->unlisted && host->layout && i < host->layout->count; i++) {
+            const struct plain *p = &host->plain[i];
+            early_losses_add(&all, host->role, &host->layout->columns[i],
+                             increase_between(p->seen_first, p->first), increase_between(p->first, p->last));
+        }
+    }
+    if (all.count > EARLY_LOSSES_NAMED)
+        text_add(&all.words, "; and %zu other counters", all.count - EARLY_LOSSES_NAMED);
+    if (all.count)
+        json_array_append_new(warnings, json_textf("packets were lost in the warm-up, before the measured "
+                                                   "phase, whose figures do not show it: %s",
+                                                   text_string(&all.words)));
+    text_free(&all.words);
+}
+
 void recorder_warnings(const struct recorder *r, json_t *warnings)
 {
     json_array_extend(warnings, r->warnings);
-    for (size_t i = 0; i < r->host_count; i++)
+    for (size_t i = 0; i < r->host_count; i++) {
         host_warn_of_left_out(&r->hosts[i], warnings);
-    for (size_t i = 0; i < r->host_count; i++)
-        if (r->hosts[i].end_reason && strcmp(r->hosts[i].end_reason, "error") == 0)
-            json_array_append_new(warnings,
-                                  json_textf("%s: the sampler ended early with an error", r->hosts[i].role));
+        warn_of_sampling(r, &r->hosts[i], warnings);
+    }
+    warn_of_early_losses(r, warnings);
 }

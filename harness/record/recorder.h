@@ -30,11 +30,14 @@ void recorder_clock(struct recorder *r, size_t role, int64_t offset_ns);
 /* The measure phase. Before this call no line counts as inside it. */
 void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns);
 
-/* One line of a role's sampler. -1: not a line, or it could not be written. */
+/* One line of a role's sampler. -1: not a line, or it could not be written. Lines that are left out, here and
+ * of flows, are counted for a warning. */
 int recorder_sample(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
 /* One line of a traffic generator on a host, about a flow of the scenario; times are by the clock of
  * `role`. */
 int recorder_flow(struct recorder *r, size_t role, const char *text, size_t length, struct error *e);
+/* What one of its programs printed is left out, for this reason. */
+void recorder_damaged(struct recorder *r, size_t role, const struct error *why);
 /* The summary of all flows of a traffic pattern together, under the pattern's name, from the summaries of its
  * flows NAME/0, NAME/1, ..., written as a line with this time on the run's clock. */
 int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, struct error *e);
@@ -77,8 +80,8 @@ struct recorder_live {
 };
 void recorder_live(const struct recorder *r, struct recorder_live *live);
 
-/* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings
- * appended. */
+/* Parts of result.json: hosts.ROLE's counters, sampling and pauses into `host`; all flows; warnings appended,
+ * those of the run as a whole last. */
 void recorder_host_summary(const struct recorder *r, size_t role, json_t *host);
 json_t *recorder_flow_summary(const struct recorder *r);
 /* docs/result.md, "totals": counters of all roles together. A new reference. */

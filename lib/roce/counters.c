@@ -98,6 +98,19 @@ const struct counter_unit *counters_unit(const char *name)
     return NULL;
 }
 
+bool counters_is_loss(const char *name)
+{
+    static const char *const patterns[] = {
+        "out_of_sequence",     "packet_seq_err",      "local_ack_timeout_err", "out_of_buffer",
+        "rx_discards_phy",     "tx_discards_phy",     "rx_out_of_buffer",      "rnr_nak_retry_err",
+        "rcvd_seq_err",        "implied_nak_seq_err", "out_of_seq_request",    "retry_exceeded_err",
+        COUNTERS_PRIORITY_LOSS};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (counters_pattern_matches(patterns[i], name))
+            return true;
+    return false;
+}
+
 bool counters_of_port(const char *name)
 {
     size_t digits = strncmp(name, "port", 4) == 0 ? strspn(name + 4, "0123456789") : 0;

@@ -86,6 +86,11 @@ const struct counter_unit *counters_unit(const char *name);
 void counters_manual(struct text *out);
 json_t *counters_json(void);
 
+/* Does a host count losses or retransmissions by it? The group drops has more, of other packets too. */
+bool counters_is_loss(const char *name);
+/* Its patterns of one priority: what a port discards of it is part of what it discards. */
+#define COUNTERS_PRIORITY_LOSS "rx_prio#_discards", "rx_prio#_buf_discard"
+
 /* Is it what one port of a simulated switch counts ("port3_ecn_marked")? The switch's own counter has it
  * too. */
 bool counters_of_port(const char *name);

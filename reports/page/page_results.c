@@ -128,18 +128,11 @@ static bool is_pause(const char *name, const json_t *counters)
 /* What a port discards of one priority is part of what it discards. */
 static bool is_loss(const char *name, const json_t *counters)
 {
-    static const char *const patterns[] = {
-        "out_of_sequence", "packet_seq_err",      "local_ack_timeout_err", "out_of_buffer",
-        "rx_discards_phy", "tx_discards_phy",     "rx_out_of_buffer",      "rnr_nak_retry_err",
-        "rcvd_seq_err",    "implied_nak_seq_err", "out_of_seq_request",    "retry_exceeded_err"};
-    static const char *const of_priority[] = {"rx_prio#_discards", "rx_prio#_buf_discard"};
+    static const char *const of_priority[] = {COUNTERS_PRIORITY_LOSS};
     for (size_t i = 0; i < sizeof of_priority / sizeof *of_priority; i++)
         if (counters_pattern_matches(of_priority[i], name))
             return !json_object_get(counters, "rx_discards_phy");
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (counters_pattern_matches(patterns[i], name))
-            return true;
-    return false;
+    return counters_is_loss(name);
 }
 
 /* Add `key` of the counters that the test selects to the sum. */

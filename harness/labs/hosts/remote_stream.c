@@ -312,6 +312,7 @@ static int take_reading(struct stream *s, const struct lab_run *run, const char 
         result = recorder_sample(run->recorder, s->role, text_string(&sample), sample.length, e);
     } else {
         error_prefix(e, "host %s: %s", s->host->lab->name, s->program);
+        recorder_damaged(run->recorder, s->role, e);
     }
     text_free(&sample);
     return result;
@@ -362,6 +363,24 @@ static int take_chunk(struct stream *s, const struct lab_run *run, const char *c
     return 0;
 }
 
+/* The program has ended within a line. A tool's table is read as it stands. */
+static int take_last_line(struct stream *s, const struct lab_run *run, struct error *e)
+{
+    struct error cut;
+    if (!s->line.length || s->spool)
+        return 0;
+    if (is_read_whole(s))
+        return take_line(s, run, s->line.data, s->line.length, e);
+    if (s->kind != STREAM_SAMPLER && s->kind != STREAM_TRAFFIC)
+        return 0;
+    error_set(&cut, "%s: the last line of %s is incomplete: \"%.60s\"",
+              scenario_role(&run->cell->scenario, s->role), s->program, text_string(&s->line));
+    if (run->log)
+        print_to(run->log, "%s\n", cut.text);
+    recorder_damaged(run->recorder, s->role, &cut);
+    return 0;
+}
+
 int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
 {
     char chunk[CHUNK];
@@ -378,7 +397,8 @@ int stream_take(struct stream *s, const struct lab_run *run, struct error *e)
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
         take_messages(s, run);
         take_message(s, run);
-        s->running = false; /* an incomplete last line is ignored */
+        s->running = false;
+        return take_last_line(s, run, e);
     }
     return 0;
 }

@@ -61,8 +61,7 @@ stand_in_traffic() { # FOLDER
     cat > "$1/roce-traffic" << END
 #!/bin/bash
 [ \$1 = --version ] && exec $SCRATCH/bin/roce-traffic --version
-echo '{"type":"hello"}'
-[ \$1 = drive ] || exec sleep 1000
+[ \$1 = drive ] || { echo '{"type":"hello"}'; exec sleep 1000; }
 read -r _ # the run's secret
 read -r job
 names=\$(jq -r '.flows[].name' <<< "\$job")
