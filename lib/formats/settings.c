@@ -1,5 +1,6 @@
 #include "lib/formats/settings.h"
 #include "lib/formats/lab_words.h"
+#include "lib/physics/fabric.h"
 #include "lib/roce/congestion_control.h"
 #include <stdlib.h>
 #include <string.h>
@@ -169,7 +170,8 @@ static const struct table ecn_threshold_table = {
 const char *const settings_watchdog_action_names[] = {"drop", "forward", "alert", NULL};
 static const struct field watchdog_fields[] = {
     {"detect", FIELD_QUANTITY, AT(detect_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 60 * BITS(30),
-     .required = true, .help = "A queue that is paused for this time is in a pause storm; 0: no watchdog."},
+     .required = true,
+     .help = "A queue that is paused for this time is in a pause storm, at least 1us; 0: no watchdog."},
     {"restore", FIELD_QUANTITY, AT(restore_ns), .unit = UNIT_TIME_NS, .min = 0, .max = 60 * BITS(30),
      .help = "Time without a pause after which the storm is over. Default: twice detect."},
     {"action", FIELD_CHOICE, AT(action), .choices = settings_watchdog_action_names, .fallback = "\"drop\"",
@@ -177,8 +179,19 @@ static const struct field watchdog_fields[] = {
              "pause, or (alert) nothing."},
     {0},
 };
+/* As of a lab's switch. */
+static int check_watchdog(const void *object, const char *path, struct error *e)
+{
+    const struct settings_watchdog *watchdog = object;
+    if (!watchdog->detect_ns || watchdog->detect_ns * 1000 >= PHYSICS_WATCHDOG_LEAST_PS)
+        return 0;
+    return error_set(e, "%s.detect: %lld ns is out of range: expected 0 for no watchdog, or at least 1us",
+                     path, (long long)watchdog->detect_ns);
+}
+
 static const struct table watchdog_table = {"settings.watchdog", "PFC watchdog of a switch's ports.",
-                                            sizeof(struct settings_watchdog), watchdog_fields, NULL};
+                                            sizeof(struct settings_watchdog), watchdog_fields,
+                                            check_watchdog};
 
 #define SETTINGS_FIELD(type, member, key, known, kind, ...) \
     {key, kind, .offset = offsetof(struct settings, member), __VA_ARGS__},

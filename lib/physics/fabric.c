@@ -53,8 +53,6 @@ static const struct table virtual_ecn_table = {
 
 /* ---- the watchdog */
 
-#define LEAST_DETECT_PS INT64_C(1000000)
-
 #define AT(member) .offset = offsetof(struct physics_watchdog, member)
 #define WATCHDOG_TIMES                                                                                   \
     {"detect", LONG_TIME, AT(detect_ps), .fallback = "\"0\"",                                            \
@@ -63,12 +61,10 @@ static const struct table virtual_ecn_table = {
         "restore", LONG_TIME, AT(restore_ps),                                                            \
             .help = "Time without a pause after which the storm is over. Default: the value of detect."  \
     }
-/* A switch looks at its queues four times in this time: a value that is not far above nothing would be all
- * that it does. */
 static int check_watchdog(const void *object, const char *path, struct error *e)
 {
     const struct physics_watchdog *watchdog = object;
-    if (!watchdog->detect_ps || watchdog->detect_ps >= LEAST_DETECT_PS)
+    if (!watchdog->detect_ps || watchdog->detect_ps >= PHYSICS_WATCHDOG_LEAST_PS)
         return 0;
     return error_set(e, "%s.detect: %lld ps is out of range: expected 0 for no watchdog, or at least 1us",
                      path, (long long)watchdog->detect_ps);

@@ -16,6 +16,10 @@
 
 #define PHYSICS_DEADLOCK_PS INT64_C(1000000000)
 
+/* The least time of a watchdog, which looks at its queues four times in it: a value that is not far above
+ * nothing would be all that it does. */
+#define PHYSICS_WATCHDOG_LEAST_PS INT64_C(1000000)
+
 enum physics_ecn_at { ECN_AT_DEQUEUE, ECN_AT_ENQUEUE };
 enum physics_routing { ROUTING_ECMP, ROUTING_ADAPTIVE };
 enum physics_watchdog_action { WATCHDOG_DROP, WATCHDOG_FORWARD };
