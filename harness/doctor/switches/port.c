@@ -166,7 +166,7 @@ const struct doctor_check doctor_switch_pfc = {.name = "pfc",
                                                .needs = DOCTOR_NEEDS_PORT | DOCTOR_NEEDS_PORT_HOST,
                                                .examine = examine_pfc};
 
-static void examine_cable(const struct doctor_subject *x)
+static void compare_cable_pfc(const struct doctor_subject *x)
 {
     const struct switch_cable *c = x->cable;
     struct text reason = {0};
@@ -190,5 +190,30 @@ static void examine_cable(const struct doctor_subject *x)
     text_free(&reason);
 }
 
+/* A number of PORT that both ends must have; what one of them does not say is not compared. */
+static void compare_cable_number(const struct doctor_subject *x, const char *what, const int64_t values[2],
+                                 const char *consequence, const char *fix)
+{
+    const struct switch_cable *c = x->cable;
+    if (values[0] == FIELD_UNSET || values[1] == FIELD_UNSET || values[0] == values[1])
+        return;
+    doctor_add(x->entries, c->names[0], "port", "failure", fix,
+               "%s of %s has %s %" PRId64 ", %s of %s %" PRId64 ": %s", c->ports[0]->name, c->names[0], what,
+               values[0], c->ports[1]->name, c->names[1], values[1], consequence);
+    doctor_add_evidence(x->entries, "PORT of both switches");
+}
+
+static void examine_cable(const struct doctor_subject *x)
+{
+    const struct sonic_port *const *ports = x->cable->ports;
+    compare_cable_pfc(x);
+    compare_cable_number(x, "MTU", (const int64_t[]){ports[0]->mtu, ports[1]->mtu},
+                         "the end with the smaller one drops the other's longer frames",
+                         "config interface mtu PORT MTU, the same at both switches");
+    compare_cable_number(x, "speed (Mb/s)", (const int64_t[]){ports[0]->speed_Mbps, ports[1]->speed_Mbps},
+                         "a cable has one speed, or no link",
+                         "config interface speed PORT SPEED, the same at both switches");
+}
+
 const struct doctor_check doctor_switch_cable = {
-    .name = "pfc", .scope = DOCTOR_CABLE, .when = DOCTOR_EXAMINES, .examine = examine_cable};
+    .name = "cable", .scope = DOCTOR_CABLE, .when = DOCTOR_EXAMINES, .examine = examine_cable};

@@ -554,6 +554,49 @@ static void labs_name_ports_of_switches(void **state)
     }
 }
 
+/* Reasons of entries that are not ok, in their order. */
+static void expect_cable(struct sonic_port a, struct sonic_port b, const char *says)
+{
+    const struct switch_cable cable = {{"s", "t"}, {&a, &b}};
+    const struct doctor_subject x = {.cable = &cable, .entries = json_array()};
+    struct text words = {0};
+    const json_t *entry;
+    size_t i;
+    doctor_switch_cable.examine(&x);
+    json_array_foreach(x.entries, i, entry)
+    {
+        assert_non_null(json_object_get(entry, "evidence"));
+        if (strcmp(json_string_value(json_object_get(entry, "verdict")), "failure") == 0)
+            text_add(&words, "%s%s", words.length ? "; " : "",
+                     json_string_value(json_object_get(entry, "reason")));
+    }
+    assert_string_equal(text_string(&words), says);
+    text_free(&words);
+    json_decref(x.entries);
+}
+
+static void both_ends_of_a_cable_are_compared(void **state)
+{
+    const struct sonic_port port = {.name = "Ethernet0", .pfc = 8, .mtu = 9100, .speed_Mbps = 100000};
+    struct sonic_port other = port;
+    (void)state;
+    expect_cable(port, other, "");
+    other.mtu = 1500;
+    expect_cable(
+        port, other,
+        "Ethernet0 of s has MTU 9100, Ethernet0 of t 1500: the end with the smaller one drops the other's "
+        "longer frames");
+    other.mtu = FIELD_UNSET; /* not known is not another */
+    expect_cable(port, other, "");
+    other.pfc = 16;
+    other.speed_Mbps = 40000;
+    expect_cable(
+        port, other,
+        "Ethernet0 of s has PFC on priorities 3, Ethernet0 of t on 4: one end ignores the other's pauses; "
+        "Ethernet0 of s has speed (Mb/s) 100000, Ethernet0 of t 40000: a cable has one speed, or no "
+        "link");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -566,6 +609,7 @@ int main(void)
         cmocka_unit_test(checks_have_both_outcomes),
         cmocka_unit_test(a_scenario_says_what_matters),
         cmocka_unit_test(labs_name_ports_of_switches),
+        cmocka_unit_test(both_ends_of_a_cable_are_compared),
     };
     return cmocka_run_group_tests_name("sonic", tests, NULL, NULL);
 }
