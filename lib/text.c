@@ -84,3 +84,19 @@ void text_free(struct text *t)
     free(t->data);
     *t = (struct text){0};
 }
+
+void text_names_add(struct text_names *names, const char *one)
+{
+    if (names->count < TEXT_NAMED)
+        names->names[names->count] = one;
+    names->count++;
+}
+
+void text_add_names(struct text *t, const char *what, const struct text_names *names)
+{
+    text_add(t, "%s%s", what, !*what ? "" : names->count == 1 ? " " : "s ");
+    for (size_t i = 0; i < names->count && i < TEXT_NAMED; i++)
+        text_add(t, "%s%s", i == 0 ? "" : i + 1 == names->count ? " and " : ", ", names->names[i]);
+    if (names->count > TEXT_NAMED)
+        text_add(t, " and %zu other%s", names->count - TEXT_NAMED, names->count - TEXT_NAMED == 1 ? "" : "s");
+}

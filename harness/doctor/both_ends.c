@@ -25,10 +25,10 @@ enum sight {
 
 struct end {
     const char *role;
-    bool simulated;
-    const json_t *seen; /* NULL: the host was not seen */
-    json_t *wanted;     /* by the scenario */
-    json_t *settings;   /* in force once those are applied */
+    bool simulated, by_documents; /* before a run: what the scenario does not say is not asked for */
+    const json_t *seen;           /* NULL: the host was not seen */
+    json_t *wanted;               /* by the scenario */
+    json_t *settings;             /* in force once those are applied */
 };
 
 /* Both ends of a flow. */
@@ -45,7 +45,7 @@ static const json_t *seen_part(const struct end *end, const char *name, const ch
 
 static enum sight sight_of(const struct end *end, const char *key)
 {
-    if (end->simulated)
+    if (end->simulated || (end->by_documents && json_object_get(end->wanted, key)))
         return SEEN;
     if (seen_part(end, "unread", key))
         return UNSEEN;
@@ -68,11 +68,15 @@ static void end_open(struct end *end, const struct cell *cell, const json_t *see
 {
     *end = (struct end){.role = role,
                         .simulated = lab_kind(&cell->lab)->simulated,
+                        .by_documents = !seen,
                         .seen = json_object_get(seen, role),
                         .wanted = scenario_role_settings(cell->scenario_json, role)};
     const json_t *there = json_object_get(end->seen, "settings");
     end->settings = there ? json_deep_copy(there) : json_object();
     json_merge_deep(end->settings, end->wanted);
+    for (const struct setting *s = settings_known; end->simulated && s->key; s++)
+        if (s->unset && !json_object_get(end->settings, s->key))
+            json_object_set_new(end->settings, s->key, json_loads(s->unset, JSON_DECODE_ANY, NULL));
 }
 
 static void end_close(struct end *end)
@@ -156,6 +160,8 @@ static void report_unseen(const struct ends *x, const char *check, const char *k
 {
     struct text why = {0}, fix = {0};
     const struct end *const ends[] = {&x->from, &x->to};
+    if (x->from.by_documents)
+        return;
     for (size_t i = 0; i < 2; i++) {
         if (sight_of(ends[i], key) != UNSEEN)
             continue;
@@ -456,6 +462,8 @@ static void check_buffer(const struct ends *x, const struct end *end, json_t *en
         if (sight_of(end, keys[i]) == UNSEEN && why.length == 0)
             add_why(end, keys[i], &why);
     }
+    if (why.length && end->by_documents)
+        any_lacking = true; /* it is not asked for */
     if (why.length && !any_lacking && (lossless || sight_of(end, "pfc") == UNSEEN)) {
         doctor_add(entries, end->role, "buffers", "unknown", NULL,
                    "whether priority %lld has a receive buffer is not known: %s",
@@ -485,24 +493,36 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
     end_close(&x.to);
 }
 
+static bool has_own_settings(const struct cell *cell, const char *role)
+{
+    return json_object_get(json_object_get(cell->scenario_json, "settings_of"), role) != NULL;
+}
+
 static void examine_both_ends(const struct doctor_subject *x)
 {
     struct list_of all;
     struct error e;
     struct doctor_interest interest = doctor_interest_of(x->cell);
-    const json_t *seen = x->seen->interfaces;
+    const json_t *seen = x->seen ? x->seen->interfaces : NULL;
+    unsigned common =
+        0; /* priorities of flows between roles without settings of their own, which all agree */
     if (list_pairs(x->cell, &all, &e) != 0) {
         doctor_add(x->entries, x->lab->name, "settings", "unknown", NULL, "%s", e.text);
         doctor_add_evidence(x->entries, "the scenario's traffic and settings_of");
     }
     const struct scenario_flow *flows = all.items;
     drop_met_interest(&interest, x->cell, &all, seen);
-    for (size_t i = 0; i < all.count; i++)
-        check_flow(x->cell, &flows[i], seen, interest, x->entries);
+    for (size_t i = 0; i < all.count; i++) {
+        bool as_all =
+            !seen && !has_own_settings(x->cell, flows[i].from) && !has_own_settings(x->cell, flows[i].to);
+        if (!as_all || !(common >> (flows[i].priority & 7) & 1))
+            check_flow(x->cell, &flows[i], seen, interest, x->entries);
+        common |= as_all ? 1u << (flows[i].priority & 7) : 0;
+    }
     free(all.items);
 }
 
 const struct doctor_check doctor_both_ends = {.name = "settings of both ends",
                                               .scope = DOCTOR_CELL,
-                                              .when = DOCTOR_EXAMINES,
+                                              .when = DOCTOR_WARNS_OF_RUN | DOCTOR_EXAMINES,
                                               .examine = examine_both_ends};

@@ -1,5 +1,6 @@
 #include "harness/doctor/check.h"
 
+#include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "lib/log.h"
 #include "lib/output/visible.h"
@@ -24,45 +25,67 @@ void doctor_walk(enum doctor_scope scope, enum doctor_when when, const struct do
             (*check)->examine(x);
 }
 
-/* "reason; fix", of the entries that checks of a cell find before a run. */
-static json_t *walk_before_run(const struct cell *cell, enum doctor_when when)
+/* The entries that checks of a cell find before a run, without those that are ok. */
+static json_t *walk_before_run(const struct cell *cell, const struct doctor_seen *seen, enum doctor_when when)
 {
-    const struct doctor_subject x = {.lab = &cell->lab, .cell = cell, .entries = json_array()};
-    json_t *sentences = json_array(), *entry;
+    const struct doctor_subject x = {.lab = &cell->lab, .cell = cell, .seen = seen, .entries = json_array()};
+    json_t *found = json_array(), *entry;
     size_t i;
     doctor_walk(DOCTOR_CELL, when, &x);
     json_array_foreach(x.entries, i, entry)
     {
-        const char *fix = json_string_value(json_object_get(entry, "fix"));
         const char *verdict = json_string_value(json_object_get(entry, "verdict"));
-        if (strcmp(verdict, "ok") == 0 || (when == DOCTOR_REFUSES_RUN && strcmp(verdict, "failure") != 0))
-            continue;
-        json_array_append_new(sentences,
-                              json_textf("%s%s%s", json_string_value(json_object_get(entry, "reason")),
-                                         fix ? "; " : "", fix ? fix : ""));
+        if (strcmp(verdict, "ok") != 0 && (when != DOCTOR_REFUSES_RUN || strcmp(verdict, "failure") == 0))
+            json_array_append(found, entry);
     }
     json_decref(x.entries);
-    return sentences;
+    return found;
+}
+
+void doctor_say(const json_t *entry, struct text *out)
+{
+    const char *fix = json_string_value(json_object_get(entry, "fix"));
+    text_add(out, "%s%s%s", json_string_value(json_object_get(entry, "reason")), fix ? "; " : "",
+             fix ? fix : "");
 }
 
 int doctor_refuse_run(const struct cell *cell, struct error *e)
 {
-    json_t *sentences = walk_before_run(cell, DOCTOR_REFUSES_RUN);
-    const char *first = json_string_value(json_array_get(sentences, 0));
-    int result = first ? error_set(e, "%s", first) : 0;
-    json_decref(sentences);
+    json_t *found = walk_before_run(cell, NULL, DOCTOR_REFUSES_RUN);
+    const json_t *first = json_array_get(found, 0);
+    struct text words = {0};
+    if (first)
+        doctor_say(first, &words);
+    int result = first ? error_set(e, "%s", text_string(&words)) : 0;
+    text_free(&words);
+    json_decref(found);
     return result;
+}
+
+/* A simulated lab is looked at once, before the run: its hosts will not say anything else. */
+json_t *doctor_warnings_of_run(const struct cell *cell, const struct doctor_seen *seen)
+{
+    json_t *known = lab_kind(&cell->lab)->simulated ? cell->known : NULL;
+    json_t *found = json_incref(json_object_get(known, "warnings"));
+    if (found)
+        return found;
+    found = walk_before_run(cell, seen, DOCTOR_WARNS_OF_RUN);
+    json_object_set(known, "warnings", found);
+    return found;
 }
 
 void doctor_warn_of_run(const struct cell *cell, json_t *warnings)
 {
-    json_t *sentences = walk_before_run(cell, DOCTOR_WARNS_OF_RUN), *sentence;
+    json_t *found = doctor_warnings_of_run(cell, NULL), *entry;
     size_t i;
-    json_array_foreach(sentences, i, sentence)
+    json_array_foreach(found, i, entry)
     {
-        json_put(warnings, json_string_value(sentence), json_true());
+        struct text words = {0};
+        doctor_say(entry, &words);
+        json_put(warnings, text_string(&words), json_true());
+        text_free(&words);
     }
-    json_decref(sentences);
+    json_decref(found);
 }
 
 void doctor_log_warnings(const json_t *warnings)
@@ -171,6 +194,67 @@ json_t *doctor_settings_of(const struct cell *cell, const struct doctor_seen *se
     json_merge_deep(settings, wanted);
     json_decref(wanted);
     return settings;
+}
+
+void doctor_each_flow(const struct cell *cell, void (*each)(void *context, const struct scenario_flow *flow),
+                      void *context)
+{
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    const struct scenario_traffic *traffic = cell->scenario.traffic.items;
+    for (size_t i = 0; i < cell->scenario.flows.count; i++)
+        each(context, &flows[i]);
+    for (size_t t = 0; lab_kind(&cell->lab)->simulated && t < cell->scenario.traffic.count; t++) {
+        const struct list_of *from = &traffic[t].from, *to = traffic[t].to.count ? &traffic[t].to : from;
+        for (size_t i = 0; i < from->count; i++) {
+            char *sender = ((char *const *)from->items)[i], *const *receivers = to->items;
+            size_t k = 0;
+            while (k + 1 < to->count && strcmp(receivers[k], sender) == 0)
+                k++;
+            struct scenario_flow flow = flow_of_pattern(&traffic[t], sender, receivers[k]);
+            each(context, &flow);
+        }
+    }
+}
+
+static bool has_key_below(const json_t *value, const char *key)
+{
+    const char *each;
+    json_t *part;
+    if (json_object_get(value, key))
+        return true;
+    json_object_foreach((json_t *)(uintptr_t)value, each, part)
+    {
+        if (has_key_below(part, key))
+            return true;
+    }
+    return false;
+}
+
+/* A role's settings as a whole may differ in any key. */
+static bool path_has(const char *path, const char *key)
+{
+    size_t length = strlen(key);
+    if (strcmp(path, "settings") == 0 ||
+        (strncmp(path, "settings_of", 11) == 0 && !strchr(path + strcspn(path, ".") + 1, '.')))
+        return true;
+    for (const char *at = path; at; at = strchr(at, '.') ? strchr(at, '.') + 1 : NULL)
+        if (strncmp(at, key, length) == 0 && (at[length] == '.' || !at[length]))
+            return true;
+    return false;
+}
+
+bool doctor_varies(const struct cell *cell, const char *const keys[], bool in_lab)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach(cell->choice, path, value)
+    {
+        bool counts = in_lab || strncmp(path, "lab.", 4) != 0;
+        for (size_t i = 0; counts && keys[i]; i++)
+            if (path_has(path, keys[i]) || has_key_below(value, keys[i]))
+                return true;
+    }
+    return false;
 }
 
 bool doctor_is_end(const struct cell *cell, const char *role)

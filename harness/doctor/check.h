@@ -10,6 +10,7 @@
 #define HARNESS_DOCTOR_CHECK_H
 
 #include "harness/plan/plan.h"
+#include "lib/text.h"
 
 /* What the question is about: the walk over these asks each of their checks. */
 enum doctor_scope {
@@ -59,10 +60,11 @@ void doctor_seen_close(struct doctor_seen *seen);
 struct doctor_subject {
     const struct lab *lab;
     const char *lab_path;
-    const struct plan *plan;          /* NULL: without a scenario, or before a run */
-    const struct cell *cell;          /* of ports: NULL without a scenario */
-    const struct doctor_seen *seen;   /* NULL before a run: no host was reached */
-    unsigned *found;                  /* needs that checks before it have found; may be NULL */
+    const struct plan *plan; /* NULL: without a scenario, or before a run */
+    const struct cell *cell; /* of ports: NULL without a scenario */
+    const struct doctor_seen
+        *seen;       /* NULL before a run, when no host was reached; in a run it has in_force alone */
+    unsigned *found; /* needs that checks before it have found; may be NULL */
     struct doctor_host *host;         /* harness/doctor/hosts/host.h */
     const struct switch_end *end;     /* harness/doctor/switches/switch.h */
     const struct switch_cable *cable; /* the same */
@@ -98,6 +100,7 @@ struct doctor_check {
     /* of each cell */                   \
     CHECK(lab)                           \
     CHECK(both_ends)                     \
+    CHECK(effect)                        \
     CHECK(ect)                           \
     CHECK(priority)                      \
     CHECK(counters)                      \
@@ -125,6 +128,11 @@ void doctor_walk(enum doctor_scope scope, enum doctor_when when, const struct do
 
 /* Before a run. -1: a check refuses it. */
 int doctor_refuse_run(const struct cell *cell, struct error *e);
+/* What its checks warn of: entries, of which those with a "finding" are of ect. `seen`: what the hosts said;
+ * NULL: none was asked. A new reference. */
+json_t *doctor_warnings_of_run(const struct cell *cell, const struct doctor_seen *seen);
+/* "reason; fix" of an entry. */
+void doctor_say(const json_t *entry, struct text *out);
 /* Add the warnings of a cell to those that are said already: an object whose keys are sentences. */
 void doctor_warn_of_run(const struct cell *cell, json_t *warnings);
 /* Log each. */
@@ -156,6 +164,12 @@ struct doctor_interest {
     bool any_pauses, cnps; /* those of any priority; CNPs */
 };
 struct doctor_interest doctor_interest_of(const struct cell *cell);
+/* Each flow of the scenario, and in a simulated lab, which makes the flows of patterns itself, one of each
+ * sender of a pattern, under the pattern's name: it stands for all of that sender. */
+void doctor_each_flow(const struct cell *cell, void (*each)(void *context, const struct scenario_flow *flow),
+                      void *context);
+/* Does the sweep vary one of these keys (ended by NULL), of the scenario, or `in_lab` too? */
+bool doctor_varies(const struct cell *cell, const char *const keys[], bool in_lab);
 /* Does a role send or receive flows of the scenario? */
 bool doctor_is_end(const struct cell *cell, const char *role);
 

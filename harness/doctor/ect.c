@@ -2,7 +2,8 @@
  * Can packets be marked where they are to be? RFC 3168: a packet whose ECN bits are 00 is not ECN-capable
  * (not ECT); where others are marked CE, a queueing discipline drops it, and a switch lets it pass and the
  * queue grow. Either way no CNP is sent for it. Found are flows that are not ECN-capable although a place on
- * their path marks packets, or their sender reacts to CNPs.
+ * their path marks packets, or their sender reacts to CNPs; and in simulated labs, where all places are
+ * known, flows whose sender reacts although nothing marks any flow.
  */
 #include "harness/doctor/ect.h"
 
@@ -25,11 +26,10 @@ enum consequence {
     DROPPED,   /* RED on its path drops packets that it would otherwise mark */
     UNMARKED,  /* a switch on its path does not mark it */
     UNNOTICED, /* nothing on its path is known to mark packets, but its sender has DCQCN on */
+    NOWHERE,   /* the same of a flow that is ECN-capable */
 };
 static const char *const consequence_names[] = {
-    [DROPPED] = "dropped", [UNMARKED] = "unmarked", [UNNOTICED] = "unnoticed"};
-
-#define NAMED_FLOWS 3
+    [DROPPED] = "dropped", [UNMARKED] = "unmarked", [UNNOTICED] = "unnoticed", [NOWHERE] = "nowhere"};
 
 /* Flows with the same traffic class and the same consequence. It points into the cell. */
 struct finding {
@@ -39,10 +39,9 @@ struct finding {
     bool by_nic; /* the sender's NIC takes only the DSCP of a traffic class, and ECN is off there for the
                     priority */
     bool unsure; /* whether the sender's NIC does so is not known yet */
-    const char
-        *place; /* the place that would mark: a role or a simulated switch; with UNNOTICED: the sender */
-    struct scenario_flow flows[NAMED_FLOWS]; /* the first of them; a pattern is one */
-    const char *last;                        /* the name of the last of them */
+    const char *place; /* the place that would mark: a role or a simulated switch; without one: the sender */
+    struct scenario_flow flows[TEXT_NAMED]; /* the first of them; a pattern is one */
+    const char *last;                       /* the name of the last of them */
     size_t count;
 };
 
@@ -79,6 +78,8 @@ struct survey {
         *common; /* of every role with neither settings in force nor its own; NULL: none was met */
     struct place *places;
     size_t place_count;
+    bool any_marked;   /* some flow's sender reacts to the marks of a place on its way */
+    bool all_known;    /* these are all, and what a sweep varies is not among them */
     size_t node_count; /* of the lab: its hosts, then its switches */
     size_t *first;     /* of each node, into neighbours */
     int *neighbours, *queue;
@@ -170,7 +171,6 @@ static bool has_red(const struct settings *settings)
 struct marking {
     const char *role;
     const struct settings *settings;
-    bool threshold; /* of any of them */
 };
 
 static void note_marking_role(const struct survey *s, size_t i, struct marking *of_switch)
@@ -182,7 +182,14 @@ static void note_marking_role(const struct survey *s, size_t i, struct marking *
     struct marking *m = &of_switch[at];
     m->role = role;
     m->settings = s->settings[i];
-    m->threshold = m->threshold || (m->settings && m->settings->ecn_threshold);
+}
+
+/* The thresholds of the scenario replace those of the lab; a kmax of 0 marks nothing. */
+static bool switch_marks(const struct survey *s, const struct physics_switch *at, const struct marking *m)
+{
+    const struct settings *settings = m->role ? m->settings : &s->cell->scenario.settings;
+    const struct settings_ecn_threshold *threshold = settings ? settings->ecn_threshold : NULL;
+    return (threshold ? threshold->kmax_bytes : at->ecn.kmax_bytes) > 0;
 }
 
 /* Switches of the lab: real labs name none. */
@@ -194,7 +201,8 @@ static void add_switches(struct survey *s)
         note_marking_role(s, i, of_switch);
     for (size_t i = 0; (at = lab_switch_at(&s->cell->lab, i)); i++) {
         const struct marking *m = &of_switch[i];
-        if (at->software ? has_red(m->settings) : at->ecn.kmax_bytes > 0 || m->threshold)
+        if (at->software ? has_red(m->role ? m->settings : &s->cell->scenario.settings)
+                         : switch_marks(s, at, m))
             add_place(s, m->role ? m->role : at->name, at->name, at->software ? DROPPED : UNMARKED, false);
     }
     free(of_switch);
@@ -332,7 +340,7 @@ static void add_finding(struct survey *s, const struct finding *found, const str
     /* the senders of a pattern are one after the other */
     if (at->count && at->last == flow->name)
         return;
-    if (at->count < NAMED_FLOWS)
+    if (at->count < TEXT_NAMED)
         at->flows[at->count] = *flow;
     at->last = flow->name;
     at->count++;
@@ -357,21 +365,34 @@ static bool flow_capable(const struct settings *settings, const struct sender *s
     return !sender->knows_priorities || priority_is_listed(&settings->ecn_rp, flow->priority);
 }
 
-static void survey_flow(struct survey *s, const struct scenario_flow *flow)
+/* Does a mark change the rate of what the sender sends? */
+static bool marks_count(const struct settings *sender, int64_t priority)
 {
+    bool reacts = sender->ecn_rp.items ? priority_is_listed(&sender->ecn_rp, priority)
+                                       : priority_is_listed(&sender->ecn, priority);
+    return reacts && congestion_control_has_marks(sender->congestion_control);
+}
+
+static void survey_flow(void *context, const struct scenario_flow *flow)
+{
+    struct survey *s = context;
     /* a flow's roles are roles of the scenario */
     int role = scenario_role_index(&s->cell->scenario, flow_sender(flow));
     const struct settings *sender = s->settings[role < 0 ? 0 : role];
     struct finding found;
-    if (!sender || flow_capable(sender, &s->senders[role < 0 ? 0 : role], flow, &found))
+    if (!sender)
+        return;
+    bool capable = flow_capable(sender, &s->senders[role < 0 ? 0 : role], flow, &found);
+    if (capable && (!s->all_known || !marks_count(sender, flow->priority)))
         return;
     const struct place *place = first_in_the_way(s, flow);
-    if (place) {
+    s->any_marked = s->any_marked || (place && capable);
+    if (place && !capable) {
         found.consequence = place->consequence;
         found.place = place->name;
-    } else if (priority_is_listed(&sender->ecn, flow->priority) ||
-               priority_is_listed(&sender->ecn_rp, flow->priority)) {
-        found.consequence = UNNOTICED;
+    } else if (!place && (capable || priority_is_listed(&sender->ecn, flow->priority) ||
+                          priority_is_listed(&sender->ecn_rp, flow->priority))) {
+        found.consequence = capable ? NOWHERE : UNNOTICED;
         found.place = flow_sender(flow);
     } else {
         return;
@@ -379,25 +400,11 @@ static void survey_flow(struct survey *s, const struct scenario_flow *flow)
     add_finding(s, &found, flow);
 }
 
-/* Simulated labs make the flows of patterns themselves: one flow of each sender stands for all. */
-static void survey_pattern(struct survey *s, const struct scenario_traffic *t)
-{
-    char *const *from = t->from.items, *const *to = t->to.count ? t->to.items : t->from.items;
-    size_t to_count = t->to.count ? t->to.count : t->from.count;
-    for (size_t i = 0; i < t->from.count; i++) {
-        size_t k = 0;
-        while (k + 1 < to_count && strcmp(to[k], from[i]) == 0)
-            k++;
-        struct scenario_flow flow = flow_of_pattern(t, from[i], to[k]);
-        survey_flow(s, &flow);
-    }
-}
-
 static int survey_cell(struct survey *s, const json_t *in_force, struct error *e)
 {
     const struct cell *cell = s->cell;
-    const struct scenario_flow *flows = cell->scenario.flows.items;
-    const struct scenario_traffic *traffic = cell->scenario.traffic.items;
+    static const char *const marks[] = {"red", "ecn_threshold", "kmin", "kmax", "pmax", NULL};
+    s->all_known = lab_kind(&cell->lab)->simulated && !doctor_varies(cell, marks, true);
     s->settings = xcalloc(cell->scenario.roles.count + 1, sizeof *s->settings);
     s->parsed = xcalloc(cell->scenario.roles.count + 1, sizeof *s->parsed);
     s->senders = xcalloc(cell->scenario.roles.count + 1, sizeof *s->senders);
@@ -407,10 +414,7 @@ static int survey_cell(struct survey *s, const json_t *in_force, struct error *e
     add_switches(s);
     list_neighbours(s);
     add_bridges(s);
-    for (size_t i = 0; i < cell->scenario.flows.count; i++)
-        survey_flow(s, &flows[i]);
-    for (size_t i = 0; lab_kind(&cell->lab)->simulated && i < cell->scenario.traffic.count; i++)
-        survey_pattern(s, &traffic[i]);
+    doctor_each_flow(cell, survey_flow, s);
     return 0;
 }
 
@@ -433,14 +437,12 @@ static void survey_free(struct survey *s)
 
 /* ---- words */
 
-/* "flow a-to-b", "flows a-to-b, b-to-a and 7 others" */
 static void add_flow_names(const struct finding *f, struct text *out)
 {
-    text_add(out, f->count == 1 ? "flow " : "flows ");
-    for (size_t i = 0; i < f->count && i < NAMED_FLOWS; i++)
-        text_add(out, "%s%s", i ? ", " : "", f->flows[i].name);
-    if (f->count > NAMED_FLOWS)
-        text_add(out, " and %zu other%s", f->count - NAMED_FLOWS, f->count - NAMED_FLOWS == 1 ? "" : "s");
+    struct text_names names = {.count = f->count};
+    for (size_t i = 0; i < f->count && i < TEXT_NAMED; i++)
+        names.names[i] = f->flows[i].name;
+    text_add_names(out, "flow", &names);
 }
 
 /* "flow a-to-b is not ECN-capable (...): RED at switch drops ..." */
@@ -448,6 +450,14 @@ static void describe_finding(const struct finding *f, struct text *out)
 {
     const char *their = f->count == 1 ? "its" : "their";
     add_flow_names(f, out);
+    if (f->consequence == NOWHERE) {
+        text_add(out,
+                 ": nothing on %s way marks packets, so that the congestion control that is on at %s never "
+                 "reduces "
+                 "%s rate: the figures are those without it",
+                 their, f->place, their);
+        return;
+    }
     text_add(out, " %s not ECN-capable (traffic class %" PRId64 "%s: DSCP %" PRId64 ", ECN bits 00): ",
              f->count == 1 ? "is" : "are", f->traffic_class, f->forced ? ", forced by settings" : "",
              f->traffic_class >> 2);
@@ -472,11 +482,17 @@ static void describe_finding(const struct finding *f, struct text *out)
         text_add(out, "switches do not mark %s packets: DCQCN, which is on at %s, never reduces their rate",
                  their, f->place);
         break;
+    case NOWHERE:
+        break;
     }
 }
 
 static void describe_remedy(const struct finding *f, struct text *out)
 {
+    if (f->consequence == NOWHERE) {
+        text_add(out, "a switch marks by ecn_threshold, a host that forwards by red");
+        return;
+    }
     if (f->by_nic) {
         text_add(out, "priority %" PRId64 " in settings.ecn switches it on", f->flows[0].priority);
         return;
@@ -500,17 +516,13 @@ static json_t *finding_json(const struct finding *f)
     return json;
 }
 
-/* A simulated lab is looked at once, before the run: its hosts will not say anything else. */
 json_t *ect_find(const struct cell *cell, const json_t *in_force, struct error *e)
 {
     struct survey s = {.cell = cell};
-    json_t *known = lab_kind(&cell->lab)->simulated ? cell->known : NULL;
-    if (json_object_get(known, "ect"))
-        return json_incref(json_object_get(known, "ect"));
     json_t *findings = survey_cell(&s, in_force, e) == 0 ? json_array() : NULL;
     for (size_t i = 0; findings && i < s.finding_count; i++)
-        json_array_append_new(findings, finding_json(&s.findings[i]));
-    json_object_set(known, "ect", findings);
+        if (s.findings[i].consequence != NOWHERE || !s.any_marked)
+            json_array_append_new(findings, finding_json(&s.findings[i]));
     survey_free(&s);
     return findings;
 }
@@ -581,6 +593,8 @@ static void examine_ect(const struct doctor_subject *x)
         doctor_add_evidence(x->entries, "the scenario's flows and settings, the lab's links%s",
                             json_is_true(json_object_get(finding, "forced")) ? ", traffic_class of the sender"
                                                                              : "");
+        if (!x->plan) /* of a run, which counts what comes of it */
+            json_object_set(json_array_get(x->entries, json_array_size(x->entries) - 1), "finding", finding);
     }
     json_decref(findings);
 }

@@ -17,7 +17,7 @@ static enum settings_node node_of_switch(const struct physics_switch *s)
     return s->software ? ON_FORWARDER : ON_SIM_SWITCH;
 }
 
-static enum settings_node node_of_role(const struct lab *lab, const char *role)
+enum settings_node settings_node_of(const struct lab *lab, const char *role)
 {
     int at = lab_switch_of(lab, role), host = lab_host_of(lab, role);
     if (at >= 0)
@@ -91,7 +91,7 @@ static int check_watchdog(const struct cell *cell, enum settings_node node, cons
 static int refuse_for_role(const struct cell *cell, const char *role, const struct setting *setting,
                            struct error *e)
 {
-    enum settings_node node = node_of_role(&cell->lab, role);
+    enum settings_node node = settings_node_of(&cell->lab, role);
     struct text owners = {0};
     describe_owners(setting, &owners);
     if (node & ON_SWITCHES && !(setting->nodes & ON_SWITCHES) && !setting->instead) {
@@ -106,7 +106,7 @@ static int refuse_for_role(const struct cell *cell, const char *role, const stru
 
 static int check_role(const struct cell *cell, const char *role, const json_t *settings, struct error *e)
 {
-    enum settings_node node = node_of_role(&cell->lab, role);
+    enum settings_node node = settings_node_of(&cell->lab, role);
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)settings, key, value)

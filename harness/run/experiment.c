@@ -1,9 +1,11 @@
 #include "harness/run/experiment.h"
+#include "harness/doctor/check.h"
 #include "harness/doctor/ect.h"
 #include "harness/plan/traffic_class.h"
 #include "harness/run/precheck.h"
 #include "harness/run/results.h"
 #include "harness/judge/capture.h"
+#include "harness/judge/trouble.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
@@ -38,7 +40,8 @@ struct run {
     size_t phases_reached;
     char *started;
     json_t *warnings;
-    json_t *ect;   /* flows that are not ECN-capable (ect_find) */
+    size_t warning_count;
+    json_t *found; /* what checks warn of (doctor_warnings_of_run) */
     bool restored; /* it was tried */
     bool kept;     /* settings stay for the next run */
     enum ending ending;
@@ -107,15 +110,14 @@ static int run_describe_hosts(struct run *run, struct error *e)
     return 0;
 }
 
-static int find_ect(struct run *run, struct error *e)
+static void run_note_warnings(struct run *run)
 {
-    json_t *in_force = json_object();
+    const struct doctor_seen seen = {.in_force = json_object()};
     for (size_t role = 0; role < role_count(run); role++)
         if (run->hosts[role].settings)
-            json_object_set(in_force, role_name(run, role), run->hosts[role].settings);
-    run->ect = ect_find(run->x->cell, in_force, e);
-    json_decref(in_force);
-    return run->ect ? 0 : -1;
+            json_object_set(seen.in_force, role_name(run, role), run->hosts[role].settings);
+    run->found = doctor_warnings_of_run(run->x->cell, &seen);
+    json_decref(seen.in_force);
 }
 
 static int run_open_log(struct run *run, struct error *e)
@@ -153,7 +155,10 @@ static int run_prepare(struct run *run, struct error *e)
     if (run_open_lab(run, e) != 0 || run->driver->bring_up(run->lab, e) != 0)
         return -1;
     progress_say(x->progress, "collecting host facts");
-    return run_describe_hosts(run, e) != 0 ? -1 : find_ect(run, e);
+    if (run_describe_hosts(run, e) != 0)
+        return -1;
+    run_note_warnings(run);
+    return 0;
 }
 
 /* ---- settings */
@@ -356,19 +361,22 @@ static json_t *hosts_json(const struct run *run)
     return hosts;
 }
 
-/* Findings about ECN come first among the warnings, with the counted packets. */
+/* What was said before the run comes first, with the packets that were counted since. */
 static json_t *warnings_json(const struct run *run, const json_t *hosts)
 {
-    json_t *warnings = json_array(), *finding;
+    json_t *warnings = json_array(), *entry;
     size_t i;
-    json_array_foreach(run->ect, i, finding)
+    json_array_foreach(run->found, i, entry)
     {
-        struct text counted = {0};
-        ect_describe_counted(finding, hosts, &counted);
-        json_array_append_new(warnings,
-                              json_textf("%s%s%s; %s", json_string_value(json_object_get(finding, "reason")),
-                                         counted.length ? "; " : "", text_string(&counted),
-                                         json_string_value(json_object_get(finding, "fix"))));
+        const json_t *finding = json_object_get(entry, "finding");
+        struct text words = {0}, counted = {0};
+        doctor_say(entry, &words);
+        if (finding)
+            ect_describe_counted(finding, hosts, &counted);
+        if (counted.length)
+            text_add(&words, "; %s", text_string(&counted));
+        json_array_append_new(warnings, json_text(text_string(&words)));
+        text_free(&words);
         text_free(&counted);
     }
     json_array_extend(warnings, run->warnings);
@@ -484,6 +492,8 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
     char *path = files_join(run->x->folder, "result.json");
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
+        if (!why_not && run->ending == ENDING_WHOLE)
+            trouble_find(run->x->cell, result);
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
         if (run->x->cell->scenario.verify.count)
             run_verify_result(run, why_not, result);
@@ -495,6 +505,7 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
         }
     }
     run_log(run, "%s", verdict_names[verdict]);
+    run->warning_count = json_array_size(json_object_get(result, "warnings"));
     if (!result || !path) {
         error_set(&e, "out of memory while writing the result");
         run_fail(run, ENDING_LAB_FAILED, &e);
@@ -540,7 +551,7 @@ static void run_close(struct run *run)
         log_warning("%s", e.text);
     run_free_settings(run);
     json_decref(run->warnings);
-    json_decref(run->ect);
+    json_decref(run->found);
     free(run->started);
 }
 
@@ -573,6 +584,7 @@ struct outcome experiment_run(const struct experiment *x, struct error *e)
         else
             outcome.verdict = run_change_and_measure(&run);
         outcome.ending = run.ending;
+        outcome.warnings = run.warning_count;
         *e = run.why;
     }
     if (run.hosts)

@@ -31,6 +31,7 @@ struct outcome {
     enum ending ending;
     enum verdict verdict;
     enum origin origin;
+    size_t warnings; /* of the result */
 };
 
 /* Run all phases. Changed settings are always restored, or kept if x->keep and the run is whole; samples are

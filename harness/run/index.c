@@ -51,6 +51,7 @@ int index_add(struct index *index, size_t i, json_t *entry, struct error *e)
         return error_set(e, "out of memory for the index");
     index->entries[i] = entry;
     index->with[verdict_said_by(entry)]++;
+    index->warned += json_object_get(entry, "warnings") != NULL;
     return index->folder ? write_line(index, entry, e) : 0;
 }
 

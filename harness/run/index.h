@@ -14,6 +14,7 @@ struct index {
     size_t with[VERDICT_INCOMPLETE + 1]; /* how many runs that have ended have each verdict */
     size_t judged[VERDICT_INCOMPLETE +
                   1]; /* how many cells have each verdict in what is judged beyond single runs */
+    size_t warned;    /* runs with warnings */
     struct record_file lines;
 };
 

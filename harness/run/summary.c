@@ -5,6 +5,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
+#include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/roce/counters.h"
 #include <math.h>
@@ -263,30 +264,55 @@ static void print_published(const json_t *published, bool later)
     }
 }
 
-static void print_deadlocks(const json_t *deadlocks)
+/* ---- warnings */
+
+#define WARNINGS_SHOWN 20 /* of a run */
+
+/* A warning may go on after what was said before the run: with what was counted since. */
+static bool was_said(const json_t *said, const char *warning)
 {
-    size_t i;
-    json_t *deadlock;
-    json_array_foreach(deadlocks, i, deadlock)
-        print_out_line("  %s", json_string_value(json_object_get(deadlock, "text")));
+    const char *sentence;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)said, sentence, value)
+    {
+        size_t length = strlen(sentence);
+        if (strncmp(warning, sentence, length) == 0 && (!warning[length] || warning[length] == ';'))
+            return true;
+    }
+    return false;
 }
 
-/* Connections that gave up, and how many. */
-static void print_errors(const json_t *flows)
+static void print_warnings(const json_t *result, const json_t *said)
 {
-    const char *name;
-    json_t *flow;
-    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    size_t i, left = 0, shown = 0;
+    json_t *warning;
+    json_array_foreach(json_object_get(result, "warnings"), i, warning)
     {
-        json_int_t errors = json_integer_value(json_object_get(flow, "errors"));
-        const char *text = json_string_value(json_object_get(flow, "error"));
-        if (errors && text && !result_flow_is_part(flows, name))
-            print_out_line("  flow %s: %s", name, text);
+        if (was_said(said, json_string_value(warning)))
+            continue;
+        if (shown++ < WARNINGS_SHOWN)
+            print_out_line("  warning: %s", json_string_value(warning));
+        else
+            left++;
+    }
+    if (left)
+        print_out("  ... and %zu more warnings, in result.json\n", left);
+}
+
+void summary_log_warnings(const char *folder, const json_t *result, const json_t *said)
+{
+    const char *name = folder ? strrchr(folder, '/') + 1 : "";
+    size_t i;
+    json_t *warning;
+    json_array_foreach(json_object_get(result, "warnings"), i, warning)
+    {
+        if (!was_said(said, json_string_value(warning)))
+            log_warning("%s%s%s", name, folder ? ": " : "", json_string_value(warning));
     }
 }
 
 void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
-                   bool brief)
+                   bool brief, const json_t *said)
 {
     struct text label = {0};
     summary_choice(cell->choice, &label);
@@ -298,9 +324,7 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
     if (!brief) {
         figures_print_flows(result);
         figures_print_collectives(result);
-        print_errors(json_object_get(result, "flows"));
     }
-    print_deadlocks(json_object_get(result, "deadlocks"));
     const json_t *totals = json_object_get(result, "totals");
     if (totals && !brief)
         print_out("  %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
@@ -315,6 +339,7 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
     if (reason &&
         verdict != VERDICT_INCOMPLETE) /* an incomplete run ends the sweep, and its error is printed then */
         print_out_line("  %s", reason);
+    print_warnings(result, said);
     text_free(&label);
 }
 

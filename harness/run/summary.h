@@ -8,9 +8,12 @@
 /* "flows.*.memory gpu, phases.measure 2s" */
 void summary_choice(const json_t *choice, struct text *out);
 /* The run in this folder: its verdict, and from its result (NULL: there is none) flows, expectations,
- * published figures. `brief`: only the expectations that failed. */
+ * published figures, warnings. `brief`: only the expectations that failed, and warnings. `said`: an object
+ * whose keys are warnings that were said before; may be NULL. */
 void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
-                   bool brief);
+                   bool brief, const json_t *said);
+/* Log the warnings alone; `folder`: the run is one of several. */
+void summary_log_warnings(const char *folder, const json_t *result, const json_t *said);
 
 /* A cell over its repetitions: goodput, and what was judged over them. `brief`: only if an expectation
  * failed, and only that. */

@@ -98,6 +98,8 @@ static json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome out
                   choices_at(&s->plan.choices, sweep_cell_of(s, run)), "repeat",
                   (json_int_t)sweep_repeat_of(s, run), "origin", origin_names[outcome.origin], "verdict",
                   verdict_names[outcome.verdict], "complete", outcome.ending == ENDING_WHOLE);
+    if (outcome.warnings)
+        json_object_set_new(entry, "warnings", json_integer((json_int_t)outcome.warnings));
     free(folder);
     return entry;
 }
@@ -253,14 +255,17 @@ void sweep_print_run(const struct sweep *s, size_t run, const char *folder, cons
                      struct outcome outcome)
 {
     struct error e;
-    if (!sweep_prints(s, outcome))
+    bool prints = sweep_prints(s, outcome);
+    if (!prints && !(s->request->quiet && outcome.warnings))
         return;
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), &e);
     char *path = result ? NULL : files_join(folder, "result.json");
     json_t *read = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
-    if (cell)
-        summary_print(cell, folder, result ? result : read, outcome.verdict,
-                      sweep_run_count(s) > SHOWN_WHOLE);
+    if (cell && prints)
+        summary_print(cell, folder, result ? result : read, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE,
+                      s->warned);
+    else
+        summary_log_warnings(sweep_has_index(s) ? folder : NULL, result ? result : read, s->warned);
     json_decref(read);
     free(path);
     plan_release(&s->plan, cell);
@@ -614,6 +619,9 @@ static void sweep_print_verdicts(const struct sweep *s)
     print_out("%zu runs:", sweep_run_count(s));
     print_counts(s->index.with);
     print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
+    if (s->index.warned)
+        print_out("%zu of them %s warnings, which the report lists\n", s->index.warned,
+                  s->index.warned == 1 ? "has" : "have");
     for (enum verdict v = VERDICT_UNJUDGED; v <= VERDICT_INCOMPLETE; v++)
         judged += s->index.judged[v];
     if (!judged)
@@ -736,8 +744,9 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
                 json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
                 json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
     const char *reason = json_string_value(json_object_get(result, "reason"));
-    *outcome = (struct outcome){whole && !damaged ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
-                                origin_of_result(result)};
+    *outcome =
+        (struct outcome){whole && !damaged ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
+                         origin_of_result(result), json_array_size(json_object_get(result, "warnings"))};
     if (whole && damaged)
         error_set(e, "%s", damage.text);
     else if (!whole)
@@ -893,6 +902,7 @@ static int sweep_run_planned(const struct sweep_request *request, const struct p
         log_error("%s", e.text);
     } else {
         doctor_log_warnings(warnings);
+        s.warned = warnings;
         status = request->dry_run ? EXIT_DONE : sweep_run_all(&s);
         if (request->dry_run)
             sweep_print_dry_run(&s);

@@ -44,6 +44,7 @@ struct sweep {
     bool any_started;
     enum ending ending;
     struct error why;
+    const json_t *warned; /* what was said before the runs: an object whose keys are sentences; may be NULL */
     bool deaf;            /* standard output cannot be written */
     json_t *left;         /* settings that a run has kept for the next one; NULL: each run restores its own */
     size_t next;          /* the run after this one, SIZE_MAX: none */

@@ -140,7 +140,8 @@ static void sweep_print_ended(struct sweep *s, bool all)
         char *folder = sweep_folder_of(s, run);
         bool whole = json_is_true(json_object_get(entry, "complete"));
         struct outcome outcome = {whole ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(entry),
-                                  ORIGIN_MEASURED};
+                                  ORIGIN_MEASURED,
+                                  (size_t)json_integer_value(json_object_get(entry, "warnings"))};
         if (entry && folder)
             sweep_print_run(s, run, folder, NULL, outcome);
         free(folder);

@@ -57,10 +57,13 @@ enum settings_node {
 #define ON_SWITCHES  (ON_SIM_SWITCH | ON_SONIC | ON_VIRTUAL_SWITCH)
 #define ON_SIMULATED (ON_SIM_HOST | ON_FORWARDER | ON_SIM_SWITCH)
 
+/* What only the ends of a flow have acts at simulated hosts. */
+#define ACTS_AT_ENDS .modelled = ON_SIM_HOST, .idle = ON_SIMULATED
+
 /* The row of a simulated congestion control's parameters. */
-#define CONGESTION_SETTING(ROW, part, rows, check, about, setting)                                 \
-    ROW(struct part##_values, part, #part, (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED), \
-        FIELD_OBJECT, .sub = &part##_table, .help = setting)
+#define CONGESTION_SETTING(ROW, part, rows, check, about, setting)                                   \
+    ROW(struct part##_values, part, #part, (ON_SIM_HOST | ON_FORWARDER, ACTS_AT_ENDS), FIELD_OBJECT, \
+        .sub = &part##_table, .help = setting)
 
 /*
  * The settings, one row per setting: ROW(C type, member of struct settings, key in a document, (nodes that
@@ -85,44 +88,44 @@ enum settings_node {
         .max = 256,                                                                                          \
         .help =                                                                                              \
             "Addresses that the interface must have (\"10.0.0.1/24\"); other addresses are not changed.")    \
-    ROW(int64_t, mtu, "mtu", (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIMULATED, .agree = "MTUs"),          \
+    ROW(int64_t, mtu, "mtu",                                                                                 \
+        (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIM_HOST, .idle = ON_SIMULATED, .agree = "MTUs",           \
+         .unset = "1500"),                                                                                   \
         FIELD_INTEGER, .min = 68, .max = 65536, .help = "MTU of the link, in bytes.")                        \
-    ROW(struct list_of, pfc, "pfc", (ON_HOSTS | ON_SWITCHES, .modelled = ON_SIMULATED), FIELD_LIST,          \
-        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
+    ROW(struct list_of, pfc, "pfc", (ON_HOSTS | ON_SWITCHES, .modelled = ON_SIM_HOST | ON_SIM_SWITCH),       \
+        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
         .help = "Priorities with priority flow control; it is turned off for the others.")                   \
-    ROW(struct list_of, prio_to_buffer, "prio_to_buffer", (ON_HOSTS, .modelled = ON_SIMULATED), FIELD_MAP,   \
+    ROW(struct list_of, prio_to_buffer, "prio_to_buffer", (ON_HOSTS, .modelled = ON_SIM_HOST), FIELD_MAP,    \
         .item = FIELD_INTEGER, .min = 0, .max = 7, .help = "Receive buffer of each priority.")               \
-    ROW(struct list_of, buffer_bytes, "buffer_bytes", (ON_HOSTS, .modelled = ON_SIMULATED), FIELD_LIST,      \
+    ROW(struct list_of, buffer_bytes, "buffer_bytes", (ON_HOSTS, .modelled = ON_SIM_HOST), FIELD_LIST,       \
         .item = FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                                                  \
         .help = "Size of each receive buffer, in bytes; buffers that are not listed have size 0.")           \
-    ROW(int64_t, cable_mm, "cable", (ON_HOSTS, .modelled = ON_SIMULATED), FIELD_QUANTITY,                    \
+    ROW(int64_t, cable_mm, "cable", (ON_HOSTS, .modelled = ON_SIM_HOST), FIELD_QUANTITY,                     \
         .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,                                                  \
         .help = "Length of the cable, from which the driver computes xoff.")                                 \
     ROW(int, trust, "trust",                                                                                 \
-        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .agree = "trust modes"), FIELD_CHOICE,      \
-        .choices = trust_names,                                                                              \
+        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIM_HOST, .idle = ON_SIMULATED,                        \
+         .agree = "trust modes", .unset = "\"pcp\""),                                                        \
+        FIELD_CHOICE, .choices = trust_names,                                                                \
         .help = "Source of a frame's priority: the VLAN tag's PCP or the IP header's DSCP.")                 \
     ROW(struct list_of, dscp_to_prio, "dscp_to_prio",                                                        \
         (ON_HOSTS | ON_VIRTUAL_SWITCH, .agree = "maps from DSCP to priority"), FIELD_MAP,                    \
         .item = FIELD_INTEGER, .min = 0, .max = 7, .help = "Priority of each DSCP.")                         \
     ROW(struct settings_ets *, ets, "ets", (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIM_SWITCH),            \
         FIELD_OPTIONAL, .sub = &ets_table, .help = "How traffic classes share the port's bandwidth.")        \
-    ROW(struct list_of, ecn, "ecn", (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .roce = true),  \
-        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
+    ROW(struct list_of, ecn, "ecn", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true), FIELD_LIST,  \
+        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
         .help = "Priorities with DCQCN (reaction and notification point); it is turned off for the others.") \
-    ROW(struct list_of, ecn_rp, "ecn_rp",                                                                    \
-        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .roce = true), FIELD_LIST,                  \
-        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
+    ROW(struct list_of, ecn_rp, "ecn_rp", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true),        \
+        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
         .help = "Priorities with the reaction point (sender), if they differ from ecn.")                     \
-    ROW(struct list_of, ecn_np, "ecn_np",                                                                    \
-        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIMULATED, .roce = true), FIELD_LIST,                  \
-        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
+    ROW(struct list_of, ecn_np, "ecn_np", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true),        \
+        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
         .help = "Priorities with the notification point (receiver), if they differ from ecn.")               \
-    ROW(struct dcqcn_values, dcqcn, "dcqcn", (ON_HOSTS, .modelled = ON_SIMULATED, .roce = true),             \
-        FIELD_OBJECT, .sub = &dcqcn_table, .help = "DCQCN parameters.")                                      \
-    ROW(int, congestion_control, "congestion_control",                                                       \
-        (ON_SIM_HOST | ON_FORWARDER, .modelled = ON_SIMULATED), FIELD_CHOICE,                                \
-        .choices = congestion_control_names,                                                                 \
+    ROW(struct dcqcn_values, dcqcn, "dcqcn", (ON_HOSTS, ACTS_AT_ENDS, .roce = true), FIELD_OBJECT,           \
+        .sub = &dcqcn_table, .help = "DCQCN parameters.")                                                    \
+    ROW(int, congestion_control, "congestion_control", (ON_SIM_HOST | ON_FORWARDER, ACTS_AT_ENDS),           \
+        FIELD_CHOICE, .choices = congestion_control_names,                                                   \
         .help = "Congestion control of the reaction point. Default: dcqcn; the others exist only in the "    \
                 "simulator.")                                                                                \
     CONGESTION_PARTS(CONGESTION_SETTING, ROW)                                                                \
@@ -140,8 +143,8 @@ enum settings_node {
     ROW(int, tx_pause, "tx_pause", (ON_HOSTS), FIELD_BOOL, .help = "Send 802.3x global pause.")              \
     ROW(int64_t, pfc_stall_ms, "pfc_stall_ms", (ON_HOSTS), FIELD_INTEGER, .min = 0, .max = 65535,            \
         .help = "PFC stall prevention, in milliseconds; 0: off.")                                            \
-    ROW(int64_t, traffic_class, "traffic_class", (ON_HOSTS, .modelled = ON_SIMULATED, .roce = true),         \
-        FIELD_INTEGER, .min = -1, .max = 255,                                                                \
+    ROW(int64_t, traffic_class, "traffic_class", (ON_HOSTS, ACTS_AT_ENDS, .roce = true), FIELD_INTEGER,      \
+        .min = -1, .max = 255,                                                                               \
         .help =                                                                                              \
             "Traffic class (DSCP and ECN bits) of RoCE packets whose program sets none; -1: not forced.")    \
     ROW(int, roce, "roce", (ON_HOSTS), FIELD_BOOL,                                                           \
@@ -165,10 +168,11 @@ enum settings_node {
 struct setting {
     const char *key;
     unsigned nodes; /* enum settings_node: what may be given it */
-    /* Simulated nodes at which it acts, or has nothing to act on; the simulator warns of it at others that
-     * have it. */
-    unsigned modelled;
-    bool roce;           /* a setting of RoCE: it is not there while RoCE is switched off */
+    unsigned
+        modelled;  /* simulated nodes at which it acts; the simulator warns of it at others that have it */
+    unsigned idle; /* those at which it has nothing to act on while all have the same */
+    bool roce;     /* a setting of RoCE: it is not there while RoCE is switched off */
+    const char *unset;   /* its value where a simulated host is given none, as JSON; NULL: not asked for */
     const char *agree;   /* both ends of a flow must have the same value; in words what is compared: "MTUs" */
     const char *instead; /* what nodes without it have in its place; NULL: nothing */
 };

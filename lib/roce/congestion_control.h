@@ -8,18 +8,18 @@
 #ifndef LIB_CONGESTION_CONTROL_H
 #define LIB_CONGESTION_CONTROL_H
 
-/* X(name, is_dcqcn): the row of the simulator is congestion_<name>; is_dcqcn: CNPs change its rate by DCQCN's
- * rules. The first is the default. DCQCN's parameters, which NICs have too, are in dcqcn.h. */
-#define CONGESTION_CONTROLS(X) \
-    X(dcqcn, true)             \
-    X(dcqcn_vwin, true)        \
-    X(hpcc, false)             \
-    X(dctcp, false)            \
-    X(timely, false)           \
-    X(timely_vwin, false)      \
-    X(none, false)
+/* X(name, is_dcqcn, has_marks): the row of the simulator is congestion_<name>; is_dcqcn: CNPs change its rate
+ * by DCQCN's rules. The first is the default. DCQCN's parameters, which NICs have too, are in dcqcn.h. */
+#define CONGESTION_CONTROLS(X)   \
+    X(dcqcn, true, true)         \
+    X(dcqcn_vwin, true, true)    \
+    X(hpcc, false, false)        \
+    X(dctcp, false, true)        \
+    X(timely, false, false)      \
+    X(timely_vwin, false, false) \
+    X(none, false, false)
 
-#define CONGESTION_CONTROL_NAME(name, is_dcqcn) #name,
+#define CONGESTION_CONTROL_NAME(name, is_dcqcn, has_marks) #name,
 
 /* The gauges of a flow, as columns CONTROL_FLOW_GAUGE. G(control, gauge, unit, meaning); read by
  * counters.def, where the first that matches counts: a name that begins with another's comes before it. */

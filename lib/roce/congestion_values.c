@@ -37,9 +37,16 @@ const struct table congestion_table = {"settings", "Congestion controls that are
 
 bool congestion_control_is_dcqcn(int number)
 {
-#define IS_DCQCN(name, is_dcqcn) is_dcqcn,
+#define IS_DCQCN(name, is_dcqcn, has_marks) is_dcqcn,
     static const bool are[] = {CONGESTION_CONTROLS(IS_DCQCN)};
     return are[number < 0 ? 0 : number];
+}
+
+bool congestion_control_has_marks(int number)
+{
+#define HAS_MARKS(name, is_dcqcn, has_marks) has_marks,
+    static const bool have[] = {CONGESTION_CONTROLS(HAS_MARKS)};
+    return have[number < 0 ? 0 : number];
 }
 
 /* ---- values */

@@ -34,6 +34,9 @@ extern const struct table congestion_table;
  * default. */
 bool congestion_control_is_dcqcn(int number);
 
+/* Does the control with this number in the list reduce its rate for marks or CNPs? */
+bool congestion_control_has_marks(int number);
+
 /* All unset. */
 void congestion_values_clear(struct congestion_values *values);
 /* Copy all values of one of the tables that are set in `from`. */

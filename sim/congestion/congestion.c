@@ -9,10 +9,10 @@
 #include "sim/host/egress.h"
 #include <string.h>
 
-#define DECLARE(name, is_dcqcn) extern const struct congestion_control congestion_##name;
+#define DECLARE(name, is_dcqcn, has_marks) extern const struct congestion_control congestion_##name;
 CONGESTION_CONTROLS(DECLARE)
 
-#define ROW(name, is_dcqcn) &congestion_##name,
+#define ROW(name, is_dcqcn, has_marks) &congestion_##name,
 static const struct congestion_control *const controls[] = {CONGESTION_CONTROLS(ROW)};
 
 /* No congestion control: queue pairs send as fast as they can, regardless of marks. */

@@ -17,11 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *role_name(const struct sim_lab *lab, size_t role)
-{
-    return scenario_role(&lab->run->cell->scenario, role);
-}
-
 static size_t role_count(const struct sim_lab *lab)
 {
     return lab->run->cell->scenario.roles.count;
@@ -281,26 +276,8 @@ static int sim_lab_save_settings(void *state, struct role_settings roles[], stru
     return 0;
 }
 
-/* Warn of settings that the role's node has and the simulator does not model there. */
-static void warn_of_unmodelled(struct sim_lab *lab, size_t role, const json_t *wanted)
+static json_t *apply_to_role(const struct sim_lab *lab, size_t role, const json_t *wanted)
 {
-    static const enum settings_node nodes[] = {
-        [SIM_HOST] = ON_SIM_HOST, [SIM_SWITCH] = ON_SIM_SWITCH, [SIM_BRIDGE] = ON_FORWARDER};
-    enum settings_node node = nodes[lab->setup.node_of_role[role].kind];
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)wanted, key, value)
-    {
-        const struct setting *s = settings_find(key);
-        if (s && s->nodes & node & ~s->modelled)
-            json_array_append_new(lab->warnings, json_textf("%s: the simulator does not model the setting %s",
-                                                            role_name(lab, role), key));
-    }
-}
-
-static json_t *apply_to_role(struct sim_lab *lab, size_t role, const json_t *wanted)
-{
-    warn_of_unmodelled(lab, role, wanted);
     if (!is_host(lab, role))
         return json_deep_copy(wanted);
     return sim_setup_settings_json(&lab->setup.hosts[lab->setup.node_of_role[role].index].settings);

@@ -7,6 +7,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
 #include "lib/statistics/distribution.h"
+#include "lib/text.h"
 #include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
@@ -333,8 +334,69 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
     return recorder_flow_object(lab->run->recorder, LINE_SUMMARY, line, e);
 }
 
+/* ---- more sent again than arrived, in the whole run */
+
+struct sent_again {
+    struct text_names names;
+    int64_t packets;
+    double bytes, arrived;
+};
+
+static double packet_bytes(const struct sim_lab *lab, const struct sim_flow_config *flow)
+{
+    int64_t from = sim_infiniband_mtu(lab->setup.hosts[flow->from].settings.mtu_bytes),
+            to = sim_infiniband_mtu(lab->setup.hosts[flow->to].settings.mtu_bytes),
+            most = flow->payload_bytes ? flow->payload_bytes
+                   : from < to         ? from
+                                       : to;
+    return (double)(flow->message_bytes < most ? flow->message_bytes : most);
+}
+
+/* Flows first..end-1 together, under one name. */
+static void note_sent_again(const struct sim_lab *lab, const char *name, size_t first, size_t end,
+                            struct sent_again *all)
+{
+    struct sent_again these = {0};
+    for (size_t i = first; i < end; i++) {
+        struct sim_flow_stats stats;
+        sim_flow_stats(lab->sim, i, &stats);
+        these.packets += stats.retransmitted_packets;
+        these.bytes += (double)stats.retransmitted_packets * packet_bytes(lab, &lab->setup.flows[i]);
+        these.arrived += (double)stats.delivered_bytes;
+    }
+    if (these.bytes <= these.arrived)
+        return;
+    text_names_add(&all->names, name);
+    all->packets += these.packets;
+    all->bytes += these.bytes;
+    all->arrived += these.arrived;
+}
+
+static void warn_of_sent_again(struct sim_lab *lab)
+{
+    const struct scenario *scenario = &lab->run->cell->scenario;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    struct sent_again all = {0};
+    struct text words = {0};
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        note_sent_again(lab, lab->setup.flows[i].name, i, i + 1, &all);
+    for (size_t t = 0; t < scenario->traffic.count; t++)
+        note_sent_again(lab, traffic[t].name, lab->setup.first_of_traffic[t],
+                        lab->setup.first_of_traffic[t + 1], &all);
+    if (!all.names.count)
+        return;
+    text_add_names(&words, "flow", &all.names);
+    double unit = all.bytes < 1e9 ? 1e6 : 1e9;
+    const char *name = all.bytes < 1e9 ? "MB" : "GB";
+    text_add(&words, " sent %.3g %s again (%lld packets), and %.3g %s arrived, in the whole run",
+             all.bytes / unit, name, (long long)all.packets, all.arrived / unit, name);
+    json_array_append_new(lab->warnings, json_text(text_string(&words)));
+    text_free(&words);
+}
+
 int flows_write_summaries(struct sim_lab *lab, struct error *e)
 {
+    warn_of_sent_again(lab);
     for (size_t i = 0; i < lab->setup.config.flow_count; i++)
         if (lab->flows[i].lines && write_summary(lab, i, e) != 0)
             return -1;

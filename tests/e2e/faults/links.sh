@@ -31,7 +31,7 @@ check "a flow that gave up says when" \
     jq -e '.flows.flapping.error | test("^transport retry counter exceeded at [0-9.]+ ms")' "${flap[1]}"
 check "and there is a warning with the verbs name" jq -e '.warnings[] | select(test("flapping: IBV_WC_RETRY_EXC_ERR"))' "${flap[1]}"
 check "one that survived has no error" jq -e '.flows.flapping | has("error") | not' "${flap[0]}"
-check "the run says it" grep -q 'flow flapping: transport retry counter exceeded' "$SCRATCH/link-flap.said"
+check "the run says it" grep -q 'warning: flow flapping: IBV_WC_RETRY_EXC_ERR: transport retry counter exceeded' "$SCRATCH/link-flap.said"
 
 mapfile -t ring < <(results pfc-deadlock 1)
 check "a deadlock is named by its ports" jq -e '.deadlocks[0] | .ports | length == 5' "${ring[0]}"

@@ -44,8 +44,8 @@ check_says "... on the page" '<span class="pill unjudged">unjudged</span>' "$R/r
 check_says "... with the reason" '<p class=unjudged>nothing was judged: the scenario has no expectations</p>' "$R/report/index.html"
 check_exit 0 "... for who looks for it" "$H" browse "$SCRATCH/unjudged" --verdict unjudged --json
 check "... it is found" holds '[.runs[].verdict] == ["unjudged"]' "$SCRATCH/out"
-check_exit 0 "... in an export" "$H" export "$R" --format=csv --out "$SCRATCH/unjudged.csv"
-check "... of its run" grep -rq unjudged "$SCRATCH/unjudged.csv"
+check_exit 0 "... in an export" "$H" export "$R" --format=csv --out "$SCRATCH/tables"
+check "... of its run" grep -rq unjudged "$SCRATCH/tables"
 check_exit 4 "so is a sweep whose runs nothing judges" run_unjudged --set 'sweep={"flows.*.memory":["host","gpu"]}' --no-report
 R=$(readlink -f "$SCRATCH/unjudged/pfc-bidir/latest")
 check "... by its index" jq -e '.verdict == "unjudged" and [.cells[].verdict] == ["unjudged", "unjudged"]' "$R/index.json"
@@ -53,6 +53,59 @@ check_exit 0 "... and by its status" "$H" status "$R"
 check_says "... in numbers" '^ *2 whole: 2 unjudged$' "$SCRATCH/out"
 check_exit 4 "... also when nothing is left to run" "$H" run --resume "$R" --no-report
 check_says "... in the count of runs" '^2 runs: 2 unjudged \(all were there\)$' "$SCRATCH/out"
+
+# ---- a run in which nothing worked: four hosts to one, PFC on another priority than the flows'
+jq -n '{schema: 1, name: "four", driver: "sim", topology: {kind: "star", hosts: 5}, defaults: {host: {nic: {model: "ideal"}},
+    switch: {buffer: "4MiB", ecn: {kmin: "40KB", kmax: "160KB", pmax: 0.2}}, link: {rate: "25Gb/s", length: "3m"}}}' >"$SCRATCH/four.json"
+jq -n '{schema: 1, name: "incast4", roles: ["h[0-4]", "s0"], phases: {warmup: "5ms", measure: "20ms", cooldown: "500ms"}, settings: {pfc: [3]}, sample: {every: "100us"},
+    flows: [{name: "f{}", from: "h[0-3]", to: "h4", op: "write", message: "64KiB", priority: 3}],
+    expect: [{name: "something arrives", check: "sum(flows.*.bytes) > 0"}]}' >"$SCRATCH/incast4.json"
+incast4() { "$H" run "$SCRATCH/incast4.json" --lab "$SCRATCH/four.json" --out "$SCRATCH/incast4" "$@"; }
+foretold() { { incast4 --dry-run "$@" >/dev/null; } 2>&1; } # what is said before a run
+unused='PFC is on for priority 4 \(settings.pfc\), and no flow has it: the flows are on priority 3; list the priorities of the flows'
+check_exit 0 "a run whose flows starve passes, as it is told to" incast4 --set 'settings.pfc=[4]'
+check_says "... before it begins, what is wrong is said" "^harness: warning: $unused\$" "$SCRATCH/err"
+R=$(readlink -f "$SCRATCH/incast4/incast4/latest")
+dropped=$(jq .hosts.s0.counters.buffer_discards.first "$R/result.json")
+check "... packets are lost in the warm-up alone" jq -e '.hosts.s0.counters.buffer_discards | .total > 10000 and .delta == 0' "$R/result.json"
+early="packets were lost in the warm-up, before the measured phase, whose figures do not show it: s0 buffer_discards: $dropped before, 0 in it"
+resent="flows f[0-9] and f[0-9] sent [0-9.]+ MB again \\([1-9][0-9]* packets\\), and [0-9.]+ MB arrived, in the whole run"
+still='flows f[0-9], f[0-9] and f[0-9] moved nothing in the measured phase'
+for words in "$early" "$resent" "$still"; do
+    check_says "... after it, what came of it: ${words:0:30}" "^  warning: $words\$" "$SCRATCH/out"
+    check_says "... the page says it too" "<li>$words" "$R/report/index.html"
+    check "... and the result" jq -e --arg words "^$words\$" 'any(.warnings[]; test($words))' "$R/result.json"
+done
+check "... which has all of them in one list, and no other" jq -e --arg unused "^$unused\$" '(.warnings | length == 4) and (.warnings[0] | test($unused))' "$R/result.json"
+check "... what was said before is not said again" test "$(cat "$SCRATCH/out" "$SCRATCH/err" | grep -c 'no flow has it')" = 1
+check_exit 0 "... in a sweep that only warns" incast4 --quiet --no-report --set 'settings.pfc=[4]' --set 'sweep={"phases.measure":["20ms","21ms"]}'
+check "... each run is named" test "$(grep -cE "^harness: warning: 0[12]: $still\$" "$SCRATCH/err")" = 2
+check "... and its index has their number" jq -e '[.cells[].warnings] == [4, 4]' "$SCRATCH/incast4/incast4/latest/index.json"
+incast4 --no-report >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "with PFC for the flows' priority nothing is warned of" jq -e '.warnings == []' "$SCRATCH/incast4/incast4/latest/result.json"
+check "... nor with DCQCN and its parameters" test -z "$(foretold --set 'settings.ecn=[3]' --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' | grep warning)"
+check "parameters of DCQCN where ecn is off" grep -q 'warning: settings.dcqcn has no effect: ecn is off at the senders .* the figures are those without DCQCN; list' \
+    <<<"$(foretold --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}')"
+check "... of one role" grep -q 'warning: settings_of.h1.dcqcn has no effect' <<<"$(foretold --set 'settings.ecn=[3]' --set 'settings_of.h1={"ecn": [], "dcqcn": {"rp": {"rpg_ai_rate": 40}}}')"
+check "... of the receiver's CNPs" grep -q 'settings.dcqcn has no effect: ecn is off at the receivers .* without CNPs' <<<"$(foretold --set 'settings.dcqcn={"np": {"min_time_between_cnps": 8}}')"
+check "... another control" grep -q 'settings.congestion_control has no effect: .* without congestion control' <<<"$(foretold --set settings.congestion_control=hpcc)"
+check "... but not where a sweep varies ecn, whose cell without it is meant" \
+    test -z "$(foretold --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' --set 'sweep={"settings.ecn": [[], [3]]}' | grep warning)"
+check "marks are wished for where nothing marks" grep -q 'flows f0, f1, f2 and 1 other: nothing on their way marks packets, .* on at h0 never reduces their rate: the figures are those without it' \
+    <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null)"
+check "... not for a control without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set settings.congestion_control=timely --set lab.defaults.switch.ecn=null | grep warning)"
+check "a flow on a priority with neither PFC nor DCQCN beside flows that have them" \
+    grep -q 'flow bare is on priority 0, which has neither PFC nor DCQCN, while flows on priority 3 have: what does not fit into buffers is lost' \
+    <<<"$(foretold --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3},{"name":"bare","from":"h1","to":"h4","priority":0}]')"
+check "both ends are compared before the run" grep -q "PFC on priority 3 is on at h4 and off at h0: one end would ignore the other's pauses" <<<"$(foretold --set 'settings_of.h0={"pfc": []}')"
+check "... and their MTUs, one of which is the default" grep -q 'MTUs differ: 4200 at h1, 1500 at h4' <<<"$(foretold --set 'settings_of.h1={"mtu": 4200}')"
+check "... not the default that is given by name" test -z "$(foretold --set 'settings_of.h1={"mtu": 1500}' | grep warning)"
+check "a bridge does not do what is set for it alone" test "$("$H" run dcqcn-red-bridge --set sweep=null --set 'settings_of={"switch": {"mtu": 1500, "pfc": [0], "ecn": [], "red": {"limit": "2MB", "min": "50kB", "max": "200kB", "ecn": true}}}' --dry-run 2>&1 |
+    sed -n 's/.*switch: the simulator does not model the setting //p' | xargs)" = "mtu pfc ecn"
+check "... nor a switch with an MTU" grep -q 's0: the simulator does not model the setting mtu' <<<"$(foretold --set 'settings_of.s0={"mtu": 1400}')"
+check "the map of DSCPs is not modelled" grep -q 'h0, h1, h2 and 2 others: the simulator does not model the setting dscp_to_prio' <<<"$(foretold --set 'settings.dscp_to_prio={"24":3}')"
+check_exit 2 "a watchdog that the simulator would not have" incast4 --set 'settings.watchdog={"detect": "100ns"}'
+check_says "... is refused as one of a lab" 'settings.watchdog.detect: 100 ns is out of range: expected 0 for no watchdog, or at least 1us' "$SCRATCH/err"
 
 # ---- options
 check_exit 0 "--repeat and --json" "$H" run write-latency --repeat 3 --duration 5ms --json --no-report --out "$OUT"
@@ -92,7 +145,7 @@ done
 # ---- what a published figure holds for
 GPU=(--set 'sweep=null' --set phases.warmup=1ms --duration 20ms --set 'published.*.conditions=null')
 compared() { # WHAT PATTERN OPTION...: pfc-bidir's line about its pauses
-    check_exit 0 "published figures, $1" "$H" run pfc-bidir "${GPU[@]}" "${@:3}" --set 'expect=[]' --no-report --out "$OUT"
+    check_exit 4 "published figures, $1" "$H" run pfc-bidir "${GPU[@]}" "${@:3}" --set 'expect=[]' --no-report --out "$OUT"
     check_says "... $2" "^  published pauses sent by the slow receiver: $2\$" "$SCRATCH/out"
     check "... nothing is called measured" bash -c "! grep -q measured '$SCRATCH/out' '$OUT/pfc-bidir/latest/result.json'"
 }
@@ -199,7 +252,7 @@ said() { { "$H" run "$@" --dry-run >/dev/null; } 2>&1; }
 check "a switch that marks other packets: all flows of the class are in one warning" grep -q \
     'flows flow-0, flow-1, flow-2 and 1 other are not ECN-capable (traffic class 0: .*): s0 does not mark their packets' <<<"$(said dcqcn-fairness --set 'flows.*.traffic_class=0')"
 check "RED that is not on a flow's path is not named" grep -q 'flow direct is not .*: switches do not mark its packets: DCQCN' <<<"$(said red-bridge-throughput --set flows.direct.traffic_class=0)"
-real() { said dcqcn-red-bridge --lab soft-switch --set 'sweep={}' --set settings.ecn=[] "$@"; }
+real() { said dcqcn-red-bridge --lab soft-switch --set 'sweep={}' --set settings.ecn=[] --set settings.dcqcn=null "$@"; }
 red_at() { echo "settings_of={\"$1\":{\"red\":{\"limit\":\"2MB\",\"min\":\"50kB\",\"max\":\"200kB\"}}}"; }
 check "a class of settings is that of flows without one" grep -q 'traffic class 104, forced by settings: .*RED at switch .*traffic_class 106 in settings' \
     <<<"$(jq 'del(.flows[].traffic_class)' "$ROOT/scenarios/dcqcn-red-bridge.json" >"$SCRATCH/unnamed.json"
@@ -227,12 +280,12 @@ check "... and where a switch that the scenario names marks them, without ECN at
 # a warning of what is not modelled is about nodes that have the setting
 unmodelled() { # OPTION...
     "$H" run incast-dcqcn --duration 1ms --no-report --quiet --out "$OUT" "$@" >/dev/null 2>&1
-    jq -r '.warnings[] | select(test("^[hs]0: the simulator does not model"))' "$OUT/incast-dcqcn/latest/result.json"
+    jq -r '.warnings[] | select(test("the simulator does not model"))' "$OUT/incast-dcqcn/latest/result.json"
 }
 check "a setting that the simulator does not model is named for hosts, and not for switches, which do not have it" \
-    test "$(unmodelled --set settings.tx_ring=512)" = "h0: the simulator does not model the setting tx_ring"
+    test "$(unmodelled --set settings.tx_ring=512)" = "h0, h1, h2 and 14 others: the simulator does not model the setting tx_ring"
 check "... for hosts alone, where it models those of switches" \
-    test "$(unmodelled --set 'settings.ets={"prio_to_tc":{"0":0}}')" = "h0: the simulator does not model the setting ets"
+    test "$(unmodelled --set 'settings.ets={"prio_to_tc":{"0":0}}')" = "h0, h1, h2 and 14 others: the simulator does not model the setting ets"
 check "... and for none, where it is modelled wherever it exists" \
     test -z "$(unmodelled --set settings.traffic_class=106 --set settings.ecn_threshold='{"kmin":"100kB","kmax":"400kB","pmax":0.2}')"
 

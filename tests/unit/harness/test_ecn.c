@@ -2,6 +2,7 @@
  * there. */
 #include "tests/unit/harness/plan_of.h"
 
+#include "harness/doctor/check.h"
 #include "harness/doctor/ect.h"
 
 static json_t *parse_text(const char *text)
@@ -105,7 +106,6 @@ static void a_simulated_cell_is_looked_at_once(void **state)
 {
     (void)state;
     struct plan plan;
-    struct error e;
     plan_of(
         "{\"schema\":1,\"name\":\"s\",\"roles\":[\"h0\",\"h1\"],\"phases\":{\"measure\":\"1ms\"},"
         "\"settings\":{\"ecn\":[3]},"
@@ -113,7 +113,8 @@ static void a_simulated_cell_is_looked_at_once(void **state)
         "{\"schema\":1,\"name\":\"l\",\"driver\":\"sim\",\"hosts\":{\"h0\":{},\"h1\":{}},"
         "\"links\":[{\"between\":[\"h0\",\"h1\"],\"rate\":\"10Gb/s\"}]}",
         &plan);
-    json_t *before = ect_find(&plan.first, NULL, &e), *in_run = ect_find(&plan.first, NULL, &e);
+    json_t *before = doctor_warnings_of_run(&plan.first, NULL),
+           *in_run = doctor_warnings_of_run(&plan.first, NULL);
     assert_int_equal(json_array_size(before), 1);
     assert_ptr_equal(before, in_run);
     json_decref(before);

@@ -1,0 +1,318 @@
+/*
+ * Do the settings of the scenario have an effect on its flows? PFC and DCQCN act on priorities: what is set
+ * for others, parameters of a control that is off, and settings that the simulator does not model change
+ * nothing, and figures look as if they did. What a sweep varies is meant, and not warned of.
+ */
+#include "harness/doctor/check.h"
+
+#include "harness/plan/settings_fit.h"
+#include "harness/plan/traffic_class.h"
+#include "lib/document/json_text.h"
+#include "lib/formats/settings.h"
+#include "lib/xalloc.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define UNKNOWN (-1)
+
+/* The priorities with PFC, a reaction and a notification point at a role, a bit each, or UNKNOWN; and what
+ * its flows have of them. */
+struct at_role {
+    int pfc, rp, np;
+    bool sends, reacts, receives, notifies;
+};
+
+struct effect {
+    const struct doctor_subject *x;
+    const struct cell *cell;
+    const json_t *common, *own; /* settings and settings_of of the scenario */
+    struct at_role *roles;
+    unsigned used, covered; /* priorities of flows; of those that have PFC or DCQCN */
+    struct text_names bare; /* flows that have neither */
+    unsigned bare_priorities;
+};
+
+static unsigned bits_of(const json_t *list)
+{
+    unsigned bits = 0;
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item) bits |= 1u << (json_integer_value(item) & 7);
+    return bits;
+}
+
+/* "3", "3 and 4" */
+static void add_priorities(unsigned bits, struct text *out)
+{
+    for (unsigned p = 0, left = (unsigned)__builtin_popcount(bits), all = left; p < 8; p++)
+        if (bits >> p & 1) {
+            text_add(out, "%s%u", left == all ? "" : left == 1 ? " and " : ", ", p);
+            left--;
+        }
+}
+
+/* ---- what is in force */
+
+/* The scenario's value of a role, else that in force. */
+static const json_t *value_at(const struct effect *f, const char *role, const char *key)
+{
+    const json_t *value = json_object_get(json_object_get(f->own, role), key);
+    if (!value)
+        value = json_object_get(f->common, key);
+    return value ? value
+                 : json_object_get(json_object_get(f->x->seen ? f->x->seen->in_force : NULL, role), key);
+}
+
+/* Of two keys the first that the scenario gives, and then the first that is in force. */
+static int priorities_at(const struct effect *f, const char *role, const char *key, const char *instead)
+{
+    const json_t *own = json_object_get(f->own, role);
+    bool general = instead && !json_object_get(own, key) && !json_object_get(f->common, key) &&
+                   (json_object_get(own, instead) || json_object_get(f->common, instead));
+    const json_t *value = value_at(f, role, general ? instead : key);
+    if (!value && instead)
+        value = value_at(f, role, instead);
+    return value ? (int)bits_of(value) : lab_kind(&f->cell->lab)->simulated ? 0 : UNKNOWN;
+}
+
+static bool has(int priorities, int64_t priority)
+{
+    return priorities != UNKNOWN && priorities >> (priority & 7) & 1;
+}
+
+static bool may_have(int priorities, int64_t priority)
+{
+    return priorities == UNKNOWN || has(priorities, priority);
+}
+
+static struct at_role *at_role(const struct effect *f, const char *role)
+{
+    int at = scenario_role_index(&f->cell->scenario, role);
+    return &f->roles[at < 0 ? 0 : at];
+}
+
+static void note_flow(void *context, const struct scenario_flow *flow)
+{
+    struct effect *f = context;
+    struct at_role *from = at_role(f, flow_sender(flow)), *to = at_role(f, flow_receiver(flow));
+    int64_t p = flow->priority;
+    bool covered = has(from->pfc, p) || has(to->pfc, p) || has(from->rp, p);
+    from->sends = to->receives = true;
+    from->reacts = from->reacts || may_have(from->rp, p);
+    to->notifies = to->notifies || may_have(to->np, p);
+    f->used |= 1u << (p & 7);
+    f->covered |= covered ? 1u << (p & 7) : 0;
+    if (may_have(from->pfc, p) || may_have(to->pfc, p) || may_have(from->rp, p))
+        return;
+    if (!f->bare.count || f->bare.names[0] != flow->name) /* the senders of a pattern have its name */
+        text_names_add(&f->bare, flow->name);
+    f->bare_priorities |= 1u << (p & 7);
+}
+
+static void note_roles(struct effect *f)
+{
+    const struct scenario_storm *storms = f->cell->scenario.storms.items;
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&f->cell->scenario, i)); i++)
+        f->roles[i] = (struct at_role){.pfc = priorities_at(f, role, "pfc", NULL),
+                                       .rp = priorities_at(f, role, "ecn_rp", "ecn"),
+                                       .np = priorities_at(f, role, "ecn_np", "ecn")};
+    for (size_t i = 0; i < f->cell->scenario.storms.count; i++)
+        f->used |= 1u << (storms[i].priority & 7);
+}
+
+/* ---- priorities */
+
+/* The places in the scenario that give a key: "settings.pfc", "settings_of.a.pfc and 2 others". */
+static void add_place(const char *role, const char *key, size_t others, struct text *out)
+{
+    text_add(out, "settings%s%s.%s", role ? "_of." : "", role ? role : "", key);
+    if (others)
+        text_add(out, " and %zu other%s", others, others == 1 ? "" : "s");
+}
+
+static void warn_of_unused(struct effect *f, const char *key, const char *what)
+{
+    const char *role, *first = NULL;
+    json_t *settings;
+    unsigned bits = bits_of(json_object_get(f->common, key)), wanted = bits & f->used ? 0 : bits;
+    size_t places = wanted != 0;
+    struct text words = {0}, place = {0};
+    json_object_foreach((json_t *)(uintptr_t)f->own, role, settings)
+    {
+        bits = bits_of(json_object_get(settings, key));
+        if (!bits || bits & f->used)
+            continue;
+        first = places++ ? first : role;
+        wanted |= bits;
+    }
+    if (!places)
+        return;
+    add_place(first, key, places - 1, &place);
+    text_add(&words, "%s is on for priority ", what);
+    add_priorities(wanted, &words);
+    text_add(&words, " (%s), and no flow has it: the flows are on priority ", text_string(&place));
+    add_priorities(f->used, &words);
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", "list the priorities of the flows", "%s",
+               text_string(&words));
+    doctor_add_evidence(f->x->entries, "%s, and the priorities of flows", text_string(&place));
+    text_free(&words);
+    text_free(&place);
+}
+
+static void warn_of_bare(struct effect *f)
+{
+    struct text words = {0};
+    bool one = f->bare.count == 1;
+    text_add_names(&words, "flow", &f->bare);
+    text_add(&words, " %s on priority ", one ? "is" : "are");
+    add_priorities(f->bare_priorities, &words);
+    text_add(&words, ", which has neither PFC nor DCQCN, while flows on priority ");
+    add_priorities(f->covered, &words);
+    text_add(&words, " have: what does not fit into buffers is lost, and no sender slows down");
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning",
+               "list the priority in settings.pfc or settings.ecn", "%s", text_string(&words));
+    doctor_add_evidence(f->x->entries, "pfc and ecn of the flows' roles");
+    text_free(&words);
+}
+
+static void check_priorities(struct effect *f)
+{
+    static const struct {
+        const char *key, *what;
+    } lists[] = {{"pfc", "PFC"},
+                 {"ecn", "DCQCN"},
+                 {"ecn_rp", "DCQCN's reaction point"},
+                 {"ecn_np", "DCQCN's notification point"}};
+    static const char *const priority[] = {"priority", NULL}, *const protection[] = {"priority", "pfc", "ecn",
+                                                                                     "ecn_rp", NULL};
+    if (!f->used || f->cell->scenario.collectives.count || doctor_varies(f->cell, priority, false))
+        return;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        warn_of_unused(f, lists[i].key, lists[i].what);
+    if (f->bare.count && f->covered && !doctor_varies(f->cell, protection, false))
+        warn_of_bare(f);
+}
+
+/* ---- parameters of a control that is off */
+
+/* Whose flows make a place's parameters act: those of a role, or of all roles without the key. */
+enum acting { NOBODY, IDLE, ACTING };
+
+static enum acting acting_at(const struct effect *f, const char *role, const char *key, bool notification)
+{
+    const char *each;
+    enum acting found = NOBODY;
+    for (size_t i = 0; (each = scenario_role(&f->cell->scenario, i)); i++) {
+        const struct at_role *at = &f->roles[i];
+        bool ends = notification ? at->receives : at->sends, acts = notification ? at->notifies : at->reacts;
+        if (!ends ||
+            (role ? strcmp(each, role) != 0 : json_object_get(json_object_get(f->own, each), key) != NULL))
+            continue;
+        found = acts ? ACTING : found == NOBODY ? IDLE : found;
+    }
+    return found;
+}
+
+static bool is_idle(const struct effect *f, const char *role, const json_t *settings, const char *key,
+                    bool notification)
+{
+    const json_t *value = json_object_get(settings, key);
+    const char *word = json_string_value(value);
+    bool given = json_is_object(value) ? json_object_size(value) > 0 : word && strcmp(word, "none") != 0;
+    if (strcmp(key, "dcqcn") == 0)
+        given = json_object_size(json_object_get(value, notification ? "np" : "rp")) > 0;
+    return given && acting_at(f, role, key, notification) == IDLE;
+}
+
+static void warn_of_idle(const struct effect *f, const char *key, bool notification)
+{
+    const char *role, *first = NULL;
+    json_t *settings;
+    size_t places = is_idle(f, NULL, f->common, key, notification);
+    struct text place = {0};
+    json_object_foreach((json_t *)(uintptr_t)f->own, role, settings)
+    {
+        if (!is_idle(f, role, settings, key, notification))
+            continue;
+        first = places++ ? first : role;
+    }
+    if (!places)
+        return;
+    add_place(first, key, places - 1, &place);
+    doctor_add(
+        f->x->entries, f->x->lab->name, "effect", "warning",
+        "list the priorities of the flows in settings.ecn",
+        "%s %s no effect: ecn is off at the %s for the priorities of their flows, and the figures are those "
+        "without %s",
+        text_string(&place), places == 1 ? "has" : "have", notification ? "receivers" : "senders",
+        notification                ? "CNPs"
+        : strcmp(key, "dcqcn") == 0 ? "DCQCN"
+                                    : "congestion control");
+    doctor_add_evidence(f->x->entries, "%s, and ecn of the flows' roles", text_string(&place));
+    text_free(&place);
+}
+
+static void check_parameters(const struct effect *f)
+{
+#define PART(with, part, ...) #part,
+    static const char *const keys[] = {"dcqcn", "congestion_control", CONGESTION_PARTS(PART, ) NULL};
+#undef PART
+    static const char *const switches[] = {"ecn", "ecn_rp", "ecn_np", "congestion_control", NULL};
+    if (doctor_varies(f->cell, switches, false))
+        return;
+    for (size_t i = 0; keys[i]; i++)
+        warn_of_idle(f, keys[i], false);
+    warn_of_idle(f, "dcqcn", true);
+}
+
+/* ---- what the simulator does not model */
+
+static bool is_unmodelled(const struct effect *f, const char *role, const struct setting *s)
+{
+    enum settings_node node = settings_node_of(&f->cell->lab, role);
+    const json_t *own = json_object_get(json_object_get(f->own, role), s->key),
+                 *common = json_object_get(f->common, s->key);
+    bool differs = own && !json_equal(own, common);
+    return (own || common) && s->nodes & node & ~s->modelled && (differs || !(s->idle & node));
+}
+
+static void check_modelled(const struct effect *f)
+{
+    for (const struct setting *s = settings_known; s->key; s++) {
+        struct text_names roles = {0};
+        struct text words = {0};
+        const char *role;
+        for (size_t i = 0; (role = scenario_role(&f->cell->scenario, i)); i++)
+            if (is_unmodelled(f, role, s))
+                text_names_add(&roles, role);
+        if (!roles.count)
+            continue;
+        text_add_names(&words, "", &roles);
+        doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", NULL,
+                   "%s: the simulator does not model the setting %s", text_string(&words), s->key);
+        doctor_add_evidence(f->x->entries, "settings and settings_of of the scenario");
+        text_free(&words);
+    }
+}
+
+static void examine_effect(const struct doctor_subject *x)
+{
+    struct effect f = {.x = x,
+                       .cell = x->cell,
+                       .common = json_object_get(x->cell->scenario_json, "settings"),
+                       .own = json_object_get(x->cell->scenario_json, "settings_of"),
+                       .roles = xcalloc(x->cell->scenario.roles.count + 1, sizeof *f.roles)};
+    note_roles(&f);
+    doctor_each_flow(f.cell, note_flow, &f);
+    check_priorities(&f);
+    check_parameters(&f);
+    if (lab_kind(&f.cell->lab)->simulated)
+        check_modelled(&f);
+    free(f.roles);
+}
+
+const struct doctor_check doctor_effect = {.name = "effect",
+                                           .scope = DOCTOR_CELL,
+                                           .when = DOCTOR_WARNS_OF_RUN | DOCTOR_EXAMINES,
+                                           .examine = examine_effect};
