@@ -536,10 +536,146 @@ static enum word word_of(const char *key)
     return WORD_PATH;
 }
 
+/* ---- values that make identical cells */
+
+/* The same text for values that are the same: 20 and 20.0, "64KiB", "65536B" and 65536. */
+static void add_canonical(const json_t *value, struct text *out)
+{
+    double number = json_number_value(value);
+    enum unit unit = UNIT_BYTES;
+    int64_t quantity = json_integer_value(value);
+    bool whole = json_is_integer(value);
+    if (json_is_real(value) && number == floor(number) && fabs(number) < STEPS_LARGEST) {
+        quantity = (int64_t)number;
+        whole = true;
+    } else if (json_is_string(value) && unit_of(&value, 1, &unit)) {
+        units_parse(unit, json_string_value(value), &quantity, NULL);
+        whole = true;
+    }
+    if (whole) {
+        text_add(out, "%d %" PRId64, (int)unit, quantity);
+        return;
+    }
+    char *words = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+    text_add(out, "%s", words ? words : "");
+    out->failed = out->failed || !words;
+    free(words);
+}
+
+/* Value `i` of each path, as one text. The caller frees it. */
+static char *values_of(const json_t *lists, size_t i)
+{
+    struct text words = {0};
+    const char *path;
+    json_t *values;
+    json_object_foreach((json_t *)(uintptr_t)lists, path, values)
+    {
+        add_canonical(json_array_get(values, i), &words);
+        text_add(&words, "\n");
+    }
+    return text_take(&words);
+}
+
+static int refuse_repeated(const json_t *lists, size_t first, size_t again, struct error *e)
+{
+    const char *path = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)lists));
+    const json_t *values = json_object_get(lists, path);
+    char *one = json_shown(json_array_get(values, first)), *other = json_shown(json_array_get(values, again));
+    error_set(
+        e,
+        "%.100s: value %zu, %.60s, is value %zu, %.60s, again: their cells would be identical (--repeat runs "
+        "each cell several times)",
+        path, again + 1, other ? other : "?", first + 1, one ? one : "?");
+    free(one);
+    free(other);
+    return -1;
+}
+
+/* Samples of a draw may be the same by chance; of a zip all values together count. */
+static int check_repeated(const json_t *lists, size_t count, struct error *e)
+{
+    json_t *seen = json_object();
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        char *key = values_of(lists, i);
+        const json_t *before = key ? json_object_get(seen, key) : NULL;
+        if (before)
+            result = refuse_repeated(lists, (size_t)json_integer_value(before), i, e);
+        else if (!key || json_put(seen, key, json_integer((json_int_t)i)) != 0)
+            result = error_set(e, "out of memory");
+        free(key);
+    }
+    json_decref(seen);
+    return result;
+}
+
+/* A value that differs from the first, 0: there is none. */
+static size_t other_value(const struct axis *axis)
+{
+    char *first = values_of(axis->lists, 0);
+    size_t other = 1;
+    for (bool same = true; same && other < axis->count; other += same) {
+        char *mine = values_of(axis->lists, other);
+        same = first && mine && strcmp(first, mine) == 0;
+        free(mine);
+    }
+    free(first);
+    return other < axis->count ? other : 0;
+}
+
+/* The first value of each axis but `without`, value `value` of axis `which`. */
+static json_t *choice_with(const struct choices *c, size_t which, size_t value, size_t without)
+{
+    json_t *choice = json_object(), *values;
+    const char *path;
+    for (size_t k = 0; k < c->axis_count; k++)
+        json_object_foreach(c->axes[k].lists, path, values)
+        {
+            if (k != without)
+                json_object_set(choice, path, json_array_get(values, k == which ? value : 0));
+        }
+    return choice;
+}
+
+static bool has_effect(const struct choices *c, size_t axis, size_t value, size_t without,
+                       choices_document document_of, const void *context)
+{
+    json_t *one = choice_with(c, axis, 0, without), *other = choice_with(c, axis, value, without);
+    json_t *before = document_of(context, one), *after = document_of(context, other);
+    bool differ = !json_equal(before, after);
+    json_decref(one);
+    json_decref(other);
+    json_decref(before);
+    json_decref(after);
+    return differ;
+}
+
+static const char *first_path(const struct axis *axis)
+{
+    return json_object_iter_key(json_object_iter(axis->lists));
+}
+
+int choices_check_effects(const struct choices *c, choices_document document_of, const void *context,
+                          struct error *e)
+{
+    for (size_t k = 0; k + 1 < c->axis_count; k++) { /* nothing comes after the last */
+        size_t value = other_value(&c->axes[k]), by = k + 1;
+        if (!value || has_effect(c, k, value, SIZE_MAX, document_of, context))
+            continue;
+        while (by < c->axis_count && !has_effect(c, k, value, by, document_of, context))
+            by++;
+        return error_set(e, "sweep: %.100s changes nothing: %s%.100s, later in the sweep, sets %s again",
+                         first_path(&c->axes[k]), by < c->axis_count ? "" : "what follows it, such as ",
+                         first_path(&c->axes[by < c->axis_count ? by : k + 1]),
+                         by < c->axis_count ? "it" : "all of it");
+    }
+    return 0;
+}
+
 /* ---- axes, which are combined */
 
-/* Takes `lists`. */
-static int add_axis(struct choices *c, json_t *lists, struct error *e)
+/* Takes `lists`. `drawn`: by chance, so values may come again. */
+static int add_axis(struct choices *c, json_t *lists, bool drawn, struct error *e)
 {
     const char *path;
     json_t *values;
@@ -559,7 +695,7 @@ static int add_axis(struct choices *c, json_t *lists, struct error *e)
         if (json_object_set(c->lists, path, values) != 0)
             return error_set(e, "out of memory");
     }
-    return 0;
+    return drawn ? 0 : check_repeated(lists, axis->count, e);
 }
 
 static int add_path(struct choices *c, const char *path, const json_t *written, struct error *e)
@@ -570,7 +706,7 @@ static int add_path(struct choices *c, const char *path, const json_t *written, 
     if (lists)
         json_object_set(lists, path, values);
     json_decref(values);
-    return add_axis(c, lists, e);
+    return add_axis(c, lists, false, e) == 0 ? 0 : error_prefix(e, "sweep");
 }
 
 /* The lists of paths that go together. */
@@ -618,7 +754,7 @@ static int add_zips(struct choices *c, const json_t *groups, struct error *e)
     json_array_foreach(groups, i, group)
     {
         json_t *lists = read_zip(group, e);
-        if (!lists || add_axis(c, lists, e) != 0)
+        if (!lists || add_axis(c, lists, false, e) != 0)
             return error_prefix(e, "sweep.zip[%zu]", i);
     }
     return 0;
@@ -627,7 +763,7 @@ static int add_zips(struct choices *c, const json_t *groups, struct error *e)
 static int add_draw(struct choices *c, const json_t *written, struct error *e)
 {
     json_t *lists = sweep_draw(written, e);
-    return lists && add_axis(c, lists, e) == 0 ? 0 : error_prefix(e, "sweep.draw");
+    return lists && add_axis(c, lists, true, e) == 0 ? 0 : error_prefix(e, "sweep.draw");
 }
 
 static int add_axes(struct choices *c, const json_t *sweep, struct error *e)

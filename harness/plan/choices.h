@@ -43,6 +43,12 @@ typedef json_t *(*choices_values)(const void *context, const json_t *choice, con
  * "only" that the sweep does not vary. On error nothing is left allocated. */
 int choices_parse(const json_t *sweep, bool many, choices_values values_at, const void *context,
                   struct choices *choices, struct error *e);
+/* The documents that a choice makes; a new reference. */
+typedef json_t *(*choices_document)(const void *context, const json_t *choice);
+/* Is there an axis whose values change nothing, because later ones overwrite them? That is an error: its
+ * cells would be identical. */
+int choices_check_effects(const struct choices *choices, choices_document document_of, const void *context,
+                          struct error *e);
 void choices_free(struct choices *choices);
 
 /* Choice i < count, path -> value: the last axis changes fastest. A new reference; NULL when out of

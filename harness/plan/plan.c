@@ -281,20 +281,35 @@ static json_t *copy_scenario(const json_t *scenario)
     return copy;
 }
 
+/* Put a choice into copies of the documents, of which one may be NULL. */
+static void put_choice(json_t *scenario, json_t *lab, const json_t *choice)
+{
+    const char *at;
+    json_t *value;
+    struct error ignored; /* a path that matches nothing is refused with its cell */
+    json_object_foreach((json_t *)(uintptr_t)choice, at, value)
+    {
+        if (paths_in_lab(at) ? lab : scenario)
+            assign_value(scenario, lab, at, value, &ignored);
+    }
+}
+
+static json_t *documents_with_choice(const void *context, const json_t *choice)
+{
+    const struct cell_sources *d = context;
+    json_t *scenario = copy_scenario(d->scenario), *lab = json_deep_copy(d->lab);
+    put_choice(scenario, lab, choice);
+    return json_make("[o,o]", scenario, lab);
+}
+
 /* The values at a path in the documents with a choice put in. */
 static json_t *values_with_choice(const void *context, const json_t *choice, const char *path)
 {
     const struct cell_sources *d = context;
     const char *in_lab = paths_in_lab(path);
     json_t *scenario = in_lab ? NULL : copy_scenario(d->scenario),
-           *lab = in_lab ? json_deep_copy(d->lab) : NULL, *value;
-    const char *at;
-    struct error ignored; /* a path that matches nothing is refused with its cell */
-    json_object_foreach((json_t *)(uintptr_t)choice, at, value)
-    {
-        if (!paths_in_lab(at) == !in_lab)
-            assign_value(scenario, lab, at, value, &ignored);
-    }
+           *lab = in_lab ? json_deep_copy(d->lab) : NULL;
+    put_choice(scenario, lab, choice);
     json_t *values = in_lab ? paths_values(lab, in_lab) : paths_values(scenario, path);
     json_decref(scenario);
     json_decref(lab);
@@ -626,6 +641,8 @@ static int plan_begin(struct plan *plan, bool many, struct error *e)
     plan->sweep = json_incref(plan->choices.lists);
     if (cell_make(d, choices_at(&plan->choices, 0), NULL, &plan->first, e) != 0)
         return -1;
+    if (choices_check_effects(&plan->choices, documents_with_choice, d, e) != 0)
+        return error_prefix(e, "%s", d->scenario_path);
     plan->cell_count = plan->choices.count;
     plan->cells = xcalloc(1, sizeof *plan->cells);
     plan->cells->kept = xcalloc(plan->cell_count, sizeof *plan->cells->kept);

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REQUEST "request.json"
+#define REQUEST       "request.json"
+#define CHANGES_NAMED 3
 
 /* ---- writing */
 
@@ -128,11 +129,17 @@ static int compare_with_file(const char *path, enum document_kind kind, const js
     if (!now)
         return -1;
     json_t *one = without_title(kept), *other = without_title(now);
+    struct text words = {0};
+    size_t changes = json_changes(one, other, CHANGES_NAMED, &words);
+    if (changes > CHANGES_NAMED)
+        text_add(&words, "; and %zu more", changes - CHANGES_NAMED);
     int result =
-        json_equal(one, other)
-            ? 0
-            : error_set(e, "%s is not what it was when %s was begun: undo the change, or run the sweep anew",
-                        path, folder);
+        changes
+            ? error_set(e,
+                        "%s is not what it was when %s was begun: %s: undo the change, or run the sweep anew",
+                        path, folder, text_string(&words))
+            : 0;
+    text_free(&words);
     json_decref(one);
     json_decref(other);
     json_decref(now);

@@ -232,3 +232,83 @@ int json_print(FILE *file, const json_t *document, int digits)
     free(words);
     return result;
 }
+
+/* ---- what differs */
+
+struct changes {
+    struct text path, *words;
+    size_t count, most;
+};
+
+static bool same_number(const json_t *was, const json_t *is)
+{
+    if (json_is_integer(was) && json_is_integer(is))
+        return json_integer_value(was) == json_integer_value(is);
+    return json_number_value(was) == json_number_value(is);
+}
+
+static void add_change(struct changes *c, const json_t *was, const json_t *is)
+{
+    char *before = was ? json_shown(was) : NULL, *now = is ? json_shown(is) : NULL;
+    if (c->count++ < c->most) {
+        text_add(c->words, "%s%s %s %.80s and is %.80s", c->words->length ? "; " : "", text_string(&c->path),
+                 was ? "was" : "was not", was && before ? before : "there", now ? now : "not there");
+    }
+    free(before);
+    free(now);
+}
+
+static void find_changes(struct changes *c, const json_t *was, const json_t *is);
+
+static void find_changes_at(struct changes *c, const char *key, const json_t *was, const json_t *is)
+{
+    size_t length = c->path.length;
+    text_add(&c->path, "%s%s", length ? "." : "", key);
+    find_changes(c, was, is);
+    if (c->path.data) {
+        c->path.length = length;
+        c->path.data[length] = '\0';
+    }
+}
+
+static void find_changed_items(struct changes *c, const json_t *was, const json_t *is)
+{
+    for (size_t i = 0; i < json_array_size(was); i++) {
+        char number[24];
+        const char *name = json_string_value(json_object_get(json_array_get(was, i), "name"));
+        snprintf(number, sizeof number, "%zu", i);
+        find_changes_at(c, name ? name : number, json_array_get(was, i), json_array_get(is, i));
+    }
+}
+
+/* The depth of a document is limited where it is read. */
+/* NOLINTNEXTLINE(misc-no-recursion) */
+static void find_changes(struct changes *c, const json_t *was, const json_t *is)
+{
+    const char *key;
+    json_t *member;
+    if (json_is_object(was) && json_is_object(is)) {
+        json_object_foreach((json_t *)(uintptr_t)was, key, member)
+        {
+            find_changes_at(c, key, member, json_object_get(is, key));
+        }
+        json_object_foreach((json_t *)(uintptr_t)is, key, member)
+        {
+            if (!json_object_get(was, key))
+                find_changes_at(c, key, NULL, member);
+        }
+    } else if (json_is_array(was) && json_is_array(is) && json_array_size(was) == json_array_size(is)) {
+        find_changed_items(c, was, is);
+    } else if (!was || !is ||
+               (json_is_number(was) && json_is_number(is) ? !same_number(was, is) : !json_equal(was, is))) {
+        add_change(c, was, is);
+    }
+}
+
+size_t json_changes(const json_t *was, const json_t *is, size_t most, struct text *words)
+{
+    struct changes c = {.words = words, .most = most};
+    find_changes(&c, was, is);
+    text_free(&c.path);
+    return c.count;
+}

@@ -38,6 +38,21 @@ jq '.flows[0].rate="5Gb/s" | .sweep={"flows.a-to-b.rate":["1Gb/s","5Gb/s"],"flow
 check_exit 0 "an exception between two paths, one of which an object sets" "$H" run paths.json -n
 check "... leaves one cell" test "$(cells | paste -sd ';')" = 'flows.a-to-b.rate 5Gb/s, flows.b-to-a {"rate":"2Gb/s"}'
 
+# ---- cells that would be identical are refused
+refused() { # WHAT SWEEP PATTERN
+    check_exit 2 "$1 is refused" "$H" run "$PFC" -n --set "sweep=$2"
+    check_says "... and named" "$3" err
+}
+refused "a value that comes again" '{"flows.*.depth":[16,1024,16]}' 'sweep: flows\.\*\.depth: value 3, 16, is value 1, 16, again: their cells would be identical'
+refused "... in another form" '{"flows.*.message":["64KiB","65536B"]}' 'flows\.\*\.message: value 2, "65536B", is value 1, "64KiB", again'
+refused "... as another number" '{"flows.*.depth":[20,20.0]}' 'value 2, 20\.0, is value 1, 20, again'
+refused "an axis that a later one overwrites" '{"flows.a-to-b.depth":[1,2],"flows.*.depth":[3,4]}' 'sweep: flows\.a-to-b\.depth changes nothing: flows\.\*\.depth, later in the sweep, sets it again'
+refused "... that later ones overwrite together" '{"flows.*.depth":[1,2],"flows.a-to-b.depth":[3,4],"flows.b-to-a.depth":[5]}' 'sweep: flows\.\*\.depth changes nothing: flows\.a-to-b\.depth, later'
+refused "... as a whole" '{"settings.pfc":[[0],[1]],"settings":[{"pfc":[2]},{"pfc":[3]}]}' 'sweep: settings\.pfc changes nothing: settings, later'
+check_exit 0 "an axis that is overwritten in part has cells of its own" dry --set 'sweep={"flows.*.depth":[1,2],"flows.a-to-b.depth":[3,4]}'
+check "... four of them" test "$(cells | wc -l)" = 4
+check_exit 0 "a value of a zip may come again beside others" dry --set 'sweep={"zip":[{"flows.*.message":["1KiB","1KiB"],"flows.*.depth":[1024,16]}]}'
+
 # ---- draws
 draw='{"draw":{"count":6,"seed":SEED,"over":{"flows.*.depth":{"from":1,"to":600},"flows.*.message":{"from":"1KiB","to":"1MiB","scale":"log"}}}}'
 dry --set "sweep=${draw/SEED/4}"

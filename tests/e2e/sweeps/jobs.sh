@@ -142,7 +142,13 @@ jq '.title = "other words"' wide.json > new && cp wide.json kept.json && mv new 
 check_exit 1 "another title in the scenario's file is no change" "$H" run --resume "$killed" --no-report --quiet
 jq '.phases.measure = "5ms"' kept.json > wide.json
 check_exit 2 "another phase in the scenario's file is" "$H" run --resume "$killed"
-check_says "... and is refused with both names" 'wide.json is not what it was when by_KILL/wide/.* was begun' err
+check_says "... and is refused with both names, what has changed, and how" 'wide.json is not what it was when by_KILL/wide/.* was begun: phases\.measure was "[0-9.]+.s" and is "5ms": undo' err
+jq '.phases.measure = "5ms" | .flows[0].depth = 7 | del(.sample) | .roles += ["z"]' kept.json > wide.json
+check_exit 2 "more changes" "$H" run --resume "$killed"
+check_says "... are named up to three, and counted" 'was begun: .*; .*; .*; and 1 more: undo' err
+sed 's/"depth": 16/"depth": 16.0/' kept.json > wide.json
+check "16.0 in place of 16" grep -q '"depth": 16\.0' wide.json
+check_exit 1 "... is no change" "$H" run --resume "$killed" --no-report --quiet
 mv kept.json wide.json
 check_exit 2 "a folder that is no sweep is refused" "$H" run --resume "$SCRATCH"
 check_says "... with a sentence" "is not the folder of a sweep: it has no request.json" err
