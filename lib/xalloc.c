@@ -25,11 +25,6 @@ void *xcalloc(size_t count, size_t bytes)
     return memory;
 }
 
-void *xrealloc(void *memory, size_t bytes)
-{
-    return xreallocarray(memory, 1, bytes);
-}
-
 void *xreallocarray(void *memory, size_t count, size_t bytes)
 {
     void *moved = reallocarray(memory, count ? count : 1, bytes ? bytes : 1);

@@ -12,7 +12,6 @@
 void *xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
 /* Zeroed. */
 void *xcalloc(size_t count, size_t bytes) __attribute__((malloc, returns_nonnull));
-void *xrealloc(void *memory, size_t bytes) __attribute__((returns_nonnull));
 void *xreallocarray(void *memory, size_t count, size_t bytes) __attribute__((returns_nonnull));
 char *xstrdup(const char *string) __attribute__((malloc, returns_nonnull));
 /* At most `length` bytes of the string. */

@@ -10,7 +10,9 @@
 
 /* ---- a subject: one interface, its current and its wanted settings */
 
-void subject_recall(struct subject *s, const struct journal *journal)
+/* Tell the device how RED was last written. Called again after each write, because the journal has
+ * changed. */
+static void subject_recall(struct subject *s, const struct journal *journal)
 {
     const json_t *last = journal ? journal_last(journal, s->device.name, knob_red.name) : NULL;
     if (s->has_recalled)
@@ -19,8 +21,9 @@ void subject_recall(struct subject *s, const struct journal *journal)
     s->device.red_written = s->has_recalled ? s->recalled.red : NULL;
 }
 
-int subject_open(struct subject *s, struct host *host, const struct journal *journal, const char *name,
-                 struct error *e)
+/* journal may be NULL. */
+static int subject_open(struct subject *s, struct host *host, const struct journal *journal, const char *name,
+                        struct error *e)
 {
     memset(s, 0, sizeof *s);
     if (device_open(&s->device, host, name, e) != 0)
@@ -33,7 +36,7 @@ int subject_open(struct subject *s, struct host *host, const struct journal *jou
     return 0;
 }
 
-void subject_close(struct subject *s)
+static void subject_close(struct subject *s)
 {
     json_t *all[] = {s->before, s->places, s->missing, s->unread, s->wanted, s->target, s->bound};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -48,8 +51,10 @@ static void note_all_keys(json_t *object, const struct knob *knob, const char *t
         json_object_set_new(object, *key, json_text(text));
 }
 
-enum knob_answer subject_read(struct subject *s, const struct knob *knob, json_t *settings, json_t *places,
-                              json_t *missing, struct error *e)
+/* Read one knob into settings; its place, or the reason of its absence, is recorded if these arguments are
+ * not NULL. */
+static enum knob_answer subject_read(struct subject *s, const struct knob *knob, json_t *settings,
+                                     json_t *places, json_t *missing, struct error *e)
 {
     struct text place = {0};
     struct error why = {""};

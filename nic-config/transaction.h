@@ -26,18 +26,6 @@ struct subject {
     bool has_recalled;
 };
 
-/* journal may be NULL. */
-int subject_open(struct subject *s, struct host *host, const struct journal *journal, const char *name,
-                 struct error *e);
-void subject_close(struct subject *s);
-/* Tell the device how RED was last written. Called again after each write, because the journal has
- * changed. */
-void subject_recall(struct subject *s, const struct journal *journal);
-
-/* Read one knob into settings; its place, or the reason of its absence, is recorded if these arguments are
- * not NULL. */
-enum knob_answer subject_read(struct subject *s, const struct knob *knob, json_t *settings, json_t *places,
-                              json_t *missing, struct error *e);
 /* Read all settings into before, places, missing and unread. A setting that cannot be read is an error only
  * for a caller that needs it. */
 void subject_read_before(struct subject *s);

@@ -526,9 +526,7 @@ void dma_fetched(struct sim *sim, uint32_t object); /* EVENT_FETCHED */
 void dma_write(struct sim *sim, uint32_t host);     /* EVENT_WRITE: start the writes that can be started */
 void stall_gauge_roll(struct stall_gauge *g, int64_t now_ps);
 
-/* An access that reaches the memory at arrive_ps, not before earlier ones: when its data is there (read) or
- * in place (write); *served_ps is when the service centre has finished it. */
-int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps);
+/* A read that reaches the memory at arrive_ps, not before earlier accesses: when its data is there. */
 int64_t memory_read(struct memory *m, int64_t arrive_ps, uint64_t address, uint32_t bytes);
 
 /* ideal.c */

@@ -22,7 +22,7 @@ static uint32_t pattern_seed(bool from_driver)
     return from_driver ? 1 : 2;
 }
 
-const char *flow_side_flow(const struct flow_side *s)
+static const char *flow_side_flow(const struct flow_side *s)
 {
     return s->driver ? s->plan->flow : s->plan->reverse;
 }

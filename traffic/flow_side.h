@@ -89,7 +89,6 @@ void flow_side_failed(struct flow_side *s, const struct error *e);
 void flow_side_line(struct flow_side *s, json_t *line);
 /* The header line of this side's direction. */
 json_t *flow_side_header(const struct flow_side *s);
-const char *flow_side_flow(const struct flow_side *s);
 bool flow_side_sends(const struct flow_side *s);
 
 #endif

@@ -94,7 +94,9 @@ const struct form form_cpus = {"a list of CPUs", "one such as 2-15,34-47 (below 
 
 /* ---- networks */
 
-int address_parse(const char *text, uint8_t bytes[16], int *prefix)
+/* Parse "10.0.0.1/24" or "fd00::1/64" into 4 or 16 bytes: the family (AF_INET, AF_INET6), or 0 if it is
+ * neither. */
+static int address_parse(const char *text, uint8_t bytes[16], int *prefix)
 {
     char host[INET6_ADDRSTRLEN] = "", rest;
     const char *slash = strchr(text, '/');
@@ -116,7 +118,8 @@ bool address_is_ip(const char *text)
     return inet_pton(strchr(text, ':') ? AF_INET6 : AF_INET, text, bytes) == 1;
 }
 
-bool address_is_mac(const char *text)
+/* "52:54:00:12:34:56" */
+static bool address_is_mac(const char *text)
 {
     size_t i = 0;
     for (; text[i]; i++)

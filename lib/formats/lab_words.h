@@ -34,13 +34,8 @@ bool lab_subnet_parse(const char *text, struct lab_subnet *subnet);
 /* Interfaces of a guest: one for ssh, and one for each link. */
 #define LAB_GUEST_PORTS 66
 
-/* Parse "10.0.0.1/24" or "fd00::1/64" into 4 or 16 bytes: the family (AF_INET, AF_INET6), or 0 if it is
- * neither. */
-int address_parse(const char *text, uint8_t bytes[16], int *prefix);
-/* The same as a question; the length of the prefix may also be missing. */
+/* Is it an address with or without the length of its prefix? */
 bool address_is_ip(const char *text);
-/* "52:54:00:12:34:56" */
-bool address_is_mac(const char *text);
 /* Do two addresses with prefix lengths overlap? */
 bool lab_same_network(const char *one, const char *other);
 

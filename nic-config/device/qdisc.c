@@ -19,7 +19,9 @@
  * about 12 Gb/s; newer ones, and this, round ticks up. */
 #define TICKS_PER_US 15.625
 
-uint32_t red_ticks(int64_t bytes, int64_t rate_bps)
+/* Time that `bytes` take at a rate, in ticks of the kernel's packet schedulers (64 ns,
+ * /proc/net/psched). */
+static uint32_t red_ticks(int64_t bytes, int64_t rate_bps)
 {
     double ticks = ceil((double)bytes * 8e6 / (double)rate_bps * TICKS_PER_US);
     return ticks >= UINT32_MAX ? UINT32_MAX : (uint32_t)ticks;

@@ -22,10 +22,6 @@ int red_compute(const struct settings_red *red, struct red_parameters *out, stru
 /* Whether two parameter sets are equal in all values that can be read back from the kernel. */
 bool red_same(const struct settings_red *a, const struct settings_red *b);
 
-/* Time that `bytes` take at a rate, in ticks of the kernel's packet schedulers (64 ns,
- * /proc/net/psched). */
-uint32_t red_ticks(int64_t bytes, int64_t rate_bps);
-
 /* The qdiscs of nic-config have these handles, from RoCE's UDP port. */
 #define QDISC_ROOT 0x47910000u /* 4791: */
 #define QDISC_RED  0x47920000u /* 4792: under a class of the root */

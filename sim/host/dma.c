@@ -66,7 +66,9 @@ static int32_t device_packets(uint32_t bytes, int32_t part)
     return (int32_t)((bytes + (uint32_t)part - 1) / (uint32_t)part);
 }
 
-int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps)
+/* A write that reaches the memory at arrive_ps, not before earlier accesses: when its data is in place.
+ * *served_ps is when the service centre has finished it. */
+static int64_t memory_write(struct memory *m, int64_t arrive_ps, uint32_t bytes, int64_t *served_ps)
 {
     if (m->stalls_per_ps > 0)
         maybe_stall(m, arrive_ps, true);

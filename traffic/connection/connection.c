@@ -64,6 +64,22 @@ int connection_open(struct connection *c, struct endpoint *mine, struct error *e
     return c->manager->prepare(c, mine, e);
 }
 
+/* The agreed path MTU, or -1 when the sides cannot agree. */
+static int connection_agree_mtu(const struct connection *c, int64_t peer_mtu_bytes, struct error *e)
+{
+    int mine = c->device->mtu_bytes, wanted = (int)c->plan->mtu_bytes;
+    int smaller = peer_mtu_bytes < mine ? (int)peer_mtu_bytes : mine;
+    if (wanted > smaller)
+        return error_set(
+            e,
+            "path MTU mismatch: %d bytes are requested, but device %s on this host has %d active and the "
+            "other side "
+            "%" PRId64
+            "; raise the MTU of the interfaces (%d takes an Ethernet MTU of %d or more) or ask for "
+            "less",
+            wanted, c->device->name, mine, peer_mtu_bytes, wanted, wanted + 104);
+    return wanted ? wanted : smaller;
+}
 int connection_connect(struct connection *c, const struct endpoint *peer, struct error *e)
 {
     c->mtu_bytes = connection_agree_mtu(c, peer->mtu_bytes, e);
@@ -100,20 +116,4 @@ struct ibv_qp_init_attr connection_pair_attributes(const struct connection *c)
 uint8_t connection_reads(int device_limit)
 {
     return (uint8_t)(device_limit < MAX_READS ? device_limit : MAX_READS);
-}
-
-int connection_agree_mtu(const struct connection *c, int64_t peer_mtu_bytes, struct error *e)
-{
-    int mine = c->device->mtu_bytes, wanted = (int)c->plan->mtu_bytes;
-    int smaller = peer_mtu_bytes < mine ? (int)peer_mtu_bytes : mine;
-    if (wanted > smaller)
-        return error_set(
-            e,
-            "path MTU mismatch: %d bytes are requested, but device %s on this host has %d active and the "
-            "other side "
-            "%" PRId64
-            "; raise the MTU of the interfaces (%d takes an Ethernet MTU of %d or more) or ask for "
-            "less",
-            wanted, c->device->name, mine, peer_mtu_bytes, wanted, wanted + 104);
-    return wanted ? wanted : smaller;
 }

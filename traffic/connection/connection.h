@@ -50,7 +50,5 @@ void connection_close(struct connection *c);
 struct ibv_qp_init_attr connection_pair_attributes(const struct connection *c);
 /* Largest number of reads in flight, from the device's limits. */
 uint8_t connection_reads(int device_limit);
-/* The agreed path MTU, or -1 when the sides cannot agree. */
-int connection_agree_mtu(const struct connection *c, int64_t peer_mtu_bytes, struct error *e);
 
 #endif

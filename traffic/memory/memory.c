@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct memory_system memory_system_default = {.root = "", .libcuda = "libcuda.so.1"};
+static const struct memory_system memory_system_default = {.root = "", .libcuda = "libcuda.so.1"};
 
 const struct memory_back_end *const memory_back_ends[] = {
     &memory_host,       &memory_rm_dmabuf,   &memory_cuda_dmabuf,    &memory_cuda_peermem,

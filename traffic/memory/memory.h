@@ -17,8 +17,6 @@ struct memory_system {
     const char *libcuda; /* "libcuda.so.1" */
 };
 
-extern const struct memory_system memory_system_default;
-
 struct memory_request {
     int kind; /* enum memory_kind */
     int64_t bytes;

@@ -81,7 +81,7 @@ _Static_assert(_IOWR(RM_IOCTL_TYPE, RM_ESCAPE_EXPORT_TO_DMABUF_FD, struct rm_exp
 
 /* ---- families */
 
-const struct rm_family rm_families[] = {
+static const struct rm_family rm_families[] = {
     {"535", (const int[]){535, 0}, 120, 48, sizeof(struct rm_export_535)},
     {"545 to 565", (const int[]){545, 550, 555, 560, 565, 0}, 128, 48, sizeof(struct rm_export_535)},
     {"570 to 575", (const int[]){570, 575, 0}, 128, 48, sizeof(struct rm_export_570)},
@@ -216,8 +216,10 @@ static int call(int fd, unsigned escape, void *argument, size_t bytes, const cha
     return result < 0 ? error_set_errno(e, errno, "%s", what) : 0;
 }
 
-int rm_alloc_object(int fd, uint32_t client, uint32_t parent, uint32_t class, void *params,
-                    uint32_t params_size, uint32_t *object, const char *what, struct error *e)
+/* On any control descriptor, including CUDA's. `what` is for the sentence: "making a third-party P2P
+ * object". */
+static int rm_alloc_object(int fd, uint32_t client, uint32_t parent, uint32_t class, void *params,
+                           uint32_t params_size, uint32_t *object, const char *what, struct error *e)
 {
     struct rm_alloc a = {.root = client,
                          .parent = parent,
@@ -232,8 +234,8 @@ int rm_alloc_object(int fd, uint32_t client, uint32_t parent, uint32_t class, vo
     return 0;
 }
 
-int rm_control(int fd, uint32_t client, uint32_t object, uint32_t command, void *params, uint32_t params_size,
-               const char *what, struct error *e)
+static int rm_control(int fd, uint32_t client, uint32_t object, uint32_t command, void *params,
+                      uint32_t params_size, const char *what, struct error *e)
 {
     struct rm_control_call c = {.client = client,
                                 .object = object,
@@ -245,7 +247,7 @@ int rm_control(int fd, uint32_t client, uint32_t object, uint32_t command, void 
     return c.status == 0 ? 0 : status_error(e, what, c.status);
 }
 
-void rm_free_object(int fd, uint32_t client, uint32_t parent, uint32_t object)
+static void rm_free_object(int fd, uint32_t client, uint32_t parent, uint32_t object)
 {
     struct rm_free f = {.root = client, .parent = parent, .object = object};
     call(fd, RM_ESCAPE_FREE, &f, sizeof f, "freeing an object", NULL);

@@ -164,8 +164,6 @@ struct rm_family {
     uint32_t memory_params_bytes, va_space_params_bytes, export_bytes;
 };
 
-extern const struct rm_family rm_families[]; /* ended by a family without name */
-
 /* The family of a version such as "570.133.20", or NULL with a sentence that names it. */
 const struct rm_family *rm_family_of(const char *version, struct error *e);
 /* The version in the text of /proc/driver/nvidia/version. */
@@ -199,14 +197,6 @@ int rm_export_dmabuf(struct rm *rm, uint32_t memory, uint64_t bytes, struct erro
 int rm_allocate_va_space(const struct rm *rm, uint32_t *va_space, struct error *e);
 /* The CPU's view through BAR1. */
 void *rm_map(struct rm *rm, uint32_t memory, uint64_t bytes, struct error *e);
-
-/* On any control descriptor, including CUDA's. `what` is for the sentence: "making a third-party P2P
- * object". */
-int rm_alloc_object(int fd, uint32_t client, uint32_t parent, uint32_t class, void *params,
-                    uint32_t params_size, uint32_t *object, const char *what, struct error *e);
-int rm_control(int fd, uint32_t client, uint32_t object, uint32_t command, void *params, uint32_t params_size,
-               const char *what, struct error *e);
-void rm_free_object(int fd, uint32_t client, uint32_t parent, uint32_t object);
 
 /* ---- the third-party P2P object */
 

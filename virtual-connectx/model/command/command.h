@@ -61,9 +61,6 @@ static inline uint32_t vcx_asked_number(const struct vcx_call *call)
 }
 
 /* ---- the tables; each ends with an opcode of 0 */
-extern const struct vcx_command vcx_commands_hca[];
-extern const struct vcx_command vcx_commands_pages[];
-extern const struct vcx_command vcx_commands_domains[];
 extern const struct vcx_command vcx_commands_eq[];
 extern const struct vcx_command vcx_commands_cq[];
 extern const struct vcx_command vcx_commands_mkey[];

@@ -94,7 +94,7 @@ static enum vcx_status set_capability(struct vcx_call *call)
     return VCX_OK;
 }
 
-const struct vcx_command vcx_commands_hca[] = {
+static const struct vcx_command vcx_commands_hca[] = {
     {0x104, 16, 16, command_without_effect}, /* ENABLE_HCA */
     {0x105, 16, 16, command_without_effect}, /* DISABLE_HCA */
     {0x102, 16, 16, command_without_effect}, /* INIT_HCA */
@@ -172,7 +172,7 @@ static enum vcx_status manage_pages(struct vcx_call *call)
     }
 }
 
-const struct vcx_command vcx_commands_pages[] = {
+static const struct vcx_command vcx_commands_pages[] = {
     {QUERY_PAGES, 16, 16, query_pages},
     {MANAGE_PAGES, 16, 16, manage_pages},
     {0},
@@ -299,7 +299,7 @@ static enum vcx_status query_counter_set(struct vcx_call *call)
     return VCX_OK;
 }
 
-const struct vcx_command vcx_commands_domains[] = {
+static const struct vcx_command vcx_commands_domains[] = {
     {0x800, 16, 16, alloc_pd},
     {0x801, 16, 16, dealloc_pd},
     {0x802, 16, 16, alloc_uar},

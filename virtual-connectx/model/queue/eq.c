@@ -122,8 +122,9 @@ static void write_entry(struct vcx_device *device, struct eq *eq, enum vcx_event
     device->ops->interrupt(device->front, eq->vector);
 }
 
-void vcx_eq_write(struct vcx_device *device, uint32_t eq, enum vcx_event type, uint8_t subtype,
-                  const uint8_t *data)
+/* Write an event into queue `eq`, if it exists. `data` has VCX_EVENT_DATA_BYTES. */
+static void vcx_eq_write(struct vcx_device *device, uint32_t eq, enum vcx_event type, uint8_t subtype,
+                         const uint8_t *data)
 {
     struct eq *e = vcx_object(device, VCX_EQ, eq);
     if (e)

@@ -25,9 +25,6 @@ enum vcx_event {
 
 #define VCX_EVENT_DATA_BYTES 28
 
-/* Write an event into queue `eq`, if it exists. `data` has VCX_EVENT_DATA_BYTES. */
-void vcx_eq_write(struct vcx_device *device, uint32_t eq, enum vcx_event type, uint8_t subtype,
-                  const uint8_t *data);
 /* Write an event into every queue whose mask has its type. */
 void vcx_event_write(struct vcx_device *device, enum vcx_event type, uint8_t subtype, const uint8_t *data);
 /* The command in a slot has ended. */

@@ -46,9 +46,6 @@ extern const struct vcx_register vcx_registers_link[];
 extern const struct vcx_register vcx_registers_flow_control[];
 extern const struct vcx_register vcx_registers_qos[];
 extern const struct vcx_register vcx_registers_counters[];
-extern const struct vcx_register vcx_registers_capabilities[];
-extern const struct vcx_register vcx_registers_management[];
-extern const struct vcx_register vcx_registers_module[];
 
 /* ---- what registers keep that no other part acts on */
 

@@ -113,7 +113,7 @@ static enum vcx_status sbcam(struct vcx_register_call *call)
     return VCX_OK;
 }
 
-const struct vcx_register vcx_registers_capabilities[] = {
+static const struct vcx_register vcx_registers_capabilities[] = {
     {0x5001, 20, VCX_REGISTER_OF_PORT, pcap},
     {0x507f, 80, 0, pcam},
     {0x907f, 72, 0, mcam},
@@ -256,7 +256,7 @@ static enum vcx_status mcqi(struct vcx_register_call *call)
     return VCX_OK;
 }
 
-const struct vcx_register vcx_registers_management[] = {
+static const struct vcx_register vcx_registers_management[] = {
     {0x7004, 16, VCX_REGISTER_WRITABLE, host_endianness},
     {0x6001, VCX_DESCRIPTION_BYTES, VCX_REGISTER_WRITABLE, node_description},
     {0x9028, 8, VCX_REGISTER_WRITABLE, mfrl},
@@ -391,7 +391,7 @@ static enum vcx_status mcia(struct vcx_register_call *call)
     return VCX_OK;
 }
 
-const struct vcx_register vcx_registers_module[] = {
+static const struct vcx_register vcx_registers_module[] = {
     {0x9014, vcx_offset(mcia_reg, dwords), 0, mcia},
     {0},
 };
