@@ -150,7 +150,8 @@ static enum model model_of(const json_t *gpu)
     return MODEL_UNKNOWN;
 }
 
-bool judge_geforce_alone(const struct judge *j)
+/* Are all GPUs GeForce, whose memory CUDA registers for no other device? */
+static bool judge_geforce_alone(const struct judge *j)
 {
     size_t i;
     const json_t *gpu;

@@ -93,7 +93,8 @@ bool judge_speaks_roce(const json_t *nic)
     return transport[0] == '\0' || strcmp(transport, "RoCE") == 0;
 }
 
-bool judge_can_rdma(const json_t *nic)
+/* Can the NIC itself do RDMA? Not the kernel upon it (Soft-RoCE): that copies. */
+static bool judge_can_rdma(const json_t *nic)
 {
     /* with its RDMA module not loaded, too: linux drivers/infiniband/hw */
     static const char *const drivers[] = {"mlx4_core", "mlx5_core", "bnxt_en", "ice",   "qede", "cxgb4",

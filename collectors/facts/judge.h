@@ -44,8 +44,6 @@ const json_t *judge_gpus(const struct judge *j);
 const char *judge_nic_name(const json_t *nic);
 /* Is what is judged of RoCE for this NIC? Not if it is known that its port speaks something else. */
 bool judge_speaks_roce(const json_t *nic);
-/* Can the NIC itself do RDMA? Not the kernel upon it (Soft-RoCE): that copies. */
-bool judge_can_rdma(const json_t *nic);
 /* Is a pair of GPU and NIC one by which RDMA could go? */
 bool judge_can_pair(const struct judge *j, const json_t *pair);
 /* vfio-pci has all GPUs: a guest's driver uses them, and its NICs may be a guest's too. */
@@ -62,8 +60,6 @@ void judge_pair_name(const json_t *pair, char *subject, size_t size);
 /* Is the flows' route one by dma-buf, or one by nvidia_peermem? Neither: host memory, or any route. */
 bool judge_by_dmabuf(const struct judge *j);
 bool judge_by_peermem(const struct judge *j);
-/* Are all GPUs GeForce, whose memory CUDA registers for no other device? */
-bool judge_geforce_alone(const struct judge *j);
 
 void check_peer_memory(struct judge *j);
 void check_peer_client(struct judge *j);

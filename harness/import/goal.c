@@ -340,7 +340,8 @@ static int make_flows(struct order *o, struct import *import, struct error *e)
     return 0;
 }
 
-int goal_flows(struct goal *goal, struct import *import, struct error *e)
+/* A flow for each send, with its waits. */
+static int goal_flows(struct goal *goal, struct import *import, struct error *e)
 {
     size_t n = goal->operation_count;
     struct order o = {.goal = goal,

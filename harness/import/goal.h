@@ -58,7 +58,4 @@ int goal_parse(struct goal *goal, struct error *e);
 int goal_match(struct goal *goal, size_t *flows, struct error *e);
 void goal_free(struct goal *goal);
 
-/* A flow for each send, with its waits. */
-int goal_flows(struct goal *goal, struct import *import, struct error *e);
-
 #endif

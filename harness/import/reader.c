@@ -65,7 +65,8 @@ bool reader_next_line(struct reader *r)
     return true;
 }
 
-bool reader_word(struct reader *r, struct word *word)
+/* The next word, in this line or in a later one; false at the end. */
+static bool reader_word(struct reader *r, struct word *word)
 {
     while (!reader_word_in_line(r, word))
         if (!reader_next_line(r))

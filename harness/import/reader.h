@@ -29,8 +29,6 @@ int reader_open(struct reader *r, const char *path, struct error *e);
 int reader_open_text(struct reader *r, const char *name, const char *text, size_t length, struct error *e);
 void reader_close(struct reader *r);
 
-/* The next word, in this line or in a later one; false at the end. */
-bool reader_word(struct reader *r, struct word *word);
 /* The next word of this line; false at its end. */
 bool reader_word_in_line(struct reader *r, struct word *word);
 /* To the beginning of the next line; false at the end. */

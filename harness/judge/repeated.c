@@ -201,7 +201,8 @@ struct spread spreads_of(const struct spreads *s, const char *name)
     return spread_of_sums(figure ? &figure->sums : &(struct spread_sums){0});
 }
 
-struct room room_of(const json_t *value, size_t indent)
+/* What a value takes in a document that json_file_save writes, indented by so much. */
+static struct room room_of(const json_t *value, size_t indent)
 {
     char *text = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     size_t lines = 2, length = text ? strlen(text) : SIZE_MAX / 16, depth;

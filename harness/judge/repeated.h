@@ -21,8 +21,6 @@ struct spreads {
 struct room {
     size_t text, memory;
 };
-/* What a value takes in a document that json_file_save writes, indented by so much. */
-struct room room_of(const json_t *value, size_t indent);
 
 /* The figures of one run's result (docs/result.md, repeated). -1: out of memory. A zeroed struct has none. */
 int spreads_add_result(struct spreads *spreads, const json_t *result);

@@ -139,7 +139,10 @@ static void entry_decide(const struct expr *check, const json_t *result, json_t 
     json_object_set_new(entry, "reason", beside_expected(&r));
 }
 
-const char *verdict_later(enum expect_over over, const json_t *against, const struct verdict_scope *scope)
+/* Over what an expectation or published figure is judged at the end of the sweep (struct over): "repeats",
+ * "cells"; NULL: in each run. */
+static const char *verdict_later(enum expect_over over, const json_t *against,
+                                 const struct verdict_scope *scope)
 {
     return against && scope->cells > 1                  ? "cells"
            : over == OVER_REPEATS && scope->repeats > 1 ? "repeats"

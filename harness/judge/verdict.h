@@ -14,9 +14,6 @@ enum verdict verdict_said_by(const json_t *document);
 struct verdict_scope {
     size_t repeats, cells;
 };
-/* Over what an expectation or published figure is judged at the end of the sweep (struct over): "repeats",
- * "cells"; NULL: in each run. */
-const char *verdict_later(enum expect_over over, const json_t *against, const struct verdict_scope *scope);
 
 /* Add "expectations", "published" and "verdict", for which its "verify" counts too, to the result. `why_not`:
  * the cell did not run, everything is skipped with this reason; NULL otherwise. Returns the verdict. */

@@ -728,7 +728,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
             recorder_unlist(r, i);
     }
     for (size_t i = 0; listed && i < scenario->sample.roles.count; i++)
-        recorder_list(r, (size_t)scenario_role_index(scenario, listed[i]));
+        r->hosts[scenario_role_index(scenario, listed[i])].unlisted = false;
     for (size_t i = 0; i < scenario->flows.count; i++)
         recorder_find_flow(r, flows[i].name)->of = &flows[i];
     return r;
@@ -794,11 +794,6 @@ void recorder_window(struct recorder *r, int64_t start_ns, int64_t end_ns)
 void recorder_unlist(struct recorder *r, size_t role)
 {
     r->hosts[role].unlisted = true;
-}
-
-void recorder_list(struct recorder *r, size_t role)
-{
-    r->hosts[role].unlisted = false;
 }
 
 bool recorder_lists(const struct recorder *r, size_t role)

@@ -48,8 +48,7 @@ int recorder_pause(struct recorder *r, const char *where, unsigned priority, int
 /* ---- listed roles
  * A role that is not listed has no lines in samples.jsonl, and no summary: its counters are in the totals,
  * and of its columns those are kept that expectations read. Listed are those of the scenario's sample.roles;
- * without it all are. Call these before its columns. */
-void recorder_list(struct recorder *r, size_t role);
+ * without it all are. Call this before its columns. */
 void recorder_unlist(struct recorder *r, size_t role);
 bool recorder_lists(const struct recorder *r, size_t role);
 /* Keep the columns that match the globs of roles that are not listed, with this member of their summaries,

@@ -37,7 +37,8 @@ static int add_range(const char *word, struct words *nodes, struct error *e)
     return 0;
 }
 
-int allocation_names(const char *list, struct words *nodes, struct error *e)
+/* Append the names of a list as SLURM_JOB_NODELIST has it: "n[01-04,7],gpu3". */
+static int allocation_names(const char *list, struct words *nodes, struct error *e)
 {
     for (const char *at = list;; at++) {
         size_t length = word_length(at);

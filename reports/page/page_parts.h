@@ -30,25 +30,11 @@ void page_add_differences(const struct runs *runs, struct text *out);
 void page_add_published(const struct runs *runs, struct text *out);
 void page_add_expectations(const struct runs *runs, struct text *out);
 
-/* page_results.c: what the index of a sweep has that was judged when it had ended. Its published figures are
- * given to `take` one by one. */
-bool page_has_repeated(const struct runs *runs);
+/* page_results.c: what the index of a sweep has that was judged when it had ended. */
 void page_add_repeated(const struct runs *runs, struct text *out);
-typedef void page_take_published(const char *label, const json_t *published, struct text *out);
-void page_add_repeated_published(const struct runs *runs, page_take_published *take, struct text *out);
 
-/* What pairs of runs and of cells are held against each other by: the value of a key of their flows. */
-struct page_comparison {
-    const char *key;
-    const char *base, *chosen; /* the value of the first of a pair, in results and in scenarios */
-    const char *title;         /* of the table */
-    const char *first, *other; /* its columns */
-};
-#define PAGE_COMPARISONS 4
-extern const struct page_comparison page_comparisons[PAGE_COMPARISONS];
-
-/* page_ratios.c: goodput and latency of pairs of runs that differ in one of page_comparisons, and their
- * ratio. */
+/* page_ratios.c: goodput and latency of pairs of runs that differ in the kind of memory, the tool and the
+ * like alone, and their ratio. */
 void page_add_ratios(const struct runs *runs, struct text *out);
 
 /* page_results.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
@@ -60,9 +46,7 @@ void page_add_details(const struct runs *runs, struct text *out);
  * several. */
 void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out);
 
-/* page_sweep.c: a row for each cell, which a reader can sort. */
-void page_add_cells(const struct sweep_table *t, struct text *out);
-/* page_ratios.c: cells that differ in nothing but one of page_comparisons. */
+/* page_ratios.c: cells that differ in nothing but one of these. */
 void page_add_cell_ratios(const struct sweep_table *t, struct text *out);
 
 #endif

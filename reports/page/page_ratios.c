@@ -8,7 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct page_comparison page_comparisons[PAGE_COMPARISONS] = {
+/* What pairs of runs and of cells are held against each other by: the value of a key of their flows. */
+struct page_comparison {
+    const char *key;
+    const char *base, *chosen; /* the value of the first of a pair, in results and in scenarios */
+    const char *title;         /* of the table */
+    const char *first, *other; /* its columns */
+};
+static const struct page_comparison page_comparisons[] = {
     {"memory", "host", "host", "GPU memory beside host memory", "host", "GPU"},
     {"tool", "roce-traffic", "roce", "Other traffic tools beside roce-traffic", "roce-traffic", "other"},
     {"numa", "near", "near", "The farthest NUMA node beside the NIC's", "near", "far"},
@@ -170,7 +177,7 @@ static void add_comparison(const struct page_comparison *c, const struct runs *r
 
 void page_add_ratios(const struct runs *runs, struct text *out)
 {
-    for (size_t i = 0; i < PAGE_COMPARISONS; i++)
+    for (size_t i = 0; i < sizeof page_comparisons / sizeof *page_comparisons; i++)
         add_comparison(&page_comparisons[i], runs, out);
 }
 
@@ -315,6 +322,6 @@ static void add_cell_comparison(const struct page_comparison *c, const struct sw
 
 void page_add_cell_ratios(const struct sweep_table *t, struct text *out)
 {
-    for (size_t i = 0; i < PAGE_COMPARISONS; i++)
+    for (size_t i = 0; i < sizeof page_comparisons / sizeof *page_comparisons; i++)
         add_cell_comparison(&page_comparisons[i], t, out);
 }

@@ -93,27 +93,6 @@ void page_add_repeated(const struct runs *runs, struct text *out)
         text_add(out, "<p class=soft>%d of %zu are listed; all are in index.json.</p>\n", LISTED, count);
 }
 
-bool page_has_repeated(const struct runs *runs)
-{
-    return json_array_size(repeated_of(runs)) > 0;
-}
-
-void page_add_repeated_published(const struct runs *runs, page_take_published *take, struct text *out)
-{
-    size_t i, j;
-    const json_t *entry, *item;
-    json_array_foreach(repeated_of(runs), i, entry)
-    {
-        struct text label = {0};
-        add_choices(json_object_get(entry, "cell"), "all runs", &label);
-        json_array_foreach(json_object_get(entry, "published"), j, item)
-        {
-            take(text_string(&label), item, out);
-        }
-        text_free(&label);
-    }
-}
-
 #define RUNS_SIDE_BY_SIDE 4 /* columns of a table */
 #define WARNINGS_IN_SIGHT 6
 
@@ -359,7 +338,7 @@ static const char *const judged_lists[] = {"expectations", "verify"};
  * it. */
 static bool is_later(const struct runs *runs, const json_t *item)
 {
-    return json_object_get(item, "over") && page_has_repeated(runs);
+    return json_object_get(item, "over") && json_array_size(repeated_of(runs)) > 0;
 }
 
 static size_t count_judged(const struct runs *runs)
@@ -529,9 +508,20 @@ static void add_published_row(const char *label, const char *origin, const json_
     text_add(out, "</tr>\n");
 }
 
-static void take_published(const char *label, const json_t *item, struct text *out)
+static void add_repeated_published(const struct runs *runs, struct text *out)
 {
-    add_published_row(label, NULL, item, out);
+    size_t i, j;
+    const json_t *entry, *item;
+    json_array_foreach(repeated_of(runs), i, entry)
+    {
+        struct text label = {0};
+        add_choices(json_object_get(entry, "cell"), "all runs", &label);
+        json_array_foreach(json_object_get(entry, "published"), j, item)
+        {
+            add_published_row(text_string(&label), NULL, item, out);
+        }
+        text_free(&label);
+    }
 }
 
 /* A figure that is judged when the sweep has ended has its row then, not one of each run. */
@@ -556,7 +546,7 @@ void page_add_published(const struct runs *runs, struct text *out)
                 add_published_row(run_label(run), differ ? run_origin(run) : NULL, item, out);
         }
     }
-    page_add_repeated_published(runs, take_published, out);
+    add_repeated_published(runs, out);
     text_add(out, "</table></div>\n");
 }
 

@@ -133,7 +133,8 @@ static void add_cell(const struct sweep_table *t, size_t cell, const size_t *col
     text_add(out, "</tr>\n");
 }
 
-void page_add_cells(const struct sweep_table *t, struct text *out)
+/* A row for each cell, which a reader can sort. */
+static void page_add_cells(const struct sweep_table *t, struct text *out)
 {
     size_t columns[COLUMNS_LISTED], chosen, all = choose_columns(t, columns, &chosen);
     size_t listed = t->cell_count < CELLS_LISTED ? t->cell_count : CELLS_LISTED;

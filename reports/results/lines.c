@@ -58,13 +58,16 @@ int run_each_line(const struct run *run, const char *name, run_take_line *take, 
 
 /* ---- samples.jsonl */
 
-bool run_is_sample(const char *text, size_t length)
+/* samples.jsonl: is it `["a", time_ns, read_ns, values...]`? Other lines are objects
+ * (lib/formats/lines.h). */
+static bool run_is_sample(const char *text, size_t length)
 {
     return length > 2 && text[0] == '[' && text[1] == '"';
 }
 
-/* Without the host, the rest is a sample as the sampler printed it. */
-int run_sample_line(char *text, size_t length, const char **host, struct line *line, struct error *e)
+/* Without the host, the rest is a sample as the sampler printed it. `host` points into the text; the caller
+ * frees the line. */
+static int run_sample_line(char *text, size_t length, const char **host, struct line *line, struct error *e)
 {
     char *quote = memchr(text + 2, '"', length - 2);
     if (!quote || quote[1] != ',')
@@ -215,7 +218,7 @@ static int take_header(struct reader *r, const json_t *header, struct error *e)
 
 static int pass_sample(struct reader *r, char *text, size_t length, struct error *e)
 {
-    const char *host;
+    const char *host = NULL;
     struct line line;
     if (run_sample_line(text, length, &host, &line, e) != 0)
         return -1;

@@ -13,12 +13,6 @@ typedef int run_take_line(void *to, char *text, size_t length, struct error *e);
  * as it wrote it. */
 int run_each_line(const struct run *run, const char *name, run_take_line *take, void *to, struct error *e);
 
-/* samples.jsonl: is it `["a", time_ns, read_ns, values...]`? Other lines are objects
- * (lib/formats/lines.h). */
-bool run_is_sample(const char *text, size_t length);
-/* Parse it; `host` points into the text. The caller frees the line. */
-int run_sample_line(char *text, size_t length, const char **host, struct line *line, struct error *e);
-
 /* A line of pauses.jsonl; `where` points into the text. Times are as in the file: within LINES_MOST, and so
  * is their sum. */
 struct pause_line {

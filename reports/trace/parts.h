@@ -21,9 +21,6 @@ void trace_left_out(struct trace_parts *t, uint64_t count, const char *what);
 /* The run itself: phases, settings, faults, deadlocks, expectations that failed, warnings. Makes
  * run_track. */
 int trace_story(struct trace_parts *t, struct error *e);
-int trace_faults(struct trace_parts *t, const int64_t phase_ns[4], struct error *e);
-/* pauses.jsonl, with arrows. */
-int trace_pauses(struct trace_parts *t, struct error *e);
 /* samples.jsonl. */
 int trace_counters(struct trace_parts *t, struct error *e);
 /* flows.jsonl, and the flows of result.json. */

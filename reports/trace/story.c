@@ -78,7 +78,7 @@ static bool take_storm(struct trace_parts *t, const json_t *storm, int64_t run_n
         run_ns + stop_ns);
 }
 
-int trace_faults(struct trace_parts *t, const int64_t phase_ns[4], struct error *e)
+static int trace_faults(struct trace_parts *t, const int64_t phase_ns[4], struct error *e)
 {
     const json_t *document;
     uint64_t left_out = 0;

@@ -66,7 +66,8 @@ static int take_pause(void *to, char *text, size_t length, struct error *e)
     return trace_writer_check(&t->writer, t->path, e);
 }
 
-int trace_pauses(struct trace_parts *t, struct error *e)
+/* pauses.jsonl, with arrows. */
+static int trace_pauses(struct trace_parts *t, struct error *e)
 {
     struct pause_reader reader = {.parts = t,
                                   .xoff = trace_name(&t->writer, "XOFF"),
@@ -79,7 +80,7 @@ int trace_pauses(struct trace_parts *t, struct error *e)
     return result;
 }
 
-void trace_made_free(struct trace_made *made)
+static void trace_made_free(struct trace_made *made)
 {
     text_free(&made->path);
     text_free(&made->left_out);

@@ -16,7 +16,6 @@ struct trace_made {
     uint64_t events, tracks;
     struct damaged damaged; /* the run, if it is */
 };
-void trace_made_free(struct trace_made *made);
 
 /* Is told of each trace that was made, which it may not keep. */
 typedef void trace_tell(void *to, const struct trace_made *made);

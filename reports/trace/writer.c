@@ -11,7 +11,8 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2 };
 
-size_t protobuf_encode(uint64_t value, unsigned char *bytes)
+/* A value without a tag; returns its bytes, at most PROTOBUF_VARINT_MOST. */
+static size_t protobuf_encode(uint64_t value, unsigned char *bytes)
 {
     size_t length = 0;
     for (; value >= 0x80; value >>= 7)
@@ -57,7 +58,7 @@ void protobuf_fixed64(struct protobuf *p, unsigned field, uint64_t value)
     protobuf_put(p, bytes, sizeof bytes);
 }
 
-void protobuf_double(struct protobuf *p, unsigned field, double value)
+static void protobuf_double(struct protobuf *p, unsigned field, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

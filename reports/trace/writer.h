@@ -33,13 +33,9 @@ struct protobuf {
 /* The most bytes of a varint, and of a tag with one. */
 #define PROTOBUF_VARINT_MOST 10
 
-/* A value without a tag; returns its bytes, at most PROTOBUF_VARINT_MOST. */
-size_t protobuf_encode(uint64_t value, unsigned char *bytes);
-
 /* Fields of the kinds uint64, uint32, enum and (not negative) int64. */
 void protobuf_varint(struct protobuf *p, unsigned field, uint64_t value);
 void protobuf_fixed64(struct protobuf *p, unsigned field, uint64_t value);
-void protobuf_double(struct protobuf *p, unsigned field, double value);
 void protobuf_text(struct protobuf *p, unsigned field, const char *text);
 
 /* A message as a field: what is written until protobuf_end is in it. */

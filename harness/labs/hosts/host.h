@@ -56,9 +56,6 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
 /* What is wrong with a role's settings on this host, or with how the lab names its NIC, that needs no
  * connection to be seen. */
 int remote_settings_check(const struct lab_host *host, const json_t *wanted, struct error *e);
-/* Are settings and counters of the flows' port those of this interface, by nic-config's facts of it? Not of a
- * bond and its ports (RoCE LAG), of interfaces upon the NIC's own, and of InfiniBand. */
-int remote_port_check(const struct lab_host *host, const char *netdev, const json_t *facts, struct error *e);
 /* Find the network and RDMA device of the experiment's NIC; fills netdev, rdma and nic. */
 int remote_find_nic(struct remote_host *h, struct error *e);
 /* Settings in force of the host's NICs: nic-config's document. A new reference. */

@@ -102,7 +102,9 @@ struct workers *workers_start(size_t count, struct error *e)
     return w;
 }
 
-void workers_begin(struct workers *w, void (*work)(void *context, size_t i), void *context)
+/* Begin work(context, i) for each i below the number of workers, a few dozen at a time, in the order of i.
+ * What was begun before has ended. */
+static void workers_begin(struct workers *w, void (*work)(void *context, size_t i), void *context)
 {
     pthread_mutex_lock(&w->lock);
     w->work = work;
@@ -114,7 +116,8 @@ void workers_begin(struct workers *w, void (*work)(void *context, size_t i), voi
     pthread_mutex_unlock(&w->lock);
 }
 
-bool workers_wait(struct workers *w, size_t i, int64_t timeout_ns)
+/* Wait at most timeout_ns (negative: without limit) for the work on i to end. Returns whether it has. */
+static bool workers_wait(struct workers *w, size_t i, int64_t timeout_ns)
 {
     int64_t deadline_ns = clock_monotonic_ns() + timeout_ns;
     struct timespec until = {.tv_sec = deadline_ns / NS_PER_S, .tv_nsec = deadline_ns % NS_PER_S};

@@ -17,11 +17,6 @@ struct workers;
 
 /* `count` threads; they wait for work. */
 struct workers *workers_start(size_t count, struct error *e);
-/* Begin work(context, i) for each i below the number of workers, a few dozen at a time, in the order of i.
- * What was begun before has ended. */
-void workers_begin(struct workers *w, void (*work)(void *context, size_t i), void *context);
-/* Wait at most timeout_ns (negative: without limit) for the work on i to end. Returns whether it has. */
-bool workers_wait(struct workers *w, size_t i, int64_t timeout_ns);
 /* Wait for all work, and end the threads. NULL is allowed. */
 void workers_stop(struct workers *w);
 

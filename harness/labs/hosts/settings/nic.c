@@ -137,7 +137,10 @@ static void add_names(const json_t *list, struct text *out)
 
 #define OF_PORTS "PFC, buffers, DCQCN and pause counters"
 
-int remote_port_check(const struct lab_host *host, const char *netdev, const json_t *facts, struct error *e)
+/* Are settings and counters of the flows' port those of this interface, by nic-config's facts of it? Not of a
+ * bond and its ports (RoCE LAG), of interfaces upon the NIC's own, and of InfiniBand. */
+static int remote_port_check(const struct lab_host *host, const char *netdev, const json_t *facts,
+                             struct error *e)
 {
     static const char *const upon[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "bridge", NULL};
     const char *kind = json_string_value(json_object_get(facts, "kind")),
