@@ -102,7 +102,7 @@ static void add_fault(const struct marking *m, int64_t senders, struct text *out
                  "a queue of kmin takes longer to send than DCQCN waits before it raises its rate (300 us)");
     if (out->length)
         return;
-    *verdict = w->pmax_percent == SONIC_UNREAD ? "unknown" : "ok";
+    *verdict = w->pmax_percent == SONIC_UNREAD || !known ? "unknown" : "ok";
 }
 
 static void examine_thresholds(const struct marking *m)
@@ -131,7 +131,9 @@ static void examine_thresholds(const struct marking *m)
                  " senders fill the queue up to %" PRId64,
                  one, shown, filled_by(m, shown));
     else
-        text_add(&words, "; when XOFF comes is not known (BUFFER_PROFILE, BUFFER_POOL)");
+        text_add(&words,
+                 "; when XOFF comes, and so whether there are marks before it, is not known (BUFFER_PG, "
+                 "BUFFER_PROFILE, BUFFER_POOL)");
     if (fault.length)
         text_add(&words, ": %s", text_string(&fault));
     report_marking(m, verdict,

@@ -446,7 +446,7 @@ static const struct outcome outcomes[] = {
     {"{\"BUFFER_PROFILE\":7}", "5m", HOST, "headroom", "unknown", "was not understood", false},
     {"{\"BUFFER_PG\":{\"Ethernet0|3-4\":null,\"Ethernet0|x\":{}}}", "5m", HOST, "headroom", "unknown",
      "was not understood", false},
-    {PROFILE("\"dynamic_th\":\"x\""), "5m", HOST, "wred", "ok", "when XOFF comes is not known", false},
+    {PROFILE("\"dynamic_th\":\"x\""), "5m", HOST, "wred", "unknown", "when XOFF comes, and so", false},
     {WRED("\"green_min_threshold\":\"x\""), "5m", HOST, "wred", "unknown", "not understood", false},
     {WRED("\"wred_green_enable\":\"yes\""), "5m", HOST, "wred", "unknown", "not understood", false},
     {WRED("\"ecn\":\"on\""), "5m", HOST, "wred", "unknown", "not understood", false},

@@ -30,8 +30,12 @@ static int change_field(struct planning *p, const char *table, const char *key, 
                         const char *value, struct error *e)
 {
     char name[2 * SONIC_NAME];
-    const json_t *now = json_object_get(json_object_get(json_object_get(p->json, table), key), field);
+    const json_t *all = json_object_get(p->json, table), *fields = json_object_get(all, key);
+    const json_t *now = json_object_get(fields, field);
     const char *is = json_string_value(now);
+    if ((all && !json_is_object(all)) || (fields && !json_is_object(fields)) || (now && !is))
+        return error_set(e, "%s|%.80s: %s: what is there was not understood, and could not be put back",
+                         table, key, field);
     if (is && value ? strcmp(is, value) == 0 : !is && !value)
         return 0;
     if ((size_t)snprintf(name, sizeof name, "%s|%s", table, key) >= sizeof name)
