@@ -192,7 +192,8 @@ bool expr_is_of_collectives(const struct expr_node *node)
 /* ROLE.COUNTER, flows.FLOW.VALUE or collectives.NAME.VALUE, up to the closing bracket. */
 static int parse_selector(struct parser *p, struct expr_node *node)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?[]/:";
+#define ALLOWED "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*?[]/:"
+    static const char allowed[] = ALLOWED, of_counter[] = ALLOWED "."; /* "rx_priority_3_xoff.nic" of ice */
     parser_skip_space(p);
     size_t first = strspn(p->at, allowed);
     if (!first)
@@ -203,10 +204,11 @@ static int parse_selector(struct parser *p, struct expr_node *node)
     if (*p->at != '.')
         return parser_fail(p, "a dot and the name of a counter"), -1;
     p->at++;
-    size_t second = strspn(p->at, allowed);
+    bool counter = !node->group || (strcmp(node->group, "flows") != 0 && !expr_is_of_collectives(node));
+    size_t second = strspn(p->at, counter ? of_counter : allowed);
     if (!second)
         return parser_fail(p, "a name"), -1;
-    if (node->group && (strcmp(node->group, "flows") == 0 || expr_is_of_collectives(node))) {
+    if (!counter) {
         const char *value = expr_is_of_collectives(node)
                                 ? "a dot and a value of a collective, such as avg_busbw_GBps"
                                 : "a dot and a flow's value, such as goodput_bps";
