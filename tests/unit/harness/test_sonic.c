@@ -590,11 +590,11 @@ static void both_ends_of_a_cable_are_compared(void **state)
     expect_cable(port, other, "");
     other.pfc = 16;
     other.speed_Mbps = 40000;
-    expect_cable(
-        port, other,
-        "Ethernet0 of s has PFC on priorities 3, Ethernet0 of t on 4: one end ignores the other's pauses; "
-        "Ethernet0 of s has speed (Mb/s) 100000, Ethernet0 of t 40000: a cable has one speed, or no "
-        "link");
+    expect_cable(port, other,
+                 "Ethernet0 of s has PFC on priorities 3, Ethernet0 of t has PFC on priorities 4: one end "
+                 "ignores the other's pauses; "
+                 "Ethernet0 of s has speed (Mb/s) 100000, Ethernet0 of t 40000: a cable has one speed, or no "
+                 "link");
 }
 
 int main(void)
