@@ -391,7 +391,7 @@ static int host_take_header(struct recorder *r, struct recorded_host *host, cons
     size_t count;
     const char *program = json_string_value(json_object_get(header, "program"));
     if (lines_columns(header, &columns, &count, e) != 0)
-        return -1;
+        return error_prefix(e, "%s: a header of the sampler", host->role);
     host->headed = true;
     host->says_end = program && strcmp(program, "nic-sampler") == 0;
     if (host->unlisted) {

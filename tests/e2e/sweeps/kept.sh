@@ -57,6 +57,32 @@ check "... all have the same before, wanted and read_back" test "$(jq -Sc 'map_v
 check "... and the same warnings of what the hosts cannot set" test "$(for run in 01 02 03; do warned $run | grep -c 'left out'; done | xargs)" = "2 2 2"
 check "... none of which says that something was changed" test -z "$(warned 02 | grep -E 'changed|earlier run')"
 
+# ---- a sampler whose lines are damaged: before its header, and at its end. It says what it skipped, and dies without a last line.
+rm "$STAND_IN/nic-sampler"
+cat > "$STAND_IN/nic-sampler" << END
+#!/bin/bash
+[ "\$1" = --version ] && exec $SCRATCH/bin/nic-sampler --version
+echo '[1700000000000000000,1'
+echo '[1700000000000000000,1,2]'
+$SCRATCH/bin/nic-sampler "\$@" &
+trap 'kill -KILL \$!; printf "[17"; exit 0' TERM
+sleep 0.3
+echo '{"type":"event","time_ns":1700000000000000000,"source":"timer","what":"overrun","text":"7 samples skipped","overruns":7}'
+wait
+END
+chmod +x "$STAND_IN/nic-sampler"
+sweep ''
+check "a run with damaged lines is whole" test $STATUS = 4
+RESULT=$OUT/pfc-bidir/latest said() { jq -r '.warnings[]' "$RESULT/result.json"; }
+for words in '^[ab]: 3 lines were left out, the first: [ab]: a line of the sampler: a sample line is damaged' "^[ab]: the sampler skipped 7 of [0-9]+ samples \(overruns\)" \
+    "^[ab]: the sampler's last line is missing"; do
+    check "... it warns: $words" test "$(said | grep -cE "$words")" = 2
+    check "... also on the terminal" test "$(grep -cE "^  warning: ${words#^}" "$SCRATCH/out")" = 2
+done
+check "... run.log has each line" test "$(grep -cE 'a sample came without a header|a sample line is damaged|the last line of nic-sampler is incomplete: "\[17"' "$OUT/pfc-bidir/latest/run.log")" = 6
+rm "$STAND_IN/nic-sampler"
+ln "$SCRATCH/bin/nic-sampler" "$STAND_IN/nic-sampler"
+
 # ---- settings that differ
 sweep '' --set 'sweep={"settings.mtu":[1400,1420]}'
 check "two cells with different MTUs: both are whole" test $STATUS = 4

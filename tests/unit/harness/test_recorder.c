@@ -1,6 +1,7 @@
 /* The recorder (lines in, summaries out), verdicts, and checks of settings. */
 #include "tests/unit/harness/examine_cell.h"
 #include "harness/record/recorder.h"
+#include "harness/judge/trouble.h"
 #include "harness/judge/verdict.h"
 #include "lib/files.h"
 #include "lib/formats/lines.h"
@@ -207,6 +208,76 @@ static void a_counter_that_was_reset_counts_on_and_is_told(void **state)
     json_decref(warnings);
 }
 
+/* The warnings, with a newline after each. */
+static char *warnings_of(const struct fixture *f)
+{
+    json_t *warnings = json_array(), *one;
+    struct text words = {0};
+    size_t i;
+    recorder_warnings(f->recorder, warnings);
+    json_array_foreach(warnings, i, one) text_add(&words, "%s\n", json_string_value(one));
+    json_decref(warnings);
+    return text_take(&words);
+}
+
+#define SAMPLER_HEADER                                                                                 \
+    "{\"type\":\"header\",\"schema\":1,\"program\":\"nic-sampler\",\"version\":\"0\",\"every_ns\":10," \
+    "\"columns\":[{\"name\":\"rx_discards_phy\",\"unit\":\"packets\",\"kind\":\"counter\","            \
+    "\"source\":\"s\",\"group\":\"drops\"}]}"
+
+static void what_a_sampler_left_out_is_told(void **state)
+{
+    struct fixture *f = *state;
+    struct error e, cut;
+    recorder_window(f->recorder, 0, 100);
+    assert_int_equal(recorder_sample(f->recorder, 0, "[0,1,5]", 7, &e), -1); /* before its header */
+    sample(f, 0, SAMPLER_HEADER);
+    sample(f, 0, "[0,1,5]");
+    assert_int_equal(recorder_sample(f->recorder, 0, "[10,1,", 6, &e), -1);
+    sample(f, 0,
+           "{\"type\":\"event\",\"time_ns\":20,\"source\":\"timer\",\"what\":\"overrun\",\"text\":\"3 "
+           "samples skipped\",\"overruns\":3}");
+    sample(f, 0, "[50,1,5]");
+    error_set(&cut, "a: the last line of nic-sampler is incomplete");
+    recorder_damaged(f->recorder, 0, &cut);
+    assert_int_equal(recorder_sample(f->recorder, 1, "{\"type\":\"header\"}", 17, &e), -1);
+    char *said = warnings_of(f);
+    assert_non_null(strstr(said,
+                           "a: 3 lines were left out, the first: a: a sample came without a header, which "
+                           "names its columns\n"));
+    assert_non_null(strstr(said, "a: the sampler skipped 3 of 5 samples (overruns): one was due every "));
+    assert_non_null(strstr(said, "a: the sampler's last line is missing: "));
+    assert_non_null(strstr(said, "b: 1 line was left out, b: "));
+    free(said);
+    sample(f, 0, "{\"type\":\"end\",\"time_ns\":99,\"samples\":3,\"overruns\":4,\"cpu_ns\":1}");
+    said = warnings_of(f);
+    assert_non_null(
+        strstr(said, "a: the sampler skipped 4 of 6 samples (overruns)")); /* the end has the last word */
+    assert_null(strstr(said, "last line is missing"));
+    free(said);
+}
+
+static void losses_before_the_measured_phase_are_told(void **state)
+{
+    struct fixture *f = *state;
+    recorder_window(f->recorder, 100, 200);
+    for (size_t role = 0; role < 2; role++) {
+        sample(f, role, SAMPLER_HEADER);
+        sample(f, role, "[0,1,1000]");
+    }
+    sample(f, 0, "[100,1,1007]");
+    sample(f, 0, "[200,1,1009]");
+    sample(f, 1, "[100,1,1007]"); /* as many in the phase: its figure shows them */
+    sample(f, 1, "[200,1,1014]");
+    for (size_t role = 0; role < 2; role++)
+        sample(f, role, "{\"type\":\"end\",\"time_ns\":201,\"samples\":3,\"overruns\":0,\"cpu_ns\":1}");
+    char *said = warnings_of(f);
+    assert_string_equal(
+        said, "packets were lost in the warm-up, before the measured phase, whose figures do not show "
+              "it: a rx_discards_phy: 7 before, 2 in it\n");
+    free(said);
+}
+
 static void times_are_brought_onto_one_clock(void **state)
 {
     struct fixture *f = *state;
@@ -339,12 +410,62 @@ static void both_ends_are_judged_together(void **state)
     assert_int_equal(failures(entries, "mtu"), 1);
     json_decref(entries);
     json_decref(seen);
+    /* before a run no host was seen: the documents say it too, and what they do not say is not unknown */
+    const struct doctor_subject before = {.cell = &f->cell, .lab = &f->cell.lab, .entries = json_array()};
+    doctor_both_ends.examine(&before);
+    assert_int_equal(failures(before.entries, "pfc"), 1);
+    assert_int_equal(failures(before.entries, "mtu"), 1);
+    char *text = json_dumps(before.entries, 0);
+    assert_null(strstr(text, "unknown"));
+    free(text);
+    json_decref(before.entries);
 
     json_t *columns = json_pack("{s:[s],s:[]}", "a", "rx_prio0_pause", "b");
     entries = examine_cell(&doctor_counters, &f->cell, NULL, NULL, columns);
     assert_int_equal(json_array_size(entries), 1); /* rx_discards_phy of b */
     json_decref(entries);
     json_decref(columns);
+}
+
+/* What the NIC sent beside what the flows moved: headers and acknowledgements are not taken for it. */
+static json_t *trouble_of(struct fixture *f, double sent, double moved)
+{
+    json_t *result = json_pack("{s:[],s:{s:{s:f,s:i}},s:{s:{s:{s:{s:f}}},s:{s:{}}}}", "warnings", "flows",
+                               "f", "bytes", moved, "messages", 16, "hosts", "a", "counters",
+                               "tx_vport_rdma_unicast_bytes", "delta", sent, "b", "counters");
+    assert_non_null(result);
+    trouble_find(&f->cell, result);
+    json_t *warnings = json_incref(json_object_get(result, "warnings"));
+    json_decref(result);
+    return warnings;
+}
+
+static void what_real_nics_sent_again_is_told(void **state)
+{
+    struct fixture *f = *state;
+    json_t *lab =
+        json_loads("{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"hosts\":{\"a\":{\"ssh\":\"a\"},"
+                   "\"b\":{\"ssh\":\"b\"}}}",
+                   0, NULL);
+    struct error e;
+    if (lab_parse(lab, NULL, &f->cell.lab, &e) != 0)
+        fail_msg("%s", e.text);
+    json_t *warnings = trouble_of(f, 4.2e6, 1e6);
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_string_equal(
+        json_string_value(json_array_get(warnings, 0)),
+        "a sent 4.2 MB of RDMA in the measured phase (tx_vport_rdma_unicast_bytes), and its flows moved "
+        "1 MB: more was sent again than arrived, or others send too");
+    json_decref(warnings);
+    warnings = trouble_of(f, 1.4e6, 1e6);
+    assert_int_equal(json_array_size(warnings), 0);
+    json_decref(warnings);
+    warnings = trouble_of(f, 0, 0);
+    assert_string_equal(json_string_value(json_array_get(warnings, 0)),
+                        "flow f moved nothing in the measured phase");
+    json_decref(warnings);
+    lab_free(&f->cell.lab);
+    json_decref(lab);
 }
 
 /* The address sanitizer detects a read past the name. */
@@ -497,11 +618,14 @@ int main(void)
         TEST(counters_are_taken_over_the_measure_phase),
         TEST(what_is_not_listed_is_in_the_totals),
         TEST(a_counter_that_was_reset_counts_on_and_is_told),
+        TEST(what_a_sampler_left_out_is_told),
+        TEST(losses_before_the_measured_phase_are_told),
         TEST(times_are_brought_onto_one_clock),
         TEST(damaged_lines_are_refused),
         TEST(a_flow_without_summary_is_summed_from_its_intervals),
         TEST(what_cannot_be_decided_is_skipped_by_name),
         TEST(both_ends_are_judged_together),
+        TEST(what_real_nics_sent_again_is_told),
         TEST(any_name_of_a_column_is_taken),
         TEST(a_host_speaks_of_the_flows_of_the_scenario_alone),
         TEST(a_name_of_two_sources_is_told),
