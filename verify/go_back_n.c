@@ -276,6 +276,7 @@ struct responder {
     uint32_t loose;
     uint32_t nak_psn;
     uint32_t answer_next; /* PSN of the next answer of a read or an atomic */
+    uint32_t answer_most; /* the first PSN that was never answered */
     uint32_t
         again[RESPONDER_AGAIN]; /* PSNs from which answers were asked for again, the latest ones, a ring */
     uint32_t again_count;
@@ -693,6 +694,20 @@ static uint32_t responder_reach(const struct responder *r)
     return psn;
 }
 
+/* A request came before an earlier one: all PSNs that it takes, as far as that is known. */
+static void responder_hold(struct responder *r, const struct frame_roce *roce, int32_t ahead)
+{
+    enum opcode_operation operation = OPCODE_OPERATION(roce->bth.opcode);
+    uint32_t count = 1, mtu = r->span.mtu ? r->span.mtu : LEAST_MTU;
+    if (operation == OPCODE_READ_REQUEST)
+        count = roce->cut || (!r->span.mtu && roce->reth.length > LEAST_MTU)
+                    ? 0
+                    : packets_of(roce->reth.length, mtu);
+    for (uint32_t i = 0; i < count && ahead + (int32_t)i < HELD_PSNS; i++)
+        held_add(&r->held, psn_add(roce->bth.psn, i), ahead + (int32_t)i,
+                 opcode_rows[operation].last && i == count - 1);
+}
+
 /* Go on over what it kept. */
 static void responder_take_held(struct responder *r, const struct verify_packet *p)
 {
@@ -761,8 +776,7 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
     if (ahead == 0 || (ahead > 0 && (uint32_t)ahead <= r->loose)) {
         responder_gets_expected(g, r, c, p);
     } else if (ahead > 0) {
-        if (OPCODE_OPERATION(p->frame.roce.bth.opcode) != OPCODE_READ_REQUEST)
-            held_add(&r->held, psn, ahead, opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].last);
+        responder_hold(r, &p->frame.roce, ahead);
         if (!r->ahead) {
             r->ahead_number = p->number;
             r->ahead_ns = p->time_ns;
@@ -842,8 +856,19 @@ static void responder_responds(struct go_back_n *g, struct responder *r, struct 
     g->responses++;
     r->span.reads = true;
     responder_learn_mtu(r, &p->frame.roce);
+    if (!r->answers)
+        r->answer_most = psn;
+    if (responder_is_sure(r) && psn_after(psn, r->most) >= 0)
+        responder_kept(g, r, c, p, psn_add(psn, 1));
+    bool asked_for_less = ahead > 0 && psn_after(psn, r->answer_most) <= 0;
     if (r->span.others || !r->answers || responder_was_asked_again(r, psn))
         r->answers = true;
+    else if (asked_for_less && recovery_is_possible(c, RECOVERY_SELECTIVE))
+        go_back_n_note_rule(
+            g, c, RECOVERY_SELECTIVE,
+            "the answer of PSN %u follows that of PSN %u, which was sent again without those between "
+            "(packet %llu)",
+            psn, (r->answer_next - 1) & FRAME_PSN_MASK, (unsigned long long)p->number);
     else if (ahead > 0)
         findings_add(c->findings, KIND_ANSWER_SKIPPED, p->number, p->time_ns,
                      "the answer of PSN %u follows that of PSN %u (packet %llu): %u skipped", psn,
@@ -858,6 +883,7 @@ static void responder_responds(struct go_back_n *g, struct responder *r, struct 
                      "answers PSN %u, which was not asked for: PSN %u is expected", psn, r->most);
     r->unasked = responder_is_sure(r) && psn_after(psn, r->most) >= 0; /* said once */
     r->answer_next = psn_add(psn, 1);
+    r->answer_most = psn_later(r->answer_most, r->answer_next);
     r->least = psn_later(r->least, r->answer_next);
     r->answer_number = r->response_number = p->number;
 }

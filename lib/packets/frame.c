@@ -406,14 +406,14 @@ static void read_frame(const uint8_t *at, size_t bytes, struct frame *f, struct 
 
 void frame_read(const uint8_t *at, size_t bytes, struct frame *f)
 {
-    struct place p;
+    struct place p = {0};
     read_frame(at, bytes, f, &p);
 }
 
 enum frame_icrc frame_read_icrc(const uint8_t *at, size_t bytes)
 {
     struct frame f;
-    struct place p;
+    struct place p = {0};
     read_frame(at, bytes, &f, &p);
     if (f.kind != FRAME_ROCE)
         return FRAME_ICRC_NONE;

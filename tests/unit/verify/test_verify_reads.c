@@ -145,6 +145,43 @@ static void another_order(void **state)
     json_decref(entry);
 }
 
+/* What B's port shows: requests that come in another order, and a part of an answer that is asked for again.
+ */
+static void requests_in_another_order(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = reads(100, 2), next = psn_add(psn, PACKETS);
+    struct frame f = talk_frame(&talk, HOST_A, OPCODE_READ_REQUEST, next);
+    f.roce.reth.length = PACKETS * TALK_MTU;
+    talk_seen(&talk, HOST_B, false, talk.now_ns, &f);
+    f.roce.bth.psn = psn;
+    talk_seen(&talk, HOST_B, false, talk.now_ns += 500, &f);
+    for (uint32_t i = 0; i < 2 * PACKETS; i++) {
+        f = talk_frame(&talk, HOST_B, OPCODE_READ_MIDDLE, psn_add(psn, i));
+        f.roce.payload_bytes = TALK_MTU;
+        talk_seen(&talk, HOST_B, true, talk.now_ns += 500, &f);
+    }
+    talk_good(&talk, "go-back-n", NULL);
+    talk_bad(&talk, "go-back-n", "{\"recovery\": [\"adaptive-retransmission\"]}", "ACK",
+             talk.number - PACKETS + 1);
+    f = talk_frame(&talk, HOST_A, OPCODE_READ_REQUEST, psn_add(next, 1)); /* one packet of it again */
+    f.roce.reth.length = TALK_MTU;
+    talk_seen(&talk, HOST_B, false, talk.now_ns += 500, &f);
+    f = talk_frame(&talk, HOST_A, OPCODE_READ_REQUEST, psn_add(next, PACKETS));
+    f.roce.reth.length = PACKETS * TALK_MTU;
+    talk_seen(&talk, HOST_B, false, talk.now_ns += 500, &f);
+    uint32_t answers_again[] = {1, PACKETS, PACKETS + 1};
+    for (size_t i = 0; i < 3; i++) {
+        f = talk_frame(&talk, HOST_B, OPCODE_READ_MIDDLE, psn_add(next, answers_again[i]));
+        f.roce.payload_bytes = TALK_MTU;
+        talk_seen(&talk, HOST_B, true, talk.now_ns += 500, &f);
+    }
+    talk_good(&talk, "go-back-n", NULL);
+    talk_bad(&talk, "go-back-n", "{\"recovery\": [\"out-of-order-placement\"]}", "answer skipped",
+             talk.number - 1);
+}
+
 static void wrong_request(void **state)
 {
     (void)state;
@@ -249,15 +286,11 @@ static void atomics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good),
-        cmocka_unit_test(answer_skipped),
-        cmocka_unit_test(answered_again),
-        cmocka_unit_test(not_asked_for),
-        cmocka_unit_test(another_order),
-        cmocka_unit_test(wrong_request),
-        cmocka_unit_test(does_not_ask_again),
-        cmocka_unit_test(timeouts),
-        cmocka_unit_test(atomics),
+        cmocka_unit_test(good),           cmocka_unit_test(answer_skipped),
+        cmocka_unit_test(answered_again), cmocka_unit_test(not_asked_for),
+        cmocka_unit_test(another_order),  cmocka_unit_test(requests_in_another_order),
+        cmocka_unit_test(wrong_request),  cmocka_unit_test(does_not_ask_again),
+        cmocka_unit_test(timeouts),       cmocka_unit_test(atomics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
