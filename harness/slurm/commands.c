@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/names/letters.h"
+#include "lib/output/visible.h"
 #include "lib/process.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -130,9 +131,15 @@ static void add_job(struct words *w, const struct slurm_job *job, const struct s
     long long limit_s = p->time_ns == FIELD_UNSET ? 4LL * MARGIN_S : p->time_ns / NS_PER_S;
     add(w, "--parsable");
     add_made(w, "--job-name=%s", job->name);
-    add_made(w, "--chdir=%s", job->folder);
-    add(w, "--output=task-%a.log"); /* below chdir: no character of the path is a pattern */
-    add(w, "--open-mode=append");
+    add(w, "--chdir=/"); /* the script looks whether the node sees the sweep's folder, and may write there */
+    add(w, "--output=/dev/null");
+    if (job->exclude) { /* besides the nodes of the profile's own */
+        char *const *more = p->sbatch.items;
+        const char *own = "";
+        for (size_t i = 0; i < p->sbatch.count; i++)
+            own = strncmp(more[i], "--exclude=", 10) == 0 ? more[i] + 10 : own;
+        add_made(w, "--exclude=%s%s%s", own, *own ? "," : "", job->exclude);
+    }
     if (job->at_a_time)
         add_made(w, "--array=1-%zu%%%zu", job->tasks, job->at_a_time);
     else
@@ -165,16 +172,62 @@ static bool has_words(const char *begin, const char *end, const char *words)
     return memmem(begin, (size_t)(end - begin), words, strlen(words));
 }
 
-/* "7|RUNNING|None": a task's number, its state, the reason for which it waits. */
+static bool has_ended(const char *state, size_t length)
+{
+    static const char *const ends[] = {"COMPLETED", "CANCELLED", "FAILED",   "TIMEOUT", "NODE_FAIL",
+                                       "PREEMPTED", "BOOT_FAIL", "DEADLINE", "REVOKED", "OUT_OF_MEMORY"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strlen(ends[i]) == length && strncmp(state, ends[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* What Slurm prints between two bars, as text for a line. Returns what is behind the second. */
+static const char *take_field(const char *at, const char *end, char *into, size_t room)
+{
+    const char *bar = memchr(at, '|', (size_t)(end - at)), *stop = bar ? bar : end;
+    visible_copy(into, room, at, (size_t)(stop - at), VISIBLE_LINE);
+    return bar ? bar + 1 : end;
+}
+
+/* A comment of the user's own says nothing of a node. */
+static void take_end(struct slurm_end *to, const char *state, size_t length, const char *rest,
+                     const char *end)
+{
+    snprintf(to->state, sizeof to->state, "%.*s", (int)length, state);
+    rest = take_field(rest, end, to->node, sizeof to->node);
+    visible_copy(to->why, sizeof to->why, rest, (size_t)(end - rest), VISIBLE_LINE);
+    if (strncmp(to->why, SLURM_SAID, strlen(SLURM_SAID)) != 0)
+        to->why[0] = '\0';
+    else
+        memmove(to->why, to->why + strlen(SLURM_SAID), strlen(to->why + strlen(SLURM_SAID)) + 1);
+}
+
+/* "7|RUNNING|None|n1|": a task's number, its state, the reason for which it waits, its node, its comment. */
 static int take_line(const char *line, size_t length, struct slurm_queue *queue, struct error *e)
 {
     char *end;
+    static const char rest_of_array[] = "N/A|"; /* tasks that were cancelled together before they began */
+    bool all = strncmp(line, rest_of_array, strlen(rest_of_array)) == 0;
     unsigned long task = isdigit((unsigned char)*line) ? strtoul(line, &end, 10) : 0;
-    const char *state = task ? end + 1 : line, *bar = memchr(line, '|', length);
+    const char *state = task  ? end + 1
+                        : all ? line + strlen(rest_of_array)
+                              : line,
+               *bar = memchr(line, '|', length);
     const char *reason = bar ? memchr(bar + 1, '|', length - (size_t)(bar + 1 - line)) : NULL;
-    if (task < 1 || task > SLURM_MOST_TASKS || *end != '|' || !reason)
+    if ((!all && (task < 1 || task > SLURM_MOST_TASKS || *end != '|')) || !reason)
         return error_set(e, "squeue: expected TASK|STATE|REASON, found \"%.*s\"",
                          (int)(length < 200 ? length : 200), line);
+    const char *stop = line + length, *rest = memchr(reason + 1, '|', (size_t)(stop - reason - 1));
+    size_t state_length = (size_t)(reason - state);
+    if (has_ended(state, state_length)) {
+        take_end(&queue->ends[task], state, state_length, rest ? rest + 1 : stop, stop);
+        return 0;
+    }
+    if (all)
+        return 0;
+    queue->ends[task] = (struct slurm_end){.state = ""};
+    length = rest ? (size_t)(rest - line) : length;
     bool waits = strncmp(state, "PENDING|", 8) == 0 || strncmp(state, "REQUEUE", 7) == 0;
     queue->states[task] = waits ? SLURM_WAITING : SLURM_RUNNING;
     queue->held += waits && has_words(reason + 1, line + length, "requeued held");
@@ -221,8 +274,8 @@ int slurm_ask(const char *name, struct slurm_queue *queue, struct error *e)
     char user[USER_OPTION];
     struct text by_name = {0}, out = {0};
     text_add(&by_name, "--name=%s", name);
-    const char *argv[] = {
-        "squeue", own_jobs(user), text_string(&by_name), "--array", "--noheader", "--format=%K|%T|%r", NULL};
+    const char *argv[] = {"squeue",     own_jobs(user), text_string(&by_name),     "--array",
+                          "--noheader", "--states=all", "--format=%K|%T|%r|%N|%k", NULL};
     int result = run(argv, NULL, &out, ASK_NS, e);
     if (result == 0)
         result = slurm_read_queue(text_string(&out), queue, e);

@@ -113,6 +113,7 @@ struct recurring {
 struct watch {
     struct sweep *s;
     const struct submission *job;
+    struct text *nodes; /* that cannot work on the sweep, with commas between them */
     bool earlier, gone, cancelled, told;
     int64_t began_ns, answered_ns;
     int64_t whole_ns; /* since when all runs of the job are there; 0: they are not */
@@ -208,6 +209,38 @@ static void watch_warn_of_silence(struct watch *w, const struct error *e)
     w->told = true;
 }
 
+/* "n1,n2": is the node another one? */
+static bool nodes_add(struct text *nodes, const char *node)
+{
+    size_t length = strlen(node);
+    for (const char *at = text_string(nodes); *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, node, length) == 0 && (at[length] == ',' || !at[length]))
+            return false;
+    text_add(nodes, "%s%s", nodes->length ? "," : "", node);
+    return true;
+}
+
+/* Of nodes that cannot work on the sweep, once each. */
+static void watch_warn_of_nodes(struct watch *w)
+{
+    for (size_t task = 1; task <= submission_tasks(w->job); task++) {
+        const struct slurm_end *end = &w->queue.ends[task];
+        if (!end->why[0] || !nodes_add(w->nodes, end->node))
+            continue;
+        progress_clear(&w->s->progress);
+        log_warning("node %s cannot work on this sweep: %s; no more tasks of it are begun there", end->node,
+                    end->why);
+    }
+}
+
+/* Slurm forgets them. */
+static void watch_keep_ends(const struct watch *w, struct slurm_queue *now)
+{
+    for (size_t task = 0; task <= SLURM_MOST_TASKS; task++)
+        if (!now->ends[task].state[0] && now->states[task] == SLURM_GONE)
+            now->ends[task] = w->queue.ends[task];
+}
+
 static void watch_ask(struct watch *w)
 {
     struct error e;
@@ -216,7 +249,9 @@ static void watch_ask(struct watch *w)
     if (slurm_ask(w->job->name, &queue, &e) != 0) {
         watch_warn_of_silence(w, &e);
     } else {
+        watch_keep_ends(w, &queue);
         w->queue = queue;
+        watch_warn_of_nodes(w);
         w->gone = queue.waiting + queue.running == 0;
         w->answered_ns = clock_monotonic_ns();
     }
@@ -254,12 +289,20 @@ static void watch_end_whole(struct watch *w)
               2 * GRACE_NS; /* if Slurm has not ended them, it is none of the sweep's business */
 }
 
-/* Slurm would keep them for ever. */
+/* Slurm would keep them for ever: those that it does not try again, and those of which no node is left. */
+static bool watch_is_held(const struct watch *w)
+{
+    bool none_left = w->nodes->length && (strstr(w->queue.reason, "BadConstraints") ||
+                                          strstr(w->queue.reason, "ReqNodeNotAvail"));
+    return w->queue.running == 0 && w->queue.waiting > 0 && (none_left || w->queue.held == w->queue.waiting);
+}
+
 static void watch_end_held(struct watch *w)
 {
     struct error e;
-    error_set(&e, "%zu tasks of job %s could not be started: Slurm says \"%s\"", w->queue.held, w->job->name,
-              w->queue.reason);
+    error_set(&e, "%zu tasks of job %s could not be started: Slurm says \"%s\"%s%s", w->queue.waiting,
+              w->job->name, w->queue.reason,
+              w->nodes->length ? "; these nodes cannot work on the sweep: " : "", text_string(w->nodes));
     if (w->earlier)
         watch_cancel(w);
     else
@@ -270,7 +313,7 @@ static void watch_end_held(struct watch *w)
 static void watch_end_early(struct watch *w)
 {
     struct error e;
-    if (w->queue.held && w->queue.held == w->queue.waiting + w->queue.running && !w->cancelled)
+    if (watch_is_held(w) && !w->cancelled)
         watch_end_held(w);
     if (interrupt_count(&w->s->interrupt) > 0) {
         error_set(&e, "interrupted");
@@ -300,35 +343,26 @@ static void watch_show(struct watch *w)
                    });
 }
 
-static void sweep_fail_missing(struct sweep *s, const struct submission *job, size_t first, size_t missing)
+/* Runs that are missing, by node: the nodes that cannot work on the sweep, and how the first other task
+ * ended. */
+static void sweep_check_missing(struct sweep *s, const struct watch *w)
 {
+    const struct submission *job = w->job;
+    struct text why = {0};
     struct error e;
-    size_t task = submission_task_of(job, first);
-    char *words = submission_last_words(job, task);
-    if (words && *words)
-        error_set(&e,
-                  "%zu of %zu runs are missing: task %zu ended before its runs did; the last line of "
-                  "%s/task-%zu.log: %s",
-                  missing, sweep_run_count(s), task, job->folder, task, words);
-    else
-        error_set(&e,
-                  "%zu of %zu runs are missing: task %zu ended before its runs did, and there is no word of "
-                  "it in %s: do the nodes see this folder?",
-                  missing, sweep_run_count(s), task, job->folder);
-    free(words);
+    size_t missing = 0;
+    for (size_t k = 0; k < job->count; k++)
+        missing += !s->index.entries[job->runs[k]];
+    if (!missing)
+        return;
+    bool lost[SLURM_MOST_TASKS + 1] = {false};
+    for (size_t k = 0; k < job->count; k++)
+        lost[submission_task_of(job, k)] |= !s->index.entries[job->runs[k]];
+    submission_say_ends(job, &w->queue, lost, &why);
+    error_set(&e, "%zu of %zu runs are missing: %s", missing, sweep_run_count(s), text_string(&why));
+    submission_say_failed(job->folder, e.text);
     sweep_fail(s, ENDING_LAB_FAILED, &e);
-}
-
-static void sweep_check_missing(struct sweep *s, const struct submission *job)
-{
-    size_t missing = 0, first = 0;
-    for (size_t k = job->count; k-- > 0;)
-        if (!s->index.entries[job->runs[k]]) {
-            first = k;
-            missing++;
-        }
-    if (missing)
-        sweep_fail_missing(s, job, first, missing);
+    text_free(&why);
 }
 
 static bool watch_goes_on(const struct watch *w)
@@ -339,11 +373,13 @@ static bool watch_goes_on(const struct watch *w)
 /* Until the job has left the queue. `earlier`: it is of an earlier call of this program, and what it leaves
  * undone is done by this one. Otherwise a run that is not whole, a task that says why it cannot go on, and
  * runs that are missing fail the sweep. */
-static void watch_job(struct sweep *s, const struct submission *job, bool earlier)
+static void watch_job(struct sweep *s, const struct submission *job, bool earlier, struct text *nodes)
 {
     int64_t now_ns = clock_monotonic_ns();
+    size_t known = nodes->length;
     struct watch w = {.s = s,
                       .job = job,
+                      .nodes = nodes,
                       .earlier = earlier,
                       .began_ns = now_ns,
                       .answered_ns = now_ns,
@@ -364,8 +400,13 @@ static void watch_job(struct sweep *s, const struct submission *job, bool earlie
             clock_sleep_until_ns(clock_monotonic_ns() + STEP_MS * NS_PER_MS);
     }
     progress_clear(&s->progress);
-    if (!earlier)
-        sweep_check_missing(s, job);
+    struct text clocks = {0};
+    submission_compare_clocks(job, &clocks);
+    for (const char *line = text_string(&clocks); *line; line += strcspn(line, "\n") + 1)
+        log_warning("%.*s", (int)strcspn(line, "\n"), line);
+    text_free(&clocks);
+    if (!earlier && (nodes->length == known || s->ending != ENDING_WHOLE))
+        sweep_check_missing(s, &w);
 }
 
 /* ---- what a run takes */
@@ -451,19 +492,35 @@ static size_t sweep_runs_per_task(const struct sweep *s, size_t count, int64_t c
 
 /* ---- submitting */
 
+/* A node that does not see the folder, or cannot write there, can leave no word in it: Slurm keeps the
+ * sentence, as the task's comment, and begins no other task there. What Slurm itself says of a task, its
+ * state has. */
+static const char look_at_node[] =
+    "\nnode=${SLURMD_NODENAME:-$(uname -n)}\n"
+    "refuse() {\n"
+    "    others=$(scontrol show job \"$SLURM_ARRAY_JOB_ID\" | "
+    "sed -n 's/.*ExcNodeList=\\([^ (]*\\).*/\\1/p' | grep . | head -n 1)\n"
+    "    scontrol update JobId=\"$SLURM_ARRAY_JOB_ID\" ExcNodeList=\"${others:+$others,}$node\"\n"
+    "    scontrol update JobId=\"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\" Comment=\"" SLURM_SAID "$1\"\n"
+    "    exit 69\n"
+    "}\n"
+    "cd \"$folder\" 2> /dev/null || refuse \"it does not see $folder\"\n"
+    "log=task-$SLURM_ARRAY_TASK_ID.log\n"
+    "said=$(LC_ALL=C touch \"$log\" 2>&1) || refuse \"it cannot write in $folder: ${said##*: }\"\n"
+    "exec >> \"$log\" 2>&1\n";
+
 /* exec: the signals of Slurm reach the program. */
 static char *job_script(const struct submission *job, const char *sweep, const char *program)
 {
     struct text script = {0};
     text_add(&script, "#!/bin/sh\nprogram=");
     shell_quote(&script, program);
-    text_add(&script, "\ncd ");
+    text_add(&script, "\nfolder=");
     shell_quote(&script, job->folder);
-    text_add(
-        &script,
-        " || exit\nif [ ! -x \"$program\" ]; then\n    echo \"task $SLURM_ARRAY_TASK_ID: node $(uname -n) "
-        "has no program $program\" | tee " SUBMISSION_FAILED
-        " >&2\n    exit 127\nfi\nexec \"$program\" task ");
+    text_add(&script, "%s", look_at_node);
+    text_add(&script, "if [ ! -x \"$program\" ]; then\n    echo \"task $SLURM_ARRAY_TASK_ID: node $node "
+                      "has no program $program\" | tee " SUBMISSION_FAILED
+                      " >&2\n    exit 127\nfi\nexec \"$program\" task ");
     shell_quote(&script, sweep);
     text_add(&script, " %zu \"$SLURM_ARRAY_TASK_ID\"\n", job->number);
     return text_take(&script);
@@ -487,13 +544,13 @@ static char *sweep_path_for_nodes(const struct sweep *s, struct error *e)
 }
 
 static int job_submit(struct sweep *s, const struct slurm_profile *profile, const struct submission *job,
-                      struct error *e)
+                      const char *exclude, struct error *e)
 {
     char *program = profile->program ? strdup(profile->program) : program_path(e);
     char *sweep = program ? sweep_path_for_nodes(s, e) : NULL;
     char *script = sweep ? job_script(job, sweep, program) : NULL;
     struct slurm_job what = {.name = job->name,
-                             .folder = job->folder,
+                             .exclude = exclude,
                              .script = script,
                              .tasks = submission_tasks(job),
                              .at_a_time = s->request->jobs == FIELD_UNSET ? 0 : (size_t)s->request->jobs,
@@ -557,25 +614,48 @@ static void job_detach(struct sweep *s, const struct submission *job)
     print_out_line(SWEEP_RESUME_HINT, s->folder);
 }
 
-static void sweep_run_on_cluster(struct sweep *s, const struct slurm_profile *profile)
+static void sweep_begin_anew(struct sweep *s)
+{
+    sweep_print_ended(s, true);
+    s->kept += s->ended;
+    sweep_list_todo(s);
+}
+
+/* The runs that are to do, as one job. */
+static void sweep_run_job(struct sweep *s, const struct slurm_profile *profile, struct text *nodes)
 {
     struct submission job;
     struct error e;
     int planned = job_plan(s, profile, &job, &e);
     if (planned == 0 && s->ending == ENDING_WHOLE && job.count > 0) {
-        planned = job_submit(s, profile, &job, &e);
+        planned = job_submit(s, profile, &job, nodes->length ? text_string(nodes) : NULL, &e);
         if (planned == 0) {
             s->any_started = true;
             job_print_submitted(s, &job);
             if (s->request->detach)
                 job_detach(s, &job);
             else
-                watch_job(s, &job, false);
+                watch_job(s, &job, false, nodes);
         }
     }
     if (planned != 0)
-        sweep_fail(s, ENDING_NOT_STARTED, &e);
+        sweep_fail(s, s->any_started ? ENDING_LAB_FAILED : ENDING_NOT_STARTED, &e);
     submission_free(&job);
+}
+
+/* What a node has lost that cannot work on the sweep goes to the others, as another job; each one more knows
+ * another such node. */
+static void sweep_run_on_cluster(struct sweep *s, const struct slurm_profile *profile)
+{
+    struct text nodes = {0};
+    size_t known;
+    do {
+        known = nodes.length;
+        sweep_run_job(s, profile, &nodes);
+        if (s->ending == ENDING_WHOLE && nodes.length > known)
+            sweep_begin_anew(s);
+    } while (s->ending == ENDING_WHOLE && nodes.length > known && s->todo_count > 0);
+    text_free(&nodes);
 }
 
 /* ---- what earlier jobs do */
@@ -604,7 +684,9 @@ static void job_await(struct sweep *s, const struct submission *job)
     if (!s->request->quiet)
         log_info("job %s has %zu tasks in the queue: waiting for them", job->name,
                  queue.waiting + queue.running);
-    watch_job(s, job, true);
+    struct text nodes = {0};
+    watch_job(s, job, true, &nodes);
+    text_free(&nodes);
 }
 
 static void jobs_await(struct sweep *s)
@@ -619,13 +701,6 @@ static void jobs_await(struct sweep *s)
             log_warning("%s", e.text);
         submission_free(&job);
     }
-}
-
-static void sweep_begin_anew(struct sweep *s)
-{
-    sweep_print_ended(s, true);
-    s->kept += s->ended;
-    sweep_list_todo(s);
 }
 
 static void sweep_run_apart_here(struct sweep *s)

@@ -33,6 +33,8 @@ struct status {
     char reason[SLURM_WORD];
     char *job;           /* the name of the last job that has tasks in the queue; NULL: none has */
     char *failed;        /* what a task of the last job has left; NULL: nothing */
+    struct text ends;    /* how tasks of the last job ended whose runs are missing; empty: nothing is known */
+    struct text clocks;  /* of nodes: sentences, a line each */
     struct error broken; /* why the first of the broken runs is; empty: none is */
     struct error silent; /* why Slurm's word is not known; empty */
 };
@@ -73,6 +75,17 @@ static void status_ask_slurm(struct status *st, const struct submission *job)
         if (*standing >= STANDS_RUNNING && state != SLURM_GONE)
             *standing = state == SLURM_RUNNING ? STANDS_RUNNING : STANDS_WAITING;
     }
+    bool lost[SLURM_MOST_TASKS + 1] = {false}, any = false;
+    for (size_t k = 0; k < job->count; k++) {
+        size_t task = submission_task_of(job, k);
+        bool is = st->standing[job->runs[k]] == STANDS_MISSING &&
+                  (queue.ends[task].state[0] || queue.ends[0].state[0]);
+        lost[task] |= is;
+        any |= is;
+    }
+    text_clear(&st->ends);
+    if (any)
+        submission_say_ends(job, &queue, lost, &st->ends);
     if (queue.waiting + queue.running == 0)
         return;
     memcpy(st->reason, queue.reason, sizeof st->reason);
@@ -93,6 +106,7 @@ static void status_look_at_jobs(struct status *st)
             status_ask_slurm(st, &job);
             free(st->failed);
             st->failed = submission_failed(&job);
+            submission_compare_clocks(&job, &st->clocks);
         }
         submission_free(&job);
     }
@@ -137,8 +151,9 @@ static void print_status(const struct status *st)
     print_count(st->with[STANDS_MISSING], "missing");
     if (st->job)
         print_out_line("job %s", st->job);
-    if (st->failed)
-        print_out_line("%s", st->failed);
+    if (st->failed || st->ends.length)
+        print_out_line("%s", st->failed ? st->failed : text_string(&st->ends));
+    print_out("%s", text_string(&st->clocks));
     if (st->with[STANDS_BROKEN] + st->with[STANDS_MISSING] && !st->holder && !st->job)
         print_out_line(SWEEP_RESUME_HINT, s->folder);
     text_free(&waiting);
@@ -158,7 +173,10 @@ static void print_json(const struct status *st)
         "version", HARNESS_VERSION, "folder", st->sweep.folder, "scenario",
         st->sweep.plan.first.scenario.name, "count", (json_int_t)sweep_run_count(&st->sweep), "runs", runs,
         "verdicts", verdicts, "job_name", st->job, "waits_for", st->reason[0] ? st->reason : NULL, "failed",
-        st->failed, "slurm_silent", st->silent.text[0] ? st->silent.text : NULL, "broken",
+        st->failed        ? st->failed
+        : st->ends.length ? text_string(&st->ends)
+                          : NULL,
+        "slurm_silent", st->silent.text[0] ? st->silent.text : NULL, "broken",
         st->broken.text[0] ? st->broken.text : NULL);
     if (document && st->holder)
         json_object_set_new(document, "process", json_integer(st->holder));
@@ -215,5 +233,7 @@ int slurm_status(const char *folder, bool json)
     free(st.standing);
     free(st.job);
     free(st.failed);
+    text_free(&st.ends);
+    text_free(&st.clocks);
     return status;
 }

@@ -3,11 +3,14 @@
 #include "harness/slurm/commands.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/clock.h"
 #include "lib/files.h"
+#include "lib/log.h"
 #include "lib/program/program.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,14 +67,16 @@ static json_t *submission_document(const struct submission *s)
     json_t *runs = json_array();
     for (size_t k = 0; k < s->count; k++)
         json_array_append_new(runs, json_integer((json_int_t)s->runs[k] + 1));
-    return json_make("{s:i,s:s,s:s,s:s,s:I,s:I,s:o}", "schema", 1, "program", "harness", "version",
+    return json_make("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:o}", "schema", 1, "program", "harness", "version",
                      HARNESS_VERSION, "job_name", s->name, "runs_per_task", (json_int_t)s->per_task,
-                     "runs_at_a_time", (json_int_t)s->at_a_time, "runs", runs);
+                     "runs_at_a_time", (json_int_t)s->at_a_time, "time_ns", (json_int_t)s->time_ns, "runs",
+                     runs);
 }
 
 int submission_keep(struct submission *s, const char *sweep, struct error *e)
 {
     s->number = submission_last(sweep) + 1;
+    s->time_ns = clock_realtime_ns();
     s->folder = s->number <= MOST_NUMBER ? path_of(sweep, s->number) : NULL;
     char *path = s->folder ? files_join(s->folder, TASKS) : NULL;
     json_t *document = submission_document(s);
@@ -122,6 +127,7 @@ static int submission_parse(struct submission *s, const json_t *document, size_t
     if (!name || !slurm_is_name(name))
         return error_set(e, "job_name: expected a name that begins with harness-");
     s->name = strdup(name);
+    s->time_ns = json_integer_value(json_object_get(document, "time_ns"));
     if (!s->name ||
         submission_take_number(document, "runs_per_task", (json_int_t)run_count, &s->per_task, e) != 0 ||
         submission_take_number(document, "runs_at_a_time", MOST_AT_ONCE, &s->at_a_time, e) != 0 ||
@@ -190,6 +196,62 @@ char *submission_failed(const struct submission *s)
     return text;
 }
 
+/* ---- clocks */
+
+#define BEGUN "task %zu began on node %63s at %" SCNd64 " s"
+#define OFF_S 3 /* a clock that is read in whole seconds, and a little between */
+
+const char *submission_node(char *buffer, size_t size)
+{
+    const char *name = getenv("SLURMD_NODENAME");
+    if (name)
+        return name;
+    buffer[0] = '\0';
+    (void)gethostname(buffer, size - 1);
+    return buffer;
+}
+
+void submission_say_begun(size_t task)
+{
+    char host[256] = "";
+    log_info("task %zu began on node %s at %" PRId64 " s", task, submission_node(host, sizeof host),
+             (int64_t)(clock_realtime_ns() / NS_PER_S));
+}
+
+static bool read_begun(const struct submission *s, size_t task, char node[64], int64_t *time_s)
+{
+    char name[40];
+    size_t said;
+    snprintf(name, sizeof name, "task-%zu.log", task);
+    char *text = submission_read_tail(s, name, LOG_TAIL), *at = text, *found = NULL;
+    while (at && (at = strstr(at, ": task ")))
+        found = at++;
+    bool read = found && sscanf(found + 2, BEGUN, &said, node, time_s) == 3 && said == task;
+    free(text);
+    return read && *time_s >= 0 && *time_s < INT64_MAX / NS_PER_S;
+}
+
+void submission_compare_clocks(const struct submission *s, struct text *out)
+{
+    int64_t from_s = s->time_ns / NS_PER_S, until_s = clock_realtime_ns() / NS_PER_S, time_s;
+    char node[64], marked[80];
+    struct text seen = {0};
+    for (size_t task = 1; s->time_ns > 0 && task <= submission_tasks(s); task++) {
+        if (!read_begun(s, task, node, &time_s) || (time_s > from_s - OFF_S && time_s < until_s + OFF_S))
+            continue;
+        snprintf(marked, sizeof marked, "|%s|", node);
+        if (seen.length && strstr(text_string(&seen), marked))
+            continue;
+        text_add(&seen, "%s", marked);
+        text_add(out,
+                 "the clock of node %s is off by %" PRId64
+                 " s at least: by it task %zu began %s; times in its results are wrong\n",
+                 node, time_s < from_s ? from_s - time_s : time_s - until_s, task,
+                 time_s < from_s ? "before it was submitted" : "in the future");
+    }
+    text_free(&seen);
+}
+
 char *submission_last_words(const struct submission *s, size_t task)
 {
     char name[40];
@@ -202,6 +264,72 @@ char *submission_last_words(const struct submission *s, size_t task)
     if (words && strlen(words) > MOST_FAILED / 2)
         words[MOST_FAILED / 2] = '\0';
     return words;
+}
+
+/* ---- ends */
+
+static bool same_end(const struct slurm_end *a, const struct slurm_end *b)
+{
+    return strcmp(a->state, b->state) == 0 && strcmp(a->node, b->node) == 0 && strcmp(a->why, b->why) == 0;
+}
+
+/* Of the states that say all; else what the task said last. */
+static void say_how(const struct submission *s, size_t task, const struct slurm_end *end, struct text *out)
+{
+    static const struct {
+        const char *state, *how;
+    } known[] = {{"CANCELLED", "was cancelled"},
+                 {"TIMEOUT", "reached its time limit"},
+                 {"DEADLINE", "reached its deadline"},
+                 {"OUT_OF_MEMORY", "needed more memory than it may have"},
+                 {"PREEMPTED", "had to make room for another job"},
+                 {"NODE_FAIL", "was lost with its node"},
+                 {"BOOT_FAIL", "was lost with its node, which did not boot"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].state, end->state) == 0) {
+            text_add(out, "%s", known[i].how);
+            return;
+        }
+    char *words = submission_last_words(s, task);
+    if (words && *words)
+        text_add(out, "ended before its runs did; the last line of %s/task-%zu.log: %s", s->folder, task,
+                 words);
+    else
+        text_add(out,
+                 "ended before its runs did, and there is no word of it in %s: do the nodes see this folder?",
+                 s->folder);
+    free(words);
+}
+
+static const struct slurm_end *end_of(const struct slurm_queue *queue, size_t task)
+{
+    return &queue->ends[queue->ends[task].state[0] ? task : 0];
+}
+
+void submission_say_ends(const struct submission *s, const struct slurm_queue *queue, const bool lost[],
+                         struct text *out)
+{
+    size_t tasks = submission_tasks(s);
+    for (size_t task = 1; task <= tasks; task++) {
+        const struct slurm_end *end = end_of(queue, task);
+        size_t same = 0, before = 0;
+        for (size_t other = 1; lost[task] && other <= tasks; other++)
+            if (lost[other] && same_end(end, end_of(queue, other))) {
+                before += other < task;
+                same++;
+            }
+        if (!lost[task] || before)
+            continue;
+        text_add(out, "%s", out->length ? "; " : "");
+        if (end->why[0]) {
+            text_add(out, "node %s: %s", end->node, end->why);
+        } else {
+            text_add(out, end->node[0] ? "task %zu, on node %s, " : "task %zu%s ", task, end->node);
+            say_how(s, task, end, out);
+        }
+        if (same > 1)
+            text_add(out, " (and %zu more task%s)", same - 1, same > 2 ? "s" : "");
+    }
 }
 
 void submission_remove_all(const char *sweep)

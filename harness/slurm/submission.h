@@ -4,7 +4,10 @@
 #define HARNESS_SLURM_SUBMISSION_H
 
 #include "lib/error.h"
+#include "harness/slurm/commands.h"
+#include "lib/text.h"
 #include <stddef.h>
+#include <stdint.h>
 
 #define SUBMISSION_FAILED "failed" /* in its folder: why a task could not go on, a sentence */
 
@@ -16,6 +19,7 @@ struct submission {
     size_t count;     /* of the runs */
     size_t per_task;  /* runs; the last task may have fewer */
     size_t at_a_time; /* runs of a task */
+    int64_t time_ns;  /* when it was written, by the clock here; 0: unknown */
 };
 
 size_t submission_tasks(const struct submission *s);
@@ -35,6 +39,17 @@ void submission_free(struct submission *s);
 void submission_say_failed(const char *folder, const char *sentence);
 /* What a task has left so; NULL: none has. The caller frees. */
 char *submission_failed(const struct submission *s);
+/* The name of the node that this program runs on, as Slurm has it; `buffer` is room for another one. */
+const char *submission_node(char *buffer, size_t size);
+/* The line that a task begins with: its node, and what the clock there is. */
+void submission_say_begun(size_t task);
+/* Sentences about nodes whose clocks are not as the clock here, a line each: a task cannot have begun before
+ * it was submitted, nor in the future. */
+void submission_compare_clocks(const struct submission *s, struct text *out);
+/* How tasks ended of which runs are missing (`lost`, by task), by node: those that Slurm knows no more, too.
+ */
+void submission_say_ends(const struct submission *s, const struct slurm_queue *queue, const bool lost[],
+                         struct text *out);
 /* The last line that a task printed; NULL: none. The caller frees. */
 char *submission_last_words(const struct submission *s, size_t task);
 /* Remove all of them. */

@@ -12,8 +12,8 @@
 static int task_refuse(const char *folder, size_t submission, size_t task, const struct error *e)
 {
     struct text path = {0}, sentence = {0};
-    char node[256] = "?";
-    gethostname(node, sizeof node - 1);
+    char host[256];
+    const char *node = submission_node(host, sizeof host);
     text_add(&path, "%s/slurm/%zu", folder, submission);
     text_add(&sentence, "task %zu, on node %s: %s", task, node, e->text);
     submission_say_failed(text_string(&path), text_string(&sentence));
@@ -81,6 +81,7 @@ int slurm_task(const char *folder, size_t submission, size_t task)
                                     .quiet = 1};
     struct kept_request kept;
     struct error e;
+    submission_say_begun(task);
     int result = request_load(&request, &kept, &e);
     if (result == 0)
         result = task_open_and_run(&kept, submission, task, &e);

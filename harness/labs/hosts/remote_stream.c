@@ -254,8 +254,7 @@ static int keep_line(struct stream *s, const struct lab_run *run, const char *li
 {
     int limit = s->kind == STREAM_COLLECTIVE ? RANKS_LIMIT : PRINTED_LIMIT;
     if (s->kind != STREAM_COLLECTIVE && s->job->tool->needs && !s->job->tool->needs(line, length)) {
-        if (run->log)
-            print_to(run->log, "%s: %s: %.*s\n", s->host->lab->name, s->program, (int)length, line);
+        log_of_host(s, run, "%s: %s: %.*s", s->host->lab->name, s->program, (int)length, line);
         return 0;
     }
     if (s->printed.length + length + 1 > (size_t)limit) {

@@ -106,6 +106,44 @@ check "... to the same bytes" same "$(only absent)"
 check_exit 3 "a program of another version on the nodes" "$H" run wide.json --repeat 4 --on slurm:other --cells-per-task 24 --no-report --out other-out
 check_says "... both are named" 'error: task 1, on node .*: .*/request.json was written by harness 0.0.9, and this is [0-9]' err
 
+# ---- nodes that do not see the results, or may not write there
+blind() { # NODE COMMAND: in the node's own mounts
+    kill "${slurm_node_pid[$1]}"
+    wait "${slurm_node_pid[$1]}" 2> /dev/null
+    unshare --mount sh -c "$2 && exec slurmd -D -N $1" > "$slurm/$1.out" 2>&1 < /dev/null &
+    slurm_node_pid[$1]=$!
+    until_true 60 slurm_idle
+}
+mkdir shared
+check "the results are read-only on n1" blind n1 "mount --bind shared shared && mount -o remount,ro,bind shared"
+check_exit 1 "a sweep goes on on the other node" "$H" run wide.json --no-report --repeat 4 --out shared --on slurm --cells-per-task 1
+check_says "... the node is named, with the reason" 'warning: node n1 cannot work on this sweep: it cannot write in .*/shared/wide/.*: Read-only file system; no more tasks of it are begun there' err
+check "... it took a few tasks, and not one after the other" test "$(squeue --states=FAILED --array --noheader --nodelist=n1 | wc -l)" -le 8
+check "... and the runs are whole, with the same bytes" same "$(only shared)"
+rm -r shared/wide
+check "n2 does not see them" blind n2 "mount -t tmpfs none shared"
+check_exit 3 "a sweep that no node can make ends" timeout 60 "$H" run wide.json --no-report --repeat 4 --out shared --on slurm --cells-per-task 1
+check_says "... and says so" 'tasks of job .* could not be started: Slurm says .*; these nodes cannot work on the sweep: (n1,n2|n2,n1)$' err
+check_exit 1 "its status" "$H" status "$(only shared)"
+check_says "... has the first node with its reason" 'node n1: it cannot write in .*: Read-only file system' out
+check_says "... and the second" 'node n2: it does not see ' out
+for node in n1 n2; do check "$node is as it was" blind $node true; done
+
+# ---- a job that somebody cancels; a clock that is off
+setsid "$H" run wide.json --quiet --set phases.measure=600s --repeat 4 --out ended --on slurm --cells-per-task 12 --no-report 2> ended.err &
+run=$!
+check "tasks run" until_true 60 sh -c '[ "$(squeue --noheader --states=RUNNING --array | grep -c harness-)" = 2 ]'
+scancel --name="$(squeue --noheader --states=RUNNING --format=%j | head -n 1)"
+wait $run
+check "a job that was cancelled fails its sweep" test $? = 3
+check_says "... and is called cancelled" '24 of 24 runs are missing: task 1, on node n[12], was cancelled' ended.err
+if [[ $(ldd "$H") != *asan* ]] && command -v "${CC:-cc}" > /dev/null; then
+    "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o clock.so "$ROOT/tests/e2e/harness/clock_step.c"
+    printf '#!/bin/sh\ntouch "%s/step"\nLD_PRELOAD=%s/clock.so CLOCK_STEP=%s/step exec "%s" "$@"\n' "$SCRATCH" "$SCRATCH" "$SCRATCH" "$H" > other/harness
+    check_exit 1 "a sweep on nodes whose clocks are an hour slow" "$H" run wide.json --repeat 4 --on slurm:other --cells-per-task 24 --no-report --out slow
+    check_says "... says so" 'warning: the clock of node n[12] is off by 3[56][0-9][0-9] s at least: by it task 1 began before it was submitted' err
+fi
+
 # ---- real hosts: one task, which Slurm does not begin again
 cat > far.json << 'END'
 { "schema": 1, "name": "far", "driver": "ssh", "hosts": { "a": { "ssh": "nowhere.invalid", "nic": { "address": "10.0.0.1/24" } },

@@ -159,7 +159,7 @@ check "... to the same bytes" same "$twice"
 # ---- the time limit
 wait "$limit"
 check "a task that comes to its time limit ends the sweep with 3" test $? = 3
-check_says "... which says so" 'error: 24 of 24 runs are missing: task 1 ended before its runs did; the last line of .*(ended by a signal|DUE TO TIME LIMIT)' limit.out
+check_says "... which says so" 'error: 24 of 24 runs are missing: task 1, on node n[12], (ended before its runs did; the last line of .*ended by a signal|reached its time limit)' limit.out
 check "... leaves nothing half" nothing_half "$(only limit)"
 check_exit 1 "... and has 24 runs missing" "$H" status "$(only limit)"
 check_says "... as its status says" '^ *24 missing' out

@@ -29,6 +29,23 @@ static void a_queue_is_read(void **state)
     assert_int_equal(queue.waiting, 2);
     assert_int_equal(slurm_read_queue("2|PENDING|\x1b[2J\n", &queue, &e), 0);
     assert_string_equal(queue.reason, "?[2J");
+    assert_int_equal(
+        slurm_read_queue("2|PENDING|Resources||(null)\n3|RUNNING|None|n1|of mine\n"
+                         "4|FAILED|NonZeroExitCode|n2|harness: it does not see /a|b\n"
+                         "5|CANCELLED|None|n\x1b|of mine\nN/A|CANCELLED|BadConstraints||(null)\n",
+                         &queue, &e),
+        0);
+    assert_string_equal(queue.reason, "Resources");
+    assert_int_equal(queue.waiting, 1);
+    assert_int_equal(queue.running, 1);
+    assert_string_equal(queue.ends[3].state, "");
+    assert_string_equal(queue.ends[4].state, "FAILED");
+    assert_string_equal(queue.ends[4].node, "n2");
+    assert_string_equal(queue.ends[4].why, "it does not see /a|b");
+    assert_string_equal(queue.ends[5].state, "CANCELLED");
+    assert_string_equal(queue.ends[5].node, "n\\x1b");
+    assert_string_equal(queue.ends[5].why, "");
+    assert_string_equal(queue.ends[0].state, "CANCELLED");
 }
 
 static void other_words_are_no_queue(void **state)
