@@ -29,11 +29,6 @@ static void deliver_letters(struct member *member)
     }
 }
 
-static struct letter letter_of(uint32_t to, const struct outbox *out)
-{
-    return (struct letter){.port = to, .ring = out->ring, .mask = out->mask, .end = out->tail};
-}
-
 /* What the others need to know of the window that ends. */
 static void seal_window(struct member *member)
 {
@@ -42,7 +37,9 @@ static void seal_window(struct member *member)
         struct mail *mail = &sim->mail[sim->window & 1][t];
         for (uint32_t i = 0; i < mail->count; i++) {
             uint32_t port = mail->letters[i].port;
-            mail->letters[i] = letter_of(port, &sim->ports[sim->ports[port].peer].out);
+            const struct outbox *out = &sim->ports[sim->ports[port].peer].out;
+            mail->letters[i] =
+                (struct letter){.port = port, .ring = out->ring, .mask = out->mask, .end = out->tail};
         }
     }
     int64_t next_ps = events_next_ps(&member->due);

@@ -172,11 +172,6 @@ static void add_finish(struct record *r)
     record_set_complete(r, true);
 }
 
-static int serve_packages(struct guest *g, struct error *e)
-{
-    return g->profile->served ? packages_serve(g, GUEST_FILES "/packages", e) : 0;
-}
-
 static int provision_guest(struct guest_build *build, struct guest *g, struct error *e)
 {
     int from;
@@ -187,8 +182,8 @@ static int provision_guest(struct guest_build *build, struct guest *g, struct er
         return -1;
     context_report(build->context, build->host, "answers ssh after %.1f s",
                    (double)(clock_monotonic_ns() - begin_ns) / NS_PER_S);
-    if (guest_put(g, e) != 0 || serve_packages(g, e) != 0 || guest_run_steps(g, from, e) != 0 ||
-        guest_verify(g, e) != 0 || take_snapshot(g, build, e) != 0)
+    if (guest_put(g, e) != 0 || (g->profile->served && packages_serve(g, GUEST_FILES "/packages", e) != 0) ||
+        guest_run_steps(g, from, e) != 0 || guest_verify(g, e) != 0 || take_snapshot(g, build, e) != 0)
         return -1;
     add_finish(g->record);
     context_report(build->context, build->host, "ready after %.1f s",

@@ -115,11 +115,6 @@ static json_t *make_text(struct making *m)
     return value;
 }
 
-static json_t *make_number(double number)
-{
-    return isfinite(number) ? json_real(number) : json_null();
-}
-
 static json_t *make_scalar(struct making *m)
 {
     switch (*m->at++) {
@@ -131,8 +126,10 @@ static json_t *make_scalar(struct making *m)
         return json_integer(va_arg(*m->arguments, json_int_t));
     case 'b':
         return json_boolean(va_arg(*m->arguments, int));
-    case 'f':
-        return make_number(va_arg(*m->arguments, double));
+    case 'f': {
+        double number = va_arg(*m->arguments, double);
+        return isfinite(number) ? json_real(number) : json_null();
+    }
     case 'O':
         return json_incref(va_arg(*m->arguments, json_t *));
     case 'o':

@@ -35,13 +35,6 @@ const struct lab_kind *lab_kind_named(const char *name)
     return NULL;
 }
 
-/* "sim", "libvirt" or "ssh" */
-static void add_kind_names(struct text *out)
-{
-    for (size_t i = 0; lab_kinds[i].name; i++)
-        text_add(out, "%s\"%s\"", i == 0 ? "" : lab_kinds[i + 1].name ? ", " : " or ", lab_kinds[i].name);
-}
-
 /* The kind that a document names; NULL with a sentence. */
 static const struct lab_kind *kind_of(const json_t *json, struct error *e)
 {
@@ -54,7 +47,8 @@ static const struct lab_kind *kind_of(const json_t *json, struct error *e)
     const struct lab_kind *kind = json_is_string(said) ? lab_kind_named(json_string_value(said)) : NULL;
     if (kind)
         return kind;
-    add_kind_names(&names);
+    for (size_t i = 0; lab_kinds[i].name; i++)
+        text_add(&names, "%s\"%s\"", i == 0 ? "" : lab_kinds[i + 1].name ? ", " : " or ", lab_kinds[i].name);
     if (!said) {
         error_set(e, "driver is missing: expected %s", text_string(&names));
     } else {
@@ -98,17 +92,10 @@ const struct lab_link *lab_link_at(const struct lab *lab, size_t i)
     return item_at(&lab->links, sizeof(struct lab_link), i);
 }
 
-/* The structs of all kinds of hosts begin with the name. */
-static const char *host_name(const struct lab *lab, size_t i)
-{
-    const void *host = item_at(&lab->hosts, lab_kind(lab)->host_size, i);
-    return host ? *(char *const *)host : NULL;
-}
-
 const char *lab_node_name(const struct lab *lab, size_t i)
 {
-    if (i < lab->hosts.count)
-        return host_name(lab, i);
+    if (i < lab->hosts.count) /* the structs of all kinds of hosts begin with the name */
+        return *(char *const *)item_at(&lab->hosts, lab_kind(lab)->host_size, i);
     const struct physics_switch *simulated = lab_switch_at(lab, i - lab->hosts.count);
     const struct lab_switch *real = lab_real_switch_at(lab, i - lab->hosts.count);
     return simulated ? simulated->name : real ? real->name : NULL;

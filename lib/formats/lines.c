@@ -50,12 +50,6 @@ static size_t count_numbers(const char *p, const char *end)
 
 /* ---- ranges: what is computed with is checked where it enters */
 
-static int out_of_range(const char *what, int64_t value, int64_t least, struct error *e)
-{
-    return error_set(e, "a line's %s is %" PRId64 ": expected %" PRId64 " to %" PRId64, what, value, least,
-                     LINES_MOST);
-}
-
 bool lines_fits(int64_t value, int64_t least)
 {
     return value >= least && value <= LINES_MOST;
@@ -63,7 +57,10 @@ bool lines_fits(int64_t value, int64_t least)
 
 static int check_number(const char *what, int64_t value, int64_t least, struct error *e)
 {
-    return lines_fits(value, least) ? 0 : out_of_range(what, value, least, e);
+    if (lines_fits(value, least))
+        return 0;
+    return error_set(e, "a line's %s is %" PRId64 ": expected %" PRId64 " to %" PRId64, what, value, least,
+                     LINES_MOST);
 }
 
 static int parse_sample(const char *text, size_t length, struct line *line, struct error *e)

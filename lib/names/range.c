@@ -19,12 +19,6 @@ struct piece {
 
 /* ---- reading */
 
-static int no_range(const char *word, struct error *e)
-{
-    return error_set(
-        e, "\"%.60s\" is not a range of names: expected one such as h[0-31], h[00-31] or h[0-1,16]", word);
-}
-
 /* What follows a number of at most six digits; NULL: there is none. */
 static const char *read_number(const char *at, uint32_t *value)
 {
@@ -60,7 +54,9 @@ static const char *take_bracket(const char *word, const char *at, size_t *count,
     for (;; at++) {
         at = read_piece(at, &piece);
         if (!at || (*at != ',' && *at != ']')) {
-            no_range(word, e);
+            error_set(
+                e, "\"%.60s\" is not a range of names: expected one such as h[0-31], h[00-31] or h[0-1,16]",
+                word);
             return NULL;
         }
         if (piece.last < piece.first) {

@@ -431,13 +431,6 @@ static int print_help(const struct program *program, const char *name)
     return EXIT_DONE;
 }
 
-static int print_commands(const struct program *program)
-{
-    for (const struct command *const *c = program->commands; *c; c++)
-        print_out("%s\n", (*c)->name ? (*c)->name : "");
-    return EXIT_DONE;
-}
-
 /* Options that the Makefile and the tests use; -1 if argv contains none of these options. */
 static int print_parts(const struct program *program, int argc, char **argv)
 {
@@ -446,8 +439,11 @@ static int print_parts(const struct program *program, int argc, char **argv)
         add_completion(program, &out);
         return print_text(&out);
     }
-    if (argc == 2 && strcmp(argv[1], "--commands") == 0)
-        return print_commands(program);
+    if (argc == 2 && strcmp(argv[1], "--commands") == 0) {
+        for (const struct command *const *c = program->commands; *c; c++)
+            print_out("%s\n", (*c)->name ? (*c)->name : "");
+        return EXIT_DONE;
+    }
     if (argc < 2 || argc > 3 || strcmp(argv[1], "--manual") != 0)
         return -1;
     if (program_manual(program, argc == 3 ? argv[2] : "", &out) == 0)

@@ -26,13 +26,6 @@ static size_t make_all(const struct traffic_ends *ends, struct traffic_pair *pai
     return made;
 }
 
-static size_t make_ring(const struct traffic_ends *ends, struct traffic_pair *pairs)
-{
-    for (size_t i = 0; i < ends->from_count; i++)
-        pairs[i] = (struct traffic_pair){i, (i + 1) % ends->from_count};
-    return ends->from_count;
-}
-
 /* With a shift, or a random permutation without fixed points: one cycle through all (Sattolo, 1986). */
 static void make_permutation(const struct traffic_ends *ends, struct random *random,
                              struct traffic_pair *pairs)
@@ -90,7 +83,8 @@ int traffic_pairs(enum traffic_pattern pattern, const struct traffic_ends *ends,
     if (pattern == PATTERN_PERMUTATION)
         make_permutation(ends, random, *pairs);
     else if (pattern == PATTERN_RING_ALL_REDUCE)
-        make_ring(ends, *pairs);
+        for (size_t i = 0; i < ends->from_count; i++)
+            (*pairs)[i] = (struct traffic_pair){i, (i + 1) % ends->from_count};
     else
         *count = make_all(ends, *pairs);
     if (pattern != PATTERN_PERMUTATION || check_permutation(ends, *pairs, e) == 0)

@@ -139,13 +139,6 @@ static void duplicate(struct sim *sim, struct injection *in, uint32_t p)
     inject_hold(sim, in, copy);
 }
 
-/* It waits until this number of frames of its kind have passed. */
-static void put_behind(struct sim *sim, struct injection *in, uint32_t p)
-{
-    count_held(sim, in->rule.port, &sim->packets[p], 1);
-    delay_line_append(sim, &in->held, in->passed + in->rule.behind, p);
-}
-
 /* The frame that comes now is the last one that a held one waits for: that one comes next. */
 static void pass(struct sim *sim, struct injection *in)
 {
@@ -166,12 +159,6 @@ static bool pause(struct sim *sim, struct injection *in, uint32_t p)
     pfc_hold(sim, in->rule.port, classes);
     event_schedule(sim->events, in->event, sim->now_ps + in->rule.lasts_ps);
     return true;
-}
-
-static void end_pause(struct sim *sim, struct injection *in)
-{
-    pfc_let_go(sim, in->rule.port, in->pausing);
-    in->pausing = 0;
 }
 
 static void stall(struct sim *sim, const struct injection *in, uint32_t p)
@@ -205,7 +192,8 @@ static bool act(struct sim *sim, struct injection *in, uint32_t p, bool *done)
         duplicate(sim, in, p);
         return false;
     case SIM_INJECT_REORDER:
-        put_behind(sim, in, p);
+        count_held(sim, port, &sim->packets[p], 1);
+        delay_line_append(sim, &in->held, in->passed + in->rule.behind, p); /* until these have passed */
         return true;
     case SIM_INJECT_CNP:
         congestion_send_cnp(sim, sim->ports[port].node, sim->packets[p].qp);
@@ -239,7 +227,8 @@ void inject_turn(struct sim *sim, uint32_t rule)
 {
     struct injection *in = &sim->faults->injections[rule];
     if (in->rule.action == SIM_INJECT_PAUSE) {
-        end_pause(sim, in);
+        pfc_let_go(sim, in->rule.port, in->pausing);
+        in->pausing = 0;
         return;
     }
     bool by_count = in->rule.action == SIM_INJECT_REORDER;

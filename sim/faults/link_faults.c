@@ -202,12 +202,6 @@ static void take_loss(struct link_end *end, const struct sim_link_loss *loss)
     end->bad = false;
 }
 
-static void take_rate(struct port *at, int64_t rate_bps)
-{
-    at->rate_bps = rate_bps;
-    at->ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)rate_bps;
-}
-
 void link_faults_turn(struct sim *sim, uint32_t port)
 {
     struct link_end *end = &sim->faults->ends[port];
@@ -219,7 +213,8 @@ void link_faults_turn(struct sim *sim, uint32_t port)
     take_loss(end, &s->loss);
     if (!s->up && !down)
         go_down(sim, port);
-    take_rate(at, s->rate_bps ? s->rate_bps : end->nominal_bps);
+    at->rate_bps = s->rate_bps ? s->rate_bps : end->nominal_bps;
+    at->ps_per_byte_q20 = ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)at->rate_bps;
     if (s->up && down)
         come_up(sim, port);
 }

@@ -78,12 +78,6 @@ static void thread_rest(u64 idle_ns)
     __set_current_state(TASK_RUNNING);
 }
 
-/* On a single CPU nobody rings until this thread sleeps. */
-static unsigned int calm_polls(void)
-{
-    return num_online_cpus() > 1 ? CALM_POLLS : 0;
-}
-
 static int run_thread(void *unused)
 {
     unsigned int calm = 0;
@@ -96,7 +90,8 @@ static int run_thread(void *unused)
         } else {
             calm++;
         }
-        if (calm > calm_polls())
+        if (calm >
+            (num_online_cpus() > 1 ? CALM_POLLS : 0)) /* on a single one nobody rings until this sleeps */
             thread_rest(vcx_turn_ns() - worked);
         else
             cond_resched();

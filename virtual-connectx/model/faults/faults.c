@@ -193,19 +193,6 @@ static bool poll_direction(struct vcx_device *device, enum vcx_direction directi
     return busy;
 }
 
-/* Hands on the frames whose delay is over. true: there may be more. */
-static bool fault_frames_poll(struct vcx_device *device)
-{
-    bool busy = poll_direction(device, VCX_RECEIVED);
-    return poll_direction(device, VCX_SENT) || busy;
-}
-
-static void fault_frames_clear(struct vcx_device *device)
-{
-    vcx_frames_drop(&device->faults->delayed[VCX_RECEIVED]);
-    vcx_frames_drop(&device->faults->delayed[VCX_SENT]);
-}
-
 /* mlx5's struct health_buffer in struct mlx5_init_seg */
 #define SEGMENT_SEVERITY  0x238 /* the driver heeds the syndrome if the upper bit is set */
 #define SEGMENT_SYNDROME  0x23c
@@ -257,24 +244,24 @@ static int faults_start(struct vcx_device *device)
 
 static void faults_stop(struct vcx_device *device)
 {
-    if (device->faults)
-        fault_frames_clear(device);
+    if (device->faults) {
+        vcx_frames_drop(&device->faults->delayed[VCX_RECEIVED]);
+        vcx_frames_drop(&device->faults->delayed[VCX_SENT]);
+    }
     vcx_release(device->faults);
     device->faults = NULL;
-}
-
-static bool storm_is_on(const struct vcx_faults *faults, uint64_t now_ns)
-{
-    return now_ns >= faults->storm_from_ns && now_ns < faults->storm_until_ns;
 }
 
 static bool faults_poll(struct vcx_device *device)
 {
     struct vcx_faults *faults = device->faults;
-    if (device->port->flapping && vcx_now_ns(device) >= faults->flap_until_ns)
+    uint64_t now_ns = vcx_now_ns(device);
+    if (device->port->flapping && now_ns >= faults->flap_until_ns)
         device->port->flapping = false;
-    device->port->storming = storm_is_on(faults, vcx_now_ns(device)) ? faults->storm_priorities : 0;
-    return fault_frames_poll(device);
+    bool storms = now_ns >= faults->storm_from_ns && now_ns < faults->storm_until_ns;
+    device->port->storming = storms ? faults->storm_priorities : 0;
+    bool busy = poll_direction(device, VCX_RECEIVED);
+    return poll_direction(device, VCX_SENT) || busy;
 }
 
 const struct vcx_room vcx_room_faults = {faults_start, faults_stop, faults_poll};
@@ -363,19 +350,16 @@ static bool read_fault(struct vcx_frame_fault *fault, const struct action *actio
            vcx_say(error, "%s: expected %d number(s)", action->name, action->numbers);
 }
 
-static bool is_over(const struct vcx_frame_fault *fault)
-{
-    return !fault->action || fault->met == fault->most;
-}
-
 /* A free place, else that of one that only counts. */
 static bool add_fault(struct vcx_faults *faults, const struct vcx_frame_fault *fault,
                       struct vcx_sentence *error)
 {
     struct vcx_frame_fault *place = NULL;
-    for (int i = 0; i < VCX_FAULTS_AT_ONCE && !(place && !place->action); i++)
-        if (!faults->frames[i].action || (!place && is_over(&faults->frames[i])))
-            place = &faults->frames[i];
+    for (int i = 0; i < VCX_FAULTS_AT_ONCE && !(place && !place->action); i++) {
+        struct vcx_frame_fault *at = &faults->frames[i];
+        if (!at->action || (!place && at->met == at->most))
+            place = at;
+    }
     if (place) {
         *place = *fault;
         return true;

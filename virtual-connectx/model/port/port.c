@@ -297,13 +297,6 @@ static void go_on_with_xoff(struct vcx_port *port, int pause, uint64_t now_ns)
     send_pause(port, pause, VCX_XOFF_QUANTA, now_ns);
 }
 
-static void end_xoff(struct vcx_port *port, int pause, uint64_t now_ns)
-{
-    port->xoff[pause].on = false;
-    if (!port->xoff[pause].critical)
-        send_pause(port, pause, 0, now_ns);
-}
-
 static void xoff_update_pause(struct vcx_port *port, int pause, uint64_t now_ns)
 {
     bool on = port->xoff[pause].on;
@@ -311,12 +304,15 @@ static void xoff_update_pause(struct vcx_port *port, int pause, uint64_t now_ns)
         return;
     enum fullness f = vcx_port_tells(port, pause) ? memory_fullness(port, pause) : EMPTY;
     account_xoff(port, pause, now_ns);
-    if (on && f == EMPTY)
-        end_xoff(port, pause, now_ns);
-    else if (on)
+    if (on && f == EMPTY) {
+        port->xoff[pause].on = false;
+        if (!port->xoff[pause].critical)
+            send_pause(port, pause, 0, now_ns);
+    } else if (on) {
         go_on_with_xoff(port, pause, now_ns);
-    else if (f == FULL)
+    } else if (f == FULL) {
         begin_xoff(port, pause, now_ns);
+    }
 }
 
 /* Sends what the fill of the receive memory asks for. Not inlined into vcx_port_poll: its
@@ -526,12 +522,6 @@ static bool arrive_some(struct vcx_port *port, uint64_t now_ns)
     return true;
 }
 
-static bool ingress_poll(struct vcx_port *port, uint64_t now_ns)
-{
-    bool busy = arrive_some(port, now_ns);
-    return deliver_some(port, now_ns) || busy;
-}
-
 static void ingress_clear(struct vcx_port *port)
 {
     vcx_frames_drop(&port->arriving);
@@ -603,13 +593,6 @@ static void egress_drop(struct vcx_port *port, struct vcx_frame *frame)
         vcx_release(frame);
 }
 
-static void egress_discard(struct vcx_port *port, struct vcx_frame *frame)
-{
-    port->counters.tx_discards++;
-    port->counters.priority[frame->priority].tx_discards++;
-    egress_drop(port, frame);
-}
-
 /* What was idle has no time to make up for. */
 static void wake_line(struct vcx_port *port, uint8_t priority, uint64_t now_ns)
 {
@@ -631,7 +614,9 @@ void vcx_port_send(struct vcx_port *port, struct vcx_frame *frame, uint8_t prior
     frame->priority = priority % VCX_PRIORITIES;
     if (!vcx_port_up(port) || frame->length < VCX_ETHERNET_BYTES || frame_too_long(port, frame) ||
         frame->length > vcx_port_room(port, frame->priority)) {
-        egress_discard(port, frame);
+        port->counters.tx_discards++;
+        port->counters.priority[frame->priority].tx_discards++;
+        egress_drop(port, frame);
         return;
     }
     wake_line(port, frame->priority, vcx_port_now(port));
@@ -844,7 +829,8 @@ bool vcx_port_poll(struct vcx_port *port)
 {
     uint64_t now = vcx_port_now(port);
     pause_account(port, now);
-    bool busy = ingress_poll(port, now);
+    bool busy = arrive_some(port, now);
+    busy |= deliver_some(port, now);
     xoff_update(port, now);
     return egress_poll(port, now) || busy;
 }

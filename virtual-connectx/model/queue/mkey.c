@@ -353,12 +353,6 @@ static const struct vcx_part *part_at(const struct vcx_mkey *key, uint64_t *offs
     return NULL;
 }
 
-/* What a peer's right to a key of keys needs of the keys in it. */
-static uint32_t access_within(uint32_t access)
-{
-    return access & WRITES ? VCX_LOCAL_WRITE : VCX_LOCAL_READ;
-}
-
 /* The stretch at an address of a key, at most `bytes`, which is cut to its length. NULL: it may not be
  * used so. */
 static uint8_t *key_find_stretch(struct vcx_device *device, struct vcx_rights rights, uint32_t number,
@@ -381,7 +375,8 @@ static uint8_t *key_find_stretch(struct vcx_device *device, struct vcx_rights ri
         *bytes = (uint32_t)vcx_least(*bytes, part->bytes - offset);
         number = part->key;
         address = part->address + offset;
-        access = access_within(access);
+        access = access & WRITES ? VCX_LOCAL_WRITE
+                                 : VCX_LOCAL_READ; /* a peer's right to the key of keys needs it */
     }
     return NULL;
 }

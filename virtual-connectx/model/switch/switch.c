@@ -71,13 +71,6 @@ static uint8_t address_port(const struct vcx_switch *sw, const struct vcx_frame 
                                                                      : VCX_NO_PORT;
 }
 
-static void address_forget(struct vcx_switch *sw, uint8_t port)
-{
-    for (uint32_t i = 0; i < VCX_SWITCH_ADDRESSES; i++)
-        if (sw->addresses[i].port == port)
-            sw->addresses[i].used = false;
-}
-
 /* ---- the shared packet buffer */
 
 /* Dynamic thresholds: a port's priority may hold alpha times what is free (Choudhury and Hahne, "Dynamic
@@ -176,14 +169,6 @@ static void watchdog_poll(struct vcx_switch *sw, uint64_t now_ns)
                 look_for_storm(sw, i, p, now_ns);
 }
 
-/* true: the frame is not to be queued. */
-static bool watchdog_refuses(struct vcx_switch *sw, uint8_t port, uint8_t priority)
-{
-    bool storm = sw->watch[port][priority].storm;
-    sw->counters.storm_discards += storm;
-    return storm;
-}
-
 #define TYPE_MAC_CONTROL 0x8808
 
 /* A shared buffer as of a small data centre switch, and headroom for a cable of 5 m at 25 Gbit/s with an
@@ -232,10 +217,12 @@ static void port_drop_frame(void *owner, struct vcx_port *port, struct vcx_frame
 static void port_queue_frame(struct vcx_switch *sw, uint8_t port, struct vcx_frame *frame)
 {
     sw->forwarded = true;
-    if (watchdog_refuses(sw, port, frame->priority))
+    if (sw->watch[port][frame->priority].storm) {
+        sw->counters.storm_discards++;
         port_drop_frame(sw, &sw->ports[port], frame);
-    else
+    } else {
         vcx_port_send(&sw->ports[port], frame, frame->priority);
+    }
 }
 
 static void queue_copy(struct vcx_switch *sw, uint8_t port, const struct vcx_frame *frame)
@@ -289,14 +276,6 @@ static const struct vcx_port_ops port_ops = {.now_ns = now_ns,
 
 /* ---- the switch */
 
-/* Equal shares for all priorities: strict ones would never let a lower one to a port that a higher one
- * fills. */
-static void share_line(struct vcx_port_settings *settings)
-{
-    for (uint8_t i = 0; i < VCX_PRIORITIES; i++)
-        settings->classes[i] = (struct vcx_traffic_class){.share_percent = 100};
-}
-
 static void start_port(struct vcx_switch *sw, uint8_t number, uint64_t line_bps)
 {
     struct vcx_port *port = &sw->ports[number];
@@ -304,7 +283,9 @@ static void start_port(struct vcx_switch *sw, uint8_t number, uint64_t line_bps)
     port->number = number;
     port->queue_bytes = UINT32_MAX; /* what is queued is bounded where it comes in */
     port->settings.pause_tx = port->settings.pause_rx = false;
-    share_line(&port->settings);
+    /* equal shares: strict priorities would never let a lower one to a port that a higher one fills */
+    for (uint8_t i = 0; i < VCX_PRIORITIES; i++)
+        port->settings.classes[i] = (struct vcx_traffic_class){.share_percent = 100};
     port->was_up = true;
     port->random = number;
     port->mac[0] = 2; /* a local address */
@@ -362,7 +343,9 @@ static void look_at_link(struct vcx_switch *sw, struct vcx_port *port)
     bool up = vcx_port_up(port);
     if (!up && port->was_up) {
         vcx_port_went_down(port);
-        address_forget(sw, port->number);
+        for (uint32_t i = 0; i < VCX_SWITCH_ADDRESSES; i++)
+            if (sw->addresses[i].port == port->number)
+                sw->addresses[i].used = false;
     }
     port->was_up = up;
 }

@@ -139,20 +139,16 @@ bool vcx_transport_room(struct vcx_device *device, const struct vcx_route *route
     return vcx_send_room(device, route->priority, true) >= bytes + MOST_HEADER_BYTES;
 }
 
-static void loop_to_members(struct vcx_device *device, const struct vcx_frame *frame)
-{
-    struct vcx_frame *copy = vcx_frame_copy(frame);
-    if (copy)
-        vcx_send_to_itself(device, copy);
-}
-
 void vcx_transport_send(struct vcx_device *device, const struct vcx_route *route, struct vcx_frame *frame)
 {
     frame->rdma = true;
     vcx_packet_close(frame);
     if (route->path.destination_mac[0] & GROUP_ADDRESS &&
-        vcx_multicast_has_members(device, route->path.destination))
-        loop_to_members(device, frame);
+        vcx_multicast_has_members(device, route->path.destination)) {
+        struct vcx_frame *copy = vcx_frame_copy(frame);
+        if (copy)
+            vcx_send_to_itself(device, copy);
+    }
     vcx_vport_count(device, VCX_VPORT_RDMA, VCX_VPORT_SENT, frame->data, frame->length);
     vcx_send(device, frame, route->priority);
 }

@@ -349,18 +349,13 @@ static const struct transition *transition_of(uint16_t opcode)
     return NULL;
 }
 
-static void copy_path(struct vcx_qp *qp, const uint8_t *from)
-{
-    memcpy(vcx_at(qp->context, qpc, primary_address_path), vcx_at(from, qpc, primary_address_path),
-           sizeof(uint8_t[44])); /* struct mlx5_ifc_ads_bits */
-}
-
 static void take_parameters(struct vcx_qp *qp, const struct vcx_call *call, uint16_t opcode)
 {
     const uint8_t *from = vcx_at(call->in, rst2init_qp_in, qpc);
     uint32_t options = (uint32_t)vcx_get(call->in, rst2init_qp_in, opt_param_mask);
     if (opcode == INIT2RTR_QP || options & OPTION_PATH)
-        copy_path(qp, from);
+        memcpy(vcx_at(qp->context, qpc, primary_address_path), vcx_at(from, qpc, primary_address_path),
+               sizeof(uint8_t[44])); /* struct mlx5_ifc_ads_bits */
     for (size_t i = 0; i < VCX_COUNT(parameters); i++)
         if (parameters[i].always == opcode || parameters[i].option & options)
             vcx_set_place(qp->context, parameters[i].place, vcx_get_place(from, parameters[i].place));

@@ -37,15 +37,11 @@ static void answers_forget(struct vcx_qp *qp, uint32_t psn)
 
 /* ---- packets */
 
-static uint8_t opcode_of(const struct vcx_qp *qp, uint8_t operation)
-{
-    return (uint8_t)((qp->type == VCX_QP_XRC ? VCX_SERVICE_XRC : VCX_SERVICE_RC) << 5 | operation);
-}
-
 static struct vcx_packet_header header_of(const struct vcx_qp *qp, uint8_t operation, uint32_t psn,
                                           const uint8_t *extension)
 {
-    return (struct vcx_packet_header){.opcode = opcode_of(qp, operation),
+    uint8_t service = qp->type == VCX_QP_XRC ? VCX_SERVICE_XRC : VCX_SERVICE_RC;
+    return (struct vcx_packet_header){.opcode = (uint8_t)(service << 5 | operation),
                                       .partition = 0xffff,
                                       .qpn = qp->remote_qpn,
                                       .psn = psn & VCX_PSN_MASK,

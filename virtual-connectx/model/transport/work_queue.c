@@ -352,13 +352,6 @@ static bool take_from(struct vcx_device *device, struct srq *srq, struct vcx_rec
     return true;
 }
 
-/* Takes the next request. false: there is no such queue, or none is posted. */
-static bool srq_take(struct vcx_device *device, uint32_t id, struct vcx_receive *receive)
-{
-    struct srq *srq = vcx_object(device, VCX_SRQ, id);
-    return srq && take_from(device, srq, receive);
-}
-
 static struct srq *find_xrc(struct vcx_device *device, uint32_t id, uint32_t domain)
 {
     struct srq *srq = vcx_object(device, VCX_SRQ, id);
@@ -649,7 +642,8 @@ bool vcx_receive_take(struct vcx_device *device, struct vcx_qp *qp, uint32_t xrc
     if (qp->type == VCX_QP_XRC)
         return srq_take_xrc(device, xrc_srq, (uint32_t)vcx_get(qp->context, qpc, xrcd), receive);
     if (qp->srq) {
-        bool taken = srq_take(device, qp->srq, receive);
+        struct srq *srq = vcx_object(device, VCX_SRQ, qp->srq);
+        bool taken = srq && take_from(device, srq, receive);
         receive->rights.reserved_key |= qp->rights.reserved_key;
         return taken;
     }
