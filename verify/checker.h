@@ -43,6 +43,8 @@ struct verify_context {
 struct checker {
     enum capture_check check; /* its place in capture_check_names, and in checkers */
     const char *about;
+    /* The kinds of findings that hold although the capture lost packets, ended by NULL; NULL: all. */
+    const char *const *proved;
     size_t state_bytes; /* of its state, which begins as zeros */
     /* Takes each packet; `c` is the same for all packets of this checker. */
     void (*frame)(void *state, struct verify_context *c, const struct verify_packet *p);

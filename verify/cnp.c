@@ -353,8 +353,11 @@ static void release(void *state)
     free(s->ports.items);
 }
 
+static const char *const proved[] = {KIND_PRIORITY, KIND_HEADER, NULL};
+
 const struct checker checker_cnp = {
     .check = CHECK_CNP,
+    .proved = proved,
     .about = "CNPs: the marked packet before each, their interval, addresses and priority.",
     .state_bytes = sizeof(struct cnps),
     .frame = frame,

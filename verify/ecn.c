@@ -493,8 +493,11 @@ static void ecn_free(void *state)
     queues_free(&s->queues);
 }
 
+static const char *const proved[] = {KIND_SENT_CE, KIND_NOT_ECT, KIND_MARKED, KIND_DSCP, NULL};
+
 const struct checker checker_ecn = {
     .check = CHECK_ECN,
+    .proved = proved,
     .about = "ECN bits and DSCP: ECN-capable, not marked by the sender, DSCP unchanged.",
     .state_bytes = sizeof(struct ecns),
     .frame = ecn_frame,

@@ -144,11 +144,22 @@ json_t *findings_notes(const struct findings *f)
     return notes;
 }
 
-json_t *findings_json(const struct findings *f, const char *check, const struct findings *common)
+/* Is there one of these kinds? */
+static bool findings_have(const struct findings *f, const char *const *kinds)
+{
+    for (size_t i = 0; i < FINDINGS_KINDS && f->kinds[i].name; i++)
+        for (size_t k = 0; kinds[k]; k++)
+            if (strcmp(f->kinds[i].name, kinds[k]) == 0)
+                return true;
+    return false;
+}
+
+json_t *findings_json(const struct findings *f, const char *check, const struct findings *common,
+                      const char *const *proved)
 {
     uint64_t found = findings_count(f);
     struct text reason = {0};
-    bool any;
+    bool any, failed = proved ? findings_have(f, proved) : found;
     say_counts(f, found, &reason, &any);
     if (f->figure)
         text_add(&reason, "; %s", f->figure);
@@ -157,7 +168,7 @@ json_t *findings_json(const struct findings *f, const char *check, const struct 
         json_array_append_new(kinds, kind_json(&f->kinds[i]));
     const char *open = f->open ? f->open : common->open;
     json_t *entry = json_make("{s:s,s:s,s:s,s:I,s:o,s:o}", "check", check, "verdict",
-                              found          ? "failure"
+                              failed         ? "failure"
                               : any && !open ? "ok"
                                              : "unknown",
                               "reason", text_string(&reason), "count", (json_int_t)found, "findings", kinds,

@@ -57,8 +57,10 @@ uint64_t findings_count(const struct findings *f);
 json_t *findings_notes(const struct findings *f);
 /* An entry for lib/output/verdicts.h: "check", "verdict" (ok, failure; unknown: nothing was judged, or not
  * all that was seen could be), "open" (the first sentence of what could not, if any, here or in `common`,
- * what holds for all checkers), "reason", "findings", "not_judged". */
-json_t *findings_json(const struct findings *f, const char *check, const struct findings *common);
+ * what holds for all checkers), "reason", "findings", "not_judged". `proved`: the kinds of findings that make
+ * a failure, ended by NULL; NULL: all. */
+json_t *findings_json(const struct findings *f, const char *check, const struct findings *common,
+                      const char *const *proved);
 void findings_free(struct findings *f);
 
 #endif

@@ -718,8 +718,11 @@ static void pfc_free(void *state)
     rings_free(&s->rings);
 }
 
+static const char *const proved[] = {KIND_PRIORITY, KIND_GLOBAL, KIND_RATE, NULL};
+
 const struct checker checker_pfc = {
     .check = CHECK_PFC,
+    .proved = proved,
     .about = "PFC: no frame of a paused priority, pauses repeated in time, lossless priorities only, "
              "headroom, storms, deadlocks.",
     .state_bytes = sizeof(struct pfcs),

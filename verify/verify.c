@@ -49,6 +49,7 @@ struct stream {
     struct active active[CAPTURE_CHECK_COUNT];
     size_t count;
     bool wants_icrc;
+    bool lost; /* packets, by the capture itself */
     uint64_t packets, untimed;
     int64_t end_ns;
     struct findings common; /* what holds for all checkers */
@@ -332,6 +333,7 @@ static void stream_say_limits(struct stream *s)
     struct findings *f = &s->common;
     for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++) {
         const struct capture_interface *at = capture_read_interface(s->capture, i);
+        s->lost = s->lost || at->dropped;
         if (at->dropped)
             findings_open(
                 f, "the capture itself lost %llu packets of interface %u: what is missing may be these",
@@ -367,8 +369,8 @@ static json_t *finish(struct stream *s)
         struct active *a = &s->active[i];
         a->context.settings = s->settings;
         a->checker->end(a->state, &a->context);
-        json_array_append_new(
-            checks, findings_json(&a->findings, capture_check_names[a->checker->check], &s->common));
+        json_array_append_new(checks, findings_json(&a->findings, capture_check_names[a->checker->check],
+                                                    &s->common, s->lost ? a->checker->proved : NULL));
     }
     json_t *document = json_make("{s:I,s:o,s:o}", "packets", (json_int_t)s->packets, "not_judged",
                                  findings_notes(&s->common), "checks", checks);

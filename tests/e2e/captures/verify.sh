@@ -78,6 +78,35 @@ check_says "... is found, with the time that is set" 'packet 18 .*PSN 4 is sent 
 check_exit 4 "... and without the time it is not judged" "$H" verify early.pcap go-back-n --host 10.0.0.0
 check_says "... which is said" 'not judged: when the sender went back without a NAK, 1 times' out
 
+# ---- a pcapng whose capture lost packets itself: a gap proves nothing, a packet does
+le16() { printf '%02x%02x' $(($1 & 255)) $(($1 >> 8)); }
+block() { # TYPE BODY
+    local bytes=$((12 + ${#2} / 2))
+    printf '%s%s%s%s' "$(le32 "$1")" "$(le32 $bytes)" "$2" "$(le32 $bytes)"
+}
+packets_of() { # FRAME...
+    local one bytes at=0
+    printf '0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c0000000100000014000000010000000000000014000000'
+    for one in "$@"; do
+        bytes=$((${#one} / 2))
+        at=$((at + 5))
+        block 6 "$(le32 0)$(le32 0)$(le32 $at)$(le32 $bytes)$(le32 $bytes)$one$(zeros $((-bytes & 3)))"
+    done
+}
+lost() { block 5 "$(le32 0)$(le32 0)$(le32 1000)$(le16 5)$(le16 8)$(le32 "$1")$(le32 0)$(le32 0)"; } # NUMBER
+gap=("$(write_only 1)" "$(write_only 3)")
+packets_of "${gap[@]}" | raw >gap.pcapng
+check_exit 1 "a gap in a pcapng" "$H" verify gap.pcapng go-back-n --host 10.0.0.0
+{ packets_of "${gap[@]}" && lost 1; } | raw >lost.pcapng
+check_exit 4 "... whose capture lost a packet is no proof" "$H" verify lost.pcapng go-back-n --host 10.0.0.0
+check_says "... it is shown" 'packet 2 at .*PSN 3 follows PSN 1: 1 skipped' out
+check_says "... with the reason" 'the capture itself lost 1 packets of interface 0' out
+{ packets_of "${gap[@]}" && lost 0; } | raw >whole.pcapng
+check_exit 1 "... where it lost none, it is one" "$H" verify whole.pcapng go-back-n --host 10.0.0.0
+check_exit 4 "... and what is right may have missed something" "$H" verify lost.pcapng ecn --host 10.0.0.0
+{ packets_of "$(frame 0 0a 1 3 "$(zeros 12)00000010")" && lost 1; } | raw >proved.pcapng
+check_exit 1 "... but a packet that its sender marks is a fault" "$H" verify proved.pcapng ecn --host 10.0.0.0
+
 # ---- Wireshark numbers packets alike
 if command -v tshark >/dev/null; then
     check "Wireshark's number of the packet that was left out is the same" test "$(tshark -r skip.pcap -T fields -e frame.number -Y 'infiniband.bth.psn == 5' 2>/dev/null)" = 17

@@ -335,7 +335,7 @@ static void msns_of_a_long_connection(void **state)
     answer.roce.bth.psn = psn_add(count, FRAME_PSN_MASK - 3);
     answer.roce.aeth.msn = psn_add(first_msn, count);
     feed(&f, &answer, true);
-    json_t *found = findings_json(&f.findings, "go-back-n", &(struct findings){0});
+    json_t *found = findings_json(&f.findings, "go-back-n", &(struct findings){0}, NULL);
     const json_t *packets = json_object_get(json_array_get(json_object_get(found, "findings"), 0), "packets");
     char wanted[100];
     snprintf(wanted, sizeof wanted, "the answer of PSN %u has MSN %u, expected %u to %u", answer.roce.bth.psn,
