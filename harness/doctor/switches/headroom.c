@@ -69,9 +69,9 @@ static void examine_computed(const struct headroom *h)
     text_free(&words);
 }
 
-/* The frames are the host's. Where its MTU is not known they are taken to be as long as the port allows, and
- * what is too little for those is a warning. What mlx5 keeps in its own buffers is more than most vendors
- * of switches state, and no measure for them. */
+/* The frames are the host's. Where its MTU is not known they may be as long as the port allows, and whether
+ * what is too little for those suffices is not known. What mlx5 keeps in its own buffers is more than most
+ * vendors of switches state, and no measure for them. */
 static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64_t mtu)
 {
     const int64_t mm = cable_mm(h->x->end), xoff = h->buffer->xoff_bytes;
@@ -92,7 +92,10 @@ static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64
              " bytes, and the mlx5 driver keeps %" PRId64 " for such a port",
              of_host ? "host's" : "port's", mtu, least, mlx5);
     if (xoff < least)
-        text_add(&words, ": packets%s are lost although PFC is on", of_host ? "" : " as long as that");
+        text_add(&words,
+                 of_host
+                     ? ": packets are lost although PFC is on"
+                     : ": packets as long as that are lost although PFC is on; the host's MTU is not known");
     text_add(&fix,
              "xoff of at least %" PRId64 " in BUFFER_PROFILE|%s; with the dynamic buffer model, "
              "config interface cable-length %s LENGTH",
@@ -100,7 +103,7 @@ static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64
     report_headroom(h,
                     xoff >= least ? "ok"
                     : of_host     ? "failure"
-                                  : "warning",
+                                  : "unknown",
                     xoff < least ? text_string(&fix) : NULL, text_string(&words));
     text_free(&words);
     text_free(&fix);

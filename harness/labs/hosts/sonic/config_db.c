@@ -238,10 +238,18 @@ static int64_t cable_length(struct reading *r, const struct entry *entry, const 
 {
     const char *text;
     struct error wrong;
+    char word[24] = "";
     int64_t length_mm = FIELD_UNSET;
     enum sonic_answer there = field_text(r, entry, port, &text);
-    if (there == SONIC_YES && units_parse(UNIT_LENGTH_MM, text, &length_mm, &wrong) != 0) {
-        not_understood(r, "%s|%.80s: %s: %s", entry->table, entry->key, port, wrong.text);
+    if (there == SONIC_YES) {
+        text += strspn(text, BLANKS);
+        size_t length = strcspn(text, BLANKS);
+        if (length < sizeof word && text[length + strspn(text + length, BLANKS)] == '\0')
+            memcpy(word, text, length);
+    }
+    if (there == SONIC_YES && units_parse(UNIT_LENGTH_MM, word, &length_mm, &wrong) != 0) {
+        not_understood(r, "%s|%.80s: %s is \"%.40s\": expected a length such as 5m", entry->table, entry->key,
+                       port, text);
         there = SONIC_UNKNOWN;
     }
     return there == SONIC_UNKNOWN ? SONIC_UNREAD : length_mm;
