@@ -104,7 +104,7 @@ static void add_thresholds(const struct run *run, struct plot_panel *panel)
         }
     }
     if (left_out)
-        plot_say(panel, "%zu thresholds of %zu are drawn", count, count + left_out);
+        plot_lack(panel, "%zu thresholds of %zu are drawn", count, count + left_out);
 }
 
 static void fill_buffer(const struct run *run, struct plot *plot)
@@ -221,10 +221,10 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
     for (size_t i = 0; i < run->pause_count; i++)
         without_length += !has_length(run, &run->pauses[i]);
     if (without_length)
-        plot_say(panel,
-                 "%zu pauses are left out, which began outside the measured time or had not ended when the "
-                 "run did",
-                 without_length);
+        plot_lack(panel,
+                  "%zu pauses are left out, which began outside the measured time or had not ended when the "
+                  "run did",
+                  without_length);
     curves_say_pauses(run, panel);
     shown = all < CURVES_MAX ? all : CURVES_MAX;
     if (all > shown) {

@@ -216,15 +216,15 @@ static void say_latencies(const struct runs *runs, size_t step, struct plot_pane
             few += is_few;
         }
         if (few)
-            plot_say(panel, "%s of %zu of %zu runs is left out: they measured too few messages for it",
-                     quantiles[q].label, few, runs->count);
+            plot_lack(panel, "%s of %zu of %zu runs is left out: they measured too few messages for it",
+                      quantiles[q].label, few, runs->count);
     }
     for (size_t i = 0; i < runs->count; i++) {
         flows = run_latency_flows(&runs->items[i]);
         most = flows > most ? flows : most;
     }
     if (most > 1)
-        plot_say(panel, "Up to %zu flows of a run measured latency, of which the first is drawn", most);
+        plot_lack(panel, "Up to %zu flows of a run measured latency, of which the first is drawn", most);
 }
 
 /* Without an axis: one row per run, one dot per quantile. */

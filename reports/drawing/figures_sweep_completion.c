@@ -74,8 +74,8 @@ static void fill_slowdown(const struct runs *runs, struct plot *plot)
         plot_note(panel, note);
     }
     if (few)
-        plot_say(panel, "%zu points are of too few flows for their quantile, which then is the largest value",
-                 few);
+        plot_lack(panel,
+                  "%zu points are of too few flows for their quantile, which then is the largest value", few);
 }
 
 const struct figure figures_sweep_completion[] = {

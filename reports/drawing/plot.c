@@ -15,15 +15,19 @@ void plot_init(struct plot *plot, const char *name, const char *title, const cha
     *plot = (struct plot){.name = xstrdup(name), .title = xstrdup(title), .x_label = xstrdup(x_label)};
 }
 
+static void free_members(struct plot_series *series)
+{
+    free(series->label);
+    free(series->rows);
+    free(series->detail.x);
+    free(series->detail.y);
+    free(series->detail.width);
+}
+
 static void free_series(struct plot_series *series, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        free(series[i].label);
-        free(series[i].rows);
-        free(series[i].detail.x);
-        free(series[i].detail.y);
-        free(series[i].detail.width);
-    }
+    for (size_t i = 0; i < count; i++)
+        free_members(&series[i]);
     free(series);
 }
 
@@ -44,6 +48,7 @@ static void free_panel(struct plot_panel *panel)
     free(panel->kept);
     free(panel->note);
     text_free(&panel->said);
+    text_free(&panel->lacks);
 }
 
 void plot_relabel_x(struct plot *plot, const char *label)
@@ -176,21 +181,69 @@ void plot_add_level(struct plot_panel *panel, double y, const char *label)
     panel->levels[panel->level_count - 1] = (struct plot_level){.label = xstrdup(label), .y = y};
 }
 
-static bool has_points(const struct plot *plot, const struct plot_panel *panel)
+static void add_sentence(struct text *to, const char *format, va_list arguments)
 {
+    text_add(to, "%s", to->length ? ". " : "");
+    text_add_list(to, format, arguments);
+}
+
+void plot_say(struct plot_panel *panel, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_sentence(&panel->said, format, arguments);
+    va_end(arguments);
+}
+
+void plot_lack(struct plot_panel *panel, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add_sentence(&panel->lacks, format, arguments);
+    va_end(arguments);
+}
+
+/* Points that are not above 0 have no place on a logarithmic scale. */
+static void say_not_above_0(const struct plot *plot, struct plot_panel *panel)
+{
+    size_t points = 0;
     for (size_t i = 0; i < panel->series_count; i++) {
         const struct plot_series *s = &panel->series[i];
-        if (s->points && (!plot->log_x || s->x_positive) && (!panel->log_y || s->y_positive))
-            return true;
+        points += panel->log_y ? s->points - s->y_positive : 0;
+        points += plot->log_x || plot->bytes_x ? s->points - s->x_positive : 0;
     }
-    return false;
+    if (points)
+        plot_lack(panel, "%zu point%s not above 0 %s left out: the scale is logarithmic", points,
+                  points == 1 ? "" : "s", points == 1 ? "is" : "are");
+}
+
+static bool has_points(const struct plot *plot, const struct plot_panel *panel, const struct plot_series *s)
+{
+    return s->detail.count ||
+           (s->points && (!plot->log_x || s->x_positive) && (!panel->log_y || s->y_positive));
+}
+
+/* A series without points is not in the legend. */
+static void prune_series(const struct plot *plot, struct plot_panel *panel)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < panel->series_count; i++) {
+        struct plot_series *s = &panel->series[i];
+        if (has_points(plot, panel, s))
+            panel->series[kept++] = *s;
+        else
+            free_members(s);
+    }
+    panel->series_count = kept;
 }
 
 bool plot_prune(struct plot *plot)
 {
     size_t kept = 0;
     for (size_t i = 0; i < plot->panel_count; i++) {
-        if (has_points(plot, &plot->panels[i]))
+        say_not_above_0(plot, &plot->panels[i]);
+        prune_series(plot, &plot->panels[i]);
+        if (plot->panels[i].series_count)
             plot->panels[kept++] = plot->panels[i];
         else
             free_panel(&plot->panels[i]);
@@ -222,40 +275,24 @@ void plot_note(struct plot_panel *panel, const char *note)
     panel->note = xstrdup(note);
 }
 
-void plot_say(struct plot_panel *panel, const char *format, ...)
-{
-    va_list arguments;
-    text_add(&panel->said, "%s", panel->said.length ? ". " : "");
-    va_start(arguments, format);
-    text_add_list(&panel->said, format, arguments);
-    va_end(arguments);
-}
-
-/* Points that are not above 0 have no place on a logarithmic scale. */
-static void say_not_above_0(const struct plot *plot, struct plot_panel *panel)
-{
-    size_t points = 0;
-    for (size_t i = 0; i < panel->series_count; i++) {
-        const struct plot_series *s = &panel->series[i];
-        points += panel->log_y ? s->points - s->y_positive : 0;
-        points += plot->log_x || plot->bytes_x ? s->points - s->x_positive : 0;
-    }
-    if (points)
-        plot_say(panel, "%zu point%s not above 0 %s left out: the scale is logarithmic", points,
-                 points == 1 ? "" : "s", points == 1 ? "is" : "are");
-}
-
 char *plot_said(const struct plot *plot)
 {
-    struct text all = {0};
+    struct text all = {0}, first = {0};
     for (size_t i = 0; i < plot->panel_count; i++) {
         struct plot_panel *panel = &plot->panels[i];
-        bool again = i && strcmp(text_string(&panel->said), text_string(&plot->panels[0].said)) == 0;
-        say_not_above_0(plot, panel);
-        if (panel->said.length && !again)
+        struct text words = {0};
+        text_add(&words, "%s%s%s", text_string(&panel->said),
+                 panel->said.length && panel->lacks.length ? ". " : "", text_string(&panel->lacks));
+        bool again = i && strcmp(text_string(&words), text_string(&first)) == 0;
+        if (words.length && !again)
             text_add(&all, "%s%s%s%s.", all.length ? " " : "", i ? panel->y_label : "", i ? ": " : "",
-                     text_string(&panel->said));
+                     text_string(&words));
+        if (i == 0)
+            first = words;
+        else
+            text_free(&words);
     }
+    text_free(&first);
     return all.length ? text_take(&all) : NULL;
 }
 

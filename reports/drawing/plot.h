@@ -63,11 +63,12 @@ struct plot_tic {
 struct plot_panel {
     char *y_label;
     bool log_y;
-    double y_max;     /* 0: from the data */
-    char **row_names; /* instead of a scale: row 0 is at the top */
-    size_t rows;      /* 0: a scale */
-    char *note;       /* over the legend, such as which curves are left out; or NULL */
-    struct text said; /* under the picture: how its points come from the samples, and what it has not */
+    double y_max;      /* 0: from the data */
+    char **row_names;  /* instead of a scale: row 0 is at the top */
+    size_t rows;       /* 0: a scale */
+    char *note;        /* over the legend, such as which curves are left out; or NULL */
+    struct text said;  /* under the picture: how its points come from the samples */
+    struct text lacks; /* under it and on the interactive page: what is missing */
     struct plot_series *series;
     size_t series_count;
     struct plot_level *levels; /* horizontal lines */
@@ -114,9 +115,11 @@ void plot_add_segment(struct plot_series *series, double x, double y, double wid
 /* The next row; the name's parts between commas may stand on lines of their own. */
 void plot_name_row(struct plot_panel *panel, const char *name);
 void plot_note(struct plot_panel *panel, const char *note);
-/* A sentence under the picture, without its full stop. */
+/* A sentence under the picture, without its full stop: how it was drawn. */
 void plot_say(struct plot_panel *panel, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What all panels say, and how many points a logarithmic scale leaves out; NULL: nothing. The caller frees
+/* The same, of what is missing on the interactive page, too. */
+void plot_lack(struct plot_panel *panel, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What all panels say after plot_prune; NULL: nothing. The caller frees
  * it. */
 char *plot_said(const struct plot *plot);
 /* Curves about the same host, the word that their labels begin with, get the colours that they have in
@@ -130,7 +133,8 @@ void plot_add_detail(struct plot_series *series, double x, double y, double widt
 void plot_name_detail_row(struct plot_panel *panel, const char *name);
 /* A colour as "#rrggbb". */
 void plot_colour(size_t colour, struct text *out);
-/* Remove panels without data. Returns whether any panel is left. */
+/* Remove series and panels without data, and say how many points a logarithmic scale leaves out. Returns
+ * whether any panel is left. */
 bool plot_prune(struct plot *plot);
 
 /* Write FOLDER/NAME.tsv and FOLDER/NAME.svg. */

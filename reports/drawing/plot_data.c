@@ -101,8 +101,12 @@ static void add_panel(const struct plot_panel *panel, struct text *out)
     const char *comma = "";
     text_add(out, "{\"most\":%.9g", panel->y_max);
     add_member(out, "label", panel->y_label);
-    if (panel->kept)
-        add_member(out, "kept", panel->kept);
+    struct text words = {0};
+    text_add(&words, "%s%s%s", panel->kept ? panel->kept : "", panel->kept && panel->lacks.length ? ". " : "",
+             text_string(&panel->lacks));
+    if (words.length)
+        add_member(out, "kept", text_string(&words));
+    text_free(&words);
     if (panel->note && !panel->kept && !panel->more_count)
         add_member(out, "note", panel->note);
     if (replaced)
