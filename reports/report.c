@@ -80,19 +80,22 @@ static int draw_sweep(const struct runs *runs, const struct folder *folder, stru
 static int draw_map(const struct run *run, size_t index, const struct folder *folder, struct drawings *made,
                     struct error *e)
 {
-    struct text title = {0};
+    struct text title = {0}, note = {0};
     char name[64];
     bool drawn;
     snprintf(name, sizeof name, "%02zu-map", index + 1);
     text_add(&title, "Pauses in the network%s%s", *run->label ? ": " : "", run->label);
-    int result = map_write(run, name, text_string(&title), folder, &drawn, e);
-    if (result == 0 && drawn)
+    int result = map_write(run, name, text_string(&title), folder, &drawn, &note, e);
+    if (result == 0 && drawn) {
         drawings_keep(
             made, name, text_string(&title),
             "The half of a link next to a node is coloured by how long that node was paused on "
             "it; an arrow shows the direction that was paused. In the lower map, the colour is the start of "
             "the pause that its title names: it shows how a storm spreads.",
             index);
+        drawings_last(made)->note = note.length ? text_take(&note) : NULL;
+    }
+    text_free(&note);
     text_free(&title);
     return result;
 }

@@ -53,9 +53,9 @@ static const struct field fields[] = {
      .offset = AT(verdict),
      .item = FIELD_STRING,
      .argument = "VERDICT",
-     .help =
-         "Only runs with this verdict: passed, failed, skipped, unjudged, incomplete, unfinished (no result yet) "
-         "or broken (a result that cannot be read). May be given several times."},
+     .help = "Only runs with this verdict: passed, failed, skipped, unjudged, incomplete, unfinished (no "
+             "result yet) "
+             "or broken (a result that cannot be read). May be given several times."},
     {.name = "where",
      .kind = FIELD_LIST,
      .offset = AT(where),
@@ -323,11 +323,12 @@ static int show(struct browse_list *list, const char *results, const struct brow
     size_t count = list->count;
     if (said->limit != FIELD_UNSET && (uint64_t)said->limit < count)
         list->count = (size_t)said->limit;
+    list->beyond = count - list->count;
     int result = said->html        ? write_page(list, results, said, e)
                  : said->json == 1 ? print_json(list, e)
                                    : print_table(list, results, e);
-    if (list->count < count)
-        log_info("%zu more runs: --limit is %zu", count - list->count, list->count);
+    if (list->beyond)
+        log_info("%zu more runs: --limit is %zu", list->beyond, list->count);
     list->count = count;
     return result;
 }

@@ -38,6 +38,7 @@ struct browse_list {
     struct browse_run *runs;
     size_t count, capacity;
     size_t left_out; /* by the filter */
+    size_t beyond;   /* the end of the list, by its limit */
 };
 
 /*

@@ -86,10 +86,12 @@ static void add_row(const struct browse_run *run, const char *results, bool besi
 void browse_page(const struct browse_list *list, const char *results, bool beside, struct text *out)
 {
     page_begin("Runs", NULL, out);
-    text_add(out, "<h1>Runs</h1><p class=soft>%zu runs below <code>", list->count);
+    text_add(out, "<h1>Runs</h1><p class=soft>%zu of %zu runs below <code>", list->count,
+             list->count + list->left_out + list->beyond);
     html_escaped(out, results);
-    text_add(out, "</code>%s</p><p id=filter></p>\n",
-             list->left_out ? ", those that fit the options of the list" : "");
+    text_add(out, "</code>%s%s</p><p id=filter></p>\n",
+             list->left_out ? ", those that fit the options of the list" : "",
+             list->beyond ? ", up to its limit" : "");
     text_add(out,
              "<div class=scroll><table class=runs><thead><tr><th>started, UTC<th>verdict<th>scenario<th>lab"
              "<th>varied, or reason<th class=number>goodput, Gb/s<th class=number>pauses received<th "

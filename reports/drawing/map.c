@@ -48,6 +48,8 @@ struct map {
     int64_t *times_ns; /* by rank, from the second element on */
     uint32_t ranks;
     size_t drawn; /* ends of links in the drawing */
+    size_t nodes_left_out, links_left_out;
+    bool priorities; /* an end was held on several priorities */
 };
 
 #define MOST_NODES 20000
@@ -81,8 +83,10 @@ static int take_nodes(struct map *map, const json_t *nodes)
     {
         const char *name = json_string_value(json_object_get(object, "name"));
         const char *kind = json_string_value(json_object_get(object, "kind"));
-        if (!name || !kind || map->node_count == MOST_NODES)
+        if (!name || !kind || map->node_count == MOST_NODES) {
+            map->nodes_left_out++;
             continue;
+        }
         map->nodes[map->node_count++] = (struct map_node){
             .name = name, .host = strcmp(kind, "host") == 0, .layer = UNKNOWN, .index = (uint32_t)i};
     }
@@ -91,9 +95,10 @@ static int take_nodes(struct map *map, const json_t *nodes)
 }
 
 /* Of the priority that was paused longest. */
-static struct map_end take_end(const json_t *held, double measured_ns, const char *time_key)
+static struct map_end take_end(struct map *map, const json_t *held, double measured_ns)
 {
     struct map_end end = {-1, INT64_MAX, 0};
+    const char *time_key = map->by_longest ? "longest_ns" : "first_ns";
     const char *priority;
     json_t *object;
     json_object_foreach((json_t *)(uintptr_t)held, priority, object)
@@ -105,6 +110,7 @@ static struct map_end take_end(const json_t *held, double measured_ns, const cha
         end.share = share > 100 ? 100 : share;
         end.time_ns = json_integer_value(time);
     }
+    map->priorities |= json_object_size(held) > 1;
     return end;
 }
 
@@ -121,11 +127,12 @@ static int take_links(struct map *map, const json_t *links, double measured_ns)
         struct map_link *link = &map->links[map->link_count];
         for (unsigned k = 0; k < 2; k++) {
             link->node[k] = find_node(map, json_string_value(json_object_get(object, names[k])));
-            link->end[k] = take_end(json_object_get(object, held[k]), measured_ns,
-                                    map->by_longest ? "longest_ns" : "first_ns");
+            link->end[k] = take_end(map, json_object_get(object, held[k]), measured_ns);
         }
-        if (link->node[0] == UNKNOWN || link->node[1] == UNKNOWN)
+        if (link->node[0] == UNKNOWN || link->node[1] == UNKNOWN) {
+            map->links_left_out++;
             continue;
+        }
         map->link_count++;
         map->held += (link->end[0].time_ns != INT64_MAX) + (link->end[1].time_ns != INT64_MAX);
     }
@@ -434,6 +441,24 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
     text_add(out, "\n\n");
 }
 
+/* What its caption says beside what it means. */
+static void add_note(const struct map *map, struct text *note)
+{
+    size_t unnamed = 0;
+    for (uint32_t i = 0; i < map->node_count; i++)
+        unnamed += !is_named(map, &map->nodes[i]);
+    if (map->priorities)
+        text_add(note, "Of an end that was paused on several priorities, the longest counts.");
+    if (unnamed)
+        text_add(note, "%s%zu of %u nodes have no name here, or are not drawn.", note->length ? " " : "",
+                 unnamed, map->node_count);
+    if (map->nodes_left_out || map->links_left_out)
+        text_add(
+            note,
+            "%s%zu nodes and %zu links are left out: there is no room, or the result does not name them.",
+            note->length ? " " : "", map->nodes_left_out, map->links_left_out);
+}
+
 /* ---- drawing */
 
 /* A colour between those of a scale, whose places go from 0 to 1. */
@@ -572,8 +597,9 @@ static void draw_map(const struct map *map, const struct run *run, const char *t
         map->drawn < (size_t)map->link_count * 2
             ? xasprintf(
                   "duration: how long the node at each end was paused; %zu of %zu ends are drawn, those "
-                  "paused longest",
-                  map->drawn, (size_t)map->link_count * 2)
+                  "%s",
+                  map->drawn, (size_t)map->link_count * 2,
+                  map->drawn < map->held ? "paused longest" : "that were paused")
             : xstrdup("duration: the half of a link next to a node shows how long that node was paused");
     const struct panel panels[] = {{share,
                                     {{0, 0xfde0b0}, {0.25, 0xf9a03f}, {0.6, 0xd7301f}, {1, 0x7a0010}},
@@ -599,7 +625,7 @@ static void draw_map(const struct map *map, const struct run *run, const char *t
 }
 
 int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
-              bool *drawn, struct error *e)
+              bool *drawn, struct text *note, struct error *e)
 {
     struct map map = {0};
     struct text data = {0}, drawing = {0};
@@ -617,6 +643,7 @@ int map_write(const struct run *run, const char *name, const char *title, const 
         add_names(&map, true, &data);
         add_names(&map, false, &data);
         draw_map(&map, run, title, halves, count, &unit, &drawing);
+        add_note(&map, note);
         result = svg_write(folder, name, &data, &drawing, e);
         *drawn = result == 0;
     }

@@ -5,11 +5,12 @@
 #ifndef REPORTS_MAP_H
 #define REPORTS_MAP_H
 
+#include "lib/text.h"
 #include "reports/results/run.h"
 
 /* Write FOLDER/NAME.tsv and FOLDER/NAME.svg, as plot_write does; *drawn is false when the run has no
- * topology, no switches or no pauses: then nothing is written. */
+ * topology, no switches or no pauses: then nothing is written. `note`: what it has not, for its caption. */
 int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
-              bool *drawn, struct error *e);
+              bool *drawn, struct text *note, struct error *e);
 
 #endif

@@ -140,6 +140,7 @@ fi
 
 check_exit 0 "a page of few of them" "$H" browse results --html few.html --limit 1
 check "has no more" test "$(grep -c '<tr><td>' few.html)" = 1
+check_says "... and says of how many they are" '1 of 4 runs below <code>.*</code>, up to its limit' few.html
 check_says "  and how many more there are is said" '3 more runs: --limit is 1' err
 
 # ---- a run's page
