@@ -168,29 +168,23 @@ static void add_disks(xmlNodePtr devices, const struct domain_parts *parts)
     ELEMENT(seed, "readonly");
 }
 
-/* One end of a cable between two guests of the same user. */
-static void add_udp_source(xmlNodePtr interface, const struct wiring_port *port)
-{
-    char number_text[24];
-    xmlNodePtr source = ELEMENT(interface, "source", "address", "127.0.0.1", "port",
-                                decimal_text(number_text, port->peer_port));
-    ELEMENT(source, "local", "address", "127.0.0.1", "port", decimal_text(number_text, port->local_port));
-}
-
 static void add_port(xmlNodePtr devices, const struct wiring_port *port)
 {
-    char mtu[24];
+    char number[24];
     if (port->plug == PLUG_FORWARD)
         return; /* add_forward */
     xmlNodePtr interface = ELEMENT(devices, "interface", "type", port->plug == PLUG_UDP ? "udp" : "network");
     ELEMENT(interface, "mac", "address", port->mac);
-    if (port->plug == PLUG_UDP)
-        add_udp_source(interface, port);
-    else
+    if (port->plug == PLUG_UDP) { /* one end of a cable between two guests of the same user */
+        xmlNodePtr source = ELEMENT(interface, "source", "address", "127.0.0.1", "port",
+                                    decimal_text(number, port->peer_port));
+        ELEMENT(source, "local", "address", "127.0.0.1", "port", decimal_text(number, port->local_port));
+    } else {
         ELEMENT(interface, "source", "network", port->network);
+    }
     ELEMENT(interface, "model", "type", "virtio");
     if (port->mtu && port->plug == PLUG_NETWORK) /* sockets carry frames of any length */
-        ELEMENT(interface, "mtu", "size", decimal_text(mtu, port->mtu));
+        ELEMENT(interface, "mtu", "size", decimal_text(number, port->mtu));
 }
 
 static void add_small_devices(xmlNodePtr devices, const struct domain_parts *parts)

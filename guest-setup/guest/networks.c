@@ -18,14 +18,6 @@ static int network_is_ours(virNetworkPtr network, const struct lab *lab, struct 
     return result == 1 ? strcmp(mark.lab, lab->name) == 0 : result;
 }
 
-static int start_network(virNetworkPtr network, struct error *e)
-{
-    if (virNetworkIsActive(network) != 1 && virNetworkCreate(network) < 0)
-        return virt_error(e, "starting the network %s", virNetworkGetName(network));
-    virNetworkSetAutostart(network, 1);
-    return 0;
-}
-
 static virNetworkPtr define_network(virConnectPtr connection, const struct lab *lab,
                                     const struct wiring_network *planned, struct error *e)
 {
@@ -47,8 +39,12 @@ static int make_network(virConnectPtr connection, const struct lab *lab, const s
     if (ours == 0)
         error_set(e, "libvirt has a network %s that virt-provision did not create: rename it, or the lab",
                   planned->name);
-    if (network && ours == 1)
-        result = start_network(network, e);
+    if (network && ours == 1 && virNetworkIsActive(network) != 1 && virNetworkCreate(network) < 0) {
+        virt_error(e, "starting the network %s", virNetworkGetName(network));
+    } else if (network && ours == 1) {
+        virNetworkSetAutostart(network, 1);
+        result = 0;
+    }
     if (network)
         virNetworkFree(network);
     return result;

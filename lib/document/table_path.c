@@ -89,14 +89,6 @@ static void add_scalar(const struct field *field, const void *slot, struct text 
         text_add(out, "%s", field->choices[*(const int *)slot]);
 }
 
-static void add_line(const struct field *field, const void *slot, struct getting *g)
-{
-    size_t before = g->out->length;
-    add_scalar(field, slot, g->out);
-    if (g->out->length > before || !g->all)
-        text_add(g->out, "\n");
-}
-
 static int no_key(const struct table *table, const char *part, size_t length, struct getting *g)
 {
     char word[64];
@@ -204,7 +196,10 @@ static int get_value(const struct field *field, const void *slot, const char *re
     }
     if (rest)
         return error_set(g->e, "%.120s: %s is one value, which has no parts", g->path, field->name);
-    add_line(field, slot, g);
+    size_t before = g->out->length;
+    add_scalar(field, slot, g->out);
+    if (g->out->length > before || !g->all)
+        text_add(g->out, "\n");
     return 0;
 }
 

@@ -197,14 +197,6 @@ enum netlink_outcome netlink_deliver(struct netlink_answer *answer, const void *
     return NETLINK_MORE;
 }
 
-static int note_refusal(struct netlink *n, int number, const char *text, struct error *e)
-{
-    n->error_number = number;
-    if (text && text[0] != '\0')
-        return error_set(e, "the kernel refused: %s (%s)", text, strerror(number));
-    return error_set(e, "the kernel refused: %s", strerror(number));
-}
-
 /* One datagram into the buffer; its length, or -1 with errno. */
 static ssize_t receive_datagram(struct netlink *n)
 {
@@ -300,8 +292,12 @@ int netlink_call(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, voi
     if ((dump ? exchange_dump(n, request, &answer, &outcome, e)
               : exchange_messages(n, request, &answer, false, &outcome, e)) != 0)
         return -1;
-    if (outcome == NETLINK_REFUSED)
-        return note_refusal(n, answer.number, answer.text, e);
+    if (outcome == NETLINK_REFUSED) {
+        n->error_number = answer.number;
+        return answer.text[0]
+                   ? error_set(e, "the kernel refused: %s (%s)", answer.text, strerror(answer.number))
+                   : error_set(e, "the kernel refused: %s", strerror(answer.number));
+    }
     if (answer.abandoned) {
         n->error_number = EBADMSG;
         return -1;

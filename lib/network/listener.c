@@ -49,14 +49,6 @@ static int listen_on(const struct addrinfo *a)
     return -1;
 }
 
-static int64_t bound_port(int fd)
-{
-    struct sockaddr_in6 address = {0};
-    socklen_t length = sizeof address;
-    getsockname(fd, (struct sockaddr *)&address, &length);
-    return ntohs(address.sin6_port); /* an IPv4 address has its port at the same place */
-}
-
 _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
                "ports' place");
 
@@ -92,7 +84,10 @@ int listener_open(struct listener *l, const char *host, int64_t *port, struct er
     if (l->fd < 0)
         return -1;
     l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    *port = bound_port(l->fd);
+    struct sockaddr_in6 address = {0};
+    socklen_t length = sizeof address;
+    getsockname(l->fd, (struct sockaddr *)&address, &length);
+    *port = ntohs(address.sin6_port); /* an IPv4 address has its port at the same place */
     return 0;
 }
 

@@ -237,14 +237,6 @@ static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct
     return length;
 }
 
-static uint32_t reads_under_way(const struct vcx_qp *qp)
-{
-    uint32_t count = 0;
-    for (uint32_t i = qp->requester.tail; i != qp->requester.cursor; i++)
-        count += vcx_request_at(qp, i)->row && vcx_request_at(qp, i)->row->fetches;
-    return count;
-}
-
 /* A key that is in use changes when nothing before can be sent again. false: not now, or the request
  * turned out bad. */
 static bool change_idle_key(struct vcx_device *device, const struct vcx_qp *qp, struct vcx_request *q)
@@ -275,7 +267,9 @@ static struct vcx_request *next_request(struct vcx_device *device, struct vcx_qp
         return NULL;
     if (!vcx_qp_is_reliable(qp))
         return q;
-    uint32_t waiting = reads_under_way(qp);
+    uint32_t waiting = 0;
+    for (uint32_t i = qp->requester.tail; i != qp->requester.cursor; i++)
+        waiting += vcx_request_at(qp, i)->row && vcx_request_at(qp, i)->row->fetches;
     if ((q->fenced && q->sent == 0 && waiting) ||
         (q->row->fetches && waiting >= 1u << vcx_get(qp->context, qpc, log_sra_max)))
         return NULL;
