@@ -37,10 +37,10 @@ static void sweep_print_dry_run(const struct sweep *s)
 {
     print_out_line("scenario %s", s->plan.scenario_path);
     print_out_line("lab %s (%s, chosen by %s)", s->plan.lab_path, lab_kind(&s->plan.first.lab)->name,
-               s->plan.lab_why);
+                   s->plan.lab_why);
     print_out_line("%zu run%s into %s%s%s", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s",
-               s->request->resume ? s->request->resume : s->request->out, s->request->resume ? "" : "/",
-               s->request->resume ? "" : s->plan.first.scenario.name);
+                   s->request->resume ? s->request->resume : s->request->out, s->request->resume ? "" : "/",
+                   s->request->resume ? "" : s->plan.first.scenario.name);
     for (size_t i = 0; i < s->plan.cell_count; i++) {
         struct text label = {0};
         json_t *choice = choices_at(&s->plan.choices, i);
@@ -148,9 +148,9 @@ static size_t free_threads(const struct sweep *s, const struct lab *lab, size_t 
 
 static int choose_jobs(struct sweep *s, const struct lab *lab, uint64_t free_bytes, struct error *e)
 {
-    bool said = s->request->jobs != FIELD_UNSET;
+    bool given = s->request->jobs != FIELD_UNSET;
     size_t fit = jobs_by_memory(s, free_bytes), runs = sweep_run_count(s);
-    s->jobs = said ? (size_t)s->request->jobs : 1;
+    s->jobs = given ? (size_t)s->request->jobs : 1;
     if (!lab_kind(lab)->simulated)
         return s->jobs == 1
                    ? 0
@@ -158,7 +158,7 @@ static int choose_jobs(struct sweep *s, const struct lab *lab, uint64_t free_byt
                                "--jobs %zu: the runs of lab %s follow one another, since all use its "
                                "hosts",
                                s->jobs, lab->name);
-    if (!said)
+    if (!given)
         s->jobs = lesser(workers_processors() / s->threads, fit);
     if (lesser(s->jobs, runs) > fit)
         return error_set(e,
@@ -172,8 +172,8 @@ static int choose_jobs(struct sweep *s, const struct lab *lab, uint64_t free_byt
 static int sweep_choose_threads(struct sweep *s, struct error *e)
 {
     const struct lab *lab = &s->plan.first.lab;
-    bool said = s->request->threads != FIELD_UNSET;
-    s->threads = said ? (size_t)s->request->threads : free_threads(s, lab, SIZE_MAX);
+    bool given = s->request->threads != FIELD_UNSET;
+    s->threads = given ? (size_t)s->request->threads : free_threads(s, lab, SIZE_MAX);
     return check_threads(s, lab, s->threads, e);
 }
 
@@ -192,7 +192,7 @@ static int sweep_share_processors(struct sweep *s, struct error *e)
 static void sweep_keeps_settings(struct sweep *s)
 {
     if (!lab_kind(&s->plan.first.lab)->simulated && s->todo_count > 1)
-        s->left = json_object();
+        s->settings_left = json_object();
 }
 
 static bool same_settings(const struct cell *a, const struct cell *b)
@@ -213,7 +213,7 @@ static bool same_settings(const struct cell *a, const struct cell *b)
 static bool sweep_next_wants_same(const struct sweep *s, const struct cell *cell)
 {
     struct error ignored; /* every cell was made before */
-    if (!s->left || s->next == SIZE_MAX)
+    if (!s->settings_left || s->next == SIZE_MAX)
         return false;
     const struct cell *next = plan_cell(&s->plan, sweep_cell_of(s, s->next), &ignored);
     bool same = next && same_settings(cell, next);
@@ -228,10 +228,10 @@ static void sweep_restore_kept(struct sweep *s)
                                  .cell = &s->plan.first,
                                  .interrupt = &s->interrupt,
                                  .progress = &s->progress,
-                                 .kept = s->left};
+                                 .kept = s->settings_left};
     experiment_restore_kept(&x);
-    json_decref(s->left);
-    s->left = NULL;
+    json_decref(s->settings_left);
+    s->settings_left = NULL;
 }
 
 /* ---- running */
@@ -291,7 +291,7 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
                            .repeats = (size_t)s->request->repeats,
                            .interrupt = &s->interrupt,
                            .progress = &s->progress,
-                           .kept = s->left,
+                           .kept = s->settings_left,
                            .keep = sweep_next_wants_same(s, cell),
                            .opened = s->precheck.lab,
                            .result = result};
@@ -365,17 +365,17 @@ static struct outcome side_run(void *context, size_t k, struct error *e)
 /* What the next run in the order of runs printed. */
 static void side_print_next(struct sweep *s)
 {
-    struct text *said = &s->said[s->printed++];
-    if (said->length && !s->deaf)
-        print_bytes(stdout, said->data, said->length);
-    text_free(said);
+    struct text *output = &s->outputs[s->printed++];
+    if (output->length && !s->deaf)
+        print_bytes(stdout, output->data, output->length);
+    text_free(output);
 }
 
 static bool side_ended(void *context, size_t k, struct worked *worked)
 {
     struct sweep *s = context;
     s->cost_ns += worked->took_ns;
-    s->said[k] = worked->said;
+    s->outputs[k] = worked->output;
     bool more = sweep_count_run(s, s->todo[k], worked->outcome, &worked->e);
     progress_clear(&s->progress);
     while (s->printed < s->todo_count && s->index.entries[s->todo[s->printed]])
@@ -410,13 +410,13 @@ static void sweep_run_side_by_side(struct sweep *s)
                         .run = side_run,
                         .ended = side_ended,
                         .waiting = side_waiting};
-    s->said = calloc(s->todo_count + 1, sizeof *s->said);
-    if (!s->said)
+    s->outputs = calloc(s->todo_count + 1, sizeof *s->outputs);
+    if (!s->outputs)
         error_set(&e, "out of memory for %zu runs", s->todo_count);
-    if (!s->said || workers_run(&work, &e) != 0)
+    if (!s->outputs || workers_run(&work, &e) != 0)
         sweep_fail(s, ENDING_LAB_FAILED, &e);
     progress_clear(&s->progress);
-    while (s->said && s->printed < s->todo_count) /* also those after one that never began */
+    while (s->outputs && s->printed < s->todo_count) /* also those after one that never began */
         side_print_next(s);
     sweep_check_output(s);
     if (s->ending == ENDING_WHOLE && interrupt_count(&s->interrupt) > 0) {
@@ -839,7 +839,7 @@ void sweep_free(struct sweep *s)
     index_close(&s->index);
     if (s->lock >= 0)
         close(s->lock);
-    free(s->said);
+    free(s->outputs);
     free(s->todo);
     free(s->folder);
     lab_opened_close(s->precheck.lab);

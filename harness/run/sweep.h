@@ -36,8 +36,8 @@ struct sweep {
     struct index index;
     size_t *todo; /* the runs, by number from 0, that are not in the index yet, in the order of running */
     size_t todo_count, kept, jobs;
-    size_t threads;    /* of a simulated run */
-    struct text *said; /* by place in todo: what is printed once those before it have ended */
+    size_t threads;       /* of a simulated run */
+    struct text *outputs; /* by place in todo: what is printed once those before it have ended */
     size_t printed;
     int64_t cost_ns; /* of the runs that ended here, together */
     size_t ended;
@@ -46,9 +46,9 @@ struct sweep {
     struct error why;
     const json_t *warned; /* what was said before the runs: an object whose keys are sentences; may be NULL */
     bool deaf;            /* standard output cannot be written */
-    json_t *left;         /* settings that a run has kept for the next one; NULL: each run restores its own */
-    size_t next;          /* the run after this one, SIZE_MAX: none */
-    bool detached;        /* others make the runs, and the sweep is ended later by --resume */
+    json_t *settings_left; /* by a run for the next one; NULL: each run restores its own */
+    size_t next;           /* the run after this one, SIZE_MAX: none */
+    bool detached;         /* others make the runs, and the sweep is ended later by --resume */
     const char *workshop; /* runs are made in folders of it and get their places when they are whole; NULL: in
                              their places */
     struct outcome (*run_one)(struct sweep *s, size_t run, struct error *e); /* in whatever process it is */

@@ -27,7 +27,7 @@ struct worker {
     pid_t pid; /* 0: the place is free */
     size_t i;  /* of the run */
     int out;   /* its standard output */
-    struct text said;
+    struct text output;
     int64_t began_ns;
 };
 
@@ -102,7 +102,7 @@ static void worker_end(struct workers *w, size_t place)
 {
     struct worker *worker = &w->places[place];
     const struct report *report = &w->reports[place];
-    struct worked worked = {report->outcome, report->e, worker->said,
+    struct worked worked = {report->outcome, report->e, worker->output,
                             clock_monotonic_ns() - worker->began_ns};
     size_t i = worker->i;
     int status = 0;
@@ -128,7 +128,7 @@ static void worker_read_output(struct workers *w, size_t place)
     char bytes[4096];
     ssize_t got;
     while ((got = read(worker->out, bytes, sizeof bytes)) > 0)
-        text_add_bytes(&worker->said, bytes, (size_t)got);
+        text_add_bytes(&worker->output, bytes, (size_t)got);
     if (got == 0 || (errno != EAGAIN && errno != EINTR))
         worker_end(w, place);
 }

@@ -9,7 +9,7 @@
 struct worked {
     struct outcome outcome;
     struct error e; /* unless the ending is ENDING_WHOLE */
-    struct text said;
+    struct text output;
     int64_t took_ns;
 };
 
@@ -19,9 +19,10 @@ struct work {
     void *context;
     struct interrupt *interrupt; /* each of its signals is passed on to the runs; no run is begun any more */
 
-    /* In the process of the run. Standard output is `said` of its worked. */
+    /* In the process of the run. Standard output is `output` of its worked. */
     struct outcome (*run)(void *context, size_t i, struct error *e);
-    /* In this process, when a run has ended, in any order. Takes over worked.said. false: begin no other. */
+    /* In this process, when a run has ended, in any order. Takes over worked.output. false: begin no other.
+     */
     bool (*ended)(void *context, size_t i, struct worked *worked);
     /* In this process, now and then; `running`: how many runs there are. */
     void (*waiting)(void *context, size_t running);

@@ -437,7 +437,7 @@ static bool first_run_ended(void *context, size_t i, struct worked *worked)
     s->cost_ns = ended ? worked->took_ns : TASK_NS;
     if (worked->outcome.ending != ENDING_WHOLE && ended)
         sweep_fail(s, worked->outcome.ending, &worked->e);
-    text_free(&worked->said);
+    text_free(&worked->output);
     return true;
 }
 
