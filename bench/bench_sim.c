@@ -24,7 +24,7 @@
 #define STEPS_A_HOP_LEAF_SPINE 5.0
 #define STEPS_A_SECOND         10e6
 
-/* Of 8192 hosts: processor time of sim_new, and memory. Measured: 0.2 s, 280 MB. */
+/* Processor time of sim_new with 8192 hosts, and its memory. Measured: 0.2 s, 280 MB. */
 #define BUILD_S 1.0
 #define MOST_MB 1000
 /* Two threads against one, on two processors that are free; measured: 2.0. */

@@ -17,8 +17,8 @@ int interrupt_count(struct interrupt *i);
 /* Restore the signals' previous handling. */
 void interrupt_close(struct interrupt *i);
 
-/* For work that leaves something behind when it is broken off: from now on these signals wait, in this
- * thread, until they are released. *before is for that. */
+/* Call it before work that leaves something behind when it is broken off: from now on these signals wait, in
+ * this thread, until they are released. *before is for that. */
 void interrupt_hold(sigset_t *before);
 void interrupt_release(const sigset_t *before);
 /* -1 with an error once one of them waits: work that takes long asks this now and then. */

@@ -366,7 +366,7 @@ void journal_init(struct journal *j, const char *path)
                           .written = json_object()};
 }
 
-/* Of the open file: another may have its name by now. */
+/* The open file is looked at: another may have its name by now. */
 static char *read_records(struct journal *j, int fd, size_t *length, struct error *e)
 {
     char *text = files_read_descriptor(fd, j->path, JOURNAL_LIMIT, length, e);

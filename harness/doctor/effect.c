@@ -63,7 +63,7 @@ static const json_t *value_at(const struct effect *f, const char *role, const ch
                  : json_object_get(json_object_get(f->x->seen ? f->x->seen->in_force : NULL, role), key);
 }
 
-/* Of two keys the first that the scenario gives, and then the first that is in force. */
+/* The first of two keys that the scenario gives, else the first that is in force. */
 static int priorities_at(const struct effect *f, const char *role, const char *key, const char *instead)
 {
     const json_t *own = json_object_get(f->own, role);

@@ -220,7 +220,7 @@ static bool nodes_add(struct text *nodes, const char *node)
     return true;
 }
 
-/* Of nodes that cannot work on the sweep, once each. */
+/* Warn once of each node that cannot work on the sweep. */
 static void watch_warn_of_nodes(struct watch *w)
 {
     for (size_t task = 1; task <= submission_tasks(w->job); task++) {

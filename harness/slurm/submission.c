@@ -273,7 +273,7 @@ static bool same_end(const struct slurm_end *a, const struct slurm_end *b)
     return strcmp(a->state, b->state) == 0 && strcmp(a->node, b->node) == 0 && strcmp(a->why, b->why) == 0;
 }
 
-/* Of the states that say all; else what the task said last. */
+/* The words of a state that says all; else what the task said last. */
 static void say_how(const struct submission *s, size_t task, const struct slurm_end *end, struct text *out)
 {
     static const struct {

@@ -85,7 +85,7 @@ struct traffic_tool {
     /* Does its reading need a line that it has printed? A line for each queue pair would be too many to keep.
      * NULL: all. */
     bool (*needs)(const char *line, size_t length);
-    /* Of a program that failed: what its messages and the lines that it printed mean, the causes first. */
+    /* When a program has failed: what its messages and the lines that it printed mean, the causes first. */
     void (*explain)(const struct traffic_job *job, const char *said, const char *printed, struct text *out);
 };
 

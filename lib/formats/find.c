@@ -35,7 +35,7 @@ static void add_installed(struct words *roots)
     words_add(roots, "%s/share/harness", HARNESS_PREFIX);
 }
 
-/* For a word of the command line: the current folder comes first. */
+/* Folders for a word of the command line: the current one comes first. */
 static struct words roots_here(void)
 {
     struct words roots = {0};
@@ -60,7 +60,7 @@ static bool is_named(const char *folder, const char *name)
     return is;
 }
 
-/* For a word of a document: its folder comes first, never the current one. Of a project with the folders
+/* Folders for a word of a document: its own comes first, never the current one. In a project with the folders
  * scenarios and labs, the folder that has both is meant too. */
 static struct words roots_of(const char *document)
 {

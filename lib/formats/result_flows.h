@@ -19,7 +19,7 @@ const json_t *result_flow_value(const json_t *flow, const char *value);
  * quantile beyond which not one of its values is to be expected, which is *few then: a p99 of less than 100
  * values is no more than the largest. `few` may be NULL. */
 double result_distribution_value(const json_t *distribution, const char *key, bool *few);
-/* Of a flow, by the names of result_flow_value. */
+/* Values of a flow, by the names of result_flow_value. */
 double result_flow_figure(const json_t *flow, const char *value);
 
 /* Does a statistic of `value` over the flows that match the glob count this one? Not if the flow lacks the

@@ -84,7 +84,8 @@ struct drawn {
     size_t rates;
     bool means;                /* a rate spans more than from a sample to the next */
     int64_t least_ns, most_ns; /* that rates span */
-    size_t least_of, most_of;  /* samples, of each so many of a gauge the least and the greatest; 1: all */
+    size_t least_of,
+        most_of; /* of this number of a gauge's samples the least and the greatest are kept; 1: all */
 };
 
 /* Where points go: into the picture or, finer, onto the interactive page. */

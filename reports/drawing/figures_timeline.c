@@ -185,7 +185,7 @@ static void add_lines(const struct run *run, bool priorities, struct row *lines,
         add_details(run, priorities, lines, count, panel);
 }
 
-/* Rows of at least so many hosts and ports, or of their priorities, that were paused in the measure phase.
+/* Rows of `least` or more hosts and ports, or of their priorities, that were paused in the measure phase.
  * Returns whether there are. */
 static bool add_pauses(const struct run *run, bool priorities, size_t least, struct plot *plot)
 {

@@ -94,7 +94,7 @@ static int take_nodes(struct map *map, const json_t *nodes)
     return 0;
 }
 
-/* Of the priority that was paused longest. */
+/* An end of a link, with the pauses of the priority that was paused longest. */
 static struct map_end take_end(struct map *map, const json_t *held, double measured_ns)
 {
     struct map_end end = {-1, INT64_MAX, 0};

@@ -90,7 +90,7 @@ static int write_sample(struct rows *rows, const struct export_series *series, i
     return rows->kind->sample(rows->sink, series, time_ns, value, e);
 }
 
-/* Of a series that does not change, the last one waits for its turn in end_series. */
+/* The last sample of a series that does not change waits for its turn in end_series. */
 static int take_sample(void *to, const struct sample *sample, struct error *e)
 {
     struct sample_rows *r = to;

@@ -399,7 +399,7 @@ static void add_buffers_of(const struct run *run, json_t *by_buffer, bool named,
         text_add(out, "</table></div>\n");
 }
 
-/* Of the first run, and of those that have others. */
+/* Those of the first run, and of each run that has others. */
 static void add_buffers(const struct runs *runs, struct text *out)
 {
     json_t *first = hosts_by_buffer(run_get(&runs->items[0], "hosts"));

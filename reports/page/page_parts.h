@@ -23,7 +23,7 @@ void page_add_summary(const struct runs *runs, struct text *out);
 /* Which roles are drawn, where not all are. */
 void page_add_listed(const struct runs *runs, struct text *out);
 void page_add_warnings(const struct runs *runs, struct text *out);
-/* Of a sweep that goes on, was stopped, or has runs that are left out: that it is, and why. */
+/* Say that a sweep goes on, was stopped, or has runs that are left out, and why. */
 void page_add_unfinished(const json_t *index, struct text *out);
 /* The settings that differ between compared results. */
 void page_add_differences(const struct runs *runs, struct text *out);

@@ -67,8 +67,8 @@ struct runs {
 int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e);
 void runs_free(struct runs *runs);
 
-/* Curves over time are drawn of so many runs. A sweep with more has figures over its choices; single runs are
- * drawn by naming their folders. */
+/* The number of runs of which curves over time are drawn. A sweep with more has figures over its choices;
+ * single runs are drawn by naming their folders. */
 #define RUNS_DRAWN 4
 /* The same of these: more, if they were named one by one. */
 size_t runs_drawn(const struct runs *runs);

@@ -51,7 +51,7 @@ void switch_describe_rate(int64_t speed_Mbps, struct text *out);
 void switch_describe_length(int64_t length_mm, struct text *out);
 /* The priorities of the flows that have an end at the host of x->end, a bit each; 0 without a scenario. */
 unsigned switch_flow_priorities(const struct doctor_subject *x);
-/* The most bytes that the priority groups of so many senders hold together before all of them have sent XOFF,
+/* The most bytes that the priority groups of `senders` hosts hold together before all of them have sent XOFF,
  * when no other uses the shared buffer; FIELD_UNSET: not known. */
 int64_t switch_most_before_xoff(const struct sonic_buffer *buffer, int64_t senders);
 /* Does the scenario have flows of the priority to the host of x->end? How many hosts send them; 0: none, or

@@ -37,7 +37,8 @@ static const struct sonic_buffer *group_of(const struct marking *m)
     return group < 0 ? NULL : &m->x->end->port->pg[group];
 }
 
-/* How long the queue is that so many senders fill before PFC has stopped them all; FIELD_UNSET: not known. */
+/* How long the queue is that a number of senders fill before PFC has stopped them all; FIELD_UNSET: not
+ * known. */
 static int64_t filled_by(const struct marking *m, int64_t senders)
 {
     const struct sonic_buffer *b = group_of(m);
@@ -46,7 +47,7 @@ static int64_t filled_by(const struct marking *m, int64_t senders)
 
 #define MOST_SENDERS 512
 
-/* The least number of senders that fill the queue up to so many bytes; above MOST_SENDERS: none does. */
+/* The least number of senders that fill the queue up to a number of bytes; above MOST_SENDERS: none does. */
 static int64_t senders_needed(const struct marking *m, int64_t bytes)
 {
     int64_t n = 1;

@@ -37,7 +37,7 @@ static bool is_host(const struct sim_lab *lab, size_t role)
 /* Memory of a host or switch in the lab, the settings and the result: measured at 8192 hosts. */
 #define NODE_BYTES 24576
 
-/* Of a flow that is listed, in the scenario, the recorder and the result: measured with 70,188 of them. */
+/* Bytes that a listed flow takes in the scenario, the recorder and the result: measured with 70,188. */
 #define FLOW_BYTES 18432
 
 /* *bytes: what the run needs. -1: more than is free. Asked before anything is allocated for it. */
