@@ -77,7 +77,7 @@ static bool has_subject(const struct transaction *t, const char *name)
 
 /* A setting that the interface does not have because others below it have it, as a reason; false: there are
  * none. */
-static bool say_whose(const struct subject *s, const char *key, struct text *why)
+static bool explain_owner(const struct subject *s, const char *key, struct text *why)
 {
     json_t *lower = device_list_lower(&s->device);
     const char *kind = device_is_bond(&s->device) ? "bond" : s->device.kind;
@@ -150,7 +150,7 @@ static int settle_missing(struct transaction *t, struct subject *s, struct error
         if (!why)
             continue;
         struct text whose = {0};
-        if (say_whose(s, key, &whose))
+        if (explain_owner(s, key, &whose))
             why = text_string(&whose);
         bool bond = device_is_bond(&s->device) && whose.length > 0;
         if (!t->skip_missing || bond)

@@ -223,8 +223,8 @@ static enum step bring(struct transaction *t, struct subject *s, const struct kn
     return same ? STEP_WROTE : STEP_MISMATCH;
 }
 
-static void say_mismatch(struct transaction *t, const struct subject *s, const struct knob *knob,
-                         const json_t *target, const json_t *after, struct error *e)
+static void transaction_note_mismatch(struct transaction *t, const struct subject *s, const struct knob *knob,
+                                      const json_t *target, const json_t *after, struct error *e)
 {
     char *asked = json_dumps(target, JSON_COMPACT | JSON_SORT_KEYS),
          *read = json_dumps(after, JSON_COMPACT | JSON_SORT_KEYS);
@@ -262,7 +262,7 @@ static enum step apply_step(struct transaction *t, struct subject *s, const stru
     if (step == STEP_WROTE)
         transaction_note_change(t, s, now, target);
     if (step == STEP_MISMATCH)
-        say_mismatch(t, s, knob, target, after, e);
+        transaction_note_mismatch(t, s, knob, target, after, e);
     if (step == STEP_MISSING && !subject_wants(s, knob))
         step = STEP_SAME;
     if (step == STEP_MISSING || step == STEP_FAILED)
@@ -406,7 +406,7 @@ static bool undo_step(struct transaction *t, struct subject *s, const struct kno
     json_t *target = document_slice(s->before, knob), *now, *after;
     enum step step = bring(t, s, knob, target, &now, &after, &e);
     if (step == STEP_MISMATCH)
-        say_mismatch(t, s, knob, target, after, &e);
+        transaction_note_mismatch(t, s, knob, target, after, &e);
     if (step == STEP_WROTE)
         note_restored(t, s, now, target);
     else if (step != STEP_SAME)

@@ -120,7 +120,7 @@ static json_t *kind_json(const struct finding_kind *kind)
 }
 
 /* "3 findings in 1200 packets sent, 4 CNPs" */
-static void say_counts(const struct findings *f, uint64_t found, struct text *out, bool *any)
+static void add_counts(const struct findings *f, uint64_t found, struct text *out, bool *any)
 {
     *any = false;
     for (size_t i = 0; i < FINDINGS_KINDS && f->judged[i].what; i++) {
@@ -160,7 +160,7 @@ json_t *findings_json(const struct findings *f, const char *check, const struct 
     uint64_t found = findings_count(f);
     struct text reason = {0};
     bool any, failed = proved ? findings_have(f, proved) : found;
-    say_counts(f, found, &reason, &any);
+    add_counts(f, found, &reason, &any);
     if (f->figure)
         text_add(&reason, "; %s", f->figure);
     json_t *kinds = json_array();

@@ -137,7 +137,7 @@ static double combine(const struct expr_node *node, const struct gathered *g)
     return sum;
 }
 
-static void say_missing(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
+static void explain_missing(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
 {
     const char *list = expr_is_of_collectives(node) ? "collectives." : node->flow ? "flows." : "";
     const char *of = node->flow ? node->flow : node->group;
@@ -166,7 +166,7 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
     bool any = !g.failed && g.count >= least;
     double value = any ? combine(node, &g) : NAN;
     if (isnan(value))
-        say_missing(node, &g, v->out);
+        explain_missing(node, &g, v->out);
     *dimension = expr_functions[node->function].plain ? DIMENSION_PLAIN : g.dimension;
     free(g.values);
     return value;

@@ -274,7 +274,8 @@ static bool same_end(const struct slurm_end *a, const struct slurm_end *b)
 }
 
 /* The words of a state that says all; else what the task said last. */
-static void say_how(const struct submission *s, size_t task, const struct slurm_end *end, struct text *out)
+static void add_how_task_ended(const struct submission *s, size_t task, const struct slurm_end *end,
+                               struct text *out)
 {
     static const struct {
         const char *state, *how;
@@ -325,7 +326,7 @@ void submission_say_ends(const struct submission *s, const struct slurm_queue *q
             text_add(out, "node %s: %s", end->node, end->why);
         } else {
             text_add(out, end->node[0] ? "task %zu, on node %s, " : "task %zu%s ", task, end->node);
-            say_how(s, task, end, out);
+            add_how_task_ended(s, task, end, out);
         }
         if (same > 1)
             text_add(out, " (and %zu more task%s)", same - 1, same > 2 ? "s" : "");

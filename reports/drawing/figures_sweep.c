@@ -205,7 +205,7 @@ static const struct quantile quantiles[] = {
 #define QUANTILES (sizeof quantiles / sizeof *quantiles)
 
 /* What of the runs' latencies is not drawn. */
-static void say_latencies(const struct runs *runs, size_t step, struct plot_panel *panel)
+static void note_latencies(const struct runs *runs, size_t step, struct plot_panel *panel)
 {
     size_t flows = 0, most = 0;
     for (size_t q = 0; q < QUANTILES; q += step) {
@@ -239,7 +239,7 @@ static void add_latency_dots(const struct runs *runs, struct plot *plot)
         for (size_t i = 0; i < runs->count; i++)
             plot_add_point(dots, quantiles[q].measure(&runs->items[i]), (double)i);
     }
-    say_latencies(runs, 1, panel);
+    note_latencies(runs, 1, panel);
 }
 
 static void fill_latency(const struct runs *runs, struct plot *plot)
@@ -265,7 +265,7 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
         snprintf(suffix, sizeof suffix, ", %s", quantiles[q].label);
         add_curves(runs, &axis, suffix, quantiles[q].measure, panel);
     }
-    say_latencies(runs, 2, panel);
+    note_latencies(runs, 2, panel);
 }
 
 const struct figure figures_sweep[] = {

@@ -345,13 +345,13 @@ static void draw_colours(const struct heat *heat, const struct layout *at, const
                   heat->origin);
 }
 
-static void say_fields(struct text *note, size_t count, const char *one, const char *several)
+static void note_fields(struct text *note, size_t count, const char *one, const char *several)
 {
     if (count)
         text_add(note, "%s%zu %s.", note->length ? " " : "", count, count == 1 ? one : several);
 }
 
-static void say_names(struct text *note, const struct heat_axis *axis, size_t step)
+static void note_names(struct text *note, const struct heat_axis *axis, size_t step)
 {
     if (step > 1)
         text_add(note, "%sOf each %zu values of %s, one has its name.", note->length ? " " : "", step,
@@ -366,14 +366,14 @@ static void add_note(const struct heat *heat, const struct layout *at, struct te
         grey += heat->cells[i].present && !isfinite(heat->cells[i].value);
         empty += !heat->cells[i].present;
     }
-    say_fields(note, failed, "field has a frame: the expectation failed",
-               "fields have a frame: the expectation failed");
-    say_fields(note, grey, "field is grey: the run has no value",
-               "fields are grey: their runs have no value");
-    say_fields(note, empty, "place is empty: there is no such run",
-               "places are empty: there are no such runs");
-    say_names(note, &heat->x, at->step_x);
-    say_names(note, &heat->y, at->step_y);
+    note_fields(note, failed, "field has a frame: the expectation failed",
+                "fields have a frame: the expectation failed");
+    note_fields(note, grey, "field is grey: the run has no value",
+                "fields are grey: their runs have no value");
+    note_fields(note, empty, "place is empty: there is no such run",
+                "places are empty: there are no such runs");
+    note_names(note, &heat->x, at->step_x);
+    note_names(note, &heat->y, at->step_y);
 }
 
 int heat_write(const struct heat *heat, const struct folder *folder, bool *drawn, struct text *note,

@@ -176,7 +176,7 @@ static double x_value(const struct sweep_table *t, size_t dimension, size_t at)
 }
 
 /* How many of a choice's values are drawn. */
-static void say_positions(const struct sweep_table *t, size_t dimension, size_t most, struct text *note)
+static void note_positions(const struct sweep_table *t, size_t dimension, size_t most, struct text *note)
 {
     size_t all = positions(t, dimension);
     if (all > most)
@@ -185,7 +185,7 @@ static void say_positions(const struct sweep_table *t, size_t dimension, size_t 
 }
 
 /* Cells that have no place in the drawing, or, if it has no mark for that, no value. */
-static void say_cells(const struct sweep_table *t, const struct roles *r, size_t figure, struct text *note)
+static void note_cells(const struct sweep_table *t, const struct roles *r, size_t figure, struct text *note)
 {
     size_t unset = 0, unknown = 0;
     for (size_t cell = 0; cell < t->cell_count; cell++) {
@@ -254,7 +254,7 @@ static int draw_heat(const struct sweep_table *t, const struct roles *r, size_t 
     bool made = name_axis(t, r->x, &heat->x) && name_axis(t, r->y, &heat->y) &&
                 name_axis(t, r->panels, &heat->panels);
     turn(&heat->y);
-    say_positions(t, r->panels, MOST_PANELS, note);
+    note_positions(t, r->panels, MOST_PANELS, note);
     while (heat->panels.count > MOST_PANELS)
         free(heat->panels.names[--heat->panels.count]);
     if (!made || !heat_make_cells(heat)) {
@@ -515,16 +515,16 @@ int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, co
         r.x = nth_numbers(t, which);
     if (r.form == FORM_NONE || r.x == NONE)
         return 0;
-    say_cells(t, &r, figure, note);
+    note_cells(t, &r, figure, note);
     if (r.form == FORM_HEAT) {
         struct heat heat = {
             .name = name, .title = title, .unit = sweep_unit_of(&t->figures[figure]).name, .origin = origin};
         return draw_heat(t, &r, figure, &heat, folder, drawn, note, e);
     }
     if (r.form == FORM_ROWS)
-        say_positions(t, r.x, MOST_ROWS, note);
+        note_positions(t, r.x, MOST_ROWS, note);
     else
-        say_positions(t, r.panels, MOST_PANELS, note);
+        note_positions(t, r.panels, MOST_PANELS, note);
     struct plot plot;
     plot_init(&plot, name, title, t->dimensions[r.x].label);
     plot.origin = origin;

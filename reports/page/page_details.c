@@ -31,7 +31,7 @@ static void add_member(const json_t *distribution, const char *key, double scale
     *few += is_few;
 }
 
-static void say_few(size_t few, const char *what, struct text *out)
+static void add_few(size_t few, const char *what, struct text *out)
 {
     if (few)
         text_add(out,
@@ -100,7 +100,7 @@ static void add_flows(const struct runs *runs, struct text *out)
         }
     }
     text_add(out, "</table></div>\n");
-    say_few(few, "messages", out);
+    add_few(few, "messages", out);
 }
 
 static bool any_flows(const struct runs *runs)
@@ -163,7 +163,7 @@ static void add_completions(const struct runs *runs, struct text *out)
         }
     }
     text_add(out, "</table></div>\n");
-    say_few(few, "flows", out);
+    add_few(few, "flows", out);
 }
 
 /* A counter's name, with its meaning as a tooltip. */

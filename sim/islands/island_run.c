@@ -179,7 +179,7 @@ struct coming {
     uint32_t id, kind;
 };
 
-static inline void foresee(const struct event_queue *q, struct coming *coming)
+static inline void find_coming(const struct event_queue *q, struct coming *coming)
 {
     coming->id = events_coming(q);
     if (coming->id != EVENT_NONE)
@@ -211,7 +211,7 @@ static void run_wheel(struct sim *sim, struct event_queue *q, int64_t until_ps, 
         count++;
         if (looks_ahead)
             look_ahead(sim);
-        foresee(q, &coming);
+        find_coming(q, &coming);
         dispatch(sim, kind, object);
     }
     sim->event_count += count;
