@@ -268,8 +268,7 @@ static void print_published(const json_t *published, bool later)
 
 #define WARNINGS_SHOWN 20 /* of a run */
 
-/* A warning may go on after what was said before the run: with what was counted since. */
-static bool was_said(const json_t *said, const char *warning)
+bool summary_was_said(const json_t *said, const char *warning)
 {
     const char *sentence;
     json_t *value;
@@ -288,7 +287,7 @@ static void print_warnings(const json_t *result, const json_t *said)
     json_t *warning;
     json_array_foreach(json_object_get(result, "warnings"), i, warning)
     {
-        if (was_said(said, json_string_value(warning)))
+        if (summary_was_said(said, json_string_value(warning)))
             continue;
         if (shown++ < WARNINGS_SHOWN)
             print_out_line("  warning: %s", json_string_value(warning));
@@ -306,7 +305,7 @@ void summary_log_warnings(const char *folder, const json_t *result, const json_t
     json_t *warning;
     json_array_foreach(json_object_get(result, "warnings"), i, warning)
     {
-        if (!was_said(said, json_string_value(warning)))
+        if (!summary_was_said(said, json_string_value(warning)))
             log_warning("%s%s%s", name, folder ? ": " : "", json_string_value(warning));
     }
 }

@@ -12,6 +12,8 @@ void summary_choice(const json_t *choice, struct text *out);
  * whose keys are warnings that were said before; may be NULL. */
 void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
                    bool brief, const json_t *said);
+/* Was the warning said before the run? It may go on after that with what was counted since. */
+bool summary_was_said(const json_t *said, const char *warning);
 /* Log the warnings alone; `folder`: the run is one of several. */
 void summary_log_warnings(const char *folder, const json_t *result, const json_t *said);
 

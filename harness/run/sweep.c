@@ -612,6 +612,37 @@ static void print_counts(const size_t with[VERDICT_INCOMPLETE + 1])
         }
 }
 
+#define WARNED_READ 50 /* results that are read for their warnings, */
+#define WARNED_SAID 6  /* of which so many are printed */
+
+/* Each once, with the first run that has it: of many runs only those were printed that did not pass. */
+static void sweep_print_warnings(const struct sweep *s)
+{
+    size_t i, read = 0, said = 0;
+    json_t *known = json_object(), *warning;
+    if (s->index.warned)
+        print_out("%zu of them %s warnings, in result.json and in the report\n", s->index.warned,
+                  s->index.warned == 1 ? "has" : "have");
+    for (size_t run = 0; run < s->index.count && read < WARNED_READ && said < WARNED_SAID; run++) {
+        if (!json_object_get(s->index.entries[run], "warnings"))
+            continue;
+        const char *name = json_string_value(json_object_get(s->index.entries[run], "folder"));
+        json_t *result = sweep_result_in(s, name);
+        read++;
+        json_array_foreach(json_object_get(result, "warnings"), i, warning)
+        {
+            const char *words = json_string_value(warning);
+            if (!words || json_object_get(known, words) || summary_was_said(s->warned, words) ||
+                said++ >= WARNED_SAID)
+                continue;
+            json_put(known, words, json_true());
+            print_out_line("  %s: warning: %s", name, words);
+        }
+        json_decref(result);
+    }
+    json_decref(known);
+}
+
 /* "64 runs: 60 passed, 4 failed" */
 static void sweep_print_verdicts(const struct sweep *s)
 {
@@ -619,9 +650,7 @@ static void sweep_print_verdicts(const struct sweep *s)
     print_out("%zu runs:", sweep_run_count(s));
     print_counts(s->index.with);
     print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
-    if (s->index.warned)
-        print_out("%zu of them %s warnings, which the report lists\n", s->index.warned,
-                  s->index.warned == 1 ? "has" : "have");
+    sweep_print_warnings(s);
     for (enum verdict v = VERDICT_UNJUDGED; v <= VERDICT_INCOMPLETE; v++)
         judged += s->index.judged[v];
     if (!judged)

@@ -81,6 +81,10 @@ check "... what was said before is not said again" test "$(cat "$SCRATCH/out" "$
 check_exit 0 "... in a sweep that only warns" incast4 --quiet --no-report --set 'settings.pfc=[4]' --set 'sweep={"phases.measure":["20ms","21ms"]}'
 check "... each run is named" test "$(grep -cE "^harness: warning: 0[12]: $still\$" "$SCRATCH/err")" = 2
 check "... and its index has their number" jq -e '[.cells[].warnings] == [4, 4]' "$SCRATCH/incast4/incast4/latest/index.json"
+check_exit 0 "... of many runs" incast4 --no-report --set 'settings.pfc=[4]' --set phases.measure=2ms --set phases.cooldown=0s --repeat 21
+check_says "... their number is told" '^21 of them have warnings, in result.json and in the report$' "$SCRATCH/out"
+check_says "... and each warning once" "^  01: warning: $still\$" "$SCRATCH/out"
+check "... up to six" test "$(grep -cE '^  [0-9]+: warning: ' "$SCRATCH/out")" -le 6
 incast4 --no-report >"$SCRATCH/out" 2>"$SCRATCH/err"
 check "with PFC for the flows' priority nothing is warned of" jq -e '.warnings == []' "$SCRATCH/incast4/incast4/latest/result.json"
 check "... nor with DCQCN and its parameters" test -z "$(foretold --set 'settings.ecn=[3]' --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' | grep warning)"
