@@ -306,8 +306,7 @@ static int read_trace(struct reader *in, struct import *import, struct error *e)
                     in->path, count - beyond - left_out);
     if (beyond)
         import_note(import,
-                    "%s: %" PRId64
-                    " numbers are no nodes of %s, which has 0 to %zu: they are left out, as the HPCC "
+                    "%s: %" PRId64 " numbers are above those of %s, 0 to %zu: they are left out, as the HPCC "
                     "simulator does",
                     in->path, beyond, import->network_path, import->nodes - 1);
     if (left_out)

@@ -71,7 +71,7 @@ static void examine_computed(const struct headroom *h)
 
 /* The frames are the host's. Where its MTU is not known they may be as long as the port allows, and whether
  * what is too little for those suffices is not known. What mlx5 keeps in its own buffers is more than most
- * vendors of switches state, and no measure for them. */
+ * vendors of switches state: it is told beside the least, not compared. */
 static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64_t mtu)
 {
     const int64_t mm = cable_mm(h->x->end), xoff = h->buffer->xoff_bytes;

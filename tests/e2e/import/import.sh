@@ -74,7 +74,7 @@ sed 's/$/\r/' topology.txt | head -c -2 >crlf.txt
 check "CRLF and no last line feed make no difference" eval "$H import hpcc crlf.txt flow.txt -o crlf -q && jq -e --slurpfile a crlf/lab.json '.links == \$a[0].links' hpcc/lab.json"
 printf '5\n0 6\n12 13 347\n' >trace.txt
 check_exit 0 "with a trace" "$H" import hpcc topology.txt flow.txt trace.txt -o traced
-check_says "numbers beyond the topology are left out, as HPCC's reader does" '^note: trace.txt: 2 numbers are no nodes of topology.txt, which has 0 to 12' "$SCRATCH/out"
+check_says "numbers beyond the topology are left out, as HPCC's reader does" '^note: trace.txt: 2 numbers are above those of topology.txt, 0 to 12' "$SCRATCH/out"
 is "the traced switches are sampled" '.roles == ["h[0-3]","h5","s6","h[8-9]","s12"]' traced/scenario.json
 is "without --physics the values are those of sim-leaf-spine" '.defaults.host.nic.model == "ideal" and (.framing | not)' traced/lab.json
 
@@ -247,7 +247,7 @@ flows "flows that are not in order" ':3: the flow starts before the one above it
 flows "a start between nanoseconds" ':2: the start is "2.0000000001"' '1\n0 2 3 100 1000 2.0000000001\n'
 flows "a size that makes no equal messages" ':2: 4294967291 bytes are not a sum' '1\n0 2 3 100 4294967291 2\n'
 printf '2\n0 x\n' >bad
-refuse "a trace of a node that is no number" 'bad:2: a node that is sampled is "x"' hpcc t f bad
+refuse "a trace of a node that is not a number" 'bad:2: a node that is sampled is "x"' hpcc t f bad
 { printf '901 1 900\n900\n' && for i in {0..899}; do echo "$i 900 100Gbps 1us 0"; done; } >wide
 refuse "a switch whose buffer is too small" '^harness: error: f: nothing is written, as the case cannot be simulated: lab imported: switch s900: reserves and headroom of 900 ports' hpcc wide f --physics sim-hpcc-star
 printf '1\n0 1 3 100 1000 0\n' >bad

@@ -63,7 +63,7 @@ printf '2\n2 1 3 100 200000000 2\n3 1 3 100 200000000 2\n' >flow.txt
 imported hpcc topology.txt flow.txt "${PHYSICS[@]}"
 printf '67\n' >trace.txt && echo {0..66} >>trace.txt
 "$H" import hpcc topology.txt flow.txt trace.txt -o traced >out 2>err
-check_says "a node that is not there is named" 'trace.txt: 1 numbers are no nodes of topology.txt, which has 0 to 65' out
+check_says "a node that is not there is named" 'trace.txt: 1 numbers are above those of topology.txt, 0 to 65' out
 row 'HPCC, `topology.txt` and `flow.txt`' 'yes; of `trace.txt`, which names node 66 of 66, 66 nodes'
 imported hpcc fat.txt flow.txt hosts.txt "${PHYSICS[@]}"
 is=$("$H" lab show case2/lab.json | jq -r '"\(.hosts | length) hosts, \(.switches | length) switches, \(.links | length) links"')
