@@ -50,6 +50,7 @@ static void lay_out(const uint8_t *data, size_t size)
 static void draw(const struct sweep_table *t)
 {
     struct folder folder;
+    struct text note = {0};
     struct error e;
     bool drawn;
     if (folder_open(&folder, scratch_folder(), &e) == 0)
@@ -57,8 +58,10 @@ static void draw(const struct sweep_table *t)
             unlinkat(folder.fd, "drawn.tsv", 0);
             unlinkat(folder.fd, "drawn.svg", 0);
             if (over_sweep_wants(t, i))
-                over_sweep_draw(t, i, 0, "drawn", t->figures[i].name, &folder, &drawn, &e);
+                over_sweep_draw(t, i, 0, "drawn", t->figures[i].name, &folder, &drawn, &note, &e);
+            text_clear(&note);
         }
+    text_free(&note);
     folder_close(&folder);
 }
 
