@@ -59,7 +59,7 @@ json_t *facts_namespaces(const struct facts_source *s);
  * "pci"}: an RDMA device and whether sysfs shows its counters, or a PCI function of which nothing else is
  * shown; null where that is not known. */
 json_t *facts_elsewhere(const struct facts_source *s);
-/* Agents of LLDP that run on the host: "lldpd", "lldpad". */
+/* Agents of LLDP that run on the host: "lldpd", "lldpad"; null where that is not known. */
 json_t *facts_lldp_agents(const struct facts_source *s);
 
 /* The whole document. */

@@ -237,7 +237,11 @@ static void put_interface(const struct port *ports, int count, struct text *out)
 static void put_class(const struct port *ports, int count, struct text *out)
 {
     bool known, others;
-    if (!ports[0].gid)
+    while (count > 0 && !ports->gid) { /* InfiniBand has none */
+        ports++;
+        count--;
+    }
+    if (count == 0)
         return;
     int class = traffic_class(json_object_get(ports[0].nic, "settings"), &known);
     for (int i = 1; i < count; i++)

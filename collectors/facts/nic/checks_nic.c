@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The NIC of the facts that is this one's master and has RDMA: a bond. NULL: there is none. */
+/* The NIC of the facts that is this one's master and has its RDMA: a bond or a team. NULL: there is none. */
 static const json_t *rdma_of_master(const struct judge *j, const json_t *nic)
 {
     const char *master = fact_word(nic, "master", NULL);
@@ -17,6 +17,7 @@ static const json_t *rdma_of_master(const struct judge *j, const json_t *nic)
     json_array_foreach(json_object_get(j->facts, "nics"), i, other)
     {
         if (master[0] && strcmp(fact_word(other, "netdev", NULL), master) == 0 &&
+            strcmp(fact_word(other, "kind", NULL), "bridge") != 0 &&
             json_is_object(json_object_get(other, "rdma")) && !json_is_object(json_object_get(nic, "rdma")))
             return other;
     }
@@ -265,6 +266,9 @@ static void judge_host_dcbx(struct judge *j, const json_t *nic)
                   "lldpad runs and negotiates DCBX for the host: it overwrites what is set by hand by what "
                   "the switch "
                   "sends, where it is willing");
+    else if (!json_is_array(json_object_get(j->facts, "lldp_agents")))
+        judge_say(j, VERDICT_UNKNOWN, netdev, "pgrep -l lldpad",
+                  "the host sets DCB; whether an agent on it negotiates was not read");
     else
         judge_say(j, VERDICT_OK, netdev, NULL,
                   "the host sets DCB, and no agent on it negotiates: settings stay");

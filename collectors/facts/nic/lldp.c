@@ -231,11 +231,15 @@ json_t *facts_lldp_agents(const struct facts_source *s)
     json_t *list = json_array();
     char *text = malloc(MAX_OUTPUT);
     ssize_t length = text ? sysfs_bytes(text, MAX_OUTPUT - 1, s->root, "/proc/net/unix") : -1;
+    bool whole = length >= 0 && length < MAX_OUTPUT - 1;
     if (length >= 0)
         text[length] = '\0';
     for (size_t i = 0; length > 0 && i < sizeof agents / sizeof *agents; i++)
         if (strstr(text, agents[i][1]))
             json_array_append_new(list, json_text(agents[i][0]));
     free(text);
-    return list;
+    if (whole || json_array_size(list) == sizeof agents / sizeof *agents)
+        return list;
+    json_decref(list); /* what is not in the part that was read may be in the rest */
+    return json_null();
 }

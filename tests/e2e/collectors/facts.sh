@@ -356,6 +356,7 @@ last "... which is not shown" 'RDMA with host memory: not known whether it is re
 
 # ---- what no host looks like
 host hostile
+fact "an agent may be in the part of a long list that is not read" '.lldp_agents == null'
 verdict acs bridges unknown
 verdict bar1 0000:01:00.0 unknown
 verdict iommu machine unknown

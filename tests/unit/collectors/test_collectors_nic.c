@@ -229,17 +229,20 @@ static void verdicts_on_congestion_control(void **state)
     "'firmware_config':{'from':'x','values':{" VALUE("LLDP_NB_DCBX_P1", d) "," VALUE( \
         "LLDP_NB_RX_MODE_P1", r) "," VALUE("LLDP_NB_TX_MODE_P1", t) "}}"
 
+#define NO_AGENT(more) "{'lldp_agents':[],'nics':[{'netdev':'eth2'," more "}]}"
+
 static void verdicts_on_dcbx(void **state)
 {
     (void)state;
-    expect(NIC(HOST("true")), "dcbx", "ok", "no agent on it negotiates");
-    expect(NIC(HOST("true") "," LLDP(1, 2, 2)), "dcbx", "ok", "settings stay");
+    expect(NIC(HOST("true")), "dcbx", "unknown", "whether an agent on it negotiates was not read");
+    expect(NO_AGENT(HOST("true")), "dcbx", "ok", "no agent on it negotiates");
+    expect(NO_AGENT(HOST("true") "," LLDP(1, 2, 2)), "dcbx", "ok", "settings stay");
     expect(NIC(HOST("false") "," LLDP(1, 2, 2)), "dcbx", "warning", "its firmware negotiates DCBX");
     expect(NIC(HOST("false") "," LLDP(0, 2, 2)), "dcbx", "ok", "does not negotiate");
     expect(NIC(HOST("false") "," LLDP(1, 0, 2)), "dcbx", "ok", "does not negotiate");
     expect(NIC(HOST("false")), "dcbx", "warning", "is not known");
     expect(NIC("'dcbx':{'mode':null}," LLDP(1, 2, 2)), "dcbx", "warning", "its firmware negotiates DCBX");
-    expect(NIC("'dcbx':{'mode':null}," LLDP(0, 0, 0)), "dcbx", "ok", "settings stay");
+    expect(NO_AGENT("'dcbx':{'mode':null}," LLDP(0, 0, 0)), "dcbx", "ok", "settings stay");
     expect(NIC("'dcbx':{'mode':null},'firmware_config':{'missing':'no tool'}"), "dcbx", "unknown",
            "is not known");
     expect(NIC("'dcbx':{'mode':null},'firmware_config':null"), "dcbx", "none", "");
