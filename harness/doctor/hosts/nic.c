@@ -16,7 +16,8 @@ static const char *word(const json_t *object, const char *key)
 
 /* ---- host-facts' own checks */
 
-/* Where the lab has no GPU, the checks of the GPU are left out: all would only say that there is none. */
+/* Where the lab has no GPU, the checks of the GPU are left out: all would only say that there is none. So is
+ * that the host has no RDMA device: the check nic says it of the lab's NIC. */
 static void add_checks_of_facts(const struct lab_host *host, const json_t *facts, json_t *entries)
 {
     size_t i;
@@ -27,7 +28,7 @@ static void add_checks_of_facts(const struct lab_host *host, const json_t *facts
         const char *verdict = json_string_value(json_object_get(check, "verdict"));
         const char *subject = json_string_value(json_object_get(check, "subject"));
         const char *reason = json_string_value(json_object_get(check, "reason"));
-        if (!host->gpu && subject && strcmp(subject, "gpu") == 0)
+        if (subject && ((!host->gpu && strcmp(subject, "gpu") == 0) || strcmp(subject, "rdma") == 0))
             continue;
         doctor_add(entries, host->name, name ? name : "?", verdict ? verdict : "unknown",
                    json_string_value(json_object_get(check, "fix")), "%s%s%s", subject ? subject : "",

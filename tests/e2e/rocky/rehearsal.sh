@@ -238,6 +238,8 @@ faults() {
     guest rm -r /sys/class/infiniband/mlx5_0
     fails 85-nic "no NIC" 'this guest has no mlx5 NIC'
     guest_boot
+    guest bash -c 'echo "failure port eth1: its port is down" >>/run/verdict'
+    step 95-facts there # the guest at the other end may not be up
     guest bash -c 'echo "failure acs bridge 0000:00:01.0: redirects requests" >>/run/verdict'
     not_there 95-facts "a check of host-facts fails"
     fails 95-facts "a failure that a step cannot fix" 'host-facts finds failures: acs bridge 0000:00:01.0: redirects requests'
