@@ -44,6 +44,7 @@ struct expr_result {
     const char *sign;   /* of a check: "<" */
     const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
     char reason[256];   /* EXPR_UNKNOWN: what is missing */
+    char note[160];     /* what a sum has added up that is not alike; "" */
 };
 /* Evaluate over a result document (docs/result.md), and over that of another cell for other(...); NULL: there
  * is none. A value is EXPR_TRUE if it is available. */

@@ -21,6 +21,7 @@ struct evaluation {
 struct gathered {
     double *values;
     size_t count, capacity;
+    size_t ending; /* of flows that end */
     bool failed;
     enum dimension dimension;
 };
@@ -76,8 +77,10 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
     json_t *flow;
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
     {
-        if (result_flow_counts(flows, name, node->flow, node->name))
-            gather(g, json_number_value(result_flow_value(flow, node->name)));
+        if (!result_flow_counts(flows, name, node->flow, node->name))
+            continue;
+        gather(g, json_number_value(result_flow_value(flow, node->name)));
+        g->ending += result_flow_ends(flow);
     }
     if (!expr_flow_dimension(node->name, &g->dimension))
         g->dimension = DIMENSION_PLAIN;
@@ -153,6 +156,16 @@ static void explain_missing(const struct expr_node *node, const struct gathered 
                  node->name);
 }
 
+/* Rates of flows that end are over their own time, those of the others over the measure phase. */
+static void explain_mixed(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
+{
+    bool rate = strncmp(node->name, "goodput_", 8) == 0 || strcmp(node->name, "messages_per_s") == 0;
+    if (rate && expr_functions[node->function].combine == COMBINE_SUM && g->ending && g->ending < g->count)
+        snprintf(out->note, sizeof out->note,
+                 "%zu of the %zu flows of flows.%.40s end, and their rates are over their own time",
+                 g->ending, g->count, node->flow);
+}
+
 static double statistic(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
 {
     struct gathered g = {.dimension = DIMENSION_PLAIN};
@@ -167,6 +180,8 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
     double value = any ? combine(node, &g) : NAN;
     if (isnan(value))
         explain_missing(node, &g, v->out);
+    else if (node->flow)
+        explain_mixed(node, &g, v->out);
     *dimension = expr_functions[node->function].plain ? DIMENSION_PLAIN : g.dimension;
     free(g.values);
     return value;

@@ -113,6 +113,8 @@ static json_t *beside_expected(const struct expr_result *r)
     add_number(&words, r->left, r->unit);
     text_add(&words, ", expected %s ", r->sign);
     add_number(&words, r->right, r->unit);
+    if (*r->note)
+        text_add(&words, "; %s", r->note);
     json_t *result = json_text(text_string(&words));
     text_free(&words);
     return result;
@@ -233,6 +235,8 @@ static json_t *compare_published(const struct cell *cell, size_t i, const struct
         reason = json_text(r.reason);
     if (reason)
         json_object_set_new(entry, "reason", reason);
+    else if (*r.note)
+        json_object_set_new(entry, "note", json_text(r.note));
     entry_set_value(entry, p->value, reason ? NAN : r.left, origin_of_result(result));
     return entry;
 }

@@ -1070,6 +1070,13 @@ static void add_rates(json_t *json, int64_t bytes, int64_t messages, int64_t dur
     json_object_set_new(json, "messages_per_s", json_real((double)messages / seconds));
 }
 
+static void add_rates_of(const json_t *line, json_t *json)
+{
+    add_rates(json, json_integer_value(json_object_get(line, "bytes")),
+              json_integer_value(json_object_get(line, "messages")),
+              json_integer_value(json_object_get(line, "duration_ns")));
+}
+
 /* Quantiles of nothing are zeros, which nobody measured. */
 static bool is_distribution_of_nothing(const json_t *value)
 {
@@ -1105,11 +1112,14 @@ static json_t *flow_summary(const struct recorded_flow *flow)
     if (s && json_is_object(json_object_get(s, "memory")))
         json_object_set(json, "memory_used", json_object_get(s, "memory"));
     if (s)
-        add_rates(json, json_integer_value(json_object_get(s, "bytes")),
-                  json_integer_value(json_object_get(s, "messages")),
-                  json_integer_value(json_object_get(s, "duration_ns")));
+        add_rates_of(s, json);
     else
         add_rates(json, flow->bytes, flow->messages, flow->duration_ns);
+    if (json_is_object(json_object_get(s, "phase"))) {
+        json_t *phase = json_object();
+        add_rates_of(json_object_get(s, "phase"), phase);
+        json_object_set_new(json, "phase", phase);
+    }
     int64_t errors = s ? json_integer_value(json_object_get(s, "errors")) : 0;
     json_object_set_new(json, "errors", json_integer(errors > flow->errors ? errors : flow->errors));
     json_object_set_new(json, "complete", json_boolean(s && json_is_true(json_object_get(s, "complete"))));
@@ -1119,8 +1129,17 @@ static json_t *flow_summary(const struct recorded_flow *flow)
 json_t *recorder_flow_summary(const struct recorder *r)
 {
     json_t *flows = json_object();
-    for (size_t i = 0; i < r->flow_count; i++)
-        json_object_set_new(flows, r->flows[i].name, flow_summary(&r->flows[i]));
+    for (size_t i = 0; i < r->flow_count; i++) {
+        const struct recorded_flow *flow = &r->flows[i];
+        json_t *json = flow_summary(flow), *phase = json_object_get(json, "phase");
+        if (flow->of && flow->of->size_bytes != FIELD_UNSET &&
+            !phase) { /* a real one begins with the phase */
+            json_object_set_new(json, "phase", phase = json_object());
+            add_rates(phase, json_integer_value(json_object_get(json, "bytes")),
+                      json_integer_value(json_object_get(json, "messages")), r->end_ns - r->start_ns);
+        }
+        json_object_set_new(flows, flow->name, json);
+    }
     return flows;
 }
 

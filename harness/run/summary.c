@@ -35,6 +35,11 @@ static void print_flow(const json_t *flows, const char *name)
     if (p50 && p99)
         print_out("   latency p50 %.2f us, p99 %.2f us", json_number_value(p50) / 1e3,
                   json_number_value(p99) / 1e3);
+    const json_t *took = result_flow_value(flow, "completion_max_ns");
+    if (result_flow_ends(flow) && took)
+        print_out("   ended after %.6g ms", json_number_value(took) / 1e6);
+    else if (result_flow_ends(flow))
+        print_out("   has not ended");
 }
 
 /* "21.43 +- 0.02 Gb/s", below 0.1 Gb/s in Mb/s. */
@@ -51,7 +56,8 @@ static void print_parts(const json_t *flows, const char *pattern)
     const char *names[FLOWS_SHOWN];
     size_t all = result_flow_parts(flows, pattern);
     size_t shown = result_flow_extremes(flows, pattern, "goodput_bps", FLOWS_SHOWN, names);
-    print_out("   %zu flows together", all);
+    bool ends = result_flow_ends(json_object_get(flows, names[0]));
+    print_out("   %zu flows together%s", all, shown && ends ? " in the measure phase" : "");
     if (shown < all)
         print_out("; the %zu slowest and the %zu fastest:", shown / 2, shown - shown / 2);
     print_out("\n");
@@ -82,6 +88,24 @@ static void figures_print_collectives(const json_t *result)
     }
 }
 
+/* Rates of flows that end are over their own time: what all have moved in the measure phase is not their sum.
+ */
+static void print_together(const json_t *flows)
+{
+    size_t all = 0, ending = 0;
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        all += result_flow_counts(flows, name, "*", "bytes");
+        ending += result_flow_ends(flow);
+    }
+    if (ending)
+        print_out("  all %zu flows: %.2f Gb/s in the measure phase; the rates of %zu that end are over their "
+                  "own time\n",
+                  all, result_flows_sum(flows, "goodput_bps") / 1e9, ending);
+}
+
 /* A line for each flow: goodput, and median and 99th percentile of the latency. Of a pattern, the flows
  * together, and its slowest and fastest ones. */
 static void figures_print_flows(const json_t *result)
@@ -107,6 +131,7 @@ static void figures_print_flows(const json_t *result)
     }
     if (left)
         print_out("  ... and %zu more\n", left);
+    print_together(flows);
 }
 
 /* ---- for programs */
@@ -122,23 +147,15 @@ static json_t *picked(const json_t *from, const char *const *keys)
 
 static json_t *flows_json(const json_t *flows)
 {
-    static const char *const keys[] = {"goodput_bps",
-                                       "goodput_MiBps",
-                                       "messages_per_s",
-                                       "bytes",
-                                       "messages",
-                                       "duration_ns",
-                                       "errors",
-                                       "retransmitted_packets",
-                                       "delivered_bytes",
-                                       "marked_packets",
-                                       "decreases",
-                                       "increases",
-                                       "latency_ns",
-                                       "flows",
-                                       "completion_ns",
-                                       "slowdown",
-                                       NULL};
+    static const char *const keys[] = {"goodput_bps",     "goodput_MiBps",
+                                       "messages_per_s",  "bytes",
+                                       "messages",        "duration_ns",
+                                       "errors",          "retransmitted_packets",
+                                       "delivered_bytes", "marked_packets",
+                                       "decreases",       "increases",
+                                       "latency_ns",      "flows",
+                                       "completion_ns",   "phase",
+                                       "slowdown",        NULL};
     const char *name;
     json_t *flow, *out = json_object();
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
@@ -248,19 +265,20 @@ static void print_published(const json_t *published, bool later)
         if (json_object_get(entry, "over") && !later)
             continue;
         const json_t *difference = json_object_get(entry, "difference_percent");
-        const char *reason = json_string_value(json_object_get(entry, "reason"));
+        const char *reason = json_string_value(json_object_get(entry, "reason")),
+                   *note = json_string_value(json_object_get(entry, "note"));
         double percent = json_number_value(difference);
         const char *unit = json_string_value(json_object_get(entry, "unit"));
         if (reason)
             print_out("  published %s: not compared: %s\n", json_string_value(json_object_get(entry, "name")),
                       reason);
         else if (difference)
-            print_out("  published %s: %.6g%s%s, %s %.6g (%+.1f %%)\n",
+            print_out("  published %s: %.6g%s%s, %s %.6g (%+.1f %%)%s%s\n",
                       json_string_value(json_object_get(entry, "name")),
                       json_number_value(json_object_get(entry, "published")), unit && *unit ? " " : "",
                       unit ? unit : "", json_string_value(json_object_get(entry, "origin")),
                       json_number_value(json_object_get(entry, "value")),
-                      fabs(percent) < 0.05 ? 0.0 : percent);
+                      fabs(percent) < 0.05 ? 0.0 : percent, note ? "; " : "", note ? note : "");
     }
 }
 

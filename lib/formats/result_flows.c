@@ -135,6 +135,11 @@ bool result_flow_counts(const json_t *flows, const char *name, const char *glob,
     return true;
 }
 
+bool result_flow_ends(const json_t *flow)
+{
+    return json_is_object(json_object_get(flow, "phase"));
+}
+
 double result_flows_sum(const json_t *flows, const char *value)
 {
     const char *name;
@@ -142,8 +147,9 @@ double result_flows_sum(const json_t *flows, const char *value)
     double sum = 0;
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
     {
+        const json_t *in_phase = json_object_get(json_object_get(flow, "phase"), value);
         if (result_flow_counts(flows, name, "*", value))
-            sum += json_number_value(result_flow_value(flow, value));
+            sum += json_number_value(in_phase ? in_phase : result_flow_value(flow, value));
     }
     return sum;
 }

@@ -27,7 +27,12 @@ double result_flow_figure(const json_t *flow, const char *value);
  * value. */
 bool result_flow_counts(const json_t *flows, const char *name, const char *glob, const char *value);
 
-/* The sum over all flows that count; those without the value are left out. */
+/* Has the flow an end, so that its rates are over its own time, and its "phase" has those of the measure
+ * phase? */
+bool result_flow_ends(const json_t *flow);
+
+/* The sum over all flows that count, of what they moved in the measure phase, those with an end too; those
+ * without the value are left out. */
 double result_flows_sum(const json_t *flows, const char *value);
 
 /* How many single flows of a pattern have an entry; 0 for every entry that is not a pattern's own. */

@@ -40,7 +40,9 @@ static void add_few(size_t few, const char *what, struct text *out)
                  few, few == 1 ? " is" : "s are", what);
 }
 
-static void add_flow(const struct run *run, const char *name, bool latencies, size_t *few, struct text *out)
+/* `ends`: a flow of the page does. */
+static void add_flow(const struct run *run, const char *name, bool ends, bool latencies, size_t *few,
+                     struct text *out)
 {
     const json_t *flow = json_object_get(run_get(run, "flows"), name);
     const json_t *latency = json_object_get(flow, "latency_ns");
@@ -53,6 +55,9 @@ static void add_flow(const struct run *run, const char *name, bool latencies, si
     html_number_cell(out, html_value(json_object_get(flow, "goodput_MiBps")));
     html_number_cell(out, html_value(json_object_get(flow, "goodput_bps")) / 1e9);
     html_number_cell(out, html_value(json_object_get(flow, "messages_per_s")));
+    if (ends)
+        html_number_cell(out, result_distribution_value(json_object_get(flow, "completion_ns"), "max", NULL) /
+                                  1e6);
     if (latencies) {
         add_member(latency, "mean", 1e-3, few, out);
         add_member(latency, "p50", 1e-3, few, out);
@@ -62,31 +67,46 @@ static void add_flow(const struct run *run, const char *name, bool latencies, si
 }
 
 /* The flows of a pattern together, and below it its slowest and fastest flows. */
-static void add_pattern(const struct run *run, const char *name, bool latencies, size_t *few,
+static void add_pattern(const struct run *run, const char *name, bool ends, bool latencies, size_t *few,
                         struct text *out)
 {
     const json_t *flows = run_get(run, "flows");
     const char *extremes[PARTS_SHOWN];
     size_t all = result_flow_parts(flows, name);
     size_t shown = result_flow_extremes(flows, name, "goodput_bps", PARTS_SHOWN, extremes);
-    add_flow(run, name, latencies, few, out);
+    add_flow(run, name, ends, latencies, few, out);
     if (all) {
-        text_add(out, "<tr><td><td colspan=%d class=soft>%zu flows together", latencies ? 10 : 7, all);
+        text_add(out, "<tr><td><td colspan=%d class=soft>%zu flows together", 7 + ends + 3 * latencies, all);
         if (shown < all)
             text_add(out, "; below, %zu of %zu: the slowest and the fastest", shown, all);
         text_add(out, "</td></tr>\n");
     }
     for (size_t i = 0; i < shown; i++)
-        add_flow(run, extremes[i], latencies, few, out);
+        add_flow(run, extremes[i], ends, latencies, few, out);
+}
+
+static bool any_ends(const struct runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++) {
+        const char *name;
+        json_t *flow;
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[i], "flows"), name, flow)
+        {
+            if (result_flow_ends(flow))
+                return true;
+        }
+    }
+    return false;
 }
 
 static void add_flows(const struct runs *runs, struct text *out)
 {
-    bool latencies = any_latency(runs);
+    bool latencies = any_latency(runs), ends = any_ends(runs);
     size_t few = 0;
     text_add(out,
              "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
-             "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s</tr>\n",
+             "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s%s</tr>\n",
+             ends ? "<th class=number>ended after, ms" : "",
              latencies ? "<th class=number>latency mean, us<th class=number>latency p50, us<th "
                          "class=number>latency p99, us"
                        : "");
@@ -96,10 +116,14 @@ static void add_flows(const struct runs *runs, struct text *out)
         json_object_foreach(flows, name, flow)
         {
             if (!result_flow_is_part(flows, name))
-                add_pattern(&runs->items[i], name, latencies, &few, out);
+                add_pattern(&runs->items[i], name, ends, latencies, &few, out);
         }
     }
     text_add(out, "</table></div>\n");
+    if (ends)
+        text_add(out, "<p class=soft>Rates of flows that end are over their own time; those of a pattern's "
+                      "flows together, of "
+                      "the others, and of all flows of a run are over the measure phase.</p>\n");
     add_few(few, "messages", out);
 }
 

@@ -187,6 +187,30 @@ int flows_write_intervals(struct sim_lab *lab, struct error *e)
     return 0;
 }
 
+/* What a flow moved, and the time that this took. */
+struct moved {
+    int64_t bytes, messages, duration_ns;
+};
+
+/* Of a flow with an end: all of it and its own time, as on real hosts; of one that has not ended, what it
+ * moved since it began in the measure phase, or since that began. */
+static struct moved moved_by_itself(const struct sim_lab *lab, const struct sim_flow_stats *stats,
+                                    const struct moved *in_phase)
+{
+    int64_t from_ns = stats->started_ps / SIM_PS_PER_NS,
+            end_ns = (stats->failed ? stats->failed_ps : sim_now_ps(lab->sim)) / SIM_PS_PER_NS;
+    if (stats->started_ps < 0)
+        return (struct moved){0};
+    if (stats->finished_ps >= 0)
+        return (struct moved){stats->bytes, stats->messages,
+                              (stats->finished_ps - stats->started_ps) / SIM_PS_PER_NS};
+    if (from_ns < lab->measure_start_ns)
+        from_ns = lab->measure_start_ns;
+    if (end_ns > lab->measure_end_ns)
+        end_ns = lab->measure_end_ns;
+    return (struct moved){in_phase->bytes, in_phase->messages, end_ns > from_ns ? end_ns - from_ns : 0};
+}
+
 static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
 {
     const struct sim_flow_config *config = &lab->setup.flows[i];
@@ -199,7 +223,14 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     json_t *line = json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
     struct sim_flow_stats counted = measured_stats(flow);
-    add_rates(line, counted.bytes, counted.messages, stats.failed, duration);
+    struct moved moved = {counted.bytes, counted.messages, duration};
+    if (config->message_count) {
+        json_object_set_new(line, "phase",
+                            json_make("{s:I,s:I,s:I}", "bytes", (json_int_t)moved.bytes, "messages",
+                                      (json_int_t)moved.messages, "duration_ns", (json_int_t)duration));
+        moved = moved_by_itself(lab, &stats, &moved);
+    }
+    add_rates(line, moved.bytes, moved.messages, stats.failed, moved.duration_ns);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
     add_counts(line, &counted);
     if (stats.failed)

@@ -146,6 +146,37 @@ for lab in soft-pair geforce-pair; do
     check "... and half a second in $lab" holds '.scenario.phases.cooldown == "500ms"' "$SCRATCH/dry.json"
 done
 
+# ---- flows that end: their own time and rate, also if it was before the measurement
+mkdir -p "$SCRATCH/mine"
+jq '.defaults.host.gpu = null | .hosts = {} | .topology = {"kind": "star", "hosts": 4} | .links = []' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/mine/ends-lab.json"
+cat >"$SCRATCH/mine/ends.json" <<'END'
+{ "schema": 1, "name": "ends", "lab": "ends-lab.json", "roles": ["h[0-3]"], "phases": { "warmup": "2ms", "measure": "20ms" },
+  "flows": [ { "name": "early", "from": "h0", "to": "h1", "size": "4MB", "message": "1MB" },
+             { "name": "late", "from": "h0", "to": "h2", "size": "4MB", "message": "1MB", "start": "10ms" },
+             { "name": "long", "from": "h3", "to": "h0", "size": "1GB", "message": "1MB", "start": "12ms" },
+             { "name": "endless", "from": "h1", "to": "h3" } ],
+  "expect": [ { "name": "all", "check": "sum(flows.*.goodput_bps) > 1Gb/s" }, { "name": "two", "check": "sum(flows.[el]a*.goodput_bps) > 40Gb/s" } ] }
+END
+check_exit 0 "flows with and without an end" "$H" run "$SCRATCH/mine/ends.json" --out "$OUT"
+ENDS=$OUT/ends/latest
+check "have their own bytes, time and rate" holds '.flows | [.early, .late] | all(.bytes == 4000000 and .duration_ns == (.completion_ns.max | floor) and .duration_ns < 1500000 and .goodput_bps > 22e9 and .goodput_bps < 25e9)' "$ENDS/result.json"
+check "... and apart what they moved in the measure phase" holds '.flows | .early.phase.bytes == 0 and .late.phase.bytes == 4000000 and .late.phase.goodput_bps == 1.6e9 and (.endless | has("phase") | not)' "$ENDS/result.json"
+check "one that has not ended has the rate of the time that it ran" holds '.flows.long | .duration_ns == 10000000 and .goodput_bps > 22e9 and .phase.goodput_bps * 2 == .goodput_bps' "$ENDS/result.json"
+check_says "the summary says when they ended" '^  late .* 2[2-4][.][0-9]+ Gb/s .*ended after 1[.][0-9]+ ms$' "$SCRATCH/out"
+check_says "... and which have not" '^  long .*   has not ended$' "$SCRATCH/out"
+total=$(jq -r '.flows | (.early.phase.goodput_bps + .late.phase.goodput_bps + .long.phase.goodput_bps + .endless.goodput_bps) / 1e9 * 100 | round / 100' "$ENDS/result.json")
+check_says "... and what all moved in the measure phase" "^  all 4 flows: ${total/./[.]}0* Gb/s in the measure phase; the rates of 3 that end are over their own time$" "$SCRATCH/out"
+check_says "a sum of both kinds says so" '  passed   all \(.*; 3 of the 4 flows of flows[.][*] end, and their rates are over their own time\)' "$SCRATCH/out"
+check_says "... one of a kind does not" '  passed   two \(4[0-9.]+ Gb/s, expected > 40 Gb/s\)' "$SCRATCH/out"
+check_says "the page has the times" '<th class=number>ended after, ms' "$ENDS/report/index.html"
+check_says "... and says what rates are over" 'Rates of flows that end are over their own time' "$ENDS/report/index.html"
+check_exit 0 "the export" "$H" export "$ENDS" --format csv --out "$SCRATCH/csv"
+check "... has both, too" python3 - "$SCRATCH/csv/flows.csv" <<'END'
+import csv, sys
+late = next(row for row in csv.DictReader(open(sys.argv[1])) if row["flow"] == "late")
+sys.exit(not (late["phase_bytes"] == "4000000" and 22e9 < float(late["goodput_bps"]) < 25e9))
+END
+
 # ---- what a published figure holds for
 GPU=(--set 'sweep=null' --set phases.warmup=1ms --duration 20ms --set 'published.*.conditions=null')
 compared() { # WHAT PATTERN OPTION...: pfc-bidir's line about its pauses
