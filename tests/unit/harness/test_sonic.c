@@ -3,6 +3,7 @@
 #include "tests/unit/harness/plan_of.h"
 
 #include "harness/doctor/switches/switch.h"
+#include "harness/labs/hosts/sonic/changes.h"
 #include "lib/document/json_text.h"
 
 /* Nothing of it is wrong, in a lab with 100 Gb/s, 5 m and an MTU of 4200. */
@@ -249,6 +250,72 @@ static void line_cards_are_told_apart(void **state)
         sonic_config_free(&c);
         json_decref(json);
     }
+}
+
+/* ---- what a run would change */
+
+/* `says`: of the changes, or of the refusal. */
+static void expect_changes(const char *patch, const char *settings_text, const char *says)
+{
+    struct settings settings;
+    struct sonic_config config;
+    struct sonic_changes changes;
+    struct error e = {{0}};
+    json_t *json = patched(patch), *wanted = json_loads(settings_text, 0, NULL), *warnings = json_array();
+    assert_int_equal(table_parse(&settings_table, wanted, &settings, &e), 0);
+    assert_int_equal(sonic_config_read(json, names, 1, &config, &e), 0);
+    const struct sonic_request request = {&settings, names, 1, false};
+    bool planned = sonic_settings_plan(&request, json, &config, &changes, warnings, &e) == 0;
+    char *shown = planned ? json_dumps(changes.wanted, JSON_COMPACT | JSON_SORT_KEYS) : strdup(e.text);
+    if (!strstr(shown, says))
+        fail_msg("%s: %s: expected %s", patch, shown, says);
+    if (strchr(shown, '\n'))
+        fail_msg("%s: more than a line", shown);
+    free(shown);
+    if (planned)
+        sonic_changes_free(&changes);
+    sonic_config_free(&config);
+    table_free(&settings_table, &settings);
+    json_decref(json);
+    json_decref(wanted);
+    json_decref(warnings);
+}
+
+#define ECN "{\"ecn_threshold\":{\"kmin\":\"250000B\",\"kmax\":\"2097152B\",\"pmax\":0.05}}"
+#define OFF "{\"ecn_threshold\":{\"kmin\":\"0\",\"kmax\":\"0\",\"pmax\":0}}"
+
+static void a_run_changes_what_marks_and_what_is_its_own(void **state)
+{
+    (void)state;
+    expect_changes("{}", ECN, "{}");
+    expect_changes("{\"WRED_PROFILE\":{\"W\":{\"wred_green_enable\":null}}}", ECN,
+                   "{\"WRED_PROFILE|W\":{\"wred_green_enable\":\"true\"}}");
+    expect_changes("{\"WRED_PROFILE\":{\"W\":{\"ecn\":\"ecn_none\",\"wred_green_enable\":\"false\"}}}", ECN,
+                   "{\"WRED_PROFILE|W\":{\"ecn\":\"ecn_all\",\"wred_green_enable\":\"true\"}}");
+    /* what cannot be put back is not changed */
+    expect_changes("{\"WRED_PROFILE\":{\"W\":{\"green_min_threshold\":7}}}", ECN,
+                   "WRED_PROFILE|W: green_min_threshold: what is there was not understood");
+    expect_changes("{\"WRED_PROFILE\":{\"W\":7}}", ECN, "the WRED profile of a queue was not understood");
+    expect_changes("{\"PFC_WD\":{\"Ethernet0\":7}}", "{\"watchdog\":{\"detect\":\"300ms\"}}",
+                   "PFC_WD|Ethernet0: detection_time: what is there was not understood");
+    expect_changes("{\"PFC_WD\":{\"GLOBAL\":{\"POLL_INTERVAL\":\"often\"}}}",
+                   "{\"watchdog\":{\"detect\":\"300ms\"}}",
+                   "POLL_INTERVAL of PFC_WD|GLOBAL was not understood");
+    /* a profile that another line card's port of the same name uses is shared; its queues are left alone */
+    expect_changes("{\"DEVICE_METADATA\":{\"localhost\":{\"hostname\":\"lc1\",\"asic_name\":\"asic0\"}},"
+                   "\"QUEUE\":{\"lc2|asic0|Ethernet0|3\":{\"wred_profile\":\"W\"}},"
+                   "\"WRED_PROFILE\":{\"W\":{\"green_min_threshold\":\"1\"}}}",
+                   ECN, "WRED_PROFILE|W is used by lc2|asic0|Ethernet0|3 too, which the lab does not name");
+    expect_changes("{\"DEVICE_METADATA\":{\"localhost\":{\"hostname\":\"lc1\",\"asic_name\":\"asic0\"}},"
+                   "\"QUEUE\":{\"Ethernet0|3\":null,\"Ethernet0|4\":null,"
+                   "\"lc1|asic0|Ethernet0|3\":{\"wred_profile\":\"W\"},"
+                   "\"lc2|asic0|Ethernet0|3\":{\"wred_profile\":\"W\"}}}",
+                   OFF, "{\"QUEUE|lc1|asic0|Ethernet0|3\":{\"wred_profile\":null}}");
+    expect_changes("{\"QUEUE\":{\"lc1|asic0|Ethernet0|3\":{\"wred_profile\":\"W\"}}}", OFF,
+                   "QUEUE|lc1|asic0|Ethernet0|3: whether this is the line card that it names");
+    expect_changes("{\"QUEUE\":{\"Ethernet0,Ether\\nnet9|3\":{\"wred_profile\":\"W\"}},"
+                   "\"WRED_PROFILE\":{\"W\":{\"green_min_threshold\":\"1\"}}}",
+                   ECN, "is used by Ether\\x0anet9 too");
 }
 
 /* ---- checks */
@@ -613,6 +680,7 @@ int main(void)
         cmocka_unit_test(a_bad_value_costs_that_value),
         cmocka_unit_test(reads_all_classes_and_blanks),
         cmocka_unit_test(line_cards_are_told_apart),
+        cmocka_unit_test(a_run_changes_what_marks_and_what_is_its_own),
         cmocka_unit_test(checks_have_both_outcomes),
         cmocka_unit_test(a_scenario_says_what_matters),
         cmocka_unit_test(labs_name_ports_of_switches),
