@@ -34,6 +34,7 @@ if cmp -s "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/three/pfc-bidi
 check "the files of a run without a sweep are in the run's own folder" test -f "$SCRATCH/one/pfc-bidir/latest/result.json" -a ! -e "$SCRATCH/one/pfc-bidir/latest/index.json"
 
 # ---- a run that nothing judges
+# shellcheck disable=SC2317 # called through check_exit
 run_unjudged() { "$H" run pfc-bidir --duration 2ms --set expect=null --set published=null --out "$SCRATCH/unjudged" "$@"; }
 check_exit 4 "a run without expectations has not passed" run_unjudged --set sweep=null
 check_says "... its verdict is a word of its own" '^pfc-bidir: unjudged \(simulated\)$' "$SCRATCH/out"
@@ -74,8 +75,10 @@ still='flows f[0-9], f[0-9] and f[0-9] moved nothing in the measured phase'
 for words in "$early" "$resent" "$still"; do
     check_says "... after it, what came of it: ${words:0:30}" "^  warning: $words\$" "$SCRATCH/out"
     check_says "... the page says it too" "<li>$words" "$R/report/index.html"
+    # shellcheck disable=SC2016 # jq's variables, here and below
     check "... and the result" jq -e --arg words "^$words\$" 'any(.warnings[]; test($words))' "$R/result.json"
 done
+# shellcheck disable=SC2016
 check "... which has all of them in one list, and no other" jq -e --arg unused "^$unused\$" '(.warnings | length == 4) and (.warnings[0] | test($unused))' "$R/result.json"
 check "... what was said before is not said again" test "$(cat "$SCRATCH/out" "$SCRATCH/err" | grep -c 'no flow has it')" = 1
 check_exit 0 "... in a sweep that only warns" incast4 --quiet --no-report --set 'settings.pfc=[4]' --set 'sweep={"phases.measure":["20ms","21ms"]}'
@@ -206,6 +209,7 @@ jq '.name = "mine" | .links[0].length = "3m"' "$ROOT/labs/sim-geforce-pair.json"
 jq '.links[0].length = "9m"' "$SCRATCH/mine/mine.json" >"$SCRATCH/here/labs/mine.json"
 cp "$SCRATCH/here/labs/mine.json" "$SCRATCH/here/mine.json"
 jq '.lab = "mine.json"' "$ROOT/scenarios/write-latency.json" >"$SCRATCH/mine/x.json"
+# shellcheck disable=SC2317 # called through check_exit
 from_here() { (cd "$SCRATCH/here" && "$H" "$@"); }
 takes() { # WHAT LENGTH LAB SCENARIO...: the run's lab has this link, and the line says which file it is
     check_exit 0 "$1" from_here run "${@:4}" --duration 1ms --no-report --out "$OUT"
