@@ -194,7 +194,7 @@ static void put_gid(const struct port *all, int every, struct text *out)
 static void put_level(const json_t *facts, const struct port *ports, int count, struct text *out)
 {
     size_t level = DISTANCES, near = DISTANCES;
-    bool whole, known = true;
+    bool whole, known = count > 0;
     for (int i = 0; i < count; i++) {
         size_t distance = nearest_gpu(facts, ports[i].nic, &whole);
         near = distance < near ? distance : near;

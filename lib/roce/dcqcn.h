@@ -5,9 +5,9 @@
  *
  * Names, units and defaults are NVIDIA's (DCQCN parameters of ConnectX-4 and later); so are the ranges: the
  * fields of the firmware interface are wider, 32 bits but for DSCP and priority of CNPs (linux
- * include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and _np); files are MLNX_OFED's below /sys/class/net/INTERFACE/ecn/, and upstream's
- * below /sys/kernel/debug/mlx5/PCI/cc_params/ (linux drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has
- * them too. NULL: no such file.
+ * include/linux/mlx5/mlx5_ifc.h, cong_control_r_roce_ecn_rp and _np); files are MLNX_OFED's below
+ * /sys/class/net/INTERFACE/ecn/, and upstream's below /sys/kernel/debug/mlx5/PCI/cc_params/ (linux
+ * drivers/infiniband/hw/mlx5/cong.c), where MLNX_OFED has them too. NULL: no such file.
  */
 #ifndef LIB_DCQCN_H
 #define LIB_DCQCN_H
