@@ -38,6 +38,7 @@
 #define TIC_CHAR     7.4
 #define TIC_SPACE    10
 #define MAX_TICS     80
+#define FEW_POINTS   200 /* of a scatter plot: they are drawn larger */
 
 #define BORDER "#777777"
 #define GRID   "#e3e3e3"
@@ -568,7 +569,7 @@ static void draw_points(const struct plot_series *s, const struct scale *x, cons
             svg_marker(out, 0, px, py, 3 * fmax(1.8 - 0.45 * (double)s->colour, 0.6), colour);
             break;
         case PLOT_SCATTER:
-            svg_marker(out, 0, px, py, 1.8, colour);
+            svg_marker(out, 0, px, py, s->points > FEW_POINTS ? 1.8 : 3, colour);
             break;
         case PLOT_IMPULSES:
             svg_line(out, px, pixel_of(y, y->logarithmic ? y->low : 0), px, py, colour, 1, NULL);
