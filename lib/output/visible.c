@@ -104,7 +104,7 @@ void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum
     out[used] = '\0';
 }
 
-void visible_add_markup(struct text *out, const char *words, enum visible kind)
+void visible_add_markup(struct text *out, const char *words, enum visible kind, bool quotes)
 {
     static const struct {
         char character;
@@ -113,10 +113,10 @@ void visible_add_markup(struct text *out, const char *words, enum visible kind)
     struct text shown = {0};
     visible_add(&shown, words ? words : "", words ? strlen(words) : 0, kind);
     for (const char *c = text_string(&shown); *c; c++) {
-        size_t i = 0;
-        while (i < sizeof marks / sizeof *marks && marks[i].character != *c)
+        size_t i = 0, count = sizeof marks / sizeof *marks - !quotes;
+        while (i < count && marks[i].character != *c)
             i++;
-        if (i < sizeof marks / sizeof *marks)
+        if (i < count)
             text_add(out, "%s", marks[i].name);
         else
             text_add_bytes(out, c, 1);

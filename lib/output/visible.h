@@ -10,6 +10,7 @@
 #define LIB_VISIBLE_H
 
 #include "lib/text.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,8 @@ enum visible {
 void visible_add(struct text *out, const char *bytes, size_t length, enum visible kind);
 /* The same into `room` bytes, terminated; what does not fit is left out at the end of a character. */
 void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum visible kind);
-/* The same in HTML or XML: between tags, or in the quotes of an attribute. NULL is no text. */
-void visible_add_markup(struct text *out, const char *words, enum visible kind);
+/* The same in HTML or XML: between tags or, if `quotes` are escaped too, in an attribute. NULL is no text. */
+void visible_add_markup(struct text *out, const char *words, enum visible kind, bool quotes);
 
 /* ---- UTF-8: the characters of bytes that may be anything */
 

@@ -37,7 +37,7 @@ void svg_words(struct text *out, double x, double y, struct svg_font font, const
     if (font.boxed)
         text_add(out, " stroke=\"#fff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"");
     text_add(out, ">");
-    visible_add_markup(out, words, VISIBLE_LINE);
+    visible_add_markup(out, words, VISIBLE_LINE, false);
     text_add(out, "</text>\n");
 }
 

@@ -9,7 +9,7 @@
 
 void html_escaped(struct text *out, const char *words)
 {
-    visible_add_markup(out, words, VISIBLE_TEXT);
+    visible_add_markup(out, words, VISIBLE_TEXT, true);
 }
 
 void html_base64(struct text *out, const char *bytes, size_t length)
