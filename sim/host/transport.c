@@ -203,7 +203,8 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     unsigned place = (qp->packet_in_message == 0 ? PACKET_FIRST : 0u) | (last ? PACKET_LAST : 0u);
     packet->qp = q;
     packet->psn = (uint32_t)qp->send_psn;
-    packet->bytes = data_frame_bytes(sim, qp, last ? qp->last_payload_bytes : qp->payload_bytes, place);
+    uint32_t payload = last ? qp->last_payload_bytes : qp->payload_bytes;
+    packet->bytes = data_frame_bytes(sim, qp, payload, place);
     packet->kind = PACKET_DATA;
     packet->priority = qp->priority;
     packet->path = qp->data_path;
@@ -211,14 +212,16 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
 
     if (qp->packet_in_message == 0 && h->message_ps)
         h->next_message_ps = sim->now_ps + h->message_ps;
-    if (qp->ps_per_byte_q20)
-        qp->next_send_ps = qp->paced_ps = sim->now_ps + sim_duration(sim, packet->bytes, qp->ps_per_byte_q20);
+    if (qp->ps_per_byte_q20) /* a limit of the payload, as of roce-traffic and perftest */
+        qp->next_send_ps = qp->paced_ps = sim->now_ps + sim_duration(sim, payload, qp->ps_per_byte_q20);
     if (qp->congestion_hooks & CONGESTION_GAP) {
         int64_t next_ps = sim->now_ps + congestion_gap_ps(sim, h, qp, packet->bytes);
         if (next_ps > qp->next_send_ps)
             qp->next_send_ps = next_ps;
     }
     qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
+    if (qp->send_psn == qp->acked_psn) /* the timer is that of the oldest packet without an answer */
+        qp->progress_ps = sim->now_ps;
     if (qp->send_psn == qp->highest_psn)
         qp->highest_psn++;
     else
@@ -275,6 +278,8 @@ static void request_reads(struct sim *sim, uint32_t q)
     while (qp->requested_psn < qp->posted * qp->packets_per_message && qp->requested_psn < most) {
         uint32_t p = control_packet(sim, q, PACKET_READ_REQUEST, qp->requested_psn);
         qp = &sim->qps[q];
+        if (qp->requested_psn == qp->expected_psn)
+            qp->progress_ps = sim->now_ps;
         qp->requested_psn += qp->packets_per_message;
         if (!event_is_pending(sim->events, qp->timeout_event)) {
             qp->progress_ps = sim->now_ps;

@@ -14,9 +14,10 @@ static void merged_and_shown(void **state)
     json_t *first = json_loads("{\"hpcc\": {\"u_target\": 0.9, \"rate_ai\": \"40Mb/s\", \"mi_thresh\": 0}, "
                                "\"window\": {\"base_rtt\": \"4160ns\", \"var_win\": true}}",
                                0, NULL);
-    json_t *second = json_loads("{\"hpcc\": {\"u_target\": 0.95, \"fast_react\": false}, "
-                                "\"timely\": {\"t_low\": \"10us\", \"t_high\": \"10us\"}}",
-                                0, NULL);
+    json_t *second =
+        json_loads("{\"hpcc\": {\"u_target\": 0.95, \"fast_react\": false}, "
+                   "\"timely\": {\"t_low\": \"10us\", \"t_high\": \"10us\", \"min_rtt\": \"7us\"}}",
+                   0, NULL);
     assert_int_equal(table_parse(&congestion_table, first, &values, &e), 0);
     assert_int_equal(table_parse(&congestion_table, second, &more, &e), 0);
     congestion_values_merge(&congestion_table, &values, &more);
@@ -24,7 +25,7 @@ static void merged_and_shown(void **state)
     json_t *expected = json_loads(
         "{\"hpcc\": {\"u_target\": 0.95, \"rate_ai\": \"40Mb/s\", \"mi_thresh\": 0, \"fast_react\": false}, "
         "\"window\": {\"base_rtt\": \"4160ns\", \"var_win\": true}, "
-        "\"timely\": {\"t_low\": \"10us\", \"t_high\": \"10us\"}}",
+        "\"timely\": {\"t_low\": \"10us\", \"t_high\": \"10us\", \"min_rtt\": \"7us\"}}",
         0, NULL);
     char *text = json_dumps(shown, JSON_COMPACT);
     if (!json_equal(shown, expected))

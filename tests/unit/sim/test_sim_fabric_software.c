@@ -245,8 +245,9 @@ static void short_ring_loses(void **state)
     struct sim *sim = run_pair(&p, 300 * MS);
     assert_true(of_bridge(sim, "rx_out_of_buffer") > 1000);
     assert_true(counter_of(sim, false, 0, "packet_seq_err") > 3);
-    assert_int_equal(counter_of(sim, false, 0, "packet_seq_err"),
-                     counter_of(sim, false, 1, "out_of_sequence"));
+    int64_t under_way =
+        counter_of(sim, false, 1, "out_of_sequence") - counter_of(sim, false, 0, "packet_seq_err");
+    assert_true(under_way == 0 || under_way == 1);
     assert_true(goodput_mibps(sim) > 300);
     sim_free(sim);
 }
