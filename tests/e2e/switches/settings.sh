@@ -143,6 +143,21 @@ check_says "... and removed" 'tor: PFC_WD\|Ethernet4 has no detection_time again
 restored "... everything"
 check_exit 0 "once more" "$H" restore --lab "$SCRATCH/live.json"
 check_says "... there is nothing to restore" 'tor: nothing to restore' "$SCRATCH/out"
+
+# ---- another controller holds the switch
+at_tor() { ssh -Fnone -i "$SCRATCH/key" -o UserKnownHostsFile="$SCRATCH/known_hosts" root@192.0.2.13 "$@"; }
+mkfifo "$SCRATCH/hold"
+at_tor 'mkdir -p /run/harness && flock /run/harness/lock sh -c "printf \"x tor 1\\nharness (process 7, of another)\\n\" > /run/harness/lock; cat"' < "$SCRATCH/hold" &
+holder=$!
+exec 7> "$SCRATCH/hold"
+check "another holds the switch" until_true 20 at_tor '! flock -n /run/harness/lock true'
+check_exit 3 "harness restore" "$H" restore --lab "$SCRATCH/live.json"
+check_says "... is refused, and told by whom" 'switch tor is in use by harness \(process 7, of another\): wait for it or stop it' "$SCRATCH/err"
+check_exit 3 "a run, too" "$H" "${RUN[@]}"
+check_says "... in the same words" 'switch tor is in use by harness \(process 7, of another\): wait for it or stop it' "$SCRATCH/err"
+restored "... and nothing was set"
+exec 7>&-
+wait $holder
 begin
 kill -9 $run
 wait $run 2> /dev/null
