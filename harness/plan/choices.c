@@ -609,44 +609,33 @@ static int check_repeated(const json_t *lists, size_t count, struct error *e)
     return result;
 }
 
-/* A value that differs from the first, 0: there is none. */
-static size_t other_value(const struct axis *axis)
-{
-    char *first = values_of(axis->lists, 0);
-    size_t other = 1;
-    for (bool same = true; same && other < axis->count; other += same) {
-        char *mine = values_of(axis->lists, other);
-        same = first && mine && strcmp(first, mine) == 0;
-        free(mine);
-    }
-    free(first);
-    return other < axis->count ? other : 0;
-}
-
-/* The first value of each axis but `without`, value `value` of axis `which`. */
-static json_t *choice_with(const struct choices *c, size_t which, size_t value, size_t without)
+/* The first value of each of the first `axes` axes, value `value` of axis `which`. */
+static json_t *choice_with(const struct choices *c, size_t which, size_t value, size_t axes)
 {
     json_t *choice = json_object(), *values;
     const char *path;
-    for (size_t k = 0; k < c->axis_count; k++)
+    for (size_t k = 0; k < axes; k++)
         json_object_foreach(c->axes[k].lists, path, values)
         {
-            if (k != without)
-                json_object_set(choice, path, json_array_get(values, k == which ? value : 0));
+            json_object_set(choice, path, json_array_get(values, k == which ? value : 0));
         }
     return choice;
 }
 
-static bool has_effect(const struct choices *c, size_t axis, size_t value, size_t without,
-                       choices_document document_of, const void *context)
+/* Does a value of the axis make another document than its first one, with the first `axes` axes alone? */
+static bool has_effect(const struct choices *c, size_t axis, size_t axes, choices_document document_of,
+                       const void *context)
 {
-    json_t *one = choice_with(c, axis, 0, without), *other = choice_with(c, axis, value, without);
-    json_t *before = document_of(context, one), *after = document_of(context, other);
-    bool differ = !json_equal(before, after);
-    json_decref(one);
-    json_decref(other);
+    json_t *first = choice_with(c, axis, 0, axes), *before = document_of(context, first);
+    bool differ = false;
+    for (size_t value = 1; !differ && value < c->axes[axis].count; value++) {
+        json_t *choice = choice_with(c, axis, value, axes), *after = document_of(context, choice);
+        differ = !json_equal(before, after);
+        json_decref(choice);
+        json_decref(after);
+    }
+    json_decref(first);
     json_decref(before);
-    json_decref(after);
     return differ;
 }
 
@@ -659,15 +648,14 @@ int choices_check_effects(const struct choices *c, choices_document document_of,
                           struct error *e)
 {
     for (size_t k = 0; k + 1 < c->axis_count; k++) { /* nothing comes after the last */
-        size_t value = other_value(&c->axes[k]), by = k + 1;
-        if (!value || has_effect(c, k, value, SIZE_MAX, document_of, context))
+        if (has_effect(c, k, c->axis_count, document_of, context) ||
+            !has_effect(c, k, k + 1, document_of, context)) /* nor has it one alone */
             continue;
-        while (by < c->axis_count && !has_effect(c, k, value, by, document_of, context))
+        size_t by = k + 1;
+        while (has_effect(c, k, by + 1, document_of, context))
             by++;
-        return error_set(e, "sweep: %.100s changes nothing: %s%.100s, later in the sweep, sets %s again",
-                         first_path(&c->axes[k]), by < c->axis_count ? "" : "what follows it, such as ",
-                         first_path(&c->axes[by < c->axis_count ? by : k + 1]),
-                         by < c->axis_count ? "it" : "all of it");
+        return error_set(e, "sweep: %.100s changes nothing: %.100s, later in the sweep, sets it again",
+                         first_path(&c->axes[k]), first_path(&c->axes[by]));
     }
     return 0;
 }

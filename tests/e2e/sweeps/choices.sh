@@ -47,10 +47,11 @@ refused "a value that comes again" '{"flows.*.depth":[16,1024,16]}' 'sweep: flow
 refused "... in another form" '{"flows.*.message":["64KiB","65536B"]}' 'flows\.\*\.message: value 2, "65536B", is value 1, "64KiB", again'
 refused "... as another number" '{"flows.*.depth":[20,20.0]}' 'value 2, 20\.0, is value 1, 20, again'
 refused "an axis that a later one overwrites" '{"flows.a-to-b.depth":[1,2],"flows.*.depth":[3,4]}' 'sweep: flows\.a-to-b\.depth changes nothing: flows\.\*\.depth, later in the sweep, sets it again'
-refused "... that later ones overwrite together" '{"flows.*.depth":[1,2],"flows.a-to-b.depth":[3,4],"flows.b-to-a.depth":[5]}' 'sweep: flows\.\*\.depth changes nothing: flows\.a-to-b\.depth, later'
+refused "... that later ones overwrite together" '{"flows.*.depth":[1,2],"flows.a-to-b.depth":[3,4],"flows.b-to-a.depth":[5]}' 'sweep: flows\.\*\.depth changes nothing: flows\.b-to-a\.depth, later'
 refused "... as a whole" '{"settings.pfc":[[0],[1]],"settings":[{"pfc":[2]},{"pfc":[3]}]}' 'sweep: settings\.pfc changes nothing: settings, later'
 check_exit 0 "an axis that is overwritten in part has cells of its own" dry --set 'sweep={"flows.*.depth":[1,2],"flows.a-to-b.depth":[3,4]}'
 check "... four of them" test "$(cells | wc -l)" = 4
+check_exit 0 "values that change nothing by themselves are not overwritten" dry --set 'sweep={"flows.*":[{"depth":1024},{"depth":1024,"op":"write"}],"flows.*.message":["1KiB","2KiB"]}'
 check_exit 0 "a value of a zip may come again beside others" dry --set 'sweep={"zip":[{"flows.*.message":["1KiB","1KiB"],"flows.*.depth":[1024,16]}]}'
 
 # ---- draws
