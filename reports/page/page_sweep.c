@@ -156,6 +156,12 @@ static void page_add_cells(const struct sweep_table *t, struct text *out)
                  "<p class=soft>The first %zu of %zu figures that differ between runs; all are in <a "
                  "href=\"sweep.csv\">sweep.csv</a>.</p>\n",
                  chosen, all);
+    if (t->few)
+        text_add(
+            out,
+            "<p class=soft>%zu quantile%s of too few values %s left out: a p99 of less than 100 is only the "
+            "largest.</p>\n",
+            t->few, t->few == 1 ? "" : "s", t->few == 1 ? "is" : "are");
     if (t->flows_left_out)
         text_add(out,
                  "<p class=soft>Figures of up to %zu more flows of a run are in its result.json alone.</p>\n",

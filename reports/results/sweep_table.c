@@ -134,8 +134,9 @@ static int take_flow(struct sweep_table *t, size_t row, const char *name, const 
         if (alone && of_flow[i].of_all)
             continue;
         text_add(&words, "%s%s%.100s", of_flow[i].words, alone ? "" : " of ", alone ? "" : name);
-        result = keep_figure(t, row, text_string(&words), of_flow[i].unit,
-                             result_flow_figure(flow, of_flow[i].value), false);
+        double value = result_flow_figure(flow, of_flow[i].value);
+        t->few += isnan(value) && result_flow_value(flow, of_flow[i].value);
+        result = keep_figure(t, row, text_string(&words), of_flow[i].unit, value, false);
         text_free(&words);
     }
     return result;
