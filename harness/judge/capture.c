@@ -257,10 +257,8 @@ static json_t *capture_judge_file(const char *folder, const struct verify_settin
     folder_close(&run);
     struct capture_reader *capture = NULL;
     json_t *judged = NULL;
-    if (fd < 0)
-        error_prefix(e, "verify");
-    else if (!(capture = capture_read_of(fd, path, e)) ||
-             !(judged = verify_capture(capture, settings, which, e)))
+    if (fd < 0 || !(capture = capture_read_of(fd, path, e)) ||
+        !(judged = verify_capture(capture, settings, which, e)))
         error_prefix(e, "verify");
     capture_read_free(capture);
     if (fd >= 0)

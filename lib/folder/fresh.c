@@ -43,8 +43,9 @@ static void fresh_choose_name(struct fresh *f, const struct folder *in, const ch
     char letters[LETTERS + 1], proof[PROOF + 1];
     letters_random(letters, LETTERS);
     snprintf(f->name, sizeof f->name, ".%.200s" MARK "%s", name, letters);
-    fresh_prove(in, f->name, strlen(f->name), proof);
-    strcat(f->name, proof);
+    size_t length = strlen(f->name);
+    fresh_prove(in, f->name, length, proof);
+    snprintf(f->name + length, sizeof f->name - length, "%s", proof);
 }
 
 static bool fresh_is_name(const struct folder *in, const char *name)

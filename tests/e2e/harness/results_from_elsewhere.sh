@@ -40,10 +40,10 @@ for name in index.json 01/result.json 01/samples.jsonl 01/pauses.jsonl; do
     fresh_case
     [ $name = 01/result.json ] && status=1 || status=2 # a run without a result is left out
     rm -f "case/$name" && mkfifo "case/$name"
-    report $status "$name is a FIFO"
+    report "$status" "$name is a FIFO"
     check_says "the sentence names $name" "$name is not a regular file" err
     rm -f "case/$name" && ln -s "$good/$name" "case/$name"
-    report $status "$name is a link"
+    report "$status" "$name is a link"
 done
 fresh_case
 rm case/request.json && mkfifo case/request.json
@@ -150,6 +150,7 @@ else
     if [ -n "$left" ]; then ok "files in the making are left"; else nok "files in the making are left" "$(find made)"; fi
     place=$(find made/incast-pfc -mindepth 1 -maxdepth 1 -name '2*' | head -n 1)
     cp -a "$place" copied
+    # shellcheck disable=SC2016 # the inner shell expands it
     check "who reads removes nothing" bash -c '"$1" browse made; "$1" status "$2"; "$1" export "$2/01" --out read.sqlite --tables runs; diff <(find "$2" | sed "s#^$2##") <(find copied | sed "s#^copied##")' - "$H" "$place"
     check_exit 0 "the next run" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out made
     left=$(in_the_making)

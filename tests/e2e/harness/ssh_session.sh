@@ -77,6 +77,7 @@ fi
 
 # ---- another controller: of another user, to whom this user's locks say nothing, and by other names
 jq '.hosts[].ssh |= sub("root@"; "")' "$LAB" > "$SCRATCH/alias.json"
+# shellcheck disable=SC2317 # it is called by name
 other() { XDG_STATE_HOME=$SCRATCH/other "$H" "$@"; }
 IN_USE="host a is in use by harness \(process $run, run session of lab pair, by root on $(uname -n), since 20[-0-9T:]+Z\): wait for it or stop it \(the lock is /run/harness/lock there\)"
 for lab in "$LAB" "$SCRATCH/alias.json"; do

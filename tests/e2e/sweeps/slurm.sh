@@ -132,7 +132,8 @@ for node in n1 n2; do check "$node is as it was" blind $node true; done
 # ---- a job that somebody cancels; a clock that is off
 setsid "$H" run wide.json --quiet --set phases.measure=600s --repeat 4 --out ended --on slurm --cells-per-task 12 --no-report 2> ended.err &
 run=$!
-check "tasks run" until_true 60 sh -c '[ "$(squeue --noheader --states=RUNNING --array | grep -c harness-)" = 2 ]'
+# shellcheck disable=SC2016 # the inner shell expands it
+check "both tasks run" until_true 60 sh -c '[ "$(squeue --noheader --states=RUNNING --array | grep -c harness-)" = 2 ]'
 scancel --name="$(squeue --noheader --states=RUNNING --format=%j | head -n 1)"
 wait $run
 check "a job that was cancelled fails its sweep" test $? = 3

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A result is published when all that it speaks of is on the disk, and says which files those are: one whose files were cut, emptied, removed
 # or grown since is not whole, for whoever reads it.
+# shellcheck disable=SC2317 # functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
 skip_unless "whole results" jq
@@ -121,6 +122,7 @@ left_out() { # WHAT SENTENCE BROKEN MISSING COMMAND...: of three/02, changed by 
     cp -r "$three" case
     (cd case && "$@")
     check_exit 1 "$what: the sweep is not whole" "$H" status case --json
+    # shellcheck disable=SC2016 # variables of jq
     check "  two runs are, and one is broken or missing" jq -e --argjson broken "$broken" --argjson missing "$missing" '.runs | .whole == 2 and .broken == $broken and .missing == $missing' out
     check_exit 1 "  a report of the others is drawn" "$H" report case --out page
     check_says "  and says how many are left out, and why" "$said" err
