@@ -18,7 +18,7 @@ few=(--set 'sweep={}' --set 'flows.*.memory=host' --set 'flows.*.message=16KiB' 
 injected() { jq -r '[.injected[] | if .seen > .injected then .injected else "\(.injected) of \(.seen)" end] | join(" ")' "$R"; }
 bridges() { softlab_ssh sw 'ip -o link show type bridge; tc qdisc show dev data1' | sed 's/^[0-9]*: //'; }
 BEFORE=$(bridges)
-filter() { softlab_ssh sw 'nft list ruleset; ip -o link show type veth; ls /run/harness* 2> /dev/null'; }
+filter() { softlab_ssh sw 'nft list ruleset; ip -o link show type veth; ls -I lock /run/harness* 2> /dev/null'; }
 
 # ---- it forwards packets all but those that the scenario names; no role of the scenario is its
 "$H" run "$ROOT/scenarios/pfc-bidir.json" --lab "$LAB" "${few[@]}" --set 'capture={"snap": "64KiB", "limit": "20MB"}' --set 'verify=["go-back-n", "icrc"]' --set 'inject=[{"flow": "a-to-b", "do": "drop", "nth": 5},

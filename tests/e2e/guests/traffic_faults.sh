@@ -85,7 +85,7 @@ link_down_and_up() {
 failures_explained() {
     drive '-s 1KiB -o send --rnr-retries 0 --receive-depth 1 -n 500'
     check "a receiver that is not ready ends with 3" test $? = 3
-    check_says "RNR: the status by name and what helps" 'IBV_WC_RNR_RETRY_EXC_ERR.*raise --receive-depth' "$SCRATCH/out"
+    check_says "RNR: the status by name and what helps" 'IBV_WC_RNR_RETRY_EXC_ERR.*more receive buffers.*--receive-depth' "$SCRATCH/out"
     softlab_ssh b 'modprobe -a cls_flower sch_ingress act_gact; tc qdisc add dev data0 clsact' </dev/null
     start_drive '10.0.0.2 -s 1KiB --retries 2 --ack-timeout 12'
     softlab_ssh b 'tc filter add dev data0 ingress protocol ip pref 1 flower ip_proto udp dst_port 4791 action drop' </dev/null
