@@ -89,7 +89,8 @@ check_says "... is refused in the same way" "$IN_USE" "$SCRATCH/err"
 check_exit 3 "another user's run" other "${RUN[@]}" --out "$SCRATCH/other-results" --lab "$SCRATCH/alias.json"
 check_says "... too" "$IN_USE" "$SCRATCH/err"
 check "... before anything is set" test "$(mtus)" = "1500 1500"
-jq '.hosts.b.ssh = "192.0.2.11" | .hosts.b.nic = .hosts.a.nic | .hosts.a.nic = {netdev: "lo"} | del(.links)' "$LAB" > "$SCRATCH/twice.json"
+# the same address in one number, which only the machine itself can tell
+jq '.hosts.b.ssh = "root@3221225995" | .hosts.b.nic = .hosts.a.nic | .hosts.a.nic = {netdev: "lo"} | del(.links)' "$LAB" > "$SCRATCH/twice.json"
 ip -n a link set data0 mtu 1450
 touch "$SCRATCH/done"
 wait $run
