@@ -4,6 +4,7 @@
 #include "lib/document/form.h"
 #include "lib/document/json_text.h"
 #include "reports/results/lines.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,26 @@ static struct export_series *one_more(struct sample_rows *r, const char *host, c
     return new->host &&new->counter ? new : NULL;
 }
 
-/* What the first reading found of a series; of one that came since, that it changes. */
+/* What the first reading found of a series. */
 static struct surveyed surveyed(const struct rows *rows, const struct export_series *series)
 {
     const struct survey *survey = rows->survey;
-    bool known = rows->kind && (size_t)series->number <= survey->capacity;
+    bool known = rows->kind && (size_t)series->number <= survey->count;
     return known ? survey->series[series->number - 1] : (struct surveyed){.changes = true};
+}
+
+/* Which samples are written follows from the first reading, which a run that goes on meanwhile makes wrong.
+ */
+static int check_survey(const struct rows *rows, const struct export_series *series, struct error *e)
+{
+    struct surveyed found = surveyed(rows, series);
+    if ((size_t)series->number <= rows->survey->count && found.samples == (int64_t)series->count &&
+        found.changes == series->changes)
+        return 0;
+    return error_set(e,
+                     "samples of run %" PRId64 " (%s of %s) changed while they were exported: export again "
+                     "when no run is going on there",
+                     series->run, series->counter, series->host);
 }
 
 static int add_series(struct sample_rows *r, const char *host, const struct column *column, struct error *e)
@@ -132,6 +147,7 @@ static int note_series(struct rows *rows, const struct export_series *series, st
         survey->capacity = larger;
     }
     survey->series[series->number - 1] = (struct surveyed){series->count, series->changes};
+    survey->count = (size_t)series->number;
     bool constant = !series->changes && series->count > 2;
     int64_t samples = rows_wanted(rows, EXPORT_SAMPLES) ? constant ? 2 : series->count : 0;
     survey->constants += constant;
@@ -144,6 +160,8 @@ static int end_series(struct rows *rows, const struct export_series *series, str
 {
     if (!rows->kind)
         return note_series(rows, series, e);
+    if (check_survey(rows, series, e) != 0)
+        return -1;
     if (!rows_wanted(rows, EXPORT_SAMPLES) || surveyed(rows, series).changes || series->count < 2)
         return 0;
     return write_sample(rows, series, series->time_ns, series->last, e);

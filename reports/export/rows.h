@@ -12,7 +12,7 @@ struct survey {
         int64_t samples;
         bool changes;
     } * series; /* by number, from 1 */
-    size_t capacity;
+    size_t count, capacity;
     int64_t runs, samples, bytes; /* to be written; bytes about */
     int64_t constants;            /* series with more than two samples, all the same */
 };

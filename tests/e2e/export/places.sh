@@ -243,6 +243,23 @@ else
     done
 fi
 
+# ---- a run that ends between the two readings
+what="a run that ends while its sweep is exported"
+if skip_reason preloaded "$H" >/dev/null; then
+    skip "$what" preloaded "$H"
+elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o open.so "$ROOT/tests/e2e/export/at_open.c"; then
+    nok "$what" "the preloaded library does not compile"
+else
+    for run in 01 02; do
+        fresh_case
+        mv case/$run/result.json .
+        check_exit 2 "$what ($run)" env AT_OPEN="mv result.json case/$run/" LD_PRELOAD="$SCRATCH/open.so" "$H" export case --out x.sqlite
+        check_says "  is refused" 'changed while they were exported: export again when no run is going on' err
+        check "  and nothing is left" test -z "$(find . -name '.*.new-*')" -a ! -e x.sqlite
+        check_exit 0 "  all samples are there afterwards" "$H" export case --out x.sqlite
+    done
+fi
+
 # ---- a sweep of many runs
 mkdir -p huge
 jq -c '.cells = [range(1000) | {folder: "\(.)", cell: {"a": .}, verdict: "passed", complete: true}]' "$good/index.json" >huge/index.json
