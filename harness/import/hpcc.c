@@ -8,10 +8,12 @@
  *             of frames lost.
  *             SimAI: nodes, GPUs of a server, NVSwitches, switches, links, type of the GPUs; NVSwitches come
  *             first among the switches.
- *             ns3-datacenter: nodes, switches, how many of them are leaves, links; in Reverie also the rates
- * of the links of hosts and of the others, which the links have too FLOW      how many; each: sender,
- * receiver, priority, UDP port of the receiver, bytes, start in seconds TRACE     how many; the nodes that
- * are sampled
+ *             ns3-datacenter: nodes, switches, how many of them are leaves, links; in Reverie also the
+ *             rates of the links of hosts and of the others, which the links have too.
+ *
+ *   FLOW      how many; each: sender, receiver, priority, UDP port of the receiver, bytes, start in seconds.
+ *
+ *   TRACE     how many; the nodes that are sampled.
  */
 #include "harness/import/import.h"
 #include <inttypes.h>

@@ -7,9 +7,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* As printf. */
 /* A line on stdout, whatever is in its values: their line breaks become words, too. */
 void print_out_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* As printf. */
 void print_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As fprintf. */
 void print_to(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
