@@ -101,6 +101,7 @@ struct doctor_check {
     CHECK(lab)                           \
     CHECK(both_ends)                     \
     CHECK(effect)                        \
+    CHECK(samples)                       \
     CHECK(ect)                           \
     CHECK(priority)                      \
     CHECK(counters)                      \

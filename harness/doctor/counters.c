@@ -1,6 +1,8 @@
-/* Do the counters that expectations read exist? A host whose counters were not seen may have them. */
+/* Do the counters that expectations read exist, and are there enough samples of them? A host whose counters
+ * were not seen may have them. */
 #include "harness/doctor/check.h"
 
+#include "harness/plan/decidable.h"
 #include "lib/roce/counters.h"
 #include <fnmatch.h>
 
@@ -93,3 +95,32 @@ const struct doctor_check doctor_counters = {.name = "counters",
                                              .when = DOCTOR_EXAMINES,
                                              .needs = DOCTOR_NEEDS_REAL,
                                              .examine = examine_counters};
+
+/* ---- gauges: what lies between two samples is not seen */
+
+static void examine_samples(const struct doctor_subject *x)
+{
+    const struct scenario *scenario = &x->cell->scenario;
+    int64_t every_ns = scenario->sample.every_ns, measure_ns = scenario->phases.measure_ns;
+    char every[40], measure[40], gauge[160];
+    struct judgement j;
+    if (measure_ns / every_ns + 1 >= SCENARIO_FEW_SAMPLES)
+        return;
+    units_format(UNIT_TIME_NS, every_ns, every, sizeof every);
+    units_format(UNIT_TIME_NS, measure_ns, measure, sizeof measure);
+    for (size_t i = 0; plan_judgement(x->cell, i, &j); i++) {
+        if (!plan_when(x->cell, j.when) || !expr_reads_samples(j.expr, gauge, sizeof gauge))
+            continue;
+        doctor_add(x->entries, x->lab->name, "samples", "warning",
+                   "shorten sample.every or lengthen phases.measure",
+                   "%s[%zu] reads %s, of which fewer than %d samples lie in the measured phase: sample.every "
+                   "is %s, and phases.measure %s",
+                   j.list, j.index, gauge, SCENARIO_FEW_SAMPLES, every, measure);
+        doctor_add_evidence(x->entries, "sample.every, phases.measure and %s", j.list);
+    }
+}
+
+const struct doctor_check doctor_samples = {.name = "samples",
+                                            .scope = DOCTOR_CELL,
+                                            .when = DOCTOR_WARNS_OF_RUN | DOCTOR_EXAMINES,
+                                            .examine = examine_samples};

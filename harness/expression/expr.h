@@ -38,13 +38,17 @@ bool expr_reads_other(const struct expr *expr);
 typedef void expr_counter(void *context, const char *role, const char *counter, const char *key);
 void expr_each_counter(const struct expr *expr, expr_counter *each, void *context);
 
+/* The first gauge of which the expression reads a statistic over samples, as text: "max(s0.queue_bytes)";
+ * false: there is none. */
+bool expr_reads_samples(const struct expr *expr, char *text, size_t size);
+
 enum expr_outcome { EXPR_TRUE, EXPR_FALSE, EXPR_UNKNOWN };
 struct expr_result {
     double left, right; /* NAN if unavailable; `left` is the result of a value */
     const char *sign;   /* of a check: "<" */
     const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
     char reason[256];   /* EXPR_UNKNOWN: what is missing */
-    char note[160];     /* what a sum has added up that is not alike; "" */
+    char note[400];     /* what the numbers do not say of themselves; "" */
 };
 /* Evaluate over a result document (docs/result.md), and over that of another cell for other(...); NULL: there
  * is none. A value is EXPR_TRUE if it is available. */

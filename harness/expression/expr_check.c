@@ -30,6 +30,48 @@ void expr_each_counter(const struct expr *expr, expr_counter *each, void *contex
     each_counter(expr->right, each, context);
 }
 
+bool expr_is_over_samples(const struct expr_node *node, const char *counter)
+{
+    static const char *const keep_largest[] = {"*_peak_bytes", "*_watermark"};
+    const struct expr_function_row *function = &expr_functions[node->function];
+    bool over = function->of & OF_GAUGE && node->function != FIRST && node->function != LAST;
+    for (size_t i = 0; i < sizeof keep_largest / sizeof *keep_largest; i++)
+        over = over && !(node->function == MAX && fnmatch(keep_largest[i], counter, 0) == 0);
+    return over;
+}
+
+static bool is_gauge(const char *name)
+{
+    char near[128];
+    size_t count;
+    const struct counter *rows = counters_all(&count), *row = counters_known(name, near, sizeof near);
+    for (size_t i = 0; !row && strpbrk(name, "*?[") && i < count; i++)
+        if (rows[i].kind == COUNTER_GAUGE && !strchr(rows[i].pattern, '*') &&
+            counters_pattern_overlaps(rows[i].pattern, name))
+            return true;
+    return row && row->kind == COUNTER_GAUGE;
+}
+
+static const struct expr_node *over_samples(const struct expr_node *node)
+{
+    if (!node)
+        return NULL;
+    if (node->kind == STATISTIC)
+        return !node->flow && expr_is_over_samples(node, node->name) && is_gauge(node->name) ? node : NULL;
+    const struct expr_node *found = over_samples(node->left);
+    return found ? found : over_samples(node->right);
+}
+
+bool expr_reads_samples(const struct expr *expr, char *text, size_t size)
+{
+    const struct expr_node *found = over_samples(expr->left);
+    if (!found)
+        found = over_samples(expr->right);
+    if (found)
+        snprintf(text, size, "%s(%s.%s)", expr_functions[found->function].name, found->group, found->name);
+    return found;
+}
+
 static bool reads_other(const struct expr_node *node)
 {
     return node && (node->kind == OTHER || reads_other(node->left) || reads_other(node->right));

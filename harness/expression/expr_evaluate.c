@@ -22,6 +22,8 @@ struct gathered {
     double *values;
     size_t count, capacity;
     size_t ending; /* of flows that end */
+    size_t above;  /* of flows with a goodput above what a line carries */
+    int64_t few;   /* the fewest samples of a gauge that has few; 0: none has */
     bool failed;
     enum dimension dimension;
 };
@@ -40,8 +42,10 @@ static void gather(struct gathered *g, double value)
     g->values[g->count++] = value;
 }
 
-static void gather_counter(const struct expr_node *node, const json_t *counter, struct gathered *g)
+static void gather_counter(const struct expr_node *node, const char *name, const json_t *counter,
+                           struct gathered *g)
 {
+    int64_t samples = json_integer_value(json_object_get(counter, "samples"));
     const json_t *value = json_object_get(counter, expr_functions[node->function].key);
     const char *unit = json_string_value(json_object_get(counter, "unit"));
     double scale;
@@ -52,6 +56,8 @@ static void gather_counter(const struct expr_node *node, const json_t *counter, 
         return;
     g->dimension = d;
     gather(g, json_number_value(value) * scale);
+    if (expr_is_over_samples(node, name) && samples > 0 && (!g->few || samples < g->few))
+        g->few = samples;
 }
 
 static void gather_counters(const struct expr_node *node, const json_t *result, struct gathered *g)
@@ -65,7 +71,7 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
             if (fnmatch(node->name, name, 0) == 0)
-                gather_counter(node, counter, g);
+                gather_counter(node, name, counter, g);
         }
     }
 }
@@ -81,6 +87,7 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
             continue;
         gather(g, json_number_value(result_flow_value(flow, node->name)));
         g->ending += result_flow_ends(flow);
+        g->above += json_object_get(flow, "above_line_bps") != NULL;
     }
     if (!expr_flow_dimension(node->name, &g->dimension))
         g->dimension = DIMENSION_PLAIN;
@@ -156,14 +163,39 @@ static void explain_missing(const struct expr_node *node, const struct gathered 
                  node->name);
 }
 
-/* Rates of flows that end are over their own time, those of the others over the measure phase. */
-static void explain_mixed(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
+/* Add a note, once: both sides of a comparison may have it. */
+static void add_note(struct expr_result *out, const char *note)
+{
+    size_t used = strlen(out->note);
+    if (!strstr(out->note, note))
+        snprintf(out->note + used, sizeof out->note - used, "%s%s", used ? "; " : "", note);
+}
+
+/* Rates of flows that end are over their own time, those of the others over the measure phase: a sum of them
+ * is a rate at no time. */
+static void note_flows(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
 {
     bool rate = strncmp(node->name, "goodput_", 8) == 0 || strcmp(node->name, "messages_per_s") == 0;
-    if (rate && expr_functions[node->function].combine == COMBINE_SUM && g->ending && g->ending < g->count)
-        snprintf(out->note, sizeof out->note,
+    char note[160];
+    if (rate && expr_functions[node->function].combine == COMBINE_SUM && g->ending && g->count > 1) {
+        snprintf(note, sizeof note,
                  "%zu of the %zu flows of flows.%.40s end, and their rates are over their own time",
                  g->ending, g->count, node->flow);
+        add_note(out, note);
+    }
+    if (rate && g->above) {
+        snprintf(note, sizeof note, "flows.%.40s: goodput above what a line carries, see the warnings",
+                 node->flow);
+        add_note(out, note);
+    }
+}
+
+static void note_samples(const struct gathered *g, struct expr_result *out)
+{
+    char note[64];
+    snprintf(note, sizeof note, "of %lld sample%s", (long long)g->few, g->few == 1 ? "" : "s");
+    if (g->few)
+        add_note(out, note);
 }
 
 static double statistic(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
@@ -181,7 +213,9 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
     if (isnan(value))
         explain_missing(node, &g, v->out);
     else if (node->flow)
-        explain_mixed(node, &g, v->out);
+        note_flows(node, &g, v->out);
+    else
+        note_samples(&g, v->out);
     *dimension = expr_functions[node->function].plain ? DIMENSION_PLAIN : g.dimension;
     free(g.values);
     return value;

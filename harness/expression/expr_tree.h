@@ -73,6 +73,10 @@ struct expr_node {
 /* Is it a statistic of collectives? */
 bool expr_is_of_collectives(const struct expr_node *node);
 
+/* Is it a statistic of what a gauge was at single moments: what lies between them is not in it? The largest
+ * of a gauge that keeps its own largest value is none. */
+bool expr_is_over_samples(const struct expr_node *node, const char *counter);
+
 struct expr {
     struct expr_node *left, *right; /* right only in a check */
     const struct expr_sign *sign;

@@ -4,7 +4,10 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,12 +168,187 @@ static void find_sent_again(const struct cell *cell, const json_t *result, json_
     }
 }
 
+/* ---- goodput above what a line carries: messages that began before the measured phase count in full */
+
+/* The payload's share of a frame of RoCEv2 over IPv4 with the largest MTU: Ethernet with preamble and gap has
+ * 38 bytes, IP 20, UDP 8, BTH 12 and ICRC 4. A lab may state other framing. */
+#define MOST_SHARE (4096.0 / (4096 + 82))
+#define TOLERANCE  1.005 /* a message more at each end of a long phase is not worth a word */
+
+/* What a node's lines carry, and the goodput of its flows in each direction. */
+struct carried {
+    double most_bps, bps[2];
+};
+enum { INTO, OUT_OF };
+
+/* By number of the node; most_bps is 0 if the lab does not say the rate of each of its lines. Free it. */
+static struct carried *carried_of_lines(const struct lab *lab, size_t nodes)
+{
+    struct carried *all = xcalloc(nodes + 1, sizeof *all);
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++)
+        for (size_t end = 0; end < link->between.count; end++) {
+            int at = lab_node_index(lab, ((char *const *)link->between.items)[end]);
+            if (at < 0)
+                continue;
+            all[at].most_bps += link->rate_bps > 0 ? (double)link->rate_bps : NAN;
+        }
+    for (size_t i = 0; i < nodes; i++)
+        all[i].most_bps = isnan(all[i].most_bps) ? 0 : all[i].most_bps * (lab->framing ? 1 : MOST_SHARE);
+    return all;
+}
+
+static struct carried *carried_at(const struct lab *lab, struct carried *all, const char *role)
+{
+    int node = lab_node_index(lab, lab_node_of(lab, role));
+    return node < 0 ? NULL : &all[node];
+}
+
+/* What it moved in the measured phase, as a rate. */
+static double phase_goodput(const json_t *flow)
+{
+    return number_of(result_flow_ends(flow) ? json_object_get(flow, "phase") : flow, "goodput_bps");
+}
+
+static bool is_above(double bps, double most_bps)
+{
+    return most_bps > 0 && bps > most_bps * TOLERANCE;
+}
+
+static void add_goodput(struct carried *end, int direction, double bps)
+{
+    if (end)
+        end->bps[direction] += bps;
+}
+
+static bool end_is_above(const struct carried *end, int direction, double own_bps)
+{
+    return end && (is_above(end->bps[direction], end->most_bps) || is_above(own_bps, end->most_bps));
+}
+
+static void mark_above(json_t *flow, double line_bps)
+{
+    if (flow)
+        json_object_set_new(flow, "above_line_bps", json_real(line_bps));
+}
+
+/* The lines of an incast's receiver, and of all receivers of another pattern together, which do not get more
+ * than that: of its single flows each has one. */
+static double most_of_receivers(const struct lab *lab, struct carried *all, const struct scenario_traffic *t,
+                                double *largest)
+{
+    const struct list_of *to = t->to.count ? &t->to : &t->from;
+    double sum = 0;
+    *largest = 0;
+    for (size_t i = 0; i < to->count; i++) {
+        const struct carried *end = carried_at(lab, all, ((char *const *)to->items)[i]);
+        if (!end || end->most_bps <= 0)
+            return 0;
+        sum += end->most_bps;
+        *largest = end->most_bps > *largest ? end->most_bps : *largest;
+    }
+    return sum;
+}
+
+static void mark_pattern(const struct lab *lab, struct carried *all, const json_t *flows,
+                         const struct scenario_traffic *t, struct text_names *above)
+{
+    json_t *whole = json_object_get(flows, t->name);
+    double largest, most = most_of_receivers(lab, all, t, &largest);
+    const struct carried *one = t->to.count == 1 ? carried_at(lab, all, *(char *const *)t->to.items) : NULL;
+    size_t parts = result_flow_parts(flows, t->name), marked = 0;
+    bool together = is_above(phase_goodput(whole), most) || end_is_above(one, INTO, 0);
+    for (size_t i = 0; i < parts; i++) {
+        char name[FLOW_MAX_NAME + 24];
+        snprintf(name, sizeof name, "%s/%zu", t->name, i);
+        json_t *part = json_object_get(flows, name);
+        if (!together && !is_above(number_of(part, "goodput_bps"), largest))
+            continue;
+        mark_above(part, largest);
+        marked++;
+    }
+    if (together)
+        mark_above(whole, most);
+    if (marked || together)
+        text_names_add(above, t->name);
+}
+
+static void mark_flow(const struct lab *lab, struct carried *all, json_t *flow,
+                      const struct scenario_flow *of, struct text_names *above)
+{
+    const struct carried *to = carried_at(lab, all, flow_receiver(of)),
+                         *from = carried_at(lab, all, flow_sender(of));
+    double own = number_of(flow, "goodput_bps");
+    bool into = end_is_above(to, INTO, own);
+    if (!into && !end_is_above(from, OUT_OF, own))
+        return;
+    mark_above(flow, into ? to->most_bps : from->most_bps);
+    text_names_add(above, of->name);
+}
+
+/* "; into h4 134.2 of at most 98.0 Gb/s" of the direction that is the most above its line. */
+static void add_worst(const struct lab *lab, const struct carried *all, size_t nodes, struct text *words)
+{
+    double worst = 1;
+    size_t node = 0;
+    int direction = INTO;
+    for (size_t i = 0; i < nodes; i++)
+        for (int d = INTO; d <= OUT_OF; d++)
+            if (all[i].most_bps > 0 && all[i].bps[d] / all[i].most_bps > worst) {
+                worst = all[i].bps[d] / all[i].most_bps;
+                node = i;
+                direction = d;
+            }
+    if (worst > TOLERANCE)
+        text_add(words, " (%s %s %.5g Gb/s, of at most %.5g)", direction == INTO ? "into" : "out of",
+                 lab_node_name(lab, node), all[node].bps[direction] / 1e9, all[node].most_bps / 1e9);
+}
+
+/* Patterns between real hosts are among the flows. */
+static void find_above_line(const struct cell *cell, const json_t *flows, json_t *warnings)
+{
+    const struct lab *lab = &cell->lab;
+    const struct scenario_flow *of = cell->scenario.flows.items;
+    const struct scenario_traffic *traffic = cell->scenario.traffic.items;
+    size_t flow_count = cell->scenario.flows.count, nodes = 0,
+           patterns = lab_kind(lab)->simulated ? cell->scenario.traffic.count : 0;
+    struct text_names above = {0};
+    struct text words = {0};
+    while (lab_node_name(lab, nodes))
+        nodes++;
+    struct carried *all = carried_of_lines(lab, nodes);
+    for (size_t i = 0; i < flow_count; i++) {
+        double bps = phase_goodput(json_object_get(flows, of[i].name));
+        add_goodput(carried_at(lab, all, flow_receiver(&of[i])), INTO, bps);
+        add_goodput(carried_at(lab, all, flow_sender(&of[i])), OUT_OF, bps);
+    }
+    for (size_t i = 0; i < patterns; i++)
+        if (traffic[i].to.count == 1)
+            add_goodput(carried_at(lab, all, *(char *const *)traffic[i].to.items), INTO,
+                        phase_goodput(json_object_get(flows, traffic[i].name)));
+    for (size_t i = 0; i < flow_count; i++)
+        mark_flow(lab, all, json_object_get(flows, of[i].name), &of[i], &above);
+    for (size_t i = 0; i < patterns; i++)
+        mark_pattern(lab, all, flows, &traffic[i], &above);
+    if (above.count) {
+        text_add_names(&words, "flow", &above);
+        text_add(&words, ": goodput above what the line carries");
+        add_worst(lab, all, nodes, &words);
+        text_add(&words, ": messages that began before the measured phase count in full; a longer "
+                         "phases.measure, or smaller or fewer messages in flight, give a rate");
+        json_array_append_new(warnings, json_text(text_string(&words)));
+    }
+    text_free(&words);
+    free(all);
+}
+
 void trouble_find(const struct cell *cell, json_t *result)
 {
     const json_t *flows = json_object_get(result, "flows");
     json_t *warnings = json_object_get(result, "warnings");
     find_still(cell, flows, warnings);
     find_given_up(cell, flows, warnings);
+    find_above_line(cell, flows, warnings);
     if (!lab_kind(&cell->lab)->simulated) /* the simulator says it itself */
         find_sent_again(cell, result, warnings);
 }

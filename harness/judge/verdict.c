@@ -384,6 +384,8 @@ void over_take(struct over_item *item, const char *name, const json_t *result, c
     if (item->left.count && strcmp(item->unit, r.unit) != 0)
         item->why = json_textf("run %s: its unit is \"%s\", that of others \"%s\"", name, r.unit, item->unit);
     snprintf(item->unit, sizeof item->unit, "%s", r.unit);
+    if (!*item->note)
+        snprintf(item->note, sizeof item->note, "%s", r.note);
     spread_add(&item->left, r.left);
     spread_add(&item->right, r.right);
 }
@@ -417,6 +419,8 @@ static json_t *means_beside_expected(const struct over_item *item, const struct 
     add_spread(&words, left, item->unit);
     text_add(&words, ", expected %s ", expr_sign(item->expr));
     add_spread(&words, right, item->unit);
+    if (*item->note)
+        text_add(&words, "; %s", item->note);
     json_t *result = json_text(text_string(&words));
     text_free(&words);
     return result;
@@ -481,6 +485,8 @@ static json_t *over_publish(const struct over *over, const struct over_item *ite
     if (!reason) {
         json_object_set_new(entry, "count", json_integer((json_int_t)value.count));
         json_object_set_new(entry, "ci95", number_json(value.ci95));
+        if (*item->note)
+            json_object_set_new(entry, "note", json_text(item->note));
     }
     return entry;
 }

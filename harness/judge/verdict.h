@@ -34,8 +34,9 @@ struct over_item {
     size_t other;      /* the other cell, or NO_CELL */
     struct spread_sums left, right;
     char unit[8];
-    enum origin origin; /* of the last run that was taken */
-    json_t *why;        /* it cannot be judged */
+    char note[sizeof((struct expr_result *)0)->note]; /* of the first run that has one */
+    enum origin origin;                               /* of the last run that was taken */
+    json_t *why;                                      /* it cannot be judged */
 };
 
 struct over {

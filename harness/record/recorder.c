@@ -868,6 +868,8 @@ static json_t *column_summary(const struct recorded_column *g)
         json_object_set_new(json, "first", json_integer(g->first));
         json_object_set_new(json, "total", json_integer(g->total));
     } else {
+        if (g->inside < SCENARIO_FEW_SAMPLES)
+            json_object_set_new(json, "samples", json_integer((json_int_t)g->inside));
         json_object_set_new(json, "min", json_integer(g->min));
         json_object_set_new(json, "mean", json_real(g->sum / (double)g->inside));
         add_tally_quantiles(&g->tally, json);
@@ -885,6 +887,8 @@ static json_t *column_kept_summary(const struct recorder *r, const struct record
 {
     json_t *json = json_object();
     json_object_set(json, "unit", json_object_get(whole, "unit"));
+    if (json_object_get(whole, "samples"))
+        json_object_set(json, "samples", json_object_get(whole, "samples"));
     for (size_t i = 0; i < r->kept_count; i++)
         if (fnmatch(r->kept[i].role, host->role, 0) == 0 && fnmatch(r->kept[i].counter, name, 0) == 0 &&
             json_object_get(whole, r->kept[i].key))

@@ -49,6 +49,9 @@ struct scenario_phases {
     int64_t warmup_ns, measure_ns, cooldown_ns;
 };
 
+/* Fewer samples in the measure phase say little of a gauge. */
+#define SCENARIO_FEW_SAMPLES 5
+
 struct scenario_sample {
     int64_t every_ns;
     struct list_of groups; /* int: indices into counter_group_choices */

@@ -139,7 +139,7 @@ static void what_is_not_listed_is_in_the_totals(void **state)
     recorder_host_summary(f->recorder, 1, host);
     assert_int_equal(json_object_size(json_object_get(host, "counters")), 1);
     assert_int_equal(integer(counter(host, "rx_buffer1_bytes"), "max"), 800);
-    assert_int_equal(json_object_size(counter(host, "rx_buffer1_bytes")), 2);
+    assert_int_equal(json_object_size(counter(host, "rx_buffer1_bytes")), 3); /* it has few samples */
     assert_int_equal(integer(totals, "roles"), 2);
     assert_int_equal(integer(totals, "listed"), 1);
     const json_t *pauses = counter(totals, "rx_prio0_pause"), *most = json_object_get(pauses, "most");
