@@ -3,8 +3,11 @@
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
+#include "lib/roce/counters.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
+#include <fnmatch.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -342,10 +345,165 @@ static void find_above_line(const struct cell *cell, const json_t *flows, json_t
     free(all);
 }
 
-void trouble_find(const struct cell *cell, json_t *result)
+/* ---- losses */
+
+enum loss_phase { LOSS_BEFORE, LOSS_MEASURED };
+
+/* What one counter of a role lost. */
+struct loss {
+    const char *role, *counter;
+    enum counter_loss is;
+    int64_t before, measured;
+    int64_t told; /* of the phase that is spoken of */
+};
+
+struct loss_list {
+    struct loss *items;
+    size_t count;
+};
+
+static void take_losses(const json_t *losses, struct loss_list *all)
+{
+    const char *role, *counter, *whole;
+    json_t *counters, *counted;
+    json_object_foreach((json_t *)(uintptr_t)losses, role, counters)
+    {
+        all->items =
+            xreallocarray(all->items, all->count + json_object_size(counters) + 1, sizeof *all->items);
+        json_object_foreach(counters, counter, counted)
+        {
+            struct loss loss = {role,
+                                counter,
+                                counters_loss(counter, &whole),
+                                json_integer_value(json_object_get(counted, "before")),
+                                json_integer_value(json_object_get(counted, "measured")),
+                                0};
+            all->items[all->count++] = loss;
+        }
+    }
+}
+
+/* Does an expectation look at it? NAKs and time-outs are looked at together. */
+struct looked_at {
+    const struct loss *loss;
+    bool found;
+};
+
+static void look_at(void *context, const char *role, const char *counter, const char *key)
+{
+    static const char *const answers[] = {"packet_seq_err", "local_ack_timeout_err", "out_of_sequence",
+                                          "rcvd_seq_err", "out_of_seq_request"};
+    struct looked_at *looked = context;
+    (void)key;
+    if (looked->loss->is == COUNTER_LOSS_ANSWERED)
+        for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+            looked->found = looked->found || fnmatch(counter, answers[i], 0) == 0;
+    if (fnmatch(role, looked->loss->role, 0) == 0 && fnmatch(counter, looked->loss->counter, 0) == 0)
+        looked->found = true;
+}
+
+/* The scenario looks at it, or asks for it. */
+static bool is_meant(const struct cell *cell, const struct loss *loss)
+{
+    struct looked_at looked = {.loss = loss};
+    if (loss->is != COUNTER_LOST && (cell->scenario.faults.count || cell->scenario.injections.count))
+        return true;
+    for (size_t i = 0; cell->checks && i < cell->scenario.expect.count; i++)
+        expr_each_counter(cell->checks[i], look_at, &looked);
+    return looked.found;
+}
+
+static int64_t lost_in(const struct loss *loss, enum loss_phase phase)
+{
+    return phase == LOSS_BEFORE ? loss->before : loss->measured;
+}
+
+static int compare_told(const void *a, const void *b)
+{
+    const struct loss *one = a, *two = b;
+    if (one->told != two->told)
+        return one->told > two->told ? -1 : 1;
+    int by_role = strcmp(one->role, two->role);
+    return by_role ? by_role : strcmp(one->counter, two->counter);
+}
+
+/* Is it told? Of the warm-up what the measured phase has fewer of: of NAKs and of what links lost, which come
+ * now at one end and now at the other, all roles together. */
+static bool is_told(const struct cell *cell, const struct loss_list *all, const struct loss *loss,
+                    enum loss_phase phase)
+{
+    int64_t more = loss->before - loss->measured;
+    if (phase == LOSS_MEASURED)
+        return !is_meant(cell, loss);
+    for (size_t i = 0; loss->is != COUNTER_LOST && i < all->count; i++)
+        if (&all->items[i] != loss && all->items[i].is == loss->is)
+            more += all->items[i].before - all->items[i].measured;
+    return more > 0 && loss->before > loss->measured;
+}
+
+/* What is told of a phase, the largest first; the rest has 0. Where packets were counted when they were
+ * dropped, their senders' NAKs and time-outs say nothing more. */
+static void choose_losses(const struct cell *cell, struct loss_list *all, enum loss_phase phase)
+{
+    bool dropped = false;
+    for (size_t i = 0; i < all->count; i++)
+        dropped =
+            dropped || (all->items[i].is != COUNTER_LOSS_ANSWERED && lost_in(&all->items[i], phase) > 0);
+    for (size_t i = 0; i < all->count; i++) {
+        struct loss *loss = &all->items[i];
+        bool known = dropped && loss->is == COUNTER_LOSS_ANSWERED;
+        loss->told = !known && is_told(cell, all, loss, phase) ? lost_in(loss, phase) : 0;
+    }
+    if (all->count)
+        qsort(all->items, all->count, sizeof *all->items, compare_told);
+}
+
+#define LOSSES_NAMED 4
+
+static void tell_losses(const struct cell *cell, struct loss_list *all, enum loss_phase phase,
+                        json_t *warnings)
+{
+    static const char *const sentences[] = {
+        [LOSS_BEFORE] = " in the warm-up, before the measured phase, whose figures do not show these: ",
+        [LOSS_MEASURED] = " in the measured phase: "};
+    struct text words = {0};
+    size_t count = 0;
+    int64_t others = 0;
+    choose_losses(cell, all, phase);
+    for (; count < all->count && all->items[count].told > 0; count++) {
+        const struct loss *loss = &all->items[count];
+        if (count == 0)
+            text_add(&words, "packets were lost%s%s",
+                     loss->is == COUNTER_LOSS_ANSWERED ? " or overtaken" : "", sentences[phase]);
+        if (count < LOSSES_NAMED)
+            text_add(&words, "%s%s %s: %" PRId64, count ? "; " : "", loss->role, loss->counter, loss->told);
+        if (count < LOSSES_NAMED && phase == LOSS_BEFORE)
+            text_add(&words, " before, %" PRId64 " in it", loss->measured);
+        others += count < LOSSES_NAMED ? 0 : loss->told;
+    }
+    if (!count)
+        return;
+    if (count > LOSSES_NAMED)
+        text_add(&words, "; and %" PRId64 " by %zu other counter%s", others, count - LOSSES_NAMED,
+                 count == LOSSES_NAMED + 1 ? "" : "s");
+    json_array_append_new(warnings, json_text(text_string(&words)));
+    text_free(&words);
+}
+
+static void find_losses(const struct cell *cell, const json_t *losses, json_t *warnings)
+{
+    struct loss_list all = {0};
+    take_losses(losses, &all);
+    tell_losses(cell, &all, LOSS_BEFORE, warnings);
+    tell_losses(cell, &all, LOSS_MEASURED, warnings);
+    free(all.items);
+}
+
+void trouble_find(const struct cell *cell, const json_t *losses, json_t *result)
 {
     const json_t *flows = json_object_get(result, "flows");
     json_t *warnings = json_object_get(result, "warnings");
+    find_losses(cell, losses, warnings);
     find_still(cell, flows, warnings);
     find_given_up(cell, flows, warnings);
     find_above_line(cell, flows, warnings);

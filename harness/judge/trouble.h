@@ -4,9 +4,10 @@
 
 #include "harness/plan/cell.h"
 
-/* Add to the "warnings" of a whole run's result what its figures tell: flows that moved nothing, patterns
+/* Add to the "warnings" of a whole run's result what its figures tell: packets that were lost (`losses`: by
+ * role and counter, {"before": the measured phase, "measured": in it}), flows that moved nothing, patterns
  * whose queue pairs gave up, senders that sent more again than arrived, goodput above what a line carries,
  * which the flows' "above_line_bps" says, too (docs/result.md). */
-void trouble_find(const struct cell *cell, json_t *result);
+void trouble_find(const struct cell *cell, const json_t *losses, json_t *result);
 
 #endif

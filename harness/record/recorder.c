@@ -1258,51 +1258,49 @@ static void warn_of_sampling(const struct recorder *r, const struct recorded_hos
                                                    host->role));
 }
 
-/* Losses that the figures of the measure phase do not show: of a counter that counted more before it than in
- * it. */
-struct early_losses {
-    struct text words;
-    size_t count;
-};
-
-#define EARLY_LOSSES_NAMED 4
-
-static void early_losses_add(struct early_losses *all, const char *role, const struct column *column,
-                             int64_t before, int64_t measured)
+static bool host_counts(const struct recorded_host *host, const char *name)
 {
-    const struct counter *counter = counters_find(column->name);
-    bool at_switch = counter && counter->group == COUNTER_GROUP_DROPS &&
-                     counter->origin == COUNTER_FROM_SIM && !counters_of_port(column->name);
-    if (before <= measured || !(at_switch || counters_is_loss(column->name)))
-        return;
-    if (all->count++ < EARLY_LOSSES_NAMED)
-        text_add(&all->words, "%s%s %s: %" PRId64 " before, %" PRId64 " in it", all->count > 1 ? "; " : "",
-                 role, column->name, before, measured);
+    if (!host->unlisted)
+        return json_object_get(host->names, name);
+    for (size_t i = 0; host->layout && i < host->layout->count; i++)
+        if (strcmp(host->layout->columns[i].name, name) == 0)
+            return true;
+    return false;
 }
 
-static void warn_of_early_losses(const struct recorder *r, json_t *warnings)
+static void losses_add(json_t *losses, const struct recorded_host *host, const char *name, int64_t before,
+                       int64_t measured)
 {
-    struct early_losses all = {0};
+    const char *whole = NULL;
+    if ((before <= 0 && measured <= 0) || counters_loss(name, &whole) == COUNTER_NO_LOSS)
+        return;
+    if (whole && host_counts(host, whole))
+        return;
+    json_object_set_new(
+        losses, name, json_make("{s:I,s:I}", "before", (json_int_t)before, "measured", (json_int_t)measured));
+}
+
+json_t *recorder_losses(const struct recorder *r)
+{
+    json_t *roles = json_object();
     for (size_t k = 0; k < r->host_count; k++) {
         const struct recorded_host *host = &r->hosts[k];
+        json_t *losses = json_object();
         for (size_t i = 0; !host->unlisted && i < host->count; i++) {
             const struct recorded_column *g = &host->gathered[i];
             if (g->any && !g->second && g->column.kind == COLUMN_COUNTER)
-                early_losses_add(&all, host->role, &g->column, g->before, g->delta);
+                losses_add(losses, host, g->column.name, g->before, g->delta);
         }
         for (size_t i = 0; host->unlisted && host->layout && i < host->layout->count; i++) {
             const struct plain *p = &host->plain[i];
-            early_losses_add(&all, host->role, &host->layout->columns[i],
-                             increase_between(p->seen_first, p->first), increase_between(p->first, p->last));
+            losses_add(losses, host, host->layout->columns[i].name, increase_between(p->seen_first, p->first),
+                       increase_between(p->first, p->last));
         }
+        if (json_object_size(losses))
+            json_object_set(roles, host->role, losses);
+        json_decref(losses);
     }
-    if (all.count > EARLY_LOSSES_NAMED)
-        text_add(&all.words, "; and %zu other counters", all.count - EARLY_LOSSES_NAMED);
-    if (all.count)
-        json_array_append_new(warnings, json_textf("packets were lost in the warm-up, before the measured "
-                                                   "phase, whose figures do not show it: %s",
-                                                   text_string(&all.words)));
-    text_free(&all.words);
+    return roles;
 }
 
 void recorder_warnings(const struct recorder *r, json_t *warnings)
@@ -1312,5 +1310,4 @@ void recorder_warnings(const struct recorder *r, json_t *warnings)
         host_warn_of_left_out(&r->hosts[i], warnings);
         warn_of_sampling(r, &r->hosts[i], warnings);
     }
-    warn_of_early_losses(r, warnings);
 }

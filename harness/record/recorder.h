@@ -86,5 +86,8 @@ json_t *recorder_flow_summary(const struct recorder *r);
 /* docs/result.md, "totals": counters of all roles together. A new reference. */
 json_t *recorder_totals(const struct recorder *r);
 void recorder_warnings(const struct recorder *r, json_t *warnings);
+/* What counted losses (lib/roce/counters.h), by role and counter: {"before": the measure phase, "measured":
+ * in it}. A new reference. */
+json_t *recorder_losses(const struct recorder *r);
 
 #endif

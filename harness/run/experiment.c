@@ -492,8 +492,11 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
     char *path = files_join(run->x->folder, "result.json");
     enum verdict verdict = VERDICT_INCOMPLETE;
     if (result && path) {
-        if (!why_not && run->ending == ENDING_WHOLE)
-            trouble_find(run->x->cell, result);
+        if (!why_not && run->ending == ENDING_WHOLE) {
+            json_t *losses = recorder_losses(run->context.recorder);
+            trouble_find(run->x->cell, losses, result);
+            json_decref(losses);
+        }
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
         if (run->x->cell->scenario.verify.count)
             run_verify_result(run, why_not, result);

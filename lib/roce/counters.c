@@ -98,17 +98,54 @@ const struct counter_unit *counters_unit(const char *name)
     return NULL;
 }
 
-bool counters_is_loss(const char *name)
+/* One row for each counter of the catalogue that counts losses. Not there: what a kernel drops on purpose
+ * (link_rx_dropped, rx_steer_missed_packets: other protocols' packets), bytes, and parts whose whole has
+ * always a row (qdisc_*_early, port#_rx_discards). */
+static const struct loss {
+    const char *pattern;
+    enum counter_loss is;
+    const char *whole; /* the counter of the same role that it is a part of, where there is that one */
+} losses[] = {
+    {"buffer_discards", COUNTER_LOST, NULL},
+    {"watchdog_discards", COUNTER_LOST, NULL},
+    {"port#_discards", COUNTER_LOST, "buffer_discards"},
+    {"rx_out_of_buffer", COUNTER_LOST, NULL},
+    {"port#_rx_out_of_buffer", COUNTER_LOST, "rx_out_of_buffer"},
+    {"link_rx_missed", COUNTER_LOST, "rx_out_of_buffer"},
+    {"qdisc_*_drops", COUNTER_LOST, NULL},
+    {"rx_discards_phy", COUNTER_LOST, NULL},
+    {"rx_prio#_discards", COUNTER_LOST, "rx_discards_phy"},
+    {"rx_prio#_buf_discard", COUNTER_LOST, "rx_discards_phy"},
+    {"rx_prio#_cong_discard", COUNTER_LOST, "rx_discards_phy"},
+    {"tx_discards_phy", COUNTER_LOST, NULL},
+    {"out_of_buffer", COUNTER_LOST, NULL},
+    {"rx_discard_packets_cos#", COUNTER_LOST, NULL},
+    {"link_discards", COUNTER_LOST_BY_LINK, NULL},
+    {"port#_link_discards", COUNTER_LOST_BY_LINK, "link_discards"},
+    {"route_discards", COUNTER_LOST_BY_LINK, NULL},
+    {"crc_errors", COUNTER_LOST_BY_LINK, NULL},
+    {"port#_crc_errors", COUNTER_LOST_BY_LINK, "crc_errors"},
+    {"rx_crc_errors_phy", COUNTER_LOST_BY_LINK, NULL},
+    {"rx_fcs_err_frames", COUNTER_LOST_BY_LINK, NULL},
+    {"rx_crc_errors.nic", COUNTER_LOST_BY_LINK, NULL},
+    {"link_rx_crc_errors", COUNTER_LOST_BY_LINK, "rx_crc_errors_phy"},
+    {"packet_seq_err", COUNTER_LOSS_ANSWERED, NULL},
+    {"implied_nak_seq_err", COUNTER_LOSS_ANSWERED, NULL},
+    {"local_ack_timeout_err", COUNTER_LOSS_ANSWERED, NULL},
+    {"rnr_nak_retry_err", COUNTER_LOSS_ANSWERED, NULL},
+    {"rcvd_seq_err", COUNTER_LOSS_ANSWERED, NULL},
+    {"rcvd_rnr_err", COUNTER_LOSS_ANSWERED, NULL},
+    {"completer_retry_err", COUNTER_LOSS_ANSWERED, NULL},
+};
+
+enum counter_loss counters_loss(const char *name, const char **whole)
 {
-    static const char *const patterns[] = {
-        "out_of_sequence",     "packet_seq_err",      "local_ack_timeout_err", "out_of_buffer",
-        "rx_discards_phy",     "tx_discards_phy",     "rx_out_of_buffer",      "rnr_nak_retry_err",
-        "rcvd_seq_err",        "implied_nak_seq_err", "out_of_seq_request",    "retry_exceeded_err",
-        COUNTERS_PRIORITY_LOSS};
-    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-        if (counters_pattern_matches(patterns[i], name))
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+        if (counters_pattern_matches(losses[i].pattern, name)) {
+            *whole = losses[i].whole;
+            return losses[i].is;
+        }
+    return COUNTER_NO_LOSS;
 }
 
 bool counters_of_port(const char *name)

@@ -86,10 +86,16 @@ const struct counter_unit *counters_unit(const char *name);
 void counters_manual(struct text *out);
 json_t *counters_json(void);
 
-/* Does a host count losses or retransmissions by it? The group drops has more, of other packets too. */
-bool counters_is_loss(const char *name);
-/* Its patterns of one priority: what a port discards of it is part of what it discards. */
-#define COUNTERS_PRIORITY_LOSS "rx_prio#_discards", "rx_prio#_buf_discard"
+/* What a counter has to do with losses. */
+enum counter_loss {
+    COUNTER_NO_LOSS,
+    COUNTER_LOST,          /* packets, where they were dropped: for lack of room, or on purpose */
+    COUNTER_LOST_BY_LINK,  /* packets that a link damaged, or that its failure cost */
+    COUNTER_LOSS_ANSWERED, /* a sender's NAKs and time-outs: one event for any number of packets, or for
+                              packets that were only overtaken */
+};
+/* `*whole`: of a loss, the counter that has these packets too if the same role has it; NULL: none. */
+enum counter_loss counters_loss(const char *name, const char **whole);
 
 /* Is it what one port of a simulated switch counts ("port3_ecn_marked")? The switch's own counter has it
  * too. */

@@ -104,14 +104,23 @@ static bool is_pause(const char *name, const json_t *counters)
     return counters_pattern_matches("rx_prio#_pause", name);
 }
 
-/* What a port discards of one priority is part of what it discards. */
-static bool is_loss(const char *name, const json_t *counters)
+/* What another counter of the same counters has too does not count twice. */
+static enum counter_loss loss_of(const char *name, const json_t *counters)
 {
-    static const char *const of_priority[] = {COUNTERS_PRIORITY_LOSS};
-    for (size_t i = 0; i < sizeof of_priority / sizeof *of_priority; i++)
-        if (counters_pattern_matches(of_priority[i], name))
-            return !json_object_get(counters, "rx_discards_phy");
-    return counters_is_loss(name);
+    const char *whole = NULL;
+    enum counter_loss is = counters_loss(name, &whole);
+    return whole && json_object_get(counters, whole) ? COUNTER_NO_LOSS : is;
+}
+
+static bool is_lost(const char *name, const json_t *counters)
+{
+    enum counter_loss is = loss_of(name, counters);
+    return is == COUNTER_LOST || is == COUNTER_LOST_BY_LINK;
+}
+
+static bool is_answer(const char *name, const json_t *counters)
+{
+    return loss_of(name, counters) == COUNTER_LOSS_ANSWERED;
 }
 
 /* Add `key` of the counters that the test selects to the sum. */
@@ -173,7 +182,8 @@ void page_add_summary(const struct runs *runs, struct text *out)
     text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table><tr><th>run<th>verdict");
     add_traffic_headings(flows, collectives, out);
     text_add(out, "<th class=number>pauses received<th class=number>pauses/s"
-                  "<th class=number>lost or retransmitted</tr>\n");
+                  "<th class=number>packets lost<th class=number>NAKs and time-outs"
+                  "<th class=number>packets sent again, whole run</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {
         const struct run *run = &runs->items[i];
         text_add(out, "<tr>");
@@ -184,7 +194,9 @@ void page_add_summary(const struct runs *runs, struct text *out)
         add_traffic(run, flows, collectives, out);
         html_number_cell(out, sum_counters(run, is_pause, "delta"));
         html_number_cell(out, sum_counters(run, is_pause, "rate_per_s"));
-        html_number_cell(out, sum_counters(run, is_loss, "delta"));
+        html_number_cell(out, sum_counters(run, is_lost, "delta"));
+        html_number_cell(out, sum_counters(run, is_answer, "delta"));
+        html_number_cell(out, run_sum_flows(run, "retransmitted_packets"));
         text_add(out, "</tr>\n");
     }
     text_add(out, "</table></div>\n");

@@ -61,4 +61,16 @@ check_exit 0 "results that differ in more" "$H" report "$sweep/01" "$sweep/04" -
 check_exit 0 "three results without choices, two of GPU memory" "$H" report "$sweep/01" "$sweep/03" "$sweep/04" --out "$SCRATCH/three"
 check "no two pairs have one name" test -z "$(cells "$SCRATCH/three/index.html" 'GPU memory beside host memory' 1 | sort | uniq -d)"
 check "are no pair" test -z "$(cells "$SCRATCH/unlike/index.html" 'GPU memory beside host memory' 1)"
+# ---- losses: counted once, where packets were dropped; a switch's ports are parts of it
+check_exit 0 "a storm that a watchdog ends" "$H" run pfc-storm-watchdog --out "$SCRATCH/results"
+sweep=$(readlink -f "$SCRATCH/results/pfc-storm-watchdog/latest")
+page=$sweep/report/index.html
+check "packets lost are those that its switches dropped" test "$(cells "$page" Measurements 8 | paste -sd,)" = \
+    "$(jq -s '[.[] | [.hosts[].counters.watchdog_discards.delta // 0] | add] | join(",")' -r "$sweep"/0[12]/result.json)"
+check "... of the watchdog alone" test "$(cells "$page" Measurements 8 | tail -n 1)" -gt 10000
+check "NAKs and time-outs are the senders'" test "$(cells "$page" Measurements 9 | tail -n 1)" = \
+    "$(jq '[.hosts[].counters | .packet_seq_err.delta // 0, .local_ack_timeout_err.delta // 0] | add' "$sweep/02/result.json")"
+check "packets sent again are the flows'" test "$(cells "$page" Measurements 10 | tail -n 1)" = \
+    "$(jq '[.flows.permutation, .flows["to-broken"] | .retransmitted_packets] | add' "$sweep/02/result.json")"
+check "the page warns of the losses, the largest first" grep -q "<li>.*packets were lost in the measured phase: leaf3 watchdog_discards: " "$page"
 finish
