@@ -3,6 +3,7 @@
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +15,12 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out)
     const struct scenario_published *published = cell->scenario.published.items;
     size_t first = cell->scenario.expect.count, k = i - first;
     if (i < first)
-        *out = (struct judgement){
-            "expect",        i, "check", expect[i].check, cell->checks[i], expect[i].when, expect[i].against,
-            &expect[i].needs};
+        *out = (struct judgement){"expect",       expect[i].name,    i,
+                                  "check",        expect[i].check,   cell->checks[i],
+                                  expect[i].when, expect[i].against, &expect[i].needs};
     else if (k < cell->scenario.published.count)
         *out = (struct judgement){"published",
+                                  published[k].name,
                                   k,
                                   "of",
                                   published[k].of,
@@ -27,6 +29,34 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out)
                                   published[k].against,
                                   &published[k].needs};
     return i < first || k < cell->scenario.published.count;
+}
+
+/* Does the request itself give what is judged, or when: with its list, as an item, or by a key of it? */
+static bool request_sets(const struct plan *plan, const struct judgement *j)
+{
+    static const char *const keys[] = {"", ".when", ".against", ".check", ".of"};
+    char number[24];
+    const char *path;
+    json_t *value;
+    snprintf(number, sizeof number, "%zu", j->index);
+    json_object_foreach(plan->from.requested, path, value)
+    {
+        size_t length = strcspn(path, ".");
+        if (json_is_null(value) || strlen(j->list) != length || strncmp(path, j->list, length) != 0)
+            continue;
+        const char *item = path[length] ? path + length + 1 : "*";
+        length = strcspn(item, ".");
+        char *pattern = strndup(item, length);
+        bool this =
+            pattern && (fnmatch(pattern, number, 0) == 0 || (j->name && fnmatch(pattern, j->name, 0) == 0));
+        free(pattern);
+        for (size_t i = 0; this && i < sizeof keys / sizeof *keys; i++) {
+            size_t key = strlen(keys[i]);
+            if (key ? strncmp(item + length, keys[i], key) == 0 : !item[length])
+                return true;
+        }
+    }
+    return false;
 }
 
 /* ---- decisions */
@@ -54,11 +84,11 @@ void decisions_note(struct decisions *d, size_t i, bool decided, const struct er
     decision->asked = true;
 }
 
-int decisions_end(const struct decisions *d, const struct cell *first, struct error *e)
+int decisions_end(const struct decisions *d, const struct plan *plan, struct error *e)
 {
     struct judgement j;
-    for (size_t i = 0; i < d->count && plan_judgement(first, i, &j); i++) {
-        if (!d->items[i].asked || d->items[i].decided)
+    for (size_t i = 0; i < d->count && plan_judgement(&plan->first, i, &j); i++) {
+        if (!d->items[i].asked || d->items[i].decided || (plan->changed && !request_sets(plan, &j)))
             continue;
         *e = d->items[i].why_not;
         return error_prefix(e, "%s[%zu].%s: \"%.200s\"", j.list, j.index, j.key, j.text);
@@ -261,41 +291,15 @@ static int refuse_late_start(const char *path, size_t i, int64_t start_ns, int64
                      units_format(UNIT_TIME_NS, end_ns, end, sizeof end));
 }
 
-static int check_fault_times(const struct scenario *scenario, struct error *e)
-{
-    const struct link_fault *faults = scenario->faults.items;
-    int64_t phase_ns[4];
-    char path[32];
-    scenario_phase_starts(scenario, phase_ns);
-    for (size_t i = 0; i < scenario->faults.count; i++) {
-        snprintf(path, sizeof path, "faults[%zu]", i);
-        if (link_fault_check_times(&faults[i], phase_ns, path, e) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int check_injection_times(const struct scenario *scenario, struct error *e)
-{
-    const struct injection_rule *rules = scenario->injections.items;
-    int64_t phase_ns[4];
-    char path[32];
-    scenario_phase_starts(scenario, phase_ns);
-    for (size_t i = 0; i < scenario->injections.count; i++) {
-        snprintf(path, sizeof path, "inject[%zu]", i);
-        if (injection_check_times(&rules[i], phase_ns, path, e) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int check_times(const struct scenario *scenario, struct error *e)
+/* What would begin after the end does nothing, whatever made it so. */
+static int check_starts(const struct scenario *scenario, const int64_t phase_ns[4], struct error *e)
 {
     const struct scenario_flow *flows = scenario->flows.items;
     const struct scenario_traffic *traffic = scenario->traffic.items;
     const struct scenario_storm *storms = scenario->storms.items;
-    int64_t end_ns = scenario->phases.warmup_ns + scenario->phases.measure_ns;
-    int64_t whole_ns = end_ns + scenario->phases.cooldown_ns;
+    const struct link_fault *faults = scenario->faults.items;
+    const struct injection_rule *rules = scenario->injections.items;
+    int64_t end_ns = scenario->phases.warmup_ns + scenario->phases.measure_ns, start_ns;
     for (size_t i = 0; i < scenario->flows.count; i++)
         if (flows[i].start_ns >= end_ns)
             return refuse_late_start("flows", i, flows[i].start_ns, end_ns, "of the measure phase", e);
@@ -303,9 +307,49 @@ static int check_times(const struct scenario *scenario, struct error *e)
         if (traffic[i].start_ns >= end_ns)
             return refuse_late_start("traffic", i, traffic[i].start_ns, end_ns, "of the measure phase", e);
     for (size_t i = 0; i < scenario->storms.count; i++)
-        if (storms[i].start_ns >= whole_ns)
-            return refuse_late_start("storms", i, storms[i].start_ns, whole_ns, "of the run", e);
-    return check_fault_times(scenario, e) != 0 ? -1 : check_injection_times(scenario, e);
+        if (storms[i].start_ns >= phase_ns[3])
+            return refuse_late_start("storms", i, storms[i].start_ns, phase_ns[3], "of the run", e);
+    for (size_t i = 0; i < scenario->faults.count; i++)
+        if ((start_ns = link_fault_start_ns(&faults[i], phase_ns)) >= phase_ns[3])
+            return refuse_late_start("faults", i, start_ns, phase_ns[3], "of the run", e);
+    for (size_t i = 0; i < scenario->injections.count; i++)
+        if ((start_ns = injection_start_ns(&rules[i], phase_ns)) >= phase_ns[3])
+            return refuse_late_start("inject", i, start_ns, phase_ns[3], "of the run", e);
+    return 0;
+}
+
+static int refuse_late_end(const char *path, size_t i, const char *key, const char *what, int64_t end_ns,
+                           int64_t run_ns, struct error *e)
+{
+    char end[40], run[40];
+    return error_set(e, "%s[%zu].%s: the %s lasts until %s, the run ends at %s", path, i, key, what,
+                     units_format(UNIT_TIME_NS, end_ns, end, sizeof end),
+                     units_format(UNIT_TIME_NS, run_ns, run, sizeof run));
+}
+
+/* A run that was made shorter may end within a fault; one as it is written may not. */
+static int check_ends(const struct scenario *scenario, const int64_t phase_ns[4], struct error *e)
+{
+    const struct link_fault *faults = scenario->faults.items;
+    const struct injection_rule *rules = scenario->injections.items;
+    int64_t end_ns;
+    for (size_t i = 0; i < scenario->faults.count; i++)
+        if ((end_ns = link_fault_end_ns(&faults[i], phase_ns)) > phase_ns[3])
+            return refuse_late_end("faults", i, faults[i].kind == LINK_FLAP ? "count" : "stop", "fault",
+                                   end_ns, phase_ns[3], e);
+    for (size_t i = 0; i < scenario->injections.count; i++)
+        if ((end_ns = injection_end_ns(&rules[i], phase_ns)) > phase_ns[3])
+            return refuse_late_end("inject", i, "stop", "rule", end_ns, phase_ns[3], e);
+    return 0;
+}
+
+static int check_times(const struct plan *plan, const struct scenario *scenario, struct error *e)
+{
+    int64_t phase_ns[4];
+    scenario_phase_starts(scenario, phase_ns);
+    return check_starts(scenario, phase_ns, e) != 0 ? -1
+           : plan->changed                          ? 0
+                                                    : check_ends(scenario, phase_ns, e);
 }
 
 /* ---- all */
@@ -332,7 +376,7 @@ void decidable_note(struct decidable *d, const struct cell *cell)
 {
     struct judgement j;
     struct error why_not;
-    d->late = d->late || check_times(&cell->scenario, &d->why_late) != 0;
+    d->late = d->late || check_times(d->plan, &cell->scenario, &d->why_late) != 0;
     note_conditions(d, cell);
     for (size_t i = 0; i < d->decisions.count; i++)
         if (decisions_lack(&d->decisions, cell, i, &j))
@@ -350,7 +394,7 @@ int decidable_end(const struct decidable *d, struct error *e)
     for (size_t i = 0; i < d->decisions.count && plan_judgement(&d->plan->first, i, &j); i++)
         if (check_when(d, &j, i, e) != 0 || check_against(d, &j, i, e) != 0)
             return -1;
-    return decisions_end(&d->decisions, &d->plan->first, e);
+    return decisions_end(&d->decisions, d->plan, e);
 }
 
 void decidable_close(struct decidable *d)
@@ -361,18 +405,30 @@ void decidable_close(struct decidable *d)
     *d = (struct decidable){0};
 }
 
-int decidable_keys(const struct plan *plan, struct error *e)
+static int check_keys(const struct judgement *j, struct error *e)
 {
-    struct judgement j;
     const char *path;
     json_t *value;
-    for (size_t i = 0; plan_judgement(&plan->first, i, &j); i++)
-        json_object_foreach((json_t *)(uintptr_t)j.when, path, value)
-        {
-            if (!paths_in_lab(path) && table_check_path(&scenario_table, path, e) != 0)
-                return error_prefix(e, "%s[%zu].when: %.100s", j.list, j.index, path);
-        }
+    json_object_foreach((json_t *)(uintptr_t)j->when, path, value)
+    {
+        if (!paths_in_lab(path) && table_check_path(&scenario_table, path, e) != 0)
+            return error_prefix(e, "%s[%zu].when: %.100s", j->list, j->index, path);
+    }
     return 0;
+}
+
+int decidable_end_changed(const struct decidable *d, struct error *e)
+{
+    struct judgement j;
+    if (d->late) {
+        *e = d->why_late;
+        return -1;
+    }
+    for (size_t i = 0; plan_judgement(&d->plan->first, i, &j); i++)
+        if (request_sets(d->plan, &j) ? check_when(d, &j, i, e) != 0 || check_against(d, &j, i, e) != 0
+                                      : check_keys(&j, e) != 0)
+            return -1;
+    return decisions_end(&d->decisions, d->plan, e);
 }
 
 static int judge_as_written(const struct plan *plan, struct error *e)

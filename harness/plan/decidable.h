@@ -8,8 +8,9 @@
 /* An expectation, or a published figure, of a cell. */
 struct judgement {
     const char *list; /* "expect" or "published", */
-    size_t index;     /* its index there, */
-    const char *key;  /* and the key of its expression */
+    const char *name;
+    size_t index;    /* its index there, */
+    const char *key; /* and the key of its expression */
     const char *text;
     const struct expr *expr;
     const json_t *when, *against;
@@ -37,13 +38,14 @@ void decisions_open(struct decisions *d, const struct cell *first);
 bool decisions_lack(const struct decisions *d, const struct cell *cell, size_t i, struct judgement *out);
 /* The answer; `why_not` unless it can be decided. */
 void decisions_note(struct decisions *d, size_t i, bool decided, const struct error *why_not);
-/* The error message begins with the judgement's place in the scenario. */
-int decisions_end(const struct decisions *d, const struct cell *first, struct error *e);
+/* Of a plan that the request has changed, only judgements that it gives itself count. The error message
+ * begins with the judgement's place in the scenario. */
+int decisions_end(const struct decisions *d, const struct plan *plan, struct error *e);
 void decisions_close(struct decisions *d);
 
-/* Does each "when" hold in a cell, has each "against" another cell, do flows and storms begin before the end,
- * and could each expression be decided by what the scenario sends and samples? Call decidable_note with each
- * cell, then decidable_end. */
+/* Does each "when" hold in a cell, has each "against" another cell, does what has a start begin before the
+ * end, and could each expression be decided by what the scenario sends and samples? Call decidable_note with
+ * each cell, then decidable_end. */
 struct decidable {
     const struct plan *plan;
     bool late;
@@ -62,11 +64,12 @@ void decidable_note(struct decidable *d, const struct cell *cell);
 int decidable_end(const struct decidable *d, struct error *e);
 void decidable_close(struct decidable *d);
 
-/* A plan that the request has changed may have conditions without a match: has a scenario the
- * keys that each "when" names? */
-int decidable_keys(const struct plan *plan, struct error *e);
-/* The same of the whole document as it is written, with the lab that it names, whatever was changed in the
- * plan. */
+/* The same for a plan that the request has changed: nothing begins after the end, judgements that the request
+ * itself gives are asked as above, and conditions of the others, which may be left without a match, name keys
+ * that a scenario has. */
+int decidable_end_changed(const struct decidable *d, struct error *e);
+/* The same as decidable_end of the whole document as it is written, with the lab that it names, whatever was
+ * changed in the plan. */
 int decidable_as_written(const struct plan *plan, struct error *e);
 
 #endif

@@ -243,11 +243,15 @@ static int cell_check_roles(const struct cell *cell, struct error *e)
 
 /* ---- a cell: documents with the values of a choice */
 
+/* The lab has been read by then: its name in the scenario chooses none any more. */
 static int assign_value(json_t *scenario, json_t *lab, const char *path, const json_t *value, struct error *e)
 {
     const char *in_lab = paths_in_lab(path);
     if (in_lab)
         return lab ? paths_set(lab, in_lab, value, e) : 0;
+    if (fnmatch(path, "lab", 0) == 0)
+        return error_set(e, "%.100s: the lab is not chosen by a value: give --lab LAB, in a run for each lab",
+                         path);
     if (json_is_null(value) && table_check_path(&scenario_table, path, e) != 0)
         return error_prefix(e, "%.100s", path);
     return paths_set(scenario, path, value, e);
@@ -265,7 +269,7 @@ static int apply_scaled(json_t *scenario, const json_t *lab, const json_t *reque
     json_object_foreach((json_t *)(uintptr_t)scaled, path, value)
     {
         if (!json_object_get(requested, path) && paths_exist(scenario, path) &&
-            paths_set(scenario, path, value, e) != 0)
+            assign_value(scenario, NULL, path, value, e) != 0)
             return error_prefix(e, "scaled");
     }
     return 0;
@@ -427,8 +431,14 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
     int result = 0;
     json_object_foreach(choice, path, value)
     {
-        if (result == 0 && assign_value(scenario, lab, path, value, e) != 0)
-            result = error_prefix(e, "%s: sweep", d->scenario_path);
+        if (result != 0)
+            break;
+        if (strcmp(path, "sweep") == 0 || strncmp(path, "sweep.", 6) == 0)
+            result = error_set(e, "%.100s: a sweep does not vary itself", path);
+        else
+            result = assign_value(scenario, lab, path, value, e);
+        if (result != 0)
+            error_prefix(e, "%s: sweep", d->scenario_path);
     }
     if (result == 0 && lab && apply_scaled(scenario, lab, d->requested, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
@@ -545,7 +555,7 @@ static int apply_sets(const struct plan_request *request, struct cell_sources *d
             : strcmp(path, "sweep") == 0 && !json_is_null(value) /* two sweeps merged would be neither */
                 ? json_object_set(d->scenario, path, value)
                 : assign_value(d->scenario, d->lab, path, value, e);
-        json_object_set_new(d->requested, path, json_true());
+        json_object_set(d->requested, path, value);
         free(path);
         json_decref(value);
         if (result != 0)

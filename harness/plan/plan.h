@@ -11,7 +11,7 @@
 /* What cells are made of. */
 struct cell_sources {
     json_t *scenario, *lab; /* lab NULL: there is none */
-    json_t *requested;      /* paths that the request sets */
+    json_t *requested;      /* paths that the request sets -> values */
     struct {
         json_t *scenario, *lab;
     } written; /* before that, defaults written out; NULL: nothing is set, or no figure is compared */

@@ -53,8 +53,7 @@ static int note_what_lab_decides(struct decisions *decisions, const struct lab_o
     return result;
 }
 
-/* Can the lab run the cell? A simulated lab is built for that. `decisions`: what it can decide; NULL: that is
- * not asked. */
+/* Can the lab run the cell? A simulated lab is built for that. `decisions`: what it can decide. */
 static int precheck_cell(const struct cell *cell, struct decisions *decisions, struct precheck *found,
                          struct error *e)
 {
@@ -64,9 +63,7 @@ static int precheck_cell(const struct cell *cell, struct decisions *decisions, s
     if (driver->simulated) {
         struct lab_opened *lab = lab_opened_make(cell, found->seed, found->threads, e);
         uint64_t bytes = lab && driver->needs_bytes ? driver->needs_bytes(lab->state) : 0;
-        int result = !lab                                    ? -1
-                     : decisions && driver->check_expression ? note_what_lab_decides(decisions, lab, e)
-                                                             : 0;
+        int result = !lab ? -1 : driver->check_expression ? note_what_lab_decides(decisions, lab, e) : 0;
         found->bytes = bytes > found->bytes ? bytes : found->bytes;
         if (found->keep && result == 0)
             found->lab = lab;
@@ -95,21 +92,20 @@ int precheck_plan(const struct plan *plan, struct precheck *found, struct error 
             result = -1;
             break;
         }
-        if (plan->as_written)
-            decidable_note(&decidable, cell);
+        decidable_note(&decidable, cell);
         if (runs && cell->lab_json)
-            runs = precheck_cell(cell, plan->changed ? NULL : &decisions, found, &refused) == 0;
+            runs = precheck_cell(cell, &decisions, found, &refused) == 0;
         plan_release(plan, cell);
     }
     bool made = result == 0; /* a cell that cannot be made says itself where */
     if (made)
-        result = plan->as_written ? decidable_end(&decidable, e) : decidable_keys(plan, e);
+        result = plan->as_written ? decidable_end(&decidable, e) : decidable_end_changed(&decidable, e);
     if (result == 0 && !runs) {
         *e = refused;
         result = -1;
     }
     if (result == 0)
-        result = decisions_end(&decisions, &plan->first, e);
+        result = decisions_end(&decisions, plan, e);
     decisions_close(&decisions);
     decidable_close(&decidable);
     return result == 0 || !made ? result : error_prefix(e, "%s", plan->scenario_path);

@@ -199,10 +199,3 @@ int64_t injection_end_ns(const struct injection_rule *r, const int64_t phase_ns[
 {
     return r->stop_ns == FIELD_UNSET ? phase_ns[3] : phase_ns[r->phase] + r->stop_ns;
 }
-
-int injection_check_times(const struct injection_rule *r, const int64_t phase_ns[4], const char *path,
-                          struct error *e)
-{
-    struct fault_time time = {"rule", "stop", injection_start_ns(r, phase_ns), injection_end_ns(r, phase_ns)};
-    return fault_time_check(&time, phase_ns[3], path, e);
-}

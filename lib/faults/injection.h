@@ -53,8 +53,5 @@ struct injection_choice injection_choice(const struct injection_rule *r);
 /* Times since the beginning of the warm-up; `phase_ns`: as for link_fault_start_ns. */
 int64_t injection_start_ns(const struct injection_rule *r, const int64_t phase_ns[4]);
 int64_t injection_end_ns(const struct injection_rule *r, const int64_t phase_ns[4]);
-/* Is it within the run? `path` is the rule's place in the document. */
-int injection_check_times(const struct injection_rule *r, const int64_t phase_ns[4], const char *path,
-                          struct error *e);
 
 #endif

@@ -168,29 +168,8 @@ int64_t link_fault_end_ns(const struct link_fault *f, const int64_t phase_ns[4])
         return start_ns + link_fault_flaps(f) * f->period_ns;
     if (f->stop_ns != FIELD_UNSET)
         return phase_ns[f->phase] + f->stop_ns;
-    /* a run that was made shorter (--duration, --set) ends before the fault begins: any end will do */
+    /* the run ends before the fault begins, which is refused elsewhere: any end will do */
     return start_ns < phase_ns[3] ? phase_ns[3] : start_ns + NS_PER_S;
-}
-
-int link_fault_check_times(const struct link_fault *f, const int64_t phase_ns[4], const char *path,
-                           struct error *e)
-{
-    struct fault_time time = {"fault", f->kind == LINK_FLAP ? "count" : "stop",
-                              link_fault_start_ns(f, phase_ns), link_fault_end_ns(f, phase_ns)};
-    return fault_time_check(&time, phase_ns[3], path, e);
-}
-
-int fault_time_check(const struct fault_time *time, int64_t run_ns, const char *path, struct error *e)
-{
-    char at[40], whole[40];
-    units_format(UNIT_TIME_NS, run_ns, whole, sizeof whole);
-    if (time->start_ns >= run_ns)
-        return error_set(e, "%s.start: %s is not before the end of the run, at %s", path,
-                         units_format(UNIT_TIME_NS, time->start_ns, at, sizeof at), whole);
-    if (time->end_ns > run_ns)
-        return error_set(e, "%s.%s: the %s lasts until %s, the run ends at %s", path, time->key, time->what,
-                         units_format(UNIT_TIME_NS, time->end_ns, at, sizeof at), whole);
-    return 0;
 }
 
 /* ---- ends */

@@ -48,18 +48,6 @@ int64_t link_fault_retrain_ns(const struct link_fault *f);
  * run. `end`: of the fault. */
 int64_t link_fault_start_ns(const struct link_fault *f, const int64_t phase_ns[4]);
 int64_t link_fault_end_ns(const struct link_fault *f, const int64_t phase_ns[4]);
-/* Is it within the run? `path` is the fault's place in the document. */
-int link_fault_check_times(const struct link_fault *f, const int64_t phase_ns[4], const char *path,
-                           struct error *e);
-
-/* When a fault or a rule begins and ends; `what` and `key` are for sentences: what it is, and which key its
- * end comes from. */
-struct fault_time {
-    const char *what, *key;
-    int64_t start_ns, end_ns;
-};
-/* Is it within a run that ends at `run_ns`? `path` is its place in the document. */
-int fault_time_check(const struct fault_time *time, int64_t run_ns, const char *path, struct error *e);
 
 /* Does the `link` of a fault, whose place is `path`, name two ends? */
 int link_fault_check_ends(const struct list_of *link, const char *path, struct error *e);

@@ -365,7 +365,7 @@ static int make_injection(const struct cell *cell, const struct sim_flow_config 
     snprintf(path, sizeof path, "inject[%zu]", i);
     scenario_phase_starts(&cell->scenario, phase_ns);
     int64_t start_ns = injection_start_ns(r, phase_ns), end_ns = injection_end_ns(r, phase_ns);
-    /* a run that was made shorter ends before the rule begins: any end will do */
+    /* a rule that begins after the end is refused elsewhere: any end will do */
     *to = (struct sim_injection){.flow = SIM_NO_FLOW,
                                  .kind = kinds[r->packet],
                                  .action = actions[r->action],

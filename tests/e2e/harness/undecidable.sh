@@ -139,5 +139,36 @@ refuses_run "a run with a condition that holds nowhere" '.expect[0].when={"flows
 refuses_run "... also with changes, which are not part of the scenario" '.expect[0].when={"flows.*.memry":"gpu"}' "$PFC" --duration 1ms
 refuses_run "... also in another lab" '.expect[0].when={"flows.*.memry":"gpu"}' "$PFC" --lab "$ROOT/labs/ssh-pair.example.json"
 refuses_run "a run with a port that the switch does not have" "$(expecting 'delta(s0.port40_tx_bytes) > 0')" "$INCAST"
+# ---- what --set, --duration and a sweep make of a document is held to the same
+set_refused() {
+    local what=$1 pattern=$2
+    shift 2
+    check_exit 2 "--set: $what" "$H" run "$@" --dry-run --out results
+    check_says "... by name" "error: (.*\.json: |--set [^ ]*: )$pattern" err
+}
+NO_CHOICE='lab: the lab is not chosen by a value: give --lab LAB'
+set_refused "a lab" "$NO_CHOICE" "$PFC" --set lab=sim-incast
+set_refused "a lab that does not exist" "$NO_CHOICE" "$PFC" --set lab=nosuch.json
+set_refused "no lab" "$NO_CHOICE" "$PFC" --set lab=null
+set_refused "a sweep over labs" "sweep: $NO_CHOICE" "$PFC" --set 'sweep={"lab":["sim-incast","sim-geforce-pair"]}'
+refused "a sweep over labs, in the file" "sweep: $NO_CHOICE" "$PFC" '.sweep={"lab":["sim-incast","sim-geforce-pair"]}|.expect=[]|del(.published)'
+set_refused "a lab by what the lab replaces" "scaled: $NO_CHOICE" "$PFC" --set 'lab.scaled={"lab":"sim-incast"}'
+set_refused "a sweep over the sweep" 'sweep: sweep.x: a sweep does not vary itself' "$PFC" --set 'sweep={"sweep.x":[1,2]}'
+LATE='.start: .* is not before the end of the'
+set_refused "a flow that begins after the end" "flows\[0\]$LATE measure phase, at 11s" "$PFC" --set flows.a-to-b.start=15min
+set_refused "... in one run of a sweep" "flows\[0\]$LATE measure phase, at 11s" "$PFC" --set 'sweep={"flows.a-to-b.start":["0s","20s"]}'
+set_refused "... in a shorter run" "flows\[1\]$LATE measure phase, at 10ms" dcqcn-fairness --duration 10ms
+set_refused "a pattern" "traffic\[0\]$LATE measure phase, at 6ms" "$INCAST" --set traffic.0.start=10min
+set_refused "a storm" "storms\[0\]$LATE run, at 11500ms" "$PFC" --set 'storms=[{"role":"a","start":"15min","stop":"16min"}]'
+set_refused "a fault" "faults\[0\]$LATE run, at 32ms" link-flap --set faults.0.start=1s
+set_refused "a rule" "inject\[0\]$LATE run, at 11500ms" "$PFC" --set 'inject=[{"flow":"a-to-b","do":"drop","start":"1000s"}]'
+check_exit 0 "a run may end within a fault" "$H" run link-flap --duration 4ms --dry-run
+GPUU='when":{"flows.*.memory":"gpuu"}'
+set_refused "a condition that holds nowhere" 'expect\[0\].when: flows.\*.memory is "gpuu" in no run: it is "gpu"' "$PFC" --set sweep=null --set "expect=[{\"name\":\"x\",\"check\":\"sum(flows.*.goodput_bps) > 0\",\"$GPUU}]"
+set_refused "... by itself" 'expect\[1\].when: flows.\*.memory is "gpuu" in no run: it is "gpu"' "$PFC" --set sweep=null --set 'expect.1.when={"flows.*.memory":"gpuu"}'
+set_refused "a counter that is not sampled" 'expect\[0\].check: .* tx_prio0_pause is of group pfc, which is not sampled' "$PFC" --set 'sample.groups=["throughput"]' \
+    --set 'expect=[{"name":"x","check":"delta(a.tx_prio0_pause) > 0"}]'
+set_refused "a port that the lab lacks" 'expect\[0\].check: .* has no counter port40_tx_bytes' "$INCAST" --set 'expect.0.check=delta(s0.port40_tx_bytes) > 0'
+check "... and nothing is left" test ! -e results
 check_exit 0 "a sweep that --set leaves out takes its conditions with it" "$H" run pfc-bidir --set 'sweep={}' --duration 1ms --dry-run
 finish
