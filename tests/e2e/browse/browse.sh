@@ -13,7 +13,7 @@ check_exit 0 "an empty folder has no runs" "$H" browse
 check_says "  which is said" '^no runs in results$' out
 "$H" run "$ROOT/scenarios/pfc-bidir.json" --duration 50ms --no-report --quiet >run.log 2>&1
 "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --no-report --quiet >>run.log 2>&1
-"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --no-report --quiet --set settings.pfc=[] --set 'expect=[{"name": "n", "check": "1 > 2"}]' --set 'capture={"limit": "1MB"}' --set 'verify=["icrc", "pfc"]' >>run.log 2>&1
+"$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --set sample.every=200us --no-report --quiet --set settings.pfc=[] --set 'expect=[{"name": "n", "check": "sum(flows.*.goodput_bps) < 0"}]' --set 'capture={"limit": "1MB"}' --set 'verify=["icrc", "pfc"]' >>run.log 2>&1
 pair=$(cd results && echo pfc-bidir/2*Z)
 single=$(basename "$(find results/incast-pfc -maxdepth 1 -name '2*' | sort | head -n 1)")
 if ! [ -s "results/$pair/02/result.json" ] || ! [ -s "results/incast-pfc/$single/result.json" ]; then
