@@ -19,7 +19,7 @@
 /* A flow or pattern of the scenario, as far as it says when there is something to send. */
 struct wanted {
     int64_t start_ns, stop_ns;
-    bool sized; /* a pattern of flows with a size, of which the last may begin at the end */
+    bool arrives; /* a pattern of flows that begin at any time, the last at the end */
 };
 
 /* By name: numbers in the lists of flows, and after them of patterns. */
@@ -49,7 +49,7 @@ static struct wanted wanted_of(const struct cell *cell, const json_t *index, con
     }
     const struct scenario_traffic *t =
         (const struct scenario_traffic *)cell->scenario.traffic.items + (i - flow_count);
-    return (struct wanted){t->start_ns, t->stop_ns, t->size_bytes != FIELD_UNSET || t->load > 0};
+    return (struct wanted){t->start_ns, t->stop_ns, t->pattern == PATTERN_POISSON};
 }
 
 /* The name of the pattern that the flow is a part of; NULL: of none. */
@@ -74,7 +74,7 @@ static bool is_still(const struct cell *cell, const json_t *index, const json_t 
     char *pattern = pattern_of(flows, name);
     struct wanted wanted = wanted_of(cell, index, pattern ? pattern : name);
     /* of a pattern that moved nothing its own entry is enough */
-    bool told = pattern && (wanted.sized || number_of(json_object_get(flows, pattern), "bytes") == 0);
+    bool told = pattern && (wanted.arrives || number_of(json_object_get(flows, pattern), "bytes") == 0);
     free(pattern);
     return !told && wanted.start_ns < phases->warmup_ns + phases->measure_ns &&
            (wanted.stop_ns == FIELD_UNSET || wanted.stop_ns > phases->warmup_ns);

@@ -73,4 +73,6 @@ check "NAKs and time-outs are the senders'" test "$(cells "$page" Measurements 9
 check "packets sent again are the flows'" test "$(cells "$page" Measurements 10 | tail -n 1)" = \
     "$(jq '[.flows.permutation, .flows["to-broken"] | .retransmitted_packets] | add' "$sweep/02/result.json")"
 check "the page warns of the losses, the largest first" grep -q "<li>.*packets were lost in the measured phase: leaf3 watchdog_discards: " "$page"
+still=$(jq '[.flows | to_entries[] | select(.key | startswith("permutation/")) | select(.value.bytes == 0 and .value.delivered_bytes == 0)] | length' "$sweep/01/result.json")
+check "... and of $still flows of the permutation that moved nothing" test "$still" -gt 1 -a "$(jq -r '.warnings[] | select(test("^flows permutation/.* moved nothing in the measured phase$"))' "$sweep/01/result.json" | grep -oE 'permutation/' | wc -l)" = "$still"
 finish
