@@ -5,6 +5,7 @@
  */
 #include "harness/doctor/check.h"
 
+#include "harness/plan/decidable.h"
 #include "harness/plan/settings_fit.h"
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
@@ -296,6 +297,18 @@ static void check_modelled(const struct effect *f)
     }
 }
 
+/* ---- what begins after the end of a run that was made shorter */
+
+static void check_starts(const struct effect *f)
+{
+    struct error late;
+    if (plan_check_starts(&f->cell->scenario, &late) == 0)
+        return;
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", "make the measure phase longer",
+               "%s: it does nothing in this run", late.text);
+    doctor_add_evidence(f->x->entries, "starts and phases of the scenario");
+}
+
 static void examine_effect(const struct doctor_subject *x)
 {
     struct effect f = {.x = x,
@@ -307,6 +320,7 @@ static void examine_effect(const struct doctor_subject *x)
     doctor_each_flow(f.cell, note_flow, &f);
     check_priorities(&f);
     check_parameters(&f);
+    check_starts(&f);
     if (lab_kind(&f.cell->lab)->simulated)
         check_modelled(&f);
     free(f.roles);

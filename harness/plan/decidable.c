@@ -291,15 +291,15 @@ static int refuse_late_start(const char *path, size_t i, int64_t start_ns, int64
                      units_format(UNIT_TIME_NS, end_ns, end, sizeof end));
 }
 
-/* What would begin after the end does nothing, whatever made it so. */
-static int check_starts(const struct scenario *scenario, const int64_t phase_ns[4], struct error *e)
+int plan_check_starts(const struct scenario *scenario, struct error *e)
 {
     const struct scenario_flow *flows = scenario->flows.items;
     const struct scenario_traffic *traffic = scenario->traffic.items;
     const struct scenario_storm *storms = scenario->storms.items;
     const struct link_fault *faults = scenario->faults.items;
     const struct injection_rule *rules = scenario->injections.items;
-    int64_t end_ns = scenario->phases.warmup_ns + scenario->phases.measure_ns, start_ns;
+    int64_t end_ns = scenario->phases.warmup_ns + scenario->phases.measure_ns, start_ns, phase_ns[4];
+    scenario_phase_starts(scenario, phase_ns);
     for (size_t i = 0; i < scenario->flows.count; i++)
         if (flows[i].start_ns >= end_ns)
             return refuse_late_start("flows", i, flows[i].start_ns, end_ns, "of the measure phase", e);
@@ -328,11 +328,12 @@ static int refuse_late_end(const char *path, size_t i, const char *key, const ch
 }
 
 /* A run that was made shorter may end within a fault; one as it is written may not. */
-static int check_ends(const struct scenario *scenario, const int64_t phase_ns[4], struct error *e)
+static int check_ends(const struct scenario *scenario, struct error *e)
 {
     const struct link_fault *faults = scenario->faults.items;
     const struct injection_rule *rules = scenario->injections.items;
-    int64_t end_ns;
+    int64_t end_ns, phase_ns[4];
+    scenario_phase_starts(scenario, phase_ns);
     for (size_t i = 0; i < scenario->faults.count; i++)
         if ((end_ns = link_fault_end_ns(&faults[i], phase_ns)) > phase_ns[3])
             return refuse_late_end("faults", i, faults[i].kind == LINK_FLAP ? "count" : "stop", "fault",
@@ -345,11 +346,40 @@ static int check_ends(const struct scenario *scenario, const int64_t phase_ns[4]
 
 static int check_times(const struct plan *plan, const struct scenario *scenario, struct error *e)
 {
-    int64_t phase_ns[4];
-    scenario_phase_starts(scenario, phase_ns);
-    return check_starts(scenario, phase_ns, e) != 0 ? -1
-           : plan->changed                          ? 0
-                                                    : check_ends(scenario, phase_ns, e);
+    return plan_check_starts(scenario, e) != 0 ? -1 : plan->changed ? 0 : check_ends(scenario, e);
+}
+
+/* Does a path of the map give a start: by itself, or with its item or list? */
+static bool gives_start(const json_t *map)
+{
+    static const char *const lists[] = {"flows", "traffic", "storms", "faults", "inject"};
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)map, path, value)
+    {
+        size_t length = strcspn(path, ".");
+        const char *item = strchr(path, '.'), *key = item ? strchr(item + 1, '.') : NULL;
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+            if (strlen(lists[i]) == length && strncmp(path, lists[i], length) == 0 &&
+                (!key || strcmp(key, ".start") == 0 || strcmp(key, ".phase") == 0))
+                return true;
+    }
+    return false;
+}
+
+/* Is nothing but the length of its phases why something of the file begins after the end? Then the run is
+ * meant to be short, and warned of. */
+static bool is_shortened(const struct plan *plan)
+{
+    const char *path;
+    json_t *value;
+    bool shortened = false, sweeps = false;
+    json_object_foreach(plan->from.requested, path, value)
+    {
+        shortened = shortened || strncmp(path, "phases", 6) == 0;
+        sweeps = sweeps || strncmp(path, "sweep", 5) == 0;
+    }
+    return shortened && !gives_start(plan->from.requested) && !(sweeps && gives_start(plan->sweep));
 }
 
 /* ---- all */
@@ -420,7 +450,7 @@ static int check_keys(const struct judgement *j, struct error *e)
 int decidable_end_changed(const struct decidable *d, struct error *e)
 {
     struct judgement j;
-    if (d->late) {
+    if (d->late && !is_shortened(d->plan)) {
         *e = d->why_late;
         return -1;
     }

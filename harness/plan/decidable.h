@@ -23,6 +23,10 @@ bool plan_judgement(const struct cell *cell, size_t i, struct judgement *out);
 /* Does any judgement compare a cell with another one ("against")? */
 bool plan_compares(const struct plan *plan);
 
+/* Does all that has a start begin before the end? The error names the first that does not, and so does
+ * nothing. */
+int plan_check_starts(const struct scenario *scenario, struct error *e);
+
 /* Is there, for each judgement, a cell in which its "when" holds and which can decide it? Judgements whose
  * "when" holds in no cell are not asked about. */
 struct decisions {
@@ -64,9 +68,9 @@ void decidable_note(struct decidable *d, const struct cell *cell);
 int decidable_end(const struct decidable *d, struct error *e);
 void decidable_close(struct decidable *d);
 
-/* The same for a plan that the request has changed: nothing begins after the end, judgements that the request
- * itself gives are asked as above, and conditions of the others, which may be left without a match, name keys
- * that a scenario has. */
+/* The same for a plan that the request has changed: nothing begins after the end, unless the request only
+ * made the phases shorter; judgements that it gives itself are asked as above; conditions of the others,
+ * which may be left without a match, name keys that a scenario has. */
 int decidable_end_changed(const struct decidable *d, struct error *e);
 /* The same as decidable_end of the whole document as it is written, with the lab that it names, whatever was
  * changed in the plan. */

@@ -157,7 +157,10 @@ set_refused "a sweep over the sweep" 'sweep: sweep.x: a sweep does not vary itse
 LATE='.start: .* is not before the end of the'
 set_refused "a flow that begins after the end" "flows\[0\]$LATE measure phase, at 11s" "$PFC" --set flows.a-to-b.start=15min
 set_refused "... in one run of a sweep" "flows\[0\]$LATE measure phase, at 11s" "$PFC" --set 'sweep={"flows.a-to-b.start":["0s","20s"]}'
-set_refused "... in a shorter run" "flows\[1\]$LATE measure phase, at 10ms" dcqcn-fairness --duration 10ms
+check_exit 0 "... in a shorter run, which is meant" "$H" run dcqcn-fairness --duration 10ms --dry-run
+check_says "... and warned of" "warning: flows\[1\]$LATE measure phase, at 10ms: it does nothing in this run" err
+set_refused "... in a shorter run with a start of its own" "flows\[1\]$LATE measure phase, at 10ms" dcqcn-fairness --duration 10ms --set flows.1.start=30ms
+set_refused "... in a sweep of starts" "flows\[0\]$LATE measure phase, at 11s" "$PFC" --set phases.measure=10s --set 'sweep={"flows.a-to-b.start":["0s","20s"]}'
 set_refused "a pattern" "traffic\[0\]$LATE measure phase, at 6ms" "$INCAST" --set traffic.0.start=10min
 set_refused "a storm" "storms\[0\]$LATE run, at 11500ms" "$PFC" --set 'storms=[{"role":"a","start":"15min","stop":"16min"}]'
 set_refused "a fault" "faults\[0\]$LATE run, at 32ms" link-flap --set faults.0.start=1s
