@@ -21,9 +21,10 @@ struct evaluation {
 struct gathered {
     double *values;
     size_t count, capacity;
-    size_t ending; /* of flows that end */
-    size_t above;  /* of flows with a goodput above what a line carries */
-    int64_t few;   /* the fewest samples of a gauge that has few; 0: none has */
+    size_t ending;           /* of flows that end */
+    size_t above;            /* of flows with a goodput above what a line carries */
+    int64_t began, finished; /* flows with an end, where the value is one of those that have finished */
+    int64_t few;             /* the fewest samples of a gauge that has few; 0: none has */
     bool failed;
     enum dimension dimension;
 };
@@ -76,6 +77,23 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
     }
 }
 
+/* Of a flow with an end, or of a pattern of them: how many began, and how many of these have finished. */
+static void gather_ending(const struct expr_node *node, const json_t *flows, const char *name, bool counts,
+                          struct gathered *g)
+{
+    const json_t *flow = json_object_get(flows, name), *all = json_object_get(flow, "flows");
+    if (strncmp(node->name, "completion_", 11) != 0 && strncmp(node->name, "slowdown_", 9) != 0)
+        return;
+    if (counts && all) {
+        g->began += json_integer_value(json_object_get(all, "started"));
+        g->finished += json_integer_value(json_object_get(all, "finished"));
+    } else if (counts ||
+               (*node->name == 'c' && !all && result_flow_ends(flow) && fnmatch(node->flow, name, 0) == 0)) {
+        g->began++;
+        g->finished += counts;
+    }
+}
+
 static void gather_flows(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const json_t *flows = json_object_get(result, "flows");
@@ -83,7 +101,9 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
     json_t *flow;
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
     {
-        if (!result_flow_counts(flows, name, node->flow, node->name))
+        bool counts = result_flow_counts(flows, name, node->flow, node->name);
+        gather_ending(node, flows, name, counts, g);
+        if (!counts)
             continue;
         gather(g, json_number_value(result_flow_value(flow, node->name)));
         g->ending += result_flow_ends(flow);
@@ -177,6 +197,11 @@ static void note_flows(const struct expr_node *node, const struct gathered *g, s
 {
     bool rate = strncmp(node->name, "goodput_", 8) == 0 || strcmp(node->name, "messages_per_s") == 0;
     char note[160];
+    if (g->finished < g->began && expr_functions[node->function].combine != COMBINE_COUNT) {
+        snprintf(note, sizeof note, "of the %lld flows that have finished, of %lld that began",
+                 (long long)g->finished, (long long)g->began);
+        add_note(out, note);
+    }
     if (rate && expr_functions[node->function].combine == COMBINE_SUM && g->ending && g->count > 1) {
         snprintf(note, sizeof note,
                  "%zu of the %zu flows of flows.%.40s end, and their rates are over their own time",

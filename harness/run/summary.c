@@ -40,6 +40,11 @@ static void print_flow(const json_t *flows, const char *name)
         print_out("   ended after %.6g ms", json_number_value(took) / 1e6);
     else if (result_flow_ends(flow))
         print_out("   has not ended");
+    const json_t *of = json_object_get(flow, "flows");
+    if (of && json_object_get(flow, "completion_ns"))
+        print_out("   %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT " flows that began have finished",
+                  json_integer_value(json_object_get(of, "finished")),
+                  json_integer_value(json_object_get(of, "started")));
 }
 
 /* "21.43 +- 0.02 Gb/s", below 0.1 Gb/s in Mb/s. */

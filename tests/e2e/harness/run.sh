@@ -213,6 +213,13 @@ check_says "... and what all moved in the measure phase" "^  all 4 flows: ${tota
 check_says "a sum of both kinds says so" '  passed   all \(.*; 3 of the 4 flows of flows[.][*] end, and their rates are over their own time\)' "$SCRATCH/out"
 check_says "... and one of two that end: over different times" '  passed   two \(4[0-9.]+ Gb/s, expected > 40 Gb/s; 2 of the 2 flows of flows[.]\[el\]a[*] end, and their rates are over their own time\)' "$SCRATCH/out"
 check_says "the page has the times" '<th class=number>ended after, ms' "$ENDS/report/index.html"
+check_exit 1 "completion times where not all flows have finished" "$H" run web-search --set traffic.0.load=0.9 --set phases.cooldown=10us --no-report --out "$SCRATCH/unfinished"
+R=$SCRATCH/unfinished/web-search/latest
+counts=$(jq -r '.flows.web.flows | "\(.finished) \(.started)"' "$R/result.json")
+check "... some have not" test "${counts% *}" -gt 500 -a "${counts% *}" -lt "${counts#* }"
+check_says "... their line says how many did" "^  web .*   ${counts% *} of the ${counts#* } flows that began have finished\$" "$SCRATCH/out"
+least=$(jq '.flows.web.slowdown.min' "$R/result.json")
+check "... what is judged over them says so, of the fastest flow too" jq -e --argjson least "$least" '.expectations[1:] | (.[0].left == $least or (.[0].reason | startswith($least * 1e5 | round / 1e5 | tostring))) and all(.reason | endswith("; of the '"${counts% *} flows that have finished, of ${counts#* }"' that began"))' "$R/result.json"
 check_says "... and says what rates are over" 'Rates of flows that end are over their own time' "$ENDS/report/index.html"
 check_exit 0 "the export" "$H" export "$ENDS" --format csv --out "$SCRATCH/csv"
 check "... has both, too" python3 - "$SCRATCH/csv/flows.csv" <<'END'
