@@ -235,15 +235,17 @@ void sim_flow_stats(const struct sim *sim, size_t f, struct sim_flow_stats *out)
 {
     const struct flow *flow = &sim->flows[f];
     *out = flow->stats;
-    out->retransmitted_packets = out->delivered_bytes = out->marked_packets = 0;
+    out->retransmitted_packets = out->delivered_bytes = out->marked_packets = out->in_flight = 0;
     for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
         const struct queue_pair *qp = &sim->qps[q];
         out->retransmitted_packets += qp->retransmitted;
         out->marked_packets += qp->marked;
+        out->in_flight += (int64_t)(qp->posted - qp->completed);
         /* of a ping-pong the bytes are those of the first host's messages */
         if (!flow->ping_pong || q == flow->first_qp)
             out->delivered_bytes += qp_bytes_before(qp, qp->delivered_psn);
     }
+    out->in_flight = flow->ping_pong ? -1 : out->in_flight;
     congestion_changes(sim, (uint32_t)f, &out->decreases, &out->increases);
 }
 

@@ -147,6 +147,7 @@ struct sim_flow_stats {
     int64_t marked_packets;  /* data packets that arrived with CE */
     int64_t decreases;       /* of its congestion control's rate; -1: it has none, or does not count them */
     int64_t increases;
+    int64_t in_flight;   /* messages that began and are not complete; -1: a ping-pong does not count them */
     int64_t last_ps;     /* the latest completion; -1: none */
     int64_t started_ps;  /* -1: not yet */
     int64_t finished_ps; /* when message_count was reached on all queue pairs; -1: not yet */

@@ -25,16 +25,16 @@
 static void print_flow(const json_t *flows, const char *name)
 {
     const json_t *flow = json_object_get(flows, name);
-    const json_t *p50 = result_flow_value(flow, "latency_p50_ns"),
-                 *p99 = result_flow_value(flow, "latency_p99_ns");
+    double p50 = result_flow_figure(flow, "latency_p50_ns"), p99 = result_flow_figure(flow, "latency_p99_ns");
     double bps = json_number_value(result_flow_value(flow, "goodput_bps"));
     bool slow = bps < SLOW_BPS;
     print_out("  %-16s %10.2f MiB/s %8.2f %s", name,
               json_number_value(result_flow_value(flow, "goodput_MiBps")), bps / (slow ? 1e6 : 1e9),
               slow ? "Mb/s" : "Gb/s");
-    if (p50 && p99)
-        print_out("   latency p50 %.2f us, p99 %.2f us", json_number_value(p50) / 1e3,
-                  json_number_value(p99) / 1e3);
+    if (!isnan(p50))
+        print_out("   latency p50 %.2f us", p50 / 1e3);
+    if (!isnan(p99))
+        print_out(", p99 %.2f us", p99 / 1e3);
     const json_t *took = result_flow_value(flow, "completion_max_ns");
     if (result_flow_ends(flow) && took)
         print_out("   ended after %.6g ms", json_number_value(took) / 1e6);

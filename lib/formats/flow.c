@@ -113,7 +113,8 @@ static const struct field fields[] = {
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "Start time, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .help = "End time, from the beginning of the warm-up. Default: the end of the measurement."},
+     .help = "Time after which no message begins, from the beginning of the warm-up. Those in flight, up to "
+             "depth on each queue pair, are still completed. Default: the end of the measurement."},
     {"after", FIELD_LIST, AT(after), .item = FIELD_OBJECT, .sub = &wait_table, .min = 0, .max = 100000,
      .help =
          "Flows that come before: this one begins when all of them have ended (simulated labs). One that its "

@@ -129,7 +129,8 @@ static const struct field traffic_fields[] = {
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "Time of the first flow, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
-     .help = "Time after which no new flow starts. Default: the end of the measurement."},
+     .help = "Time after which no new flow starts, and no message of an endless one. Default: the end of the "
+             "measurement."},
     {0},
 };
 #undef AT

@@ -25,8 +25,15 @@ static void add_pauses(const struct run *run, struct plot *plot)
     if (!any) { /* no pauses: a line at zero for each */
         pauses.hosts = sent->note ? sent : NULL;
         pauses.even_flat = true;
-        curves_add(run, &pauses, 1, PLOT_STEPS, panel);
+        any = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
         panel->y_max = 1;
+    }
+    if (!any) { /* they are not counted: PFC is off */
+        plot_drop_panel(plot);
+        free(plot->title);
+        plot->title = xstrdup("Throughput");
+        plot->caption = xstrdup("Wire rate at which each host sends.");
+        return;
     }
     plot_match_colours(panel, sent);
 }

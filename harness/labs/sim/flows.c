@@ -192,13 +192,26 @@ struct moved {
     int64_t bytes, messages, duration_ns;
 };
 
+/* The end of the time in which a flow ran that has not sent all. After its stop no message begins: it has run
+ * when those that had begun are complete. */
+static int64_t ran_until_ps(const struct sim_lab *lab, const struct sim_flow_config *config,
+                            const struct sim_flow_stats *stats)
+{
+    int64_t now_ps = sim_now_ps(lab->sim);
+    if (stats->failed)
+        return stats->failed_ps;
+    if (config->stop_ps > now_ps || stats->in_flight)
+        return now_ps;
+    return stats->last_ps > config->stop_ps ? stats->last_ps : config->stop_ps;
+}
+
 /* Of a flow with an end: all of it and its own time, as on real hosts; of one that has not ended, what it
  * moved since it began in the measure phase, or since that began. */
-static struct moved moved_by_itself(const struct sim_lab *lab, const struct sim_flow_stats *stats,
-                                    const struct moved *in_phase)
+static struct moved moved_by_itself(const struct sim_lab *lab, const struct sim_flow_config *config,
+                                    const struct sim_flow_stats *stats, const struct moved *in_phase)
 {
     int64_t from_ns = stats->started_ps / SIM_PS_PER_NS,
-            end_ns = (stats->failed ? stats->failed_ps : sim_now_ps(lab->sim)) / SIM_PS_PER_NS;
+            end_ns = ran_until_ps(lab, config, stats) / SIM_PS_PER_NS;
     if (stats->started_ps < 0)
         return (struct moved){0};
     if (stats->finished_ps >= 0)
@@ -228,7 +241,7 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
         json_object_set_new(line, "phase",
                             json_make("{s:I,s:I,s:I}", "bytes", (json_int_t)moved.bytes, "messages",
                                       (json_int_t)moved.messages, "duration_ns", (json_int_t)duration));
-        moved = moved_by_itself(lab, &stats, &moved);
+        moved = moved_by_itself(lab, config, &stats, &moved);
     }
     add_rates(line, moved.bytes, moved.messages, stats.failed, moved.duration_ns);
     json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));

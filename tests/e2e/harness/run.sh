@@ -221,6 +221,12 @@ check_says "... their line says how many did" "^  web .*   ${counts% *} of the $
 least=$(jq '.flows.web.slowdown.min' "$R/result.json")
 check "... what is judged over them says so, of the fastest flow too" jq -e --argjson least "$least" '.expectations[1:] | (.[0].left == $least or (.[0].reason | startswith($least * 1e5 | round / 1e5 | tostring))) and all(.reason | endswith("; of the '"${counts% *} flows that have finished, of ${counts#* }"' that began"))' "$R/result.json"
 check_says "... and says what rates are over" 'Rates of flows that end are over their own time' "$ENDS/report/index.html"
+check_says "... no quantile of fewer messages than it needs" '^  late .*  latency p50 [0-9.]+ us   ended' "$SCRATCH/out"
+check "... and no PFC in the drawing of rates where nothing counts it" bash -c "grep -q 'Wire rate at which each host sends[.]' '$ENDS/report/index.html' && ! grep -q 'the PFC frames that it receives' '$ENDS/report/index.html'"
+check_exit 0 "a flow that stops before its size" "$H" run "$SCRATCH/mine/ends.json" --set flows.long.stop=13ms --set flows.long.depth=2 --no-report --out "$SCRATCH/stops"
+check "... has the rate of the time until its last message" holds '.flows.long | .duration_ns > 1000000 and .duration_ns < 2000000 and .bytes > 3e6 and .bytes < 6e6 and .goodput_bps > 22e9 and .goodput_bps < 25e9' "$SCRATCH/stops/ends/latest/result.json"
+check_exit 0 "... with more in flight" "$H" run "$SCRATCH/mine/ends.json" --set flows.long.stop=13ms --no-report --out "$SCRATCH/stops"
+check "... sends what had begun" holds '.flows.long | .duration_ns == 10000000 and .goodput_bps > 22e9' "$SCRATCH/stops/ends/latest/result.json"
 check_exit 0 "the export" "$H" export "$ENDS" --format csv --out "$SCRATCH/csv"
 check "... has both, too" python3 - "$SCRATCH/csv/flows.csv" <<'END'
 import csv, sys
