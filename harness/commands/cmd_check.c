@@ -51,7 +51,7 @@ static int check_scenario(const struct check_options *said, json_t *document, co
                                    .sets = said->sets.items,
                                    .set_count = said->sets.count,
                                    .duration_ns = FIELD_UNSET};
-    json_t *warnings = said->lab || said->sets.count ? json_object() : NULL;
+    json_t *warnings = json_object();
     struct precheck precheck = {.seed = 1, .warnings = warnings};
     int result = plan_load(&request, &plan, e);
     if (result == 0) {

@@ -11,6 +11,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
 #include "lib/xalloc.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,6 +310,38 @@ static void check_starts(const struct effect *f)
     doctor_add_evidence(f->x->entries, "starts and phases of the scenario");
 }
 
+/* ---- amounts that are not whole messages */
+
+/* What is sent of a flow's size: whole messages, in simulated labs as many on each queue pair. */
+static int64_t sent_bytes(const struct effect *f, const struct scenario_flow *flow)
+{
+    int64_t message = flow->size_bytes < flow->message_bytes ? flow->size_bytes : flow->message_bytes,
+            round = message * (lab_kind(&f->cell->lab)->simulated ? flow->queue_pairs : 1);
+    return (flow->size_bytes + round - 1) / round * round;
+}
+
+static void check_sizes(const struct effect *f)
+{
+    const struct scenario_flow *flows = f->cell->scenario.flows.items, *first = NULL;
+    struct text_names rounded = {0};
+    struct text words = {0};
+    for (size_t i = 0; i < f->cell->scenario.flows.count; i++)
+        if (flows[i].size_bytes != FIELD_UNSET && sent_bytes(f, &flows[i]) != flows[i].size_bytes) {
+            first = first ? first : &flows[i];
+            text_names_add(&rounded, flows[i].name);
+        }
+    if (!first)
+        return;
+    text_add_names(&words, "flow", &rounded);
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning",
+               "give a size of whole messages, as many on each queue pair",
+               "%s: the size is rounded up to whole messages of each queue pair: %s sends %" PRId64
+               " B, not %" PRId64 " B",
+               text_string(&words), first->name, sent_bytes(f, first), first->size_bytes);
+    doctor_add_evidence(f->x->entries, "size, message and queue_pairs of the flows");
+    text_free(&words);
+}
+
 static void examine_effect(const struct doctor_subject *x)
 {
     struct effect f = {.x = x,
@@ -321,6 +354,7 @@ static void examine_effect(const struct doctor_subject *x)
     check_priorities(&f);
     check_parameters(&f);
     check_starts(&f);
+    check_sizes(&f);
     if (lab_kind(&f.cell->lab)->simulated)
         check_modelled(&f);
     free(f.roles);

@@ -181,7 +181,9 @@ struct scenario_flow {
     {                                                                                                       \
         .name = "size", .kind = FIELD_QUANTITY,                                                             \
         .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,        \
-        .max = FLOW_MAX_SIZE_BYTES, .help = "The flow ends after this amount of payload. Default: endless." \
+        .max = FLOW_MAX_SIZE_BYTES,                                                                         \
+        .help =                                                                                             \
+            "The flow ends after this amount of payload, rounded up to whole messages. Default: endless."   \
     }
 
 extern const struct table flow_table; /* struct scenario_flow */

@@ -117,6 +117,13 @@ check "... not for a control without marks" test -z "$(foretold --set 'settings.
 check "a flow on a priority with neither PFC nor DCQCN beside flows that have them" \
     grep -q 'flow bare is on priority 0, which has neither PFC nor DCQCN, while flows on priority 3 have: what does not fit into buffers is lost' \
     <<<"$(foretold --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3},{"name":"bare","from":"h1","to":"h4","priority":0}]')"
+check "a size that is not whole messages says what is sent" grep -q 'warning: flows f0, f1, f2 and 1 other: the size is rounded up to whole messages of each queue pair: f0 sends 10092544 B, not 10000000 B; ' \
+    <<<"$(foretold --set 'flows.*.size=10MB' --set 'flows.*.queue_pairs=2' --set 'flows.*.message=64KiB')"
+check "... not one that is" test -z "$(foretold --set 'flows.*.size=640KiB' --set 'flows.*.queue_pairs=2' | grep warning)"
+jq --arg lab "$SCRATCH/four.json" '.lab = $lab | .settings.pfc = [4]' "$SCRATCH/incast4.json" >"$SCRATCH/named.json"
+check "check warns of the lab that the scenario names as of one that is given" \
+    test "$("$H" check "$SCRATCH/named.json" 2>&1)" = "$("$H" check "$SCRATCH/named.json" --lab "$SCRATCH/four.json" 2>&1)"
+check "... by the sentence of a run" grep -qE "warning: $unused" <<<"$("$H" check "$SCRATCH/named.json" 2>&1)"
 check "both ends are compared before the run" grep -q "PFC on priority 3 is on at h4 and off at h0: one end would ignore the other's pauses" <<<"$(foretold --set 'settings_of.h0={"pfc": []}')"
 check "... and their MTUs, one of which is the default" grep -q 'MTUs differ: 4200 at h1, 1500 at h4' <<<"$(foretold --set 'settings_of.h1={"mtu": 4200}')"
 check "... not the default that is given by name" test -z "$(foretold --set 'settings_of.h1={"mtu": 1500}' | grep warning)"
