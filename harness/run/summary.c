@@ -42,7 +42,8 @@ static void print_flow(const json_t *flows, const char *name)
         print_out("   has not ended");
     const json_t *of = json_object_get(flow, "flows");
     if (of && json_object_get(flow, "completion_ns"))
-        print_out("   %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT " flows that began have finished",
+        print_out("   %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT
+                  " flows that began have finished",
                   json_integer_value(json_object_get(of, "finished")),
                   json_integer_value(json_object_get(of, "started")));
 }
