@@ -157,6 +157,9 @@ static int take_flows(const struct run *run, size_t row, struct sweep_table *t)
         if (result == 0)
             result = keep_figure(t, row, "messages of all flows", "1/s", run_sum_flows(run, "messages_per_s"),
                                  false);
+        if (result == 0)
+            result = keep_figure(t, row, "packets sent again in the whole run", "packets",
+                                 run_sum_flows(run, "retransmitted_packets"), true);
     }
     json_object_foreach(flows, name, flow)
     {
@@ -197,7 +200,9 @@ static int take_collectives(const struct run *run, size_t row, struct sweep_tabl
 static bool is_wanted(const char *name, const json_t *counter)
 {
     static const enum counter_group groups[] = {COUNTER_GROUP_PFC, COUNTER_GROUP_ECN, COUNTER_GROUP_DROPS};
-    const char *group = run_member(counter, "group");
+    const char *group = run_member(counter, "group"), *whole;
+    if (counters_loss(name, &whole) != COUNTER_NO_LOSS)
+        return !counters_of_port(name);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strcmp(group, counter_group_names[groups[i]]) == 0)
             return !counters_of_port(name);

@@ -75,4 +75,11 @@ check "packets sent again are the flows'" test "$(cells "$page" Measurements 10 
 check "the page warns of the losses, the largest first" grep -q "<li>.*packets were lost in the measured phase: leaf3 watchdog_discards: " "$page"
 still=$(jq '[.flows | to_entries[] | select(.key | startswith("permutation/")) | select(.value.bytes == 0 and .value.delivered_bytes == 0)] | length' "$sweep/01/result.json")
 check "... and of $still flows of the permutation that moved nothing" test "$still" -gt 1 -a "$(jq -r '.warnings[] | select(test("^flows permutation/.* moved nothing in the measured phase$"))' "$sweep/01/result.json" | grep -oE 'permutation/' | wc -l)" = "$still"
+check_exit 0 "losses over a sweep of nine cells" "$H" run headroom-sweep --out "$SCRATCH/results"
+sweep=$(readlink -f "$SCRATCH/results/headroom-sweep/latest")
+column() { python3 -c 'import csv, sys; print(*[int(r[sys.argv[2]]) for r in csv.DictReader(open(sys.argv[1]))], sep=",")' "$sweep/report/sweep.csv" "$1"; }
+check "its table has packets sent again" test "$(column 'packets sent again in the whole run')" = "$(jq -s -r 'map(.flows.incast.retransmitted_packets) | join(",")' "$sweep"/0*/result.json)"
+check "... and those that the switch dropped" test "$(column buffer_discards)" = "$(jq -s -r 'map(.hosts.s0.counters.buffer_discards.delta) | join(",")' "$sweep"/0*/result.json)"
+check_exit 0 "the page of one of its cells" "$H" report "$sweep/01" --out "$SCRATCH/cell"
+check "... has the same" test "$(for c in 8 10; do cells "$SCRATCH/cell/index.html" Measurements $c; done | paste -sd,)" = "$(column buffer_discards | cut -d, -f1),$(column 'packets sent again in the whole run' | cut -d, -f1)"
 finish
