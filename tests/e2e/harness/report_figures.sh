@@ -81,5 +81,5 @@ column() { python3 -c 'import csv, sys; print(*[int(r[sys.argv[2]]) for r in csv
 check "its table has packets sent again" test "$(column 'packets sent again in the whole run, packets')" = "$(jq -s -r 'map(.flows.incast.retransmitted_packets) | join(",")' "$sweep"/0*/result.json)"
 check "... and those that the switch dropped" test "$(column 'buffer_discards, packets')" = "$(jq -s -r 'map(.hosts.s0.counters.buffer_discards.delta) | join(",")' "$sweep"/0*/result.json)"
 check_exit 0 "the page of one of its cells" "$H" report "$sweep/01" --out "$SCRATCH/cell"
-check "... has the same" test "$(for c in 8 10; do cells "$SCRATCH/cell/index.html" Measurements $c; done | paste -sd,)" = "$(column 'buffer_discards, packets' | cut -d, -f1),$(column 'packets sent again in the whole run (packets)' | cut -d, -f1)"
+check "... has the same" test "$(for c in 8 10; do cells "$SCRATCH/cell/index.html" Measurements $c; done | paste -sd,)" = "$(column 'buffer_discards, packets' | cut -d, -f1),$(column 'packets sent again in the whole run, packets' | cut -d, -f1)"
 finish
