@@ -268,6 +268,29 @@ static int dimension_of(const struct expr_node *node, const struct scenario *sce
     return 0;
 }
 
+/* One counter of a time counts at most as much as passes, so its rate is a share of the time; the counters of
+ * a glob add up to more. */
+static bool is_share(const struct expr_node *node, const struct scenario *scenario)
+{
+    enum dimension of = DIMENSION_PLAIN;
+    struct error ignored;
+    return node->kind == STATISTIC && node->function == RATE && !node->flow && !strpbrk(node->group, "*?[") &&
+           !strpbrk(node->name, "*?[") && validate_role(node, scenario, &ignored) == 0 &&
+           counter_dimension(node, &of, &ignored) == 0 && of == DIMENSION_TIME_NS;
+}
+
+static int check_share(const struct expr *expr, const struct scenario *scenario, struct error *e)
+{
+    const struct expr_node *right = expr->right;
+    if (right->kind != NUMBER || right->number <= 1 || !is_share(expr->left, scenario))
+        return 0;
+    return error_set(
+        e,
+        "column %d: the rate of %s is a share of the time, from 0 to 1, and is compared with %g: "
+        "write %g%% for that many per cent",
+        expr->column, expr->left->name, right->number, right->number);
+}
+
 int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e)
 {
     enum dimension left = DIMENSION_PLAIN, right = DIMENSION_PLAIN;
@@ -281,7 +304,7 @@ int expr_validate(const struct expr *expr, const struct scenario *scenario, stru
         return error_set(e,
                          "column %d: %s is compared with %s: write the unit, such as 10ms, 64KiB or 25Gb/s",
                          expr->column, expr_dimension_words(left), expr_dimension_words(right));
-    return 0;
+    return check_share(expr, scenario, e);
 }
 
 const char *expr_value_unit(const struct expr *expr, const struct scenario *scenario)

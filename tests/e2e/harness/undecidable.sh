@@ -77,6 +77,10 @@ refused "a flow that the pattern does not have" 'no traffic has a flow "incast/1
 good "the pattern's last flow" "$INCAST" "$(expecting 'max(flows.incast/15.goodput_bps) > 1Gb/s')"
 refused "an expectation without a statistic" 'it reads no counter and no value of a flow' "$PFC" "$(expecting '1 > 0')"
 refused "a division by zero" 'column 28: division by zero' "$PFC" "$(expecting 'delta(a.rx_prio0_pause) / 0 > 1')"
+refused "a share of the time above 1" 'the rate of rx_prio0_pause_duration is a share of the time, from 0 to 1, and is compared with 10: write 10% for that many per cent' \
+    "$PFC" "$(expecting 'rate(a.rx_prio0_pause_duration) < 10')"
+good "... in per cent" "$PFC" "$(expecting 'rate(a.rx_prio0_pause_duration) < 10%')"
+good "... of several hosts, which add up" "$PFC" "$(expecting 'rate(*.rx_prio0_pause_duration) < 1.5')"
 refused "a published figure in another unit" 'published\[0\].unit: "Gb/s", but "sum\(flows.\*.goodput_bps\)" is in b/s' "$PFC" '.published=[{"name":"x","of":"sum(flows.*.goodput_bps)","value":20,"unit":"Gb/s","source":"x"}]'
 
 # ---- settings of what the lab does not have
