@@ -10,6 +10,7 @@
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
+#include "lib/physics/host.h"
 #include "lib/xalloc.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -279,22 +280,40 @@ static bool is_unmodelled(const struct effect *f, const char *role, const struct
     return (own || common) && s->nodes & node & ~s->modelled && (differs || !(s->idle & node));
 }
 
+static bool is_of_no_buffer(const struct effect *f, const char *role, const struct setting *s)
+{
+    const struct lab *lab = &f->cell->lab;
+    return s->buffers && settings_node_of(lab, role) == ON_SIM_HOST &&
+           lab_sim_host_at(lab, (size_t)lab_host_of(lab, role))->pcie.generation == 0 &&
+           (json_object_get(json_object_get(f->own, role), s->key) || json_object_get(f->common, s->key));
+}
+
+/* One sentence of a setting and the roles of which `is` holds. */
+static void warn_of_setting(const struct effect *f, const struct setting *s,
+                            bool (*is)(const struct effect *, const char *, const struct setting *),
+                            const char *before, const char *after)
+{
+    struct text_names roles = {0};
+    struct text words = {0};
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&f->cell->scenario, i)); i++)
+        if (is(f, role, s))
+            text_names_add(&roles, role);
+    if (!roles.count)
+        return;
+    text_add_names(&words, "", &roles);
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", NULL, "%s: %s the setting %s%s",
+               text_string(&words), before, s->key, after);
+    doctor_add_evidence(f->x->entries, "settings and settings_of of the scenario");
+    text_free(&words);
+}
+
 static void check_modelled(const struct effect *f)
 {
     for (const struct setting *s = settings_known; s->key; s++) {
-        struct text_names roles = {0};
-        struct text words = {0};
-        const char *role;
-        for (size_t i = 0; (role = scenario_role(&f->cell->scenario, i)); i++)
-            if (is_unmodelled(f, role, s))
-                text_names_add(&roles, role);
-        if (!roles.count)
-            continue;
-        text_add_names(&words, "", &roles);
-        doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", NULL,
-                   "%s: the simulator does not model the setting %s", text_string(&words), s->key);
-        doctor_add_evidence(f->x->entries, "settings and settings_of of the scenario");
-        text_free(&words);
+        warn_of_setting(f, s, is_unmodelled, "the simulator does not model", "");
+        warn_of_setting(f, s, is_of_no_buffer, "an ideal NIC has no receive buffers to fill:",
+                        " has no effect (pcie.generation of the host is 0)");
     }
 }
 

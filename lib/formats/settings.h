@@ -95,12 +95,13 @@ enum settings_node {
     ROW(struct list_of, pfc, "pfc", (ON_HOSTS | ON_SWITCHES, .modelled = ON_SIM_HOST | ON_SIM_SWITCH),       \
         FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
         .help = "Priorities with priority flow control; it is turned off for the others.")                   \
-    ROW(struct list_of, prio_to_buffer, "prio_to_buffer", (ON_HOSTS, .modelled = ON_SIM_HOST), FIELD_MAP,    \
-        .item = FIELD_INTEGER, .min = 0, .max = 7, .help = "Receive buffer of each priority.")               \
-    ROW(struct list_of, buffer_bytes, "buffer_bytes", (ON_HOSTS, .modelled = ON_SIM_HOST), FIELD_LIST,       \
-        .item = FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                                                  \
+    ROW(struct list_of, prio_to_buffer, "prio_to_buffer",                                                    \
+        (ON_HOSTS, .modelled = ON_SIM_HOST, .buffers = true), FIELD_MAP, .item = FIELD_INTEGER, .min = 0,    \
+        .max = 7, .help = "Receive buffer of each priority.")                                                \
+    ROW(struct list_of, buffer_bytes, "buffer_bytes", (ON_HOSTS, .modelled = ON_SIM_HOST, .buffers = true),  \
+        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                                      \
         .help = "Size of each receive buffer, in bytes; buffers that are not listed have size 0.")           \
-    ROW(int64_t, cable_mm, "cable", (ON_HOSTS, .modelled = ON_SIM_HOST), FIELD_QUANTITY,                     \
+    ROW(int64_t, cable_mm, "cable", (ON_HOSTS, .modelled = ON_SIM_HOST, .buffers = true), FIELD_QUANTITY,    \
         .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,                                                  \
         .help = "Length of the cable, from which the driver computes xoff.")                                 \
     ROW(int, trust, "trust",                                                                                 \
@@ -171,6 +172,7 @@ struct setting {
     unsigned
         modelled;  /* simulated nodes at which it acts; the simulator warns of it at others that have it */
     unsigned idle; /* those at which it has nothing to act on while all have the same */
+    bool buffers;  /* a setting of receive buffers, which an ideal simulated NIC does not have */
     bool roce;     /* a setting of RoCE: it is not there while RoCE is switched off */
     const char *unset;   /* its value where a simulated host is given none, as JSON; NULL: not asked for */
     const char *agree;   /* both ends of a flow must have the same value; in words what is compared: "MTUs" */

@@ -11,7 +11,8 @@ const char *const physics_pacing_names[] = {"queue-pair", "port", NULL};
 
 #define AT(member) .offset = offsetof(struct physics_nic, member)
 static const struct field nic_fields[] = {
-    {"model", FIELD_STRING, AT(model), .help = "Name of the modelled device, for display."},
+    {"model", FIELD_STRING, AT(model),
+     .help = "Name of the modelled device, for display: it changes no other value."},
     {"address", FIELD_STRING, AT(address), .help = "Address, for display."},
     {"messages", FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 0, .max = 1000000000, AT(messages_per_s),
      .fallback = "\"0\"", .help = "Largest number of work requests started per second; 0: no limit."},
@@ -77,7 +78,7 @@ const struct table physics_nic_table = {"lab.sim.nic", "A simulated NIC.", sizeo
 #define AT(member) .offset = offsetof(struct physics_pcie, member)
 static const struct field pcie_fields[] = {
     {"generation", FIELD_INTEGER, .min = 0, .max = 5, AT(generation), .fallback = "0",
-     .help = "PCIe generation; 0: an ideal link without delay."},
+     .help = "PCIe generation; 0: an ideal NIC, without delay and receive buffers to fill."},
     {"lanes", FIELD_INTEGER, .min = 1, .max = 16, AT(lanes), .fallback = "8", .help = "Number of lanes."},
     {"max_payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 64, .max = 4096, AT(max_payload_bytes),
      .fallback = "\"256B\"",

@@ -162,6 +162,12 @@ check_says "... is warned of before the run" "^harness: warning: $fewer\$" "$SCR
 check "... once, and not for a gauge that keeps its largest value, or a counter" test "$(grep -c 'fewer than' "$SCRATCH/err")" = 1 -a "$(grep -c 'of 2 samples' "$SCRATCH/out")" = 1
 check "... also without one" grep -qE "warning: $fewer\$" <<<"$({ carried -n --set sample.every=10ms >/dev/null; } 2>&1)"
 
+# ---- settings of receive buffers, which an ideal NIC does not have
+ideal='h4: an ideal NIC has no receive buffers to fill: the setting'
+foretold --set 'settings_of.h4={"cable": "300m", "buffer_bytes": [0, 10000], "prio_to_buffer": {"3": 1}}' >"$SCRATCH/err"
+check "settings of an ideal NIC's buffers have no effect" test "$(sed -n "s/.*warning: $ideal \(.*\) has no effect.*/\1/p" "$SCRATCH/err" | sort | xargs)" = "buffer_bytes cable prio_to_buffer"
+check "... at one that is not ideal they have" test -z "$(foretold --set 'settings_of.h4={"cable": "300m"}' --set 'lab.defaults.host.pcie={"generation": 4, "lanes": 16}' | grep 'ideal NIC')"
+
 # ---- options
 check_exit 0 "--repeat and --json" "$H" run write-latency --repeat 3 --duration 5ms --json --no-report --out "$OUT"
 check "one JSON document on standard output, with three runs" holds '.cells | length == 3 and ([.[].repeat] == [1,2,3])' "$SCRATCH/out"
@@ -214,6 +220,7 @@ check "have their own bytes, time and rate" holds '.flows | [.early, .late] | al
 check "... and apart what they moved in the measure phase" holds '.flows | .early.phase.bytes == 0 and .late.phase.bytes == 4000000 and .late.phase.goodput_bps == 1.6e9 and (.endless | has("phase") | not)' "$ENDS/result.json"
 check "one that has not ended has the rate of the time that it ran" holds '.flows.long | .duration_ns == 10000000 and .goodput_bps > 22e9 and .phase.goodput_bps * 2 == .goodput_bps' "$ENDS/result.json"
 check_says "the summary says when they ended" '^  late .* 2[2-4][.][0-9]+ Gb/s .*ended after 1[.][0-9]+ ms$' "$SCRATCH/out"
+check_says "... no quantile of fewer messages than it needs" '^  late .*  latency p50 [0-9.]+ us   ended' "$SCRATCH/out"
 check_says "... and which have not" '^  long .*   has not ended$' "$SCRATCH/out"
 total=$(jq -r '.flows | (.early.phase.goodput_bps + .late.phase.goodput_bps + .long.phase.goodput_bps + .endless.goodput_bps) / 1e9 * 100 | round / 100' "$ENDS/result.json")
 check_says "... and what all moved in the measure phase" "^  all 4 flows: ${total/./[.]}0* Gb/s in the measure phase; the rates of 3 that end are over their own time$" "$SCRATCH/out"
@@ -230,7 +237,6 @@ said="; of the ${counts% *} flows that have finished, of ${counts#* } that began
 check "... what is judged over them says so" jq -e --arg said "$said" '.expectations[1:] | length == 2 and all(.reason | endswith($said))' "$R/result.json"
 check "... the fastest flow is no faster than on an empty network" jq -e '.expectations[1].left == .flows.web.slowdown.min and .flows.web.slowdown.min < .flows.web.slowdown.p50' "$R/result.json"
 check_says "... and says what rates are over" 'Rates of flows that end are over their own time' "$ENDS/report/index.html"
-check_says "... no quantile of fewer messages than it needs" '^  late .*  latency p50 [0-9.]+ us   ended' "$SCRATCH/out"
 check "... and no PFC in the drawing of rates where nothing counts it" bash -c "grep -q 'Wire rate at which each host sends[.]' '$ENDS/report/index.html' && ! grep -q 'the PFC frames that it receives' '$ENDS/report/index.html'"
 check_exit 0 "a flow that stops before its size" "$H" run "$SCRATCH/mine/ends.json" --set flows.long.stop=13ms --set flows.long.depth=2 --no-report --out "$SCRATCH/stops"
 check "... has the rate of the time until its last message" holds '.flows.long | .duration_ns > 1000000 and .duration_ns < 2000000 and .bytes > 3e6 and .bytes < 6e6 and .goodput_bps > 22e9 and .goodput_bps < 25e9' "$SCRATCH/stops/ends/latest/result.json"
