@@ -859,8 +859,10 @@ static int sweep_run_all(struct sweep *s)
         }
         sweep_conclude(s);
     }
+    /* a signal that came while the report was drawn has been heard: it does not end the program now */
+    int status = interrupt_count(&s->interrupt) > 0 ? EXIT_INTERRUPTED : sweep_exit_status(s);
     interrupt_close(&s->interrupt);
-    return sweep_exit_status(s);
+    return status;
 }
 
 void sweep_free(struct sweep *s)

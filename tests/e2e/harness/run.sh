@@ -433,6 +433,14 @@ else
 fi
 
 # ---- other commands
+# A signal while the report is drawn: the run is whole, and ends as an interrupted one that says where it is.
+"$H" run incast-pfc --out "$SCRATCH/drawn" >"$SCRATCH/out" 2>"$SCRATCH/err" &
+while kill -0 $! 2>/dev/null && ! compgen -G "$SCRATCH/drawn/*/*/result.json" >/dev/null; do sleep 0.01; done
+kill -TERM $! 2>/dev/null
+wait $!
+check "a signal while the report is drawn ends the run by its own exit code" test $? = 130 -o -n "$(grep '^report: ' "$SCRATCH/out")"
+check_says "... which says where the result is" '^result: ' "$SCRATCH/out"
+
 check_exit 0 "check" "$H" check "$ROOT"/scenarios/*.json "$ROOT"/labs/*.json
 check_exit 0 "list --json" "$H" list --json
 check "... is JSON and has the scenario" holds '.scenarios[] | select(.name == "pfc-bidir")' "$SCRATCH/out"
