@@ -135,7 +135,7 @@ told_when_to_start() {
     softlab_ssh a 'cat /tmp/told.out' </dev/null >"$SCRATCH/out"
     check "told when to start: both flows are done, and none began earlier" test "$(sed -n 2p "$SCRATCH/told")" = 0 -a \
         "$(jq -s --argjson start "$(head -n 1 "$SCRATCH/told")" '[.[] | select(.type == "summary" and .messages == 5 and .time_ns > $start)] | length' "$SCRATCH/out")" = 2
-    check_says "... a line that is no time is named" '"soon" is not a time in nanoseconds since 1970' "$SCRATCH/told"
+    check_says "... a line that is not a time is named" '"soon" is not a time in nanoseconds since 1970' "$SCRATCH/told"
     softlab_ssh a 'roce-traffic drive '"$SERVER"' --await-start -n 5' >"$SCRATCH/out" 2>"$SCRATCH/err" </dev/null
     check "... standard input that ends before: stopped, with 130" test $? = 130
 }
