@@ -5,7 +5,7 @@
 cd "$SCRATCH" || exit 1
 H=$BUILD/harness
 jq '.flows[].priority = 3 | .settings.pfc = [3] | .settings.prio_to_buffer = {"3": 1} | del(.settings.trust)' "$ROOT/scenarios/pfc-bidir.json" >prio.json
-jq '.hosts |= with_entries(.value.ssh = "root@rack.invalid")' "$ROOT/labs/ssh-pair.example.json" >pair.json
+jq '.hosts |= with_entries(.value.ssh = "root@" + .key + ".invalid")' "$ROOT/labs/ssh-pair.example.json" >pair.json
 jq '.hosts.a.nic.vlan = {id: 100, address: "10.0.1.1/24"} | .hosts.b.nic.vlan = {id: 100, address: "10.0.1.2/24"}' pair.json >tagged.json
 jq '.hosts.b.nic.vlan.id = 101' tagged.json >apart.json
 
