@@ -588,8 +588,9 @@ static void sweep_judge_cells(struct sweep *s)
 
 static int sweep_exit_status(struct sweep *s)
 {
-    if (s->ending == ENDING_INTERRUPTED ||
-        (s->ending == ENDING_NOT_STARTED && interrupt_count(&s->interrupt) > 0))
+    /* before the first run, or while the report of a whole sweep was drawn */
+    bool aside = s->ending == ENDING_NOT_STARTED || s->ending == ENDING_WHOLE;
+    if (s->ending == ENDING_INTERRUPTED || (aside && interrupt_count(&s->interrupt) > 0))
         return EXIT_INTERRUPTED;
     if (s->ending != ENDING_WHOLE)
         return EXIT_LAB;
@@ -859,8 +860,7 @@ static int sweep_run_all(struct sweep *s)
         }
         sweep_conclude(s);
     }
-    /* a signal that came while the report was drawn has been heard: it does not end the program now */
-    int status = interrupt_count(&s->interrupt) > 0 ? EXIT_INTERRUPTED : sweep_exit_status(s);
+    int status = sweep_exit_status(s); /* before signals that were heard are released */
     interrupt_close(&s->interrupt);
     return status;
 }
