@@ -9,8 +9,8 @@ static void write_line(const char *kind, const char *format, va_list arguments)
 {
     struct text raw = {0}, line = {0};
     text_add(&raw, "%s: %s", program_invocation_short_name, kind);
-    text_add_list(&raw, format, arguments);
     visible_add(&line, text_string(&raw), raw.length, VISIBLE_LINE);
+    visible_add_line(&line, format, arguments);
     text_add(&line, "\n");
     ssize_t written = write(STDERR_FILENO, text_string(&line), line.length);
     (void)written; /* a failure to write a message cannot be reported */

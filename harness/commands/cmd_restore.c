@@ -46,14 +46,11 @@ static void add_value(struct text *out, const json_t *value)
 static void add_line(struct text *lines, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add_line(struct text *lines, const char *format, ...)
 {
-    struct text words = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_add_list(&words, format, arguments);
+    visible_add_line(lines, format, arguments);
     va_end(arguments);
-    visible_add(lines, text_string(&words), words.length, VISIBLE_LINE);
     text_add(lines, "\n");
-    text_free(&words);
 }
 
 /* "data0 mtu is 4200 again (found 4000)" */

@@ -103,11 +103,9 @@ void doctor_log_warnings(const json_t *warnings)
 /* An entry is a line, whatever a host, a switch or a document has in the values of the sentence. */
 static json_t *line_of(const char *format, va_list arguments)
 {
-    struct text words = {0}, line = {0};
-    text_add_list(&words, format, arguments);
-    visible_add(&line, text_string(&words), words.length, VISIBLE_LINE);
+    struct text line = {0};
+    visible_add_line(&line, format, arguments);
     json_t *json = json_text(text_string(&line));
-    text_free(&words);
     text_free(&line);
     return json;
 }

@@ -28,15 +28,13 @@ void print_out(const char *format, ...)
 
 void print_out_line(const char *format, ...)
 {
-    struct text raw = {0}, line = {0};
+    struct text line = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_add_list(&raw, format, arguments);
+    visible_add_line(&line, format, arguments);
     va_end(arguments);
-    visible_add(&line, text_string(&raw), raw.length, VISIBLE_LINE);
     text_add(&line, "\n");
     fwrite(text_string(&line), 1, line.length, stdout);
-    text_free(&raw);
     text_free(&line);
 }
 

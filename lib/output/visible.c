@@ -89,6 +89,15 @@ void visible_add(struct text *out, const char *bytes, size_t length, enum visibl
     }
 }
 
+void visible_add_line(struct text *out, const char *format, va_list arguments)
+{
+    struct text raw = {0};
+    text_add_list(&raw, format, arguments);
+    visible_add(out, text_string(&raw), raw.length, VISIBLE_LINE);
+    out->failed = out->failed || raw.failed;
+    text_free(&raw);
+}
+
 void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum visible kind)
 {
     char piece[PIECE];

@@ -10,6 +10,7 @@
 #define LIB_VISIBLE_H
 
 #include "lib/text.h"
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,7 +23,11 @@ enum visible {
 
 /* Add the bytes as text. */
 void visible_add(struct text *out, const char *bytes, size_t length, enum visible kind);
-/* The same into `room` bytes, terminated; what does not fit is left out at the end of a character. */
+/* Add a sentence as vprintf makes it, in one line. */
+void visible_add_line(struct text *out, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+/* The same as visible_add into `room` bytes, terminated; what does not fit is left out at the end of a
+ * character. */
 void visible_copy(char *out, size_t room, const char *bytes, size_t length, enum visible kind);
 /* The same in HTML or XML: between tags or, if `quotes` are escaped too, in an attribute. NULL is no text. */
 void visible_add_markup(struct text *out, const char *words, enum visible kind, bool quotes);

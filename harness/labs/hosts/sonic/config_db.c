@@ -32,13 +32,12 @@ static void not_understood(struct reading *r, const char *format, ...) __attribu
 static void not_understood(struct reading *r, const char *format, ...)
 {
     json_t *unread = r->config->unread, *there;
-    struct text words = {0}, line = {0};
+    struct text line = {0};
     size_t i;
     va_list arguments;
     va_start(arguments, format);
-    text_add_list(&words, format, arguments);
+    visible_add_line(&line, format, arguments);
     va_end(arguments);
-    visible_add(&line, text_string(&words), words.length, VISIBLE_LINE);
     bool known = json_array_size(unread) == MOST_UNREAD;
     json_array_foreach(unread, i, there)
     {
@@ -48,7 +47,6 @@ static void not_understood(struct reading *r, const char *format, ...)
         json_array_append_new(unread, json_text(json_array_size(unread) + 1 < MOST_UNREAD
                                                     ? text_string(&line)
                                                     : "more was not understood, which is not listed here"));
-    text_free(&words);
     text_free(&line);
 }
 

@@ -24,14 +24,12 @@
 static void warn(json_t *warnings, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void warn(json_t *warnings, const char *format, ...)
 {
-    struct text words = {0}, line = {0};
+    struct text line = {0};
     va_list arguments;
     va_start(arguments, format);
-    text_add_list(&words, format, arguments);
+    visible_add_line(&line, format, arguments);
     va_end(arguments);
-    visible_add(&line, text_string(&words), words.length, VISIBLE_LINE);
     json_array_append_new(warnings, json_text(text_string(&line)));
-    text_free(&words);
     text_free(&line);
 }
 
