@@ -3,6 +3,7 @@
 #include "lib/program/program.h"
 #include "lib/formats/lab.h"
 #include "lib/log.h"
+#include "lib/roce/completion.h"
 #include "lib/roce/counters.h"
 #include "lib/formats/scenario.h"
 #include <stdlib.h>
@@ -43,13 +44,12 @@ static void print_manual(const char *type, bool lab)
     text_free(&out);
 }
 
-/* Counters have no schema: print the catalogue itself. */
-static void print_counters(bool manual)
+/* Counters and completion errors have no schema: print the catalogue itself. */
+static void print_rows(json_t *rows, void (*manual)(struct text *))
 {
     struct text out = {0};
-    json_t *rows = counters_json();
     if (manual)
-        counters_manual(&out);
+        manual(&out);
     else
         json_print(stdout, rows, 17);
     print_out("%s", text_string(&out));
@@ -65,7 +65,8 @@ static const struct field fields[] = {
     {.name = "manual",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct schema_options, manual),
-     .help = "Print a manual page (mdoc) instead of a JSON Schema; for counters, print docs/counters.md."},
+     .help = "Print a manual page (mdoc) instead of a JSON Schema; for counters, print docs/counters.md, "
+             "for errors the tables of docs/errors.md."},
     {0},
 };
 static const struct table options = {
@@ -76,13 +77,17 @@ static int run_schema(const struct call *call)
     const struct schema_options *said = call->options;
     bool scenario = strcmp(call->arguments[0], "scenario") == 0, lab = strcmp(call->arguments[0], "lab") == 0,
          settings = strcmp(call->arguments[0], "settings") == 0,
-         counters = strcmp(call->arguments[0], "counters") == 0;
-    int status = scenario || lab || settings || counters ? EXIT_DONE : EXIT_USAGE;
+         counters = strcmp(call->arguments[0], "counters") == 0,
+         errors = strcmp(call->arguments[0], "errors") == 0;
+    int status = scenario || lab || settings || counters || errors ? EXIT_DONE : EXIT_USAGE;
     if (status != EXIT_DONE) {
-        log_error("schema: \"%s\" is not a document type: expected scenario, lab, settings or counters",
-                  call->arguments[0]);
+        log_error(
+            "schema: \"%s\" is not a document type: expected scenario, lab, settings, counters or errors",
+            call->arguments[0]);
     } else if (counters) {
-        print_counters(said->manual > 0);
+        print_rows(counters_json(), said->manual > 0 ? counters_manual : NULL);
+    } else if (errors) {
+        print_rows(completion_json(), said->manual > 0 ? completion_manual : NULL);
     } else if (said->manual && !settings) {
         print_manual(call->arguments[0], lab);
     } else {
@@ -95,8 +100,9 @@ static int run_schema(const struct call *call)
 
 const struct command command_schema = {
     .name = "schema",
-    .arguments = "scenario|lab|settings|counters",
-    .about = "Print the JSON Schema of a document type, or the catalogue of counters.",
+    .arguments = "scenario|lab|settings|counters|errors",
+    .about = "Print the JSON Schema of a document type, the catalogue of counters, or what completion errors "
+             "mean.",
     .options = &options,
     .least = 1,
     .most = 1,

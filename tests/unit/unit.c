@@ -2,12 +2,36 @@
  * Runs groups of unit tests: unit [NAME...], all of them without names. Each runs in a process of its own, so
  * that a crash, a leak or a changed signal stays in its group.
  */
+#include "tests/unit/unit.h"
+
+#include "lib/files.h"
+#include "lib/text.h"
 #include "tests/unit/table.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+void unit_document_has(const char *path, const char *begin, const char *end, const char *rows)
+{
+    struct error e;
+    struct text whole = {0};
+    char *old = files_read(path, 1 << 20, NULL, &e);
+    if (!old) {
+        fail_msg("%s", e.text);
+        return;
+    }
+    const char *first = strstr(old, begin), *last = strstr(old, end);
+    assert_true(first && last && first < last);
+    text_add(&whole, "%.*s%s%s%s", (int)(first - old), old, begin, rows, last);
+    if (getenv("UPDATE_DOCS"))
+        assert_int_equal(files_write_atomic(path, text_string(&whole), whole.length, &e), 0);
+    else
+        assert_string_equal(old, text_string(&whole));
+    free(old);
+    text_free(&whole);
+}
 
 static const struct unit_entry *find(const char *name)
 {

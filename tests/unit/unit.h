@@ -20,4 +20,8 @@
 #define SANITIZED 0
 #endif
 
+/* Is `rows` what a document of this tree has between two of its lines, `begin` and `end`? With UPDATE_DOCS=1
+ * in the environment they are written there instead (make docs). */
+void unit_document_has(const char *path, const char *begin, const char *end, const char *rows);
+
 #endif

@@ -11,7 +11,6 @@
 
 #include "lib/files.h"
 #include "lib/process.h"
-#include "lib/roce/completion.h"
 #include "traffic/connection/explain.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -392,24 +391,6 @@ static void registration_failures_name_the_likely_cause(void **state)
     assert_non_null(strstr(registration(h, &memory_host, EINVAL, &e), "access rights"));
 }
 
-static void completions_are_named(void **state)
-{
-    (void)state;
-    assert_string_equal(completion_name(IBV_WC_RETRY_EXC_ERR), "IBV_WC_RETRY_EXC_ERR");
-    assert_string_equal(completion_name(IBV_WC_GENERAL_ERR), "IBV_WC_GENERAL_ERR");
-    assert_string_equal(completion_name(IBV_WC_LOC_PROT_ERR), "IBV_WC_LOC_PROT_ERR");
-    assert_string_equal(completion_name(IBV_WC_WR_FLUSH_ERR), "IBV_WC_WR_FLUSH_ERR");
-    assert_string_equal(completion_name(IBV_WC_REM_OP_ERR), "IBV_WC_REM_OP_ERR");
-    assert_string_equal(completion_name(IBV_WC_FATAL_ERR), "IBV_WC_FATAL_ERR");
-    assert_string_equal(completion_name(-1), "unknown status");
-    for (int status = 0; status <= IBV_WC_GENERAL_ERR; status++) {
-        assert_non_null(completion_name(status));
-        assert_non_null(completion_cause(status));
-    }
-    assert_string_equal(completion_name(999), "unknown status");
-    assert_non_null(strstr(completion_cause(IBV_WC_RNR_RETRY_EXC_ERR), "--receive-depth"));
-}
-
 static void status_codes_are_named(void **state)
 {
     (void)state;
@@ -437,7 +418,6 @@ int main(void)
         cmocka_unit_test(the_hook_passes_everything_on),
         cmocka_unit_test(handles_belong_to_the_memory_s_client_and_device),
         WITH_HOST(registration_failures_name_the_likely_cause),
-        cmocka_unit_test(completions_are_named),
         cmocka_unit_test(status_codes_are_named),
     };
     return cmocka_run_group_tests_name("traffic_memory", tests, NULL, NULL);
