@@ -58,6 +58,11 @@ nok() {
     [ -z "${STOP_AT_FAILURE:-}" ] || exit 1
 }
 
+# The C compiler may be several words ("ccache cc").
+has_compiler() { local cc=${CC:-cc}; command -v "${cc%% *}" >/dev/null; }
+compile() { ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -I"$ROOT" "$@"; }
+compile_preload() { compile -shared -fPIC -o "$@"; } # LIBRARY SOURCE [WORD...]
+
 # The only reasons for which a check may be left out: prints the sentence, and fails when the reason does not hold here.
 skip_reason() { # REASON [WORD...]
     local reason=$1
@@ -71,7 +76,7 @@ skip_reason() { # REASON [WORD...]
     no-overlayfs) echo "the kernel has no overlayfs" && ! grep -qw overlay /proc/filesystems ;;
     no-command) echo "$1 is not installed (deps/install-packages check lint soft-lab rocky-lab)" && ! PATH=$PATH:/usr/sbin:/sbin command -v "$1" ;;
     no-module) echo "Python has no module $1" && ! python3 -c "import $1" ;;
-    no-compiler) echo "there is no C compiler" && ! command -v "${CC:-cc}" ;;
+    no-compiler) echo "there is no C compiler" && ! has_compiler ;;
     no-file) echo "$1 is missing${2:+ ($2)}" && [ ! -e "$1" ] ;;
     no-browser) echo "there is no Chromium here (deps/install-packages browser)" && ! (source "$ROOT/tests/e2e/reports/browser.bash" && find_browser) ;;
     no-page-library) cat "$1/not-fetched" && [ ! -e "$1/version" ] ;;

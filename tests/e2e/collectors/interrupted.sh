@@ -16,10 +16,10 @@ if [ "${1:-}" != --inside ]; then
 fi
 if [[ $(ldd "$BUILD/nic-config") == *asan* ]]; then
     skip "interrupted dumps" sanitized "$BUILD/nic-config" && finish
-elif ! command -v "${CC:-cc}" >"$SCRATCH/out"; then
+elif ! has_compiler; then
     skip "interrupted dumps" no-compiler && finish
 fi
-check "the library is built" "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/interrupted.so" "$(dirname "$0")/interrupted.c"
+check "the library is built" compile_preload "$SCRATCH/interrupted.so" "$(dirname "$0")/interrupted.c"
 interrupted() { INTERRUPTED=$1 LD_PRELOAD=$SCRATCH/interrupted.so "${@:2}"; } # TIMES COMMAND...
 ip link add data0 type veth peer name data1
 ip link set data1 up

@@ -12,7 +12,7 @@
 
 PACE_HERE=$(dirname "${BASH_SOURCE[0]}")
 
-pace_witness() { ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -o "$SCRATCH/witness" "$PACE_HERE/witness.c"; }
+pace_witness() { compile -o "$SCRATCH/witness" "$PACE_HERE/witness.c"; }
 
 pace_begin() {
     PACE_EVERY=$1

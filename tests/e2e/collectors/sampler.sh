@@ -138,7 +138,7 @@ if pace_witness; then
     run --netdev v0 --every 1ms --count 500 > "$SCRATCH/cost" 2> /dev/null
     check "the CPU time and the reading time are reported" jq -e -s '.[-1].cpu_ns > 0 and all(.[] | arrays; .[1] > 0)' "$SCRATCH/cost"
     echo "# $(jq -s '.[0].columns | length' "$SCRATCH/cost") columns: $(end_of "$SCRATCH/cost" | jq '.cpu_ns / .samples / 1000 | floor') us of CPU a sample"
-    if [[ $(ldd "$SAMPLER") != *asan* ]] && ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
+    if [[ $(ldd "$SAMPLER") != *asan* ]] && compile_preload "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
         slow_is_found
     else
         skip "a source that is too slow for 1 kHz fails that check" sanitized "$SAMPLER"
@@ -221,7 +221,7 @@ timeout 40 "$SAMPLER" --netdev v0 --every 100us > "$SCRATCH/fifo" 2> "$SCRATCH/f
 full=$!
 
 # meanwhile: NVML
-if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvml/standin.c" 2> "$SCRATCH/cc.err"; then
+if compile_preload "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvml/standin.c" 2> "$SCRATCH/cc.err"; then
     gpu() { LD_LIBRARY_PATH=$SCRATCH NVML_STANDIN_LOST=$SCRATCH/lost timeout 20 "$SAMPLER" --gpu "$@"; }
     gpu 0 --count 10 --every 50ms > "$SCRATCH/gpu" 2> /dev/null
     check "GPU figures in bytes" [ "$(value "$SCRATCH/gpu" gpu0_pcie_rx 0)/$(value "$SCRATCH/gpu" gpu0_pcie_tx 0)/$(value "$SCRATCH/gpu" gpu0_bar1_used 0)" = 2893000000/1234000/67108864 ]

@@ -173,7 +173,7 @@ check_exit 0 "without samples it is small" "$H" export long --out small.sqlite -
 # ---- kill -9 just before the name is given
 if skip_reason sanitized "$H" >/dev/null; then
     skip "kill -9" sanitized "$H"
-elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
+elif ! compile_preload kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
     skip "kill -9" no-compiler
 else
     mkdir out.d
@@ -247,7 +247,7 @@ fi
 what="a run that ends while its sweep is exported"
 if skip_reason preloaded "$H" >/dev/null; then
     skip "$what" preloaded "$H"
-elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o open.so "$ROOT/tests/e2e/export/at_open.c"; then
+elif ! compile_preload open.so "$ROOT/tests/e2e/export/at_open.c"; then
     nok "$what" "the preloaded library does not compile"
 else
     for run in 01 02; do

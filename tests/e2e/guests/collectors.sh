@@ -171,7 +171,7 @@ check "no such RDMA device ends with 3" [ $? = 3 ]
 check_says "and names those that exist" 'no RDMA device rxe7 .*rxe0/1 \(data0\)' "$SCRATCH/err"
 
 # ---- what the NIC receives and what the GPU takes, with a stand-in for NVML
-if ${CC:-cc} -shared -fPIC -o "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvml/standin.c" 2> /dev/null; then
+if compile_preload "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvml/standin.c" 2> /dev/null; then
     guest 'cat > /tmp/libnvidia-ml.so.1' < "$SCRATCH/libnvidia-ml.so.1"
     guest 'cd /sys/module/testnic/parameters; (n=0; while [ -e /tmp/libnvidia-ml.so.1 ]; do n=$((n + 100000000)); echo rx_vport_rdma_unicast_bytes=$n > counter; sleep 0.1; done) &
         LD_LIBRARY_PATH=/tmp host-facts --netdev data0 --measure --gpu 0; rm /tmp/libnvidia-ml.so.1; wait' > "$SCRATCH/facts"

@@ -21,7 +21,7 @@ hand_to() { softlab_ssh "$1" "cat > /tmp/$3" <"$2"; } # HOST FILE NAME
 
 # The library of faults, to preload into a guest's nic-config.
 build_faults() {
-    ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/fault.so" "$ROOT/tests/e2e/nic-config/fault.c" || {
+    compile_preload "$SCRATCH/fault.so" "$ROOT/tests/e2e/nic-config/fault.c" || {
         nok "the library of faults is built"
         return 1
     }

@@ -187,7 +187,7 @@ check "... everything is as before" is_as_before
 
 # ---- killed after some of its changes (tests/e2e/nic-config/fault.c), and its restore too
 
-"${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/fault.so" "$ROOT/tests/e2e/nic-config/fault.c" || nok "the library of faults is built"
+compile_preload "$SCRATCH/fault.so" "$ROOT/tests/e2e/nic-config/fault.c" || nok "the library of faults is built"
 softlab_ssh a 'cat > /tmp/fault.so' < "$SCRATCH/fault.so"
 killed() { # N COMMAND: prints the exit status
     softlab_ssh a "(FAULT=$1:kill LD_PRELOAD=/tmp/fault.so nic-config ${*:2} > /dev/null 2>&1); echo \$?" 2> /dev/null

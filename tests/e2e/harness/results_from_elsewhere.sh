@@ -135,7 +135,7 @@ check "all of them are still there" diff theirs <(find . -path '*.new-*' -type f
 
 if [[ $(ldd "$H") == *asan* ]]; then
     skip "a kill at each rename" sanitized "$H"
-elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
+elif ! compile_preload kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
     skip "a kill at each rename" no-compiler
 else
     rm -rf made theirs

@@ -8,7 +8,7 @@
 . "$ROOT/tests/e2e/harness/ssh_hosts.bash"
 if [[ $(ldd "$BUILD/nic-config") == *asan* ]]; then
     skip "VLAN interfaces" sanitized "$BUILD/nic-config" && finish
-elif ! command -v "${CC:-cc}" >"$SCRATCH/out"; then
+elif ! has_compiler; then
     skip "VLAN interfaces" no-compiler && finish
 fi
 
@@ -16,7 +16,7 @@ jq '.hosts |= with_entries(.value.nic.vlan = {id: 100, address: ("10.9.100." + (
 check_exit 0 "programs are installed on hosts" "$H" install --lab "$LAB"
 if ! ip -n a link add link data0 name data0.9 type vlan id 9 2>/dev/null; then
     mkdir -p "$SCRATCH/vlans"
-    check "the stand-in for VLANs is built" "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/vlan.so" \
+    check "the stand-in for VLANs is built" compile_preload "$SCRATCH/vlan.so" \
         "$ROOT/tests/e2e/nic-config/vlan.c" -lmnl -ldl
     mv "$SCRATCH/bin/nic-config" "$SCRATCH/bin/nic-config.real"
     printf '#!/bin/sh\nVLANS=%s/vlans LD_PRELOAD=%s/vlan.so exec %s/bin/nic-config.real "$@"\n' "$SCRATCH" "$SCRATCH" "$SCRATCH" >"$SCRATCH/bin/nic-config"

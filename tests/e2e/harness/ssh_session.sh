@@ -8,10 +8,10 @@
 . "$ROOT/tests/e2e/harness/ssh_hosts.bash"
 if [[ $(ldd "$H") == *asan* ]]; then
     skip "a clock that is set" sanitized "$H" && finish
-elif ! command -v "${CC:-cc}" > /dev/null; then
+elif ! has_compiler; then
     skip "a clock that is set" no-compiler && finish
 fi
-check "the library that sets a clock is built" "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/clock.so" "$ROOT/tests/e2e/harness/clock_step.c"
+check "the library that sets a clock is built" compile_preload "$SCRATCH/clock.so" "$ROOT/tests/e2e/harness/clock_step.c"
 
 # ---- the stand-in serves for ever and drives until the test says so; it notes what it was told
 check_exit 0 "programs are installed on hosts" "$H" install --lab "$LAB"

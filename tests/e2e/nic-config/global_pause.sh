@@ -18,11 +18,11 @@ if [[ $(ldd "$BUILD/nic-config") == *asan* ]]; then
     skip "PFC and global pause" sanitized "$BUILD/nic-config"
     finish
 fi
-if ! command -v "${CC:-cc}" > "$SCRATCH/out"; then
+if ! has_compiler; then
     skip "PFC and global pause" no-compiler
     finish
 fi
-check "the library of the port is built" "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -I"$ROOT" -shared -fPIC -o "$SCRATCH/port.so" \
+check "the library of the port is built" compile_preload "$SCRATCH/port.so" \
     "$ROOT/tests/e2e/nic-config/mlx5_port.c" -lmnl
 
 mkdir -p "$SCRATCH/state" "$SCRATCH/root/sys/class/net/mlx0" "$SCRATCH/root/sys/devices/0000:41:00.0" "$SCRATCH/root/sys/bus/pci/drivers/mlx5_core"

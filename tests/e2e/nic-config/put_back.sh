@@ -219,10 +219,10 @@ JOURNAL=$SCRATCH/state/journal
 
 if [[ $(ldd "$BUILD/nic-config") == *asan* ]]; then
     skip "interrupted dumps and kills" sanitized "$BUILD/nic-config" && finish
-elif ! command -v "${CC:-cc}" >"$SCRATCH/out"; then
+elif ! has_compiler; then
     skip "interrupted dumps and kills" no-compiler && finish
 fi
-library() { "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -I"$ROOT" -shared -fPIC -o "$SCRATCH/$1.so" "$(dirname "$0")/$1.c" "${@:2}"; }
+library() { compile_preload "$SCRATCH/$1.so" "$(dirname "$0")/$1.c" "${@:2}"; }
 check "the libraries are built" eval 'library interrupted && library fault && library mlx5_port -lmnl'
 
 PRELOAD=$SCRATCH/interrupted.so

@@ -319,9 +319,9 @@ document >"$SCRATCH/doc.json"
 test_applies
 if [[ $(ldd "$BUILD/nic-config") == *asan* ]]; then
     skip "a fault at every write" sanitized "$BUILD/nic-config"
-elif ! command -v "${CC:-cc}" >"$SCRATCH/out"; then
+elif ! has_compiler; then
     skip "a fault at every write" no-compiler
-elif check "the library of faults is built" "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/fault.so" \
+elif check "the library of faults is built" compile_preload "$SCRATCH/fault.so" \
     "$(dirname "$0")/fault.c"; then
     test_continues
     # the links of one walk have a carrier

@@ -16,10 +16,10 @@ if [ "${1:-}" != --inside ]; then
 fi
 if [[ $(ldd "$BUILD/nic-config") == *asan* ]]; then
     skip "VLAN interfaces" sanitized "$BUILD/nic-config" && finish
-elif ! command -v "${CC:-cc}" >"$SCRATCH/out"; then
+elif ! has_compiler; then
     skip "VLAN interfaces" no-compiler && finish
 fi
-library() { "${CC:-cc}" -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/$1.so" "$(dirname "$0")/$1.c" "${@:2}"; }
+library() { compile_preload "$SCRATCH/$1.so" "$(dirname "$0")/$1.c" "${@:2}"; }
 check "the libraries are built" eval 'library fault && library vlan -lmnl -ldl'
 export VLANS=$SCRATCH/vlans
 STANDIN=$SCRATCH/vlan.so

@@ -86,7 +86,7 @@ check_exit 0 "  and is drawn" "$H" report case/01 --out page
 # ---- the order in which it comes to the disk
 if [[ $(ldd "$H") == *asan* ]]; then
     skip "the order of writing" sanitized "$H"
-elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o order.so "$ROOT/tests/e2e/sweeps/sync_order.c"; then
+elif ! compile_preload order.so "$ROOT/tests/e2e/sweeps/sync_order.c"; then
     skip "the order of writing" no-compiler
 else
     check_exit 0 "a sweep whose writing is watched" env SYNC_LOG="$SCRATCH/order" LD_PRELOAD="$SCRATCH/order.so" "$H" run "${RUN[@]}" --repeat 2 --jobs 1 --out watched

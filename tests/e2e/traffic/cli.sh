@@ -195,9 +195,9 @@ make_offer() { # MESSAGE_BYTES: its connection stays open in $fd, the answer is 
 }
 if [[ $(ldd "$traffic") == *asan* ]]; then
     skip "what offers may take" sanitized "$traffic"
-elif ! command -v "${CC:-cc}" >/dev/null; then
+elif ! has_compiler; then
     skip "what offers may take" no-compiler
-elif ${CC:-cc} -std=c11 -O2 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/verbs.so" "$ROOT/tests/e2e/traffic/verbs.c" 2>"$SCRATCH/cc"; then
+elif compile_preload "$SCRATCH/verbs.so" "$ROOT/tests/e2e/traffic/verbs.c" 2>"$SCRATCH/cc"; then
     PRELOAD=$SCRATCH/verbs.so serve --max-memory 50MiB
     make_offer 20971520
     first=$fd

@@ -113,7 +113,7 @@ if command -v curl > /dev/null; then
     profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2\", sha256: \"$sum\"}"
     if [[ $(ldd "$BUILD/virt-provision") == *asan* ]]; then
         skip "an image is on the disk before it has its name" sanitized "$BUILD/virt-provision"
-    elif ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/order.so" "$ROOT/tests/e2e/sweeps/sync_order.c"; then
+    elif ! compile_preload "$SCRATCH/order.so" "$ROOT/tests/e2e/sweeps/sync_order.c"; then
         skip "an image is on the disk before it has its name" no-compiler
     else
         SYNC_LOG=$SCRATCH/order LD_PRELOAD=$SCRATCH/order.so "$TREE/build/virt-provision" image fetch fetched > "$SCRATCH/out"

@@ -3,14 +3,15 @@
 # Modules here are no more than what modinfo reads. Guests that load them: tests/e2e/guests/virtual_modules.sh.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
-skip_unless "the drivers of a folder" "${CC:-cc}" modinfo tar
+skip_unless "the drivers of a folder" modinfo tar
+has_compiler || { skip "the drivers of a folder" no-compiler && finish; }
 
 RELEASE=6.1.0-99-amd64
 FOLDER=$SCRATCH/drivers
 ARCHIVE=$SCRATCH/mlx5-modules.tar
 module() { # PATH RELEASE
     echo "const char magic[] __attribute__((section(\".modinfo\"))) = \"vermagic=$2 SMP preempt mod_unload modversions \";" > "$SCRATCH/module.c"
-    "${CC:-cc}" -c -o "$1" -x c "$SCRATCH/module.c"
+    compile -c -o "$1" -x c "$SCRATCH/module.c"
 }
 # shellcheck disable=SC2317 # called through check_exit
 # What a run before this one left is not taken for this one's.

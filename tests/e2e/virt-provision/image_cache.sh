@@ -25,7 +25,7 @@ if ! one=$(image 1); then
     finish
 fi
 check "the image is made by its recipe" test -s "$one/base.qcow2"
-if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -shared -fPIC -o "$SCRATCH/order.so" "$ROOT/tests/e2e/sweeps/sync_order.c"; then
+if ! compile_preload "$SCRATCH/order.so" "$ROOT/tests/e2e/sweeps/sync_order.c"; then
     skip "an image is on the disk before it has its name" no-compiler
 else
     rm -rf "$one" "$MADE"
