@@ -165,7 +165,8 @@ static int copy_local(const struct local_options *from, struct local_options *to
                : copy_string(from->gpu, &to->gpu, e);
 }
 
-/* Number of messages of each size after which the flow ends; 0: no limit. */
+/* Number of messages of each size after which the flow ends; 0: no limit. An amount below a message's size is
+ * one message. */
 static int count_messages(const struct job_flow *f, struct drive_plan *flow, struct error *e)
 {
     flow->count = or_else(f->count, 0);
@@ -174,6 +175,8 @@ static int count_messages(const struct job_flow *f, struct drive_plan *flow, str
     if (flow->size_count > 1)
         return error_set(e, "size requires a single message size, but message %s has %zu: use count instead",
                          f->message, flow->size_count);
+    if (f->load.size_bytes < flow->sizes[0])
+        flow->sizes[0] = f->load.size_bytes;
     flow->count = (f->load.size_bytes + flow->sizes[0] - 1) / flow->sizes[0];
     return 0;
 }

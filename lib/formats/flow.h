@@ -134,56 +134,57 @@ struct scenario_flow {
                 "program does by itself: roce-traffic no, perftest yes."                                    \
     }
 
-#define FLOW_LOAD_FIELDS(base)                                                                              \
-    {.name = "queue_pairs",                                                                                 \
-     .letter = 'q',                                                                                         \
-     .kind = FIELD_INTEGER,                                                                                 \
-     .offset = (base) + offsetof(struct scenario_flow, queue_pairs),                                        \
-     .min = 1,                                                                                              \
-     .max = FLOW_MAX_QUEUE_PAIRS,                                                                           \
-     .fallback = "1",                                                                                       \
-     .help = "Number of queue pairs."},                                                                     \
-        {.name = "depth",                                                                                   \
-         .kind = FIELD_INTEGER,                                                                             \
-         .offset = (base) + offsetof(struct scenario_flow, depth),                                          \
-         .min = 1,                                                                                          \
-         .max = FLOW_MAX_DEPTH,                                                                             \
-         .fallback = FLOW_DEPTH_DEFAULT,                                                                    \
-         .help = "Number of messages in flight on each queue pair."},                                       \
-        {.name = "priority",                                                                                \
-         .kind = FIELD_INTEGER,                                                                             \
-         .offset = (base) + offsetof(struct scenario_flow, priority),                                       \
-         .min = 0,                                                                                          \
-         .max = FLOW_MAX_PRIORITY,                                                                          \
-         .fallback = "0",                                                                                   \
-         .help = "Priority of the packets."},                                                               \
-        {.name = "traffic_class",                                                                           \
-         .kind = FIELD_INTEGER,                                                                             \
-         .offset = (base) + offsetof(struct scenario_flow, traffic_class),                                  \
-         .min = 0,                                                                                          \
-         .max = 255,                                                                                        \
-         .help = "The IP header's DSCP and ECN bits as one value: DSCP times 4 plus the ECN bits. Default " \
-                 "in a scenario: the priority's DSCP, and ECT(0) if ECN is on; otherwise 0."},              \
-        {.name = "validate",                                                                                \
-         .letter = 'v',                                                                                     \
-                                                                                                            \
-         .kind = FIELD_BOOL,                                                                                \
-         .offset = (base) + offsetof(struct scenario_flow, validate),                                       \
-         .fallback = "false",                                                                               \
-         .help = "Fill messages with a pattern and check it at the receiver."},                             \
-        {.name = "rate",                                                                                    \
-         .kind = FIELD_QUANTITY,                                                                            \
-         .offset = (base) + offsetof(struct scenario_flow, rate_bps),                                       \
-         .unit = UNIT_RATE_BPS,                                                                             \
-         .min = FLOW_MIN_RATE_BPS,                                                                          \
-         .max = FLOW_MAX_RATE_BPS,                                                                          \
-         .help = "Limit of the payload rate."},                                                             \
-    {                                                                                                       \
-        .name = "size", .kind = FIELD_QUANTITY,                                                             \
-        .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,        \
-        .max = FLOW_MAX_SIZE_BYTES,                                                                         \
-        .help =                                                                                             \
-            "The flow ends after this amount of payload, rounded up to whole messages. Default: endless."   \
+#define FLOW_LOAD_FIELDS(base)                                                                               \
+    {.name = "queue_pairs",                                                                                  \
+     .letter = 'q',                                                                                          \
+     .kind = FIELD_INTEGER,                                                                                  \
+     .offset = (base) + offsetof(struct scenario_flow, queue_pairs),                                         \
+     .min = 1,                                                                                               \
+     .max = FLOW_MAX_QUEUE_PAIRS,                                                                            \
+     .fallback = "1",                                                                                        \
+     .help = "Number of queue pairs."},                                                                      \
+        {.name = "depth",                                                                                    \
+         .kind = FIELD_INTEGER,                                                                              \
+         .offset = (base) + offsetof(struct scenario_flow, depth),                                           \
+         .min = 1,                                                                                           \
+         .max = FLOW_MAX_DEPTH,                                                                              \
+         .fallback = FLOW_DEPTH_DEFAULT,                                                                     \
+         .help = "Number of messages in flight on each queue pair."},                                        \
+        {.name = "priority",                                                                                 \
+         .kind = FIELD_INTEGER,                                                                              \
+         .offset = (base) + offsetof(struct scenario_flow, priority),                                        \
+         .min = 0,                                                                                           \
+         .max = FLOW_MAX_PRIORITY,                                                                           \
+         .fallback = "0",                                                                                    \
+         .help = "Priority of the packets."},                                                                \
+        {.name = "traffic_class",                                                                            \
+         .kind = FIELD_INTEGER,                                                                              \
+         .offset = (base) + offsetof(struct scenario_flow, traffic_class),                                   \
+         .min = 0,                                                                                           \
+         .max = 255,                                                                                         \
+         .help = "The IP header's DSCP and ECN bits as one value: DSCP times 4 plus the ECN bits. Default "  \
+                 "in a scenario: the priority's DSCP, and ECT(0) if ECN is on; otherwise 0."},               \
+        {.name = "validate",                                                                                 \
+         .letter = 'v',                                                                                      \
+                                                                                                             \
+         .kind = FIELD_BOOL,                                                                                 \
+         .offset = (base) + offsetof(struct scenario_flow, validate),                                        \
+         .fallback = "false",                                                                                \
+         .help = "Fill messages with a pattern and check it at the receiver."},                              \
+        {.name = "rate",                                                                                     \
+         .kind = FIELD_QUANTITY,                                                                             \
+         .offset = (base) + offsetof(struct scenario_flow, rate_bps),                                        \
+         .unit = UNIT_RATE_BPS,                                                                              \
+         .min = FLOW_MIN_RATE_BPS,                                                                           \
+         .max = FLOW_MAX_RATE_BPS,                                                                           \
+         .help = "Limit of the payload rate."},                                                              \
+    {                                                                                                        \
+        .name = "size", .kind = FIELD_QUANTITY,                                                              \
+        .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,         \
+        .max = FLOW_MAX_SIZE_BYTES,                                                                          \
+        .help =                                                                                              \
+            "The flow ends after this amount of payload, rounded up to whole messages; less than a message " \
+            "is one message of this size. Default: endless."                                                 \
     }
 
 extern const struct table flow_table; /* struct scenario_flow */

@@ -73,6 +73,23 @@ static void where_a_flow_is(void **state)
     assert_non_null(strstr(e.text, "numa and numa_node both choose a NUMA node"));
 }
 
+static void less_than_a_message_is_one_of_that_size(void **state)
+{
+    struct drive_plan flow;
+    struct error e = {{0}};
+    size_t count;
+    (void)state;
+    assert_int_equal(flows_of(WORDS("--message", "64KiB", "--size", "10kB"), &flow, &count, &e), 0);
+    assert_int_equal(flow.count, 1);
+    assert_int_equal(flow.sizes[0], 10000);
+    assert_int_equal(flow.plan.max_message_bytes, 10000);
+    free_flows(&flow, count);
+    assert_int_equal(flows_of(WORDS("--message", "64KiB", "--size", "100kB"), &flow, &count, &e), 0);
+    assert_int_equal(flow.count, 2);
+    assert_int_equal(flow.sizes[0], 65536);
+    free_flows(&flow, count);
+}
+
 static void bad_sizes_are_refused(void **state)
 {
     static const struct {
@@ -394,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_lists_and_sweeps),
         cmocka_unit_test(where_a_flow_is),
+        cmocka_unit_test(less_than_a_message_is_one_of_that_size),
         cmocka_unit_test(bad_sizes_are_refused),
         cmocka_unit_test(traffic_class_comes_whole_or_in_parts),
         cmocka_unit_test(a_flow_text_overrides_the_options),
