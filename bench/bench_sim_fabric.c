@@ -123,14 +123,17 @@ static double measure_web_search(uint32_t k, double milliseconds)
         give_up(&e);
     make_nodes(&c, &t, true);
     uint32_t *hosts = array(t.host_count, sizeof *hosts);
-    for (uint32_t i = 0; i < t.host_count; i++)
+    int64_t *link_bps = array(t.host_count, sizeof *link_bps);
+    for (uint32_t i = 0; i < t.host_count; i++) {
         hosts[i] = i;
+        link_bps[i] = 100 * GBPS;
+    }
     struct sim_workload_config w = {.pattern = PATTERN_POISSON,
                                     .from = hosts,
                                     .from_count = t.host_count,
                                     .sizes = SIM_SIZES_WEB_SEARCH,
                                     .load = 0.5,
-                                    .link_bps = 100 * GBPS,
+                                    .link_bps = link_bps,
                                     .rounds = 1,
                                     .seed = 1};
     sim_flow_defaults(&w.flow);

@@ -96,15 +96,44 @@ static struct traffic_ends ends_of(const struct sim_workload_config *w)
 
 /* ---- patterns */
 
+/* The rates of all senders' links together. *equal: each has the same. */
+static double sum_links(const struct sim_workload_config *w, bool *equal)
+{
+    double sum = 0;
+    *equal = true;
+    for (size_t i = 0; i < w->from_count; i++) {
+        if (w->link_bps[i] <= 0)
+            return 0;
+        *equal = *equal && w->link_bps[i] == w->link_bps[0];
+        sum += (double)w->link_bps[i];
+    }
+    return sum;
+}
+
+/* A sender sends as often as its link is fast. */
+static uint32_t draw_sender(struct making *m, double sum_bps, bool equal)
+{
+    const struct sim_workload_config *w = m->w;
+    size_t i = 0;
+    if (equal)
+        return w->from[random_next(&m->random) % w->from_count];
+    for (double at = random_unit(&m->random) * sum_bps; i + 1 < w->from_count && at >= (double)w->link_bps[i];
+         i++)
+        at -= (double)w->link_bps[i];
+    return w->from[i];
+}
+
 static int make_poisson(struct making *m, struct error *e)
 {
     const struct sim_workload_config *w = m->w;
+    bool equal;
+    double sum_bps = sum_links(w, &equal);
     double mean = w->sizes == SIM_SIZES_FIXED ? (double)w->size_bytes : sim_sizes_mean(w->sizes);
-    if (!(w->load > 0 && w->load <= 10) || w->link_bps <= 0 || mean < 1)
+    if (!(w->load > 0 && w->load <= 10) || sum_bps <= 0 || mean < 1)
         return error_set(e, "workload: Poisson arrivals need a load above 0, a link rate and a size");
     if (w->flow.stop_ps == SIM_FOREVER && !w->most_flows)
         return error_set(e, "workload: Poisson arrivals need an end: a stop or a number of flows");
-    double gap_ps = mean * 8e12 / (w->load * (double)w->link_bps) / (double)w->from_count;
+    double gap_ps = mean * 8e12 / (w->load * (double)w->link_bps[0]) / (sum_bps / (double)w->link_bps[0]);
     size_t to_count;
     const struct traffic_ends ends = ends_of(w);
     const uint32_t *to = traffic_receivers(&ends, &to_count);
@@ -113,7 +142,7 @@ static int make_poisson(struct making *m, struct error *e)
         at_ps += random_exponential(&m->random, gap_ps);
         if (at_ps >= (double)w->flow.stop_ps || (w->most_flows && (int64_t)m->count == w->most_flows))
             return 0;
-        uint32_t from = w->from[random_next(&m->random) % w->from_count], other;
+        uint32_t from = draw_sender(m, sum_bps, equal), other;
         size_t tries = 0;
         do
             other = to[random_next(&m->random) % to_count];

@@ -26,11 +26,11 @@ struct sim_workload_config {
     /* Size of a flow; 0: endless. With a ring, of all reduced data: in 2(n-1) steps each host sends one n-th
      * on, as soon as it has received the one of the step before. */
     int64_t size_bytes;
-    int64_t rounds;     /* number of times that the size is sent, one after the other; at least 1 */
-    double load;        /* Poisson: share of each sender's link, headers not counted */
-    int64_t link_bps;   /* Poisson: rate of a sender's link */
-    int64_t most_flows; /* Poisson: maximum number of flows; 0: until flow.stop_ps */
-    int64_t shift;      /* permutation: host i sends to i + shift; 0: drawn */
+    int64_t rounds;          /* number of times that the size is sent, one after the other; at least 1 */
+    double load;             /* Poisson: share of each sender's link, headers not counted */
+    const int64_t *link_bps; /* Poisson: rate of each sender's link */
+    int64_t most_flows;      /* Poisson: maximum number of flows; 0: until flow.stop_ps */
+    int64_t shift;           /* permutation: host i sends to i + shift; 0: drawn */
     uint64_t seed;
 };
 

@@ -433,7 +433,7 @@ static int64_t link_rate(const struct sim_setup *setup, uint32_t host)
 }
 
 static void set_pattern_flow(const struct cell *cell, const struct scenario_traffic *t,
-                             const struct physics_host *host, struct sim_flow_config *flow)
+                             struct sim_flow_config *flow)
 {
     const struct scenario_phases *phases = &cell->scenario.phases;
     int64_t end_ns = phases->warmup_ns + phases->measure_ns;
@@ -442,14 +442,13 @@ static void set_pattern_flow(const struct cell *cell, const struct scenario_traf
     flow->message_bytes = t->message_bytes;
     flow->depth = (int32_t)t->depth;
     flow->priority = (int32_t)t->priority;
-    flow->payload_bytes = host->nic.payload_bytes;
     flow->start_ps = t->start_ns * SIM_PS_PER_NS;
     flow->stop_ps = (t->stop_ns != FIELD_UNSET && t->stop_ns < end_ns ? t->stop_ns : end_ns) * SIM_PS_PER_NS;
 }
 
 static void set_workload(const struct cell *cell, const struct scenario_traffic *t,
                          const struct sim_setup *setup, const uint32_t *from, const uint32_t *to,
-                         struct sim_workload_config *w)
+                         const int64_t *link_bps, struct sim_workload_config *w)
 {
     bool poisson = t->pattern == PATTERN_POISSON;
     *w = (struct sim_workload_config){.pattern = (enum traffic_pattern)t->pattern,
@@ -461,17 +460,18 @@ static void set_workload(const struct cell *cell, const struct scenario_traffic 
                                       .size_bytes = t->size_bytes == FIELD_UNSET ? 0 : t->size_bytes,
                                       .rounds = poisson ? 1 : t->count,
                                       .load = t->load,
-                                      .link_bps = link_rate(setup, from[0]),
+                                      .link_bps = link_bps,
                                       .most_flows = poisson && t->count > 1 ? t->count : 0,
                                       .shift = t->shift == FIELD_UNSET ? 0 : t->shift,
                                       .seed = setup->config.seed};
-    set_pattern_flow(cell, t, lab_sim_host_at(&cell->lab, from[0]), &w->flow);
+    set_pattern_flow(cell, t, &w->flow);
 }
 
-/* Packets are ECN-capable as those of the scenario's other flows are: by the settings of the flow's
- * sender. */
-static void set_ect(const struct cell *cell, const struct scenario_traffic *t, const struct sim_setup *setup,
-                    const uint32_t *from, struct sim_flow_config *flows, size_t count)
+/* What a flow has of its sender, as the scenario's other flows have it: packets that are ECN-capable by the
+ * sender's settings, and what its NIC does. */
+static void set_sender(const struct cell *cell, const struct scenario_traffic *t,
+                       const struct sim_setup *setup, const uint32_t *from, struct sim_flow_config *flows,
+                       size_t count)
 {
     char *const *roles = t->from.items;
     enum sim_ect *of_host = xcalloc(setup->config.host_count + 1, sizeof *of_host);
@@ -480,8 +480,12 @@ static void set_ect(const struct cell *cell, const struct scenario_traffic *t, c
         bool capable = traffic_class_is_ect(flow_traffic_class(&cell->scenario, &sent));
         of_host[from[i]] = capable ? SIM_ECT_ALWAYS : SIM_ECT_NEVER;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        const struct physics_nic *nic = &lab_sim_host_at(&cell->lab, flows[i].from)->nic;
         flows[i].ect = of_host[flows[i].from];
+        flows[i].inline_bytes = nic->inline_bytes;
+        flows[i].payload_bytes = nic->payload_bytes;
+    }
     free(of_host);
 }
 
@@ -511,13 +515,17 @@ static int configure_pattern(const struct cell *cell, const struct scenario_traf
     size_t count = 0;
     int result = -1;
     if (from && to) {
-        set_workload(cell, t, setup, from, to, &w);
+        int64_t *link_bps = xcalloc(t->from.count + 1, sizeof *link_bps);
+        for (size_t i = 0; i < t->from.count; i++)
+            link_bps[i] = link_rate(setup, from[i]);
+        set_workload(cell, t, setup, from, to, link_bps, &w);
         result = sim_workload_make(&w, (uint32_t)setup->config.flow_count, &flows, &count, e);
         if (result != 0)
             error_prefix(e, "%s", of);
+        free(link_bps);
     }
     if (result == 0) {
-        set_ect(cell, t, setup, from, flows, count);
+        set_sender(cell, t, setup, from, flows, count);
         append_flows(setup, t->name, flows, count);
     }
     free(from);

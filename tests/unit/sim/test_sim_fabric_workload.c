@@ -9,6 +9,8 @@
 #define HOSTS   8
 
 static uint32_t all_hosts[HOSTS] = {0, 1, 2, 3, 4, 5, 6, 7};
+static const int64_t equal_links[HOSTS] = {GBPS(100), GBPS(100), GBPS(100), GBPS(100),
+                                           GBPS(100), GBPS(100), GBPS(100), GBPS(100)};
 
 static struct sim_workload_config workload(enum traffic_pattern pattern)
 {
@@ -18,7 +20,7 @@ static struct sim_workload_config workload(enum traffic_pattern pattern)
                                     .size_bytes = 100000,
                                     .rounds = 1,
                                     .load = 0.5,
-                                    .link_bps = GBPS(100),
+                                    .link_bps = equal_links,
                                     .seed = 1};
     sim_flow_defaults(&w.flow);
     w.flow.priority = LOSSLESS;
@@ -101,6 +103,26 @@ static void poisson_brings_its_load(void **state)
     w.most_flows = 0;
     w.flow.stop_ps = SIM_FOREVER;
     refused(&w, "end");
+}
+
+/* "load" is a share of each sender's own link. */
+static void poisson_loads_each_link(void **state)
+{
+    (void)state;
+    static const int64_t links[HOSTS] = {GBPS(25),  GBPS(100), GBPS(100), GBPS(100),
+                                         GBPS(100), GBPS(100), GBPS(100), GBPS(400)};
+    struct sim_workload_config w = workload(PATTERN_POISSON);
+    struct sim_flow_config *flows;
+    double bytes[HOSTS] = {0};
+    w.link_bps = links;
+    w.flow.stop_ps = SIM_PS_PER_S / 10;
+    w.size_bytes = 20000;
+    size_t count = made(&w, &flows);
+    for (size_t i = 0; i < count; i++)
+        bytes[flows[i].from] += (double)flows[i].message_bytes;
+    for (size_t i = 0; i < HOSTS; i++)
+        assert_true(fabs(bytes[i] * 8 / 0.1 / (double)links[i] - 0.5) < 0.03);
+    free(flows);
 }
 
 static void permutation_sends_and_receives_once(void **state)
@@ -243,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_follow_their_distribution),
         cmocka_unit_test(poisson_brings_its_load),
+        cmocka_unit_test(poisson_loads_each_link),
         cmocka_unit_test(permutation_sends_and_receives_once),
         cmocka_unit_test(pairs_are_complete),
         cmocka_unit_test(ring_takes_its_steps),
