@@ -1,7 +1,7 @@
 /*
  * Do the settings of the scenario have an effect on its flows? PFC and DCQCN act on priorities: what is set
  * for others, parameters of a control that is off, and settings that the simulator does not model change
- * nothing, and figures look as if they did. What a sweep varies is meant, and not warned of.
+ * nothing, and figures look as if they did. Settings that a sweep varies are meant, and not warned of.
  */
 #include "harness/doctor/check.h"
 
@@ -361,6 +361,41 @@ static void check_sizes(const struct effect *f)
     text_free(&words);
 }
 
+/* ---- keys that a form of flows does not use, or that simulated flows do not */
+
+static void note_unused(const struct effect *f, const struct scenario_unused *row, const char *list,
+                        struct text_names *names)
+{
+    const json_t *item;
+    size_t i;
+    if (row->list && strcmp(row->list, list) != 0)
+        return;
+    json_array_foreach(json_object_get(f->cell->scenario_json, list), i, item)
+    {
+        if (json_object_get(item, row->key) && row->is(item))
+            text_names_add(names, json_string_value(json_object_get(item, "name")));
+    }
+}
+
+static void check_unused(const struct effect *f)
+{
+    for (const struct scenario_unused *row = scenario_unused; row->key; row++) {
+        struct text_names names = {0};
+        struct text words = {0};
+        if (row->simulated && !lab_kind(&f->cell->lab)->simulated)
+            continue;
+        note_unused(f, row, "flows", &names);
+        note_unused(f, row, "traffic", &names);
+        if (!names.count)
+            continue;
+        text_add_names(&words, "flow", &names);
+        doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", NULL, "%s: %s has no effect: %s",
+                   text_string(&words), row->key, row->why);
+        doctor_add_evidence(f->x->entries, "%s of the flows in the scenario", row->key);
+        text_free(&words);
+    }
+}
+
 static void examine_effect(const struct doctor_subject *x)
 {
     struct effect f = {.x = x,
@@ -374,6 +409,7 @@ static void examine_effect(const struct doctor_subject *x)
     check_parameters(&f);
     check_starts(&f);
     check_sizes(&f);
+    check_unused(&f);
     if (lab_kind(&f.cell->lab)->simulated)
         check_modelled(&f);
     free(f.roles);

@@ -75,7 +75,7 @@ static void flow_set_amount(const struct scenario_traffic *t, struct scenario_fl
         return;
     flow->message_bytes = t->size_bytes;
     flow->depth = 1;
-    flow->size_bytes = t->size_bytes * t->count;
+    flow->size_bytes = t->size_bytes * (t->count == FIELD_UNSET ? 1 : t->count);
 }
 
 static int flow_of_pair(const struct scenario_traffic *t, const char *from, const char *to, size_t i,

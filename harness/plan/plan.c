@@ -206,7 +206,7 @@ static int cell_parse_scenario(struct cell *cell, const json_t *document, const 
         return -1;
     int result = scenario_parse(expanded, &cell->scenario, e);
     if (result == 0)
-        cell->scenario_json = table_resolve(&scenario_table, expanded);
+        cell->scenario_json = scenario_resolve(expanded);
     json_decref(expanded);
     return result == 0 && !(first && cell_borrow_expressions(cell, first)) ? compile_expressions(cell, e)
                                                                            : result;
@@ -398,7 +398,7 @@ static int keep_written(struct cell_sources *d, struct error *e)
     if (result == 0 && d->lab && cell_parse_lab(&cell, d->lab, d->lab_path, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0) {
-        d->written.scenario = table_resolve(&scenario_table, expanded);
+        d->written.scenario = scenario_resolve(expanded);
         d->written.lab = json_incref(cell.lab_json);
         cell_free(&cell);
     }

@@ -77,7 +77,8 @@ static int check_unused(const struct scenario_traffic *traffic, const char *path
     if (traffic->sizes != SIZES_FIXED && traffic->size_bytes != FIELD_UNSET)
         return error_set(e, "%s.size: sizes are drawn from %s: leave out size, or sizes", path,
                          sizes_names[traffic->sizes]);
-    if (traffic->pattern != PATTERN_POISSON && traffic->count > 1 && !scenario_traffic_ends(traffic))
+    if (traffic->pattern != PATTERN_POISSON && traffic->count != FIELD_UNSET &&
+        !scenario_traffic_ends(traffic))
         return error_set(e, "%s.count: endless flows have no rounds: give the traffic a size", path);
     return 0;
 }
@@ -112,8 +113,10 @@ static const struct field traffic_fields[] = {
              "(SIGCOMM 2009)."},
     {"load", FIELD_NUMBER, AT(load), .min_number = 0.0001, .max_number = 1, .fallback = "0.5",
      .help = "Load of Poisson arrivals, as a fraction of each sender's link rate."},
-    {"count", FIELD_INTEGER, AT(count), .min = 1, .max = 100000000, .fallback = "1",
-     .help = "Number of rounds. With Poisson arrivals: the largest number of flows."},
+    {"count", FIELD_INTEGER, AT(count), .min = 1, .max = 100000000,
+     .help =
+         "Number of rounds. Default: 1. With Poisson arrivals: the largest number of flows. Default: as many "
+         "as begin before the end."},
     {"shift", FIELD_INTEGER, AT(shift), .min = 1, .max = 100000,
      .help =
          "With a permutation, role i sends to role i+shift. Default: a random permutation from the seed."},
@@ -553,6 +556,119 @@ int64_t scenario_traffic_flows(const struct scenario_traffic *traffic)
         for (size_t k = 0; k < traffic->from.count; k++)
             count += strcmp(from[k], to[i]) != 0;
     return count;
+}
+
+/* ---- keys that nothing uses */
+
+static const char *word_of(const json_t *item, const char *key)
+{
+    const char *word = json_string_value(json_object_get(item, key));
+    return word ? word : "";
+}
+
+static bool is_sized(const json_t *traffic)
+{
+    return json_object_get(traffic, "size") || strcmp(word_of(traffic, "sizes"), "fixed") != 0;
+}
+
+static bool is_deep(const json_t *item)
+{
+    return json_integer_value(json_object_get(item, "depth")) > 1;
+}
+
+static bool is_sized_and_deep(const json_t *traffic)
+{
+    return is_sized(traffic) && is_deep(traffic);
+}
+
+/* -1: it has none. */
+static int64_t bytes_at(const json_t *item, const char *key)
+{
+    int64_t bytes;
+    return units_parse(UNIT_BYTES, word_of(item, key), &bytes, NULL) == 0 ? bytes : -1;
+}
+
+static bool has_own_message(const json_t *traffic)
+{
+    return is_sized(traffic) && bytes_at(traffic, "message") != bytes_at(traffic, "size");
+}
+
+static bool is_shorter(const json_t *flow)
+{
+    return bytes_at(flow, "size") > 0 && bytes_at(flow, "size") < bytes_at(flow, "message");
+}
+
+static bool arrives_otherwise(const json_t *traffic)
+{
+    return strcmp(word_of(traffic, "pattern"), "poisson") != 0;
+}
+
+static bool is_latency_and_deep(const json_t *flow)
+{
+    return strcmp(word_of(flow, "mode"), "latency") == 0 && is_deep(flow);
+}
+
+static bool has_numa(const json_t *flow)
+{
+    return json_object_get(flow, "numa");
+}
+
+static bool has_ordering(const json_t *flow)
+{
+    return json_object_get(flow, "relaxed_ordering");
+}
+
+static bool has_tool(const json_t *flow)
+{
+    return json_object_get(flow, "tool");
+}
+
+static bool is_validated(const json_t *flow)
+{
+    return json_is_true(json_object_get(flow, "validate"));
+}
+
+static bool names_route(const json_t *item)
+{
+    const char *memory = word_of(item, "memory");
+    return strcmp(memory, flow_memory_names[MEMORY_HOST]) != 0 &&
+           strcmp(memory, flow_memory_names[MEMORY_GPU]) != 0;
+}
+
+const struct scenario_unused scenario_unused[] = {
+    {"traffic", "message", false, has_own_message, "what a message of the pattern has follows from its size"},
+    {"traffic", "depth", false, is_sized_and_deep,
+     "a flow of a pattern that has a size sends one message at a time"},
+    {"traffic", "load", false, arrives_otherwise, "only Poisson arrivals have a load"},
+    {"flows", "message", false, is_shorter, "a flow with a smaller size is one message of that size"},
+    {"flows", "depth", false, is_latency_and_deep, "mode latency sends one message at a time"},
+    {"flows", "tool", true, has_tool, "simulated flows need no program"},
+    {"flows", "numa", true, has_numa, "simulated hosts have no NUMA nodes"},
+    {"flows", "relaxed_ordering", true, has_ordering,
+     "the simulator does not model the order of PCIe writes"},
+    {"flows", "validate", true, is_validated, "simulated packets carry no data that could be checked"},
+    {NULL, "memory", true, names_route, "simulated GPU memory has one route, that of \"gpu\""},
+    {0}};
+
+static void drop_unused(const struct scenario_unused *row, const json_t *said, json_t *resolved)
+{
+    const json_t *items = json_object_get(said, row->list);
+    json_t *item;
+    size_t i;
+    json_array_foreach(json_object_get(resolved, row->list), i, item)
+    {
+        if (!json_object_get(json_array_get(items, i), row->key) && row->is(item))
+            json_object_del(item, row->key);
+    }
+}
+
+json_t *scenario_resolve(const json_t *json)
+{
+    json_t *resolved = table_resolve(&scenario_table, json);
+    for (const struct scenario_unused *row = scenario_unused; row->key; row++)
+        if (row->list && !row->simulated)
+            drop_unused(row, json, resolved);
+    return resolved;
 }
 
 /* ---- settings of a role */

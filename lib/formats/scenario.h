@@ -22,7 +22,7 @@ struct scenario_traffic {
     int64_t size_bytes;
     int sizes;     /* enum traffic_sizes */
     double load;   /* poisson: fraction of each sender's link rate, 0..1 */
-    int64_t count; /* poisson: largest number of flows; others: rounds */
+    int64_t count; /* poisson: largest number of flows, unset: any; others: rounds, unset: 1 */
     int64_t shift; /* permutation: role i sends to i+shift; unset: random, from the seed */
     int memory;
     int64_t message_bytes;
@@ -132,6 +132,17 @@ bool scenario_traffic_ends(const struct scenario_traffic *traffic);
 int64_t scenario_traffic_flows(const struct scenario_traffic *traffic);
 /* A copy of the document in which ranges of roles, such as "h[0-3]", are written out (lib/names/range.h). */
 json_t *scenario_expand(const json_t *json, struct error *e);
+/* Keys of flows and of traffic that some of them do not use: a form of theirs ("with size"), or simulated
+ * ones. Ended by a row without a key. */
+struct scenario_unused {
+    const char *list, *key;         /* of items of this list; NULL: of both */
+    bool simulated;                 /* in simulated labs; else by their form, in every lab */
+    bool (*is)(const json_t *item); /* does an item, with its defaults, have a value that it does not use? */
+    const char *why;
+};
+extern const struct scenario_unused scenario_unused[];
+/* The document with all defaults, without those that nothing uses. A new reference. */
+json_t *scenario_resolve(const json_t *json);
 /* The groups of counters that are sampled: bits by enum counter_group (lib/roce/counters.h). */
 uint32_t scenario_groups(const struct scenario *scenario);
 /* The settings document of one role: the common ones with the role's own merged over them. A new

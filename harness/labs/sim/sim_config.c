@@ -458,10 +458,10 @@ static void set_workload(const struct cell *cell, const struct scenario_traffic 
                                       .to_count = t->to.count,
                                       .sizes = sizes[t->sizes],
                                       .size_bytes = t->size_bytes == FIELD_UNSET ? 0 : t->size_bytes,
-                                      .rounds = poisson ? 1 : t->count,
+                                      .rounds = poisson || t->count == FIELD_UNSET ? 1 : t->count,
                                       .load = t->load,
                                       .link_bps = link_bps,
-                                      .most_flows = poisson && t->count > 1 ? t->count : 0,
+                                      .most_flows = poisson && t->count != FIELD_UNSET ? t->count : 0,
                                       .shift = t->shift == FIELD_UNSET ? 0 : t->shift,
                                       .seed = setup->config.seed};
     set_pattern_flow(cell, t, &w->flow);

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *json = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
     json_t *expanded = json_is_object(json) ? scenario_expand(json, &e) : NULL;
     if (expanded && scenario_parse(expanded, &scenario, &e) == 0) {
-        json_decref(table_resolve(&scenario_table, expanded));
+        json_decref(scenario_resolve(expanded));
         json_decref(scenario_role_settings(expanded, "a"));
         scenario_free(&scenario);
     }
