@@ -51,6 +51,8 @@ struct stream {
     bool wants_icrc;
     bool lost; /* packets, by the capture itself */
     uint64_t packets, untimed;
+    uint64_t last_number; /* of the last packet, and its time */
+    int64_t last_ns;
     int64_t end_ns;
     struct findings common; /* what holds for all checkers */
 };
@@ -234,6 +236,8 @@ static void stream_judge_packet(struct stream *s, const struct capture_packet *f
     if (p.frame.kind != FRAME_ROCE)
         packet_locate_control(&p);
     s->packets++;
+    s->last_number = from->number;
+    s->last_ns = from->timed ? from->time_ns : -1;
     s->untimed += !timed;
     struct learned *l = states_at(&s->learned, from->interface, sizeof *l);
     if (p.frame.kind == FRAME_ROCE && l && l->cut) {
@@ -327,10 +331,27 @@ static void stream_say_others(struct stream *s)
                             (unsigned long long)s->packets);
 }
 
+/* A file that is cut short says nothing of what came then. */
+static void stream_say_cut(struct stream *s)
+{
+    const char *cut = capture_read_cut(s->capture);
+    struct text behind = {0};
+    if (s->packets)
+        text_add(&behind, "what came after packet %llu", (unsigned long long)s->last_number);
+    else
+        text_add(&behind, "all packets");
+    if (s->packets && s->last_ns >= 0)
+        text_add(&behind, " at %.9f s", (double)s->last_ns / 1e9);
+    if (cut)
+        findings_open(&s->common, "%s: %s", text_string(&behind), cut);
+    text_free(&behind);
+}
+
 /* What holds for every checker. A capture that lost packets proves no fault. */
 static void stream_say_limits(struct stream *s)
 {
     struct findings *f = &s->common;
+    stream_say_cut(s);
     for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++) {
         const struct capture_interface *at = capture_read_interface(s->capture, i);
         s->lost = s->lost || at->dropped;

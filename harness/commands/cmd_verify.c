@@ -1,12 +1,15 @@
 #include "verify/verify.h"
 
+#include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/interrupt.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/output/verdicts.h"
 #include "lib/program/program.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,19 +103,19 @@ static int print_result(const json_t *result, bool as_json)
         json_array_foreach(checks, i, entry) print_entry(entry);
         json_array_foreach(json_object_get(result, "not_judged"), i, entry)
             print_out("%-8s %-10s not judged: %s\n", "", "all", json_string_value(entry));
-        print_out("%lld packets: ", (long long)json_integer_value(json_object_get(result, "packets")));
+        print_out("%lld packets%s: ", (long long)json_integer_value(json_object_get(result, "packets")),
+                  json_object_get(result, "cut") ? " of a file that is cut short" : "");
         verdicts_print_counts(&counts);
     }
-    const char *cut = json_string_value(json_object_get(result, "cut"));
-    if (cut)
-        log_warning("%s", cut);
     return exit_status(checks);
 }
 
-/* "-" is standard input. */
+/* "-" is standard input. A named pipe is opened when a program writes into it. */
 static int open_capture(const char *path, struct error *e)
 {
     struct stat status;
+    if (strcmp(path, "-") != 0 && lstat(path, &status) == 0 && S_ISFIFO(status.st_mode))
+        log_info("%s is a pipe: waiting until a program writes into it (Ctrl-C ends this)", path);
     int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return error_set_errno(e, errno, "open %s", path);
@@ -123,15 +126,69 @@ static int open_capture(const char *path, struct error *e)
     return fd;
 }
 
-static json_t *judge_capture(const char *path, const struct verify_settings *settings,
-                             const struct checker *const *which, struct error *e)
+#define LAST_NS NS_PER_S /* for a pipe's writer to end after Ctrl-C */
+
+struct pipe_source {
+    int fd;
+    struct interrupt interrupt;
+    int64_t until_ns; /* after a signal; 0: there was none */
+};
+
+/* Ctrl-C ends the writer of a pipe, too, such as tcpdump, which then writes its last packets: they are read
+ * until it has ended. */
+static ssize_t pipe_source_read(void *context, void *into, size_t room)
 {
-    int fd = open_capture(path, e);
-    if (fd < 0)
+    struct pipe_source *p = context;
+    for (;;) {
+        struct pollfd both[] = {{.fd = p->fd, .events = POLLIN}, {.fd = p->interrupt.fd, .events = POLLIN}};
+        int signals = interrupt_count(&p->interrupt);
+        if (signals && !p->until_ns)
+            p->until_ns = clock_monotonic_ns() + LAST_NS;
+        int64_t left_ns = p->until_ns - clock_monotonic_ns();
+        if (signals > 1 || (signals && left_ns <= 0)) {
+            log_warning(
+                "interrupted: the pipe's writer goes on, and what it has written until now is judged");
+            return 0;
+        }
+        int ready = poll(both, 2, signals ? (int)(left_ns / NS_PER_MS) + 1 : -1);
+        if (ready < 0 && errno != EINTR)
+            return -1;
+        if (ready > 0 && both[0].revents)
+            return read(p->fd, into, room);
+    }
+}
+
+static json_t *judge_pipe(int fd, const char *path, const struct verify_settings *settings,
+                          const struct checker *const *which, struct error *e)
+{
+    struct pipe_source from = {.fd = fd};
+    if (interrupt_open(&from.interrupt, e) != 0)
         return NULL;
+    struct capture_reader *capture = capture_read_new(pipe_source_read, &from, path, e);
+    json_t *result = capture ? verify_capture(capture, settings, which, e) : NULL;
+    capture_read_free(capture);
+    interrupt_close(&from.interrupt);
+    return result;
+}
+
+static json_t *judge_file(int fd, const char *path, const struct verify_settings *settings,
+                          const struct checker *const *which, struct error *e)
+{
     struct capture_reader *capture = capture_read_of(fd, path, e);
     json_t *result = capture ? verify_capture(capture, settings, which, e) : NULL;
     capture_read_free(capture);
+    return result;
+}
+
+static json_t *judge_capture(const char *path, const struct verify_settings *settings,
+                             const struct checker *const *which, struct error *e)
+{
+    struct stat status;
+    int fd = open_capture(path, e);
+    if (fd < 0)
+        return NULL;
+    bool piped = fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode);
+    json_t *result = (piped ? judge_pipe : judge_file)(fd, path, settings, which, e);
     close(fd);
     return result;
 }

@@ -61,8 +61,9 @@ struct capture_reader {
     uint64_t number; /* of the last packet */
     struct capture_interface *interfaces;
     uint32_t count, room_interfaces;
-    uint32_t section_first; /* the section's first interface */
-    struct error cut;       /* text "": not cut */
+    uint32_t section_first;             /* the section's first interface */
+    uint64_t section_at, section_bytes; /* where it begins behind its header, and its length; 0: not stated */
+    struct error cut;                   /* text "": not cut */
 };
 
 /* ---- bytes */
@@ -356,7 +357,10 @@ static int read_section(struct capture_reader *c, const struct block *b, struct 
         return refuse_block(c, b, e, "a section's header needs 28 bytes");
     if (field_16(c, b->body + 4) != 1)
         return refuse_block(c, b, e, "not version 1 of pcapng");
+    uint64_t bytes = field_64(c, b->body + 8);
     c->section_first = c->count;
+    c->section_at = c->taken + b->length;
+    c->section_bytes = bytes <= INT64_MAX ? bytes : 0;
     return 0;
 }
 
@@ -546,12 +550,24 @@ static int skip_block(struct capture_reader *c, const struct block *b, struct er
     return 0;
 }
 
+/* The file ends between two blocks: is that before its section does? */
+static int note_end(struct capture_reader *c)
+{
+    uint64_t end = c->taken;
+    if (end - c->section_at >= c->section_bytes)
+        return 0;
+    c->taken = c->section_at;
+    note_cut(c, "a section", c->section_bytes, end - c->section_at);
+    c->taken = end;
+    return 0;
+}
+
 /* The block's header, without taking it: 1; 0: the file ends here. */
 static int read_block_header(struct capture_reader *c, struct block *b, struct error *e)
 {
     ssize_t there = have_bytes(c, BLOCK_LEAST, e);
     if (there <= 0)
-        return (int)there;
+        return there < 0 ? -1 : note_end(c);
     if (there < BLOCK_LEAST)
         return note_cut(c, "a block", BLOCK_LEAST, (uint64_t)there);
     b->type = field_32(c, bytes_at(c));

@@ -145,12 +145,49 @@ else
     refused "a file that may not be read" secret.pcap 'Permission denied'
 fi
 head -c -7 skip.pcap >cut.pcap
-check_exit 0 "a file that is cut short is judged as far as it goes" "$H" verify cut.pcap go-back-n --host 10.0.0.0
-check_says "... and that is said" 'warning: cut.pcap is cut short: a packet at byte [0-9]+ has [0-9]+ of [0-9]+ bytes' err
+# a file that is cut short is never ok: good.pcap ends with an ACK of 62 bytes, behind packet 15
+cut_short() { # WHAT FILE PATTERN
+    check_exit 4 "$1 is judged as far as it goes, and not ok" "$H" verify "$2" go-back-n ecn --host 10.0.0.0
+    check_says "... by any checker" '^unknown +go-back-n +9 packets sent, 5 ACKs' out
+    check_says "... which is said" 'not judged: what came after packet 15 at 1000.000075000 s: .* is cut short: '"$3" out
+    check_says "... also where verdicts are counted" '^15 packets of a file that is cut short: 0 ok, .* 2 unknown$' out
+}
+head -c -7 good.pcap >cut.pcap
+cut_short "a packet that is cut" cut.pcap 'a packet at byte [0-9]+ has 71 of 78 bytes'
+head -c -66 good.pcap >cut.pcap
+cut_short "... within its header" cut.pcap 'the header of a packet at byte [0-9]+ has 12 of 16 bytes'
+check_exit 1 "what is found before the end stays found" "$H" verify <(cat skip.pcap && head -c 44 good.pcap | tail -c 20) go-back-n --host 10.0.0.0
+check_exit 4 "... and behind a header alone all is open" "$H" verify <(head -c 30 good.pcap) ecn
+check_says "... from the first packet on" 'not judged: all packets: .* is cut short: the header of a packet' out
+# a pcapng: an unfinished block, of a packet or of any other kind, and a section that says that it has more
+{ packets_of "${gap[@]}" && lost 0; } | raw | head -c -4 >torn.pcapng
+ends_open() { # WHAT FILE PATTERN
+    check_exit 4 "$1 leaves open what came then" "$H" verify "$2" ecn --host 10.0.0.0
+    check_says "... with the place" "not judged: what came after packet 2 .*is cut short: $3" out
+}
+ends_open "an unfinished block" torn.pcapng 'a block at byte [0-9]+ has [0-9]+ of [0-9]+ bytes'
+{ packets_of "${gap[@]}" && printf '0a0000002000000000000000'; } | raw >torn.pcapng
+ends_open "an unfinished block of another kind" torn.pcapng 'a block at byte [0-9]+ has 12 of 32 bytes'
+packets_of "${gap[@]}" | sed '1s/ffffffffffffffff/0010000000000000/' | raw >torn.pcapng
+ends_open "a section that ends early" torn.pcapng 'a section at byte 28 has [0-9]+ of 4096 bytes'
 mkfifo pipe
-(cat good.pcap >pipe) &
-check_exit 0 "a named pipe is read" timeout 20 "$H" verify pipe go-back-n --host 10.0.0.0
-wait
+"$H" verify pipe go-back-n --host 10.0.0.0 >pipe.out 2>pipe.err &
+reader=$!
+until grep -q waiting pipe.err 2>/dev/null || ! kill -0 $reader 2>/dev/null; do sleep 0.1; done
+check "a named pipe waits for its writer, and says so" grep -q '^harness: pipe is a pipe: waiting until a program writes into it' pipe.err
+cat good.pcap >pipe
+wait $reader
+check "... and is read" test $? = 0
+# Ctrl-C, which ends tcpdump and verify: tcpdump then writes its last packets
+mkfifo live
+{ exec 9>live && head -c 300 good.pcap >&9 && until [ -e stopped ]; do sleep 0.05; done && tail -c +301 good.pcap >&9; } &
+"$H" verify live go-back-n --host 10.0.0.0 >live.out 2>live.err &
+reader=$!
+until grep -q '^SigBlk:.*4003$' /proc/$reader/status || ! kill -0 $reader 2>/dev/null; do sleep 0.1; done # it reads
+kill -INT $reader && touch stopped
+wait $reader
+check "after Ctrl-C a pipe is read until its writer ends" test $? = 0
+check "... and judged" grep -q '^16 packets: 1 ok' live.out
 
 # ---- PFC in a file that says neither whose port it is nor its rate: who pauses whom follows from the hosts' addresses
 # pfc FROM PRIORITY QUANTA: from the host 10.0.0.0 (0) or its switch (9)
