@@ -77,8 +77,8 @@ static int notifies(const struct verify_context *c, const struct verify_packet *
     const struct settings *s = &c->settings->settings;
     if (!congestion_control_is_dcqcn(s->congestion_control))
         return 0;
-    const struct list_of *list = s->ecn_np.count ? &s->ecn_np : &s->ecn;
-    return list->items && p->priority < 0 ? -1 : verify_settings_lists(list, p->priority, true);
+    const struct list_of *list = s->ecn_np.items ? &s->ecn_np : &s->ecn;
+    return list->count && p->priority < 0 ? -1 : verify_settings_lists(list, p->priority, true);
 }
 
 /* ---- marked packets */
@@ -309,7 +309,7 @@ static void check_last(struct cnps *s, struct verify_context *c)
 static void cnps_end(void *state, struct verify_context *c)
 {
     struct cnps *s = state;
-    uint64_t untied = flows_count_untied(c->flows, &s->untied);
+    uint64_t alone, untied = flows_count_untied(c->flows, &s->untied, &alone); /* those alone are blind */
     bool any = s->cnps;
     for (uint32_t i = 0; i < s->ports.count; i++)
         any = any || ((const struct cnp_port *)states_have(&s->ports, i, sizeof(struct cnp_port)))->timed;

@@ -301,7 +301,10 @@ static void dcqcn_end(void *state, struct verify_context *c)
                             (unsigned long long)s->off);
     if (s->unrated)
         findings_open(c->findings, "CNPs on links whose rate is not known (link_rate)");
-    uint64_t untied = flows_count_untied(c->flows, &s->untied);
+    uint64_t alone, untied = flows_count_untied(c->flows, &s->untied, &alone);
+    if (alone)
+        findings_open(c->findings, "%llu CNPs: what their queue pairs send is not in the capture",
+                      (unsigned long long)alone);
     if (untied)
         findings_open(c->findings, "%llu CNPs whose queue pair is not known", (unsigned long long)untied);
     if (s->elsewhere && !s->cnps)

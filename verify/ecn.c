@@ -382,6 +382,8 @@ struct ecns {
     struct same_flows same;
     struct queues queues;
     uint64_t sent, seen, marked;
+    uint64_t data;  /* packets of it */
+    uint64_t unset; /* of these not ECN-capable, where nothing says whether they should be */
 };
 
 /* The first of all flows that are the same but for the interface has the look. */
@@ -411,8 +413,11 @@ static void ecn_check_dscp(struct look *l, enum group group, struct verify_conte
 static int ecn_is_wanted(const struct verify_context *c, const struct verify_packet *p)
 {
     const struct settings *s = &c->settings->settings;
-    const struct list_of *list = s->ecn_rp.count ? &s->ecn_rp : &s->ecn;
-    return !list->count || p->priority < 0 ? -1 : verify_settings_lists(list, p->priority, true);
+    const struct list_of *list = s->ecn_rp.items ? &s->ecn_rp : &s->ecn;
+    return !list->items      ? -1
+           : !list->count    ? 0
+           : p->priority < 0 ? -1
+                             : verify_settings_lists(list, p->priority, true);
 }
 
 static void ecn_check_sent(struct ecns *s, struct look *l, struct verify_context *c,
@@ -450,6 +455,8 @@ static void ecn_frame(void *state, struct verify_context *c, const struct verify
     ecn_check_dscp(l, group, c, p);
     if (group != GROUP_DATA)
         return;
+    s->data++;
+    s->unset += roce->ip.ecn == FRAME_NOT_ECT && ecn_is_wanted(c, p) < 0;
     s->marked += roce->ip.ecn == FRAME_CE;
     if (p->sent_here)
         ecn_check_sent(s, l, c, p);
@@ -464,7 +471,11 @@ static void ecn_frame(void *state, struct verify_context *c, const struct verify
 static void ecn_end(void *state, struct verify_context *c)
 {
     struct ecns *s = state;
-    findings_judged(c->findings, "packets", s->seen);
+    (s->data ? findings_judged : findings_seen)(c->findings, "packets", s->seen);
+    if (s->seen && !s->data)
+        findings_not_judged(c->findings,
+                            "ECN bits: answers and CNPs are not marked, and no data packet is in "
+                            "the capture");
     findings_seen(c->findings, "data packets at their sender", s->sent);
     findings_seen(c->findings, "marked", s->marked);
     if (c->of_all->ecn_thresholds.count)
@@ -472,6 +483,10 @@ static void ecn_end(void *state, struct verify_context *c)
     else if (s->marked)
         findings_not_judged(c->findings,
                             "whether the queue was above the threshold: ecn_thresholds is not set");
+    if (s->unset)
+        findings_open(c->findings,
+                      "whether %llu data packets that are not ECN-capable should be (ecn, trust)",
+                      (unsigned long long)s->unset);
     uint64_t open = 0;
     for (uint32_t i = 0; i < s->looks.count; i++) {
         const struct look *l = states_have(&s->looks, i, sizeof *l);

@@ -268,12 +268,14 @@ void flows_note_untied(struct states *untied, uint32_t flow)
         ++*count;
 }
 
-uint64_t flows_count_untied(const struct flows *t, const struct states *untied)
+uint64_t flows_count_untied(const struct flows *t, const struct states *untied, uint64_t *alone)
 {
     uint64_t sum = 0;
+    *alone = 0;
     for (uint32_t i = 0; i < untied->count && i < t->count; i++)
-        if (t->flows[i].partner == FLOW_NONE && t->pairs[t->flows[i].pair].reverse != FLOW_NONE)
-            sum += *(const uint64_t *)states_have(untied, i, sizeof(uint64_t));
+        if (t->flows[i].partner == FLOW_NONE)
+            *(t->pairs[t->flows[i].pair].reverse != FLOW_NONE ? &sum : alone) +=
+                *(const uint64_t *)states_have(untied, i, sizeof(uint64_t));
     return sum;
 }
 

@@ -65,8 +65,8 @@ static inline void *states_have(const struct states *s, uint32_t i, size_t size)
 /* Count a packet of a flow whose partner is not known: `untied` has a uint64_t by flow. */
 void flows_note_untied(struct states *untied, uint32_t flow);
 /* How many there are of flows whose partner was not found later either, although something goes the other
- * way. */
-uint64_t flows_count_untied(const struct flows *t, const struct states *untied);
+ * way; *alone: and of flows where nothing does. */
+uint64_t flows_count_untied(const struct flows *t, const struct states *untied, uint64_t *alone);
 
 /* ---- flows that are the same but for the interface: a packet's way through the ports of a capture */
 

@@ -231,16 +231,47 @@ static void held_forget(struct held *h, uint32_t from, uint32_t count)
 
 /* ---- both ends, and what was seen of them */
 
+/* The requests of a connection at one port. A capture may have one direction only: without their answers what
+ * follows from these is not known. */
+struct requests {
+    uint64_t packets;
+    int64_t begun_ns;
+    bool answered; /* any answer to them is in the capture */
+};
+
+static void requests_add(struct requests *r, const struct verify_packet *p)
+{
+    if (!r->packets++)
+        r->begun_ns = p->time_ns;
+}
+
+/* An answer; *longest_ns: that a connection waited for its first one. */
+static void requests_answer(struct requests *r, const struct verify_packet *p, int64_t *longest_ns)
+{
+    if (!r->answered && r->packets && p->time_ns - r->begun_ns > *longest_ns)
+        *longest_ns = p->time_ns - r->begun_ns;
+    r->answered = r->answered || r->packets;
+}
+
+/* How many have no answer in the capture, which is not only that it ended too early. */
+static uint64_t requests_unanswered(const struct requests *r, const struct verify_context *c,
+                                    int64_t longest_ns)
+{
+    bool late = r->begun_ns >= 0 && c->end_ns - r->begun_ns < 2 * longest_ns;
+    return r->answered || late ? 0 : r->packets;
+}
+
 /* A requester, seen at its own port: every request it sends, every answer that it gets. */
 struct requester {
     bool begun;
-    bool answered;           /* `unacked` is known */
-    bool gap;                /* an answer behind `unacked` came since `unacked` was expected */
-    bool waited;             /* it has gone back since the last progress */
-    bool nak_spare;          /* a NAK came beside the one that it was asked with */
-    bool nak;                /* it was asked to go back since it last went back */
-    bool notified;           /* it got a CNP: its rate may be low */
-    bool asked;              /* it went back last because of a NAK */
+    bool answered;  /* `unacked` is known */
+    bool gap;       /* an answer behind `unacked` came since `unacked` was expected */
+    bool waited;    /* it has gone back since the last progress */
+    bool nak_spare; /* a NAK came beside the one that it was asked with */
+    bool nak;       /* it was asked to go back since it last went back */
+    bool notified;  /* it got a CNP: its rate may be low */
+    bool asked;     /* it went back last because of a NAK */
+    struct requests requests;
     struct held held;        /* answers of reads */
     uint32_t next;           /* the first PSN that was never sent */
     uint32_t cursor;         /* the PSN that follows the last one sent */
@@ -270,6 +301,7 @@ struct responder {
     bool ahead;   /* a packet behind `most` arrived since `most` was expected */
     bool nak;     /* it asked for `nak_psn`, which has not arrived since */
     bool keeps;   /* what comes before an earlier one */
+    struct requests requests;
     struct held held;
     uint32_t least; /* it answered all before */
     uint32_t most;  /* all before arrived */
@@ -292,6 +324,7 @@ struct go_back_n {
     bool pauses;          /* PFC frames were seen: waiting may have other reasons */
     uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unset, back_unknown;
     uint64_t acks, naks, responses, elsewhere, cut, cut_answers, cut_reads, no_naks;
+    int64_t longest_ns[2];       /* that a requester, a responder had no answer */
     char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
 };
 
@@ -355,6 +388,7 @@ static void requester_begin(struct requester *r, const struct verify_packet *p)
     uint32_t psn = p->frame.roce.bth.psn;
     free(r->held.here);
     *r = (struct requester){.begun = true,
+                            .requests = r->requests,
                             .next = psn,
                             .cursor = psn,
                             .unacked = psn,
@@ -466,7 +500,8 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
 {
     uint32_t psn = p->frame.roce.bth.psn;
     uint32_t ahead = (uint32_t)psn_after(psn, r->cursor);
-    bool acknowledged = r->answered && psn_after(psn, r->unacked) <= 0;
+    bool acknowledged = r->answered ? psn_after(psn, r->unacked) <= 0
+                                    : !r->requests.answered && psn_after(psn, r->next) <= 0; /* it may be */
     if (ahead <= r->loose || acknowledged || (r->span.reads && psn_after(psn, r->next) <= 0))
         return;
     enum verify_recovery which = r->asked ? RECOVERY_SELECTIVE : RECOVERY_ADAPTIVE;
@@ -500,6 +535,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     uint32_t psn = roce->bth.psn;
     if (!r->begun)
         requester_begin(r, p);
+    requests_add(&r->requests, p);
     g->sent++;
     requester_learn_mtu(r, roce);
     uint32_t loose, taken = span_of(&r->span, roce, &loose);
@@ -608,6 +644,7 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
 {
     const struct frame_roce *roce = &p->frame.roce;
     uint32_t psn = roce->bth.psn;
+    requests_answer(&r->requests, p, &g->longest_ns[0]);
     if (!r->begun)
         return;
     if (OPCODE_OPERATION(roce->bth.opcode) != OPCODE_ACKNOWLEDGE) {
@@ -747,7 +784,7 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
                    p->time_ns - r->ahead_ns > NO_NAK_NS;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;
-    if (unasked && keeps == 0)
+    if (unasked && keeps == 0 && r->requests.answered)
         findings_add(
             c->findings, KIND_NO_NAK, p->number, p->time_ns,
             "PSN %u arrives %.3f us after packet %llu, which came out of sequence, and no NAK asked for it",
@@ -768,8 +805,9 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
     uint32_t psn = p->frame.roce.bth.psn;
     if (!r->begun) {
         free(r->held.here);
-        *r = (struct responder){.begun = true, .least = psn, .most = psn};
+        *r = (struct responder){.begun = true, .requests = r->requests, .least = psn, .most = psn};
     }
+    requests_add(&r->requests, p);
     g->received++;
     responder_learn_mtu(r, &p->frame.roce);
     int32_t ahead = psn_after(psn, r->most);
@@ -892,6 +930,7 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
                               const struct verify_packet *p)
 {
     const struct frame_roce *roce = &p->frame.roce;
+    requests_answer(&r->requests, p, &g->longest_ns[1]);
     if (!r->begun)
         return;
     if (OPCODE_OPERATION(roce->bth.opcode) != OPCODE_ACKNOWLEDGE) {
@@ -979,9 +1018,38 @@ static void go_back_n_frame(void *state, struct verify_context *c, const struct 
     }
 }
 
+/* What one direction alone leaves open. */
+static void go_back_n_say_one_sided(const struct go_back_n *g, struct verify_context *c)
+{
+    uint64_t sent = 0, received = 0, alone;
+    for (uint32_t i = 0; i < g->requesters.count; i++)
+        sent += requests_unanswered(
+            &((const struct requester *)states_have(&g->requesters, i, sizeof(struct requester)))->requests,
+            c, g->longest_ns[0]);
+    for (uint32_t i = 0; i < g->responders.count; i++)
+        received += requests_unanswered(
+            &((const struct responder *)states_have(&g->responders, i, sizeof(struct responder)))->requests,
+            c, g->longest_ns[1]);
+    (void)flows_count_untied(c->flows, &g->untied, &alone);
+    if (sent)
+        findings_open(
+            c->findings,
+            "when and to which PSN the senders of %llu packets go back: no answer to them is in the "
+            "capture",
+            (unsigned long long)sent);
+    if (received)
+        findings_open(c->findings,
+                      "the ACKs and NAKs of %llu packets: nothing that their receiver answers is in the "
+                      "capture",
+                      (unsigned long long)received);
+    if (alone)
+        findings_open(c->findings, "%llu answers: the requests are not in the capture",
+                      (unsigned long long)alone);
+}
+
 static void go_back_n_say_open(const struct go_back_n *g, struct verify_context *c)
 {
-    uint64_t untied = flows_count_untied(c->flows, &g->untied);
+    uint64_t alone, untied = flows_count_untied(c->flows, &g->untied, &alone);
     if (g->elsewhere)
         (g->sent || g->received ? findings_not_judged
                                 : findings_open)(c->findings,
@@ -1012,9 +1080,7 @@ static void go_back_n_say_open(const struct go_back_n *g, struct verify_context 
             "whether a NAK was due, %llu times: with out-of-order placement none is (recovery: what the "
             "NICs do)",
             (unsigned long long)g->no_naks);
-    if (g->sent && !g->acks && !g->responses)
-        (g->back ? findings_open : findings_not_judged)(
-            c->findings, "where the sender goes back to: there are no ACKs in the capture");
+    go_back_n_say_one_sided(g, c);
 }
 
 static void go_back_n_end(void *state, struct verify_context *c)

@@ -61,6 +61,8 @@ struct stranger {
 struct pfc_port {
     struct asker askers[2]; /* the peer (0), this port (1) */
     struct stranger strangers[2];
+    uint64_t asked[2]; /* PFC frames of each that pause, */
+    bool heard[2];     /* and whether RoCE packets of that end are in the capture */
     uint32_t longest_bytes;
     bool own; /* the port of a host */
     bool prepared;
@@ -387,8 +389,9 @@ struct pfcs {
     struct states ports; /* struct pfc_port, by interface */
     struct rings rings;
     uint64_t frames, judged, paused, kept, blind, unrated, unknown, undirected, global;
-    uint64_t crowded; /* of more ends than a link has */
-    bool unset;       /* PFC frames at ports whose lossless priorities are not set */
+    uint64_t crowded;    /* of more ends than a link has */
+    uint64_t unheard[2]; /* of the peer (0), the port (1), whose other end's packets are not in the capture */
+    bool unset;          /* PFC frames at ports whose lossless priorities are not set */
 };
 
 /*
@@ -533,11 +536,14 @@ static void pfc_ask(struct pfcs *s, struct pfc_port *port, struct asker *asker, 
 {
     struct pause *a = &asker->pauses[priority];
     uint16_t quanta = p->frame.pfc.quanta[priority];
+    bool here = p->direction == CAPTURE_OUTBOUND;
     pfc_window_advance(&asker->windows[priority], a, c, p->time_ns, priority);
     if (!quanta) {
         pause_end(a, c, p, port, priority);
         return;
     }
+    if (p->direction != CAPTURE_UNKNOWN)
+        port->asked[here] += here ? port->headroom_bytes[priority] > 0 : 1;
     pfc_window_count(&asker->windows[priority], p);
     pause_begin(a, c, p, priority, quanta);
     if (asker == &port->askers[0])
@@ -642,6 +648,8 @@ static void pfc_take_frame(void *state, struct verify_context *c, const struct v
                          "a pause frame of IEEE 802.3x on a link with PFC");
     } else if (p->frame.kind == FRAME_ROCE) {
         port->own = port->own || p->sent_here;
+        if (p->direction != CAPTURE_UNKNOWN)
+            port->heard[p->direction == CAPTURE_OUTBOUND] = true;
         if (p->priority < 0)
             s->unknown += p->time_ns >= 0;
         else
@@ -664,6 +672,7 @@ static void pfc_end_ports(struct pfcs *s, struct verify_context *c)
             pfc_end_windows(&port->askers[k], c);
             pfc_end_windows(&port->strangers[k].asker, c);
             s->blind += port->strangers[k].frames;
+            s->unheard[k] += port->heard[!k] ? 0 : port->asked[k];
         }
     }
 }
@@ -687,6 +696,15 @@ static void pfc_end(void *state, struct verify_context *c)
             "whether the other end obeys %llu PFC frames: which end of the link sends them is not known "
             "(hosts: whose port it is)",
             (unsigned long long)s->blind);
+    if (s->unheard[0])
+        findings_open(c->findings,
+                      "whether ports obey %llu PFC frames: no RoCE packet that they send is in the capture",
+                      (unsigned long long)s->unheard[0]);
+    if (s->unheard[1])
+        findings_open(c->findings,
+                      "whether what comes after %llu PFC frames fits into the headroom: no RoCE packet that "
+                      "their senders get is in the capture",
+                      (unsigned long long)s->unheard[1]);
     if (s->crowded)
         findings_open(
             c->findings,

@@ -12,7 +12,7 @@ capture() { # SCENARIO [OPTION...]: short runs, the beginning of each in a file
 # The settings that the run had, as far as its scenario and lab state them; with an expression over them.
 settings() { # FOLDER [JQ]
     jq '{schema: 1, recovery: [], settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
-            | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
+            | .ecn //= [] | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
         + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)
         + {ecn_thresholds: [.capture.ecn_thresholds[]? | {interfaces, kmin: "\(.kmin_bytes)B"}]}' "$1/result.json" | jq "${2:-.}" >"$SCRATCH/settings.json"

@@ -389,6 +389,49 @@ static void answers_after_many_requests(void **state)
     flows_free(&t);
 }
 
+/* A WRITE as it is seen at one port alone. */
+static uint64_t alone(enum talk_host at, uint32_t psn)
+{
+    struct frame f = talk_write(&talk, psn, 1, psn);
+    talk.now_ns += 1000;
+    return talk_seen(&talk, at, at == HOST_A, talk.now_ns, &f);
+}
+
+/* A capture with one direction shows what was skipped, and nothing of what hangs on answers. */
+static void one_direction(void **state)
+{
+    static const char sender[] = "when and to which PSN the senders of 6 packets go back: no answer to them";
+    static const uint32_t again[] = {5, 6, 7, 8, 5, 8};
+    (void)state;
+    begin();
+    for (int i = 0; i < 6; i++)
+        alone(HOST_A, again[i]); /* it may leave out what was acknowledged */
+    talk_unknown(&talk, "go-back-n", NULL, sender);
+    talk_unknown(&talk, "go-back-n", STRICT, sender);
+    talk_bad(&talk, "go-back-n", STRICT, "skipped", alone(HOST_A, 10));
+    begin();
+    alone(HOST_B, 5);
+    alone(HOST_B, 7);
+    talk.now_ns += 200000;
+    alone(HOST_B, 6); /* a NAK may have asked for it */
+    talk_unknown(&talk, "go-back-n", STRICT, "the ACKs and NAKs of 3 packets: nothing that their receiver");
+    begin();
+    ack(5, 1);
+    ack(6, 2);
+    talk_unknown(&talk, "go-back-n", NULL, "4 answers: the requests are not in the capture");
+    talk_unknown(&talk, "ecn", NULL, "no data packet is in the capture");
+    begin(); /* a queue pair without an answer beside one that has its ACKs */
+    messages(5, 3, 3);
+    struct frame other = talk_write(&talk, 0, 1, 0);
+    other.roce.bth.qpn = 0x300;
+    other.roce.source_port = 50000;
+    talk_seen(&talk, HOST_A, true, talk.now_ns, &other);
+    talk_good(&talk, "go-back-n", NULL); /* its answer is under way */
+    talk.now_ns += 1000000;
+    messages(17, 6, 3);
+    talk_unknown(&talk, "go-back-n", NULL, "the senders of 1 packets");
+}
+
 static void nothing_to_judge(void **state)
 {
     (void)state;
@@ -416,6 +459,7 @@ int main(void)
         cmocka_unit_test(msns_of_a_long_connection),
         cmocka_unit_test(a_long_connection_without_times),
         cmocka_unit_test(answers_after_many_requests),
+        cmocka_unit_test(one_direction),
         cmocka_unit_test(nothing_to_judge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,11 +34,6 @@ static void begin_with(bool addressed, bool named)
         }
 }
 
-static void begin(void)
-{
-    begin_with(true, true);
-}
-
 static uint64_t seen(uint32_t interface, bool sent, const struct frame *f)
 {
     uint8_t data[128];
@@ -47,6 +42,17 @@ static uint64_t seen(uint32_t interface, bool sent, const struct frame *f)
                  (uint32_t)frame_length(f), sent ? 2 : 1);
     talk.now_ns += 100;
     return ++talk.number;
+}
+
+/* Every port sends a packet of its own. */
+static void begin(void)
+{
+    begin_with(true, true);
+    for (uint32_t i = 0; i < 2 * SWITCHES; i++) {
+        struct frame f = talk_write(&talk, 0, 1, 0);
+        f.roce.bth.qpn = 0x400 + i;
+        seen(i, true, &f);
+    }
 }
 
 /* A packet of a flow of its own goes through a switch from one port to the other. */
