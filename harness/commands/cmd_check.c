@@ -6,6 +6,8 @@
 #include "harness/plan/decidable.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
+#include "lib/physics/host.h"
+#include "lib/physics/nic_models.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +41,52 @@ static const struct field fields[] = {
 };
 static const struct table options = {.name = "check", .size = sizeof(struct check_options), .fields = fields};
 
+/* Whose values come from the table of NIC models. */
+static void print_models(const struct lab *lab)
+{
+    size_t hosts[NIC_MODEL_COUNT] = {0};
+    const struct physics_host *host;
+    for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
+        if (nic_model_named(host->nic.model) > NIC_MODEL_IDEAL)
+            hosts[nic_model_named(host->nic.model)]++;
+    for (int i = 0; i < NIC_MODEL_COUNT; i++)
+        if (hosts[i])
+            print_out("NIC model %s (%zu host%s): " NIC_MODEL_VALUES "\n", nic_model_names[i], hosts[i],
+                      hosts[i] == 1 ? "" : "s");
+}
+
+static void warn_of_models(const struct lab *lab)
+{
+    const struct doctor_subject x = {.lab = lab, .entries = json_array()};
+    json_t *entry;
+    size_t i;
+    doctor_nic_model.examine(&x);
+    json_array_foreach(x.entries, i, entry)
+    {
+        struct text words = {0};
+        doctor_say(entry, &words);
+        log_warning("%s", text_string(&words));
+        text_free(&words);
+    }
+    json_decref(x.entries);
+}
+
+static int check_lab(const struct check_options *said, const json_t *document, const char *path,
+                     struct error *e)
+{
+    struct lab lab;
+    json_t *whole = lab_expand(document, e);
+    int result = whole ? lab_parse(whole, path, &lab, e) : -1;
+    json_decref(whole);
+    if (result != 0)
+        return error_prefix(e, "%s", path);
+    warn_of_models(&lab);
+    if (!said->quiet)
+        print_models(&lab);
+    lab_free(&lab);
+    return 0;
+}
+
 /* With the lab that is given, else with the one that the scenario names, else alone. */
 static int check_scenario(const struct check_options *said, json_t *document, const char *path,
                           struct error *e)
@@ -59,6 +107,8 @@ static int check_scenario(const struct check_options *said, json_t *document, co
             result = -1;
         else
             doctor_log_warnings(warnings);
+        if (result == 0 && !said->quiet && plan.first.lab_json)
+            print_models(&plan.first.lab);
         plan_free(&plan);
     }
     json_decref(warnings);
@@ -94,7 +144,7 @@ static int check_one(const struct check_options *said, const char *word, struct 
     bool is_lab;
     json_t *document = path ? load_document(path, &is_lab, e) : NULL;
     int result = !document ? -1
-                 : is_lab  ? plan_check_lab(document, path, e)
+                 : is_lab  ? check_lab(said, document, path, e)
                            : check_scenario(said, document, path, e);
     json_decref(document);
     free(path);

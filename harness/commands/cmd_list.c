@@ -4,6 +4,7 @@
 #include "lib/formats/find.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
+#include "lib/physics/nic_models.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,15 @@ static void list_kind(enum find_kind kind, const char *title, json_t *all, int *
     json_object_set_new(all, title, list);
 }
 
+static json_t *list_models(void)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < NIC_MODEL_COUNT; i++)
+        json_array_append_new(
+            list, json_make("{s:s,s:s}", "name", nic_model_names[i], "title", nic_model_titles[i]));
+    return list;
+}
+
 static void print_kind(const char *title, const json_t *list)
 {
     size_t i;
@@ -79,15 +89,19 @@ static int run_list(const struct call *call)
     const struct list_options *said = call->options;
     int status = EXIT_DONE;
     const char *what = call->count ? call->arguments[0] : "";
-    if (*what && strcmp(what, "scenarios") != 0 && strcmp(what, "labs") != 0) {
-        log_error("list: \"%s\" cannot be listed: expected scenarios or labs", what);
+    bool scenarios = !*what || strcmp(what, "scenarios") == 0, labs = !*what || strcmp(what, "labs") == 0,
+         models = !*what || strcmp(what, "models") == 0;
+    if (!scenarios && !labs && !models) {
+        log_error("list: \"%s\" cannot be listed: expected scenarios, labs or models", what);
         status = EXIT_USAGE;
     } else {
         json_t *all = json_object();
-        if (strcmp(what, "labs") != 0)
+        if (scenarios)
             list_kind(FIND_SCENARIO, "scenarios", all, &status);
-        if (strcmp(what, "scenarios") != 0)
+        if (labs)
             list_kind(FIND_LAB, "labs", all, &status);
+        if (models)
+            json_object_set_new(all, "models", list_models());
         const char *title;
         json_t *list;
         if (said->json) {
@@ -106,8 +120,8 @@ static int run_list(const struct call *call)
 
 const struct command command_list = {
     .name = "list",
-    .arguments = "[scenarios|labs]",
-    .about = "List scenarios and labs.",
+    .arguments = "[scenarios|labs|models]",
+    .about = "List scenarios, labs, and models of NICs.",
     .options = &options,
     .least = 0,
     .most = 1,

@@ -3,6 +3,7 @@
 #include "lib/program/program.h"
 #include "lib/formats/lab.h"
 #include "lib/log.h"
+#include "lib/physics/nic_models.h"
 #include "lib/roce/completion.h"
 #include "lib/roce/counters.h"
 #include "lib/formats/scenario.h"
@@ -44,12 +45,30 @@ static void print_manual(const char *type, bool lab)
     text_free(&out);
 }
 
-/* Counters and completion errors have no schema: print the catalogue itself. */
-static void print_rows(json_t *rows, void (*manual)(struct text *))
+/* What has no schema: the catalogue itself is printed. */
+static const struct catalogue {
+    const char *name;
+    json_t *(*rows)(void);
+    void (*manual)(struct text *out);
+} catalogues[] = {{"counters", counters_json, counters_manual},
+                  {"errors", completion_json, completion_manual},
+                  {"nic-models", nic_models_json, nic_models_manual},
+                  {0}};
+
+static const struct catalogue *catalogue_named(const char *name)
+{
+    for (const struct catalogue *c = catalogues; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+static void print_catalogue(const struct catalogue *catalogue, bool manual)
 {
     struct text out = {0};
+    json_t *rows = catalogue->rows();
     if (manual)
-        manual(&out);
+        catalogue->manual(&out);
     else
         json_print(stdout, rows, 17);
     print_out("%s", text_string(&out));
@@ -65,8 +84,8 @@ static const struct field fields[] = {
     {.name = "manual",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct schema_options, manual),
-     .help = "Print a manual page (mdoc) instead of a JSON Schema; for counters, print docs/counters.md, "
-             "for errors the tables of docs/errors.md."},
+     .help = "Print a manual page (mdoc) instead of a JSON Schema; of a catalogue, print its page in docs/: "
+             "counters.md, the tables of errors.md, nic-models.md."},
     {0},
 };
 static const struct table options = {
@@ -75,21 +94,20 @@ static const struct table options = {
 static int run_schema(const struct call *call)
 {
     const struct schema_options *said = call->options;
-    bool scenario = strcmp(call->arguments[0], "scenario") == 0, lab = strcmp(call->arguments[0], "lab") == 0,
-         settings = strcmp(call->arguments[0], "settings") == 0,
-         counters = strcmp(call->arguments[0], "counters") == 0,
-         errors = strcmp(call->arguments[0], "errors") == 0;
-    int status = scenario || lab || settings || counters || errors ? EXIT_DONE : EXIT_USAGE;
+    const char *type = call->arguments[0];
+    const struct catalogue *catalogue = catalogue_named(type);
+    bool scenario = strcmp(type, "scenario") == 0, lab = strcmp(type, "lab") == 0,
+         settings = strcmp(type, "settings") == 0;
+    int status = scenario || lab || settings || catalogue ? EXIT_DONE : EXIT_USAGE;
     if (status != EXIT_DONE) {
         log_error(
-            "schema: \"%s\" is not a document type: expected scenario, lab, settings, counters or errors",
-            call->arguments[0]);
-    } else if (counters) {
-        print_rows(counters_json(), said->manual > 0 ? counters_manual : NULL);
-    } else if (errors) {
-        print_rows(completion_json(), said->manual > 0 ? completion_manual : NULL);
+            "schema: \"%s\" is not a document type: expected scenario, lab, settings, counters, errors or "
+            "nic-models",
+            type);
+    } else if (catalogue) {
+        print_catalogue(catalogue, said->manual > 0);
     } else if (said->manual && !settings) {
-        print_manual(call->arguments[0], lab);
+        print_manual(type, lab);
     } else {
         json_t *schema = lab ? lab_schema() : table_schema(scenario ? &scenario_table : &settings_table);
         json_print(stdout, schema, 17);
@@ -100,9 +118,9 @@ static int run_schema(const struct call *call)
 
 const struct command command_schema = {
     .name = "schema",
-    .arguments = "scenario|lab|settings|counters|errors",
-    .about = "Print the JSON Schema of a document type, the catalogue of counters, or what completion errors "
-             "mean.",
+    .arguments = "scenario|lab|settings|counters|errors|nic-models",
+    .about = "Print the JSON Schema of a document type, or a catalogue: counters, what completion errors "
+             "mean, models of NICs.",
     .options = &options,
     .least = 1,
     .most = 1,

@@ -99,6 +99,7 @@ struct doctor_check {
     CHECK(planned)                       \
     /* of each cell */                   \
     CHECK(lab)                           \
+    CHECK(nic_model)                     \
     CHECK(both_ends)                     \
     CHECK(effect)                        \
     CHECK(samples)                       \

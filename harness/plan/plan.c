@@ -222,6 +222,8 @@ static int cell_parse_lab(struct cell *cell, const json_t *document, const char 
     if (result == 0) {
         const struct lab_kind *kind = lab_kind(&cell->lab);
         cell->lab_json = table_resolve(&kind->table, kind->simulated ? document : expanded);
+        if (kind->simulated && json_object_get(expanded, "sources")) /* those of NIC models too */
+            json_object_set(cell->lab_json, "sources", json_object_get(expanded, "sources"));
     }
     json_decref(expanded);
     return result;

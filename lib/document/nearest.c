@@ -4,9 +4,7 @@
 
 #define WORD_LIMIT 63
 
-/* Edits (insert, delete, replace, swap two neighbours) that turn a into b; for words longer than the limit a
- * large number. */
-static size_t edit_distance(const char *a, const char *b)
+size_t nearest_edits(const char *a, const char *b)
 {
     size_t la = strlen(a), lb = strlen(b), rows[3][WORD_LIMIT + 1];
     if (la > WORD_LIMIT || lb > WORD_LIMIT)
@@ -34,7 +32,7 @@ static size_t edit_distance(const char *a, const char *b)
 static size_t distance_or_prefix(const char *word, const char *known)
 {
     size_t length = strlen(word);
-    return length >= 3 && strncmp(word, known, length) == 0 ? 1 : edit_distance(word, known);
+    return length >= 3 && strncmp(word, known, length) == 0 ? 1 : nearest_edits(word, known);
 }
 
 const char *nearest_word(const char *word, const char *const *words)

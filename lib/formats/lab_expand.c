@@ -4,6 +4,7 @@
 #include "lib/formats/lab.h"
 #include "lib/document/json_file.h"
 #include "lib/names/range.h"
+#include "lib/physics/nic_models.h"
 #include <string.h>
 
 #define LINK_LIMIT         100000 /* as many as a lab may have */
@@ -160,6 +161,13 @@ static int draw_topology(json_t *document, const json_t *topology, struct error 
     return result;
 }
 
+static bool is_simulated(const json_t *document)
+{
+    const char *driver = json_string_value(json_object_get(document, "driver"));
+    const struct lab_kind *kind = driver ? lab_kind_named(driver) : NULL;
+    return kind && kind->simulated;
+}
+
 static void share_in_object(json_t *nodes, const json_t *shared)
 {
     const char *name;
@@ -218,12 +226,57 @@ static int share_defaults(json_t *document, json_t *defaults, struct error *e)
             return error_set(
                 e, "defaults.%s: copied to each of the %s it would take %zu MiB of memory: at most %zu MiB",
                 key, kinds[k].nodes, memory >> 20, SHARED_LIMIT_BYTES >> 20);
-        share_in_object(nodes, shared);
+        if (strcmp(key, "host") != 0 || !is_simulated(document))
+            share_in_object(nodes, shared);
         share_in_hosts(hosts, shared);
         for (size_t i = 0; i < json_array_size(nodes); i++)
             json_array_set_new(nodes, i, json_merged(shared, json_array_get(nodes, i)));
     }
     return 0;
+}
+
+static const char *model_in(const json_t *host)
+{
+    return json_string_value(json_object_get(json_object_get(host, "nic"), "model"));
+}
+
+/* What the lab itself says of a host, also that a value is null. */
+static json_t *said_of_host(const json_t *shared, const json_t *host)
+{
+    json_t *said = shared ? json_deep_copy(shared) : json_object();
+    json_merge_deep(said, host);
+    return said;
+}
+
+/* The values of simulated hosts: the host's own lie over the defaults, and these over those of the NIC's
+ * model, if the table has it. The lab's sources get those of the values that come from there. */
+static void share_in_sim_hosts(json_t *document, const json_t *shared)
+{
+    json_t *hosts = json_object_get(document, "hosts"), *host, *below[NIC_MODEL_COUNT] = {0};
+    json_t *sources = json_object(), *all;
+    const char *name;
+    void *next;
+    json_object_foreach_safe(hosts, next, name, host)
+    {
+        int model = nic_model_named(model_in(host) ? model_in(host) : model_in(shared));
+        if (model >= 0 && !below[model]) {
+            json_t *values = nic_model_document(model);
+            below[model] = shared ? json_merged(values, shared) : json_incref(values);
+            json_decref(values);
+        }
+        if (model > NIC_MODEL_IDEAL) {
+            json_t *said = said_of_host(shared, host);
+            nic_model_add_sources(sources, model, said);
+            json_decref(said);
+        }
+        if (model >= 0 || shared)
+            json_object_set_new(hosts, name, json_merged(model >= 0 ? below[model] : shared, host));
+    }
+    for (int i = 0; i < NIC_MODEL_COUNT; i++)
+        json_decref(below[i]);
+    all = json_object_size(sources) ? child_of(document, "sources", json_object()) : NULL;
+    json_object_update_missing(all, sources);
+    json_decref(sources);
 }
 
 /* What is null without a default is as if it were not there. */
@@ -267,6 +320,8 @@ json_t *lab_expand(const json_t *json, struct error *e)
         json_decref(document);
         document = NULL;
     }
+    if (is_simulated(document))
+        share_in_sim_hosts(document, json_object_get(defaults, "host"));
     drop_nulls(document);
     json_decref(topology);
     json_decref(defaults);

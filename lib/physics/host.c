@@ -12,7 +12,9 @@ const char *const physics_pacing_names[] = {"queue-pair", "port", NULL};
 #define AT(member) .offset = offsetof(struct physics_nic, member)
 static const struct field nic_fields[] = {
     {"model", FIELD_STRING, AT(model),
-     .help = "Name of the modelled device, for display: it changes no other value."},
+     .help = "Name of the modelled device. With a name of the table of NIC models (harness list models, "
+             "docs/nic-models.md) the host has the model's values wherever the lab says nothing; any other "
+             "name is a title and changes nothing."},
     {"address", FIELD_STRING, AT(address), .help = "Address, for display."},
     {"messages", FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 0, .max = 1000000000, AT(messages_per_s),
      .fallback = "\"0\"", .help = "Largest number of work requests started per second; 0: no limit."},

@@ -14,7 +14,7 @@ enum physics_pacing { PACING_QUEUE_PAIR, PACING_PORT };
 extern const char *const physics_pacing_names[]; /* ended by NULL */
 
 struct physics_nic {
-    char *model, *address; /* for display; NULL: unknown */
+    char *model, *address; /* a name of lib/physics/nic_models.h or a title; for display; NULL: unknown */
     int64_t messages_per_s;
     int64_t tx_latency_ps, rx_latency_ps;
     int64_t tx_buffer_bytes;

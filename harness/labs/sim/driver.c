@@ -4,6 +4,7 @@
 #include "harness/labs/sim/flows.h"
 #include "harness/labs/sim/results.h"
 #include "harness/labs/sim/samples.h"
+#include "lib/physics/nic_models.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
@@ -251,7 +252,9 @@ static void describe_role(const struct sim_lab *lab, size_t role, struct host_de
         out->name = xstrdup(host->name);
         out->address = host->nic.address ? xstrdup(host->nic.address) : NULL;
         if (host->nic.model)
-            json_object_set_new(out->facts, "nic", json_make("{s:s}", "model", host->nic.model));
+            json_object_set_new(out->facts, "nic",
+                                json_make("{s:s,s:s*}", "model", host->nic.model, "values",
+                                          nic_model_named(host->nic.model) > NIC_MODEL_IDEAL ? NIC_MODEL_VALUES : NULL));
     } else {
         out->name = xstrdup(sim_setup_node_name(lab->run->cell, &lab->setup, lab->setup.node_of_role[role]));
     }

@@ -56,6 +56,18 @@ check_exit 0 "a path finds an item of a scenario that is a range by its own name
 sed -n '/^{/,$p' out | jq -c '[.scenario.settings_of.a0.mtu, .scenario.settings_of.a1.mtu, (.scenario.flows[] | .depth)]' >values
 check_says "and sets it for all of its roles" '^\[2000,2000,3,3,3,128,128\]$' values
 
+# ---- hosts whose NIC has a model of the table
+jq '.hosts["h[00-03]"].nic.model = "connectx-5" | .hosts.h02.nic.model = "connect-x-5"' ranges.json >models.json
+jq '.phases.measure = "10us" | .storms = [] | .expect = []' short.json >models-run.json
+"$H" check models.json >out 2>&1
+check_says "check names a lab's models" '^NIC model connectx-5 \(3 hosts\): what the lab does not state comes from the table' out
+check_says "... and warns of a name that looks like a slip" 'warning: hosts.h02.nic.model: "connect-x-5" is not in the table .*ideal, connectx-4-lx, connectx-5.*write "connectx-5"' out
+"$H" run -q --no-report models-run.json --lab models.json --out models >/dev/null 2>&1
+check "a result has the values' sources, whose they are, and the warning" jq -e '
+    (.sources["hosts.*.pcie.generation (connectx-5)"] | test("4 in the table of NIC models")) and
+    (.hosts.a0.facts.nic | .model == "connectx-5" and (.values | test("table of NIC models"))) and
+    (.hosts.a2.facts.nic | has("values") | not) and ([.warnings[] | test("connect-x-5")] | any)' models/x/latest/result.json
+
 # ---- a rack over ssh
 cat >rack.json <<'END'
 { "schema": 1, "name": "rack", "driver": "ssh",

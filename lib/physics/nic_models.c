@@ -1,0 +1,203 @@
+#include "lib/physics/nic_models.h"
+#include "lib/document/json_text.h"
+#include "lib/document/nearest.h"
+#include <ctype.h>
+#include <string.h>
+
+#define NAME(ENUM, name, title)  name,
+#define TITLE(ENUM, name, title) title,
+const char *const nic_model_names[] = {NIC_MODELS(NAME) NULL};
+const char *const nic_model_titles[] = {NIC_MODELS(TITLE) NULL};
+
+/* ---- the table */
+
+#define LX(value, source)  [NIC_MODEL_CONNECTX_4_LX] = {value, source}
+#define CX5(value, source) [NIC_MODEL_CONNECTX_5] = {value, source}
+#define CX6(value, source) [NIC_MODEL_CONNECTX_6] = {value, source}
+#define CX7(value, source) [NIC_MODEL_CONNECTX_7] = {value, source}
+#define REMOTE_LAB         "remote-lab.net, "
+#define PERFTEST           "4.096 us * 2^14, perftest's default"
+#define AS_CX5             "assumed: as connectx-5"
+
+const struct nic_property nic_properties[] = {
+    {"nic.messages",
+     {LX("\"3.768M/s\"",
+         "fitted: 3.768 Mmsg/s of 64 and 512 byte writes, host memory (" REMOTE_LAB "March 2026)")}},
+    {"nic.tx_latency",
+     {LX("\"570ns\"", "fitted: typical latency 1.41 us of 2 byte writes (" REMOTE_LAB
+                      "March 2026), minus the assumed latencies")}},
+    {"nic.rx_latency",
+     {LX("\"300ns\"", "assumed: typical of such NICs; only its sum with nic.tx_latency is fitted")}},
+    {"nic.ack_every",
+     {LX("16", "assumed: one or two ACKs per message of 64 KiB"), CX5("16", "assumed: as connectx-4-lx"),
+      CX6("16", AS_CX5), CX7("16", AS_CX5)}},
+    {"nic.inline", {LX("\"220B\"", "perftest's default for write latency: 220 bytes")}},
+    {"pcie.generation",
+     {LX("3", REMOTE_LAB "March 2026: PCIe Gen3 x8"),
+      CX5("4", "openfabric-systems/simllm, September 2026: PCIe Gen4 x16"),
+      CX6("4", "the data sheet of ConnectX-6: PCIe Gen4 x16"),
+      CX7("5", "NVIDIA/nccl issue 2409, September 2026: PCIe Gen5")}},
+    {"pcie.lanes",
+     {LX("8", "the same as for pcie.generation"), CX5("16", "the same as for pcie.generation"),
+      CX6("16", "the same as for pcie.generation"), CX7("16", "the data sheet of ConnectX-7: x16")}},
+    {"pcie.latency", {LX("\"200ns\"", "assumed: typical one-way latency; only sums are fitted")}},
+    {0},
+};
+
+/* ---- names */
+
+int nic_model_named(const char *name)
+{
+    for (int i = 0; name && nic_model_names[i]; i++)
+        if (strcmp(nic_model_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+/* Letters and digits alone, in lower case. */
+static void bare_name(const char *name, char *bare, size_t size)
+{
+    size_t length = 0;
+    for (; *name && length + 1 < size; name++)
+        if (isalnum((unsigned char)*name))
+            bare[length++] = (char)tolower((unsigned char)*name);
+    bare[length] = '\0';
+}
+
+/* A slip is one edit, or two in a longer name; what says more is a title. */
+const char *nic_model_meant(const char *name)
+{
+    char said[64], known[64];
+    const char *best = NULL;
+    size_t least = 0;
+    if (!name || nic_model_named(name) >= 0)
+        return NULL;
+    bare_name(name, said, sizeof said);
+    for (int i = 0; nic_model_names[i]; i++) {
+        bare_name(nic_model_names[i], known, sizeof known);
+        size_t edits = nearest_edits(said, known);
+        if (edits <= (strlen(known) < 8 ? 1 : 2) && (!best || edits < least)) {
+            best = nic_model_names[i];
+            least = edits;
+        }
+    }
+    return best;
+}
+
+/* ---- values */
+
+/* The object at the first part of a path, and its key, which may be a path again. */
+static const char *key_of(const char *path, char *part, size_t size)
+{
+    size_t length = strcspn(path, ".");
+    snprintf(part, size, "%.*s", (int)length, path);
+    return path[length] ? path + length + 1 : NULL;
+}
+
+static void put_at(json_t *document, const char *path, json_t *value)
+{
+    char part[40];
+    const char *rest = key_of(path, part, sizeof part);
+    if (!rest) {
+        json_object_set_new(document, part, value);
+        return;
+    }
+    if (!json_object_get(document, part))
+        json_object_set_new(document, part, json_object());
+    put_at(json_object_get(document, part), rest, value);
+}
+
+static bool has_at(const json_t *document, const char *path)
+{
+    char part[40];
+    const char *rest = key_of(path, part, sizeof part);
+    const json_t *there = json_object_get(document, part);
+    return there && (!rest || has_at(there, rest));
+}
+
+static json_t *value_of(const struct nic_model_value *v)
+{
+    return json_loads(v->value, JSON_DECODE_ANY, NULL);
+}
+
+json_t *nic_model_document(int model)
+{
+    json_t *document = json_object();
+    for (const struct nic_property *p = nic_properties; p->path; p++)
+        if (p->of[model].value)
+            put_at(document, p->path, value_of(&p->of[model]));
+    return document;
+}
+
+void nic_model_add_sources(json_t *sources, int model, const json_t *host)
+{
+    for (const struct nic_property *p = nic_properties; p->path; p++) {
+        const struct nic_model_value *v = &p->of[model];
+        char key[120];
+        if (!v->value || has_at(host, p->path))
+            continue;
+        snprintf(key, sizeof key, "hosts.*.%s (%s)", p->path, nic_model_names[model]);
+        if (json_object_get(sources, key))
+            continue;
+        json_t *value = value_of(v);
+        char *shown = json_bare(value);
+        json_object_set_new(sources, key,
+                            json_textf("%s; %s in the table of NIC models", v->source, shown ? shown : "?"));
+        free(shown);
+        json_decref(value);
+    }
+}
+
+/* ---- for people and programs */
+
+json_t *nic_models_json(void)
+{
+    json_t *models = json_object();
+    for (int i = 0; i < NIC_MODEL_COUNT; i++) {
+        json_t *values = json_object();
+        for (const struct nic_property *p = nic_properties; p->path; p++)
+            if (p->of[i].value)
+                json_object_set_new(
+                    values, p->path,
+                    json_make("{s:o,s:s}", "value", value_of(&p->of[i]), "source", p->of[i].source));
+        json_object_set_new(models, nic_model_names[i],
+                            json_make("{s:s,s:o}", "title", nic_model_titles[i], "values", values));
+    }
+    return models;
+}
+
+static const char introduction[] =
+    "# Models of NICs\n\n"
+    "`make docs` generates this file from the table in `lib/physics/nic_models.c`. `harness schema "
+    "nic-models` prints\n"
+    "the table as JSON, `harness list models` the names.\n\n"
+    "A simulated host whose `nic.model` is one of these names has the model's values wherever the lab, its\n"
+    "defaults included, says nothing. Any other name is a title for display and changes nothing. `harness "
+    "check`\n"
+    "names the models of a lab, and warns of a name that looks like a slip; results and reports have the "
+    "values\n"
+    "that came from here among the lab's sources. What a property means: `man 5 harness-lab`.\n\n"
+    "A source that begins with *fitted* or *assumed* says that nobody measured the value itself: it was "
+    "chosen so\n"
+    "that the simulator shows the figure that is named, or because nothing is known. All others were read "
+    "or\n"
+    "measured. What is not listed has the simulator's default.\n\n"
+    "| model | what it is |\n|---|---|\n";
+
+void nic_models_manual(struct text *out)
+{
+    text_add(out, "%s", introduction);
+    for (int i = 0; i < NIC_MODEL_COUNT; i++)
+        text_add(out, "| `%s` | %s |\n", nic_model_names[i], nic_model_titles[i]);
+    text_add(out, "\n| property | model | value | source |\n|---|---|---|---|\n");
+    for (const struct nic_property *p = nic_properties; p->path; p++)
+        for (int i = 0; i < NIC_MODEL_COUNT; i++) {
+            json_t *value = p->of[i].value ? value_of(&p->of[i]) : NULL;
+            char *shown = value ? json_bare(value) : NULL;
+            if (shown)
+                text_add(out, "| `%s` | `%s` | %s | %s |\n", p->path, nic_model_names[i], shown,
+                         p->of[i].source);
+            free(shown);
+            json_decref(value);
+        }
+}
