@@ -12,6 +12,7 @@
 #include "sim/faults/inject.h"
 #include "sim/faults/link_faults.h"
 #include "sim/faults/hooks.h"
+#include "sim/host/transport.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,13 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->retry_count = (int32_t)c->nic.retry_count;
     if (c->nic.retry_count == FIELD_UNSET)
         h->retry_count = sim->has_faults ? RETRY_COUNT : INT32_MAX;
+    if (c->nic.adaptive_retransmission || c->nic.min_ack_timeout_limit_disabled)
+        h->retransmission = &retransmission_firmware[c->nic.retransmission_firmware];
+    h->floor_off = c->nic.min_ack_timeout_limit_disabled;
+    h->slow_restart = c->nic.slow_restart;
+    h->slow_restart_on_nak = c->nic.slow_restart && c->nic.slow_restart_on_nak;
+    h->counts_timeouts = c->nic.counts_timeouts;
+    h->reorder_wait_ps = c->nic.reorder_wait_ps;
     h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
@@ -342,6 +350,7 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
         qp->post_ps = allocate_array(sim, qp->depth, sizeof *qp->post_ps);
         if (qp->timeout_event == EVENT_NONE || !qp->post_ps)
             return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
+        timeouts_begin(sim, q);
         if (check_qp(sim, c, qp, e))
             return -1;
     }
@@ -462,7 +471,7 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
         link_faults_build(sim, c, e) || inject_build(sim, c, e) || switches_build(sim, c, e) ||
         bridges_build(sim, c, e) || storms_build(sim, c, e) || reroute_open(sim, c, e) ||
         capture_open(sim, c, e) || routing_build(sim, c, e) || reroute_build(sim, c, e) ||
-        congestion_build(sim, c, e) || deadlock_build(sim, e))
+        congestion_build(sim, c, e) || recovery_build(sim, c, e) || deadlock_build(sim, e))
         return -1;
     build_ect(sim, c);
     switches_let_pass(sim);
@@ -511,6 +520,7 @@ void sim_free(struct sim *sim)
         free(sim->flows[i].latency);
     for (uint32_t i = 0; sim->qps && i < sim->qp_count; i++)
         free(sim->qps[i].post_ps);
+    recovery_free(sim);
     team_free(sim);
     islands_free(sim);
     switches_free(sim);

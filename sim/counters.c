@@ -16,7 +16,9 @@ enum scope {
     GAUGE_READ_STALL,
     GAUGE_WRITE_STALL,
     FAULTS,
-    LINK_END
+    LINK_END,
+    RETRANSMISSION, /* with a NIC's measured time-outs */
+    SLOW_RESTART,
 };
 enum scale { AS_IT_IS, PS_TO_US };
 
@@ -74,6 +76,10 @@ static const struct source sources[] = {
     {"link_down_events_phy", offsetof(struct link_end, downs), LINK_END, AS_IT_IS},
     {"rx_crc_errors_phy", offsetof(struct link_end, crc_errors), LINK_END, AS_IT_IS},
     {"req_transport_retries_exceeded", COUNT(retries_exceeded), FAULTS, AS_IT_IS},
+    {"req_cqe_error", COUNT(retries_exceeded), RETRANSMISSION, AS_IT_IS},
+    {"roce_adp_retrans", COUNT(adaptive_retransmissions), RETRANSMISSION, AS_IT_IS},
+    {"roce_slow_restart", COUNT(slow_restarts), SLOW_RESTART, AS_IT_IS},
+    {"roce_slow_restart_cnps", COUNT(slow_restart_cnps), SLOW_RESTART, AS_IT_IS},
     {"rx_buffer#_bytes", BUFFER(used_bytes), EACH_BUFFER, AS_IT_IS},
     {"rx_buffer#_peak_bytes", BUFFER(peak_bytes), EACH_BUFFER, AS_IT_IS},
 };
@@ -89,8 +95,14 @@ static unsigned copies(const struct source *s)
 
 static bool has(const struct sim *sim, const struct host *h, const struct source *s, unsigned i)
 {
-    if (s->scope == FAULTS || s->scope == LINK_END)
+    if (s->scope == FAULTS)
+        return sim->faults || h->retransmission;
+    if (s->scope == LINK_END)
         return sim->faults;
+    if (s->scope == RETRANSMISSION)
+        return h->retransmission;
+    if (s->scope == SLOW_RESTART)
+        return h->slow_restart;
     if (s->scope == EACH_PFC_PRIORITY)
         return h->settings.pfc_mask >> i & 1;
     if (s->scope == EACH_BUFFER)
@@ -242,6 +254,8 @@ static int64_t read_source(const struct sim *sim, const struct host *h, const st
         break;
     case HOST:
     case FAULTS:
+    case RETRANSMISSION:
+    case SLOW_RESTART:
         break;
     }
     int64_t value;

@@ -9,6 +9,7 @@
 #include "sim/events.h"
 #include "sim/packet.h"
 #include "lib/random.h"
+#include "lib/roce/retransmission.h"
 #include "sim/sim.h"
 
 enum event_kind {
@@ -192,6 +193,7 @@ struct host_counters {
     int64_t rx_discards;
     int64_t out_of_sequence, packet_seq_err, duplicate_request, implied_nak_seq_err, local_ack_timeout_err;
     int64_t retries_exceeded;
+    int64_t adaptive_retransmissions, slow_restarts, slow_restart_cnps;
     int64_t rx_write_requests, rx_read_requests;
     int64_t np_ecn_marked, np_cnp_sent, rp_cnp_handled, rp_cnp_ignored;
     int64_t rx_rdma_packets, rx_rdma_bytes, tx_rdma_packets, tx_rdma_bytes;
@@ -212,6 +214,9 @@ struct host {
     int32_t ack_every_packets, max_reads;
     int64_t ack_timeout_ps;
     int32_t retry_count;
+    const struct retransmission_times *retransmission; /* NULL: at each ack_timeout */
+    bool floor_off, slow_restart, slow_restart_on_nak, counts_timeouts;
+    int64_t reorder_wait_ps;
     struct delay_line fetching[SIM_MEMORIES]; /* DMA reads in progress, and inline data on its way */
     int64_t last_fetched_ps[SIM_MEMORIES];    /* of the last of these */
     struct packet_list fetched[QUEUES];       /* waiting for the wire */
@@ -235,6 +240,25 @@ struct host {
 
 /* ---- flows and queue pairs */
 
+/* A queue pair whose receiver takes packets in any order. Bits of packets in windows, a power of two of
+ * them. */
+struct recovery {
+    uint64_t mask;   /* number of bits, less one */
+    uint64_t window; /* packets without an acknowledgement, at most */
+    bool selective;  /* the sender sends only what is missing */
+    bool waits;      /* out-of-order placement: the receiver does not ask at once */
+    /* sender: what is wanted again */
+    uint64_t *again;
+    uint32_t again_count;
+    /* receiver: what came, and what was passed on to memory, of the packets behind the ones in order */
+    uint64_t *received, *delivered;
+    uint64_t next_psn; /* behind the last packet that came */
+    int64_t gap_ps;    /* since when the expected packet is missing; -1: it is not */
+};
+
+/* In queue_pair.congestion_hooks: it has a struct recovery. */
+#define QP_RECOVERY 128
+
 /* "Sender" and "receiver" mean the data: of a read the sender is the responder. PSNs count packets from 0 in
  * 64 bits. */
 struct queue_pair {
@@ -254,6 +278,7 @@ struct queue_pair {
     int64_t paced_ps; /* until then the flow's own limit allows no packet */
     /* receiver */
     uint64_t expected_psn, delivered_psn; /* received in order, and passed on to memory */
+    struct recovery *recovery;            /* NULL: packets come in order, and go-back-N */
     uint32_t received_in_message;
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
@@ -262,9 +287,14 @@ struct queue_pair {
     int64_t next_cnp_ps;
     uint8_t sender_memory, receiver_memory;
     /* requester */
-    bool stopped;    /* it was given up */
-    uint8_t retries; /* time-outs since progress_ps, and what was acknowledged (of a read: received) then */
+    bool stopped; /* it was given up */
+    bool silent;  /* the timer has expired since the last progress: host.retransmission only */
+    /* How often it did, and what was acknowledged (of a read: received) then; when the wait began. */
+    uint32_t retries;
     uint64_t retry_psn;
+    int64_t silent_since_ps;
+    int64_t wait_ps;   /* until the timer expires next without progress */
+    uint32_t silences; /* that have ended: each has a time of its own */
     uint32_t depth;
     uint64_t message_limit, posted, completed;
     uint64_t complete_psn;  /* when this is acknowledged, one more message is complete */
@@ -583,6 +613,24 @@ int capture_collect(struct sim *sim);
 int storms_build(struct sim *sim, const struct sim_config *config, struct error *e);
 void storm_turn(struct sim *sim, uint32_t storm_index); /* EVENT_STORM */
 
+/* Has the sender something that is wanted again? */
+static inline bool qp_sends_again(const struct queue_pair *qp)
+{
+    return qp->congestion_hooks & QP_RECOVERY && qp->recovery->again_count;
+}
+
+/* May the sender send nothing new before an ACK? */
+static inline bool qp_window_is_full(const struct sim *sim, const struct queue_pair *qp)
+{
+    if (qp->congestion_hooks & QP_RECOVERY) {
+        if (qp->recovery->again_count)
+            return false;
+        if (qp->send_psn - qp->acked_psn >= qp->recovery->window)
+            return true;
+    }
+    return qp->congestion_hooks & CONGESTION_WINDOW && congestion_window_is_full(sim, qp);
+}
+
 /* transport.c */
 uint32_t qp_build_packet(struct sim *sim, uint32_t qp); /* the next data packet of a queue pair in the ring */
 void qp_receive(struct sim *sim, uint32_t host, uint32_t p); /* ACK, NAK, read request */
@@ -591,13 +639,15 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p,
                   int64_t visible_ps);         /* data: on its way to memory */
 void qp_start(struct sim *sim, uint32_t flow); /* EVENT_START */
 int waits_build(struct sim *sim, const struct sim_config *c, struct error *e);
-void qp_turn(struct sim *sim, uint32_t qp);    /* EVENT_TURN */
+void qp_turn(struct sim *sim, uint32_t qp);   /* EVENT_TURN */
+void qp_resume(struct sim *sim, uint32_t qp); /* its congestion control may allow more */
+
+/* timeouts.c */
 void qp_timeout(struct sim *sim, uint32_t qp); /* EVENT_TIMEOUT */
-void qp_resume(struct sim *sim, uint32_t qp);  /* its congestion control may allow more */
 
 /* ---- random numbers, which belong to an object, so that they do not depend on what happens elsewhere */
 
-enum stream { STREAM_PORT, STREAM_HOST, STREAM_MEMORY, STREAM_FAULT, STREAM_INJECTION };
+enum stream { STREAM_PORT, STREAM_HOST, STREAM_MEMORY, STREAM_FAULT, STREAM_INJECTION, STREAM_TIMEOUT };
 
 /* A probability as a share of 2^64; 1 is as near as can be. */
 static inline uint64_t random_threshold(double probability)

@@ -36,7 +36,9 @@ struct packet {
         };
     };
     uint32_t qp;
-    uint32_t psn;  /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
+    /* Low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta. Of a NAK of selective
+     * repeat: the first one missing, in PACKET_PSN, and above it how many are. */
+    uint32_t psn;
     uint32_t path; /* index of its next egress port in sim->paths */
     union {
         uint32_t all;
@@ -47,6 +49,9 @@ struct packet {
         };
     };
 };
+
+#define PACKET_PSN      UINT32_C(0xffffff) /* the bits that a frame has */
+#define PACKET_PSN_BITS 24
 
 struct packet_list {
     uint32_t head, tail;

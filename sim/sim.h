@@ -153,7 +153,11 @@ struct sim_flow_stats {
     int64_t finished_ps; /* when message_count was reached on all queue pairs; -1: not yet */
     int64_t failed;      /* queue pairs that gave up after their last retry */
     int64_t failed_ps;   /* the first of them; -1: none */
-    bool unreachable;    /* there was no path to the other end then */
+    /* Of that one: for how long there had been no answer, and how often the timer expired meanwhile, counted
+     * as adaptive retransmissions and as time-outs. */
+    int64_t failed_silence_ps, failed_adaptive, failed_timeouts;
+    bool failed_as_measured; /* by the time-outs of a real NIC */
+    bool unreachable;        /* there was no path to the other end then */
 };
 
 /* ---- the whole */

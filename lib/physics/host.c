@@ -1,11 +1,16 @@
 #include "lib/physics/host.h"
 #include "lib/physics/ranges.h"
+#include "lib/roce/retransmission.h"
 #include "lib/roce/thresholds.h"
 
 #define BYTES_TEXT_(bytes) "\"" #bytes "B\""
 #define BYTES_TEXT(bytes)  BYTES_TEXT_(bytes)
 
 const char *const physics_pacing_names[] = {"queue-pair", "port", NULL};
+const char *const physics_recovery_names[] = {"go-back-n", "selective-repeat", NULL};
+const char *const physics_firmware_names[] = {"20.43", "16.35", NULL};
+_Static_assert(sizeof physics_firmware_names / sizeof *physics_firmware_names == RETRANSMISSION_FIRMWARES + 1,
+               "a name for each row of retransmission_firmware");
 
 /* ---- the NIC */
 
@@ -49,6 +54,37 @@ static const struct field nic_fields[] = {
     {"retry_count", FIELD_INTEGER, .min = 0, .max = 7, AT(retry_count),
      .help = "Time-outs in a row after which a queue pair that made no progress gives up. Default: 7, "
              "perftest's, in a run with faults of links or frames; without faults it never gives up."},
+    {"adaptive_retransmission", FIELD_BOOL, AT(adaptive_retransmission), .fallback = "false",
+     .help = "Send again at the measured times of adaptive retransmission (roce_adp_retrans_en), then at "
+             "time-outs of at least 537 ms. false: at each ack_timeout exactly."},
+    {"min_ack_timeout_limit_disabled", FIELD_BOOL, AT(min_ack_timeout_limit_disabled), .fallback = "false",
+     .help = "Send again at ack_timeout however short it is, as measured: no adaptive retransmission, and a "
+             "first time-out that is drawn."},
+    {"retransmission_firmware", FIELD_CHOICE, AT(retransmission_firmware), .choices = physics_firmware_names,
+     .fallback = "\"20.43\"",
+     .help = "Firmware whose measured times these two have: 20.43 (ConnectX-6), or 16.35 (ConnectX-5; also "
+             "20.40 of ConnectX-6)."},
+    {"slow_restart", FIELD_BOOL, AT(slow_restart), .fallback = "false",
+     .help = "A NIC notifies itself of congestion when it sends again after a time-out "
+             "(roce_slow_restart_en): counted as rp_cnp_handled and roce_slow_restart_cnps."},
+    {"slow_restart_on_nak", FIELD_BOOL, AT(slow_restart_on_nak), .fallback = "false",
+     .help = "With slow_restart: also when it sends again after a NAK. Probable, but not proved by "
+             "measurements."},
+    {"counts_timeouts", FIELD_BOOL, AT(counts_timeouts), .fallback = "true",
+     .help = "Does local_ack_timeout_err count time-outs? With firmware 16.32 of ConnectX-5 it stays 0."},
+    {"recovery", FIELD_CHOICE, AT(recovery), .choices = physics_recovery_names, .fallback = "\"go-back-n\"",
+     .help = "What is sent again after a loss: all from the missing packet on, or what is missing alone "
+             "(writes and sends between two NICs that both do so)."},
+    {"out_of_order_placement", FIELD_BOOL, AT(out_of_order_placement), .fallback = "false",
+     .help =
+         "Take packets of writes and sends in any order, and ask for a missing one after reorder_wait only."},
+    {"reorder_wait", TIME, AT(reorder_wait_ps), .fallback = "\"100us\"",
+     .help = "Time for which out-of-order placement waits for a missing packet, and after which selective "
+             "repeat asks for it again. The default is an assumption: more than queues of a network hold."},
+    {"recovery_window", FIELD_INTEGER, .min = 1, .max = 65536, AT(recovery_window_packets),
+     .fallback = "4096",
+     .help = "With out-of-order placement or selective repeat, the largest number of packets of a queue pair "
+             "without an acknowledgement. The default is an assumption."},
     {"max_reads", FIELD_INTEGER, .min = 1, .max = 1024, AT(max_reads), .fallback = "16",
      .help = "Largest number of outstanding read requests of a queue pair. The default is that of ConnectX-4 "
              "Lx."},

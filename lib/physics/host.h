@@ -11,7 +11,10 @@
 #include "lib/roce/dcqcn.h"
 
 enum physics_pacing { PACING_QUEUE_PAIR, PACING_PORT };
-extern const char *const physics_pacing_names[]; /* ended by NULL */
+enum physics_recovery { PHYSICS_GO_BACK_N, PHYSICS_SELECTIVE_REPEAT };
+/* Ended by NULL; the firmwares are rows of lib/roce/retransmission.h. */
+extern const char *const physics_pacing_names[], *const physics_recovery_names[],
+    *const physics_firmware_names[];
 
 struct physics_nic {
     char *model, *address; /* a name of lib/physics/nic_models.h or a title; for display; NULL: unknown */
@@ -27,6 +30,15 @@ struct physics_nic {
     int ack_coalescing, ack_unpaused;
     int64_t ack_timeout_ps;
     int64_t retry_count; /* FIELD_UNSET: 7 with faults of links or frames, else without end */
+    /* What register ROCE_ACCL switches, and what time-outs are then like */
+    int adaptive_retransmission, min_ack_timeout_limit_disabled;
+    int retransmission_firmware; /* enum retransmission_firmware */
+    int slow_restart, slow_restart_on_nak;
+    int counts_timeouts;
+    int recovery; /* enum physics_recovery */
+    int out_of_order_placement;
+    int64_t reorder_wait_ps;
+    int64_t recovery_window_packets;
     int64_t max_reads;
     int64_t inline_bytes;
     int64_t payload_bytes;

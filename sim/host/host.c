@@ -6,7 +6,7 @@
 static inline bool is_held(const struct sim *sim, const struct queue_pair *qp, uint16_t paused)
 {
     return paused >> qp->queue & 1 ||
-           (qp->congestion_hooks & CONGESTION_WINDOW && congestion_window_is_full(sim, qp));
+           (qp->congestion_hooks & (CONGESTION_WINDOW | QP_RECOVERY) && qp_window_is_full(sim, qp));
 }
 
 /* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never

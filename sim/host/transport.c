@@ -8,6 +8,7 @@
 #include "sim/faults/hooks.h"
 #include "sim/model.h"
 #include "sim/host/egress.h"
+#include "sim/host/transport.h"
 #include "sim/islands/island.h"
 #include <stdlib.h>
 
@@ -133,11 +134,11 @@ static void waits_completed(struct sim *sim, const struct flow *flow, int64_t wh
 /* A queue pair with something to send is in the ring, also while its window holds it: leaving and joining
  * again with each ACK, it could be served before the others every time. It joins behind the one that joined
  * last: those that stay keep their places, and none is served twice in a round. */
-static void ring_join(struct sim *sim, uint32_t q)
+void ring_join(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[qp->sender];
-    if (qp->ring_next != NONE || qp->send_psn == qp->limit_psn)
+    if (qp->ring_next != NONE || (qp->send_psn == qp->limit_psn && !qp_sends_again(qp)))
         return;
     if (h->ring == NONE) {
         h->ring = h->ring_joined = qp->ring_next = qp->ring_previous = q;
@@ -151,7 +152,7 @@ static void ring_join(struct sim *sim, uint32_t q)
     h->ring_joined = q;
 }
 
-static void ring_leave(struct sim *sim, uint32_t q)
+void ring_leave(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[qp->sender];
@@ -195,8 +196,10 @@ static uint16_t data_frame_bytes(const struct sim *sim, const struct queue_pair 
 
 uint32_t qp_build_packet(struct sim *sim, uint32_t q)
 {
-    uint32_t p = packet_take(sim);
     struct queue_pair *qp = &sim->qps[q];
+    if (qp_sends_again(qp))
+        return recovery_packet(sim, q);
+    uint32_t p = packet_take(sim);
     struct host *h = &sim->hosts[qp->sender];
     struct packet *packet = &sim->packets[p];
     bool last = qp->packet_in_message + 1 == qp->packets_per_message;
@@ -233,7 +236,7 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     h->counters.tx_rdma_bytes += packet->bytes;
     if (qp->operation != SIM_READ && !event_is_pending(sim->events, qp->timeout_event)) {
         qp->progress_ps = sim->now_ps;
-        event_schedule(sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
+        event_schedule(sim->events, qp->timeout_event, sim->now_ps + qp->wait_ps);
     }
     return p;
 }
@@ -245,7 +248,7 @@ static int32_t answer_bytes(const struct sim *sim, const struct queue_pair *qp)
 }
 
 /* A frame without payload from `from` on the queue pair: ACK, NAK or read request. */
-static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint64_t psn)
+uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint64_t psn)
 {
     uint32_t p = packet_take(sim);
     const struct queue_pair *qp = &sim->qps[q];
@@ -260,7 +263,7 @@ static uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kin
     return p;
 }
 
-static void send_control(struct sim *sim, uint32_t host, uint32_t p)
+void send_control(struct sim *sim, uint32_t host, uint32_t p)
 {
     const struct host *h = &sim->hosts[host];
     unsigned queue = h->ack_unpaused ? (unsigned)QUEUE_CONTROL : sim->qps[sim->packets[p].qp].queue;
@@ -283,8 +286,7 @@ static void request_reads(struct sim *sim, uint32_t q)
         qp->requested_psn += qp->packets_per_message;
         if (!event_is_pending(sim->events, qp->timeout_event)) {
             qp->progress_ps = sim->now_ps;
-            event_schedule(sim->events, qp->timeout_event,
-                           sim->now_ps + sim->hosts[requester].ack_timeout_ps);
+            event_schedule(sim->events, qp->timeout_event, sim->now_ps + qp->wait_ps);
         }
         send_control(sim, requester, p);
     }
@@ -441,7 +443,7 @@ static inline void echo_telemetry(struct sim *sim, uint32_t data, uint32_t ack)
 }
 
 /* The data packet that it answers may have gone back to the pool, as long as no other was taken since. */
-static void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint32_t data)
+void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint32_t data)
 {
     struct queue_pair *qp = &sim->qps[q];
     uint8_t flags = qp->echo ? PACKET_ECHO : 0;
@@ -463,7 +465,7 @@ static void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint32_t dat
 }
 
 /* Something is missing: ask once for the packet that is expected. */
-static void ask_again(struct sim *sim, uint32_t host, uint32_t q)
+void ask_again(struct sim *sim, uint32_t host, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     if (qp->nak_sent)
@@ -484,6 +486,8 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
 {
     const struct packet *packet = &sim->packets[p];
     struct queue_pair *qp = &sim->qps[packet->qp];
+    if (qp->recovery)
+        return recovery_accept(sim, host, p);
     int32_t ahead = (int32_t)(packet->psn - (uint32_t)qp->expected_psn);
     if (ahead > 0) {
         ask_again(sim, host, packet->qp);
@@ -514,6 +518,28 @@ static void message_arrived(struct sim *sim, uint32_t q, int64_t visible_ps)
         post_all(sim, qp->follower);
 }
 
+/* The same of packets that may come in any order: messages arrive when all before them has. */
+static void deliver_any(struct sim *sim, uint32_t host, uint32_t p, const struct packet *packet,
+                        int64_t visible_ps)
+{
+    uint32_t q = packet->qp;
+    struct queue_pair *qp = &sim->qps[q];
+    struct host *h = &sim->hosts[host];
+    uint64_t before = qp->delivered_psn / qp->packets_per_message;
+    recovery_delivered(sim, q, whole_psn(qp->expected_psn, packet->psn));
+    uint64_t messages = qp->delivered_psn / qp->packets_per_message - before;
+    h->counters.rx_payload_bytes += packet_payload(sim, packet);
+    if (messages || packet->flags & PACKET_ASKS_ACK ||
+        (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
+        acknowledge(sim, host, q, p);
+    for (; messages; messages--) {
+        message_arrived(sim, q, visible_ps);
+        if (sim->flows[qp->flow].ping_pong)
+            event_schedule(sim->events, sim->qps[qp->partner].turn_event,
+                           visible_ps + turn_around_ps(sim, host));
+    }
+}
+
 /* Data is on its way to memory, where it is visible at visible_ps: acknowledge, complete a read, wake a
  * ping-pong's program. */
 void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps)
@@ -523,10 +549,16 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[host];
     packet_give(sim, p);
+    if (qp->recovery) {
+        deliver_any(sim, host, p, &packet, visible_ps);
+        return;
+    }
     qp->delivered_psn = whole_psn(qp->expected_psn, packet.psn) + 1;
     h->counters.rx_payload_bytes += packet_payload(sim, &packet);
     if (qp->operation == SIM_READ) {
         qp->progress_ps = sim->now_ps;
+        if (qp->silent)
+            timeouts_end(sim, q);
         if (packet.flags & PACKET_LAST)
             complete_messages(sim, q, qp->delivered_psn);
         return;
@@ -543,7 +575,7 @@ void qp_delivered(struct sim *sim, uint32_t host, uint32_t p, int64_t visible_ps
 
 /* ---- sender: acknowledgements */
 
-static void go_back(struct sim *sim, uint32_t q, uint64_t psn)
+void go_back(struct sim *sim, uint32_t q, uint64_t psn)
 {
     struct queue_pair *qp = &sim->qps[q];
     qp->send_psn = psn;
@@ -559,8 +591,13 @@ static void acknowledged(struct sim *sim, uint32_t q, uint64_t psn)
     struct queue_pair *qp = &sim->qps[q];
     if (psn <= qp->acked_psn)
         return;
+    uint64_t before_psn = qp->acked_psn;
     qp->acked_psn = psn;
     qp->progress_ps = sim->now_ps;
+    if (qp->silent)
+        timeouts_end(sim, q);
+    if (qp_sends_again(qp))
+        recovery_acknowledged(sim, q, before_psn);
     if (qp->send_psn < psn)
         go_back(sim, q, psn);
     complete_messages(sim, q, psn);
@@ -580,16 +617,26 @@ static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
     if (qp->congestion_hooks & CONGESTION_ACKS && psn > qp->acked_psn)
         congestion_acknowledged(sim, ack->qp, p, psn, ack->flags & PACKET_ECHO);
     acknowledged(sim, ack->qp, psn);
-    if (qp->congestion_hooks & (CONGESTION_WINDOW | CONGESTION_MOVED_GAP))
+    if (qp->congestion_hooks & (CONGESTION_WINDOW | CONGESTION_MOVED_GAP | QP_RECOVERY))
         qp_resume(sim, ack->qp);
 }
 
-static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
+static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, uint32_t low)
 {
     sim->hosts[host].counters.packet_seq_err++;
+    if (is_selective(&sim->qps[q])) {
+        if (sim->hosts[host].slow_restart_on_nak)
+            restart_slowly(sim, q);
+        recovery_asked(sim, q, low);
+        host_wake(sim, host);
+        return;
+    }
+    uint64_t psn = whole_psn(sim->qps[q].acked_psn, low);
     acknowledged(sim, q, psn);
     if (psn < sim->qps[q].acked_psn)
         return;
+    if (sim->hosts[host].slow_restart_on_nak)
+        restart_slowly(sim, q);
     go_back(sim, q, psn);
     host_wake(sim, host);
 }
@@ -621,7 +668,7 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
         receive_ack(sim, p, &packet);
         break;
     case PACKET_NAK:
-        receive_nak(sim, host, q, whole_psn(sim->qps[q].acked_psn, packet.psn));
+        receive_nak(sim, host, q, packet.psn);
         break;
     case PACKET_READ_REQUEST:
         receive_read_request(sim, host, q, whole_psn(sim->qps[q].send_psn, packet.psn));
@@ -630,66 +677,5 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
     case PACKET_DATA:
     case PACKET_PFC:
         break;
-    }
-}
-
-/* A time-out without progress since the last one is one more; after retry_count of them the queue pair has an
- * error. */
-static bool is_last_retry(const struct host *h, struct queue_pair *qp, uint64_t psn)
-{
-    if (psn != qp->retry_psn) {
-        qp->retry_psn = psn;
-        qp->retries = 0;
-    }
-    return qp->retries++ >= h->retry_count;
-}
-
-/* The work request completes with "transport retry counter exceeded" (IBV_WC_RETRY_EXC_ERR), and the queue
- * pair sends nothing any more. Of a read the responder may still send what was asked for. */
-static void give_up(struct sim *sim, uint32_t q, uint32_t requester)
-{
-    struct queue_pair *qp = &sim->qps[q];
-    struct sim_flow_stats *stats = &sim->flows[qp->flow].stats;
-    qp->stopped = true;
-    qp->complete_psn = UINT64_MAX;
-    sim->hosts[requester].counters.retries_exceeded++;
-    if (!stats->failed++) {
-        stats->failed_ps = sim->now_ps;
-        stats->unreachable = !reroute_reaches(sim, qp->sender, qp->receiver);
-    }
-    if (qp->operation == SIM_READ)
-        return;
-    ring_leave(sim, q);
-    qp->limit_psn = qp->acked_psn = qp->send_psn = qp->highest_psn;
-}
-
-/* The timer is not moved at every ACK: when it expires, it checks whether there was progress. */
-void qp_timeout(struct sim *sim, uint32_t q)
-{
-    struct queue_pair *qp = &sim->qps[q];
-    bool read = qp->operation == SIM_READ;
-    uint32_t requester = read ? qp->receiver : qp->sender;
-    struct host *h = &sim->hosts[requester];
-    if (read ? qp->expected_psn == qp->requested_psn : qp->acked_psn == qp->highest_psn)
-        return;
-    if (qp->progress_ps + h->ack_timeout_ps > sim->now_ps) {
-        event_schedule(sim->events, qp->timeout_event, qp->progress_ps + h->ack_timeout_ps);
-        return;
-    }
-    h->counters.local_ack_timeout_err++;
-    if (is_last_retry(h, qp, read ? qp->expected_psn : qp->acked_psn)) {
-        give_up(sim, q, requester);
-        return;
-    }
-    qp->progress_ps = sim->now_ps;
-    event_schedule(sim->events, qp->timeout_event, sim->now_ps + h->ack_timeout_ps);
-    if (read) {
-        qp->nak_sent = false;
-        send_control(sim, requester, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
-    } else {
-        if (qp->congestion_hooks & CONGESTION_TIMEOUTS)
-            congestion_timed_out(sim, q);
-        go_back(sim, q, qp->acked_psn);
-        host_wake(sim, requester);
     }
 }

@@ -1,0 +1,248 @@
+/*
+ * Queue pairs whose receivers take packets in any order (out-of-order placement), and whose senders send
+ * again only what is missing (selective repeat). Both for writes and sends.
+ *
+ * The receiver knows what is missing: it asks for each run of missing packets with a NAK that has the first
+ * of them and how many they are - at once, when a packet comes behind a gap, or with out-of-order placement,
+ * where a gap need not be a loss, after reorder_wait. What stays missing is asked for again after
+ * reorder_wait. A receiver with out-of-order placement and a sender with go-back-N: one NAK for the first
+ * missing packet, from which on all is sent again.
+ */
+#include "sim/host/transport.h"
+#include <stdlib.h>
+
+enum { MOST_IN_NAK = 255 }; /* the upper 8 bits of packet.psn */
+
+/* ---- bits */
+
+static bool is_set(const struct recovery *r, const uint64_t *bits, uint64_t psn)
+{
+    uint64_t i = psn & r->mask;
+    return bits[i / 64] >> i % 64 & 1;
+}
+
+static void set(const struct recovery *r, uint64_t *bits, uint64_t psn)
+{
+    uint64_t i = psn & r->mask;
+    bits[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+static void clear(const struct recovery *r, uint64_t *bits, uint64_t psn)
+{
+    uint64_t i = psn & r->mask;
+    bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
+
+/* ---- building */
+
+static int build_one(struct sim *sim, struct queue_pair *qp, const struct physics_nic *from,
+                     const struct physics_nic *to)
+{
+    int64_t window = from->recovery_window_packets < to->recovery_window_packets
+                         ? from->recovery_window_packets
+                         : to->recovery_window_packets;
+    uint64_t bits = 64;
+    while (bits < (uint64_t)window)
+        bits *= 2;
+    struct recovery *r = array_grow(NULL, 0, sizeof *r);
+    uint64_t *memory = array_grow(NULL, 0, 3 * bits / 8);
+    sim->bytes += sizeof *r + 3 * bits / 8;
+    if (!r || !memory) {
+        free(r);
+        free(memory);
+        return -1;
+    }
+    *r = (struct recovery){.mask = bits - 1,
+                           .window = (uint64_t)window,
+                           .selective = from->recovery == PHYSICS_SELECTIVE_REPEAT &&
+                                        to->recovery == PHYSICS_SELECTIVE_REPEAT,
+                           .waits = to->out_of_order_placement,
+                           .again = memory,
+                           .received = memory + bits / 64,
+                           .delivered = memory + 2 * (bits / 64),
+                           .gap_ps = -1};
+    qp->recovery = r;
+    qp->congestion_hooks |= QP_RECOVERY;
+    return 0;
+}
+
+int recovery_build(struct sim *sim, const struct sim_config *c, struct error *e)
+{
+    for (uint32_t q = 0; q < sim->qp_count; q++) {
+        struct queue_pair *qp = &sim->qps[q];
+        const struct physics_nic *from = &c->hosts[qp->sender].nic, *to = &c->hosts[qp->receiver].nic;
+        bool selective =
+            from->recovery == PHYSICS_SELECTIVE_REPEAT && to->recovery == PHYSICS_SELECTIVE_REPEAT;
+        if (qp->operation == SIM_READ || (!selective && !to->out_of_order_placement))
+            continue;
+        if (build_one(sim, qp, from, to))
+            return error_set(e, "simulator: no memory for the windows of %u queue pairs", sim->qp_count);
+    }
+    return 0;
+}
+
+void recovery_free(struct sim *sim)
+{
+    for (uint32_t q = 0; sim->qps && q < sim->qp_count; q++)
+        if (sim->qps[q].recovery) {
+            free(sim->qps[q].recovery->again);
+            free(sim->qps[q].recovery);
+        }
+}
+
+/* ---- sender */
+
+/* While it is built, the packet is the sender's next one. */
+uint32_t recovery_packet(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct recovery *r = qp->recovery;
+    const uint64_t next_psn = qp->send_psn;
+    const uint32_t next_in_message = qp->packet_in_message, left = r->again_count - 1;
+    uint64_t psn = qp->acked_psn;
+    while (!is_set(r, r->again, psn))
+        psn++;
+    clear(r, r->again, psn);
+    r->again_count = 0;
+    qp->send_psn = psn;
+    qp->packet_in_message = (uint32_t)(psn % qp->packets_per_message);
+    uint32_t p = qp_build_packet(sim, q);
+    r->again_count = left;
+    qp->send_psn = next_psn;
+    qp->packet_in_message = next_in_message;
+    if (qp->send_psn == qp->limit_psn && !left)
+        ring_leave(sim, q);
+    else
+        ring_join(sim, q);
+    return p;
+}
+
+static void want(struct queue_pair *qp, uint64_t psn)
+{
+    struct recovery *r = qp->recovery;
+    if (psn < qp->acked_psn || psn >= qp->highest_psn || is_set(r, r->again, psn))
+        return;
+    set(r, r->again, psn);
+    r->again_count++;
+}
+
+void recovery_acknowledged(struct sim *sim, uint32_t q, uint64_t before_psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct recovery *r = qp->recovery;
+    for (uint64_t psn = before_psn; psn < qp->acked_psn && r->again_count; psn++)
+        if (is_set(r, r->again, psn)) {
+            clear(r, r->again, psn);
+            r->again_count--;
+        }
+    if (qp->send_psn == qp->limit_psn && !r->again_count)
+        ring_leave(sim, q);
+}
+
+void recovery_asked(struct sim *sim, uint32_t q, uint32_t missing)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    int32_t ahead = (int32_t)((missing - (uint32_t)qp->acked_psn) << (32 - PACKET_PSN_BITS));
+    int64_t first = (int64_t)qp->acked_psn + (ahead >> (32 - PACKET_PSN_BITS));
+    for (int64_t i = 0; i < missing >> PACKET_PSN_BITS; i++)
+        if (first + i >= 0)
+            want(qp, (uint64_t)(first + i));
+    ring_join(sim, q);
+}
+
+/* The first packet, which fills the first gap, and the last, behind which the receiver finds all others. */
+void recovery_timed_out(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    want(qp, qp->acked_psn);
+    want(qp, qp->highest_psn - 1);
+    ring_join(sim, q);
+}
+
+/* ---- receiver */
+
+/* Ask for each run of packets that are missing in from_psn..to_psn - 1. */
+static void ask_for(struct sim *sim, uint32_t host, uint32_t q, uint64_t from_psn, uint64_t to_psn)
+{
+    const struct recovery *r = sim->qps[q].recovery;
+    for (uint64_t psn = from_psn; psn < to_psn;) {
+        uint32_t run = 0;
+        while (psn + run < to_psn && run < MOST_IN_NAK && !is_set(r, r->received, psn + run))
+            run++;
+        if (run) {
+            uint32_t p = control_packet(sim, q, PACKET_NAK, (psn & PACKET_PSN) | run << PACKET_PSN_BITS);
+            sim->hosts[host].counters.out_of_sequence++;
+            send_control(sim, host, p);
+        }
+        psn += run ? run : 1;
+    }
+}
+
+/* Something is missing before next_psn. The gap of a packet that came behind it is new from before_psn on. */
+static void look_for_gaps(struct sim *sim, uint32_t host, uint32_t q, uint64_t before_psn, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct recovery *r = qp->recovery;
+    if (r->gap_ps < 0)
+        r->gap_ps = sim->now_ps;
+    if (r->selective && !r->waits && psn > before_psn) {
+        ask_for(sim, host, q, before_psn, psn);
+    } else if (sim->now_ps - r->gap_ps >= sim->hosts[host].reorder_wait_ps) {
+        r->gap_ps = sim->now_ps;
+        if (r->selective)
+            ask_for(sim, host, q, qp->expected_psn, r->next_psn);
+        else
+            ask_again(sim, host, q);
+    }
+}
+
+/* The expected packet has come: what follows it may be there already. */
+static void advance(struct queue_pair *qp)
+{
+    struct recovery *r = qp->recovery;
+    while (is_set(r, r->received, qp->expected_psn)) {
+        clear(r, r->received, qp->expected_psn);
+        qp->expected_psn++;
+    }
+    qp->nak_sent = false;
+    r->gap_ps = -1;
+}
+
+bool recovery_accept(struct sim *sim, uint32_t host, uint32_t p)
+{
+    const struct packet *packet = &sim->packets[p];
+    uint32_t q = packet->qp;
+    struct queue_pair *qp = &sim->qps[q];
+    struct recovery *r = qp->recovery;
+    int32_t ahead = (int32_t)(packet->psn - (uint32_t)qp->expected_psn);
+    uint64_t psn = qp->expected_psn + (uint64_t)(int64_t)ahead, before_psn = r->next_psn;
+    bool is_new = ahead >= 0 && !is_set(r, r->received, psn);
+    if (is_new && psn >= qp->delivered_psn + r->window)
+        return false; /* no sender has so many packets on their way */
+    if (is_new) {
+        set(r, r->received, psn);
+        if (psn >= r->next_psn)
+            r->next_psn = psn + 1;
+        if (packet->flags & PACKET_FIRST && qp->operation == SIM_WRITE)
+            sim->hosts[host].counters.rx_write_requests++;
+        if (ahead == 0)
+            advance(qp);
+    } else {
+        sim->hosts[host].counters.duplicate_request++;
+        acknowledge(sim, host, q, p);
+    }
+    if (qp->expected_psn < r->next_psn)
+        look_for_gaps(sim, host, q, before_psn, psn);
+    return is_new;
+}
+
+void recovery_delivered(struct sim *sim, uint32_t q, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct recovery *r = qp->recovery;
+    set(r, r->delivered, psn);
+    while (is_set(r, r->delivered, qp->delivered_psn)) {
+        clear(r, r->delivered, qp->delivered_psn);
+        qp->delivered_psn++;
+    }
+}

@@ -1,0 +1,51 @@
+/* What the files of the reliable transport share. */
+#ifndef SIM_TRANSPORT_H
+#define SIM_TRANSPORT_H
+
+#include "sim/model.h"
+
+/* transport.c */
+/* The sender's next packet is this one; it joins or leaves the round robin. */
+void go_back(struct sim *sim, uint32_t qp, uint64_t psn);
+void ring_join(struct sim *sim, uint32_t qp);
+void ring_leave(struct sim *sim, uint32_t qp);
+/* A frame without payload on the queue pair: ACK, NAK or read request. */
+uint32_t control_packet(struct sim *sim, uint32_t qp, enum packet_kind kind, uint64_t psn);
+void send_control(struct sim *sim, uint32_t host, uint32_t p);
+
+/* timeouts.c */
+/* A queue pair is new; what was silent made progress. */
+void timeouts_begin(struct sim *sim, uint32_t qp);
+void timeouts_end(struct sim *sim, uint32_t qp);
+/* The requester's NIC notifies itself of congestion, because it sends again. */
+void restart_slowly(struct sim *sim, uint32_t qp);
+
+/* recovery.c */
+int recovery_build(struct sim *sim, const struct sim_config *c, struct error *e);
+void recovery_free(struct sim *sim);
+/* Sender: the first of the packets that are wanted again, of which there is one; packets were acknowledged,
+ * asked for, or the timer has expired. */
+uint32_t recovery_packet(struct sim *sim, uint32_t qp);
+void recovery_acknowledged(struct sim *sim, uint32_t qp, uint64_t before_psn);
+void recovery_asked(struct sim *sim, uint32_t qp, uint32_t missing);
+void recovery_timed_out(struct sim *sim, uint32_t qp);
+/* Receiver: is the packet that arrived new, and to be written? It is on its way to memory: how many packets
+ * are delivered in order then. */
+bool recovery_accept(struct sim *sim, uint32_t host, uint32_t p);
+void recovery_delivered(struct sim *sim, uint32_t qp, uint64_t psn);
+/* Answer with an ACK of what was delivered, or ask for the packet that is expected, once. */
+void acknowledge(struct sim *sim, uint32_t host, uint32_t qp, uint32_t data);
+void ask_again(struct sim *sim, uint32_t host, uint32_t qp);
+
+/* Does the sender send only what is missing? */
+static inline bool is_selective(const struct queue_pair *qp)
+{
+    return qp->recovery && qp->recovery->selective;
+}
+
+static inline uint32_t requester_of(const struct queue_pair *qp)
+{
+    return qp->operation == SIM_READ ? qp->receiver : qp->sender;
+}
+
+#endif
