@@ -18,6 +18,9 @@ const char *const nic_model_titles[] = {NIC_MODELS(TITLE) NULL};
 #define REMOTE_LAB         "remote-lab.net, "
 #define PERFTEST           "4.096 us * 2^14, perftest's default"
 #define AS_CX5             "assumed: as connectx-5"
+#define AS_CX6             "assumed: as connectx-6"
+#define UX5                "unionxic/rdma-fault-characterization, June 2026, "
+#define UX6                "unionxic/rdma-fault-characterization, October 2026, "
 
 const struct nic_property nic_properties[] = {
     {"nic.messages",
@@ -31,6 +34,15 @@ const struct nic_property nic_properties[] = {
     {"nic.ack_every",
      {LX("16", "assumed: one or two ACKs per message of 64 KiB"), CX5("16", "assumed: as connectx-4-lx"),
       CX6("16", AS_CX5), CX7("16", AS_CX5)}},
+    {"nic.adaptive_retransmission",
+     {CX5("true", "as for connectx-6; " UX5 "S-6.13 counts roce_adp_retrans"),
+      CX6("true", UX6 "default of ROCE_ACCL, as read"), CX7("true", AS_CX6)}},
+    {"nic.retransmission_firmware",
+     {CX5("\"16.35\"", "fitted: S-6.13, S-7.15, S-7.22 (" UX5 "firmware 16.35.8002)"),
+      CX6("\"20.43\"", UX6 "S-7.01 to S-7.21"), CX7("\"20.43\"", AS_CX6)}},
+    {"nic.slow_restart",
+     {CX5("true", AS_CX6), CX6("true", UX6 "default of ROCE_ACCL, as read; counts as S-4.07"),
+      CX7("true", AS_CX6)}},
     {"nic.inline", {LX("\"220B\"", "perftest's default for write latency: 220 bytes")}},
     {"pcie.generation",
      {LX("3", REMOTE_LAB "March 2026: PCIe Gen3 x8"),
