@@ -155,6 +155,7 @@ int flow_side_connect(struct flow_side *s, struct error *e)
                     base + (uint64_t)s->incoming, &s->peer, e) != 0)
         return -1;
     s->engine.rests = rdma_device_virtual(&s->device);
+    s->engine.explains_vendor = rdma_device_mlx5(&s->device);
     return 0;
 }
 
@@ -353,14 +354,19 @@ static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
 static int engine_failure(struct flow_side *s, struct error *e)
 {
     int64_t begin_ns = clock_monotonic_ns();
-    struct error words = {{0}};
+    struct error words = {{0}}, found;
     flow_side_quit(s);
+    found = s->engine.error;
+    s->silent_ns = s->metered ? meter_silent_ns(&s->meter, begin_ns) : 0;
+    if (s->engine.status == IBV_WC_RETRY_EXC_ERR && s->silent_ns > 0)
+        error_set(&found, "%.900s; no message was completed in the last %.3f s", s->engine.error.text,
+                  (double)s->silent_ns / (double)NS_PER_S);
     while (clock_monotonic_ns() < begin_ns + LAST_WORDS_NS && s->control.heard_ns < begin_ns + ALIVE_NS) {
         struct pollfd fd = {.fd = s->control.fd, .events = POLLIN};
         if (poll(&fd, 1, (int)(ALIVE_NS / NS_PER_MS)) > 0 && take_messages(s, &words) != 0)
-            return error_set(e, "%.400s [%.500s]", words.text, s->engine.error.text);
+            return error_set(e, "%.400s [%.500s]", words.text, found.text);
     }
-    return error_set(e, "%s", s->engine.error.text);
+    return error_set(e, "%s", found.text);
 }
 
 static void clear_event(int fd)
@@ -528,8 +534,14 @@ void flow_side_failed(struct flow_side *s, const struct error *e)
 {
     bool completion = s->engine.plan && s->engine.status != IBV_WC_SUCCESS;
     const char *status = s->peer_gone ? "PEER" : completion ? completion_name(s->engine.status) : "ERROR";
+    json_t *line = output_error(s->plan->flow, status, e->text);
+    if (completion)
+        json_object_set_new(line, "completion",
+                            completion_json((int)s->engine.status, s->engine.vendor_error));
+    if (completion && s->silent_ns > 0)
+        json_object_set_new(line, "silent_ns", json_integer(s->silent_ns));
     s->errors++;
-    output_line(s->output, output_error(s->plan->flow, status, e->text));
+    output_line(s->output, line);
     flow_side_quit(s);
     flow_side_report(s, false);
 }

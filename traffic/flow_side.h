@@ -36,6 +36,8 @@ struct flow_side {
     struct meter meter;
     bool metered;        /* the meter is running */
     int64_t errors;      /* of the phase, for the summary */
+    int64_t silent_ns;   /* before a completion error: for how long no message was completed; not above 0:
+                            unknown */
     bool stopping;       /* told to stop */
     bool peer_gone;      /* the control connection ended, or the peer is silent */
     bool phase_reported; /* the phase has its summary line */

@@ -51,7 +51,7 @@ static const struct catalogue {
     json_t *(*rows)(void);
     void (*manual)(struct text *out);
 } catalogues[] = {{"counters", counters_json, counters_manual},
-                  {"errors", completion_json, completion_manual},
+                  {"errors", completion_rows, completion_manual},
                   {"nic-models", nic_models_json, nic_models_manual},
                   {0}};
 

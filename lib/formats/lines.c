@@ -108,11 +108,11 @@ static const struct {
     bool whole;
     int64_t least;
 } object_numbers[] = {
-    {"time_ns", true, -LINES_MOST}, {"duration_ns", true, 0},     {"bytes", true, 0},
-    {"messages", true, 0},          {"errors", true, 0},          {"retransmitted_packets", true, 0},
-    {"delivered_bytes", true, 0},   {"marked_packets", true, 0},  {"decreases", true, 0},
-    {"increases", true, 0},         {"overruns", true, 0},        {"cpu_ns", true, 0},
-    {"goodput_bps", false, 0},      {"messages_per_s", false, 0},
+    {"time_ns", true, -LINES_MOST}, {"duration_ns", true, 0},    {"bytes", true, 0},
+    {"messages", true, 0},          {"errors", true, 0},         {"retransmitted_packets", true, 0},
+    {"delivered_bytes", true, 0},   {"marked_packets", true, 0}, {"decreases", true, 0},
+    {"increases", true, 0},         {"overruns", true, 0},       {"cpu_ns", true, 0},
+    {"silent_ns", true, 0},         {"goodput_bps", false, 0},   {"messages_per_s", false, 0},
 };
 
 static int check_real(const char *key, const json_t *value, struct error *e)

@@ -54,6 +54,8 @@ static const struct {
 
 enum { STATUSES = sizeof statuses / sizeof *statuses };
 
+#define VENDOR_MOST 0xffff
+
 const char *completion_name(int status)
 {
     return status >= 0 && status < STATUSES ? statuses[status].name : "unknown status";
@@ -224,8 +226,9 @@ void completion_explain(int status, int vendor, struct text *out)
         text_add(out, ": %s", completion_cause(status));
 }
 
-void completion_add_json(int status, int vendor, json_t *object)
+json_t *completion_json(int status, int vendor)
 {
+    json_t *object = json_object();
     const struct completion_error *row = completion_find(status, vendor);
     json_put(object, "status", json_text(completion_name(status)));
     json_put(object, "status_number", json_integer(status));
@@ -236,6 +239,18 @@ void completion_add_json(int status, int vendor, json_t *object)
         json_put(object, "likely", json_text(row->likely));
         json_put(object, "look_at", json_text(row->look));
     }
+    return object;
+}
+
+bool completion_take_json(const json_t *object, int *status, int *vendor)
+{
+    const json_t *byte = json_object_get(object, "vendor_error");
+    json_int_t number = json_integer_value(json_object_get(object, "status_number")),
+               second = json_integer_value(byte);
+    *status = (int)number;
+    *vendor =
+        json_is_integer(byte) && second >= 0 && second <= VENDOR_MOST ? (int)second : COMPLETION_NO_VENDOR;
+    return number > 0 && number < STATUSES;
 }
 
 /* ---- what programs print */
@@ -275,7 +290,7 @@ bool completion_read(const char *line, size_t length, int *status, int *vendor)
                    *at = begin ? number_behind(begin, printed[i].status, 10, 999, status) : NULL;
         if (!at || *status == 0)
             continue;
-        if (!number_behind(at, printed[i].vendor, printed[i].vendor_base, 0xffff, vendor))
+        if (!number_behind(at, printed[i].vendor, printed[i].vendor_base, VENDOR_MOST, vendor))
             *vendor = COMPLETION_NO_VENDOR;
         return true;
     }
@@ -328,13 +343,12 @@ static json_t *names_json(const char *const names[])
     return list;
 }
 
-json_t *completion_json(void)
+json_t *completion_rows(void)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < ERRORS; i++) {
         const struct completion_error *e = &errors[i];
-        json_t *row = json_object();
-        completion_add_json(e->status, e->vendor, row);
+        json_t *row = completion_json(e->status, e->vendor);
         json_put(row, "syndrome", json_integer((json_int_t)statuses[e->status].syndrome));
         json_put(row, "requester_counters", names_json(e->requester));
         json_put(row, "responder_counters", names_json(e->responder));

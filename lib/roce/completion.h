@@ -18,6 +18,7 @@ const char *completion_name(int status);
 const char *completion_cause(int status);
 
 #define COMPLETION_RETRY_EXCEEDED   12 /* IBV_WC_RETRY_EXC_ERR */
+#define COMPLETION_FLUSHED          5  /* IBV_WC_WR_FLUSH_ERR */
 #define COMPLETION_NO_VENDOR        -1 /* no byte was said, or that of another vendor's NIC */
 #define COMPLETION_VENDOR_NO_ANSWER 0x81
 
@@ -41,16 +42,18 @@ const struct completion_error *completion_find(int status, int vendor);
 /* "completion error 12 (IBV_WC_RETRY_EXC_ERR), vendor error 0x81: what it means; likely: its cause": of a
  * byte without a row what the status means. */
 void completion_explain(int status, int vendor, struct text *out);
-/* The same as members of a JSON object: "status", "status_number", "vendor_error" if there is one, "meaning",
- * and of a row "likely" and "look_at". */
-void completion_add_json(int status, int vendor, json_t *object);
+/* The same as a new JSON object: "status", "status_number", "vendor_error" if there is one, "meaning", and of
+ * a row "likely" and "look_at". */
+json_t *completion_json(int status, int vendor);
+/* What such an object says of itself, which may come from anywhere: false if that is no error. */
+bool completion_take_json(const json_t *object, int *status, int *vendor);
 
 /* Is there a completion error in a line that perftest or NCCL printed? The vendor's byte is
  * COMPLETION_NO_VENDOR if the line has none. */
 bool completion_read(const char *line, size_t length, int *status, int *vendor);
 
-/* The tables of docs/errors.md, and their rows as a JSON array of objects (a new reference). */
+/* The tables of docs/errors.md, and the rows of mlx5 as a JSON array of objects (a new reference). */
 void completion_manual(struct text *out);
-json_t *completion_json(void);
+json_t *completion_rows(void);
 
 #endif

@@ -111,6 +111,17 @@ bool rdma_device_virtual(const struct device *device)
            is_virtual_board(board);
 }
 
+/* ConnectX-3 and earlier have the same vendor, and smaller part numbers: those of mlx5 begin with
+ * Connect-IB's (linux drivers/net/ethernet/mellanox/mlx5/core/main.c, mlx5_core_pci_table). */
+#define VENDOR_MELLANOX 0x2c9
+#define PART_CONNECT_IB 0x1011
+
+bool rdma_device_mlx5(const struct device *device)
+{
+    return device->attributes.vendor_id == VENDOR_MELLANOX &&
+           device->attributes.vendor_part_id >= PART_CONNECT_IB;
+}
+
 /* ---- choosing */
 
 /* A suitable port and GID of one device. */

@@ -33,6 +33,9 @@ void rdma_device_close(struct device *device);
 /* Is it a virtual ConnectX (docs/virtual-connectx.md)? Its board's name says so. */
 bool rdma_device_virtual(const struct device *device);
 
+/* Is it an mlx5 NIC, whose vendor errors are explained (lib/roce/completion.h)? */
+bool rdma_device_mlx5(const struct device *device);
+
 /* "10.0.0.1" for an IPv4-mapped GID, else as an IPv6 address. */
 char *gid_text(const union ibv_gid *gid, char *text, size_t size);
 int gid_parse(const char *text, union ibv_gid *gid, struct error *e);

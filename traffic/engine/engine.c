@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/roce/completion.h"
+#include "lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -226,11 +227,33 @@ void engine_notify(struct engine *g)
 
 /* ---- failures */
 
+#define VENDOR_BYTE 0xff /* of ibv_wc.vendor_err, all that mlx5 has */
+
+/* The key and the addresses that the access was refused for. */
+static void add_key(const struct engine *g, const struct queue *q, struct text *out)
+{
+    bool remote = g->status == IBV_WC_REM_ACCESS_ERR;
+    if (!remote && g->status != IBV_WC_LOC_PROT_ERR)
+        return;
+    text_add(out, "; %s key 0x%x for %" PRIu64 " bytes at 0x%" PRIx64, remote ? "the other side's" : "local",
+             remote ? q->requests->wr.rdma.rkey : g->memory->mr->lkey, g->stride * g->slots,
+             remote ? q->remote : q->local);
+}
+
 void engine_fail_completion(struct engine *g, const struct ibv_wc *wc, const char *queue_name)
 {
+    struct text said = {0};
     g->status = wc->status;
-    error_set(&g->error, "%s on queue pair 0x%x (%s, vendor error 0x%x): %s", completion_name(wc->status),
-              wc->qp_num, queue_name, wc->vendor_err, completion_cause(wc->status));
+    g->vendor_error = g->explains_vendor ? (int)(wc->vendor_err & VENDOR_BYTE) : COMPLETION_NO_VENDOR;
+    completion_explain((int)g->status, g->vendor_error, &said);
+    text_add(&said, " (queue pair 0x%x, %s", wc->qp_num, queue_name);
+    if (!g->explains_vendor && wc->vendor_err)
+        text_add(&said, ", vendor error 0x%x of another NIC than mlx5", wc->vendor_err);
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->queues[i].pair->qp_num == wc->qp_num)
+            add_key(g, &g->queues[i], &said);
+    error_set(&g->error, "%s)", text_string(&said));
+    text_free(&said);
     atomic_store(&g->failed, true);
     engine_notify(g);
 }

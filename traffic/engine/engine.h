@@ -43,6 +43,7 @@ struct engine {
     /* set by engine_open and engine_prepare, constant while the thread runs */
     const struct plan *plan;
     bool driver, sends, receives;
+    bool explains_vendor; /* set by the caller: the NIC's vendor errors are those of lib/roce/completion.h */
     struct ibv_cq *send_cq, *receive_cq;
     struct memory *memory;
     struct queue *queues;
@@ -69,6 +70,7 @@ struct engine {
     struct histogram *filling, *spare;
     struct error error;        /* valid once failed */
     enum ibv_wc_status status; /* of the completion that failed, or success */
+    int vendor_error;          /* beside it; COMPLETION_NO_VENDOR: of a NIC that is not mlx5 */
     pthread_t thread;
     bool running;
 };

@@ -19,6 +19,7 @@ void meter_start(struct meter *m, struct engine *engine, const char *flow, int64
     m->warmup_end_ns = now_ns + warmup_ns;
     m->end_ns = duration_ns ? m->warmup_end_ns + duration_ns : 0;
     m->measuring = m->done = false;
+    m->moved_ns = now_ns;
     m->begin = m->last = m->end = (struct meter_look){.time_ns = now_ns};
     histogram_clear(&m->latest);
     histogram_clear(&m->total);
@@ -41,6 +42,7 @@ static void begin_window(struct meter *m, int64_t now_ns)
 {
     m->measuring = true;
     m->begin = m->last = read_meter(m, now_ns);
+    m->moved_ns = now_ns;
     m->next_ns = now_ns + m->interval_ns;
     if (m->end_ns) /* a late reading moves the window, it does not shorten it */
         m->end_ns += now_ns - m->warmup_end_ns;
@@ -73,6 +75,8 @@ static json_t *close_interval(struct meter *m, struct meter_look now)
         engine_take_latency(m->engine, &m->latest, &m->total);
         json_object_set_new(line, "latency_ns", histogram_json(&m->latest));
     }
+    if (now.messages != m->last.messages)
+        m->moved_ns = now.time_ns;
     m->last = now;
     while (m->next_ns <= now.time_ns) /* a missed interval is skipped, the next ones keep their times */
         m->next_ns += m->interval_ns;
@@ -111,6 +115,12 @@ json_t *meter_finish(struct meter *m, int64_t now_ns)
         return line;
     json_decref(line); /* the target was reached just before an interval ended: that one had it all */
     return NULL;
+}
+
+int64_t meter_silent_ns(const struct meter *m, int64_t now_ns)
+{
+    struct meter_look now = read_meter(m, now_ns);
+    return now.messages == m->last.messages && now_ns > m->moved_ns ? now_ns - m->moved_ns : -1;
 }
 
 json_t *meter_summary(const struct meter *m, bool complete, int64_t errors)

@@ -19,6 +19,7 @@ struct meter {
     const char *flow;
     struct engine *engine;
     int64_t warmup_end_ns, end_ns, next_ns, interval_ns; /* CLOCK_MONOTONIC; end 0: open-ended */
+    int64_t moved_ns; /* end of the last interval with messages; before there is one, when the window began */
     bool measuring, done;
     struct meter_look begin, last, end;
     struct histogram latest, total;
@@ -36,6 +37,8 @@ json_t *meter_tick(struct meter *meter, int64_t now_ns);
 /* Close the window now if it is open; if the target was reached, the window ends at that time. Returns the
  * last interval's line, or NULL: the intervals add up to the summary. */
 json_t *meter_finish(struct meter *meter, int64_t now_ns);
+/* For how long at least no message was completed; -1: some were in the interval that has begun. */
+int64_t meter_silent_ns(const struct meter *meter, int64_t now_ns);
 /* The summary of the window. */
 json_t *meter_summary(const struct meter *meter, bool complete, int64_t errors);
 

@@ -215,6 +215,32 @@ elif compile_preload "$SCRATCH/verbs.so" "$ROOT/tests/e2e/traffic/verbs.c" 2>"$S
     make_offer 20971520
     check_says "a flow that ends gives its memory back" '"type":"endpoint"' "$SCRATCH/answer"
     stop
+
+    # ---- completion errors, of a device that has them
+    PRELOAD=$SCRATCH/verbs.so serve
+    failing() { # FAILS [OPTION...]: to $SCRATCH/out and err; its error line in $SCRATCH/failed
+        local fails=$1
+        shift
+        LD_PRELOAD=$SCRATCH/verbs.so STAND_IN_FAILS=$fails "$traffic" drive --port "$PORT" 127.0.0.1 -s 4KiB -q 1 --output json -D 60s "$@" >"$SCRATCH/out" 2>"$SCRATCH/err"
+        check "error $fails ends the driver with 3" test $? = 3
+        jq 'select(.type == "error")' "$SCRATCH/out" >"$SCRATCH/failed"
+    }
+    said() { [ -s "$SCRATCH/failed" ] && jq -e "$1" "$SCRATCH/failed"; }
+    export STAND_IN_PART=4119 # ConnectX-5
+    failing "10 0x88 64 0"
+    check "... status, vendor error and their meaning" said '.status == "IBV_WC_REM_ACCESS_ERR" and (.completion | .status_number == 10 and .vendor_error == 136 and .look_at == "responder" and (.meaning | test("rkey")))'
+    check_says "... which key" "vendor error 0x88: the responder refuses the memory access: .*queue pair 0x108, sending; the other side's key 0x17eedf for [0-9]+ bytes at 0x" "$SCRATCH/err"
+    failing "4 0x52 64 0"
+    check_says "... which local key" "completion error 4 .IBV_WC_LOC_PROT_ERR., vendor error 0x52: no local memory .*; local key 0x1de10 for " "$SCRATCH/err"
+    failing "12 0x81 64 600" --interval 100ms
+    check "... the peer is silent" said '.completion | .status_number == 12 and .vendor_error == 129 and (.meaning | test("silent"))'
+    check "... since when" said '.silent_ns >= 450000000 and .silent_ns < 60000000000'
+    check_says "... in words" 'vendor error 0x81: no acknowledgement after all retries: the peer is silent.*; no message was completed in the last [0-9.]+ s' "$SCRATCH/err"
+    unset STAND_IN_PART
+    failing "12 0x81 64 0"
+    check "another vendor's byte has no meaning of mlx5" said '.completion | .status_number == 12 and (has("vendor_error") or has("likely") | not)'
+    check_says "... and is said" 'completion error 12 .IBV_WC_RETRY_EXC_ERR.: no acknowledgement.*vendor error 0x81 of another NIC than mlx5' "$SCRATCH/err"
+    stop
 else
     nok "the stand-in for an RDMA device builds" "$(cat "$SCRATCH/cc")"
 fi

@@ -1,14 +1,70 @@
-/* Preloaded into roce-traffic serve: an RDMA device that accepts everything up to the connection of queue
- * pairs, to show what an offer makes the server allocate. It moves no data. */
+/* Preloaded into roce-traffic: an RDMA device that accepts everything and moves no data.
+ * STAND_IN_FAILS="STATUS VENDOR_ERROR GOOD SILENT_MS" in the environment: after GOOD completions nothing for
+ * SILENT_MS, then this error. STAND_IN_PART: a part number of Mellanox. */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #undef ibv_query_port
 #undef ibv_reg_mr
 
+#define PAIR       0x108
+#define LOCAL_KEY  0x1de10
+#define REMOTE_KEY 0x17eedf
+#define MELLANOX   0x2c9
+#define RING       65536u
+
 static struct ibv_device device = {.name = "stand_in0"};
+
+/* ---- work requests that are posted, and their completions: of one queue pair */
+
+static uint64_t posted[RING], head, tail;
+static int64_t since_ms;
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+    (void)qp;
+    (void)bad_wr;
+    for (; wr; wr = wr->next)
+        if (wr->send_flags & IBV_SEND_SIGNALED)
+            posted[head++ % RING] = wr->wr_id;
+    return 0;
+}
+
+static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
+{
+    const char *fails = getenv("STAND_IN_FAILS");
+    unsigned status, vendor;
+    unsigned long good;
+    long silent;
+    (void)cq;
+    (void)num_entries;
+    if (!fails || sscanf(fails, "%u %i %lu %ld", &status, (int *)&vendor, &good, &silent) != 4 ||
+        tail == head)
+        return 0;
+    if (tail < good) {
+        *wc = (struct ibv_wc){.wr_id = posted[tail++ % RING], .status = IBV_WC_SUCCESS, .qp_num = PAIR};
+        return 1;
+    }
+    since_ms = since_ms ? since_ms : now_ms();
+    if (now_ms() - since_ms < silent)
+        return 0;
+    *wc = (struct ibv_wc){
+        .wr_id = posted[tail++ % RING], .status = status, .vendor_err = vendor, .qp_num = PAIR};
+    return 1;
+}
+
+/* ---- the device */
 
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
@@ -33,7 +89,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
 {
     struct ibv_context *context = calloc(1, sizeof *context);
     if (context)
-        context->device = d;
+        *context = (struct ibv_context){.device = d, .ops = {.post_send = post_send, .poll_cq = poll_cq}};
     return context;
 }
 
@@ -46,7 +102,10 @@ int ibv_close_device(struct ibv_context *context)
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr)
 {
     (void)context;
-    *device_attr = (struct ibv_device_attr){.phys_port_cnt = 1,
+    const char *part = getenv("STAND_IN_PART");
+    *device_attr = (struct ibv_device_attr){.vendor_id = part ? MELLANOX : 0,
+                                            .vendor_part_id = part ? (uint32_t)strtoul(part, NULL, 10) : 0,
+                                            .phys_port_cnt = 1,
                                             .max_qp = 1 << 20,
                                             .max_qp_wr = 1 << 20,
                                             .max_cqe = 1 << 30,
@@ -98,7 +157,12 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *address, size_t length,
     (void)iova;
     (void)access;
     if (mr)
-        *mr = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = length};
+        *mr = (struct ibv_mr){.context = pd->context,
+                              .pd = pd,
+                              .addr = address,
+                              .length = length,
+                              .lkey = LOCAL_KEY,
+                              .rkey = REMOTE_KEY};
     return mr;
 }
 
@@ -117,11 +181,12 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
                              struct ibv_comp_channel *channel, int comp_vector)
 {
     struct ibv_cq *cq = calloc(1, sizeof *cq);
-    (void)context;
     (void)cqe;
     (void)cq_context;
     (void)channel;
     (void)comp_vector;
+    if (cq)
+        cq->context = context;
     return cq;
 }
 
@@ -134,8 +199,9 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)
 {
     struct ibv_qp *pair = calloc(1, sizeof *pair);
-    (void)pd;
     (void)qp_init_attr;
+    if (pair)
+        *pair = (struct ibv_qp){.context = pd->context, .qp_num = PAIR};
     return pair;
 }
 

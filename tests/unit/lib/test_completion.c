@@ -59,12 +59,18 @@ static void bytes_are_explained(void **state)
     assert_says(12, COMPLETION_NO_VENDOR, "completion error 12 (IBV_WC_RETRY_EXC_ERR): no acknowledgement",
                 "MTU");
     assert_says(99, 0, "completion error 99 (unknown status), vendor error 0x0: ", "dmesg");
-    json_t *json = json_object();
-    completion_add_json(10, 0x88, json);
+    int status, vendor;
+    json_t *json = completion_json(10, 0x88);
     assert_string_equal(json_string_value(json_object_get(json, "status")), "IBV_WC_REM_ACCESS_ERR");
     assert_int_equal(json_integer_value(json_object_get(json, "status_number")), 10);
     assert_int_equal(json_integer_value(json_object_get(json, "vendor_error")), 0x88);
     assert_string_equal(json_string_value(json_object_get(json, "look_at")), "responder");
+    assert_true(completion_take_json(json, &status, &vendor) && status == 10 && vendor == 0x88);
+    json_object_set_new(json, "vendor_error", json_integer(1LL << 40));
+    assert_true(completion_take_json(json, &status, &vendor) && vendor == COMPLETION_NO_VENDOR);
+    json_object_set_new(json, "status_number", json_integer(1LL << 32));
+    assert_false(completion_take_json(json, &status, &vendor));
+    assert_false(completion_take_json(NULL, &status, &vendor));
     json_decref(json);
 }
 
@@ -78,7 +84,7 @@ static void assert_listed(const char *const names[])
 static void rows_name_counters_of_the_catalogue(void **state)
 {
     (void)state;
-    json_t *rows = completion_json(), *row;
+    json_t *rows = completion_rows(), *row;
     size_t i;
     assert_true(json_array_size(rows) >= 12);
     json_array_foreach(rows, i, row)
