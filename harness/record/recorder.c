@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/folder/record_file.h"
+#include "lib/roce/completion.h"
 #include "lib/roce/counters.h"
 #include "lib/statistics/distribution.h"
 #include "lib/statistics/histogram.h"
@@ -17,9 +18,10 @@
 
 #define PRIORITIES 8
 
-#define MOST_COLUMNS LINES_MAX_COLUMNS /* of a host in a run: a sampler's later headers may add some */
-#define MOST_LAYOUTS 64                /* of a host: what it prints cannot fill the memory */
-#define MOST_SAID    1000              /* bytes of a host's text in a warning */
+#define MOST_COLUMNS  LINES_MAX_COLUMNS /* of a host in a run: a sampler's later headers may add some */
+#define MOST_LAYOUTS  64                /* of a host: what it prints cannot fill the memory */
+#define MOST_WARNINGS 200
+#define MOST_SAID     1000 /* bytes of a host's text in a warning */
 
 /* A column over the measure phase: counters from the last sample at or before its start to the first at or
  * after its end, gauges inside. */
@@ -107,6 +109,9 @@ struct recorded_flow {
     int64_t bytes, messages, duration_ns; /* of intervals inside the measure phase */
     double live_bps;
     int64_t errors;
+    json_t *failed;   /* its first completion error, as the result has it; NULL: none */
+    char *said;       /* of it */
+    size_t failed_at; /* the role that saw it; SIZE_MAX: unknown */
 };
 
 struct recorder {
@@ -138,7 +143,7 @@ static void recorder_warn(struct recorder *r, const char *format, ...) __attribu
 static void recorder_warn(struct recorder *r, const char *format, ...)
 {
     va_list arguments;
-    if (json_array_size(r->warnings) >= 200)
+    if (json_array_size(r->warnings) >= MOST_WARNINGS)
         return;
     va_start(arguments, format);
     json_array_append_new(r->warnings, json_text_list(format, arguments));
@@ -604,7 +609,25 @@ static int recorder_write_flow_line(struct recorder *r, const json_t *line, stru
     return record_file_check(&r->flows_file, e);
 }
 
-static void flow_take_line(struct recorder *r, struct recorded_flow *flow, const struct line *line)
+/* Is it the flow's first completion error? Then it is kept, for the end, when its counters are known. */
+static bool flow_take_completion(struct recorded_flow *flow, size_t role, const json_t *json,
+                                 const char *said)
+{
+    static const char *const kept[] = {"time_ns", "silent_ns"};
+    int status, vendor;
+    if (flow->failed || !said || !completion_take_json(json_object_get(json, "completion"), &status, &vendor))
+        return false;
+    flow->failed = completion_json(status, vendor);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (json_is_integer(json_object_get(json, kept[i])))
+            json_object_set(flow->failed, kept[i], json_object_get(json, kept[i]));
+    flow->said = strndup(said, (size_t)words_length(said));
+    flow->failed_at = role;
+    return true;
+}
+
+static void flow_take_line(struct recorder *r, struct recorded_flow *flow, size_t role,
+                           const struct line *line)
 {
     if (line->kind == LINE_INTERVAL)
         flow_take_interval(r, flow, line->json);
@@ -616,8 +639,9 @@ static void flow_take_line(struct recorder *r, struct recorded_flow *flow, const
         const char *status = json_string_value(json_object_get(line->json, "status"));
         const char *said = json_string_value(json_object_get(line->json, "text"));
         flow->errors = sum_of(flow->errors, 1);
-        recorder_warn(r, "flow %s: %.*s%s%.*s", flow->name, words_length(status), status ? status : "",
-                      status && said ? ": " : "", words_length(said), said ? said : "");
+        if (!flow_take_completion(flow, role, line->json, said))
+            recorder_warn(r, "flow %s: %.*s%s%.*s", flow->name, words_length(status), status ? status : "",
+                          status && said ? ": " : "", words_length(said), said ? said : "");
     }
 }
 
@@ -642,7 +666,7 @@ int recorder_flow(struct recorder *r, size_t role, const char *text, size_t leng
     if (result != 0)
         host_note_damage(host, e);
     if (result == 0 && known)
-        flow_take_line(r, &r->flows[json_integer_value(known)], &line);
+        flow_take_line(r, &r->flows[json_integer_value(known)], role, &line);
     if (result == 0)
         result = recorder_write_flow_line(r, line.json, e);
     lines_free_parsed(&line);
@@ -653,7 +677,8 @@ int recorder_flow_object(struct recorder *r, enum line_kind kind, json_t *object
 {
     const struct line line = {.kind = kind, .json = object};
     struct recorded_flow *flow = recorder_find_flow(r, json_string_value(json_object_get(object, "flow")));
-    flow_take_line(r, flow, &line);
+    int from = flow->of ? scenario_role_index(r->scenario, flow->of->from) : -1;
+    flow_take_line(r, flow, from < 0 ? SIZE_MAX : (size_t)from, &line);
     int result = recorder_write_flow_line(r, object, e);
     json_decref(object);
     return result;
@@ -759,6 +784,8 @@ void recorder_close(struct recorder *r)
     for (size_t i = 0; i < r->flow_count; i++) {
         free(r->flows[i].name);
         json_decref(r->flows[i].summary);
+        json_decref(r->flows[i].failed);
+        free(r->flows[i].said);
     }
     for (struct layout *layout = r->layouts, *next; layout; layout = next) {
         next = layout->next;
@@ -1088,8 +1115,74 @@ static bool is_distribution_of_nothing(const json_t *value)
     return count && json_integer_value(count) == 0;
 }
 
+/* The increases in the run of those counters of an error that the role has, as a new object; NULL: it has
+ * none. */
+static json_t *role_shows(const struct recorder *r, int role, const char *const names[])
+{
+    json_t *found = NULL;
+    for (size_t i = 0; role >= 0 && names[i]; i++)
+        for (size_t c = 0; c < r->hosts[role].count; c++) {
+            const struct recorded_column *g = &r->hosts[role].gathered[c];
+            if (g->second || !g->seen || strcmp(g->column.name, names[i]) != 0)
+                continue;
+            found = found ? found : json_object();
+            json_object_set_new(found, names[i], json_integer(g->total));
+        }
+    return found;
+}
+
+static int other_end(const struct recorder *r, const struct recorded_flow *flow)
+{
+    int from = scenario_role_index(r->scenario, flow->of->from),
+        to = scenario_role_index(r->scenario, flow->of->to);
+    return (size_t)from == flow->failed_at ? to : from;
+}
+
+/* The counters that show a flow's completion error at either end: {ROLE: {NAME: increase}}, a new object. */
+static json_t *flow_evidence(const struct recorder *r, const struct recorded_flow *flow)
+{
+    int status, vendor;
+    json_t *all = json_object();
+    const struct completion_error *row =
+        completion_take_json(flow->failed, &status, &vendor) ? completion_find(status, vendor) : NULL;
+    if (!row || !flow->of || flow->failed_at == SIZE_MAX)
+        return all;
+    int ends[] = {(int)flow->failed_at, other_end(r, flow)};
+    for (size_t i = 0; i < 2; i++) {
+        json_t *found = role_shows(r, ends[i], i ? row->responder : row->requester);
+        if (found)
+            json_object_set_new(all, r->hosts[ends[i]].role, found);
+    }
+    return all;
+}
+
+/* "flow f: completion error 12 (...) ...; in the run a counted local_ack_timeout_err 6" */
+static void warn_of_completion(const struct recorder *r, const struct recorded_flow *flow, json_t *warnings)
+{
+    json_t *evidence = flow_evidence(r, flow), *counters, *value;
+    const char *role, *name;
+    struct text words = {0};
+    text_add(&words, "flow %s: %s", flow->name, flow->said);
+    json_object_foreach(evidence, role, counters)
+    {
+        size_t moved = 0;
+        text_add(&words, "; in the run %s counted", role);
+        json_object_foreach(counters, name, value)
+        {
+            if (json_integer_value(value) > 0)
+                text_add(&words, "%s %s %" JSON_INTEGER_FORMAT, moved++ ? "," : "", name,
+                         json_integer_value(value));
+        }
+        if (!moved)
+            text_add(&words, " none of what usually shows it");
+    }
+    json_array_append_new(warnings, json_text(text_string(&words)));
+    text_free(&words);
+    json_decref(evidence);
+}
+
 /* From the generator's summary or, if it never arrived, from the intervals inside the measure phase. */
-static json_t *flow_summary(const struct recorded_flow *flow)
+static json_t *flow_summary(const struct recorder *r, const struct recorded_flow *flow)
 {
     static const char *const kept[] = {"latency_ns",
                                        "retransmitted_packets",
@@ -1127,6 +1220,11 @@ static json_t *flow_summary(const struct recorded_flow *flow)
     int64_t errors = s ? json_integer_value(json_object_get(s, "errors")) : 0;
     json_object_set_new(json, "errors", json_integer(errors > flow->errors ? errors : flow->errors));
     json_object_set_new(json, "complete", json_boolean(s && json_is_true(json_object_get(s, "complete"))));
+    if (flow->failed) {
+        json_t *failed = json_copy(flow->failed), *evidence = flow_evidence(r, flow);
+        json_object_set_new(failed, "counters", evidence);
+        json_object_set_new(json, "completion", failed);
+    }
     return json;
 }
 
@@ -1135,7 +1233,7 @@ json_t *recorder_flow_summary(const struct recorder *r)
     json_t *flows = json_object();
     for (size_t i = 0; i < r->flow_count; i++) {
         const struct recorded_flow *flow = &r->flows[i];
-        json_t *json = flow_summary(flow), *phase = json_object_get(json, "phase");
+        json_t *json = flow_summary(r, flow), *phase = json_object_get(json, "phase");
         if (flow->of && flow->of->size_bytes != FIELD_UNSET &&
             !phase) { /* a real one begins with the phase */
             json_object_set_new(json, "phase", phase = json_object());
@@ -1205,7 +1303,7 @@ int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, s
     struct pattern_sum all = {.complete = true, .took_ns = xcalloc(r->flow_count + 1, sizeof *all.took_ns)};
     for (size_t i = 0; i < r->flow_count; i++)
         if (is_flow_of_pattern(r->flows[i].name, pattern)) {
-            json_t *part = flow_summary(&r->flows[i]);
+            json_t *part = flow_summary(r, &r->flows[i]);
             pattern_sum_add(&all, part);
             json_decref(part);
         }
@@ -1306,6 +1404,9 @@ json_t *recorder_losses(const struct recorder *r)
 void recorder_warnings(const struct recorder *r, json_t *warnings)
 {
     json_array_extend(warnings, r->warnings);
+    for (size_t i = 0; i < r->flow_count; i++)
+        if (r->flows[i].failed && json_array_size(warnings) < MOST_WARNINGS)
+            warn_of_completion(r, &r->flows[i], warnings);
     for (size_t i = 0; i < r->host_count; i++) {
         host_warn_of_left_out(&r->hosts[i], warnings);
         warn_of_sampling(r, &r->hosts[i], warnings);

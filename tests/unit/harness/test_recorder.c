@@ -257,6 +257,64 @@ static void what_a_sampler_left_out_is_told(void **state)
     free(said);
 }
 
+#define COUNTERS(one, two)                                                                             \
+    "{\"type\":\"header\",\"schema\":1,\"program\":\"nic-sampler\",\"version\":\"0\",\"every_ns\":10," \
+    "\"columns\":[{\"name\":\"" one "\",\"unit\":\"events\",\"kind\":\"counter\",\"source\":\"rdma\"," \
+    "\"group\":\"drops\"},{\"name\":\"" two "\",\"unit\":\"events\",\"kind\":\"counter\",\"source\":"  \
+    "\"rdma\",\"group\":\"drops\"}]}"
+
+/* Its counters are those of the whole run: it may come before or after the measured phase. */
+static void a_completion_error_has_its_counters(void **state)
+{
+    struct fixture *f = *state;
+    recorder_window(f->recorder, 100, 200);
+    sample(f, 0, COUNTERS("local_ack_timeout_err", "roce_adp_retrans"));
+    sample(f, 1, COUNTERS("out_of_buffer", "rx_write_requests"));
+    sample(f, 0, "[0,1,5,70]");
+    sample(f, 1, "[0,1,3,9000]");
+    sample(f, 0, "[210,1,11,78]");
+    sample(f, 1, "[210,1,3,9400]");
+    flow(f, "{\"type\":\"error\",\"flow\":\"f\",\"time_ns\":205,\"silent_ns\":3660000000,\"status\":"
+            "\"IBV_WC_RETRY_EXC_ERR\",\"text\":\"the peer is silent\",\"completion\":{\"status_number\":12,"
+            "\"vendor_error\":129,\"meaning\":\"a host's own words\"}}");
+    flow(f,
+         "{\"type\":\"error\",\"flow\":\"f\",\"time_ns\":206,\"status\":\"LOST\",\"text\":\"3 messages\"}");
+    json_t *flows = recorder_flow_summary(f->recorder), *one = json_object_get(flows, "f"),
+           *failed = json_object_get(one, "completion"), *counters = json_object_get(failed, "counters");
+    assert_int_equal(integer(one, "errors"), 2);
+    assert_int_equal(integer(failed, "vendor_error"), 0x81);
+    assert_int_equal(integer(failed, "silent_ns"), 3660000000);
+    assert_non_null(strstr(json_string_value(json_object_get(failed, "meaning")), "the peer is silent"));
+    assert_int_equal(integer(json_object_get(counters, "a"), "local_ack_timeout_err"), 6);
+    assert_int_equal(integer(json_object_get(counters, "a"), "roce_adp_retrans"), 8);
+    assert_null(json_object_get(counters, "b")); /* none of its counters shows this error */
+    json_decref(flows);
+    char *said = warnings_of(f);
+    assert_non_null(strstr(said, "flow f: the peer is silent; in the run a counted roce_adp_retrans 8, "
+                                 "local_ack_timeout_err 6\n"));
+    assert_non_null(strstr(said, "flow f: LOST: 3 messages\n"));
+    free(said);
+}
+
+static void counters_of_the_other_end_show_it_too(void **state)
+{
+    struct fixture *f = *state;
+    recorder_window(f->recorder, 100, 200);
+    sample(f, 0, COUNTERS("req_rnr_retries_exceeded", "rx_discards_phy"));
+    sample(f, 1, COUNTERS("out_of_buffer", "rx_write_requests"));
+    sample(f, 0, "[0,1,0,70]");
+    sample(f, 1, "[0,1,3,9000]");
+    sample(f, 0, "[210,1,0,78]");
+    sample(f, 1, "[210,1,11,9400]");
+    flow(f, "{\"type\":\"error\",\"flow\":\"f\",\"time_ns\":205,\"status\":\"IBV_WC_RNR_RETRY_EXC_ERR\","
+            "\"text\":\"no receive\",\"completion\":{\"status_number\":13,\"vendor_error\":135}}");
+    char *said = warnings_of(f);
+    assert_non_null(strstr(said,
+                           "flow f: no receive; in the run a counted none of what usually shows it; in the "
+                           "run b counted out_of_buffer 8\n"));
+    free(said);
+}
+
 /* What trouble_find says of the fixture's samples, with a newline after each. */
 static char *losses_told(const struct fixture *f)
 {
@@ -653,6 +711,8 @@ int main(void)
         TEST(times_are_brought_onto_one_clock),
         TEST(damaged_lines_are_refused),
         TEST(a_flow_without_summary_is_summed_from_its_intervals),
+        TEST(a_completion_error_has_its_counters),
+        TEST(counters_of_the_other_end_show_it_too),
         TEST(what_cannot_be_decided_is_skipped_by_name),
         TEST(both_ends_are_judged_together),
         TEST(what_real_nics_sent_again_is_told),
