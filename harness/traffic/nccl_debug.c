@@ -14,6 +14,8 @@
  */
 #include "harness/traffic/nccl_debug.h"
 
+#include "lib/roce/completion.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +130,18 @@ static void take_version(struct nccl_debug *debug, const char *at)
         snprintf(debug->version, sizeof debug->version, "%.*s", (int)length, at);
 }
 
+/* Flushes follow an error, and other ranks may have seen that. */
+static void take_completion(struct nccl_debug *debug, const char *warning)
+{
+    int status, vendor;
+    bool first = debug->failed_status == 0 || debug->failed_status == COMPLETION_FLUSHED;
+    if (!first || !completion_read(warning, strlen(warning), &status, &vendor) ||
+        (debug->failed_status && status == COMPLETION_FLUSHED))
+        return;
+    debug->failed_status = status;
+    debug->failed_vendor = vendor;
+}
+
 /* The host is the first word behind the time, to its colon. */
 static void take_warning(struct nccl_debug *debug, const char *line, const char *warning)
 {
@@ -154,8 +168,10 @@ void nccl_debug_take(struct nccl_debug *debug, const char *line, size_t length)
     memcpy(text, line, length);
     text[length] = '\0';
     const char *at = strstr(text, INFO), *warning = strstr(text, WARN);
-    if (warning && !at)
+    if (warning && !at) {
         take_warning(debug, text, warning);
+        take_completion(debug, warning);
+    }
     at = at ? at + strlen(INFO) : text;
     if (skip(&at, "NCCL version "))
         take_version(debug, at);

@@ -12,6 +12,8 @@
 struct nccl_debug {
     int64_t channels[NCCL_PATHS];
     char version[64]; /* "2.21.5+cuda12.4"; "": not said */
+    /* the first completion error that it warned of, a flush only if there is none that is not; 0: none */
+    int failed_status, failed_vendor;
     char warned[400]; /* the first warnings, "host: what" each: the cause of a failure is among them; "":
                          none */
 };

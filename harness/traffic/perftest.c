@@ -282,18 +282,12 @@ static int perftest_drive(const struct traffic_job *job, const struct traffic_en
 #define MOST_SHOWN 4   /* lines of its messages; later ones are consequences */
 #define SHOWN      120 /* bytes of a line */
 
-/* "Failed status 12: wr_id 0 syndrom 0x81" (perftest_resources.c, NOTIFY_COMP_ERROR_SEND and _RECV). */
 static bool explain_completion(const struct printed_line *line, struct text *out)
 {
-    int status, used = 0;
-    unsigned int syndrome;
-    char text[SHOWN];
-    snprintf(text, sizeof text, "%.*s", (int)line->length, line->at);
-    const char *at = strstr(text, "Failed status ");
-    if (!at || sscanf(at, "Failed status %d: wr_id %*d syndrom 0x%x%n", &status, &syndrome, &used) != 2)
+    int status, vendor;
+    if (!completion_read(line->at, line->length, &status, &vendor))
         return false;
-    text_add(out, "%scompletion error %d (%s, vendor syndrome 0x%x): %s", out->length ? "; " : "", status,
-             completion_name(status), syndrome, completion_cause(status));
+    completion_explain(status, vendor, out);
     return true;
 }
 

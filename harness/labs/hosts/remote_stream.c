@@ -3,9 +3,11 @@
 #include "harness/labs/hosts/sonic/counters.h"
 #include "harness/traffic/printed.h"
 #include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
 #include "lib/clock.h"
 #include "lib/formats/lines.h"
 #include "lib/output/print.h"
+#include "lib/roce/completion.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -427,6 +429,40 @@ static bool is_readable(struct stream *s, const struct lab_run *run)
     return !s->unreadable;
 }
 
+/* A completion error among what a tool without lines said: as a line of its first flow, for the result. */
+static bool note_completion(const struct stream *s, const struct lab_run *run, const struct text *said)
+{
+    const char *at = text_string(said), *end = at + said->length;
+    struct printed_line one;
+    struct error ignored;
+    int status, vendor;
+    while (printed_next(&at, end, &one)) {
+        if (!completion_read(one.at, one.length, &status, &vendor))
+            continue;
+        struct text words = {0};
+        completion_explain(status, vendor, &words);
+        json_t *line = json_make("{s:s,s:s,s:I,s:s,s:s,s:o}", "type", "error", "flow", s->job->flows[0]->name,
+                                 "time_ns", (json_int_t)(clock_realtime_ns() + s->host->offset_ns), "status",
+                                 completion_name(status), "text", text_string(&words), "completion",
+                                 completion_json(status, vendor));
+        char *text = json_dumps(line, JSON_COMPACT);
+        if (text)
+            (void)recorder_flow(run->recorder, s->role, text, strlen(text), &ignored);
+        free(text);
+        json_decref(line);
+        text_free(&words);
+        return true;
+    }
+    return false;
+}
+
+static void note_failure(const struct stream *s, const struct lab_run *run)
+{
+    if ((s->kind == STREAM_TRAFFIC || s->kind == STREAM_SERVER) && is_read_whole(s) &&
+        !note_completion(s, run, &s->said))
+        note_completion(s, run, &s->printed);
+}
+
 /* Its exit status is 0. */
 static enum stream_outcome end_well(struct stream *s, const struct lab_run *run, struct error *e)
 {
@@ -435,6 +471,7 @@ static enum stream_outcome end_well(struct stream *s, const struct lab_run *run,
     if (is_readable(s, run))
         return STREAM_WELL;
     struct text more = {0};
+    note_failure(s, run);
     stream_add_complaint(s, &more); /* some versions fail with exit status 0 */
     error_set(e, "host %s: %s: %s%.700s", s->host->lab->name, s->program, s->why.text, text_string(&more));
     text_free(&more);
@@ -448,11 +485,16 @@ static void drop_figures(struct stream *s)
     s->figures = NULL;
 }
 
-/* The last lines of its messages and of its output: nccl-tests says on standard output what went wrong,
- * mpirun on standard error, NCCL the cause in a warning between other messages. */
+/* What a completion error means, and the last lines of its messages and of its output: nccl-tests says on
+ * standard output what went wrong, mpirun on standard error, NCCL the cause in a warning between other
+ * messages. */
 static void complain_of_collective(const struct stream *s, struct text *how)
 {
     struct text said = {0}, printed = {0};
+    if (s->debug.failed_status) {
+        text_add(how, ": ");
+        completion_explain(s->debug.failed_status, s->debug.failed_vendor, how);
+    }
     printed_tail(text_string(&s->said), s->said.length, &said);
     printed_tail(text_string(&s->printed), s->printed.length, &printed);
     text_add(how, "%s%.350s%s%s%s%.350s", said.length ? ": " : "", text_string(&said),
@@ -489,6 +531,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
         process_describe(status, &how);
     if (s->kind == STREAM_COLLECTIVE)
         complain_of_collective(s, &how);
+    note_failure(s, run);
     stream_add_complaint(s, &how);
     error_set(e, "host %s: %s %s", s->host->lab->name, s->program, text_string(&how));
     text_free(&how);

@@ -211,6 +211,26 @@ static void hear(struct nccl_debug *debug, const char *line)
     nccl_debug_take(debug, line, strlen(line));
 }
 
+#define WARNED(text) "hostA:4711:4802 [4] transport/net_ib.cc:1615 NCCL WARN NET/IB : Got completion " text
+
+/* As 2.18, 2.20 and later print it. The error of a rank comes before or after the flushes of others. */
+static void a_completion_error_is_found(void **state)
+{
+    struct nccl_debug debug = {0};
+    (void)state;
+    hear(&debug, WARNED("from peer 192.0.2.7<54862> with status=5 opcode=129 len=0 vendor err 249 (Recv)"));
+    assert_int_equal(debug.failed_status, 5);
+    hear(&debug, WARNED("from peer 192.0.2.7<54862> with status=12 opcode=0 len=0 vendor err 129 (Send)"));
+    hear(&debug, WARNED("from peer 192.0.2.7<54862> with status=10 opcode=0 len=0 vendor err 136 (Send)"));
+    hear(&debug, WARNED("from peer 192.0.2.7<54862> with status=5 opcode=0 len=0 vendor err 249 (Send)"));
+    assert_int_equal(debug.failed_status, 12);
+    assert_int_equal(debug.failed_vendor, 0x81);
+    debug = (struct nccl_debug){0};
+    hear(&debug, WARNED("with error 4, opcode 0, len 32694, vendor err 81"));
+    assert_int_equal(debug.failed_status, 4);
+    assert_int_equal(debug.failed_vendor, 0x51);
+}
+
 static void the_first_warnings_are_kept(void **state)
 {
     struct nccl_debug debug = {0};
@@ -283,6 +303,7 @@ int main(void)
         cmocka_unit_test(what_is_no_channel_is_not_counted),
         cmocka_unit_test(the_path_between_hosts),
         cmocka_unit_test(the_first_warnings_are_kept),
+        cmocka_unit_test(a_completion_error_is_found),
         cmocka_unit_test(versions),
         cmocka_unit_test(variables_of_hosts),
     };
