@@ -1,5 +1,6 @@
 #include "harness/judge/trouble.h"
 
+#include "harness/judge/verdict.h"
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
@@ -13,6 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What is looked at, and where sentences go. */
+struct looked_into {
+    const struct cell *cell;
+    const json_t *losses, *result, *flows;
+    json_t *warnings;
+};
 
 /* ---- flows that moved nothing */
 
@@ -91,37 +99,46 @@ static void add_sentence(const struct text_names *flows, const char *rest, json_
     text_free(&words);
 }
 
-static void find_still(const struct cell *cell, const json_t *flows, json_t *warnings)
+/* `arrived`: those of whose messages parts arrived, or those of which nothing did. */
+static void add_still(const struct looked_into *x, bool arrived, const char *rest)
 {
-    struct text_names still = {0}, unfinished = {0};
-    json_t *index = index_by_name(cell), *flow;
+    struct text_names still = {0};
+    json_t *index = index_by_name(x->cell), *flow;
     const char *name;
-    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    json_object_foreach((json_t *)(uintptr_t)x->flows, name, flow)
     {
-        if (is_still(cell, index, flows, name, flow))
-            text_names_add(number_of(flow, "delivered_bytes") > 0 ? &unfinished : &still, name);
+        if (is_still(x->cell, index, x->flows, name, flow) &&
+            (number_of(flow, "delivered_bytes") > 0) == arrived)
+            text_names_add(&still, name);
     }
-    add_sentence(&still, " moved nothing in the measured phase", warnings);
-    add_sentence(
-        &unfinished,
-        " completed no message in the measured phase, and the goodput is 0, though parts of messages "
-        "arrived: a longer phases.measure or smaller messages show a rate",
-        warnings);
+    add_sentence(&still, rest, x->warnings);
     json_decref(index);
+}
+
+static void find_still(const struct looked_into *x)
+{
+    add_still(x, false, " moved nothing in the measured phase");
+}
+
+static void find_unfinished(const struct looked_into *x)
+{
+    add_still(x, true,
+              " completed no message in the measured phase, and the goodput is 0, though parts of messages "
+              "arrived: a longer phases.measure or smaller messages show a rate");
 }
 
 /* ---- queue pairs that gave up: single flows have said it themselves */
 
-static void find_given_up(const struct cell *cell, const json_t *flows, json_t *warnings)
+static void find_given_up(const struct looked_into *x)
 {
-    const struct scenario_traffic *traffic = cell->scenario.traffic.items;
-    for (size_t i = 0; i < cell->scenario.traffic.count; i++) {
-        const json_t *all = json_object_get(flows, traffic[i].name);
+    const struct scenario_traffic *traffic = x->cell->scenario.traffic.items;
+    for (size_t i = 0; i < x->cell->scenario.traffic.count; i++) {
+        const json_t *all = json_object_get(x->flows, traffic[i].name);
         json_int_t errors = json_integer_value(json_object_get(all, "errors"));
-        if (errors > 0 && !result_flow_parts(flows, traffic[i].name))
+        if (errors > 0 && !result_flow_parts(x->flows, traffic[i].name))
             json_array_append_new(
-                warnings, json_textf("traffic %s: %lld of its queue pairs gave up after their last retry",
-                                     traffic[i].name, (long long)errors));
+                x->warnings, json_textf("traffic %s: %lld of its queue pairs gave up after their last retry",
+                                        traffic[i].name, (long long)errors));
     }
 }
 
@@ -151,20 +168,21 @@ static struct moved moved_by(const struct cell *cell, const json_t *flows, const
     return moved;
 }
 
-static void find_sent_again(const struct cell *cell, const json_t *result, json_t *warnings)
+static void find_sent_again(const struct looked_into *x)
 {
     static const char counter[] = "tx_vport_rdma_unicast_bytes";
-    const json_t *flows = json_object_get(result, "flows");
     const char *role;
     json_t *host;
-    json_object_foreach(json_object_get(result, "hosts"), role, host)
+    if (lab_kind(&x->cell->lab)->simulated) /* the simulator says it itself */
+        return;
+    json_object_foreach(json_object_get(x->result, "hosts"), role, host)
     {
         const json_t *counted = json_object_get(json_object_get(host, "counters"), counter);
         double sent = number_of(counted, "delta");
-        struct moved moved = counted ? moved_by(cell, flows, role) : (struct moved){0};
+        struct moved moved = counted ? moved_by(x->cell, x->flows, role) : (struct moved){0};
         if (moved.sent_bytes > 0 && sent - moved.packets * HEADERS_BYTES > 2 * moved.sent_bytes)
             json_array_append_new(
-                warnings,
+                x->warnings,
                 json_textf("%s sent %.3g MB of RDMA in the measured phase (%s), and its flows moved %.3g MB: "
                            "more was sent again than arrived, or others send too",
                            role, sent / 1e6, counter, moved.sent_bytes / 1e6));
@@ -308,8 +326,10 @@ static void add_worst(const struct lab *lab, const struct carried *all, size_t n
 }
 
 /* Patterns between real hosts are among the flows. */
-static void find_above_line(const struct cell *cell, const json_t *flows, json_t *warnings)
+static void find_above_line(const struct looked_into *x)
 {
+    const struct cell *cell = x->cell;
+    const json_t *flows = x->flows;
     const struct lab *lab = &cell->lab;
     const struct scenario_flow *of = cell->scenario.flows.items;
     const struct scenario_traffic *traffic = cell->scenario.traffic.items;
@@ -339,7 +359,7 @@ static void find_above_line(const struct cell *cell, const json_t *flows, json_t
         add_worst(lab, all, nodes, &words);
         text_add(&words, ": messages that began before the measured phase count in full; a longer "
                          "phases.measure, or smaller or fewer messages in flight, give a rate");
-        json_array_append_new(warnings, json_text(text_string(&words)));
+        json_array_append_new(x->warnings, json_text(text_string(&words)));
     }
     text_free(&words);
     free(all);
@@ -358,15 +378,16 @@ struct loss {
 };
 
 struct loss_list {
+    const struct looked_into *of;
     struct loss *items;
     size_t count;
 };
 
-static void take_losses(const json_t *losses, struct loss_list *all)
+static void take_losses(struct loss_list *all)
 {
     const char *role, *counter, *whole;
     json_t *counters, *counted;
-    json_object_foreach((json_t *)(uintptr_t)losses, role, counters)
+    json_object_foreach((json_t *)(uintptr_t)all->of->losses, role, counters)
     {
         all->items =
             xreallocarray(all->items, all->count + json_object_size(counters) + 1, sizeof *all->items);
@@ -402,14 +423,17 @@ static void look_at(void *context, const char *role, const char *counter, const 
         looked->found = true;
 }
 
-/* The scenario looks at it, or asks for it. */
-static bool is_meant(const struct cell *cell, const struct loss *loss)
+/* The scenario looks at it in this cell, or asks for it. */
+static bool is_meant(const struct looked_into *x, const struct loss *loss)
 {
+    const struct cell *cell = x->cell;
+    const struct scenario_expect *expect = cell->scenario.expect.items;
     struct looked_at looked = {.loss = loss};
     if (loss->is != COUNTER_LOST && (cell->scenario.faults.count || cell->scenario.injections.count))
         return true;
     for (size_t i = 0; cell->checks && i < cell->scenario.expect.count; i++)
-        expr_each_counter(cell->checks[i], look_at, &looked);
+        if (plan_when(cell, expect[i].when) && !verdict_lacking(&expect[i].needs, x->result))
+            expr_each_counter(cell->checks[i], look_at, &looked);
     return looked.found;
 }
 
@@ -429,12 +453,11 @@ static int compare_told(const void *a, const void *b)
 
 /* Is it told? Of the warm-up what the measured phase has fewer of: of NAKs and of what links lost, which come
  * now at one end and now at the other, all roles together. */
-static bool is_told(const struct cell *cell, const struct loss_list *all, const struct loss *loss,
-                    enum loss_phase phase)
+static bool is_told(const struct loss_list *all, const struct loss *loss, enum loss_phase phase)
 {
     int64_t more = loss->before - loss->measured;
     if (phase == LOSS_MEASURED)
-        return !is_meant(cell, loss);
+        return !is_meant(all->of, loss);
     for (size_t i = 0; loss->is != COUNTER_LOST && i < all->count; i++)
         if (&all->items[i] != loss && all->items[i].is == loss->is)
             more += all->items[i].before - all->items[i].measured;
@@ -443,7 +466,7 @@ static bool is_told(const struct cell *cell, const struct loss_list *all, const 
 
 /* What is told of a phase, the largest first; the rest has 0. Where packets were counted when they were
  * dropped, their senders' NAKs and time-outs say nothing more. */
-static void choose_losses(const struct cell *cell, struct loss_list *all, enum loss_phase phase)
+static void choose_losses(struct loss_list *all, enum loss_phase phase)
 {
     bool dropped = false;
     for (size_t i = 0; i < all->count; i++)
@@ -452,7 +475,7 @@ static void choose_losses(const struct cell *cell, struct loss_list *all, enum l
     for (size_t i = 0; i < all->count; i++) {
         struct loss *loss = &all->items[i];
         bool known = dropped && loss->is == COUNTER_LOSS_ANSWERED;
-        loss->told = !known && is_told(cell, all, loss, phase) ? lost_in(loss, phase) : 0;
+        loss->told = !known && is_told(all, loss, phase) ? lost_in(loss, phase) : 0;
     }
     if (all->count)
         qsort(all->items, all->count, sizeof *all->items, compare_told);
@@ -460,18 +483,19 @@ static void choose_losses(const struct cell *cell, struct loss_list *all, enum l
 
 #define LOSSES_NAMED 4
 
-static void tell_losses(const struct cell *cell, struct loss_list *all, enum loss_phase phase,
-                        json_t *warnings)
+static void tell_losses(const struct looked_into *x, enum loss_phase phase)
 {
     static const char *const sentences[] = {
         [LOSS_BEFORE] = " in the warm-up, before the measured phase, whose figures do not show these: ",
         [LOSS_MEASURED] = " in the measured phase: "};
+    struct loss_list all = {.of = x};
     struct text words = {0};
     size_t count = 0;
     int64_t others = 0;
-    choose_losses(cell, all, phase);
-    for (; count < all->count && all->items[count].told > 0; count++) {
-        const struct loss *loss = &all->items[count];
+    take_losses(&all);
+    choose_losses(&all, phase);
+    for (; count < all.count && all.items[count].told > 0; count++) {
+        const struct loss *loss = &all.items[count];
         if (count == 0)
             text_add(&words, "packets were lost%s%s",
                      loss->is == COUNTER_LOSS_ANSWERED ? " or overtaken" : "", sentences[phase]);
@@ -481,32 +505,50 @@ static void tell_losses(const struct cell *cell, struct loss_list *all, enum los
             text_add(&words, " before, %" PRId64 " in it", loss->measured);
         others += count < LOSSES_NAMED ? 0 : loss->told;
     }
-    if (!count)
-        return;
     if (count > LOSSES_NAMED)
         text_add(&words, "; and %" PRId64 " by %zu other counter%s", others, count - LOSSES_NAMED,
                  count == LOSSES_NAMED + 1 ? "" : "s");
-    json_array_append_new(warnings, json_text(text_string(&words)));
+    if (count)
+        json_array_append_new(x->warnings, json_text(text_string(&words)));
     text_free(&words);
+    free(all.items);
 }
 
-static void find_losses(const struct cell *cell, const json_t *losses, json_t *warnings)
+static void find_losses_before(const struct looked_into *x)
 {
-    struct loss_list all = {0};
-    take_losses(losses, &all);
-    tell_losses(cell, &all, LOSS_BEFORE, warnings);
-    tell_losses(cell, &all, LOSS_MEASURED, warnings);
-    free(all.items);
+    tell_losses(x, LOSS_BEFORE);
+}
+
+static void find_losses_measured(const struct looked_into *x)
+{
+    tell_losses(x, LOSS_MEASURED);
+}
+
+/* ---- all */
+
+static const struct {
+    const char *is; /* in the list of docs/scenario.md#warnings */
+    void (*find)(const struct looked_into *x);
+} troubles[] = {
+    {"packets lost in the warm-up that the figures do not show", find_losses_before},
+    {"packets lost in the measured phase that no expectation of the cell looks at", find_losses_measured},
+    {"flows that moved nothing", find_still},
+    {"flows that completed no message in the measured phase", find_unfinished},
+    {"queue pairs that gave up", find_given_up},
+    {"goodput above what a host's line carries", find_above_line},
+    {"more bytes sent again than arrived", find_sent_again},
+};
+#define TROUBLES (sizeof troubles / sizeof *troubles)
+
+const char *trouble_kind(size_t i)
+{
+    return i < TROUBLES ? troubles[i].is : NULL;
 }
 
 void trouble_find(const struct cell *cell, const json_t *losses, json_t *result)
 {
-    const json_t *flows = json_object_get(result, "flows");
-    json_t *warnings = json_object_get(result, "warnings");
-    find_losses(cell, losses, warnings);
-    find_still(cell, flows, warnings);
-    find_given_up(cell, flows, warnings);
-    find_above_line(cell, flows, warnings);
-    if (!lab_kind(&cell->lab)->simulated) /* the simulator says it itself */
-        find_sent_again(cell, result, warnings);
+    const struct looked_into x = {cell, losses, result, json_object_get(result, "flows"),
+                                  json_object_get(result, "warnings")};
+    for (size_t i = 0; i < TROUBLES; i++)
+        troubles[i].find(&x);
 }

@@ -9,5 +9,7 @@
  * whose queue pairs gave up, senders that sent more again than arrived, goodput above what a line carries,
  * which the flows' "above_line_bps" says, too (docs/result.md). */
 void trouble_find(const struct cell *cell, const json_t *losses, json_t *result);
+/* What the i-th kind of these warnings is of, in docs/scenario.md's words; NULL after the last. */
+const char *trouble_kind(size_t i);
 
 #endif

@@ -80,6 +80,8 @@ sweep=$(readlink -f "$SCRATCH/results/headroom-sweep/latest")
 column() { python3 -c 'import csv, sys; print(*[int(r[sys.argv[2]]) for r in csv.DictReader(open(sys.argv[1]))], sep=",")' "$sweep/report/sweep.csv" "$1"; }
 check "its table has packets sent again" test "$(column 'packets sent again in the whole run, packets')" = "$(jq -s -r 'map(.flows.incast.retransmitted_packets) | join(",")' "$sweep"/0*/result.json)"
 check "... and those that the switch dropped" test "$(column 'buffer_discards, packets')" = "$(jq -s -r 'map(.hosts.s0.counters.buffer_discards.delta) | join(",")' "$sweep"/0*/result.json)"
+check "losses are warned of in the cells whose expectations do not look at them" test \
+    "$(jq -r '.cell["lab.defaults.switch.headroom"] as $h | .hosts.s0.counters.buffer_discards.delta as $n | select(.warnings | index("packets were lost in the measured phase: s0 buffer_discards: \($n)")) | $h' "$sweep"/0*/result.json | paste -sd,)" = 24KB,28KB,32KB
 check_exit 0 "the page of one of its cells" "$H" report "$sweep/01" --out "$SCRATCH/cell"
 check "... has the same" test "$(for c in 8 10; do cells "$SCRATCH/cell/index.html" Measurements $c; done | paste -sd,)" = "$(column 'buffer_discards, packets' | cut -d, -f1),$(column 'packets sent again in the whole run, packets' | cut -d, -f1)"
 finish

@@ -365,6 +365,51 @@ static void losses_that_expectations_look_at_are_not_told(void **state)
     free(said);
 }
 
+/* One whose `when` or `needs` do not hold in this cell does not look. */
+static void losses_that_other_cells_look_at_are_told(void **state)
+{
+    struct fixture *f = *state;
+    struct scenario_expect *drops = (struct scenario_expect *)f->cell.scenario.expect.items + 2;
+    json_t *when = json_pack("{s:i}", "flows.f.depth", 7);
+    lossy_samples(f, SAMPLER_HEADER("rx_discards_phy"));
+    drops->when = when;
+    char *elsewhere = losses_told(f);
+    drops->when = NULL;
+    drops->needs = drops[-1].needs; /* gpu */
+    char *without = losses_told(f);
+    drops->needs = (struct list_of){0};
+    json_decref(when);
+    assert_non_null(strstr(elsewhere, "in the measured phase: b rx_discards_phy: 7; a rx_discards_phy: 2\n"));
+    assert_string_equal(without, elsewhere);
+    free(elsewhere);
+    free(without);
+}
+
+/* docs/scenario.md lists what is warned of before and after a run, an item a line. */
+static void the_document_lists_all_warnings(void **state)
+{
+    (void)state;
+    struct error e;
+    size_t length;
+    char *document = files_read("docs/scenario.md", 1 << 20, &length, &e);
+    assert_non_null(document);
+    const char *list = strstr(document, "\n## Warnings\n"), *item;
+    struct text line = {0};
+    for (size_t i = 0; (item = trouble_kind(i)); i++, text_clear(&line)) {
+        text_add(&line, "\n- %s\n", item);
+        if (!strstr(list, text_string(&line)))
+            fail_msg("docs/scenario.md: no line \"- %s\" in its list of warnings", item);
+    }
+    for (const struct doctor_check *const *check = doctor_checks; *check; check++, text_clear(&line)) {
+        text_add(&line, "\n- `%s`: ", (*check)->name);
+        if ((*check)->scope == DOCTOR_CELL && (*check)->when & DOCTOR_WARNS_OF_RUN &&
+            !strstr(list, text_string(&line)))
+            fail_msg("docs/scenario.md: no line \"- `%s`:\" in its list of warnings", (*check)->name);
+    }
+    text_free(&line);
+    free(document);
+}
+
 static void times_are_brought_onto_one_clock(void **state)
 {
     struct fixture *f = *state;
@@ -708,6 +753,8 @@ int main(void)
         TEST(what_a_sampler_left_out_is_told),
         TEST(losses_are_told_by_phase),
         TEST(losses_that_expectations_look_at_are_not_told),
+        TEST(losses_that_other_cells_look_at_are_told),
+        cmocka_unit_test(the_document_lists_all_warnings),
         TEST(times_are_brought_onto_one_clock),
         TEST(damaged_lines_are_refused),
         TEST(a_flow_without_summary_is_summed_from_its_intervals),

@@ -67,11 +67,15 @@ static void check_port_exists(void *context, const char *role_glob, const char *
 
 static int check_ports_exist(const struct cell *cell, struct error *e)
 {
+    const struct scenario_expect *expect = cell->scenario.expect.items;
+    const struct scenario_published *published = cell->scenario.published.items;
     struct port_search search = {cell, e, 0};
     for (size_t i = 0; i < cell->scenario.expect.count; i++)
-        expr_each_counter(cell->checks[i], check_port_exists, &search);
+        if (plan_when(cell, expect[i].when))
+            expr_each_counter(cell->checks[i], check_port_exists, &search);
     for (size_t i = 0; i < cell->scenario.published.count; i++)
-        expr_each_counter(cell->published[i], check_port_exists, &search);
+        if (plan_when(cell, published[i].when))
+            expr_each_counter(cell->published[i], check_port_exists, &search);
     return search.result;
 }
 
