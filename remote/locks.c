@@ -196,22 +196,31 @@ void lab_unlock(struct lab_lock *lock)
 /* ---- on the machine that was reached */
 
 /*
- * $1 is the lock's id, $2 the name in the lab, $3 the sentence for others. The answer is "locked", or "held"
- * with the holder's lines. A lock of this id and name is that of an earlier connection of this program, which
- * was cut and which the machine still believes in. The lock ends with standard input, which ends with the
- * connection; a line from time to time lets the machine notice that its other end has lost its power.
+ * $1 is the lock's id, $2 the name in the lab, which no two hosts or switches share, $3 the sentence for
+ * others. The answer is "locked", or "held" with the holder's lines, or "refused" with the reason. The file
+ * may have anything in it, and anything may be in its place: of the file two lines are read, and nothing else
+ * is opened. A lock of this id and name is that of an earlier connection of this program, which was cut and
+ * which the machine still believes in. The lock ends with standard input, which ends with the connection; a
+ * line from time to time lets the machine notice that its other end has lost its power.
  */
 static const char hold_script[] =
-    "lock=" LOCK_FOLDER "/lock; umask 077\n"
+    "folder=" LOCK_FOLDER " lock=" LOCK_FOLDER "/lock; umask 077\n"
+    "refuse() { printf 'refused\\n%s: remove it\\n' \"$1\"; exit 1; }\n"
     "[ $(id -u) = 0 ] || { echo 'the login is not root, and the lab says no \"sudo\": true'; exit 1; }\n"
-    "{ mkdir -p " LOCK_FOLDER " && exec 9<>$lock; } 2>&1 || exit 1\n"
+    "[ ! -L $folder ] || refuse \"$folder there is a link, which may lead anywhere\"\n"
+    "mkdir -p $folder 2>&1 || exit 1\n"
+    "[ -O $folder ] || refuse \"$folder there belongs to another user than root\"\n"
+    "[ ! -L $lock ] || refuse \"$lock there is a link, which may lead anywhere\"\n"
+    "[ ! -e $lock ] || [ -f $lock ] || refuse \"$lock there is not a file\"\n"
+    "{ exec 9<>$lock; } 2>&1 || exit 1\n"
     "flock -n 9 2>&1 || {\n"
     "  status=$?; [ $status = 1 ] || exit 1\n"
-    "  read -r id name process < $lock\n"
-    "  [ \"$id $name\" != \"$1 $2\" ] || kill -KILL \"$process\"\n"
-    "  flock -w 0.5 9 || { echo held; cat $lock; exit 1; }\n"
+    "  said=$(head -c 1000 $lock | tr -d '\\000' | grep -a . | head -n 2)\n"
+    "  read -r id process name <<< \"$said\"\n"
+    "  [ \"$id $name\" != \"$1 $2\" ] || [[ ! $process =~ ^[1-9][0-9]+$ ]] || kill -KILL $process\n"
+    "  flock -w 0.5 9 || { printf 'held\\n%s\\n' \"$said\"; exit 1; }\n"
     "}\n"
-    "printf '%s %s %s\\n%s\\n' \"$1\" \"$2\" $$ \"$3\" > $lock && echo locked && echo &&\n"
+    "printf '%s %s %s\\n%s\\n' \"$1\" $$ \"$2\" \"$3\" > $lock && echo locked && echo &&\n"
     "while read -rt 60 _; [ $? -gt 128 ]; do echo; done\n";
 
 /* Line `n` of an answer, as text for people. */
@@ -230,12 +239,11 @@ static int say_held(const struct lab_lock *lock, const struct subject *host, con
     char owner[200], holder[400];
     line_at(answer, 1, owner, sizeof owner);
     line_at(answer, 2, holder, sizeof holder);
-    size_t length = strcspn(owner, " ");
-    if (length != strlen(lock->id) || strncmp(owner, lock->id, length) != 0)
+    size_t length = strlen(lock->id);
+    if (strncmp(owner, lock->id, length) != 0 || owner[length] != ' ')
         return say_holder(host, holder, LOCK_FOLDER "/lock there", e);
-    char *name = owner + length + (owner[length] == ' ');
-    name[strcspn(name, " ")] = '\0';
-    return say_twice(lock, name, host->name, e);
+    const char *process = owner + length + 1, *name = process + strcspn(process, " ");
+    return say_twice(lock, name + (*name == ' '), host->name, e);
 }
 
 int lab_lock_reached(const struct lab_lock *lock, struct ssh_session *session, const char *kind,
@@ -247,12 +255,16 @@ int lab_lock_reached(const struct lab_lock *lock, struct ssh_session *session, c
     char first[300];
     int held = ssh_hold(session, argv, &answer, HOLD_NS, e);
     line_at(&answer, 0, first, sizeof first);
-    if (held == 0)
-        held = strcmp(first, "held") == 0
-                   ? say_held(lock, &host, &answer, e)
-                   : (error_set(e, "%s %s is not locked against controllers of other users and machines: %s",
-                                kind, name, *first ? first : "nothing was answered"),
-                      0);
+    if (held >= 0 && strcmp(first, "held") == 0) {
+        held = say_held(lock, &host, &answer, e);
+    } else if (held >= 0 && strcmp(first, "refused") == 0) {
+        line_at(&answer, 1, first, sizeof first);
+        held = error_set(e, "%s %s cannot be locked: %s", kind, name, first);
+    } else if (held >= 0 && strcmp(first, "locked") != 0) {
+        error_set(e, "%s %s is not locked against controllers of other users and machines: %s", kind, name,
+                  *first ? first : "nothing was answered");
+        held = 0;
+    }
     text_free(&answer);
     return held < 0 ? -1 : held == 0;
 }

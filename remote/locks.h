@@ -18,7 +18,8 @@ struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct err
 int lab_lock_switch(struct lab_lock *lock, const struct lab_switch *s, struct error *e);
 /* Lock the machine that a session has reached, in its own runtime folder, until the session is closed or the
  * connection ends. `kind` and `name`: "host", "a". 0: locked. 1: it cannot be locked (a login that is not
- * root, no flock), `e` says why. -1: another program holds it, whom `e` names. */
+ * root, no flock, a /run that is read-only), `e` says why. -1: another program holds it, whom `e` names, or
+ * something else is in the lock's place. */
 int lab_lock_reached(const struct lab_lock *lock, struct ssh_session *session, const char *kind,
                      const char *name, struct error *e);
 void lab_unlock(struct lab_lock *lock);

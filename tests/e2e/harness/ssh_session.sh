@@ -150,6 +150,46 @@ begin
 kill -KILL "$run"
 wait "$run" 2> /dev/null
 check_exit 0 "hosts of a controller that was killed are free at once" other restore --lab "$SCRATCH/alias.json"
+
+# ---- anything in the place of the lock, and anything in it
+at_a() { ssh -Fnone -i "$SCRATCH/key" -o UserKnownHostsFile="$SCRATCH/known_hosts" root@192.0.2.11 "$@" < /dev/null; }
+in_place() { # WHAT COMMAND... SENTENCE: what the commands put there, in /run/harness
+    at_a "rm -rf /run/harness && mkdir /run/harness && cd /run/harness && $2"
+    check_exit 3 "$1 in the place of the lock" timeout 30 "$H" restore --lab "$LAB"
+    check_says "... is refused" "^harness: error: host a cannot be locked: $3: remove it$" "$SCRATCH/err"
+}
+in_place "a link to a file" 'echo mine > /run/mine && ln -s ../mine lock' '/run/harness/lock there is a link, which may lead anywhere'
+check "... which is not followed" test "$(at_a cat /run/mine)" = mine
+in_place "a link that leads to itself" 'ln -s lock lock' '/run/harness/lock there is a link, which may lead anywhere'
+in_place "a folder" 'mkdir lock' '/run/harness/lock there is not a file'
+in_place "a pipe" 'mkfifo lock' '/run/harness/lock there is not a file'
+in_place "a folder that is a link" 'cd / && rm -r /run/harness && ln -s /run/elsewhere /run/harness' '/run/harness there is a link, which may lead anywhere'
+in_place "a folder of another user" 'chown 1 .' '/run/harness there belongs to another user than root'
+mkfifo "$SCRATCH/hold"
+held_with() { # WHAT COMMAND SENTENCE: another holds the lock, whose file has what the command prints
+    at_a "rm -rf /run/harness && mkdir /run/harness && { $2; } > /run/harness/lock"
+    ssh -Fnone -i "$SCRATCH/key" -o UserKnownHostsFile="$SCRATCH/known_hosts" root@192.0.2.11 'flock /run/harness/lock cat' < "$SCRATCH/hold" &
+    exec 7> "$SCRATCH/hold"
+    until ! at_a flock -n /run/harness/lock true; do sleep 0.1; done
+    check_exit 3 "a lock with $1" timeout 30 "$H" restore --lab "$LAB"
+    check_says "... is that of another, in one line" "^harness: error: host a is in use by $3: wait for it or stop it \(the lock is /run/harness/lock there\)$" "$SCRATCH/err"
+    exec 7>&-
+    wait $!
+}
+held_with "nothing in it" : 'another program'
+held_with "empty lines before it" 'printf "\n\n\nx 7 a\nme\n\n"' me
+held_with "bytes that steer terminals" 'printf "x 7 a\n\033[2Jme\a\r\0\n"' '.x1b\[2Jme.x07.x0d'
+held_with "10 MB in one line" 'head -c 10000000 /dev/zero | tr "\000" x' 'another program'
+held_with "10 MB of anything" 'head -c 10000000 /dev/urandom' '.*'
+check "... of which no byte steers the terminal" test -z "$(LC_ALL=C grep -a $'[\x01-\x08\x0b-\x1f\x7f]' "$SCRATCH/err")"
+at_a rm -r /run/harness
+at_a 'mkdir /run/harness && mount -t tmpfs -o ro tmpfs /run/harness'
+rm -f "$SCRATCH/done"
+begin
+touch "$SCRATCH/done"
+wait $run
+check "a /run that is read-only is a warning" jq -e '[.warnings[] | select(test("not locked"))] | length == 1 and (.[0] | test("^host a is not locked against .*/run/harness/lock: Read-only file system"))' "$OUT/session/latest/result.json"
+at_a umount /run/harness
 mkdir "$SCRATCH/few"
 ln -s /usr/bin/* /usr/sbin/* "$SCRATCH/few/" 2> /dev/null
 rm "$SCRATCH/few/flock"

@@ -147,7 +147,7 @@ check_says "... there is nothing to restore" 'tor: nothing to restore' "$SCRATCH
 # ---- another controller holds the switch
 at_tor() { ssh -Fnone -i "$SCRATCH/key" -o UserKnownHostsFile="$SCRATCH/known_hosts" root@192.0.2.13 "$@"; }
 mkfifo "$SCRATCH/hold"
-at_tor 'mkdir -p /run/harness && flock /run/harness/lock sh -c "printf \"x tor 1\\nharness (process 7, of another)\\n\" > /run/harness/lock; cat"' < "$SCRATCH/hold" &
+at_tor 'mkdir -p /run/harness && flock /run/harness/lock sh -c "printf \"x 1 tor\\nharness (process 7, of another)\\n\" > /run/harness/lock; cat"' < "$SCRATCH/hold" &
 holder=$!
 exec 7> "$SCRATCH/hold"
 check "another holds the switch" until_true 20 at_tor '! flock -n /run/harness/lock true'
