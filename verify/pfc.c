@@ -167,7 +167,8 @@ struct rings {
     uint32_t stamp; /* of searches */
     uint64_t steps; /* of all searches, and of finding ways through nodes */
     bool weary;     /* there were too many */
-    bool nameless;  /* a port that stood still belongs to no known node */
+    bool nameless;  /* a port that stood still belongs to no known node, */
+    bool peerless;  /* or that which pauses it is not in the capture */
 };
 
 static struct ring_port *rings_port(struct rings *r, const struct verify_context *c, uint32_t interface)
@@ -305,6 +306,8 @@ static bool rings_search(struct rings *r, const struct verify_context *c, const 
     while (count && r->steps < MOST_STEPS) {
         uint32_t at = todo[--count], peer = rings_peer(r, c, at);
         const struct ring_port *by = peer == NONE ? NULL : rings_port(r, c, peer);
+        r->peerless = r->peerless || !by;
+        r->nameless = r->nameless || (by && by->node == NONE);
         for (uint32_t i = by ? by->edges : NONE; i != NONE; i = r->edges[i].next) {
             uint32_t to = r->edges[i].to;
             const struct ring_port *next = states_have(&r->ports, to, sizeof *next);
@@ -719,9 +722,14 @@ static void pfc_end(void *state, struct verify_context *c)
     if (s->undirected)
         findings_open(c->findings, "%llu packets whose direction is not known (hosts: whose port it is)",
                       (unsigned long long)s->undirected);
-    if (s->rings.nameless)
+    if (s->rings.nameless || s->rings.peerless)
         findings_not_judged(
-            c->findings, "deadlocks: the capture does not say which interfaces are ports of the same node");
+            c->findings,
+            "deadlocks: ports stood still for %.3f ms, and the capture does not say %s. A ring is found in a "
+            "pcapng of all its ports, whose interfaces are named NODE:PORT (leaf0:2)",
+            (double)c->settings->deadlock_ns / 1e6,
+            s->rings.nameless ? "which interfaces are ports of the same node"
+                              : "what the ports wait for that pause them: they are not in it");
     if (s->rings.weary)
         findings_open(c->findings,
                       "deadlocks to the end: there are too many ports that may wait for each other");
