@@ -15,6 +15,7 @@
 #include "lib/folder/result_files.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/formats/lab_kinds.h"
+#include "lib/formats/result_shape.h"
 #include "lib/kernel/free_memory.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
@@ -514,6 +515,8 @@ static json_t *sweep_result_in(const struct sweep *s, const char *name)
     json_t *result = there ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
     if (there && !result)
         log_warning("%s", e.text);
+    if (result) /* what is not there then was said when the run was read */
+        json_decref(result_take_out_wrong(RESULT_DOCUMENT, result));
     free(path);
     free(folder);
     return result;
@@ -721,6 +724,17 @@ static int sweep_open_run(const struct sweep *s, const char *path, struct folder
     return there;
 }
 
+static void sweep_warn_of_wrong(const char *folder, json_t *result)
+{
+    json_t *wrong = result_take_out_wrong(RESULT_DOCUMENT, result), *sentence;
+    size_t i;
+    json_array_foreach(wrong, i, sentence)
+    {
+        log_warning("%s/%s", folder, json_string_value(sentence));
+    }
+    json_decref(wrong);
+}
+
 /* The result in the folder of a run. NULL: `outcome` says that it has none, or one that is broken, and `e`
  * why. What was never read, for reasons of this machine, is not broken: *unknown. */
 static json_t *sweep_load_result(const struct sweep *s, const char *path, struct outcome *outcome,
@@ -742,6 +756,8 @@ static json_t *sweep_load_result(const struct sweep *s, const char *path, struct
     *unknown = has && !text && S_ISREG(status.st_mode);
     if (text)
         result = json_file_parse(text, length, name, DOCUMENT_RESULT, e);
+    if (result)
+        sweep_warn_of_wrong(path, result);
     if (result && result_files_check(&f, result, damage) == 0)
         damage->text[0] = '\0';
     if (fd >= 0)

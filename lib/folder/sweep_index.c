@@ -3,6 +3,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/formats/result_shape.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -188,11 +189,27 @@ static json_t *index_load_lines(const struct folder *folder, struct error *e)
     return index;
 }
 
+static void index_take_out_wrong(json_t *index, const struct folder *folder)
+{
+    json_t *wrong = result_take_out_wrong(INDEX_DOCUMENT, index), *named = json_array(), *sentence;
+    size_t i;
+    json_array_foreach(wrong, i, sentence)
+    {
+        json_array_append_new(named, json_textf("%s/%s", folder->path, json_string_value(sentence)));
+    }
+    if (json_array_size(named))
+        json_object_set(index, SWEEP_WRONG, named);
+    json_decref(named);
+    json_decref(wrong);
+}
+
 json_t *sweep_index_load(const struct folder *folder, struct error *e)
 {
     json_t *index = folder_has(folder, SWEEP_INDEX)
                         ? json_file_load_in(folder, SWEEP_INDEX, DOCUMENT_INDEX, e)
                         : index_load_lines(folder, e);
+    if (index)
+        index_take_out_wrong(index, folder);
     if (!index || index_leave_out_unreadable(index, folder, e) == 0)
         return index;
     json_decref(index);

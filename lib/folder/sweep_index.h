@@ -14,6 +14,9 @@ bool sweep_index_exists(const struct folder *folder);
 /* A sentence in the document: how many runs it had whose results cannot be read (or are not there), and why
  * the first cannot. They are not in it any more, which then is not complete, for that reason. */
 #define SWEEP_LEFT_OUT "left_out"
+/* Sentences in the document, a list: values of it that were of the wrong type, and are left out
+ * (lib/formats/result_shape.h). */
+#define SWEEP_WRONG "wrong"
 /* The document, of lines the one that they make, with the other runs that have a result: what was added up to
  * now. A new reference; NULL with an error, also if no run is left. */
 json_t *sweep_index_load(const struct folder *folder, struct error *e);

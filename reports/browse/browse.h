@@ -14,7 +14,7 @@ struct browse_run {
     char *folder;  /* below the results folder; "." if it is that folder */
     char *verdict; /* one of lib/formats/verdicts.h; unfinished: it has no result yet; broken: it cannot be
                       read */
-    char *reason;  /* of the last three, a sentence */
+    char *reason;  /* of the last three, and of values that are of the wrong type, a sentence */
     char *started; /* "2026-03-01T12:00:00Z" */
     char *scenario, *lab, *origin;
     char *varied;                                     /* "memory gpu, message 64KiB" */

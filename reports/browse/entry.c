@@ -205,9 +205,11 @@ static void describe_result(const struct run *from, const char *path, struct bro
     enum verdict known = verdict_of(run_text(from, "verdict"));
     const char *verdict = known == VERDICT_NONE ? "broken" : verdict_names[known];
     char *page = files_join(path, "report/index.html");
+    const char *reason = run_text(from, "reason"), *wrong = json_string_value(json_array_get(from->wrong, 0));
     run->verdict = strdup(verdict);
     run->reason = strdup(strcmp(verdict, "broken") == 0 ? "its verdict is none that a result can have"
-                                                        : run_text(from, "reason"));
+                         : *reason || !wrong            ? reason
+                                                        : wrong);
     run->started = strdup(run_text(from, "started"));
     run->scenario = strdup(run_text(from, "scenario.name"));
     run->lab = strdup(run_text(from, "lab.name"));

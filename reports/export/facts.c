@@ -201,33 +201,12 @@ static int add_collectives(struct rows *rows, struct error *e)
 
 /* ---- settings.json, which results of some labs lack */
 
-static int load_settings(const struct run *run, json_t **settings, struct error *e)
-{
-    struct folder folder;
-    *settings = NULL;
-    if (run_open_folder(run, &folder, e) != 0)
-        return -1;
-    int fd = folder_open_file(&folder, "settings.json", e), result = 0;
-    if (fd < 0) {
-        result = errno == ENOENT ? 0 : -1;
-    } else {
-        struct text name = {0};
-        text_add(&name, "%s/settings.json", run->folder);
-        *settings = json_file_load_descriptor(fd, text_string(&name), DOCUMENT_RESULT, e);
-        result = *settings ? 0 : -1;
-        text_free(&name);
-        close(fd);
-    }
-    folder_close(&folder);
-    return result;
-}
-
 static int add_settings(struct rows *rows, struct error *e)
 {
     static const char *const kinds[] = {"before", "wanted", "read_back", "after"};
     json_t *settings = NULL, *of;
     const char *host;
-    int result = rows_wanted(rows, EXPORT_SETTINGS) ? load_settings(rows->run, &settings, e) : 0;
+    int result = rows_wanted(rows, EXPORT_SETTINGS) ? run_load_settings(rows->run, &settings, e) : 0;
     if (result != 0 || !rows_wanted(rows, EXPORT_SETTINGS))
         return result;
     json_object_foreach(settings, host, of)

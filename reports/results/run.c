@@ -8,6 +8,8 @@
 #include "lib/formats/lines.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
+#include "lib/formats/result_shape.h"
+#include "lib/log.h"
 #include "lib/text.h"
 #include "reports/results/differences.h"
 #include <fnmatch.h>
@@ -169,10 +171,10 @@ static void find_measure_phase(struct run *run)
     json_t *phase;
     json_array_foreach(run_get(run, "phases"), i, phase)
     {
-        int64_t start_ns = json_integer_value(json_object_get(phase, "start_ns"));
-        int64_t end_ns = json_integer_value(json_object_get(phase, "end_ns"));
-        if (strcmp(run_member(phase, "name"), "measure") == 0 && lines_fits(start_ns, -LINES_MOST) &&
-            lines_fits(end_ns, -LINES_MOST)) {
+        const json_t *start = json_object_get(phase, "start_ns"), *end = json_object_get(phase, "end_ns");
+        int64_t start_ns = json_integer_value(start), end_ns = json_integer_value(end);
+        if (start && end && strcmp(run_member(phase, "name"), "measure") == 0 &&
+            lines_fits(start_ns, -LINES_MOST) && lines_fits(end_ns, -LINES_MOST)) {
             run->start_ns = start_ns;
             run->end_ns = end_ns;
         }
@@ -192,10 +194,33 @@ int run_open_folder(const struct run *run, struct folder *folder, struct error *
     return opened;
 }
 
+int run_load_settings(const struct run *run, json_t **settings, struct error *e)
+{
+    static const char name[] = "settings.json";
+    struct folder folder;
+    int result = run_open_folder(run, &folder, e);
+    *settings = NULL;
+    if (result == 0 && folder_has(&folder, name)) {
+        *settings = json_file_load_in(&folder, name, DOCUMENT_RESULT, e);
+        result = *settings ? 0 : -1;
+    }
+    folder_close(&folder);
+    json_t *wrong = *settings ? result_take_out_wrong(SETTINGS_DOCUMENT, *settings) : NULL, *sentence;
+    size_t i;
+    json_array_foreach(wrong, i, sentence)
+    {
+        log_warning("%s/%s", run->folder, json_string_value(sentence));
+    }
+    json_decref(wrong);
+    return result;
+}
+
 static int check_result(const struct run *run, struct error *e)
 {
     if (!json_is_object(run->result) || !json_is_object(run_get(run, "scenario")))
         return error_set(e, "%s/result.json is not the result of a run: it has no scenario", run->folder);
+    if (!json_is_integer(run_get(run, "schema")))
+        return error_set(e, "%s/result.json has no number as its schema: expected 1", run->folder);
     if (json_integer_value(run_get(run, "schema")) != 1)
         return error_set(e, "%s/result.json has a schema other than 1: a newer harness wrote it",
                          run->folder);
@@ -228,6 +253,17 @@ static void note_damage(struct run *run, const struct folder *folder)
                         *reason ? json_textf("%s; %s", reason, e.text) : json_text(e.text));
 }
 
+/* What the tables then lack is among the run's warnings. */
+static void take_out_wrong(struct run *run)
+{
+    run->wrong = result_take_out_wrong(RESULT_DOCUMENT, run->result);
+    if (!json_array_size(run->wrong))
+        return;
+    if (!json_is_array(run_get(run, "warnings")))
+        json_object_set_new(run->result, "warnings", json_array());
+    json_array_extend(json_object_get(run->result, "warnings"), run->wrong);
+}
+
 /* `paths` NULL: all of it. */
 static int read_result(struct run *run, const char *const *paths, struct error *e)
 {
@@ -237,8 +273,10 @@ static int read_result(struct run *run, const char *const *paths, struct error *
     if (result == 0) {
         run->result = load_result(&folder, paths, e);
         result = run->result ? check_result(run, e) : -1;
-        if (result == 0)
+        if (result == 0) {
+            take_out_wrong(run);
             note_damage(run, &folder);
+        }
     }
     if (!run->result)
         error_prefix(e, "%s is not a result", run->folder);
@@ -441,6 +479,7 @@ void run_free(struct run *run)
 {
     run_free_samples(run);
     json_decref(run->result);
+    json_decref(run->wrong);
     free(run->result_folder);
     free(run->cell);
     free(run->folder);

@@ -44,6 +44,7 @@ struct run {
     char *label;         /* what distinguishes this run from the others: "memory gpu" */
     json_t *result;      /* result.json; of a damaged run it is incomplete, for that reason */
     char *damage; /* how its files differ from what it wrote (lib/folder/result_files.h); NULL: they do not */
+    json_t *wrong; /* sentences about values of result.json that were left out (lib/formats/result_shape.h) */
     int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
     struct series *series;
     size_t series_count;
@@ -87,6 +88,9 @@ const char *run_cell_folder(const json_t *cell, json_t *taken);
 
 /* Open the run's folder: a result, or a cell in one. A cell that is a link is not followed. */
 int run_open_folder(const struct run *run, struct folder *folder, struct error *e);
+/* settings.json, of which values of the wrong type are warned of and left out: a new reference. NULL without
+ * an error: results of some labs have none. */
+int run_load_settings(const struct run *run, json_t **settings, struct error *e);
 /* Read samples.jsonl and pauses.jsonl, which only drawings over time need. */
 int run_load_samples(struct run *run, struct error *e);
 void run_free_samples(struct run *run);

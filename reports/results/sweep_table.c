@@ -885,6 +885,13 @@ int sweep_table_load(const char *folder, struct sweep_table *t, struct error *e)
     if (!t->index || lay_out(folder, t, e) != 0)
         return -1;
     damaged_add_left_out(&t->damaged, t->index);
+    const json_t *wrong;
+    size_t i;
+    json_array_foreach(json_object_get(t->index, SWEEP_WRONG), i, wrong)
+    {
+        if (take_warning(t, 0, json_string_value(wrong)) != 0)
+            return error_set(e, "out of memory for the warnings of %s", folder);
+    }
     json_object_del(t->index, "cells"); /* the largest part of it */
     for (size_t row = 0; row < t->row_count; row++)
         if (read_row(folder, row, t, e) != 0)

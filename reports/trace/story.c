@@ -189,16 +189,10 @@ static void draw_settings_of(struct trace_parts *t, const char *role, const json
 
 static int draw_settings(struct trace_parts *t, struct error *e)
 {
-    struct folder folder;
     const char *role;
-    json_t *settings = NULL, *entry;
+    json_t *settings, *entry;
     size_t count = 0;
-    int result = run_open_folder(t->run, &folder, e);
-    if (result == 0 && folder_has(&folder, "settings.json")) {
-        settings = json_file_load_in(&folder, "settings.json", DOCUMENT_RESULT, e);
-        result = settings ? 0 : -1;
-    }
-    folder_close(&folder);
+    int result = run_load_settings(t->run, &settings, e);
     json_object_foreach(settings, role, entry)
     {
         if (count++ < SETTINGS_ROLES_MOST)

@@ -64,6 +64,42 @@ jq '.files[0].name = "../../precious"' "$good/01/result.json" >case/01/result.js
 check_exit 1 "a list that names what is not in the folder" "$H" status case
 check_says "  is said" 'files\[0\]: expected the name of a file and its bytes' out
 
+# ---- values of the wrong type, by hand or by another version: each costs itself, and is said
+fresh_case
+jq '(.flows | keys[0]) as $flow | .flows[$flow].goodput_bps = "12" | .flows[$flow].bytes = 1.5 | .flows[$flow].messages = 3.0 | .hosts.h0.counters = [1] |
+    .phases[1].start_ns = {} | .warnings = "none" | .expectations[0].left = "much"' "$good/02/result.json" >case/02/result.json
+jq '.cells[1].repeat = "2" | .repeated[0].figures.goodput_bps.mean = []' "$good/index.json" >case/index.json
+flow=$(jq -r '.flows | keys[0]' "$good/02/result.json")
+wrong=("flows.$flow.goodput_bps is \"12\", expected a number" "flows.$flow.bytes is 1.5, expected a whole number" "hosts.h0.counters is [1], expected an object"
+    'phases[1].start_ns is {}, expected a whole number' 'warnings is "none", expected a list' 'expectations[0].left is "much", expected a number or null')
+said() { # WHAT FILE: all of the sentences, and no other of values
+    check "$1" test "$(grep -oE 'case/02/result.json: .* is left out$' "$2" | sort)" = "$(printf 'case/02/result.json: %s: it is left out\n' "${wrong[@]}" | sort)"
+}
+check_exit 0 "values of the wrong type leave a run whole" "$H" status case
+said "  status says each" err
+check_exit 1 "  a report is drawn" "$H" report case --out page
+said "  and says each" err
+check_says "  those of the index, too" 'case/index.json: cells\[1\].repeat is "2", expected a whole number: it is left out$' err
+check_says "  ... and" 'case/index.json: repeated\[0\].figures.goodput_bps.mean is \[\], expected a number or null' err
+check "  its page has them among the warnings" test "$(grep -oE "<li>[^<]*result.json: [^<]* is left out" page/index.html | wc -l)" = 6
+check_exit 1 "  one beside another run, too" "$H" report case/01 case/02 --out both
+said "  ... each" err
+check "  ... also its page" test "$(grep -oE "result.json: [^<]* is left out" both/index.html | sort -u | wc -l)" = 6
+check_exit 1 "  an export says it" "$H" export case --tables runs,flows,warnings --format csv --out rows --force
+said "  ... each" err
+check "  ... its other values are there" test "$(awk -F, -v f="$flow" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } $at["run"] == 2 && $at["flow"] == f { print $at["messages"] "," $at["bytes"] "," $at["goodput_bps"] }' rows/flows.csv)" = "3,,"
+check "  ... and the sentences are among its warnings" test "$(grep -c 'result.json: .* is left out' rows/warnings.csv)" = 6
+check_exit 1 "  a trace says it" "$H" trace case/02 --out trace
+said "  ... each" err
+check "  browse gives one as the reason" test "$("$H" browse case --json | jq -r '.runs[] | select(.folder == "02") | .reason' | grep -c '^result.json: .* is left out$')" = 1
+jq '.a.wanted = 3' "$good/02/settings.json" >case/02/settings.json
+"$H" export case/02 --tables settings --format csv --out rows --force >out 2>err
+check_says "  of settings, too" 'case/02/settings.json: a.wanted is 3, expected an object: it is left out' err
+fresh_case
+jq '.schema = "1"' "$good/02/result.json" >case/02/result.json
+check_exit 2 "a schema that is not a number" "$H" report case/02 --out page
+check_says "  is not called a newer one" 'has no number as its schema: expected 1$' err
+
 # ---- resume
 fresh_case
 : >case/01/samples.jsonl
