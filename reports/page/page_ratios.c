@@ -68,7 +68,7 @@ static bool only_key_differs(const struct page_comparison *c, const struct run *
 {
     const json_t *results[] = {one->result, other->result};
     json_t *a = rest_of_cell(c, one), *b = rest_of_cell(c, other);
-    json_t *differences = json_equal(a, b) ? differences_between(results, 2) : NULL, *row;
+    json_t *differences = json_equal(a, b) ? differences_between(results, 2, NULL) : NULL, *row;
     const char *path;
     bool only = differences;
     json_object_foreach(differences, path, row)

@@ -238,10 +238,13 @@ static void add_run_headings(const struct runs *runs, struct text *out)
     text_add(out, "</tr>\n");
 }
 
-/* The settings that differ between compared results. */
+#define DIFFERENCES_SHOWN 200 /* the lab's, which may be many, come last */
+
+/* The settings that differ between compared results, also those that only some of them have. */
 void page_add_differences(const struct runs *runs, struct text *out)
 {
     const json_t *results[RUNS_SIDE_BY_SIDE];
+    bool cut = false;
     if (runs->results < 2)
         return;
     if (runs->count > RUNS_SIDE_BY_SIDE) {
@@ -253,11 +256,13 @@ void page_add_differences(const struct runs *runs, struct text *out)
     }
     for (size_t i = 0; i < runs->count; i++)
         results[i] = runs->items[i].result;
-    json_t *differences = differences_between(results, runs->count), *row;
+    json_t *differences = differences_between(results, runs->count, &cut), *row;
+    size_t shown = 0, all = json_object_size(differences);
     const char *path;
     text_add(out, "<h2>Different settings</h2>\n");
-    if (!json_object_size(differences)) {
-        text_add(out, "<p>None: scenario, lab, seed and program are the same.</p>\n");
+    if (!all) {
+        text_add(out, cut ? "<p>None of those that were compared: the documents have more values.</p>\n"
+                          : "<p>None: scenario, lab, seed and program are the same.</p>\n");
         json_decref(differences);
         return;
     }
@@ -267,6 +272,8 @@ void page_add_differences(const struct runs *runs, struct text *out)
     {
         size_t i;
         json_t *value;
+        if (shown++ == DIFFERENCES_SHOWN)
+            break;
         text_add(out, "<tr><td><code>");
         html_escaped(out, path);
         text_add(out, "</code></td>");
@@ -277,6 +284,10 @@ void page_add_differences(const struct runs *runs, struct text *out)
         text_add(out, "</tr>\n");
     }
     text_add(out, "</table></div>\n");
+    if (all > DIFFERENCES_SHOWN)
+        text_add(out, "<p class=soft>%zu more settings differ.</p>\n", all - DIFFERENCES_SHOWN);
+    if (cut)
+        text_add(out, "<p class=soft>The documents have more values than were compared.</p>\n");
     json_decref(differences);
 }
 

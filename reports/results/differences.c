@@ -119,9 +119,15 @@ static bool left_out(const char *key)
     return false;
 }
 
-static void flatten(const json_t *value, const char *path, int depth, json_t *out);
+struct flat {
+    json_t *values; /* path -> text */
+    bool cut;       /* there are more */
+};
 
-static void flatten_member(const json_t *value, const char *path, const char *key, int depth, json_t *out)
+static void flatten(const json_t *value, const char *path, int depth, struct flat *out);
+
+static void flatten_member(const json_t *value, const char *path, const char *key, int depth,
+                           struct flat *out)
 {
     struct text longer = {0};
     text_add(&longer, "%s.%s", path, key);
@@ -131,7 +137,7 @@ static void flatten_member(const json_t *value, const char *path, const char *ke
 }
 
 /* An item of a list by its name where it has one, else by its number. */
-static void flatten_item(const json_t *item, const char *path, size_t index, int depth, json_t *out)
+static void flatten_item(const json_t *item, const char *path, size_t index, int depth, struct flat *out)
 {
     char number[24];
     const char *name = json_string_value(json_object_get(item, "name"));
@@ -139,27 +145,46 @@ static void flatten_item(const json_t *item, const char *path, size_t index, int
     flatten_member(item, path, name ? name : number, depth, out);
 }
 
-/* Every scalar below a value, under its path. */
-static void flatten(const json_t *value, const char *path, int depth, json_t *out)
+/* "h0, h1, h2" */
+static json_t *list_text(const json_t *list)
+{
+    struct text words = {0};
+    const json_t *item;
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        json_t *one = scalar_text(item);
+        text_add(&words, "%s%s", i ? ", " : "", json_string_value(one));
+        json_decref(one);
+    }
+    json_t *text = json_text(words.length ? text_string(&words) : "none");
+    text_free(&words);
+    return text;
+}
+
+/* Every scalar, and every list of scalars, below a value, under its path. */
+static void flatten(const json_t *value, const char *path, int depth, struct flat *out)
 {
     const char *key;
     json_t *member;
     size_t i;
-    if (depth > MAX_DEPTH || json_object_size(out) >= MAX_SCALARS)
+    if (depth > MAX_DEPTH || json_object_size(out->values) >= MAX_SCALARS) {
+        out->cut = true;
         return;
+    }
     if (json_is_object(value)) {
         json_object_foreach((json_t *)(uintptr_t)value, key, member)
         {
             if (!left_out(key))
                 flatten_member(member, path, key, depth, out);
         }
-    } else if (json_is_array(value)) {
+    } else if (json_is_array(value) && holds_containers(value)) {
         json_array_foreach(value, i, member)
         {
             flatten_item(member, path, i, depth, out);
         }
     } else if (value) {
-        json_object_set_new(out, path, scalar_text(value));
+        json_object_set_new(out->values, path, json_is_array(value) ? list_text(value) : scalar_text(value));
     }
 }
 
@@ -169,31 +194,26 @@ static const char *name_of(const json_t *result, const char *document)
     return name ? name : "";
 }
 
-static bool same_name(const json_t *const *results, size_t count, const char *document)
+/* All that was set in a result: its names are rows of their own where they differ. */
+static json_t *settings_of(const json_t *result, bool *cut)
 {
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(name_of(results[i], document), name_of(results[0], document)) != 0)
-            return false;
-    return true;
-}
-
-/* All that was set in a result. */
-static json_t *settings_of(const json_t *result, bool same_scenario, bool same_lab)
-{
-    static const char *const plain[] = {"seed", "version"};
-    json_t *out = json_object();
-    if (!same_scenario)
-        json_object_set_new(out, "scenario", json_text(name_of(result, "scenario")));
-    if (!same_lab)
-        json_object_set_new(out, "lab", json_text(name_of(result, "lab")));
+    static const char *const documents[] = {"scenario", "lab"}, *const plain[] = {"seed", "version"};
+    struct flat flat = {.values = json_object()};
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
+        json_object_set_new(flat.values, documents[i], json_text(name_of(result, documents[i])));
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (json_object_get(result, plain[i]))
-            json_object_set_new(out, plain[i], scalar_text(json_object_get(result, plain[i])));
-    if (same_scenario)
-        flatten(json_object_get(result, "scenario"), "scenario", 0, out);
-    if (same_lab)
-        flatten(json_object_get(result, "lab"), "lab", 0, out);
-    return out;
+            json_object_set_new(flat.values, plain[i], scalar_text(json_object_get(result, plain[i])));
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
+        if (json_is_object(json_object_get(result, documents[i])))
+            flatten(json_object_get(result, documents[i]), documents[i], 0, &flat);
+    *cut = *cut || flat.cut;
+    return flat.values;
+}
+
+static bool is_in_lab(const char *path)
+{
+    return strncmp(path, "lab.", 4) == 0;
 }
 
 /* The row of one path, unless its value is the same everywhere. */
@@ -212,31 +232,45 @@ static void compare(json_t *const *settings, size_t count, const char *path, jso
     json_decref(row);
 }
 
-json_t *differences_between(const json_t *const *results, size_t count)
+/* The rows of all paths of the lab, or of all others. */
+static void compare_part(json_t *const *settings, size_t count, bool in_lab, json_t *out)
+{
+    const char *path;
+    json_t *value;
+    for (size_t i = 0; i < count; i++)
+        json_object_foreach(settings[i], path, value)
+        {
+            if (is_in_lab(path) == in_lab && !json_object_get(out, path))
+                compare(settings, count, path, out);
+        }
+}
+
+json_t *differences_between(const json_t *const *results, size_t count, bool *cut)
 {
     json_t **settings = calloc(count + 1, sizeof *settings);
     json_t *out = json_object();
+    bool is_cut = false;
     if (!settings || !out) {
         free(settings);
         json_decref(out);
         return NULL;
     }
-    bool same_scenario = same_name(results, count, "scenario"), same_lab = same_name(results, count, "lab");
     for (size_t i = 0; i < count; i++)
-        settings[i] = settings_of(results[i], same_scenario, same_lab);
-    for (size_t i = 0; i < count; i++) {
-        const char *path;
-        json_t *value;
-        json_object_foreach(settings[i], path, value)
-        {
-            if (!json_object_get(out, path))
-                compare(settings, count, path, out);
-        }
-    }
+        settings[i] = settings_of(results[i], &is_cut);
+    compare_part(settings, count, false, out);
+    compare_part(settings, count, true, out);
     for (size_t i = 0; i < count; i++)
         json_decref(settings[i]);
     free(settings);
+    if (cut)
+        *cut = is_cut;
     return out;
+}
+
+/* Does a name of the row's document stand for it? */
+static bool is_named(const json_t *differences, const char *path)
+{
+    return json_object_get(differences, is_in_lab(path) ? "lab" : "scenario") && strchr(path, '.');
 }
 
 char *differences_label(const json_t *differences, size_t i)
@@ -244,13 +278,15 @@ char *differences_label(const json_t *differences, size_t i)
     struct text out = {0};
     const char *path;
     json_t *row;
-    if (json_object_size(differences) <= LABEL_PARTS) {
-        json_object_foreach((json_t *)(uintptr_t)differences, path, row)
-        {
-            const char *dot = strrchr(path, '.'), *value = json_string_value(json_array_get(row, i));
+    size_t parts = 0;
+    json_object_foreach((json_t *)(uintptr_t)differences, path, row)
+    {
+        const char *dot = strrchr(path, '.'), *value = json_string_value(json_array_get(row, i));
+        if (!is_named(differences, path) && parts++ < LABEL_PARTS)
             text_add(&out, "%s%s %.20s", out.length ? ", " : "", dot ? dot + 1 : path,
                      value ? value : "unset");
-        }
     }
+    if (parts > LABEL_PARTS)
+        text_clear(&out);
     return text_take(&out);
 }

@@ -20,13 +20,14 @@ void choice_add(const char *path, const json_t *value, struct text *out);
  * others. */
 bool choice_number(const json_t *value, double *number, bool *is_bytes);
 
-/* {"settings.cable": ["2m", "7m"], "lab.sim.hosts.a.gpu.pcie": [...]}: values of scenario, lab, seed and
- * program that differ between the `count` results (result.json), as texts; null if a result has none. If
- * scenarios or labs have different names, only their names are listed. A new reference; NULL: out of
- * memory. */
-json_t *differences_between(const json_t *const *results, size_t count);
-/* "cable 7m, seed 2": the differences of result `i`, by the last parts of their paths; empty if there are
- * none or too many for a label. The caller frees. */
+/* {"scenario.settings.cable": ["2m", "7m"], "lab.hosts.a.gpu.pcie": [...]}: names of scenario and lab, seed,
+ * program and all values of scenario and lab that differ between the `count` results (result.json), as texts;
+ * null if a result has none. Those of the lab come last. *cut (may be NULL): a document has more values than
+ * were compared. A new reference; NULL: out of memory. */
+json_t *differences_between(const json_t *const *results, size_t count, bool *cut);
+/* "cable 7m, seed 2": the differences of result `i`, by the last parts of their paths; where scenarios or
+ * labs have different names, these alone stand for what is in them. Empty if there are none or too many for a
+ * label. The caller frees. */
 char *differences_label(const json_t *differences, size_t i);
 
 #endif

@@ -387,7 +387,7 @@ static void tell_apart_those_like(struct runs *runs, size_t first, bool *told)
         same[count] = &runs->items[i];
         results[count++] = runs->items[i].result;
     }
-    json_t *differences = count > 1 ? differences_between(results, count) : NULL;
+    json_t *differences = count > 1 ? differences_between(results, count, NULL) : NULL;
     for (size_t i = 0; differences && i < count; i++) {
         char *label = differences_label(differences, i);
         add_to_label(same[i], label && *label ? label : run_text(same[i], "started"));

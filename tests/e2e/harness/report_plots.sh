@@ -72,6 +72,11 @@ check "the comparison is elsewhere, named after the other result ($(basename "$(
 check_says "its title is of both" '<h1>16 hosts send to one: priority flow control only / 16 hosts send to one: DCQCN' "$both"
 check_says "an expectation of the second alone is on it, without a verdict for the first" \
     'in the second only<br>.*</td><td class=soft>&ndash;</td><td><span class="pill passed">' "$both"
+row() { sed -n '/<h2>Different settings/,/<\/table>/p' "$both" | sed 's/<\/*code>//g; s/<\/td>//g' | grep -F "<tr><td>$1<td>" | sed 's/<\/tr>//; s/^<tr><td>//; s/<td>/ | /g'; }
+differ="$(row scenario)
+$(row scenario.settings.ecn)"
+check "what the two scenarios set differently is listed, also what only one of them sets" test -z "$(row scenario.settings.mtu)" -a "$differ" = "scenario | incast-pfc | incast-dcqcn
+scenario.settings.ecn | unset | 3"
 readable "the comparison" "$(dirname "$both")"
 check_exit 0 "many results are compared" "$H" report "$SCRATCH"/curves/write-sweep/latest/[0-9]*/
 check "their folder's name fits" test -s "$(cat "$SCRATCH/out")"
