@@ -83,6 +83,7 @@ static const struct {
     {"bytes", DIMENSION_BYTES},
     {"messages", DIMENSION_PLAIN},
     {"errors", DIMENSION_PLAIN},
+    {"silent_ns", DIMENSION_TIME_NS},
     {"latency_min_ns", DIMENSION_TIME_NS},
     {"latency_mean_ns", DIMENSION_TIME_NS},
     {"latency_p50_ns", DIMENSION_TIME_NS},

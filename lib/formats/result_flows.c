@@ -10,7 +10,7 @@
 
 #define PART_NAME (FLOW_MAX_NAME + 24)
 
-/* The distribution that a value is a member of, and its key; NULL: it is none. */
+/* The distribution, or the completion error, that a value is a member of, and its key; NULL: it is none. */
 static const json_t *distribution_of(const json_t *flow, const char *value, char key[32])
 {
     static const struct {
@@ -18,6 +18,10 @@ static const json_t *distribution_of(const json_t *flow, const char *value, char
     } nested[] = {{"latency_", "latency_ns", "_ns"},
                   {"completion_", "completion_ns", "_ns"},
                   {"slowdown_", "slowdown", ""}};
+    if (strcmp(value, "silent_ns") == 0) {
+        snprintf(key, 32, "%s", value);
+        return json_object_get(flow, "completion");
+    }
     for (size_t i = 0; i < sizeof nested / sizeof *nested; i++) {
         size_t length = strlen(value), skip = strlen(nested[i].prefix), tail = strlen(nested[i].suffix);
         if (strncmp(value, nested[i].prefix, skip) != 0 || length < skip + tail)

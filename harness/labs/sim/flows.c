@@ -7,6 +7,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/lines.h"
 #include "lib/statistics/distribution.h"
+#include "lib/roce/completion.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include <stdlib.h>
@@ -131,22 +132,41 @@ static bool has_come_to_rest(struct flow_state *flow, const struct sim_flow_conf
     return idle && !was_active;
 }
 
+/* A NIC with measured time-outs has the vendor's byte of mlx5 too, and says for how long it was silent. */
 static json_t *error_text(const struct sim_flow_stats *stats)
 {
-    return json_textf("transport retry counter exceeded at %.6g ms%s",
-                      (double)stats->failed_ps / SIM_PS_PER_NS / 1e6,
-                      stats->unreachable ? ", when no path led to the other end" : "");
+    struct text text = {0};
+    if (stats->failed_as_measured)
+        completion_explain(COMPLETION_RETRY_EXCEEDED, COMPLETION_VENDOR_NO_ANSWER, &text);
+    else
+        text_add(&text, "transport retry counter exceeded");
+    text_add(&text, "%s at %.6g ms", stats->failed_as_measured ? "; given up" : "",
+             (double)stats->failed_ps / SIM_PS_PER_NS / 1e6);
+    if (stats->failed_as_measured)
+        text_add(&text,
+                 ", after %.6g ms without an answer (%lld adaptive retransmissions, then %lld time-outs)",
+                 (double)stats->failed_silence_ps / SIM_PS_PER_NS / 1e6, (long long)stats->failed_adaptive,
+                 (long long)stats->failed_timeouts);
+    if (stats->unreachable)
+        text_add(&text, ", when no path led to the other end");
+    json_t *json = json_text(text_string(&text));
+    text_free(&text);
+    return json;
 }
 
 /* As roce-traffic says that a work request failed; of several queue pairs the first one. */
 static int write_error(struct sim_lab *lab, size_t i, const struct sim_flow_stats *stats, struct error *e)
 {
-    return recorder_flow_object(lab->run->recorder, LINE_ERROR,
-                                json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow",
-                                          lab->setup.flows[i].name, "time_ns",
-                                          (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
-                                          "IBV_WC_RETRY_EXC_ERR", "text", error_text(stats)),
-                                e);
+    json_t *line = json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow", lab->setup.flows[i].name,
+                             "time_ns", (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
+                             completion_name(COMPLETION_RETRY_EXCEEDED), "text", error_text(stats));
+    if (stats->failed_as_measured) {
+        json_object_set_new(line, "silent_ns", json_integer(stats->failed_silence_ps / SIM_PS_PER_NS));
+        json_object_set_new(line, "completion",
+                            json_make("{s:i,s:i}", "status_number", COMPLETION_RETRY_EXCEEDED, "vendor_error",
+                                      COMPLETION_VENDOR_NO_ANSWER));
+    }
+    return recorder_flow_object(lab->run->recorder, LINE_ERROR, line, e);
 }
 
 static int write_interval(struct sim_lab *lab, size_t i, struct error *e)
@@ -316,8 +336,8 @@ static size_t gather_completions(const struct sim *sim, const struct sim_setup *
 /* The flows first..end-1 that started at from_ps or later (all, when none did): {"flows": {"started",
  * "finished"}, "completion_ns": {...}, "slowdown": {...}, "by_size": [...]}; the last three only when some
  * have finished. A new reference. */
-static json_t *completion_json(const struct sim *sim, const struct sim_setup *setup, size_t first, size_t end,
-                               int64_t from_ps)
+static json_t *completion_times_json(const struct sim *sim, const struct sim_setup *setup, size_t first,
+                                     size_t end, int64_t from_ps)
 {
     struct completion *all = xcalloc(end - first + 1, sizeof *all);
     double *values = xcalloc(end - first + 1, sizeof *values);
@@ -371,7 +391,7 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
     json_object_set_new(line, "retransmitted_packets", json_integer(all.retransmitted_packets));
     add_counts(line, &all);
     json_t *completion =
-        completion_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * SIM_PS_PER_NS);
+        completion_times_json(lab->sim, &lab->setup, first, end, lab->measure_start_ns * SIM_PS_PER_NS);
     json_object_update(line, completion);
     json_decref(completion);
     json_object_set_new(line, "complete", json_boolean(lab->whole));

@@ -4,7 +4,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 H=$BUILD/harness
-scenarios=(link-flap lossy-link ecmp-failover adaptive-routing pfc-deadlock pfc-deadlock-failover)
+scenarios=(link-flap lossy-link ecmp-failover adaptive-routing pfc-deadlock pfc-deadlock-failover silicon-timeout)
 
 for name in "${scenarios[@]}"; do
     check_exit 0 "$name passes" "$H" run "$name" --out "$SCRATCH/1" --no-report
@@ -32,6 +32,12 @@ check "a flow that gave up says when" \
 check "and there is a warning with the verbs name" jq -e '.warnings[] | select(test("flapping: IBV_WC_RETRY_EXC_ERR"))' "${flap[1]}"
 check "one that survived has no error" jq -e '.flows.flapping | has("error") | not' "${flap[0]}"
 check "the run says it" grep -q 'warning: flow flapping: IBV_WC_RETRY_EXC_ERR: transport retry counter exceeded' "$SCRATCH/link-flap.said"
+
+# A NIC with measured time-outs says its error as mlx5 has it, for how long nothing came, and what counted.
+mapfile -t silent < <(results silicon-timeout 1)
+check "a silent peer: status, vendor error, time and time-outs" jq -e '.flows.request | .errors == 1 and .completion.silent_ns > 3660e6 and .completion.silent_ns < 3663.2e6 and
+    .completion.vendor_error == 129 and .completion.counters.a.local_ack_timeout_err == 6 and
+    (.error | test("completion error 12 \\(IBV_WC_RETRY_EXC_ERR\\), vendor error 0x81: .*; given up at 366[0-9.]+ ms, after 366[0-9.]+ ms without an answer \\([4-7] adaptive retransmissions, then 6 time-outs\\)"))' "${silent[0]}"
 
 mapfile -t ring < <(results pfc-deadlock 1)
 check "a deadlock is named by its ports" jq -e '.deadlocks[0] | .ports | length == 5' "${ring[0]}"
