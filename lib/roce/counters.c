@@ -438,6 +438,15 @@ static const struct {
 #include "lib/roce/counters.def"
 };
 
+static const struct {
+    const char *pattern, *nic, *counts, *source;
+} measured[] = {
+#define NIC_COUNTS(pattern, nic, counts, source) {pattern, nic, counts, source},
+#include "lib/roce/counters.def"
+};
+
+#define MEASURED (sizeof measured / sizeof measured[0])
+
 static const char introduction[] =
     "# Counters\n\n"
     "`make docs` generates this file from the catalogue, `lib/roce/counters.def`. `harness schema "
@@ -472,6 +481,20 @@ static void add_group(struct text *out, enum counter_group group)
                      kind_word(rows[i].kind), origins[rows[i].origin].name, rows[i].meaning);
 }
 
+static void add_measured(struct text *out)
+{
+    text_add(out, "\n## What NICs were measured to count\n\n"
+                  "By model and, in parentheses, firmware; of others nothing is known. Queue pairs made by "
+                  "DEVX move no counter of "
+                  "errors or retransmissions\n(S-6.15), and sysfs has the RDMA counters as of at most 10 ms "
+                  "ago. What shows a "
+                  "completion error is in [errors.md](errors.md).\n\n"
+                  "| name | NIC | what it counts there | source |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < MEASURED; i++)
+        text_add(out, "| `%s` | %s | %s | %s |\n", measured[i].pattern, measured[i].nic, measured[i].counts,
+                 measured[i].source);
+}
+
 void counters_manual(struct text *out)
 {
     text_add(out, "%s", introduction);
@@ -480,20 +503,35 @@ void counters_manual(struct text *out)
         add_group(out, (enum counter_group)group);
     text_add(out, "| any other name | %s | counter | %s | %s |\n", counter_unlisted.unit,
              origins[counter_unlisted.origin].name, counter_unlisted.meaning);
+    add_measured(out);
     text_add(out, "\n## Who names the counters\n\n| named by | where |\n|---|---|\n");
     for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
         text_add(out, "| %s | %s |\n", origins[i].name, origins[i].text);
+}
+
+/* [{"nic", "counts", "source"}]; NULL: nothing was measured. */
+static json_t *measured_json(const char *pattern)
+{
+    json_t *list = NULL;
+    for (size_t i = 0; i < MEASURED; i++) {
+        if (strcmp(measured[i].pattern, pattern) != 0)
+            continue;
+        list = list ? list : json_array();
+        json_array_append_new(list, json_make("{s:s,s:s,s:s}", "nic", measured[i].nic, "counts",
+                                              measured[i].counts, "source", measured[i].source));
+    }
+    return list;
 }
 
 json_t *counters_json(void)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < ROWS; i++)
-        json_array_append_new(array, json_make("{s:s,s:s,s:s,s:i,s:s,s:s,s:s}", "pattern", rows[i].pattern,
-                                               "unit", rows[i].unit, "kind",
-                                               rows[i].kind == COUNTER_GAUGE ? "gauge" : "counter", "bits",
-                                               rows[i].kind == COUNTER_COUNT32 ? 32 : 64, "group",
-                                               groups[rows[i].group].name, "source",
-                                               origins[rows[i].origin].text, "meaning", rows[i].meaning));
+        json_array_append_new(
+            array, json_make("{s:s,s:s,s:s,s:i,s:s,s:s,s:s,s:o*}", "pattern", rows[i].pattern, "unit",
+                             rows[i].unit, "kind", rows[i].kind == COUNTER_GAUGE ? "gauge" : "counter",
+                             "bits", rows[i].kind == COUNTER_COUNT32 ? 32 : 64, "group",
+                             groups[rows[i].group].name, "source", origins[rows[i].origin].text, "meaning",
+                             rows[i].meaning, "measured", measured_json(rows[i].pattern)));
     return array;
 }

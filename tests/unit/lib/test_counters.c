@@ -266,6 +266,34 @@ static void groups_have_bits(void **state)
         assert_non_null(strstr(counter_group_list, counter_group_choices[i]));
 }
 
+enum {
+    FINDINGS = 0
+#define NIC_COUNTS(pattern, nic, counts, source) +1
+#include "lib/roce/counters.def"
+};
+
+/* Each finding is of a counter of the catalogue; what never moved is said of that firmware alone. */
+static void findings_are_of_listed_counters(void **state)
+{
+    (void)state;
+    json_t *rows = counters_json(), *row, *finding;
+    size_t i, k, found = 0;
+    struct text timeouts = {0};
+    json_array_foreach(rows, i, row) json_array_foreach(json_object_get(row, "measured"), k, finding)
+    {
+        found++;
+        assert_non_null(json_string_value(json_object_get(finding, "nic")));
+        if (strcmp(json_string_value(json_object_get(row, "pattern")), "local_ack_timeout_err") == 0)
+            text_add(&timeouts, "%s: %s\n", json_string_value(json_object_get(finding, "nic")),
+                     json_string_value(json_object_get(finding, "counts")));
+    }
+    assert_int_equal(found, FINDINGS);
+    assert_non_null(strstr(text_string(&timeouts), "ConnectX-5 Ex (16.32.2004): Never moved"));
+    assert_non_null(strstr(text_string(&timeouts), "ConnectX-5 Ex (16.31.2006): Time-outs."));
+    text_free(&timeouts);
+    json_decref(rows);
+}
+
 /* make docs updates the file. */
 static void the_document_is_up_to_date(void **state)
 {
@@ -294,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_pattern_gives_names),
         cmocka_unit_test(slips_are_found),
         cmocka_unit_test(groups_have_bits),
+        cmocka_unit_test(findings_are_of_listed_counters),
         cmocka_unit_test(the_document_is_up_to_date),
     };
     return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
