@@ -166,6 +166,9 @@ static const struct field switch_fields[] = {
     {"lossy_alpha", ALPHA, AT(lossy_alpha), .fallback = "1",
      .help = "Limit of a lossy priority's queue, as a multiple of the free buffer. The default is an "
              "assumption."},
+    {"tail_drop", BYTES, AT(tail_drop_bytes), .fallback = "\"0\"",
+     .help = "Fixed limit of the lossy packets that wait at an egress port, all priorities together: what "
+             "exceeds it is dropped. It replaces lossy_alpha; 0: lossy_alpha applies."},
     {"ecn", FIELD_OBJECT, AT(ecn), .sub = &ecn_table, .help = "ECN marking."},
     {"latency", TIME, AT(latency_ps), .fallback = "\"0\"",
      .help = "Latency from the last received bit to the egress queue."},

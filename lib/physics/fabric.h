@@ -70,6 +70,7 @@ struct physics_switch {
     double headroom_delays;
     int64_t pause_quanta, pause_refresh_percent;
     double lossy_alpha;
+    int64_t tail_drop_bytes; /* of lossy packets at an egress port; 0: lossy_alpha */
     struct physics_ecn ecn;
     int64_t latency_ps;
     int64_t ecmp_seed;

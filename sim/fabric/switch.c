@@ -36,12 +36,30 @@ static inline bool admit_lossless(struct fabric_switch *s, struct switch_port *a
     return true;
 }
 
+/* Lossy packets that wait at an egress port. */
+static int64_t lossy_waiting(const struct fabric_switch *s, const struct port *out)
+{
+    int64_t bytes = 0;
+    for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
+        if (!(s->pfc_mask >> priority & 1))
+            bytes += out->queues[queue_of(priority)].bytes;
+    return bytes;
+}
+
+static inline bool lossy_queue_has_room(const struct fabric_switch *s, const struct port *out,
+                                        unsigned priority, int32_t bytes, int64_t free_bytes)
+{
+    if (s->tail_drop_bytes)
+        return lossy_waiting(s, out) + bytes <= s->tail_drop_bytes;
+    return (double)(out->queues[queue_of(priority)].bytes + (uint32_t)bytes) <=
+           s->lossy_alpha * (double)free_bytes;
+}
+
 static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const struct port *out,
                         unsigned priority, int32_t bytes)
 {
     int64_t free_bytes = s->shared_bytes - s->shared_used;
-    if (bytes > free_bytes || (double)(out->queues[queue_of(priority)].bytes + (uint32_t)bytes) >
-                                  s->lossy_alpha * (double)free_bytes)
+    if (bytes > free_bytes || !lossy_queue_has_room(s, out, priority, bytes, free_bytes))
         return false;
     s->shared_used += bytes;
     at->ingress[priority].used += bytes;

@@ -38,6 +38,7 @@ struct fabric_switch {
     bool mark_at_enqueue;
     bool reroutes; /* each packet asks for its port (sim/faults/reroute.c) */
     double lossy_alpha;
+    int64_t tail_drop_bytes; /* 0: lossy_alpha limits a queue */
     uint8_t prio_to_tc[SIM_PRIORITIES];
     int32_t tc_weight[SIM_PRIORITIES];
     struct delay_line pipeline; /* admitted, not yet in their queues */

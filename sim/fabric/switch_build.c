@@ -189,6 +189,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
                                 .xon_offset_bytes = (int32_t)physics->xon_offset_bytes,
                                 .static_xoff_bytes = physics->xoff_bytes,
                                 .lossy_alpha = physics->lossy_alpha,
+                                .tail_drop_bytes = physics->tail_drop_bytes,
                                 .pfc_mask = c->pfc_mask,
                                 .ecn_mask = physics->ecn.kmax_bytes ? c->ecn_mask : 0,
                                 .mark_at_enqueue = physics->ecn.at == ECN_AT_ENQUEUE,

@@ -108,6 +108,41 @@ static void lossy_queue_is_bounded(void **state)
     fixture_close(&f);
 }
 
+/* Two paced senders bring more than the port drains: the fixed limit fills with the excess, is never
+ * exceeded, and from then on what arrives and does not leave is lost. Another port with lossy packets of
+ * several priorities counts them together. */
+static void tail_drop_fills_with_the_excess(void **state)
+{
+    (void)state;
+    const int64_t limit = 1000000;
+    struct fixture f;
+    open_star(&f, 4, GBPS(100));
+    for (uint32_t h = 0; h < 2; h++) {
+        struct sim_flow_config *flow = fixture_flow(&f, h, 2, 0);
+        flow->priority = (int32_t)h;
+        flow->rate_bps = GBPS(54);
+        flow->message_bytes = 1 << 20;
+        flow->depth = 1024;
+    }
+    f.switches[0].physics.tail_drop_bytes = limit;
+    f.switches[0].physics.lossy_alpha = 0; /* would drop all */
+    struct sim *sim = fixture_start(&f);
+    int64_t first_ps = 0;
+    while (!counter_of(sim, true, 0, "buffer_discards") && first_ps < 5 * MS)
+        fixture_run(sim, first_ps += 2 * US);
+    int64_t sent = counter_of(sim, false, 0, "tx_prio0_bytes") + counter_of(sim, false, 1, "tx_prio1_bytes");
+    int64_t left = counter_of(sim, true, 0, "port2_tx_bytes");
+    double excess = (double)(sent - left), expected = (double)limit;
+    if (fabs(excess / expected - 1) > 0.03)
+        fail_msg("the first drop came after %g B of excess, expected %g", excess, expected);
+    fixture_run(sim, first_ps + 2 * MS);
+    int64_t waiting = switch_queue_peak_bytes(sim, 0, 2, 0) + switch_queue_peak_bytes(sim, 0, 2, 1);
+    assert_true(waiting > limit - 20000);
+    assert_true(counter_of(sim, true, 0, "shared_peak_bytes") <= limit + 2 * 66);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
 /* A pause with quanta that nobody repeats runs out. */
 static void quanta_run_out(void **state)
 {
@@ -466,6 +501,7 @@ int main(void)
         cmocka_unit_test(static_threshold_holds),
         cmocka_unit_test(headroom_decides_over_loss),
         cmocka_unit_test(lossy_queue_is_bounded),
+        cmocka_unit_test(tail_drop_fills_with_the_excess),
         cmocka_unit_test(quanta_run_out),
         cmocka_unit_test(marks_by_queue),
         cmocka_unit_test(cnps_are_paced),
