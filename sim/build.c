@@ -199,6 +199,10 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
+    h->last_cnp_ps = LONG_AGO_PS;
+    h->unmarked_cnps = (uint8_t)c->nic.unmarked_cnps;
+    h->unmarked_cnp_interval_ps = c->nic.unmarked_cnp_interval_ps;
+    h->unmarked_cnp_bytes = c->nic.unmarked_cnp_bytes;
     h->software = c->software;
     h->settings = c->settings;
     seed_random(&h->random, sim, STREAM_HOST, index);
@@ -210,6 +214,15 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     island_enter(sim, SIM_HOST, index);
     h->schedule_event = events_add(sim->events, EVENT_SCHEDULE, index);
     h->write_event = events_add(sim->events, EVENT_WRITE, index);
+    h->answers[ANSWER_CNP].delay_ps = c->nic.cnp_delay_ps;
+    h->answers[ANSWER_NAK].delay_ps = c->nic.nak_delay_ps;
+    for (uint32_t i = 0; i < ANSWERS; i++) {
+        struct answers *a = &h->answers[i];
+        a->line.first = NONE;
+        if (a->delay_ps &&
+            (a->event = events_add(sim->events, EVENT_ANSWER, index * ANSWERS + i)) == EVENT_NONE)
+            return -1;
+    }
     for (uint32_t i = 0; i < SIM_MEMORIES; i++) {
         h->fetched_event[i] = events_add(sim->events, EVENT_FETCHED, index * SIM_MEMORIES + i);
         if (h->fetched_event[i] == EVENT_NONE ||
@@ -272,6 +285,7 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     int64_t payload = f->payload_bytes ? f->payload_bytes : mtu < other ? mtu : other;
     int64_t packets = f->message_bytes ? (f->message_bytes + payload - 1) / payload : 1;
     qp->flow = flow;
+    qp->last_cnp_ps = LONG_AGO_PS;
     qp->operation = (uint8_t)f->operation;
     qp->sender = (uint16_t)(from_responder ? f->to : f->from);
     qp->receiver = (uint16_t)(from_responder ? f->from : f->to);

@@ -28,6 +28,7 @@ enum event_kind {
     EVENT_TIMEOUT,         /* queue pair: no acknowledgement came */
     EVENT_CONGESTION,      /* queue pair: its congestion control requested this time */
     EVENT_FORWARD,         /* switch: a packet is through its pipeline */
+    EVENT_ANSWER,          /* host * ANSWERS + answer: the first that it delays is due */
     EVENT_WATCHDOG,        /* switch: look for queues that stay paused */
     EVENT_INTERRUPT,       /* bridge's port: interrupt moderation has run out */
     EVENT_SOFTIRQ,         /* bridge: its CPU has processed a frame */
@@ -200,6 +201,8 @@ struct host_counters {
     int64_t rx_payload_bytes;
 };
 
+enum answer { ANSWER_CNP, ANSWER_NAK, ANSWERS };
+
 struct host {
     uint32_t port;
     /* The round robin of queue pairs that have something to send: the one served last, and the one that
@@ -231,8 +234,15 @@ struct host {
     struct sim_settings settings;
     const struct congestion_control *congestion; /* of its reaction point */
     void *congestion_params;
-    int64_t next_cnp_ps; /* with pacing of the port */
+    int64_t last_cnp_ps; /* with pacing of the port */
     bool congestion_on_ack, cnp_pacing_of_port;
+    uint8_t unmarked_cnps; /* enum physics_unmarked_cnps */
+    int64_t unmarked_cnp_interval_ps, unmarked_cnp_bytes;
+    struct answers {
+        int64_t delay_ps; /* 0: they leave at once, and there is no event */
+        struct delay_line line;
+        uint32_t event;
+    } answers[ANSWERS]; /* CNPs and NAKs that wait for their time */
     struct host_counters counters;
     struct sim_counter *columns; /* for sim_host_counters; the names are in host_column_names */
     size_t column_count;
@@ -284,7 +294,7 @@ struct queue_pair {
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
     bool nak_sent, echo;  /* echo: the next ACK carries congestion back */
     uint32_t marked;      /* packets that arrived with a mark */
-    int64_t next_cnp_ps;
+    int64_t last_cnp_ps;
     uint8_t sender_memory, receiver_memory;
     /* requester */
     bool stopped; /* it was given up */
@@ -334,6 +344,9 @@ struct waiting {
     uint32_t flow;
     int64_t delay_ps;
 };
+
+/* Before any time that a wait is counted from. */
+#define LONG_AGO_PS (INT64_MIN / 2)
 
 /* ---- the whole */
 
@@ -550,6 +563,10 @@ uint32_t host_pull(struct sim *sim, uint32_t port); /* the next data frame for t
 int64_t host_next_pull_ps(const struct sim *sim, uint32_t host);
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps);
 
+/* A CNP or NAK for a packet that has arrived: it joins the port's queue after the NIC's delay. */
+void host_answer(struct sim *sim, uint32_t host, enum answer answer, uint32_t p);
+void host_answer_due(struct sim *sim, uint32_t object); /* EVENT_ANSWER */
+
 /* dma.c */
 void dma_fetch(struct sim *sim, uint32_t host);     /* start the reads that can be started */
 void dma_fetched(struct sim *sim, uint32_t object); /* EVENT_FETCHED */
@@ -566,6 +583,9 @@ int64_t sim_base_rtt_ps(const struct sim *sim, uint32_t qp);
 /* congestion.c */
 int congestion_build(struct sim *sim, const struct sim_config *c, struct error *e);
 void congestion_marked(struct sim *sim, uint32_t host, uint32_t p); /* data with CE: notification point */
+/* A packet of the queue pair is missing, or one found `buffered` bytes in the receive buffer. */
+void congestion_lost(struct sim *sim, uint32_t host, uint32_t q);
+void congestion_buffered(struct sim *sim, uint32_t host, uint32_t q, int64_t buffered);
 /* A CNP leaves the host for the sender of the queue pair's data. */
 void congestion_send_cnp(struct sim *sim, uint32_t host, uint32_t q);
 void congestion_notified(struct sim *sim, uint32_t host,

@@ -11,6 +11,7 @@ const char *const physics_recovery_names[] = {"go-back-n", "selective-repeat", N
 const char *const physics_firmware_names[] = {"20.43", "16.35", NULL};
 _Static_assert(sizeof physics_firmware_names / sizeof *physics_firmware_names == RETRANSMISSION_FIRMWARES + 1,
                "a name for each row of retransmission_firmware");
+static const char *const unmarked_cnps_names[] = {"never", "loss", "ingress", NULL};
 
 /* ---- the NIC */
 
@@ -51,6 +52,8 @@ static const struct field nic_fields[] = {
     {"ack_timeout", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 1000000, .max = INT64_C(1000000000000000),
      AT(ack_timeout_ps), .fallback = "\"67.108864ms\"",
      .help = "Local ACK timeout. The default is perftest's: 4.096 us times 2 to the power of 14."},
+    {"nak_delay", TIME, AT(nak_delay_ps), .fallback = "\"0\"",
+     .help = "Time from a packet out of sequence until its NAK joins the port's queue."},
     {"retry_count", FIELD_INTEGER, .min = 0, .max = 7, AT(retry_count),
      .help = "Time-outs in a row after which a queue pair that made no progress gives up. Default: 7, "
              "perftest's, in a run with faults of links or frames; without faults it never gives up."},
@@ -101,6 +104,19 @@ static const struct field nic_fields[] = {
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .fallback = "\"queue-pair\"",
      .help = "What min_time_between_cnps applies to: each queue pair, or all of the port."},
+    {"unmarked_cnps", FIELD_CHOICE, AT(unmarked_cnps), .choices = unmarked_cnps_names,
+     .fallback = "\"never\"",
+     .help = "What the receiver answers with a CNP besides marks, on priorities whose notification point is "
+             "on. loss: a packet of the queue pair that it asks for again. ingress: a packet that finds "
+             "unmarked_cnp_bytes in its receive buffer."},
+    {"unmarked_cnp_interval", TIME, AT(unmarked_cnp_interval_ps), .fallback = "\"1ms\"",
+     .help = "Minimum time from any CNP of the queue pair, or the port as cnp_pacing says, to one without a "
+             "mark. The default is an assumption."},
+    {"unmarked_cnp_bytes", BYTES, AT(unmarked_cnp_bytes), .fallback = "\"128KiB\"",
+     .help = "What a receive buffer must hold for a CNP of unmarked_cnps ingress. The default is an "
+             "assumption."},
+    {"cnp_delay", TIME, AT(cnp_delay_ps), .fallback = "\"0\"",
+     .help = "Time from the arrival of the packet that is answered until its CNP joins the port's queue."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table,
      .help = "DCQCN parameters that the scenario's settings do not set; default: mlx5's defaults."},
     {"byte_reset", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 30, AT(byte_reset_bytes),

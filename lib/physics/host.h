@@ -15,6 +15,8 @@ enum physics_recovery { PHYSICS_GO_BACK_N, PHYSICS_SELECTIVE_REPEAT };
 /* Ended by NULL; the firmwares are rows of lib/roce/retransmission.h. */
 extern const char *const physics_pacing_names[], *const physics_recovery_names[],
     *const physics_firmware_names[];
+/* What a receiving NIC answers with CNPs besides CE marks. */
+enum physics_unmarked_cnps { UNMARKED_CNPS_NEVER, UNMARKED_CNPS_LOSS, UNMARKED_CNPS_INGRESS };
 
 struct physics_nic {
     char *model, *address; /* a name of lib/physics/nic_models.h or a title; for display; NULL: unknown */
@@ -29,6 +31,7 @@ struct physics_nic {
     int64_t ack_every_packets;
     int ack_coalescing, ack_unpaused;
     int64_t ack_timeout_ps;
+    int64_t nak_delay_ps;
     int64_t retry_count; /* FIELD_UNSET: 7 with faults of links or frames, else without end */
     /* What register ROCE_ACCL switches, and what time-outs are then like */
     int adaptive_retransmission, min_ack_timeout_limit_disabled;
@@ -45,7 +48,10 @@ struct physics_nic {
     int64_t byte_reset_bytes; /* FIELD_UNSET: rpg_byte_reset */
     int congestion_on_ack;
     int gap_held;
-    int cnp_pacing;            /* enum physics_pacing */
+    int cnp_pacing;    /* enum physics_pacing */
+    int unmarked_cnps; /* enum physics_unmarked_cnps */
+    int64_t unmarked_cnp_interval_ps, unmarked_cnp_bytes;
+    int64_t cnp_delay_ps;
     struct dcqcn_values dcqcn; /* unset: mlx5's defaults */
 };
 

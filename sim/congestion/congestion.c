@@ -219,13 +219,24 @@ int congestion_build(struct sim *sim, const struct sim_config *c, struct error *
 
 /* ---- notification point */
 
-static bool pacing_allows(struct sim *sim, struct host *h, struct queue_pair *qp)
+static bool pacing_allows(const struct sim *sim, struct host *h, struct queue_pair *qp, int64_t interval_ps)
 {
-    int64_t *next_ps = h->cnp_pacing_of_port ? &h->next_cnp_ps : &qp->next_cnp_ps;
-    if (sim->now_ps < *next_ps)
+    int64_t *last_ps = h->cnp_pacing_of_port ? &h->last_cnp_ps : &qp->last_cnp_ps;
+    if (sim->now_ps - *last_ps < interval_ps)
         return false;
-    *next_ps = sim->now_ps + h->settings.dcqcn.np.min_time_between_cnps * SIM_PS_PER_US;
+    *last_ps = sim->now_ps;
     return true;
+}
+
+void congestion_send_cnp(struct sim *sim, uint32_t host, uint32_t q)
+{
+    uint32_t cnp = packet_take(sim);
+    sim->packets[cnp] = (struct packet){.qp = q,
+                                        .bytes = (uint16_t)sim->framing.cnp_bytes,
+                                        .kind = PACKET_CNP,
+                                        .priority = (uint8_t)sim->hosts[host].settings.dcqcn.np.cnp_802p_prio,
+                                        .path = sim->qps[q].ack_path};
+    host_answer(sim, host, ANSWER_CNP, cnp);
 }
 
 static bool marks_come_with_acks(const struct queue_pair *qp)
@@ -246,22 +257,29 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
         qp->echo = true;
         return;
     }
-    if (pacing_allows(sim, h, qp))
+    if (pacing_allows(sim, h, qp, h->settings.dcqcn.np.min_time_between_cnps * SIM_PS_PER_US))
         congestion_send_cnp(sim, host, q);
 }
 
-void congestion_send_cnp(struct sim *sim, uint32_t host, uint32_t q)
+static void notify_unmarked(struct sim *sim, uint32_t host, uint32_t q)
 {
     struct host *h = &sim->hosts[host];
-    h->counters.np_cnp_sent++;
-    uint32_t cnp = packet_take(sim);
-    uint8_t priority = (uint8_t)h->settings.dcqcn.np.cnp_802p_prio;
-    sim->packets[cnp] = (struct packet){.qp = q,
-                                        .bytes = (uint16_t)sim->framing.cnp_bytes,
-                                        .kind = PACKET_CNP,
-                                        .priority = priority,
-                                        .path = sim->qps[q].ack_path};
-    port_enqueue(sim, h->port, queue_of(priority), cnp);
+    struct queue_pair *qp = &sim->qps[q];
+    if (h->settings.ecn_np_mask >> qp->priority & 1 && pacing_allows(sim, h, qp, h->unmarked_cnp_interval_ps))
+        congestion_send_cnp(sim, host, q);
+}
+
+void congestion_lost(struct sim *sim, uint32_t host, uint32_t q)
+{
+    if (sim->hosts[host].unmarked_cnps == UNMARKED_CNPS_LOSS)
+        notify_unmarked(sim, host, q);
+}
+
+void congestion_buffered(struct sim *sim, uint32_t host, uint32_t q, int64_t buffered)
+{
+    const struct host *h = &sim->hosts[host];
+    if (h->unmarked_cnps == UNMARKED_CNPS_INGRESS && buffered >= h->unmarked_cnp_bytes)
+        notify_unmarked(sim, host, q);
 }
 
 /* ---- reaction point */

@@ -146,6 +146,8 @@ static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
         return;
     }
     enter_buffer(sim, h, &sim->packets[p]);
+    if (h->unmarked_cnps)
+        congestion_buffered(sim, host, sim->packets[p].qp, buffer_of(h, &sim->packets[p])->used_bytes);
     list_append(sim, &h->writing, p);
     if (!event_is_pending(sim->events, h->write_event))
         dma_write(sim, host);
@@ -158,4 +160,34 @@ void host_receive(struct sim *sim, uint32_t port, uint32_t p)
         receive_data(sim, host, p);
     else
         qp_receive(sim, host, p);
+}
+
+/* ---- answers */
+
+static void send_answer(struct sim *sim, uint32_t host, uint32_t p)
+{
+    struct host *h = &sim->hosts[host];
+    bool cnp = sim->packets[p].kind == PACKET_CNP;
+    h->counters.np_cnp_sent += cnp;
+    unsigned queue = cnp || !h->ack_unpaused ? queue_of(sim->packets[p].priority) : (unsigned)QUEUE_CONTROL;
+    port_enqueue(sim, h->port, queue, p);
+}
+
+void host_answer(struct sim *sim, uint32_t host, enum answer answer, uint32_t p)
+{
+    struct answers *a = &sim->hosts[host].answers[answer];
+    int64_t due_ps = sim->now_ps + a->delay_ps;
+    if (!a->delay_ps)
+        send_answer(sim, host, p);
+    else if (delay_line_append(sim, &a->line, due_ps, p))
+        event_schedule(sim->events, a->event, due_ps);
+}
+
+void host_answer_due(struct sim *sim, uint32_t object)
+{
+    struct answers *a = &sim->hosts[object / ANSWERS].answers[object % ANSWERS];
+    uint32_t p = delay_line_take(sim, &a->line);
+    if (a->line.first != NONE)
+        event_schedule(sim->events, a->event, a->line.first_ps);
+    send_answer(sim, object / ANSWERS, p);
 }

@@ -169,11 +169,8 @@ static void ask_for(struct sim *sim, uint32_t host, uint32_t q, uint64_t from_ps
         uint32_t run = 0;
         while (psn + run < to_psn && run < MOST_IN_NAK && !is_set(r, r->received, psn + run))
             run++;
-        if (run) {
-            uint32_t p = control_packet(sim, q, PACKET_NAK, (psn & PACKET_PSN) | run << PACKET_PSN_BITS);
-            sim->hosts[host].counters.out_of_sequence++;
-            send_control(sim, host, p);
-        }
+        if (run)
+            send_nak(sim, host, q, (psn & PACKET_PSN) | run << PACKET_PSN_BITS);
         psn += run ? run : 1;
     }
 }

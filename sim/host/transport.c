@@ -464,6 +464,13 @@ void acknowledge(struct sim *sim, uint32_t host, uint32_t q, uint32_t data)
     send_control(sim, host, p);
 }
 
+void send_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
+{
+    sim->hosts[host].counters.out_of_sequence++;
+    congestion_lost(sim, host, q);
+    host_answer(sim, host, ANSWER_NAK, control_packet(sim, q, PACKET_NAK, psn));
+}
+
 /* Something is missing: ask once for the packet that is expected. */
 void ask_again(struct sim *sim, uint32_t host, uint32_t q)
 {
@@ -471,14 +478,13 @@ void ask_again(struct sim *sim, uint32_t host, uint32_t q)
     if (qp->nak_sent)
         return;
     qp->nak_sent = true;
-    struct host_counters *c = &sim->hosts[host].counters;
-    if (qp->operation == SIM_READ) {
-        c->implied_nak_seq_err++;
-        send_control(sim, host, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
-    } else {
-        c->out_of_sequence++;
-        send_control(sim, host, control_packet(sim, q, PACKET_NAK, qp->expected_psn));
+    if (qp->operation != SIM_READ) {
+        send_nak(sim, host, q, qp->expected_psn);
+        return;
     }
+    sim->hosts[host].counters.implied_nak_seq_err++;
+    congestion_lost(sim, host, q);
+    send_control(sim, host, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
 }
 
 /* Is this the packet that is expected? If so the next one is. */

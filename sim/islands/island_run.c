@@ -104,6 +104,8 @@ static void dispatch_rare(struct sim *sim, uint32_t kind, uint32_t object)
         reroute_turn(sim, object);
     else if (kind == EVENT_STORM)
         storm_turn(sim, object);
+    else if (kind == EVENT_ANSWER)
+        host_answer_due(sim, object);
     else
         switch_watchdog(sim, object);
 }
@@ -165,6 +167,7 @@ static inline void dispatch(struct sim *sim, uint32_t kind, uint32_t object)
     case EVENT_LINK:
     case EVENT_ROUTES:
     case EVENT_STORM:
+    case EVENT_ANSWER:
     case EVENT_WATCHDOG:
         dispatch_rare(sim, kind, object);
         break;

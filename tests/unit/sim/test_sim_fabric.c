@@ -223,6 +223,116 @@ static void cnps_are_paced(void **state)
     assert_true(sent[2] >= 99 && sent[2] <= 101);
 }
 
+/* CNPs without marks: two flows of two queue pairs each overflow a lossy port. */
+static struct sim *lossy_incast(struct fixture *f, int unmarked_cnps, int64_t interval_ps, bool notifies)
+{
+    open_star(f, 3, GBPS(100));
+    for (uint32_t h = 0; h < 2; h++) {
+        struct sim_flow_config *flow = fixture_flow(f, h, 2, 0);
+        flow->priority = 1;
+        flow->queue_pairs = 2;
+        flow->depth = 1;
+        flow->rate_bps = GBPS(51 + (int64_t)h); /* no fixed phase between the two */
+    }
+    for (int h = 0; h < 3; h++) {
+        f->hosts[h].settings.ecn_np_mask = f->hosts[h].settings.ecn_rp_mask = notifies ? 1u << 1 : 0;
+        f->hosts[h].nic.unmarked_cnps = unmarked_cnps;
+        f->hosts[h].nic.unmarked_cnp_interval_ps = interval_ps;
+        f->hosts[h].nic.ack_timeout_ps = 200 * US;
+    }
+    f->switches[0].physics.tail_drop_bytes = 100000;
+    struct sim *sim = fixture_start(f);
+    fixture_run(sim, 4 * MS);
+    return sim;
+}
+
+static void loss_is_notified(void **state)
+{
+    (void)state;
+    static const struct {
+        int on;
+        int64_t interval_ps;
+        bool notifies, one_each;
+    } cases[] = {{UNMARKED_CNPS_NEVER, 0, true, false},
+                 {UNMARKED_CNPS_LOSS, 0, false, false},
+                 {UNMARKED_CNPS_INGRESS, 0, true, false}, /* an ideal NIC has no buffer that fills */
+                 {UNMARKED_CNPS_LOSS, 0, true, true},
+                 {UNMARKED_CNPS_LOSS, 2 * MS, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f;
+        struct sim *sim = lossy_incast(&f, cases[i].on, cases[i].interval_ps, cases[i].notifies);
+        int64_t sent = counter_of(sim, false, 2, "np_cnp_sent");
+        int64_t losses = counter_of(sim, false, 2, "out_of_sequence");
+        assert_true(losses > 10);
+        assert_int_equal(hosts_counter(&f, sim, "np_ecn_marked_roce_packets"), 0);
+        assert_int_equal(hosts_counter(&f, sim, "rp_cnp_ignored"), 0);
+        if (cases[i].one_each)
+            assert_int_equal(sent, losses);
+        else if (cases[i].interval_ps) /* at most two of each of the four queue pairs in 4 ms */
+            assert_true(sent >= 4 && sent <= 8);
+        else
+            assert_int_equal(sent, 0);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
+/* A receiver whose memory takes half of what comes, and one that keeps up. */
+static void ingress_is_notified(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        struct fixture f;
+        open_star(&f, 2, GBPS(100));
+        fixture_flow(&f, 0, 1, 0);
+        for (int h = 0; h < 2; h++) {
+            f.hosts[h].pcie.generation = 5;
+            f.hosts[h].pcie.lanes = 16;
+            f.hosts[h].settings.mtu_bytes = 4200;
+            f.hosts[h].settings.ecn_np_mask = f.hosts[h].settings.ecn_rp_mask = 1u << LOSSLESS;
+            f.hosts[h].nic.unmarked_cnps = UNMARKED_CNPS_INGRESS;
+            f.hosts[h].nic.unmarked_cnp_interval_ps = 50 * US;
+            f.hosts[h].nic.unmarked_cnp_bytes = 50000;
+            f.hosts[h].memories[SIM_MEMORY_HOST].write_bps = slow ? GBPS(50) : GBPS(800);
+            f.hosts[h].memories[SIM_MEMORY_HOST].read_bps = GBPS(800);
+        }
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, MS);
+        int64_t sent = counter_of(sim, false, 1, "np_cnp_sent");
+        assert_true(slow ? sent > 2 && sent <= 20 : sent == 0);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
+/* The first CNP leaves cnp_delay after the first marked packet has come, and none is lost on the way. */
+static void cnps_are_delayed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 3, GBPS(100));
+    fixture_flow(&f, 0, 2, 0);
+    fixture_flow(&f, 1, 2, 0);
+    for (int h = 0; h < 3; h++) {
+        f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS;
+        f.hosts[h].settings.dcqcn.np.min_time_between_cnps = 0;
+        f.hosts[h].nic.cnp_delay_ps = 55 * US;
+    }
+    f.switches[0].physics.ecn = (struct physics_ecn){.kmin_bytes = 1, .kmax_bytes = 1, .pmax = 1};
+    struct sim *sim = fixture_start(&f);
+    int64_t now_ps = 0;
+    while (!counter_of(sim, false, 2, "np_ecn_marked_roce_packets") && now_ps < MS)
+        fixture_run(sim, now_ps += SIM_PS_PER_US / 2);
+    fixture_run(sim, now_ps + 54 * US);
+    assert_int_equal(counter_of(sim, false, 2, "np_cnp_sent"), 0);
+    int64_t marked = counter_of(sim, false, 2, "np_ecn_marked_roce_packets");
+    assert_true(marked > 10);
+    fixture_run(sim, now_ps + (54 + 55) * US);
+    assert_int_equal(counter_of(sim, false, 2, "np_cnp_sent"), marked);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
 /* ---- scheduling */
 
 static void two_priorities(struct fixture *f, int32_t first, int32_t second)
@@ -505,6 +615,9 @@ int main(void)
         cmocka_unit_test(quanta_run_out),
         cmocka_unit_test(marks_by_queue),
         cmocka_unit_test(cnps_are_paced),
+        cmocka_unit_test(loss_is_notified),
+        cmocka_unit_test(ingress_is_notified),
+        cmocka_unit_test(cnps_are_delayed),
         cmocka_unit_test(higher_priority_goes_first),
         cmocka_unit_test(weights_share_the_port),
         cmocka_unit_test(latency_adds_up),
