@@ -233,13 +233,15 @@ bool recovery_accept(struct sim *sim, uint32_t host, uint32_t p)
     return is_new;
 }
 
-void recovery_delivered(struct sim *sim, uint32_t q, uint64_t psn)
+bool recovery_delivered(struct sim *sim, uint32_t q, uint64_t psn)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct recovery *r = qp->recovery;
+    uint64_t half = r->window / 2 + !(r->window / 2), before = qp->delivered_psn / half;
     set(r, r->delivered, psn);
     while (is_set(r, r->delivered, qp->delivered_psn)) {
         clear(r, r->delivered, qp->delivered_psn);
         qp->delivered_psn++;
     }
+    return qp->delivered_psn / half != before;
 }

@@ -532,11 +532,11 @@ static void deliver_any(struct sim *sim, uint32_t host, uint32_t p, const struct
     struct queue_pair *qp = &sim->qps[q];
     struct host *h = &sim->hosts[host];
     uint64_t before = qp->delivered_psn / qp->packets_per_message;
-    recovery_delivered(sim, q, whole_psn(qp->expected_psn, packet->psn));
+    bool asked = recovery_delivered(sim, q, whole_psn(qp->expected_psn, packet->psn)) ||
+                 packet->flags & PACKET_ASKS_ACK;
     uint64_t messages = qp->delivered_psn / qp->packets_per_message - before;
     h->counters.rx_payload_bytes += packet_payload(sim, packet);
-    if (messages || packet->flags & PACKET_ASKS_ACK ||
-        (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
+    if (messages || asked || (h->ack_every_packets && ++qp->unacknowledged >= (uint32_t)h->ack_every_packets))
         acknowledge(sim, host, q, p);
     for (; messages; messages--) {
         message_arrived(sim, q, visible_ps);

@@ -31,10 +31,10 @@ uint32_t recovery_packet(struct sim *sim, uint32_t qp);
 void recovery_acknowledged(struct sim *sim, uint32_t qp, uint64_t before_psn);
 void recovery_asked(struct sim *sim, uint32_t qp, uint32_t missing);
 void recovery_timed_out(struct sim *sim, uint32_t qp);
-/* Receiver: is the packet that arrived new, and to be written? It is on its way to memory: how many packets
- * are delivered in order then. */
+/* Receiver: is the packet that arrived new, and to be written? It is on its way to memory: must
+ * the sender, whose window may be full, have an ACK, also within a message? */
 bool recovery_accept(struct sim *sim, uint32_t host, uint32_t p);
-void recovery_delivered(struct sim *sim, uint32_t qp, uint64_t psn);
+bool recovery_delivered(struct sim *sim, uint32_t qp, uint64_t psn);
 /* Answer with an ACK of what was delivered, or ask for the packet that is expected, once. */
 void acknowledge(struct sim *sim, uint32_t host, uint32_t qp, uint32_t data);
 void ask_again(struct sim *sim, uint32_t host, uint32_t qp);

@@ -81,6 +81,32 @@ static void draw_physics(struct random *random, struct fixture *f)
     }
 }
 
+/* How NICs send again: by a stream of its own, so that a seed keeps its network. */
+static void draw_recovery(struct fixture *f, uint64_t seed)
+{
+    struct random random;
+    random_seed(&random, ~seed);
+    bool selective = draw(&random, 2), placement = draw(&random, 2), mixed = draw(&random, 4) == 0;
+    int64_t window = 1 + (int64_t)draw(&random, draw(&random, 2) ? 2000 : 100);
+    for (size_t i = 0; i < f->config.host_count; i++) {
+        struct physics_nic *nic = &f->hosts[i].nic;
+        if (mixed && draw(&random, 3) == 0)
+            continue;
+        nic->recovery = selective ? PHYSICS_SELECTIVE_REPEAT : PHYSICS_GO_BACK_N;
+        nic->out_of_order_placement = placement;
+        nic->recovery_window_packets = window;
+        nic->reorder_wait_ps = (int64_t)draw(&random, 200) * SIM_PS_PER_US;
+    }
+    for (size_t i = 0; i < f->config.switch_count; i++) /* where nothing is lost nothing is sent again */
+        if (placement && !mixed)
+            f->switches[i].physics.routing = draw(&random, 2) ? ROUTING_ADAPTIVE : ROUTING_ECMP;
+    for (size_t i = 0; placement && i < f->config.host_count; i++)
+        f->hosts[i].nic.reorder_wait_ps += 100 * MS;
+    for (size_t i = 0; placement && i < f->config.flow_count; i++) /* answers to reads come in order */
+        if (f->flows[i].operation == SIM_READ)
+            f->flows[i].operation = SIM_WRITE;
+}
+
 static void draw_flows(struct random *random, struct fixture *f)
 {
     size_t count = 1 + draw(random, 40);
@@ -110,6 +136,7 @@ static void open_case(struct fixture *f, uint64_t seed)
     fixture_open(f, &t);
     draw_physics(&random, f);
     draw_flows(&random, f);
+    draw_recovery(f, seed);
     f->config.seed = seed;
     f->config.pause_log_capacity = 200000;
 }

@@ -223,9 +223,8 @@ static void lossy_fat_tree(void **state)
 
 /* Links that flap, lose frames and are slow, adaptive routing, retries that end, and routes that follow at
  * different times. */
-static void faulty_fat_tree(void **state)
+static void faulty_fat_tree_of(bool selective)
 {
-    (void)state;
     struct fixture f;
     struct sim_topology t;
     struct error e;
@@ -248,6 +247,14 @@ static void faulty_fat_tree(void **state)
     for (uint32_t h = 0; h < t.host_count; h++) {
         f.hosts[h].nic.ack_timeout_ps = 30 * US;
         f.hosts[h].nic.retry_count = h % 3;
+        if (selective) {
+            f.hosts[h].nic.recovery = PHYSICS_SELECTIVE_REPEAT;
+            f.hosts[h].nic.out_of_order_placement = h % 2;
+            f.hosts[h].nic.recovery_window_packets = 40 + 10 * h;
+            f.hosts[h].nic.reorder_wait_ps = 10 * US;
+            f.hosts[h].nic.min_ack_timeout_limit_disabled = h % 4 == 1;
+            f.hosts[h].nic.slow_restart = f.hosts[h].nic.slow_restart_on_nak = h % 4 == 2;
+        }
         f.hosts[h].settings.ecn_rp_mask = f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS;
         fixture_flow(&f, h, (h + 5) % t.host_count, 0)->operation = h % 5 == 4 ? SIM_READ : SIM_WRITE;
         fixture_flow(&f, h, (h + 9) % t.host_count, 0);
@@ -262,6 +269,13 @@ static void faulty_fat_tree(void **state)
     f.config.pause_log_capacity = 1000;
     assert_int_equal(expect_equal("faulty fat tree", &f.config, 600 * US), 7);
     fixture_close(&f);
+}
+
+static void faulty_fat_tree(void **state)
+{
+    (void)state;
+    faulty_fat_tree_of(false);
+    faulty_fat_tree_of(true);
 }
 
 /* Telemetry of several switches, in data and in ACKs, and flows that wait for others at both ends. */
