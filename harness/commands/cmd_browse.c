@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define RESULTS_DEFAULT "results"
-#define TABLE_COLUMNS   11
+#define TABLE_COLUMNS   12 /* the last one only where a run has a reason */
 
 struct browse_arguments {
     const char *scenario, *lab;
@@ -184,6 +184,7 @@ static const struct columns_style styles[TABLE_COLUMNS] = {
     {.title = "CNPS", .right = true, .leave = 4},
     {.title = "P99", .right = true, .leave = 3},
     {.title = "FOLDER", .least = 20, .leave = 5},
+    {.title = "REASON", .least = 20},
 };
 
 static char *number(double value, double scale, const char *unit)
@@ -209,12 +210,13 @@ static void fill_row(const struct browse_run *run, size_t n, char *cells[TABLE_C
     cells[2] = strdup(run->verdict);
     cells[3] = strdup(run->scenario);
     cells[4] = strdup(run->lab);
-    cells[5] = strdup(*run->reason ? run->reason : run->varied);
+    cells[5] = strdup(run->varied);
     cells[6] = number(run->goodput_bps, 1e-9, " Gb/s");
     cells[7] = number(run->pauses, 1, "");
     cells[8] = number(run->cnps, 1, "");
     cells[9] = number(run->latency_p99_us, 1, " us");
     cells[10] = strdup(run->folder);
+    cells[11] = strdup(run->reason);
 }
 
 static int print_table(const struct browse_list *list, const char *results, struct error *e)
@@ -226,11 +228,20 @@ static int print_table(const struct browse_list *list, const char *results, stru
     char **cells = calloc(list->count, TABLE_COLUMNS * sizeof *cells);
     if (!cells)
         return error_set(e, "out of memory for %zu runs", list->count);
+    bool reasons = false;
     for (size_t i = 0; i < list->count; i++)
-        fill_row(&list->runs[i], i + 1, &cells[i * TABLE_COLUMNS]);
-    columns_print(stdout, styles, TABLE_COLUMNS, (const char *const *)cells, list->count,
+        reasons = reasons || *list->runs[i].reason;
+    size_t columns = TABLE_COLUMNS - !reasons;
+    for (size_t i = 0; i < list->count; i++) {
+        char *row[TABLE_COLUMNS];
+        fill_row(&list->runs[i], i + 1, row);
+        memcpy(&cells[i * columns], row, columns * sizeof *row);
+        if (!reasons)
+            free(row[TABLE_COLUMNS - 1]);
+    }
+    columns_print(stdout, styles, columns, (const char *const *)cells, list->count,
                   columns_of_terminal(stdout));
-    for (size_t i = 0; i < list->count * TABLE_COLUMNS; i++)
+    for (size_t i = 0; i < list->count * columns; i++)
         free(cells[i]);
     free(cells);
     return 0;
@@ -284,7 +295,7 @@ static int show_page(const struct browse_list *list, const char *results, const 
     if ((uint64_t)n > list->count)
         return error_set(e, "there is no run %" PRId64 " in the list: it has %zu", n, list->count);
     const struct browse_run *run = &list->runs[n - 1];
-    if (*run->reason && strcmp(run->verdict, "incomplete") != 0)
+    if (verdict_of(run->verdict) == VERDICT_NONE)
         return error_set(e, "%s/%s is %s and has no page: %s", results, run->folder, run->verdict,
                          run->reason);
     char *folder = strcmp(run->folder, ".") == 0 ? strdup(results) : files_join(results, run->folder);

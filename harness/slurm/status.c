@@ -1,9 +1,12 @@
 #include "harness/slurm/commands.h"
 #include "harness/slurm/slurm.h"
 #include "harness/slurm/submission.h"
+#include "harness/run/summary.h"
 #include "harness/run/sweep.h"
 
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/folder/sweep_index.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
@@ -29,7 +32,9 @@ struct status {
     struct sweep sweep;
     unsigned char *standing; /* of each run */
     size_t with[STANDINGS], verdicts[VERDICT_INCOMPLETE + 1];
-    pid_t holder; /* the process that works on the folder, or 0 */
+    enum verdict verdict; /* of all whole runs, by the index; VERDICT_NONE: it is not known */
+    json_t *judged;       /* what was judged at the end (sweep_index_judged); NULL: nothing */
+    pid_t holder;         /* the process that works on the folder, or 0 */
     char reason[SLURM_WORD];
     char *job;           /* the name of the last job that has tasks in the queue; NULL: none has */
     char *failed;        /* what a task of the last job has left; NULL: nothing */
@@ -132,6 +137,31 @@ static void print_whole(const struct status *st)
     print_out("\n");
 }
 
+/* What was judged when the sweep had ended, and did not pass: no run has it. */
+static void print_judged(const struct status *st)
+{
+    size_t i, j;
+    const json_t *cell, *item;
+    if (sweep_has_index(&st->sweep) && st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep))
+        print_out("the sweep: %s\n",
+                  st->verdict ? verdict_names[st->verdict] : "not judged as a whole: it has no index.json");
+    json_array_foreach(st->judged, i, cell)
+    {
+        struct text choice = {0};
+        summary_choice(json_object_get(cell, "cell"), &choice);
+        json_array_foreach(json_object_get(cell, "expectations"), j, item)
+        {
+            const char *verdict = json_string_value(json_object_get(item, "verdict")),
+                       *name = json_string_value(json_object_get(item, "name")),
+                       *reason = json_string_value(json_object_get(item, "reason"));
+            if (verdict_of(verdict ? verdict : "") == VERDICT_FAILED)
+                print_out_line("%7s %s%s%s (%s)", verdict, text_string(&choice), choice.length ? ": " : "",
+                               name ? name : "?", reason ? reason : "");
+        }
+        text_free(&choice);
+    }
+}
+
 static void print_status(const struct status *st)
 {
     const struct sweep *s = &st->sweep;
@@ -149,6 +179,7 @@ static void print_status(const struct status *st)
     print_count(st->with[STANDS_WAITING], text_string(&waiting));
     print_count(st->with[STANDS_HERE], text_string(&here));
     print_count(st->with[STANDS_MISSING], "missing");
+    print_judged(st);
     if (st->job)
         print_out_line("job %s", st->job);
     if (st->failed || st->ends.length)
@@ -178,10 +209,27 @@ static void print_json(const struct status *st)
                           : NULL,
         "slurm_silent", st->silent.text[0] ? st->silent.text : NULL, "broken",
         st->broken.text[0] ? st->broken.text : NULL);
+    if (document && st->verdict)
+        json_object_set_new(document, "verdict", json_text(verdict_names[st->verdict]));
     if (document && st->holder)
         json_object_set_new(document, "process", json_integer(st->holder));
     json_print(stdout, document, 17);
     json_decref(document);
+}
+
+/* What the index of all runs says; of a sweep that goes on, or runs again, it says nothing yet. */
+static void status_look_at_index(struct status *st)
+{
+    static const char *const paths[] = {"verdict", NULL};
+    struct folder folder = {.fd = -1};
+    if (st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep) &&
+        folder_open(&folder, st->sweep.folder, NULL) == 0 && folder_has(&folder, SWEEP_INDEX)) {
+        json_t *index = json_file_load_parts_in(&folder, SWEEP_INDEX, DOCUMENT_INDEX, paths, NULL);
+        st->verdict = index ? verdict_said_by(index) : VERDICT_NONE;
+        st->judged = sweep_index_judged(&folder);
+        json_decref(index);
+    }
+    folder_close(&folder);
 }
 
 static int status_look(struct status *st, const struct kept_request *kept, struct error *e)
@@ -199,6 +247,7 @@ static int status_look(struct status *st, const struct kept_request *kept, struc
     status_look_at_jobs(st);
     for (size_t run = 0; run < sweep_run_count(&st->sweep); run++)
         st->with[st->standing[run]]++;
+    status_look_at_index(st);
     return 0;
 }
 
@@ -233,6 +282,7 @@ int slurm_status(const char *folder, bool json)
     free(st.standing);
     free(st.job);
     free(st.failed);
+    json_decref(st.judged);
     text_free(&st.ends);
     text_free(&st.clocks);
     return status;

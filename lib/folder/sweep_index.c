@@ -203,6 +203,34 @@ static void index_take_out_wrong(json_t *index, const struct folder *folder)
     json_decref(wrong);
 }
 
+json_t *sweep_index_judged(const struct folder *folder)
+{
+    static const char *const paths[] = {"repeated", NULL};
+    json_t *index = folder_has(folder, SWEEP_INDEX)
+                        ? json_file_load_parts_in(folder, SWEEP_INDEX, DOCUMENT_INDEX, paths, NULL)
+                        : NULL;
+    if (index)
+        json_decref(result_take_out_wrong(INDEX_DOCUMENT, index));
+    json_t *judged = json_incref(json_object_get(index, "repeated"));
+    json_decref(index);
+    return judged;
+}
+
+json_t *sweep_index_judged_of(const json_t *judged, const char *name)
+{
+    size_t i, j;
+    json_t *entry, *folder;
+    json_array_foreach(judged, i, entry)
+    {
+        json_array_foreach(json_object_get(entry, "folders"), j, folder)
+        {
+            if (json_is_string(folder) && strcmp(json_string_value(folder), name) == 0)
+                return entry;
+        }
+    }
+    return NULL;
+}
+
 json_t *sweep_index_load(const struct folder *folder, struct error *e)
 {
     json_t *index = folder_has(folder, SWEEP_INDEX)

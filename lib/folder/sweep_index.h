@@ -21,4 +21,10 @@ bool sweep_index_exists(const struct folder *folder);
  * now. A new reference; NULL with an error, also if no run is left. */
 json_t *sweep_index_load(const struct folder *folder, struct error *e);
 
+/* What was judged when the sweep ended ("repeated", docs/result.md); NULL: nothing was, or it has not ended.
+ * A new reference. */
+json_t *sweep_index_judged(const struct folder *folder);
+/* The entry in it of the cell that a run in the folder `name` is of; NULL: there is none. */
+json_t *sweep_index_judged_of(const json_t *judged, const char *name);
+
 #endif

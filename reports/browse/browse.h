@@ -12,9 +12,10 @@
 /* A run. Texts are "" where the result does not say. */
 struct browse_run {
     char *folder;  /* below the results folder; "." if it is that folder */
-    char *verdict; /* one of lib/formats/verdicts.h; unfinished: it has no result yet; broken: it cannot be
-                      read */
-    char *reason;  /* of the last three, and of values that are of the wrong type, a sentence */
+    char *verdict; /* one of lib/formats/verdicts.h, by what was judged when its sweep ended, too; unfinished:
+                      it has no result yet; broken: it cannot be read */
+    char *reason;  /* why it is incomplete, skipped, unjudged or one of the last two, what its sweep's end
+                      failed, or which of its values are of the wrong type; a sentence */
     char *started; /* "2026-03-01T12:00:00Z" */
     char *scenario, *lab, *origin;
     char *varied;                                     /* "memory gpu, message 64KiB" */
@@ -64,9 +65,10 @@ void browse_sort(struct browse_list *list, enum browse_order order, bool reverse
 
 /* entry.c: what is known of the run in the folder `path`, which is `folder` below the results, under the
  * filter. Returns 1; 0 if the filter leaves it out; -1 when memory ran out. `finished`: it has a
- * result.json. */
-int browse_read(const char *path, const char *folder, bool finished, const struct browse_filter *filter,
-                struct browse_run *run, struct error *e);
+ * result.json. `judged`: what the end of the sweep in the folder above judged (sweep_index_judged), or NULL.
+ */
+int browse_read(const char *path, const char *folder, bool finished, const json_t *judged,
+                const struct browse_filter *filter, struct browse_run *run, struct error *e);
 void browse_free_run(struct browse_run *run);
 /* When it began, as "2026-03-01 12:00:00" up to this many characters; the caller frees. NULL: out of
  * memory. */

@@ -88,13 +88,14 @@ static double increase(const struct run *run, const char *pattern)
 }
 
 /* Expectations, or what checkers say of its captured packets. */
-static void count_verdicts(const json_t *judged, struct browse_run *run)
+static void count_verdicts(const json_t *judged, const struct run *from, struct browse_run *run)
 {
     size_t i;
     const json_t *one;
     json_array_foreach(judged, i, one)
     {
-        const char *verdict = run_member(one, "verdict");
+        const json_t *later = run_judged_later(from, "expectations", one);
+        const char *verdict = run_member(later ? later : one, "verdict");
         run->passed += strcmp(verdict, "passed") == 0;
         run->failed += strcmp(verdict, "failed") == 0;
         run->skipped += strcmp(verdict, "skipped") == 0;
@@ -107,8 +108,8 @@ static void take_figures(const struct run *from, struct browse_run *run)
     run->pauses = increase(from, "rx_prio#_pause");
     run->cnps = increase(from, "rp_cnp_handled");
     run->latency_p99_us = run_latency_us(from, "p99", NULL);
-    count_verdicts(run_get(from, "expectations"), run);
-    count_verdicts(run_get(from, "verify"), run);
+    count_verdicts(run_get(from, "expectations"), from, run);
+    count_verdicts(run_get(from, "verify"), from, run);
 }
 
 /* ---- the filter */
@@ -200,16 +201,32 @@ static char *scenario_of_name(const char *folder)
     return slash ? strndup(folder, (size_t)(slash - folder)) : strdup("");
 }
 
+/* Why the end of its sweep gave its cell a worse verdict than it had itself: the first that did. */
+static char *reason_of_sweep(const struct run *from, const char *verdict)
+{
+    struct text words = {0};
+    size_t i;
+    const json_t *item;
+    json_array_foreach(json_object_get(from->judged, "expectations"), i, item)
+    {
+        if (words.length || strcmp(run_member(item, "verdict"), verdict) != 0)
+            continue;
+        text_add(&words, "%s at the end of the sweep: %s (%s)", verdict, run_member(item, "name"),
+                 run_member(item, "reason"));
+    }
+    return text_take(&words);
+}
+
 static void describe_result(const struct run *from, const char *path, struct browse_run *run)
 {
     enum verdict known = verdict_of(run_text(from, "verdict"));
-    const char *verdict = known == VERDICT_NONE ? "broken" : verdict_names[known];
+    const char *verdict = known == VERDICT_NONE ? "broken" : verdict_names[run_verdict(from)];
     char *page = files_join(path, "report/index.html");
     const char *reason = run_text(from, "reason"), *wrong = json_string_value(json_array_get(from->wrong, 0));
     run->verdict = strdup(verdict);
-    run->reason = strdup(strcmp(verdict, "broken") == 0 ? "its verdict is none that a result can have"
-                         : *reason || !wrong            ? reason
-                                                        : wrong);
+    run->reason = strcmp(verdict, "broken") == 0 ? strdup("its verdict is none that a result can have")
+                  : run_verdict(from) != known   ? reason_of_sweep(from, verdict)
+                                                 : strdup(*reason || !wrong ? reason : wrong);
     run->started = strdup(run_text(from, "started"));
     run->scenario = strdup(run_text(from, "scenario.name"));
     run->lab = strdup(run_text(from, "lab.name"));
@@ -240,17 +257,22 @@ static bool is_whole(const struct browse_run *run)
            run->origin && run->varied;
 }
 
-int browse_read(const char *path, const char *folder, bool finished, const struct browse_filter *filter,
-                struct browse_run *run, struct error *e)
+int browse_read(const char *path, const char *folder, bool finished, const json_t *judged,
+                const struct browse_filter *filter, struct browse_run *run, struct error *e)
 {
     struct run from = {0};
     struct error why;
     *run = (struct browse_run){
         .folder = strdup(folder), .goodput_bps = NAN, .pauses = NAN, .cnps = NAN, .latency_p99_us = NAN};
     bool read = finished && run_load_parts(&from, path, NULL, parts, &why) == 0;
-    if (read)
+    if (read) {
+        const char *slash = strrchr(path, '/');
+        if (strcmp(folder, ".") == 0)
+            run_look_for_sweep(&from);
+        else
+            run_note_judged(&from, path, judged, slash ? slash + 1 : path);
         describe_result(&from, path, run);
-    else if (finished)
+    } else if (finished)
         describe_other(path, "broken", why.text, run);
     else
         describe_other(path, "unfinished", "there is no result.json: it is running, or it was killed", run);

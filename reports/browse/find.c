@@ -4,6 +4,7 @@
 
 #include "lib/files.h"
 #include "lib/folder/folder.h"
+#include "lib/folder/sweep_index.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
@@ -16,6 +17,7 @@
 struct search {
     const struct browse_filter *filter;
     struct browse_list *list;
+    const json_t *judged; /* when the sweep ended whose folder is looked into; NULL */
 };
 
 static int add_result(struct search *s, const struct folder *folder, const char *below, bool finished,
@@ -23,7 +25,7 @@ static int add_result(struct search *s, const struct folder *folder, const char 
 {
     struct browse_list *list = s->list;
     struct browse_run run;
-    int wanted = browse_read(folder->path, *below ? below : ".", finished, s->filter, &run, e);
+    int wanted = browse_read(folder->path, *below ? below : ".", finished, s->judged, s->filter, &run, e);
     list->left_out += wanted == 0;
     if (wanted <= 0)
         return wanted;
@@ -84,7 +86,15 @@ static int look_into(struct search *s, const struct folder *folder, const char *
         return add_result(s, folder, below, true, e);
     if (folder_has(folder, "samples.jsonl") || folder_has(folder, "run.log"))
         return add_result(s, folder, below, false, e);
-    return levels ? look_below(s, folder, below, levels, e) : 0;
+    if (!levels)
+        return 0;
+    const json_t *above = s->judged;
+    json_t *judged = sweep_index_judged(folder);
+    s->judged = judged;
+    int result = look_below(s, folder, below, levels, e);
+    s->judged = above;
+    json_decref(judged);
+    return result;
 }
 
 int browse_find(const char *results, const struct browse_filter *filter, struct browse_list *list,
@@ -92,7 +102,7 @@ int browse_find(const char *results, const struct browse_filter *filter, struct 
 {
     struct folder folder;
     *list = (struct browse_list){0};
-    struct search s = {filter, list};
+    struct search s = {filter, list, NULL};
     int result = folder_open(&folder, results, e);
     if (result == 0)
         result = look_into(&s, &folder, "", LEVELS, e);

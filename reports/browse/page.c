@@ -74,7 +74,8 @@ static void add_row(const struct browse_run *run, const char *results, bool besi
         text_add(out, "</span>");
     }
     text_add(out, "</td>");
-    html_cell(out, *run->reason ? run->reason : run->varied);
+    html_cell(out, run->varied);
+    html_cell(out, run->reason);
     html_number_cell(out, run->goodput_bps / 1e9);
     html_number_cell(out, run->pauses);
     html_number_cell(out, run->cnps);
@@ -94,7 +95,7 @@ void browse_page(const struct browse_list *list, const char *results, bool besid
              list->beyond ? ", up to its limit" : "");
     text_add(out,
              "<div class=scroll><table class=runs><thead><tr><th>started, UTC<th>verdict<th>scenario<th>lab"
-             "<th>varied, or reason<th class=number>goodput, Gb/s<th class=number>pauses received<th "
+             "<th>varied<th>reason<th class=number>goodput, Gb/s<th class=number>pauses received<th "
              "class=number>CNPs obeyed<th class=number>latency p99, us<th>page or folder</tr></thead>"
              "<tbody>\n");
     for (size_t i = 0; i < list->count; i++)

@@ -8,16 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static const char *worst_verdict(const struct runs *runs)
-{
-    enum verdict worst = VERDICT_UNJUDGED;
-    for (size_t i = 0; i < runs->count; i++) {
-        enum verdict one = verdict_of(run_text(&runs->items[i], "verdict"));
-        worst = one > worst ? one : worst;
-    }
-    return verdict_names[worst];
-}
-
 void page_add_origin(const struct run *run, const char *label, struct text *out)
 {
     text_add(out, "<span class=soft>");
@@ -99,7 +89,7 @@ static void add_heading(const struct runs *runs, struct text *out)
     text_add(out, "<h1>");
     html_escaped(out, runs->title);
     text_add(out, "</h1>\n<p>");
-    html_verdict(out, one ? run_member(runs->index, "verdict") : worst_verdict(runs));
+    html_verdict(out, one ? run_member(runs->index, "verdict") : verdict_names[runs_verdict(runs)]);
     text_add(out, " ");
     page_add_pills(&origins, out);
     add_origins(runs, out);

@@ -17,17 +17,16 @@
 #define LISTED 400
 
 /* "memory gpu, message 64KiB" */
-static void add_choices(const json_t *cell, const char *otherwise, struct text *out)
+static void choices_of(const json_t *cell, const char *otherwise, struct text *out)
 {
-    struct text choices = {0};
     const char *path;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)cell, path, value)
     {
-        choice_add(path, value, &choices);
+        choice_add(path, value, out);
     }
-    html_escaped(out, choices.length ? text_string(&choices) : otherwise);
-    text_free(&choices);
+    if (!out->length)
+        text_add(out, "%s", otherwise);
 }
 
 /* "beside memory host", "over 5 repetitions" */
@@ -36,8 +35,11 @@ static void add_over(const json_t *item, struct text *out)
     const json_t *count = json_object_get(item, "count");
     text_add(out, "<td>");
     if (strcmp(run_member(item, "over"), "cells") == 0) {
+        struct text other = {0};
         text_add(out, "beside ");
-        add_choices(json_object_get(item, "against"), "another cell", out);
+        choices_of(json_object_get(item, "against"), "another cell", &other);
+        html_escaped(out, text_string(&other));
+        text_free(&other);
         text_add(out, json_integer_value(count) > 1 ? ", " : "");
     }
     if (json_integer_value(count) > 1) {
@@ -48,17 +50,33 @@ static void add_over(const json_t *item, struct text *out)
     text_add(out, "</td>");
 }
 
-/* The index of a page that is about this sweep alone. */
-static const json_t *repeated_of(const struct runs *runs)
+/* What was judged of the run's cell when its sweep ended; NULL: nothing was, or a run before it has the
+ * same. */
+static const json_t *judged_of_cell(const struct runs *runs, size_t run)
 {
-    return runs->results == 1 ? json_object_get(runs->index, "repeated") : NULL;
+    const struct run *mine = &runs->items[run];
+    for (size_t i = 0; mine->judged && i < run; i++)
+        if (runs->items[i].judged && strcmp(runs->items[i].sweep, mine->sweep) == 0 &&
+            json_equal(json_object_get(runs->items[i].judged, "folders"),
+                       json_object_get(mine->judged, "folders")))
+            return NULL;
+    return mine->judged;
 }
 
-static void add_row(const json_t *cell, const json_t *item, struct text *out)
+/* The cell by its choices or, beside other results, by its first run. */
+static void add_cell_name(const struct runs *runs, size_t run, struct text *out)
 {
-    text_add(out, "<tr><td>");
-    add_choices(cell, "all runs", out);
-    text_add(out, "</td><td>");
+    if (runs->results > 1)
+        text_add(out, "%s", run_label(&runs->items[run]));
+    else
+        choices_of(json_object_get(runs->items[run].judged, "cell"), "all runs", out);
+}
+
+static void add_row(const char *cell, const json_t *item, struct text *out)
+{
+    text_add(out, "<tr>");
+    html_cell(out, cell);
+    text_add(out, "<td>");
     html_escaped(out, run_member(item, "name"));
     text_add(out, "<br><code>");
     html_escaped(out, run_member(item, "check"));
@@ -73,19 +91,21 @@ static void add_row(const json_t *cell, const json_t *item, struct text *out)
 
 void page_add_repeated(const struct runs *runs, struct text *out)
 {
-    size_t i, j, count = 0;
-    const json_t *entry, *item;
-    json_array_foreach(repeated_of(runs), i, entry)
-    {
-        json_array_foreach(json_object_get(entry, "expectations"), j, item)
+    size_t j, count = 0;
+    const json_t *item;
+    for (size_t i = 0; i < runs->count; i++) {
+        struct text name = {0};
+        add_cell_name(runs, i, &name);
+        json_array_foreach(json_object_get(judged_of_cell(runs, i), "expectations"), j, item)
         {
             if (count++ >= LISTED)
                 continue;
             if (count == 1)
                 text_add(out, "<h2>Expectations over repetitions or beside another cell</h2>\n<div "
                               "class=scroll><table><tr><th>run<th>expectation<th>judged<th>verdict</tr>\n");
-            add_row(json_object_get(entry, "cell"), item, out);
+            add_row(text_string(&name), item, out);
         }
+        text_free(&name);
     }
     if (count)
         text_add(out, "</table></div>\n");
@@ -357,13 +377,6 @@ static bool any_of(const struct runs *runs, const char *list)
 static const char *const judged_lists[] = {"expectations", "verify"};
 #define JUDGED_LISTS (sizeof judged_lists / sizeof *judged_lists)
 
-/* Was it judged when the sweep ended, so that it has its row in the table of these? A run says that it skips
- * it. */
-static bool is_later(const struct runs *runs, const json_t *item)
-{
-    return json_object_get(item, "over") && json_array_size(repeated_of(runs)) > 0;
-}
-
 static size_t count_judged(const struct runs *runs)
 {
     size_t count = 0, i;
@@ -372,7 +385,7 @@ static size_t count_judged(const struct runs *runs)
         for (size_t k = 0; k < JUDGED_LISTS; k++)
             json_array_foreach(run_get(&runs->items[r], judged_lists[k]), i, item)
             {
-                count += !is_later(runs, item);
+                count += !run_judged_later(&runs->items[r], judged_lists[k], item);
             }
     return count;
 }
@@ -405,12 +418,15 @@ static void add_outcome(const json_t *item, struct text *out)
     text_add(out, "</span></td>");
 }
 
-/* Has one of the runs before `r` an expectation of this name and check? It has a row already. */
+/* Has one of the runs before `r` an expectation of this name and check, which was not judged when its sweep
+ * ended? It has a row already. */
 static bool has_row(const struct runs *runs, size_t r, const char *list, const json_t *item)
 {
-    for (size_t i = 0; i < r; i++)
-        if (expectation(&runs->items[i], list, item))
+    for (size_t i = 0; i < r; i++) {
+        const json_t *same = expectation(&runs->items[i], list, item);
+        if (same && !run_judged_later(&runs->items[i], list, same))
             return true;
+    }
     return false;
 }
 
@@ -422,15 +438,18 @@ static void add_expectation_rows(const struct runs *runs, const char *list, stru
         json_t *item;
         json_array_foreach(run_get(&runs->items[first], list), i, item)
         {
-            if (has_row(runs, first, list, item) || is_later(runs, item))
+            if (has_row(runs, first, list, item) || run_judged_later(&runs->items[first], list, item))
                 continue;
             text_add(out, "<tr><td class=rule>");
             html_escaped(out, run_member(item, "name"));
             text_add(out, "<br><code>");
             html_escaped(out, run_member(item, "check"));
             text_add(out, "</code></td>");
-            for (size_t r = 0; r < runs->count; r++)
-                add_outcome(expectation(&runs->items[r], list, item), out);
+            for (size_t r = 0; r < runs->count; r++) {
+                const json_t *own = expectation(&runs->items[r], list, item),
+                             *later = own ? run_judged_later(&runs->items[r], list, own) : NULL;
+                add_outcome(later ? later : own, out);
+            }
             text_add(out, "</tr>\n");
         }
     }
@@ -445,14 +464,13 @@ static void add_expectation_matrix(const struct runs *runs, struct text *out)
 }
 
 /* Those that did not pass; how many did. */
-static size_t list_unpassed(const struct runs *runs, const struct run *run, const char *list,
-                            struct text *out)
+static size_t list_unpassed(const struct run *run, const char *list, struct text *out)
 {
     size_t i, passed = 0;
     json_t *item;
     json_array_foreach(run_get(run, list), i, item)
     {
-        if (is_later(runs, item))
+        if (run_judged_later(run, list, item))
             continue;
         if (strcmp(run_member(item, "verdict"), "passed") == 0) {
             passed++;
@@ -479,7 +497,7 @@ static void add_expectation_list(const struct runs *runs, struct text *out)
     text_add(out, "<tr><th>run<th>expectation<th>verdict<th>rule and numbers</tr>\n");
     for (size_t r = 0; r < runs->count; r++)
         for (size_t i = 0; i < JUDGED_LISTS; i++)
-            passed += list_unpassed(runs, &runs->items[r], judged_lists[i], out);
+            passed += list_unpassed(&runs->items[r], judged_lists[i], out);
     text_add(out, "<tr><td colspan=4>%zu passed</td></tr>\n", passed);
 }
 
@@ -533,13 +551,12 @@ static void add_published_row(const char *label, const char *origin, const json_
 
 static void add_repeated_published(const struct runs *runs, struct text *out)
 {
-    size_t i, j;
-    const json_t *entry, *item;
-    json_array_foreach(repeated_of(runs), i, entry)
-    {
+    size_t j;
+    const json_t *item;
+    for (size_t i = 0; i < runs->count; i++) {
         struct text label = {0};
-        add_choices(json_object_get(entry, "cell"), "all runs", &label);
-        json_array_foreach(json_object_get(entry, "published"), j, item)
+        add_cell_name(runs, i, &label);
+        json_array_foreach(json_object_get(judged_of_cell(runs, i), "published"), j, item)
         {
             add_published_row(text_string(&label), NULL, item, out);
         }
@@ -565,7 +582,7 @@ void page_add_published(const struct runs *runs, struct text *out)
         json_t *item;
         json_array_foreach(run_get(run, "published"), j, item)
         {
-            if (!is_later(runs, item))
+            if (!run_judged_later(run, "published", item))
                 add_published_row(run_label(run), differ ? run_origin(run) : NULL, item, out);
         }
     }

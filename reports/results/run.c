@@ -305,13 +305,89 @@ int run_load(struct run *run, const char *result, const char *cell, struct error
     return run_load_parts(run, result, cell, NULL, e);
 }
 
+/* ---- the sweep that it is a run of */
+
+void run_note_judged(struct run *run, const char *sweep, const json_t *judged, const char *name)
+{
+    json_t *mine = sweep_index_judged_of(judged, name);
+    if (!mine || run->sweep)
+        return;
+    run->sweep = strdup(sweep);
+    run->judged = json_incref(mine);
+}
+
+void run_look_for_sweep(struct run *run)
+{
+    char *path = realpath(run->result_folder, NULL), *slash = path ? strrchr(path, '/') : NULL;
+    struct folder above = {.fd = -1};
+    if (slash && slash != path) {
+        *slash = '\0';
+        json_t *judged = folder_open(&above, path, NULL) == 0 ? sweep_index_judged(&above) : NULL;
+        run_note_judged(run, path, judged, slash + 1);
+        json_decref(judged);
+    }
+    folder_close(&above);
+    free(path);
+}
+
+static enum verdict worse(enum verdict verdict, const char *word)
+{
+    enum verdict other = verdict_of(word);
+    return other > verdict ? other : verdict;
+}
+
+enum verdict run_verdict(const struct run *run)
+{
+    enum verdict verdict = verdict_of(run_text(run, "verdict"));
+    size_t i;
+    const json_t *item;
+    json_array_foreach(json_object_get(run->judged, "expectations"), i, item) verdict =
+        worse(verdict, run_member(item, "verdict"));
+    return verdict;
+}
+
+enum verdict runs_verdict(const struct runs *runs)
+{
+    enum verdict verdict = VERDICT_UNJUDGED;
+    size_t i;
+    const json_t *index;
+    for (size_t k = 0; k < runs->count; k++) {
+        enum verdict one = run_verdict(&runs->items[k]);
+        verdict = one > verdict ? one : verdict;
+    }
+    json_array_foreach(runs->indices, i, index) verdict = worse(verdict, run_member(index, "verdict"));
+    return verdict;
+}
+
+const json_t *run_judged_later(const struct run *run, const char *list, const json_t *item)
+{
+    bool decided =
+        json_is_number(json_object_get(item, "left")) || json_is_number(json_object_get(item, "value"));
+    size_t i;
+    const json_t *later;
+    if (decided && !json_object_get(item, "over"))
+        return NULL;
+    json_array_foreach(json_object_get(run->judged, list), i, later)
+    {
+        if (strcmp(run_member(later, "name"), run_member(item, "name")) == 0 &&
+            strcmp(run_member(later, "check"), run_member(item, "check")) == 0)
+            return later;
+    }
+    return NULL;
+}
+
 static int add_run(struct runs *runs, const char *result, const char *cell, struct error *e)
 {
     struct run *items = realloc(runs->items, (runs->count + 1) * sizeof *items);
     if (!items)
         return error_set(e, "out of memory for %s", result);
     runs->items = items;
-    return run_load(&items[runs->count++], result, cell, e);
+    struct run *run = &items[runs->count++];
+    if (run_load(run, result, cell, e) != 0)
+        return -1;
+    if (!cell)
+        run_look_for_sweep(run);
+    return 0;
 }
 
 const char *run_cell_folder(const json_t *cell, json_t *taken)
@@ -335,6 +411,7 @@ static int add_cells(struct runs *runs, const char *folder, const json_t *index,
                       : error_set(e, "%s: the index: cell %zu does not name a folder of its own", folder, i);
         if (result != 0)
             break;
+        run_note_judged(&runs->items[runs->count - 1], folder, json_object_get(index, "repeated"), name);
     }
     json_decref(taken);
     return result;
@@ -485,6 +562,8 @@ void run_free(struct run *run)
     free(run->folder);
     free(run->label);
     free(run->damage);
+    free(run->sweep);
+    json_decref(run->judged);
     *run = (struct run){0};
 }
 

@@ -6,6 +6,7 @@
 #include "lib/folder/folder.h"
 #include "lib/formats/lines.h"
 #include "lib/formats/origin.h"
+#include "lib/formats/verdicts.h"
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,8 @@ struct run {
     char *folder;        /* both, for sentences */
     char *label;         /* what distinguishes this run from the others: "memory gpu" */
     json_t *result;      /* result.json; of a damaged run it is incomplete, for that reason */
+    char *sweep;         /* the folder of the sweep that it is a run of; NULL: of none */
+    json_t *judged;      /* what was judged of its cell when the sweep ended (sweep_index.h); NULL: nothing */
     char *damage; /* how its files differ from what it wrote (lib/folder/result_files.h); NULL: they do not */
     json_t *wrong; /* sentences about values of result.json that were left out (lib/formats/result_shape.h) */
     int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
@@ -63,6 +66,19 @@ struct runs {
     json_t *index;   /* index.json of the first sweep among the results, or NULL */
     json_t *indices; /* of all of them */
 };
+
+/* The run belongs to the sweep in the folder above its own, whose end judged this (sweep_index_judged);
+ * `name` is that of its own. */
+void run_note_judged(struct run *run, const char *sweep, const json_t *judged, const char *name);
+/* The same of a run whose folder was named by itself. */
+void run_look_for_sweep(struct run *run);
+/* The worst of its own verdict and of what was judged of its cell when its sweep ended. */
+enum verdict run_verdict(const struct run *run);
+/* The verdict of all: the worst of the runs' and, of whole sweeps, of their indices'. */
+enum verdict runs_verdict(const struct runs *runs);
+/* The expectation of this name and check (`list` "expectations", or "published") among what was judged of
+ * its cell when the sweep ended; NULL: it was not. */
+const json_t *run_judged_later(const struct run *run, const char *list, const json_t *item);
 
 /* Load the folders (of runs, or of sweeps: all their cells). Nothing is left allocated on failure. */
 int runs_load(const char *const *folders, size_t count, struct runs *runs, struct error *e);

@@ -28,13 +28,14 @@ cp out list.json
 check "each once: links are not followed" jq -e '.runs | length == 4 and (map(.folder) | unique | length) == 4' list.json
 wrong=
 while IFS= read -r folder; do
-    jq -e --arg folder "$folder" --slurpfile list list.json '
+    judged=$(jq -c --arg name "$(basename "$folder")" '[.repeated[]? | select(.folders | index($name)) | .expectations[]]' "results/$(dirname "$folder")/index.json" 2>/dev/null)
+    jq -e --arg folder "$folder" --slurpfile list list.json --argjson judged "${judged:-[]}" '
         ($list[0].runs[] | select(.folder == $folder)) as $run |
         $run.verdict == .verdict and $run.scenario == .scenario.name and $run.lab == .lab.name and $run.started == .started and
         $run.origin == "simulated" and $run.cell == .cell and
         $run.pauses == ([.hosts[].counters | to_entries[] | select(.key | test("^rx_prio[0-7]_pause$")) | .value.delta] | add) and
-        $run.expectations.failed == ([.expectations[], .verify[]? | select(.verdict == "failed")] | length) and
-        $run.expectations.passed == ([.expectations[], .verify[]? | select(.verdict == "passed")] | length) and
+        $run.expectations.failed == ([.expectations[], .verify[]?, $judged[] | select(.verdict == "failed")] | length) and
+        $run.expectations.passed == ([.expectations[], .verify[]?, $judged[] | select(.verdict == "passed")] | length) and
         $run.goodput_bps > 1e9 and ([.flows[].latency_ns.p99 // empty][0] as $p99 |
             if $p99 then ($run.latency_p99_us * 1000 - $p99 | fabs) < 1 else $run.latency_p99_us == null end)' \
         "results/$folder/result.json" >/dev/null || wrong+="$folder "
@@ -108,6 +109,14 @@ check_says "  a link" '^link broken .*not a regular file' odd.list
 check_says "  values of other types" '^types passed ' odd.list
 check "  and nothing behind links, in pages and very deep" bash -c "! grep -E '^(elsewhere|report-with-x|deep)' odd.list"
 check "a scenario's filter knows the unfinished by its folder" test "$("$H" browse odd --scenario pfc-bidir --verdict unfinished --json | jq '.runs | length')" = 1
+
+# ---- why a run has no figures, beside what it was
+"$H" run numa-near-far --no-report --quiet --out skipped >>run.log 2>&1
+check_exit 0 "a sweep whose lab lacks what it needs" "$H" browse skipped
+check "its skipped rows have their choices, and the reason" test "$(grep -c ' numa far  .*lab sim-geforce-pair lacks numa: ' out) $(grep -oE 'mode [a-z]+, message [0-9A-Za-z]+, numa far' out | sort -u | wc -l)" = "3 3"
+"$H" browse skipped --html skipped.html >/dev/null
+check "... on the page too" grep -q 'numa far</td><td>lab sim-geforce-pair lacks numa: ' skipped.html
+check_exit 0 "a run that was skipped has a page" "$H" browse skipped --verdict skipped --page 1
 
 # ---- a table for terminals
 check_exit 0 "a table" "$H" browse odd

@@ -94,6 +94,29 @@ jq '.flows[].goodput_bps = 50' "$result/01/result.json" >"$SCRATCH/slow/result.j
 check_exit 0 "a run that moves 100 b/s" ./harness report "$SCRATCH/slow" --out "$SCRATCH/slow-page"
 check "is not one that moves nothing" test "$(grep -c '<td class=number>1.00e-07</td>' "$SCRATCH/slow-page/index.html") $(grep -c '<td class=number>5.00e-08</td>' "$SCRATCH/slow-page/index.html")" = "1 2"
 
+# What a sweep's end judged, beside another cell or over repetitions, is in no run: a page of several sweeps, or of one cell, status and browse
+# know it. The second sweep is judged over repetitions, and in the runs themselves that expectation holds.
+judged='{name: "moves", check: "min(flows.*.bytes) > 0"}, {name: "as fast", when: {"flows.*.memory": "gpu"}, check: "sum(flows.*.goodput_bps) / other(sum(flows.*.goodput_bps)) > 99%", against: {"flows.*.memory": "host"}}'
+check_exit 1 "a sweep fails at its end" ./harness run pfc-bidir --duration 4ms --no-report --out "$SCRATCH/failed" --set "expect=$(jq -nc "[$judged]")"
+one=$(readlink -f "$SCRATCH/failed/pfc-bidir/latest")
+check_exit 1 "... and one with repetitions" ./harness run incast-dcqcn --duration 200us --repeat 2 --no-report --out "$SCRATCH/failed" --set 'expect=[{"name":"moves","check":"sum(flows.*.bytes) > 0","over":"repeats"},{"name":"much","check":"sum(flows.*.bytes) > 1TB","over":"repeats"}]'
+two=$(readlink -f "$SCRATCH/failed/incast-dcqcn/latest")
+check "their runs did not fail" test "$(jq -r .verdict "$one"/0?/result.json "$two"/0?/result.json | sort | uniq -c | xargs)" = "2 passed 2 skipped"
+check_exit 0 "both on one page" ./harness report "$one" "$two" --out "$SCRATCH/both"
+check "... which says failed" test "$(grep -oE '</h1>|^<p><span class="pill [a-z]+"' "$SCRATCH/both/index.html" | paste -sd' ')" = '</h1> <p><span class="pill failed"'
+for reason in $(jq -r '.repeated[].expectations[] | "\(.verdict)\">\(.verdict)</span><br><span class=soft>\(.reason | gsub(">"; "&gt;"))<" | @base64' "$one/index.json" "$two/index.json"); do
+    check "... and has $(base64 -d <<<"$reason" | cut -d'>' -f4-)" grep -qF "$(base64 -d <<<"$reason")" "$SCRATCH/both/index.html"
+done
+check "... nowhere that it is judged at the end of the sweep" test "$(grep -c 'at the end of the sweep' "$SCRATCH/both/index.html")" = 0
+check_exit 0 "a page of the cell alone" ./harness report "$one/02" --out "$SCRATCH/one-cell"
+check "... says failed" grep -q '^<p><span class="pill failed">' "$SCRATCH/one-cell/index.html"
+check_exit 0 "status: all runs are whole" ./harness status "$one"
+check_says "... the sweep failed" '^the sweep: failed$' "$SCRATCH/out"
+check_says "... in which expectation" "^ failed flows.*memory gpu: as fast \($(jq -r '.repeated[0].expectations[0].reason' "$one/index.json")\)$" "$SCRATCH/out"
+check "... for programs" test "$(./harness status --json "$one" | jq -r .verdict)" = failed
+check "browse finds the cells" test "$(./harness browse "$SCRATCH/failed" --verdict failed --json | jq -r '.runs[] | "\(.folder | sub("/[^/]*/"; "/")) \(.expectations.failed)"' | sort | xargs)" = "incast-dcqcn/01 1 incast-dcqcn/02 1 pfc-bidir/02 1"
+check "... and a cell by itself" test "$(./harness browse "$one/02" --json | jq -r '.runs[].verdict')" = failed
+
 # Many results on one page: copies have their folders beside the time, and not every run's counters are on it.
 for copy in $(seq 12); do
     mkdir -p "$SCRATCH/copies/$copy"
