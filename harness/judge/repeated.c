@@ -238,6 +238,14 @@ json_t *spreads_json(const struct spreads *s, struct room room, size_t *left_out
     return all;
 }
 
+bool spreads_are_identical(const struct spreads *s)
+{
+    bool identical = s->runs > 1 && s->count > 0;
+    for (size_t i = 0; identical && i < s->count; i++)
+        identical = s->figures[i].sums.count == s->runs && s->figures[i].sums.squares == 0;
+    return identical;
+}
+
 void spreads_free(struct spreads *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -260,6 +268,7 @@ bool repeated_wanted(const struct plan *plan, size_t repeats)
 
 struct gathered {
     json_t *folders;
+    const char *first; /* of them: the source's */
     struct spreads spreads;
     struct over over;
 };
@@ -291,6 +300,7 @@ static int gathered_read_runs(const struct repeated_source *source, size_t cell,
         json_t *result = name ? source->load(source->context, run) : NULL;
         if (!result)
             continue;
+        g->first = g->first ? g->first : name;
         json_array_append_new(g->folders, json_text(name));
         if (spreads_add_result(&g->spreads, result) != 0)
             outcome = error_set(e, "out of memory for the figures of %s", name);
@@ -323,20 +333,28 @@ static json_t *index_entry_of(const struct repeated_source *source, const struct
     if (source->repeats == 1)
         return entry; /* the figures are the run's own */
     room = (struct room){room.text - rest.text, room.memory - rest.memory};
+    if (judged->identical)
+        json_object_set_new(entry, "identical", json_true());
     json_object_set_new(entry, "figures", spreads_json(&g->spreads, room, &left_out));
     if (left_out)
         json_object_set_new(entry, "figures_left_out", json_integer((json_int_t)left_out));
     return entry;
 }
 
+/* Cells are named by the folders of their first runs. */
 static void repeated_add_cell(const struct repeated_source *source, const struct cell *cell,
-                              const struct gathered *g, struct room room, struct repeated *out)
+                              const struct gathered *g, struct room room, struct text_names *identical,
+                              struct repeated *out)
 {
-    struct repeated_cell judged = {.cell = cell, .goodput_bps = spreads_of(&g->spreads, "goodput_bps")};
+    struct repeated_cell judged = {.cell = cell,
+                                   .goodput_bps = spreads_of(&g->spreads, "goodput_bps"),
+                                   .identical = source->repeats > 1 && spreads_are_identical(&g->spreads)};
     judged.expectations = over_expectations(&g->over, &judged.verdict);
     judged.published = over_published(&g->over);
     out->with[judged.verdict] += json_array_size(judged.expectations) > 0;
     source->judged(source->context, &judged);
+    if (judged.identical)
+        text_names_add(identical, g->first);
     json_t *entry = index_entry_of(source, g, &judged, room);
     if (entry)
         json_array_append_new(out->cells, entry);
@@ -347,8 +365,8 @@ static void repeated_add_cell(const struct repeated_source *source, const struct
 }
 
 static int repeated_judge_cell(const struct repeated_source *source, size_t i,
-                               const struct cell_places *places, struct room room, struct repeated *out,
-                               struct error *e)
+                               const struct cell_places *places, struct room room,
+                               struct text_names *identical, struct repeated *out, struct error *e)
 {
     const struct verdict_scope scope = {source->repeats, source->plan->cell_count};
     struct gathered g = {.folders = json_array()};
@@ -361,7 +379,7 @@ static int repeated_judge_cell(const struct repeated_source *source, size_t i,
     if (result == 0 && (source->repeats > 1 || g.over.count))
         result = gathered_read_runs(source, i, &g, e);
     if (result == 0 && json_array_size(g.folders))
-        repeated_add_cell(source, cell, &g, room, out);
+        repeated_add_cell(source, cell, &g, room, identical, out);
     json_decref(g.folders);
     over_close(&g.over);
     spreads_free(&g.spreads);
@@ -384,15 +402,37 @@ static struct room room_of_each_cell(const struct repeated_source *source)
     return room;
 }
 
+static json_t *warnings_of(const struct repeated_source *source, const struct text_names *identical)
+{
+    json_t *warnings = json_array();
+    struct text words = {0};
+    if (!identical->count)
+        return warnings;
+    size_t more = source->repeats - 1;
+    text_add_names(&words, "run", identical);
+    text_add(&words,
+             " and %s %zu repetition%s%s have the same value in every figure%s: they count as one, and a "
+             "spread or an "
+             "interval of 0 from them is no evidence",
+             identical->count > 1 ? "the" : "its", more, more == 1 ? "" : "s",
+             identical->count > 1 ? " of each" : "",
+             lab_kind(&source->plan->first.lab)->simulated ? ", as their seeds change nothing" : "");
+    json_array_append_new(warnings, json_text(text_string(&words)));
+    text_free(&words);
+    return warnings;
+}
+
 int repeated_make(const struct repeated_source *source, struct repeated *out, struct error *e)
 {
     struct cell_places places = {0};
     struct room share = room_of_each_cell(source);
+    struct text_names identical = {0};
     *out = (struct repeated){.cells = json_array()};
     int result = 0;
     cell_places_make(&places, source->plan);
     for (size_t i = 0; result == 0 && i < source->plan->cell_count; i++)
-        result = repeated_judge_cell(source, i, &places, share, out, e);
+        result = repeated_judge_cell(source, i, &places, share, &identical, out, e);
+    out->warnings = warnings_of(source, &identical);
     cell_places_free(&places);
     return result;
 }

@@ -29,6 +29,9 @@ struct spread spreads_of(const struct spreads *spreads, const char *name);
 /* {NAME: {"unit", "count", "mean", "stddev", "ci95"}}: the first ones, as many as there is room for;
  * *left_out are not in it. A new reference. */
 json_t *spreads_json(const struct spreads *spreads, struct room room, size_t *left_out);
+/* Had all of several results the same value of each figure, and each figure? Then they are one measurement.
+ */
+bool spreads_are_identical(const struct spreads *spreads);
 void spreads_free(struct spreads *spreads);
 
 /* ---- the index */
@@ -36,6 +39,7 @@ void spreads_free(struct spreads *spreads);
 struct repeated_cell {
     const struct cell *cell;
     struct spread goodput_bps;        /* of all flows together */
+    bool identical;                   /* its runs, in all figures */
     json_t *expectations, *published; /* as in index.json */
     enum verdict verdict;             /* the worst of the expectations */
 };
@@ -57,12 +61,13 @@ struct repeated_source {
 struct repeated {
     json_t *cells;                       /* a list, in the order of the cells */
     size_t left_out;                     /* cells that the index has no room for */
+    json_t *warnings;                    /* sentences about cells whose runs are identical, a list */
     size_t with[VERDICT_INCOMPLETE + 1]; /* how many cells with expectations have each verdict */
 };
 
 /* Is there anything to say that the results themselves do not? */
 bool repeated_wanted(const struct plan *plan, size_t repeats);
-/* The caller releases out->cells, also after a failure. */
+/* The caller releases out->cells and out->warnings, also after a failure. */
 int repeated_make(const struct repeated_source *source, struct repeated *out, struct error *e);
 
 #endif

@@ -409,14 +409,17 @@ static void add_spread(struct text *out, const struct spread *spread, const char
     }
 }
 
-/* "mean of 4 runs 0.91 +- 0.02, expected > 0.85" */
+/* "mean of 4 runs 0.91 +- 0.02, expected > 0.85"; "0.91 in all 4 runs, expected > 0.85" */
 static json_t *means_beside_expected(const struct over_item *item, const struct spread *left,
                                      const struct spread *right)
 {
     struct text words = {0};
-    if (left->count > 1)
+    bool equal = left->count > 1 && left->stddev == 0;
+    if (left->count > 1 && !equal)
         text_add(&words, "mean of %zu runs ", left->count);
     add_spread(&words, left, item->unit);
+    if (equal)
+        text_add(&words, " in all %zu runs", left->count);
     text_add(&words, ", expected %s ", expr_sign(item->expr));
     add_spread(&words, right, item->unit);
     if (*item->note)

@@ -53,7 +53,10 @@ static void figures_print_goodput(double mean_bps, double ci95_bps)
 {
     bool slow = mean_bps < SLOW_BPS;
     double unit = slow ? 1e6 : 1e9;
-    print_out("%.2f +- %.2g %s", mean_bps / unit, ci95_bps / unit, slow ? "Mb/s" : "Gb/s");
+    print_out("%.2f ", mean_bps / unit);
+    if (isfinite(ci95_bps))
+        print_out("+- %.2g ", ci95_bps / unit);
+    print_out(slow ? "Mb/s" : "Gb/s");
 }
 
 /* The flows of a pattern under the line of all of them. */
@@ -375,12 +378,25 @@ void summary_print_repeated(const struct repeated_cell *judged, bool brief)
     summary_choice(judged->cell->choice, &label);
     print_out("%s%s%s", judged->cell->scenario.name, label.length ? ", " : "", text_string(&label));
     if (goodput->count > 1) {
-        print_out(", %zu runs: goodput ", goodput->count);
-        figures_print_goodput(goodput->mean, goodput->ci95);
+        print_out(", %zu runs%s: goodput ", goodput->count, judged->identical ? " that are identical" : "");
+        figures_print_goodput(goodput->mean, judged->identical ? NAN : goodput->ci95);
     }
     print_out("\n");
     print_expectations(judged->expectations, brief, true);
     if (!brief)
         print_published(judged->published, true);
     text_free(&label);
+}
+
+void summary_print_sweep_warnings(const json_t *warnings, bool log)
+{
+    size_t i;
+    json_t *warning;
+    json_array_foreach(warnings, i, warning)
+    {
+        if (log)
+            log_warning("%s", json_string_value(warning));
+        else
+            print_out_line("warning: %s", json_string_value(warning));
+    }
 }

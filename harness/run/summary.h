@@ -28,4 +28,7 @@ void summary_print_repeated(const struct repeated_cell *judged, bool brief);
  */
 json_t *summary_json(const json_t *result);
 
+/* The warnings of a sweep itself: printed, or with `log` logged. */
+void summary_print_sweep_warnings(const json_t *warnings, bool log);
+
 #endif

@@ -586,6 +586,10 @@ static void sweep_judge_cells(struct sweep *s)
     json_object_set_new(s->index.head, "repeated", repeated.cells);
     if (repeated.left_out)
         json_object_set_new(s->index.head, "repeated_left_out", json_integer((json_int_t)repeated.left_out));
+    summary_print_sweep_warnings(repeated.warnings, s->request->quiet || s->request->json);
+    if (json_array_size(repeated.warnings))
+        json_object_set(s->index.head, "warnings", repeated.warnings);
+    json_decref(repeated.warnings);
     json_decref(index);
 }
 

@@ -1,4 +1,5 @@
 /* The first tables: measurements, warnings, expectations, published figures. */
+#include "lib/folder/sweep_index.h"
 #include "lib/document/json_text.h"
 #include "lib/roce/counters.h"
 #include "reports/page/html.h"
@@ -311,6 +312,17 @@ void page_add_differences(const struct runs *runs, struct text *out)
     json_decref(differences);
 }
 
+/* Those of a sweep are of no run. */
+static void add_own_warnings(const json_t *index, const char *list, json_t *distinct)
+{
+    const json_t *words;
+    size_t i;
+    json_array_foreach(json_object_get(index, list), i, words)
+    {
+        json_put(distinct, json_string_value(words), json_array());
+    }
+}
+
 /* Each warning once, with the runs that have it. */
 static json_t *distinct_warnings(const struct runs *runs)
 {
@@ -328,6 +340,10 @@ static json_t *distinct_warnings(const struct runs *runs)
                 json_array_append_new(labels, json_text(run_label(&runs->items[i])));
         }
     }
+    for (size_t i = 0; i < json_array_size(runs->indices); i++) {
+        add_own_warnings(json_array_get(runs->indices, i), SWEEP_WRONG, distinct);
+        add_own_warnings(json_array_get(runs->indices, i), "warnings", distinct);
+    }
     return distinct;
 }
 
@@ -335,7 +351,7 @@ static void add_warning(const char *words, const json_t *labels, size_t run_coun
 {
     text_add(out, "<li>");
     html_escaped(out, words);
-    if (json_array_size(labels) < run_count) {
+    if (json_array_size(labels) > 0 && json_array_size(labels) < run_count) {
         text_add(out, " <span class=soft>(");
         html_escaped(out, json_string_value(json_array_get(labels, 0)));
         if (json_array_size(labels) > 1)

@@ -355,10 +355,13 @@ static void add_warnings(const struct sweep_table *t, struct text *out)
         sweep_describe_row(t, (size_t)json_integer_value(json_array_get(known, 1)), &choices);
         text_add(out, "<li>");
         html_escaped(out, words);
-        text_add(out, " <span class=soft>(%zu of %zu runs%s", runs, t->row_count,
-                 runs < t->row_count ? ", first: " : "");
-        html_escaped(out, runs < t->row_count ? text_string(&choices) : "");
-        text_add(out, ")</span></li>\n");
+        if (runs) {
+            text_add(out, " <span class=soft>(%zu of %zu runs%s", runs, t->row_count,
+                     runs < t->row_count ? ", first: " : "");
+            html_escaped(out, runs < t->row_count ? text_string(&choices) : "");
+            text_add(out, ")</span>");
+        }
+        text_add(out, "</li>\n");
         text_free(&choices);
     }
     text_add(out, "</ul>");

@@ -324,6 +324,17 @@ static int take_warning(struct sweep_table *t, size_t row, const char *words)
     return json_put(t->warnings, key, json_make("[i,I]", 1, (json_int_t)row));
 }
 
+/* Those of the sweep itself are of no run. */
+static void take_own_warnings(struct sweep_table *t, const char *list)
+{
+    const json_t *words;
+    size_t i;
+    json_array_foreach(json_object_get(t->index, list), i, words)
+    {
+        json_put(t->warnings, json_string_value(words), json_make("[i,i]", 0, 0));
+    }
+}
+
 static int take_lists(const struct run *run, size_t row, struct sweep_table *t)
 {
     size_t i;
@@ -885,13 +896,8 @@ int sweep_table_load(const char *folder, struct sweep_table *t, struct error *e)
     if (!t->index || lay_out(folder, t, e) != 0)
         return -1;
     damaged_add_left_out(&t->damaged, t->index);
-    const json_t *wrong;
-    size_t i;
-    json_array_foreach(json_object_get(t->index, SWEEP_WRONG), i, wrong)
-    {
-        if (take_warning(t, 0, json_string_value(wrong)) != 0)
-            return error_set(e, "out of memory for the warnings of %s", folder);
-    }
+    take_own_warnings(t, SWEEP_WRONG);
+    take_own_warnings(t, "warnings");
     json_object_del(t->index, "cells"); /* the largest part of it */
     for (size_t row = 0; row < t->row_count; row++)
         if (read_row(folder, row, t, e) != 0)

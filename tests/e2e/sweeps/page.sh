@@ -152,7 +152,7 @@ check_says "... as those of sizes" 'data-x="logarithmic"' ratios/latest/report/f
 cp -rL one/latest over && rm -rf over/report
 jq '.repeated = [{"cell": {"x.pmax": 0.1}, "expectations": [{"name": "steady <b>", "check": "a > 1", "verdict": "failed", "reason": "mean of 3 runs 0.9"}, {"verdict": "passed"}, 7]}, 7]' \
     one/latest/index.json >over/index.json
-check_exit 0 "an expectation that failed over repetitions alone" "$H" report over
+check_exit 1 "an expectation that failed over repetitions alone" "$H" report over
 check_says "... stands first too, with the cell and the reason" '<tr><td>pmax 0\.1</td><td class=words>steady &lt;b&gt;<br><code>a &gt; 1</code></td><td>mean of 3 runs 0\.9</td>' \
     over/report/index.html
 
@@ -230,7 +230,7 @@ END
 cp -rL two/latest odd && rm -rf odd/report
 jq '.cells[0].cell = 7 | .cells[1].cell = {} | del(.cells[2].cell) | .cells[3].cell = {"traffic.pair.depth": {"a": [null, {"b": {}}]}}' two/latest/index.json >odd/index.json
 jq '.flows = 7 | .hosts = {"a": [], "b": {"counters": {"x": 1}}} | .expectations = [1, {}, {"name": 7}] | .published = [{}] | .warnings = [7]' two/latest/05/result.json >odd/05/result.json
-check_exit 0 "cells and results of odd shapes have a page" "$H" report odd
+check_exit 1 "cells and results of odd shapes have a page" "$H" report odd
 check "... with all of them" test "$(wc -l <odd/report/sweep.csv)" = 21
 jq '.cells[3].folder = "../x"' two/latest/index.json >odd/index.json
 check_exit 2 "a cell that is elsewhere is refused" "$H" report odd

@@ -56,6 +56,23 @@ quantile() { # FOLDER KEY SHARE
 }
 check "quantiles of a gauge are those of its samples" test "$(for q in p50/0.5 p90/0.9 p99/0.99 p99_9/0.999; do quantile "$(only figures)/16" "${q%/*}" "${q#*/}"; done | sort -u)" = true
 
+# ---- repetitions that cannot differ are one measurement
+jq 'del(.sweep) | .name = "same" | .flows = [.flows[0] | .rate = "1Gb/s"] | .flows[0].memory = "host"
+    | .expect = [{"name": "all moves", "over": "repeats", "check": "sum(flows.*.bytes) > 0"}]' pair.json > same.json
+same='run 01 and its 4 repetitions have the same value in every figure, as their seeds change nothing: they count as one, and a spread or an interval of 0 from them is no evidence'
+check_exit 0 "a run whose seed changes nothing, five times" "$H" run same.json --repeat 5 --out same
+check "... the results are the same in every figure" test "$(jq -c '[.flows, .expectations, (.hosts | map_values(.counters))]' same/same/2*/0*/result.json | sort -u | wc -l)" = 1
+check_says "... it has no interval" '^same, 5 runs that are identical: goodput [0-9.]+ Gb/s$' out
+check_says "... nor has what is judged over them" '^  passed   all moves \([0-9]+ bytes in all 5 runs, expected > 0\)$' out
+check_says "... which is warned of" "^warning: $same\$" out
+check "... in the index" test "$(repeated same -r '.warnings[], .repeated[0].identical')" = "$same
+true"
+check_says "... and on the page" "<li>$same</li>" "$(only same)/report/index.html"
+check "... also of more runs than it draws" test "$("$H" report "$(only same)" --out page > /dev/null && grep -cF "<li>$same</li>" page/index.html)" = 1
+check "cells whose runs differ are not warned of" test "$(repeated figures -c '[(.warnings | length), (.warnings[0][0:14]), ([.repeated[].identical])]')" = '[1,"runs 01 and 06",[true,true,null,null]]'
+check_exit 0 "of a sweep the cells are named" "$H" run same.json --set 'sweep={"flows.f.rate": ["1Gb/s", "2Gb/s"]}' --repeat 2 --no-report --quiet --out same-sweep
+check_says "... on stderr, where it is quiet" 'warning: runs 01 and 03 and the 1 repetition of each have the same value in every figure' err
+
 # ---- an expectation over repetitions is judged by the mean
 sums=$(jq -s '[.[15:20][] | [.flows[].goodput_bps] | add]' "$(only figures)"/[0-9]*/result.json)
 over() { # NAME THRESHOLD
