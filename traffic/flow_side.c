@@ -530,18 +530,26 @@ int flow_side_check(struct flow_side *s, struct result *result, struct error *e)
     return result->text ? 0 : error_set(e, "out of memory");
 }
 
-void flow_side_failed(struct flow_side *s, const struct error *e)
+json_t *flow_side_error(const struct flow_side *s, const struct error *e)
 {
     bool completion = s->engine.plan && s->engine.status != IBV_WC_SUCCESS;
-    const char *status = s->peer_gone ? "PEER" : completion ? completion_name(s->engine.status) : "ERROR";
-    json_t *line = output_error(s->plan->flow, status, e->text);
+    const char *status = s->peer_gone ? "PEER"
+                         : completion ? completion_name((int)s->engine.status)
+                         : s->plan    ? "ERROR"
+                                      : "REFUSED";
+    json_t *line = output_error(s->plan ? s->plan->flow : "", status, e->text);
     if (completion)
         json_object_set_new(line, "completion",
                             completion_json((int)s->engine.status, s->engine.vendor_error));
     if (completion && s->silent_ns > 0)
         json_object_set_new(line, "silent_ns", json_integer(s->silent_ns));
+    return line;
+}
+
+void flow_side_failed(struct flow_side *s, const struct error *e)
+{
     s->errors++;
-    output_line(s->output, line);
+    output_line(s->output, flow_side_error(s, e));
     flow_side_quit(s);
     flow_side_report(s, false);
 }

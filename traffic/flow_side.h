@@ -84,6 +84,8 @@ void flow_side_close_window(struct flow_side *s);
 void flow_side_report(struct flow_side *s, bool complete);
 /* Compare the received data with the pattern. */
 int flow_side_check(struct flow_side *s, struct result *result, struct error *e);
+/* The error line of a side that failed; before there is a plan, its offer was refused. */
+json_t *flow_side_error(const struct flow_side *s, const struct error *e);
 /* Print an error line and the summary of an incomplete phase. */
 void flow_side_failed(struct flow_side *s, const struct error *e);
 

@@ -153,11 +153,7 @@ static void *client_thread(void *argument)
     if (result != 0) {
         log_error("session with %s: %s", s->control.peer, e.text);
         control_say_error(&s->control, e.text);
-        output_line(s->output, output_error(s->plan ? s->plan->flow : "",
-                                            s->peer_gone ? "PEER"
-                                            : s->plan    ? "ERROR"
-                                                         : "REFUSED",
-                                            e.text));
+        output_line(s->output, flow_side_error(s, &e));
     }
     report_peer(c->server, "session-end", "driver", s->control.peer);
     flow_side_close(s);

@@ -163,8 +163,7 @@ static int write_error(struct sim_lab *lab, size_t i, const struct sim_flow_stat
     if (stats->failed_as_measured) {
         json_object_set_new(line, "silent_ns", json_integer(stats->failed_silence_ps / SIM_PS_PER_NS));
         json_object_set_new(line, "completion",
-                            json_make("{s:i,s:i}", "status_number", COMPLETION_RETRY_EXCEEDED, "vendor_error",
-                                      COMPLETION_VENDOR_NO_ANSWER));
+                            completion_json(COMPLETION_RETRY_EXCEEDED, COMPLETION_VENDOR_NO_ANSWER));
     }
     return recorder_flow_object(lab->run->recorder, LINE_ERROR, line, e);
 }
