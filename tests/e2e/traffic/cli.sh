@@ -225,6 +225,7 @@ elif compile_preload "$SCRATCH/verbs.so" "$ROOT/tests/e2e/traffic/verbs.c" 2>"$S
         check "error $fails ends the driver with 3" test $? = 3
         jq 'select(.type == "error")' "$SCRATCH/out" >"$SCRATCH/failed"
     }
+    # shellcheck disable=SC2317 # called through check
     said() { [ -s "$SCRATCH/failed" ] && jq -e "$1" "$SCRATCH/failed"; }
     export STAND_IN_PART=4119 # ConnectX-5
     failing "10 0x88 64 0"
