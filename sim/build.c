@@ -173,11 +173,27 @@ static int build_memory(struct sim *sim, struct memory *m, const struct physics_
     return 0;
 }
 
+static void build_ingress(struct nic_ingress *to, const struct physics_ingress *from)
+{
+    if (!from->rate_bps)
+        return;
+    to->ps_per_byte_q20 = to->ps_per_byte_sending_q20 = ps_per_byte_q20(from->rate_bps / 8);
+    if (from->rate_when_sending_bps != FIELD_UNSET)
+        to->ps_per_byte_sending_q20 = ps_per_byte_q20(from->rate_when_sending_bps / 8);
+    to->depth_ps = (int64_t)((uint64_t)from->depth_bytes * (to->ps_per_byte_q20 >> 10) >> 10);
+    to->loss_bytes = from->loss_bytes;
+    to->sending_bps = from->sending_bps;
+}
+
 static int build_host(struct sim *sim, uint32_t index, const struct sim_host_config *c)
 {
     struct host *h = &sim->hosts[index];
     h->port = h->ring = NONE;
     h->message_ps = c->nic.messages_per_s ? SIM_PS_PER_S / c->nic.messages_per_s : 0;
+    h->queue_pair_message_ps =
+        c->nic.queue_pair_messages_per_s ? SIM_PS_PER_S / c->nic.queue_pair_messages_per_s : 0;
+    build_ingress(&h->ingress, &c->nic.ingress);
+    h->completion_ps = c->nic.completion_ps;
     h->tx_latency_ps = c->nic.tx_latency_ps;
     h->rx_latency_ps = c->nic.rx_latency_ps;
     h->tx_buffer_left = (int32_t)c->nic.tx_buffer_bytes;

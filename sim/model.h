@@ -183,6 +183,16 @@ struct pcie {
     } read_stall, write_stall;
 };
 
+/* A bucket that leaks, as the time at which it will have leaked: nic.ingress of the lab. */
+struct nic_ingress {
+    int64_t depth_ps; /* 0: none */
+    int64_t empty_ps;
+    uint64_t ps_per_byte_q20, ps_per_byte_sending_q20;
+    int64_t loss_bytes, losing_bytes;           /* of a burst; left of this one */
+    int64_t sending_bps, looked_ps, sent_bytes; /* what had been sent when it last looked */
+    bool sending;
+};
+
 struct receive_buffer {
     int64_t used_bytes, peak_bytes;
     int64_t size_bytes, xoff_bytes, xon_bytes; /* xoff 0: no PFC */
@@ -209,9 +219,9 @@ struct host {
      * joined last. */
     uint32_t ring, ring_joined;
     uint32_t schedule_event, fetched_event[SIM_MEMORIES], write_event;
-    int64_t message_ps; /* between starts of messages */
+    int64_t message_ps, queue_pair_message_ps; /* between starts of messages, of all and of a queue pair */
     int64_t next_message_ps;
-    int64_t tx_latency_ps, rx_latency_ps;
+    int64_t tx_latency_ps, rx_latency_ps, completion_ps;
     int32_t tx_buffer_left;
     bool ack_coalescing, ack_unpaused;
     int32_t ack_every_packets, max_reads;
@@ -243,6 +253,7 @@ struct host {
         struct delay_line line;
         uint32_t event;
     } answers[ANSWERS]; /* CNPs and NAKs that wait for their time */
+    struct nic_ingress ingress;
     struct host_counters counters;
     struct sim_counter *columns; /* for sim_host_counters; the names are in host_column_names */
     size_t column_count;
@@ -284,8 +295,9 @@ struct queue_pair {
     uint16_t sender, receiver;
     uint8_t priority, queue, operation, flags; /* flags: of every data packet */
     uint32_t congestion_event;
-    void *congestion; /* state of its sender's congestion control */
-    int64_t paced_ps; /* until then the flow's own limit allows no packet */
+    void *congestion;        /* state of its sender's congestion control */
+    int64_t next_message_ps; /* by the limit of messages of a queue pair */
+    int64_t paced_ps;        /* until then the flow's own limit allows no packet */
     /* receiver */
     uint64_t expected_psn, delivered_psn; /* received in order, and passed on to memory */
     struct recovery *recovery;            /* NULL: packets come in order, and go-back-N */

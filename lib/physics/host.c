@@ -15,6 +15,43 @@ static const char *const unmarked_cnps_names[] = {"never", "loss", "ingress", NU
 
 /* ---- the NIC */
 
+static int check_ingress(const void *object, const char *path, struct error *e)
+{
+    const struct physics_ingress *ingress = object;
+    if (ingress->rate_bps && ingress->rate_bps < 8000000)
+        return error_set(e, "%s.rate: %lld b/s is out of range: expected 0, or at least 8 Mb/s", path,
+                         (long long)ingress->rate_bps);
+    if (!ingress->rate_bps || (ingress->depth_bytes && ingress->loss_bytes))
+        return 0;
+    return error_set(e, "%s: a rate without %s: expected all three, or a rate of 0", path,
+                     ingress->depth_bytes ? "loss" : "depth");
+}
+
+#define AT(member) .offset = offsetof(struct physics_ingress, member)
+#define LINE_RATE  FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .max = INT64_C(10000000000000)
+static const struct field ingress_fields[] = {
+    {"rate", LINE_RATE, .min = 0, AT(rate_bps), .fallback = "\"0\"",
+     .help = "Rate, in bytes of frames without preamble and gap, that the port takes in for ever. What comes "
+             "faster fills depth; 0: the port takes in everything."},
+    {"depth", BYTES, AT(depth_bytes), .fallback = "\"0\"",
+     .help = "Bytes above the rate until the port begins to lose data frames."},
+    {"loss", BYTES, AT(loss_bytes), .fallback = "\"0\"",
+     .help =
+         "Bytes of data frames that are lost then, one after the other; depth is free again. They count as "
+         "rx_discards_phy and as nothing else, and PFC does not prevent them."},
+    {"sending", LINE_RATE, .min = 0, AT(sending_bps), .fallback = "\"0\"",
+     .help =
+         "Rate of data that the port sends, as of the last 100 us, from which on rate_when_sending counts."},
+    {"rate_when_sending", LINE_RATE, .min = 8000000, AT(rate_when_sending_bps),
+     .help = "The rate while the port sends. Default: that of rate."},
+    {0},
+};
+#undef LINE_RATE
+#undef AT
+static const struct table ingress_table = {"lab.sim.nic.ingress",
+                                           "What the port of a NIC takes in before its receive buffers.",
+                                           sizeof(struct physics_ingress), ingress_fields, check_ingress};
+
 #define AT(member) .offset = offsetof(struct physics_nic, member)
 static const struct field nic_fields[] = {
     {"model", FIELD_STRING, AT(model),
@@ -24,9 +61,18 @@ static const struct field nic_fields[] = {
     {"address", FIELD_STRING, AT(address), .help = "Address, for display."},
     {"messages", FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 0, .max = 1000000000, AT(messages_per_s),
      .fallback = "\"0\"", .help = "Largest number of work requests started per second; 0: no limit."},
+    {"queue_pair_messages", FIELD_QUANTITY, .unit = UNIT_PER_SECOND, .min = 0, .max = 1000000000,
+     AT(queue_pair_messages_per_s), .fallback = "\"0\"",
+     .help = "The same for each queue pair; 0: no limit but that of the port."},
     {"tx_latency", TIME, AT(tx_latency_ps), .fallback = "\"0\"",
      .help = "Latency from the doorbell, or from the arrival of the data, to the wire."},
     {"rx_latency", TIME, AT(rx_latency_ps), .fallback = "\"0\"", .help = "Latency from the wire to the DMA."},
+    {"completion", TIME, AT(completion_ps), .fallback = "\"0\"",
+     .help = "Time from an ACK until the program sees the completion, in addition to rx_latency, the latency "
+             "of PCIe and poll. With few messages in flight it limits their rate; the latency of a message "
+             "does not have it."},
+    {"ingress", FIELD_OBJECT, AT(ingress), .sub = &ingress_table,
+     .help = "What the port takes in; by default everything."},
     {"tx_buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 1 << 30, AT(tx_buffer_bytes),
      .fallback = "\"32KiB\"",
      .help = "Buffer for fetched data that waits for the wire. The default is an assumption: more than PCIe "
@@ -192,9 +238,10 @@ static int check_memory(const void *object, const char *path, struct error *e)
 #define AT(member) .offset = offsetof(struct physics_memory, member)
 #define RATE       FIELD_QUANTITY, .unit = UNIT_RATE_BPS, .min = 8000000, .max = INT64_C(1) << 46
 static const struct field memory_fields[] = {
-    {"write", RATE, AT(write_bps), .fallback = "\"160Gb/s\"",
-     .help = "Rate of writes. The default is an assumption: more than a NIC can use."},
-    {"read", RATE, AT(read_bps), .fallback = "\"160Gb/s\"",
+    {"write", RATE, AT(write_bps), .fallback = "\"1600Gb/s\"",
+     .help = "Rate of writes. The default is an assumption: eight channels of DDR4-3200, which all NICs can "
+             "read and write at line rate at the same time."},
+    {"read", RATE, AT(read_bps), .fallback = "\"1600Gb/s\"",
      .help = "Rate of reads. The default is chosen like that of write."},
     {"write_access", TIME, AT(write_access_ps), .fallback = "\"0\"",
      .help = "Minimum service time of a write."},

@@ -18,10 +18,21 @@ extern const char *const physics_pacing_names[], *const physics_recovery_names[]
 /* What a receiving NIC answers with CNPs besides CE marks. */
 enum physics_unmarked_cnps { UNMARKED_CNPS_NEVER, UNMARKED_CNPS_LOSS, UNMARKED_CNPS_INGRESS };
 
+/* What the port takes in: a bucket that leaks. A frame that finds it full begins a burst of loss, and the
+ * bucket is empty again. */
+struct physics_ingress {
+    int64_t rate_bps;              /* of the leak, in bytes of frames; 0: the port takes in everything */
+    int64_t depth_bytes;           /* of the bucket */
+    int64_t loss_bytes;            /* of data frames that a burst loses */
+    int64_t sending_bps;           /* while the port sends data at this rate or more, */
+    int64_t rate_when_sending_bps; /* the bucket leaks at this one; FIELD_UNSET: no difference */
+};
+
 struct physics_nic {
     char *model, *address; /* a name of lib/physics/nic_models.h or a title; for display; NULL: unknown */
-    int64_t messages_per_s;
-    int64_t tx_latency_ps, rx_latency_ps;
+    int64_t messages_per_s, queue_pair_messages_per_s;
+    int64_t tx_latency_ps, rx_latency_ps, completion_ps;
+    struct physics_ingress ingress;
     int64_t tx_buffer_bytes;
     int64_t port_buffer_bytes;
     int64_t cell_bytes;

@@ -17,6 +17,8 @@ const char *const nic_model_titles[] = {NIC_MODELS(TITLE) NULL};
 #define CX7(value, source) [NIC_MODEL_CONNECTX_7] = {value, source}
 #define REMOTE_LAB         "remote-lab.net, "
 #define PERFTEST           "4.096 us * 2^14, perftest's default"
+#define HACC               "openfabric-systems/simllm, September 2026, "
+#define NCCL_2409          "NVIDIA/nccl issue 2409, September 2026, "
 #define AS_CX5             "assumed: as connectx-5"
 #define AS_CX6             "assumed: as connectx-6"
 #define UX5                "unionxic/rdma-fault-characterization, June 2026, "
@@ -25,12 +27,42 @@ const char *const nic_model_titles[] = {NIC_MODELS(TITLE) NULL};
 const struct nic_property nic_properties[] = {
     {"nic.messages",
      {LX("\"3.768M/s\"",
-         "fitted: 3.768 Mmsg/s of 64 and 512 byte writes, host memory (" REMOTE_LAB "March 2026)")}},
+         "fitted: 3.768 Mmsg/s of 64 and 512 byte writes, host memory (" REMOTE_LAB "March 2026)"),
+      CX5("\"16.6M/s\"",
+          "fitted: S-1.15, 67.88 Gb/s of 512 byte writes on several queue pairs (" HACC "incast.csv)")}},
+    {"nic.queue_pair_messages",
+     {CX5("\"3.87M/s\"", HACC "S-1.14: 1 KiB writes on one queue pair"),
+      CX7("\"2.9M/s\"", "fitted: S-1.16, 380.0 Gb/s of 16 KiB writes on one queue pair, 391.8 on eight "
+                        "(" NCCL_2409 "one user's table)")}},
     {"nic.tx_latency",
      {LX("\"570ns\"", "fitted: typical latency 1.41 us of 2 byte writes (" REMOTE_LAB
-                      "March 2026), minus the assumed latencies")}},
+                      "March 2026), minus the assumed latencies"),
+      CX5("\"400ns\"", "fitted: S-1.01, 2.10 us of 2 byte writes (" HACC
+                       "measurement.tex) through links of 515 ns, minus the assumed latencies"),
+      CX6("\"400ns\"", AS_CX5), CX7("\"400ns\"", AS_CX5)}},
     {"nic.rx_latency",
-     {LX("\"300ns\"", "assumed: typical of such NICs; only its sum with nic.tx_latency is fitted")}},
+     {LX("\"300ns\"", "assumed: typical of such NICs; only its sum with nic.tx_latency is fitted"),
+      CX5("\"220ns\"", "assumed: only its sum with nic.tx_latency is fitted"), CX6("\"220ns\"", AS_CX5),
+      CX7("\"220ns\"", AS_CX5)}},
+    {"nic.completion",
+     {CX5("\"760ns\"", "fitted: S-1.02 to S-1.08, S-1.18 and S-1.19, one message in flight (" HACC
+                       "msgsize.csv); the latency has no such part"),
+      CX6("\"760ns\"", AS_CX5), CX7("\"760ns\"", AS_CX5)}},
+    {"nic.ingress.rate",
+     {CX5("\"93.4Gb/s\"", "fitted: S-3.04 to S-3.07, S-3.09 and S-3.10, where losses begin between 88.2 and "
+                          "92.2 Gb/s of goodput over a burst and its gap (" HACC "gapsweep.csv)")}},
+    {"nic.ingress.depth",
+     {CX5("\"10.4MB\"",
+          "fitted: S-3.01 with S-6.01, a burst of loss each 13.7 ms of a saturated flow (" HACC "ANOM-17)")}},
+    {"nic.ingress.loss",
+     {CX5("\"303kB\"", "fitted: S-3.02 and S-6.01, 73 packets of 4 KiB a burst, one NAK (" HACC
+                       "ANOM-19); as they come at line rate they take 24 us, not the published 94")}},
+    {"nic.ingress.sending",
+     {CX5("\"9Gb/s\"",
+          "fitted: S-3.03, with 10 Gb/s or more the other way losses are rarer, not shorter (" HACC
+          "ANOM-17); a bit less, as a window counts whole packets")}},
+    {"nic.ingress.rate_when_sending",
+     {CX5("\"99.03Gb/s\"", "fitted: S-3.03, 12.5 times fewer bursts (" HACC "ANOM-17)")}},
     {"nic.ack_every",
      {LX("16", "assumed: one or two ACKs per message of 64 KiB"), CX5("16", "assumed: as connectx-4-lx"),
       CX6("16", AS_CX5), CX7("16", AS_CX5)}},
@@ -43,7 +75,10 @@ const struct nic_property nic_properties[] = {
     {"nic.slow_restart",
      {CX5("true", AS_CX6), CX6("true", UX6 "default of ROCE_ACCL, as read; counts as S-4.07"),
       CX7("true", AS_CX6)}},
-    {"nic.inline", {LX("\"220B\"", "perftest's default for write latency: 220 bytes")}},
+    {"nic.inline",
+     {LX("\"220B\"", "perftest's default for write latency: 220 bytes"),
+      CX5("\"220B\"", "perftest's default for write latency: 220 bytes"), CX6("\"220B\"", AS_CX5),
+      CX7("\"220B\"", AS_CX5)}},
     {"pcie.generation",
      {LX("3", REMOTE_LAB "March 2026: PCIe Gen3 x8"),
       CX5("4", "openfabric-systems/simllm, September 2026: PCIe Gen4 x16"),
@@ -52,7 +87,32 @@ const struct nic_property nic_properties[] = {
     {"pcie.lanes",
      {LX("8", "the same as for pcie.generation"), CX5("16", "the same as for pcie.generation"),
       CX6("16", "the same as for pcie.generation"), CX7("16", "the data sheet of ConnectX-7: x16")}},
-    {"pcie.latency", {LX("\"200ns\"", "assumed: typical one-way latency; only sums are fitted")}},
+    {"pcie.completion",
+     {CX7("\"128B\"", "assumed: completions of 64 B would not carry the measured 392 Gb/s")}},
+    {"nic.tx_buffer", {CX7("\"128KiB\"", "assumed: more than PCIe and transmit latency times 400 Gb/s")}},
+    {"pcie.tags", {CX7("256", "assumed: enough for 400 Gb/s")}},
+    {"pcie.posted_header_credits", {CX7("256", "assumed: enough for 400 Gb/s")}},
+    {"pcie.posted_data_credits", {CX7("4096", "assumed: enough for 400 Gb/s")}},
+    {"pcie.latency",
+     {LX("\"200ns\"", "assumed: typical one-way latency; only sums are fitted"),
+      CX5("\"150ns\"", "assumed: typical one-way latency; only sums are fitted"), CX6("\"150ns\"", AS_CX5),
+      CX7("\"150ns\"", AS_CX5)}},
+    {"memory.write_latency",
+     {LX("\"100ns\"", "assumed: only sums are fitted"), CX5("\"100ns\"", "assumed: only sums are fitted"),
+      CX6("\"100ns\"", AS_CX5), CX7("\"100ns\"", AS_CX5)}},
+    {"memory.read_latency",
+     {LX("\"100ns\"", "assumed: only sums are fitted"), CX5("\"50ns\"", "assumed: only sums are fitted"),
+      CX6("\"50ns\"", AS_CX5), CX7("\"50ns\"", AS_CX5)}},
+    {"software.post",
+     {LX("\"80ns\"", "assumed: only sums are fitted"), CX5("\"80ns\"", "assumed: as connectx-4-lx"),
+      CX6("\"80ns\"", AS_CX5), CX7("\"80ns\"", AS_CX5)}},
+    {"software.poll",
+     {LX("\"70ns\"", "assumed: only sums are fitted"), CX5("\"70ns\"", "assumed: as connectx-4-lx"),
+      CX6("\"70ns\"", AS_CX5), CX7("\"70ns\"", AS_CX5)}},
+    {"software.jitter",
+     {LX("\"40ns\"", "fitted: p99 1.53 us at typical 1.44 us (" REMOTE_LAB "March 2026)"),
+      CX5("\"35ns\"", "fitted: S-1.01, p99 2.23 us (" HACC "measurement.tex)"), CX6("\"35ns\"", AS_CX5),
+      CX7("\"35ns\"", AS_CX5)}},
     {0},
 };
 

@@ -128,9 +128,43 @@ static void enter_buffer(struct sim *sim, struct host *h, const struct packet *p
     }
 }
 
+#define INGRESS_LOOK_PS (100 * SIM_PS_PER_US)
+
+/* Has the port sent at the rate that lets it take in more? */
+static void look_at_sending(struct nic_ingress *in, int64_t sent_bytes, int64_t now_ps)
+{
+    int64_t elapsed_us = (now_ps - in->looked_ps) / SIM_PS_PER_US;
+    in->sending = (double)(sent_bytes - in->sent_bytes) * 8e6 >= (double)in->sending_bps * (double)elapsed_us;
+    in->sent_bytes = sent_bytes;
+    in->looked_ps = now_ps;
+}
+
+/* Does the port lose this data frame, before anything else of the NIC sees it? */
+static bool ingress_loses(struct host *h, uint32_t bytes, int64_t now_ps)
+{
+    struct nic_ingress *in = &h->ingress;
+    if (now_ps - in->looked_ps >= INGRESS_LOOK_PS)
+        look_at_sending(in, h->counters.tx_rdma_bytes, now_ps);
+    if (in->losing_bytes > 0) {
+        in->losing_bytes -= bytes;
+        in->empty_ps = now_ps;
+        h->counters.rx_discards++;
+        return true;
+    }
+    in->empty_ps = (in->empty_ps > now_ps ? in->empty_ps : now_ps) +
+                   (int64_t)(bytes * (in->sending ? in->ps_per_byte_sending_q20 : in->ps_per_byte_q20) >> 20);
+    if (in->empty_ps - now_ps > in->depth_ps)
+        in->losing_bytes = in->loss_bytes;
+    return false;
+}
+
 static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
 {
     struct host *h = &sim->hosts[host];
+    if (h->ingress.depth_ps && ingress_loses(h, sim->packets[p].bytes, sim->now_ps)) {
+        packet_give(sim, p);
+        return;
+    }
     h->counters.rx_rdma_packets++;
     h->counters.rx_rdma_bytes += sim->packets[p].bytes;
     if (sim->packets[p].flags & PACKET_CE)

@@ -222,6 +222,12 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
         if (next_ps > qp->next_send_ps)
             qp->next_send_ps = next_ps;
     }
+    if (h->queue_pair_message_ps) {
+        if (qp->packet_in_message == 0)
+            qp->next_message_ps = sim->now_ps + h->queue_pair_message_ps;
+        if (last && qp->next_message_ps > qp->next_send_ps)
+            qp->next_send_ps = qp->next_message_ps;
+    }
     qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
     if (qp->send_psn == qp->acked_psn) /* the timer is that of the oldest packet without an answer */
         qp->progress_ps = sim->now_ps;
@@ -324,8 +330,9 @@ static int64_t completion_lag_ps(const struct sim *sim, const struct queue_pair 
 {
     const struct host *requester = &sim->hosts[qp->operation == SIM_READ ? qp->receiver : qp->sender];
     if (requester->pcie.ideal)
-        return 0;
-    return requester->rx_latency_ps + requester->pcie.latency_ps + requester->software.poll_ps;
+        return requester->completion_ps;
+    return requester->rx_latency_ps + requester->pcie.latency_ps + requester->completion_ps +
+           requester->software.poll_ps;
 }
 
 static void complete_message(struct sim *sim, uint32_t q, int64_t lag_ps)
