@@ -235,21 +235,21 @@ static json_t *relaxed_ordering(const char *root, const char *address)
                                   : json_null();
 }
 
-/* Virtual functions by their numbers: linux drivers/net/ethernet/mellanox/mlx{4,5}/core/main.c, broadcom
- * bnxt/bnxt.c. In a guest nothing else tells. */
+/* Virtual functions by their numbers: linux drivers/net/ethernet/mellanox/mlx4/main.c and mlx5/core/main.c,
+ * broadcom/bnxt/bnxt.c, intel/iavf/iavf_devids.h (of i40e and ice) and idpf/idpf_devids.h. In a guest nothing
+ * else tells. */
 static const char *const virtual_functions[] = {
-    "15b3:1002", "15b3:1004", "15b3:1012", "15b3:1014", "15b3:1016", "15b3:1018", "15b3:101a",
-    "15b3:101c", "15b3:101e", "15b3:a2d3", "14e4:1606", "14e4:1607", "14e4:1608", "14e4:1609",
-    "14e4:16bd", "14e4:16c1", "14e4:16c2", "14e4:16c3", "14e4:16c4", "14e4:16c5", "14e4:16cb",
-    "14e4:16d3", "14e4:16dc", "14e4:16e1", "14e4:16e5", "14e4:16e6", "14e4:1806", "14e4:1807",
-    "14e4:1808", "14e4:1809", "14e4:1819", "14e4:181b", "14e4:d800", NULL};
+    "15b3:1002", "15b3:1004", "15b3:1012", "15b3:1014", "15b3:1016", "15b3:1018", "15b3:101a", "15b3:101c",
+    "15b3:101e", "15b3:a2d3", "14e4:1606", "14e4:1607", "14e4:1608", "14e4:1609", "14e4:16bd", "14e4:16c1",
+    "14e4:16c2", "14e4:16c3", "14e4:16c4", "14e4:16c5", "14e4:16cb", "14e4:16d3", "14e4:16dc", "14e4:16e1",
+    "14e4:16e5", "14e4:16e6", "14e4:1806", "14e4:1807", "14e4:1808", "14e4:1809", "14e4:1819", "14e4:181b",
+    "14e4:d800", "8086:154c", "8086:1571", "8086:37cd", "8086:1889", "8086:145c", NULL};
 
 /* Is the function a virtual one (SR-IOV)? null: of other vendors' cards it is not known in a guest, which
  * does not see the physical one. */
 static json_t *is_virtual_function(const char *root, const struct pci_device *device, const char *id)
 {
-    if (sysfs_exists(root, "/sys/bus/pci/devices/%s/physfn", device->address) ||
-        strcmp(device->driver, "iavf") == 0) /* Intel's driver of virtual functions alone */
+    if (sysfs_exists(root, "/sys/bus/pci/devices/%s/physfn", device->address))
         return json_true();
     for (size_t i = 0; virtual_functions[i]; i++)
         if (strcmp(virtual_functions[i], id) == 0)

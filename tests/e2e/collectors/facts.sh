@@ -333,6 +333,12 @@ echo 0x101e >"$SCRATCH/connectx-6dx/sys/bus/pci/devices/0000:41:00.0/device"
 host connectx-6dx
 verdict port eth2 failure
 fact "... with what is read" 'any(.checks[]; .check == "port" and (.reason | test("RDMA port 1: DOWN; interface down")))'
+for number in 15b3:1004 15b3:a2d3 14e4:1606 14e4:16e6 14e4:1809 14e4:181b 14e4:d800 8086:154c 8086:1889 8086:145c; do
+    echo "0x${number%:*}" >"$SCRATCH/connectx-6dx/sys/bus/pci/devices/0000:41:00.0/vendor"
+    echo "0x${number#*:}" >"$SCRATCH/connectx-6dx/sys/bus/pci/devices/0000:41:00.0/device"
+    "$BUILD/host-facts" --root "$SCRATCH/connectx-6dx" >"$SCRATCH/vf.json"
+    check "$number is a virtual function" jq -e '.nics[0].pci.virtual_function' "$SCRATCH/vf.json"
+done
 fact "a virtual function says whose PFC is" '.nics[0].pci.virtual_function and any(.checks[]; .check == "port" and .verdict == "warning" and (.reason | test("virtual function: PFC")))'
 
 # ---- is the host ready?
