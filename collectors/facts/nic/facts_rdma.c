@@ -122,40 +122,36 @@ static bool find_owner(const char *root, const char *device, const char *port, c
     return found;
 }
 
-/* Ports in turn, until `each` returns false. */
-static void visit_ports(const char *root, bool (*each)(void *context, const char *device, const char *port),
-                        void *context)
+/* Ports in turn, until `each` returns false; `netdev` and `found` are for `each`. */
+typedef bool each_port(const struct facts_source *s, const char *device, const char *port, const char *netdev,
+                       json_t **found);
+static json_t *visit_ports(const struct facts_source *s, each_port *each, const char *netdev, json_t *found)
 {
-    struct sysfs_names devices = sysfs_list(root, "/sys/class/infiniband");
+    struct sysfs_names devices = sysfs_list(s->root, "/sys/class/infiniband");
     bool on = true;
     for (size_t i = 0; i < devices.count && on; i++) {
-        struct sysfs_names ports = sysfs_list(root, "/sys/class/infiniband/%s/ports", devices.items[i]);
+        struct sysfs_names ports = sysfs_list(s->root, "/sys/class/infiniband/%s/ports", devices.items[i]);
         for (size_t k = 0; k < ports.count && on; k++)
-            on = each(context, devices.items[i], ports.items[k]);
+            on = each(s, devices.items[i], ports.items[k], netdev, &found);
         sysfs_names_free(&ports);
     }
     sysfs_names_free(&devices);
+    return found;
 }
 
-struct owners {
-    const struct facts_source *source;
-    json_t *names;
-};
-
-static bool add_owner(void *context, const char *device, const char *port)
+static bool add_owner(const struct facts_source *s, const char *device, const char *port, const char *netdev,
+                      json_t **names)
 {
-    struct owners *o = context;
     char owner[64];
-    if (find_owner(o->source->root, device, port, owner, sizeof owner))
-        json_put(o->names, owner, json_true());
+    (void)netdev;
+    if (find_owner(s->root, device, port, owner, sizeof owner))
+        json_put(*names, owner, json_true());
     return true;
 }
 
 json_t *facts_rdma_owners(const struct facts_source *s)
 {
-    struct owners o = {s, json_object()};
-    visit_ports(s->root, add_owner, &o);
-    return o.names;
+    return visit_ports(s, add_owner, NULL, json_object());
 }
 
 /* ---- GIDs */
@@ -302,45 +298,30 @@ static json_t *rdma_json(const struct facts_source *s, const char *device, const
     return o;
 }
 
-struct wanted_port {
-    const struct facts_source *source;
-    const char *netdev;
-    json_t *found;
-};
-
-static bool take_port(void *context, const char *device, const char *port)
+static bool take_port(const struct facts_source *s, const char *device, const char *port, const char *netdev,
+                      json_t **found)
 {
-    struct wanted_port *w = context;
-    if (belongs(w->source->root, device, port, w->netdev))
-        w->found = rdma_json(w->source, device, port, w->netdev);
-    return !w->found;
+    if (belongs(s->root, device, port, netdev))
+        *found = rdma_json(s, device, port, netdev);
+    return !*found;
 }
 
 json_t *facts_rdma(const struct facts_source *s, const char *netdev)
 {
-    struct wanted_port w = {s, netdev, NULL};
-    visit_ports(s->root, take_port, &w);
-    return w.found ? w.found : json_null();
+    json_t *found = visit_ports(s, take_port, netdev, NULL);
+    return found ? found : json_null();
 }
 
-struct bare_ports {
-    const struct facts_source *source;
-    json_t *list;
-};
-
-static bool take_bare(void *context, const char *device, const char *port)
+static bool take_bare(const struct facts_source *s, const char *device, const char *port, const char *netdev,
+                      json_t **list)
 {
-    struct bare_ports *b = context;
     char owner[64];
-    if (!find_owner(b->source->root, device, port, owner, sizeof owner) &&
-        !facts_is_elsewhere(b->source, device, port))
-        json_array_append_new(b->list, rdma_json(b->source, device, port, NULL));
+    if (!find_owner(s->root, device, port, owner, sizeof owner) && !facts_is_elsewhere(s, device, port))
+        json_array_append_new(*list, rdma_json(s, device, port, netdev));
     return true;
 }
 
 json_t *facts_rdma_bare(const struct facts_source *s)
 {
-    struct bare_ports b = {s, json_array()};
-    visit_ports(s->root, take_bare, &b);
-    return b.list;
+    return visit_ports(s, take_bare, NULL, json_array());
 }
