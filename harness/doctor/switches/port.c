@@ -195,7 +195,15 @@ static void compare_cable_number(const struct doctor_subject *x, const char *wha
                                  const char *consequence, const char *fix)
 {
     const struct switch_cable *c = x->cable;
-    if (values[0] == FIELD_UNSET || values[1] == FIELD_UNSET || values[0] == values[1])
+    const int unread = values[0] == SONIC_UNREAD ? 0 : values[1] == SONIC_UNREAD ? 1 : -1;
+    if (unread >= 0) {
+        doctor_add(x->entries, c->names[unread], "port", "unknown", NULL,
+                   "%s of %s: its %s was not understood, and not compared with that of %s of %s",
+                   c->ports[unread]->name, c->names[unread], what, c->ports[!unread]->name,
+                   c->names[!unread]);
+        doctor_add_evidence(x->entries, "PORT of both switches");
+    }
+    if (!sonic_is_given(values[0]) || !sonic_is_given(values[1]) || values[0] == values[1])
         return;
     doctor_add(x->entries, c->names[0], "port", "failure", fix,
                "%s of %s has %s %" PRId64 ", %s of %s %" PRId64 ": %s", c->ports[0]->name, c->names[0], what,

@@ -2,6 +2,7 @@
 
 #include "harness/labs/hosts/sonic/redis.h"
 #include "harness/labs/hosts/sonic/switches.h"
+#include "harness/plan/traffic_class.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
@@ -86,8 +87,8 @@ int64_t switch_senders_to(const struct doctor_subject *x, int priority)
     const struct scenario_flow *flows = scenario ? scenario->flows.items : NULL;
     json_t *senders = json_object();
     for (size_t i = 0; x->end->role && scenario && i < scenario->flows.count; i++)
-        if (strcmp(flows[i].to, x->end->role) == 0 && flows[i].priority == priority)
-            json_put(senders, flows[i].from, json_true());
+        if (strcmp(flow_receiver(&flows[i]), x->end->role) == 0 && flows[i].priority == priority)
+            json_put(senders, flow_sender(&flows[i]), json_true());
     int64_t count = (int64_t)json_object_size(senders);
     json_decref(senders);
     return count;

@@ -54,8 +54,8 @@ unsigned switch_flow_priorities(const struct doctor_subject *x);
 /* The most bytes that the priority groups of `senders` hosts hold together before all of them have sent XOFF,
  * when no other uses the shared buffer; FIELD_UNSET: not known. */
 int64_t switch_most_before_xoff(const struct sonic_buffer *buffer, int64_t senders);
-/* Does the scenario have flows of the priority to the host of x->end? How many hosts send them; 0: none, or
- * there is no scenario. */
+/* Does the scenario have flows of the priority whose data the host of x->end gets (of a read the one that
+ * asks)? How many hosts send it; 0: none, or there is no scenario. */
 int64_t switch_senders_to(const struct doctor_subject *x, int priority);
 
 #endif

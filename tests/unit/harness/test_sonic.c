@@ -596,6 +596,29 @@ static void a_scenario_says_what_matters(void **state)
     plan_free(&plan);
 }
 
+/* The data of a read comes from the host that is read from. */
+static void senders_are_those_of_data(void **state)
+{
+    static const char reads[] =
+        "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"phases\":{\"measure\":\"1s\"},\"flows\":["
+        "{\"name\":\"f\",\"from\":\"a\",\"to\":\"b\",\"op\":\"read\",\"message\":\"64KiB\",\"priority\":3},"
+        "{\"name\":\"g\",\"from\":\"b\",\"to\":\"a\",\"op\":\"write\",\"message\":\"64KiB\",\"priority\":4}]"
+        "}";
+    struct switch_end end = {.role = "a"};
+    struct doctor_subject x = {.end = &end};
+    char lab[1000];
+    struct plan plan;
+    (void)state;
+    snprintf(lab, sizeof lab, LAB, "5m");
+    plan_of(reads, lab, &plan);
+    x.cell = &plan.first;
+    assert_int_equal(switch_senders_to(&x, 3), 1);
+    assert_int_equal(switch_senders_to(&x, 4), 1);
+    end.role = "b";
+    assert_int_equal(switch_senders_to(&x, 3), 0);
+    plan_free(&plan);
+}
+
 static void labs_name_ports_of_switches(void **state)
 {
     static const char *const head =
@@ -662,6 +685,9 @@ static void both_ends_of_a_cable_are_compared(void **state)
         "longer frames");
     other.mtu = FIELD_UNSET; /* not known is not another */
     expect_cable(port, other, "");
+    other.mtu = SONIC_UNREAD; /* nor is what was not understood */
+    other.speed_Mbps = SONIC_UNREAD;
+    expect_cable(port, other, "");
     other.pfc = 16;
     other.speed_Mbps = 40000;
     expect_cable(port, other,
@@ -683,6 +709,7 @@ int main(void)
         cmocka_unit_test(a_run_changes_what_marks_and_what_is_its_own),
         cmocka_unit_test(checks_have_both_outcomes),
         cmocka_unit_test(a_scenario_says_what_matters),
+        cmocka_unit_test(senders_are_those_of_data),
         cmocka_unit_test(labs_name_ports_of_switches),
         cmocka_unit_test(both_ends_of_a_cable_are_compared),
     };
