@@ -11,7 +11,9 @@ capture() { # SCENARIO [OPTION...]: short runs, the beginning of each in a file
 }
 # The settings that the run had, as far as its scenario and lab state them; with an expression over them.
 settings() { # FOLDER [JQ]
-    jq '{schema: 1, recovery: [], settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
+    jq '(.lab.defaults.host.nic // {}) as $nic
+        | {schema: 1, recovery: [if $nic.adaptive_retransmission or ($nic.model // "" | test("^connectx-[5-7]$")) then "adaptive-retransmission" else empty end,
+              if $nic.recovery == "selective-repeat" then "selective-repeat" else empty end, if $nic.out_of_order_placement then "out-of-order-placement" else empty end], settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
             | .ecn //= [] | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
         + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)
@@ -41,7 +43,8 @@ for scenario in scenarios/*.json; do
     done < <(find "$SCRATCH/results/$name" -name capture.pcapng)
     check "$name: captures are judged" test "$found" -gt 0
 done
-check "all that is seen can be judged with the run's settings, but for marks at the ends of a capture" test -z "$(grep -v ' ecn whether the queue was above the threshold for ' "$SCRATCH/open")"
+check "all that is seen can be judged with the run's settings, but for marks at the ends of a capture and a silent peer" \
+    test -z "$(grep -v -e ' ecn whether the queue was above the threshold for ' -e '^silicon-timeout go-back-n when and to which PSN ' "$SCRATCH/open")"
 check "marks are held against their queues in some" grep -q '[1-9][0-9]* marks against their queue' "$SCRATCH/queues"
 for checker in go-back-n cnp dcqcn pfc ecn icrc; do
     check "$checker has something to judge in some of them" grep -qx "$checker" "$SCRATCH/judged"
