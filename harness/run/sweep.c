@@ -680,6 +680,14 @@ static bool sweep_is_in_place(const struct sweep *s)
     return is || !s->request->resume;
 }
 
+static bool sweep_runs_are_whole(const struct sweep *s)
+{
+    size_t whole = 0;
+    for (size_t run = 0; run < sweep_run_count(s); run++)
+        whole += json_is_true(json_object_get(s->index.entries[run], "complete"));
+    return whole == sweep_run_count(s);
+}
+
 static void sweep_conclude(struct sweep *s)
 {
     struct error e;
@@ -692,7 +700,11 @@ static void sweep_conclude(struct sweep *s)
         sweep_print_json(s);
     else if (!s->request->quiet)
         print_out_line("result: %s", s->folder);
-    if (s->ending != ENDING_WHOLE && sweep_has_index(s))
+    if (s->ending == ENDING_WHOLE || !sweep_has_index(s))
+        return;
+    if (sweep_runs_are_whole(s))
+        log_info(SWEEP_JUDGE_HINT, s->folder);
+    else
         log_info(SWEEP_RESUME_HINT, s->folder);
 }
 

@@ -611,7 +611,10 @@ static void job_detach(struct sweep *s, const struct submission *job)
         return;
     print_out_line("result: %s", s->folder);
     print_out_line("harness status %s shows how it stands", s->folder);
-    print_out_line(SWEEP_RESUME_HINT, s->folder);
+    print_out_line(
+        "when no task is left, harness run --resume %s runs what is missing or broken, and judges the runs "
+        "together",
+        s->folder);
 }
 
 static void sweep_begin_anew(struct sweep *s)

@@ -187,6 +187,9 @@ static void print_status(const struct status *st)
     print_out("%s", text_string(&st->clocks));
     if (st->with[STANDS_BROKEN] + st->with[STANDS_MISSING] && !st->holder && !st->job)
         print_out_line(SWEEP_RESUME_HINT, s->folder);
+    else if (sweep_has_index(s) && st->with[STANDS_WHOLE] == sweep_run_count(s) && !st->verdict &&
+             !st->holder)
+        print_out_line(SWEEP_JUDGE_HINT, s->folder);
     text_free(&waiting);
     text_free(&here);
 }

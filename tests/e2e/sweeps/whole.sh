@@ -100,6 +100,17 @@ jq '.schema = "1"' "$good/02/result.json" >case/02/result.json
 check_exit 2 "a schema that is not a number" "$H" report case/02 --out page
 check_says "  is not called a newer one" 'has no number as its schema: expected 1$' err
 
+# ---- how to go on, of what there is to do
+fresh_case
+check_exit 0 "of a whole sweep" "$H" status case
+check "  nothing is to be run" test "$(grep -c 'resume' out)" = 0
+rm case/index.json
+check_exit 0 "of whole runs without an index" "$H" status case
+check "  nothing is missing, and they are to be judged together" test "$(grep -E 'resume' out)" = "harness run --resume $PWD/case judges the runs together: all of them are whole"
+rm case/02/result.json
+"$H" status case >out 2>err
+check "  of a run that is broken the hint is how to run it" test "$(grep -E 'resume' out)" = "harness run --resume $PWD/case runs what is missing or broken"
+
 # ---- resume
 fresh_case
 : >case/01/samples.jsonl
