@@ -164,7 +164,7 @@ static int doctor_for_scenario(const struct doctor_options *said, struct error *
                                    .duration_ns = FIELD_UNSET};
     if (plan_load(&request, &plan, e) != 0)
         return -1;
-    int status = decidable_as_written(&plan, e);
+    int status = decidable_as_written(&plan, e) != 0 || decidable_planned(&plan, e) != 0 ? -1 : 0;
     if (status == 0)
         status = examine_lab(&plan.first.lab, plan.lab_path, &plan, said);
     plan_free(&plan);

@@ -461,20 +461,26 @@ int decidable_end_changed(const struct decidable *d, struct error *e)
     return decisions_end(&d->decisions, d->plan, e);
 }
 
-static int judge_as_written(const struct plan *plan, struct error *e)
+int decidable_end_planned(const struct decidable *d, struct error *e)
+{
+    return d->plan->as_written ? decidable_end(d, e) : decidable_end_changed(d, e);
+}
+
+/* *whole: all cells could be made; else the error says which cannot. */
+static int judge_cells(const struct plan *plan, int (*end)(const struct decidable *, struct error *),
+                       bool *whole, struct error *e)
 {
     struct decidable d;
-    struct error ignored;
-    bool whole = true;
+    *whole = true;
     decidable_open(&d, plan);
-    for (size_t i = 0; whole && i < plan->cell_count; i++) {
-        const struct cell *cell = plan_cell(plan, i, &ignored);
+    for (size_t i = 0; *whole && i < plan->cell_count; i++) {
+        const struct cell *cell = plan_cell(plan, i, e);
         if (cell)
             decidable_note(&d, cell);
-        whole = cell;
+        *whole = cell;
         plan_release(plan, cell);
     }
-    int result = whole && decidable_end(&d, e) != 0 ? error_prefix(e, "%s", plan->scenario_path) : 0;
+    int result = !*whole ? -1 : end(&d, e) != 0 ? error_prefix(e, "%s", plan->scenario_path) : 0;
     decidable_close(&d);
     return result;
 }
@@ -484,11 +490,17 @@ int decidable_as_written(const struct plan *plan, struct error *e)
 {
     struct error ignored;
     struct plan written;
-    if (plan->as_written)
-        return judge_as_written(plan, e);
-    if (plan_load_as_written(plan, &written, &ignored) != 0)
+    bool whole;
+    if (!plan->as_written && plan_load_as_written(plan, &written, &ignored) != 0)
         return 0;
-    int result = judge_as_written(&written, e);
-    plan_free(&written);
-    return result;
+    int result = judge_cells(plan->as_written ? plan : &written, decidable_end, &whole, e);
+    if (!plan->as_written)
+        plan_free(&written);
+    return whole ? result : 0;
+}
+
+int decidable_planned(const struct plan *plan, struct error *e)
+{
+    bool whole;
+    return judge_cells(plan, decidable_end_planned, &whole, e);
 }

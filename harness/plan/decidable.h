@@ -72,6 +72,10 @@ void decidable_close(struct decidable *d);
  * made the phases shorter; judgements that it gives itself are asked as above; conditions of the others,
  * which may be left without a match, name keys that a scenario has. */
 int decidable_end_changed(const struct decidable *d, struct error *e);
+/* The one or the other, as the plan is as written or not. */
+int decidable_end_planned(const struct decidable *d, struct error *e);
+/* The same with all cells of the plan, as a run asks before it begins. */
+int decidable_planned(const struct plan *plan, struct error *e);
 /* The same as decidable_end of the whole document as it is written, with the lab that it names, whatever was
  * changed in the plan. */
 int decidable_as_written(const struct plan *plan, struct error *e);

@@ -99,7 +99,7 @@ int precheck_plan(const struct plan *plan, struct precheck *found, struct error 
     }
     bool made = result == 0; /* a cell that cannot be made says itself where */
     if (made)
-        result = plan->as_written ? decidable_end(&decidable, e) : decidable_end_changed(&decidable, e);
+        result = decidable_end_planned(&decidable, e);
     if (result == 0 && !runs) {
         *e = refused;
         result = -1;

@@ -178,4 +178,14 @@ set_refused "a counter that is not sampled" 'expect\[0\].check: .* tx_prio0_paus
 set_refused "a port that the lab lacks" 'expect\[0\].check: .* has no counter port40_tx_bytes' "$INCAST" --set 'expect.0.check=delta(s0.port40_tx_bytes) > 0'
 check "... and nothing is left" test ! -e results
 check_exit 0 "a sweep that --set leaves out takes its conditions with it" "$H" run pfc-bidir --set 'sweep={}' --duration 1ms --dry-run
+
+# ---- run, check and doctor ask the same of what --set makes
+for change in 'flows.*.start=700s' 'expect.0.when={"flows.*.memory":"gpuu"}' 'storms=[{"role":"a","start":"800s","stop":"801s"}]' 'sweep={"flows.*.start":["0s","900s"]}'; do
+    for command in "run --dry-run" check "doctor --for"; do
+        # shellcheck disable=SC2086 # words
+        "$H" $command "$ROOT/scenarios/pfc-bidir.json" --set "$change" >/dev/null 2>"$SCRATCH/said.${command%% *}"
+        check "$change: refused by ${command%% *}" test $? = 2
+    done
+    check "... with one sentence" test "$(cat "$SCRATCH"/said.* | sort -u | wc -l)" = 1
+done
 finish
