@@ -182,6 +182,7 @@ static void build_ingress(struct nic_ingress *to, const struct physics_ingress *
         to->ps_per_byte_sending_q20 = ps_per_byte_q20(from->rate_when_sending_bps / 8);
     to->depth_ps = (int64_t)((uint64_t)from->depth_bytes * (to->ps_per_byte_q20 >> 10) >> 10);
     to->loss_bytes = from->loss_bytes;
+    to->loss_ps = from->loss_ps;
     to->sending_bps = from->sending_bps;
 }
 

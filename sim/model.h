@@ -188,6 +188,7 @@ struct nic_ingress {
     int64_t depth_ps; /* 0: none */
     int64_t empty_ps;
     uint64_t ps_per_byte_q20, ps_per_byte_sending_q20;
+    int64_t loss_ps, loss_end_ps, next_loss_ps;
     int64_t loss_bytes, losing_bytes;           /* of a burst; left of this one */
     int64_t sending_bps, looked_ps, sent_bytes; /* what had been sent when it last looked */
     bool sending;

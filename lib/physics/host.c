@@ -37,8 +37,10 @@ static const struct field ingress_fields[] = {
      .help = "Bytes above the rate until the port begins to lose data frames."},
     {"loss", BYTES, AT(loss_bytes), .fallback = "\"0\"",
      .help =
-         "Bytes of data frames that are lost then, one after the other; depth is free again. They count as "
-         "rx_discards_phy and as nothing else, and PFC does not prevent them."},
+         "Bytes of data frames that are lost then; depth is free again. They count as rx_discards_phy and "
+         "as nothing else, and PFC does not prevent them."},
+    {"loss_time", TIME, AT(loss_ps), .fallback = "\"0\"",
+     .help = "Time over which they are spread, after which no more are lost; 0: one after the other."},
     {"sending", LINE_RATE, .min = 0, AT(sending_bps), .fallback = "\"0\"",
      .help =
          "Rate of data that the port sends, as of the last 100 us, from which on rate_when_sending counts."},

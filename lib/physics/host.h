@@ -14,7 +14,7 @@ enum physics_pacing { PACING_QUEUE_PAIR, PACING_PORT };
 enum physics_recovery { PHYSICS_GO_BACK_N, PHYSICS_SELECTIVE_REPEAT };
 /* Ended by NULL; the firmwares are rows of lib/roce/retransmission.h. */
 extern const char *const physics_pacing_names[], *const physics_recovery_names[],
-    *const physics_firmware_names[];
+                                                     *const physics_firmware_names[];
 /* What a receiving NIC answers with CNPs besides CE marks. */
 enum physics_unmarked_cnps { UNMARKED_CNPS_NEVER, UNMARKED_CNPS_LOSS, UNMARKED_CNPS_INGRESS };
 
@@ -23,7 +23,8 @@ enum physics_unmarked_cnps { UNMARKED_CNPS_NEVER, UNMARKED_CNPS_LOSS, UNMARKED_C
 struct physics_ingress {
     int64_t rate_bps;              /* of the leak, in bytes of frames; 0: the port takes in everything */
     int64_t depth_bytes;           /* of the bucket */
-    int64_t loss_bytes;            /* of data frames that a burst loses */
+    int64_t loss_bytes;            /* of data frames that a burst loses, */
+    int64_t loss_ps;               /* spread over this time */
     int64_t sending_bps;           /* while the port sends data at this rate or more, */
     int64_t rate_when_sending_bps; /* the bucket leaks at this one; FIELD_UNSET: no difference */
 };

@@ -55,8 +55,8 @@ const struct nic_property nic_properties[] = {
      {CX5("\"10.4MB\"",
           "fitted: S-3.01 with S-6.01, a burst of loss each 13.7 ms of a saturated flow (" HACC "ANOM-17)")}},
     {"nic.ingress.loss",
-     {CX5("\"303kB\"", "fitted: S-3.02 and S-6.01, 73 packets of 4 KiB a burst, one NAK (" HACC
-                       "ANOM-19); as they come at line rate they take 24 us, not the published 94")}},
+     {CX5("\"303kB\"", "fitted: S-3.02 and S-6.01, 73 packets of 4 KiB a burst, one NAK (" HACC "ANOM-19)")}},
+    {"nic.ingress.loss_time", {CX5("\"94us\"", "fitted: S-3.02, the length of a burst (" HACC "ANOM-17)")}},
     {"nic.ingress.sending",
      {CX5("\"9Gb/s\"",
           "fitted: S-3.03, with 10 Gb/s or more the other way losses are rarer, not shorter (" HACC

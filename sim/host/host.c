@@ -139,6 +139,26 @@ static void look_at_sending(struct nic_ingress *in, int64_t sent_bytes, int64_t 
     in->looked_ps = now_ps;
 }
 
+static void begin_losing(struct nic_ingress *in, int64_t now_ps)
+{
+    in->losing_bytes = in->loss_bytes;
+    in->loss_end_ps = in->loss_ps ? now_ps + in->loss_ps : SIM_FOREVER;
+    in->next_loss_ps = now_ps;
+}
+
+/* Is this one of the frames of a burst? */
+static bool is_of_burst(struct nic_ingress *in, uint32_t bytes, int64_t now_ps)
+{
+    in->empty_ps = now_ps;
+    if (now_ps >= in->loss_end_ps)
+        in->losing_bytes = 0;
+    if (in->losing_bytes <= 0 || now_ps < in->next_loss_ps)
+        return false;
+    in->losing_bytes -= bytes;
+    in->next_loss_ps += (int64_t)((double)bytes / (double)in->loss_bytes * (double)in->loss_ps);
+    return true;
+}
+
 /* Does the port lose this data frame, before anything else of the NIC sees it? */
 static bool ingress_loses(struct host *h, uint32_t bytes, int64_t now_ps)
 {
@@ -146,15 +166,14 @@ static bool ingress_loses(struct host *h, uint32_t bytes, int64_t now_ps)
     if (now_ps - in->looked_ps >= INGRESS_LOOK_PS)
         look_at_sending(in, h->counters.tx_rdma_bytes, now_ps);
     if (in->losing_bytes > 0) {
-        in->losing_bytes -= bytes;
-        in->empty_ps = now_ps;
-        h->counters.rx_discards++;
-        return true;
+        bool lost = is_of_burst(in, bytes, now_ps);
+        h->counters.rx_discards += lost;
+        return lost;
     }
     in->empty_ps = (in->empty_ps > now_ps ? in->empty_ps : now_ps) +
                    (int64_t)(bytes * (in->sending ? in->ps_per_byte_sending_q20 : in->ps_per_byte_q20) >> 20);
     if (in->empty_ps - now_ps > in->depth_ps)
-        in->losing_bytes = in->loss_bytes;
+        begin_losing(in, now_ps);
     return false;
 }
 

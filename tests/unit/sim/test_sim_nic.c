@@ -116,6 +116,26 @@ static void a_saturated_port_loses_in_bursts(void **state)
     two_hosts_close(&t);
 }
 
+/* Spread over 50 us, the ten are lost within it, among others that arrive. */
+static void a_burst_of_loss_may_take_its_time(void **state)
+{
+    (void)state;
+    struct two_hosts t;
+    init(&t);
+    set_ingress(&t);
+    t.hosts[1].nic.ingress.loss_ps = 50 * SIM_PS_PER_US;
+    t.hosts[1].nic.ingress.depth_bytes = 10400000;
+    two_hosts_flow(&t, 0);
+    int64_t began_ps = 0, now_ps = 13 * MS;
+    for (; two_hosts_run(&t, now_ps), two_hosts_value(&t, 1, "rx_discards_phy") < 10; now_ps += SIM_PS_PER_US)
+        if (!began_ps && two_hosts_value(&t, 1, "rx_discards_phy"))
+            began_ps = now_ps;
+    assert_close((double)(now_ps - began_ps), 45e6, 0.05);
+    two_hosts_run(&t, now_ps + MS);
+    assert_int_equal(two_hosts_value(&t, 1, "rx_discards_phy"), 10);
+    two_hosts_close(&t);
+}
+
 static int64_t lost_at(int64_t rate_bps, int64_t other_bps)
 {
     struct two_hosts t;
@@ -163,6 +183,7 @@ int main(void)
         cmocka_unit_test(queue_pairs_have_a_limit_of_their_own),
         cmocka_unit_test(a_completion_takes_time),
         cmocka_unit_test(a_saturated_port_loses_in_bursts),
+        cmocka_unit_test(a_burst_of_loss_may_take_its_time),
         cmocka_unit_test(below_its_rate_or_while_it_sends_a_port_loses_nothing),
         cmocka_unit_test(an_ingress_is_whole),
     };
