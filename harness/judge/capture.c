@@ -200,9 +200,22 @@ static void skip_all(const struct list_of *checks, const char *why_not, json_t *
         json_array_append_new(entries, entry_of(items[i], "skipped", why_not));
 }
 
+/* What a checker looks at: a capture that has none of it gives it nothing to judge. */
+static const char *const looked_at[CAPTURE_CHECK_COUNT] = {
+    [CHECK_GO_BACK_N] = "packets of reliable connections",
+    [CHECK_CNP] = "CNPs",
+    [CHECK_DCQCN] = "packets of queue pairs with CNPs",
+    [CHECK_PFC] = "PFC frames",
+    [CHECK_ECN] = "RoCEv2 packets",
+    [CHECK_ICRC] = "whole RoCEv2 packets",
+};
+
 /* The first finding leads, then what was looked at, and how far the capture goes. */
-static void add_reason(const json_t *judged, int64_t cut_ns, struct text *out)
+static void add_reason(int check, const json_t *judged, int64_t cut_ns, struct text *out)
 {
+    const char *reason = json_string_value(json_object_get(judged, "reason"));
+    bool none =
+        strcmp(reason, "nothing to judge") == 0 && !json_array_size(json_object_get(judged, "not_judged"));
     const json_t *kind = json_array_get(json_object_get(judged, "findings"), 0);
     const json_t *first = json_array_get(json_object_get(kind, "packets"), 0);
     json_int_t count = json_integer_value(json_object_get(judged, "count"));
@@ -210,7 +223,7 @@ static void add_reason(const json_t *judged, int64_t cut_ns, struct text *out)
         text_add(out, "%lld finding%s, the first: packet %lld: %s; in ", (long long)count,
                  count == 1 ? "" : "s", (long long)json_integer_value(json_object_get(first, "packet")),
                  json_string_value(json_object_get(first, "text")));
-    text_add(out, "%s", json_string_value(json_object_get(judged, "reason")));
+    text_add(out, "%s%s%s", reason, none ? ": the capture has no " : "", none ? looked_at[check] : "");
     const char *open = json_string_value(json_object_get(judged, "open"));
     if (open)
         text_add(out, "; not judged: %s", open);
@@ -228,7 +241,7 @@ static const char *verdict_of(const json_t *judged)
 static json_t *judged_entry(int check, const json_t *judged, const json_t *common, int64_t cut_ns)
 {
     struct text reason = {0};
-    add_reason(judged, cut_ns, &reason);
+    add_reason(check, judged, cut_ns, &reason);
     json_t *entry = entry_of(check, verdict_of(judged), text_string(&reason));
     static const char *const kept[] = {"count", "findings", "not_judged"};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)

@@ -423,6 +423,8 @@ static const json_t *expectation(const struct run *run, const char *list, const 
 /* What a run says of an expectation; nothing if its scenario has none of this name. */
 static void add_outcome(const json_t *item, struct text *out)
 {
+    size_t i;
+    const json_t *note;
     if (!item) {
         text_add(out, "<td class=soft>&ndash;</td>");
         return;
@@ -431,6 +433,14 @@ static void add_outcome(const json_t *item, struct text *out)
     html_verdict(out, run_member(item, "verdict"));
     text_add(out, "<br><span class=soft>");
     html_escaped(out, run_member(item, "reason"));
+    json_array_foreach(json_object_get(item, "not_judged"), i, note)
+    {
+        const char *words = json_string_value(note);
+        if (!words || strstr(run_member(item, "reason"), words))
+            continue;
+        text_add(out, "<br>not judged: ");
+        html_escaped(out, words);
+    }
     text_add(out, "</span></td>");
 }
 

@@ -35,6 +35,14 @@ run 4 "the same without the key" whole --set verify=null
 holds "... judges nothing" '(has("verify") or has("capture") | not) and .verdict == "unjudged"'
 check "... and the rest of the result is the same" cmp "$SCRATCH/with.json" <(jq -S 'del(.files, .verdict, .reason, .started, .finished, .scenario, .simulator)' "$RESULT/result.json")
 
+# ---- what was not judged, and why, is said wherever the verdicts are
+check_exit 4 "a capture whose packets are cut" "$H" run "$SCRATCH/whole.json" --yes --out "$SCRATCH/results" --set 'verify=["icrc"]' --set 'capture={"snap": "100B"}'
+RESULT=$(readlink -f "$SCRATCH/results/whole/latest")
+note=$(jq -r '.verify[0].not_judged[0]' "$RESULT/result.json")
+check "... its result has it" grep -qE '^[1-9][0-9]* packets that were not captured to their end$' <<<"$note"
+check_says "... the summary has it below the verdict" "^           not judged: $note$" "$SCRATCH/out"
+check_says "... and so has the page" "not judged: $note" "$RESULT/report/index.html"
+
 # ---- the settings are the run's own: those of the NIC, of the lab and the defaults
 if run 1 "DCQCN whose rates are judged: it fails by an expectation alone" whole --set 'verify=["cnp", "dcqcn"]' --set 'settings.ecn=[3]' \
     --set 'settings.dcqcn={"np": {"min_time_between_cnps": 50, "cnp_dscp": 46}}' --set 'expect=[{"name": "never", "check": "sum(flows.*.messages) < 0"}]'; then
@@ -54,7 +62,7 @@ holds "... the other passed" '[.cells[].verdict] == ["passed", "failed"]' index.
 holds "... each cell was judged" '.verify[1] | .check == "pfc" and .verdict == "passed" and .count == 0' 01/result.json
 holds "... its result has what was found" '.verify[1] | .check == "pfc" and .count > 1 and .findings[0].packets[0].packet > 0 and
     (.findings[0].packets[0].text | test("priority 5"))' 02/result.json
-holds "... a checker without CNPs is skipped" '.verify[3] | .verdict == "skipped" and .reason == "nothing to judge"' 01/result.json
+holds "... a checker without CNPs is skipped" '.verify[3] | .verdict == "skipped" and .reason == "nothing to judge: the capture has no CNPs"' 01/result.json
 "$H" report "$RESULT/02" >"$SCRATCH/out" 2>&1 || nok "a report of the run" "$(cat "$SCRATCH/out")"
 check_says "... the page shows it with the expectations" 'verify: pfc.*pauses priority 5' <(tr '\n' ' ' <"$RESULT/02/report/index.html")
 "$H" report "$RESULT" >"$SCRATCH/out" 2>&1 || nok "a report of the sweep" "$(cat "$SCRATCH/out")"
@@ -62,12 +70,12 @@ check_says "... and so does the sweep's" 'verify: pfc.*pauses priority 5' <(tr '
 
 # ---- nothing to judge
 run 4 "where all checkers have nothing to judge the run is skipped" whole --set 'verify=["cnp", "dcqcn"]'
-holds "... for a reason" '.verdict == "skipped" and all(.verify[]; .verdict == "skipped" and .reason == "nothing to judge")'
+holds "... for a reason" '.verdict == "skipped" and all(.verify[]; .verdict == "skipped" and (.reason | test("^nothing to judge: the capture has no (CNPs|packets of queue pairs with CNPs)$")))'
 run 4 "what says which priority packets have is not guessed where roles differ" whole --set 'settings.ecn=[3]' --set 'settings_of={"h1": {"trust": "pcp"}}' --set 'verify=["dcqcn"]'
 holds "... the reason names it" ".verify[0].reason == \"the roles' settings differ: trust\""
 OWN='settings_of={"h1": {"dcqcn": {"rp": {"rpg_gd": 5}}}, "h16": {"dcqcn": {"np": {"min_time_between_cnps": 50}}}, "h0": {"pfc": [3, 4]}}'
 run 0 "other settings that differ are those of each role's ports" whole --set 'settings.ecn=[3]' --set "$OWN" --set 'verify=["cnp", "dcqcn", "pfc", "ecn"]'
-holds "... none is skipped for them" '[.verify[].verdict] == ["passed", "passed", "skipped", "passed"] and .verify[2].reason == "nothing to judge"'
+holds "... none is skipped for them" '[.verify[].verdict] == ["passed", "passed", "skipped", "passed"] and .verify[2].reason == "nothing to judge: the capture has no PFC frames"'
 
 # ---- a limit that cut the capture
 run 0 "a capture that its limit cut is judged as far as it goes" whole --set 'capture={"limit": "40KB"}'
