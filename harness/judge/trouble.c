@@ -333,12 +333,10 @@ static void find_above_line(const struct looked_into *x)
     const struct lab *lab = &cell->lab;
     const struct scenario_flow *of = cell->scenario.flows.items;
     const struct scenario_traffic *traffic = cell->scenario.traffic.items;
-    size_t flow_count = cell->scenario.flows.count, nodes = 0,
+    size_t flow_count = cell->scenario.flows.count, nodes = lab_node_count(lab),
            patterns = lab_kind(lab)->simulated ? cell->scenario.traffic.count : 0;
     struct text_names above = {0};
     struct text words = {0};
-    while (lab_node_name(lab, nodes))
-        nodes++;
     struct carried *all = carried_of_lines(lab, nodes);
     for (size_t i = 0; i < flow_count; i++) {
         double bps = phase_goodput(json_object_get(flows, of[i].name));

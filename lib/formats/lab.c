@@ -101,6 +101,11 @@ const char *lab_node_name(const struct lab *lab, size_t i)
     return simulated ? simulated->name : real ? real->name : NULL;
 }
 
+size_t lab_node_count(const struct lab *lab)
+{
+    return lab->hosts.count + lab->switches.count;
+}
+
 const char *lab_link_port(const struct lab_link *link, const char *name)
 {
     const struct named_string *ports = link->ports.items;
@@ -181,11 +186,10 @@ const struct lab_switch *lab_real_switch(const struct lab *lab, const char *role
 
 static int unknown_node(const struct lab *lab, const char *path, const char *name, struct error *e)
 {
-    const char **words = calloc(lab->hosts.count + lab->switches.count + 1, sizeof *words);
-    size_t n = 0;
+    const char **words = calloc(lab_node_count(lab) + 1, sizeof *words);
     if (!words)
         return error_set(e, "%s: out of memory", path);
-    for (; lab_node_name(lab, n); n++)
+    for (size_t n = 0; n < lab_node_count(lab); n++)
         words[n] = lab_node_name(lab, n);
     const char *near = nearest_word(name, words);
     error_set(e, "%s: the lab has no host or switch \"%.60s\"%s%s%s", path, name,

@@ -193,6 +193,7 @@ const struct lab_switch *lab_real_switch_at(const struct lab *lab, size_t i);
 const struct lab_link *lab_link_at(const struct lab *lab, size_t i);
 /* The name of node i: first the hosts (real or simulated), then the switches. */
 const char *lab_node_name(const struct lab *lab, size_t i);
+size_t lab_node_count(const struct lab *lab);
 /* The number of the node with this name, or -1. */
 int lab_node_index(const struct lab *lab, const char *name);
 

@@ -50,10 +50,7 @@ static void join_linked_nodes(const struct lab *lab, size_t *groups)
 /* The group of each node; the caller frees. */
 static size_t *find_groups(const struct lab *lab)
 {
-    size_t count = 0;
-    while (lab_node_name(lab, count))
-        count++;
-    size_t *groups = xcalloc(count + 1, sizeof *groups);
+    size_t count = lab_node_count(lab), *groups = xcalloc(count + 1, sizeof *groups);
     for (size_t i = 0; i < count; i++)
         groups[i] = lab->links.count ? i : 0;
     join_linked_nodes(lab, groups);
