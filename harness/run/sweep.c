@@ -740,7 +740,8 @@ static int sweep_open_run(const struct sweep *s, const char *path, struct folder
     return there;
 }
 
-static void sweep_warn_of_wrong(const char *folder, json_t *result)
+/* Returns whether there was any. */
+static bool sweep_warn_of_wrong(const char *folder, json_t *result)
 {
     json_t *wrong = result_take_out_wrong(RESULT_DOCUMENT, result), *sentence;
     size_t i;
@@ -749,12 +750,13 @@ static void sweep_warn_of_wrong(const char *folder, json_t *result)
         log_warning("%s/%s", folder, json_string_value(sentence));
     }
     json_decref(wrong);
+    return i > 0;
 }
 
 /* The result in the folder of a run. NULL: `outcome` says that it has none, or one that is broken, and `e`
  * why. What was never read, for reasons of this machine, is not broken: *unknown. */
 static json_t *sweep_load_result(const struct sweep *s, const char *path, struct outcome *outcome,
-                                 struct error *damage, bool *unknown, struct error *e)
+                                 struct error *damage, bool *wrong, bool *unknown, struct error *e)
 {
     struct folder f;
     struct stat status;
@@ -772,8 +774,7 @@ static json_t *sweep_load_result(const struct sweep *s, const char *path, struct
     *unknown = has && !text && S_ISREG(status.st_mode);
     if (text)
         result = json_file_parse(text, length, name, DOCUMENT_RESULT, e);
-    if (result)
-        sweep_warn_of_wrong(path, result);
+    *wrong = result && sweep_warn_of_wrong(path, result);
     if (result && result_files_check(&f, result, damage) == 0)
         damage->text[0] = '\0';
     if (fd >= 0)
@@ -788,8 +789,8 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
                    struct error *e)
 {
     struct error damage;
-    bool unknown;
-    json_t *result = sweep_load_result(s, folder, outcome, &damage, &unknown, e);
+    bool unknown, wrong;
+    json_t *result = sweep_load_result(s, folder, outcome, &damage, &wrong, &unknown, e);
     if (!result)
         return unknown ? -1 : 0;
     bool damaged = damage.text[0];
@@ -815,6 +816,11 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
         error_set(e, "%s", reason ? reason : "its result does not say why it is not whole");
     json_decref(result);
     plan_release(&s->plan, cell);
+    if (whole && !same && wrong) { /* of which sweep it is can be read no more */
+        outcome->ending = ENDING_LAB_FAILED;
+        error_set(e, "result.json has a version, scenario, lab, seed or repeat of the wrong type");
+        return 0;
+    }
     if (whole && !same)
         return error_set(
             e, "%s/result.json is not of this sweep: its version, scenario, lab or seed is another", folder);

@@ -96,6 +96,11 @@ jq '.a.wanted = 3' "$good/02/settings.json" >case/02/settings.json
 "$H" export case/02 --tables settings --format csv --out rows --force >out 2>err
 check_says "  of settings, too" 'case/02/settings.json: a.wanted is 3, expected an object: it is left out' err
 fresh_case
+jq '.seed = "1"' "$good/02/result.json" >case/02/result.json
+"$H" status case >out 2>err
+check_says "a seed that is a text makes its run broken, and no other" '^ *1 broken' out
+check_says "  for that reason" 'case/02: result.json has a version, scenario, lab, seed or repeat of the wrong type' out
+fresh_case
 jq '.schema = "1"' "$good/02/result.json" >case/02/result.json
 check_exit 2 "a schema that is not a number" "$H" report case/02 --out page
 check_says "  is not called a newer one" 'has no number as its schema: expected 1$' err
