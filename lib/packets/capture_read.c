@@ -146,6 +146,22 @@ static int note_cut(struct capture_reader *c, const char *what, uint64_t wanted,
     return 0;
 }
 
+/* A power cut may leave zeros in place of what was written last: a header of these is the file's end, too. */
+static bool is_zeros(const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i])
+            return false;
+    return true;
+}
+
+static int note_zeros(struct capture_reader *c)
+{
+    error_set(&c->cut, "%s is cut short: there are zeros from byte %llu on, as a power cut leaves them",
+              c->name, (unsigned long long)c->taken);
+    return 0;
+}
+
 /* ---- interfaces and times */
 
 /* A new interface of the section, with times in microseconds; NULL: there are too many. */
@@ -256,6 +272,8 @@ static int read_next_record(struct capture_reader *c, struct capture_packet *pac
     if (there < RECORD_HEADER)
         return note_cut(c, "the header of a packet", RECORD_HEADER, (uint64_t)there);
     const uint8_t *header = bytes_at(c);
+    if (is_zeros(header, RECORD_HEADER))
+        return note_zeros(c);
     uint32_t s = field_32(c, header), fraction = field_32(c, header + 4);
     uint32_t captured = field_32(c, header + 8), original = field_32(c, header + 12);
     if (captured > CAPTURE_MOST_BYTES)
@@ -570,6 +588,8 @@ static int read_block_header(struct capture_reader *c, struct block *b, struct e
         return there < 0 ? -1 : note_end(c);
     if (there < BLOCK_LEAST)
         return note_cut(c, "a block", BLOCK_LEAST, (uint64_t)there);
+    if (is_zeros(bytes_at(c), BLOCK_LEAST))
+        return note_zeros(c);
     b->type = field_32(c, bytes_at(c));
     if (b->type == BLOCK_SECTION && read_byte_order(c, e) != 0)
         return -1;

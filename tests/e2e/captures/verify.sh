@@ -159,6 +159,8 @@ cut_short "... within its header" cut.pcap 'the header of a packet at byte [0-9]
 check_exit 1 "what is found before the end stays found" "$H" verify <(cat skip.pcap && head -c 44 good.pcap | tail -c 20) go-back-n --host 10.0.0.0
 check_exit 4 "... and behind a header alone all is open" "$H" verify <(head -c 30 good.pcap) ecn
 check_says "... from the first packet on" 'not judged: all packets: .* is cut short: the header of a packet' out
+{ head -c -78 good.pcap && head -c 4096 /dev/zero; } >cut.pcap
+cut_short "zeros in place of a packet" cut.pcap 'there are zeros from byte [0-9]+ on'
 # a pcapng: an unfinished block, of a packet or of any other kind, and a section that says that it has more
 { packets_of "${gap[@]}" && lost 0; } | raw | head -c -4 >torn.pcapng
 ends_open() { # WHAT FILE PATTERN
@@ -168,6 +170,8 @@ ends_open() { # WHAT FILE PATTERN
 ends_open "an unfinished block" torn.pcapng 'a block at byte [0-9]+ has [0-9]+ of [0-9]+ bytes'
 { packets_of "${gap[@]}" && printf '0a0000002000000000000000'; } | raw >torn.pcapng
 ends_open "an unfinished block of another kind" torn.pcapng 'a block at byte [0-9]+ has 12 of 32 bytes'
+{ packets_of "${gap[@]}" | raw && head -c 100 /dev/zero; } >torn.pcapng
+ends_open "zeros in place of blocks" torn.pcapng 'there are zeros from byte [0-9]+ on'
 packets_of "${gap[@]}" | sed '1s/ffffffffffffffff/0010000000000000/' | raw >torn.pcapng
 ends_open "a section that ends early" torn.pcapng 'a section at byte 28 has [0-9]+ of 4096 bytes'
 mkfifo pipe

@@ -191,7 +191,7 @@ static void malformed(void **state)
     refused("link type 113 (Linux");
     start(false);
     bytes_pcap(&bytes, 0xa1b2c3d4, 1);
-    bytes_record(&bytes, 0, 0, "", 0, 0);
+    bytes_record(&bytes, 1, 0, "", 0, 0);
     bytes_32(&bytes, 0);
     bytes_32(&bytes, 0);
     bytes_32(&bytes, 0xffffffff);
