@@ -92,12 +92,6 @@ static int grow(struct sim *sim)
     return 0;
 }
 
-static uint32_t psn_of(const struct sim *sim, const struct packet *packet)
-{
-    bool has_count = packet->kind == PACKET_NAK && sim->qps[packet->qp].recovery;
-    return has_count ? packet->psn & PACKET_PSN : packet->psn;
-}
-
 void capture_frame(struct sim *sim, uint32_t port, uint32_t p, bool sent)
 {
     const struct capture_state *c = sim->capture;
@@ -106,13 +100,15 @@ void capture_frame(struct sim *sim, uint32_t port, uint32_t p, bool sent)
         return;
     if (sim->captured_count == sim->captured_capacity && grow(sim))
         return;
-    sim->captured[sim->captured_count++] = (struct sim_captured){.time_ps = sim->now_ps,
-                                                                 .place = 2 * port + sent,
-                                                                 .qp = packet->qp,
-                                                                 .psn = psn_of(sim, packet),
-                                                                 .kind = packet->kind,
-                                                                 .priority = packet->priority,
-                                                                 .flags = (uint8_t)packet->flags};
+    bool has_gap = packet->kind == PACKET_NAK && sim->qps[packet->qp].recovery;
+    sim->captured[sim->captured_count++] =
+        (struct sim_captured){.time_ps = sim->now_ps,
+                              .place = 2 * port + sent,
+                              .qp = packet->qp,
+                              .psn = has_gap ? packet->psn & PACKET_PSN : packet->psn,
+                              .kind = packet->kind,
+                              .priority = packet->priority,
+                              .flags = has_gap ? 0 : (uint8_t)packet->flags};
 }
 
 /* ---- between runs */

@@ -36,9 +36,7 @@ struct packet {
         };
     };
     uint32_t qp;
-    /* Low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta. Of a NAK of selective
-     * repeat: the first one missing, in PACKET_PSN, and above it how many are. */
-    uint32_t psn;
+    uint32_t psn;  /* low half; of an ACK or NAK: the next one expected; of a PFC frame: quanta */
     uint32_t path; /* index of its next egress port in sim->paths */
     union {
         uint32_t all;
@@ -50,8 +48,24 @@ struct packet {
     };
 };
 
-#define PACKET_PSN      UINT32_C(0xffffff) /* the bits that a frame has */
+/* A NAK of selective repeat says how far behind the expected packet the missing one is, which a real NIC
+ * would say in a header of its own: in the bits of the PSN that no frame has, and in flags that no NAK has.
+ */
 #define PACKET_PSN_BITS 24
+#define PACKET_PSN      UINT32_C(0xffffff)
+
+/* gap: less than 8192. */
+static inline void packet_set_gap(struct packet *nak, uint32_t gap)
+{
+    nak->psn = (nak->psn & PACKET_PSN) | gap << PACKET_PSN_BITS;
+    nak->flags = (gap >> 8 & 3) | (gap >> 8 & 28) << 3; /* neither ECT, CE nor ECHO */
+}
+
+static inline uint32_t packet_gap(const struct packet *nak)
+{
+    uint32_t flags = nak->flags;
+    return ((flags & 3) | (flags >> 3 & 28)) << 8 | nak->psn >> PACKET_PSN_BITS;
+}
 
 struct packet_list {
     uint32_t head, tail;

@@ -264,13 +264,14 @@ static uint64_t requests_unanswered(const struct requests *r, const struct verif
 /* A requester, seen at its own port: every request it sends, every answer that it gets. */
 struct requester {
     bool begun;
-    bool answered;  /* `unacked` is known */
-    bool gap;       /* an answer behind `unacked` came since `unacked` was expected */
-    bool waited;    /* it has gone back since the last progress */
-    bool nak_spare; /* a NAK came beside the one that it was asked with */
-    bool nak;       /* it was asked to go back since it last went back */
-    bool notified;  /* it got a CNP: its rate may be low */
-    bool asked;     /* it went back last because of a NAK */
+    bool answered;      /* `unacked` is known */
+    bool gap;           /* an answer behind `unacked` came since `unacked` was expected */
+    bool waited;        /* it has gone back since the last progress */
+    bool nak_spare;     /* a NAK came beside the one that it was asked with */
+    uint32_t naks_left; /* of selective repeat: NAKs for which no packet was sent again yet */
+    bool nak;           /* it was asked to go back since it last went back */
+    bool notified;      /* it got a CNP: its rate may be low */
+    bool asked;         /* it went back last because of a NAK */
     struct requests requests;
     struct held held;        /* answers of reads */
     uint32_t next;           /* the first PSN that was never sent */
@@ -334,6 +335,13 @@ struct go_back_n {
 static bool recovery_is_possible(const struct verify_context *c, enum verify_recovery which)
 {
     return verify_settings_recovery(c->settings, which) != 0;
+}
+
+/* Is it said, or was it shown, that single packets are sent again? */
+static bool is_selective(const struct go_back_n *g, const struct verify_context *c)
+{
+    int said = verify_settings_recovery(c->settings, RECOVERY_SELECTIVE);
+    return said > 0 || (said < 0 && g->shown[RECOVERY_SELECTIVE][0]);
 }
 
 /* The packet shows that it does: kept once, unless it was said. */
@@ -445,7 +453,8 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     /* The NIC may not have looked at the last answers when a time-out ends; a NAK names the PSN. */
     bool timed = p->time_ns >= 0, lagging = !r->nak && p->time_ns - r->answer_ns < BEFORE_NS;
     uint32_t least = lagging ? r->unacked_before : r->unacked;
-    bool asked = r->nak || (r->nak_spare && psn == r->unacked);
+    bool selective = is_selective(g, c);
+    bool asked = r->nak || (r->nak_spare && psn == r->unacked) || (selective && r->naks_left);
     bool timed_out = !asked && !r->gap;
     g->back++;
     if (asked) {
@@ -467,6 +476,10 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
                             "PSN %u alone is sent again, without a NAK; PSN %u is not acknowledged (packet "
                             "%llu)",
                             psn, r->unacked, (unsigned long long)p->number);
+    else if (psn_after(psn, r->unacked) > 0 && asked && selective)
+        go_back_n_note_rule(g, c, RECOVERY_SELECTIVE,
+                            "PSN %u is sent again after a NAK; PSN %u is not acknowledged (packet %llu)", psn,
+                            r->unacked, (unsigned long long)p->number);
     else if (psn_after(psn, r->unacked) > 0)
         findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
                      "goes back to PSN %u, but PSN %u is not acknowledged yet%s (packet %llu)", psn,
@@ -549,8 +562,10 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     r->cursor = psn_add(psn, taken);
     r->loose = loose;
     r->sent_number = p->number;
-    if (psn_after(psn, r->next) < 0)
+    if (psn_after(psn, r->next) < 0) {
+        r->naks_left -= r->naks_left > 0;
         return;
+    }
     if (r->unacked == r->next)
         r->progress_ns = p->time_ns; /* nothing else waited */
     requester_check_nak(r, c, p);
@@ -673,6 +688,7 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
     if (!only_reads)
         requester_acknowledged(r, p, asks ? psn : psn_add(psn, 1));
     r->nak_spare = r->nak_spare || (asks && r->nak);
+    r->naks_left += asks;
     if (asks && (psn == r->unacked || only_reads) && !r->nak) {
         r->nak = true;
         r->nak_psn = psn;
@@ -866,7 +882,7 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
         findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
                      "a NAK asks for PSN %u, which packet %llu acknowledged; PSN %u is expected", psn,
                      (unsigned long long)r->answer_number, r->most);
-    else if (r->nak && r->nak_psn == psn)
+    else if (r->nak && r->nak_psn == psn && !is_selective(g, c)) /* which asks for others behind it */
         findings_add(c->findings, KIND_NAK_TWICE, p->number, p->time_ns,
                      "a second NAK asks for PSN %u, which has not arrived since the first (packet %llu)", psn,
                      (unsigned long long)r->nak_number);

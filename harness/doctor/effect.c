@@ -124,6 +124,25 @@ static void note_roles(struct effect *f)
         f->used |= 1u << (storms[i].priority & 7);
 }
 
+/* ---- recovery */
+
+/* Selective repeat needs both ends. */
+static void check_recovery(void *context, const struct scenario_flow *flow)
+{
+    const struct effect *f = context;
+    const struct lab *lab = &f->cell->lab;
+    int from = lab_host_of(lab, flow->from), to = lab_host_of(lab, flow->to);
+    const struct physics_host *a = from < 0 ? NULL : lab_sim_host_at(lab, (size_t)from),
+                              *b = to < 0 ? NULL : lab_sim_host_at(lab, (size_t)to);
+    if (!a || !b || a->nic.recovery == b->nic.recovery)
+        return;
+    bool at_a = a->nic.recovery == PHYSICS_SELECTIVE_REPEAT;
+    doctor_add(f->x->entries, flow->from, "effect", "warning", "give both the same nic.recovery",
+               "flow %s: nic.recovery selective-repeat of %s has no effect: %s goes back N", flow->name,
+               at_a ? flow->from : flow->to, at_a ? flow->to : flow->from);
+    doctor_add_evidence(f->x->entries, "nic.recovery of the lab's hosts");
+}
+
 /* ---- priorities */
 
 /* The places in the scenario that give a key: "settings.pfc", "settings_of.a.pfc and 2 others". */
@@ -410,8 +429,10 @@ static void examine_effect(const struct doctor_subject *x)
     check_starts(&f);
     check_sizes(&f);
     check_unused(&f);
-    if (lab_kind(&f.cell->lab)->simulated)
+    if (lab_kind(&f.cell->lab)->simulated) {
         check_modelled(&f);
+        doctor_each_flow(f.cell, check_recovery, &f);
+    }
     free(f.roles);
 }
 

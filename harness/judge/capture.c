@@ -35,6 +35,21 @@ static void merge_read_back(json_t *flat, json_t *read_back, bool simulated)
         json_merge_deep(flat, interface);
 }
 
+/* What a simulated NIC does beside go-back-N as the specification has it. */
+static json_t *recovery_of(const struct physics_nic *nic)
+{
+    const bool does[RECOVERIES] = {
+        [RECOVERY_ADAPTIVE] = nic->adaptive_retransmission || nic->min_ack_timeout_limit_disabled,
+        [RECOVERY_SELECTIVE] = nic->recovery == PHYSICS_SELECTIVE_REPEAT,
+        [RECOVERY_OUT_OF_ORDER] = nic->out_of_order_placement,
+    };
+    json_t *list = json_array();
+    for (size_t i = 0; i < RECOVERIES; i++)
+        if (does[i])
+            json_array_append_new(list, json_text(verify_recovery_names[i]));
+    return list;
+}
+
 /* A host's settings in one level: those of the scenario under those that were read back, "dcqcn.rp" and
  * "dcqcn.np", and what a simulated lab says of its NIC (`host`; NULL: it is real). */
 static json_t *flat_settings(const json_t *role, const struct physics_host *host)
@@ -52,7 +67,7 @@ static json_t *flat_settings(const json_t *role, const struct physics_host *host
     json_object_set_new(flat, "ack_timeout",
                         json_textf("%lldns", (long long)host->nic.ack_timeout_ps / 1000));
     json_object_set_new(flat, "cnp_pacing", json_text(physics_pacing_names[host->nic.cnp_pacing]));
-    json_object_set_new(flat, "recovery", json_array()); /* the simulator does as the specification has it */
+    json_object_set_new(flat, "recovery", recovery_of(&host->nic));
     return flat;
 }
 

@@ -2,16 +2,14 @@
  * Queue pairs whose receivers take packets in any order (out-of-order placement), and whose senders send
  * again only what is missing (selective repeat). Both for writes and sends.
  *
- * The receiver knows what is missing: it asks for each run of missing packets with a NAK that has the first
- * of them and how many they are - at once, when a packet comes behind a gap, or with out-of-order placement,
- * where a gap need not be a loss, after reorder_wait. What stays missing is asked for again after
- * reorder_wait. A receiver with out-of-order placement and a sender with go-back-N: one NAK for the first
- * missing packet, from which on all is sent again.
+ * The receiver knows what is missing: it asks for each missing packet with a NAK that has the PSN that is
+ * expected, as any NAK, and how far behind it the missing one is - at once, when a packet comes behind a gap,
+ * or with out-of-order placement, where a gap need not be a loss, after reorder_wait. What stays missing is
+ * asked for again after reorder_wait. A receiver with out-of-order placement and a sender with go-back-N: one
+ * NAK for the first missing packet, from which on all is sent again.
  */
 #include "sim/host/transport.h"
 #include <stdlib.h>
-
-enum { MOST_IN_NAK = 255 }; /* the upper 8 bits of packet.psn */
 
 /* ---- bits */
 
@@ -139,14 +137,13 @@ void recovery_acknowledged(struct sim *sim, uint32_t q, uint64_t before_psn)
         ring_leave(sim, q);
 }
 
-void recovery_asked(struct sim *sim, uint32_t q, uint32_t missing)
+void recovery_asked(struct sim *sim, uint32_t q, const struct packet *nak)
 {
     struct queue_pair *qp = &sim->qps[q];
-    int32_t ahead = (int32_t)((missing - (uint32_t)qp->acked_psn) << (32 - PACKET_PSN_BITS));
-    int64_t first = (int64_t)qp->acked_psn + (ahead >> (32 - PACKET_PSN_BITS));
-    for (int64_t i = 0; i < missing >> PACKET_PSN_BITS; i++)
-        if (first + i >= 0)
-            want(qp, (uint64_t)(first + i));
+    int32_t ahead = (int32_t)((nak->psn - (uint32_t)qp->acked_psn) << (32 - PACKET_PSN_BITS));
+    int64_t psn = (int64_t)qp->acked_psn + (ahead >> (32 - PACKET_PSN_BITS)) + packet_gap(nak);
+    if (psn >= 0)
+        want(qp, (uint64_t)psn);
     ring_join(sim, q);
 }
 
@@ -161,17 +158,17 @@ void recovery_timed_out(struct sim *sim, uint32_t q)
 
 /* ---- receiver */
 
-/* Ask for each run of packets that are missing in from_psn..to_psn - 1. */
+/* Ask for each packet that is missing in from_psn..to_psn - 1. */
 static void ask_for(struct sim *sim, uint32_t host, uint32_t q, uint64_t from_psn, uint64_t to_psn)
 {
-    const struct recovery *r = sim->qps[q].recovery;
-    for (uint64_t psn = from_psn; psn < to_psn;) {
-        uint32_t run = 0;
-        while (psn + run < to_psn && run < MOST_IN_NAK && !is_set(r, r->received, psn + run))
-            run++;
-        if (run)
-            send_nak(sim, host, q, (psn & PACKET_PSN) | run << PACKET_PSN_BITS);
-        psn += run ? run : 1;
+    const struct queue_pair *qp = &sim->qps[q];
+    for (uint64_t psn = from_psn; psn < to_psn; psn++) {
+        if (is_set(qp->recovery, qp->recovery->received, psn))
+            continue;
+        uint32_t p = control_packet(sim, q, PACKET_NAK, qp->expected_psn);
+        packet_set_gap(&sim->packets[p], (uint32_t)(psn - qp->expected_psn));
+        sim->hosts[host].counters.out_of_sequence++;
+        send_control(sim, host, p);
     }
 }
 

@@ -634,17 +634,17 @@ static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
         qp_resume(sim, ack->qp);
 }
 
-static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, uint32_t low)
+static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, const struct packet *nak)
 {
     sim->hosts[host].counters.packet_seq_err++;
     if (is_selective(&sim->qps[q])) {
         if (sim->hosts[host].slow_restart_on_nak)
             restart_slowly(sim, q);
-        recovery_asked(sim, q, low);
+        recovery_asked(sim, q, nak);
         host_wake(sim, host);
         return;
     }
-    uint64_t psn = whole_psn(sim->qps[q].acked_psn, low);
+    uint64_t psn = whole_psn(sim->qps[q].acked_psn, nak->psn);
     acknowledged(sim, q, psn);
     if (psn < sim->qps[q].acked_psn)
         return;
@@ -681,7 +681,7 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
         receive_ack(sim, p, &packet);
         break;
     case PACKET_NAK:
-        receive_nak(sim, host, q, packet.psn);
+        receive_nak(sim, host, q, &packet);
         break;
     case PACKET_READ_REQUEST:
         receive_read_request(sim, host, q, whole_psn(sim->qps[q].send_psn, packet.psn));

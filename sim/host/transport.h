@@ -29,7 +29,7 @@ void recovery_free(struct sim *sim);
  * asked for, or the timer has expired. */
 uint32_t recovery_packet(struct sim *sim, uint32_t qp);
 void recovery_acknowledged(struct sim *sim, uint32_t qp, uint64_t before_psn);
-void recovery_asked(struct sim *sim, uint32_t qp, uint32_t missing);
+void recovery_asked(struct sim *sim, uint32_t qp, const struct packet *nak);
 void recovery_timed_out(struct sim *sim, uint32_t qp);
 /* Receiver: is the packet that arrived new, and to be written? It is on its way to memory: must
  * the sender, whose window may be full, have an ACK, also within a message? */

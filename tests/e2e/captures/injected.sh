@@ -36,6 +36,17 @@ found() { # WHAT CHECKER KIND FILTER [SKIP]
 }
 sent='frame.packet_flags_direction == 2' received='frame.packet_flags_direction == 1'
 
+# ---- a NIC that sends again otherwise than the specification has it is judged by its own rules
+inject='[{"flow": "a-to-b", "do": "drop", "nth": 50, "count": 3}, {"flow": "a-to-b", "do": "drop", "nth": 57, "count": 2}, {"flow": "a-to-b", "do": "drop", "nth": 90, "every": 2, "count": 30}]'
+for placement in false true; do
+    simulate "selective-$placement" --set "inject=$inject" --set lab.defaults.host.nic.recovery=selective-repeat --set "lab.defaults.host.nic.out_of_order_placement=$placement" \
+        --set lab.defaults.host.nic.reorder_wait=50us
+    check "selective repeat breaks no rule of its own (placement in any order: $placement)" test "$(jq '[.verify[] | select(.verdict == "failed")] | length' "$result")" = 0
+    check "... and what was lost is sent again, hardly anything else" test "$(jq '.flows["a-to-b"].retransmitted_packets - ([.injected[].injected] | add) | . >= 0 and . < 8' "$result")" = true
+done
+simulate one-end --set "inject=$inject" --set lab.hosts.a.nic.recovery=selective-repeat
+check_says "selective repeat at one end is said to have no effect" 'flow a-to-b: nic.recovery selective-repeat of a has no effect: b goes back N' "$SCRATCH/out"
+
 # ---- what is found
 simulate cnp --set 'inject=[{"flow": "a-to-b", "do": "cnp", "nth": 300}]'
 found "a CNP that no mark asked for" cnp "CNP without a marked packet" "infiniband.bth.opcode == 129 && $sent && frame.interface_name == \"b:0\""

@@ -76,7 +76,7 @@ static void only_what_is_missing(void **state)
 /* Messages of every awkward size, also in windows of a single packet. */
 static void sizes_and_windows(void **state)
 {
-    static const int64_t sizes[] = {1, 999, 1000, 1001, 4096, 100001}, windows[] = {1, 2, 63, 65536};
+    static const int64_t sizes[] = {1, 999, 1000, 1001, 4096, 100001}, windows[] = {1, 2, 63, 8192};
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
@@ -156,7 +156,7 @@ static void a_lost_tail(void **state)
                                     12, 13, 14, 15, 16, 17, 18, 19, 16, 19, 17, 18};
     assert_data(&lab, 0, true, sent, sizeof sent / sizeof *sent);
     assert_int_equal(of_host(&lab, 0, "local_ack_timeout_err"), 1);
-    assert_int_equal(of_host(&lab, 0, "packet_seq_err"), 1);
+    assert_int_equal(of_host(&lab, 0, "packet_seq_err"), 2);
     struct sim_flow_stats stats;
     sim_flow_stats(lab.sim, 0, &stats);
     assert_true(stats.finished_ps > 500 * US && stats.finished_ps < 600 * US);
