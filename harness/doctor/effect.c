@@ -401,16 +401,19 @@ static void check_unused(const struct effect *f)
     for (const struct scenario_unused *row = scenario_unused; row->key; row++) {
         struct text_names names = {0};
         struct text words = {0};
+        bool collective = row->list && strcmp(row->list, "collectives") == 0;
         if (row->simulated && !lab_kind(&f->cell->lab)->simulated)
             continue;
         note_unused(f, row, "flows", &names);
         note_unused(f, row, "traffic", &names);
+        if (collective)
+            note_unused(f, row, "collectives", &names);
         if (!names.count)
             continue;
-        text_add_names(&words, "flow", &names);
+        text_add_names(&words, collective ? "collective" : "flow", &names);
         doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", NULL, "%s: %s has no effect: %s",
                    text_string(&words), row->key, row->why);
-        doctor_add_evidence(f->x->entries, "%s of the flows in the scenario", row->key);
+        doctor_add_evidence(f->x->entries, "%s of these in the scenario", row->key);
         text_free(&words);
     }
 }

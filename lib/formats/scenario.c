@@ -608,6 +608,25 @@ static bool is_latency_and_deep(const json_t *flow)
     return strcmp(word_of(flow, "mode"), "latency") == 0 && is_deep(flow);
 }
 
+static bool is_one_of(const char *word, const char *const words[])
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words;
+}
+
+static bool reduces_nothing(const json_t *collective)
+{
+    static const char *const reducing[] = {"all-reduce", "reduce-scatter", "reduce", NULL};
+    return !is_one_of(word_of(collective, "op"), reducing);
+}
+
+static bool has_no_root(const json_t *collective)
+{
+    static const char *const rooted[] = {"broadcast", "reduce", "gather", "scatter", NULL};
+    return !is_one_of(word_of(collective, "op"), rooted);
+}
+
 static bool has_numa(const json_t *flow)
 {
     return json_object_get(flow, "numa");
@@ -642,6 +661,8 @@ const struct scenario_unused scenario_unused[] = {
     {"traffic", "load", false, arrives_otherwise, "only Poisson arrivals have a load"},
     {"flows", "message", false, is_shorter, "a flow with a smaller size is one message of that size"},
     {"flows", "depth", false, is_latency_and_deep, "mode latency sends one message at a time"},
+    {"collectives", "reduction", false, reduces_nothing, "the operation reduces nothing"},
+    {"collectives", "root", false, has_no_root, "the operation has no root"},
     {"flows", "tool", true, has_tool, "simulated flows need no program"},
     {"flows", "numa", true, has_numa, "simulated hosts have no NUMA nodes"},
     {"flows", "relaxed_ordering", true, has_ordering,

@@ -132,10 +132,10 @@ bool scenario_traffic_ends(const struct scenario_traffic *traffic);
 int64_t scenario_traffic_flows(const struct scenario_traffic *traffic);
 /* A copy of the document in which ranges of roles, such as "h[0-3]", are written out (lib/names/range.h). */
 json_t *scenario_expand(const json_t *json, struct error *e);
-/* Keys of flows and of traffic that some of them do not use: a form of theirs ("with size"), or simulated
- * ones. Ended by a row without a key. */
+/* Keys of flows, traffic and collectives that some of them do not use: a form of theirs ("with size"), or
+ * simulated ones. Ended by a row without a key. */
 struct scenario_unused {
-    const char *list, *key;         /* of items of this list; NULL: of both */
+    const char *list, *key;         /* of items of this list; NULL: of flows and traffic */
     bool simulated;                 /* in simulated labs; else by their form, in every lab */
     bool (*is)(const json_t *item); /* does an item, with its defaults, have a value that it does not use? */
     const char *why;

@@ -264,23 +264,35 @@ static void add_run_headings(const struct runs *runs, struct text *out)
 /* The settings that differ between compared results, also those that only some of them have. */
 void page_add_differences(const struct runs *runs, struct text *out)
 {
-    const json_t *results[RUNS_SIDE_BY_SIDE];
-    bool cut = false;
+    const struct run *columns[RUNS_SIDE_BY_SIDE] = {0};
+    const json_t *results[RUNS_SIDE_BY_SIDE] = {0};
+    bool cut = false, firsts = runs->count > RUNS_SIDE_BY_SIDE;
+    size_t count = 0;
     if (runs->results < 2)
         return;
-    if (runs->count > RUNS_SIDE_BY_SIDE) {
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run *run = &runs->items[i];
+        if (firsts && i && strcmp(run->result_folder, runs->items[i - 1].result_folder) == 0)
+            continue;
+        if (count < RUNS_SIDE_BY_SIDE) {
+            columns[count] = run;
+            results[count] = run->result;
+        }
+        count++;
+    }
+    if (count > RUNS_SIDE_BY_SIDE) {
         text_add(out,
-                 "<h2>Different settings</h2>\n<p class=soft>They are listed for up to %d runs; these are "
+                 "<h2>Different settings</h2>\n<p class=soft>They are listed for up to %d results; these are "
                  "%zu.</p>\n",
-                 RUNS_SIDE_BY_SIDE, runs->count);
+                 RUNS_SIDE_BY_SIDE, count);
         return;
     }
-    for (size_t i = 0; i < runs->count; i++)
-        results[i] = runs->items[i].result;
-    json_t *differences = differences_between(results, runs->count, &cut), *row;
+    json_t *differences = differences_between(results, count, &cut), *row;
     size_t shown = 0, all = json_object_size(differences);
     const char *path;
     text_add(out, "<h2>Different settings</h2>\n");
+    if (firsts)
+        text_add(out, "<p class=soft>Of the first run of each result.</p>\n");
     if (!all) {
         text_add(out, cut ? "<p>None of those that were compared: the documents have more values.</p>\n"
                           : "<p>None: scenario, lab, seed and program are the same.</p>\n");
@@ -288,7 +300,11 @@ void page_add_differences(const struct runs *runs, struct text *out)
         return;
     }
     text_add(out, "<div class=scroll><table><tr><th>setting");
-    add_run_headings(runs, out);
+    for (size_t i = 0; i < count; i++) {
+        text_add(out, "<th>");
+        html_escaped(out, run_label(columns[i]));
+    }
+    text_add(out, "</tr>\n");
     json_object_foreach(differences, path, row)
     {
         size_t i;

@@ -78,6 +78,12 @@ $(row scenario.settings.ecn)"
 check "what the two scenarios set differently is listed, also what only one of them sets" test -z "$(row scenario.settings.mtu)" -a "$differ" = "scenario | incast-pfc | incast-dcqcn
 scenario.settings.ecn | unset | 3"
 readable "the comparison" "$(dirname "$both")"
+for name in incast-pfc hpcc-two-to-one; do
+    "$H" run $name --set sweep=null --duration 1ms --set phases.warmup=0ms --repeat 3 --no-report --quiet --out "$SCRATCH/sweeps" >"$SCRATCH/said" 2>&1
+done
+check_exit 0 "two sweeps are compared" "$H" report "$SCRATCH"/sweeps/{incast-pfc,hpcc-two-to-one}/latest --out "$SCRATCH/both"
+both=$SCRATCH/both/index.html
+check "... by the settings of the first run of each" test "$(row scenario.settings.ecn)" = "scenario.settings.ecn | unset | 3" -a "$(grep -c 'Of the first run of each result' "$both")" = 1
 check_exit 0 "many results are compared" "$H" report "$SCRATCH"/curves/write-sweep/latest/[0-9]*/
 check "their folder's name fits" test -s "$(cat "$SCRATCH/out")"
 finish

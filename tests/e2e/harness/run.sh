@@ -137,6 +137,9 @@ warning: flow ping: depth has no effect: mode latency sends one message at a tim
 warning: flow ping: tool has no effect: simulated flows need no program
 warning: flow ping: numa has no effect: simulated hosts have no NUMA nodes
 warning: flow ping: validate has no effect: simulated packets carry no data that could be checked"
+check "... also of collectives, and by check" test "$("$H" check <(jq -n '{schema: 1, name: "c", roles: ["a", "b"], collectives: [{name: "g", op: "all-gather", root: 1, reduction: "max"}, {name: "r", op: "reduce", root: 1}]}') \
+    --lab "$ROOT/labs/ssh-pair.example.json" 2>&1 | grep -o 'collective.*')" = "collective g: reduction has no effect: the operation reduces nothing
+collective g: root has no effect: the operation has no root"
 R=$SCRATCH/incast4/incast4/latest/result.json
 check "... in the result, too" test "$(jq '[.warnings[] | select(test("has no effect"))] | length' "$R")" = 8
 check "... which has no default that nothing uses" test "$(jq -c '[.scenario.traffic[] | [.message, .depth, .load, .count]], [.scenario.flows[] | [.message, .depth]]' "$R" | xargs -d '\n')" = \
