@@ -393,7 +393,8 @@ static void take_out_below(struct walk *walk, const struct place *place, json_t 
 json_t *result_take_out_wrong(enum result_document which, json_t *document)
 {
     struct walk walk = {documents[which].file, json_array(), 0};
-    take_out_below(&walk, NULL, document, documents[which].shape);
+    if (json_is_object(document))
+        take_out_below(&walk, NULL, document, documents[which].shape);
     if (walk.wrong > SENTENCES)
         json_array_append_new(
             walk.sentences,
