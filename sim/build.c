@@ -203,6 +203,7 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->ack_unpaused = c->nic.ack_unpaused;
     h->ack_every_packets = (int32_t)c->nic.ack_every_packets;
     h->ack_timeout_ps = c->nic.ack_timeout_ps;
+    h->nak_again_ps = c->nic.nak_again_ps;
     h->retry_count = (int32_t)c->nic.retry_count;
     if (c->nic.retry_count == FIELD_UNSET)
         h->retry_count = sim->has_faults ? RETRY_COUNT : INT32_MAX;
@@ -220,6 +221,7 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->unmarked_cnps = (uint8_t)c->nic.unmarked_cnps;
     h->unmarked_cnp_interval_ps = c->nic.unmarked_cnp_interval_ps;
     h->unmarked_cnp_bytes = c->nic.unmarked_cnp_bytes;
+    h->burst_bytes = (int32_t)c->nic.burst_bytes;
     h->software = c->software;
     h->settings = c->settings;
     seed_random(&h->random, sim, STREAM_HOST, index);
@@ -257,6 +259,7 @@ static int build_buffers(struct sim *sim, uint32_t index, const struct sim_confi
     const struct sim_settings *s = &config->settings;
     struct port *port = &sim->ports[h->port];
     port->quanta = (int32_t)config->nic.pause_quanta;
+    port->jitter_ps = (uint32_t)config->nic.jitter_ps;
     pfc_set_refresh(sim, port,
                     (int64_t)((uint64_t)port->quanta * 64 * port->ps_per_byte_q20 >> 20) / 100 *
                         config->nic.pause_refresh_percent);

@@ -82,7 +82,10 @@ struct port {
         uint32_t window;    /* the latest one in which the receiver was told of frames */
     } out;
     uint32_t first_event;
-    uint32_t kmin;   /* port of a switch: no ECN mark at or below this queue length */
+    union {
+        uint32_t kmin;      /* port of a switch: no ECN mark at or below this queue length */
+        uint32_t jitter_ps; /* port of a host: mean of a random time behind each frame; 0: none */
+    };
     uint16_t ready;  /* bit: queue not empty */
     uint16_t paused; /* bit: queue paused by the other end */
     uint8_t flags;
@@ -226,7 +229,7 @@ struct host {
     int32_t tx_buffer_left;
     bool ack_coalescing, ack_unpaused;
     int32_t ack_every_packets, max_reads;
-    int64_t ack_timeout_ps;
+    int64_t ack_timeout_ps, nak_again_ps;
     int32_t retry_count;
     const struct retransmission_times *retransmission; /* NULL: at each ack_timeout */
     bool floor_off, slow_restart, slow_restart_on_nak, counts_timeouts;
@@ -255,6 +258,8 @@ struct host {
         uint32_t event;
     } answers[ANSWERS]; /* CNPs and NAKs that wait for their time */
     struct nic_ingress ingress;
+    int32_t burst_bytes; /* 0: packets in turn */
+    int32_t burst_left;  /* of the turn of the queue pair that was served last */
     struct host_counters counters;
     struct sim_counter *columns; /* for sim_host_counters; the names are in host_column_names */
     size_t column_count;
@@ -306,6 +311,7 @@ struct queue_pair {
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
     bool nak_sent, echo;  /* echo: the next ACK carries congestion back */
+    int64_t nak_ps;       /* the last NAK */
     uint32_t marked;      /* packets that arrived with a mark */
     int64_t last_cnp_ps;
     uint8_t sender_memory, receiver_memory;

@@ -102,6 +102,9 @@ static const struct field nic_fields[] = {
      .help = "Local ACK timeout. The default is perftest's: 4.096 us times 2 to the power of 14."},
     {"nak_delay", TIME, AT(nak_delay_ps), .fallback = "\"0\"",
      .help = "Time from a packet out of sequence until its NAK joins the port's queue."},
+    {"nak_again", TIME, AT(nak_again_ps), .fallback = "\"0\"",
+     .help = "Time from a NAK until the receiver sends another for the same packet, if others still come "
+             "before it; 0: it asks once, as the InfiniBand Architecture Specification has it."},
     {"retry_count", FIELD_INTEGER, .min = 0, .max = 7, AT(retry_count),
      .help = "Time-outs in a row after which a queue pair that made no progress gives up. Default: 7, "
              "perftest's, in a run with faults of links or frames; without faults it never gives up."},
@@ -165,6 +168,15 @@ static const struct field nic_fields[] = {
              "assumption."},
     {"cnp_delay", TIME, AT(cnp_delay_ps), .fallback = "\"0\"",
      .help = "Time from the arrival of the packet that is answered until its CNP joins the port's queue."},
+    {"jitter", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 0, .max = 1000000, AT(jitter_ps),
+     .fallback = "\"0\"",
+     .help =
+         "Mean of a random time between two frames (exponential distribution), at most 1us. Without it, NICs "
+         "that send at the same rate stay in step, and a full queue may always drop the same one's "
+         "frames."},
+    {"burst", BYTES, AT(burst_bytes), .fallback = "\"0\"",
+     .help = "Bytes that a queue pair sends in its turn, back to back, before it waits for its rate and the "
+             "others have theirs; 0: one packet."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table,
      .help = "DCQCN parameters that the scenario's settings do not set; default: mlx5's defaults."},
     {"byte_reset", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 30, AT(byte_reset_bytes),

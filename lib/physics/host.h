@@ -44,7 +44,8 @@ struct physics_nic {
     int ack_coalescing, ack_unpaused;
     int64_t ack_timeout_ps;
     int64_t nak_delay_ps;
-    int64_t retry_count; /* FIELD_UNSET: 7 with faults of links or frames, else without end */
+    int64_t nak_again_ps; /* 0: a packet is asked for once */
+    int64_t retry_count;  /* FIELD_UNSET: 7 with faults of links or frames, else without end */
     /* What register ROCE_ACCL switches, and what time-outs are then like */
     int adaptive_retransmission, min_ack_timeout_limit_disabled;
     int retransmission_firmware; /* enum retransmission_firmware */
@@ -64,6 +65,8 @@ struct physics_nic {
     int unmarked_cnps; /* enum physics_unmarked_cnps */
     int64_t unmarked_cnp_interval_ps, unmarked_cnp_bytes;
     int64_t cnp_delay_ps;
+    int64_t jitter_ps;
+    int64_t burst_bytes;       /* 0: a packet */
     struct dcqcn_values dcqcn; /* unset: mlx5's defaults */
 };
 

@@ -9,6 +9,15 @@ static inline bool is_held(const struct sim *sim, const struct queue_pair *qp, u
            (qp->congestion_hooks & (CONGESTION_WINDOW | QP_RECOVERY) && qp_window_is_full(sim, qp));
 }
 
+/* Does the queue pair that was served last still have its turn? Its rate does not hold it back then, a limit
+ * of its program or of messages does. */
+static bool burst_goes_on(const struct sim *sim, const struct host *h, uint16_t paused)
+{
+    const struct queue_pair *qp = &sim->qps[h->ring];
+    return !is_held(sim, qp, paused) && qp->paced_ps <= sim->now_ps &&
+           (qp->packet_in_message != 0 || h->next_message_ps <= sim->now_ps);
+}
+
 /* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never
  * later than it is). `paused`: queues from which nothing may be taken. */
 uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t *wake_ps)
@@ -16,6 +25,10 @@ uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t 
     if (h->ring == NONE)
         return NONE;
     uint32_t first = sim->qps[h->ring].ring_next, q = first;
+    if (h->burst_left > 0 && burst_goes_on(sim, h, paused)) {
+        h->burst_left -= (int32_t)sim->qps[h->ring].payload_bytes;
+        return h->ring;
+    }
     do {
         const struct queue_pair *qp = &sim->qps[q];
         int64_t may_ps = qp->next_send_ps;
@@ -25,6 +38,7 @@ uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t 
             /* it may send after the resume, or after an ACK */
         } else if (may_ps <= sim->now_ps) {
             h->ring = q;
+            h->burst_left = h->burst_bytes - (int32_t)qp->payload_bytes;
             return q;
         } else if (may_ps < *wake_ps) {
             *wake_ps = may_ps;
@@ -83,7 +97,7 @@ int64_t host_next_pull_ps(const struct sim *sim, uint32_t host)
     if (h->ring == NONE)
         return SIM_FOREVER;
     const struct queue_pair *qp = &sim->qps[h->ring];
-    return qp->ring_next == h->ring ? qp->next_send_ps : 0;
+    return qp->ring_next == h->ring && h->burst_left <= 0 ? qp->next_send_ps : 0;
 }
 
 void host_wake(struct sim *sim, uint32_t host)

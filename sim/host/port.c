@@ -29,6 +29,8 @@ void port_transmit(struct sim *sim, uint32_t port)
     if (p == NONE)
         return;
     send_frame(sim, out, p);
+    if (out->node_kind == SIM_HOST && out->jitter_ps)
+        out->busy_until_ps += whole_ns(sim, (int64_t)random_exponential(&out->random, out->jitter_ps));
     unsigned queues = out->ready & ~(unsigned)out->paused;
     if (queues) {
         port_schedule(sim, out, out->busy_until_ps, out->queues[__builtin_ctz(queues)].packets.head);

@@ -163,8 +163,10 @@ void ring_leave(struct sim *sim, uint32_t q)
     } else {
         sim->qps[qp->ring_previous].ring_next = qp->ring_next;
         sim->qps[qp->ring_next].ring_previous = qp->ring_previous;
-        if (h->ring == q)
+        if (h->ring == q) {
             h->ring = qp->ring_previous;
+            h->burst_left = 0;
+        }
         if (h->ring_joined == q)
             h->ring_joined = qp->ring_previous;
     }
@@ -215,10 +217,11 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
 
     if (qp->packet_in_message == 0 && h->message_ps)
         h->next_message_ps = sim->now_ps + h->message_ps;
+    int64_t from_ps = qp->next_send_ps > sim->now_ps ? qp->next_send_ps : sim->now_ps; /* later: in a burst */
     if (qp->ps_per_byte_q20) /* a limit of the payload, as of roce-traffic and perftest */
         qp->next_send_ps = qp->paced_ps = sim->now_ps + sim_duration(sim, payload, qp->ps_per_byte_q20);
     if (qp->congestion_hooks & CONGESTION_GAP) {
-        int64_t next_ps = sim->now_ps + congestion_gap_ps(sim, h, qp, packet->bytes);
+        int64_t next_ps = from_ps + congestion_gap_ps(sim, h, qp, packet->bytes);
         if (next_ps > qp->next_send_ps)
             qp->next_send_ps = next_ps;
     }
@@ -478,13 +481,15 @@ void send_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
     host_answer(sim, host, ANSWER_NAK, control_packet(sim, q, PACKET_NAK, psn));
 }
 
-/* Something is missing: ask once for the packet that is expected. */
+/* Something is missing: ask for the packet that is expected, once or, where the NIC does so, again. */
 void ask_again(struct sim *sim, uint32_t host, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
-    if (qp->nak_sent)
+    int64_t again_ps = sim->hosts[host].nak_again_ps;
+    if (qp->nak_sent && (!again_ps || sim->now_ps - qp->nak_ps < again_ps))
         return;
     qp->nak_sent = true;
+    qp->nak_ps = sim->now_ps;
     if (qp->operation != SIM_READ) {
         send_nak(sim, host, q, qp->expected_psn);
         return;

@@ -143,6 +143,70 @@ static void tail_drop_fills_with_the_excess(void **state)
     fixture_close(&f);
 }
 
+/* Two NICs that fill their lines stay in step: a full queue drops one's frames and never the other's. A
+ * random time between frames, a third of a per cent of a frame's, ends that. */
+static void jitter_ends_lockout(void **state)
+{
+    (void)state;
+    for (int jitter = 0; jitter < 2; jitter++) {
+        struct fixture f;
+        open_star(&f, 3, GBPS(100));
+        for (uint32_t h = 0; h < 2; h++) {
+            struct sim_flow_config *flow = fixture_flow(&f, h, 2, 0);
+            flow->priority = 1;
+            flow->payload_bytes = 4096;
+            flow->message_bytes = 1 << 20; /* whole packets */
+            flow->start_ps = h * 100 * SIM_PS_PER_NS; /* the second one's frames come a third of a frame later */
+            f.hosts[h].nic.jitter_ps = jitter ? 1100 : 0;
+            f.hosts[h].nic.ack_timeout_ps = 10 * MS;
+        }
+        f.switches[0].physics.tail_drop_bytes = 200000;
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, 8 * MS);
+        int64_t first = counter_of(sim, true, 0, "port0_discards");
+        int64_t second = counter_of(sim, true, 0, "port1_discards"), sum = first + second;
+        assert_true(sum > 20000);
+        assert_true(jitter ? first > sum / 5 && second > sum / 5 : first < 10 || second < 10);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
+/* Two queue pairs with a message of ten packets each: packet by packet they end together, in turns of ten one
+ * after the other. Neither sends faster than its rate in the long run. */
+static void turns_have_their_length(void **state)
+{
+    (void)state;
+    for (int burst = 0; burst < 2; burst++) {
+        struct sim_flow_stats stats[2];
+        struct fixture f;
+        open_star(&f, 2, GBPS(100));
+        for (size_t i = 0; i < 2; i++)
+            fixture_flow(&f, 0, 1, 10000);
+        f.hosts[0].nic.burst_bytes = burst ? 10000 : 0;
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, MS);
+        for (size_t i = 0; i < 2; i++)
+            sim_flow_stats(sim, i, &stats[i]);
+        int64_t apart = (stats[1].finished_ps - stats[0].finished_ps) / SIM_PS_PER_NS; /* a frame: 86.6 ns */
+        assert_true(burst ? apart > 860 && apart < 870 : apart > 80 && apart < 90);
+        sim_free(sim);
+        fixture_close(&f);
+
+        open_star(&f, 2, GBPS(100));
+        fixture_flow(&f, 0, 1, 0);
+        f.hosts[0].nic.burst_bytes = burst ? 100000 : 0;
+        f.hosts[0].settings.ecn_rp_mask = 1u << LOSSLESS;
+        f.hosts[0].settings.dcqcn.rp.rpg_max_rate = 10000;
+        sim = fixture_start(&f);
+        fixture_run(sim, 10 * MS);
+        double rate_bps = (double)counter_of(sim, false, 0, "tx_prio3_bytes") * 8 / 10e-3;
+        assert_true(fabs(rate_bps / 10e9 - 1) < 0.01);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
 /* A pause with quanta that nobody repeats runs out. */
 static void quanta_run_out(void **state)
 {
@@ -612,6 +676,8 @@ int main(void)
         cmocka_unit_test(headroom_decides_over_loss),
         cmocka_unit_test(lossy_queue_is_bounded),
         cmocka_unit_test(tail_drop_fills_with_the_excess),
+        cmocka_unit_test(jitter_ends_lockout),
+        cmocka_unit_test(turns_have_their_length),
         cmocka_unit_test(quanta_run_out),
         cmocka_unit_test(marks_by_queue),
         cmocka_unit_test(cnps_are_paced),
