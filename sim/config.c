@@ -16,7 +16,7 @@ void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic
 {
     *s = (struct sim_settings){.mtu_bytes = 1500, .cable_mm = 7000, .buffer_bytes = {nic->port_buffer_bytes}};
     congestion_values_clear(&s->congestion);
-    dcqcn_defaults(&s->dcqcn);
+    dcqcn_profile_values((enum dcqcn_profile)nic->dcqcn_profile, &s->dcqcn);
     dcqcn_merge(&s->dcqcn, &nic->dcqcn);
     if (nic->byte_reset_bytes != FIELD_UNSET)
         s->dcqcn.rp.rpg_byte_reset = nic->byte_reset_bytes;

@@ -159,13 +159,13 @@ static const struct field nic_fields[] = {
      .fallback = "\"never\"",
      .help = "What the receiver answers with a CNP besides marks, on priorities whose notification point is "
              "on. loss: a packet of the queue pair that it asks for again. ingress: a packet that finds "
-             "unmarked_cnp_bytes in its receive buffer."},
+             "unmarked_cnp_bytes in its receive buffer, or above the rate of ingress."},
     {"unmarked_cnp_interval", TIME, AT(unmarked_cnp_interval_ps), .fallback = "\"1ms\"",
      .help = "Minimum time from any CNP of the queue pair, or the port as cnp_pacing says, to one without a "
              "mark. The default is an assumption."},
     {"unmarked_cnp_bytes", BYTES, AT(unmarked_cnp_bytes), .fallback = "\"128KiB\"",
-     .help = "What a receive buffer must hold for a CNP of unmarked_cnps ingress. The default is an "
-             "assumption."},
+     .help = "What a receive buffer, or the depth of ingress, must hold for a CNP of unmarked_cnps ingress. "
+             "The default is an assumption."},
     {"cnp_delay", TIME, AT(cnp_delay_ps), .fallback = "\"0\"",
      .help = "Time from the arrival of the packet that is answered until its CNP joins the port's queue."},
     {"jitter", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 0, .max = 1000000, AT(jitter_ps),
@@ -178,7 +178,12 @@ static const struct field nic_fields[] = {
      .help = "Bytes that a queue pair sends in its turn, back to back, before it waits for its rate and the "
              "others have theirs; 0: one packet."},
     {"dcqcn", FIELD_OBJECT, AT(dcqcn), .sub = &dcqcn_table,
-     .help = "DCQCN parameters that the scenario's settings do not set; default: mlx5's defaults."},
+     .help = "DCQCN parameters that the scenario's settings do not set; default: those of dcqcn_profile."},
+    {"dcqcn_profile", FIELD_CHOICE, AT(dcqcn_profile), .choices = dcqcn_profile_names,
+     .fallback = "\"driver\"",
+     .help = "DCQCN parameters that neither the scenario's settings nor dcqcn set. driver: mlx5's defaults. "
+             "slow-recovery: parameters fitted to what was measured of a ConnectX-5 whose own cannot be read "
+             "(openfabric-systems/simllm, September 2026)."},
     {"byte_reset", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 30, AT(byte_reset_bytes),
      .help = "Bytes between rate increases, for values that exceed rpg_byte_reset's 15 bits."},
     {0},

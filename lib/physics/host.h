@@ -67,6 +67,7 @@ struct physics_nic {
     int64_t cnp_delay_ps;
     int64_t jitter_ps;
     int64_t burst_bytes;       /* 0: a packet */
+    int dcqcn_profile;         /* enum dcqcn_profile */
     struct dcqcn_values dcqcn; /* unset: mlx5's defaults */
 };
 

@@ -79,6 +79,26 @@ const struct nic_property nic_properties[] = {
      {LX("\"220B\"", "perftest's default for write latency: 220 bytes"),
       CX5("\"220B\"", "perftest's default for write latency: 220 bytes"), CX6("\"220B\"", AS_CX5),
       CX7("\"220B\"", AS_CX5)}},
+    {"nic.slow_restart_on_nak",
+     {CX5("true", "fitted: S-4.05, CNPs handled are 2.24 times those sent (" HACC "measurement.tex)")}},
+    {"nic.jitter", {CX5("\"1.1ns\"", "fitted: S-1.13, 97.7 Gb/s where headers leave 98.0 (" HACC "P2)")}},
+    {"nic.burst",
+     {CX5("\"128KiB\"", "fitted: S-3.13, 1.65 % of the packets lost in 3100 events/s (" HACC
+                        "incast.csv): those of a queue pair are lost together")}},
+    {"nic.nak_delay",
+     {CX5("\"250us\"", "fitted: S-3.15, 26 % of the wire sent in vain (" HACC
+                       "incast.csv): more than a round trip of a queue pair for each event")}},
+    {"nic.nak_again",
+     {CX5("\"800us\"", "fitted: S-3.11 and S-3.12, a full wire and no stand-still (" HACC
+                       "incast.csv) though packets that are sent again are lost, too")}},
+    {"nic.unmarked_cnps",
+     {CX5("\"loss\"", "fitted: S-4.01 to S-4.06, 2262/s with 3100 loss events/s, 38/s with 73/s and none "
+                      "without losses (" HACC "ANOM-16); the cause is not proved")}},
+    {"nic.unmarked_cnp_interval",
+     {CX5("\"800us\"", "fitted: S-4.01, three CNPs for four loss events (" HACC "ANOM-16)")}},
+    {"nic.dcqcn_profile",
+     {CX5("\"slow-recovery\"",
+          "fitted: S-5.02, S-5.03, S-3.12 and S-3.13 (" HACC "ANOM-18); its parameters cannot be read")}},
     {"pcie.generation",
      {LX("3", REMOTE_LAB "March 2026: PCIe Gen3 x8"),
       CX5("4", "openfabric-systems/simllm, September 2026: PCIe Gen4 x16"),

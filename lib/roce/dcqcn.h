@@ -104,6 +104,13 @@ json_t *dcqcn_value_json(const struct dcqcn_parameter *parameter, int64_t value)
 
 /* mlx5's defaults. */
 void dcqcn_defaults(struct dcqcn_values *values);
+
+/* Sets of parameters that NICs were seen to behave like, where those that they run with cannot be read. */
+enum dcqcn_profile { DCQCN_PROFILE_DRIVER, DCQCN_PROFILE_SLOW_RECOVERY };
+extern const char *const dcqcn_profile_names[]; /* ended by NULL */
+/* mlx5's defaults, and what the profile has in their place. */
+void dcqcn_profile_values(enum dcqcn_profile profile, struct dcqcn_values *values);
+
 /* Copy all values that are set in `from`. */
 void dcqcn_merge(struct dcqcn_values *to, const struct dcqcn_values *from);
 /* The document of the parameters that the simulator models. A new reference. */

@@ -191,6 +191,13 @@ static bool ingress_loses(struct host *h, uint32_t bytes, int64_t now_ps)
     return false;
 }
 
+/* What it has not taken in. */
+static int64_t ingress_bytes(const struct nic_ingress *in, int64_t now_ps)
+{
+    double ps_per_byte = (double)(in->sending ? in->ps_per_byte_sending_q20 : in->ps_per_byte_q20) / 0x1p20;
+    return in->empty_ps > now_ps ? (int64_t)((double)(in->empty_ps - now_ps) / ps_per_byte) : 0;
+}
+
 static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
 {
     struct host *h = &sim->hosts[host];
@@ -198,6 +205,8 @@ static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
         packet_give(sim, p);
         return;
     }
+    if (h->unmarked_cnps == UNMARKED_CNPS_INGRESS && h->ingress.depth_ps)
+        congestion_buffered(sim, host, sim->packets[p].qp, ingress_bytes(&h->ingress, sim->now_ps));
     h->counters.rx_rdma_packets++;
     h->counters.rx_rdma_bytes += sim->packets[p].bytes;
     if (sim->packets[p].flags & PACKET_CE)
