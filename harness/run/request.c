@@ -60,6 +60,8 @@ static int request_parse_sets(struct kept_request *kept, const char *path, struc
     const json_t *list = json_object_get(kept->document, "set");
     json_t *set;
     size_t i;
+    if (list && !json_is_array(list))
+        return error_set(e, "%s: set: expected a list of texts", path);
     kept->sets = calloc(json_array_size(list) + 1, sizeof *kept->sets);
     if (!kept->sets)
         return error_set(e, "out of memory");
@@ -100,6 +102,9 @@ static int request_parse(struct kept_request *kept, const char *path, struct err
     documents->lab_path = json_string_value(json_object_get(d, "lab_file"));
     documents->folder = json_string_value(json_object_get(d, "working_folder"));
     documents->lab_why = "--resume";
+    const json_t *folder = json_object_get(d, "working_folder");
+    if (folder && !json_is_null(folder) && !json_is_string(folder))
+        return error_set(e, "%s: working_folder: expected a text", path);
     if (!json_is_object(documents->scenario) || !json_is_object(documents->lab) ||
         !documents->scenario_path || !documents->lab_path)
         return error_set(

@@ -100,6 +100,12 @@ jq '.seed = "1"' "$good/02/result.json" >case/02/result.json
 "$H" status case >out 2>err
 check_says "a seed that is a text makes its run broken, and no other" '^ *1 broken' out
 check_says "  for that reason" 'case/02: result.json has a version, scenario, lab, seed or repeat of the wrong type' out
+for key in set working_folder seed repeat; do
+    fresh_case
+    jq --arg key $key '.[$key] = (if $key == "seed" or $key == "repeat" then "1" else {} end)' "$good/request.json" >case/request.json
+    check_exit 2 "a request whose $key is of another type" "$H" status case
+    check_says "  is refused by its place" "case/request.json: $key: expected a " err
+done
 fresh_case
 jq '.schema = "1"' "$good/02/result.json" >case/02/result.json
 check_exit 2 "a schema that is not a number" "$H" report case/02 --out page
