@@ -7,6 +7,7 @@
 #include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
 #include "sim/model.h"
+#include "sim/host/transport.h"
 #include "lib/physics/fabric.h"
 #include <stdio.h>
 
@@ -236,7 +237,8 @@ static uint64_t bytes_of_flow(const struct sim_config *c, const struct sim_flow_
     uint64_t pairs = f->mode == SIM_PING_PONG ? 2 : (uint64_t)f->queue_pairs;
     uint64_t of_pair = sizeof(struct queue_pair) + EVENTS_OF_QP * sizeof(struct event) +
                        PATH_HOPS * sizeof(uint32_t) + (uint64_t)f->depth * sizeof(int64_t) +
-                       (control ? control->state_bytes : 0);
+                       (control ? control->state_bytes : 0) +
+                       recovery_bytes(&c->hosts[f->from].nic, &c->hosts[f->to].nic, f->operation);
     return sizeof(struct flow) + sizeof(struct event) + pairs * of_pair +
            (f->record_latency ? sizeof(struct histogram) : 0);
 }

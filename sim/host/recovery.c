@@ -33,27 +33,53 @@ static void clear(const struct recovery *r, uint64_t *bits, uint64_t psn)
 
 /* ---- building */
 
+static bool both_repeat(const struct physics_nic *from, const struct physics_nic *to)
+{
+    return from->recovery == PHYSICS_SELECTIVE_REPEAT && to->recovery == PHYSICS_SELECTIVE_REPEAT;
+}
+
+static int64_t window_of(const struct physics_nic *from, const struct physics_nic *to)
+{
+    int64_t a = from->recovery_window_packets, b = to->recovery_window_packets;
+    return a < b ? a : b;
+}
+
+/* Of each of the three arrays; 0: the queue pair has none. */
+static uint64_t bits_of(const struct physics_nic *from, const struct physics_nic *to,
+                        enum sim_operation operation)
+{
+    uint64_t bits = 64;
+    if (operation == SIM_READ || (!both_repeat(from, to) && !to->out_of_order_placement))
+        return 0;
+    while (bits < (uint64_t)window_of(from, to))
+        bits *= 2;
+    return bits;
+}
+
+uint64_t recovery_bytes(const struct physics_nic *from, const struct physics_nic *to,
+                        enum sim_operation operation)
+{
+    uint64_t bits = bits_of(from, to, operation);
+    return bits ? sizeof(struct recovery) + 3 * bits / 8 : 0;
+}
+
 static int build_one(struct sim *sim, struct queue_pair *qp, const struct physics_nic *from,
                      const struct physics_nic *to)
 {
-    int64_t window = from->recovery_window_packets < to->recovery_window_packets
-                         ? from->recovery_window_packets
-                         : to->recovery_window_packets;
-    uint64_t bits = 64;
-    while (bits < (uint64_t)window)
-        bits *= 2;
+    uint64_t bits = bits_of(from, to, (enum sim_operation)qp->operation);
+    if (!bits)
+        return 0;
     struct recovery *r = array_grow(NULL, 0, sizeof *r);
     uint64_t *memory = array_grow(NULL, 0, 3 * bits / 8);
-    sim->bytes += sizeof *r + 3 * bits / 8;
+    sim->bytes += recovery_bytes(from, to, (enum sim_operation)qp->operation);
     if (!r || !memory) {
         free(r);
         free(memory);
         return -1;
     }
     *r = (struct recovery){.mask = bits - 1,
-                           .window = (uint64_t)window,
-                           .selective = from->recovery == PHYSICS_SELECTIVE_REPEAT &&
-                                        to->recovery == PHYSICS_SELECTIVE_REPEAT,
+                           .window = (uint64_t)window_of(from, to),
+                           .selective = both_repeat(from, to),
                            .waits = to->out_of_order_placement,
                            .again = memory,
                            .received = memory + bits / 64,
@@ -68,12 +94,7 @@ int recovery_build(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     for (uint32_t q = 0; q < sim->qp_count; q++) {
         struct queue_pair *qp = &sim->qps[q];
-        const struct physics_nic *from = &c->hosts[qp->sender].nic, *to = &c->hosts[qp->receiver].nic;
-        bool selective =
-            from->recovery == PHYSICS_SELECTIVE_REPEAT && to->recovery == PHYSICS_SELECTIVE_REPEAT;
-        if (qp->operation == SIM_READ || (!selective && !to->out_of_order_placement))
-            continue;
-        if (build_one(sim, qp, from, to))
+        if (build_one(sim, qp, &c->hosts[qp->sender].nic, &c->hosts[qp->receiver].nic))
             return error_set(e, "simulator: no memory for the windows of %u queue pairs", sim->qp_count);
     }
     return 0;

@@ -23,6 +23,9 @@ void timeouts_end(struct sim *sim, uint32_t qp);
 void restart_slowly(struct sim *sim, uint32_t qp);
 
 /* recovery.c */
+/* Memory of a queue pair from one NIC to another. */
+uint64_t recovery_bytes(const struct physics_nic *from, const struct physics_nic *to,
+                        enum sim_operation operation);
 int recovery_build(struct sim *sim, const struct sim_config *c, struct error *e);
 void recovery_free(struct sim *sim);
 /* Sender: the first of the packets that are wanted again, of which there is one; packets were acknowledged,
