@@ -42,6 +42,9 @@ extern const char *const nic_model_titles[]; /* the same */
 /* Where values come from, in words. */
 #define NIC_MODEL_VALUES "what the lab does not state comes from the table of NIC models (docs/nic-models.md)"
 
+#define NIC_MODEL_TITLE \
+    "unknown: the model is a title, and the values are those that the lab states, or defaults"
+
 /* The model of this name; -1: the name is not in the table (NULL neither), it is a title. */
 int nic_model_named(const char *name);
 /* The model that a name probably means that is none ("connectx5"), else NULL. A title that says more than a

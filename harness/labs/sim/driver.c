@@ -251,10 +251,13 @@ static void describe_role(const struct sim_lab *lab, size_t role, struct host_de
         const struct physics_host *host = host_of(lab, role);
         out->name = xstrdup(host->name);
         out->address = host->nic.address ? xstrdup(host->nic.address) : NULL;
+        int model = nic_model_named(host->nic.model);
         if (host->nic.model)
             json_object_set_new(out->facts, "nic",
                                 json_make("{s:s,s:s*}", "model", host->nic.model, "values",
-                                          nic_model_named(host->nic.model) > NIC_MODEL_IDEAL ? NIC_MODEL_VALUES : NULL));
+                                          model < 0                 ? NIC_MODEL_TITLE
+                                          : model > NIC_MODEL_IDEAL ? NIC_MODEL_VALUES
+                                                                    : NULL));
     } else {
         out->name = xstrdup(sim_setup_node_name(lab->run->cell, &lab->setup, lab->setup.node_of_role[role]));
     }
