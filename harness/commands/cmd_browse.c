@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define RESULTS_DEFAULT "results"
-#define TABLE_COLUMNS   12 /* the last one only where a run has a reason */
+#define TABLE_COLUMNS   13 /* the last one only where a run has a reason */
 
 struct browse_arguments {
     const char *scenario, *lab;
@@ -179,6 +179,7 @@ static const struct columns_style styles[TABLE_COLUMNS] = {
     {.title = "SCENARIO", .least = 8},
     {.title = "LAB", .least = 8, .leave = 2},
     {.title = "VARIED", .least = 8},
+    {.title = "DELIVERED", .right = true, .leave = 6},
     {.title = "GOODPUT", .right = true},
     {.title = "PAUSES", .right = true, .leave = 1},
     {.title = "CNPS", .right = true, .leave = 4},
@@ -211,12 +212,13 @@ static void fill_row(const struct browse_run *run, size_t n, char *cells[TABLE_C
     cells[3] = strdup(run->scenario);
     cells[4] = strdup(run->lab);
     cells[5] = strdup(run->varied);
-    cells[6] = number(run->goodput_bps, 1e-9, " Gb/s");
-    cells[7] = number(run->pauses, 1, "");
-    cells[8] = number(run->cnps, 1, "");
-    cells[9] = number(run->latency_p99_us, 1, " us");
-    cells[10] = strdup(run->folder);
-    cells[11] = strdup(run->reason);
+    cells[6] = number(run->delivered_bps, 1e-9, " Gb/s");
+    cells[7] = number(run->goodput_bps, 1e-9, " Gb/s");
+    cells[8] = number(run->pauses, 1, "");
+    cells[9] = number(run->cnps, 1, "");
+    cells[10] = number(run->latency_p99_us, 1, " us");
+    cells[11] = strdup(run->folder);
+    cells[12] = strdup(run->reason);
 }
 
 static int print_table(const struct browse_list *list, const char *results, struct error *e)

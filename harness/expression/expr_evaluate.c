@@ -21,10 +21,12 @@ struct evaluation {
 struct gathered {
     double *values;
     size_t count, capacity;
-    size_t ending;           /* of flows that end */
-    size_t above;            /* of flows with a goodput above what a line carries */
-    int64_t began, finished; /* flows with an end, where the value is one of those that have finished */
-    int64_t few;             /* the fewest samples of a gauge that has few; 0: none has */
+    size_t ending; /* of flows that end */
+    size_t above;  /* of flows with a goodput above what a line carries */
+    size_t far;    /* flows whose goodput is far from what was delivered */
+    int64_t began, finished,
+        earlier; /* flows with an end, where the value is one of those that have finished */
+    int64_t few; /* the fewest samples of a gauge that has few; 0: none has */
     bool failed;
     enum dimension dimension;
 };
@@ -87,6 +89,7 @@ static void gather_ending(const struct expr_node *node, const json_t *flows, con
     if (counts && all) {
         g->began += json_integer_value(json_object_get(all, "started"));
         g->finished += json_integer_value(json_object_get(all, "finished"));
+        g->earlier += json_integer_value(json_object_get(all, "earlier"));
     } else if (counts ||
                (*node->name == 'c' && !all && result_flow_ends(flow) && fnmatch(node->flow, name, 0) == 0)) {
         g->began++;
@@ -108,6 +111,7 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
         gather(g, json_number_value(result_flow_value(flow, node->name)));
         g->ending += result_flow_ends(flow);
         g->above += json_object_get(flow, "above_line_bps") != NULL;
+        g->far += !result_flow_ends(flow) && result_flow_is_far(flow);
     }
     if (!expr_flow_dimension(node->name, &g->dimension))
         g->dimension = DIMENSION_PLAIN;
@@ -195,11 +199,13 @@ static void add_note(struct expr_result *out, const char *note)
  * is a rate at no time. */
 static void note_flows(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
 {
-    bool rate = strncmp(node->name, "goodput_", 8) == 0 || strcmp(node->name, "messages_per_s") == 0;
-    char note[160];
+    bool rate = strncmp(node->name, "goodput_", 8) == 0 || strcmp(node->name, "messages_per_s") == 0,
+         of_completed = rate || strcmp(node->name, "bytes") == 0;
+    char note[200];
     if (g->finished < g->began && expr_functions[node->function].combine != COMBINE_COUNT) {
-        snprintf(note, sizeof note, "of the %lld flows that have finished, of %lld that began",
-                 (long long)g->finished, (long long)g->began);
+        snprintf(note, sizeof note, "of the %lld flows that have finished, of %lld that began%s",
+                 (long long)g->finished, (long long)g->began,
+                 g->earlier ? " in the measure phase or later" : "");
         add_note(out, note);
     }
     if (rate && expr_functions[node->function].combine == COMBINE_SUM && g->ending && g->count > 1) {
@@ -210,6 +216,11 @@ static void note_flows(const struct expr_node *node, const struct gathered *g, s
     }
     if (rate && g->above) {
         snprintf(note, sizeof note, "flows.%.40s: goodput above what a line carries, see the warnings",
+                 node->flow);
+        add_note(out, note);
+    } else if (of_completed && g->far) {
+        snprintf(note, sizeof note,
+                 "flows.%.40s: by completed messages, which is far from what was delivered, see the warnings",
                  node->flow);
         add_note(out, note);
     }

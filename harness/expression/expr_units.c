@@ -94,6 +94,7 @@ static const struct {
     {"latency_max_ns", DIMENSION_TIME_NS},
     {"retransmitted_packets", DIMENSION_PLAIN},
     {"delivered_bytes", DIMENSION_BYTES},
+    {"delivered_bps", DIMENSION_RATE_BPS},
     {"marked_packets", DIMENSION_PLAIN},
     {"decreases", DIMENSION_PLAIN},
     {"increases", DIMENSION_PLAIN},

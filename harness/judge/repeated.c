@@ -98,6 +98,11 @@ static int spreads_add_totals(struct spreads *s, const json_t *flows)
         result = sum ? spreads_add(s, values[i][0], values[i][1], sum) : -1;
         json_decref(sum);
     }
+    bool delivered;
+    json_t *sum = json_real(result_flows_throughput(flows, &delivered));
+    if (result == 0 && delivered)
+        result = sum ? spreads_add(s, "delivered_bps", "b/s", sum) : -1;
+    json_decref(sum);
     return result;
 }
 
@@ -348,6 +353,8 @@ static void repeated_add_cell(const struct repeated_source *source, const struct
 {
     struct repeated_cell judged = {.cell = cell,
                                    .goodput_bps = spreads_of(&g->spreads, "goodput_bps"),
+                                   .delivered_bps = spreads_of(&g->spreads, "delivered_bps"),
+
                                    .identical = source->repeats > 1 && spreads_are_identical(&g->spreads)};
     judged.expectations = over_expectations(&g->over, &judged.verdict);
     judged.published = over_published(&g->over);

@@ -363,6 +363,43 @@ static void find_above_line(const struct looked_into *x)
     free(all);
 }
 
+/* ---- goodput far from what was delivered */
+
+/* What is above a line, or completed nothing, is told as that. */
+static void find_far(const struct looked_into *x)
+{
+    struct text_names far = {0};
+    struct text words = {0};
+    const char *name, *farthest = NULL;
+    double completed_bps = 0, delivered_bps = 0;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)x->flows, name, flow)
+    {
+        double bps = phase_goodput(flow), arrived = number_of(flow, "delivered_bps");
+        if (result_flow_is_part(x->flows, name) || !result_flow_is_far(flow) || bps <= 0 ||
+            json_object_get(flow, "above_line_bps"))
+            continue;
+        text_names_add(&far, name);
+        if (farthest && fabs(bps - arrived) <= fabs(completed_bps - delivered_bps))
+            continue;
+        farthest = name;
+        completed_bps = bps;
+        delivered_bps = arrived;
+    }
+    if (!farthest)
+        return;
+    text_add_names(&words, "flow", &far);
+    text_add(&words,
+             ": the goodput of the messages that completed in the measured phase is far from what was "
+             "delivered in it (%s%s%.4g Gb/s completed, %.4g delivered): messages",
+             far.count > 1 ? farthest : "", far.count > 1 ? ": " : "", completed_bps / 1e9,
+             delivered_bps / 1e9);
+    text_add(&words, " count in full where they complete; compare delivered_bps, or make "
+                     "phases.measure long beside the time that a message takes");
+    json_array_append_new(x->warnings, json_text(text_string(&words)));
+    text_free(&words);
+}
+
 /* ---- losses */
 
 enum loss_phase { LOSS_BEFORE, LOSS_MEASURED };
@@ -534,6 +571,7 @@ static const struct {
     {"flows that completed no message in the measured phase", find_unfinished},
     {"queue pairs that gave up", find_given_up},
     {"goodput above what a host's line carries", find_above_line},
+    {"goodput by completed messages that is far from what was delivered", find_far},
     {"more bytes sent again than arrived", find_sent_again},
 };
 #define TROUBLES (sizeof troubles / sizeof *troubles)

@@ -1108,6 +1108,15 @@ static void add_rates_of(const json_t *line, json_t *json)
               json_integer_value(json_object_get(line, "duration_ns")));
 }
 
+/* Its rate is over the measure phase, also of a flow with an end. */
+static void add_delivered(json_t *json)
+{
+    const json_t *phase = json_object_get(json, "phase"), *arrived = json_object_get(json, "delivered_bytes");
+    double seconds = json_number_value(json_object_get(phase ? phase : json, "duration_ns")) / 1e9;
+    if (arrived && seconds > 0)
+        json_object_set_new(json, "delivered_bps", json_real(json_number_value(arrived) * 8 / seconds));
+}
+
 /* Quantiles of nothing are zeros, which nobody measured. */
 static bool is_distribution_of_nothing(const json_t *value)
 {
@@ -1217,6 +1226,7 @@ static json_t *flow_summary(const struct recorder *r, const struct recorded_flow
         add_rates_of(json_object_get(s, "phase"), phase);
         json_object_set_new(json, "phase", phase);
     }
+    add_delivered(json);
     int64_t errors = s ? json_integer_value(json_object_get(s, "errors")) : 0;
     json_object_set_new(json, "errors", json_integer(errors > flow->errors ? errors : flow->errors));
     json_object_set_new(json, "complete", json_boolean(s && json_is_true(json_object_get(s, "complete"))));

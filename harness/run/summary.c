@@ -28,9 +28,13 @@ static void print_flow(const json_t *flows, const char *name)
     double p50 = result_flow_figure(flow, "latency_p50_ns"), p99 = result_flow_figure(flow, "latency_p99_ns");
     double bps = json_number_value(result_flow_value(flow, "goodput_bps"));
     bool slow = bps < SLOW_BPS;
+    const json_t *of = json_object_get(flow, "flows"), *delivered = result_flow_value(flow, "delivered_bps");
     print_out("  %-16s %10.2f MiB/s %8.2f %s", name,
               json_number_value(result_flow_value(flow, "goodput_MiBps")), bps / (slow ? 1e6 : 1e9),
               slow ? "Mb/s" : "Gb/s");
+    if (delivered && ((of && json_object_get(flow, "completion_ns")) || result_flow_is_far(flow)))
+        print_out(" completed, %.2f %s delivered", json_number_value(delivered) / (slow ? 1e6 : 1e9),
+                  slow ? "Mb/s" : "Gb/s");
     if (!isnan(p50))
         print_out("   latency p50 %.2f us", p50 / 1e3);
     if (!isnan(p99))
@@ -40,12 +44,15 @@ static void print_flow(const json_t *flows, const char *name)
         print_out("   ended after %.6g ms", json_number_value(took) / 1e6);
     else if (result_flow_ends(flow))
         print_out("   has not ended");
-    const json_t *of = json_object_get(flow, "flows");
+    const json_t *earlier = json_object_get(of, "earlier");
     if (of && json_object_get(flow, "completion_ns"))
         print_out("   %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT
-                  " flows that began have finished",
+                  " flows that began%s have finished",
                   json_integer_value(json_object_get(of, "finished")),
-                  json_integer_value(json_object_get(of, "started")));
+                  json_integer_value(json_object_get(of, "started")),
+                  earlier ? " in the measure phase or later" : "");
+    if (earlier)
+        print_out(", %" JSON_INTEGER_FORMAT " began before it", json_integer_value(earlier));
 }
 
 /* "21.43 +- 0.02 Gb/s", below 0.1 Gb/s in Mb/s. */
@@ -102,6 +109,8 @@ static void figures_print_collectives(const json_t *result)
 static void print_together(const json_t *flows)
 {
     size_t all = 0, ending = 0;
+    bool delivered;
+    double bps = result_flows_throughput(flows, &delivered);
     const char *name;
     json_t *flow;
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
@@ -109,10 +118,14 @@ static void print_together(const json_t *flows)
         all += result_flow_counts(flows, name, "*", "bytes");
         ending += result_flow_ends(flow);
     }
-    if (ending)
-        print_out("  all %zu flows: %.2f Gb/s in the measure phase; the rates of %zu that end are over their "
-                  "own time\n",
-                  all, result_flows_sum(flows, "goodput_bps") / 1e9, ending);
+    if (!ending)
+        return;
+    print_out("  all %zu flows: %.2f Gb/s%s in the measure phase", all, bps / 1e9,
+              delivered ? " delivered" : "");
+    if (delivered)
+        print_out(", %.2f Gb/s by messages that completed then",
+                  result_flows_sum(flows, "goodput_bps") / 1e9);
+    print_out("; the rates of %zu that end are over their own time\n", ending);
 }
 
 /* A line for each flow: goodput, and median and 99th percentile of the latency. Of a pattern, the flows
@@ -156,15 +169,25 @@ static json_t *picked(const json_t *from, const char *const *keys)
 
 static json_t *flows_json(const json_t *flows)
 {
-    static const char *const keys[] = {"goodput_bps",     "goodput_MiBps",
-                                       "messages_per_s",  "bytes",
-                                       "messages",        "duration_ns",
-                                       "errors",          "retransmitted_packets",
-                                       "delivered_bytes", "marked_packets",
-                                       "decreases",       "increases",
-                                       "latency_ns",      "flows",
-                                       "completion_ns",   "phase",
-                                       "slowdown",        NULL};
+    static const char *const keys[] = {"goodput_bps",
+                                       "goodput_MiBps",
+                                       "messages_per_s",
+                                       "bytes",
+                                       "messages",
+                                       "duration_ns",
+                                       "errors",
+                                       "retransmitted_packets",
+                                       "delivered_bytes",
+                                       "delivered_bps",
+                                       "marked_packets",
+                                       "decreases",
+                                       "increases",
+                                       "latency_ns",
+                                       "flows",
+                                       "completion_ns",
+                                       "phase",
+                                       "slowdown",
+                                       NULL};
     const char *name;
     json_t *flow, *out = json_object();
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
@@ -177,9 +200,13 @@ static json_t *flows_json(const json_t *flows)
 static json_t *total_json(const json_t *flows)
 {
     static const char *const values[] = {"goodput_bps", "goodput_MiBps", "messages_per_s"};
+    bool delivered;
+    double bps = result_flows_throughput(flows, &delivered);
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         json_object_set_new(out, values[i], json_real(result_flows_sum(flows, values[i])));
+    if (delivered)
+        json_object_set_new(out, "delivered_bps", json_real(bps));
     return out;
 }
 
@@ -392,8 +419,13 @@ void summary_print_repeated(const struct repeated_cell *judged, bool brief)
     summary_choice(judged->cell->choice, &label);
     print_out("%s%s%s", judged->cell->scenario.name, label.length ? ", " : "", text_string(&label));
     if (goodput->count > 1) {
+        const struct spread *delivered = &judged->delivered_bps;
         print_out(", %zu runs%s: goodput ", goodput->count, judged->identical ? " that are identical" : "");
         figures_print_goodput(goodput->mean, judged->identical ? NAN : goodput->ci95);
+        if (delivered->count == goodput->count) {
+            print_out(", delivered ");
+            figures_print_goodput(delivered->mean, judged->identical ? NAN : delivered->ci95);
+        }
     }
     print_out("\n");
     print_expectations(judged->expectations, brief, true);

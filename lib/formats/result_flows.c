@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PART_NAME (FLOW_MAX_NAME + 24)
+#define FAR_SHARE 0.1
 
 /* The distribution, or the completion error, that a value is a member of, and its key; NULL: it is none. */
 static const json_t *distribution_of(const json_t *flow, const char *value, char key[32])
@@ -142,6 +143,26 @@ bool result_flow_counts(const json_t *flows, const char *name, const char *glob,
 bool result_flow_ends(const json_t *flow)
 {
     return json_is_object(json_object_get(flow, "phase"));
+}
+
+bool result_flow_is_far(const json_t *flow)
+{
+    const json_t *arrived = result_flow_value(flow, "delivered_bytes"),
+                 *phase = json_object_get(flow, "phase");
+    double completed = json_number_value(json_object_get(phase ? phase : flow, "bytes"));
+    return arrived && fabs(completed - json_number_value(arrived)) > FAR_SHARE * json_number_value(arrived);
+}
+
+double result_flows_throughput(const json_t *flows, bool *delivered)
+{
+    const char *name;
+    json_t *flow;
+    *delivered = json_object_size(flows) > 0;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        *delivered = *delivered && result_flow_value(flow, "delivered_bps");
+    }
+    return result_flows_sum(flows, *delivered ? "delivered_bps" : "goodput_bps");
 }
 
 double result_flows_sum(const json_t *flows, const char *value)

@@ -31,6 +31,10 @@ bool result_flow_counts(const json_t *flows, const char *name, const char *glob,
  * phase? */
 bool result_flow_ends(const json_t *flow);
 
+/* What arrived in the measure phase is far from what completed in it, so that its goodput there says little:
+ * messages take as long as the phase. False where what arrived was not counted: of real hosts. */
+bool result_flow_is_far(const json_t *flow);
+
 /* The sum over all flows that count, of what they moved in the measure phase, those with an end too; those
  * without the value are left out. */
 double result_flows_sum(const json_t *flows, const char *value);
@@ -43,5 +47,9 @@ size_t result_flow_extremes(const json_t *flows, const char *pattern, const char
                             const char **names);
 /* Is it the entry of one flow of a pattern? */
 bool result_flow_is_part(const json_t *flows, const char *name);
+
+/* The rate of all flows together in the measure phase, b/s: of what was delivered, if that was counted of
+ * each of them (*delivered), else of the messages that completed. */
+double result_flows_throughput(const json_t *flows, bool *delivered);
 
 #endif

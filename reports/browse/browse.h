@@ -20,6 +20,7 @@ struct browse_run {
     char *scenario, *lab, *origin;
     char *varied;                                     /* "memory gpu, message 64KiB" */
     json_t *cell;                                     /* the same as the result has it, or NULL */
+    double delivered_bps;                             /* NAN: not counted, as of real hosts */
     double goodput_bps, pauses, cnps, latency_p99_us; /* NAN: none */
     size_t passed, failed, skipped;                   /* expectations */
     bool has_page;                                    /* report/index.html */

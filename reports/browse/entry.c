@@ -56,6 +56,7 @@ static const char *const parts[] = {"schema",
                                     "totals.counters.rx_prio#_pause.delta",
                                     "totals.counters.rp_cnp_handled.delta",
                                     "flows.*.goodput_bps",
+                                    "flows.*.delivered_bps",
                                     "flows.*.latency_ns.p99",
                                     "flows.*.latency_ns.count",
                                     NULL};
@@ -105,6 +106,7 @@ static void count_verdicts(const json_t *judged, const struct run *from, struct 
 static void take_figures(const struct run *from, struct browse_run *run)
 {
     run->goodput_bps = run_sum_flows(from, "goodput_bps");
+    run->delivered_bps = run_sum_flows(from, "delivered_bps");
     run->pauses = increase(from, "rx_prio#_pause");
     run->cnps = increase(from, "rp_cnp_handled");
     run->latency_p99_us = run_latency_us(from, "p99", NULL);
@@ -262,8 +264,12 @@ int browse_read(const char *path, const char *folder, bool finished, const json_
 {
     struct run from = {0};
     struct error why;
-    *run = (struct browse_run){
-        .folder = strdup(folder), .goodput_bps = NAN, .pauses = NAN, .cnps = NAN, .latency_p99_us = NAN};
+    *run = (struct browse_run){.folder = strdup(folder),
+                               .goodput_bps = NAN,
+                               .delivered_bps = NAN,
+                               .pauses = NAN,
+                               .cnps = NAN,
+                               .latency_p99_us = NAN};
     bool read = finished && run_load_parts(&from, path, NULL, parts, &why) == 0;
     if (read) {
         const char *slash = strrchr(path, '/');

@@ -13,14 +13,15 @@
 
 static json_t *run_json(const struct browse_run *run)
 {
-    return json_make(
-        "{s:s,s:s,s:s*,s:s*,s:s*,s:s*,s:s*,s:O*,s:s*,s:f,s:f,s:f,s:f,s:{s:I,s:I,s:I},s:b}", "folder",
-        run->folder, "verdict", run->verdict, "reason", *run->reason ? run->reason : NULL, "started",
-        *run->started ? run->started : NULL, "scenario", *run->scenario ? run->scenario : NULL, "lab",
-        *run->lab ? run->lab : NULL, "origin", *run->origin ? run->origin : NULL, "cell", run->cell, "varied",
-        *run->varied ? run->varied : NULL, "goodput_bps", run->goodput_bps, "pauses", run->pauses, "cnps",
-        run->cnps, "latency_p99_us", run->latency_p99_us, "expectations", "passed", (json_int_t)run->passed,
-        "failed", (json_int_t)run->failed, "skipped", (json_int_t)run->skipped, "page", run->has_page);
+    return json_make("{s:s,s:s,s:s*,s:s*,s:s*,s:s*,s:s*,s:O*,s:s*,s:f,s:f,s:f,s:f,s:f,s:{s:I,s:I,s:I},s:b}",
+                     "folder", run->folder, "verdict", run->verdict, "reason",
+                     *run->reason ? run->reason : NULL, "started", *run->started ? run->started : NULL,
+                     "scenario", *run->scenario ? run->scenario : NULL, "lab", *run->lab ? run->lab : NULL,
+                     "origin", *run->origin ? run->origin : NULL, "cell", run->cell, "varied",
+                     *run->varied ? run->varied : NULL, "delivered_bps", run->delivered_bps, "goodput_bps",
+                     run->goodput_bps, "pauses", run->pauses, "cnps", run->cnps, "latency_p99_us",
+                     run->latency_p99_us, "expectations", "passed", (json_int_t)run->passed, "failed",
+                     (json_int_t)run->failed, "skipped", (json_int_t)run->skipped, "page", run->has_page);
 }
 
 json_t *browse_json(const struct browse_list *list)
@@ -76,6 +77,7 @@ static void add_row(const struct browse_run *run, const char *results, bool besi
     text_add(out, "</td>");
     html_cell(out, run->varied);
     html_cell(out, run->reason);
+    html_number_cell(out, run->delivered_bps / 1e9);
     html_number_cell(out, run->goodput_bps / 1e9);
     html_number_cell(out, run->pauses);
     html_number_cell(out, run->cnps);
@@ -95,7 +97,8 @@ void browse_page(const struct browse_list *list, const char *results, bool besid
              list->beyond ? ", up to its limit" : "");
     text_add(out,
              "<div class=scroll><table class=runs><thead><tr><th>started, UTC<th>verdict<th>scenario<th>lab"
-             "<th>varied<th>reason<th class=number>goodput, Gb/s<th class=number>pauses received<th "
+             "<th>varied<th>reason<th class=number>delivered, Gb/s<th class=number>goodput, Gb/s<th "
+             "class=number>pauses received<th "
              "class=number>CNPs obeyed<th class=number>latency p99, us<th>page or folder</tr></thead>"
              "<tbody>\n");
     for (size_t i = 0; i < list->count; i++)

@@ -15,6 +15,11 @@ static double total_goodput_gbps(const struct run *run)
     return run_sum_flows(run, "goodput_bps") / 1e9;
 }
 
+static double total_delivered_gbps(const struct run *run)
+{
+    return run_sum_flows(run, "delivered_bps") / 1e9;
+}
+
 static double total_messages_per_us(const struct run *run)
 {
     return run_sum_flows(run, "messages_per_s") / 1e6;
@@ -151,21 +156,26 @@ static void name_rows(const struct runs *runs, struct plot_panel *panel)
 static void fill_goodput(const struct runs *runs, struct plot *plot)
 {
     struct axis axis;
+    bool delivered = true;
     if (runs->count < 2 || !runs_have(runs, "flows"))
         return;
+    for (size_t i = 0; i < runs->count; i++)
+        delivered = delivered && (isfinite(total_delivered_gbps(&runs->items[i])) ||
+                                  !isfinite(total_goodput_gbps(&runs->items[i])));
+    double (*measure)(const struct run *) = delivered ? total_delivered_gbps : total_goodput_gbps;
     if (find_axis(runs, &axis)) {
         add_axis_label(plot, &axis);
-        struct plot_panel *curves = plot_add_panel(plot, "goodput, Gb/s");
-        add_curves(runs, &axis, "", total_goodput_gbps, curves);
+        struct plot_panel *curves = plot_add_panel(plot, delivered ? "delivered, Gb/s" : "goodput, Gb/s");
+        add_curves(runs, &axis, "", measure, curves);
         add_published(runs, &axis, curves);
         return;
     }
-    plot_relabel_x(plot, "goodput of all flows, Gb/s");
+    plot_relabel_x(plot, delivered ? "delivered by all flows, Gb/s" : "goodput of all flows, Gb/s");
     struct plot_panel *panel = plot_add_panel(plot, "");
     struct plot_series *bars = plot_add_series(panel, "these runs", PLOT_BARS);
     name_rows(runs, panel);
     for (size_t i = 0; i < runs->count; i++) {
-        double value = total_goodput_gbps(&runs->items[i]);
+        double value = measure(&runs->items[i]);
         plot_add_point(bars, value, (double)i);
         plot->x_max = fmax(plot->x_max, value * 1.08);
     }

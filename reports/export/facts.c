@@ -33,6 +33,7 @@ static int add_run(struct rows *rows, struct error *e)
         run->end_ns > run->start_ns ? export_integer(run->start_ns) : export_text(NULL),
         run->end_ns > run->start_ns ? export_integer(run->end_ns) : export_text(NULL),
         export_real(run_sum_flows(run, "goodput_bps")),
+        export_real(run_sum_flows(run, "delivered_bps")),
     };
     return rows_add(rows, EXPORT_RUNS, given, sizeof given / sizeof *given, run->result, e);
 }

@@ -40,8 +40,12 @@ static void add_few(size_t few, const char *what, struct text *out)
                  few, few == 1 ? " is" : "s are", what);
 }
 
-/* `ends`: a flow of the page does. */
-static void add_flow(const struct run *run, const char *name, bool ends, bool latencies, size_t *few,
+/* What flows of the page have. */
+struct flow_columns {
+    bool delivered, ends, latencies;
+};
+
+static void add_flow(const struct run *run, const char *name, const struct flow_columns *has, size_t *few,
                      struct text *out)
 {
     const json_t *flow = json_object_get(run_get(run, "flows"), name);
@@ -55,10 +59,12 @@ static void add_flow(const struct run *run, const char *name, bool ends, bool la
     html_number_cell(out, html_value(json_object_get(flow, "goodput_MiBps")));
     html_number_cell(out, html_value(json_object_get(flow, "goodput_bps")) / 1e9);
     html_number_cell(out, html_value(json_object_get(flow, "messages_per_s")));
-    if (ends)
+    if (has->delivered)
+        html_number_cell(out, html_value(json_object_get(flow, "delivered_bps")) / 1e9);
+    if (has->ends)
         html_number_cell(out, result_distribution_value(json_object_get(flow, "completion_ns"), "max", NULL) /
                                   1e6);
-    if (latencies) {
+    if (has->latencies) {
         add_member(latency, "mean", 1e-3, few, out);
         add_member(latency, "p50", 1e-3, few, out);
         add_member(latency, "p99", 1e-3, few, out);
@@ -67,22 +73,23 @@ static void add_flow(const struct run *run, const char *name, bool ends, bool la
 }
 
 /* The flows of a pattern together, and below it its slowest and fastest flows. */
-static void add_pattern(const struct run *run, const char *name, bool ends, bool latencies, size_t *few,
+static void add_pattern(const struct run *run, const char *name, const struct flow_columns *has, size_t *few,
                         struct text *out)
 {
     const json_t *flows = run_get(run, "flows");
     const char *extremes[PARTS_SHOWN];
     size_t all = result_flow_parts(flows, name);
     size_t shown = result_flow_extremes(flows, name, "goodput_bps", PARTS_SHOWN, extremes);
-    add_flow(run, name, ends, latencies, few, out);
+    add_flow(run, name, has, few, out);
     if (all) {
-        text_add(out, "<tr><td><td colspan=%d class=soft>%zu flows together", 7 + ends + 3 * latencies, all);
+        text_add(out, "<tr><td><td colspan=%d class=soft>%zu flows together",
+                 7 + has->delivered + has->ends + 3 * has->latencies, all);
         if (shown < all)
             text_add(out, "; below, %zu of %zu: the slowest and the fastest", shown, all);
         text_add(out, "</td></tr>\n");
     }
     for (size_t i = 0; i < shown; i++)
-        add_flow(run, extremes[i], ends, latencies, few, out);
+        add_flow(run, extremes[i], has, few, out);
 }
 
 static bool any_ends(const struct runs *runs)
@@ -101,27 +108,29 @@ static bool any_ends(const struct runs *runs)
 
 static void add_flows(const struct runs *runs, struct text *out)
 {
-    bool latencies = any_latency(runs), ends = any_ends(runs);
+    const struct flow_columns has = {runs_have_delivered(runs), any_ends(runs), any_latency(runs)};
     size_t few = 0;
     text_add(out,
              "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
-             "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s%s</tr>\n",
-             ends ? "<th class=number>ended after, ms" : "",
-             latencies ? "<th class=number>latency mean, us<th class=number>latency p50, us<th "
-                         "class=number>latency p99, us"
-                       : "");
+             "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s%s%s</tr>\n",
+             has.delivered ? "<th class=number>delivered, Gb/s" : "",
+             has.ends ? "<th class=number>ended after, ms" : "",
+             has.latencies ? "<th class=number>latency mean, us<th class=number>latency p50, us<th "
+                             "class=number>latency p99, us"
+                           : "");
     for (size_t i = 0; i < runs->count; i++) {
         const char *name;
         json_t *flow, *flows = (json_t *)(uintptr_t)run_get(&runs->items[i], "flows");
         json_object_foreach(flows, name, flow)
         {
             if (!result_flow_is_part(flows, name))
-                add_pattern(&runs->items[i], name, ends, latencies, &few, out);
+                add_pattern(&runs->items[i], name, &has, &few, out);
         }
     }
     text_add(out, "</table></div>\n");
-    if (ends)
-        text_add(out, "<p class=soft>Rates of flows that end are over their own time; those of a pattern's "
+    if (has.ends)
+        text_add(out, "<p class=soft>Rates of flows that end are over their own time; what was delivered, "
+                      "those of a pattern's "
                       "flows together, of "
                       "the others, and of all flows of a run are over the measure phase.</p>\n");
     add_few(few, "messages", out);
@@ -158,11 +167,12 @@ static void add_completions(const struct runs *runs, struct text *out)
     size_t few = 0;
     if (!any_completes(runs))
         return;
-    text_add(
-        out,
-        "<h3>Finite flows</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>started"
-        "<th class=number>finished<th class=number>completion p50, us<th class=number>completion p99, us"
-        "<th class=number>slowdown mean<th class=number>slowdown p50<th class=number>slowdown p99</tr>\n");
+    text_add(out,
+             "<h3>Finite flows</h3><div class=scroll><table><tr><th>run<th>pattern<th class=number>counted"
+             "<th class=number>of these finished<th class=number>completion p50, us<th "
+             "class=number>completion p99, us"
+             "<th class=number>slowdown mean<th class=number>slowdown p50<th class=number>slowdown p99"
+             "<th class=number>began before the measure phase, not counted</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {
         const char *name;
         json_t *flow;
@@ -183,6 +193,7 @@ static void add_completions(const struct runs *runs, struct text *out)
             add_member(slowdown, "mean", 1, &few, out);
             add_member(slowdown, "p50", 1, &few, out);
             add_member(slowdown, "p99", 1, &few, out);
+            html_number_cell(out, json_number_value(json_object_get(flows, "earlier")));
             text_add(out, "</tr>\n");
         }
     }

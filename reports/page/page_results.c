@@ -179,8 +179,10 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
 /* ---- tables */
 
 /* A run may have flows, collectives, or both: the columns are those that any of the runs needs. */
-static void add_traffic_headings(bool flows, bool collectives, struct text *out)
+static void add_traffic_headings(bool delivered, bool flows, bool collectives, struct text *out)
 {
+    if (delivered)
+        text_add(out, "<th class=number>delivered by all flows, Gb/s");
     if (flows)
         text_add(out, "<th class=number>goodput of all flows, Gb/s<th class=number>MiB/s"
                       "<th class=number>messages/s");
@@ -188,9 +190,11 @@ static void add_traffic_headings(bool flows, bool collectives, struct text *out)
         text_add(out, "<th class=number>largest busbw, GB/s");
 }
 
-static void add_traffic(const struct run *run, bool flows, bool collectives, struct text *out)
+static void add_traffic(const struct run *run, bool delivered, bool flows, bool collectives, struct text *out)
 {
     static const char *const sums[] = {"goodput_bps", "goodput_MiBps", "messages_per_s"};
+    if (delivered)
+        html_number_cell(out, run_sum_flows(run, "delivered_bps") / 1e9);
     for (size_t i = 0; flows && i < sizeof sums / sizeof *sums; i++)
         html_number_cell(out, run_sum_flows(run, sums[i]) / (i == 0 ? 1e9 : 1));
     if (collectives)
@@ -200,8 +204,9 @@ static void add_traffic(const struct run *run, bool flows, bool collectives, str
 void page_add_summary(const struct runs *runs, struct text *out)
 {
     bool collectives = runs_have(runs, "collectives"), flows = runs_have(runs, "flows") || !collectives;
+    bool delivered = runs_have_delivered(runs);
     text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table><tr><th>run<th>verdict");
-    add_traffic_headings(flows, collectives, out);
+    add_traffic_headings(delivered, flows, collectives, out);
     text_add(out, "<th class=number>pauses received<th class=number>pauses/s"
                   "<th class=number>packets lost<th class=number>NAKs and time-outs"
                   "<th class=number>packets sent again, whole run</tr>\n");
@@ -212,7 +217,7 @@ void page_add_summary(const struct runs *runs, struct text *out)
         text_add(out, "<td>");
         html_verdict(out, run_text(run, "verdict"));
         text_add(out, "</td>");
-        add_traffic(run, flows, collectives, out);
+        add_traffic(run, delivered, flows, collectives, out);
         html_number_cell(out, sum_counters(run, is_pause, "delta"));
         html_number_cell(out, sum_counters(run, is_pause, "rate_per_s"));
         html_number_cell(out, sum_counters(run, is_lost, "delta"));
@@ -221,6 +226,10 @@ void page_add_summary(const struct runs *runs, struct text *out)
         text_add(out, "</tr>\n");
     }
     text_add(out, "</table></div>\n");
+    if (delivered)
+        text_add(out,
+                 "<p class=soft>Delivered is the payload that arrived in the measure phase, goodput that of "
+                 "the messages that completed in it, each in full.</p>\n");
 }
 
 void page_add_listed(const struct runs *runs, struct text *out)

@@ -48,6 +48,14 @@ double run_sum_flows(const struct run *run, const char *value)
     return any ? result_flows_sum(flows, value) : NAN;
 }
 
+bool runs_have_delivered(const struct runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (isfinite(run_sum_flows(&runs->items[i], "delivered_bps")))
+            return true;
+    return false;
+}
+
 double run_max_busbw_GBps(const struct run *run)
 {
     const char *name;

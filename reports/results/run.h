@@ -118,6 +118,8 @@ const char *run_text(const struct run *run, const char *path);
 /* The sum of a value over the flows of the run (lib/formats/result_flows.h); NAN if none has it: nothing was
  * measured. */
 double run_sum_flows(const struct run *run, const char *value);
+/* Was what arrived counted of a flow of any run: "delivered_bps"? */
+bool runs_have_delivered(const struct runs *runs);
 /* The largest bus bandwidth of the run's collectives; NAN if it has none. */
 double run_max_busbw_GBps(const struct run *run);
 /* Has the result of any run an entry in this object: "flows", "collectives"? */

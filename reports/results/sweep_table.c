@@ -116,6 +116,7 @@ static const struct {
     bool of_all; /* one flow has the same as all flows together */
 } of_flow[] = {
     {"goodput_bps", "goodput", "b/s", true},
+    {"delivered_bps", "delivered", "b/s", true},
     {"latency_p50_ns", "latency p50", "ns", false},
     {"latency_p99_ns", "latency p99", "ns", false},
     {"latency_p99_9_ns", "latency p99.9", "ns", false},
@@ -153,7 +154,11 @@ static int take_flows(const struct run *run, size_t row, struct sweep_table *t)
         count += !result_flow_is_part(flows, name);
     }
     if (count) {
-        result = keep_figure(t, row, "goodput of all flows", "b/s", run_sum_flows(run, "goodput_bps"), false);
+        result =
+            keep_figure(t, row, "delivered by all flows", "b/s", run_sum_flows(run, "delivered_bps"), false);
+        if (result == 0)
+            result =
+                keep_figure(t, row, "goodput of all flows", "b/s", run_sum_flows(run, "goodput_bps"), false);
         if (result == 0)
             result = keep_figure(t, row, "messages of all flows", "1/s", run_sum_flows(run, "messages_per_s"),
                                  false);

@@ -312,13 +312,15 @@ static json_t *slowdown_by_size(const struct completion *all, size_t count, doub
 }
 
 static size_t gather_completions(const struct sim *sim, const struct sim_setup *setup, size_t first,
-                                 size_t end, int64_t from_ps, struct completion *all, size_t *finished)
+                                 size_t end, int64_t from_ps, struct completion *all, size_t *finished,
+                                 size_t *earlier)
 {
     size_t started = 0;
-    *finished = 0;
+    *finished = *earlier = 0;
     for (size_t i = first; i < end; i++) {
         const struct sim_flow_config *flow = &setup->flows[i];
         struct sim_flow_stats stats;
+        *earlier += flow->start_ps < from_ps;
         if (flow->start_ps < from_ps || flow->start_ps >= sim_now_ps(sim))
             continue;
         started++;
@@ -333,19 +335,21 @@ static size_t gather_completions(const struct sim *sim, const struct sim_setup *
 }
 
 /* The flows first..end-1 that started at from_ps or later (all, when none did): {"flows": {"started",
- * "finished"}, "completion_ns": {...}, "slowdown": {...}, "by_size": [...]}; the last three only when some
- * have finished. A new reference. */
+ * "finished", and where some are left out "earlier"}, "completion_ns": {...}, "slowdown": {...}, "by_size":
+ * [...]}; the last three only when some have finished. A new reference. */
 static json_t *completion_times_json(const struct sim *sim, const struct sim_setup *setup, size_t first,
                                      size_t end, int64_t from_ps)
 {
     struct completion *all = xcalloc(end - first + 1, sizeof *all);
     double *values = xcalloc(end - first + 1, sizeof *values);
-    size_t finished = 0;
-    size_t started = gather_completions(sim, setup, first, end, from_ps, all, &finished);
+    size_t finished = 0, earlier;
+    size_t started = gather_completions(sim, setup, first, end, from_ps, all, &finished, &earlier);
     if (!started)
-        started = gather_completions(sim, setup, first, end, 0, all, &finished);
+        started = gather_completions(sim, setup, first, end, 0, all, &finished, &earlier);
     json_t *json =
         json_make("{s:{s:I,s:I}}", "flows", "started", (json_int_t)started, "finished", (json_int_t)finished);
+    if (earlier)
+        json_object_set_new(json_object_get(json, "flows"), "earlier", json_integer((json_int_t)earlier));
     if (finished) {
         qsort(all, finished, sizeof *all, by_bytes);
         json_object_set_new(json, "by_size", slowdown_by_size(all, finished, values));

@@ -18,13 +18,13 @@ near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(b > 0 && a / b > 0.999 && a / b
 check_exit 0 "a permutation runs" "$H" run leaf-spine-permutation --duration 2ms --out "$SCRATCH/results"
 result=$(readlink -f "$SCRATCH/results/leaf-spine-permutation/latest")
 page=$result/report/index.html
-tabled=$(cells "$page" Measurements 3 | head -n 1)
+tabled=$(cells "$page" Measurements 4 | head -n 1)
 said=$(grep -o '[0-9.]* Gb/s, expected &gt; 1400 Gb/s' "$page" | head -n 1 | cut -d ' ' -f 1)
 drawn=$(awk -F '\t' '!/^#/ && NF > 1 { print ($1 > 1000 ? $1 : $2); exit }' "$result/report/sweep-goodput.tsv")
 check "the table and the expectation on its page have the same goodput in the same unit ($tabled, $said Gb/s)" near "$tabled" "$said"
 check "... and so has the plot ($drawn Gb/s)" near "$drawn" "$said"
 check "... which is the pattern's" near "$said" "$(jq '.flows.permutation.goodput_bps / 1e9' "$result/01/result.json")"
-mib=$(cells "$page" Measurements 4 | head -n 1)
+mib=$(cells "$page" Measurements 5 | head -n 1)
 check "goodput in MiB/s is the same ($mib)" near "$mib" "$(jq '.flows.permutation.goodput_MiBps' "$result/01/result.json")"
 check_says "the table of flows says which of a pattern's flows it shows" '32 flows together; below, 10 of 32: the slowest and the fastest' "$page"
 slowest=$(jq -r '[.flows | to_entries[] | select(.key | test("/"))] | min_by(.value.goodput_bps).key' "$result/01/result.json")
@@ -68,12 +68,12 @@ page=$sweep/report/index.html
 for column in $(sed -n '/<h2>Measurements/,/<.tr>/p' "$page" | grep -oP '<th class=number>\K[^<]*' | tr ' ' _); do
     check "the manual has the column ${column//_/ }" grep -qF "| ${column//_/ } |" "$ROOT/docs/report.md"
 done
-check "packets lost are those that its switches dropped" test "$(cells "$page" Measurements 8 | paste -sd,)" = \
+check "packets lost are those that its switches dropped" test "$(cells "$page" Measurements 9 | paste -sd,)" = \
     "$(jq -s '[.[] | [.hosts[].counters.watchdog_discards.delta // 0] | add] | join(",")' -r "$sweep"/0[12]/result.json)"
-check "... of the watchdog alone" test "$(cells "$page" Measurements 8 | tail -n 1)" -gt 10000
-check "NAKs and time-outs are the senders'" test "$(cells "$page" Measurements 9 | tail -n 1)" = \
+check "... of the watchdog alone" test "$(cells "$page" Measurements 9 | tail -n 1)" -gt 10000
+check "NAKs and time-outs are the senders'" test "$(cells "$page" Measurements 10 | tail -n 1)" = \
     "$(jq '[.hosts[].counters | .packet_seq_err.delta // 0, .local_ack_timeout_err.delta // 0] | add' "$sweep/02/result.json")"
-check "packets sent again are the flows'" test "$(cells "$page" Measurements 10 | tail -n 1)" = \
+check "packets sent again are the flows'" test "$(cells "$page" Measurements 11 | tail -n 1)" = \
     "$(jq '[.flows.permutation, .flows["to-broken"] | .retransmitted_packets] | add' "$sweep/02/result.json")"
 check "the page warns of the losses, the largest first" grep -q "<li>.*packets were lost in the measured phase: leaf3 watchdog_discards: " "$page"
 still=$(jq '[.flows | to_entries[] | select(.key | startswith("permutation/")) | select(.value.bytes == 0 and .value.delivered_bytes == 0)] | length' "$sweep/01/result.json")
@@ -86,5 +86,5 @@ check "... and those that the switch dropped" test "$(column 'buffer_discards, p
 check "losses are warned of in the cells whose expectations do not look at them" test \
     "$(jq -r '.cell["lab.defaults.switch.headroom"] as $h | .hosts.s0.counters.buffer_discards.delta as $n | select(.warnings | index("packets were lost in the measured phase: s0 buffer_discards: \($n)")) | $h' "$sweep"/0*/result.json | paste -sd,)" = 24KB,28KB,32KB
 check_exit 0 "the page of one of its cells" "$H" report "$sweep/01" --out "$SCRATCH/cell"
-check "... has the same" test "$(for c in 8 10; do cells "$SCRATCH/cell/index.html" Measurements $c; done | paste -sd,)" = "$(column 'buffer_discards, packets' | cut -d, -f1),$(column 'packets sent again in the whole run, packets' | cut -d, -f1)"
+check "... has the same" test "$(for c in 9 11; do cells "$SCRATCH/cell/index.html" Measurements $c; done | paste -sd,)" = "$(column 'buffer_discards, packets' | cut -d, -f1),$(column 'packets sent again in the whole run, packets' | cut -d, -f1)"
 finish

@@ -44,7 +44,7 @@ near() { # FOLDER: each computed figure is the index's, to five digits
 check "means, deviations and intervals are those of the results" near "$(only figures)"
 check "... they differ from run to run" test "$(repeated figures '.repeated[3].figures["goodput_bps"].stddev > 1e6')" = true
 check "... and have units" test "$(repeated figures -r '.repeated[3].figures | [.goodput_bps, .["flows.f.goodput_MiBps"], .["flows.f.latency_p50_ns"], .["pauses.b.tx_prio0_pause"]] | map(.unit) | join(" ")')" = "b/s MiB/s ns frames"
-check_says "each cell has a line with its goodput" '^pair, flows.\*.memory gpu, flows.f.message 64KiB, 5 runs: goodput [0-9.]+ \+- [0-9.]+ Gb/s$' out
+check_says "each cell has a line with its goodput" '^pair, flows.\*.memory gpu, flows.f.message 64KiB, 5 runs: goodput [0-9.]+ \+- [0-9.]+ Gb/s, delivered [0-9.]+ \+- [0-9.]+ Gb/s$' out
 check "jain is Jain's index" jq -e -s 'all(.[]; ([.flows[].goodput_bps] | (add * add) / (length * (map(. * .) | add))) as $jain | (.expectations[1].left - $jain | fabs) < 1e-9)' "$(only figures)"/[0-9]*/result.json
 # Nearest rank over the gauge's samples of the measure phase
 quantile() { # FOLDER KEY SHARE
@@ -62,7 +62,7 @@ jq 'del(.sweep) | .name = "same" | .flows = [.flows[0] | .rate = "1Gb/s"] | .flo
 same='run 01 and its 4 repetitions have the same value in every figure, as their seeds change nothing: they count as one, and a spread or an interval of 0 from them is no evidence'
 check_exit 0 "a run whose seed changes nothing, five times" "$H" run same.json --repeat 5 --out same
 check "... the results are the same in every figure" test "$(jq -c '[.flows, .expectations, (.hosts | map_values(.counters))]' same/same/2*/0*/result.json | sort -u | wc -l)" = 1
-check_says "... it has no interval" '^same, 5 runs that are identical: goodput [0-9.]+ Gb/s$' out
+check_says "... it has no interval" '^same, 5 runs that are identical: goodput [0-9.]+ Gb/s, delivered [0-9.]+ Gb/s$' out
 check_says "... nor has what is judged over them" '^  passed   all moves \([0-9]+ bytes in all 5 runs, expected > 0\)$' out
 check_says "... which is warned of" "^warning: $same\$" out
 check "... in the index" test "$(repeated same -r '.warnings[], .repeated[0].identical')" = "$same
