@@ -126,8 +126,11 @@ static int install_on(void *context, size_t i, const struct host_way *way, struc
     (void)i;
     if (!is_named(way->host->name, x->names, x->count))
         return 0;
-    if (remote_host_open_locked(&h, way, e) != 0)
+    int opened = remote_host_open_locked(&h, way, e);
+    if (opened < 0)
         return -1;
+    if (opened == 1)
+        log_warning("%s", e->text);
     int result = install_programs(x, &h, lines, e);
     remote_host_close(&h);
     return result;

@@ -132,8 +132,11 @@ static int restore_host(void *context, size_t i, const struct host_way *way, str
     (void)i;
     if (is_off(way->virt, host, lines))
         return 0;
-    if (remote_host_open_locked(&h, way, e) != 0)
+    int opened = remote_host_open_locked(&h, way, e);
+    if (opened < 0)
         return -1;
+    if (opened == 1)
+        log_warning("%s", e->text);
     json_t *answer = remote_settings_restore(&h, e);
     int gpu = answer ? virtual_gpu_restore(&h, e) : -1;
     if (gpu > 0)
@@ -156,7 +159,11 @@ static int restore_switch(const struct lab_switch *s, struct lab_lock *lock, str
         return 0;
     if (lab_lock_switch(lock, s, e) != 0)
         return -1;
-    struct ssh_session *session = sonic_open_locked(s, lock, NULL, NULL, e);
+    json_t *unlocked = json_array(), *sentence;
+    size_t i;
+    struct ssh_session *session = sonic_open_locked(s, lock, NULL, unlocked, e);
+    json_array_foreach(unlocked, i, sentence) log_warning("%s", json_string_value(sentence));
+    json_decref(unlocked);
     json_t *answer = session ? switch_restore(s, session, e) : NULL;
     if (answer)
         add_answer(s->name, answer, false, &lines);

@@ -24,7 +24,7 @@ static void examine_host(const struct doctor_subject *x, const struct host_way *
     h.known_as = x->plan ? h.role : host->name;
     of_host.host = &h;
     of_host.found = &found;
-    if (remote_host_open_locked(&h.remote, way, &e) != 0) {
+    if (remote_host_open_locked(&h.remote, way, &e) < 0) {
         struct text fix = {0};
         text_add(&fix, host->ssh ? "ssh %s true" : "virt-provision status --lab %s",
                  host->ssh ? host->ssh : x->lab_path);

@@ -250,10 +250,10 @@ int remote_host_open_locked(struct remote_host *h, const struct host_way *way, s
 {
     if (remote_host_open(h, way->virt, way->lab, way->host, OPEN_NS, e) != 0)
         return -1;
-    if (lab_lock_reached(way->lock, h->ssh, "host", way->host->name, e) >= 0)
-        return 0;
-    remote_host_close(h);
-    return -1;
+    int locked = lab_lock_reached(way->lock, h->ssh, "host", way->host->name, e);
+    if (locked < 0)
+        remote_host_close(h);
+    return locked;
 }
 
 /* What the command says of a host, as soon as it has ended on it and on all hosts before it. Returns the

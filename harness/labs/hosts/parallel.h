@@ -65,7 +65,8 @@ struct host_way {
  * in a thread of its own, beside those of other hosts. */
 typedef int host_command(void *context, size_t i, const struct host_way *way, struct text *out,
                          struct error *e);
-/* Connect to the host within a minute, and lock its machine. */
+/* Connect to the host within a minute, and lock its machine. 1: connected, and it cannot be locked, as
+ * lab_lock_reached has it. */
 int remote_host_open_locked(struct remote_host *h, const struct host_way *way, struct error *e);
 
 /* Run the command on all real hosts of a lab side by side, under the lab's lock. Its texts are printed in

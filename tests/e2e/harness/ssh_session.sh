@@ -199,5 +199,7 @@ begin
 touch "$SCRATCH/done"
 wait $run
 check "a run on a host that cannot be locked" jq -e '[.warnings[] | select(test("not locked"))] | length == 1 and (.[0] | test("^host b is not locked against controllers of other users and machines: .*flock: command not found"))' "$OUT/session/latest/result.json"
+check_exit 0 "harness restore there" "$H" restore --lab "$LAB"
+check_says "... says so, too" '^harness: warning: host b is not locked against controllers of other users and machines: .*flock: command not found$' "$SCRATCH/err"
 close_hosts
 finish
