@@ -55,7 +55,7 @@ struct senders {
     struct states senders; /* by the data's flow */
     struct states lines;   /* struct line, by interface */
     struct states untied;  /* of CNPs, as flows_note_untied has it */
-    uint64_t judged, cnps, off, unset, unrated, elsewhere;
+    uint64_t judged, cnps, on, off, unset, unrated, elsewhere;
 };
 
 /* ---- settings */
@@ -257,6 +257,7 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
     if (!p->sent_here || !roce->payload_bytes)
         return;
     int on = is_on(c, p->priority);
+    s->on += on > 0;
     s->off += on == 0;
     s->unset += on < 0;
     if (on <= 0)
@@ -302,6 +303,12 @@ static void dcqcn_end(void *state, struct verify_context *c)
     if (s->unrated)
         findings_open(c->findings, "CNPs on links whose rate is not known (link_rate)");
     uint64_t alone, untied = flows_count_untied(c->flows, &s->untied, &alone);
+    if (s->on && !s->cnps)
+        findings_not_judged(
+            c->findings,
+            "the rate of %llu packets: no CNP to their senders is in the capture. Nothing was "
+            "congested, or the other direction is missing",
+            (unsigned long long)s->on);
     if (alone)
         findings_open(c->findings, "%llu CNPs: what their queue pairs send is not in the capture",
                       (unsigned long long)alone);

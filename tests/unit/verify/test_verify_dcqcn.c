@@ -81,6 +81,12 @@ static void obeys(void **state)
     begin(&s);
     send(&s, s.start_ns + RUN_NS / 4, true, true);
     talk_good(&talk, "dcqcn", RATE);
+    talk_start(&talk);
+    struct frame f = talk_write(&talk, 0, 1, 0);
+    talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
+    talk_unknown(&talk, "dcqcn", RATE, "the rate of 1 packets: no CNP to their senders is in the capture");
+    begin(&s);
+    send(&s, s.start_ns + RUN_NS / 4, true, true);
     talk_unknown(&talk, "dcqcn", "{}", "not known whether DCQCN holds for them (ecn, trust)");
     talk_unknown(&talk, "dcqcn", "{\"settings\": {\"ecn\": [4], \"trust\": \"pcp\"}}",
                  "packets without DCQCN");
