@@ -97,8 +97,8 @@ const struct nic_property nic_properties[] = {
     {"nic.unmarked_cnp_interval",
      {CX5("\"800us\"", "fitted: S-4.01, three CNPs for four loss events (" HACC "ANOM-16)")}},
     {"nic.dcqcn_profile",
-     {CX5("\"slow-recovery\"",
-          "fitted: S-5.02, S-5.03, S-3.12 and S-3.13 (" HACC "ANOM-18); its parameters cannot be read")}},
+     {CX5("\"slow-recovery\"", "fitted: S-5.02, S-5.03, S-3.12, S-3.13, S-1.10 and S-1.11 (" HACC
+                               "ANOM-18); its parameters cannot be read")}},
     {"pcie.generation",
      {LX("3", REMOTE_LAB "March 2026: PCIe Gen3 x8"),
       CX5("4", "openfabric-systems/simllm, September 2026: PCIe Gen4 x16"),
