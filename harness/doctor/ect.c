@@ -11,6 +11,7 @@
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "lib/physics/fabric.h"
+#include "lib/physics/host.h"
 #include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -373,6 +374,23 @@ static bool marks_count(const struct settings *sender, int64_t priority)
     return reacts && congestion_control_has_marks(sender->congestion_control);
 }
 
+static const struct physics_nic *nic_of(const struct lab *lab, const char *role)
+{
+    int host = lab_host_of(lab, role);
+    return host < 0 ? NULL : &lab_sim_host_at(lab, (size_t)host)->nic;
+}
+
+/* Do simulated NICs notify the flow's sender where nothing is marked? The receiver's by CNPs, its own when it
+ * sends again. */
+static bool notified_without_marks(const struct cell *cell, const struct scenario_flow *flow)
+{
+    if (!lab_kind(&cell->lab)->simulated)
+        return false;
+    const struct physics_nic *from = nic_of(&cell->lab, flow_sender(flow));
+    const struct physics_nic *to = nic_of(&cell->lab, flow_receiver(flow));
+    return (to && to->unmarked_cnps != UNMARKED_CNPS_NEVER) || (from && from->slow_restart);
+}
+
 static void survey_flow(void *context, const struct scenario_flow *flow)
 {
     struct survey *s = context;
@@ -390,8 +408,9 @@ static void survey_flow(void *context, const struct scenario_flow *flow)
     if (place && !capable) {
         found.consequence = place->consequence;
         found.place = place->name;
-    } else if (!place && (capable || priority_is_listed(&sender->ecn, flow->priority) ||
-                          priority_is_listed(&sender->ecn_rp, flow->priority))) {
+    } else if (!place && !notified_without_marks(s->cell, flow) &&
+               (capable || priority_is_listed(&sender->ecn, flow->priority) ||
+                priority_is_listed(&sender->ecn_rp, flow->priority))) {
         found.consequence = capable ? NOWHERE : UNNOTICED;
         found.place = flow_sender(flow);
     } else {

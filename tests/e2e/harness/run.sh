@@ -113,6 +113,7 @@ check "... but not where a sweep varies ecn, whose cell without it is meant" \
     test -z "$(foretold --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' --set 'sweep={"settings.ecn": [[], [3]]}' | grep warning)"
 check "marks are wished for where nothing marks" grep -q 'flows f0, f1, f2 and 1 other: nothing on their way marks packets, .* on at h0 never reduces their rate: the figures are those without it' \
     <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null)"
+check "... not where receivers send CNPs without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.unmarked_cnps=loss | grep 'on their way marks')"
 check "... not for a control without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set settings.congestion_control=timely --set lab.defaults.switch.ecn=null | grep warning)"
 check "a flow on a priority with neither PFC nor DCQCN beside flows that have them" \
     grep -q 'flow bare is on priority 0, which has neither PFC nor DCQCN, while flows on priority 3 have: what does not fit into buffers is lost' \
