@@ -288,7 +288,7 @@ static void draw_cell(const struct heat *heat, const struct layout *at, const st
     cell_number(cell, number, sizeof number);
     svg_words(out, left + at->width / 2, top + at->height / 2 - (range->intervals ? 7 : 0),
               (struct svg_font){12, ink, SVG_MIDDLE, false, false}, number);
-    if (isfinite(cell->ci95)) {
+    if (cell->ci95 > 0) { /* else the runs are the same in this */
         char half[32], interval[40];
         short_number(cell->ci95, half, sizeof half);
         snprintf(interval, sizeof interval, "\xc2\xb1%s", half); /* plus-minus */

@@ -100,7 +100,7 @@ static void add_value(const struct sweep_table *t, size_t figure, size_t cell, s
     }
     text_add(out, "<td class=number data-v=\"%.9g\">", spread.mean);
     html_number(out, spread.mean * unit.factor);
-    if (isfinite(spread.ci95)) {
+    if (spread.ci95 > 0) { /* an interval of 0 is no evidence: the runs are the same in this */
         text_add(out, " <span class=soft>&plusmn;&#8239;");
         html_number(out, spread.ci95 * unit.factor);
         text_add(out, "</span>");
@@ -146,7 +146,7 @@ static void page_add_cells(const struct sweep_table *t, struct text *out)
         text_add(
             out,
             "<p class=soft>Values are means of a cell's runs, with the 95 %% confidence interval of the mean "
-            "(Student's t).</p>\n");
+            "(Student's t); one without an interval is the same in all of them.</p>\n");
     add_head(t, columns, chosen, out);
     for (size_t cell = 0; cell < listed; cell++)
         add_cell(t, cell, columns, chosen, out);
@@ -561,7 +561,7 @@ static void add_figures(const struct sweep_table *t, const struct drawing *drawi
         text_add(out, "<p class=soft>%s%s</p>\n", how,
                  sweep_repeats(t) > 1 ? " Values are means of a cell's runs, &plusmn; and bars the 95 % "
                                         "confidence interval of the mean "
-                                        "(Student's t)."
+                                        "(Student's t); one without it is the same in all of them."
                                       : "");
     for (size_t i = 0; i < count; i++)
         page_add_drawing(&drawings[i], "", out);

@@ -69,6 +69,7 @@ check "... in the index" test "$(repeated same -r '.warnings[], .repeated[0].ide
 true"
 check_says "... and on the page" "<li>$same</li>" "$(only same)/report/index.html"
 check "... also of more runs than it draws" test "$("$H" report "$(only same)" --out page > /dev/null && grep -cF "<li>$same</li>" page/index.html)" = 1
+check "... where no value has an interval" test "$(grep -c 'plusmn;&#8239;' page/index.html)" = 0
 check "cells whose runs differ are not warned of" test "$(repeated figures -c '[(.warnings | length), (.warnings[0][0:14]), ([.repeated[].identical])]')" = '[1,"runs 01 and 06",[true,true,null,null]]'
 check_exit 0 "of a sweep the cells are named" "$H" run same.json --set 'sweep={"flows.f.rate": ["1Gb/s", "2Gb/s"]}' --repeat 2 --no-report --quiet --out same-sweep
 check_says "... on stderr, where it is quiet" 'warning: runs 01 and 03 and the 1 repetition of each have the same value in every figure' err
