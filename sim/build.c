@@ -322,6 +322,7 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     qp->last_payload_bytes = (uint32_t)(f->message_bytes - (packets - 1) * payload);
     qp->complete_psn = (uint64_t)packets;
     qp->depth = (uint32_t)f->depth;
+    qp->gap_ps = f->gap_ps;
     qp->message_limit = (uint64_t)f->message_count;
     qp->ps_per_byte_q20 = f->rate_bps ? ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)f->rate_bps : 0;
     qp->ring_next = qp->ring_previous = qp->waiting_ack = NONE;

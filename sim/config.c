@@ -42,6 +42,7 @@ void sim_flow_defaults(struct sim_flow_config *f)
                                   .queue_pairs = 1,
                                   .depth = 128,
                                   .stop_ps = SIM_FOREVER,
+                                  .gap_ps = -1,
                                   .after = -1};
 }
 
@@ -178,8 +179,11 @@ static int check_flow(const struct sim_config *c, const struct sim_flow_config *
         within(f->name, "priority", f->priority, 0, 7, e) ||
         within(f->name, "message count", f->message_count, 0, INT64_MAX, e) ||
         within(f->name, "rate in b/s", f->rate_bps, 0, INT64_C(10000000000000), e) ||
+        within(f->name, "gap in ps", f->gap_ps, -1, SIM_FOREVER / 4, e) ||
         within(f->name, "start in ps", f->start_ps, 0, SIM_FOREVER, e) || check_pace(c, f, e))
         return -1;
+    if (f->gap_ps >= 0 && (f->mode == SIM_PING_PONG || f->operation == SIM_READ))
+        return error_set(e, "simulator: flow %s: bursts are made of streams of writes or sends", f->name);
     if (f->mode == SIM_PING_PONG && f->operation == SIM_READ)
         return error_set(e, "simulator: flow %s: a ping-pong is made of writes or sends, not reads", f->name);
     return 0;

@@ -302,7 +302,8 @@ struct queue_pair {
     uint8_t priority, queue, operation, flags; /* flags: of every data packet */
     uint32_t congestion_event;
     void *congestion;        /* state of its sender's congestion control */
-    int64_t next_message_ps; /* by the limit of messages of a queue pair */
+    int64_t next_message_ps; /* until then its program, or the limit of its messages, allows none */
+    int64_t gap_ps;          /* between bursts; -1: none */
     int64_t paced_ps;        /* until then the flow's own limit allows no packet */
     /* receiver */
     uint64_t expected_psn, delivered_psn; /* received in order, and passed on to memory */

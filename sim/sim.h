@@ -128,6 +128,8 @@ struct sim_flow_config {
     int64_t stop_ps;       /* posts nothing from this time on; SIM_FOREVER */
     int64_t message_count; /* on each queue pair; 0: endless */
     int64_t rate_bps;      /* limit of each queue pair; 0: none */
+    int64_t
+        gap_ps; /* time between bursts of `depth` messages, of a stream of writes or sends; -1: no bursts */
     /* This flow's message k, from 1 on, is posted once the flow of this index has brought k messages to this
      * flow's `from` (one queue pair each, no reads); -1: none. */
     int64_t after;

@@ -50,7 +50,12 @@ static int check_waits(const struct scenario *scenario, const struct lab *lab, s
 {
     const struct scenario_flow *flows = scenario->flows.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (flows[i].after.count)
+        if (flows[i].gap_ns != FIELD_UNSET)
+            return error_set(e,
+                             "flows[%zu].gap: flow %s sends in bursts, which only simulated flows do: lab %s "
+                             "has real hosts",
+                             i, flows[i].name, lab->name);
+        else if (flows[i].after.count)
             return error_set(
                 e,
                 "flows[%zu].after: flow %s waits for other flows, which only simulated flows do: lab "

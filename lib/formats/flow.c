@@ -51,6 +51,8 @@ int flow_check(const struct scenario_flow *flow, const char *path, struct error 
                          flow->from);
     if (flow->stop_ns != FIELD_UNSET && flow->stop_ns <= flow->start_ns)
         return error_set(e, "%s.stop: the flow would end before it starts", path);
+    if (flow->gap_ns != FIELD_UNSET && (flow->mode == MODE_LATENCY || flow->op == OP_READ))
+        return error_set(e, "%s.gap: bursts are made of writes or sends in mode bandwidth", path);
     if (flow->mode == MODE_LATENCY && flow->queue_pairs != 1)
         return error_set(
             e, "%s.queue_pairs: mode latency sends one message at a time on one queue pair, found %" PRId64,
@@ -110,6 +112,10 @@ static const struct field fields[] = {
     {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1,
      .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT, .help = "Size of a message."},
     FLOW_LOAD_FIELDS(0),
+    {"gap", FIELD_QUANTITY, AT(gap_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
+     .help =
+         "Send in bursts (simulated labs): depth messages on each queue pair, and the next as many when all "
+         "are complete and this time has passed. Default: a message follows each that is complete."},
     {"start", FIELD_QUANTITY, AT(start_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,
      .fallback = "\"0\"", .help = "Start time, from the beginning of the warm-up."},
     {"stop", FIELD_QUANTITY, AT(stop_ns), .unit = UNIT_TIME_NS, .min = 0, .max = FLOW_MAX_TIME_NS,

@@ -89,6 +89,7 @@ struct scenario_flow {
     int validate;              /* fill with a pattern, check it at the receiver */
     int64_t rate_bps;          /* limit; unset: none */
     int64_t size_bytes;        /* the flow ends after this payload; unset: endless */
+    int64_t gap_ns;            /* between bursts of `depth` messages; unset: no bursts */
     int64_t start_ns, stop_ns; /* since the beginning of the warm-up; stop unset: with the cool-down */
     struct list_of after; /* struct flow_wait: it begins when all of these are over, not before start_ns */
 };

@@ -9,13 +9,19 @@ static inline bool is_held(const struct sim *sim, const struct queue_pair *qp, u
            (qp->congestion_hooks & (CONGESTION_WINDOW | QP_RECOVERY) && qp_window_is_full(sim, qp));
 }
 
+/* When it may start a message, as far as its rate does not hold it. */
+static inline int64_t may_start_ps(const struct host *h, const struct queue_pair *qp)
+{
+    return h->next_message_ps > qp->next_message_ps ? h->next_message_ps : qp->next_message_ps;
+}
+
 /* Does the queue pair that was served last still have its turn? Its rate does not hold it back then, a limit
  * of its program or of messages does. */
 static bool burst_goes_on(const struct sim *sim, const struct host *h, uint16_t paused)
 {
     const struct queue_pair *qp = &sim->qps[h->ring];
     return !is_held(sim, qp, paused) && qp->paced_ps <= sim->now_ps &&
-           (qp->packet_in_message != 0 || h->next_message_ps <= sim->now_ps);
+           (qp->packet_in_message != 0 || may_start_ps(h, qp) <= sim->now_ps);
 }
 
 /* The next queue pair that may send now; else NONE, and the earliest time at which one may in *wake_ps (never
@@ -32,8 +38,8 @@ uint32_t host_next_qp(struct sim *sim, struct host *h, uint16_t paused, int64_t 
     do {
         const struct queue_pair *qp = &sim->qps[q];
         int64_t may_ps = qp->next_send_ps;
-        if (qp->packet_in_message == 0 && h->next_message_ps > may_ps)
-            may_ps = h->next_message_ps;
+        if (qp->packet_in_message == 0 && may_start_ps(h, qp) > may_ps)
+            may_ps = may_start_ps(h, qp);
         if (is_held(sim, qp, paused)) {
             /* it may send after the resume, or after an ACK */
         } else if (may_ps <= sim->now_ps) {

@@ -217,6 +217,8 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
 
     if (qp->packet_in_message == 0 && h->message_ps)
         h->next_message_ps = sim->now_ps + h->message_ps;
+    if (qp->packet_in_message == 0 && h->queue_pair_message_ps)
+        qp->next_message_ps = sim->now_ps + h->queue_pair_message_ps;
     int64_t from_ps = qp->next_send_ps > sim->now_ps ? qp->next_send_ps : sim->now_ps; /* later: in a burst */
     if (qp->ps_per_byte_q20) /* a limit of the payload, as of roce-traffic and perftest */
         qp->next_send_ps = qp->paced_ps = sim->now_ps + sim_duration(sim, payload, qp->ps_per_byte_q20);
@@ -224,12 +226,6 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
         int64_t next_ps = from_ps + congestion_gap_ps(sim, h, qp, packet->bytes);
         if (next_ps > qp->next_send_ps)
             qp->next_send_ps = next_ps;
-    }
-    if (h->queue_pair_message_ps) {
-        if (qp->packet_in_message == 0)
-            qp->next_message_ps = sim->now_ps + h->queue_pair_message_ps;
-        if (last && qp->next_message_ps > qp->next_send_ps)
-            qp->next_send_ps = qp->next_message_ps;
     }
     qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
     if (qp->send_psn == qp->acked_psn) /* the timer is that of the oldest packet without an answer */
@@ -354,6 +350,13 @@ static void complete_message(struct sim *sim, uint32_t q, int64_t lag_ps)
     }
 }
 
+static void post_all(struct sim *sim, uint32_t q)
+{
+    while (sim->qps[q].posted < sim->qps[q].completed + sim->qps[q].depth && may_post(sim, &sim->qps[q]))
+        post(sim, q);
+    go_on(sim, q);
+}
+
 /* Messages below done_psn are complete: count them and post as many again. */
 static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
 {
@@ -370,22 +373,20 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
         else
             qp->completed++;
         qp->complete_psn += qp->packets_per_message;
-        if (stream && may_post(sim, qp))
+        if (stream && qp->gap_ps < 0 && may_post(sim, qp))
             post(sim, q);
     }
+    bool burst_over = qp->gap_ps >= 0 && qp->completed == qp->posted;
     /* If the window was not exhausted, the program's turn-around has no effect. */
     int64_t turn_ps = sim->now_ps + lag_ps + sim->hosts[qp->sender].software.post_ps;
-    if (idle && qp->next_send_ps < turn_ps)
-        qp->next_send_ps = turn_ps;
-    if (stream)
+    if (burst_over)
+        turn_ps += qp->gap_ps;
+    if ((idle || burst_over) && qp->next_send_ps < turn_ps)
+        qp->next_send_ps = qp->next_message_ps = turn_ps;
+    if (burst_over)
+        post_all(sim, q);
+    else if (stream)
         go_on(sim, q);
-}
-
-static void post_all(struct sim *sim, uint32_t q)
-{
-    while (sim->qps[q].posted < sim->qps[q].completed + sim->qps[q].depth && may_post(sim, &sim->qps[q]))
-        post(sim, q);
-    go_on(sim, q);
 }
 
 void qp_start(struct sim *sim, uint32_t f)

@@ -326,6 +326,8 @@ static void configure_flow(const struct cell *cell, const struct scenario_flow *
     to->start_ps = from->start_ns * SIM_PS_PER_NS;
     to->stop_ps =
         (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * SIM_PS_PER_NS;
+    if (from->gap_ns != FIELD_UNSET)
+        to->gap_ps = from->gap_ns * SIM_PS_PER_NS;
     if (from->rate_bps != FIELD_UNSET) /* a share of 0 would be no limit; that of 1 b/s is refused */
         to->rate_bps = from->rate_bps < from->queue_pairs ? 1 : from->rate_bps / from->queue_pairs;
     set_amount(from, to);

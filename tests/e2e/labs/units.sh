@@ -37,6 +37,7 @@ row '.flows[].size' "$END_OF_F" .flows.f.bytes 300000 0
 row '.flows[].rate' '.flows[0] += {message: "64B", rate: "100Mb/s"}' .flows.f.goodput_bps 1e8 0.5
 row '.flows[].rate' '.flows[0] += {message: "64B", rate: "10kb/s"} | .phases.measure = "600ms"' .flows.f.messages 12 0
 row '.flows[].rate' '.flows[0] += {message: "100kB", rate: "3Gb/s"} | .phases.measure = "50ms"' .flows.f.goodput_bps 3e9 1
+row '.flows[].gap' '.flows[0] += {gap: "90us", depth: 1}' '.flows.f | 2000 / .messages' 91 2
 row '.flows[].start' "$END_OF_F"' | .flows[0].start = "700us"' .flows.f.completion_ns.begin 700000 0.1
 row '.flows[].stop' '.flows[0] += {depth: 1, rate: "1Gb/s", stop: "1ms"}' .flows.f.bytes 125000 5
 row '.flows[].after[].delay' "$END_OF_F"' | .flows += [.flows[0] + {name: "g", after: [{flows: ["f"], delay: "130us"}]}]' \

@@ -98,6 +98,27 @@ static void a_completion_takes_time(void **state)
     assert_close((double)period_ps(more_ps, SIM_STREAM, 512), (double)period_ps(0, SIM_STREAM, 512), 0.01);
 }
 
+/* Bursts of 16 messages of 4 KiB: 5.3 us of line, two microseconds there and back, and the gap. */
+static void bursts_have_gaps_between_them(void **state)
+{
+    (void)state;
+    int64_t period_ps[2];
+    for (int i = 0; i < 2; i++) {
+        struct two_hosts t;
+        init(&t);
+        t.link.delay_ps = SIM_PS_PER_US;
+        struct sim_flow_config *f = two_hosts_flow(&t, 0);
+        f->message_bytes = 4096;
+        f->depth = 16;
+        f->gap_ps = i * 10 * SIM_PS_PER_US;
+        two_hosts_run(&t, 10 * MS);
+        period_ps[i] = 10 * MS * 16 / two_hosts_stats(&t, 0).messages;
+        two_hosts_close(&t);
+    }
+    assert_in_range(period_ps[0], 7400000, 8600000);
+    assert_close((double)(period_ps[1] - period_ps[0]), 10e6, 0.02);
+}
+
 /* 99.52 Gb/s of frames less 93.4 fill 1.04 MB in 1.36 ms: 7 bursts in 10 ms, each of ten packets and one NAK.
  */
 static void a_saturated_port_loses_in_bursts(void **state)
@@ -182,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_plain_host_fills_both_directions),
         cmocka_unit_test(queue_pairs_have_a_limit_of_their_own),
         cmocka_unit_test(a_completion_takes_time),
+        cmocka_unit_test(bursts_have_gaps_between_them),
         cmocka_unit_test(a_saturated_port_loses_in_bursts),
         cmocka_unit_test(a_burst_of_loss_may_take_its_time),
         cmocka_unit_test(below_its_rate_or_while_it_sends_a_port_loses_nothing),
