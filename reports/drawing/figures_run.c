@@ -3,6 +3,7 @@
 #include "reports/drawing/figures.h"
 
 #include "lib/clock.h"
+#include "lib/text.h"
 #include "lib/xalloc.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,71 @@ static bool on_slow_line(const struct run *run)
     return line > 0 && line < 1e9;
 }
 
+/* The largest mean size of the frames that a host sent on a priority; 0: no packets are counted. */
+static double frame_bytes(const struct run *run)
+{
+    const char *role;
+    json_t *host;
+    double most = 0;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        const json_t *counters = json_object_get(host, "counters");
+        for (int priority = 0; priority < 8; priority++) {
+            char bytes[24], packets[24];
+            snprintf(bytes, sizeof bytes, "tx_prio%d_bytes", priority);
+            snprintf(packets, sizeof packets, "tx_prio%d_packets", priority);
+            double sent = json_number_value(json_object_get(json_object_get(counters, bytes), "delta")),
+                   of = json_number_value(json_object_get(json_object_get(counters, packets), "delta"));
+            most = of > 0 && sent / of > most ? sent / of : most;
+        }
+    }
+    return most;
+}
+
+/* The shortest time between two samples of what hosts sent; 0: there are no two. */
+static int64_t least_between_samples(const struct run *run)
+{
+    int64_t least_ns = 0;
+    for (const struct series *s = NULL; (s = run_find(run, s, "tx_prio[0-7]_bytes"));)
+        for (size_t i = 1; i < s->count; i++) {
+            int64_t passed_ns = s->time_ns[i] - s->time_ns[i - 1];
+            if (passed_ns > 0 && (!least_ns || passed_ns < least_ns))
+                least_ns = passed_ns;
+        }
+    return least_ns;
+}
+
+static double highest_drawn(const struct plot_panel *panel)
+{
+    double most = 0;
+    for (size_t i = 0; i < panel->series_count; i++) {
+        const struct plot_series *s = &panel->series[i];
+        for (size_t k = 0; k < s->points; k++)
+            most = s->rows[k].y > most ? s->rows[k].y : most;
+        for (size_t k = 0; k < s->detail.count; k++)
+            most = s->detail.y[k] > most ? s->detail.y[k] : most;
+    }
+    return most;
+}
+
+#define FRAME_SEEN 0.02 /* of the highest rate: a frame more or less shows */
+
+/* A rate of one sample may be above the line's. `unit`: of a byte a second on the panel. */
+static void say_frames(const struct run *run, double unit, struct plot_panel *panel)
+{
+    int64_t least_ns = least_between_samples(run);
+    double bytes = frame_bytes(run), one = least_ns ? bytes * unit * NS_PER_S / (double)least_ns : 0;
+    struct text length = {0};
+    curves_add_length(least_ns, &length);
+    if (one > FRAME_SEEN * highest_drawn(panel))
+        plot_say(
+            panel,
+            "Frames count as a whole: one of %.0f B in a sample of %s is %.3g %s, by which the rate of a "
+            "single sample may be above or below that of the line",
+            bytes, text_string(&length), one, strchr(panel->y_label, ' ') + 1);
+    text_free(&length);
+}
+
 static void fill_throughput(const struct run *run, struct plot *plot)
 {
     static const struct curves_selection sent = {.pattern = "tx_prio[0-7]_bytes",
@@ -63,6 +129,7 @@ static void fill_throughput(const struct run *run, struct plot *plot)
     struct plot_panel *panel = plot_add_panel(plot, slow ? "sent, Mb/s" : "sent, Gb/s");
     if (!curves_add(run, &sent, unit, PLOT_LINES, panel))
         curves_add(run, &sent_soft, unit, PLOT_LINES, panel);
+    say_frames(run, unit, panel);
     add_pauses(run, plot);
 }
 
@@ -124,24 +191,71 @@ static void fill_buffer(const struct run *run, struct plot *plot)
         add_thresholds(run, panel);
 }
 
-/* Byte counters as rates, or else gauges that are rates already. */
-static void add_pcie_panel(const struct run *run, const char *pattern, const char *y_label, struct plot *plot)
+/* Byte counters as rates, or else gauges that are rates already. False: there is nothing to draw. */
+static bool add_pcie_panel(const struct run *run, const char *pattern, const char *y_label, struct plot *plot)
 {
     const struct curves_selection rates = {
         .pattern = pattern, .group = COUNTER_GROUP_PCIE, .kind = COLUMN_COUNTER, .unit = "bytes"};
     const struct curves_selection gauges = {
         .pattern = pattern, .group = COUNTER_GROUP_PCIE, .kind = COLUMN_GAUGE, .unit = "bytes/s"};
     struct plot_panel *panel = plot_add_panel(plot, y_label);
-    if (!curves_add(run, &rates, 1e-9, PLOT_LINES, panel) &&
-        !curves_add(run, &gauges, 1e-9, PLOT_LINES, panel))
+    bool any =
+        curves_add(run, &rates, 1e-9, PLOT_LINES, panel) || curves_add(run, &gauges, 1e-9, PLOT_LINES, panel);
+    if (!any)
         plot_drop_panel(plot);
+    return any;
+}
+
+/* Does data of a flow go into (or out of) the GPU of this host? That of a read comes from the other end. */
+static bool gpu_takes_part(const struct run *run, const char *host, bool into)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        bool read = strcmp(run_member(flow, "op"), "read") == 0;
+        if (strcmp(run_member(flow, "memory"), "gpu") == 0 &&
+            strcmp(run_member(flow, into != read ? "to" : "from"), host) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the rates of the GPUs tell, by the directions in which data goes here. */
+static char *pcie_caption(const struct run *run, bool gpus)
+{
+    struct text_names receive = {0}, both = {0};
+    struct text words = {0};
+    const char *role;
+    json_t *host;
+    text_add(&words, "What comes into a device (rx) and goes out of it (tx) over PCIe.");
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        if (gpus && gpu_takes_part(run, role, true))
+            text_names_add(gpu_takes_part(run, role, false) ? &both : &receive, role);
+    }
+    if (receive.count) {
+        text_add(&words, " Flows only go into the GPU of ");
+        text_add_names(&words, "", &receive);
+        text_add(&words,
+                 ": if its rx is near the wire rate and its tx near zero, data is not copied through host "
+                 "memory.");
+    }
+    if (both.count) {
+        text_add(&words, " Flows go into and out of the GPU of ");
+        text_add_names(&words, "", &both);
+        text_add(&words, ": both of its rates are near those of the wire if data is not copied through host "
+                         "memory.");
+    }
+    return text_take(&words);
 }
 
 static void fill_pcie(const struct run *run, struct plot *plot)
 {
     curves_limit_x(run, plot);
-    add_pcie_panel(run, "gpu*", "GPU, GB/s", plot);
+    bool gpus = add_pcie_panel(run, "gpu*", "GPU, GB/s", plot);
     add_pcie_panel(run, "[!g]*", "NIC, GB/s", plot);
+    plot->caption = pcie_caption(run, gpus);
 }
 
 static int by_duration(const void *left, const void *right)
@@ -325,10 +439,7 @@ const struct figure figures_run[] = {
     {"buffer", "Receive buffer against xoff and xon", "time, s",
      "The receiver sends XOFF when the buffer fills to xoff, and XON when it drains to xon.",
      .run = fill_buffer},
-    {"pcie", "PCIe rates", "time, s",
-     "If the receiving GPU's rx is near the wire rate and its tx is near zero, data is not copied through "
-     "host memory.",
-     .run = fill_pcie},
+    {"pcie", "PCIe rates", "time, s", NULL, .run = fill_pcie}, /* its caption depends on the flows */
     {"pause-cdf", "Length of pauses", "length of a pause, us",
      "Cumulative distribution of the lengths of single pauses.", .run = fill_pause_cdf},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", .run = fill_queues},

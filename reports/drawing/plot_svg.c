@@ -47,14 +47,43 @@
 
 /* ---- data */
 
-static void add_row(const struct plot_series *s, const struct plot_row *row, struct text *out)
+static bool has_interval(const struct plot_series *s)
 {
-    if (s->style == PLOT_INTERVALS || s->style == PLOT_INTERVALS_ROWS)
-        text_add(out, "%.15g\t%.15g\t%.15g\t%.15g\n", row->x, row->y, row->low, row->high);
+    return s->style == PLOT_INTERVALS || s->style == PLOT_INTERVALS_ROWS;
+}
+
+static void add_row(const struct plot_panel *panel, const struct plot_series *s, const struct plot_row *row,
+                    struct text *out)
+{
+    if (has_interval(s))
+        text_add(out, "%.15g\t%.15g\t%.15g\t%.15g", row->x, row->y, row->low, row->high);
     else if (s->style == PLOT_SEGMENTS)
-        text_add(out, "%.9g\t%.9g\t%.9g\n", row->x, row->y, row->width);
+        text_add(out, "%.9g\t%.9g\t%.9g", row->x, row->y, row->width);
     else
-        text_add(out, "%.9g\t%.9g\n", row->x, row->y);
+        text_add(out, "%.9g\t%.9g", row->x, row->y);
+    if (panel->rows && row->y >= 0 && row->y < (double)panel->rows) {
+        text_add(out, "\t");
+        svg_data_column(out, panel->row_names[(size_t)row->y]);
+    }
+    text_add(out, "\n");
+}
+
+/* "# time, ms\trow\tlength, ms\tname of the row" */
+static void add_columns(const struct plot *plot, const struct plot_panel *panel, const struct plot_series *s,
+                        struct text *out)
+{
+    const char *unit = strchr(plot->x_label, ',');
+    text_add(out, "# ");
+    svg_data_column(out, plot->x_label);
+    text_add(out, "\t");
+    svg_data_column(out, panel->rows ? "row" : panel->y_label);
+    if (has_interval(s))
+        text_add(out, "\tlow\thigh");
+    if (s->style == PLOT_SEGMENTS) {
+        text_add(out, "\tlength");
+        svg_data_column(out, unit ? unit : "");
+    }
+    text_add(out, "%s\n", panel->rows ? "\tname of the row" : "");
 }
 
 /* One block per series, with two empty lines between them: gnuplot's "index". */
@@ -65,16 +94,13 @@ static void add_data(const struct plot *plot, struct text *out)
         for (size_t j = 0; j < panel->series_count; j++) {
             const struct plot_series *s = &panel->series[j];
             text_add(out, "# ");
-            svg_data_column(out, panel->y_label);
-            text_add(out, ": ");
+            svg_data_column(out, *panel->y_label ? panel->y_label : plot->title);
+            text_add(out, "%s", *s->label ? ": " : "");
             svg_data_column(out, s->label);
-            text_add(out, "\n# ");
-            svg_data_column(out, plot->x_label);
-            text_add(out, "\t");
-            svg_data_column(out, panel->y_label);
             text_add(out, "\n");
+            add_columns(plot, panel, s, out);
             for (size_t k = 0; k < s->points; k++)
-                add_row(s, &s->rows[k], out);
+                add_row(panel, s, &s->rows[k], out);
             if (!s->points)
                 text_add(out, "nan\tnan\n");
             text_add(out, "\n\n");

@@ -42,6 +42,10 @@ check_says "documents of one of several runs name it" '<summary>Scenario as run:
 check_says "the page lists what is fitted" '<td>fitted' "$report/index.html"
 check_says "the page shows the thresholds" '91.{0,8}392' "$report/index.html"
 
+caption() { grep -oP "<img [^>]*alt=\"PCIe rates: memory $1\".*?<figcaption>\K[^<]*" <(tr -d '\n' <"$report/index.html" | sed 's/<figure>/\n/g'); }
+check "what PCIe rates tell depends on the flows: no word of GPUs where none is drawn" test "$(caption host)" = "What comes into a device (rx) and goes out of it (tx) over PCIe. "
+check "... and in both directions both rates are high" grep -q 'Flows go into and out of the GPU of a and b: both of its rates are near' <<<"$(caption gpu)"
+
 # The throughput curve is the samples' counters differenced: its mean is the counter's increase divided by the time.
 mean=$(awk -F '\t' '/^# .*a tx_prio0_bytes/ { on = 1; next } on && /^$/ { exit } on && !/^#/ { s += $2; n++ } END { printf "%.3f", s / n }' \
     "$report/02-throughput.tsv")
