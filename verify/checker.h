@@ -7,6 +7,7 @@
 #ifndef VERIFY_CHECKER_H
 #define VERIFY_CHECKER_H
 
+#include "verify/clocks.h"
 #include "verify/findings.h"
 #include "verify/flows.h"
 #include "verify/verify_settings.h"
@@ -35,16 +36,28 @@ struct verify_context {
     const struct verify_settings *of_all;
     const struct flows *flows;
     const struct capture_reader *capture; /* its interfaces */
+    const struct states *clocks;          /* struct clock, by interface */
     struct findings *findings;            /* of this checker */
     int64_t rate_bps; /* of the last packet's interface: as set, else as the capture says; 0: not known */
-    int64_t end_ns;   /* the latest time so far */
+    int64_t end_ns;   /* the latest time so far; after verify_turn_to of an interface whose times are not
+                         judged to the end, the last one that was */
+    int64_t all_end_ns;
+    int64_t unit_ns; /* of the last packet's times; 0: they are as fine as here */
 };
+
+/* Nanoseconds from an earlier time to the packet; -1: one of them has none. */
+static inline int64_t verify_since_ns(const struct verify_packet *p, int64_t earlier_ns)
+{
+    return p->time_ns >= 0 && earlier_ns >= 0 ? p->time_ns - earlier_ns : -1;
+}
 
 struct checker {
     enum capture_check check; /* its place in capture_check_names, and in checkers */
     const char *about;
     /* The kinds of findings that hold although the capture lost packets, ended by NULL; NULL: all. */
     const char *const *proved;
+    /* Would it have judged something by times, where packets have none? NULL: it would. */
+    bool (*needs_times)(const void *state, const struct verify_context *c);
     size_t state_bytes; /* of its state, which begins as zeros */
     /* Takes each packet; `c` is the same for all packets of this checker. */
     void (*frame)(void *state, struct verify_context *c, const struct verify_packet *p);
@@ -60,9 +73,10 @@ extern const struct checker *const checkers[];
  * same node; VERIFY_NO_NODE: the interface has no name. It looks at all that come before. */
 #define VERIFY_NO_NODE UINT32_MAX
 uint32_t verify_node_of(const struct verify_context *c, uint32_t interface);
-/* As if the last packet was one of this interface: its settings and its rate. */
+/* As if the last packet was one of this interface: its settings, its rate, its times. */
 void verify_turn_to(struct verify_context *c, uint32_t interface);
-/* The time that these bytes take on the wire at the context's rate, with preamble, FCS and gap. */
+/* The time that these bytes take on the wire at the context's rate, with preamble, FCS and gap, and by how
+ * much times of this unit may differ more than they did on the wire. */
 int64_t verify_wire_ns(const struct verify_context *c, uint32_t bytes);
 
 #endif

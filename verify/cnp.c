@@ -105,7 +105,7 @@ static void check_waiting(struct flow_marks *m, const struct last_cnp *last, str
 {
     if (!m->waits)
         return;
-    if (last->any && last->ns >= m->waits_ns) {
+    if (last->any && (last->ns < 0 || last->ns >= m->waits_ns)) {
         m->waits = false;
     } else if (now_ns - m->waits_ns > interval_ns(c) + REACTION_NS) {
         m->waits = false;
@@ -167,9 +167,9 @@ static void check_interval(struct cnps *s, struct verify_context *c, const struc
                            const struct last_cnp *last, const struct cnp_port *port)
 {
     int64_t set_ns = interval_ns(c);
-    if (set_ns < 0 || !last->any || p->time_ns < 0)
+    int64_t since_ns = verify_since_ns(p, last->ns);
+    if (set_ns < 0 || !last->any || since_ns < 0)
         return;
-    int64_t since_ns = p->time_ns - last->ns;
     /* the earlier one may have waited for a frame that was being sent */
     if (since_ns + verify_wire_ns(c, port->longest_bytes) >= set_ns)
         return;
@@ -185,13 +185,14 @@ static bool is_caused(const struct marks *m, const struct verify_packet *p, int6
 {
     if (m->since_cnp)
         return true;
-    return p->time_ns >= 0 && m->last_number && p->time_ns - m->last_ns <= may_ns;
+    return p->time_ns >= 0 && m->last_number && verify_since_ns(p, m->last_ns) <= may_ns;
 }
 
 /* Did the capture begin so short a time ago that it may not have the mark? */
 static bool is_early(const struct cnp_port *port, const struct verify_packet *p, int64_t may_ns)
 {
-    return p->time_ns < 0 ? port->packets <= FIRST_PACKETS : p->time_ns - port->first_ns <= may_ns;
+    int64_t since_ns = verify_since_ns(p, port->first_ns);
+    return since_ns < 0 ? port->packets <= FIRST_PACKETS : since_ns <= may_ns;
 }
 
 /* The marks that it may answer: of its flow's partner, or, where that is not known, of all flows from its
@@ -218,8 +219,9 @@ static void check_marks(struct cnps *s, struct verify_context *c, const struct v
     } else if (reverse == FLOW_NONE) {
         s->blind += !is_early(port, p, may_ns);
     } else if (!is_early(port, p, may_ns)) {
-        bool other = of_pair && of_pair->last_number &&
-                     (p->time_ns < 0 ? of_pair->since_cnp > 0 : p->time_ns - of_pair->last_ns <= may_ns);
+        bool other =
+            of_pair && of_pair->last_number &&
+            (p->time_ns < 0 ? of_pair->since_cnp > 0 : verify_since_ns(p, of_pair->last_ns) <= may_ns);
         findings_add(c->findings, other ? KIND_TO : KIND_NO_MARK, p->number, p->time_ns,
                      "to queue pair 0x%x; %s%s", f->qpn,
                      m && m->last_number ? "no packet of its connection was marked since the last CNP"

@@ -500,6 +500,11 @@ static void ecn_end(void *state, struct verify_context *c)
             (unsigned long long)open);
 }
 
+static bool ecn_needs_times(const void *state, const struct verify_context *c)
+{
+    return c->of_all->ecn_thresholds.count && ((const struct ecns *)state)->marked;
+}
+
 static void ecn_free(void *state)
 {
     struct ecns *s = state;
@@ -514,6 +519,7 @@ const struct checker checker_ecn = {
     .check = CHECK_ECN,
     .proved = proved,
     .about = "ECN bits and DSCP: ECN-capable, not marked by the sender, DSCP unchanged.",
+    .needs_times = ecn_needs_times,
     .state_bytes = sizeof(struct ecns),
     .frame = ecn_frame,
     .end = ecn_end,

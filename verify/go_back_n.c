@@ -248,8 +248,8 @@ static void requests_add(struct requests *r, const struct verify_packet *p)
 /* An answer; *longest_ns: that a connection waited for its first one. */
 static void requests_answer(struct requests *r, const struct verify_packet *p, int64_t *longest_ns)
 {
-    if (!r->answered && r->packets && p->time_ns - r->begun_ns > *longest_ns)
-        *longest_ns = p->time_ns - r->begun_ns;
+    if (!r->answered && r->packets && verify_since_ns(p, r->begun_ns) > *longest_ns)
+        *longest_ns = verify_since_ns(p, r->begun_ns);
     r->answered = r->answered || r->packets;
 }
 
@@ -325,6 +325,7 @@ struct go_back_n {
     bool pauses;          /* PFC frames were seen: waiting may have other reasons */
     uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unset, back_unknown;
     uint64_t acks, naks, responses, elsewhere, cut, cut_answers, cut_reads, no_naks;
+    uint64_t untimed;            /* what would have been judged by its time, and has none */
     int64_t longest_ns[2];       /* that a requester, a responder had no answer */
     char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
 };
@@ -411,10 +412,11 @@ static void requester_begin(struct requester *r, const struct verify_packet *p)
 static void requester_check_timeout(struct go_back_n *g, const struct requester *r, struct verify_context *c,
                                     const struct verify_packet *p)
 {
-    int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = p->time_ns - r->progress_ns;
+    int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = verify_since_ns(p, r->progress_ns);
     uint32_t psn = p->frame.roce.bth.psn;
-    if (set_ns == FIELD_UNSET || p->time_ns < 0 || !requester_is_sure(r) || !r->answered) {
-        *(set_ns == FIELD_UNSET && p->time_ns >= 0 ? &g->back_unset : &g->back_unknown) += 1;
+    g->untimed += waited_ns < 0;
+    if (set_ns == FIELD_UNSET || waited_ns < 0 || !requester_is_sure(r) || !r->answered) {
+        *(set_ns == FIELD_UNSET && waited_ns >= 0 ? &g->back_unset : &g->back_unknown) += 1;
         return;
     }
     g->back_timeout++;
@@ -451,7 +453,8 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
 {
     uint32_t psn = p->frame.roce.bth.psn;
     /* The NIC may not have looked at the last answers when a time-out ends; a NAK names the PSN. */
-    bool timed = p->time_ns >= 0, lagging = !r->nak && p->time_ns - r->answer_ns < BEFORE_NS;
+    int64_t since_ns = verify_since_ns(p, r->answer_ns);
+    bool timed = since_ns >= 0, lagging = !r->nak && since_ns < BEFORE_NS;
     uint32_t least = lagging ? r->unacked_before : r->unacked;
     bool selective = is_selective(g, c);
     bool asked = r->nak || (r->nak_spare && psn == r->unacked) || (selective && r->naks_left);
@@ -497,8 +500,8 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
 /* New packets go on although it was asked to go back. */
 static void requester_check_nak(struct requester *r, struct verify_context *c, const struct verify_packet *p)
 {
-    if (!r->nak || r->span.reads || ++r->nak_new <= NAK_PACKETS ||
-        (p->time_ns >= 0 && p->time_ns - r->nak_ns <= NAK_NS))
+    int64_t since_ns = verify_since_ns(p, r->nak_ns);
+    if (!r->nak || r->span.reads || ++r->nak_new <= NAK_PACKETS || (since_ns >= 0 && since_ns <= NAK_NS))
         return;
     r->nak = false;
     findings_add(c->findings, KIND_NO_BACK, p->number, p->time_ns,
@@ -604,7 +607,8 @@ static void requester_check_msn(struct requester *r, struct verify_context *c, c
 }
 
 /* Answers go on behind one that is missing, and the requester does not ask for it again. */
-static void requester_check_gap(struct requester *r, struct verify_context *c, const struct verify_packet *p)
+static void requester_check_gap(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                const struct verify_packet *p)
 {
     int64_t set_ns = c->settings->ack_timeout_ns, most_ns = NAK_NS;
     if (set_ns != FIELD_UNSET && LATE * (double)set_ns > NAK_NS)
@@ -615,8 +619,10 @@ static void requester_check_gap(struct requester *r, struct verify_context *c, c
         r->gap_number = p->number;
         r->gap_ns = p->time_ns;
     }
-    if (++r->gap_answers <= NAK_PACKETS || p->time_ns - r->gap_ns <= most_ns)
+    if (++r->gap_answers <= NAK_PACKETS || verify_since_ns(p, r->gap_ns) <= most_ns) {
+        g->untimed += r->gap_answers > NAK_PACKETS && verify_since_ns(p, r->gap_ns) < 0;
         return;
+    }
     r->gap = false;
     findings_add(
         c->findings, KIND_NO_BACK, p->number, p->time_ns,
@@ -636,7 +642,7 @@ static void requester_gets_response(struct go_back_n *g, struct requester *r, st
     requester_learn_mtu(r, &p->frame.roce);
     if (r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) > 0) {
         held_add(&r->held, psn, psn_after(psn, r->unacked), false);
-        requester_check_gap(r, c, p);
+        requester_check_gap(g, r, c, p);
         return;
     }
     bool ends, out_of_order = r->held.count && recovery_is_possible(c, RECOVERY_OUT_OF_ORDER);
@@ -796,15 +802,17 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
                                     const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
-    bool unasked = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses &&
-                   p->time_ns - r->ahead_ns > NO_NAK_NS;
+    int64_t since_ns = verify_since_ns(p, r->ahead_ns);
+    bool late = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses;
+    bool unasked = late && since_ns > NO_NAK_NS;
+    g->untimed += late && since_ns < 0;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;
     if (unasked && keeps == 0 && r->requests.answered)
         findings_add(
             c->findings, KIND_NO_NAK, p->number, p->time_ns,
             "PSN %u arrives %.3f us after packet %llu, which came out of sequence, and no NAK asked for it",
-            psn, (double)(p->time_ns - r->ahead_ns) / 1e3, (unsigned long long)r->ahead_number);
+            psn, (double)since_ns / 1e3, (unsigned long long)r->ahead_number);
     r->ahead = false;
     uint32_t taken = span_of(&r->span, &p->frame.roce, &r->loose);
     held_forget(&r->held, r->most, (uint32_t)psn_after(psn, r->most) + taken);
@@ -1120,6 +1128,13 @@ static void go_back_n_end(void *state, struct verify_context *c)
     go_back_n_say_open(g, c);
 }
 
+/* Nothing was sent again without a NAK, and nothing came out of sequence: times are not needed. */
+static bool go_back_n_needs_times(const void *state, const struct verify_context *c)
+{
+    (void)c;
+    return ((const struct go_back_n *)state)->untimed;
+}
+
 static void go_back_n_free(void *state)
 {
     struct go_back_n *g = state;
@@ -1139,6 +1154,7 @@ const struct checker checker_go_back_n = {
     .check = CHECK_GO_BACK_N,
     .proved = proved,
     .about = "Loss recovery of reliable connections: PSNs, NAKs, time-outs, MSNs.",
+    .needs_times = go_back_n_needs_times,
     .state_bytes = sizeof(struct go_back_n),
     .frame = go_back_n_frame,
     .end = go_back_n_end,

@@ -21,6 +21,9 @@
 #define KIND_RATE     "too many pauses"
 #define KIND_DEADLOCK "deadlock"
 
+#define SILENCE_NS 10000000 /* of a port whose pause has run out without XON, and that is paused again then \
+                             */
+
 /* A priority of a port, as PFC frames of one direction have it. */
 struct pause {
     bool on;
@@ -61,6 +64,7 @@ struct stranger {
 struct pfc_port {
     struct asker askers[2]; /* the peer (0), this port (1) */
     struct stranger strangers[2];
+    int64_t last_ns;   /* of the last frame at all */
     uint64_t asked[2]; /* PFC frames of each that pause, */
     bool heard[2];     /* and whether RoCE packets of that end are in the capture */
     uint32_t longest_bytes;
@@ -394,7 +398,8 @@ struct pfcs {
     uint64_t frames, judged, paused, kept, blind, unrated, unknown, undirected, global;
     uint64_t crowded;    /* of more ends than a link has */
     uint64_t unheard[2]; /* of the peer (0), the port (1), whose other end's packets are not in the capture */
-    bool unset;          /* PFC frames at ports whose lossless priorities are not set */
+    uint64_t silences, silent_number; /* pauses after SILENCE_NS; the packet of the first */
+    bool unset;                       /* PFC frames at ports whose lossless priorities are not set */
 };
 
 /*
@@ -548,6 +553,8 @@ static void pfc_ask(struct pfcs *s, struct pfc_port *port, struct asker *asker, 
     if (p->direction != CAPTURE_UNKNOWN)
         port->asked[here] += here ? port->headroom_bytes[priority] > 0 : 1;
     pfc_window_count(&asker->windows[priority], p);
+    if (a->on && port->last_ns <= a->until_ns && p->time_ns - a->until_ns >= SILENCE_NS && s->silences++ == 0)
+        s->silent_number = p->number;
     pause_begin(a, c, p, priority, quanta);
     if (asker == &port->askers[0])
         rings_waits(&s->rings, c, p, priority, &s->ports);
@@ -631,17 +638,9 @@ static void pfc_roce_packet(struct pfcs *s, struct pfc_port *port, struct verify
         pfc_check_received(s, port, c, p);
 }
 
-static void pfc_take_frame(void *state, struct verify_context *c, const struct verify_packet *p)
+static void pfc_judge_frame(struct pfcs *s, struct pfc_port *port, struct verify_context *c,
+                            const struct verify_packet *p)
 {
-    struct pfcs *s = state;
-    struct pfc_port *port = states_at(&s->ports, p->interface, sizeof *port);
-    if (!port)
-        return;
-    if (!port->prepared)
-        pfc_port_prepare(port, c);
-    port->longest_bytes = p->bytes > port->longest_bytes ? p->bytes : port->longest_bytes;
-    if (p->own)
-        pfc_port_settle(port, p->own);
     if (p->frame.kind == FRAME_PFC) {
         pfc_frame(s, port, c, p);
     } else if (p->frame.kind == FRAME_PAUSE) {
@@ -660,6 +659,21 @@ static void pfc_take_frame(void *state, struct verify_context *c, const struct v
     }
 }
 
+static void pfc_take_frame(void *state, struct verify_context *c, const struct verify_packet *p)
+{
+    struct pfcs *s = state;
+    struct pfc_port *port = states_at(&s->ports, p->interface, sizeof *port);
+    if (!port)
+        return;
+    if (!port->prepared)
+        pfc_port_prepare(port, c);
+    port->longest_bytes = p->bytes > port->longest_bytes ? p->bytes : port->longest_bytes;
+    if (p->own)
+        pfc_port_settle(port, p->own);
+    pfc_judge_frame(s, port, c, p);
+    port->last_ns = p->time_ns >= 0 ? p->time_ns : port->last_ns;
+}
+
 /* Windows that are long enough when the capture ends. */
 static void pfc_end_windows(struct asker *asker, struct verify_context *c)
 {
@@ -671,6 +685,7 @@ static void pfc_end_ports(struct pfcs *s, struct verify_context *c)
 {
     for (uint32_t i = 0; i < s->ports.count; i++) {
         struct pfc_port *port = states_have(&s->ports, i, sizeof *port);
+        verify_turn_to(c, i);
         for (int k = 0; k < 2; k++) {
             pfc_end_windows(&port->askers[k], c);
             pfc_end_windows(&port->strangers[k].asker, c);
@@ -708,6 +723,13 @@ static void pfc_end(void *state, struct verify_context *c)
                       "whether what comes after %llu PFC frames fits into the headroom: no RoCE packet that "
                       "their senders get is in the capture",
                       (unsigned long long)s->unheard[1]);
+    if (s->silences)
+        findings_open(
+            c->findings,
+            "whether %llu pauses were one with those before (the first at packet %llu): nothing was "
+            "captured of their ports for more than %d ms after those had run out. The port was "
+            "silent, or the clock was set forward",
+            (unsigned long long)s->silences, (unsigned long long)s->silent_number, SILENCE_NS / 1000000);
     if (s->crowded)
         findings_open(
             c->findings,

@@ -37,11 +37,24 @@ struct seen {
     uint16_t inner_at;      /* and where the frame within it begins */
 };
 
+/* The first packets, which are taken before they are judged: what they show of clocks holds for them, too. */
+#define AHEAD_PACKETS 1024
+#define AHEAD_BYTES   (1u << 20)
+
+struct ahead {
+    struct capture_packet *packets; /* `bytes` of each follow each other from `bytes` on */
+    uint8_t *bytes;
+    size_t count, used;
+    bool whole; /* all packets of the capture were taken */
+};
+
 struct stream {
     struct capture_reader *capture;
     const struct verify_settings *settings;
     struct states of;      /* const struct verify_settings *, by interface */
     struct states learned; /* struct learned, by interface */
+    struct states clocks;  /* struct clock, by interface */
+    struct ahead ahead;
     struct seen others[FRAME_OTHERS];
     uint64_t roce, cut, cut_extensions, behind_cut;
     uint32_t cut_bytes; /* the most that were captured of one of these */
@@ -50,11 +63,12 @@ struct stream {
     size_t count;
     bool wants_icrc;
     bool lost; /* packets, by the capture itself */
-    uint64_t packets, untimed;
+    uint64_t packets;
     uint64_t last_number; /* of the last packet, and its time */
     int64_t last_ns;
     int64_t end_ns;
     struct findings common; /* what holds for all checkers */
+    struct text untimed;    /* why times are not judged, first of all */
 };
 
 const struct checker *verify_find(const char *name, struct error *e)
@@ -74,12 +88,15 @@ const struct checker *verify_find(const char *name, struct error *e)
     return NULL;
 }
 
+#define UNTIMED_SAID 4 /* interfaces whose times are not judged */
+
 #define WIRE_EXTRA_BYTES (FRAME_FCS_BYTES + 20) /* preamble and gap */
 
 int64_t verify_wire_ns(const struct verify_context *c, uint32_t bytes)
 {
-    return c->rate_bps > 0 ? (int64_t)((double)(bytes + WIRE_EXTRA_BYTES) * 8e9 / (double)c->rate_bps) + 1
-                           : 0;
+    return c->rate_bps > 0
+               ? (int64_t)((double)(bytes + WIRE_EXTRA_BYTES) * 8e9 / (double)c->rate_bps) + 1 + c->unit_ns
+               : 0;
 }
 
 /* ---- interfaces */
@@ -120,11 +137,21 @@ uint32_t verify_node_of(const struct verify_context *c, uint32_t interface)
     return interface;
 }
 
+/* Times of nanoseconds are as fine as here. */
+static int64_t coarse_unit_ns(const struct capture_interface *i)
+{
+    int64_t unit_ns = capture_unit_ns(i);
+    return unit_ns > 1 ? unit_ns : 0;
+}
+
 void verify_turn_to(struct verify_context *c, uint32_t interface)
 {
     const struct capture_interface *i = capture_read_interface(c->capture, interface);
+    const struct clock *clock = states_have(c->clocks, interface, sizeof *clock);
     c->settings = c->of_all->ports.count ? verify_settings_of(c->of_all, i->name) : c->of_all;
     c->rate_bps = rate_of(c->settings, i);
+    c->unit_ns = coarse_unit_ns(i);
+    c->end_ns = clock && clock->untimed ? clock->end_ns : c->all_end_ns;
 }
 
 /* ---- one packet */
@@ -221,8 +248,8 @@ static void stream_judge_packet(struct stream *s, const struct capture_packet *f
     const struct verify_settings *settings = settings_at(s, from->interface);
     struct verify_packet p;
     p.number = from->number;
-    bool timed = from->timed && s->settings->times;
-    p.time_ns = timed ? from->time_ns : -1;
+    struct clock *clock = states_have(&s->clocks, from->interface, sizeof *clock);
+    p.time_ns = s->settings->times && clock ? clock_judge(clock, from, s->ahead.whole) : -1;
     p.interface = from->interface;
     p.direction = from->direction;
     p.bytes = from->original;
@@ -238,7 +265,6 @@ static void stream_judge_packet(struct stream *s, const struct capture_packet *f
     s->packets++;
     s->last_number = from->number;
     s->last_ns = from->timed ? from->time_ns : -1;
-    s->untimed += !timed;
     struct learned *l = states_at(&s->learned, from->interface, sizeof *l);
     if (p.frame.kind == FRAME_ROCE && l && l->cut) {
         s->behind_cut++;
@@ -251,9 +277,61 @@ static void stream_judge_packet(struct stream *s, const struct capture_packet *f
     for (size_t k = 0; k < s->count; k++) {
         s->active[k].context.settings = settings;
         s->active[k].context.rate_bps = rate_of(settings, i);
-        s->active[k].context.end_ns = s->end_ns;
+        s->active[k].context.end_ns = s->active[k].context.all_end_ns = s->end_ns;
+        s->active[k].context.unit_ns = coarse_unit_ns(i);
         s->active[k].checker->frame(s->active[k].state, &s->active[k].context, &p);
     }
+}
+
+/* ---- the first packets */
+
+/* A packet is read: its interface's clock takes it. */
+static int stream_take_packet(struct stream *s, const struct capture_packet *packet, struct error *e)
+{
+    struct clock *clock = states_at(&s->clocks, packet->interface, sizeof *clock);
+    if (!clock)
+        return error_set(e, "out of memory for the times of %u interfaces",
+                         capture_read_interfaces(s->capture));
+    clock_take(clock, capture_read_interface(s->capture, packet->interface), packet);
+    return 0;
+}
+
+/* Take and keep the first packets: 1 and the one for which there is no room; 0: these are all. */
+static int stream_look_ahead(struct stream *s, struct capture_packet *packet, struct error *e)
+{
+    struct ahead *a = &s->ahead;
+    a->packets = malloc(AHEAD_PACKETS * sizeof *a->packets);
+    a->bytes = malloc(AHEAD_BYTES);
+    if (!a->packets || !a->bytes)
+        return error_set(e, "out of memory for %d packets", AHEAD_PACKETS);
+    int result;
+    while ((result = capture_read_next(s->capture, packet, e)) > 0) {
+        if (stream_take_packet(s, packet, e) != 0)
+            return -1;
+        if (a->count == AHEAD_PACKETS || packet->captured > AHEAD_BYTES - a->used)
+            return 1;
+        memcpy(a->bytes + a->used, packet->bytes, packet->captured);
+        packet->bytes = a->bytes + a->used;
+        a->used += packet->captured;
+        a->packets[a->count++] = *packet;
+    }
+    a->whole = result == 0;
+    return result;
+}
+
+static int stream_judge_all(struct stream *s, struct error *e)
+{
+    struct capture_packet packet;
+    int result = stream_look_ahead(s, &packet, e);
+    for (size_t i = 0; result >= 0 && i < s->ahead.count; i++)
+        stream_judge_packet(s, &s->ahead.packets[i]);
+    while (result > 0) {
+        stream_judge_packet(s, &packet);
+        result = capture_read_next(s->capture, &packet, e);
+        if (result > 0 && stream_take_packet(s, &packet, e) != 0)
+            return -1;
+    }
+    return result;
 }
 
 /* ---- the whole */
@@ -272,6 +350,7 @@ static int stream_begin(struct stream *s, const struct checker *const *which, st
                                              .of_all = s->settings,
                                              .flows = &s->flows,
                                              .capture = s->capture,
+                                             .clocks = &s->clocks,
                                              .findings = &a->findings};
         s->wants_icrc = s->wants_icrc || a->checker == &checker_icrc;
     }
@@ -347,6 +426,30 @@ static void stream_say_cut(struct stream *s)
     text_free(&behind);
 }
 
+/* Interfaces whose times are not judged, as long as there is room for sentences. That leaves open what a
+ * checker would have judged by them; not without `times`, where it is as it was wished. */
+static void stream_say_untimed(struct stream *s)
+{
+    uint32_t said = 0, more = 0;
+    if (!s->settings->times && s->packets)
+        findings_not_judged(&s->common, "times of %llu packets, which have none of the wire",
+                            (unsigned long long)s->packets);
+    for (uint32_t i = 0; i < s->clocks.count; i++) {
+        struct text one = {0};
+        const struct clock *clock = states_have(&s->clocks, i, sizeof *clock);
+        clock_say(clock, capture_read_interface(s->capture, i), i, &one);
+        if (one.length && said == UNTIMED_SAID)
+            more++;
+        else if (one.length && said++ == 0)
+            text_add(&s->untimed, "%s", text_string(&one));
+        if (one.length && !more)
+            findings_not_judged(&s->common, "%s", text_string(&one));
+        text_free(&one);
+    }
+    if (more)
+        findings_not_judged(&s->common, "times of %u more interfaces, for such reasons", more);
+}
+
 /* What holds for every checker. A capture that lost packets proves no fault. */
 static void stream_say_limits(struct stream *s)
 {
@@ -376,9 +479,7 @@ static void stream_say_limits(struct stream *s)
     if (s->flows.left_out)
         findings_open(f, "%llu packets of more than %u flows", (unsigned long long)s->flows.left_out,
                       FLOWS_MOST);
-    if (s->untimed) /* without `times` that is as it was wished */
-        (s->settings->times ? findings_open : findings_not_judged)(
-            f, "times of %llu packets, which have none of the wire", (unsigned long long)s->untimed);
+    stream_say_untimed(s);
     stream_say_others(s);
 }
 
@@ -390,6 +491,9 @@ static json_t *finish(struct stream *s)
         struct active *a = &s->active[i];
         a->context.settings = s->settings;
         a->checker->end(a->state, &a->context);
+        if (s->untimed.length && !a->findings.open &&
+            (!a->checker->needs_times || a->checker->needs_times(a->state, &a->context)))
+            a->findings.open = text_string(&s->untimed);
         json_array_append_new(checks, findings_json(&a->findings, capture_check_names[a->checker->check],
                                                     &s->common, s->lost ? a->checker->proved : NULL));
     }
@@ -412,6 +516,10 @@ static void release(struct stream *s)
     findings_free(&s->common);
     free(s->of.items);
     free(s->learned.items);
+    free(s->clocks.items);
+    free(s->ahead.packets);
+    free(s->ahead.bytes);
+    text_free(&s->untimed);
     free(s);
 }
 
@@ -425,11 +533,9 @@ json_t *verify_capture(struct capture_reader *capture, const struct verify_setti
     }
     s->capture = capture;
     s->settings = settings;
-    struct capture_packet packet;
     int result = stream_begin(s, which, e);
     if (result == 0)
-        while ((result = capture_read_next(capture, &packet, e)) > 0)
-            stream_judge_packet(s, &packet);
+        result = stream_judge_all(s, e);
     json_t *document = result == 0 ? finish(s) : NULL;
     release(s);
     return document;

@@ -1,4 +1,5 @@
-/* Judges a capture: one pass over its packets, which each of the checkers sees. */
+/* Judges a capture: one pass over its packets, which each of the checkers sees. The first of them are looked
+ * at ahead, for what they show of clocks. */
 #ifndef VERIFY_H
 #define VERIFY_H
 

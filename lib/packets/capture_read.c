@@ -230,18 +230,20 @@ static bool check_ethernet(const struct capture_reader *c, uint32_t interface, s
     return type == LINK_ETHERNET;
 }
 
-/* a * b, at most CAPTURE_MOST_TIME_NS. */
-static int64_t product_or_most(uint64_t a, uint64_t b)
+/* a * b, which is a time; false: it is above CAPTURE_MOST_TIME_NS. */
+static bool multiply_time(uint64_t a, uint64_t b, int64_t *into)
 {
     uint64_t result;
-    return __builtin_mul_overflow(a, b, &result) || result > CAPTURE_MOST_TIME_NS ? CAPTURE_MOST_TIME_NS
-                                                                                  : (int64_t)result;
+    if (__builtin_mul_overflow(a, b, &result) || result > CAPTURE_MOST_TIME_NS)
+        return false;
+    *into = (int64_t)result;
+    return true;
 }
 
-/* A time of the interface in nanoseconds, within what struct capture_packet says. */
-static int64_t time_ns_of(const struct capture_interface *i, uint64_t units)
+/* A time of the interface in nanoseconds; false: it is not within what struct capture_packet says. */
+static bool read_time(const struct capture_interface *i, uint64_t units, int64_t *ns)
 {
-    int64_t ns;
+    bool within;
     if (i->binary) {
         uint64_t whole = i->binary < 64 ? units >> i->binary : 0;
         uint64_t rest = i->binary < 64 ? units & ((UINT64_C(1) << i->binary) - 1) : units;
@@ -250,16 +252,29 @@ static int64_t time_ns_of(const struct capture_interface *i, uint64_t units)
             rest = shift - 32 < 64 ? rest >> (shift - 32) : 0;
             shift = 32;
         }
-        ns = product_or_most(whole, NS_A_S) + (int64_t)(rest * NS_A_S >> shift);
+        within = multiply_time(whole, NS_A_S, ns);
+        if (within)
+            *ns += (int64_t)(rest * NS_A_S >> shift);
     } else {
-        ns = i->divide == 1 ? product_or_most(units, i->multiply) : product_or_most(units / i->divide, 1);
+        within =
+            i->divide == 1 ? multiply_time(units, i->multiply, ns) : multiply_time(units / i->divide, 1, ns);
     }
-    if (i->offset_s) {
-        uint64_t away = i->offset_s < 0 ? 0 - (uint64_t)i->offset_s : (uint64_t)i->offset_s;
-        int64_t offset = product_or_most(away, NS_A_S);
-        ns += i->offset_s < 0 ? -offset : offset;
+    if (within && i->offset_s) {
+        int64_t offset;
+        within = multiply_time(i->offset_s < 0 ? 0 - (uint64_t)i->offset_s : (uint64_t)i->offset_s, NS_A_S,
+                               &offset);
+        if (within)
+            *ns += i->offset_s < 0 ? -offset : offset;
     }
-    return ns < 0 ? 0 : ns > CAPTURE_MOST_TIME_NS ? CAPTURE_MOST_TIME_NS : ns;
+    return within && *ns >= 0 && *ns <= CAPTURE_MOST_TIME_NS;
+}
+
+int64_t capture_unit_ns(const struct capture_interface *i)
+{
+    int64_t ns = i->binary       ? i->binary < 30 ? NS_A_S >> i->binary : 1
+                 : i->divide > 1 ? 1
+                                 : (int64_t)i->multiply;
+    return ns > 1 ? ns : 1;
 }
 
 /* ---- pcap */
@@ -495,13 +510,15 @@ static int read_packet(struct capture_reader *c, const struct block *b, struct c
         return -1;
     *packet = (struct capture_packet){
         .number = ++c->number,
-        .time_ns = time_ns_of(&c->interfaces[of], units),
-        .timed = true,
         .interface = of,
         .captured = captured,
         .original = original > captured ? original : captured,
         .bytes = b->body + PACKET_BODY,
     };
+    int64_t time_ns;
+    packet->timed = read_time(&c->interfaces[of], units, &time_ns);
+    packet->time_ns = packet->timed ? time_ns : 0;
+    packet->beyond = !packet->timed;
     return read_packet_options(c, b, b->body + PACKET_BODY + padded, packet, e);
 }
 

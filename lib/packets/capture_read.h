@@ -14,9 +14,9 @@
 #include <sys/types.h>
 
 #define CAPTURE_NAME_SIZE       64
-#define CAPTURE_MOST_BYTES      262144 /* of a packet, as in Wireshark */
-#define CAPTURE_MOST_INTERFACES 4096   /* of all sections together */
-#define CAPTURE_MOST_TIME_NS    (INT64_MAX / 4)
+#define CAPTURE_MOST_BYTES      262144          /* of a packet, as in Wireshark */
+#define CAPTURE_MOST_INTERFACES 4096            /* of all sections together */
+#define CAPTURE_MOST_TIME_NS    (INT64_MAX / 2) /* in February 2116; two times have a sum */
 #define CAPTURE_LEAST_BPS       1000000 /* of an interface's rate: times of frames stay far below 2^63 ns */
 #define CAPTURE_MOST_BPS        (INT64_C(1) << 50)
 
@@ -42,6 +42,7 @@ struct capture_packet {
     uint64_t number;    /* counted over the file from 1, as Wireshark does */
     int64_t time_ns;    /* since 1970, from 0 to CAPTURE_MOST_TIME_NS; 0 without `timed` */
     bool timed;         /* simple packet blocks have no time */
+    bool beyond;        /* it has a time, which is not from 1970 to CAPTURE_MOST_TIME_NS: it is not `timed` */
     uint32_t interface; /* capture_read_interface() */
     enum capture_direction direction;
     uint32_t captured, original; /* bytes in the file, and on the wire */
@@ -64,6 +65,8 @@ int capture_read_next(struct capture_reader *c, struct capture_packet *packet, s
 const char *capture_read_cut(const struct capture_reader *c);
 uint32_t capture_read_interfaces(const struct capture_reader *c);
 const struct capture_interface *capture_read_interface(const struct capture_reader *c, uint32_t i);
+/* The unit of an interface's times; at least 1. */
+int64_t capture_unit_ns(const struct capture_interface *i);
 void capture_read_free(struct capture_reader *c);
 
 #endif

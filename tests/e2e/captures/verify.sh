@@ -221,6 +221,35 @@ open "... of hosts at both ends" paused.pcap '.hosts += ["10.0.0.1"]' '1 packets
 open "... on a link of no known rate" paused.pcap 'del(.link_rate)' 'rate is not known \(link_rate\)' pfc ecn
 open "... with packets of no known priority" pause.pcap 'del(.settings.trust)' '1 packets whose priority is not known' pfc
 open "... of priorities that may or may not be lossless" pause.pcap 'del(.settings.pfc)' 'pfc is not set' pfc
+
+# ---- the same storm with times that are not those of the wire: what needs them is unknown, what does not is judged
+le64() { printf '%s%s' "$(le32 $(($1 & 0xffffffff)))" "$(le32 $(($1 >> 32 & 0xffffffff)))"; }
+timed() { # RESOLUTION OFFSET-S TIME: an expression of i, in units, of 60 packets
+    local i at frames=("$(pfc 9 3 60000)" "$(write_only 1)") options frame
+    options="09000100$(printf %02x "$1")0000000e000800$(le64 "$2")00000000"
+    printf '0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000%s' "$(block 1 "0100000000000000$options")"
+    for ((i = 0; i < 60; i++)); do
+        at=$(($3)) frame=${frames[i == 59]}
+        block 6 "$(le32 0)$(le32 $((at >> 32 & 0xffffffff)))$(le32 $((at & 0xffffffff)))$(le32 $((${#frame} / 2)))$(le32 $((${#frame} / 2)))$frame$(zeros $((-${#frame} / 2 & 3)))"
+    done
+}
+storm_at() { # EXIT WHAT RESOLUTION OFFSET-S TIME PATTERN
+    timed "$3" "$4" "$5" | raw >timed.pcapng
+    check_exit "$1" "$2" "$H" verify timed.pcapng pfc ecn --settings pfc.json
+    check_says "... is said" "$6" out
+    check_says "... what needs no time is judged" '^ok +ecn +1 packets' out
+}
+storm_at 1 "a storm in the year 2044" 6 0 '2335219200 * 1000000 + 5 * i' 'paused for 0.100 ms without a break, since packet 1'
+storm_at 1 "... and in 2106, in nanoseconds" 9 0 '4294967200 * 1000000000 + 5000 * i' 'paused for 0.100 ms without a break, since packet 1'
+storm_at 4 "a storm behind 2116" 6 0 '4702444800 * 1000000 + 5 * i' 'not judged: times of 60 packets of interface 0: they are not from 1970 to 2116'
+storm_at 4 "... and before 1970" 6 -1000 '5 * i' 'not judged: times of 60 packets of interface 0: they are not from 1970'
+storm_at 4 "a storm in units of 10 us" 5 0 'i / 2' 'not judged: times of 60 packets of interface 0: they are in units of 10us, and what is judged needs 1us'
+storm_at 4 "... in units of 2^-10 s" 138 0 'i' 'they are in units of 976562ns'
+storm_at 4 "... of times that were rounded" 6 0 '5 * i / 20 * 20' 'not judged: times of 60 packets of interface 0: they come in steps of 20us'
+storm_at 4 "... of one time" 6 0 7 'not judged: times of 60 packets of interface 0: all are the same'
+storm_at 4 "... backwards" 6 0 '1000000 - 5 * i' 'not judged: times of 59 packets of interface 0: packet 2 is 5.000 us before one that came earlier'
+storm_at 1 "a clock that is set back does not hide what was before" 6 0 '1000000 + 5 * i - (i > 30) * 1000' 'not judged: times of 29 packets of interface 0: packet 32 is 995.000 us before'
+storm_at 1 "a clock that is set forward" 6 0 '5 * i + (i > 30) * 20000' 'not judged: whether 1 pauses were one with those before \(the first at packet 32\)'
 { pcap && record "0180c200000102000000000988080001ffff$(zeros 42)"; } | raw >global.pcap
 open "a pause of all priorities on a link without PFC" global.pcap 'del(.settings.pfc)' '1 pause frames of IEEE 802.3x' pfc
 lossless '.settings.pfc = []'

@@ -251,6 +251,39 @@ static void times_stay_in_range(void **state)
         bytes_packet(&bytes, 0, UINT64_MAX, "abcd", 4, 4, 0);
         assert_int_equal(read_all(&last, &cut, &e), 1);
         assert_in_range(last.time_ns, 0, CAPTURE_MOST_TIME_NS);
+        assert_true(last.timed != last.beyond);
+        assert_true(last.timed || last.time_ns == 0);
+    }
+    const struct {
+        uint8_t resolution;
+        uint64_t units;
+        int64_t offset_s, time_ns; /* -1: beyond what is a time */
+    } rows[] = {{6, UINT64_C(4102444800500000), 0, INT64_C(4102444800500000000)}, /* 2100 */
+                {9, UINT64_C(4102444800500000000), 0, INT64_C(4102444800500000000)},
+                {0x80 | 20, UINT64_C(4102444800) << 20, 0, INT64_C(4102444800000000000)},
+                {6, UINT64_C(4702444800500000), 0, -1},
+                {6, UINT64_C(4702444800500000), -1000000000, -1},
+                {6, 5000000, -5, 0},
+                {6, 4999999, -5, -1},
+                {6, 0, INT64_MIN, -1},
+                {0, 7, 3, INT64_C(10000000000)}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct capture_packet last = {0};
+        struct error e;
+        bool cut;
+        start(false);
+        bytes_section(&bytes);
+        size_t begin = bytes_block(&bytes, 1);
+        bytes_16(&bytes, 1);
+        bytes_16(&bytes, 0);
+        bytes_32(&bytes, 0);
+        bytes_option(&bytes, 9, &rows[i].resolution, 1);
+        bytes_option(&bytes, 14, &rows[i].offset_s, 8);
+        bytes_end_block(&bytes, begin);
+        bytes_packet(&bytes, 0, rows[i].units, "abcd", 4, 4, 0);
+        assert_int_equal(read_all(&last, &cut, &e), 1);
+        assert_true(last.beyond == (rows[i].time_ns < 0));
+        assert_int_equal(last.time_ns, rows[i].time_ns < 0 ? 0 : rows[i].time_ns);
     }
 }
 
