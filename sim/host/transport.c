@@ -158,15 +158,15 @@ void ring_leave(struct sim *sim, uint32_t q)
     struct host *h = &sim->hosts[qp->sender];
     if (qp->ring_next == NONE)
         return;
+    if (h->ring == q)
+        h->burst_left = 0;
     if (qp->ring_next == q) {
         h->ring = NONE;
     } else {
         sim->qps[qp->ring_previous].ring_next = qp->ring_next;
         sim->qps[qp->ring_next].ring_previous = qp->ring_previous;
-        if (h->ring == q) {
+        if (h->ring == q)
             h->ring = qp->ring_previous;
-            h->burst_left = 0;
-        }
         if (h->ring_joined == q)
             h->ring_joined = qp->ring_previous;
     }

@@ -156,7 +156,8 @@ static void jitter_ends_lockout(void **state)
             flow->priority = 1;
             flow->payload_bytes = 4096;
             flow->message_bytes = 1 << 20; /* whole packets */
-            flow->start_ps = h * 100 * SIM_PS_PER_NS; /* the second one's frames come a third of a frame later */
+            flow->start_ps =
+                h * 100 * SIM_PS_PER_NS; /* the second one's frames come a third of a frame later */
             f.hosts[h].nic.jitter_ps = jitter ? 1100 : 0;
             f.hosts[h].nic.ack_timeout_ps = 10 * MS;
         }
@@ -202,6 +203,33 @@ static void turns_have_their_length(void **state)
         fixture_run(sim, 10 * MS);
         double rate_bps = (double)counter_of(sim, false, 0, "tx_prio3_bytes") * 8 / 10e-3;
         assert_true(fabs(rate_bps / 10e9 - 1) < 0.01);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
+/* A turn is over when there is nothing to send: what a program posts then waits for its time. Messages keep
+ * their distance within a turn. */
+static void turns_keep_other_limits(void **state)
+{
+    (void)state;
+    for (int distance = 0; distance < 2; distance++) {
+        struct fixture f;
+        open_star(&f, 2, GBPS(100));
+        struct sim_flow_config *flow = fixture_flow(&f, 0, 1, 0);
+        flow->message_bytes = 1000;
+        flow->depth = distance ? 100 : 1;
+        for (int h = 0; h < 2; h++) {
+            f.hosts[h].pcie.generation = 4;
+            f.hosts[h].pcie.lanes = 16;
+            f.hosts[h].nic.burst_bytes = 100000;
+            f.hosts[h].nic.queue_pair_messages_per_s = distance ? 1000000 : 0;
+            f.hosts[h].software.post_ps = distance ? 0 : 100 * US;
+        }
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, MS);
+        int64_t sent = counter_of(sim, false, 0, "tx_prio3_packets");
+        assert_true(distance ? sent >= 990 && sent <= 1001 : sent >= 9 && sent <= 11);
         sim_free(sim);
         fixture_close(&f);
     }
@@ -678,6 +706,7 @@ int main(void)
         cmocka_unit_test(tail_drop_fills_with_the_excess),
         cmocka_unit_test(jitter_ends_lockout),
         cmocka_unit_test(turns_have_their_length),
+        cmocka_unit_test(turns_keep_other_limits),
         cmocka_unit_test(quanta_run_out),
         cmocka_unit_test(marks_by_queue),
         cmocka_unit_test(cnps_are_paced),
