@@ -341,7 +341,7 @@ static int show(struct browse_list *list, const char *results, const struct brow
                  : said->json == 1 ? print_json(list, e)
                                    : print_table(list, results, e);
     if (list->beyond)
-        log_info("%zu more runs: --limit is %zu", list->beyond, list->count);
+        log_info("%zu more run%s: --limit is %zu", list->beyond, list->beyond == 1 ? "" : "s", list->count);
     list->count = count;
     return result;
 }

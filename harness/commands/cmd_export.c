@@ -74,7 +74,8 @@ static int run_export(const struct call *call)
     if (result == 0) {
         status = damaged_warn(&made.damaged) ? EXIT_FAILED : EXIT_DONE;
         print_out_line("%s", text_string(&made.path));
-        log_info("%" PRId64 " runs, %" PRId64 " samples", made.runs, made.samples);
+        log_info("%" PRId64 " run%s, %" PRId64 " sample%s", made.runs, made.runs == 1 ? "" : "s",
+                 made.samples, made.samples == 1 ? "" : "s");
         if (made.constants)
             log_info("%" PRId64 " of %" PRId64
                      " counters and gauges never change: of their samples, the first and "

@@ -2,6 +2,7 @@
 #include "lib/document/json_text.h"
 #include "lib/document/nearest.h"
 #include "lib/document/json_file.h"
+#include "lib/text.h"
 #include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -124,14 +125,40 @@ static size_t set_at(json_t *at, const char *path, const json_t *value)
     return json_is_object(at) ? set_in_object(at, part, rest, value) : 0;
 }
 
+/* "; in-0 is one of those that are written as in-{}: name flows.in-{}.depth", of items of a list that a name
+ * with
+ * {} stands for. */
+static void add_written_name(const json_t *document, const char *path, struct text *out)
+{
+    char list[PART_LIMIT], part[PART_LIMIT];
+    const char *rest = path_first_part(path, list), *after = rest ? path_first_part(rest, part) : NULL;
+    size_t i;
+    const json_t *item;
+    json_array_foreach(rest ? json_object_get(document, list) : NULL, i, item)
+    {
+        const char *name = json_string_value(json_object_get(item, "name")),
+                   *hole = name ? strchr(name, '{') : NULL, *end = hole ? strchr(hole, '}') : NULL;
+        size_t before = end ? (size_t)(hole - name) : 0, behind = end ? strlen(end + 1) : 0;
+        if (!end || out->length || strlen(part) <= before + behind || strncmp(part, name, before) != 0 ||
+            strcmp(part + strlen(part) - behind, end + 1) != 0)
+            continue;
+        text_add(out, "; %s is one of those that are written as %s: name %s.%s%s%s", part, name, list, name,
+                 after ? "." : "", after ? after : "");
+    }
+}
+
 int paths_set(json_t *document, const char *path, const json_t *value, struct error *e)
 {
     if (!*path || *path == '.' || path[strlen(path) - 1] == '.' || strstr(path, ".."))
         return error_set(
             e, "\"%.100s\" is not a path: expected keys separated by dots, such as phases.measure", path);
-    if (set_at(document, path, value) == 0)
-        return error_set(e, "%.100s: nothing in the document matches this path", path);
-    return 0;
+    if (set_at(document, path, value) > 0)
+        return 0;
+    struct text written = {0};
+    add_written_name(document, path, &written);
+    error_set(e, "%.100s: nothing in the document matches this path%s", path, text_string(&written));
+    text_free(&written);
+    return -1;
 }
 
 static void collect_values(const json_t *at, const char *path, json_t *values)

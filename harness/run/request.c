@@ -101,7 +101,8 @@ static int request_parse(struct kept_request *kept, const char *path, struct err
     documents->scenario_path = json_string_value(json_object_get(d, "scenario_file"));
     documents->lab_path = json_string_value(json_object_get(d, "lab_file"));
     documents->folder = json_string_value(json_object_get(d, "working_folder"));
-    documents->lab_why = "--resume";
+    const char *why = json_string_value(json_object_get(d, "lab_why"));
+    documents->lab_why = why ? why : "the sweep that is resumed";
     const json_t *folder = json_object_get(d, "working_folder");
     if (folder && !json_is_null(folder) && !json_is_string(folder))
         return error_set(e, "%s: working_folder: expected a text", path);

@@ -379,13 +379,17 @@ void summary_log_warnings(const char *folder, const json_t *result, const json_t
 }
 
 void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
-                   bool brief, const json_t *said)
+                   bool brief, size_t repeats, const json_t *said)
 {
     struct text label = {0};
     summary_choice(cell->choice, &label);
     const char *origin = origin_word(origin_of_result(result));
-    if (brief) /* it is one of many */
+    if (brief || repeats > 1) /* it is one of many */
         print_out("%s: ", strrchr(folder, '/') + 1);
+    if (repeats > 1)
+        text_add(&label, "%srun %" JSON_INTEGER_FORMAT " of %zu, seed %" JSON_INTEGER_FORMAT,
+                 label.length ? ", " : "", json_integer_value(json_object_get(result, "repeat")), repeats,
+                 json_integer_value(json_object_get(result, "seed")));
     print_out("%s%s%s: %s%s%s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
               verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
     if (!brief) {

@@ -89,6 +89,20 @@ char *sweep_folder_of(const struct sweep *s, size_t run)
     return sweep_has_index(s) ? files_join(s->folder, name) : strdup(s->folder);
 }
 
+/* Why a whole run was not judged, from its result. */
+static void add_reason(const char *path, json_t *entry)
+{
+    static const char *const parts[] = {"reason", NULL};
+    struct folder folder = {.fd = -1};
+    json_t *result = path && folder_open(&folder, path, NULL) == 0
+                         ? json_file_load_parts_in(&folder, "result.json", DOCUMENT_RESULT, parts, NULL)
+                         : NULL;
+    if (json_is_string(json_object_get(result, "reason")))
+        json_object_set(entry, "reason", json_object_get(result, "reason"));
+    json_decref(result);
+    folder_close(&folder);
+}
+
 /* The entry of a run that has ended, for the index. */
 static json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome outcome)
 {
@@ -101,6 +115,8 @@ static json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome out
                   verdict_names[outcome.verdict], "complete", outcome.ending == ENDING_WHOLE);
     if (outcome.warnings)
         json_object_set_new(entry, "warnings", json_integer((json_int_t)outcome.warnings));
+    if (outcome.verdict == VERDICT_SKIPPED || outcome.verdict == VERDICT_UNJUDGED)
+        add_reason(folder, entry);
     free(folder);
     return entry;
 }
@@ -264,7 +280,7 @@ void sweep_print_run(const struct sweep *s, size_t run, const char *folder, cons
     json_t *read = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
     if (cell && prints)
         summary_print(cell, folder, result ? result : read, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE,
-                      s->warned);
+                      (size_t)s->request->repeats, s->warned);
     else
         summary_log_warnings(sweep_has_index(s) ? folder : NULL, result ? result : read, s->warned);
     json_decref(read);
@@ -655,7 +671,7 @@ static void sweep_print_warnings(const struct sweep *s)
 static void sweep_print_verdicts(const struct sweep *s)
 {
     size_t judged = 0;
-    print_out("%zu runs:", sweep_run_count(s));
+    print_out("%zu run%s:", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s");
     print_counts(s->index.with);
     print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
     sweep_print_warnings(s);
@@ -880,7 +896,8 @@ static int sweep_run_all(struct sweep *s)
     }
     sweep_log_lab(s);
     if (s->kept && !s->request->quiet)
-        log_info("%s: %zu of %zu runs are kept", s->folder, s->kept, sweep_run_count(s));
+        log_info("%s: %zu of %zu run%s kept", s->folder, s->kept, sweep_run_count(s),
+                 sweep_run_count(s) == 1 ? " is" : "s are");
     sweep_run_todo(s);
     if (s->detached) {
         interrupt_close(&s->interrupt);

@@ -235,8 +235,9 @@ static const struct shape result[] = {{"version", TEXT, NULL},
 /* ---- index.json and settings.json */
 
 static const struct shape cell[] = {
-    {"folder", TEXT, NULL},  {"cell", OBJECT, NULL},    {"repeat", WHOLE, NULL},   {"origin", TEXT, NULL},
-    {"verdict", TEXT, NULL}, {"complete", TRUTH, NULL}, {"warnings", WHOLE, NULL}, {0}};
+    {"folder", TEXT, NULL},    {"cell", OBJECT, NULL},  {"repeat", WHOLE, NULL},
+    {"origin", TEXT, NULL},    {"verdict", TEXT, NULL}, {"complete", TRUTH, NULL},
+    {"warnings", WHOLE, NULL}, {"reason", TEXT, NULL},  {0}};
 ITEMS(cells, OBJECT, cell);
 static const struct shape figure[] = {
     {"count", WHOLE, NULL},         {"mean", NUMBER_OR_NULL, NULL}, {"stddev", NUMBER_OR_NULL, NULL},

@@ -231,6 +231,50 @@ static void add_heading(const struct sweep_table *t, const char *title, struct t
     page_add_unfinished(t->index, out);
 }
 
+/* ---- what was not judged */
+
+#define REASONS_LISTED 20
+
+/* Each reason once, with the first of its runs and how many there are. */
+static void add_unjudged(const struct sweep_table *t, struct text *out)
+{
+    json_t *reasons = json_object(), *rows;
+    const char *reason;
+    size_t listed = 0;
+    for (size_t row = 0; row < t->row_count; row++) {
+        enum verdict verdict = t->rows[row].verdict;
+        if (!t->rows[row].reason || (verdict != VERDICT_SKIPPED && verdict != VERDICT_UNJUDGED))
+            continue;
+        if (!json_object_get(reasons, t->rows[row].reason))
+            json_put(reasons, t->rows[row].reason, json_array());
+        json_array_append_new(json_object_get(reasons, t->rows[row].reason), json_integer((json_int_t)row));
+    }
+    json_object_foreach(reasons, reason, rows)
+    {
+        struct text choices = {0};
+        size_t first = (size_t)json_integer_value(json_array_get(rows, 0));
+        if (listed++ >= REASONS_LISTED)
+            continue;
+        if (listed == 1)
+            text_add(out, "<h2>What was not judged</h2>\n<ul>\n");
+        sweep_describe_row(t, first, &choices);
+        text_add(out, "<li>");
+        html_escaped(out, reason);
+        text_add(out, " <span class=soft>(%s: ", verdict_names[t->rows[first].verdict]);
+        html_escaped(out, text_string(&choices));
+        if (json_array_size(rows) > 1)
+            text_add(out, ", and %zu more runs", json_array_size(rows) - 1);
+        text_add(out, ")</span></li>\n");
+        text_free(&choices);
+    }
+    if (listed)
+        text_add(out, "</ul>\n");
+    if (listed > REASONS_LISTED)
+        text_add(out, "<p class=soft>%d of %zu reasons are listed; all are in " CSV ".</p>\n", REASONS_LISTED,
+                 listed);
+    json_decref(reasons);
+}
+
 /* ---- what failed */
 
 static void add_failure(const struct sweep_table *t, const struct sweep_failure *failure, struct text *out)
@@ -619,6 +663,7 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
     add_heading(t, title, out);
     add_failures(t, out);
     add_failed_cells(t, out);
+    add_unjudged(t, out);
     add_warnings(t, out);
     add_expectations(t, out);
     add_later(t, out);

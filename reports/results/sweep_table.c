@@ -866,6 +866,8 @@ static int read_row(const char *folder, size_t row, struct sweep_table *t, struc
     if (result == 0) {
         t->rows[row].verdict = verdict_of(run_text(&run, "verdict"));
         t->with[t->rows[row].verdict]++;
+        if (*run_text(&run, "reason"))
+            t->rows[row].reason = strdup(run_text(&run, "reason"));
         run_count_origin(&run, &t->origins);
         damaged_add(&t->damaged, &run);
         result = sweep_figures_take(&run, row, t, e);
@@ -915,8 +917,10 @@ void sweep_table_free(struct sweep_table *t)
 {
     sweep_axes_free(t);
     sweep_figures_free(t);
-    for (size_t i = 0; t->rows && i < t->row_count; i++)
+    for (size_t i = 0; t->rows && i < t->row_count; i++) {
         free(t->rows[i].folder);
+        free(t->rows[i].reason);
+    }
     free(t->rows);
     free(t->cells);
     free(t->members);
@@ -984,7 +988,7 @@ static void add_head(const struct sweep_table *t, struct text *out)
     text_add(out, "folder");
     for (size_t i = 0; i < t->axis_count; i++)
         add_named("", t->axes[i].path, NULL, "", out);
-    text_add(out, ",repeat,verdict");
+    text_add(out, ",repeat,verdict,reason");
     for (size_t i = 0; i < t->figure_count; i++) {
         const struct sweep_figure *f = &t->figures[i];
         if (f->still)
@@ -1007,7 +1011,8 @@ static void add_row(const struct sweep_table *t, size_t row, struct text *out)
         else if (value)
             csv_text(out, value->exact);
     }
-    text_add(out, ",%lld,%s", t->rows[row].repeat, verdict_names[t->rows[row].verdict]);
+    text_add(out, ",%lld,%s,", t->rows[row].repeat, verdict_names[t->rows[row].verdict]);
+    csv_text(out, t->rows[row].reason ? t->rows[row].reason : "");
     for (size_t i = 0; i < t->figure_count; i++) {
         const struct sweep_figure *f = &t->figures[i];
         if (f->still)

@@ -57,6 +57,7 @@ struct sweep_row {
     size_t cell;
     long long repeat;
     enum verdict verdict;
+    char *reason; /* why it was not judged, or is incomplete; NULL: it was */
 };
 
 struct sweep_figure {
@@ -110,8 +111,8 @@ struct sweep_table {
     size_t failure_count, failures_left_out; /* reasons are kept of the first ones alone */
     struct sweep_published *published;
     size_t published_count, published_left_out;
-    json_t *warnings;                         /* words: [how many runs have it, 0: the sweep itself; the first one's row] */
-    size_t few;                               /* quantiles of too few values, which are left out */
+    json_t *warnings; /* words: [how many runs have it, 0: the sweep itself; the first one's row] */
+    size_t few;       /* quantiles of too few values, which are left out */
     size_t warnings_left_out, flows_left_out; /* the latter of one run, at most */
     size_t with[VERDICT_INCOMPLETE + 1];
     struct origins origins;

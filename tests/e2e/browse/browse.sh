@@ -118,6 +118,11 @@ check "its skipped rows have their choices, and the reason" test "$(grep -c ' nu
 check "... on the page too" grep -q 'numa far</td><td>lab sim-geforce-pair lacks numa: ' skipped.html
 check_exit 0 "a run that was skipped has a page" "$H" browse skipped --verdict skipped --page 1
 
+check_exit 0 "the page of the sweep" "$H" report skipped/numa-near-far/latest
+check "... has the reason once, with how many runs have it" grep -q '<li>lab sim-geforce-pair lacks numa: .* <span class=soft>(skipped: mode bandwidth, message 4KiB, numa far, and 2 more runs)</span></li>' skipped/numa-near-far/latest/report/index.html
+check "... and sweep.csv in each row" test "$(python3 -c 'import csv, sys; print(sum("lacks numa" in r["reason"] for r in csv.DictReader(open(sys.argv[1]))))' skipped/numa-near-far/latest/report/sweep.csv)" = 3
+check "... and the index in each cell" jq -e '[.cells[] | select(.verdict == "skipped") | .reason | startswith("lab sim-geforce-pair lacks numa: ")] == [true, true, true]' skipped/numa-near-far/latest/index.json
+
 # ---- a table for terminals
 check_exit 0 "a table" "$H" browse odd
 check "has no escape sequences, and a line for each run" bash -c "! grep -qP '[\x00-\x08\x0b-\x1f]' out && [ \$(wc -l <out) = \$((\$(wc -l <odd.list) + 1)) ]"

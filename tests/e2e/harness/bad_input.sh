@@ -236,6 +236,8 @@ expect 2 'duration' "--duration without a value" run "$GOOD" --duration
 expect 2 'is not an assignment: expected KEY=VALUE' "--set without a value" run "$GOOD" --set phases.measure
 expect 2 '"a..b" is not a path' "--set with a broken path" run "$GOOD" --set a..b=1
 expect 2 'nothing in the document matches' "--set of an unknown path" run "$GOOD" --set flows.nope.depth=1
+jq '.flows[0].name = "up-{}" | .roles = ["h[0-3]", "x"] | .flows = [.flows[0] | .from = "h[0-3]" | .to = "x"] | del(.expect, .published, .sweep, .lab)' "$ROOT/scenarios/pfc-bidir.json" >written.json
+expect 2 'flows.up-1.depth: nothing in the document matches this path; up-1 is one of those that are written as up-\{\}: name flows.up-\{\}.depth' "... of a flow that another name stands for" run written.json --lab sim-incast --set flows.up-1.depth=1
 expect 2 'unknown key "mesure"; did you mean "measure"' "--set of an unknown key" run "$GOOD" --set phases.mesure=1s
 expect 2 'phases.measure: "soon"' "--set to a wrong value" run "$GOOD" --set phases.measure=soon
 expect 2 'sim-geforce-pair.json: .*unknown key "x"' "--set of an unknown key of the lab" run "$GOOD" --lab "$LAB" --set lab.hosts.a.x=1

@@ -53,6 +53,7 @@ check "... by its index" jq -e '.verdict == "unjudged" and [.cells[].verdict] ==
 check_exit 0 "... and by its status" "$H" status "$R"
 check_says "... in numbers" '^ *2 whole: 2 unjudged$' "$SCRATCH/out"
 check_exit 4 "... also when nothing is left to run" "$H" run --resume "$R" --no-report
+check_says "... by the lab that the scenario chose" '^harness: lab sim-geforce-pair \(.*, chosen by the scenario\)' "$SCRATCH/err"
 check_says "... in the count of runs" '^2 runs: 2 unjudged \(all were there\)$' "$SCRATCH/out"
 
 # ---- a run in which nothing worked: four hosts to one, PFC on another priority than the flows'

@@ -100,7 +100,7 @@ else:
                 near(float(d[0]), mean, path)
                 if half is not None: near(float(d[1]), half, path)
         else:                                           # a curve: x, mean, and both ends of the interval
-            drawn = [l.split("\t") for l in lines if l.count("\t") == 3]
+            drawn = [l.split("\t") for l in lines if l.count("\t") == 3 and not l.startswith("#")]
             same(len(drawn), len(cells), path)
             for x, y, low, high in drawn:
                 mean, half = wanted[(x.rstrip("0").rstrip(".") if "." in x else x,)]

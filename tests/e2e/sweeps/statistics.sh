@@ -25,6 +25,8 @@ repeated() { jq "${@:2}" "$(only "$1")/index.json"; } # NAME OPTION... FILTER
 jq '.expect += [{"name": "the mean", "over": "repeats", "check": "jain(flows.*.goodput_bps) > 0.5"}]
     | .published = [{"name": "fairness", "of": "jain(flows.*.goodput_bps)", "value": 0.9, "unit": "", "source": "x"}]' pair.json > figures.json
 check_exit 0 "four cells, five times" run figures
+check "each run is printed with its folder, repetition and seed" test "$(grep -oE '^[0-9]+: pair, .*, run [1-5] of 5, seed [0-9]+: ' out | sed -E 's/^([0-9]+): .*run ([0-9]) of 5, seed ([0-9]+): /\1 \2 \3/' | sort)" = \
+    "$(jq -r '"\(input_filename | split("/")[-2]) \(.repeat) \(.seed)"' "$(only figures)"/[0-9]*/result.json | sort)"
 check "an entry for each cell, in their order" test "$(repeated figures -c '[.repeated[].cell]')" = "$(jq -c '[.cells[] | select(.repeat == 1) | .cell]' "$(only figures)/index.json")" \
     -a "$(repeated figures '.repeated | length')" = 4
 check "... with the folders of its runs" test "$(repeated figures '[.repeated[].folders[]] == [.cells[].folder]')" = true
