@@ -228,7 +228,9 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
             qp->next_send_ps = next_ps;
     }
     qp->packet_in_message = last ? 0 : qp->packet_in_message + 1;
-    if (qp->send_psn == qp->acked_psn) /* the timer is that of the oldest packet without an answer */
+    /* The timer is that of the oldest packet without an answer; measured times do not begin anew with
+     * resends. */
+    if (qp->send_psn == qp->acked_psn && !qp->silent)
         qp->progress_ps = sim->now_ps;
     if (qp->send_psn == qp->highest_psn)
         qp->highest_psn++;

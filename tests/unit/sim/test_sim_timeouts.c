@@ -233,6 +233,23 @@ static void times_of_resends(void **state)
     }
 }
 
+/* The times count from the request, however late a resend leaves: at 5 Mb/s a packet takes 6.6 ms. */
+static void slow_senders(void **state)
+{
+    (void)state;
+    struct two_hosts t;
+    two_hosts_init(&t);
+    struct sim_flow_config *f = two_hosts_flow(&t, 0);
+    f->message_bytes = 1000 * 4096;
+    f->depth = f->message_count = 1;
+    f->rate_bps = 5000000;
+    modelled(&t.hosts[0].nic, 14, 7);
+    t.link.loss_per_billion = 1000000000;
+    two_hosts_run(&t, 10 * SIM_PS_PER_S);
+    assert_within((double)two_hosts_stats(&t, 0).failed_silence_ps / (double)MS, 3660.1, 3663.1, "slow");
+    two_hosts_close(&t);
+}
+
 /* A read waits in the same way; what is off is off. */
 static void reads_and_the_specification(void **state)
 {
@@ -281,11 +298,9 @@ static void progress_begins_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_the_floor),
-        cmocka_unit_test(without_the_floor),
-        cmocka_unit_test(firmware_16_35),
-        cmocka_unit_test(times_of_resends),
-        cmocka_unit_test(reads_and_the_specification),
+        cmocka_unit_test(with_the_floor),       cmocka_unit_test(without_the_floor),
+        cmocka_unit_test(firmware_16_35),       cmocka_unit_test(times_of_resends),
+        cmocka_unit_test(slow_senders),         cmocka_unit_test(reads_and_the_specification),
         cmocka_unit_test(progress_begins_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
