@@ -138,8 +138,7 @@ int files_write(const char *path, const char *data, struct error *e)
     return result == 0 ? 0 : error_set_errno(e, number, "writing \"%.60s\" to %s", data, path);
 }
 
-/* A folder's path and a name in it. The caller frees *folder. */
-static const char *split_path(const char *path, char **folder)
+const char *files_split(const char *path, char **folder)
 {
     const char *slash = strrchr(path, '/');
     *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
@@ -149,7 +148,7 @@ static const char *split_path(const char *path, char **folder)
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e)
 {
     char *parent;
-    const char *name = split_path(path, &parent);
+    const char *name = files_split(path, &parent);
     struct folder folder = {.fd = -1};
     struct fresh fresh = {.fd = -1};
     int result = parent ? folder_open(&folder, parent, e) : error_set(e, "writing %s: out of memory", path);
@@ -169,7 +168,7 @@ int files_sync_name(const char *path, struct error *e)
 {
     char *parent;
     struct folder folder = {.fd = -1};
-    (void)split_path(path, &parent);
+    (void)files_split(path, &parent);
     int result = parent ? folder_open(&folder, parent, e) : error_set(e, "writing %s: out of memory", path);
     if (result == 0)
         result = folder_sync(&folder, ".", e);
@@ -185,9 +184,19 @@ int files_publish(const char *from, const char *to, struct error *e)
         close(fd);
     if (number != 0)
         return error_set_errno(e, number, "writing %s", from);
-    if (rename(from, to) != 0)
-        return error_set_errno(e, errno, "moving %s to %s", from, to);
-    return files_sync_name(to, e);
+    char *parent;
+    struct folder folder = {.fd = -1};
+    const char *name = files_split(to, &parent);
+    int result = parent ? folder_open(&folder, parent, e) : error_set(e, "writing %s: out of memory", to);
+    if (result == 0)
+        result = folder_check_place(&folder, name, e);
+    if (result == 0 && rename(from, to) != 0)
+        result = error_set_errno(e, errno, "moving %s to %s", from, to);
+    if (result == 0)
+        result = folder_sync(&folder, ".", e);
+    folder_close(&folder);
+    free(parent);
+    return result;
 }
 
 /* 1: it was made, 0: it was there. */

@@ -31,6 +31,9 @@ int files_sync_name(const char *path, struct error *e);
 /* rm -r; links are not followed. It is not an error if the path does not exist. */
 int files_remove_tree(const char *path, struct error *e);
 bool files_exist(const char *path);
+/* A path's name in its folder, which is at the end of `path`; *folder: the folder's path, "." if none is
+ * named. The caller frees *folder; NULL: out of memory. */
+const char *files_split(const char *path, char **folder);
 /* Join with one slash into a new string. The caller frees. */
 char *files_join(const char *folder, const char *name);
 

@@ -2,6 +2,7 @@
 
 #include "lib/files.h"
 #include "lib/folder/fresh.h"
+#include "lib/folder/output.h"
 #include "lib/interrupt.h"
 #include "reports/drawing/figures.h"
 #include "reports/drawing/map.h"
@@ -182,6 +183,9 @@ static int publish_page(const struct subject *about, const struct drawings *made
     return result == 0 ? folder_sync(folder, ".", e) : result;
 }
 
+static const struct output page_output = {
+    .what = "a page of a report", .begins = PAGE_BEGINS, .length = sizeof PAGE_BEGINS - 1};
+
 /* What the folder holds may come from elsewhere, such as a link 01-buffer.svg to any file: nothing in it is
  * opened. */
 static int make_page(const struct subject *about, const struct folder *folder, struct text *path,
@@ -189,6 +193,8 @@ static int make_page(const struct subject *about, const struct folder *folder, s
 {
     struct drawings made = {.png = about->png};
     struct fresh fresh = {.fd = -1};
+    if (output_check(folder, PAGE, &page_output, e) != 0)
+        return -1;
     fresh_clear(folder);
     int result = fresh_folder(&fresh, folder, "drawing", e);
     if (result == 0)

@@ -1,6 +1,7 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/output.h"
 #include "lib/formats/verdicts.h"
 #include "lib/log.h"
 #include "harness/commands/columns.h"
@@ -267,8 +268,8 @@ static int write_page(const struct browse_list *list, const char *results,
                       const struct browse_arguments *said, struct error *e)
 {
     struct text page = {0};
-    if (files_exist(said->html) && said->force != 1)
-        return error_set(e, "%s exists: --force replaces it", said->html);
+    if (output_check_path(said->html, &(struct output){"a page", NULL, 0, true, said->force == 1}, e) != 0)
+        return -1;
     char *real = realpath(results, NULL);
     if (!real)
         return error_set_errno(e, errno, "finding %s", results);

@@ -69,6 +69,19 @@ bool folder_has(const struct folder *f, const char *name)
     return fstatat(f->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+int folder_check_place(const struct folder *f, const char *name, struct error *e)
+{
+    struct stat status;
+    if (fstatat(f->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || S_ISREG(status.st_mode) ||
+        S_ISLNK(status.st_mode))
+        return 0;
+    return error_set(e, "%s/%s is a %s, which is not replaced: expected the name of a file", f->path, name,
+                     S_ISDIR(status.st_mode)    ? "folder"
+                     : S_ISFIFO(status.st_mode) ? "FIFO"
+                     : S_ISSOCK(status.st_mode) ? "socket"
+                                                : "device");
+}
+
 static int write_all(int fd, const char *data, size_t length)
 {
     while (length) {

@@ -26,6 +26,9 @@ void folder_close(struct folder *f);
 int folder_open_file(const struct folder *f, const char *name, struct error *e);
 /* Is there anything of this name, a link too? */
 bool folder_has(const struct folder *f, const char *name);
+/* May a new file take this name? Only from a file or a link, which is not followed: devices, FIFOs, sockets
+ * and folders are not replaced. */
+int folder_check_place(const struct folder *f, const char *name, struct error *e);
 /* Write a file that does not exist yet, to the disk. */
 int folder_create(const struct folder *f, const char *name, const char *data, size_t length, struct error *e);
 /* Write all bytes to an open file, and to the disk; `path` is for sentences. */

@@ -110,6 +110,8 @@ int fresh_folder(struct fresh *f, const struct folder *in, const char *name, str
 
 int fresh_move(const struct fresh *f, const struct folder *in, const char *name, struct error *e)
 {
+    if (folder_check_place(in, name, e) != 0)
+        return -1;
     if (renameat(f->fd, name, in->fd, name) == 0)
         return 0;
     return error_set_errno(e, errno, "moving %s into %s", name, in->path);
@@ -124,6 +126,8 @@ static void fresh_close(struct fresh *f)
 
 int fresh_publish(struct fresh *f, const struct folder *in, const char *name, bool replace, struct error *e)
 {
+    if (replace && folder_check_place(in, name, e) != 0)
+        return -1;
     int done = renameat2(in->fd, f->name, in->fd, name, replace ? 0 : RENAME_NOREPLACE);
     /* a file system that does not know the flag: the name was free a moment ago */
     if (done != 0 && errno == EINVAL && !replace && !folder_has(in, name))

@@ -22,10 +22,11 @@ struct fresh {
 int fresh_file(struct fresh *f, const struct folder *in, const char *name, struct error *e);
 /* A folder, which only its owner may enter. */
 int fresh_folder(struct fresh *f, const struct folder *in, const char *name, struct error *e);
-/* Move a file of the fresh folder to where the folder is made, in the place of what has this name there. */
+/* Move a file of the fresh folder to where the folder is made, in the place of a file that has this name
+ * there (folder_check_place). */
 int fresh_move(const struct fresh *f, const struct folder *in, const char *name, struct error *e);
-/* It is whole and on the disk: give it its name, in the place of what has that name if `replace`, else only
- * if nothing has. Closes it. */
+/* It is whole and on the disk: give it its name, in the place of a file that has that name if `replace`
+ * (folder_check_place), else only if nothing has. Closes it. */
 int fresh_publish(struct fresh *f, const struct folder *in, const char *name, bool replace, struct error *e);
 /* Remove it, and what is in it, and close it. */
 void fresh_remove(struct fresh *f, const struct folder *in);

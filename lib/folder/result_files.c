@@ -1,6 +1,9 @@
 #include "lib/folder/result_files.h"
 
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/folder/sweep_index.h"
+#include "lib/packets/capture.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +60,35 @@ json_t *result_files_sync(const char *path, struct error *e)
 }
 
 /* ---- by a reader */
+
+/* By these a folder is known as that of a run or a sweep, also of one that was interrupted. */
+static const char *const names[] = {RESULT,          "samples.jsonl", "flows.jsonl",     "pauses.jsonl",
+                                    "settings.json", "run.log",       "request.json",    SWEEP_INDEX,
+                                    CAPTURE_FILE,    "tasks.json",    SWEEP_INDEX_LINES, NULL};
+
+static bool is_listed_in_result(const struct folder *folder, const char *name)
+{
+    json_t *result =
+        folder_has(folder, RESULT) ? json_file_load_in(folder, RESULT, DOCUMENT_RESULT, NULL) : NULL;
+    const json_t *entry;
+    size_t i;
+    bool found = false;
+    json_array_foreach(json_object_get(result, "files"), i, entry)
+    {
+        const char *listed = json_string_value(json_object_get(entry, "name"));
+        found = found || (listed && strcmp(listed, name) == 0);
+    }
+    json_decref(result);
+    return found;
+}
+
+bool result_files_have(const struct folder *folder, const char *name)
+{
+    bool named = false;
+    for (size_t i = 0; names[i]; i++)
+        named = named || strcmp(names[i], name) == 0;
+    return folder_has(folder, name) && (named || is_listed_in_result(folder, name));
+}
 
 static int check_file(const struct folder *folder, const char *name, json_int_t bytes, struct error *e)
 {

@@ -16,5 +16,8 @@ json_t *result_files_sync(const char *path, struct error *e);
 /* Are the files that a result lists in its folder, each of the size that it had? -1: the sentence names the
  * first that is not. Results of versions that listed none pass. */
 int result_files_check(const struct folder *folder, const json_t *result, struct error *e);
+/* Is the name one of a file that a run or a sweep has made in this folder, whole or not? What is made of a
+ * result later (a trace, an export) is not. */
+bool result_files_have(const struct folder *folder, const char *name);
 
 #endif

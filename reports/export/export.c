@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/folder/fresh.h"
+#include "lib/folder/output.h"
 #include "lib/interrupt.h"
 #include "lib/units.h"
 #include "lib/folder/sweep_index.h"
@@ -264,14 +265,17 @@ static int check_free(const struct folder *folder, const char *name, const struc
     if (fstatat(folder->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
     bool is_folder = S_ISDIR(status.st_mode), wanted = options->format == EXPORT_CSV;
-    if (!options->replace)
-        return error_set(e, "%s/%s exists: --force replaces it, --out names another place", folder->path,
-                         name);
-    if (is_folder != wanted)
+    if (options->replace && is_folder != wanted && (is_folder || S_ISREG(status.st_mode)))
         return error_set(e, "%s/%s is %sa folder, and would be replaced by %s: --out names another place",
                          folder->path, name, is_folder ? "" : "not ",
                          wanted ? "a folder of CSV files" : "a database");
-    return 0;
+    if (options->replace && is_folder)
+        return 0;
+    if (is_folder)
+        return error_set(
+            e, "%s/%s exists: --force replaces the files of tables in it, --out names another place",
+            folder->path, name);
+    return output_check(folder, name, &(struct output){"an export", NULL, 0, true, options->replace}, e);
 }
 
 static int check_size(const struct survey *survey, const struct export_options *options, struct error *e)

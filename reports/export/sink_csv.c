@@ -181,6 +181,8 @@ static int move_into(const struct export_sink *s, struct error *e)
         file_name((enum export_table)i, name);
         if (s->wanted & 1u << i)
             result = fresh_move(&s->fresh, &there, name, e);
+        else if (folder_check_place(&there, name, e) != 0)
+            result = -1;
         else if (unlinkat(there.fd, name, 0) != 0 && errno != ENOENT)
             result = error_set_errno(e, errno, "removing %s/%s", there.path, name);
     }

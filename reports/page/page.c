@@ -162,16 +162,14 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
  * markup by a mistake of ours would do nothing. */
 static void add_policy(const struct page_library *library, struct text *out)
 {
-    text_add(
-        out,
-        "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; img-src data:; style-src "
-        "'unsafe-inline'; script-src '%s'%s; base-uri 'none'; form-action 'none'\">\n",
-        page_script_digest, library && library->script ? " '" PAGE_LIBRARY_DIGEST "'" : "");
+    text_add(out,
+             PAGE_BEGINS
+             "style-src 'unsafe-inline'; script-src '%s'%s; base-uri 'none'; form-action 'none'\">\n",
+             page_script_digest, library && library->script ? " '" PAGE_LIBRARY_DIGEST "'" : "");
 }
 
 void page_begin(const char *title, const struct page_library *library, struct text *out)
 {
-    text_add(out, "<!doctype html>\n<html lang=en><meta charset=utf-8>\n");
     add_policy(library, out);
     text_add(out, "<meta name=viewport content=\"width=device-width\">\n<title>");
     html_escaped(out, title);

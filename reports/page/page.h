@@ -8,6 +8,11 @@
 #include "reports/results/run.h"
 #include "reports/results/sweep_table.h"
 
+/* Each page begins with it. */
+#define PAGE_BEGINS                                                                                  \
+    "<!doctype html>\n<html lang=en><meta charset=utf-8>\n<meta http-equiv=Content-Security-Policy " \
+    "content=\"default-src 'none'; img-src data:; "
+
 /* A drawing: NAME.svg and NAME.tsv are in the page's folder. */
 struct drawing {
     char *name;

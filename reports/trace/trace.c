@@ -1,6 +1,8 @@
 #include "reports/trace/trace.h"
 
+#include "lib/files.h"
 #include "lib/folder/fresh.h"
+#include "lib/folder/output.h"
 #include "lib/folder/sweep_index.h"
 #include "reports/results/lines.h"
 #include "reports/trace/parts.h"
@@ -142,13 +144,18 @@ static int write_trace(const struct run *run, int fd, struct trace_made *made, s
 
 /* ---- its file */
 
-/* A file of its own until it is whole, which then replaces one of its name: also a link, which is not
- * followed. */
+/* What the writer's first packet is, which has no time and no values. */
+static const struct output trace_output = {
+    .what = "a trace", .begins = "\x0a\x04\x50\x01\x68\x01", .length = 6};
+
+/* A file of its own until it is whole, which then replaces a trace of its name. */
 static int write_file(const struct run *run, const struct folder *folder, const char *name,
                       struct trace_made *made, struct error *e)
 {
     struct fresh fresh = {.fd = -1};
     const char *path = text_string(&made->path);
+    if (output_check(folder, name, &trace_output, e) != 0)
+        return -1;
     fresh_clear(folder);
     int result = fresh_file(&fresh, folder, name, e);
     if (result == 0)
@@ -165,9 +172,8 @@ static int write_file(const struct run *run, const struct folder *folder, const 
 static int write_named(const struct run *run, const char *out, struct trace_made *made, struct error *e)
 {
     struct folder folder = {.fd = -1};
-    const char *slash = strrchr(out, '/');
-    char *parent = slash ? strndup(out, slash == out ? 1 : (size_t)(slash - out)) : strdup(".");
-    const char *name = slash ? slash + 1 : out;
+    char *parent;
+    const char *name = files_split(out, &parent);
     int result = -1;
     if (!parent)
         error_set(e, "out of memory for %s", out);

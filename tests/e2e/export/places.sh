@@ -61,6 +61,17 @@ echo target >target
 ln -s target link
 check_exit 0 "a link is replaced" "$H" export "$good" --out link --force
 if [ ! -L link ] && grep -qx target target; then ok "  and what it leads to stays"; else nok "  and what it leads to stays"; fi
+rm x.sqlite 2>/dev/null
+fresh_case
+for name in 01/samples.jsonl 01/result.json index.json; do
+    cp "case/$name" before
+    refused "$name is not replaced, also with --force" 'is a file of a result, which an export may not replace' "$good" --out "case/$name" --force
+    check "  and stays" cmp "case/$name" before
+done
+mkfifo fifo
+refused "a FIFO is not replaced, also with --force" 'fifo is a FIFO, which is not replaced' "$good" --out fifo --force
+check "  and stays" test -p fifo
+refused "nor a link to a folder" 'latest is a link to a folder' "$good" --out made/incast-pfc/latest --force
 mkdir folder && echo mine >folder/mine && echo old >folder/samples.csv && ln -s ../target folder/flows.csv && echo old >folder/pauses.csv
 check_exit 0 "CSV files in a folder that exists" "$H" export "$good" --out folder --format csv --force --tables flows,pauses
 if grep -qx mine folder/mine && [ ! -e folder/samples.csv ] && [ ! -L folder/flows.csv ] && grep -qx target target && grep -q '^run,host' folder/pauses.csv; then

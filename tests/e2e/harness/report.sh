@@ -207,4 +207,10 @@ head -c 20000 "$result/02/samples.jsonl" >"$SCRATCH/damaged/samples.jsonl"
 check_exit 0 "samples with a truncated last line are drawn" ./harness report "$SCRATCH/damaged"
 check_exit 2 "a folder that does not exist is refused" ./harness report "$SCRATCH/nothing"
 check_exit 2 "a folder that cannot be written is refused" ./harness report "$result/02" --out /proc/nothing
+# a page replaces no other page
+mkdir "$SCRATCH/mine" && echo '<!doctype html><p>mine' >"$SCRATCH/mine/index.html"
+one=$(find "$SCRATCH" -name result.json | sort | head -n 1)
+check_exit 2 "a page of somebody else is not replaced by that of a report" "$BUILD/harness" report "$(dirname "$one")" --out "$SCRATCH/mine"
+check_says "... which is said" 'mine/index.html is not a page of a report' "$SCRATCH/err"
+check "... and it stays alone" test "$(ls "$SCRATCH/mine")$(cat "$SCRATCH/mine/index.html")" = 'index.html<!doctype html><p>mine'
 finish

@@ -16,13 +16,13 @@ fresh() { # a copy of the result in $run, with an older trace
     run=$SCRATCH/run
     rm -rf "$run"
     cp -R "$good" "$run"
-    echo old >"$run/trace.pftrace"
+    printf '\n\x04P\x01h\x01\nold\n' >"$run/trace.pftrace"
 }
 
 refused() { # what, PATTERN
     check_exit 2 "$1" ./harness trace "$run"
     check_says "  and the sentence says why" "$2" "$SCRATCH/err"
-    if grep -qx old "$run/trace.pftrace"; then ok "  and the older trace is still there"; else nok "  and the older trace is still there"; fi
+    if grep -aqx old "$run/trace.pftrace"; then ok "  and the older trace is still there"; else nok "  and the older trace is still there"; fi
     left=$(find "$run" -name '.*.new-*')
     if [ -z "$left" ]; then ok "  and nothing is left"; else nok "  and nothing is left" "$left"; fi
 }
@@ -96,8 +96,32 @@ fresh
 rm "$run/trace.pftrace"
 echo mine >"$SCRATCH/target"
 ln -s "$SCRATCH/target" "$run/trace.pftrace"
-check_exit 0 "a link of the trace's name is replaced" ./harness trace "$run"
-if [ "$(cat "$SCRATCH/target")" = mine ] && [ ! -L "$run/trace.pftrace" ]; then ok "  and its target is as it was"; else nok "  and its target is as it was"; fi
+check_exit 2 "a link of the trace's name is not replaced" ./harness trace "$run"
+check_says "  which is said" 'trace.pftrace is not a trace, and would be replaced' "$SCRATCH/err"
+if [ "$(cat "$SCRATCH/target")" = mine ] && [ -L "$run/trace.pftrace" ]; then ok "  and its target is as it was"; else nok "  and its target is as it was"; fi
+rm "$run/trace.pftrace"
+check_exit 0 "a trace" ./harness trace "$run" --out "$SCRATCH/again"
+check_exit 0 "  is replaced by another" ./harness trace "$run" --out "$SCRATCH/again"
+# what a trace is not: files of the run, of other kinds, and what is not a file
+kept() { # WHAT FILE PATTERN
+    local before
+    before=$(stat -c '%F %i %s' "$2")
+    check_exit 2 "$1 is not replaced by a trace" ./harness trace "$run" --out "$2"
+    check_says "  which is said" "$3" "$SCRATCH/err"
+    if [ "$(stat -c '%F %i %s' "$2")" = "$before" ]; then ok "  and stays"; else nok "  and stays" "$(ls -l "$2")"; fi
+}
+for name in samples.jsonl flows.jsonl settings.json result.json run.log; do
+    kept "the run's $name" "$run/$name" "$name is a file of a result, which a trace may not replace"
+done
+kept "a text file" "$SCRATCH/target" 'target is not a trace, and would be replaced'
+mkfifo "$SCRATCH/fifo"
+kept "a FIFO" "$SCRATCH/fifo" 'fifo is a FIFO, which is not replaced'
+kept "the folder of all runs" "$SCRATCH/results/pfc-deadlock/latest" 'latest is a link to a folder'
+if [ -c "$SCRATCH/full" ] || mknod "$SCRATCH/full" c 1 7 2>/dev/null; then
+    kept "a device" "$SCRATCH/full" 'full is a device, which is not replaced'
+else
+    skip "a device is not replaced" no-root
+fi
 check_exit 2 "a folder that is missing is said" ./harness trace "$good" --out "$SCRATCH/missing/x"
 check_says "  with its name" "missing" "$SCRATCH/err"
 check_exit 2 "a folder is no file" ./harness trace "$good" --out "$SCRATCH/"

@@ -1,0 +1,25 @@
+/*
+ * Outputs that a user names, or that have a name in a result: what may they replace? One rule for all
+ * programs: what is of the output's own kind, and with --force any other file, or a link, which is not
+ * followed. What is not a file (a device, a FIFO, a folder), and the files of a result, no output replaces.
+ */
+#ifndef LIB_OUTPUT_H
+#define LIB_OUTPUT_H
+
+#include "lib/folder/folder.h"
+
+struct output {
+    const char *what; /* "a trace" */
+    const char
+        *begins; /* the bytes that each file of the kind begins with; NULL: such a file asks --force, too */
+    size_t length;
+    bool can_force; /* there is --force */
+    bool force;     /* and it was given */
+};
+
+/* May the output take this name? -1: the sentence says what has it. */
+int output_check(const struct folder *in, const char *name, const struct output *o, struct error *e);
+/* The same of a path. */
+int output_check_path(const char *path, const struct output *o, struct error *e);
+
+#endif
