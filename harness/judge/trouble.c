@@ -559,6 +559,101 @@ static void find_losses_measured(const struct looked_into *x)
     tell_losses(x, LOSS_MEASURED);
 }
 
+/* ---- CNPs without marks, and more handled than sent: what NICs do by themselves (docs/counters.md) */
+
+/* The increase in the run; -1: the role has no such counter. */
+static double total_of(const json_t *host, const char *counter)
+{
+    const json_t *counted = json_object_get(json_object_get(host, "counters"), counter);
+    return counted ? number_of(counted, "total") : -1;
+}
+
+/* "; a packet_seq_err 1465, local_ack_timeout_err 6": those that moved. */
+static void add_moved(const char *role, const json_t *host, const char *const counters[], struct text *words)
+{
+    bool any = false;
+    for (size_t i = 0; counters[i]; i++) {
+        double total = total_of(host, counters[i]);
+        if (total > 0)
+            text_add(words, "%s%s %s %.0f", any ? "," : "; ", any ? "" : role, counters[i], total);
+        any = any || total > 0;
+    }
+}
+
+/* Receivers that sent more CNPs than marked packets arrived. */
+static void find_unmarked_cnps(const struct looked_into *x)
+{
+    static const char *const losses[] = {"rx_discards_phy", "out_of_sequence", NULL};
+    const char *role;
+    json_t *host;
+    json_object_foreach(json_object_get(x->result, "hosts"), role, host)
+    {
+        double sent = total_of(host, "np_cnp_sent"), marked = total_of(host, "np_ecn_marked_roce_packets");
+        struct text words = {0};
+        if (marked < 0 || sent <= marked)
+            continue;
+        text_add(&words,
+                 "%s sent %.0f CNPs in the run, for %.0f marked packets that arrived: ConnectX-5 sends CNPs "
+                 "without "
+                 "marks too, where its port is saturated or loses packets",
+                 role, sent, marked);
+        add_moved(role, host, losses, &words);
+        json_array_append_new(x->warnings, json_text(text_string(&words)));
+        text_free(&words);
+    }
+}
+
+/* What all hosts together handled beyond what they sent; 0 where an end of a flow is not seen to send CNPs,
+ * or not all roles are listed: then nobody knows how many were sent. */
+static double handled_beyond_sent(const struct looked_into *x, double *sent, double *handled)
+{
+    const struct scenario_flow *flows = x->cell->scenario.flows.items;
+    const json_t *hosts = json_object_get(x->result, "hosts");
+    bool all = !json_object_get(x->result, "totals");
+    const char *role;
+    json_t *host;
+    *sent = *handled = 0;
+    for (size_t i = 0; i < x->cell->scenario.flows.count; i++)
+        all = all && total_of(json_object_get(hosts, flows[i].from), "np_cnp_sent") >= 0 &&
+              total_of(json_object_get(hosts, flows[i].to), "np_cnp_sent") >= 0;
+    json_object_foreach((json_t *)(uintptr_t)hosts, role, host)
+    {
+        *sent += fmax(0, total_of(host, "np_cnp_sent"));
+        *handled += fmax(0, total_of(host, "rp_cnp_handled"));
+    }
+    return all ? *handled - *sent : 0;
+}
+
+/* Told only where something was sent again: CNPs may come from others, too. */
+static void find_own_cnps(const struct looked_into *x)
+{
+    static const char *const restarts[] = {"roce_slow_restart_cnps", NULL}, *const resends[] = {
+                                                                                "local_ack_timeout_err",
+                                                                                "roce_adp_retrans",
+                                                                                "packet_seq_err", NULL};
+    double sent, handled;
+    struct text counted = {0}, likely = {0};
+    const char *role;
+    json_t *host;
+    if (handled_beyond_sent(x, &sent, &handled) <= 0)
+        return;
+    json_object_foreach(json_object_get(x->result, "hosts"), role, host)
+    {
+        add_moved(role, host, restarts, &counted);
+        add_moved(role, host, resends, &likely);
+    }
+    if (counted.length || likely.length)
+        json_array_append_new(
+            x->warnings,
+            json_textf("%.0f CNPs were handled in the run (rp_cnp_handled), %.0f sent (np_cnp_sent): the "
+                       "others are%s those of slow restart, which a sender makes for itself when it sends "
+                       "again%s",
+                       handled, sent, counted.length ? "" : " likely",
+                       text_string(counted.length ? &counted : &likely)));
+    text_free(&counted);
+    text_free(&likely);
+}
+
 /* ---- all */
 
 static const struct {
@@ -573,6 +668,8 @@ static const struct {
     {"goodput above what a host's line carries", find_above_line},
     {"goodput by completed messages that is far from what was delivered", find_far},
     {"more bytes sent again than arrived", find_sent_again},
+    {"CNPs sent without marks, which some NICs do", find_unmarked_cnps},
+    {"CNPs handled beyond those sent: slow restart's own", find_own_cnps},
 };
 #define TROUBLES (sizeof troubles / sizeof *troubles)
 

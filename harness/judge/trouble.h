@@ -6,8 +6,8 @@
 
 /* Add to the "warnings" of a whole run's result what its figures tell: packets that were lost (`losses`: by
  * role and counter, {"before": the measured phase, "measured": in it}), flows that moved nothing, patterns
- * whose queue pairs gave up, senders that sent more again than arrived, goodput above what a line carries
- * or far from what was delivered,
+ * whose queue pairs gave up, senders that sent more again than arrived, CNPs that no mark asked for, goodput
+ * above what a line carries or far from what was delivered,
  * which the flows' "above_line_bps" says, too (docs/result.md). */
 void trouble_find(const struct cell *cell, const json_t *losses, json_t *result);
 /* What the i-th kind of these warnings is of, in docs/scenario.md's words; NULL after the last. */

@@ -468,6 +468,63 @@ static void a_flow_without_summary_is_summed_from_its_intervals(void **state)
     json_decref(flows);
 }
 
+/* What trouble_find says of the totals of these counters, with a newline after each sentence. */
+static char *told_of_cnps(const struct fixture *f, const char *a, const char *b)
+{
+    json_t *result = json_pack("{s:[],s:{},s:{s:{s:o},s:{s:o}}}", "warnings", "flows", "hosts", "a",
+                               "counters", json_loads(a, 0, NULL), "b", "counters", json_loads(b, 0, NULL)),
+           *one;
+    struct text words = {0};
+    size_t i;
+    assert_non_null(result);
+    trouble_find(&f->cell, NULL, result);
+    json_array_foreach(json_object_get(result, "warnings"), i, one)
+        text_add(&words, "%s\n", json_string_value(one));
+    json_decref(result);
+    return text_take(&words);
+}
+
+#define TOTAL(counter, value) ",\"" counter "\":{\"total\":" #value "}"
+#define CNPS(sent, marked, handled, more)                                                     \
+    "{\"np_cnp_sent\":{\"total\":" #sent "}" more TOTAL("np_ecn_marked_roce_packets", marked) \
+        TOTAL("rp_cnp_handled", handled) "}"
+
+static void cnps_that_no_mark_asked_for_are_named(void **state)
+{
+    struct fixture *f = *state;
+    char *said = told_of_cnps(f, CNPS(0, 0, 184, ""), CNPS(184, 184, 0, ""));
+    assert_string_equal(said, ""); /* marks, CNPs sent and handled are equal */
+    free(said);
+    said = told_of_cnps(f, CNPS(0, 0, 160, TOTAL("packet_seq_err", 3)), CNPS(184, 2000, 0, ""));
+    assert_string_equal(said, ""); /* fewer CNPs than marks: they keep a distance */
+    free(said);
+    /* measured: a saturated port of ConnectX-5, and slow restart of its senders */
+    said = told_of_cnps(f, CNPS(0, 0, 179746, TOTAL("packet_seq_err", 93000)),
+                        CNPS(78058, 0, 0, TOTAL("out_of_sequence", 93000)));
+    assert_string_equal(
+        said, "b sent 78058 CNPs in the run, for 0 marked packets that arrived: ConnectX-5 sends CNPs "
+              "without marks too, where its port is saturated or loses packets; b out_of_sequence "
+              "93000\n"
+              "179746 CNPs were handled in the run (rp_cnp_handled), 78058 sent (np_cnp_sent): the "
+              "others are likely those of slow restart, which a sender makes for itself when it "
+              "sends again; a packet_seq_err 93000\n");
+    free(said);
+    said =
+        told_of_cnps(f, CNPS(0, 0, 10, TOTAL("local_ack_timeout_err", 6) TOTAL("roce_slow_restart_cnps", 10)),
+                     CNPS(0, 0, 0, ""));
+    assert_string_equal(
+        said, "10 CNPs were handled in the run (rp_cnp_handled), 0 sent (np_cnp_sent): the others are "
+              "those of slow restart, which a sender makes for itself when it sends again; a "
+              "roce_slow_restart_cnps 10\n");
+    free(said);
+    said = told_of_cnps(f, CNPS(0, 0, 10, ""), CNPS(0, 0, 0, ""));
+    assert_string_equal(said, ""); /* nothing was sent again: they came from others */
+    free(said);
+    said = told_of_cnps(f, CNPS(0, 0, 10, TOTAL("packet_seq_err", 3)), "{}");
+    assert_string_equal(said, ""); /* what b sent is not known */
+    free(said);
+}
+
 static const char *said_of(const json_t *result, size_t i)
 {
     return json_string_value(
@@ -760,6 +817,7 @@ int main(void)
         TEST(a_flow_without_summary_is_summed_from_its_intervals),
         TEST(a_completion_error_has_its_counters),
         TEST(counters_of_the_other_end_show_it_too),
+        TEST(cnps_that_no_mark_asked_for_are_named),
         TEST(what_cannot_be_decided_is_skipped_by_name),
         TEST(both_ends_are_judged_together),
         TEST(what_real_nics_sent_again_is_told),
