@@ -230,14 +230,16 @@ void engine_notify(struct engine *g)
 #define VENDOR_BYTE 0xff /* of ibv_wc.vendor_err, all that mlx5 has */
 
 /* The key and the addresses that the access was refused for. */
-static void add_key(const struct engine *g, const struct queue *q, struct text *out)
+static void add_key(const struct engine *g, const struct queue *q, bool receiving, struct text *out)
 {
     bool remote = g->status == IBV_WC_REM_ACCESS_ERR;
     if (!remote && g->status != IBV_WC_LOC_PROT_ERR)
         return;
     text_add(out, "; %s key 0x%x for %" PRIu64 " bytes at 0x%" PRIx64, remote ? "the other side's" : "local",
              remote ? q->requests->wr.rdma.rkey : g->memory->mr->lkey, g->stride * g->slots,
-             remote ? q->remote : q->local);
+             remote      ? q->remote
+             : receiving ? q->incoming
+                         : q->local);
 }
 
 void engine_fail_completion(struct engine *g, const struct ibv_wc *wc, const char *queue_name)
@@ -251,7 +253,7 @@ void engine_fail_completion(struct engine *g, const struct ibv_wc *wc, const cha
         text_add(&said, ", vendor error 0x%x of another NIC than mlx5", wc->vendor_err);
     for (uint32_t i = 0; i < g->count; i++)
         if (g->queues[i].pair->qp_num == wc->qp_num)
-            add_key(g, &g->queues[i], &said);
+            add_key(g, &g->queues[i], strcmp(queue_name, "receiving") == 0, &said);
     error_set(&g->error, "%s)", text_string(&said));
     text_free(&said);
     atomic_store(&g->failed, true);
