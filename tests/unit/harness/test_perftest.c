@@ -113,9 +113,10 @@ static void what_is_no_table_is_refused(void **state)
 
 static struct scenario_flow flow_of(int64_t message_bytes)
 {
-    return (struct scenario_flow){.name = (char[]){"x"},
-                                  .from = (char[]){"a"},
-                                  .to = (char[]){"b"},
+    static char name[] = "x", from[] = "a", to[] = "b"; /* the flow outlives the call */
+    return (struct scenario_flow){.name = name,
+                                  .from = from,
+                                  .to = to,
                                   .tool = 1,
                                   .message_bytes = message_bytes,
                                   .queue_pairs = 1,
