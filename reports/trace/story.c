@@ -246,13 +246,15 @@ static void draw_verdicts(struct trace_parts *t)
         notes[noted++] = (struct trace_note){"why it is incomplete", run_text(t->run, "reason"), 0};
     json_array_foreach(run_get(t->run, "expectations"), i, entry)
     {
+        const json_t *later = run_judged_later(t->run, "expectations", entry);
+        entry = later ? later : entry;
         if (strcmp(run_member(entry, "verdict"), "failed") != 0)
             continue;
         if (noted < TRACE_NOTES_MOST)
             notes[noted++] = (struct trace_note){run_member(entry, "name"), run_member(entry, "reason"), 0};
         failed++;
     }
-    text_add(&title, "%s, %zu expectation%s failed", run_text(t->run, "verdict"), failed,
+    text_add(&title, "%s, %zu expectation%s failed", verdict_names[run_verdict(t->run)], failed,
              failed == 1 ? "" : "s");
     uint64_t track = trace_track(&t->writer, t->run_track, RANK_VERDICTS, "verdict"),
              name = trace_name(&t->writer, text_string(&title));

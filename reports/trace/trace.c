@@ -198,12 +198,17 @@ static int write_in_run(const struct run *run, struct trace_made *made, struct e
     return result;
 }
 
-static int make_trace(const char *result, const char *cell, const char *out, trace_tell *tell, void *to,
-                      struct error *e)
+/* `judged`: of the cell's sweep (sweep_index_judged). */
+static int make_trace(const char *result, const char *cell, const json_t *judged, const char *out,
+                      trace_tell *tell, void *to, struct error *e)
 {
     struct run run;
     struct trace_made made = {0};
     int done = run_load(&run, result, cell, e);
+    if (done == 0 && cell)
+        run_note_judged(&run, result, judged, cell);
+    else if (done == 0)
+        run_look_for_sweep(&run);
     if (done == 0 && out && strcmp(out, TRACE_STDOUT) == 0) {
         text_add(&made.path, "standard output");
         done = write_trace(&run, STDOUT_FILENO, &made, e);
@@ -230,7 +235,7 @@ static int make_cells(const char *result, const json_t *index, trace_tell *tell,
     json_array_foreach(json_object_get(index, "cells"), i, cell)
     {
         const char *name = run_cell_folder(cell, taken);
-        done = name ? make_trace(result, name, NULL, tell, to, e)
+        done = name ? make_trace(result, name, json_object_get(index, "repeated"), NULL, tell, to, e)
                     : error_set(e, "%s: the index: cell %zu does not name a folder of its own", result, i);
         if (done != 0)
             break;
@@ -259,7 +264,8 @@ int trace_result(const char *result, const char *out, trace_tell *tell, void *to
     folder_close(&folder);
     damaged_add_left_out(left_out, index);
     if (done == 0)
-        done = is_sweep ? make_cells(result, index, tell, to, e) : make_trace(result, NULL, out, tell, to, e);
+        done = is_sweep ? make_cells(result, index, tell, to, e)
+                        : make_trace(result, NULL, NULL, out, tell, to, e);
     json_decref(index);
     return done;
 }

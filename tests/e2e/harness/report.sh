@@ -119,6 +119,8 @@ check_says "... the sweep failed" '^the sweep: failed$' "$SCRATCH/out"
 check_says "... in which expectation" "^ failed flows.*memory gpu: as fast \($(jq -r '.repeated[0].expectations[0].reason' "$one/index.json")\)$" "$SCRATCH/out"
 check "... for programs" test "$(./harness status --json "$one" | jq -r .verdict)" = failed
 check "browse finds the cells" test "$(./harness browse "$SCRATCH/failed" --verdict failed --json | jq -r '.runs[] | "\(.folder | sub("/[^/]*/"; "/")) \(.expectations.failed)"' | sort | xargs)" = "incast-dcqcn/01 1 incast-dcqcn/02 1 pfc-bidir/02 1"
+check_exit 0 "traces of the sweep" ./harness trace "$one"
+check "... have it" grep -q 'failed, 1 expectation failed' "$one/02/trace.pftrace"
 check "... and a cell by itself" test "$(./harness browse "$one/02" --json | jq -r '.runs[].verdict')" = failed
 
 # Many results on one page: copies have their folders beside the time, and not every run's counters are on it.

@@ -30,7 +30,7 @@ check_says "... with its package" 'rsvg-convert \(package librsvg2-bin' "$SCRATC
 bars() { awk -F '\t' 'NF == 4 && !/^#/' "$result/report/01-timeline.tsv" | wc -l; }
 pauses=$(wc -l <"$result/pauses.jsonl")
 check "there are bars, not more than pauses: $(bars) of $pauses" test "$(bars)" -gt 20 -a "$(bars)" -le "$pauses"
-check "... each with its host and priority, under words for the columns" test "$(grep -P '^# time, ms\trow\tlength, ms\tname of the row$' "$result/report/01-timeline.tsv" | wc -l) $(awk -F '\t' 'NF == 4 && !/^#/ && $4 !~ /^[hs][0-9:]+.* priority [0-7]$/' "$result/report/01-timeline.tsv" | wc -l) $(grep -c '^# : *$' "$result/report/01-timeline.tsv")" = "1 0 0"
+check "... each with its host and priority, under words for the columns" test "$(grep -cP '^# time, ms\trow\tlength, ms\tname of the row$' "$result/report/01-timeline.tsv") $(awk -F '\t' 'NF == 4 && !/^#/ && $4 !~ /^[hs][0-9:]+.* priority [0-7]$/' "$result/report/01-timeline.tsv" | wc -l) $(grep -c '^# : *$' "$result/report/01-timeline.tsv")" = "1 0 0"
 frame=$(jq '[.hosts[].counters | select(.tx_prio3_packets.delta > 0) | .tx_prio3_bytes.delta / .tx_prio3_packets.delta] | max' "$result/result.json")
 every=$(jq -r '.scenario.sample.every' "$result/result.json")
 check "a rate above the line's is explained where frames are few in a sample ($every)" grep -qF "Frames count as a whole: one of $(printf %.0f "$frame") B in a sample of 10 us is $(awk -v b="$frame" 'BEGIN { printf "%.3g", b * 8e-9 / 10e-6 }') Gb/s" "$result/report/index.html"
