@@ -86,6 +86,15 @@ check "the database has the words and numbers as they are, CSV no formulas and n
 grep -o '^| `[a-z_]*`' "$ROOT/docs/export.md" | tr -d '|` ' | sort >documented
 python3 -c 'import sqlite3; print("\n".join(sorted(t for (t,) in sqlite3.connect("all.sqlite").execute("SELECT DISTINCT table_name FROM columns"))))' >there
 check "docs/export.md names every table" cmp documented there
+cat >meanings.py <<'END'
+import sqlite3
+db = sqlite3.connect("all.sqlite")
+assert db.execute("SELECT COUNT(*) > 250 FROM columns").fetchone() == (1,)
+assert not (bare := db.execute("SELECT table_name, column_name FROM columns WHERE meaning IS NULL OR trim(meaning) = ''").fetchall()), bare
+for column, words in (("latency_p99_ns", "99th percentile: from posting a message to its completion"), ("slowdown_mean", "mean: a flow's completion time, divided by that on an empty network"), ("latency_max_ns", "the largest: from posting a message to its completion")):
+    assert db.execute("SELECT meaning FROM columns WHERE table_name = 'flows' AND column_name = ?", (column,)).fetchall() == [(words,)], column
+END
+check "every column has a meaning" python3 meanings.py
 block() { # KIND N
     awk -v kind="$1" -v n="$2" '$0 == "```" kind { at++; take = at == n; next } /^```/ { take = 0 } take' "$ROOT/docs/export.md"
 }
@@ -95,7 +104,7 @@ if command -v sqlite3 >/dev/null; then
     bash lines.sh >sql.out
     check_says "they answer: verdicts and goodput" '^1\|pfc-bidir\|memory host\|(passed|failed)\|[0-9.]+$' sql.out
     check_says "they answer: pauses by memory" '^gpu\|b\|[1-9][0-9]*$' sql.out
-    check_says "they answer: units" '^ns\|$' sql.out
+    check_says "they answer: units and meanings" '^ns\|how long sending was stopped$' sql.out
 else
     skip "docs/export.md: its lines of SQL run" no-command sqlite3
 fi
