@@ -20,7 +20,7 @@ int one_host(struct context *c, const char *const *words, size_t count, const ch
     {                                                                                                        \
         .name = "lab", .letter = 'l', .kind = FIELD_STRING, OPTIONS_AT(lab), .argument = "LAB",              \
         .help = "The lab's file or name. Without it, HARNESS_LAB, the lab of the configuration file or the " \
-                "soft pair)."                                                                                \
+                "soft pair."                                                                                 \
     }
 #define QUIET_OPTION                                                           \
     {                                                                          \

@@ -32,6 +32,16 @@ compare_command() { # PROGRAM COMMAND: its options are in all three; COMMAND may
     check "... and --help has what the completion offers${missing:+:$missing}" test -z "$missing"
 }
 
+# Paragraphs of a rendered page with quotes or parentheses that do not close, quotes within quotes, commas at the end of parentheses, and
+# quotes around several words with commas between them, each of which was meant to be quoted.
+unbalanced() { # FILE
+    awk -v RS= '{
+        gsub(/[ \n]+/, " "); opened = text = $0
+        depth = gsub(/[(]/, "", opened) - gsub(/[)]/, "", opened)
+        if (depth || text ~ /“[^”]*(“|$)|‘[^’]*(‘|$)|,[)]|“[a-z]+(, [a-z]+)+”|‘[^ ’]+(, [^ ’]+)+’/) print
+    }' "$1"
+}
+
 for program in harness virt-provision nic-config nic-sampler host-facts roce-traffic; do
     "$BUILD/$program" --completion > "$SCRATCH/$program.completion"
     check "$program: the completion is bash" bash -n "$SCRATCH/$program.completion"
@@ -44,6 +54,8 @@ for program in harness virt-provision nic-config nic-sampler host-facts roce-tra
     check "$program: the manual is up to date (else: make docs)" diff "$ROOT/docs/$program.1" "$SCRATCH/page"
     if command -v mandoc > /dev/null; then
         check "$program: the manual is correct mdoc" mandoc -T lint -W warning "$ROOT/docs/$program.1"
+        mandoc -T utf8 "$ROOT/docs/$program.1" | col -b > "$SCRATCH/rendered"
+        check "... whose quotes and parentheses close before others of their kind open, each around one thing" eval '! unbalanced "$SCRATCH/rendered" | grep .'
     fi
     check_exit 0 "$program --version" "$BUILD/$program" --version
     check_says "... prints name and version" "^$program [0-9]+\.[0-9]+" "$SCRATCH/out"
@@ -51,6 +63,12 @@ for program in harness virt-provision nic-config nic-sampler host-facts roce-tra
     check_says "... with a hint" 'unknown option --hepl' "$SCRATCH/err"
     check_exit 3 "$program: help that cannot be written ends with 3" bash -c '"$0" --help > /dev/full' "$BUILD/$program"
 done
+if command -v mandoc > /dev/null; then
+    for kind in scenario lab; do
+        "$BUILD/harness" schema "$kind" --manual | mandoc -T utf8 | col -b > "$SCRATCH/rendered"
+        check "the manual of a $kind: quotes and parentheses close" eval '! unbalanced "$SCRATCH/rendered" | grep .'
+    done
+fi
 for program in harness virt-provision nic-config roce-traffic; do
     check_exit 2 "$program without a command is wrong usage" "$BUILD/$program"
     check_says "... which is shown" "^usage: $program COMMAND" "$SCRATCH/err"
