@@ -332,8 +332,13 @@ static void cnps_end(void *state, struct verify_context *c)
             c->findings,
             "whether %llu marked packets have a CNP: their priority is not known (trust, dscp_to_prio)",
             (unsigned long long)s->unknown);
-    if (s->elsewhere)
-        (any ? findings_not_judged : findings_open)(
+    if (s->elsewhere && any)
+        findings_not_judged(c->findings,
+                            "%llu sightings of CNPs and marked packets at ports that are not those of their "
+                            "hosts",
+                            (unsigned long long)s->elsewhere);
+    else if (s->elsewhere)
+        findings_open(
             c->findings,
             "%llu CNPs and marked packets of hosts that are not at the port where they were captured "
             "(hosts: whose ports these are)",

@@ -284,8 +284,8 @@ static void tell_slower(const struct senders *s, struct verify_context *c)
         findings_figure(
             c->findings,
             "in the middle of messages, alone on their port and not paused, queue pairs sent %.1f %% of "
-            "what the machine allows, at least %.1f %%",
-            sent / allowed * 100, least * 100);
+            "the machine's rate, at least %.1f %%; up to %d KiB and %d frames ahead of it are allowed",
+            sent / allowed * 100, least * 100, AHEAD_BYTES / 1024, AHEAD_FRAMES);
 }
 
 static void dcqcn_end(void *state, struct verify_context *c)

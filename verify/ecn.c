@@ -374,6 +374,7 @@ struct look {
     uint64_t number[GROUPS];
     uint8_t capable; /* 1 + whether its data is ECN-capable; 0: none was seen at the sender */
     bool sent;       /* some of its data was */
+    bool received;   /* some was seen at its receiver */
     uint64_t open;   /* elsewhere: marked, or not ECN-capable; was it the sender? */
 };
 
@@ -381,6 +382,7 @@ struct ecns {
     struct states looks; /* struct look, by flow */
     struct same_flows same;
     struct queues queues;
+    struct states marks; /* uint64_t, by flow: marked packets that its interface saw */
     uint64_t sent, seen, marked;
     uint64_t data;  /* packets of it */
     uint64_t unset; /* of these not ECN-capable, where nothing says whether they should be */
@@ -438,6 +440,38 @@ static void ecn_check_sent(struct ecns *s, struct look *l, struct verify_context
         l->capable = (uint8_t)(1 + (ecn != FRAME_NOT_ECT));
 }
 
+static void ecn_note_mark(struct ecns *s, const struct verify_packet *p)
+{
+    uint64_t *count = states_at(&s->marks, p->flow, sizeof *count);
+    s->marked++;
+    if (count)
+        ++*count;
+}
+
+/* How many packets were marked: of a flow one end of which is in the capture, as many as the port had that
+ * saw most of them. Of others, which may take several ways, *sightings: at how many ports, all together. */
+static uint64_t ecn_count_marks(struct ecns *s, const struct verify_context *c, uint64_t *sightings)
+{
+    uint64_t packets = 0;
+    *sightings = 0;
+    for (uint32_t i = 0; i < s->marks.count && i < c->flows->count; i++) {
+        if (same_flows_first(&s->same, c->flows, i) != i)
+            continue;
+        const struct look *l = states_have(&s->looks, i, sizeof *l);
+        uint64_t most = 0, sum = 0;
+        for (uint32_t k = i; k != FLOW_NONE; k = same_flows_next(&s->same, k)) {
+            const uint64_t *count = states_have(&s->marks, k, sizeof *count);
+            most = count && *count > most ? *count : most;
+            sum += count ? *count : 0;
+        }
+        if ((l && (l->sent || l->received)) || most == sum)
+            packets += most;
+        else
+            *sightings += sum;
+    }
+    return packets;
+}
+
 static void ecn_frame(void *state, struct verify_context *c, const struct verify_packet *p)
 {
     struct ecns *s = state;
@@ -457,7 +491,9 @@ static void ecn_frame(void *state, struct verify_context *c, const struct verify
         return;
     s->data++;
     s->unset += roce->ip.ecn == FRAME_NOT_ECT && ecn_is_wanted(c, p) < 0;
-    s->marked += roce->ip.ecn == FRAME_CE;
+    l->received = l->received || p->received_here;
+    if (roce->ip.ecn == FRAME_CE)
+        ecn_note_mark(s, p);
     if (p->sent_here)
         ecn_check_sent(s, l, c, p);
     else if (roce->ip.ecn == FRAME_CE && l->capable == 1)
@@ -471,13 +507,16 @@ static void ecn_frame(void *state, struct verify_context *c, const struct verify
 static void ecn_end(void *state, struct verify_context *c)
 {
     struct ecns *s = state;
-    (s->data ? findings_judged : findings_seen)(c->findings, "packets", s->seen);
+    uint64_t sightings, marked = ecn_count_marks(s, c, &sightings);
+    (s->data ? findings_judged : findings_seen)(
+        c->findings, flows_seen_again(c->flows) ? "sightings of packets" : "packets", s->seen);
     if (s->seen && !s->data)
         findings_not_judged(c->findings,
                             "ECN bits: answers and CNPs are not marked, and no data packet is in "
                             "the capture");
     findings_seen(c->findings, "data packets at their sender", s->sent);
-    findings_seen(c->findings, "marked", s->marked);
+    findings_seen(c->findings, "marked", marked);
+    findings_seen(c->findings, "sightings of marked packets whose ends are elsewhere", sightings);
     if (c->of_all->ecn_thresholds.count)
         queues_end(&s->queues, c);
     else if (s->marked)
@@ -509,6 +548,7 @@ static void ecn_free(void *state)
 {
     struct ecns *s = state;
     free(s->looks.items);
+    free(s->marks.items);
     same_flows_free(&s->same);
     queues_free(&s->queues);
 }

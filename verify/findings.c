@@ -132,6 +132,8 @@ static void add_counts(const struct findings *f, uint64_t found, struct text *ou
     }
     if (!out->length)
         text_add(out, "nothing to judge");
+    else if (!*any && !found && !f->open && f->notes[0])
+        text_add(out, "; no verdict. Not judged: %s", f->notes[0]);
     else if (!*any && !found)
         text_add(out, "; nothing to judge");
 }

@@ -359,3 +359,13 @@ void same_flows_free(struct same_flows *s)
     free(s->chains.items);
     *s = (struct same_flows){0};
 }
+
+bool flows_seen_again(const struct flows *t)
+{
+    struct same_flows same = {0};
+    bool again = false;
+    for (uint32_t i = 0; i < t->count && !again; i++)
+        again = same_flows_first(&same, t, i) != i;
+    same_flows_free(&same);
+    return again;
+}

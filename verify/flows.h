@@ -82,5 +82,7 @@ uint32_t same_flows_first(struct same_flows *s, const struct flows *flows, uint3
 /* The next flow that is the same as a first one, or as one that this gave. FLOW_NONE: there is none. */
 uint32_t same_flows_next(const struct same_flows *s, uint32_t flow);
 void same_flows_free(struct same_flows *s);
+/* Was any flow seen at several interfaces? Then its packets are in the capture more than once. */
+bool flows_seen_again(const struct flows *t);
 
 #endif

@@ -319,16 +319,55 @@ struct responder {
     struct span span;
 };
 
+/* Of answers, and of packets whose headers are cut: each may be seen at both ends of its connection. */
+enum seen { SEEN_ACK, SEEN_NAK, SEEN_RESPONSE, SEEN_CUT, SEEN_CUT_ANSWER, SEEN_CUT_READ, SEEN };
+/* How many a flow has: got at this port, and sent there. */
+struct seen_packets {
+    uint64_t count[2][SEEN];
+};
+
 struct go_back_n {
     struct states requesters, responders; /* by the requests' flow */
+    struct states seen;                   /* struct seen_packets, by the packets' own flow */
     struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
     bool pauses;          /* PFC frames were seen: waiting may have other reasons */
     uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unset, back_unknown;
-    uint64_t acks, naks, responses, elsewhere, cut, cut_answers, cut_reads, no_naks;
+    uint64_t elsewhere, no_naks;
     uint64_t untimed;            /* what would have been judged by its time, and has none */
     int64_t longest_ns[2];       /* that a requester, a responder had no answer */
     char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
 };
+
+static void go_back_n_note_seen(struct go_back_n *g, const struct verify_packet *p, bool sent, enum seen what)
+{
+    struct seen_packets *of = states_at(&g->seen, p->flow, sizeof *of);
+    if (of)
+        of->count[sent][what]++;
+}
+
+/* How many packets these were: of flows that are the same but for the interface, as many as the port had that
+ * saw most. */
+static void go_back_n_count_seen(const struct go_back_n *g, const struct verify_context *c,
+                                 uint64_t packets[SEEN])
+{
+    struct same_flows same = {0};
+    for (uint32_t i = 0; i < g->seen.count && i < c->flows->count; i++)
+        same_flows_first(&same, c->flows, i);
+    for (uint32_t i = 0; i < g->seen.count && i < c->flows->count; i++) {
+        if (same_flows_first(&same, c->flows, i) != i)
+            continue;
+        uint64_t most[SEEN] = {0};
+        for (uint32_t k = i; k != FLOW_NONE; k = same_flows_next(&same, k)) {
+            const struct seen_packets *of = states_have(&g->seen, k, sizeof *of);
+            for (int what = 0; of && what < SEEN; what++)
+                for (int sent = 0; sent < 2; sent++)
+                    most[what] = of->count[sent][what] > most[what] ? of->count[sent][what] : most[what];
+        }
+        for (int what = 0; what < SEEN; what++)
+            packets[what] += most[what];
+    }
+    same_flows_free(&same);
+}
 
 /* ---- which rules hold */
 
@@ -637,7 +676,7 @@ static void requester_gets_response(struct go_back_n *g, struct requester *r, st
                                     const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
-    g->responses++;
+    go_back_n_note_seen(g, p, false, SEEN_RESPONSE);
     r->span.reads = true;
     requester_learn_mtu(r, &p->frame.roce);
     if (r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) > 0) {
@@ -673,15 +712,14 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
         return;
     }
     if (roce->cut) { /* an ACK or a NAK: what follows begins anew */
-        g->cut_answers++;
+        go_back_n_note_seen(g, p, false, SEEN_CUT_ANSWER);
         r->begun = false;
         return;
     }
     enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
     bool asks =
         kind == AETH_RNR_NAK || (kind == AETH_NAK && AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE);
-    g->acks += kind == AETH_ACK;
-    g->naks += kind != AETH_ACK;
+    go_back_n_note_seen(g, p, false, kind == AETH_ACK ? SEEN_ACK : SEEN_NAK);
     if (!r->span.reads && psn_after(psn, r->next) >= 0) {
         findings_add(c->findings, KIND_ACK, p->number, p->time_ns,
                      "%s PSN %u, which was not sent: the last one was %u", asks ? "asks for" : "acknowledges",
@@ -915,7 +953,7 @@ static void responder_responds(struct go_back_n *g, struct responder *r, struct 
 {
     uint32_t psn = p->frame.roce.bth.psn;
     int32_t ahead = psn_after(psn, r->answer_next);
-    g->responses++;
+    go_back_n_note_seen(g, p, true, SEEN_RESPONSE);
     r->span.reads = true;
     responder_learn_mtu(r, &p->frame.roce);
     if (!r->answers)
@@ -962,15 +1000,14 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
         return;
     }
     if (roce->cut) { /* an ACK or a NAK: what follows begins anew */
-        g->cut_answers++;
+        go_back_n_note_seen(g, p, true, SEEN_CUT_ANSWER);
         r->begun = false;
         return;
     }
     if (!responder_is_sure(r))
         return;
     enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
-    g->acks += kind == AETH_ACK;
-    g->naks += kind != AETH_ACK;
+    go_back_n_note_seen(g, p, true, kind == AETH_ACK ? SEEN_ACK : SEEN_NAK);
     if (kind == AETH_ACK)
         responder_acks(g, r, c, p);
     else if (kind == AETH_NAK && AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE)
@@ -981,7 +1018,8 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
 
 static void go_back_n_request(struct go_back_n *g, struct verify_context *c, const struct verify_packet *p)
 {
-    g->cut_reads += p->frame.roce.cut && OPCODE_OPERATION(p->frame.roce.bth.opcode) == OPCODE_READ_REQUEST;
+    if (p->frame.roce.cut && OPCODE_OPERATION(p->frame.roce.bth.opcode) == OPCODE_READ_REQUEST)
+        go_back_n_note_seen(g, p, p->sent_here, SEEN_CUT_READ);
     if (p->sent_here) {
         struct requester *r = states_at(&g->requesters, p->flow, sizeof *r);
         if (r)
@@ -1025,7 +1063,8 @@ static void go_back_n_frame(void *state, struct verify_context *c, const struct 
     enum opcode_service service = OPCODE_SERVICE(opcode);
     if (p->flow == FLOW_NONE)
         return;
-    g->cut += p->frame.roce.cut && (p->sent_here || p->received_here);
+    if (p->frame.roce.cut && (p->sent_here || p->received_here))
+        go_back_n_note_seen(g, p, p->sent_here, SEEN_CUT);
     if (opcode == OPCODE_CNP) {
         uint32_t of = c->flows->flows[p->flow].partner;
         struct requester *r =
@@ -1071,23 +1110,26 @@ static void go_back_n_say_one_sided(const struct go_back_n *g, struct verify_con
                       (unsigned long long)alone);
 }
 
-static void go_back_n_say_open(const struct go_back_n *g, struct verify_context *c)
+static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SEEN], struct verify_context *c)
 {
     uint64_t alone, untied = flows_count_untied(c->flows, &g->untied, &alone);
-    if (g->elsewhere)
-        (g->sent || g->received ? findings_not_judged
-                                : findings_open)(c->findings,
-                                                 "%llu packets of hosts that are not at the port where they "
-                                                 "were captured (hosts: whose ports these are)",
-                                                 (unsigned long long)g->elsewhere);
+    if (g->elsewhere && (g->sent || g->received))
+        findings_not_judged(c->findings,
+                            "%llu sightings of packets at ports that are not those of their hosts",
+                            (unsigned long long)g->elsewhere);
+    else if (g->elsewhere)
+        findings_open(c->findings,
+                      "%llu packets of hosts that are not at the port where they were captured (hosts: whose "
+                      "ports these are)",
+                      (unsigned long long)g->elsewhere);
     if (untied)
         findings_open(c->findings, "%llu answers whose requests are not known", (unsigned long long)untied);
-    if (g->cut_answers)
+    if (seen[SEEN_CUT_ANSWER])
         findings_open(c->findings, "%llu answers that are cut: each is an ACK or a NAK",
-                      (unsigned long long)g->cut_answers);
-    if (g->cut_reads)
+                      (unsigned long long)seen[SEEN_CUT_ANSWER]);
+    if (seen[SEEN_CUT_READ])
         findings_open(c->findings, "which PSNs are of the answers of %llu reads: their lengths are cut",
-                      (unsigned long long)g->cut_reads);
+                      (unsigned long long)seen[SEEN_CUT_READ]);
     if (g->back_unset)
         findings_open(c->findings,
                       "when the sender went back without a NAK, %llu times (ack_timeout is not set)",
@@ -1110,22 +1152,24 @@ static void go_back_n_say_open(const struct go_back_n *g, struct verify_context 
 static void go_back_n_end(void *state, struct verify_context *c)
 {
     struct go_back_n *g = state;
+    uint64_t seen[SEEN] = {0};
     for (uint32_t i = 0; i < g->requesters.count && i < c->flows->count; i++) {
         verify_turn_to(c, c->flows->flows[i].interface);
         requester_end(g, states_have(&g->requesters, i, sizeof(struct requester)), c);
     }
+    go_back_n_count_seen(g, c, seen);
     findings_judged(c->findings, "packets sent", g->sent);
     findings_judged(c->findings, "packets received", g->received);
-    findings_seen(c->findings, "ACKs", g->acks);
-    findings_seen(c->findings, "NAKs", g->naks);
-    findings_seen(c->findings, "answers of READs and atomics", g->responses);
+    findings_seen(c->findings, "ACKs", seen[SEEN_ACK]);
+    findings_seen(c->findings, "NAKs", seen[SEEN_NAK]);
+    findings_seen(c->findings, "answers of READs and atomics", seen[SEEN_RESPONSE]);
     findings_seen(c->findings, "times gone back", g->back);
     findings_seen(c->findings, "of these for NAKs", g->back_nak);
     findings_seen(c->findings, "of these for missing answers", g->back_gap);
     findings_seen(c->findings, "of these after time-outs", g->back_timeout);
-    findings_seen(c->findings, "packets with cut headers", g->cut);
+    findings_seen(c->findings, "packets with cut headers", seen[SEEN_CUT]);
     go_back_n_say_rules(g, c);
-    go_back_n_say_open(g, c);
+    go_back_n_say_open(g, seen, c);
 }
 
 /* Nothing was sent again without a NAK, and nothing came out of sequence: times are not needed. */
@@ -1145,6 +1189,7 @@ static void go_back_n_free(void *state)
     free(g->requesters.items);
     free(g->responders.items);
     free(g->untied.items);
+    free(g->seen.items);
 }
 
 /* What is missing may have been there: nothing. */

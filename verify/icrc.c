@@ -20,9 +20,10 @@ static void icrc_end(void *state, struct verify_context *c)
 {
     struct icrcs *s = state;
     /* whoever cuts packets does not want them judged: that leaves nothing open */
-    (s->cut ? findings_seen : findings_judged)(c->findings, "whole packets", s->judged);
+    (s->cut ? findings_seen : findings_judged)(
+        c->findings, flows_seen_again(c->flows) ? "sightings of whole packets" : "whole packets", s->judged);
     if (s->cut)
-        findings_not_judged(c->findings, "%llu packets that were not captured to their end",
+        findings_not_judged(c->findings, "%llu packets that were not captured to their end (snap length)",
                             (unsigned long long)s->cut);
 }
 

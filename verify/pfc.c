@@ -21,8 +21,9 @@
 #define KIND_RATE     "too many pauses"
 #define KIND_DEADLOCK "deadlock"
 
-#define SILENCE_NS 10000000 /* of a port whose pause has run out without XON, and that is paused again then \
-                             */
+#define SILENCE_NS                                                                           \
+    10000000 /* of a port whose pause has run out without XON, and that is paused again then \
+              */
 
 /* A priority of a port, as PFC frames of one direction have it. */
 struct pause {
@@ -64,9 +65,10 @@ struct stranger {
 struct pfc_port {
     struct asker askers[2]; /* the peer (0), this port (1) */
     struct stranger strangers[2];
-    int64_t last_ns;   /* of the last frame at all */
-    uint64_t asked[2]; /* PFC frames of each that pause, */
-    bool heard[2];     /* and whether RoCE packets of that end are in the capture */
+    int64_t last_ns;    /* of the last frame at all */
+    uint64_t asked[2];  /* PFC frames of each that pause, */
+    bool heard[2];      /* and whether RoCE packets of that end are in the capture */
+    uint64_t judged[2]; /* PFC frames that it got (0), sent (1) */
     uint32_t longest_bytes;
     bool own; /* the port of a host */
     bool prepared;
@@ -395,7 +397,7 @@ static void rings_free(struct rings *r)
 struct pfcs {
     struct states ports; /* struct pfc_port, by interface */
     struct rings rings;
-    uint64_t frames, judged, paused, kept, blind, unrated, unknown, undirected, global;
+    uint64_t frames, paused, kept, blind, unrated, unknown, undirected, global;
     uint64_t crowded;    /* of more ends than a link has */
     uint64_t unheard[2]; /* of the peer (0), the port (1), whose other end's packets are not in the capture */
     uint64_t silences, silent_number; /* pauses after SILENCE_NS; the packet of the first */
@@ -579,7 +581,7 @@ static void pfc_frame(struct pfcs *s, struct pfc_port *port, struct verify_conte
             pfc_ask(s, port, asker, c, p, i);
     }
     s->unrated += c->rate_bps <= 0 && p->time_ns >= 0;
-    s->judged += judged || (asker && c->rate_bps > 0 && p->time_ns >= 0);
+    port->judged[here] += judged || (asker && c->rate_bps > 0 && p->time_ns >= 0);
 }
 
 /* ---- other frames */
@@ -695,11 +697,25 @@ static void pfc_end_ports(struct pfcs *s, struct verify_context *c)
     }
 }
 
+/* How many PFC frames were judged: one that both ends of a link saw is one. */
+static uint64_t pfc_count_judged(struct pfcs *s, const struct verify_context *c)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->ports.count && i < capture_read_interfaces(c->capture); i++) {
+        const struct pfc_port *port = states_have(&s->ports, i, sizeof *port);
+        uint32_t peer = port->judged[0] ? rings_peer(&s->rings, c, i) : NONE;
+        const struct pfc_port *sender = peer == NONE ? NULL : states_have(&s->ports, peer, sizeof *sender);
+        uint64_t there = sender ? sender->judged[1] : 0;
+        sum += port->judged[1] + (port->judged[0] > there ? port->judged[0] - there : 0);
+    }
+    return sum;
+}
+
 static void pfc_end(void *state, struct verify_context *c)
 {
     struct pfcs *s = state;
     pfc_end_ports(s, c);
-    findings_judged(c->findings, "PFC frames", s->judged);
+    findings_judged(c->findings, "PFC frames", pfc_count_judged(s, c));
     findings_seen(c->findings, "frames within the time to respond", s->paused);
     findings_seen(c->findings, "frames into headroom", s->kept);
     if (s->global)

@@ -39,9 +39,9 @@ check "... and the rest of the result is the same" cmp "$SCRATCH/with.json" <(jq
 check_exit 4 "a capture whose packets are cut" "$H" run "$SCRATCH/whole.json" --yes --out "$SCRATCH/results" --set 'verify=["icrc"]' --set 'capture={"snap": "100B"}'
 RESULT=$(readlink -f "$SCRATCH/results/whole/latest")
 note=$(jq -r '.verify[0].not_judged[0]' "$RESULT/result.json")
-check "... its result has it" grep -qE '^[1-9][0-9]* packets that were not captured to their end$' <<<"$note"
-check_says "... the summary has it below the verdict" "^           not judged: $note$" "$SCRATCH/out"
-check_says "... and so has the page" "not judged: $note" "$RESULT/report/index.html"
+check "... its result has it" grep -qE '^[1-9][0-9]* packets that were not captured to their end \(snap length\)$' <<<"$note"
+check_says "... the summary has it below the verdict" "^  skipped  verify: icrc \\([1-9][0-9]* sightings of whole packets; no verdict[.] Not judged: ${note//[()]/.}\\)$" "$SCRATCH/out"
+check_says "... and so has the page" "ot judged: ${note//[()]/.}" "$RESULT/report/index.html"
 
 # ---- the settings are the run's own: those of the NIC, of the lab and the defaults
 if run 1 "DCQCN whose rates are judged: it fails by an expectation alone" whole --set 'verify=["cnp", "dcqcn"]' --set 'settings.ecn=[3]' \
@@ -76,6 +76,18 @@ holds "... the reason names it" ".verify[0].reason == \"the roles' settings diff
 OWN='settings_of={"h1": {"dcqcn": {"rp": {"rpg_gd": 5}}}, "h16": {"dcqcn": {"np": {"min_time_between_cnps": 50}}}, "h0": {"pfc": [3, 4]}}'
 run 0 "other settings that differ are those of each role's ports" whole --set 'settings.ecn=[3]' --set "$OWN" --set 'verify=["cnp", "dcqcn", "pfc", "ecn"]'
 holds "... none is skipped for them" '[.verify[].verdict] == ["passed", "passed", "skipped", "passed"] and .verify[2].reason == "nothing to judge: the capture has no PFC frames"'
+
+# ---- a packet that several ports saw is one
+run 1 "a lost packet, seen at all ports" whole --set 'settings.ecn=[3]' --set 'inject=[{"flow": "one", "do": "drop", "nth": 50}]' --set 'verify=["go-back-n", "ecn"]' --set 'expect=[{"name": "never", "check": "sum(flows.*.messages) < 0"}]'
+holds "... one NAK, which both ends saw" '.verify[0].reason | test(" 1 NAKs, 1 times gone back, 1 of these for NAKs;")'
+# shellcheck disable=SC2016 # $marked is the variable of jq
+holds "... as many marked packets as arrived" '([.flows[].marked_packets] | add) as $marked | $marked > 0 and (.verify[1].reason | test("^[0-9]+ sightings of packets, [0-9]+ data packets at their sender, \($marked) marked"))'
+acks=$(jq '.verify[0].reason | capture(" (?<n>[0-9]+) ACKs").n' "$RESULT/result.json")
+run 1 "... at the receiver's port alone" whole --set 'settings.ecn=[3]' --set 'inject=[{"flow": "one", "do": "drop", "nth": 50}]' --set 'verify=["go-back-n", "ecn"]' --set 'capture={"ports": ["h16:0"]}' --set 'expect=[{"name": "never", "check": "sum(flows.*.messages) < 0"}]'
+holds "... as many ACKs and NAKs, and packets that are not seen twice" "(.verify[0].reason | capture(\" (?<n>[0-9]+) ACKs, 1 NAKs\").n) == $acks and (.verify[1].reason | test(\"^[0-9]+ packets, \"))"
+run 0 "pauses that both ends of a link saw" whole --set 'storms=[{"role": "h16", "priority": 3, "start": "100us", "stop": "150us"}]' --set 'verify=["pfc"]'
+# shellcheck disable=SC2016 # $sent is the variable of jq
+holds "... are as many as were sent" '.hosts.h16.counters.tx_prio3_pause.total as $sent | $sent > 0 and (.verify[0].reason | test("^\($sent) PFC frames, "))'
 
 # ---- a limit that cut the capture
 run 0 "a capture that its limit cut is judged as far as it goes" whole --set 'capture={"limit": "40KB"}'

@@ -129,6 +129,10 @@ static double share(const char *settings)
     const char *reason = json_string_value(json_object_get(entry, "reason")),
                *at = strstr(reason, "queue pairs sent ");
     double value = at ? strtod(at + strlen("queue pairs sent "), NULL) : 0;
+    if (at && !strstr(at, " % of the machine's rate, "))
+        fail_msg("not a share of the machine's rate: %s", at);
+    if (at && !strstr(at, "; up to 128 KiB and 32 frames ahead of it are allowed"))
+        fail_msg("what is allowed above the machine's rate is not said: %s", at);
     json_decref(entry);
     return value;
 }
