@@ -38,6 +38,7 @@ mapfile -t silent < <(results silicon-timeout 1)
 check "a silent peer: status, vendor error, time and time-outs" jq -e '.flows.request | .errors == 1 and .completion.silent_ns > 3660e6 and .completion.silent_ns < 3663.2e6 and
     .completion.vendor_error == 129 and .completion.counters.a.local_ack_timeout_err == 6 and
     (.error | test("completion error 12 \\(IBV_WC_RETRY_EXC_ERR\\), vendor error 0x81: .*; given up at 366[0-9.]+ ms, after 366[0-9.]+ ms without an answer \\([4-7] adaptive retransmissions, then 6 time-outs\\)"))' "${silent[0]}"
+check "CNPs that slow restart made are named, by their counter" jq -e '.warnings[] | select(test("^[1-9][0-9]* CNPs were handled in the run .rp_cnp_handled., 0 sent .np_cnp_sent.: the others are those of slow restart, .*; a roce_slow_restart_cnps [1-9]"))' "${silent[0]}"
 "$H" export "${silent[0]%/*}" --out "$SCRATCH/silent" --format csv --tables flows >/dev/null 2>&1
 check "an export has it by number" grep -qE ',IBV_WC_RETRY_EXC_ERR,129,366[0-9]{7},' "$SCRATCH/silent/flows.csv"
 
