@@ -61,8 +61,9 @@ struct cnps {
     struct states ports;      /* struct cnp_port */
     bool unset;               /* CNPs or marked packets of ports whose interval is not known */
     uint64_t cnps, echoes, elsewhere, early;
-    uint64_t blind;   /* CNPs to addresses from which nothing is in the capture */
-    uint64_t unknown; /* marked packets of which it is not known whether a CNP answers them */
+    uint64_t unmarked; /* CNPs without a marked packet, where NICs send such */
+    uint64_t blind;    /* CNPs to addresses from which nothing is in the capture */
+    uint64_t unknown;  /* marked packets of which it is not known whether a CNP answers them */
 };
 
 static int64_t interval_ns(const struct verify_context *c)
@@ -218,6 +219,8 @@ static void check_marks(struct cnps *s, struct verify_context *c, const struct v
             of_pair->since_cnp--;
     } else if (reverse == FLOW_NONE) {
         s->blind += !is_early(port, p, may_ns);
+    } else if (c->settings->unmarked_cnps) {
+        s->unmarked++;
     } else if (!is_early(port, p, may_ns)) {
         bool other =
             of_pair && of_pair->last_number &&
@@ -318,6 +321,7 @@ static void cnps_end(void *state, struct verify_context *c)
     findings_judged(c->findings, "CNPs", s->cnps);
     check_last(s, c);
     findings_seen(c->findings, "answers with BECN", s->echoes);
+    findings_seen(c->findings, "CNPs without a marked packet (unmarked_cnps)", s->unmarked);
     if (s->unset)
         findings_open(
             c->findings,

@@ -21,6 +21,7 @@ static const struct field port_fields[] = {
      .max = RECOVERIES, .help = "Default: that of all."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .help = "Default: that of all."},
+    {"unmarked_cnps", FIELD_BOOL, AT(unmarked_cnps), .help = "Default: that of all."},
     {0},
 };
 #undef AT
@@ -65,6 +66,10 @@ static const struct field fields[] = {
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .fallback = "\"queue-pair\"",
      .help = "What min_time_between_cnps holds for: a queue pair, or all of a port."},
+    {"unmarked_cnps", FIELD_BOOL, AT(unmarked_cnps), .fallback = "false",
+     .help =
+         "NICs send CNPs for lost packets or a full port, too, as a ConnectX-5 was seen to: one without a "
+         "marked packet is counted, and is not a finding."},
     {"times", FIELD_BOOL, AT(times), .fallback = "true",
      .help = "Times of the capture are those of the wire. Without, only what needs no time is judged."},
     {"storm", FIELD_QUANTITY, AT(storm_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,
@@ -131,6 +136,7 @@ static int take_ports(struct verify_settings *s, struct error *e)
             ports[i].ack_timeout_ns != FIELD_UNSET ? ports[i].ack_timeout_ns : s->ack_timeout_ns;
         of->recovery = ports[i].recovery.items ? ports[i].recovery : s->recovery;
         of->cnp_pacing = ports[i].cnp_pacing >= 0 ? ports[i].cnp_pacing : s->cnp_pacing;
+        of->unmarked_cnps = ports[i].unmarked_cnps >= 0 ? ports[i].unmarked_cnps : s->unmarked_cnps;
     }
     return 0;
 }

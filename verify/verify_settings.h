@@ -19,7 +19,7 @@ struct verify_port {
     struct settings settings;
     struct list_of recovery; /* int: enum verify_recovery */
     int64_t ack_timeout_ns;
-    int cnp_pacing;
+    int cnp_pacing, unmarked_cnps;
 };
 
 /* Ports whose egress queues mark above a length. */
@@ -37,6 +37,7 @@ struct verify_settings {
     double paused_share, pauses_per_s; /* NAN: not given */
     int times;                         /* those of the capture are those of the wire */
     int cnp_pacing;                    /* enum physics_pacing */
+    int unmarked_cnps;                 /* NICs send CNPs without marks, too */
     struct list_of ports;              /* struct verify_port */
     struct list_of ecn_thresholds;     /* struct verify_threshold */
     /* made of these */

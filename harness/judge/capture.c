@@ -67,6 +67,7 @@ static json_t *flat_settings(const json_t *role, const struct physics_host *host
     json_object_set_new(flat, "ack_timeout",
                         json_textf("%lldns", (long long)host->nic.ack_timeout_ps / 1000));
     json_object_set_new(flat, "cnp_pacing", json_text(physics_pacing_names[host->nic.cnp_pacing]));
+    json_object_set_new(flat, "unmarked_cnps", json_boolean(host->nic.unmarked_cnps != UNMARKED_CNPS_NEVER));
     json_object_set_new(flat, "recovery", recovery_of(&host->nic));
     return flat;
 }
@@ -121,16 +122,18 @@ static json_t *common_settings(const struct cell *cell, const json_t *settings, 
 /* The members of a document for checkers that follow from a host's settings in one level. A new reference. */
 static json_t *document_of(const json_t *flat)
 {
-    static const char *const elsewhere[] = {"dcqcn.rp", "dcqcn.np", "ack_timeout", "cnp_pacing", "recovery"};
+    static const char *const elsewhere[] = {"dcqcn.rp",   "dcqcn.np",      "ack_timeout",
+                                            "cnp_pacing", "unmarked_cnps", "recovery"};
     json_t *settings = json_copy((json_t *)flat);
     json_object_set_new(settings, "dcqcn",
                         json_make("{s:O*,s:O*}", "rp", json_object_get(flat, "dcqcn.rp"), "np",
                                   json_object_get(flat, "dcqcn.np")));
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         json_object_del(settings, elsewhere[i]);
-    return json_make("{s:O*,s:O*,s:O*,s:o}", "ack_timeout", json_object_get(flat, "ack_timeout"),
-                     "cnp_pacing", json_object_get(flat, "cnp_pacing"), "recovery",
-                     json_object_get(flat, "recovery"), "settings", settings);
+    return json_make("{s:O*,s:O*,s:O*,s:O*,s:o}", "ack_timeout", json_object_get(flat, "ack_timeout"),
+                     "cnp_pacing", json_object_get(flat, "cnp_pacing"), "unmarked_cnps",
+                     json_object_get(flat, "unmarked_cnps"), "recovery", json_object_get(flat, "recovery"),
+                     "settings", settings);
 }
 
 /* A switch has lossless priorities; packets have the priorities that they have everywhere. */

@@ -79,6 +79,12 @@ static void cnp_without_a_mark(void **state)
     talk.now_ns += 1000000;
     number = cnp();
     talk_bad(&talk, "cnp", NULL, "CNP without a marked packet", number);
+    talk_good(&talk, "cnp",
+              "{\"unmarked_cnps\": true, \"settings\": {\"ecn\": [3], \"dcqcn\": {\"np\": "
+              "{\"min_time_between_cnps\": 50}}}}");
+    talk_bad(&talk, "cnp",
+             "{\"unmarked_cnps\": true, \"ports\": [{\"interfaces\": [\"*\"], \"unmarked_cnps\": false}]}",
+             "CNP without a marked packet", number);
 }
 
 static void cnp_too_early(void **state)
