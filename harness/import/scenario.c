@@ -187,8 +187,8 @@ static json_t *priorities_json(const struct import *import)
  * least one byte. */
 static int64_t messages_of(int64_t bytes)
 {
-    for (int64_t n = 1 + (bytes - 1) / FLOW_MAX_MESSAGE_BYTES; n > 0 && n <= FLOW_MAX_DEPTH; n++)
-        if (bytes % n == 0)
+    for (int64_t n = 1; n <= FLOW_MAX_DEPTH; n++)
+        if (bytes % n == 0 && bytes / n <= FLOW_MAX_MESSAGE_BYTES)
             return n;
     return 0;
 }

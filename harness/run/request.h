@@ -12,7 +12,7 @@ struct sweep_engine;
 /* How a sweep with missing or broken runs is finished: a format for its folder. */
 #define SWEEP_RESUME_HINT "harness run --resume %s runs what is missing or broken"
 /* The same where all runs are whole, and only what is said of all of them is not. */
-#define SWEEP_JUDGE_HINT  "harness run --resume %s judges the runs together: all of them are whole"
+#define SWEEP_JUDGE_HINT "harness run --resume %s judges the runs together: all of them are whole"
 
 #define SWEEP_MOST_REPEATS 10000
 

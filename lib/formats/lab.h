@@ -176,8 +176,8 @@ void lab_free(struct lab *lab);
 /* A copy of the document in which ranges of names, such as "h[0-15]", are written out (lib/names/range.h). */
 json_t *lab_expand_ranges(const json_t *json, struct error *e);
 /* A copy in which, besides, "topology" is replaced by hosts, switches and links, and "defaults" are merged
- * into each of them, over the values of the NIC's model (lib/physics/nic_models.h), whose sources are added to
- * the lab's. */
+ * into each of them, over the values of the NIC's model (lib/physics/nic_models.h), whose sources are added
+ * to the lab's. */
 json_t *lab_expand(const json_t *json, struct error *e);
 
 /* ---- hosts, switches and links: item i, NULL after the last */

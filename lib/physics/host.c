@@ -135,8 +135,7 @@ static const struct field nic_fields[] = {
     {"reorder_wait", TIME, AT(reorder_wait_ps), .fallback = "\"100us\"",
      .help = "Time for which out-of-order placement waits for a missing packet, and after which selective "
              "repeat asks for it again. The default is an assumption: more than queues of a network hold."},
-    {"recovery_window", FIELD_INTEGER, .min = 1, .max = 8192, AT(recovery_window_packets),
-     .fallback = "4096",
+    {"recovery_window", FIELD_INTEGER, .min = 1, .max = 8192, AT(recovery_window_packets), .fallback = "4096",
      .help = "With out-of-order placement or selective repeat, the largest number of packets of a queue pair "
              "without an acknowledgement. The default is an assumption."},
     {"max_reads", FIELD_INTEGER, .min = 1, .max = 1024, AT(max_reads), .fallback = "16",

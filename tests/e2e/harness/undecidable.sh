@@ -120,6 +120,7 @@ jq '.hosts.c = {}' "$ROOT/labs/sim-geforce-pair.json" >sim-unlinked.json
 refused "a host without a link" 'lab sim-geforce-pair: simulator: host c has no link' "$PFC" '.roles += ["c"] | .flows[0].to = "c"' --lab sim-unlinked.json
 
 # ---- documents from a pipe, which can be read once
+# shellcheck disable=SC2317 # called through check_exit
 piped() { jq "$1" "$PFC" | "$H" "${@:2}"; }
 check_exit 0 "a scenario from a pipe" piped . check /dev/stdin
 jq . "$ROOT/labs/sim-incast.json" >lab.json

@@ -151,6 +151,7 @@ check_exit 0 "on a lab that there is" "$H" import htsim case.cm -o own --lab sim
 check "of which no copy is written" eval '[ ! -e own/lab.json ] && jq -e ".lab == \"sim-leaf-spine\"" own/scenario.json'
 cp "$ROOT/labs/sim-leaf-spine.json" spine.json
 check_exit 0 "on a lab of the current folder" "$H" import htsim case.cm -o elsewhere/own --lab spine.json
+# shellcheck disable=SC2016 # eval expands it
 check "what is imported names its lab from where it lies" eval '[ "$(jq -r .lab htsim/scenario.json elsewhere/own/scenario.json | paste -sd " ")" = "lab.json $PWD/spine.json" ]'
 check_exit 0 "... and is run from anywhere" env -C / "$H" check "$SCRATCH/htsim/scenario.json" "$SCRATCH/elsewhere/own/scenario.json"
 

@@ -44,6 +44,7 @@ bytes=$(stat -c %s "$capture")
 check "a limit is not exceeded, and nearly used" test "$bytes" -le 100000 -a "$bytes" -gt 99700
 check "the result has the size, and the time of the first frame that was left out" \
     jq -e ".capture | .bytes == $bytes and .frames > 500 and .left_out_from_ns > 100000" "$result"
+# shellcheck disable=SC2016 # $until is the variable of jq
 check "... which a warning says, with the time that is covered" jq -e '(.capture.left_out_from_ns / 1e6) as $until | .warnings | length == 1 and
     (.[0] | match("^capture.pcapng ends at its limit of 100kB \\(capture.limit\\): it covers the run from 0 to ([0-9.]+) ms, and not from there to 15.5 ms$").captures[0].string | tonumber - $until | fabs < 1e-4)' "$result"
 check_exit 3 "a limit without room for the ports ends the run" "$H" run scenarios/incast-dcqcn.json --quiet --no-report --out "$SCRATCH/small" \
