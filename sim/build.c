@@ -214,6 +214,10 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->slow_restart_on_nak = c->nic.slow_restart && c->nic.slow_restart_on_nak;
     h->counts_timeouts = c->nic.counts_timeouts;
     h->reorder_wait_ps = c->nic.reorder_wait_ps;
+    h->rnr_retry = (int32_t)c->nic.rnr_retry;
+    h->rnr_wait_ps = c->nic.rnr_timer_ps;
+    if (h->retransmission)
+        h->rnr_wait_ps += h->retransmission->rnr_more_us * SIM_PS_PER_US;
     h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
@@ -534,6 +538,8 @@ struct sim *sim_new(const struct sim_config *config, struct error *e)
     sim->late_ps = config->truncate_to_ns ? SIM_PS_PER_NS / 2 : 0;
     sim->seed = config->seed;
     sim->has_faults = config->link_state_count || config->injection_count;
+    for (size_t i = 0; i < config->injection_count; i++)
+        sim->may_be_not_ready |= config->injections[i].action == SIM_INJECT_NOT_READY;
     if (build(sim, config, e)) {
         sim_free(sim);
         return NULL;

@@ -19,6 +19,7 @@ enum scope {
     LINK_END,
     RETRANSMISSION, /* with a NIC's measured time-outs */
     SLOW_RESTART,
+    NOT_READY, /* where receivers may be so */
 };
 enum scale { AS_IT_IS, PS_TO_US };
 
@@ -76,7 +77,10 @@ static const struct source sources[] = {
     {"link_down_events_phy", offsetof(struct link_end, downs), LINK_END, AS_IT_IS},
     {"rx_crc_errors_phy", offsetof(struct link_end, crc_errors), LINK_END, AS_IT_IS},
     {"req_transport_retries_exceeded", COUNT(retries_exceeded), FAULTS, AS_IT_IS},
-    {"req_cqe_error", COUNT(retries_exceeded), RETRANSMISSION, AS_IT_IS},
+    {"req_cqe_error", COUNT(cqe_errors), RETRANSMISSION, AS_IT_IS},
+    {"out_of_buffer", COUNT(out_of_buffer), NOT_READY, AS_IT_IS},
+    {"rnr_nak_retry_err", COUNT(rnr_naks), NOT_READY, AS_IT_IS},
+    {"req_rnr_retries_exceeded", COUNT(rnr_retries_exceeded), NOT_READY, AS_IT_IS},
     {"roce_adp_retrans", COUNT(adaptive_retransmissions), RETRANSMISSION, AS_IT_IS},
     {"roce_slow_restart", COUNT(slow_restarts), SLOW_RESTART, AS_IT_IS},
     {"roce_slow_restart_cnps", COUNT(slow_restart_cnps), SLOW_RESTART, AS_IT_IS},
@@ -103,6 +107,8 @@ static bool has(const struct sim *sim, const struct host *h, const struct source
         return h->retransmission;
     if (s->scope == SLOW_RESTART)
         return h->slow_restart;
+    if (s->scope == NOT_READY)
+        return sim->may_be_not_ready;
     if (s->scope == EACH_PFC_PRIORITY)
         return h->settings.pfc_mask >> i & 1;
     if (s->scope == EACH_BUFFER)
@@ -256,6 +262,7 @@ static int64_t read_source(const struct sim *sim, const struct host *h, const st
     case FAULTS:
     case RETRANSMISSION:
     case SLOW_RESTART:
+    case NOT_READY:
         break;
     }
     int64_t value;

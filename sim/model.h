@@ -208,6 +208,7 @@ struct host_counters {
     int64_t rx_discards;
     int64_t out_of_sequence, packet_seq_err, duplicate_request, implied_nak_seq_err, local_ack_timeout_err;
     int64_t retries_exceeded;
+    int64_t cqe_errors, rnr_retries_exceeded, rnr_naks, out_of_buffer;
     int64_t adaptive_retransmissions, slow_restarts, slow_restart_cnps;
     int64_t rx_write_requests, rx_read_requests;
     int64_t np_ecn_marked, np_cnp_sent, rp_cnp_handled, rp_cnp_ignored;
@@ -234,6 +235,8 @@ struct host {
     const struct retransmission_times *retransmission; /* NULL: at each ack_timeout */
     bool floor_off, slow_restart, slow_restart_on_nak, counts_timeouts;
     int64_t reorder_wait_ps;
+    int32_t rnr_retry;
+    int64_t rnr_wait_ps;                      /* after an RNR NAK */
     struct delay_line fetching[SIM_MEMORIES]; /* DMA reads in progress, and inline data on its way */
     int64_t last_fetched_ps[SIM_MEMORIES];    /* of the last of these */
     struct packet_list fetched[QUEUES];       /* waiting for the wire */
@@ -325,6 +328,10 @@ struct queue_pair {
     int64_t silent_since_ps;
     int64_t wait_ps;   /* until the timer expires next without progress */
     uint32_t silences; /* that have ended: each has a time of its own */
+    /* How often the receiver was not ready for a packet, which, and since when. */
+    int32_t not_ready;
+    uint64_t not_ready_psn;
+    int64_t not_ready_since_ps;
     uint32_t depth;
     uint64_t message_limit, posted, completed;
     uint64_t complete_psn;  /* when this is acknowledged, one more message is complete */
@@ -413,6 +420,7 @@ struct sim {
     uint64_t seed;
     int64_t slowest_host_bps; /* the lowest rate of a host's link */
     bool truncate_to_ns, has_faults;
+    bool may_be_not_ready; /* an injection has it */
     /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed before a
      * port chooses what to send, which is later by this. */
     int64_t late_ps;

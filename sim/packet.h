@@ -13,7 +13,15 @@ void *array_grow(void *old, size_t old_bytes, size_t new_bytes);
 
 #define NONE UINT32_MAX
 
-enum packet_kind { PACKET_DATA, PACKET_ACK, PACKET_NAK, PACKET_READ_REQUEST, PACKET_CNP, PACKET_PFC };
+enum packet_kind {
+    PACKET_DATA,
+    PACKET_ACK,
+    PACKET_NAK,
+    PACKET_READ_REQUEST,
+    PACKET_CNP,
+    PACKET_PFC,
+    PACKET_NOT_READY
+};
 
 enum packet_flags {
     PACKET_FIRST = 1,     /* of its message */

@@ -158,6 +158,7 @@ struct sim_flow_stats {
     /* Of that one: for how long there had been no answer, and how often the timer expired meanwhile, counted
      * as adaptive retransmissions and as time-outs. */
     int64_t failed_silence_ps, failed_adaptive, failed_timeouts;
+    bool failed_not_ready;   /* by RNR NAKs, not by silence */
     bool failed_as_measured; /* by the time-outs of a real NIC */
     bool unreachable;        /* there was no path to the other end then */
 };

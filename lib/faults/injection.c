@@ -8,8 +8,8 @@
 #define MOST_BEHIND 1000
 
 static const char *const packet_names[] = {"data", "ack", "nak", "read-request", "cnp", "pfc", NULL};
-static const char *const action_names[] = {"drop",    "corrupt", "mark",  "delay", "duplicate",
-                                           "reorder", "cnp",     "pause", "stall", NULL};
+static const char *const action_names[] = {"drop", "corrupt", "mark",  "delay", "duplicate", "reorder",
+                                           "cnp",  "pause",   "stall", "rnr",   NULL};
 
 const char *injection_action_name(const struct injection_rule *r)
 {
@@ -99,7 +99,7 @@ static int check_action(const struct injection_rule *r, const char *path, struct
     if (r->action == INJECT_MARK && r->packet != INJECT_DATA)
         return error_set(e, "%s.do: only data packets are marked: found the packets \"%s\"", path,
                          injection_packet_name(r));
-    if ((r->action == INJECT_CNP_SENT || r->action == INJECT_STALL) && r->packet != INJECT_DATA)
+    if ((r->action == INJECT_CNP_SENT || r->action >= INJECT_STALL) && r->packet != INJECT_DATA)
         return error_set(e, "%s.do: hosts \"%s\" for data packets only: found the packets \"%s\"", path,
                          injection_action_name(r), injection_packet_name(r));
     return check_keys(r, path, e);

@@ -15,7 +15,8 @@ enum injection_action {
     INJECT_REORDER,
     INJECT_CNP_SENT,
     INJECT_PAUSE,
-    INJECT_STALL
+    INJECT_STALL,
+    INJECT_NOT_READY
 };
 
 struct injection_rule {

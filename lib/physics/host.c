@@ -126,6 +126,12 @@ static const struct field nic_fields[] = {
              "measurements."},
     {"counts_timeouts", FIELD_BOOL, AT(counts_timeouts), .fallback = "true",
      .help = "Does local_ack_timeout_err count time-outs? With firmware 16.32 of ConnectX-5 it stays 0."},
+    {"rnr_retry", FIELD_INTEGER, .min = 0, .max = 7, AT(rnr_retry), .fallback = "7",
+     .help = "Retries after RNR NAKs in a row; 7: without end."},
+    {"rnr_timer", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 10000000, .max = INT64_C(655360000000),
+     AT(rnr_timer_ps), .fallback = "\"640us\"",
+     .help = "Time that an RNR NAK asks for, code 12 by default. With adaptive_retransmission a NIC waits "
+             "1.43 ms longer, as measured."},
     {"recovery", FIELD_CHOICE, AT(recovery), .choices = physics_recovery_names, .fallback = "\"go-back-n\"",
      .help = "What is sent again after a loss: all from the missing packet on, or what is missing alone "
              "(writes and sends between two NICs that both do so)."},

@@ -20,7 +20,9 @@ const char *completion_cause(int status);
 #define COMPLETION_RETRY_EXCEEDED   12 /* IBV_WC_RETRY_EXC_ERR */
 #define COMPLETION_FLUSHED          5  /* IBV_WC_WR_FLUSH_ERR */
 #define COMPLETION_NO_VENDOR        -1 /* no byte was said, or that of another vendor's NIC */
+#define COMPLETION_RNR_EXCEEDED     13 /* IBV_WC_RNR_RETRY_EXC_ERR */
 #define COMPLETION_VENDOR_NO_ANSWER 0x81
+#define COMPLETION_VENDOR_NOT_READY 0x87
 
 #define COMPLETION_COUNTERS 4
 

@@ -65,9 +65,10 @@ enum sim_injected_action {
     SIM_INJECT_REORDER,   /* arrives right behind the `behind`th frame after it that the rule is for; lost
                              without one */
     /* Only where hosts receive: */
-    SIM_INJECT_CNP,   /* data only: its receiver answers it with a CNP */
-    SIM_INJECT_PAUSE, /* the port pauses a priority for lasts_ps, unless it does so already */
-    SIM_INJECT_STALL, /* data only: the memory that it is for serves nothing for lasts_ps more */
+    SIM_INJECT_CNP,       /* data only: its receiver answers it with a CNP */
+    SIM_INJECT_PAUSE,     /* the port pauses a priority for lasts_ps, unless it does so already */
+    SIM_INJECT_STALL,     /* data only: the memory that it is for serves nothing for lasts_ps more */
+    SIM_INJECT_NOT_READY, /* data only: the first packet of a SEND finds no receive, and has an RNR NAK */
 };
 
 #define SIM_NO_FLOW UINT32_MAX

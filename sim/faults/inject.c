@@ -3,6 +3,7 @@
 #include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
 #include "sim/host/egress.h"
+#include "sim/host/transport.h"
 #include "sim/model.h"
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ static int check_values(const struct sim_injection *r, size_t i, struct error *e
 
 static bool is_of_data(enum sim_injected_action action)
 {
-    return action == SIM_INJECT_MARK || action == SIM_INJECT_CNP || action == SIM_INJECT_STALL;
+    return action == SIM_INJECT_MARK || action == SIM_INJECT_CNP || action >= SIM_INJECT_STALL;
 }
 
 static int check(const struct sim *sim, const struct sim_injection *r, size_t i, struct error *e)
@@ -27,13 +28,16 @@ static int check(const struct sim *sim, const struct sim_injection *r, size_t i,
     bool of_flow = r->flow != SIM_NO_FLOW;
     if (of_flow ? r->flow >= sim->flow_count : r->port >= sim->port_count)
         return error_set(e, "simulator: injection %zu: there is no such flow or port", i);
-    if ((unsigned)r->kind > PACKET_PFC || (unsigned)r->action > SIM_INJECT_STALL ||
+    if ((unsigned)r->kind > PACKET_PFC || (unsigned)r->action > SIM_INJECT_NOT_READY ||
         (of_flow && r->kind == PACKET_PFC) || (is_of_data(r->action) && r->kind != PACKET_DATA))
         return error_set(
             e,
             "simulator: injection %zu: expected a kind of frame and an action: PFC frames belong "
             "to a port, and only data is marked, answered with CNPs or held up in memory",
             i);
+    if (r->action == SIM_INJECT_NOT_READY && of_flow &&
+        sim->qps[sim->flows[r->flow].first_qp].operation != SIM_SEND)
+        return error_set(e, "simulator: injection %zu: only sends need a receive at their receiver", i);
     if (r->action >= SIM_INJECT_CNP && !of_flow && sim->ports[r->port].node_kind != SIM_HOST)
         return error_set(e, "simulator: injection %zu: only hosts answer with CNPs, pause or stand still", i);
     return check_values(r, i, e);
@@ -204,6 +208,8 @@ static bool act(struct sim *sim, struct injection *in, uint32_t p, bool *done)
     case SIM_INJECT_STALL:
         stall(sim, in, p);
         return false;
+    case SIM_INJECT_NOT_READY:
+        return *done = not_ready_answer(sim, sim->ports[port].node, p);
     }
     return false;
 }

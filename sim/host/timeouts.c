@@ -1,9 +1,12 @@
 /*
- * Time-outs of reliable connections: when a requester sends again because no answer comes, and when it gives
- * up. Either at each ack_timeout exactly, or at the times that were measured (lib/roce/retransmission.h).
+ * Time-outs of reliable connections: when a requester sends again because no answer comes, or because the
+ * receiver was not ready, and when it gives up. Either at each ack_timeout and RNR timer exactly, or at the
+ * times that were measured (lib/roce/retransmission.h).
  */
 #include "sim/faults/hooks.h"
 #include "sim/host/transport.h"
+
+#define RNR_FOREVER 7
 
 /* What happens when the timer expires for the k-th time in this silence, in picoseconds. */
 static struct retransmission measured_step(const struct sim *sim, const struct host *h, uint32_t q,
@@ -54,19 +57,22 @@ void restart_slowly(struct sim *sim, uint32_t q)
         h->congestion->notified(qp->congestion, h->congestion_params, sim->now_ps);
 }
 
-/* The work request completes with "transport retry counter exceeded" (IBV_WC_RETRY_EXC_ERR), and the queue
- * pair sends nothing any more. Of a read the responder may still send what was asked for. */
-static void give_up(struct sim *sim, uint32_t q, uint32_t requester)
+/* The work request completes with "transport retry counter exceeded" (IBV_WC_RETRY_EXC_ERR), or of a receiver
+ * that was not ready with IBV_WC_RNR_RETRY_EXC_ERR, and the queue pair sends nothing any more. Of a read the
+ * responder may still send what was asked for. */
+static void give_up(struct sim *sim, uint32_t q, uint32_t requester, bool not_ready)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct sim_flow_stats *stats = &sim->flows[qp->flow].stats;
     struct host *h = &sim->hosts[requester];
     qp->stopped = true;
     qp->complete_psn = UINT64_MAX;
-    h->counters.retries_exceeded++;
+    h->counters.cqe_errors++;
+    *(not_ready ? &h->counters.rnr_retries_exceeded : &h->counters.retries_exceeded) += 1;
     if (!stats->failed++) {
         stats->failed_ps = sim->now_ps;
-        stats->failed_silence_ps = sim->now_ps - qp->silent_since_ps;
+        stats->failed_not_ready = not_ready;
+        stats->failed_silence_ps = sim->now_ps - (not_ready ? qp->not_ready_since_ps : qp->silent_since_ps);
         stats->failed_as_measured = h->retransmission;
         for (uint32_t k = 0; h->retransmission && k < qp->retries; k++)
             stats->failed_adaptive += measured_step(sim, h, q, k).adaptive;
@@ -146,11 +152,61 @@ void qp_timeout(struct sim *sim, uint32_t q)
     }
     struct retransmission step = take_step(sim, q, &sim->hosts[requester]);
     if (step.ends) {
-        give_up(sim, q, requester);
+        give_up(sim, q, requester, false);
         return;
     }
     qp->progress_ps = sim->now_ps;
     event_schedule(sim->events, qp->timeout_event, sim->now_ps + qp->wait_ps);
     if (step.resends)
         send_again(sim, q, requester);
+}
+
+/* ---- receivers that are not ready (InfiniBand Architecture Specification 9.7.5.2.8, 9.7.7.2) */
+
+/* What follows the packet is dropped in silence, until it comes again. */
+bool not_ready_answer(struct sim *sim, uint32_t host, uint32_t p)
+{
+    const struct packet *packet = &sim->packets[p];
+    const uint32_t q = packet->qp;
+    struct queue_pair *qp = &sim->qps[q];
+    struct host_counters *c = &sim->hosts[host].counters;
+    if (qp->operation != SIM_SEND || !(packet->flags & PACKET_FIRST) ||
+        packet->psn != (uint32_t)qp->expected_psn)
+        return false;
+    c->rx_rdma_packets++;
+    c->rx_rdma_bytes += packet->bytes;
+    c->out_of_buffer++;
+    qp->nak_sent = true;
+    if (sim->ports[sim->hosts[host].port].flags & PORT_CAPTURED)
+        capture_frame(sim, sim->hosts[host].port, p, false);
+    packet_give(sim, p);
+    send_control(sim, host, control_packet(sim, q, PACKET_NOT_READY, qp->expected_psn));
+    return true;
+}
+
+/* Without end with RNR_FOREVER retries; the ACK timer waits meanwhile. */
+void not_ready_received(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    struct host *h = &sim->hosts[host];
+    h->counters.rnr_naks++;
+    acknowledged(sim, q, psn);
+    if (psn != qp->acked_psn || qp->stopped)
+        return;
+    if (psn != qp->not_ready_psn || !qp->not_ready) {
+        qp->not_ready_psn = psn;
+        qp->not_ready = 0;
+        qp->not_ready_since_ps = qp->progress_ps;
+    }
+    if (qp->silent)
+        timeouts_end(sim, q);
+    if (h->rnr_retry != RNR_FOREVER && qp->not_ready >= h->rnr_retry) {
+        give_up(sim, q, host, true);
+        return;
+    }
+    qp->not_ready++;
+    qp->progress_ps = sim->now_ps + h->rnr_wait_ps;
+    qp->next_send_ps = qp->paced_ps = qp->progress_ps;
+    go_back(sim, q, psn);
+    host_wake(sim, host);
 }

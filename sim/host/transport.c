@@ -607,7 +607,7 @@ void go_back(struct sim *sim, uint32_t q, uint64_t psn)
         ring_join(sim, q);
 }
 
-static void acknowledged(struct sim *sim, uint32_t q, uint64_t psn)
+void acknowledged(struct sim *sim, uint32_t q, uint64_t psn)
 {
     struct queue_pair *qp = &sim->qps[q];
     if (psn <= qp->acked_psn)
@@ -693,6 +693,9 @@ void qp_receive(struct sim *sim, uint32_t host, uint32_t p)
         break;
     case PACKET_READ_REQUEST:
         receive_read_request(sim, host, q, whole_psn(sim->qps[q].send_psn, packet.psn));
+        break;
+    case PACKET_NOT_READY:
+        not_ready_received(sim, host, q, whole_psn(sim->qps[q].acked_psn, packet.psn));
         break;
     case PACKET_CNP:
     case PACKET_DATA:

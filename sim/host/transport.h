@@ -7,6 +7,8 @@
 /* transport.c */
 /* The sender's next packet is this one; it joins or leaves the round robin. */
 void go_back(struct sim *sim, uint32_t qp, uint64_t psn);
+/* What is before this PSN is acknowledged. */
+void acknowledged(struct sim *sim, uint32_t qp, uint64_t psn);
 void ring_join(struct sim *sim, uint32_t qp);
 void ring_leave(struct sim *sim, uint32_t qp);
 /* A frame without payload on the queue pair: ACK, NAK or read request. */
@@ -21,6 +23,11 @@ void timeouts_begin(struct sim *sim, uint32_t qp);
 void timeouts_end(struct sim *sim, uint32_t qp);
 /* The requester's NIC notifies itself of congestion, because it sends again. */
 void restart_slowly(struct sim *sim, uint32_t qp);
+
+/* Responder: the packet, if it is the first of a SEND and expected, finds no receive, and is back in the
+ * pool. Requester: it hears of that. */
+bool not_ready_answer(struct sim *sim, uint32_t host, uint32_t p);
+void not_ready_received(struct sim *sim, uint32_t host, uint32_t qp, uint64_t psn);
 
 /* recovery.c */
 /* Memory of a queue pair from one NIC to another. */

@@ -146,6 +146,8 @@ static void set_data(const struct sim_queue_pair *qp, bool immediate, const stru
         r->aeth = make_aeth(qp, AETH_ACK << 5 | AETH_NO_CREDITS, from->psn, 1);
 }
 
+#define RNR_TIMER 12 /* 0.64 ms, nic.rnr_timer's default; others have no code here */
+
 /* An ACK names the last packet that it acknowledges, in the simulator the one after it. */
 static void set_answer(const struct sim_queue_pair *qp, const struct sim_captured *from, struct frame_roce *r)
 {
@@ -159,6 +161,11 @@ static void set_answer(const struct sim_queue_pair *qp, const struct sim_capture
         r->bth.opcode = OPCODE_ACKNOWLEDGE;
         r->bth.psn = from->psn;
         r->aeth = make_aeth(qp, AETH_NAK << 5 | AETH_NAK_SEQUENCE, from->psn, 0);
+        break;
+    case PACKET_NOT_READY:
+        r->bth.opcode = OPCODE_ACKNOWLEDGE;
+        r->bth.psn = from->psn;
+        r->aeth = make_aeth(qp, AETH_RNR_NAK << 5 | RNR_TIMER, from->psn, 0);
         break;
     case PACKET_READ_REQUEST:
         r->bth.opcode = OPCODE_READ_REQUEST;

@@ -357,7 +357,7 @@ static int make_injection(const struct cell *cell, const struct sim_flow_config 
         [INJECT_MARK] = SIM_INJECT_MARK,           [INJECT_DELAY] = SIM_INJECT_DELAY,
         [INJECT_DUPLICATE] = SIM_INJECT_DUPLICATE, [INJECT_REORDER] = SIM_INJECT_REORDER,
         [INJECT_CNP_SENT] = SIM_INJECT_CNP,        [INJECT_PAUSE] = SIM_INJECT_PAUSE,
-        [INJECT_STALL] = SIM_INJECT_STALL};
+        [INJECT_STALL] = SIM_INJECT_STALL,         [INJECT_NOT_READY] = SIM_INJECT_NOT_READY};
     const struct injection_rule *r = (const struct injection_rule *)cell->scenario.injections.items + i;
     struct injection_choice choice = injection_choice(r);
     int64_t phase_ns[4];

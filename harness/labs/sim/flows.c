@@ -132,17 +132,30 @@ static bool has_come_to_rest(struct flow_state *flow, const struct sim_flow_conf
     return idle && !was_active;
 }
 
+static int status_of(const struct sim_flow_stats *stats)
+{
+    return stats->failed_not_ready ? COMPLETION_RNR_EXCEEDED : COMPLETION_RETRY_EXCEEDED;
+}
+
+static int vendor_of(const struct sim_flow_stats *stats)
+{
+    return stats->failed_not_ready ? COMPLETION_VENDOR_NOT_READY : COMPLETION_VENDOR_NO_ANSWER;
+}
+
 /* A NIC with measured time-outs has the vendor's byte of mlx5 too, and says for how long it was silent. */
 static json_t *error_text(const struct sim_flow_stats *stats)
 {
     struct text text = {0};
     if (stats->failed_as_measured)
-        completion_explain(COMPLETION_RETRY_EXCEEDED, COMPLETION_VENDOR_NO_ANSWER, &text);
+        completion_explain(status_of(stats), vendor_of(stats), &text);
     else
-        text_add(&text, "transport retry counter exceeded");
+        text_add(&text, "%s retry counter exceeded", stats->failed_not_ready ? "RNR" : "transport");
     text_add(&text, "%s at %.6g ms", stats->failed_as_measured ? "; given up" : "",
              (double)stats->failed_ps / SIM_PS_PER_NS / 1e6);
-    if (stats->failed_as_measured)
+    if (stats->failed_as_measured && stats->failed_not_ready)
+        text_add(&text, ", %.6g ms after the request",
+                 (double)stats->failed_silence_ps / SIM_PS_PER_NS / 1e6);
+    else if (stats->failed_as_measured)
         text_add(&text,
                  ", after %.6g ms without an answer (%lld adaptive retransmissions, then %lld time-outs)",
                  (double)stats->failed_silence_ps / SIM_PS_PER_NS / 1e6, (long long)stats->failed_adaptive,
@@ -159,11 +172,10 @@ static int write_error(struct sim_lab *lab, size_t i, const struct sim_flow_stat
 {
     json_t *line = json_make("{s:s,s:s,s:I,s:s,s:o}", "type", "error", "flow", lab->setup.flows[i].name,
                              "time_ns", (json_int_t)(stats->failed_ps / SIM_PS_PER_NS), "status",
-                             completion_name(COMPLETION_RETRY_EXCEEDED), "text", error_text(stats));
+                             completion_name(status_of(stats)), "text", error_text(stats));
     if (stats->failed_as_measured) {
         json_object_set_new(line, "silent_ns", json_integer(stats->failed_silence_ps / SIM_PS_PER_NS));
-        json_object_set_new(line, "completion",
-                            completion_json(COMPLETION_RETRY_EXCEEDED, COMPLETION_VENDOR_NO_ANSWER));
+        json_object_set_new(line, "completion", completion_json(status_of(stats), vendor_of(stats)));
     }
     return recorder_flow_object(lab->run->recorder, LINE_ERROR, line, e);
 }

@@ -83,4 +83,5 @@ recovers "lost ACKs" '[{"flow": "a-to-b", "packet": "ack", "do": "drop", "every"
 recovers "lost NAKs, too" '[{"flow": "a-to-b", "do": "drop", "nth": 100}, {"flow": "a-to-b", "packet": "nak", "do": "drop"}]' --set 'lab.hosts.*.nic.ack_timeout=100us'
 recovers "a slow receiver" '[{"flow": "a-to-b", "do": "stall", "lasts": "3us", "every": 1, "count": 100}]'
 recovers "lost answers of reads" '[{"flow": "a-to-b", "do": "drop", "nth": 20, "every": 97}]' --set 'flows.*.op=read' --set 'flows.*.message=32KiB' --set 'flows.*.depth=8'
+recovers "a receiver that is not ready" '[{"flow": "a-to-b", "do": "rnr", "nth": 33, "every": 64}]' --set 'flows.*.op=send' --set lab.defaults.host.nic.rnr_timer=100us
 finish

@@ -41,6 +41,8 @@ refused '{"flow": "a-to-b", "do": "cnp", "lasts": "1us"}' 'inject\[0\].lasts bel
 refused '{"flow": "a-to-b", "do": "mark", "pause_priority": 3}' 'inject\[0\].pause_priority belongs to "pause": found to "mark"'
 refused '{"flow": "a-to-b", "packet": "ack", "do": "cnp"}' 'inject\[0\].do: hosts "cnp" for data packets only: found the packets "ack"'
 refused '{"link": ["b", "a"], "packet": "pfc", "do": "stall", "lasts": "1us"}' 'inject\[0\].do: hosts "stall" for data packets only: found the packets "pfc"'
+refused '{"flow": "a-to-b", "do": "rnr"}' 'injection 0: only sends need a receive at their receiver'
+refused '{"flow": "a-to-b", "packet": "ack", "do": "rnr"}' 'inject\[0\].do: hosts "rnr" for data packets only: found the packets "ack"'
 refused '{"flow": "a-to-b", "do": "drop", "priority": 8}' 'inject\[0\].priority: 8 is out of range'
 refused '{"link": ["h[0-1]", "h[2-4]"], "do": "drop"}' 'inject\[0\]: '
 refused '{"name": "one", "link": ["h[0-1]", "s0"], "do": "drop"}' 'inject\[0\]: '

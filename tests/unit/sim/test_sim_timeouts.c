@@ -2,10 +2,9 @@
  * ConnectX (openfabric-systems/simllm and unionxic/rdma-fault-characterization, 2026). Rows S-7.nn. */
 #include "lib/roce/retransmission.h"
 #include "sim/capture.h"
+#include "tests/unit/sim/inject_lab.h"
 #include "tests/unit/sim/sim_two_hosts.h"
 
-#define US   SIM_PS_PER_US
-#define MS   (1000 * US)
 #define SEED 20 /* seeds tried for what is drawn */
 
 /* What a requester showed until its error. */
@@ -295,12 +294,70 @@ static void progress_begins_anew(void **state)
     two_hosts_close(&t);
 }
 
+/* ---- a receiver that is not ready: S-6.12, S-7.16, S-7.17, S-8.09 */
+
+static struct sim_flow_stats send_to_unready(struct lab *lab, bool as_measured, int64_t retries,
+                                             int64_t timer_us, int64_t times)
+{
+    open_lab(lab, 2);
+    struct physics_nic *nic = &lab->f.hosts[0].nic;
+    nic->adaptive_retransmission = as_measured;
+    nic->rnr_retry = retries;
+    nic->rnr_timer_ps = timer_us * US;
+    struct sim_flow_config *f = fixture_flow(&lab->f, 0, 1, 4000); /* four packets: three follow */
+    f->operation = SIM_SEND;
+    struct sim_injection *r = add_rule(lab, PACKET_DATA, SIM_INJECT_NOT_READY);
+    r->most = times;
+    run(lab, 100 * MS);
+    struct sim_flow_stats stats;
+    sim_flow_stats(lab->sim, 0, &stats);
+    return stats;
+}
+
+static void receivers_not_ready(void **state)
+{
+    static const struct {
+        const char *row;
+        bool as_measured;
+        int64_t retries, timer_us;
+        double least_ms, most_ms;
+    } rows[] = {{"S-7.16", true, 6, 640, 11.5, 13.5},
+                {"S-7.17", true, 1, 120, 1, 2},
+                {"S-6.12", true, 0, 640, 0, 0.1},
+                {"specification", false, 6, 640, 3.84, 3.9}};
+    struct lab lab;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sim_flow_stats s =
+            send_to_unready(&lab, rows[i].as_measured, rows[i].retries, rows[i].timer_us, INT64_MAX);
+        assert_int_equal(s.failed, 1);
+        assert_true(s.failed_not_ready);
+        assert_within((double)s.failed_silence_ps / (double)MS, rows[i].least_ms, rows[i].most_ms,
+                      rows[i].row);
+        assert_int_equal(of_host(&lab, 0, "rnr_nak_retry_err"), rows[i].retries + 1);
+        assert_int_equal(of_host(&lab, 1, "out_of_buffer"), rows[i].retries + 1);
+        assert_int_equal(of_host(&lab, 0, "req_rnr_retries_exceeded"), 1);
+        assert_int_equal(of_host(&lab, 0, "req_transport_retries_exceeded"), 0);
+        assert_int_equal(of_host(&lab, 0, "local_ack_timeout_err"), 0);
+        assert_int_equal(of_host(&lab, 0, "packet_seq_err"), 0);
+        close_lab(&lab);
+    }
+    struct sim_flow_stats s = send_to_unready(&lab, true, 7, 640, 9); /* seven retries are without end */
+    assert_int_equal(s.failed, 0);
+    assert_within((double)s.finished_ps / (double)MS, 9 * 2.07, 9 * 2.07 + 0.1, "ready at last");
+    close_lab(&lab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_the_floor),       cmocka_unit_test(without_the_floor),
-        cmocka_unit_test(firmware_16_35),       cmocka_unit_test(times_of_resends),
-        cmocka_unit_test(slow_senders),         cmocka_unit_test(reads_and_the_specification),
+        cmocka_unit_test(with_the_floor),
+        cmocka_unit_test(without_the_floor),
+        cmocka_unit_test(firmware_16_35),
+        cmocka_unit_test(times_of_resends),
+        cmocka_unit_test(slow_senders),
+        cmocka_unit_test(receivers_not_ready),
+        cmocka_unit_test(reads_and_the_specification),
         cmocka_unit_test(progress_begins_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
