@@ -301,6 +301,7 @@ static int nccl_tests_judge(struct collective_job *job, size_t host, const char 
 struct reading {
     struct nccl_tests_output *out;
     bool header, bounds, average;
+    bool cpu_times; /* of the process, not of the collective */
 };
 
 static bool begins(const struct printed_line *line, const char *text)
@@ -405,6 +406,7 @@ static int read_header(struct reading *r, const struct printed_line *line, const
     if (r->header)
         return refuse_second_table(e);
     r->header = true;
+    r->cpu_times = memmem(line->at, line->length, "cputime", strlen("cputime"));
     return 0;
 }
 
@@ -434,6 +436,94 @@ static bool read_row(const struct printed_words *words, struct nccl_tests_row *r
            copy_word(words->items[3], strlen(words->items[3]), row->reduction, sizeof row->reduction) &&
            read_root(words->items[4], &row->root) && read_half(words->items + 5, &row->out_of_place) &&
            read_half(words->items + 5 + HALF, &row->in_place);
+}
+
+/* ---- do the figures of a row belong together? */
+
+#define ROUNDING_GBPS 0.0051 /* two decimals */
+#define LONG_US       1e6    /* from there on times may be printed with two digits */
+
+/* Bytes of an element; 0: not known here. */
+static int64_t type_bytes(const char *type)
+{
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } types[] = {{"int8", 1},  {"uint8", 1},    {"char", 1},  {"f8e4m3", 1}, {"f8e5m2", 1},
+                 {"half", 2},  {"bfloat16", 2}, {"float", 4}, {"int32", 4},  {"uint32", 4},
+                 {"int64", 8}, {"uint64", 8},   {"double", 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i].name, type) == 0)
+            return types[i].bytes;
+    return 0;
+}
+
+/* The count is of all elements, or of those that each rank has (max(sendBytes, expectedBytes) of the
+ * program).
+ */
+static bool counts_fit(const struct nccl_tests_row *row, int64_t ranks)
+{
+    int64_t element = type_bytes(row->type);
+    if (!element || row->bytes == 0)
+        return true;
+    if (row->count <= 0 || row->bytes % element != 0 || row->bytes / element % row->count != 0)
+        return false;
+    int64_t times = row->bytes / element / row->count;
+    return times == 1 || (ranks ? times == ranks : times > 1);
+}
+
+/* algbw is the size by the time (getBw of each test). */
+static bool time_fits(int64_t bytes, const struct nccl_tests_figures *f)
+{
+    double expected = f->time_us > 0 ? (double)bytes / f->time_us / 1e3 : 0;
+    return bytes == 0 ||
+           (f->time_us > 0 && fabs(f->algbw_GBps - expected) <=
+                                  ROUNDING_GBPS + (f->time_us < LONG_US ? 0.01 : 0.05) * expected);
+}
+
+static bool busbw_is(const struct nccl_tests_figures *f, double factor)
+{
+    return fabs(f->busbw_GBps - factor * f->algbw_GBps) <=
+           ROUNDING_GBPS * (1 + factor) + 0.005 * f->busbw_GBps;
+}
+
+/* busbw is algbw times what the operation makes of the number of ranks (PERFORMANCE.md); 0: not known. */
+static bool busbw_fits(const struct nccl_tests_figures *f, int64_t ranks)
+{
+    double n = (double)ranks;
+    if (!ranks)
+        return f->busbw_GBps + ROUNDING_GBPS >= 0.495 * f->algbw_GBps - ROUNDING_GBPS &&
+               f->busbw_GBps <= 2.01 * f->algbw_GBps + 3 * ROUNDING_GBPS;
+    return busbw_is(f, 1) || busbw_is(f, (n - 1) / n) || busbw_is(f, 2 * (n - 1) / n);
+}
+
+static int check_figures(const struct nccl_tests_output *out, bool cpu_times, struct error *e)
+{
+    int64_t wrong = 0, ranks = out->ranks_cut ? 0 : (int64_t)out->rank_count;
+    if (!out->rank_count && !out->ranks_cut)
+        return error_set(e, "its output names no ranks");
+    for (size_t i = 0; i < out->row_count; i++) {
+        const struct nccl_tests_row *row = &out->rows[i];
+        const struct nccl_tests_figures *halves[] = {&row->out_of_place, &row->in_place};
+        if (!counts_fit(row, ranks))
+            return error_set(e, "its table has %" PRId64 " elements of %s for %" PRId64 " bytes", row->count,
+                             row->type, row->bytes);
+        for (int k = 0; k < 2; k++) {
+            if (!cpu_times && !time_fits(row->bytes, halves[k]))
+                return error_set(e, "its table has %" PRId64 " bytes in %g us, which is not algbw %g GB/s",
+                                 row->bytes, halves[k]->time_us, halves[k]->algbw_GBps);
+            if (!busbw_fits(halves[k], ranks))
+                return error_set(
+                    e,
+                    "its table has busbw %g GB/s beside algbw %g GB/s, which no operation of %zu "
+                    "ranks makes of it",
+                    halves[k]->busbw_GBps, halves[k]->algbw_GBps, out->rank_count);
+            wrong += halves[k]->wrong > 0;
+        }
+    }
+    if (wrong && !out->out_of_bounds)
+        return error_set(e, "its table has wrong elements, and ends with \"Out of bounds values : 0 OK\"");
+    return 0;
 }
 
 static int read_row_line(struct reading *r, const struct printed_line *line,
@@ -538,7 +628,7 @@ int nccl_tests_read(const char *printed, size_t length, struct nccl_tests_output
         return error_set(e, "its output has no table of results");
     if (!r.bounds || !r.average)
         return error_set(e, "its output ends before the end of its table");
-    return 0;
+    return check_figures(out, r.cpu_times, e);
 }
 
 void nccl_tests_output_free(struct nccl_tests_output *out)
@@ -559,9 +649,28 @@ void nccl_version_text(int64_t code, char *text, size_t size)
 
 /* ---- its results */
 
-/* The program takes float and sum for a name that it does not know. */
-static int check_row(const struct scenario_collective *c, const struct nccl_tests_row *row, struct error *e)
+static double busbw_factor(enum collective_op op, double ranks)
 {
+    switch (op) {
+    case COLLECTIVE_ALL_REDUCE:
+        return 2 * (ranks - 1) / ranks;
+    case COLLECTIVE_BROADCAST:
+    case COLLECTIVE_REDUCE:
+    case COLLECTIVE_SEND_RECV:
+        return 1;
+    default:
+        return (ranks - 1) / ranks;
+    }
+}
+
+/* The program takes float and sum for a name that it does not know. */
+static int check_row(const struct scenario_collective *c, const struct nccl_tests_row *row, size_t ranks,
+                     struct error *e)
+{
+    double factor = busbw_factor((enum collective_op)c->op, (double)ranks);
+    if (!busbw_is(&row->out_of_place, factor) || !busbw_is(&row->in_place, factor))
+        return error_set(e, "its table has busbw %g GB/s beside algbw %g GB/s: expected %g times as much",
+                         row->out_of_place.busbw_GBps, row->out_of_place.algbw_GBps, factor);
     if (strcmp(row->type, c->datatype) != 0)
         return error_set(e, "its table is of datatype %s: expected %s", row->type, c->datatype);
     if (strcmp(row->reduction, "none") != 0 && strcmp(row->reduction, c->reduction) != 0)
@@ -579,7 +688,7 @@ static int check_output(const struct collective_job *job, const struct nccl_test
     if (out->row_count > sizes || (!out->reduced_max_bytes && out->row_count != sizes))
         return error_set(e, "its table has %zu rows: expected %zu, one for each size", out->row_count, sizes);
     for (size_t i = 0; i < out->row_count; i++)
-        if (check_row(job->collective, &out->rows[i], e) != 0)
+        if (check_row(job->collective, &out->rows[i], ranks, e) != 0)
             return -1;
     return 0;
 }

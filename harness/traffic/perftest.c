@@ -496,10 +496,27 @@ static bool averages_agree(const struct perftest_row *row)
     return difference <= rounding && difference >= -rounding;
 }
 
+/* Both rates are 0 only if less than a message in two seconds was sent; an hour has few of them. */
+static bool rates_fit_count(const struct perftest_row *row)
+{
+    return row->mibps > 0 || row->million_messages_per_s > 0 ? row->messages > 0 : row->messages < 3600 / 2;
+}
+
+/* The mean is the time over the messages, or half of it where each is answered (rtt_factor: all but reads);
+ * tps the messages over the time: rounded to two decimals each. */
+static bool mean_fits_rate(const struct perftest_row *row, int ways)
+{
+    double both = row->mean_us * row->messages_per_s * ways;
+    double rounding = 0.0051 * (row->mean_us + row->messages_per_s + 0.0051) * ways;
+    return row->messages > 0 ? row->mean_us > 0 && both - 1e6 <= rounding && 1e6 - both <= rounding
+                             : row->messages_per_s == 0;
+}
+
 static bool latencies_in_order(const struct perftest_row *row)
 {
-    return row->min_us <= row->typical_us && row->typical_us <= row->p99_us && row->p99_us <= row->p99_9_us &&
-           row->p99_9_us <= row->max_us && row->min_us <= row->mean_us && row->mean_us <= row->max_us;
+    return row->max_us > 0 && row->messages > 0 && row->min_us <= row->typical_us &&
+           row->typical_us <= row->p99_us && row->p99_us <= row->p99_9_us && row->p99_9_us <= row->max_us &&
+           row->min_us <= row->mean_us && row->mean_us <= row->max_us;
 }
 
 static bool read_row(enum perftest_test test, const struct printed_words *words, struct perftest_row *row)
@@ -512,7 +529,7 @@ static bool read_row(enum perftest_test test, const struct printed_words *words,
     case PERFTEST_BANDWIDTH:
         row->mibps = n[3];
         row->million_messages_per_s = n[4];
-        return averages_agree(row);
+        return averages_agree(row) && rates_fit_count(row);
     case PERFTEST_LATENCY:
         row->min_us = n[2];
         row->max_us = n[3];
@@ -524,9 +541,9 @@ static bool read_row(enum perftest_test test, const struct printed_words *words,
     case PERFTEST_LATENCY_TIMED:
         row->mean_us = n[2];
         row->messages_per_s = n[3];
-        break;
+        return mean_fits_rate(row, 1) || mean_fits_rate(row, 2);
     }
-    return true;
+    return false;
 }
 
 /* ---- the table, whole */
@@ -593,6 +610,10 @@ static int check_row(const struct scenario_flow *flow, const struct perftest_row
                          messages);
     if (row->messages == 0)
         return error_set(e, "no message was complete in the measured time");
+    if (test_of(flow) == PERFTEST_LATENCY_TIMED && !mean_fits_rate(row, flow->op == OP_READ ? 1 : 2))
+        return error_set(e, "its table has a mean of %.2f us beside %.2f messages a second, %s", row->mean_us,
+                         row->messages_per_s,
+                         flow->op == OP_READ ? "which are read one by one" : "each of which is answered");
     if (row->messages > LINES_MOST / row->bytes)
         return error_set(e, "its table is about %" PRId64 " messages: expected fewer", row->messages);
     return 0;

@@ -24,10 +24,10 @@
     "           8             2     float     sum      -1    24.10    0.00    0.00       0    23.90    " \
     "0.00    0.00       0\n"
 #define ROW_1M                                                                                               \
-    "     1048576        262144     float     sum      -1   1249.0    8.40   12.60      0   1.2e+07  8.20  " \
-    " 12.40      0\n"
-#define END_OK  "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 6.25 \n#\n"
-#define END_BAD "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 6.25 \n#\n"
+    "     1048576        262144     float     sum      -1    124.9    8.40    8.40      0   1.2e+07  0.00  " \
+    " 0.00      0\n"
+#define END_OK  "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.10 \n#\n"
+#define END_BAD "# Out of bounds values : 3 FAILED\n# Avg bus bandwidth    : 2.10 \n#\n"
 #define WHOLE   STARTS RANK_0 RANK_1 HEADER ROW_8 ROW_1M END_OK
 
 static int read_text(const char *text, struct nccl_tests_output *out, struct error *e)
@@ -60,11 +60,11 @@ static void tables_are_read(void **state)
     assert_int_equal(out.rows[1].count, 262144);
     assert_string_equal(out.rows[1].type, "float");
     assert_int_equal(out.rows[1].root, -1);
-    assert_near(out.rows[1].out_of_place.time_us, 1249.0);
-    assert_near(out.rows[1].out_of_place.busbw_GBps, 12.60);
+    assert_near(out.rows[1].out_of_place.time_us, 124.9);
+    assert_near(out.rows[1].out_of_place.busbw_GBps, 8.40);
     assert_near(out.rows[1].in_place.time_us, 1.2e7);
-    assert_near(out.rows[1].in_place.algbw_GBps, 8.20);
-    assert_near(out.average_busbw_GBps, 6.25);
+    assert_near(out.rows[1].in_place.algbw_GBps, 0.00);
+    assert_near(out.average_busbw_GBps, 2.10);
     assert_int_equal(out.out_of_bounds, 0);
     nccl_tests_output_free(&out);
     assert_int_equal(read_text(WHOLE, &out, &e), 0); /* versions before 2.17.4 do not say theirs */
@@ -87,9 +87,9 @@ static void what_differs_is_read_too(void **state)
         0);
     assert_int_equal(out.reduced_max_bytes, 1048576);
     nccl_tests_output_free(&out);
-    assert_int_equal(read_text(HEADER
-                               "  8  2  bfloat16  none  0  1.00  0.00  1.00  N/A  1.00  0.00  1.00  N/A\n"
-                               "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1 OK\n",
+    assert_int_equal(read_text(RANK_0 HEADER
+                               "  8  4  bfloat16  none  0  1.00  0.01  0.01  N/A  1.00  0.01  0.01  N/A\n"
+                               "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0.01 OK\n",
                                &out, &e),
                      0);
     assert_int_equal(out.rows[0].root, 0);
@@ -123,7 +123,7 @@ static void what_is_no_table_is_refused(void **state)
     refused("", "no table of results");
     refused(STARTS RANK_0 RANK_1, "no table of results");
     refused(HEADER ROW_8 ROW_1M, "ends before the end");
-    refused(HEADER ROW_8 ROW_1M "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 6.25",
+    refused(HEADER ROW_8 ROW_1M "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.10",
             "ends before the end");
     refused(HEADER END_OK, "average bus bandwidth of its rows");
     refused(HEADER ROW_1M ROW_8 END_OK, "sizes that grow");
@@ -142,6 +142,44 @@ static void what_is_no_table_is_refused(void **state)
     refused(VERSION "# nccl-tests version x\n" WHOLE, "the versions");
     refused("#       size         count      type   redop    root     time   algbw   busbw  error\n",
             "2.13 and later");
+}
+
+/* A row of 1 MiB of float between two ranks, and its average. */
+static void refused_row(const char *row, const char *average, const char *bounds, const char *why)
+{
+    char text[4096];
+    snprintf(text, sizeof text, "%s%s\n# Out of bounds values : %s\n# Avg bus bandwidth    : %s \n#\n",
+             STARTS RANK_0 RANK_1 HEADER, row, bounds, average);
+    refused(text, why);
+}
+
+static void figures_that_do_not_belong_together_are_refused(void **state)
+{
+    (void)state;
+#define HALF_1M "  124.9  8.40  8.40  0"
+    refused(STARTS HEADER ROW_8 ROW_1M END_OK, "names no ranks");
+    refused_row(" 1048576  262144  float  sum  -1  1.0  8.40  8.40  0" HALF_1M, "8.40", "0 OK",
+                "1048576 bytes in 1 us, which is not algbw 8.4 GB/s");
+    refused_row(" 1048576  262144  float  sum  -1  0.0  8.40  8.40  0" HALF_1M, "8.40", "0 OK",
+                "1048576 bytes in 0 us");
+    refused_row(" 1048576  262144  float  sum  -1" HALF_1M "  13.11  80.0  12.6  0", "10.50", "0 OK",
+                "busbw 12.6 GB/s beside algbw 80 GB/s, which no operation of 2 ranks makes of it");
+    refused_row(" 1048576  262144  float  sum  -1" HALF_1M "  124.9  8.40  12.60  0", "10.50", "0 OK",
+                "busbw 12.6 GB/s beside algbw 8.4 GB/s");
+    refused_row(" 1048576  262144  float  sum  -1" HALF_1M "  124.9  8.40  8.40  5", "8.40", "0 OK",
+                "wrong elements");
+    refused_row(" 1048576  5  float  sum  -1" HALF_1M HALF_1M, "8.40", "0 OK",
+                "5 elements of float for 1048576 bytes");
+    refused_row(" 1048576  65536  float  sum  -1" HALF_1M HALF_1M, "8.40", "0 OK", "65536 elements");
+    /* operations between two ranks whose counts are those of a rank, and whose busbw is half of algbw */
+    struct nccl_tests_output out;
+    struct error e;
+    assert_int_equal(read_text(RANK_0 RANK_1 HEADER
+                               " 1048576 131072 float none -1 124.9 8.40 4.20 0 124.9 8.40 4.20 0\n"
+                               "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 4.2 \n",
+                               &out, &e),
+                     0);
+    nccl_tests_output_free(&out);
 }
 
 static void channels(void **state)
@@ -299,6 +337,7 @@ int main(void)
         cmocka_unit_test(tables_are_read),
         cmocka_unit_test(what_differs_is_read_too),
         cmocka_unit_test(what_is_no_table_is_refused),
+        cmocka_unit_test(figures_that_do_not_belong_together_are_refused),
         cmocka_unit_test(channels),
         cmocka_unit_test(what_is_no_channel_is_not_counted),
         cmocka_unit_test(the_path_between_hosts),

@@ -50,6 +50,9 @@ static void tables_are_read(void **state)
     assert_int_equal(read_text(PERFTEST_LATENCY_TIMED, TIMED TIMED_ROW RULE, &row, &e), 0);
     assert_near(row.mean_us, 1.45, 1e-9);
     assert_near(row.messages_per_s, 344827.59, 1e-6);
+    /* of reads, which are not answered by a message */
+    assert_int_equal(read_text(PERFTEST_LATENCY_TIMED, TIMED " 2 2000000 1.45 689655.17\n" RULE, &row, &e),
+                     0);
 }
 
 /* As perftest prints it where a message took 46 ms longer than the mean. */
@@ -97,6 +100,15 @@ static void what_is_no_table_is_refused(void **state)
          "numbers that belong"},
         {PERFTEST_LATENCY, LATENCY " 2 1000 1.50 9.25 1.44 1.46 0.12 1.53 5.22\n" RULE,
          "numbers that belong"},
+        {PERFTEST_BANDWIDTH, OLD " 65536 0 2920.81 2920.80 0.046733\n" RULE, "numbers that belong"},
+        {PERFTEST_BANDWIDTH, OLD " 65536 5000 0.00 0.00 0.000000\n" RULE, "numbers that belong"},
+        {PERFTEST_LATENCY, LATENCY " 2 1000 0.00 0.00 0.00 0.00 0.00 0.00 0.00\n" RULE,
+         "numbers that belong"},
+        {PERFTEST_LATENCY, LATENCY " 2 0 1.41 9.25 1.44 1.46 0.12 1.53 5.22\n" RULE, "numbers that belong"},
+        {PERFTEST_LATENCY_TIMED, TIMED " 2 2000000 1.45 9.59\n" RULE, "numbers that belong"},
+        {PERFTEST_LATENCY_TIMED, TIMED " 2 0 1.45 344827.59\n" RULE, "numbers that belong"},
+        {PERFTEST_LATENCY_TIMED, TIMED " 2 2000000 0.00 0.00\n" RULE, "numbers that belong"},
+        {PERFTEST_LATENCY_TIMED, TIMED " 2 2000000 1.45 0.00\n" RULE, "numbers that belong"},
         {PERFTEST_LATENCY, LATENCY " 2 1000 1.41 9.25 1.44 -nan 0.12 1.53 5.22\n" RULE,
          "numbers that belong"},
     };
