@@ -49,6 +49,7 @@ struct expr_result {
     const char *unit;   /* of both: "", "ns", "bytes", "b/s", "/s" */
     char reason[256];   /* EXPR_UNKNOWN: what is missing */
     char note[400];     /* what the numbers do not say of themselves; "" */
+    char few[160];      /* the part of it that is a warning: a quantile that nothing supports; "" */
 };
 /* Evaluate over a result document (docs/result.md), and over that of another cell for other(...); NULL: there
  * is none. A value is EXPR_TRUE if it is available. */

@@ -25,8 +25,9 @@ struct gathered {
     size_t above;  /* of flows with a goodput above what a line carries */
     size_t far;    /* flows whose goodput is far from what was delivered */
     int64_t began, finished,
-        earlier; /* flows with an end, where the value is one of those that have finished */
-    int64_t few; /* the fewest samples of a gauge that has few; 0: none has */
+        earlier;     /* flows with an end, where the value is one of those that have finished */
+    int64_t samples; /* the fewest of a gauge that has few; 0: none has */
+    double q, of;    /* a quantile that is of fewer values, `of`, than it takes; 0: there is none */
     bool failed;
     enum dimension dimension;
 };
@@ -45,6 +46,15 @@ static void gather(struct gathered *g, double value)
     g->values[g->count++] = value;
 }
 
+/* A quantile is read that is of so many values. */
+static void gather_quantile(double q, double count, struct gathered *g)
+{
+    if (distribution_is_few(q, count, NULL) && (g->q == 0 || count * (1 - q) < g->of * (1 - g->q))) {
+        g->q = q;
+        g->of = count;
+    }
+}
+
 static void gather_counter(const struct expr_node *node, const char *name, const json_t *counter,
                            struct gathered *g)
 {
@@ -59,8 +69,12 @@ static void gather_counter(const struct expr_node *node, const char *name, const
         return;
     g->dimension = d;
     gather(g, json_number_value(value) * scale);
-    if (expr_is_over_samples(node, name) && samples > 0 && (!g->few || samples < g->few))
-        g->few = samples;
+    if (!expr_is_over_samples(node, name) || samples <= 0)
+        return;
+    if (samples < SCENARIO_FEW_SAMPLES && (!g->samples || samples < g->samples))
+        g->samples = samples;
+    if (expr_functions[node->function].combine == COMBINE_QUANTILE)
+        gather_quantile(expr_functions[node->function].q, (double)samples, g);
 }
 
 static void gather_counters(const struct expr_node *node, const json_t *result, struct gathered *g)
@@ -109,6 +123,8 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
         if (!counts)
             continue;
         gather(g, json_number_value(result_flow_value(flow, node->name)));
+        double of, q = result_flow_quantile(flow, node->name, &of);
+        gather_quantile(q, of, g);
         g->ending += result_flow_ends(flow);
         g->above += json_object_get(flow, "above_line_bps") != NULL;
         g->far += !result_flow_ends(flow) && result_flow_is_far(flow);
@@ -229,9 +245,29 @@ static void note_flows(const struct expr_node *node, const struct gathered *g, s
 static void note_samples(const struct gathered *g, struct expr_result *out)
 {
     char note[64];
-    snprintf(note, sizeof note, "of %lld sample%s", (long long)g->few, g->few == 1 ? "" : "s");
-    if (g->few)
+    snprintf(note, sizeof note, "of %lld sample%s", (long long)g->samples, g->samples == 1 ? "" : "s");
+    if (g->samples)
         add_note(out, note);
+}
+
+/* "the p99.9 of s0.queue_bytes is of 20 samples and takes 1000: it is only the largest" */
+static void note_quantile(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
+{
+    double needed;
+    if (g->q == 0)
+        return;
+    distribution_is_few(g->q, g->of, &needed);
+    bool of_flows =
+        node->flow && expr_functions[node->function].combine == COMBINE_QUANTILE && g->of == (double)g->count;
+    const char *of = node->flow ? node->flow : node->group,
+               *values = !node->flow                               ? "sample"
+                         : of_flows                                ? "flow"
+                         : strncmp(node->name, "latency_", 8) == 0 ? "message"
+                                                                   : "flow";
+    snprintf(out->few, sizeof out->few,
+             "the p%.6g of %s%.30s.%.40s is of %.0f %s%s and takes %.0f: it is only the largest", g->q * 100,
+             node->flow ? "flows." : "", of, node->name, g->of, values, g->of == 1 ? "" : "s", needed);
+    add_note(out, out->few);
 }
 
 static double statistic(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
@@ -245,6 +281,8 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
         gather_counters(node, v->result, &g);
     size_t least = node->function == COUNT_OF ? 0 : expr_functions[node->function].two ? 2 : 1;
     bool any = !g.failed && g.count >= least;
+    if (node->flow && expr_functions[node->function].combine == COMBINE_QUANTILE)
+        gather_quantile(expr_functions[node->function].q, (double)g.count, &g);
     double value = any ? combine(node, &g) : NAN;
     if (isnan(value))
         explain_missing(node, &g, v->out);
@@ -252,6 +290,8 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
         note_flows(node, &g, v->out);
     else
         note_samples(&g, v->out);
+    if (!isnan(value) && node->function != COUNT_OF)
+        note_quantile(node, &g, v->out);
     *dimension = expr_functions[node->function].plain ? DIMENSION_PLAIN : g.dimension;
     free(g.values);
     return value;

@@ -126,10 +126,19 @@ static void entry_skip(json_t *entry, json_t *reason)
     json_object_set_new(entry, "reason", reason);
 }
 
-static void entry_decide(const struct expr *check, const json_t *result, json_t *entry)
+/* What a figure lacks is also a warning of the result. `kind`: "expectation" */
+static void warn_of_few(json_t *result, const char *kind, const char *name, const struct expr_result *r)
+{
+    if (*r->few)
+        json_array_append_new(json_object_get(result, "warnings"),
+                              json_textf("%s \"%s\": %s", kind, name, r->few));
+}
+
+static void entry_decide(const struct expr *check, json_t *result, json_t *entry)
 {
     struct expr_result r = {.unit = ""};
     enum expr_outcome outcome = expr_evaluate(check, result, NULL, &r);
+    warn_of_few(result, "expectation", json_string_value(json_object_get(entry, "name")), &r);
     json_object_set_new(entry, "left", number_json(r.left));
     json_object_set_new(entry, "right", number_json(r.right));
     json_object_set_new(entry, "unit", json_text(r.unit));
@@ -152,7 +161,7 @@ static const char *verdict_later(enum expect_over over, const json_t *against,
 }
 
 /* The run's own numbers are kept, its verdict is not this expectation's. */
-static void put_off(const struct expr *check, const json_t *result, const char *later, json_t *entry)
+static void put_off(const struct expr *check, json_t *result, const char *later, json_t *entry)
 {
     bool repeats = strcmp(later, "repeats") == 0;
     json_object_set_new(entry, "over", json_text(later));
@@ -163,7 +172,7 @@ static void put_off(const struct expr *check, const json_t *result, const char *
 }
 
 static json_t *judge_expectation(const struct cell *cell, size_t i, const struct verdict_scope *scope,
-                                 const json_t *result, const char *why_not)
+                                 json_t *result, const char *why_not)
 {
     const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
     json_t *entry = json_make("{s:s,s:s}", "name", expect->name, "check", expect->check);
@@ -214,7 +223,7 @@ static void entry_set_value(json_t *entry, double published, double value, enum 
 }
 
 static json_t *compare_published(const struct cell *cell, size_t i, const struct verdict_scope *scope,
-                                 const json_t *result, const char *why_not)
+                                 json_t *result, const char *why_not)
 {
     const struct scenario_published *p =
         (const struct scenario_published *)cell->scenario.published.items + i;
@@ -237,6 +246,8 @@ static json_t *compare_published(const struct cell *cell, size_t i, const struct
         json_object_set_new(entry, "reason", reason);
     else if (*r.note)
         json_object_set_new(entry, "note", json_text(r.note));
+    if (!reason)
+        warn_of_few(result, "published figure", p->name, &r);
     entry_set_value(entry, p->value, reason ? NAN : r.left, origin_of_result(result));
     return entry;
 }

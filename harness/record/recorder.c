@@ -869,12 +869,14 @@ void recorder_live(const struct recorder *r, struct recorder_live *live)
 
 /* ---- summaries of hosts */
 
+#define TALLY_HIGHEST 0.999
+
 static void add_tally_quantiles(const struct tally *tally, json_t *json)
 {
     static const struct {
         const char *key;
         double q;
-    } kept[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}};
+    } kept[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", TALLY_HIGHEST}};
     int64_t value;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (tally_quantile(tally, kept[i].q, &value))
@@ -895,7 +897,7 @@ static json_t *column_summary(const struct recorded_column *g)
         json_object_set_new(json, "first", json_integer(g->first));
         json_object_set_new(json, "total", json_integer(g->total));
     } else {
-        if (g->inside < SCENARIO_FEW_SAMPLES)
+        if (distribution_is_few(TALLY_HIGHEST, (double)g->inside, NULL))
             json_object_set_new(json, "samples", json_integer((json_int_t)g->inside));
         json_object_set_new(json, "min", json_integer(g->min));
         json_object_set_new(json, "mean", json_real(g->sum / (double)g->inside));

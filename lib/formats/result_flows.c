@@ -1,6 +1,7 @@
 #include "lib/formats/result_flows.h"
 
 #include "lib/formats/flow.h"
+#include "lib/statistics/distribution.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdint.h>
@@ -54,12 +55,21 @@ static double quantile_of(const char *key)
 double result_distribution_value(const json_t *distribution, const char *key, bool *few)
 {
     const json_t *value = json_object_get(distribution, key), *count = json_object_get(distribution, "count");
-    double quantile = quantile_of(key);
-    bool is_few = quantile > 0.5 && json_is_number(value) && json_is_number(count) &&
-                  json_number_value(count) * (1 - quantile) < 1 - 1e-9;
+    bool is_few = json_is_number(value) && json_is_number(count) &&
+                  distribution_is_few(quantile_of(key), json_number_value(count), NULL);
     if (few)
         *few = is_few;
     return json_is_number(value) && !is_few ? json_number_value(value) : NAN;
+}
+
+double result_flow_quantile(const json_t *flow, const char *value, double *count)
+{
+    char key[32];
+    const json_t *distribution = distribution_of(flow, value, key),
+                 *of = json_object_get(distribution, "count");
+    double quantile = json_is_number(of) ? quantile_of(key) : 0;
+    *count = json_number_value(of);
+    return quantile;
 }
 
 double result_flow_figure(const json_t *flow, const char *value)

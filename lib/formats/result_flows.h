@@ -19,6 +19,9 @@ const json_t *result_flow_value(const json_t *flow, const char *value);
  * quantile beyond which not one of its values is to be expected, which is *few then: a p99 of less than 100
  * values is no more than the largest. `few` may be NULL. */
 double result_distribution_value(const json_t *distribution, const char *key, bool *few);
+/* Of which share a value of a flow is the quantile ("latency_p99_ns": 0.99), and of how many values; 0: it is
+ * not a quantile of counted values. */
+double result_flow_quantile(const json_t *flow, const char *value, double *count);
 /* Values of a flow, by the names of result_flow_value. */
 double result_flow_figure(const json_t *flow, const char *value);
 

@@ -16,6 +16,13 @@ static double quantile_of_sorted(const double *sorted, size_t count, double q)
     return sorted[rank ? rank - 1 : 0];
 }
 
+bool distribution_is_few(double q, double count, double *needed)
+{
+    if (needed)
+        *needed = round(1 / (1 - q));
+    return q > 0.5 && count * (1 - q) < 1 - 1e-9;
+}
+
 double distribution_quantile(double *values, size_t count, double q)
 {
     qsort(values, count, sizeof *values, by_value);

@@ -190,6 +190,27 @@ check_says "... is warned of before the run" "^harness: warning: $fewer\$" "$SCR
 check "... once, and not for a gauge that keeps its largest value, or a counter" test "$(grep -c 'fewer than' "$SCRATCH/err")" = 1 -a "$(grep -c 'of 2 samples' "$SCRATCH/out")" = 1
 check "... also without one" grep -qE "warning: $fewer\$" <<<"$({ carried -n --set sample.every=10ms >/dev/null; } 2>&1)"
 
+# ---- quantiles of fewer values than they take, which are only the largest of them
+quantiles() { # CHECK OPTION...
+    local check=$1
+    shift
+    "$H" run pfc-bidir -d 1ms --no-report --out "$SCRATCH/quantiles" --set sweep=null --set published=null --set phases.warmup=1ms --set 'expect=[{"name":"y","check":"'"$check"'"}]' "$@"
+}
+few_warned() { # SENTENCE
+    local result="$SCRATCH/quantiles/pfc-bidir/latest/result.json"
+    check_says "... its reason says so" "^  passed   y \\(.*; $1\\)\$" "$SCRATCH/out"
+    check_says "... and a warning" "^  warning: expectation \"y\": $1\$" "$SCRATCH/out"
+    check "... once, in the result too" test "$(jq --arg said "$1" '[.warnings[] | select(test($said))] | length' "$result")" = 1
+}
+check_exit 0 "the p99.99 of 63 messages decides" quantiles 'max(flows.*.latency_p99_99_ns) < 10ms' --set 'flows.*.message=1MiB'
+few_warned 'the p99[.]99 of flows[.][*][.]latency_p99_99_ns is of [0-9]+ messages and takes 10000: it is only the largest'
+check_exit 0 "the p99.9 of a gauge of 20 samples decides" quantiles 'p99_9(b.rx_buffer1_bytes) >= 0' --set sample.every=50us
+few_warned 'the p99[.]9 of b[.]rx_buffer1_bytes is of [12][0-9] samples and takes 1000: it is only the largest'
+check_exit 0 "the p90 of two flows decides" quantiles 'p90(flows.*.goodput_bps) > 1Gb/s'
+few_warned 'the p90 of flows[.][*][.]goodput_bps is of 2 flows and takes 10: it is only the largest'
+check_exit 0 "the median of two flows, and quantiles of enough values" quantiles 'p50(flows.*.goodput_bps) + 0 * p90(b.rx_buffer1_bytes) / 1B * 1b/s + 0 * min(flows.*.latency_p99_ns) / 1ns * 1b/s > 1Gb/s' --set sample.every=50us --set "flows.*.message=4KiB"
+check "... need no word" test "$(grep -c 'only the largest' "$SCRATCH/out")" = 0
+
 # ---- settings of receive buffers, which an ideal NIC does not have
 ideal='h4: an ideal NIC has no receive buffers to fill: the setting'
 foretold --set 'settings_of.h4={"cable": "300m", "buffer_bytes": [0, 10000], "prio_to_buffer": {"3": 1}}' >"$SCRATCH/err"
