@@ -138,6 +138,16 @@ int units_parse(enum unit unit, const char *string, int64_t *value, struct error
     return 0;
 }
 
+bool units_same(const char *one, const char *other)
+{
+    int64_t a, b;
+    for (int unit = 0; unit < UNIT_COUNT; unit++)
+        if (units_parse((enum unit)unit, one, &a, NULL) == 0 &&
+            units_parse((enum unit)unit, other, &b, NULL) == 0)
+            return a == b;
+    return false;
+}
+
 char *units_format(enum unit unit, int64_t value, char *buffer, size_t size)
 {
     const struct suffix *best = families[unit].suffixes;

@@ -3,6 +3,7 @@
 #define LIB_UNITS_H
 
 #include "lib/error.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,8 @@ enum unit {
 
 /* Parse `string` ("0" needs no unit; decimals are allowed where the result is whole). */
 int units_parse(enum unit unit, const char *string, int64_t *value, struct error *e);
+/* Are both the same quantity of one unit: "1s" and "1000ms"? */
+bool units_same(const char *one, const char *other);
 /* Write the shortest exact form into buffer ("64KiB"); returns buffer. */
 char *units_format(enum unit unit, int64_t value, char *buffer, size_t size);
 /* Which prefixes of sizes are written: KiB, MiB and so on, kB, MB and so on, or both. Other quantities have

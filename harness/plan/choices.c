@@ -609,53 +609,144 @@ static int check_repeated(const json_t *lists, size_t count, struct error *e)
     return result;
 }
 
-/* The first value of each of the first `axes` axes, value `value` of axis `which`. */
-static json_t *choice_with(const struct choices *c, size_t which, size_t value, size_t axes)
+/* Value `value` of one path; of each other that comes before `end` (NULL: all) the first value. `last`: put
+ * the path behind all others. `value` SIZE_MAX: without the path. */
+static json_t *choice_with(const struct choices *c, const char *which, size_t value, const char *end,
+                           bool last)
 {
     json_t *choice = json_object(), *values;
     const char *path;
-    for (size_t k = 0; k < axes; k++)
-        json_object_foreach(c->axes[k].lists, path, values)
-        {
-            json_object_set(choice, path, json_array_get(values, k == which ? value : 0));
-        }
+    json_object_foreach(c->lists, path, values)
+    {
+        if (end && strcmp(path, end) == 0)
+            break;
+        if (strcmp(path, which) != 0)
+            json_object_set(choice, path, json_array_get(values, 0));
+        else if (!last && value != SIZE_MAX)
+            json_object_set(choice, path, json_array_get(values, value));
+    }
+    if (last)
+        json_object_set(choice, which, json_array_get(json_object_get(c->lists, which), value));
     return choice;
 }
 
-/* Does a value of the axis make another document than its first one, with the first `axes` axes alone? */
-static bool has_effect(const struct choices *c, size_t axis, size_t axes, choices_document document_of,
-                       const void *context)
+struct documents {
+    const struct choices *choices;
+    choices_document of;
+    const void *context;
+};
+
+/* Takes both over. */
+static bool make_same(const struct documents *d, json_t *one, json_t *other)
 {
-    json_t *first = choice_with(c, axis, 0, axes), *before = document_of(context, first);
-    bool differ = false;
-    for (size_t value = 1; !differ && value < c->axes[axis].count; value++) {
-        json_t *choice = choice_with(c, axis, value, axes), *after = document_of(context, choice);
-        differ = !json_equal(before, after);
-        json_decref(choice);
-        json_decref(after);
-    }
-    json_decref(first);
-    json_decref(before);
-    return differ;
+    json_t *a = d->of(d->context, one), *b = d->of(d->context, other);
+    bool same = json_equal(a, b);
+    json_decref(a);
+    json_decref(b);
+    json_decref(one);
+    json_decref(other);
+    return same;
 }
 
-static const char *first_path(const struct axis *axis)
+/* Do values of a path change nothing where they stand, of those that would behind the paths before `end`? */
+static bool is_overwritten(const struct documents *d, const char *path, const char *end)
 {
-    return json_object_iter_key(json_object_iter(axis->lists));
+    const struct choices *c = d->choices;
+    size_t count = json_array_size(json_object_get(c->lists, path));
+    bool would = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!make_same(d, choice_with(c, path, i, end, false), choice_with(c, path, SIZE_MAX, end, false)))
+            return false;
+        would = would ||
+                !make_same(d, choice_with(c, path, i, end, true), choice_with(c, path, SIZE_MAX, end, false));
+    }
+    return would;
 }
 
 int choices_check_effects(const struct choices *c, choices_document document_of, const void *context,
                           struct error *e)
 {
-    for (size_t k = 0; k + 1 < c->axis_count; k++) { /* nothing comes after the last */
-        if (has_effect(c, k, c->axis_count, document_of, context) ||
-            !has_effect(c, k, k + 1, document_of, context)) /* nor has it one alone */
+    const struct documents d = {c, document_of, context};
+    const char *path;
+    json_t *values;
+    json_object_foreach(c->lists, path, values)
+    {
+        void *by = json_object_iter_at(c->lists, path), *next = json_object_iter_next(c->lists, by);
+        if (!next) /* nothing comes after the last */
+            break;
+        if (!is_overwritten(&d, path, NULL))
             continue;
-        size_t by = k + 1;
-        while (has_effect(c, k, by + 1, document_of, context))
-            by++;
-        return error_set(e, "sweep: %.100s changes nothing: %.100s, later in the sweep, sets it again",
-                         first_path(&c->axes[k]), first_path(&c->axes[by]));
+        do {
+            by = next;
+            next = json_object_iter_next(c->lists, by);
+        } while (next && !is_overwritten(&d, path, json_object_iter_key(next)));
+        return error_set(e, "sweep: %.100s changes nothing: %.100s, later in the sweep, sets it again", path,
+                         json_object_iter_key(by));
+    }
+    return 0;
+}
+
+/* Are they numbers, quantities of one unit, or words, so that other text is another value? */
+static bool are_of_one_kind(const json_t *values)
+{
+    enum unit first = UNIT_COUNT;
+    json_t *value;
+    size_t i;
+    json_array_foreach(values, i, value)
+    {
+        enum unit unit = UNIT_COUNT;
+        if (json_is_string(value) && !unit_of((const json_t *const *)&value, 1, &unit))
+            unit = UNIT_COUNT;
+        first = i == 0 ? unit : first;
+        bool numbers = json_is_number(value) && json_is_number(json_array_get(values, 0));
+        if (!numbers && (json_typeof(value) != json_typeof(json_array_get(values, 0)) || unit != first ||
+                         json_is_object(value) || json_is_array(value)))
+            return false;
+    }
+    return true;
+}
+
+/* Is a value of the axis, when it is read, an earlier one? */
+static int check_same_of(const struct documents *d, const struct axis *axis, struct error *e)
+{
+    json_t *seen = json_object(), *values;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < axis->count; i++) {
+        json_t *choice = json_copy(d->choices->lists);
+        const char *path;
+        json_object_foreach(d->choices->lists, path, values)
+        {
+            json_object_set(choice, path, json_array_get(values, json_object_get(axis->lists, path) ? i : 0));
+        }
+        json_t *parsed = d->of(d->context, choice);
+        char *key = parsed ? json_dumps(parsed, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+        const json_t *before = key ? json_object_get(seen, key) : NULL;
+        if (before)
+            result = refuse_repeated(axis->lists, (size_t)json_integer_value(before), i, e);
+        else if (key)
+            json_object_set_new(seen, key, json_integer((json_int_t)i));
+        free(key);
+        json_decref(parsed);
+        json_decref(choice);
+    }
+    json_decref(seen);
+    return result;
+}
+
+int choices_check_same(const struct choices *c, choices_document parsed_of, const void *context,
+                       struct error *e)
+{
+    const struct documents d = {c, parsed_of, context};
+    for (size_t k = 0; k < c->axis_count; k++) {
+        const char *path;
+        json_t *values;
+        bool plain = true;
+        json_object_foreach(c->axes[k].lists, path, values)
+        {
+            plain = plain && are_of_one_kind(values);
+        }
+        if (!plain && !c->axes[k].drawn && c->axes[k].count > 1 && check_same_of(&d, &c->axes[k], e) != 0)
+            return error_prefix(e, "sweep");
     }
     return 0;
 }
@@ -674,7 +765,7 @@ static int add_axis(struct choices *c, json_t *lists, bool drawn, struct error *
     }
     c->axes = grown;
     struct axis *axis = &c->axes[c->axis_count++];
-    *axis = (struct axis){.lists = lists};
+    *axis = (struct axis){.lists = lists, .drawn = drawn};
     json_object_foreach(lists, path, values)
     {
         axis->count = json_array_size(values);

@@ -14,6 +14,7 @@
 struct axis {
     json_t *lists; /* path -> list of `count` values */
     size_t count;
+    bool drawn; /* by chance, so values may come again */
 };
 
 struct choices {
@@ -45,10 +46,14 @@ int choices_parse(const json_t *sweep, bool many, choices_values values_at, cons
                   struct choices *choices, struct error *e);
 /* The documents that a choice makes; a new reference. */
 typedef json_t *(*choices_document)(const void *context, const json_t *choice);
-/* Is there an axis whose values change nothing, because later ones overwrite them? That is an error: its
- * cells would be identical. */
+/* Is there a path whose values change nothing, because later ones overwrite them? That is an error: its cells
+ * would be identical, or would be called what they are not. */
 int choices_check_effects(const struct choices *choices, choices_document document_of, const void *context,
                           struct error *e);
+/* Are there values of a path that are the same, written in another way? That is an error: their cells would
+ * be identical. parsed_of: what a choice is when it is read; NULL if it cannot be. */
+int choices_check_same(const struct choices *choices, choices_document parsed_of, const void *context,
+                       struct error *e);
 void choices_free(struct choices *choices);
 
 /* Choice i < count, path -> value: the last axis changes fastest. A new reference; NULL when out of

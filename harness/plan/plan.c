@@ -245,12 +245,42 @@ static int cell_check_roles(const struct cell *cell, struct error *e)
 
 /* ---- a cell: documents with the values of a choice */
 
+/* A path into a list that the document does not have would make an object of it: "links.0.rate" of a lab
+ * whose links its topology draws. */
+static int check_list(const struct table *table, const json_t *document, const char *path, struct error *e)
+{
+    size_t length = strcspn(path, ".");
+    for (const struct field *f = table->fields; path[length] && f->name; f++)
+        if (f->kind == FIELD_LIST && strlen(f->name) == length && strncmp(f->name, path, length) == 0 &&
+            !json_object_get(document, f->name))
+            return json_object_get(document, "topology")
+                       ? error_set(e,
+                                   "the lab's \"topology\" draws its %s: change lab.topology, or "
+                                   "lab.defaults for all of them",
+                                   f->name)
+                       : error_set(e,
+                                   "there is no list \"%s\" that it could change: give all of it, as a list",
+                                   f->name);
+    return 0;
+}
+
+static const struct table *lab_table(const json_t *lab)
+{
+    const char *driver = json_string_value(json_object_get(lab, "driver"));
+    const struct lab_kind *kind = driver ? lab_kind_named(driver) : NULL;
+    return kind ? &kind->table : NULL;
+}
+
 /* The lab has been read by then: its name in the scenario chooses none any more. */
 static int assign_value(json_t *scenario, json_t *lab, const char *path, const json_t *value, struct error *e)
 {
     const char *in_lab = paths_in_lab(path);
+    if (in_lab && lab && lab_table(lab) && check_list(lab_table(lab), lab, in_lab, e) != 0)
+        return error_prefix(e, "%.100s", path);
     if (in_lab)
         return lab ? paths_set(lab, in_lab, value, e) : 0;
+    if (check_list(&scenario_table, scenario, path, e) != 0)
+        return error_prefix(e, "%.100s", path);
     if (fnmatch(path, "lab", 0) == 0)
         return error_set(e, "%.100s: the lab is not chosen by a value: give --lab LAB, in a run for each lab",
                          path);
@@ -643,6 +673,27 @@ static int load_documents(const struct plan_request *request, struct plan *plan,
     return plan_load_lab(request, plan, d, e);
 }
 
+struct cell_maker {
+    const struct cell_sources *from;
+    const struct cell *first;
+};
+
+/* A cell as what its documents say, however they are written; NULL if it cannot be made. */
+static json_t *plain_cell(const void *context, const json_t *choice)
+{
+    const struct cell_maker *maker = context;
+    struct error ignored;
+    struct cell cell;
+    if (cell_make(maker->from, json_copy((json_t *)(uintptr_t)choice), maker->first, &cell, &ignored) != 0)
+        return NULL;
+    json_t *lab = cell.lab_json ? lab_expand(cell.lab_json, &ignored) : NULL;
+    json_t *plain = json_make("[o,o?]", table_plain(&scenario_table, cell.scenario_json),
+                              lab ? table_plain(&lab_kind(&cell.lab)->table, lab) : NULL);
+    json_decref(lab);
+    cell_free(&cell);
+    return plain;
+}
+
 /* The choices of the documents, which are whole now, and the first cell. Takes over the documents. */
 static int plan_begin(struct plan *plan, bool many, struct error *e)
 {
@@ -653,7 +704,9 @@ static int plan_begin(struct plan *plan, bool many, struct error *e)
     plan->sweep = json_incref(plan->choices.lists);
     if (cell_make(d, choices_at(&plan->choices, 0), NULL, &plan->first, e) != 0)
         return -1;
-    if (choices_check_effects(&plan->choices, documents_with_choice, d, e) != 0)
+    const struct cell_maker maker = {d, &plan->first};
+    if (choices_check_effects(&plan->choices, documents_with_choice, d, e) != 0 ||
+        choices_check_same(&plan->choices, plain_cell, &maker, e) != 0)
         return error_prefix(e, "%s", d->scenario_path);
     plan->cell_count = plan->choices.count;
     plan->cells = xcalloc(1, sizeof *plan->cells);

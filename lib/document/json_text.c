@@ -1,5 +1,6 @@
 #include "lib/document/json_text.h"
 
+#include "lib/units.h"
 #include "lib/output/visible.h"
 #include <errno.h>
 #include <math.h>
@@ -244,6 +245,15 @@ static bool same_number(const json_t *was, const json_t *is)
     return json_number_value(was) == json_number_value(is);
 }
 
+/* 20 and 20.0, "1s" and "1000ms" */
+static bool same_value(const json_t *was, const json_t *is)
+{
+    if (json_is_number(was) && json_is_number(is))
+        return same_number(was, is);
+    return json_equal(was, is) || (json_is_string(was) && json_is_string(is) &&
+                                   units_same(json_string_value(was), json_string_value(is)));
+}
+
 static void add_change(struct changes *c, const json_t *was, const json_t *is)
 {
     char *before = was ? json_shown(was) : NULL, *now = is ? json_shown(is) : NULL;
@@ -296,8 +306,7 @@ static void find_changes(struct changes *c, const json_t *was, const json_t *is)
         }
     } else if (json_is_array(was) && json_is_array(is) && json_array_size(was) == json_array_size(is)) {
         find_changed_items(c, was, is);
-    } else if (!was || !is ||
-               (json_is_number(was) && json_is_number(is) ? !same_number(was, is) : !json_equal(was, is))) {
+    } else if (!was || !is || !same_value(was, is)) {
         add_change(c, was, is);
     }
 }

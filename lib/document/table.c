@@ -639,46 +639,89 @@ int table_check(const struct table *table, const void *object, const char *of, s
 
 /* ---- back to a document */
 
-static json_t *resolve_value(const struct field *field, const json_t *json);
+/* `plain`: as table_plain. */
+static json_t *resolve_table(const struct table *table, const json_t *json, bool plain);
+static json_t *resolve_value(const struct field *field, const json_t *json, bool plain);
 
-static json_t *resolve_items(const struct field *field, const json_t *json)
+static int by_words(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Each item once, in one order. A new reference; NULL when out of memory. */
+static json_t *sorted_items(const json_t *array)
+{
+    size_t count = json_array_size(array), made = 0;
+    char **words = calloc(count + 1, sizeof *words);
+    json_t *sorted = words ? json_array() : NULL;
+    while (sorted && made < count && (words[made] = json_dumps(json_array_get(array, made), JSON_ENCODE_ANY)))
+        made++;
+    if (made)
+        qsort(words, made, sizeof *words, by_words);
+    for (size_t i = 0; i < made; i++)
+        if (i == 0 || strcmp(words[i], words[i - 1]) != 0)
+            json_array_append_new(sorted, json_text(words[i]));
+    for (size_t i = 0; i < made; i++)
+        free(words[i]);
+    free(words);
+    return sorted;
+}
+
+static json_t *resolve_items(const struct field *field, const json_t *json, bool plain)
 {
     struct field item = field_item(field);
     if (json_is_array(json)) {
         json_t *array = json_array();
         for (size_t i = 0; i < json_array_size(json); i++)
-            json_array_append_new(array, resolve_value(&item, json_array_get(json, i)));
-        return array;
+            json_array_append_new(array, resolve_value(&item, json_array_get(json, i), plain));
+        json_t *sorted = plain && field->any_order ? sorted_items(array) : json_incref(array);
+        json_decref(array);
+        return sorted;
     }
     json_t *object = json_object();
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)json, key, value)
     {
-        json_object_set_new(object, key, resolve_value(&item, value));
+        json_object_set_new(object, key, resolve_value(&item, value, plain));
     }
     return object;
 }
 
-static json_t *resolve_value(const struct field *field, const json_t *json)
+#define EXACT_WHOLE 9007199254740992.0 /* 2 to the power of 53 */
+
+static json_t *plain_scalar(const struct field *field, const json_t *json)
 {
-    if (field->kind == FIELD_OBJECT || field->kind == FIELD_OPTIONAL)
-        return table_resolve(field->sub, json);
-    if ((field->kind == FIELD_LIST || field->kind == FIELD_MAP) && !field->inherits)
-        return resolve_items(field, json);
+    int64_t quantity;
+    double number = json_number_value(json);
+    if (field->kind == FIELD_QUANTITY && json_is_string(json) &&
+        units_parse(field->unit, json_string_value(json), &quantity, NULL) == 0)
+        return json_integer(quantity);
+    if (json_is_real(json) && number == floor(number) && fabs(number) <= EXACT_WHOLE)
+        return json_integer((json_int_t)number);
     return json_deep_copy(json);
 }
 
-json_t *table_resolve(const struct table *table, const json_t *json)
+static json_t *resolve_value(const struct field *field, const json_t *json, bool plain)
+{
+    if (field->kind == FIELD_OBJECT || field->kind == FIELD_OPTIONAL)
+        return resolve_table(field->sub, json, plain);
+    if ((field->kind == FIELD_LIST || field->kind == FIELD_MAP) && (plain || !field->inherits))
+        return resolve_items(field, json, plain);
+    return plain ? plain_scalar(field, json) : json_deep_copy(json);
+}
+
+static json_t *resolve_table(const struct table *table, const json_t *json, bool plain)
 {
     json_t *resolved = json_object();
     for (const struct field *f = table->fields; f->name; f++) {
         const json_t *said = json_object_get(json, f->name);
+        said = plain && json_is_null(said) ? NULL : said;
         json_t *fallback = said ? NULL : field_fallback(f);
         if (said || fallback) {
-            json_object_set_new(resolved, f->name, resolve_value(f, said ? said : fallback));
+            json_object_set_new(resolved, f->name, resolve_value(f, said ? said : fallback, plain));
         } else if (f->kind == FIELD_OBJECT) {
-            json_t *filled = table_resolve(f->sub, NULL);
+            json_t *filled = resolve_table(f->sub, NULL, plain);
             if (json_object_size(filled))
                 json_object_set(resolved, f->name, filled);
             json_decref(filled);
@@ -686,6 +729,16 @@ json_t *table_resolve(const struct table *table, const json_t *json)
         json_decref(fallback);
     }
     return resolved;
+}
+
+json_t *table_resolve(const struct table *table, const json_t *json)
+{
+    return resolve_table(table, json, false);
+}
+
+json_t *table_plain(const struct table *table, const json_t *json)
+{
+    return resolve_table(table, json, true);
 }
 
 /* A new reference; NULL: unset, or of a kind that is not written. */

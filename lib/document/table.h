@@ -65,6 +65,7 @@ struct field {
         *form; /* FIELD_STRING, or such items; NULL: form_line in a document, any text on a command line */
     const struct form *names; /* FIELD_MAP: of the names; NULL: form_line */
     bool inherits;            /* missing values may come from a lab's "defaults": table_resolve adds none */
+    bool any_order;           /* a list whose items mean the same in any order, and repeated */
     /* On a command line only: */
     char letter;          /* the short option, or 0 */
     const char *argument; /* the word for the value: "FILE"; NULL: by kind */
@@ -113,6 +114,11 @@ int table_get(const struct table *table, const void *object, const char *path, s
 json_t *table_write(const struct table *table, const void *object);
 /* A new JSON object equal to json with every default written out. The caller owns it. */
 json_t *table_resolve(const struct table *table, const json_t *json);
+/* What json says, as one value for all ways to write it: with every default, no null, quantities and numbers
+ * in whole units ("64KiB": 65536), lists whose order says nothing sorted. json is one that table_parse takes,
+ * with the values of a lab's "defaults" written out. The caller owns it; it is for comparing, and not a
+ * document. */
+json_t *table_plain(const struct table *table, const json_t *json);
 /* The JSON Schema (draft 2020-12) of a document of this type. The caller owns it. */
 json_t *table_schema(const struct table *table);
 /* The fields as man page (mdoc) lists, sub-tables after their parents. */

@@ -186,8 +186,9 @@ static const struct table phases_table = {"scenario.phases", "Durations of the p
 static const struct field sample_fields[] = {
     {"every", FIELD_QUANTITY, AT(every_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = 60 * NS_PER_S,
      .fallback = "\"10ms\"", .help = "Time between samples."},
-    {"groups", FIELD_LIST, AT(groups), .item = FIELD_CHOICE, .choices = counter_group_choices, .min = 0,
-     .max = 32, .help = "Groups of counters to sample (docs/counters.md). Default: all."},
+    {"groups", FIELD_LIST, .any_order = true, AT(groups), .item = FIELD_CHOICE,
+     .choices = counter_group_choices, .min = 0, .max = 32,
+     .help = "Groups of counters to sample (docs/counters.md). Default: all."},
     {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .min = 1, .max = 100000,
      .help = "Roles whose samples are written and whose counters the result lists; the others are in its "
              "totals. Default: all, of a large simulated lab the first ones."},
@@ -219,7 +220,8 @@ static const struct field expect_fields[] = {
     {"over", FIELD_CHOICE, AT(over), .choices = over_names, .fallback = "\"run\"",
      .help = "What is judged: each run, or once for each cell the means of both sides over its repetitions."},
     {"against", FIELD_JSON, AT(against), .help = AGAINST_HELP},
-    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
+    {"needs", FIELD_LIST, .any_order = true, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0,
+     .max = 16,
      .help = "Capabilities that the lab must have, or with \"!\" must not have. Otherwise the expectation is "
              "skipped."},
     {0},
@@ -250,7 +252,8 @@ static const struct field published_fields[] = {
      .help =
          "Map of path to value, or to a comparison: values of the scenario and of the lab that the figure "
          "holds for, besides published_conditions. Otherwise it is not compared."},
-    {"needs", FIELD_LIST, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0, .max = 16,
+    {"needs", FIELD_LIST, .any_order = true, AT(needs), .item = FIELD_CHOICE, .choices = need_names, .min = 0,
+     .max = 16,
      .help = "Capabilities that the lab must have, or with \"!\" must not have, for a meaningful comparison. "
              "Otherwise the figure is not compared."},
     {0},
@@ -295,8 +298,8 @@ static const struct field scenario_fields[] = {
     {"sample", FIELD_OBJECT, AT(sample), .sub = &sample_table, .help = "What is sampled."},
     {"capture", FIELD_OPTIONAL, AT(capture), .sub = &capture_table,
      .help = "Frames that are written to a file, capture.pcapng."},
-    {"verify", FIELD_LIST, AT(verify), .item = FIELD_CHOICE, .choices = capture_check_names, .min = 0,
-     .max = CAPTURE_CHECK_COUNT,
+    {"verify", FIELD_LIST, .any_order = true, AT(verify), .item = FIELD_CHOICE,
+     .choices = capture_check_names, .min = 0, .max = CAPTURE_CHECK_COUNT,
      .help = "Checkers that judge the captured frames after the run, with the run's settings; each counts as "
              "an expectation does. Without capture all is captured."},
     {"sweep", FIELD_JSON, AT(sweep),

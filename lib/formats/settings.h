@@ -93,7 +93,7 @@ enum settings_node {
          .unset = "1500"),                                                                                   \
         FIELD_INTEGER, .min = 68, .max = 65536, .help = "MTU of the link, in bytes.")                        \
     ROW(struct list_of, pfc, "pfc", (ON_HOSTS | ON_SWITCHES, .modelled = ON_SIM_HOST | ON_SIM_SWITCH),       \
-        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
+        FIELD_LIST, .any_order = true, .item = FIELD_INTEGER, .min = 0, .max = 7,                            \
         .help = "Priorities with priority flow control; it is turned off for the others.")                   \
     ROW(struct list_of, prio_to_buffer, "prio_to_buffer",                                                    \
         (ON_HOSTS, .modelled = ON_SIM_HOST, .buffers = true), FIELD_MAP, .item = FIELD_INTEGER, .min = 0,    \
@@ -115,13 +115,13 @@ enum settings_node {
     ROW(struct settings_ets *, ets, "ets", (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIM_SWITCH),            \
         FIELD_OPTIONAL, .sub = &ets_table, .help = "How traffic classes share the port's bandwidth.")        \
     ROW(struct list_of, ecn, "ecn", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true), FIELD_LIST,  \
-        .item = FIELD_INTEGER, .min = 0, .max = 7,                                                           \
+        .any_order = true, .item = FIELD_INTEGER, .min = 0, .max = 7,                                        \
         .help = "Priorities with DCQCN (reaction and notification point); it is turned off for the others.") \
     ROW(struct list_of, ecn_rp, "ecn_rp", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true),        \
-        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
+        FIELD_LIST, .any_order = true, .item = FIELD_INTEGER, .min = 0, .max = 7,                            \
         .help = "Priorities with the reaction point (sender), if they differ from ecn.")                     \
     ROW(struct list_of, ecn_np, "ecn_np", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true),        \
-        FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = 7,                                               \
+        FIELD_LIST, .any_order = true, .item = FIELD_INTEGER, .min = 0, .max = 7,                            \
         .help = "Priorities with the notification point (receiver), if they differ from ecn.")               \
     ROW(struct dcqcn_values, dcqcn, "dcqcn", (ON_HOSTS, ACTS_AT_ENDS, .roce = true), FIELD_OBJECT,           \
         .sub = &dcqcn_table, .help = "DCQCN parameters.")                                                    \

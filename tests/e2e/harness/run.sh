@@ -240,6 +240,10 @@ check_exit 0 "--quiet" "$H" run write-latency --quiet --duration 5ms --no-report
 check "... prints nothing" test ! -s "$SCRATCH/out" -a ! -s "$SCRATCH/err"
 check_exit 0 "--set reaches the lab" "$H" run write-latency --lab sim-geforce-pair --set lab.links.0.length=20m --duration 5ms --no-report --out "$OUT"
 check "... as the result says" test "$(jq -r '.lab.links[0].length' "$OUT/write-latency/latest/result.json")" = 20m
+check_exit 2 "--set of a link that a topology draws is refused" "$H" run leaf-spine-permutation --dry-run --set lab.links.0.rate=5Gb/s
+check_says "... with its path and what to change" '^harness: error: --set lab.links.0.rate=5Gb/s: lab.links.0.rate: the lab.s "topology" draws its links: change lab.topology, or lab.defaults for all of them$' "$SCRATCH/err"
+check_exit 2 "... of a list that the scenario does not have" "$H" run pfc-bidir --dry-run --set storms.0.role=a
+check_says "... too" 'storms.0.role: there is no list "storms" that it could change: give all of it, as a list$' "$SCRATCH/err"
 HARNESS_LAB=sim-geforce-pair check_exit 0 "HARNESS_LAB" "$H" run write-latency --duration 5ms --no-report --out "$OUT"
 check_says "... is named as the choice's reason" 'chosen by HARNESS_LAB' "$SCRATCH/err"
 

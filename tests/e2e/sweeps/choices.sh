@@ -49,9 +49,20 @@ refused "... as another number" '{"flows.*.depth":[20,20.0]}' 'value 2, 20\.0, i
 refused "an axis that a later one overwrites" '{"flows.a-to-b.depth":[1,2],"flows.*.depth":[3,4]}' 'sweep: flows\.a-to-b\.depth changes nothing: flows\.\*\.depth, later in the sweep, sets it again'
 refused "... that later ones overwrite together" '{"flows.*.depth":[1,2],"flows.a-to-b.depth":[3,4],"flows.b-to-a.depth":[5]}' 'sweep: flows\.\*\.depth changes nothing: flows\.b-to-a\.depth, later'
 refused "... as a whole" '{"settings.pfc":[[0],[1]],"settings":[{"pfc":[2]},{"pfc":[3]}]}' 'sweep: settings\.pfc changes nothing: settings, later'
+refused "... as an object" '{"flows.*":[{"message":"64KiB"},{"message":"65536B"}]}' 'flows\.\*: value 2, \{"message":"65536B"\}, is value 1, \{"message":"64KiB"\}, again'
+refused "... in the lab" '{"lab.links.*":[{"rate":"25Gb/s"},{"rate":"25000Mb/s"}]}' 'lab\.links\.\*: value 2, .*, is value 1, .*, again'
+refused "... of a part of a document" '{"sample":[{"every":"10ms"},{"every":"10000us"}]}' 'sample: value 2, .*, is value 1, .*, again'
+refused "the default and its value" '{"flows.*.depth":[128,null]}' 'flows\.\*\.depth: value 2, null, is value 1, 128, again'
+refused "... the other way round" '{"flows.*.queue_pairs":[null,1]}' 'flows\.\*\.queue_pairs: value 2, 1, is value 1, null, again'
+refused "a set that names an item twice" '{"settings.pfc":[[0],[0,0]]}' 'settings\.pfc: value 2, \[0,0\], is value 1, \[0\], again'
+refused "... in another order" '{"settings.pfc":[[1,0],[2],[0,1]]}' 'settings\.pfc: value 3, \[0,1\], is value 1, \[1,0\], again'
+refused "one value that a later one overwrites" '{"flows.a-to-b.depth":[16],"flows.0.depth":[17]}' 'sweep: flows\.a-to-b\.depth changes nothing: flows\.0\.depth, later in the sweep, sets it again'
+refused "... also beside it, in a zip" '{"zip":[{"flows.a-to-b.depth":[16,32],"flows.0.depth":[17,18]}]}' 'sweep: flows\.a-to-b\.depth changes nothing: flows\.0\.depth'
+check_exit 0 "a list whose order counts may come in another" dry --set 'sweep={"settings":[{"ets":{"weights":[60,40]}},{"ets":{"weights":[40,60]}}]}'
 check_exit 0 "an axis that is overwritten in part has cells of its own" dry --set 'sweep={"flows.*.depth":[1,2],"flows.a-to-b.depth":[3,4]}'
 check "... four of them" test "$(cells | wc -l)" = 4
-check_exit 0 "values that change nothing by themselves are not overwritten" dry --set 'sweep={"flows.*":[{"depth":1024},{"depth":1024,"op":"write"}],"flows.*.message":["1KiB","2KiB"]}'
+refused "what the document has already" '{"flows.*":[{"depth":1024},{"depth":1024,"op":"write"}],"flows.*.message":["1KiB","2KiB"]}' 'flows\.\*: value 2, .*, is value 1, .*, again'
+check_exit 0 "a value that changes nothing by itself is not overwritten" dry --set 'sweep={"flows.*":[{"op":"write"},{"op":"send"}],"flows.*.message":["1KiB","2KiB"]}'
 check_exit 0 "a value of a zip may come again beside others" dry --set 'sweep={"zip":[{"flows.*.message":["1KiB","1KiB"],"flows.*.depth":[1024,16]}]}'
 
 # ---- draws

@@ -146,6 +146,9 @@ check_says "... are named up to three, and counted" 'was begun: .*; .*; .*; and 
 sed 's/"depth": 16/"depth": 16.0/' kept.json > wide.json
 check "16.0 in place of 16" grep -q '"depth": 16\.0' wide.json
 check_exit 1 "... is no change" "$H" run --resume "$killed" --no-report --quiet
+jq '.phases |= map_values(if test("^[0-9.]+s$") then "\(rtrimstr("s") | tonumber * 1000)ms" else . end)' kept.json > wide.json
+check "milliseconds in place of seconds" grep -qE '"measure": "[0-9.]+ms"' wide.json
+check_exit 1 "... are no change" "$H" run --resume "$killed" --no-report --quiet
 mv kept.json wide.json
 check_exit 2 "a folder that is no sweep is refused" "$H" run --resume "$SCRATCH"
 check_says "... with a sentence" "is not the folder of a sweep: it has no request.json" err
