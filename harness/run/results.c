@@ -82,6 +82,26 @@ char *results_make_cell(const char *folder, size_t number, struct error *e)
     return NULL;
 }
 
+/* The folder that a result is in, and its name there; NULL: its path names none. */
+static const char *open_above(const char *folder, struct folder *above, struct error *e)
+{
+    const char *slash = strrchr(folder, '/');
+    char *path = slash ? strndup(folder, (size_t)(slash - folder)) : NULL;
+    *above = (struct folder){.fd = -1};
+    const char *name = path && folder_open(above, path, e) == 0 ? slash + 1 : NULL;
+    free(path);
+    return name;
+}
+
+void results_clear_resumed(const char *folder)
+{
+    struct folder above;
+    if (open_above(folder, &above, NULL))
+        fresh_clear(&above);
+    folder_close(&above);
+    results_clear_left(folder);
+}
+
 /* The link is made in a fresh folder, and takes the old one's place at once. */
 static int point(const struct folder *parent, const char *target, struct error *e)
 {
@@ -99,11 +119,9 @@ static int point(const struct folder *parent, const char *target, struct error *
 
 int results_point_latest(const char *folder, struct error *e)
 {
-    const char *slash = strrchr(folder, '/');
-    char *path = slash ? strndup(folder, (size_t)(slash - folder)) : NULL;
-    struct folder parent = {.fd = -1};
-    int result = slash && path && folder_open(&parent, path, e) == 0 ? point(&parent, slash + 1, e) : -1;
-    folder_close(&parent);
-    free(path);
-    return slash ? result : 0;
+    struct folder above;
+    const char *name = open_above(folder, &above, e);
+    int result = name ? point(&above, name, e) : strchr(folder, '/') ? -1 : 0;
+    folder_close(&above);
+    return result;
 }

@@ -10,6 +10,8 @@ char *results_make_folder(const char *out, const char *scenario, struct error *e
 /* Remove what killed runs and reports have left in the making, in the results in this folder or in this one.
  */
 void results_clear_left(const char *parent);
+/* The same of a result that is resumed, and of what lies beside it: a link "latest" in the making. */
+void results_clear_resumed(const char *folder);
 /* The name of run NUMBER's folder in that of its sweep: 01, ..., 100, ... */
 void results_cell_name(size_t number, char *name, size_t size);
 /* FOLDER/NN for a cell. The caller frees. */

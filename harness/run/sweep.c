@@ -878,7 +878,7 @@ static int sweep_open_folder(struct sweep *s, struct error *e)
                    e) != 0)
         return -1;
     if (s->request->resume)
-        results_clear_left(s->folder);
+        results_clear_resumed(s->folder);
     if (s->request->resume && (sweep_keep_runs(s, e) != 0 || index_unfinish(&s->index, e) != 0))
         return -1;
     sweep_list_todo(s);

@@ -143,7 +143,11 @@ static int draw_topology(json_t *document, const json_t *topology, struct error 
     d.links = child_of(document, "links", json_array());
     int result = 0;
     if (!json_is_object(d.hosts) || !json_is_object(d.switches) || !json_is_array(d.links))
-        result = error_set(e, "topology: hosts and switches must be objects, links a list");
+        result = error_set(e, "%s, to which \"topology\" adds its own: expected %s",
+                           !json_is_object(d.hosts)      ? "hosts"
+                           : !json_is_object(d.switches) ? "switches"
+                                                         : "links",
+                           json_is_object(d.hosts) && json_is_object(d.switches) ? "a list" : "an object");
     else if (t.kind == TOPOLOGY_FAT_TREE && t.k % 2)
         result = error_set(e, "topology.k: %lld is odd: expected an even number of ports", (long long)t.k);
     else if (t.kind == TOPOLOGY_STAR)

@@ -144,6 +144,10 @@ else
         { (KILL_AT=$at LD_PRELOAD=$SCRATCH/kill.so "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --out made); } >out 2>&1
         [ $? = 137 ] && killed=$((killed + 1))
     done
+    { (KILL_AT=3 LD_PRELOAD=$SCRATCH/kill.so "$H" run "$ROOT/scenarios/incast-pfc.json" --set sweep=null --duration 1ms --repeat 2 --no-report --out again); } >out 2>&1
+    check "a sweep is killed as it points at itself" test "$(find again -name '.latest.new-*' | wc -l)" = 1
+    check_exit 0 "... its resume" "$H" run --resume again/incast-pfc/2* --no-report --quiet
+    check "... removes what was left beside it, too" test "$(find again -name '.*' | wc -l)" = 0 -a -L again/incast-pfc/latest
     in_the_making() { find made -name '.*' -o -regextype posix-extended -regex '.*\.(json|html|tsv|gp)\..*'; }
     if [ "$killed" = 4 ]; then ok "4 runs are killed while they put files into place"; else nok "4 runs are killed while they put files into place" "$killed: $(cat out)"; fi
     left=$(in_the_making)
