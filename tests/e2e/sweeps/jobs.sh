@@ -25,7 +25,7 @@ check "... gives the same bytes" same "$(only five)"
 check "six runs print the same in any order" diff <(grep -v ^result: printed1.out) <(grep -v ^result: printed6.out)
 check "... of each its verdict" test "$(grep -c '^wide, ' printed6.out)" = 6
 check_exit 1 "of 24 runs only those are printed that failed" "$H" run wide.json --no-report --repeat 4 --out brief
-check "... by their folder and what failed" test "$(grep -c -e '^[0-9]*: wide, .*64KiB: failed (simulated)$' -e '^  failed   small messages' out)" = 24
+check "... by their folder and what failed" test "$(grep -c -e '^[0-9]*: wide, .*64KiB, run [1-4] of 4, seed [1-9][0-9]*: failed (simulated)$' -e '^  failed   small messages' out)" = 24
 check_says "... with a line of all" '^24 runs: 12 passed, 12 failed$' out
 
 # ---- progress: one line that never wraps
