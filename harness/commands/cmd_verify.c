@@ -1,7 +1,10 @@
 #include "verify/verify.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/folder/folder.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
@@ -10,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +31,9 @@ static const struct field fields[] = {
      .argument = "FILE",
      .help =
          "What must be known beyond the packets: the hosts' settings, addresses, time-outs (docs/verify.md). "
-         "What is not stated is not judged."},
+         "What is not stated is not judged. Of a run with a capture, its settings.json, its result.json or "
+         "its "
+         "folder will do. Default: of a run's own capture, those of the run; else none."},
     {.name = "host",
      .kind = FIELD_LIST,
      .item = FIELD_STRING,
@@ -77,7 +83,10 @@ static void print_entry(const json_t *entry)
               json_string_value(json_object_get(entry, "reason")));
     json_array_foreach(json_object_get(entry, "findings"), i, item) print_kind(item);
     json_array_foreach(json_object_get(entry, "not_judged"), i, item)
-        print_out("%*snot judged: %s\n", BELOW, "", json_string_value(item));
+    {
+        if (!strstr(json_string_value(json_object_get(entry, "reason")), json_string_value(item)))
+            print_out("%*snot judged: %s\n", BELOW, "", json_string_value(item));
+    }
 }
 
 /* Something found; nothing found; nothing judged, or not all that was seen. */
@@ -215,17 +224,120 @@ static int choose(const struct call *call, const struct checker **which, size_t 
 
 #define MOST_CHECKERS 16
 
+/* ---- a run's own settings */
+
+#define RESULT_FILE "result.json"
+
+/* The folder that a path is in, if its file has this name; NULL: it has another. The caller frees it. */
+static char *folder_of(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    if (strcmp(file, name) != 0)
+        return NULL;
+    return slash ? strndup(path, (size_t)(slash - path + 1)) : strdup("./");
+}
+
+static bool has_result(const char *folder)
+{
+    char *path = files_join(folder, RESULT_FILE);
+    bool has = path && files_exist(path);
+    free(path);
+    return has;
+}
+
+/* What the run in a folder kept of its settings for its capture. */
+static json_t *settings_of_run(const char *folder, struct error *e)
+{
+    static const char *const wanted[] = {"capture.settings", "capture.left_out_from_ns", NULL};
+    struct folder run = {.fd = -1};
+    json_t *result = folder_open(&run, folder, e) == 0
+                         ? json_file_load_parts_in(&run, RESULT_FILE, DOCUMENT_RESULT, wanted, e)
+                         : NULL;
+    folder_close(&run);
+    const json_t *capture = json_object_get(result, "capture");
+    json_t *settings = json_incref(json_object_get(capture, "settings"));
+    if (json_object_get(capture, "left_out_from_ns"))
+        log_warning("%s: the capture ended before the run did, where it reached its limit", folder);
+    if (result && !settings)
+        error_set(
+            e,
+            "%s: the result has no settings to judge packets by: its run captured none, or was made by an "
+            "earlier version",
+            folder);
+    json_decref(result);
+    return settings;
+}
+
+/* The run that --settings names; NULL: it is a document of its own. The caller frees it. */
+static char *run_of_settings(const char *path)
+{
+    static const char *const files[] = {"settings.json", RESULT_FILE};
+    if (has_result(path))
+        return strdup(path);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *folder = folder_of(path, files[i]);
+        if (folder && has_result(folder))
+            return folder;
+        free(folder);
+    }
+    return NULL;
+}
+
+/* Those of --settings, of the run that the capture is of, or none. */
+static int load_settings(const struct verify_options *said, const char *capture,
+                         struct verify_settings *settings, struct error *e)
+{
+    char *run = said->settings ? run_of_settings(said->settings) : folder_of(capture, CAPTURE_FILE);
+    json_t *document = run && (said->settings || has_result(run)) ? settings_of_run(run, e) : NULL;
+    bool named = run && said->settings;
+    int done = -1;
+    if (document) {
+        done = verify_settings_parse(settings, document, &said->hosts, e);
+        if (done == 0)
+            log_info("judged by the settings of the run in %s%s", run,
+                     named ? "" : " (--settings names others)");
+        else
+            error_prefix(e, "%s: the run's settings", run);
+    } else if (!named) {
+        if (run && has_result(run))
+            log_warning("%s", e->text);
+        done = verify_settings_load(settings, said->settings, &said->hosts, e);
+    }
+    json_decref(document);
+    free(run);
+    return done;
+}
+
+/* The capture of a run's folder, or the path itself. The caller frees it. */
+static char *capture_of(const char *path, struct error *e)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0 || stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        return strdup(path);
+    char *capture = files_join(path, CAPTURE_FILE);
+    if (capture && files_exist(capture))
+        return capture;
+    error_set(e, "%s has no " CAPTURE_FILE ": name a run's folder (of a sweep, one of 01, 02, ...) or a file",
+              path);
+    free(capture);
+    return NULL;
+}
+
 static int run_verify(const struct call *call)
 {
     const struct verify_options *said = call->options;
     const struct checker *which[MOST_CHECKERS + 1];
     struct verify_settings settings;
     struct error e;
-    if (choose(call, which, MOST_CHECKERS, &e) != 0 ||
-        verify_settings_load(&settings, said->settings, &said->hosts, &e) != 0)
+    char *capture = capture_of(call->arguments[0], &e);
+    if (!capture || choose(call, which, MOST_CHECKERS, &e) != 0 ||
+        load_settings(said, capture, &settings, &e) != 0) {
+        free(capture);
         return program_fail(EXIT_USAGE, &e);
-    json_t *result = judge_capture(call->arguments[0], &settings, which, &e);
+    }
+    json_t *result = judge_capture(capture, &settings, which, &e);
     verify_settings_free(&settings);
+    free(capture);
     if (!result)
         return program_fail(EXIT_USAGE, &e);
     int status = print_result(result, said->json);
@@ -235,8 +347,9 @@ static int run_verify(const struct call *call)
 
 const struct command command_verify = {
     .name = "verify",
-    .arguments = "CAPTURE [CHECKER...]",
-    .about = "Judge the packets of a pcap or pcapng file: go-back-n, cnp, dcqcn, pfc, ecn, icrc.",
+    .arguments = "CAPTURE|RUN [CHECKER...]",
+    .about = "Judge the packets of a pcap or pcapng file, or of a run's capture: go-back-n, cnp, dcqcn, pfc, "
+             "ecn, icrc.",
     .options = &options,
     .least = 1,
     .most = 1 + MOST_CHECKERS,

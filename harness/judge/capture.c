@@ -347,17 +347,20 @@ int judge_capture(const struct cell *cell, const char *folder, const json_t *set
                   json_t *result, struct error *e)
 {
     const struct list_of *checks = &cell->scenario.verify;
-    json_t *entries = json_array(), *differ = json_object(), *judged = NULL;
+    json_t *entries = json_array(), *differ = json_object(), *judged = NULL,
+           *capture = json_object_get(result, "capture");
     int done = 0;
-    if (checks->count && !why_not) {
+    if (json_is_object(capture)) {
         json_t *document = judge_capture_settings(cell, settings, differ);
-        add_thresholds(cell, json_object_get(result, "capture"), document);
-        judged = capture_judge(folder, checks, document, differ, e);
-        json_decref(document);
+        add_thresholds(cell, capture, document);
+        json_object_set_new(capture, "settings", document);
+    }
+    if (checks->count && !why_not) {
+        judged = capture_judge(folder, checks, json_object_get(capture, "settings"), differ, e);
         done = judged ? 0 : -1;
     }
     if (judged)
-        add_entries(checks, judged, differ, json_object_get(result, "capture"),
+        add_entries(checks, judged, differ, capture,
                     json_integer_value(
                         json_object_get(json_array_get(json_object_get(result, "phases"), 0), "start_ns")),
                     entries);

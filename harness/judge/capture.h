@@ -8,9 +8,10 @@
  * `differ` gets a key for each other setting. `settings` is a run's settings.json. A new object; NULL: out of
  * memory. */
 json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, json_t *differ);
-/* Add "verify" (docs/result.md) to the result of a run: a verdict of each checker that the scenario names, if
- * it names any. `why_not`: nothing is judged for this reason, or NULL. -1: the capture could not be read, and
- * all is skipped. */
+/* Add to the result of a run (docs/result.md) "settings" of its "capture", if it has one, with which harness
+ * verify judges it again, and "verify": a verdict of each checker that the scenario names, if it names any.
+ * `why_not`: nothing is judged for this reason, or NULL. -1: the capture could not be read, and all is
+ * skipped. */
 int judge_capture(const struct cell *cell, const char *folder, const json_t *settings, const char *why_not,
                   json_t *result, struct error *e);
 

@@ -457,12 +457,14 @@ static json_t *result_json(const struct run *run)
     return result;
 }
 
-/* Judge what was captured. A capture that cannot be read makes the run incomplete. */
+/* Keep what judges a capture, and judge it where the scenario says so. A capture that cannot be read makes
+ * the run incomplete. */
 static void run_verify_result(struct run *run, const char *why_not, json_t *result)
 {
     struct error e;
     json_t *settings = settings_json(run);
-    progress_say(run->x->progress, "judging the capture");
+    if (run->x->cell->scenario.verify.count)
+        progress_say(run->x->progress, "judging the capture");
     if (judge_capture(run->x->cell, run->x->folder, settings,
                       run->ending == ENDING_WHOLE ? why_not : "the run is incomplete", result, &e) != 0) {
         run_fail(run, ENDING_LAB_FAILED, &e);
@@ -498,8 +500,7 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
             json_decref(losses);
         }
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
-        if (run->x->cell->scenario.verify.count)
-            run_verify_result(run, why_not, result);
+        run_verify_result(run, why_not, result);
         verdict = verdict_judge(run->x->cell, &scope, result, why_not);
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_text(why_not));

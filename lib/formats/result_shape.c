@@ -184,6 +184,7 @@ static const struct shape capture[] = {{"file", TEXT, NULL},
                                        {"frames", WHOLE, NULL},
                                        {"bytes", WHOLE, NULL},
                                        {"left_out_from_ns", WHOLE, NULL},
+                                       {"settings", OBJECT, NULL},
                                        {0}};
 static const struct shape scenario[] = {{"name", TEXT, NULL},
                                         {"title", TEXT, NULL},

@@ -89,6 +89,25 @@ run 0 "pauses that both ends of a link saw" whole --set 'storms=[{"role": "h16",
 # shellcheck disable=SC2016 # $sent is the variable of jq
 holds "... are as many as were sent" '.hosts.h16.counters.tx_prio3_pause.total as $sent | $sent > 0 and (.verify[0].reason | test("^\($sent) PFC frames, "))'
 
+# ---- a run's capture is judged again with the run's settings, which its result keeps
+run 4 "a run that captures and judges nothing" whole --set 'settings.ecn=[3]' --set verify=null --set 'capture={}'
+for named in "" /capture.pcapng; do
+    check_exit 0 "... its ${named:-folder} is judged later" "$H" verify "$RESULT$named" go-back-n cnp ecn --json
+    check_says "... by the run's settings, which is said" "^harness: judged by the settings of the run in $RESULT/? \(--settings names others\)\$" "$SCRATCH/err"
+    check "... all by all rules" jq -e '[.checks[].verdict] == ["ok", "ok", "ok"] and (.checks[0].reason | test("the rules are those of go-back-N \\(set by recovery\\)")) and
+        (.checks[2].reason | test("[1-9][0-9]* marks against their queue"))' "$SCRATCH/out"
+done
+cp "$RESULT/capture.pcapng" "$SCRATCH/elsewhere.pcapng"
+check_exit 4 "... a copy elsewhere has none" "$H" verify "$SCRATCH/elsewhere.pcapng" go-back-n cnp ecn
+for settings in "$RESULT/settings.json" "$RESULT/result.json" "$RESULT"; do
+    check_exit 0 "... unless --settings names the run: $(basename "$settings")" "$H" verify "$SCRATCH/elsewhere.pcapng" go-back-n cnp ecn --settings "$settings"
+done
+run 4 "a run without a capture" whole --set verify=null
+check_exit 2 "... is not judged" "$H" verify "$RESULT" go-back-n
+check_says "... which is said" 'has no capture.pcapng: name a run.s folder' "$SCRATCH/err"
+check_exit 2 "... and judges no other" "$H" verify "$SCRATCH/elsewhere.pcapng" --settings "$RESULT/settings.json"
+check_says "... for its result has no settings for it" 'the result has no settings to judge packets by: its run captured none' "$SCRATCH/err"
+
 # ---- a limit that cut the capture
 run 0 "a capture that its limit cut is judged as far as it goes" whole --set 'capture={"limit": "40KB"}'
 # shellcheck disable=SC2016 # $until is the variable of jq

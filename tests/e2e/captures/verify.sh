@@ -123,7 +123,7 @@ refused() { # WHAT FILE PATTERN
 refused "an empty file" empty 'it is empty'
 printf '\x89PNG\r\n\x1a\n' >picture.png
 refused "a picture" picture.png 'neither pcap nor pcapng: it begins with 89 50'
-refused "a folder" . 'neither a file nor a pipe'
+refused "a folder" . 'has no capture.pcapng: name a run.s folder'
 refused "a file that is not there" missing 'No such file'
 refused "a device" /dev/zero 'neither a file nor a pipe'
 gzip -c good.pcap >good.pcap.gz
