@@ -112,9 +112,10 @@ static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64
 static void examine_stated(const struct headroom *h)
 {
     const struct switch_end *end = h->x->end;
-    int64_t speed = sonic_is_given(end->port->speed_Mbps) ? end->port->speed_Mbps
-                    : end->link->rate_bps != FIELD_UNSET  ? end->link->rate_bps / 1000000
-                                                          : FIELD_UNSET;
+    const struct sonic_port *p = end->port;
+    int64_t speed = p->speed_Mbps != FIELD_UNSET         ? p->speed_Mbps
+                    : end->link->rate_bps != FIELD_UNSET ? end->link->rate_bps / 1000000
+                                                         : FIELD_UNSET;
     int64_t mtu = end->host_mtu != FIELD_UNSET ? end->host_mtu : end->port->mtu;
     if (h->buffer->xoff_bytes == SONIC_UNREAD)
         report_headroom(h, "unknown", NULL, "xoff of its priority group's profile was not understood");
@@ -122,6 +123,15 @@ static void examine_stated(const struct headroom *h)
         report_headroom(
             h, "failure", "give the group a lossless profile, with xoff: BUFFER_PG",
             "its priority group has a profile without headroom (xoff): packets are lost although PFC is on");
+    else if (speed == SONIC_UNREAD || mtu == SONIC_UNREAD || p->cable_mm == SONIC_UNREAD)
+        report_headroom(
+            h, "unknown", NULL,
+            speed == SONIC_UNREAD ? "whether its headroom suffices is not known: the port's speed "
+                                    "was not understood (PORT)"
+            : mtu == SONIC_UNREAD ? "whether its headroom suffices is not known: the port's MTU was "
+                                    "not understood (PORT)"
+                                  : "whether its headroom suffices is not known: the length of the "
+                                    "port's cable was not understood (CABLE_LENGTH)");
     else if (speed == FIELD_UNSET || !sonic_is_given(mtu) || !sonic_is_given(cable_mm(end)))
         report_headroom(
             h, "unknown", "state the link's rate and length in the lab",

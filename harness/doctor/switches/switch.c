@@ -99,6 +99,8 @@ int64_t switch_senders_to(const struct doctor_subject *x, int priority)
 int64_t switch_most_before_xoff(const struct sonic_buffer *b, int64_t senders)
 {
     int64_t reserved = sonic_is_given(b->size_bytes) ? b->size_bytes : 0;
+    if (b->size_bytes == SONIC_UNREAD)
+        return FIELD_UNSET;
     if (b->threshold == SONIC_STATIC)
         return senders * (b->static_bytes + reserved);
     if (b->threshold != SONIC_DYNAMIC || !sonic_is_given(b->pool_bytes))

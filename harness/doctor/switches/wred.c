@@ -103,7 +103,10 @@ static void add_fault(const struct marking *m, int64_t senders, struct text *out
                  "a queue of kmin takes longer to send than DCQCN waits before it raises its rate (300 us)");
     if (out->length)
         return;
-    *verdict = w->pmax_percent == SONIC_UNREAD || !known ? "unknown" : "ok";
+    *verdict =
+        w->pmax_percent == SONIC_UNREAD || !known || mtu == SONIC_UNREAD || p->speed_Mbps == SONIC_UNREAD
+            ? "unknown"
+            : "ok";
 }
 
 static void examine_thresholds(const struct marking *m)
@@ -135,6 +138,10 @@ static void examine_thresholds(const struct marking *m)
         text_add(&words,
                  "; when XOFF comes, and so whether there are marks before it, is not known (BUFFER_PG, "
                  "BUFFER_PROFILE, BUFFER_POOL)");
+    if (m->x->end->port->speed_Mbps == SONIC_UNREAD)
+        text_add(&words, "; the port's speed was not understood (PORT)");
+    else if (m->x->end->host_mtu == FIELD_UNSET && m->x->end->port->mtu == SONIC_UNREAD)
+        text_add(&words, "; the port's MTU was not understood (PORT)");
     if (fault.length)
         text_add(&words, ": %s", text_string(&fault));
     report_marking(m, verdict,

@@ -44,7 +44,19 @@ doctor
 check "two values that SONiC does not know are two warnings" test "$(verdicts config-db)" = "ok warning warning"
 check "... with table, key and field" says config-db 'WRED_PROFILE|W: ecn is "sometimes": expected'
 check "... and what depends on them is unknown" test "$(verdicts wred) $(verdicts port)" = "unknown unknown unknown unknown ok unknown"
-check "... all else is judged" test "$(verdicts headroom)" = "ok ok ok ok"
+check "... also the headroom at a speed that is not known" test "$(verdicts headroom)" = "ok ok unknown unknown"
+check "... which is said" says headroom "the port's speed was not understood (PORT)"
+for length in -5m 5 far; do
+    configure 2 -4
+    change ".CABLE_LENGTH.AZURE.Ethernet1 = \"$length\""
+    doctor
+    check "a cable of $length: the headroom is unknown, not that of the lab's cable" test "$(verdicts config-db): $(verdicts headroom)" = "ok warning: ok ok unknown unknown"
+    check "... which is said" says headroom "the length of the port's cable was not understood (CABLE_LENGTH)"
+done
+configure 2 -4
+change '.BUFFER_PROFILE.lossless.size = "some" | .PORT.Ethernet1.speed = "100G"'
+doctor
+check "a size that is not understood, or a speed: whether there are marks is unknown" test "$(verdicts wred)" = "unknown unknown unknown unknown"
 configure 2 -4
 change '.DEVICE_METADATA.localhost.platform = "x\nok  tor  all is well" | .PORT.Ethernet0.mtu = "1\n2"'
 "$H" doctor --lab lab.json > said 2> err
