@@ -185,16 +185,16 @@ static int look_at_guest(const struct remote_lab *lab, const struct remote_host 
                                : 0;
 }
 
-/* Before anything is put back the machine is locked again: by the roles of a host once. */
+/* Before anything is put back the machine is locked again: by the roles of a host once. 1: it cannot be, with
+ * the sentence. */
 static int lock_again(const struct remote_lab *lab, size_t role, struct ssh_session *session, struct error *e)
 {
-    return host_is_first(lab, role) &&
-                   lab_lock_reached(lab->lock, session, "host", lab->hosts[role].lab->name, e) < 0
-               ? -1
+    return host_is_first(lab, role)
+               ? lab_lock_reached(lab->lock, session, "host", lab->hosts[role].lab->name, e)
                : 0;
 }
 
-static int reconnect(const struct remote_lab *lab, size_t role, struct error *e)
+static int reconnect(const struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
 {
     struct remote_host again, *h = &lab->hosts[role];
     if (!lab->failed || !ssh_ended(h->ssh, ENDED_NS, NULL))
@@ -202,10 +202,13 @@ static int reconnect(const struct remote_lab *lab, size_t role, struct error *e)
     if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
                          h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
         return -1;
-    if (lock_again(lab, role, again.ssh, e) != 0) {
+    int locked = lock_again(lab, role, again.ssh, e);
+    if (locked < 0) {
         remote_host_close(&again);
         return -1;
     }
+    if (locked == 1)
+        json_array_append_new(warnings, json_text(e->text));
     ssh_close(h->ssh);
     h->ssh = again.ssh;
     return 0;
@@ -266,7 +269,7 @@ static json_t *restore_host(const struct remote_lab *lab, size_t role, const str
         return NULL;
     if (now != VIRT_RUNNING)
         return json_make("{s:s}", "guest", virt_state_names[now]);
-    if (reconnect(lab, role, e) != 0)
+    if (reconnect(lab, role, warnings, e) != 0)
         return NULL;
     (void)look_for_changed(lab, role, r, warnings, e); /* what keeps it from being read, restoring says */
     json_t *answer = remote_settings_restore(h, e);
@@ -346,9 +349,15 @@ static int restore_kept(struct remote_lab *lab, size_t role, struct error *e)
     const struct lab *where = &lab->run->cell->lab;
     if (lab_kind(where)->guests && !lab->virt && !(lab->virt = virt_open(where->uri, e)))
         return -1;
-    if (!h->ssh && (remote_host_open(h, lab->virt, where, h->lab, RECONNECT_NS, e) != 0 ||
-                    lock_again(lab, role, h->ssh, e) != 0))
-        return -1;
+    if (!h->ssh) {
+        int locked = remote_host_open(h, lab->virt, where, h->lab, RECONNECT_NS, e) != 0
+                         ? -1
+                         : lock_again(lab, role, h->ssh, e);
+        if (locked < 0)
+            return -1;
+        if (locked == 1)
+            log_warning("%s", e->text);
+    }
     json_t *answer = remote_settings_restore(h, e);
     json_decref(answer);
     return answer ? 0 : -1;

@@ -536,7 +536,7 @@ static int reconnect(struct remote_lab *lab, struct remote_host *h, struct error
         return 0;
     if (!ssh_ended(h->ssh, ENDED_NS, NULL))
         return 0;
-    struct ssh_session *again = sonic_open_locked(h->sonic->of, lab->lock, NULL, NULL, e);
+    struct ssh_session *again = sonic_open_locked(h->sonic->of, lab->lock, NULL, lab->warnings, e);
     if (!again)
         return -1;
     ssh_close(h->ssh);
