@@ -108,6 +108,10 @@ static double goodput_gbps(const struct run *run)
 {
     return run_sum_flows(run, "goodput_bps") / 1e9;
 }
+static double delivered_gbps(const struct run *run)
+{
+    return run_sum_flows(run, "delivered_bps") / 1e9;
+}
 static double p50(const struct run *run)
 {
     return run_latency_us(run, "p50", NULL);
@@ -120,18 +124,29 @@ static double p99(const struct run *run)
 static const struct {
     const char *words;
     double (*measure)(const struct run *run);
-} run_figures[] = {{"goodput, Gb/s", goodput_gbps}, {"latency p50, us", p50}, {"latency p99, us", p99}};
+} run_figures[] = {{"goodput, Gb/s", goodput_gbps},
+                   {"delivered, Gb/s", delivered_gbps},
+                   {"latency p50, us", p50},
+                   {"latency p99, us", p99}};
 #define FIGURES (sizeof run_figures / sizeof *run_figures)
 
-static void add_head(const struct page_comparison *c, struct text *out)
+/* What was delivered is counted of simulated flows alone. */
+static bool has_figure(const struct runs *runs, size_t i)
+{
+    return run_figures[i].measure != delivered_gbps || runs_have_delivered(runs);
+}
+
+static void add_head(const struct page_comparison *c, const struct runs *runs, struct text *out)
 {
     text_add(out, "<h2>%s</h2>\n<div class=scroll><table><tr><th><th>", c->title);
     for (size_t i = 0; i < FIGURES; i++)
-        text_add(out, "<th colspan=3 class=number>%s", run_figures[i].words);
+        if (has_figure(runs, i))
+            text_add(out, "<th colspan=3 class=number>%s", run_figures[i].words);
     text_add(out, "</tr>\n<tr><th>run<th>%s", c->key);
     for (size_t i = 0; i < FIGURES; i++)
-        text_add(out, "<th class=number>%s<th class=number>%s<th class=number>%s / %s", c->first, c->other,
-                 c->other, c->first);
+        if (has_figure(runs, i))
+            text_add(out, "<th class=number>%s<th class=number>%s<th class=number>%s / %s", c->first,
+                     c->other, c->other, c->first);
     text_add(out, "</tr>\n");
 }
 
@@ -142,6 +157,8 @@ static void add_pair(const struct page_comparison *c, const struct runs *runs, c
     add_choices(c, runs, first, other, out);
     html_cell(out, value_of(c, other));
     for (size_t i = 0; i < FIGURES; i++) {
+        if (!has_figure(runs, i))
+            continue;
         double of_first = run_figures[i].measure(first), of_other = run_figures[i].measure(other);
         html_number_cell(out, of_first);
         html_number_cell(out, of_other);
@@ -161,7 +178,7 @@ static void add_comparison(const struct page_comparison *c, const struct runs *r
                 !only_key_differs(c, first, other))
                 continue;
             if (!any)
-                add_head(c, out);
+                add_head(c, runs, out);
             any = true;
             add_pair(c, runs, first, other, out);
         }
@@ -188,7 +205,8 @@ void page_add_ratios(const struct runs *runs, struct text *out)
 
 #define PAIRS_LISTED 200
 
-static const char *const wanted[] = {"goodput of all flows", "latency p50", "latency p99"};
+static const char *const wanted[] = {"goodput of all flows", "delivered by all flows", "latency p50",
+                                     "latency p99"};
 #define WANTED (sizeof wanted / sizeof *wanted)
 
 /* The axis of the key of all flows; axis_count: there is none. */

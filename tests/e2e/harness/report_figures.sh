@@ -54,6 +54,7 @@ page=$sweep/report/index.html
 check "a row for each size" test "$(cells "$page" 'GPU memory beside host memory' 1 | paste -sd,)" = "message 64B,message 4KiB"
 ratio() { jq -s '.[1].flows["a-to-b"].goodput_bps / .[0].flows["a-to-b"].goodput_bps' "$sweep/$1/result.json" "$sweep/$2/result.json"; }
 check "the first row's ratio is that of the two results" near "$(cells "$page" 'GPU memory beside host memory' 5 | head -n 1)" "$(ratio 01 03)"
+check "... and of what was delivered" near "$(cells "$page" 'GPU memory beside host memory' 8 | head -n 1)" "$(jq -s '.[1].flows["a-to-b"].delivered_bps / .[0].flows["a-to-b"].delivered_bps' "$sweep/01/result.json" "$sweep/03/result.json")"
 check "the second row's too" near "$(cells "$page" 'GPU memory beside host memory' 5 | tail -n 1)" "$(ratio 02 04)"
 check_exit 0 "two results are compared" "$H" report "$sweep/01" "$sweep/03" --out "$SCRATCH/pair"
 check "the ratio is the same" near "$(cells "$SCRATCH/pair/index.html" 'GPU memory beside host memory' 5)" "$(ratio 01 03)"
