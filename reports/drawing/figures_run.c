@@ -221,6 +221,8 @@ static bool gpu_takes_part(const struct run *run, const char *host, bool into)
     return false;
 }
 
+static const char pcie_rates[] = "What comes into a device (rx) and goes out of it (tx) over PCIe.";
+
 /* What the rates of the GPUs tell, by the directions in which data goes here. */
 static char *pcie_caption(const struct run *run, bool gpus)
 {
@@ -228,7 +230,7 @@ static char *pcie_caption(const struct run *run, bool gpus)
     struct text words = {0};
     const char *role;
     json_t *host;
-    text_add(&words, "What comes into a device (rx) and goes out of it (tx) over PCIe.");
+    text_add(&words, "%s", pcie_rates);
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
     {
         if (gpus && gpu_takes_part(run, role, true))
@@ -439,7 +441,7 @@ const struct figure figures_run[] = {
     {"buffer", "Receive buffer against xoff and xon", "time, s",
      "The receiver sends XOFF when the buffer fills to xoff, and XON when it drains to xon.",
      .run = fill_buffer},
-    {"pcie", "PCIe rates", "time, s", NULL, .run = fill_pcie}, /* its caption depends on the flows */
+    {"pcie", "PCIe rates", "time, s", pcie_rates, .run = fill_pcie},
     {"pause-cdf", "Length of pauses", "length of a pause, us",
      "Cumulative distribution of the lengths of single pauses.", .run = fill_pause_cdf},
     {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", .run = fill_queues},
