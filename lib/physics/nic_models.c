@@ -133,6 +133,9 @@ const struct nic_property nic_properties[] = {
      {LX("\"40ns\"", "fitted: p99 1.53 us at typical 1.44 us (" REMOTE_LAB "March 2026)"),
       CX5("\"35ns\"", "fitted: S-1.01, p99 2.23 us (" HACC "measurement.tex)"), CX6("\"35ns\"", AS_CX5),
       CX7("\"35ns\"", AS_CX5)}},
+    {"software.spikes_per_turn", {LX("0.0008", "fitted: p99.9 5.22 us (" REMOTE_LAB "March 2026)")}},
+    {"software.spike_floor", {LX("\"5us\"", "fitted: the same")}},
+    {"software.spike", {LX("\"5.5us\"", "fitted: the same")}},
     {0},
 };
 

@@ -1,6 +1,7 @@
 /* The table of NIC models: each column is a host's document, and docs/nic-models.md is made from it. */
 #include "tests/unit/unit.h"
 
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/physics/host.h"
@@ -101,6 +102,27 @@ static void a_lab_lies_over_the_model(void **state)
     json_decref(written);
 }
 
+/* The lab of the published ConnectX-4 Lx keeps its own values, which its figures depend on. */
+static void the_published_lab_has_the_same_values(void **state)
+{
+    (void)state;
+    struct error e;
+    json_t *lab = json_file_load("labs/sim-geforce-pair.json", DOCUMENT_LAB, &e);
+    json_t *own = json_object_get(json_object_get(lab, "defaults"), "host");
+    json_t *model = nic_model_document(NIC_MODEL_CONNECTX_4_LX);
+    json_t *both = json_merged(own, model);
+    assert_non_null(lab);
+    json_object_del(json_object_get(both, "nic"), "model");
+    json_object_del(json_object_get(own, "nic"), "model");
+    struct text differing = {0};
+    if (json_changes(own, both, 5, &differing))
+        fail_msg("%s", text_string(&differing));
+    text_free(&differing);
+    json_decref(both);
+    json_decref(model);
+    json_decref(lab);
+}
+
 /* make docs updates the file. */
 static void the_document_is_up_to_date(void **state)
 {
@@ -122,9 +144,8 @@ static void the_document_is_up_to_date(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_model_is_a_host),
-        cmocka_unit_test(slips_mean_a_model),
-        cmocka_unit_test(a_lab_lies_over_the_model),
+        cmocka_unit_test(each_model_is_a_host),       cmocka_unit_test(slips_mean_a_model),
+        cmocka_unit_test(a_lab_lies_over_the_model),  cmocka_unit_test(the_published_lab_has_the_same_values),
         cmocka_unit_test(the_document_is_up_to_date),
     };
     return cmocka_run_group_tests_name("nic models", tests, NULL, NULL);
