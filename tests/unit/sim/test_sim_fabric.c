@@ -369,11 +369,11 @@ static void loss_is_notified(void **state)
     }
 }
 
-/* A receiver whose memory takes half of what comes, and one that keeps up. */
+/* A receiver that keeps up, one whose memory takes half of what comes, and one whose port does. */
 static void ingress_is_notified(void **state)
 {
     (void)state;
-    for (int slow = 0; slow < 2; slow++) {
+    for (int slow = 0; slow < 3; slow++) {
         struct fixture f;
         open_star(&f, 2, GBPS(100));
         fixture_flow(&f, 0, 1, 0);
@@ -385,7 +385,12 @@ static void ingress_is_notified(void **state)
             f.hosts[h].nic.unmarked_cnps = UNMARKED_CNPS_INGRESS;
             f.hosts[h].nic.unmarked_cnp_interval_ps = 50 * US;
             f.hosts[h].nic.unmarked_cnp_bytes = 50000;
-            f.hosts[h].memories[SIM_MEMORY_HOST].write_bps = slow ? GBPS(50) : GBPS(800);
+            f.hosts[h].memories[SIM_MEMORY_HOST].write_bps = slow == 1 ? GBPS(50) : GBPS(800);
+            if (slow == 2)
+                f.hosts[h].nic.ingress = (struct physics_ingress){.rate_bps = GBPS(50),
+                                                                  .depth_bytes = 100000,
+                                                                  .loss_bytes = 2000,
+                                                                  .rate_when_sending_bps = FIELD_UNSET};
             f.hosts[h].memories[SIM_MEMORY_HOST].read_bps = GBPS(800);
         }
         struct sim *sim = fixture_start(&f);
