@@ -48,11 +48,12 @@ static void expect_settings(const char *settings_text, const char *expected_text
     expect_settings_of(SCENARIO, LAB, settings_text, expected_text);
 }
 
-#define OF_PORT(name)                                                                                     \
-    "\"ack_timeout\":\"1000000ns\",\"cnp_pacing\":\"queue-pair\",\"recovery\":[],\"interfaces\":[\"" name \
-    ":*\"]"
-#define FROM_THE_LAB                                                                                         \
-    "\"schema\":1,\"times\":true,\"ack_timeout\":\"1000000ns\",\"cnp_pacing\":\"queue-pair\",\"recovery\":[" \
+#define OF_PORT(name)                                                                                      \
+    "\"ack_timeout\":\"1000000ns\",\"cnp_pacing\":\"queue-pair\",\"unmarked_cnps\":false,\"recovery\":[]," \
+    "\"interfaces\":[\"" name ":*\"]"
+#define FROM_THE_LAB                                                                                      \
+    "\"schema\":1,\"times\":true,\"ack_timeout\":\"1000000ns\",\"cnp_pacing\":\"queue-pair\",\"unmarked_" \
+    "cnps\":false,\"recovery\":["                                                                         \
     "]"
 
 static void what_was_read_back_is_over_what_was_wanted(void **state)
