@@ -239,9 +239,16 @@ static int share_defaults(json_t *document, json_t *defaults, struct error *e)
     return 0;
 }
 
-static const char *model_in(const json_t *host)
+static const json_t *model_in(const json_t *host)
 {
-    return json_string_value(json_object_get(json_object_get(host, "nic"), "model"));
+    return json_object_get(json_object_get(host, "nic"), "model");
+}
+
+/* The host's own, which may be null: none; else that of the defaults. */
+static int model_of(const json_t *shared, const json_t *host)
+{
+    const json_t *own = model_in(host);
+    return nic_model_named(json_string_value(own ? own : model_in(shared)));
 }
 
 /* What the lab itself says of a host, also that a value is null. */
@@ -262,7 +269,7 @@ static void share_in_sim_hosts(json_t *document, const json_t *shared)
     void *next;
     json_object_foreach_safe(hosts, next, name, host)
     {
-        int model = nic_model_named(model_in(host) ? model_in(host) : model_in(shared));
+        int model = model_of(shared, host);
         if (model >= 0 && !below[model]) {
             json_t *values = nic_model_document(model);
             below[model] = shared ? json_merged(values, shared) : json_incref(values);

@@ -67,7 +67,7 @@ static void a_lab_lies_over_the_model(void **state)
         "{\"lanes\": 4}}},"
         " \"hosts\": {\"a\": {}, \"b\": {\"pcie\": {\"generation\": 3}}, \"c\": {\"pcie\": {\"generation\": "
         "null}},"
-        " \"d\": {\"nic\": {\"model\": \"ConnectX-5 by itself\"}}}}",
+        " \"d\": {\"nic\": {\"model\": \"ConnectX-5 by itself\"}}, \"e\": {\"nic\": {\"model\": null}}}}",
         0, NULL);
     struct error e;
     json_t *whole = lab_expand(written, &e);
@@ -75,9 +75,9 @@ static void a_lab_lies_over_the_model(void **state)
         "{\"nic\":{\"model\":\"connectx-5\"},\"pcie\":{\"generation\":4,\"lanes\":4}}",
         "{\"nic\":{\"model\":\"connectx-5\"},\"pcie\":{\"generation\":3,\"lanes\":4}}",
         "{\"nic\":{\"model\":\"connectx-5\"},\"pcie\":{\"lanes\":4}}",
-        "{\"nic\":{\"model\":\"ConnectX-5 by itself\"},\"pcie\":{\"lanes\":4}}"};
+        "{\"nic\":{\"model\":\"ConnectX-5 by itself\"},\"pcie\":{\"lanes\":4}}", "{\"pcie\":{\"lanes\":4}}"};
     assert_non_null(whole);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         const char name[2] = {(char)('a' + i), '\0'};
         json_t *host = json_object_get(json_object_get(whole, "hosts"), name), *told = json_object(), *part;
         static const char *const keys[][2] = {
