@@ -205,6 +205,15 @@ static void lossy_fat_tree(void **state)
         f.hosts[h].nic.ack_timeout_ps = 100 * US;
         f.hosts[h].settings.ecn_rp_mask = f.hosts[h].settings.ecn_np_mask = 1u << LOSSLESS;
         f.hosts[h].software.jitter_ps = 40 * SIM_PS_PER_NS;
+        if (h % 2) { /* a NIC with its own times */
+            f.hosts[h].nic.unmarked_cnps = UNMARKED_CNPS_LOSS;
+            f.hosts[h].nic.unmarked_cnp_interval_ps = 20 * US;
+            f.hosts[h].nic.cnp_delay_ps = 5 * US;
+            f.hosts[h].nic.nak_delay_ps = 3 * US;
+            f.hosts[h].nic.nak_again_ps = 30 * US;
+            f.hosts[h].nic.burst_bytes = 8000;
+            f.hosts[h].nic.jitter_ps = 500;
+        }
         struct sim_flow_config *flow = fixture_flow(&f, h, h % 4 ? 0 : (h + 5) % t.host_count, 0);
         if (flow->from == flow->to)
             flow->to = 1;
