@@ -1,6 +1,7 @@
 #include "reports/drawings.h"
 
 #include "lib/files.h"
+#include "lib/folder/output.h"
 #include "lib/xalloc.h"
 #include "reports/drawing/svg.h"
 #include <stdlib.h>
@@ -44,6 +45,17 @@ int drawings_publish(const struct drawings *drawings, const struct fresh *fresh,
                      struct error *e)
 {
     static const char *const endings[] = {"tsv", "svg", "png"};
+    static const struct output kinds[] = {{.what = "the data of a drawing", .begins = "# ", .length = 2},
+                                          {.what = "a drawing", .begins = "<svg ", .length = 5},
+                                          {.what = "a picture", .begins = "\x89PNG", .length = 4}};
+    for (size_t i = 0; i < (drawings->ours ? 0 : drawings->count); i++)
+        for (size_t k = 0; k < (drawings->items[i].png ? 3 : 2); k++) {
+            char *name = xasprintf("%s.%s", drawings->items[i].name, endings[k]);
+            int result = output_check(folder, name, &kinds[k], e);
+            free(name);
+            if (result != 0)
+                return -1;
+        }
     for (size_t i = 0; i < drawings->count; i++)
         for (size_t k = 0; k < (drawings->items[i].png ? 3 : 2); k++) {
             char *name = xasprintf("%s.%s", drawings->items[i].name, endings[k]);

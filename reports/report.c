@@ -143,7 +143,8 @@ static int draw_all(struct runs *runs, bool interactive, const struct folder *fo
 struct subject {
     struct runs *runs;
     const struct sweep_table *table;
-    bool png; /* of each drawing */
+    bool png;   /* of each drawing */
+    bool named; /* the user named the folder */
 };
 
 /* All files of the page, in the fresh folder. */
@@ -174,6 +175,10 @@ static int publish_page(const struct subject *about, const struct drawings *made
                         const struct folder *folder, struct error *e)
 {
     int result = folder_sync_files(&(struct folder){fresh->fd, folder->path}, e);
+    if (result == 0 && about->table && !made->ours)
+        result = output_check(
+            folder, SWEEP_CSV,
+            &(struct output){.what = "the table of a sweep", .begins = "folder,", .length = 7}, e);
     if (result == 0)
         result = drawings_publish(made, fresh, folder, e);
     if (result == 0 && about->table)
@@ -183,9 +188,6 @@ static int publish_page(const struct subject *about, const struct drawings *made
     return result == 0 ? folder_sync(folder, ".", e) : result;
 }
 
-static const struct output page_output = {
-    .what = "a page of a report", .begins = PAGE_BEGINS, .length = sizeof PAGE_BEGINS - 1};
-
 /* What the folder holds may come from elsewhere, such as a link 01-buffer.svg to any file: nothing in it is
  * opened. */
 static int make_page(const struct subject *about, const struct folder *folder, struct text *path,
@@ -193,8 +195,13 @@ static int make_page(const struct subject *about, const struct folder *folder, s
 {
     struct drawings made = {.png = about->png};
     struct fresh fresh = {.fd = -1};
-    if (output_check(folder, PAGE, &page_output, e) != 0)
+    const struct output output = {.what = "a page of a report",
+                                  .begins = PAGE_BEGINS,
+                                  .length = sizeof PAGE_BEGINS - 1,
+                                  .takes_links = !about->named};
+    if (output_check(folder, PAGE, &output, e) != 0)
         return -1;
+    made.ours = !about->named || folder_has(folder, PAGE);
     fresh_clear(folder);
     int result = fresh_folder(&fresh, folder, "drawing", e);
     if (result == 0)
@@ -298,7 +305,8 @@ static int report_runs(const char *const *results, size_t count, const struct sw
         damaged_add(options->damaged, &runs.items[i]);
     for (size_t i = 0; i < json_array_size(runs.indices); i++)
         damaged_add_left_out(options->damaged, json_array_get(runs.indices, i));
-    int result = make_at(&(struct subject){&runs, table, options->png}, results, count, options, page, e);
+    int result = make_at(&(struct subject){&runs, table, options->png, options->folder != NULL}, results,
+                         count, options, page, e);
     runs_free(&runs);
     return result;
 }
@@ -316,7 +324,8 @@ static int report_distinct(const char *const *results, size_t count, const struc
             *options->damaged = table.damaged;
             table.damaged = (struct damaged){0};
         }
-        result = make_at(&(struct subject){NULL, &table, options->png}, results, count, options, page, e);
+        result = make_at(&(struct subject){NULL, &table, options->png, options->folder != NULL}, results,
+                         count, options, page, e);
     } else if (result == 0) {
         result = report_runs(results, count, &table, options, page, e);
     }

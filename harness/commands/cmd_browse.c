@@ -268,7 +268,9 @@ static int write_page(const struct browse_list *list, const char *results,
                       const struct browse_arguments *said, struct error *e)
 {
     struct text page = {0};
-    if (output_check_path(said->html, &(struct output){"a page", NULL, 0, true, said->force == 1}, e) != 0)
+    if (output_check_path(said->html,
+                          &(struct output){.what = "a page", .can_force = true, .force = said->force == 1},
+                          e) != 0)
         return -1;
     char *real = realpath(results, NULL);
     if (!real)

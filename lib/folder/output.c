@@ -30,6 +30,8 @@ int output_check(const struct folder *in, const char *name, const struct output 
         return 0;
     if (folder_check_place(in, name, e) != 0)
         return -1;
+    if (S_ISLNK(status.st_mode) && o->takes_links)
+        return 0;
     if (result_files_have(in, name))
         return error_set(e,
                          "%s/%s is a file of a result, which %s may not replace: --out names another place",

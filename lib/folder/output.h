@@ -1,7 +1,8 @@
 /*
  * Outputs that a user names, or that have a name in a result: what may they replace? One rule for all
  * programs: what is of the output's own kind, and with --force any other file, or a link, which is not
- * followed. What is not a file (a device, a FIFO, a folder), and the files of a result, no output replaces.
+ * followed. A link of a name that the program chose may come from elsewhere, and is replaced. What is not a
+ * file (a device, a FIFO, a folder), and the files of a result, no output replaces.
  */
 #ifndef LIB_OUTPUT_H
 #define LIB_OUTPUT_H
@@ -9,12 +10,12 @@
 #include "lib/folder/folder.h"
 
 struct output {
-    const char *what; /* "a trace" */
-    const char
-        *begins; /* the bytes that each file of the kind begins with; NULL: such a file asks --force, too */
+    const char *what;   /* "a trace" */
+    const char *begins; /* as each file of the kind; NULL: such a file asks --force, too */
     size_t length;
-    bool can_force; /* there is --force */
-    bool force;     /* and it was given */
+    bool can_force;   /* there is --force */
+    bool force;       /* and it was given */
+    bool takes_links; /* the name is not one that a user chose: a link is replaced, to whatever it leads */
 };
 
 /* May the output take this name? -1: the sentence says what has it. */

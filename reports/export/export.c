@@ -275,7 +275,8 @@ static int check_free(const struct folder *folder, const char *name, const struc
         return error_set(
             e, "%s/%s exists: --force replaces the files of tables in it, --out names another place",
             folder->path, name);
-    return output_check(folder, name, &(struct output){"an export", NULL, 0, true, options->replace}, e);
+    return output_check(
+        folder, name, &(struct output){.what = "an export", .can_force = true, .force = options->replace}, e);
 }
 
 static int check_size(const struct survey *survey, const struct export_options *options, struct error *e)

@@ -145,16 +145,17 @@ static int write_trace(const struct run *run, int fd, struct trace_made *made, s
 /* ---- its file */
 
 /* What the writer's first packet is, which has no time and no values. */
-static const struct output trace_output = {
-    .what = "a trace", .begins = "\x0a\x04\x50\x01\x68\x01", .length = 6};
+#define TRACE_BEGINS "\x0a\x04\x50\x01\x68\x01"
 
-/* A file of its own until it is whole, which then replaces a trace of its name. */
-static int write_file(const struct run *run, const struct folder *folder, const char *name,
+/* A file of its own until it is whole, which then replaces a trace of its name. `chosen`: by the user. */
+static int write_file(const struct run *run, const struct folder *folder, const char *name, bool chosen,
                       struct trace_made *made, struct error *e)
 {
+    const struct output output = {
+        .what = "a trace", .begins = TRACE_BEGINS, .length = sizeof TRACE_BEGINS - 1, .takes_links = !chosen};
     struct fresh fresh = {.fd = -1};
     const char *path = text_string(&made->path);
-    if (output_check(folder, name, &trace_output, e) != 0)
+    if (output_check(folder, name, &output, e) != 0)
         return -1;
     fresh_clear(folder);
     int result = fresh_file(&fresh, folder, name, e);
@@ -182,7 +183,7 @@ static int write_named(const struct run *run, const char *out, struct trace_made
     else
         result = folder_open(&folder, parent, e);
     if (result == 0)
-        result = write_file(run, &folder, name, made, e);
+        result = write_file(run, &folder, name, true, made, e);
     folder_close(&folder);
     free(parent);
     return result;
@@ -193,7 +194,7 @@ static int write_in_run(const struct run *run, struct trace_made *made, struct e
     struct folder folder = {.fd = -1};
     int result = run_open_folder(run, &folder, e);
     if (result == 0)
-        result = write_file(run, &folder, TRACE_FILE, made, e);
+        result = write_file(run, &folder, TRACE_FILE, false, made, e);
     folder_close(&folder);
     return result;
 }

@@ -214,5 +214,14 @@ mkdir "$SCRATCH/mine" && echo '<!doctype html><p>mine' >"$SCRATCH/mine/index.htm
 one=$(find "$SCRATCH" -name result.json | sort | head -n 1)
 check_exit 2 "a page of somebody else is not replaced by that of a report" "$BUILD/harness" report "$(dirname "$one")" --out "$SCRATCH/mine"
 check_says "... which is said" 'mine/index.html is not a page of a report' "$SCRATCH/err"
+mkdir "$SCRATCH/drawing"
+one=$(find "$SCRATCH" -path '*/report/*.svg' | sort | head -n 1)
+one=${one%/report/*}
+check_exit 0 "a page" "$BUILD/harness" report "$one" --out "$SCRATCH/drawing"
+rm "$SCRATCH/drawing/index.html"
+file=$(find "$SCRATCH/drawing" -name '*.svg' | head -n 1)
+echo mine >"$file"
+check_exit 2 "nor a drawing of somebody else" "$BUILD/harness" report "$one" --out "$SCRATCH/drawing"
+check_says "... which is said" "${file##*/} is not a drawing, and would be replaced" "$SCRATCH/err"
 check "... and it stays alone" test "$(ls "$SCRATCH/mine")$(cat "$SCRATCH/mine/index.html")" = 'index.html<!doctype html><p>mine'
 finish
