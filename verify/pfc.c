@@ -65,10 +65,11 @@ struct stranger {
 struct pfc_port {
     struct asker askers[2]; /* the peer (0), this port (1) */
     struct stranger strangers[2];
-    int64_t last_ns;    /* of the last frame at all */
-    uint64_t asked[2];  /* PFC frames of each that pause, */
-    bool heard[2];      /* and whether RoCE packets of that end are in the capture */
-    uint64_t judged[2]; /* PFC frames that it got (0), sent (1) */
+    int64_t last_ns;                      /* of the last frame at all */
+    int64_t silent_from_ns, silent_to_ns; /* the last SILENCE_NS or more without any */
+    uint64_t asked[2];                    /* PFC frames of each that pause, */
+    bool heard[2];                        /* and whether RoCE packets of that end are in the capture */
+    uint64_t judged[2];                   /* PFC frames that it got (0), sent (1) */
     uint32_t longest_bytes;
     bool own; /* the port of a host */
     bool prepared;
@@ -555,7 +556,8 @@ static void pfc_ask(struct pfcs *s, struct pfc_port *port, struct asker *asker, 
     if (p->direction != CAPTURE_UNKNOWN)
         port->asked[here] += here ? port->headroom_bytes[priority] > 0 : 1;
     pfc_window_count(&asker->windows[priority], p);
-    if (a->on && port->last_ns <= a->until_ns && p->time_ns - a->until_ns >= SILENCE_NS && s->silences++ == 0)
+    if (a->on && a->until_ns >= port->silent_from_ns && a->until_ns < port->silent_to_ns &&
+        s->silences++ == 0)
         s->silent_number = p->number;
     pause_begin(a, c, p, priority, quanta);
     if (asker == &port->askers[0])
@@ -672,6 +674,10 @@ static void pfc_take_frame(void *state, struct verify_context *c, const struct v
     port->longest_bytes = p->bytes > port->longest_bytes ? p->bytes : port->longest_bytes;
     if (p->own)
         pfc_port_settle(port, p->own);
+    if (port->last_ns && p->time_ns - port->last_ns >= SILENCE_NS) {
+        port->silent_from_ns = port->last_ns;
+        port->silent_to_ns = p->time_ns;
+    }
     pfc_judge_frame(s, port, c, p);
     port->last_ns = p->time_ns >= 0 ? p->time_ns : port->last_ns;
 }
