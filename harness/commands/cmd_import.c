@@ -7,6 +7,7 @@
 #include "lib/output/print.h"
 #include "lib/physics/fabric.h"
 #include "lib/program/program.h"
+#include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,9 @@ static const struct field fields[] = {
      .offset = offsetof(struct import_options, name),
      .argument = "NAME",
      .form = &form_name,
-     .fallback = "\"imported\"",
-     .help = "The name of the lab and of the scenario."},
+     .help =
+         "The name of the lab and of the scenario, and of the folder of its results. Default: those of the "
+         "case's network and flows, without their ends: fat-flow of fat.txt and flow.txt."},
     {.name = "physics",
      .kind = FIELD_STRING,
      .offset = offsetof(struct import_options, physics),
@@ -304,6 +306,35 @@ static char *name_of_lab(const char *said, const char *path, const char *scenari
     return strdup(said);
 }
 
+/* The file's name without folders and its end, in characters that a name may have. */
+static void add_stem(const char *path, struct text *name)
+{
+    const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *dot = strrchr(file, '.');
+    size_t length = dot && dot > file ? (size_t)(dot - file) : strlen(file);
+    for (size_t i = 0; i < length; i++) {
+        bool fits =
+            isascii((unsigned char)file[i]) && (isalnum((unsigned char)file[i]) || strchr("._-", file[i]));
+        if (fits && (name->length || isalnum((unsigned char)file[i]) || file[i] == '_'))
+            text_add(name, "%c", file[i]);
+        else if (name->length && name->data[name->length - 1] != '_')
+            text_add(name, "_");
+    }
+}
+
+/* The name of a case that was given none: that of its files, as far as a name may be long. */
+static void add_case_name(const struct import *import, struct text *name)
+{
+    if (import->network_path && strcmp(import->network_path, import->flow_path) != 0)
+        add_stem(import->network_path, name);
+    if (name->length)
+        text_add(name, "-");
+    add_stem(import->flow_path, name);
+    if (!name->length)
+        text_add(name, "imported");
+    while (name->length > 1 && !form_name.fits(text_string(name)))
+        name->data[--name->length] = '\0'; /* it is too long */
+}
+
 static int import_files(const struct call *call, const char *lab_path, const char *scenario_path,
                         struct error *e)
 {
@@ -315,13 +346,17 @@ static int import_files(const struct call *call, const char *lab_path, const cha
     char *physics = said->lab ? NULL : find_file(FIND_LAB, said->physics, e),
          *found = said->lab ? find_file(FIND_LAB, said->lab, e) : NULL,
          *lab = found ? name_of_lab(said->lab, found, scenario_path) : NULL;
-    struct import_request request = {.name = said->name,
+    struct text name = {0};
+    if (!said->name)
+        add_case_name(&import, &name);
+    struct import_request request = {.name = said->name ? said->name : text_string(&name),
                                      .physics = physics,
                                      .lab_path = said->lab ? found : lab_path,
                                      .lab = said->lab ? lab : "lab.json"};
     int result = lab || physics ? write_both(&import, &request, said->out, scenario_path, e) : -1;
     if (result == 0 && !said->quiet)
         print_summary(&import, &request, scenario_path);
+    text_free(&name);
     import_free(&import);
     free(physics);
     free(found);

@@ -350,14 +350,13 @@ int judge_capture(const struct cell *cell, const char *folder, const json_t *set
     json_t *entries = json_array(), *differ = json_object(), *judged = NULL,
            *capture = json_object_get(result, "capture");
     int done = 0;
-    if (json_is_object(capture)) {
+    if (json_is_object(capture) || (checks->count && !why_not)) {
         json_t *document = judge_capture_settings(cell, settings, differ);
         add_thresholds(cell, capture, document);
-        json_object_set_new(capture, "settings", document);
-    }
-    if (checks->count && !why_not) {
-        judged = capture_judge(folder, checks, json_object_get(capture, "settings"), differ, e);
-        done = judged ? 0 : -1;
+        json_object_set(capture, "settings", document);
+        if (checks->count && !why_not)
+            done = (judged = capture_judge(folder, checks, document, differ, e)) ? 0 : -1;
+        json_decref(document);
     }
     if (judged)
         add_entries(checks, judged, differ, capture,

@@ -52,6 +52,15 @@ is "their rates" '[.links[].rate] == ["100Gb/s","100Gb/s","100Gb/s","25Gb/s","25
 is "the physics of the lab that is named, with their sources" '.framing.ack == 46 and .framing.ack_minimum == 60 and .truncate_to_ns and .udp_port == 100 and (.sources["defaults.*"] | test("High-Precision"))' hpcc/lab.json
 is "the lab says where it comes from" '.sources.links == "topology.txt, a file of the HPCC simulator" and (.title | test("topology.txt"))' hpcc/lab.json
 is "the flows and their starts" '[.flows[] | [.from, .to, .size, .priority, .start // "0"]][3:5] == [["h0","h2","1MB",3,"1ms"],["h3","h5","1MB",3,"1ms"]] and (.title | test("flow.txt"))' hpcc/scenario.json
+is "it has the name of its files" '.name == "topology-flow"' hpcc/scenario.json
+is "and so has its lab" '.name == "topology-flow"' hpcc/lab.json
+mkdir odd
+cp topology.txt odd/.net.v2.txt
+cp flow.txt "odd/-é flows $(printf '%090d' 0).txt"
+check_exit 0 "files of any name" "$H" import hpcc odd/.net.v2.txt odd/-é* -o odd/case --physics sim-hpcc-star -q
+is "a name has the characters that it may have, and is not too long" '.name | test("^net.v2--_flows_0*$") and length == 64' odd/case/scenario.json
+check_exit 0 "--name gives another" "$H" import hpcc topology.txt flow.txt -o named --name mine --physics sim-hpcc-star -q
+is "to both" '.name == "mine"' named/scenario.json
 check "both are good" "$H" check hpcc/lab.json hpcc/scenario.json
 run_of hpcc >result.json
 is "every flow takes as long as there, to the nanosecond" '[.flows[].completion_ns.max] == [4014, 4708, 8352, 87091, 339373, 91265, 834091, 7723, 9095]' result.json
@@ -250,7 +259,7 @@ flows "a size that makes no equal messages" ':2: 4294967291 bytes are not a sum'
 printf '2\n0 x\n' >bad
 refuse "a trace of a node that is not a number" 'bad:2: a node that is sampled is "x"' hpcc t f bad
 { printf '901 1 900\n900\n' && for i in {0..899}; do echo "$i 900 100Gbps 1us 0"; done; } >wide
-refuse "a switch whose buffer is too small" '^harness: error: f: nothing is written, as the case cannot be simulated: lab imported: switch s900: reserves and headroom of 900 ports' hpcc wide f --physics sim-hpcc-star
+refuse "a switch whose buffer is too small" '^harness: error: f: nothing is written, as the case cannot be simulated: lab wide-f: switch s900: reserves and headroom of 900 ports' hpcc wide f --physics sim-hpcc-star
 printf '1\n0 1 3 100 1000 0\n' >bad
 refuse "NVLinks" 'bad:2: GPUs 0 and 1 are in one server' hpcc simai.txt bad
 
