@@ -459,21 +459,19 @@ json_t *checks_run(const json_t *facts, const struct checks_wanted *wanted)
  * warn of costs performance, or shows more. */
 static const struct {
     const char *check;
-    bool host;     /* also with host memory */
     bool optional; /* unknown, it decides nothing */
 } deciding[] = {
-    {"port", true, false},        {"roce-gid", true, false},     {"gpu-nic-path", false, false},
-    {"acs", false, false},        {"bar1", false, false},        {"peer-memory", false, false},
-    {"peer-client", false, true}, {"gpu-counters", false, true},
+    {"port", false}, {"roce-gid", false},    {"gpu-nic-path", false}, {"acs", false},
+    {"bar1", false}, {"peer-memory", false}, {"peer-client", true},   {"gpu-counters", true},
 };
 
-static bool decides(const json_t *check, bool host, bool *optional)
+static bool decides(const json_t *check, bool *optional)
 {
     for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++) {
         if (strcmp(fact_word(check, "check", NULL), deciding[i].check) != 0)
             continue;
         *optional = deciding[i].optional;
-        return !host || deciding[i].host;
+        return true;
     }
     return false;
 }
@@ -490,7 +488,7 @@ json_t *checks_answer(const json_t *facts, const json_t *judged, const struct ch
     {
         const char *verdict = fact_word(check, "verdict", NULL), *name = fact_word(check, "check", NULL),
                    *subject = fact_word(check, "subject", NULL);
-        if (!decides(check, host, &optional))
+        if (!decides(check, &optional))
             continue;
         if (strcmp(verdict, "failure") == 0)
             json_array_append_new(

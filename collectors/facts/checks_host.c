@@ -1,6 +1,8 @@
 /* Checks of the host's NICs, links, NUMA nodes and CPUs. */
+#include "collectors/facts/checks.h"
 #include "collectors/facts/judge.h"
 
+#include "lib/formats/flow.h"
 #include "lib/kernel/cpulist.h"
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +88,8 @@ void check_link(struct judge *j)
         if (json_is_object(json_object_get(o, "pci")))
             judge_link(j, json_object_get(o, "pci"), "nic");
     }
-    json_array_foreach(judge_gpus(j), i, o) judge_link(j, json_object_get(o, "pci"), "gpu");
+    for (i = 0; j->wanted->memory != MEMORY_HOST && i < json_array_size(judge_gpus(j)); i++)
+        judge_link(j, json_object_get(json_array_get(judge_gpus(j), i), "pci"), "gpu");
 }
 
 /* Is there a RoCE v2 GID of an address? VERDICT_UNKNOWN: none that is known to be one. */
@@ -208,6 +211,8 @@ void check_numa(struct judge *j)
     size_t i;
     const json_t *pair, *pairs = json_object_get(j->facts, "pairs");
     int64_t nodes = fact_number(j->facts, "system", "numa_nodes");
+    if (j->wanted->memory == MEMORY_HOST)
+        return; /* it compares GPUs with NICs */
     if (nodes < 1)
         judge_say(j, VERDICT_UNKNOWN, "numa", NULL, "the number of NUMA nodes is not known");
     else if (nodes == 1)

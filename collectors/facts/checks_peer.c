@@ -11,6 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
+bool judge_no_gpu(struct judge *j)
+{
+    if (j->wanted->memory == MEMORY_HOST)
+        return true;
+    if (json_array_size(judge_gpus(j)) > 0)
+        return false;
+    if (json_array_size(json_object_get(j->facts, "gpus")) == 0)
+        judge_say(j, VERDICT_UNKNOWN, "gpu", NULL, "there is no NVIDIA GPU on this host");
+    return true;
+}
+
 bool judge_by_dmabuf(const struct judge *j)
 {
     return j->wanted->memory == MEMORY_RM_DMABUF || j->wanted->memory == MEMORY_CUDA_DMABUF;
@@ -269,7 +280,7 @@ static void judge_either(struct judge *j)
 void check_peer_memory(struct judge *j)
 {
     bool by_cuda = j->wanted->memory == MEMORY_CUDA_PEERMEM || j->wanted->memory == MEMORY_CUDA_DMABUF;
-    if (j->wanted->memory == MEMORY_HOST || judge_no_gpu(j))
+    if (judge_no_gpu(j))
         return;
     if (!judge_saw_modules(j))
         judge_say(j, VERDICT_UNKNOWN, "modules", NULL, "the loaded modules were not read");
@@ -326,7 +337,7 @@ void check_peer_lock(struct judge *j)
     const char *ofed = fact_word(j->facts, "versions", "mlnx_ofed");
     const char *mode = peermem_parameter(j, "peerdirect_support");
     int64_t release = ofed_release(ofed);
-    if (judge_by_dmabuf(j) || j->wanted->memory == MEMORY_HOST || judge_no_gpu(j))
+    if (judge_by_dmabuf(j) || judge_no_gpu(j))
         return;
     if (!judge_saw_modules(j))
         judge_say(j, VERDICT_UNKNOWN, "modules", NULL, "the loaded modules were not read");

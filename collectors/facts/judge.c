@@ -137,15 +137,6 @@ bool judge_given_to_guests(const struct judge *j)
     return json_array_size(judge_gpus(j)) > 0;
 }
 
-bool judge_no_gpu(struct judge *j)
-{
-    if (json_array_size(judge_gpus(j)) > 0)
-        return false;
-    if (json_array_size(json_object_get(j->facts, "gpus")) == 0)
-        judge_say(j, VERDICT_UNKNOWN, "gpu", NULL, "there is no NVIDIA GPU on this host");
-    return true;
-}
-
 void judge_pair_name(const json_t *pair, char *subject, size_t size)
 {
     snprintf(subject, size, "%s - %s", fact_word(pair, "nic", NULL), fact_word(pair, "gpu", NULL));

@@ -49,8 +49,9 @@ bool judge_can_pair(const struct judge *j, const json_t *pair);
 /* vfio-pci has all GPUs: a guest's driver uses them, and its NICs may be a guest's too. */
 bool judge_given_to_guests(const struct judge *j);
 const char *judge_gpu_name(const json_t *gpu);
-/* True, with a verdict, if the host has no GPU: its checks are left out. Of one that is virtual check_virtual
- * says what it is. */
+/* True if checks of GPUs are left out: without a word if flows have host memory, for what was not asked is
+ * not unknown; with a verdict if the host has no GPU. Of one that is virtual check_virtual says what it is.
+ */
 bool judge_no_gpu(struct judge *j);
 /* "0000:41:00.0 - 0000:06:00.0": NIC and GPU. */
 void judge_pair_name(const json_t *pair, char *subject, size_t size);

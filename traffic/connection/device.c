@@ -150,12 +150,18 @@ static int score_gid(const struct local_options *options, const union ibv_gid *a
     return strchr(gid_text(&entry->gid, text, sizeof text), '.') ? SCORE_IPV4 + SCORE_ACTIVE : SCORE_ACTIVE;
 }
 
+/* Active, or active while its link is being recovered. */
+static bool port_is_active(const struct ibv_port_attr *port)
+{
+    return port->state == IBV_PORT_ACTIVE || port->state == IBV_PORT_ACTIVE_DEFER;
+}
+
 static void consider_port(struct ibv_context *context, uint8_t port, const struct local_options *options,
                           const union ibv_gid *address, struct candidate *best)
 {
     struct candidate here = {.context = context, .port = port};
     if (ibv_query_port(context, port, &here.port_attributes) != 0 ||
-        (here.port_attributes.state != IBV_PORT_ACTIVE && options->device_port == 0))
+        (!port_is_active(&here.port_attributes) && options->device_port == 0))
         return;
     for (int i = 0; i < here.port_attributes.gid_tbl_len; i++) {
         if (ibv_query_gid_ex(context, port, (uint32_t)i, &here.gid, 0) != 0)
@@ -238,7 +244,7 @@ static int choose(struct device *device, const struct local_options *options, co
     device->mtu_bytes = mtu_bytes(best.port_attributes.active_mtu);
     device->gid_index = (int)best.gid.gid_index;
     device->gid = best.gid.gid;
-    if (best.port_attributes.state != IBV_PORT_ACTIVE)
+    if (!port_is_active(&best.port_attributes))
         return error_set(e, "device %s port %d is %s: is the link up (ip link) and the cable connected?",
                          device->name, device->port, ibv_port_state_str(best.port_attributes.state));
     if (ibv_query_device(device->context, &device->attributes) != 0)

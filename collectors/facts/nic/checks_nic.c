@@ -44,13 +44,14 @@ static void name_all(const json_t *list, char *names, size_t size)
 
 enum link { LINK_UNKNOWN, LINK_UP, LINK_DOWN };
 
-/* By the RDMA port's state ("4: ACTIVE") and the interface's (RFC 2863; "unknown" is what drivers that do not
- * say it have). */
+/* By the RDMA port's state ("4: ACTIVE", or "5: ACTIVE_DEFER", an active port whose link is being recovered:
+ * linux include/rdma/ib_verbs.h, enum ib_port_state) and the interface's (RFC 2863; "unknown" is what drivers
+ * that do not say it have). */
 static enum link link_of(const json_t *nic)
 {
     const char *port = fact_word(nic, "rdma", "state"), *netdev = fact_word(nic, "state", NULL);
-    if ((port[0] && port[0] != '4') || strcmp(netdev, "down") == 0 || strcmp(netdev, "lowerlayerdown") == 0 ||
-        strcmp(netdev, "notpresent") == 0)
+    if ((port[0] && port[0] != '4' && port[0] != '5') || strcmp(netdev, "down") == 0 ||
+        strcmp(netdev, "lowerlayerdown") == 0 || strcmp(netdev, "notpresent") == 0)
         return LINK_DOWN;
     return port[0] || strcmp(netdev, "up") == 0 ? LINK_UP : LINK_UNKNOWN;
 }

@@ -348,6 +348,10 @@ last "... are not known to be ready" 'GPUDirect RDMA: not known whether it is re
 echo '4: ACTIVE' | tee "$SCRATCH"/dgx-like/sys/class/infiniband/mlx5_{0,1}/ports/1/state >/dev/null
 printed "all is seen" 0 dgx-like --check
 last "... and it is ready" 'GPUDirect RDMA: ready'
+echo '5: ACTIVE_DEFER' >"$SCRATCH/dgx-like/sys/class/infiniband/mlx5_0/ports/1/state"
+printed "a port whose link is being recovered is active" 0 dgx-like --check
+last "... and it is ready" 'GPUDirect RDMA: ready'
+check_says "... its port is up" '^ok +port +[a-z0-9]+: its port is up' "$SCRATCH/out"
 host dgx-like
 fact "... which the document says too" '.ready == {"for": "GPUDirect RDMA", answer: "yes", why: []}'
 for address in 0000:18:00.0 0000:1e:00.0; do ln -sfn ../../../../bus/pci/drivers/virtio-pci "$(readlink -f "$SCRATCH/dgx-like/sys/bus/pci/devices/$address")/driver"; done
@@ -359,6 +363,9 @@ printed "without a GPU" 1 no-gpu --check
 last "... it is not ready for GPUDirect" 'GPUDirect RDMA: not ready: there is no NVIDIA GPU .*'
 printed "... for RDMA with host memory its state decides" 0 no-gpu --check --memory host
 last "... which is not shown" 'RDMA with host memory: not known whether it is ready: port of enp1s0'
+check "... and checks of GPUs, which were not asked for, are left out" bash -c '! grep -E "^[a-z]+ +(gpu-nic-path|acs|bar1|peer-memory|peer-client|peer-lock|gdrcopy|gpu-counters|resizable-bar|numa) |gpu" "$1"' - "$SCRATCH/out"
+printed "... also where there are some" 1 dgx-like --check --memory host
+check "... nothing is said of them" bash -c '! grep -E "^[a-z]+ +(gpu-nic-path|acs|bar1|peer-memory|peer-client|peer-lock|gdrcopy|gpu-counters|resizable-bar|numa) |gpu" "$1"' - "$SCRATCH/out"
 
 # ---- what no host looks like
 host hostile

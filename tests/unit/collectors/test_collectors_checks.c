@@ -516,7 +516,7 @@ static void nonsense_is_judged_too(void **state)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         json_t *facts = parse(texts[i]);
-        struct checks_wanted wanted = {.buffer_bytes = 1};
+        struct checks_wanted wanted = {.buffer_bytes = 1, .memory = MEMORY_GPU};
         struct text out = {0};
         struct error e;
         json_t *list = checks_run(facts, &wanted);
