@@ -24,7 +24,8 @@ static void examine_host(const struct doctor_subject *x, const struct host_way *
     h.known_as = x->plan ? h.role : host->name;
     of_host.host = &h;
     of_host.found = &found;
-    if (remote_host_open_locked(&h.remote, way, &e) < 0) {
+    int opened = remote_host_open_locked(&h.remote, way, &e);
+    if (opened == -1) {
         struct text fix = {0};
         text_add(&fix, host->ssh ? "ssh %s true" : "virt-provision status --lab %s",
                  host->ssh ? host->ssh : x->lab_path);
@@ -35,6 +36,12 @@ static void examine_host(const struct doctor_subject *x, const struct host_way *
     }
     doctor_add(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
     doctor_add_evidence(x->entries, "a command that ran there");
+    if (opened == REMOTE_HOST_IN_USE) {
+        doctor_add(x->entries, host->name, "lock", "failure",
+                   "wait for the program that has the lock, or stop it, and look again", "%s", e.text);
+        doctor_add_evidence(x->entries, "the lock's file, on the host or on this machine");
+        return;
+    }
     doctor_walk(DOCTOR_HOST, DOCTOR_EXAMINES, &of_host);
     json_decref(h.nics);
     remote_host_close(&h.remote);

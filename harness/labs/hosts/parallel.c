@@ -253,7 +253,7 @@ int remote_host_open_locked(struct remote_host *h, const struct host_way *way, s
     int locked = lab_lock_reached(way->lock, h->ssh, "host", way->host->name, e);
     if (locked < 0)
         remote_host_close(h);
-    return locked;
+    return locked < 0 ? REMOTE_HOST_IN_USE : locked;
 }
 
 /* What the command says of a host, as soon as it has ended on it and on all hosts before it. Returns the

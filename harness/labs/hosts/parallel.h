@@ -66,7 +66,8 @@ struct host_way {
 typedef int host_command(void *context, size_t i, const struct host_way *way, struct text *out,
                          struct error *e);
 /* Connect to the host within a minute, and lock its machine. 1: connected, and it cannot be locked, as
- * lab_lock_reached has it. */
+ * lab_lock_reached has it. -1: it cannot be reached. REMOTE_HOST_IN_USE: it can, and the lock was refused. */
+#define REMOTE_HOST_IN_USE (-2)
 int remote_host_open_locked(struct remote_host *h, const struct host_way *way, struct error *e);
 
 /* Run the command on all real hosts of a lab side by side, under the lab's lock. Its texts are printed in

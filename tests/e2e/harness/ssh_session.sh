@@ -84,6 +84,9 @@ for lab in "$LAB" "$SCRATCH/alias.json"; do
     check_exit 3 "another user's restore during the run" other restore --lab "$lab"
     check_says "... is refused, and told by whom" "$IN_USE" "$SCRATCH/err"
 done
+check_exit 3 "another user's doctor during the run" other doctor --lab "$LAB" --json
+check "... reaches the host, and says what to do about the lock" jq -e '[.[] | select(.host == "a") | [.check, .verdict]] == [["connection", "ok"], ["lock", "failure"]] and
+    (.[] | select(.host == "a" and .check == "lock") | .fix == "wait for the program that has the lock, or stop it, and look again" and (.reason | test("^host a is in use by harness")))' "$SCRATCH/out"
 check_exit 3 "this user's restore by another name" "$H" restore --lab "$SCRATCH/alias.json"
 check_says "... is refused in the same way" "$IN_USE" "$SCRATCH/err"
 check_exit 3 "another user's run" other "${RUN[@]}" --out "$SCRATCH/other-results" --lab "$SCRATCH/alias.json"
