@@ -250,6 +250,16 @@ storm_at 4 "... of one time" 6 0 7 'not judged: times of 60 packets of interface
 storm_at 4 "... backwards" 6 0 '1000000 - 5 * i' 'not judged: times of 59 packets of interface 0: packet 2 is 5.000 us before one that came earlier'
 storm_at 1 "a clock that is set back does not hide what was before" 6 0 '1000000 + 5 * i - (i > 30) * 1000' 'not judged: times of 29 packets of interface 0: packet 32 is 995.000 us before'
 storm_at 1 "a clock that is set forward" 6 0 '5 * i + (i > 30) * 20000' 'not judged: whether 1 pauses were one with those before \(the first at packet 32\)'
+{
+    pcap
+    storm_of 9
+    AT_US=$((AT_US + 20000))
+    record "$(write_only 1)"
+    storm_of 9
+} | raw >forward.pcap
+lossless .
+check_exit 1 "... which data is captured after first" "$H" verify forward.pcap pfc --settings pfc.json
+check_says "... is said" 'not judged: whether 1 pauses were one with those before \(the first at packet 32\)' out
 { pcap && record "0180c200000102000000000988080001ffff$(zeros 42)"; } | raw >global.pcap
 open "a pause of all priorities on a link without PFC" global.pcap 'del(.settings.pfc)' '1 pause frames of IEEE 802.3x' pfc
 lossless '.settings.pfc = []'
