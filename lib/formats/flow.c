@@ -51,8 +51,6 @@ int flow_check(const struct scenario_flow *flow, const char *path, struct error 
                          flow->from);
     if (flow->stop_ns != FIELD_UNSET && flow->stop_ns <= flow->start_ns)
         return error_set(e, "%s.stop: the flow would end before it starts", path);
-    if (flow->gap_ns != FIELD_UNSET && (flow->mode == MODE_LATENCY || flow->op == OP_READ))
-        return error_set(e, "%s.gap: bursts are made of writes or sends in mode bandwidth", path);
     if (flow->mode == MODE_LATENCY && flow->queue_pairs != 1)
         return error_set(
             e, "%s.queue_pairs: mode latency sends one message at a time on one queue pair, found %" PRId64,
@@ -98,7 +96,10 @@ static const struct table wait_table = {"scenario.flow.after", "Flows that come 
 
 static int check_flow(const void *object, const char *path, struct error *e)
 {
-    return flow_check(object, path, e);
+    const struct scenario_flow *flow = object;
+    if (flow->gap_ns != FIELD_UNSET && (flow->mode == MODE_LATENCY || flow->op == OP_READ))
+        return error_set(e, "%s.gap: bursts are made of writes or sends in mode bandwidth", path);
+    return flow_check(flow, path, e);
 }
 
 static const struct field fields[] = {
