@@ -77,6 +77,7 @@ on_hosts() { # WHAT EXIT_CODE PATTERN SCENARIO ARG...
     [ -z "$pattern" ] || check_says "... says why" "$pattern" run.error
 }
 on_hosts "a default for switches" 2 'defaults.switch: the lab has no switches' headroom-sweep
+on_hosts "bursts with gaps" 2 'sends in bursts, which only simulated flows do' write-sweep --set 'flows.*.gap=1us'
 on_hosts "a ring without a size" 0 '' ring-all-reduce --set 'traffic=[{"name":"ring","pattern":"ring-all-reduce","from":["h[0-3]"]}]' --set 'expect=[]'
 on_hosts "a ring whose steps wait" 2 'traffic ring: a ring whose steps wait for each other is simulated only' ring-all-reduce
 on_hosts "Poisson arrivals" 2 'traffic web: Poisson arrivals are simulated only: lab real has real hosts' web-search
