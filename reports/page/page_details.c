@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FLOWS_SHOWN    200        /* of a run */
+#define FLOWS_BYTES    (4u << 20) /* of the table of flows, after which no other run has rows */
 #define PARTS_SHOWN    10         /* flows of a pattern */
+#define DOCUMENT_BYTES (1u << 20) /* of a scenario or lab */
 #define BUFFER_HOSTS   64         /* names in a row of the table of buffers */
 #define COUNTERS_BYTES (4u << 20) /* of the tables of counters, after which no other run has one */
 
@@ -92,6 +95,46 @@ static void add_pattern(const struct run *run, const char *name, const struct fl
         add_flow(run, extremes[i], has, few, out);
 }
 
+struct ranked_flow {
+    const char *name;
+    double goodput_bps; /* NAN: it has none */
+    size_t place;
+};
+
+static int by_goodput(const void *left, const void *right)
+{
+    const struct ranked_flow *a = left, *b = right;
+    int order = isnan(b->goodput_bps) - isnan(a->goodput_bps);
+    if (!order && !isnan(a->goodput_bps))
+        order = (a->goodput_bps > b->goodput_bps) - (a->goodput_bps < b->goodput_bps);
+    return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Rows of the run's flows and patterns: all, or the slowest. Returns how many are left out. */
+static size_t add_flows_of(const struct run *run, const struct flow_columns *has, size_t *few,
+                           struct text *out)
+{
+    json_t *flows = (json_t *)(uintptr_t)run_get(run, "flows"), *flow;
+    struct ranked_flow *ranked = calloc(json_object_size(flows) + 1, sizeof *ranked);
+    const char *name;
+    size_t count = 0;
+    json_object_foreach(flows, name, flow)
+    {
+        if (ranked && !result_flow_is_part(flows, name)) {
+            ranked[count] =
+                (struct ranked_flow){name, html_value(json_object_get(flow, "goodput_bps")), count};
+            count++;
+        }
+    }
+    size_t shown = count < FLOWS_SHOWN ? count : FLOWS_SHOWN;
+    if (shown < count)
+        qsort(ranked, count, sizeof *ranked, by_goodput);
+    for (size_t i = 0; i < shown; i++)
+        add_pattern(run, ranked[i].name, has, few, out);
+    free(ranked);
+    return count - shown;
+}
+
 static bool any_ends(const struct runs *runs)
 {
     for (size_t i = 0; i < runs->count; i++) {
@@ -118,16 +161,22 @@ static void add_flows(const struct runs *runs, struct text *out)
              has.latencies ? "<th class=number>latency mean, us<th class=number>latency p50, us<th "
                              "class=number>latency p99, us"
                            : "");
-    for (size_t i = 0; i < runs->count; i++) {
-        const char *name;
-        json_t *flow, *flows = (json_t *)(uintptr_t)run_get(&runs->items[i], "flows");
-        json_object_foreach(flows, name, flow)
-        {
-            if (!result_flow_is_part(flows, name))
-                add_pattern(&runs->items[i], name, &has, &few, out);
-        }
-    }
+    size_t before = out->length, left_out = 0, listed = 0;
+    for (; listed < runs->count && out->length - before < FLOWS_BYTES; listed++)
+        left_out += add_flows_of(&runs->items[listed], &has, &few, out);
     text_add(out, "</table></div>\n");
+    if (left_out)
+        text_add(
+            out,
+            "<p class=soft>%zu more flows are left out: of a run with more than %d, the slowest are listed. "
+            "<code>harness export --tables flows</code> has all.</p>\n",
+            left_out, FLOWS_SHOWN);
+    if (listed < runs->count)
+        text_add(
+            out,
+            "<p class=soft>Flows of %zu more runs are left out: <code>harness export --tables flows</code> "
+            "has those of all.</p>\n",
+            runs->count - listed);
     if (has.ends)
         text_add(out, "<p class=soft>Rates of flows that end are over their own time; what was delivered, "
                       "those of a pattern's "
@@ -318,7 +367,12 @@ static void add_title(const char *title, const struct run *run, struct text *out
 static void add_document(const char *title, const struct run *named, const json_t *document, struct text *out)
 {
     char *words = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) : NULL;
-    if (words) {
+    if (words && strlen(words) > DOCUMENT_BYTES) {
+        text_add(out, "<p class=soft>");
+        add_title(title, named, out);
+        text_add(out, ": left out, as it has %.1f MB; result.json has it.</p>\n",
+                 (double)strlen(words) / 1e6);
+    } else if (words) {
         text_add(out, "<details><summary>");
         add_title(title, named, out);
         text_add(out, "</summary><div><pre>");

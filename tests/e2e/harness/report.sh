@@ -134,6 +134,16 @@ check "a copy is named by its folder, not by one time after the other" grep -q "
 check_says "counters that do not fit are said to be left out" '<p class=soft>Counters of [0-9]+ more runs are left out' "$SCRATCH/copied/index.html"
 check "the page is below 10 MB: $(stat -c %s "$SCRATCH/copied/index.html")" test "$(stat -c %s "$SCRATCH/copied/index.html")" -lt 10000000
 
+# Many flows: the slowest have rows, and what is left out is counted; so is a scenario of many megabytes.
+jq 'del(.files) | .flows["a-to-b"] as $f | .flows = ([range(1000) | {key: "f\(.)", value: ($f + {goodput_bps: (10000 - .)})}] | from_entries) | .scenario.flows = [range(20000) | {name: "f\(.)", from: "a", to: "b"}]' \
+    "$result/01/result.json" >"$SCRATCH/copies/1/result.json"
+check_exit 0 "a thousand flows" ./harness report "$SCRATCH/copies/1" --out "$SCRATCH/many"
+listed_flows() { grep -oE '<td>f[0-9]+</td><td>write' "$SCRATCH/many/index.html" | sed 's/<td>\(f[0-9]*\).*/\1/'; }
+check "the slowest 200 are listed, the slowest first" test "$(listed_flows | wc -l) $(listed_flows | sed -n '1p;200p' | xargs)" = "200 f999 f800"
+check_says "the others are counted, and where they are is said" '<p class=soft>800 more flows are left out: of a run with more than 200, the slowest are listed[.] <code>harness export --tables flows</code> has all[.]</p>' "$SCRATCH/many/index.html"
+check_says "a scenario of megabytes is left out, too" '<p class=soft>Scenario as run: left out, as it has [0-9.]+ MB; result.json has it[.]</p>' "$SCRATCH/many/index.html"
+check "the page stays small: $(stat -c %s "$SCRATCH/many/index.html")" test "$(stat -c %s "$SCRATCH/many/index.html")" -lt 1000000
+
 # A warning changes what the figures mean: it comes before them.
 "$BUILD/harness" run dcqcn-red-bridge --set 'flows.*.traffic_class=104' --duration 100ms --out "$SCRATCH/results" --quiet 2>/dev/null
 red=$(readlink -f "$SCRATCH/results/dcqcn-red-bridge/latest")
