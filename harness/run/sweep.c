@@ -826,7 +826,7 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
     *outcome =
         (struct outcome){whole && !damaged ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
                          origin_of_result(result), json_array_size(json_object_get(result, "warnings"))};
-    if (whole && damaged)
+    if (damaged && (whole || !reason))
         error_set(e, "%s", damage.text);
     else if (!whole)
         error_set(e, "%s", reason ? reason : "its result does not say why it is not whole");

@@ -106,12 +106,57 @@ static int check_file(const struct folder *folder, const char *name, json_int_t 
                            (int64_t)status.st_size, (int64_t)bytes);
 }
 
+static bool is_in_list(const json_t *list, const char *name)
+{
+    size_t i;
+    json_t *entry;
+    json_array_foreach(list, i, entry)
+    {
+        const char *listed = json_string_value(json_object_get(entry, "name"));
+        if (listed && strcmp(listed, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Does the list have what every run writes, and what lies in the folder and only a run writes? */
+static int check_list(const struct folder *folder, const json_t *list, struct error *e)
+{
+    static const char *const written[] = {"run.log",      "samples.jsonl", "flows.jsonl",
+                                          "pauses.jsonl", "settings.json", "capture.pcapng"};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (!is_in_list(list, written[i]) && (i == 0 || folder_has(folder, written[i])))
+            return error_set(e, RESULT ": files: %s is not among them%s", written[i],
+                             folder_has(folder, written[i]) ? ", and is in the folder" : "");
+    return 0;
+}
+
+static int check_phases(const json_t *phases, struct error *e)
+{
+    size_t i;
+    json_t *phase;
+    json_array_foreach(phases, i, phase)
+    {
+        int64_t start = json_integer_value(json_object_get(phase, "start_ns")),
+                end = json_integer_value(json_object_get(phase, "end_ns"));
+        if (end < start)
+            return error_set(
+                e, RESULT ": phases[%zu] is from %" PRId64 " to %" PRId64 " ns: it ends before it starts", i,
+                start, end);
+    }
+    return 0;
+}
+
 int result_files_check(const struct folder *folder, const json_t *result, struct error *e)
 {
     const json_t *list = json_object_get(result, "files"), *entry;
     size_t i;
+    if (check_phases(json_object_get(result, "phases"), e) != 0)
+        return -1;
     if (!list)
         return 0;
+    if (!json_is_boolean(json_object_get(result, "complete")))
+        return error_set(e, RESULT ": complete: expected true or false");
     if (!json_is_array(list))
         return error_set(e, RESULT ": files: expected a list");
     json_array_foreach(list, i, entry)
@@ -123,5 +168,5 @@ int result_files_check(const struct folder *folder, const json_t *result, struct
         if (check_file(folder, name, json_integer_value(bytes), e) != 0)
             return -1;
     }
-    return 0;
+    return check_list(folder, list, e);
 }

@@ -13,8 +13,9 @@
  * ran out. Nobody may write to the files any more.
  */
 json_t *result_files_sync(const char *path, struct error *e);
-/* Are the files that a result lists in its folder, each of the size that it had? -1: the sentence names the
- * first that is not. Results of versions that listed none pass. */
+/* Are the files that a result lists in its folder, each of the size that it had? And does it say what it must
+ * of them, of its completeness ("complete") and its phases? -1: the sentence names the first that is not so:
+ * it was damaged or edited. Results of versions that listed none pass. */
 int result_files_check(const struct folder *folder, const json_t *result, struct error *e);
 /* Is the name one of a file that a run or a sweep has made in this folder, whole or not? What is made of a
  * result later (a trace, an export) is not. */

@@ -39,6 +39,8 @@ char *browse_shown_time(const struct browse_run *run, size_t characters)
 /* What is read of a result. */
 static const char *const parts[] = {"schema",
                                     "files",
+                                    "complete",
+                                    "phases",
                                     "scenario",
                                     "lab.name",
                                     "verdict",

@@ -3,6 +3,7 @@
 
 #include "lib/document/form.h"
 #include "lib/document/json_text.h"
+#include "lib/log.h"
 #include "reports/results/lines.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -171,7 +172,8 @@ static int add_samples(struct rows *rows, struct error *e)
 {
     static const struct sample_taker taker = {take_column, take_sample};
     struct sample_rows r = {.rows = rows, .index = json_object()};
-    int result = r.index ? run_each_sample(rows->run, &taker, &r, NULL, e) : error_set(e, "out of memory");
+    struct samples_odd odd = {0};
+    int result = r.index ? run_each_sample(rows->run, &taker, &r, &odd, e) : error_set(e, "out of memory");
     for (size_t i = 0; i < r.count; i++) {
         if (result == 0)
             result = end_series(rows, &r.series[i], e);
@@ -180,6 +182,11 @@ static int add_samples(struct rows *rows, struct error *e)
     }
     free(r.series);
     json_decref(r.index);
+    if (rows->kind && odd.back)
+        log_warning("%s: %" PRIu64 " samples " SAMPLES_BACK, rows->run->folder, odd.back);
+    if (rows->kind && odd.left_out)
+        log_warning("%s: %" PRIu64 " samples are left out: no header names their host", rows->run->folder,
+                    odd.left_out);
     return result;
 }
 

@@ -4,6 +4,7 @@
 #include "lib/roce/counters.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
+#include "reports/results/lines.h"
 #include "reports/results/differences.h"
 #include <inttypes.h>
 #include <math.h>
@@ -234,13 +235,20 @@ void page_add_summary(const struct runs *runs, struct text *out)
 
 void page_add_listed(const struct runs *runs, struct text *out)
 {
-    for (size_t i = 0; i < runs->count; i++)
-        if (runs->items[i].samples_left_out) {
-            text_add(out, "<p class=incomplete>");
-            html_escaped(out, run_label(&runs->items[i]));
-            text_add(out, ": %" PRIu64 " samples are not drawn: no header names their host.</p>\n",
-                     runs->items[i].samples_left_out);
-        }
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct samples_odd *odd = &runs->items[i].samples_odd;
+        const struct {
+            uint64_t count;
+            const char *why;
+        } not_drawn[] = {{odd->left_out, "no header names their host"}, {odd->back, "they " SAMPLES_BACK}};
+        for (size_t k = 0; k < sizeof not_drawn / sizeof *not_drawn; k++)
+            if (not_drawn[k].count) {
+                text_add(out, "<p class=incomplete>");
+                html_escaped(out, run_label(&runs->items[i]));
+                text_add(out, ": %" PRIu64 " samples are not drawn: %s.</p>\n", not_drawn[k].count,
+                         not_drawn[k].why);
+            }
+    }
     for (size_t i = 0; i < runs->count; i++) {
         const struct run *run = &runs->items[i];
         if (!run_totals(run))

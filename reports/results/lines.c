@@ -3,8 +3,10 @@
 #include "lib/document/form.h"
 #include "lib/document/json_text.h"
 #include "lib/interrupt.h"
+#include "lib/log.h"
 #include "reports/results/run.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +152,7 @@ int run_pause_line(char *text, size_t length, struct pause_line *line, struct er
 struct layout {
     size_t *columns;
     size_t count;
+    int64_t time_ns; /* of the latest sample */
 };
 
 struct reader {
@@ -158,7 +161,7 @@ struct reader {
     struct layout *layouts;
     size_t count, capacity;
     json_t *index; /* host -> number of the layout */
-    uint64_t left_out;
+    struct samples_odd odd;
 };
 
 static struct layout *layout_of(struct reader *r, const char *host, bool make)
@@ -178,7 +181,7 @@ static struct layout *layout_of(struct reader *r, const char *host, bool make)
     }
     if (json_put(r->index, host, json_integer((json_int_t)r->count)) != 0)
         return NULL;
-    r->layouts[r->count] = (struct layout){0};
+    r->layouts[r->count] = (struct layout){.time_ns = -LINES_MOST};
     return &r->layouts[r->count++];
 }
 
@@ -222,12 +225,15 @@ static int pass_sample(struct reader *r, char *text, size_t length, struct error
     struct line line;
     if (run_sample_line(text, length, &host, &line, e) != 0)
         return -1;
-    const struct layout *layout = layout_of(r, host, false);
+    struct layout *layout = layout_of(r, host, false);
     int result = 0;
-    r->left_out += !layout;
+    r->odd.left_out += !layout;
     if (layout) {
         const struct sample sample = {line.time_ns, layout->columns, line.values,
-                                      line.count < layout->count ? line.count : layout->count};
+                                      line.count < layout->count ? line.count : layout->count,
+                                      line.time_ns < layout->time_ns};
+        r->odd.back += sample.back;
+        layout->time_ns = line.time_ns;
         result = r->taker->sample(r->to, &sample, e);
     }
     lines_free_parsed(&line);
@@ -247,8 +253,8 @@ static int take_line(void *to, char *text, size_t length, struct error *e)
     return result;
 }
 
-int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to, uint64_t *left_out,
-                    struct error *e)
+int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to,
+                    struct samples_odd *odd, struct error *e)
 {
     struct reader r = {.taker = taker, .to = to, .index = json_object()};
     int result = r.index ? run_each_line(run, "samples.jsonl", take_line, &r, e)
@@ -257,8 +263,7 @@ int run_each_sample(const struct run *run, const struct sample_taker *taker, voi
         free(r.layouts[i].columns);
     free(r.layouts);
     json_decref(r.index);
-    if (left_out)
-        *left_out = r.left_out;
+    *odd = r.odd;
     return result;
 }
 
@@ -394,7 +399,7 @@ static int keep_sample(void *to, const struct sample *sample, struct error *e)
 {
     struct run *run = to;
     (void)e;
-    for (size_t i = 0; i < sample->count; i++)
+    for (size_t i = 0; i < sample->count && !sample->back; i++)
         if (sample->values[i] != LINES_NULL)
             append(run, &run->series[sample->columns[i]], sample->time_ns - run->start_ns, sample->values[i]);
     return 0;
@@ -404,7 +409,9 @@ static int load_samples(struct run *run, struct error *e)
 {
     static const struct sample_taker taker = {take_column, keep_sample};
     run->series_index = json_object();
-    int result = run_each_sample(run, &taker, run, &run->samples_left_out, e);
+    int result = run_each_sample(run, &taker, run, &run->samples_odd, e);
+    if (run->samples_odd.back)
+        log_warning("%s: %" PRIu64 " samples " SAMPLES_BACK, run->folder, run->samples_odd.back);
     for (size_t i = 0; i < run->series_count; i++)
         push_group(&run->series[i]);
     return result;

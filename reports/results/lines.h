@@ -35,6 +35,8 @@ struct sample {
     const size_t *columns; /* the number of each value's column, or SAMPLES_LEFT_OUT */
     const int64_t *values; /* LINES_NULL: not read */
     size_t count;
+    bool back; /* it is earlier than the one before it of its host: samples.jsonl is ordered by time, unless a
+                  host's clock went back or the file was changed */
 };
 
 struct sample_taker {
@@ -44,9 +46,9 @@ struct sample_taker {
     int (*sample)(void *to, const struct sample *sample, struct error *e);
 };
 
-/* Hand on all columns and samples. Samples of hosts without a header are left out; *left_out, if not NULL, is
- * how many. */
-int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to, uint64_t *left_out,
-                    struct error *e);
+/* Hand on all columns and samples. */
+int run_each_sample(const struct run *run, const struct sample_taker *taker, void *to,
+                    struct samples_odd *odd, struct error *e);
+#define SAMPLES_BACK "are earlier than the sample of their host before them"
 
 #endif

@@ -38,6 +38,12 @@ struct pause {
     bool lasts; /* when the run ends */
 };
 
+/* What a reader of samples has to say of them. */
+struct samples_odd {
+    uint64_t left_out; /* of hosts without a header: they are not handed on */
+    uint64_t back;     /* earlier than the one before them of their host */
+};
+
 struct run {
     char *result_folder; /* that was named */
     char *cell;          /* the folder in it, or NULL: it is a run itself */
@@ -54,8 +60,8 @@ struct run {
     json_t *series_index; /* host, line break and name -> number of the series */
     struct pause *pauses;
     size_t pause_count, pauses_left_out; /* damaged lines, and those beyond a limit */
-    uint64_t samples_left_out;           /* of hosts that no header names */
-    json_t *pause_hosts;                 /* its keys are the hosts of the pauses */
+    struct samples_odd samples_odd;
+    json_t *pause_hosts; /* its keys are the hosts of the pauses */
 };
 
 struct runs {
@@ -94,7 +100,7 @@ size_t runs_drawn(const struct runs *runs);
  * may be called. */
 int run_load(struct run *run, const char *result, const char *cell, struct error *e);
 /* The same with those parts of result.json alone that `paths` lead to (lib/document/json_file.h); "schema",
- * "scenario" and "files" are among them. */
+ * "scenario", "files", "complete" and "phases" are among them. */
 int run_load_parts(struct run *run, const char *result, const char *cell, const char *const *paths,
                    struct error *e);
 void run_free(struct run *run);

@@ -37,7 +37,7 @@ struct counter_reader {
     struct counter_state *states;
     size_t count, capacity;
     json_t *index; /* name of a host -> its number */
-    uint64_t columns_left_out, backward;
+    uint64_t columns_left_out, decreased;
 };
 
 /* ---- units */
@@ -174,15 +174,17 @@ static void show(struct counter_reader *r, size_t number, int64_t time_ns, doubl
 }
 
 /* An increase is drawn over the interval in which it was: from the sample before. */
-static void take_value(struct counter_reader *r, size_t number, int64_t time_ns, int64_t value)
+static void take_value(struct counter_reader *r, size_t number, int64_t time_ns, bool back, int64_t value)
 {
     struct counter_state *s = &r->states[number];
     if (!s->seen) {
         s->seen = true;
         s->first_ns = time_ns;
         s->first_value = value;
-    } else if (time_ns < s->time_ns || (s->is_counter && value < s->value)) {
-        r->backward++;
+    } else if (back || time_ns < s->time_ns) {
+        /* counted by the reader of samples */
+    } else if (s->is_counter && value < s->value) {
+        r->decreased++;
     } else if (!s->is_counter) {
         show(r, number, time_ns, (double)value * s->scale);
     } else if (time_ns > s->time_ns) {
@@ -198,7 +200,7 @@ static int take_sample(void *to, const struct sample *sample, struct error *e)
     struct counter_reader *r = to;
     for (size_t i = 0; i < sample->count; i++)
         if (sample->values[i] != LINES_NULL && sample->columns[i] != SAMPLES_LEFT_OUT)
-            take_value(r, sample->columns[i], sample->time_ns, sample->values[i]);
+            take_value(r, sample->columns[i], sample->time_ns, sample->back, sample->values[i]);
     return trace_writer_check(&r->parts->writer, r->parts->path, e);
 }
 
@@ -221,15 +223,17 @@ int trace_counters(struct trace_parts *t, struct error *e)
 {
     static const struct sample_taker taker = {take_column, take_sample};
     struct counter_reader r = {.parts = t, .index = json_object()};
-    uint64_t constant = 0, without_header = 0;
-    int result = r.index ? run_each_sample(t->run, &taker, &r, &without_header, e)
+    struct samples_odd odd = {0};
+    uint64_t constant = 0;
+    int result = r.index ? run_each_sample(t->run, &taker, &r, &odd, e)
                          : error_set(e, "out of memory for the counters");
     for (size_t i = 0; i < r.count; i++)
         constant += !r.states[i].track;
     trace_left_out(t, constant, "counters and gauges that never changed");
     trace_left_out(t, r.columns_left_out, "columns of samples beyond a limit");
-    trace_left_out(t, without_header, "samples of hosts without a header");
-    trace_left_out(t, r.backward, "values that go back in time, or counters that decreased");
+    trace_left_out(t, odd.left_out, "samples of hosts without a header");
+    trace_left_out(t, odd.back, "samples that " SAMPLES_BACK);
+    trace_left_out(t, r.decreased, "values of counters that decreased");
     free_reader(&r);
     return result;
 }

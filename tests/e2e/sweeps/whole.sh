@@ -64,6 +64,28 @@ jq '.files[0].name = "../../precious"' "$good/01/result.json" >case/01/result.js
 check_exit 1 "a list that names what is not in the folder" "$H" status case
 check_says "  is said" 'files\[0\]: expected the name of a file and its bytes' out
 
+edited() { # WHAT FILTER SENTENCE: of result.json
+    fresh_case
+    jq "$2" "$good/01/result.json" >case/01/result.json
+    damaged "$1" "$3"
+}
+edited "a list without files" '.files = []' 'result.json: files: run.log is not among them, and is in the folder'
+edited "a list without the samples" '.files |= map(select(.name != "samples.jsonl"))' 'result.json: files: samples.jsonl is not among them, and is in the folder'
+edited "a completeness that is a text" '.complete = "yes"' 'result.json: complete: expected true or false'
+edited "no completeness" 'del(.complete)' 'result.json: complete: expected true or false'
+edited "a phase that ends before it starts" '.phases[1].end_ns = .phases[1].start_ns - 1' 'result.json: phases\[1\] is from [0-9]+ to [0-9]+ ns: it ends before it starts'
+
+# ---- samples in another order: each reader says so
+fresh_case
+awk '/^\["h0"/ && !held && n++ == 1 { held = $0; next } { print } /^\["h0"/ && held && !done { print held; done = 1 }' "$good/01/samples.jsonl" >case/01/samples.jsonl
+check "two samples are exchanged" test "$(stat -c %s case/01/samples.jsonl) $(cmp -s case/01/samples.jsonl "$good/01/samples.jsonl"; echo $?)" = "$bytes 1"
+for command in "report case/01 --out page" "export case/01 --out back.sqlite" "trace case/01 --out back.pftrace"; do
+    # shellcheck disable=SC2086 # words of a command
+    "$H" $command >out 2>err
+    check_says "${command%% *} says that one is earlier than the one before it" '1 samples (that )?are earlier than the sample of their host before them' err
+done
+check "  also the page" grep -q '1 samples are not drawn: they are earlier than the sample of their host before them' page/index.html
+
 # ---- values of the wrong type, by hand or by another version: each costs itself, and is said
 fresh_case
 jq '(.flows | keys[0]) as $flow | .flows[$flow].goodput_bps = "12" | .flows[$flow].bytes = 1.5 | .flows[$flow].messages = 3.0 | .hosts.h0.counters = [1] |
