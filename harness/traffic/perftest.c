@@ -287,7 +287,7 @@ static bool explain_completion(const struct printed_line *line, struct text *out
     int status, vendor;
     if (!completion_read(line->at, line->length, &status, &vendor))
         return false;
-    completion_explain(status, vendor, out);
+    completion_explain_printed(status, vendor, out);
     return true;
 }
 

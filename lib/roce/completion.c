@@ -214,16 +214,27 @@ const struct completion_error *completion_find(int status, int vendor)
     return NULL;
 }
 
-void completion_explain(int status, int vendor, struct text *out)
+/* `nics` is said before what a byte means. */
+static void explain_on(int status, int vendor, const char *nics, struct text *out)
 {
     const struct completion_error *row = completion_find(status, vendor);
     text_add(out, "completion error %d (%s)", status, completion_name(status));
     if (vendor != COMPLETION_NO_VENDOR)
         text_add(out, ", vendor error 0x%x", (unsigned)vendor);
     if (row)
-        text_add(out, ": %s; likely: %s", row->meaning, row->likely);
+        text_add(out, ": %s%s; likely: %s", nics, row->meaning, row->likely);
     else
         text_add(out, ": %s", completion_cause(status));
+}
+
+void completion_explain(int status, int vendor, struct text *out)
+{
+    explain_on(status, vendor, "", out);
+}
+
+void completion_explain_printed(int status, int vendor, struct text *out)
+{
+    explain_on(status, vendor, "on mlx5 NICs ", out);
 }
 
 json_t *completion_json(int status, int vendor)

@@ -44,6 +44,9 @@ const struct completion_error *completion_find(int status, int vendor);
 /* "completion error 12 (IBV_WC_RETRY_EXC_ERR), vendor error 0x81: what it means; likely: its cause": of a
  * byte without a row what the status means. */
 void completion_explain(int status, int vendor, struct text *out);
+/* The same of an error that a program printed which does not say what NIC it was on: what a byte means is
+ * said to be of mlx5 NICs. */
+void completion_explain_printed(int status, int vendor, struct text *out);
 /* The same as a new JSON object: "status", "status_number", "vendor_error" if there is one, "meaning", and of
  * a row "likely" and "look_at". */
 json_t *completion_json(int status, int vendor);

@@ -440,7 +440,7 @@ static bool note_completion(const struct stream *s, const struct lab_run *run, c
         if (!completion_read(one.at, one.length, &status, &vendor))
             continue;
         struct text words = {0};
-        completion_explain(status, vendor, &words);
+        completion_explain_printed(status, vendor, &words);
         json_t *line = json_make("{s:s,s:s,s:I,s:s,s:s,s:o}", "type", "error", "flow", s->job->flows[0]->name,
                                  "time_ns", (json_int_t)(clock_realtime_ns() + s->host->offset_ns), "status",
                                  completion_name(status), "text", text_string(&words), "completion",
@@ -493,7 +493,7 @@ static void complain_of_collective(const struct stream *s, struct text *how)
     struct text said = {0}, printed = {0};
     if (s->debug.failed_status) {
         text_add(how, ": ");
-        completion_explain(s->debug.failed_status, s->debug.failed_vendor, how);
+        completion_explain_printed(s->debug.failed_status, s->debug.failed_vendor, how);
     }
     printed_tail(text_string(&s->said), s->said.length, &said);
     printed_tail(text_string(&s->printed), s->printed.length, &printed);

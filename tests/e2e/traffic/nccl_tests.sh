@@ -141,7 +141,7 @@ fails "an average of other rows" other-average 'its output has the line "# Avg b
 fails "a rank that is not listed" missing-rank 'expected the next rank' one
 fails "output without end" endless 'host a: nccl-tests: its output has more than 1048576 bytes' one
 fails "an error" failing "host a: nccl-tests exited with 3; NCCL warned: host0: socketStartConnect: connect to 192.0.2.11<49285> failed : Network is unreachable; its output ends with: .*Test NCCL failure common.cu:1279 'unhandled system error.* \| .*Test failure" one
-fails "a peer that does not answer" failing-completion "host a: nccl-tests exited with 3: completion error 12 .IBV_WC_RETRY_EXC_ERR., vendor error 0x81: no acknowledgement after all retries: the peer is silent; likely: .*; NCCL warned: host0: NET/IB : Got completion from peer .* with status=5 .*Test NCCL failure common.cu:1279" one
+fails "a peer that does not answer" failing-completion "host a: nccl-tests exited with 3: completion error 12 .IBV_WC_RETRY_EXC_ERR., vendor error 0x81: on mlx5 NICs no acknowledgement after all retries: the peer is silent; likely: .*; NCCL warned: host0: NET/IB : Got completion from peer .* with status=5 .*Test NCCL failure common.cu:1279" one
 sed 's/GIVEN\["datatype"\], GIVEN/"float", GIVEN/' "$ROOT/tests/e2e/traffic/stand_in_nccl_tests" > "$TOOL/all_reduce_perf"
 mode good
 go 3 "a datatype that the program does not know" one --set 'collectives.*.datatype=float8'

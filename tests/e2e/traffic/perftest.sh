@@ -131,7 +131,7 @@ fails "output that ends early" truncated 'host a: perftest: its output ends befo
 fails "other columns" other-columns 'host a: perftest: its output has the line " #bytes .*Gb/sec.*": expected the columns that perftest' tools
 fails "any bytes" hostile 'host a: perftest: its output has the line " 65536 \\x1b\[31m' tools
 fails "output without end" endless 'host a: perftest: its output has more than 65536 bytes' tools
-fails "a work request that is not acknowledged" failing-completion 'host a: perftest exited with 1: completion error 12 .IBV_WC_RETRY_EXC_ERR., vendor error 0x81: no acknowledgement after all retries: the peer is silent; likely: .*it said:  ?Completion with error at client \|  ?Failed status 12: wr_id 0 syndrom 0x81 \| scnt=128' tools
+fails "a work request that is not acknowledged" failing-completion 'host a: perftest exited with 1: completion error 12 .IBV_WC_RETRY_EXC_ERR., vendor error 0x81: on mlx5 NICs no acknowledgement after all retries: the peer is silent; likely: .*it said:  ?Completion with error at client \|  ?Failed status 12: wr_id 0 syndrom 0x81 \| scnt=128' tools
 check "... and its flow in the result has it" holds '.flows.x.completion | .status_number == 12 and .vendor_error == 129 and .look_at == "responder" and (.meaning | test("peer is silent"))'
 check "... and the list of warnings" holds '[.warnings[] | select(test("^flow x: completion error 12 .IBV_WC_RETRY_EXC_ERR., vendor error 0x81: "))] | length == 1'
 fails "memory that cannot be registered" failing-memory "host a: perftest exited with 1: host memory could not be registered with the NIC .errno 14, Bad address.*it said: Couldn.t allocate MR with error=14 \| failed to create mr" tools

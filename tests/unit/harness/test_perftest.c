@@ -212,16 +212,16 @@ static void failures_name_their_cause(void **state)
                                   "MR\n Couldn't create IB resources\n";
     char said[200];
     assert_explained(MEMORY_HOST, completion, "",
-                     "completion error 12 (IBV_WC_RETRY_EXC_ERR), vendor error 0x81: no acknowledgement",
+                     "completion error 12 (IBV_WC_RETRY_EXC_ERR), vendor error 0x81: on mlx5 NICs no acknowledgement",
                      "it said:  Completion with error at client |  Failed status 12");
     /* newer versions print it among the table */
     assert_explained(
         MEMORY_HOST, "scnt=128, ccnt=0\n", completion,
         "completion error 12 (IBV_WC_RETRY_EXC_ERR), vendor error 0x81: ", "(it said: scnt=128, ccnt=0)");
     assert_explained(MEMORY_HOST, "Failed status 5: wr_id 3 syndrom 0xf9\n", "",
-                     "completion error 5 (IBV_WC_WR_FLUSH_ERR), vendor error 0xf9: flushed", "");
+                     "completion error 5 (IBV_WC_WR_FLUSH_ERR), vendor error 0xf9: on mlx5 NICs flushed", "");
     assert_explained(MEMORY_HOST, "Failed status 10: wr_id 0 syndrom 0x88\n", "",
-                     "completion error 10 (IBV_WC_REM_ACCESS_ERR), vendor error 0x88: ", "rkey");
+                     "completion error 10 (IBV_WC_REM_ACCESS_ERR), vendor error 0x88: on mlx5 NICs ", "rkey");
     assert_explained(MEMORY_HOST, "Failed status 99: wr_id 0 syndrom 0x0\n", "",
                      "completion error 99 (unknown status", "");
     snprintf(said, sizeof said, refused, "14");
