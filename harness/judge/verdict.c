@@ -134,6 +134,14 @@ static void warn_of_few(json_t *result, const char *kind, const char *name, cons
                               json_textf("%s \"%s\": %s", kind, name, r->few));
 }
 
+/* The same of a figure that is judged beside another cell, of what it reads in this run. */
+static void warn_of_few_here(const struct expr *expr, json_t *result, const char *kind, const char *name)
+{
+    struct expr_result r = {.unit = ""};
+    expr_evaluate(expr, result, NULL, &r);
+    warn_of_few(result, kind, name, &r);
+}
+
 static void entry_decide(const struct expr *check, json_t *result, json_t *entry)
 {
     struct expr_result r = {.unit = ""};
@@ -167,6 +175,8 @@ static void put_off(const struct expr *check, json_t *result, const char *later,
     json_object_set_new(entry, "over", json_text(later));
     if (repeats)
         entry_decide(check, result, entry);
+    else
+        warn_of_few_here(check, result, "expectation", json_string_value(json_object_get(entry, "name")));
     entry_skip(entry, json_textf("judged %s, at the end of the sweep",
                                  repeats ? "over the repetitions" : "beside another cell"));
 }
@@ -238,6 +248,7 @@ static json_t *compare_published(const struct cell *cell, size_t i, const struct
         reason = json_text(why_not);
     if (!reason && later) {
         json_object_set_new(entry, "over", json_text(later));
+        warn_of_few_here(cell->published[i], result, "published figure", p->name);
         reason = json_text("it reads another cell: at the end of the sweep");
     }
     if (!reason && expr_evaluate(cell->published[i], result, NULL, &r) == EXPR_UNKNOWN)

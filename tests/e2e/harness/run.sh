@@ -191,6 +191,7 @@ check "... once, and not for a gauge that keeps its largest value, or a counter"
 check "... also without one" grep -qE "warning: $fewer\$" <<<"$({ carried -n --set sample.every=10ms >/dev/null; } 2>&1)"
 
 # ---- quantiles of fewer values than they take, which are only the largest of them
+# shellcheck disable=SC2317 # called through check_exit
 quantiles() { # CHECK OPTION...
     local check=$1
     shift
@@ -208,6 +209,8 @@ check_exit 0 "the p99.9 of a gauge of 20 samples decides" quantiles 'p99_9(b.rx_
 few_warned 'the p99[.]9 of b[.]rx_buffer1_bytes is of [12][0-9] samples and takes 1000: it is only the largest'
 check_exit 0 "the p90 of two flows decides" quantiles 'p90(flows.*.goodput_bps) > 1Gb/s'
 few_warned 'the p90 of flows[.][*][.]goodput_bps is of 2 flows and takes 10: it is only the largest'
+check_exit 0 "a quantile beside that of another cell" quantiles 'max(flows.*.latency_p99_99_ns) < 10 * other(max(flows.*.latency_p99_99_ns))' --set 'expect.0.against={"flows.*.depth":16}' --set 'sweep={"flows.*.depth":[16,32]}'
+check "... is warned of in both runs" test "$(grep -c '^  warning: expectation "y": the p99[.]99 of flows' "$SCRATCH/out")" = 2
 check_exit 0 "the median of two flows, and quantiles of enough values" quantiles 'p50(flows.*.goodput_bps) + 0 * p90(b.rx_buffer1_bytes) / 1B * 1b/s + 0 * min(flows.*.latency_p99_ns) / 1ns * 1b/s > 1Gb/s' --set sample.every=50us --set "flows.*.message=4KiB"
 check "... need no word" test "$(grep -c 'only the largest' "$SCRATCH/out")" = 0
 
