@@ -154,7 +154,7 @@ static void test_one_that_came_in_marked_is_no_mark_of_this_switch(void **state)
     out(0, true);
     in(1);
     out(1, false);
-    expect_fine("4 packets");
+    expect_fine("4 sightings of packets, 2 sightings of marked packets whose ends are elsewhere");
     json_t *entry = judge();
     assert_null(strstr(json_string_value(json_object_get(entry, "reason")), "against their queue"));
     json_decref(entry);
