@@ -55,7 +55,8 @@ struct states {
     void *items;
     size_t count;
 };
-/* State i of `size` bytes; NULL: out of memory. Earlier pointers are not valid any more. */
+/* State i of `size` bytes, and room for more: `count` is of states, some of which nothing has. NULL: out of
+ * memory. Earlier pointers are not valid any more. */
 void *states_at(struct states *s, uint32_t i, size_t size);
 static inline void *states_have(const struct states *s, uint32_t i, size_t size)
 {

@@ -691,7 +691,7 @@ static void pfc_end_windows(struct asker *asker, struct verify_context *c)
 
 static void pfc_end_ports(struct pfcs *s, struct verify_context *c)
 {
-    for (uint32_t i = 0; i < s->ports.count; i++) {
+    for (uint32_t i = 0; i < s->ports.count && i < capture_read_interfaces(c->capture); i++) {
         struct pfc_port *port = states_have(&s->ports, i, sizeof *port);
         verify_turn_to(c, i);
         for (int k = 0; k < 2; k++) {

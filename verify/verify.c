@@ -434,7 +434,7 @@ static void stream_say_untimed(struct stream *s)
     if (!s->settings->times && s->packets)
         findings_not_judged(&s->common, "times of %llu packets, which have none of the wire",
                             (unsigned long long)s->packets);
-    for (uint32_t i = 0; i < s->clocks.count; i++) {
+    for (uint32_t i = 0; i < s->clocks.count && i < capture_read_interfaces(s->capture); i++) {
         struct text one = {0};
         const struct clock *clock = states_have(&s->clocks, i, sizeof *clock);
         clock_say(clock, capture_read_interface(s->capture, i), i, &one);

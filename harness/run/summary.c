@@ -72,8 +72,8 @@ static void print_parts(const json_t *flows, const char *pattern)
     const char *names[FLOWS_SHOWN];
     size_t all = result_flow_parts(flows, pattern);
     size_t shown = result_flow_extremes(flows, pattern, "goodput_bps", FLOWS_SHOWN, names);
-    bool ends = result_flow_ends(json_object_get(flows, names[0]));
-    print_out("   %zu flows together%s", all, shown && ends ? " in the measure phase" : "");
+    bool ends = shown && result_flow_ends(json_object_get(flows, names[0]));
+    print_out("   %zu flows together%s", all, ends ? " in the measure phase" : "");
     if (shown < all)
         print_out("; the %zu slowest and the %zu fastest:", shown / 2, shown - shown / 2);
     print_out("\n");
