@@ -122,7 +122,7 @@ rm case/0?/{samples,flows,pauses}.jsonl case/0?/settings.json
 check_exit 0 "a result without its lines" "$H" export case --out x.sqlite
 jq '.hosts = 3 | .flows = [1] | .expectations = {"a": 1} | .phases = "x" | .warnings = [1, {}] | .published = [null, []] | .cell = [1] | .verdict = 7 | .started = {} | .totals = {"counters": [{}]}' \
     "$good/01/result.json" >case/01/result.json
-jq '.hosts |= map_values(.counters = {"a": 1, "b": {"delta": "x", "mean": [1], "unit": 5}, "c": null} | .facts = [[], {}, [1, [2]]] | .sampling = []) | .flows = {"f": 1, "g": {"latency_ns": 5, "bytes": 1e300}}' \
+jq '.hosts |= map_values(.counters = {"a": 1, "b": {"delta": "x", "mean": [1], "unit": 5}, "c": null} | .facts = {"x": [[], {}, [1, [2]]]} | .sampling = []) | .flows = {"f": 1, "g": {"latency_ns": 5, "bytes": 1e300}}' \
     "$good/02/result.json" >case/02/result.json
 rm -f x.sqlite
 check_exit 1 "values of other types, which are said" "$H" export case --out x.sqlite
@@ -130,9 +130,9 @@ cat >types.py <<'END'
 import sqlite3
 db = sqlite3.connect("x.sqlite")
 assert db.execute("SELECT run, verdict, started, measure_start_ns FROM runs WHERE run = 1").fetchall() == [(1, None, None, None)]
-assert set(db.execute("SELECT counter, delta, mean, unit FROM counters WHERE run = 2")) == {("a", None, None, None), ("b", None, None, None), ("c", None, None, None)}
-assert db.execute("SELECT flow, bytes FROM flows WHERE run = 2").fetchall() == [("f", None), ("g", None)]
-assert set(db.execute("SELECT path, value FROM facts WHERE run = 2")) >= {("2.1", "[2]")}, db.execute("SELECT path, value FROM facts").fetchall()
+assert set(db.execute("SELECT counter, delta, mean, unit FROM counters WHERE run = 2")) == {("b", None, None, None), ("c", None, None, None)}
+assert db.execute("SELECT flow, bytes FROM flows WHERE run = 2").fetchall() == [("g", None)]
+assert set(db.execute("SELECT path, value FROM facts WHERE run = 2")) >= {("x.2.1", "[2]")}, db.execute("SELECT path, value FROM facts").fetchall()
 END
 check "  are none" python3 types.py
 
