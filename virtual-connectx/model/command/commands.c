@@ -259,7 +259,8 @@ static enum vcx_status dealloc_counter_set(struct vcx_call *call)
 
 static void write_counters(uint8_t *out, const struct vcx_counter_set *set)
 {
-#define COPY(name) vcx_set(out, query_q_counter_out, name, set->name)
+#define RNR_RETRIES_EXCEEDED 0x70
+#define COPY(name)           vcx_set(out, query_q_counter_out, name, set->name)
     COPY(rx_write_requests);
     COPY(rx_read_requests);
     COPY(rx_atomic_requests);
@@ -274,16 +275,15 @@ static void write_counters(uint8_t *out, const struct vcx_counter_set *set)
     COPY(req_local_length_error);
     COPY(local_operation_error);
     COPY(resp_local_protection);
-    COPY(req_local_protection);
     COPY(req_bad_response);
     COPY(req_remote_invalid_request);
-    COPY(resp_remote_invalid_request);
     COPY(req_remote_access_errors);
-    COPY(resp_remote_access_errors);
     COPY(req_remote_operation_errors);
     COPY(req_transport_retries_exceeded);
+    /* which Linux 6.1 does not know yet */
+    vcx_put32(out + RNR_RETRIES_EXCEEDED, set->req_rnr_retries_exceeded);
+    COPY(req_cqe_error);
     COPY(resp_cqe_flush_error);
-    COPY(req_cqe_flush_error);
 #undef COPY
 }
 

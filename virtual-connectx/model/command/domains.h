@@ -13,9 +13,8 @@ struct vcx_counter_set {
     uint32_t packet_seq_err, local_ack_timeout_err, rnr_nak_retry_err, implied_nak_seq_err;
     /* enhanced_error_q_counters */
     uint32_t resp_local_length_error, req_local_length_error, local_operation_error, resp_local_protection,
-        req_local_protection, req_bad_response, req_remote_invalid_request, resp_remote_invalid_request,
-        req_remote_access_errors, resp_remote_access_errors, req_remote_operation_errors,
-        req_transport_retries_exceeded, resp_cqe_flush_error, req_cqe_flush_error;
+        req_bad_response, req_remote_invalid_request, req_remote_access_errors, req_remote_operation_errors,
+        req_transport_retries_exceeded, req_rnr_retries_exceeded, req_cqe_error, resp_cqe_flush_error;
 };
 
 extern const struct vcx_kind_of_object vcx_kind_pd, vcx_kind_transport_domain, vcx_kind_xrcd, vcx_kind_uar,

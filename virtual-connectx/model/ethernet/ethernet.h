@@ -48,7 +48,7 @@ bool vcx_wq_read(struct vcx_device *device, const struct vcx_wq *wq, uint32_t of
 void vcx_wq_fail(struct vcx_device *device, struct vcx_wq *wq, bool completed);
 /* A completion with an error for the entry at the consumer's place; `opcode` is that of the entry, 0 for
  * receives. */
-bool vcx_wq_complete_error(struct vcx_device *device, struct vcx_wq *wq, enum vcx_syndrome syndrome,
+bool vcx_wq_complete_error(struct vcx_device *device, struct vcx_wq *wq, enum vcx_ending ending,
                            uint8_t opcode);
 /* Completes up to `most` posted strides of a queue in error as flushed. true: there was one. */
 bool vcx_wq_flush(struct vcx_device *device, struct vcx_wq *wq, uint32_t most);

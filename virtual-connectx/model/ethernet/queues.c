@@ -131,12 +131,12 @@ void vcx_wq_fail(struct vcx_device *device, struct vcx_wq *wq, bool completed)
     vcx_event_write(device, VCX_EVENT_WQ_CATASTROPHIC, 0, data);
 }
 
-bool vcx_wq_complete_error(struct vcx_device *device, struct vcx_wq *wq, enum vcx_syndrome syndrome,
+bool vcx_wq_complete_error(struct vcx_device *device, struct vcx_wq *wq, enum vcx_ending ending,
                            uint8_t opcode)
 {
     uint8_t completion[VCX_CQE_BYTES] = {0};
     vcx_put32(completion + VCX_CQE_SRQN_UIDX, wq->user_index);
-    completion[VCX_CQE_SYNDROME] = (uint8_t)syndrome;
+    vcx_cqe_put_ending(completion, ending);
     vcx_put32(completion + VCX_CQE_OPCODE_QPN, (uint32_t)opcode << 24 | wq->object.id);
     vcx_put16(completion + VCX_CQE_WQE_COUNTER, wq->consumer);
     return vcx_cq_write(device, wq->cq,

@@ -149,7 +149,7 @@ static bool complete_received(struct vcx_device *device, const struct vcx_rq *rq
 static void fill_entry(struct vcx_device *device, struct vcx_rq *rq, const struct arrival *a)
 {
     uint32_t syndrome = scatter_frame(device, rq, a);
-    bool completed = syndrome ? vcx_wq_complete_error(device, &rq->wq, (enum vcx_syndrome)syndrome, 0)
+    bool completed = syndrome ? vcx_wq_complete_error(device, &rq->wq, (enum vcx_ending)syndrome, 0)
                               : complete_received(device, rq, a);
     rq->wq.consumer++;
     if (!completed || syndrome == VCX_LOCAL_PROTECTION)

@@ -246,7 +246,7 @@ static void drop_message(struct vcx_sq *sq)
 static void sq_fail(struct vcx_device *device, struct vcx_sq *sq, uint32_t syndrome, const struct entry *e)
 {
     drop_message(sq);
-    bool completed = vcx_wq_complete_error(device, &sq->wq, (enum vcx_syndrome)syndrome, e->opcode);
+    bool completed = vcx_wq_complete_error(device, &sq->wq, (enum vcx_ending)syndrome, e->opcode);
     sq->wq.consumer = (uint16_t)(sq->wq.consumer + e->strides);
     vcx_wq_fail(device, &sq->wq, completed);
 }

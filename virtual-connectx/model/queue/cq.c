@@ -2,6 +2,7 @@
 #include "virtual-connectx/model/queue/cq.h"
 
 #include "virtual-connectx/model/command/command.h"
+#include "virtual-connectx/model/command/domains.h"
 #include "virtual-connectx/model/memory.h"
 #include "virtual-connectx/model/queue/eq.h"
 
@@ -210,6 +211,36 @@ const struct vcx_command vcx_commands_cq[] = {
 };
 
 /* ---- completions */
+
+/* Vendor's bytes and what counts: measured on ConnectX-5 (16.35) and ConnectX-6 (20.40, 20.43),
+ * unionxic/rdma-fault-characterization, 2026: docs/virtual-connectx.md, "Errors". A flush counts as an error
+ * only where it is the first; req_cqe_flush_error and the responder's counters of refusals never moved. */
+#define COUNTS(member) offsetof(struct vcx_counter_set, member)
+const struct vcx_ending_row vcx_endings[VCX_ENDINGS] = {
+    [VCX_LOCAL_LENGTH] = {0x01, 0, true, COUNTS(req_local_length_error), COUNTS(resp_local_length_error)},
+    [VCX_LOCAL_OPERATION] = {0x02, 0, true, COUNTS(local_operation_error), 0},
+    [VCX_LOCAL_PROTECTION] = {0x04, 0, true, 0, COUNTS(resp_local_protection)},
+    [VCX_LOCAL_KEY] = {0x04, 0x52, true, 0, COUNTS(resp_local_protection)},
+    [VCX_LOCAL_RANGE] = {0x04, 0x53, true, 0, COUNTS(resp_local_protection)},
+    [VCX_LOCAL_RIGHTS] = {0x04, 0x33, true, 0, COUNTS(resp_local_protection)},
+    [VCX_FLUSHED_FIRST] = {0x05, 0xf5, true, 0, COUNTS(resp_cqe_flush_error)},
+    [VCX_FLUSHED] = {0x05, 0xf9, false, 0, COUNTS(resp_cqe_flush_error)},
+    [VCX_MEMORY_WINDOW_BIND] = {0x06, 0, true, COUNTS(local_operation_error), 0},
+    [VCX_BAD_RESPONSE] = {0x10, 0, true, COUNTS(req_bad_response), 0},
+    [VCX_LOCAL_ACCESS] = {0x11, 0, true, 0, 0},
+    [VCX_REMOTE_INVALID] = {0x12, 0x8a, true, COUNTS(req_remote_invalid_request), 0},
+    [VCX_REMOTE_ACCESS] = {0x13, 0x88, true, COUNTS(req_remote_access_errors), 0},
+    [VCX_REMOTE_OPERATION] = {0x14, 0x89, true, COUNTS(req_remote_operation_errors), 0},
+    [VCX_RETRIES_EXCEEDED] = {0x15, 0x81, true, COUNTS(req_transport_retries_exceeded), 0},
+    [VCX_RNR_RETRIES_EXCEEDED] = {0x16, 0x87, true, COUNTS(req_rnr_retries_exceeded), 0},
+};
+#undef COUNTS
+
+void vcx_cqe_put_ending(uint8_t *completion, enum vcx_ending ending)
+{
+    completion[VCX_CQE_SYNDROME] = vcx_endings[ending].syndrome;
+    completion[VCX_CQE_VENDOR_SYNDROME] = vcx_endings[ending].vendor;
+}
 
 /* The queue is full: the driver is told once, and nothing is written any more, as completions between
  * would be missing. */

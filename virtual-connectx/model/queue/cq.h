@@ -17,21 +17,38 @@ enum vcx_completion_opcode {
     VCX_CQE_RESPONDER_ERROR = 0xe,
 };
 
-/* mlx5's MLX5_CQE_SYNDROME_* */
-enum vcx_syndrome {
-    VCX_LOCAL_LENGTH = 0x01,
-    VCX_LOCAL_OPERATION = 0x02,
-    VCX_LOCAL_PROTECTION = 0x04,
-    VCX_FLUSHED = 0x05,
-    VCX_MEMORY_WINDOW_BIND = 0x06,
-    VCX_BAD_RESPONSE = 0x10,
-    VCX_LOCAL_ACCESS = 0x11,
-    VCX_REMOTE_INVALID = 0x12,
-    VCX_REMOTE_ACCESS = 0x13,
-    VCX_REMOTE_OPERATION = 0x14,
-    VCX_RETRIES_EXCEEDED = 0x15,
-    VCX_RNR_RETRIES_EXCEEDED = 0x16,
+/* How a work request ends: what its completion says, and what counts it, is in vcx_endings. */
+enum vcx_ending {
+    VCX_ENDED_WELL,
+    VCX_LOCAL_LENGTH,
+    VCX_LOCAL_OPERATION,
+    VCX_LOCAL_PROTECTION, /* of local memory; why is not known here */
+    VCX_LOCAL_KEY,        /* ... there is no such key */
+    VCX_LOCAL_RANGE,      /* ... the key does not cover the bytes */
+    VCX_LOCAL_RIGHTS,     /* ... the key does not allow to write */
+    VCX_FLUSHED_FIRST,    /* the first one of a queue pair that its own driver put into error */
+    VCX_FLUSHED,
+    VCX_MEMORY_WINDOW_BIND,
+    VCX_BAD_RESPONSE,
+    VCX_LOCAL_ACCESS,
+    VCX_REMOTE_INVALID,
+    VCX_REMOTE_ACCESS,
+    VCX_REMOTE_OPERATION,
+    VCX_RETRIES_EXCEEDED,
+    VCX_RNR_RETRIES_EXCEEDED,
+    VCX_ENDINGS,
 };
+
+struct vcx_ending_row {
+    uint8_t syndrome; /* mlx5's MLX5_CQE_SYNDROME_* */
+    uint8_t vendor;   /* 0: not known of a ConnectX */
+    bool is_error;    /* counted in req_cqe_error with its completion */
+    /* places in struct vcx_counter_set; 0: none. Of a requester's failure, and of a receive request's. */
+    size_t requester, responder;
+};
+extern const struct vcx_ending_row vcx_endings[VCX_ENDINGS];
+/* Writes syndrome and vendor's byte. */
+void vcx_cqe_put_ending(uint8_t *completion, enum vcx_ending ending);
 
 #define VCX_CQE_BYTES 64
 /* positions in a completion (mlx5's struct mlx5_cqe64 and struct mlx5_err_cqe) */

@@ -425,3 +425,13 @@ bool vcx_mkey_write(struct vcx_device *device, struct vcx_rights rights, uint32_
     }
     return true;
 }
+
+/* A fault within a key of keys is none of the key that the request names: it counts as one of range. */
+enum vcx_ending vcx_mkey_refusal(struct vcx_device *device, struct vcx_rights rights, uint32_t number,
+                                 enum vcx_access access)
+{
+    const struct vcx_mkey *key = key_find_usable(device, rights, number, 0);
+    if (!key)
+        return number == VCX_KEY_RESERVED && rights.reserved_key ? VCX_LOCAL_RANGE : VCX_LOCAL_KEY;
+    return access & ~VCX_LOCAL_READ & ~key->access ? VCX_LOCAL_RIGHTS : VCX_LOCAL_RANGE;
+}

@@ -4,6 +4,7 @@
 #define VCX_MKEY_H
 
 #include "virtual-connectx/model/device.h"
+#include "virtual-connectx/model/queue/cq.h"
 
 enum vcx_access {
     VCX_LOCAL_READ = 1 << 0,
@@ -38,6 +39,10 @@ bool vcx_mkey_read(struct vcx_device *device, struct vcx_rights rights, uint32_t
                    uint64_t address, void *to, uint32_t bytes);
 bool vcx_mkey_write(struct vcx_device *device, struct vcx_rights rights, uint32_t key, enum vcx_access access,
                     uint64_t address, const void *from, uint32_t bytes);
+
+/* Why a local access was not allowed. */
+enum vcx_ending vcx_mkey_refusal(struct vcx_device *device, struct vcx_rights rights, uint32_t key,
+                                 enum vcx_access access);
 
 /* ---- changes by work requests */
 

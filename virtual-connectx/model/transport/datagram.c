@@ -58,9 +58,10 @@ bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_
                                   : NULL;
     if (!frame)
         return false;
-    if (q->length && !vcx_scatter_read(device, qp->rights, &q->memory, 0, payload, q->length)) {
+    if (q->length)
+        q->ending = vcx_scatter_read(device, qp->rights, &q->memory, 0, payload, q->length);
+    if (q->ending) {
         vcx_release(frame);
-        q->syndrome = VCX_LOCAL_PROTECTION;
         return false;
     }
     vcx_transport_send(device, &route, frame);
@@ -70,8 +71,8 @@ bool vcx_datagram_send(struct vcx_device *device, struct vcx_qp *qp, struct vcx_
 /* ---- a datagram is received */
 
 /* A receive request begins with 40 bytes for the network header; one of IPv4 lies at their end. */
-static bool write_header(struct vcx_device *device, const struct vcx_receive *receive,
-                         const struct vcx_packet *packet)
+static uint8_t write_header(struct vcx_device *device, const struct vcx_receive *receive,
+                            const struct vcx_packet *packet)
 {
     uint8_t header[GRH_BYTES] = {0};
     if (packet->v6)
@@ -133,11 +134,12 @@ void vcx_datagram_receive(struct vcx_device *device, struct vcx_qp *qp, const st
     uint32_t bytes = packet->bytes - header;
     if (!take_receive(device, qp) || GRH_BYTES + bytes > receive->memory.bytes)
         return;
-    if (!write_header(device, receive, packet) ||
-        (bytes && !vcx_scatter_write(device, receive->rights, &receive->memory, GRH_BYTES,
-                                     packet->header + header, bytes))) {
-        vcx_qp_count(device, qp, resp_local_protection);
-        vcx_receive_fail(device, qp, VCX_LOCAL_PROTECTION);
+    uint8_t ending = write_header(device, receive, packet);
+    if (!ending && bytes)
+        ending = vcx_scatter_write(device, receive->rights, &receive->memory, GRH_BYTES,
+                                   packet->header + header, bytes);
+    if (ending) {
+        vcx_receive_fail(device, qp, (enum vcx_ending)ending);
         vcx_qp_error(device, qp);
         return;
     }

@@ -108,12 +108,13 @@ void vcx_route_vector(struct vcx_device *device, const struct vcx_qp *qp, const 
     route_finish(device, qp, route);
 }
 
-#define MOST_HEADER_BYTES 100u /* Ethernet with tag, IPv6, UDP, base transport header, ICRC, and pad */
-#define PARTITION_NUMBER  0x7fff
-#define GROUP_ADDRESS     1   /* in the first byte of a MAC address */
-#define PACKETS_OF_QP     8u  /* at a turn */
-#define PACKETS_AT_A_TIME 64u /* of all queue pairs */
-#define FLUSHED_AT_A_TIME 32u
+#define MOST_HEADER_BYTES  100u /* Ethernet with tag, IPv6, UDP, base transport header, ICRC, and pad */
+#define PARTITION_NUMBER   0x7fff
+#define GROUP_ADDRESS      1  /* in the first byte of a MAC address */
+#define PACKETS_OF_QP      8u /* at a turn */
+#define DOORBELLS_EVERY_NS 1000000u
+#define PACKETS_AT_A_TIME  64u /* of all queue pairs */
+#define FLUSHED_AT_A_TIME  32u
 
 static int start_transport(struct vcx_device *device)
 {
@@ -244,6 +245,10 @@ static bool transport_poll(struct vcx_device *device)
     struct vcx_transport *t = device->transport;
     uint64_t now_ns = vcx_now_ns(device);
     uint32_t work = 0, after_first = 0;
+    if (now_ns - t->looked_ns >= DOORBELLS_EVERY_NS) {
+        vcx_doorbells_read(device);
+        t->looked_ns = now_ns;
+    }
     bool any_sent = false;
     for (uint32_t i = 0; i < device->numbers[VCX_QP].used && work < PACKETS_AT_A_TIME; i++) {
         struct vcx_qp *qp = vcx_object_from(device, VCX_QP, t->next_qp);

@@ -21,7 +21,7 @@ static void qp_reset(struct vcx_qp *qp)
     memset(&qp->reaction, 0, sizeof qp->reaction);
     qp->sq.next = qp->rq.next = 0;
     qp->next_send_ns = qp->cnp_sent_ns = 0;
-    qp->established = false;
+    qp->established = qp->rung = false;
     qp->state = VCX_QP_RESET;
 }
 
@@ -41,13 +41,15 @@ void vcx_qp_event(struct vcx_device *device, const struct vcx_qp *qp, enum vcx_e
 
 /* ---- errors */
 
-void vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp)
+bool vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp)
 {
+    bool worked = qp->state != VCX_QP_ERROR && qp->state != VCX_QP_SQ_ERROR;
     if (qp->state == VCX_QP_ERROR)
-        return;
+        return false;
     qp->state = VCX_QP_ERROR;
     if (qp->srq)
         vcx_qp_event(device, qp, VCX_EVENT_SRQ_LAST_WQE);
+    return worked;
 }
 
 void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp)
@@ -56,15 +58,6 @@ void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp)
         return;
     vcx_qp_event(device, qp, VCX_EVENT_WQ_CATASTROPHIC);
     vcx_qp_error(device, qp);
-}
-
-void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome)
-{
-    vcx_request_complete(device, qp, (uint8_t)syndrome);
-    if (vcx_qp_fails_whole(qp))
-        vcx_qp_error(device, qp);
-    else
-        qp->state = VCX_QP_SQ_ERROR;
 }
 
 /* ---- completions of requests */
@@ -79,60 +72,84 @@ static void begin_completion(const struct vcx_qp *qp, uint8_t *completion, uint3
 }
 
 static void complete_send(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_request *r,
-                          uint8_t syndrome)
+                          enum vcx_ending ending)
 {
     uint8_t completion[VCX_CQE_BYTES];
-    if (!syndrome && !r->signaled)
+    if (!ending && !r->signaled)
         return;
     begin_completion(qp, completion, qp->user_index, r->index, r->opcode);
-    completion[VCX_CQE_SYNDROME] = syndrome;
-    if (!syndrome)
+    vcx_cqe_put_ending(completion, ending);
+    if (!ending)
         vcx_put32(completion + VCX_CQE_BYTE_COUNT, r->length);
-    vcx_cq_write(device, qp->send_cq, syndrome ? VCX_CQE_REQUESTER_ERROR : VCX_CQE_REQUESTER, completion,
+    if (vcx_endings[ending].is_error)
+        vcx_qp_count(device, qp, req_cqe_error);
+    vcx_cq_write(device, qp->send_cq, ending ? VCX_CQE_REQUESTER_ERROR : VCX_CQE_REQUESTER, completion,
                  false);
 }
 
-void vcx_request_complete(struct vcx_device *device, struct vcx_qp *qp, uint8_t syndrome)
+void vcx_request_complete(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending)
 {
     struct vcx_request *r = vcx_request_at(qp, qp->requester.tail++);
-    complete_send(device, qp, r, syndrome);
+    complete_send(device, qp, r, ending);
     vcx_request_clear(r);
 }
 
 static void fail_receive(struct vcx_device *device, struct vcx_qp *qp, uint32_t cq, uint32_t user_index,
-                         uint16_t index, uint8_t syndrome)
+                         uint16_t index, enum vcx_ending ending)
 {
     uint8_t completion[VCX_CQE_BYTES];
     begin_completion(qp, completion, user_index, index, 0);
-    completion[VCX_CQE_SYNDROME] = syndrome;
+    vcx_cqe_put_ending(completion, ending);
+    if (vcx_endings[ending].responder)
+        vcx_qp_count_at(device, qp, vcx_endings[ending].responder);
     vcx_cq_write(device, cq, VCX_CQE_RESPONDER_ERROR, completion, false);
 }
 
-void vcx_receive_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome)
+void vcx_receive_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending)
 {
     const struct vcx_receive *r = &qp->responder.receive;
     qp->responder.took_receive = false;
-    fail_receive(device, qp, r->cq, r->user_index, r->index, (uint8_t)syndrome);
+    fail_receive(device, qp, r->cq, r->user_index, r->index, ending);
 }
 
 /* ---- ... and of those that a queue pair in error flushes */
 
+static enum vcx_ending next_ending(struct vcx_requester *r)
+{
+    enum vcx_ending ending = r->cause ? (enum vcx_ending)r->cause : VCX_FLUSHED;
+    r->cause = 0;
+    return ending;
+}
+
+/* Whatever the doorbell announced: completions are of the requests up to the doorbell record. */
 static uint32_t flush_sends(struct vcx_device *device, struct vcx_qp *qp, uint32_t most)
 {
     uint32_t done = 0;
     struct vcx_requester *r = &qp->requester;
     for (; done < most && r->tail != r->head; done++) {
-        vcx_qp_count(device, qp, req_cqe_flush_error);
-        vcx_request_complete(device, qp, VCX_FLUSHED);
+        if (!vcx_send_is_recorded(device, qp, vcx_request_at(qp, r->tail)->index))
+            break;
+        vcx_request_complete(device, qp, next_ending(r));
     }
     r->cursor = r->tail;
     struct vcx_request request;
-    for (; done < most && vcx_send_fetch(device, qp, &request); done++) {
-        vcx_qp_count(device, qp, req_cqe_flush_error);
-        complete_send(device, qp, &request, VCX_FLUSHED);
+    for (; done < most && r->tail == r->head && vcx_send_fetch(device, qp, &request); done++) {
+        complete_send(device, qp, &request, next_ending(r));
         vcx_request_clear(&request);
     }
     return done;
+}
+
+void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending cause)
+{
+    if (vcx_endings[cause].requester)
+        vcx_qp_count_at(device, qp, vcx_endings[cause].requester);
+    if (vcx_qp_fails_whole(qp))
+        vcx_qp_error(device, qp);
+    else
+        qp->state = VCX_QP_SQ_ERROR;
+    qp->requester.cause = (uint8_t)cause;
+    flush_sends(device, qp, 1);
 }
 
 static uint32_t flush_receives(struct vcx_device *device, struct vcx_qp *qp, uint32_t most)
@@ -145,8 +162,6 @@ static uint32_t flush_receives(struct vcx_device *device, struct vcx_qp *qp, uin
     }
     for (; done < most && vcx_receive_skip(device, qp, &index); done++)
         fail_receive(device, qp, qp->receive_cq, qp->user_index, index, VCX_FLUSHED);
-    for (uint32_t i = 0; i < done; i++)
-        vcx_qp_count(device, qp, resp_cqe_flush_error);
     return done;
 }
 
@@ -384,10 +399,14 @@ static void qp_enter_state(struct vcx_device *device, struct vcx_qp *qp, uint16_
         struct vcx_requester *r = &qp->requester;
         r->next_psn = r->acked_psn = r->sent_psn = (uint32_t)vcx_get(c, qpc, next_send_psn);
     }
+    if (opcode == RST2INIT_QP)
+        vcx_doorbells_clear(device, qp);
+    if (state == VCX_QP_RTS)
+        qp->requester.cause = 0;
     if (state == VCX_QP_RESET)
         qp_reset(qp);
-    else if (state == VCX_QP_ERROR)
-        vcx_qp_error(device, qp);
+    else if (state == VCX_QP_ERROR && vcx_qp_error(device, qp))
+        qp->requester.cause = VCX_FLUSHED_FIRST;
     qp->state = state;
 }
 

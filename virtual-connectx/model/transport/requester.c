@@ -65,7 +65,6 @@ static void check_timeout(struct vcx_device *device, struct vcx_qp *qp, uint64_t
         return;
     vcx_qp_count(device, qp, local_ack_timeout_err);
     if (r->retries++ >= vcx_get(qp->context, qpc, retry_count)) {
-        vcx_qp_count(device, qp, req_transport_retries_exceeded);
         vcx_qp_fail(device, qp, VCX_RETRIES_EXCEEDED);
         return;
     }
@@ -77,7 +76,7 @@ static void check_timeout(struct vcx_device *device, struct vcx_qp *qp, uint64_t
 
 static bool is_done(const struct vcx_qp *qp, const struct vcx_request *q)
 {
-    if (q->syndrome || q->pending || q->sent < q->packets)
+    if (q->ending || q->pending || q->sent < q->packets)
         return false;
     return !vcx_qp_is_reliable(qp) ||
            vcx_psn_distance(qp->requester.acked_psn, q->first_psn) >= (int32_t)q->packets;
@@ -93,25 +92,13 @@ static void requester_retire(struct vcx_device *device, struct vcx_qp *qp)
         r->cursor = r->tail;
 }
 
-static void count_local_error(struct vcx_device *device, const struct vcx_qp *qp, uint8_t syndrome)
-{
-    if (syndrome == VCX_LOCAL_LENGTH)
-        vcx_qp_count(device, qp, req_local_length_error);
-    else if (syndrome == VCX_LOCAL_PROTECTION)
-        vcx_qp_count(device, qp, req_local_protection);
-    else
-        vcx_qp_count(device, qp, local_operation_error);
-}
-
 /* A request that cannot be executed ends when all before it have ended. */
 static void fail_bad(struct vcx_device *device, struct vcx_qp *qp)
 {
     const struct vcx_requester *r = &qp->requester;
-    uint8_t syndrome = r->tail != r->head ? vcx_request_at(qp, r->tail)->syndrome : 0;
-    if (!syndrome)
-        return;
-    count_local_error(device, qp, syndrome);
-    vcx_qp_fail(device, qp, (enum vcx_syndrome)syndrome);
+    uint8_t ending = r->tail != r->head ? vcx_request_at(qp, r->tail)->ending : 0;
+    if (ending)
+        vcx_qp_fail(device, qp, (enum vcx_ending)ending);
 }
 
 /* ---- fetching */
@@ -119,9 +106,9 @@ static void fail_bad(struct vcx_device *device, struct vcx_qp *qp)
 static void requester_add(struct vcx_qp *qp, struct vcx_request *fetched)
 {
     struct vcx_requester *r = &qp->requester;
-    bool sends = !fetched->syndrome && !fetched->row->local;
+    bool sends = !fetched->ending && !fetched->row->local;
     fetched->packets = sends ? vcx_qp_packets(qp, fetched->length) : 0;
-    fetched->pending = !fetched->syndrome && fetched->row->changes_key;
+    fetched->pending = !fetched->ending && fetched->row->changes_key;
     fetched->first_psn = r->next_psn;
     r->next_psn = (r->next_psn + fetched->packets) & VCX_PSN_MASK;
     *vcx_request_at(qp, r->head++) = *fetched;
@@ -133,7 +120,7 @@ static bool may_fetch(const struct vcx_qp *qp)
     const struct vcx_requester *r = &qp->requester;
     if (!r->ring || r->head == r->tail)
         return true;
-    return r->head - r->tail < VCX_REQUESTS && !vcx_request_at(qp, r->head - 1)->syndrome &&
+    return r->head - r->tail < VCX_REQUESTS && !vcx_request_at(qp, r->head - 1)->ending &&
            ((r->next_psn - r->acked_psn) & VCX_PSN_MASK) < FETCHED_PACKETS;
 }
 
@@ -227,9 +214,10 @@ static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct
     struct vcx_frame *frame = vcx_packet_open(&route.path, &h, bytes, &payload);
     if (!frame)
         return 0;
-    if (bytes && !vcx_scatter_read(device, qp->rights, &q->memory, offset, payload, bytes)) {
+    if (bytes)
+        q->ending = vcx_scatter_read(device, qp->rights, &q->memory, offset, payload, bytes);
+    if (q->ending) {
         vcx_release(frame);
-        q->syndrome = VCX_LOCAL_PROTECTION;
         return 0;
     }
     uint32_t length = frame->length;
@@ -244,9 +232,9 @@ static bool change_idle_key(struct vcx_device *device, const struct vcx_qp *qp, 
     bool first = qp->requester.cursor == qp->requester.tail;
     if (!first && (q->fenced || vcx_mkey_in_use(device, vcx_be32(q->immediate))))
         return false;
-    q->syndrome = vcx_umr_execute(device, qp, q);
+    q->ending = vcx_umr_execute(device, qp, q);
     q->pending = false;
-    return !q->syndrome;
+    return !q->ending;
 }
 
 /* The request whose packet is the next to be sent now, or NULL. */
@@ -256,7 +244,7 @@ static struct vcx_request *next_request(struct vcx_device *device, struct vcx_qp
     struct vcx_request *q = NULL;
     for (; r->cursor != r->head; r->cursor++) {
         q = vcx_request_at(qp, r->cursor);
-        if (q->syndrome)
+        if (q->ending)
             return NULL;
         if (q->sent < q->packets)
             break;
@@ -404,11 +392,11 @@ static void take_rnr(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn,
     uint64_t retry = vcx_get(qp->context, qpc, rnr_retry);
     if (!requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
         return;
+    vcx_qp_count(device, qp, rnr_nak_retry_err);
     if (retry != NEVER_GIVES_UP && r->rnr_retries++ >= retry) {
         vcx_qp_fail(device, qp, VCX_RNR_RETRIES_EXCEEDED);
         return;
     }
-    vcx_qp_count(device, qp, rnr_nak_retry_err);
     uint64_t wait = vcx_stretch_ns(device, (uint64_t)rnr_timers[timer] * RNR_UNIT_NS);
     r->resume_ns = vcx_now_ns(device) + wait;
     vcx_requester_go_back(qp);
@@ -421,7 +409,6 @@ static void take_sequence_error(struct vcx_device *device, struct vcx_qp *qp, ui
     if (!requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
         return;
     if (qp->requester.retries++ >= vcx_get(qp->context, qpc, retry_count)) {
-        vcx_qp_count(device, qp, req_transport_retries_exceeded);
         vcx_qp_fail(device, qp, VCX_RETRIES_EXCEEDED);
         return;
     }
@@ -430,19 +417,14 @@ static void take_sequence_error(struct vcx_device *device, struct vcx_qp *qp, ui
 
 static void take_fatal(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn, uint8_t aeth)
 {
-    static const uint8_t syndromes[] = {[VCX_AETH_INVALID - VCX_AETH_SEQUENCE] = VCX_REMOTE_INVALID,
-                                        [VCX_AETH_ACCESS - VCX_AETH_SEQUENCE] = VCX_REMOTE_ACCESS,
-                                        [VCX_AETH_OPERATION - VCX_AETH_SEQUENCE] = VCX_REMOTE_OPERATION};
+    static const uint8_t causes[] = {[VCX_AETH_INVALID - VCX_AETH_SEQUENCE] = VCX_REMOTE_INVALID,
+                                     [VCX_AETH_ACCESS - VCX_AETH_SEQUENCE] = VCX_REMOTE_ACCESS,
+                                     [VCX_AETH_OPERATION - VCX_AETH_SEQUENCE] = VCX_REMOTE_OPERATION};
     uint32_t code = (uint32_t)aeth - VCX_AETH_SEQUENCE;
-    if (code >= VCX_COUNT(syndromes) || !requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
+    if (code >= VCX_COUNT(causes) || !requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
         return;
-    if (aeth == VCX_AETH_ACCESS)
-        vcx_qp_count(device, qp, req_remote_access_errors);
-    else if (aeth == VCX_AETH_INVALID)
-        vcx_qp_count(device, qp, req_remote_invalid_request);
-    else
-        vcx_qp_count(device, qp, req_remote_operation_errors);
-    vcx_qp_fail(device, qp, (enum vcx_syndrome)syndromes[code]);
+    qp->requester.sent_psn = qp->requester.acked_psn; /* QUERY_QP: what the responder took */
+    vcx_qp_fail(device, qp, (enum vcx_ending)causes[code]);
 }
 
 static void take_acknowledge(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn, uint8_t aeth)
@@ -475,7 +457,7 @@ static struct vcx_request *answered_request(struct vcx_device *device, struct vc
     if (qp->state != VCX_QP_RTS || r->tail == r->head)
         return NULL;
     struct vcx_request *q = vcx_request_at(qp, r->tail);
-    bool fits = q->row && q->row->fetches && q->row->atomic == atomic && !q->syndrome &&
+    bool fits = q->row && q->row->fetches && q->row->atomic == atomic && !q->ending &&
                 q->answered < q->packets && ((q->first_psn + q->answered) & VCX_PSN_MASK) == psn;
     return fits ? q : NULL;
 }
@@ -483,9 +465,9 @@ static struct vcx_request *answered_request(struct vcx_device *device, struct vc
 static void take_data(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *q, uint32_t offset,
                       const uint8_t *data, uint32_t bytes)
 {
-    if (bytes && !vcx_scatter_write(device, qp->rights, &q->memory, offset, data, bytes)) {
-        vcx_qp_count(device, qp, req_local_protection);
-        vcx_qp_fail(device, qp, VCX_LOCAL_PROTECTION);
+    uint8_t ending = bytes ? vcx_scatter_write(device, qp->rights, &q->memory, offset, data, bytes) : 0;
+    if (ending) {
+        vcx_qp_fail(device, qp, (enum vcx_ending)ending);
         return;
     }
     uint32_t psn = (q->first_psn + q->answered) & VCX_PSN_MASK;
@@ -504,7 +486,6 @@ static void take_read_response(struct vcx_device *device, struct vcx_qp *qp, con
     uint32_t offset = q->answered * qp->mtu, bytes = packet->bytes - row->header_bytes;
     bool last = q->answered + 1 == q->packets;
     if (bytes != vcx_least(qp->mtu, q->length - offset) || row->last != last) {
-        vcx_qp_count(device, qp, req_bad_response);
         vcx_qp_fail(device, qp, VCX_BAD_RESPONSE);
         return;
     }

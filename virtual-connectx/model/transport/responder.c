@@ -86,7 +86,6 @@ static uint8_t operation_of_answer(const struct vcx_answer *a)
 static void answer_refuse(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_answer *a)
 {
     struct vcx_responder *r = &qp->responder;
-    vcx_qp_count(device, qp, resp_remote_access_errors);
     r->expected_psn = (a->psn + a->sent) & VCX_PSN_MASK;
     r->nak = VCX_AETH_ACCESS;
     r->answer_tail = r->answer_head;
@@ -282,14 +281,15 @@ static uint8_t take_send(struct vcx_device *device, struct vcx_qp *qp, const str
     if (q->row->first)
         r->received = 0;
     if (r->received + (uint64_t)q->bytes > r->receive.memory.bytes) {
-        vcx_qp_count(device, qp, resp_local_length_error);
         vcx_receive_fail(device, qp, VCX_LOCAL_LENGTH);
         return VCX_AETH_INVALID;
     }
-    if (q->bytes &&
-        !vcx_scatter_write(device, r->receive.rights, &r->receive.memory, r->received, q->data, q->bytes)) {
-        vcx_qp_count(device, qp, resp_local_protection);
-        vcx_receive_fail(device, qp, VCX_LOCAL_PROTECTION);
+    uint8_t ending = 0;
+    if (q->bytes)
+        ending =
+            vcx_scatter_write(device, r->receive.rights, &r->receive.memory, r->received, q->data, q->bytes);
+    if (ending) {
+        vcx_receive_fail(device, qp, (enum vcx_ending)ending);
         return VCX_AETH_OPERATION;
     }
     r->received += q->bytes;
@@ -299,7 +299,6 @@ static uint8_t take_send(struct vcx_device *device, struct vcx_qp *qp, const str
 
 static uint8_t refuse_access(struct vcx_device *device, const struct vcx_qp *qp)
 {
-    vcx_qp_count(device, qp, resp_remote_access_errors);
     if (vcx_qp_is_reliable(qp))
         vcx_qp_event(device, qp, VCX_EVENT_WQ_ACCESS);
     return VCX_AETH_ACCESS;
@@ -307,7 +306,6 @@ static uint8_t refuse_access(struct vcx_device *device, const struct vcx_qp *qp)
 
 static uint8_t refuse_request(struct vcx_device *device, const struct vcx_qp *qp)
 {
-    vcx_qp_count(device, qp, resp_remote_invalid_request);
     if (vcx_qp_is_reliable(qp))
         vcx_qp_event(device, qp, VCX_EVENT_WQ_INVALID_REQUEST);
     return VCX_AETH_INVALID;
@@ -332,9 +330,8 @@ static uint8_t take_write(struct vcx_device *device, struct vcx_qp *qp, const st
         begin_write(device, qp, q);
     if (q->bytes > r->write_bytes - r->received || (q->row->last && r->received + q->bytes != r->write_bytes))
         return refuse_request(device, qp);
-    if (!vcx_get(qp->context, qpc, rwe) ||
-        (q->bytes && !vcx_mkey_write(device, peer_rights(device, qp, q), r->write_key, VCX_REMOTE_WRITE,
-                                     r->write_address + r->received, q->data, q->bytes)))
+    if (q->bytes && !vcx_mkey_write(device, peer_rights(device, qp, q), r->write_key, VCX_REMOTE_WRITE,
+                                    r->write_address + r->received, q->data, q->bytes))
         return refuse_access(device, qp);
     r->received += q->bytes;
     r->message = VCX_WRITE_MESSAGE;
@@ -399,12 +396,12 @@ static bool is_readable(struct vcx_device *device, uint32_t qpn, const struct vc
 static uint8_t answer_read(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
     struct vcx_answer answer = read_answer(device, qp, q);
-    if (!vcx_get(qp->context, qpc, rre) || !is_readable(device, qp->object.id, &answer))
+    vcx_qp_count(device, qp, rx_read_requests);
+    if (!is_readable(device, qp->object.id, &answer))
         return refuse_access(device, qp);
     if (qp->responder.message != VCX_NO_MESSAGE || answer.length > MOST_READ_BYTES ||
         !answer_add(qp, &answer))
         return refuse_request(device, qp);
-    vcx_qp_count(device, qp, rx_read_requests);
     qp->responder.expected_psn = (q->psn + answer.packets) & VCX_PSN_MASK;
     qp->responder.msn = (qp->responder.msn + 1) & VCX_PSN_MASK;
     return 0;
@@ -434,9 +431,9 @@ static uint8_t carry_out_atomic(struct vcx_device *device, struct vcx_qp *qp, co
     if (r->message != VCX_NO_MESSAGE || vcx_be64(q->header) & 7 ||
         r->answer_head - r->answer_tail == VCX_ANSWERS)
         return refuse_request(device, qp);
-    if (!vcx_get(qp->context, qpc, rae) || !atomic_execute(device, qp, q, &answer.result))
-        return refuse_access(device, qp);
     vcx_qp_count(device, qp, rx_atomic_requests);
+    if (!atomic_execute(device, qp, q, &answer.result))
+        return refuse_access(device, qp);
     answer_add(qp, &answer);
     uint32_t place = r->next_atomic++ % VCX_ANSWERS;
     r->atomics[place].used = true;
@@ -492,8 +489,21 @@ static void request_repeat(struct vcx_device *device, struct vcx_qp *qp, const s
 
 /* ---- the sequence */
 
+/* The queue pair allows the peer such operations. It is the first that is looked at: then requests are
+ * counted, then keys, then their ranges are. */
+static bool is_permitted(const struct vcx_qp *qp, const struct request *q)
+{
+    if (q->operation == VCX_READ_REQUEST)
+        return vcx_get(qp->context, qpc, rre);
+    if (is_atomic(q->operation))
+        return vcx_get(qp->context, qpc, rae);
+    return !q->row->write || vcx_get(qp->context, qpc, rwe);
+}
+
 static uint8_t carry_out(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
 {
+    if (!is_permitted(qp, q))
+        return refuse_request(device, qp);
     if (q->operation == VCX_READ_REQUEST)
         return answer_read(device, qp, q);
     if (is_atomic(q->operation))

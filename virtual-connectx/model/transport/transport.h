@@ -92,7 +92,7 @@ struct vcx_send_row {
 struct vcx_request {
     const struct vcx_send_row *row; /* NULL: bad, its syndrome says why */
     uint16_t index;                 /* counter of its first 64 bytes: what its completion names */
-    uint8_t opcode, syndrome;       /* why it cannot be executed; 0: it can */
+    uint8_t opcode, ending;         /* why it cannot be executed (enum vcx_ending); 0: it can */
     bool signaled, solicited, fenced;
     bool pending; /* it changes a key and has not been executed */
     uint8_t immediate[4];
@@ -115,6 +115,7 @@ struct vcx_requester {
     uint64_t resume_ns;           /* after a receiver that was not ready */
     uint8_t retries, rnr_retries;
     bool went_back; /* and nothing was acknowledged since */
+    uint8_t cause;  /* in error: how the oldest request ends (enum vcx_ending); 0: flushed as the others */
 };
 
 /* A receive request that was taken for a message. */
@@ -168,6 +169,8 @@ struct vcx_qp {
     struct vcx_buffer buffer;
     uint64_t record; /* doorbell record's bus address */
     struct vcx_work_queue sq, rq;
+    bool rung; /* by its doorbell, which announced the requests below `announced` */
+    uint16_t announced;
     uint32_t srq; /* 0: its own receive queue, or none */
     uint32_t send_cq, receive_cq, user_index, counter_set;
     struct vcx_rights rights;
@@ -242,6 +245,7 @@ struct vcx_transport {
     uint8_t source[VCX_SOURCES][VCX_SOURCE_BYTES]; /* of frames: SET_ROCE_ADDRESS */
     struct vcx_multicast_member members[VCX_MULTICAST_MEMBERS];
     uint32_t next_qp;          /* whose turn it is */
+    uint64_t looked_ns;        /* at the doorbells */
     bool data_sent;            /* in this turn: of requests, or of answers to reads and atomics */
     uint8_t wqe[VCX_MOST_WQE]; /* the work request that is being read */
 };
@@ -255,25 +259,32 @@ void vcx_qp_count_at(struct vcx_device *device, const struct vcx_qp *qp, size_t 
 #define vcx_qp_count(device, qp, member) vcx_qp_count_at(device, qp, offsetof(struct vcx_counter_set, member))
 /* An asynchronous event of the queue pair. */
 void vcx_qp_event(struct vcx_device *device, const struct vcx_qp *qp, enum vcx_event type);
-/* To the error state: what is or gets posted completes as flushed. */
-void vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp);
+/* To the error state: what is or gets posted completes as flushed. false: something was in error already. */
+bool vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp);
 /* The same because the send queue itself is broken: no request could say so, and the driver is told by an
  * event, once. */
 void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp);
-/* The oldest request ends with the syndrome, and the queue pair, or its send queue, goes into error. */
-void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome);
-/* The oldest request has ended; syndrome 0: well. Its place is free then. */
-void vcx_request_complete(struct vcx_device *device, struct vcx_qp *qp, uint8_t syndrome);
+/* The oldest request fails, and the queue pair, or its send queue, goes into error. It completes, as all
+ * after it, once the doorbell record is above it. */
+void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending cause);
+/* The oldest request has ended. Its place is free then. */
+void vcx_request_complete(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending);
 /* The receive request that was taken has ended with an error. */
-void vcx_receive_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_syndrome syndrome);
+void vcx_receive_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending);
 /* In an error state: completes up to `most` requests as flushed. Returns how many. */
 uint32_t vcx_qp_flush(struct vcx_device *device, struct vcx_qp *qp, uint32_t most);
 
 /* ---- work_queue.c */
 
-/* Takes the next request of the send queue. false: none is posted. A bad one is taken too; its syndrome is
- * set. */
+/* Takes the next request of the send queue. false: none is posted. A bad one is taken too; its ending is set.
+ */
 bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *request);
+/* Looks at all doorbells. */
+void vcx_doorbells_read(struct vcx_device *device);
+/* What was rung is of an earlier queue pair with this number. */
+void vcx_doorbells_clear(struct vcx_device *device, struct vcx_qp *qp);
+/* The doorbell record is above a request, which was taken. */
+bool vcx_send_is_recorded(struct vcx_device *device, const struct vcx_qp *qp, uint16_t index);
 /* Takes the next receive request, of the queue pair's own or shared queue, or of XRC's `xrc_srq`. false:
  * none is posted. */
 bool vcx_receive_take(struct vcx_device *device, struct vcx_qp *qp, uint32_t xrc_srq,
@@ -283,13 +294,15 @@ bool vcx_receive_skip(struct vcx_device *device, struct vcx_qp *qp, uint16_t *in
 
 /* The memory at an offset of the list does not answer now. */
 bool vcx_scatter_stalls(struct vcx_device *device, const struct vcx_scatter *scatter, uint64_t offset);
-/* Copy `bytes` at an offset of the list. false: a key does not allow it, or the list is shorter. */
-bool vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights, const struct vcx_scatter *scatter,
-                      uint64_t offset, void *to, uint32_t bytes);
-bool vcx_scatter_write(struct vcx_device *device, struct vcx_rights rights, const struct vcx_scatter *scatter,
-                       uint64_t offset, const void *from, uint32_t bytes);
+/* Copy `bytes` at an offset of the list. Returns 0, or why a key does not allow it (enum vcx_ending), which
+ * is also said of a list that is shorter. */
+uint8_t vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights,
+                         const struct vcx_scatter *scatter, uint64_t offset, void *to, uint32_t bytes);
+uint8_t vcx_scatter_write(struct vcx_device *device, struct vcx_rights rights,
+                          const struct vcx_scatter *scatter, uint64_t offset, const void *from,
+                          uint32_t bytes);
 
-/* Changes a memory key as the request asks for. Returns its syndrome, or 0. */
+/* Changes a memory key as the request asks for. Returns how it ends (enum vcx_ending). */
 uint8_t vcx_umr_execute(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q);
 
 /* The protection domain of XRC's queue; one that no key has if there is no such queue in the domain. */

@@ -48,38 +48,39 @@ bool vcx_scatter_stalls(struct vcx_device *device, const struct vcx_scatter *sca
            vcx_pace_stalls(device, s->key, s->address + offset);
 }
 
-bool vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights, const struct vcx_scatter *scatter,
-                      uint64_t offset, void *to, uint32_t bytes)
+uint8_t vcx_scatter_read(struct vcx_device *device, struct vcx_rights rights,
+                         const struct vcx_scatter *scatter, uint64_t offset, void *to, uint32_t bytes)
 {
     if (offset > scatter->bytes || bytes > scatter->bytes - offset)
-        return false;
+        return VCX_LOCAL_RANGE;
     for (uint32_t i = find_stretch(scatter, &offset); bytes; i++, offset = 0) {
         const struct vcx_stretch *s = &scatter->stretch[i];
         uint32_t part = (uint32_t)vcx_least(bytes, s->bytes - offset);
         if (is_of_request(scatter, i))
             memcpy(to, scatter->inlined + s->address + offset, part);
         else if (!vcx_mkey_read(device, rights, s->key, VCX_LOCAL_READ, s->address + offset, to, part))
-            return false;
+            return (uint8_t)vcx_mkey_refusal(device, rights, s->key, VCX_LOCAL_READ);
         to = (uint8_t *)to + part;
         bytes -= part;
     }
-    return true;
+    return 0;
 }
 
-bool vcx_scatter_write(struct vcx_device *device, struct vcx_rights rights, const struct vcx_scatter *scatter,
-                       uint64_t offset, const void *from, uint32_t bytes)
+uint8_t vcx_scatter_write(struct vcx_device *device, struct vcx_rights rights,
+                          const struct vcx_scatter *scatter, uint64_t offset, const void *from,
+                          uint32_t bytes)
 {
     if (scatter->inlined || offset > scatter->bytes || bytes > scatter->bytes - offset)
-        return false;
+        return VCX_LOCAL_RANGE;
     for (uint32_t i = find_stretch(scatter, &offset); bytes; i++, offset = 0) {
         const struct vcx_stretch *s = &scatter->stretch[i];
         uint32_t part = (uint32_t)vcx_least(bytes, s->bytes - offset);
         if (!vcx_mkey_write(device, rights, s->key, VCX_LOCAL_WRITE, s->address + offset, from, part))
-            return false;
+            return (uint8_t)vcx_mkey_refusal(device, rights, s->key, VCX_LOCAL_WRITE);
         from = (const uint8_t *)from + part;
         bytes -= part;
     }
-    return true;
+    return 0;
 }
 
 /* The data segments of a receive request. */
@@ -428,13 +429,73 @@ static const struct vcx_send_row *row_of(uint8_t opcode, enum vcx_qp_type type)
     return NULL;
 }
 
-/* How many requests, or blocks of them, are posted and not taken. More than the queue has: the record is
- * wrong, for example lowered below what was taken, which counts as nearly all of 65,536. */
+/* How many requests, or blocks of them, are posted and not taken. A record below what was taken announces
+ * nothing. More than the queue has: the record is wrong. */
 static uint16_t posted_requests(struct vcx_device *device, const struct vcx_qp *qp,
                                 const struct vcx_work_queue *queue, uint32_t where)
 {
     const uint8_t *record = queue->count ? vcx_memory(device, qp->record, RECORD_BYTES, VCX_TO_READ) : NULL;
-    return record ? (uint16_t)(vcx_shared32(record + where) - queue->next) : 0;
+    uint16_t ready = record ? (uint16_t)(vcx_shared32(record + where) - queue->next) : 0;
+    bool is_below = ready > queue->count && 0x10000u - ready <= queue->count;
+    return is_below ? 0 : ready;
+}
+
+bool vcx_send_is_recorded(struct vcx_device *device, const struct vcx_qp *qp, uint16_t index)
+{
+    const uint8_t *record = vcx_memory(device, qp->record, RECORD_BYTES, VCX_TO_READ);
+    uint16_t after = record ? (uint16_t)(vcx_shared32(record + RECORD_SEND) - index) : 0;
+    return after && (after <= qp->sq.count || 0x10000u - after > qp->sq.count);
+}
+
+/* ---- doorbells: the first eight bytes of the last request posted, written into the queue pair's UAR page.
+ * What is seen there is the last that a program rang: requests are taken by the record too, which is never
+ * missed. */
+#define DOORBELL_FIRST 0x800u
+#define DOORBELL_STEP  0x100u
+#define DOORBELL_QPN   4u
+
+static void doorbell_read(struct vcx_device *device, uint32_t uar, uint32_t at)
+{
+    uint32_t who = device->ops->bar_read(device->front, at + DOORBELL_QPN);
+    struct vcx_qp *qp = who ? vcx_object(device, VCX_QP, who >> 8) : NULL;
+    if (!qp || vcx_get(qp->context, qpc, uar_page) != uar)
+        return;
+    uint32_t what = device->ops->bar_read(device->front, at);
+    uint16_t after = (uint16_t)((what >> 8) + vcx_divide_up(who & CONTROL_DS, BLOCK / UNIT));
+    if (device->ops->bar_read(device->front, at + DOORBELL_QPN) != who)
+        return; /* rung in between, by another */
+    if (!qp->rung || (int16_t)(after - qp->announced) > 0)
+        qp->announced = after;
+    qp->rung = true;
+}
+
+void vcx_doorbells_read(struct vcx_device *device)
+{
+    for (struct vcx_object *uar = vcx_object_from(device, VCX_UAR, 0); uar;
+         uar = vcx_object_from(device, VCX_UAR, uar->id + 1))
+        for (uint32_t at = DOORBELL_FIRST; at < VCX_PAGE_BYTES; at += DOORBELL_STEP)
+            doorbell_read(device, uar->id, uar->id * VCX_PAGE_BYTES + at);
+}
+
+void vcx_doorbells_clear(struct vcx_device *device, struct vcx_qp *qp)
+{
+    uint32_t page = (uint32_t)vcx_get(qp->context, qpc, uar_page);
+    qp->rung = false;
+    if (!vcx_object(device, VCX_UAR, page))
+        return;
+    for (uint32_t at = DOORBELL_FIRST; at < VCX_PAGE_BYTES; at += DOORBELL_STEP) {
+        uint32_t place = page * VCX_PAGE_BYTES + at + DOORBELL_QPN;
+        if (device->ops->bar_read(device->front, place) >> 8 == qp->object.id)
+            device->ops->bar_write(device->front, place, 0);
+    }
+}
+
+/* A queue pair that works executes what either announces; one in error completes what is recorded. */
+static uint16_t posted_sends(struct vcx_device *device, const struct vcx_qp *qp)
+{
+    uint16_t recorded = posted_requests(device, qp, &qp->sq, RECORD_SEND),
+             rung = qp->rung && qp->state == VCX_QP_RTS ? (uint16_t)(qp->announced - qp->sq.next) : 0;
+    return recorded || rung > qp->sq.count ? recorded : rung;
 }
 
 /* ---- reading a send request */
@@ -494,9 +555,9 @@ static uint8_t read_data(struct rest *rest, struct vcx_scatter *memory)
         uint32_t bytes = vcx_be32(rest->at);
         if (bytes & INLINE) {
             take_bytes(rest, 4);
-            uint8_t syndrome = read_inline(rest, memory, bytes & INLINE_BYTES);
-            if (syndrome)
-                return syndrome;
+            uint8_t ending = read_inline(rest, memory, bytes & INLINE_BYTES);
+            if (ending)
+                return ending;
             continue;
         }
         const uint8_t *segment = take_bytes(rest, UNIT);
@@ -560,13 +621,13 @@ static uint8_t read_request(const struct vcx_qp *qp, struct rest *rest, struct v
         return VCX_LOCAL_OPERATION;
     if (r->row->local)
         return r->row->changes_key ? read_change(rest, &r->memory) : 0;
-    uint8_t syndrome = read_headers(rest, qp, r);
-    if (!syndrome)
-        syndrome = read_data(rest, &r->memory);
-    if (!syndrome)
-        syndrome = check_length(qp, r);
+    uint8_t ending = read_headers(rest, qp, r);
+    if (!ending)
+        ending = read_data(rest, &r->memory);
+    if (!ending)
+        ending = check_length(qp, r);
     r->length = (uint32_t)r->memory.bytes;
-    return syndrome;
+    return ending;
 }
 
 /* Copies blocks from the queue's counter on. */
@@ -592,7 +653,7 @@ static bool count_blocks(const uint8_t *wqe, uint16_t ready, uint32_t *units, ui
 bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *r)
 {
     uint8_t *wqe = device->transport->wqe;
-    uint16_t ready = posted_requests(device, qp, &qp->sq, RECORD_SEND);
+    uint16_t ready = posted_sends(device, qp);
     uint32_t units = 0, blocks = 1;
     if (ready > qp->sq.count)
         vcx_qp_catastrophe(device, qp);
@@ -604,7 +665,7 @@ bool vcx_send_fetch(struct vcx_device *device, struct vcx_qp *qp, struct vcx_req
                  copy_blocks(device, qp, blocks, wqe);
     wqe[7] = (uint8_t)((wqe[7] & ~CONTROL_DS) | units); /* the size that was checked */
     struct rest rest = {wqe, units * UNIT};
-    r->syndrome = whole ? read_request(qp, &rest, r) : VCX_LOCAL_OPERATION;
+    r->ending = whole ? read_request(qp, &rest, r) : VCX_LOCAL_OPERATION;
     r->opcode = wqe[3];
     qp->sq.next = (uint16_t)(qp->sq.next + (whole ? blocks : 1));
     return true;
@@ -709,14 +770,14 @@ static uint8_t change_gathered(struct vcx_device *device, const struct vcx_qp *q
                                const struct vcx_request *q, struct vcx_change *change)
 {
     uint32_t bytes = change->units * VCX_LIST_UNIT;
-    uint8_t *list = bytes ? vcx_allocate(bytes) : NULL, syndrome = VCX_LOCAL_OPERATION;
+    uint8_t *list = bytes ? vcx_allocate(bytes) : NULL, ending = VCX_LOCAL_OPERATION;
     change->list = list;
     if (list || !bytes)
-        syndrome = list_gather(device, qp, q, list, bytes);
-    if (!syndrome)
-        syndrome = apply_change(device, qp, change);
+        ending = list_gather(device, qp, q, list, bytes);
+    if (!ending)
+        ending = apply_change(device, qp, change);
     vcx_release(list);
-    return syndrome;
+    return ending;
 }
 
 uint8_t vcx_umr_execute(struct vcx_device *device, const struct vcx_qp *qp, const struct vcx_request *q)

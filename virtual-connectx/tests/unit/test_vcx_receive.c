@@ -24,12 +24,13 @@ static const uint8_t *expect_frame(struct driver *d, uint32_t bytes)
     return completion;
 }
 
-static void expect_error(struct driver *d, uint8_t syndrome)
+static void expect_error(struct driver *d, enum vcx_ending ending)
 {
     const uint8_t *completion = received(d);
     assert_non_null(completion);
     assert_int_equal(completion[63] >> 4, VCX_CQE_RESPONDER_ERROR);
-    assert_int_equal(completion[VCX_CQE_SYNDROME], syndrome);
+    assert_int_equal(completion[VCX_CQE_SYNDROME], vcx_endings[ending].syndrome);
+    assert_int_equal(completion[VCX_CQE_VENDOR_SYNDROME], vcx_endings[ending].vendor);
 }
 
 static void a_frame_fills_several_pieces(void **state)

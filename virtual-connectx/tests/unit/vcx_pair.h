@@ -285,10 +285,11 @@ static inline const uint8_t *expect_completion(struct cq *cq, uint8_t opcode)
     return entry;
 }
 
-static inline void expect_error(struct cq *cq, uint8_t opcode, uint8_t syndrome)
+static inline void expect_error(struct cq *cq, uint8_t opcode, enum vcx_ending ending)
 {
     const uint8_t *entry = expect_completion(cq, opcode);
-    assert_int_equal(entry[VCX_CQE_SYNDROME], syndrome);
+    assert_int_equal(entry[VCX_CQE_SYNDROME], vcx_endings[ending].syndrome);
+    assert_int_equal(entry[VCX_CQE_VENDOR_SYNDROME], vcx_endings[ending].vendor);
 }
 
 static inline void expect_none(struct cq *cq)
