@@ -1,0 +1,642 @@
+/* Faults between two NICs, as a laboratory measured them on ConnectX-5 and ConnectX-6
+ * (unionxic/rdma-fault-characterization, 2026; rows S-8 and S-9 of docs/virtual-connectx.md): what
+ * completions, counters and queue pairs say, beside what they said there. fault_rows DEVICE            waits
+ * for the other one (port 18590) fault_rows DEVICE ADDRESS    makes the faults, and prints a line for each:
+ * "ok" or "differs", row, what was seen, what was measured Only the kernel's driver, libibverbs and libmlx5
+ * are used. */
+#define _GNU_SOURCE
+#include <endian.h>
+#include <infiniband/mlx5dv.h>
+#include <infiniband/verbs.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PORT = 18590,
+    GID = 1,
+    MTU = 1024,
+    BYTES = 65536,
+    DEPTH = 64,
+    WAIT_MS = 20000,
+    SETTLE_MS = 300,
+    REQUESTS = 8
+};
+
+static void fail(const char *what)
+{
+    perror(what);
+    exit(2);
+}
+
+static void *must(void *object, const char *what)
+{
+    if (!object)
+        fail(what);
+    return object;
+}
+
+/* ---- counters of the port, by name: what mlx5_ib shows */
+
+static const char *const names[] = {"req_cqe_error",
+                                    "req_cqe_flush_error",
+                                    "req_remote_invalid_request",
+                                    "req_remote_access_errors",
+                                    "rnr_nak_retry_err",
+                                    "req_rnr_retries_exceeded",
+                                    "req_transport_retries_exceeded",
+                                    "rx_write_requests",
+                                    "rx_read_requests",
+                                    "rx_atomic_requests",
+                                    "out_of_buffer",
+                                    "resp_cqe_error",
+                                    "resp_remote_access_errors",
+                                    "resp_remote_invalid_request"};
+enum { NAMES = sizeof names / sizeof *names, OF_REQUESTER = 7 };
+
+static void read_counters(const char *device, uint64_t *values)
+{
+    struct timespec lifespan = {0, 30000000}; /* the kernel keeps them for 10 ms */
+    nanosleep(&lifespan, NULL);
+    for (int i = 0; i < NAMES; i++) {
+        char path[200];
+        unsigned long long value = 0; /* also of one that the driver does not show */
+        snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/hw_counters/%s", device, names[i]);
+        FILE *f = fopen(path, "r");
+        if (f && fscanf(f, "%llu", &value) != 1)
+            value = 0;
+        if (f)
+            fclose(f);
+        values[i] = value;
+    }
+}
+
+/* ---- one end of a connection */
+
+struct end {
+    const char *device;
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    struct ibv_cq *cq;
+    struct ibv_qp *qp;
+    struct ibv_mr *mr;
+    uint8_t *memory;
+    uint64_t before[NAMES], moved[NAMES];
+};
+
+/* What one tells the other. */
+struct told {
+    union ibv_gid gid;
+    uint32_t qpn, rkey;
+    uint64_t address;
+};
+
+/* How a connection differs from the usual one. */
+struct options {
+    int allows;     /* the responder's queue pair */
+    int registered; /* the responder's first bytes; 0: all */
+    int rnr_retry;
+};
+
+static void open_end(struct end *e, const char *device)
+{
+    struct ibv_device **list = must(ibv_get_device_list(NULL), "devices");
+    memset(e, 0, sizeof *e);
+    e->device = device;
+    for (; *list && !e->context; list++)
+        if (strcmp(ibv_get_device_name(*list), device) == 0)
+            e->context = ibv_open_device(*list);
+    must(e->context, device);
+    e->pd = must(ibv_alloc_pd(e->context), "protection domain");
+    e->memory = must(aligned_alloc(4096, BYTES), "memory");
+}
+
+static void make(struct end *e, const struct options *o, bool responder)
+{
+    memset(e->memory, responder ? 0 : 0x5a, BYTES);
+    e->cq = must(ibv_create_cq(e->context, 2 * DEPTH, NULL, NULL, 0), "completion queue");
+    struct ibv_qp_init_attr init = {
+        .send_cq = e->cq, .recv_cq = e->cq, .qp_type = IBV_QPT_RC, .cap = {DEPTH, DEPTH, 1, 1, 0}};
+    e->qp = must(ibv_create_qp(e->pd, &init), "queue pair");
+    e->mr = must(ibv_reg_mr(e->pd, e->memory, (size_t)(responder && o->registered ? o->registered : BYTES),
+                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                IBV_ACCESS_REMOTE_ATOMIC),
+                 "registration");
+}
+
+static void modify(struct end *e, struct ibv_qp_attr attr, int mask)
+{
+    if (ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | mask))
+        fail("queue pair's state");
+}
+
+static struct told told_of(struct end *e)
+{
+    struct told t = {.qpn = e->qp->qp_num, .rkey = e->mr->rkey, .address = (uintptr_t)e->memory};
+    if (ibv_query_gid(e->context, 1, GID, &t.gid))
+        fail("GID");
+    return t;
+}
+
+static void connect_to(struct end *e, const struct told *peer, const struct options *o, bool responder)
+{
+    modify(e,
+           (struct ibv_qp_attr){.qp_state = IBV_QPS_INIT,
+                                .port_num = 1,
+                                .qp_access_flags = (unsigned)(responder ? o->allows : 0)},
+           IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
+                               .path_mtu = IBV_MTU_1024,
+                               .dest_qp_num = peer->qpn,
+                               .rq_psn = 100,
+                               .max_dest_rd_atomic = 4,
+                               .min_rnr_timer = 1,
+                               .ah_attr = {.is_global = 1,
+                                           .port_num = 1,
+                                           .grh = {.dgid = peer->gid, .sgid_index = GID, .hop_limit = 4}}};
+    modify(e, attr,
+           IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+               IBV_QP_MIN_RNR_TIMER);
+    modify(e,
+           (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+                                .timeout = 1,
+                                .retry_cnt = 1,
+                                .rnr_retry = (uint8_t)o->rnr_retry,
+                                .sq_psn = 100,
+                                .max_rd_atomic = 4},
+           IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static int state_of(struct end *e, uint32_t *psn)
+{
+    struct ibv_qp_attr attr = {0};
+    struct ibv_qp_init_attr init;
+    if (ibv_query_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN, &init))
+        fail("query");
+    *psn = attr.sq_psn;
+    return (int)attr.qp_state;
+}
+
+static void unmake(struct end *e)
+{
+    if (ibv_destroy_qp(e->qp) || ibv_destroy_cq(e->cq) || ibv_dereg_mr(e->mr))
+        fail("end");
+}
+
+/* ---- the rows */
+
+enum kind { VERBS, OWN_ERROR, BAD_AMONG };
+
+struct row {
+    const char *id, *what;
+    enum kind kind;
+    struct options options;
+    /* VERBS: the first of REQUESTS */
+    enum ibv_wr_opcode opcode;
+    int bytes;
+    int from; /* offset in the own memory; what lies behind its end is not registered */
+    int to;   /* offset in the peer's */
+    bool bad_lkey, bad_rkey, read_only, local_error, peer_silent;
+    int record; /* of the others: the doorbell record; DONE are complete, POSTED posted */
+    /* as measured */
+    int status, vendor, errors; /* error completions, the cause or first flush among them */
+    const char *counters;       /* that moved by one */
+    bool peer_in_error;
+    int placed; /* bytes at the peer; -1: not looked at */
+};
+enum { DONE = 8, BAD = 16, POSTED = 24 };
+
+#define ALL \
+    (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+#define USUAL     \
+    {             \
+        ALL, 0, 7 \
+    }
+#define WRITE  IBV_WR_RDMA_WRITE
+#define ACCESS "req_cqe_error req_remote_access_errors"
+
+static const struct row rows[] = {
+    {"S-8.01", "SGE longer than its MR", VERBS, USUAL, WRITE, 8192, BYTES - 4096, 0, .status = 4,
+     .vendor = 0x53, .errors = 8, .counters = "req_cqe_error", .placed = 4096},
+    {"S-8.02", "bad lkey", VERBS, USUAL, WRITE, 64, .bad_lkey = true, .status = 4, .vendor = 0x52,
+     .errors = 8, .counters = "req_cqe_error", .placed = 0},
+    {"S-8.03", "READ into an MR without LOCAL_WRITE", VERBS, USUAL, IBV_WR_RDMA_READ, 64, .read_only = true,
+     .status = 4, .vendor = 0x33, .errors = 8, .counters = "req_cqe_error rx_read_requests", .placed = -1},
+    {"S-8.04", "QP set to ERR locally, then posted", VERBS, USUAL, WRITE, 64, .local_error = true,
+     .status = 5, .vendor = 0xf5, .errors = 8, .counters = "req_cqe_error", .placed = 0},
+    {"S-8.06",
+     "WRITE, QP without REMOTE_WRITE",
+     VERBS,
+     {IBV_ACCESS_REMOTE_READ, 0, 7},
+     WRITE,
+     64,
+     .status = 9,
+     .vendor = 0x8a,
+     .errors = 8,
+     .counters = "req_cqe_error req_remote_invalid_request",
+     .peer_in_error = true,
+     .placed = 0},
+    {"S-8.06",
+     "atomic, none enabled",
+     VERBS,
+     {IBV_ACCESS_REMOTE_WRITE, 0, 7},
+     IBV_WR_ATOMIC_FETCH_AND_ADD,
+     8,
+     .status = 9,
+     .vendor = 0x8a,
+     .errors = 8,
+     .counters = "req_cqe_error req_remote_invalid_request",
+     .peer_in_error = true,
+     .placed = 0},
+    {"S-8.07", "WRITE, bad rkey", VERBS, USUAL, WRITE, 64, .bad_rkey = true, .status = 10, .vendor = 0x88,
+     .errors = 8, .counters = ACCESS " rx_write_requests", .peer_in_error = true, .placed = 0},
+    {"S-8.08",
+     "WRITE beyond the MR",
+     VERBS,
+     {ALL, 4096, 7},
+     WRITE,
+     64,
+     .to = 8192,
+     .status = 10,
+     .vendor = 0x88,
+     .errors = 8,
+     .counters = ACCESS " rx_write_requests",
+     .peer_in_error = true,
+     .placed = 0},
+    {"S-8.09",
+     "SEND, no receive, rnr_retry 0",
+     VERBS,
+     {ALL, 0, 0},
+     IBV_WR_SEND,
+     64,
+     .status = 13,
+     .vendor = 0x87,
+     .errors = 8,
+     .counters = "req_cqe_error rnr_nak_retry_err req_rnr_retries_exceeded out_of_buffer",
+     .placed = 0},
+    {"S-8.10", "responder's QP in ERR", VERBS, USUAL, WRITE, 64, .peer_silent = true, .status = 12,
+     .vendor = 0x81, .errors = 8, .counters = "req_cqe_error req_transport_retries_exceeded",
+     .peer_in_error = true, .placed = 0},
+    {"S-8.12",
+     "WRITE of 4 packets, 2 inside the MR",
+     VERBS,
+     {ALL, 2048, 7},
+     WRITE,
+     4096,
+     .status = 10,
+     .vendor = 0x88,
+     .errors = 8,
+     .counters = ACCESS " rx_write_requests",
+     .peer_in_error = true,
+     .placed = 2048},
+    {"S-8.13",
+     "WRITE of 64 B across the end",
+     VERBS,
+     {ALL, 4096, 7},
+     WRITE,
+     64,
+     .to = 4064,
+     .status = 10,
+     .vendor = 0x88,
+     .errors = 8,
+     .counters = ACCESS " rx_write_requests",
+     .peer_in_error = true,
+     .placed = 0},
+    {"S-9.01", "local ERR, record 24", OWN_ERROR, USUAL, .record = 24, .status = 5, .vendor = 0xf5,
+     .errors = 16, .placed = -1},
+    {"S-9.02", "record 8", OWN_ERROR, USUAL, .record = 8, .placed = -1},
+    {"S-9.03", "record 9", OWN_ERROR, USUAL, .record = 9, .status = 5, .vendor = 0xf5, .errors = 1,
+     .placed = -1},
+    {"S-9.04", "record 16", OWN_ERROR, USUAL, .record = 16, .status = 5, .vendor = 0xf5, .errors = 8,
+     .placed = -1},
+    {"S-9.13", "record 23", OWN_ERROR, USUAL, .record = 23, .status = 5, .vendor = 0xf5, .errors = 15,
+     .placed = -1},
+    {"S-9.05", "bad rkey at 16, record 24", BAD_AMONG, USUAL, .record = 24, .status = 10, .vendor = 0x88,
+     .errors = 8, .peer_in_error = true, .placed = -1},
+    {"S-9.06", "record 17", BAD_AMONG, USUAL, .record = 17, .status = 10, .vendor = 0x88, .errors = 1,
+     .peer_in_error = true, .placed = -1},
+    {"S-9.07", "record 16: below the bad one", BAD_AMONG, USUAL, .record = 16, .peer_in_error = true,
+     .placed = -1},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* ---- requests written by hand, with a record of their own: the queue's memory and doorbell as libmlx5 shows
+ * them */
+
+struct raw {
+    struct mlx5dv_qp qp;
+    struct mlx5dv_cq cq;
+    uint32_t taken;
+};
+
+static void open_raw(struct end *e, struct raw *r)
+{
+    struct mlx5dv_obj objects = {.qp = {e->qp, &r->qp}, .cq = {e->cq, &r->cq}};
+    memset(r, 0, sizeof *r);
+    if (mlx5dv_init_obj(&objects, MLX5DV_OBJ_QP | MLX5DV_OBJ_CQ))
+        fail("mlx5dv");
+}
+
+static struct mlx5_wqe_ctrl_seg *put(struct end *e, struct raw *r, const struct told *peer, uint16_t index,
+                                     uint32_t rkey)
+{
+    uint8_t *wqe = (uint8_t *)r->qp.sq.buf + (size_t)(index % r->qp.sq.wqe_cnt) * r->qp.sq.stride;
+    struct mlx5_wqe_ctrl_seg *control = (void *)wqe;
+    mlx5dv_set_ctrl_seg(control, index, MLX5_OPCODE_RDMA_WRITE, 0, e->qp->qp_num, MLX5_WQE_CTRL_CQ_UPDATE, 3,
+                        0, 0);
+    struct mlx5_wqe_raddr_seg *remote = (void *)(wqe + 16);
+    *remote = (struct mlx5_wqe_raddr_seg){.raddr = htobe64(peer->address), .rkey = htobe32(rkey)};
+    mlx5dv_set_data_seg((void *)(wqe + 32), 64, e->mr->lkey, (uintptr_t)e->memory);
+    return control;
+}
+
+static void ring(struct raw *r, uint16_t record, const struct mlx5_wqe_ctrl_seg *last)
+{
+    uint64_t word;
+    memcpy(&word, last, sizeof word);
+    __sync_synchronize();
+    *(volatile __be32 *)&r->qp.dbrec[MLX5_SND_DBR] = htobe32(record);
+    __sync_synchronize();
+    *(volatile uint64_t *)r->qp.bf.reg = word;
+    __sync_synchronize();
+}
+
+/* The next completion, or NULL after `ms`. */
+static const uint8_t *next_raw(struct raw *r, int ms)
+{
+    for (; ms >= 0; ms--) {
+        const volatile uint8_t *cqe = (const uint8_t *)r->cq.buf +
+                                      (size_t)(r->taken % r->cq.cqe_cnt) * r->cq.cqe_size +
+                                      (r->cq.cqe_size - 64);
+        if (cqe[63] >> 4 != MLX5_CQE_INVALID && (cqe[63] & 1) == !!(r->taken & r->cq.cqe_cnt)) {
+            r->taken++;
+            r->cq.dbrec[0] = htobe32(r->taken & 0xffffff);
+            return (const uint8_t *)(uintptr_t)cqe;
+        }
+        usleep(1000);
+    }
+    return NULL;
+}
+
+/* ---- what was seen */
+
+struct seen {
+    int status, vendor, errors;
+    bool in_order; /* nothing but the cause, then flushes with 0xf9 */
+    int state;
+    uint32_t psn;
+};
+
+static int status_of(int syndrome)
+{
+    return syndrome == MLX5_CQE_SYNDROME_WR_FLUSH_ERR        ? 5
+           : syndrome == MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR ? 10
+                                                             : -1;
+}
+
+static void note(struct seen *s, int status, int vendor, bool expected_place)
+{
+    if (s->errors++ == 0) {
+        s->status = status;
+        s->vendor = vendor;
+    } else if (status != 5 || vendor != 0xf9) {
+        s->in_order = false;
+    }
+    s->in_order &= expected_place;
+}
+
+static void run_raw(struct end *e, const struct row *row, const struct told *peer, struct seen *s)
+{
+    struct raw r;
+    const uint8_t *cqe;
+    struct mlx5_wqe_ctrl_seg *last = NULL;
+    int first = row->kind == OWN_ERROR ? DONE : BAD;
+    open_raw(e, &r);
+    for (uint16_t i = 0; i < DONE; i++)
+        last = put(e, &r, peer, i, peer->rkey);
+    ring(&r, DONE, last);
+    for (int i = 0; i < DONE; i++)
+        if (!(cqe = next_raw(&r, WAIT_MS)) || cqe[63] >> 4 != MLX5_CQE_REQ)
+            s->in_order = false;
+    if (row->kind == OWN_ERROR)
+        modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, 0);
+    for (uint16_t i = DONE; i < POSTED; i++)
+        last = put(e, &r, peer, i, row->kind == BAD_AMONG && i == BAD ? peer->rkey ^ 0x100 : peer->rkey);
+    ring(&r, (uint16_t)row->record, last);
+    for (int i = DONE; i < first; i++)
+        if (!(cqe = next_raw(&r, WAIT_MS)) || cqe[63] >> 4 != MLX5_CQE_REQ)
+            s->in_order = false;
+    for (int i = first; (cqe = next_raw(&r, i < row->record ? WAIT_MS : SETTLE_MS)); i++)
+        note(s, status_of(cqe[55]), cqe[54], cqe[60] << 8 | (cqe[61] == i));
+    for (int i = 0; row->record <= first && i < WAIT_MS && s->state != IBV_QPS_ERR; i += 10, usleep(10000))
+        s->state = state_of(e, &s->psn);
+    /* raised without a doorbell: the missing ones follow */
+    *(volatile __be32 *)&r.qp.dbrec[MLX5_SND_DBR] = htobe32(POSTED);
+    int missing = POSTED - (row->record > first ? row->record : first), followed = 0;
+    while ((cqe = next_raw(&r, followed < missing ? WAIT_MS : SETTLE_MS)))
+        followed++;
+    s->in_order &= followed == missing;
+}
+
+static void run_verbs(struct end *e, const struct row *row, const struct told *peer, struct seen *s)
+{
+    struct ibv_mr *read_only = must(ibv_reg_mr(e->pd, e->memory, BYTES, 0), "registration");
+    if (row->local_error)
+        modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, 0);
+    struct ibv_sge sge[REQUESTS];
+    struct ibv_send_wr wr[REQUESTS], *bad;
+    for (int i = 0; i < REQUESTS; i++) {
+        bool faulty = i == 0;
+        sge[i] = (struct ibv_sge){(uintptr_t)e->memory + (uint64_t)(faulty ? row->from : 0),
+                                  (uint32_t)(faulty ? row->bytes : 64),
+                                  faulty && row->bad_lkey    ? e->mr->lkey ^ 0x100
+                                  : faulty && row->read_only ? read_only->lkey
+                                                             : e->mr->lkey};
+        wr[i] = (struct ibv_send_wr){.wr_id = (uint64_t)i,
+                                     .next = i + 1 < REQUESTS ? &wr[i + 1] : NULL,
+                                     .sg_list = &sge[i],
+                                     .num_sge = 1,
+                                     .opcode = faulty ? row->opcode : WRITE,
+                                     .send_flags = i & 1 ? 0 : IBV_SEND_SIGNALED};
+        uint32_t rkey = faulty && row->bad_rkey ? peer->rkey ^ 0x100 : peer->rkey;
+        uint64_t address = peer->address + (uint64_t)(faulty ? row->to : 0);
+        if (faulty && row->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+            wr[i].wr.atomic.remote_addr = address;
+            wr[i].wr.atomic.rkey = rkey;
+        } else {
+            wr[i].wr.rdma.remote_addr = address;
+            wr[i].wr.rdma.rkey = rkey;
+        }
+    }
+    if (ibv_post_send(e->qp, wr, &bad))
+        fail("post");
+    for (int quiet = 0; quiet < (s->errors < row->errors ? WAIT_MS : SETTLE_MS);) {
+        struct ibv_wc wc;
+        if (ibv_poll_cq(e->cq, 1, &wc) == 1) {
+            note(s, (int)wc.status, (int)wc.vendor_err, wc.wr_id == (uint64_t)s->errors);
+            quiet = 0;
+        } else {
+            usleep(1000);
+            quiet++;
+        }
+    }
+    if (ibv_dereg_mr(read_only))
+        fail("registration's end");
+}
+
+/* ---- the two programs */
+
+static void pass(int fd, void *data, size_t bytes, bool out)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n =
+            out ? write(fd, (char *)data + done, bytes - done) : read(fd, (char *)data + done, bytes - done);
+        if (n <= 0)
+            fail("the other program");
+        done += (size_t)n;
+    }
+}
+
+/* What the responder saw. */
+struct answer {
+    int state, placed;
+    uint64_t moved[NAMES];
+};
+
+static void prepare(struct end *e, const struct row *row, int fd, struct told *peer, bool responder)
+{
+    make(e, &row->options, responder);
+    struct told own = told_of(e);
+    pass(fd, &own, sizeof own, true);
+    pass(fd, peer, sizeof *peer, false);
+    connect_to(e, peer, &row->options, responder);
+    if (responder && row->peer_silent)
+        modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, 0);
+    read_counters(e->device, e->before);
+    char ready = 1;
+    pass(fd, &ready, 1, true);
+    pass(fd, &ready, 1, false);
+}
+
+static void respond(struct end *e, const struct row *row, int fd)
+{
+    struct told peer;
+    struct answer a = {0};
+    uint32_t psn;
+    char done;
+    prepare(e, row, fd, &peer, true);
+    pass(fd, &done, 1, false);
+    read_counters(e->device, e->moved);
+    for (int i = 0; i < NAMES; i++)
+        a.moved[i] = e->moved[i] - e->before[i];
+    a.state = state_of(e, &psn);
+    while (a.placed < BYTES && e->memory[a.placed])
+        a.placed++;
+    for (int i = a.placed; i < BYTES; i++)
+        if (e->memory[i])
+            a.placed = -2; /* elsewhere */
+    pass(fd, &a, sizeof a, true);
+    unmake(e);
+}
+
+static bool is_in(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at += n)
+        if ((at == list || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+            return true;
+    return false;
+}
+
+static bool is_shown(const char *device, const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/hw_counters/%s", device, name);
+    return access(path, R_OK) == 0;
+}
+
+static bool request(struct end *e, const struct row *row, int fd)
+{
+    struct told peer;
+    struct answer a;
+    struct seen s = {.in_order = true};
+    char done = 1;
+    prepare(e, row, fd, &peer, false);
+    if (row->kind == VERBS)
+        run_verbs(e, row, &peer, &s);
+    else
+        run_raw(e, row, &peer, &s);
+    s.state = state_of(e, &s.psn);
+    read_counters(e->device, e->moved);
+    pass(fd, &done, 1, true);
+    pass(fd, &a, sizeof a, false);
+    bool ok = s.in_order && s.errors == row->errors && s.status == row->status && s.vendor == row->vendor &&
+              s.state == IBV_QPS_ERR && (a.state == IBV_QPS_ERR) == row->peer_in_error &&
+              (row->placed < 0 || a.placed == row->placed);
+    if (row->placed >= 0 && row->peer_in_error && !row->peer_silent)
+        ok &= s.psn == 100 + (uint32_t)row->placed / MTU;
+    char moved[400] = "";
+    for (int i = 0; i < NAMES && row->counters; i++) {
+        uint64_t by = i < OF_REQUESTER ? e->moved[i] - e->before[i] : a.moved[i];
+        /* of what the peer took before a local fault nothing was measured */
+        bool counts = strcmp(names[i], "rx_write_requests") != 0 || row->peer_in_error;
+        ok &= !counts || !is_shown(e->device, names[i]) || by == is_in(row->counters, names[i]);
+        if (by && counts)
+            snprintf(moved + strlen(moved), sizeof moved - strlen(moved), " %s +%llu", names[i],
+                     (unsigned long long)by);
+    }
+    printf(
+        "%s\t%s\t%s\t%d/0x%02x, %d error CQEs%s, QPs %d and %d, %d B placed, sq_psn +%d,%s\t%d/0x%02x, %d\n",
+        ok ? "ok" : "differs", row->id, row->what, s.status, (unsigned)s.vendor, s.errors,
+        s.in_order ? "" : " out of order", s.state, a.state, a.placed, (int)s.psn - 100,
+        *moved ? moved : " no counter", row->status, (unsigned)row->vendor, row->errors);
+    unmake(e);
+    return ok;
+}
+
+static int listen_for_one(void)
+{
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(PORT)};
+    int one = 1, fd = socket(AF_INET6, SOCK_STREAM, 0);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(fd, (struct sockaddr *)&any, sizeof any) || listen(fd, 1))
+        fail("listen");
+    puts("waits");
+    int peer = accept(fd, NULL, NULL);
+    close(fd);
+    return peer;
+}
+
+static int call(const char *address)
+{
+    struct addrinfo *found, hints = {.ai_socktype = SOCK_STREAM};
+    if (getaddrinfo(address, "18590", &hints, &found))
+        fail(address);
+    int fd = socket(found->ai_family, SOCK_STREAM, 0);
+    if (connect(fd, found->ai_addr, found->ai_addrlen))
+        fail(address);
+    freeaddrinfo(found);
+    return fd;
+}
+
+int main(int count, char **arguments)
+{
+    struct end e;
+    bool all = true;
+    setlinebuf(stdout);
+    if (count < 2)
+        return 2;
+    open_end(&e, arguments[1]);
+    int fd = count > 2 ? call(arguments[2]) : listen_for_one();
+    for (int i = 0; i < ROWS; i++) {
+        if (count > 2)
+            all &= request(&e, &rows[i], fd);
+        else
+            respond(&e, &rows[i], fd);
+    }
+    return !all;
+}
