@@ -14,6 +14,7 @@ if ! ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror -o "$SCRATCH/fault_rows" "$ROO
     finish
 fi
 for host in a b; do check "$host has the program" softlab_put $host "$SCRATCH/fault_rows"; done
+# shellcheck disable=SC2016 # the guest expands it
 softlab_ssh b 'fault_rows mlx5_0 > /tmp/fault_rows.out 2>&1 & for _ in $(seq 100); do grep -q waits /tmp/fault_rows.out && exit; sleep 0.1; done; exit 1'
 softlab_ssh a 'timeout 600 fault_rows mlx5_0 10.0.2.2 2>&1' > "$SCRATCH/rows"
 check "all rows ran" test "$(grep -cE '^(ok|differs)' "$SCRATCH/rows")" = 20
