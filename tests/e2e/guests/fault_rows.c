@@ -4,7 +4,6 @@
  * for the other one (port 18590) fault_rows DEVICE ADDRESS    makes the faults, and prints a line for each:
  * "ok" or "differs", row, what was seen, what was measured Only the kernel's driver, libibverbs and libmlx5
  * are used. */
-#define _GNU_SOURCE
 #include <endian.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
@@ -416,16 +415,17 @@ static void run_raw(struct end *e, const struct row *row, const struct told *pee
     struct mlx5_wqe_ctrl_seg *last = NULL;
     int first = row->kind == OWN_ERROR ? DONE : BAD;
     open_raw(e, &r);
-    for (uint16_t i = 0; i < DONE; i++)
-        last = put(e, &r, peer, i, peer->rkey);
+    for (int i = 0; i < DONE; i++)
+        last = put(e, &r, peer, (uint16_t)i, peer->rkey);
     ring(&r, DONE, last);
     for (int i = 0; i < DONE; i++)
         if (!(cqe = next_raw(&r, WAIT_MS)) || cqe[63] >> 4 != MLX5_CQE_REQ)
             s->in_order = false;
     if (row->kind == OWN_ERROR)
         modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, 0);
-    for (uint16_t i = DONE; i < POSTED; i++)
-        last = put(e, &r, peer, i, row->kind == BAD_AMONG && i == BAD ? peer->rkey ^ 0x100 : peer->rkey);
+    for (int i = DONE; i < POSTED; i++)
+        last = put(e, &r, peer, (uint16_t)i,
+                   row->kind == BAD_AMONG && i == BAD ? peer->rkey ^ 0x100 : peer->rkey);
     ring(&r, (uint16_t)row->record, last);
     for (int i = DONE; i < first; i++)
         if (!(cqe = next_raw(&r, WAIT_MS)) || cqe[63] >> 4 != MLX5_CQE_REQ)
@@ -437,7 +437,7 @@ static void run_raw(struct end *e, const struct row *row, const struct told *pee
     /* raised without a doorbell: the missing ones follow */
     *(volatile __be32 *)&r.qp.dbrec[MLX5_SND_DBR] = htobe32(POSTED);
     int missing = POSTED - (row->record > first ? row->record : first), followed = 0;
-    while ((cqe = next_raw(&r, followed < missing ? WAIT_MS : SETTLE_MS)))
+    while (next_raw(&r, followed < missing ? WAIT_MS : SETTLE_MS))
         followed++;
     s->in_order &= followed == missing;
 }

@@ -9,7 +9,7 @@ softlab_require "$0" "$@"
 softlab_module "errors of a virtual ConnectX"
 softlab_begin virtual-pair
 
-if ! ${CC:-cc} -std=c11 -O1 -Wall -Wextra -Werror -o "$SCRATCH/fault_rows" "$ROOT/tests/e2e/guests/fault_rows.c" -libverbs -lmlx5 2> "$SCRATCH/err"; then
+if ! ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -o "$SCRATCH/fault_rows" "$ROOT/tests/e2e/guests/fault_rows.c" -libverbs -lmlx5 2> "$SCRATCH/err"; then
     nok "the program of the rows is built" "$(cat "$SCRATCH/err")"
     finish
 fi

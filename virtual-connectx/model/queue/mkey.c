@@ -427,11 +427,11 @@ bool vcx_mkey_write(struct vcx_device *device, struct vcx_rights rights, uint32_
 }
 
 /* A fault within a key of keys is none of the key that the request names: it counts as one of range. */
-enum vcx_ending vcx_mkey_refusal(struct vcx_device *device, struct vcx_rights rights, uint32_t number,
+enum vcx_ending vcx_mkey_refusal(struct vcx_device *device, struct vcx_rights rights, uint32_t key,
                                  enum vcx_access access)
 {
-    const struct vcx_mkey *key = key_find_usable(device, rights, number, 0);
-    if (!key)
-        return number == VCX_KEY_RESERVED && rights.reserved_key ? VCX_LOCAL_RANGE : VCX_LOCAL_KEY;
-    return access & ~VCX_LOCAL_READ & ~key->access ? VCX_LOCAL_RIGHTS : VCX_LOCAL_RANGE;
+    const struct vcx_mkey *named = key_find_usable(device, rights, key, 0);
+    if (!named)
+        return key == VCX_KEY_RESERVED && rights.reserved_key ? VCX_LOCAL_RANGE : VCX_LOCAL_KEY;
+    return access & ~VCX_LOCAL_READ & ~named->access ? VCX_LOCAL_RIGHTS : VCX_LOCAL_RANGE;
 }

@@ -435,7 +435,7 @@ static void a_record_below_what_was_taken_is_ignored(void **state)
 /* ---- as a ConnectX was measured to (unionxic/rdma-fault-characterization, 2026; S-8, S-9). The bytes are
  * written out here: the table of the model is what is tested. */
 
-static void expect_bytes(struct cq *cq, uint8_t syndrome, uint8_t vendor, uint16_t index)
+static void expect_bytes(struct cq *cq, uint8_t syndrome, uint8_t vendor, int index)
 {
     const uint8_t *entry = expect_completion(cq, VCX_CQE_REQUESTER_ERROR);
     if (entry[55] != syndrome || entry[54] != vendor)
@@ -452,7 +452,7 @@ static void permit(struct qp *qp, bool reads, bool writes, bool atomics)
     vcx_set(q->context, qpc, rae, atomics);
 }
 
-struct fault {
+struct fault { /* NOLINT(clang-analyzer-optin.performance.Padding): in the order of its rows */
     const char *row;
     struct work work;
     uint8_t syndrome, vendor;
@@ -664,13 +664,13 @@ static void flushes_are_up_to_the_record(void **state)
         assert_int_equal(qp_modify(&l.a, 0x507), VCX_OK); /* 2ERR */
         post_and_ring(&l, records[i], -1);
         pair_run_ms(l.pair, 10);
-        for (uint16_t k = DONE; k < records[i]; k++)
+        for (int k = DONE; k < records[i]; k++)
             expect_bytes(&l.a.send_cq, 0x05, k == DONE ? 0xf5 : 0xf9, k);
         expect_none(&l.a.send_cq);
         assert_int_equal(side_counters(l.a.side)->req_cqe_error, records[i] > DONE);
         record(&l.a, POSTED); /* without a doorbell: the missing ones follow */
         pair_run(l.pair);
-        for (uint16_t k = records[i]; k < POSTED; k++)
+        for (int k = records[i]; k < POSTED; k++)
             expect_bytes(&l.a.send_cq, 0x05, k == DONE ? 0xf5 : 0xf9, k);
         expect_none(&l.a.send_cq);
         pair_close(l.pair);
@@ -687,9 +687,9 @@ static void causes_are_up_to_the_record(void **state)
         struct link l = link_with_some_done();
         post_and_ring(&l, records[i], BAD);
         pair_run_ms(l.pair, 10);
-        for (uint16_t k = DONE; k < BAD; k++)
+        for (int k = DONE; k < BAD; k++)
             expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
-        for (uint16_t k = BAD; k < records[i]; k++)
+        for (int k = BAD; k < records[i]; k++)
             expect_bytes(&l.a.send_cq, k == BAD ? 0x13 : 0x05, k == BAD ? 0x88 : 0xf9, k);
         expect_none(&l.a.send_cq);
         assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
@@ -697,7 +697,7 @@ static void causes_are_up_to_the_record(void **state)
         assert_int_equal(side_counters(l.a.side)->req_cqe_error, records[i] > BAD);
         record(&l.a, POSTED);
         pair_run(l.pair);
-        for (uint16_t k = records[i] > BAD ? records[i] : BAD; k < POSTED; k++)
+        for (int k = records[i] > BAD ? records[i] : BAD; k < POSTED; k++)
             expect_bytes(&l.a.send_cq, k == BAD ? 0x13 : 0x05, k == BAD ? 0x88 : 0xf9, k);
         expect_none(&l.a.send_cq);
         pair_close(l.pair);
