@@ -244,6 +244,10 @@ docs: all $(B)/tests/unit
 		docs/fill-manual $(B)/$$p docs/$$p.1 >$(B)/manual && { cmp -s $(B)/manual docs/$$p.1 || cp $(B)/manual docs/$$p.1; } || exit; \
 	done
 
+# docs/silicon.md: measurements of NICs beside what is simulated of them
+silicon: all
+	@docs/fill-silicon $(B)/harness >$(B)/silicon.md && cp $(B)/silicon.md docs/silicon.md && grep '^\*\*' docs/silicon.md
+
 deps-check:
 	@deps/install-packages build check soft-lab
 
@@ -368,4 +372,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all page-library guest-module docs links unit fuzzers fuzz fuzz-long deps deps-check run test check check-all deps-browser lint bench thread-check soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
+.PHONY: FORCE all page-library guest-module docs silicon links unit fuzzers fuzz fuzz-long deps deps-check run test check check-all deps-browser lint bench thread-check soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
