@@ -150,7 +150,10 @@ static void entry_decide(const struct expr *check, json_t *result, json_t *entry
     json_object_set_new(entry, "left", number_json(r.left));
     json_object_set_new(entry, "right", number_json(r.right));
     json_object_set_new(entry, "unit", json_text(r.unit));
-    if (outcome == EXPR_UNKNOWN) {
+    if (outcome == EXPR_UNKNOWN) { /* the verdict is then that of the others */
+        json_array_append_new(json_object_get(result, "warnings"),
+                              json_textf("expectation \"%s\" was not judged: %s",
+                                         json_string_value(json_object_get(entry, "name")), r.reason));
         entry_skip(entry, json_text(r.reason));
         return;
     }

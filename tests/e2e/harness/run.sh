@@ -190,6 +190,12 @@ check_says "... is warned of before the run" "^harness: warning: $fewer\$" "$SCR
 check "... once, and not for a gauge that keeps its largest value, or a counter" test "$(grep -c 'fewer than' "$SCRATCH/err")" = 1 -a "$(grep -c 'of 2 samples' "$SCRATCH/out")" = 1
 check "... also without one" grep -qE "warning: $fewer\$" <<<"$({ carried -n --set sample.every=10ms >/dev/null; } 2>&1)"
 
+# ---- an expectation that cannot be judged does not pass in silence, whatever the others say
+undecided='[{"name":"moves","check":"min(flows.*.bytes) > 0"},{"name":"ratio","check":"delta(a.rx_prio0_pause) / delta(b.rx_prio0_pause) < 2"}]'
+check_exit 0 "a ratio of nothing beside what moves" "$H" run pfc-bidir -d 1ms --no-report --out "$SCRATCH/undecided" --set sweep=null --set published=null --set expect="$undecided"
+check_says "... is a warning" '^  warning: expectation "ratio" was not judged: column [0-9]+: division by zero$' "$SCRATCH/out"
+check "... in the result too" holds '[.warnings[] | select(test("\"ratio\" was not judged"))] | length == 1' "$SCRATCH/undecided/pfc-bidir/latest/result.json"
+
 # ---- quantiles of fewer values than they take, which are only the largest of them
 # shellcheck disable=SC2317 # called through check_exit
 quantiles() { # CHECK OPTION...
