@@ -140,7 +140,7 @@ int units_parse(enum unit unit, const char *string, int64_t *value, struct error
 
 bool units_same(const char *one, const char *other)
 {
-    int64_t a, b;
+    int64_t a = 0, b = 0;
     for (int unit = 0; unit < UNIT_COUNT; unit++)
         if (units_parse((enum unit)unit, one, &a, NULL) == 0 &&
             units_parse((enum unit)unit, other, &b, NULL) == 0)

@@ -6,10 +6,10 @@
 
 /* The first packets of an interface all have one time: the clock stands still if they are more than fit into
  * its unit (84 bytes each at 1 Tb/s, as bursts of hosts are), or all of a capture. */
-#define ALIKE        4
-#define ALIKE_A_UNIT 3 / 2
-#define ALIKE_MOST   64
-#define CHANCE_BITS  20 /* good times are multiples of a coarse unit by chance in one of 2^20 captures */
+#define ALIKE           4
+#define ALIKE_TWO_UNITS 3 /* for each two nanoseconds of it */
+#define ALIKE_MOST      64
+#define CHANCE_BITS     20 /* good times are multiples of a coarse unit by chance in one of 2^20 captures */
 
 #define ETHERNET_SOURCE 6 /* where an address begins in a frame */
 
@@ -53,7 +53,7 @@ static bool clock_stands(const struct clock *c, bool whole)
 {
     if (!c->common_ns)
         return c->packets >= ALIKE && (whole || c->packets >= ALIKE_MOST ||
-                                       (int64_t)c->packets >= ALIKE + c->unit_ns * ALIKE_A_UNIT);
+                                       (int64_t)c->packets >= ALIKE + c->unit_ns * ALIKE_TWO_UNITS / 2);
     return c->twice && c->common_ns > CLOCK_MOST_OFF_NS &&
            c->changes * log2((double)c->common_ns / (double)c->unit_ns) >= CHANCE_BITS;
 }

@@ -321,7 +321,7 @@ static int stream_look_ahead(struct stream *s, struct capture_packet *packet, st
 
 static int stream_judge_all(struct stream *s, struct error *e)
 {
-    struct capture_packet packet;
+    struct capture_packet packet = {0};
     int result = stream_look_ahead(s, &packet, e);
     for (size_t i = 0; result >= 0 && i < s->ahead.count; i++)
         stream_judge_packet(s, &s->ahead.packets[i]);

@@ -662,7 +662,7 @@ static int perftest_read(const struct traffic_job *job, const char *printed, siz
 {
     const struct scenario_flow *flow = job->flows[0];
     enum perftest_test test = test_of(flow);
-    struct perftest_row row;
+    struct perftest_row row = {0};
     if (perftest_table_read(test, printed, length, &row, e) != 0 || check_row(flow, &row, e) != 0)
         return -1;
     json_t *line = summary_of(flow, test, &row, time_ns);

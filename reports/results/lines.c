@@ -222,7 +222,7 @@ static int take_header(struct reader *r, const json_t *header, struct error *e)
 static int pass_sample(struct reader *r, char *text, size_t length, struct error *e)
 {
     const char *host = NULL;
-    struct line line;
+    struct line line = {0};
     if (run_sample_line(text, length, &host, &line, e) != 0)
         return -1;
     struct layout *layout = layout_of(r, host, false);

@@ -31,8 +31,8 @@ struct switch_cable {
 struct doctor_switches *doctor_switches_read(const struct doctor_subject *x);
 /* Ask the checks of ports, for each cell of x->plan, and of cables. A switch with a role is examined as the
  * cell's run would have it. */
-void doctor_walk_switches(const struct doctor_subject *x, const struct doctor_switches *switches);
-void doctor_switches_close(struct doctor_switches *switches);
+void doctor_walk_switches(const struct doctor_subject *x, const struct doctor_switches *all);
+void doctor_switches_close(struct doctor_switches *all);
 
 /* Ask the checks of ports of one switch: `of`, `config`, `recorded` and `from` of `end` are given. */
 void doctor_walk_ports(const struct doctor_subject *x, struct switch_end end);
