@@ -32,8 +32,7 @@ static const struct field fields[] = {
      .help =
          "What must be known beyond the packets: the hosts' settings, addresses, time-outs (docs/verify.md). "
          "What is not stated is not judged. Of a run with a capture, its settings.json, its result.json or "
-         "its "
-         "folder will do. Default: of a run's own capture, those of the run; else none."},
+         "its folder will do. Default: of a run's own capture, those of the run; else none."},
     {.name = "host",
      .kind = FIELD_LIST,
      .item = FIELD_STRING,

@@ -594,8 +594,7 @@ static void find_unmarked_cnps(const struct looked_into *x)
             continue;
         text_add(&words,
                  "%s sent %.0f CNPs in the run, for %.0f marked packets that arrived: ConnectX-5 sends CNPs "
-                 "without "
-                 "marks too, where its port is saturated or loses packets",
+                 "without marks too, where its port is saturated or loses packets",
                  role, sent, marked);
         add_moved(role, host, losses, &words);
         json_array_append_new(x->warnings, json_text(text_string(&words)));

@@ -133,7 +133,7 @@ jq '.schema = "1"' "$good/02/result.json" >case/02/result.json
 check_exit 2 "a schema that is not a number" "$H" report case/02 --out page
 check_says "  is not called a newer one" 'has no number as its schema: expected 1$' err
 
-# ---- how to go on, of what there is to do
+# ---- the hint names what is left to do
 fresh_case
 check_exit 0 "of a whole sweep" "$H" status case
 check "  nothing is to be run" test "$(grep -c 'resume' out)" = 0
