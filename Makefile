@@ -77,8 +77,8 @@ nic-sampler_ROOMS    := collectors lib
 host-facts_ROOMS     := collectors nic-config lib
 roce-traffic_ROOMS   := traffic lib
 
-harness_LIBS        := -lvirt -lxml2 -lsqlite3 -ljansson -lz -lm
-virt-provision_LIBS := -lvirt -lxml2 -ljansson -lm
+harness_LIBS        := -lxml2 -lsqlite3 -ljansson -lz -ldl -lm
+virt-provision_LIBS := -lxml2 -ljansson -ldl -lm
 nic-config_LIBS     := -lmnl -ljansson -lz -lm
 nic-sampler_LIBS    := -lmnl -ljansson -ldl -lm
 host-facts_LIBS     := -lmnl -ljansson -ldl -lm
@@ -177,7 +177,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 # All unit tests are one program, and all fuzzers another, linked with every archive. Each file is whole in itself, with a main() or
 # a LLVMFuzzerTestOneInput(): the build gives that function the file's name, and writes the table of them.
 ALL_ARCHIVES := $(call present,harness reports verify sim guest-setup remote collectors nic-config traffic virtual-connectx lib)
-ALL_LIBS     := -lvirt -lxml2 -lsqlite3 -lmnl -libverbs -lrdmacm -ljansson -lz -ldl -lm
+ALL_LIBS     := -lxml2 -lsqlite3 -lmnl -libverbs -lrdmacm -ljansson -lz -ldl -lm
 objects_of    = $(patsubst %.c,$(O)/%.o,$(1))
 link_all      = $(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(ALL_ARCHIVES) -Wl,--end-group
 

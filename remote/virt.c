@@ -147,6 +147,8 @@ struct virt *virt_open(const char *uri, struct error *e)
         error_set(e, "uri: \"%.100s\" is not %s: expected %s", uri, form_uri.is, form_uri.expected);
         return NULL;
     }
+    if (virt_load(e) != 0)
+        return NULL;
     struct virt *v = calloc(1, sizeof *v);
     if (!v || !(v->uri = strdup(uri))) {
         free(v);

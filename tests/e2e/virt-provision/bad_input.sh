@@ -36,6 +36,9 @@ says 2 "an unknown option" 'unknown option --form' rebuild --form x
 says 2 "an unknown host" 'lab soft-pair has no guest "c": its guests are a, b' rebuild c
 says 3 "no daemon" 'libvirt at qemu\+unix:///system\?socket=/nowhere/s does not answer .*guest-setup/soft-lab' \
     status --lab <(jq '.uri = "qemu+unix:///system?socket=/nowhere/s"' "$ROOT/labs/soft-pair.json")
+mkdir "$SCRATCH/broken" && : > "$SCRATCH/broken/libvirt.so.0"
+LD_LIBRARY_PATH=$SCRATCH/broken says 3 "libvirt's library that does not load" 'libvirt cannot be loaded \(.*libvirt.so.0: file too short\): install libvirt0 \(Debian\) or libvirt-libs \(Rocky\)' status
+LD_LIBRARY_PATH=$SCRATCH/broken check "... is not needed where no guest is reached" "${PROGRAM[@]}" xml a --lab "$LAB"
 lab '.uri = "qemv:///system"'
 says 2 "a wrong URI" '"qemv:///system" is not a URI of libvirt.s QEMU driver that a lab may have: expected one such as qemu:///system' status
 lab '.driver = "ssh" | .hosts = {a: {ssh: "x"}, b: {ssh: "y"}} | del(.uri, .management)'
