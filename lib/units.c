@@ -138,13 +138,13 @@ int units_parse(enum unit unit, const char *string, int64_t *value, struct error
     return 0;
 }
 
-bool units_same(const char *one, const char *other)
+bool units_find(const char *string, enum unit *unit, int64_t *value)
 {
-    int64_t a = 0, b = 0;
-    for (int unit = 0; unit < UNIT_COUNT; unit++)
-        if (units_parse((enum unit)unit, one, &a, NULL) == 0 &&
-            units_parse((enum unit)unit, other, &b, NULL) == 0)
-            return a == b;
+    for (int u = 0; u < UNIT_COUNT; u++) {
+        *unit = (enum unit)u;
+        if (units_parse(*unit, string, value, NULL) == 0)
+            return true;
+    }
     return false;
 }
 

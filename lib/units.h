@@ -20,8 +20,8 @@ enum unit {
 
 /* Parse `string` ("0" needs no unit; decimals are allowed where the result is whole). */
 int units_parse(enum unit unit, const char *string, int64_t *value, struct error *e);
-/* Are both the same quantity of one unit: "1s" and "1000ms"? */
-bool units_same(const char *one, const char *other);
+/* The unit and value of a quantity, whose suffix tells both; false if it is none. */
+bool units_find(const char *string, enum unit *unit, int64_t *value);
 /* Write the shortest exact form into buffer ("64KiB"); returns buffer. */
 char *units_format(enum unit unit, int64_t value, char *buffer, size_t size);
 /* Which prefixes of sizes are written: KiB, MiB and so on, kB, MB and so on, or both. Other quantities have

@@ -377,7 +377,7 @@ static void report_same(const struct ends *x, const char *key, const char *what,
     struct text a = {0}, b = {0};
     add_value(from, &a);
     add_value(to, &b);
-    if (json_equal(from, to))
+    if (json_same(from, to))
         doctor_add(entries, x->label, key, "ok", NULL, "%s agree (%s)", what, text_string(&a));
     else
         doctor_add(entries, x->label, key, "failure", "give both roles the same value in settings",

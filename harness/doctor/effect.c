@@ -295,7 +295,7 @@ static bool is_unmodelled(const struct effect *f, const char *role, const struct
     enum settings_node node = settings_node_of(&f->cell->lab, role);
     const json_t *own = json_object_get(json_object_get(f->own, role), s->key),
                  *common = json_object_get(f->common, s->key);
-    bool differs = own && !json_equal(own, common);
+    bool differs = own && !json_same(own, common);
     return (own || common) && s->nodes & node & ~s->modelled && (differs || !(s->idle & node));
 }
 

@@ -80,7 +80,7 @@ static void note_differing(json_t *a, json_t *b, json_t *differ)
     json_object_foreach(a, key, value)
     {
         const json_t *other = json_object_get(b, key);
-        if (!other || !json_equal(value, other))
+        if (!other || !json_same(value, other))
             json_put(differ, key, json_true());
     }
 }
@@ -90,7 +90,7 @@ static void note_differing(json_t *a, json_t *b, json_t *differ)
 static void note_pfc(json_t *common, const json_t *pfc, json_t *differ)
 {
     const json_t *here = json_object_get(common, "pfc");
-    if (pfc && here && !json_equal(here, pfc))
+    if (pfc && here && !json_same(here, pfc))
         json_object_set_new(differ, "pfc", json_true());
 }
 

@@ -538,30 +538,6 @@ static enum word word_of(const char *key)
 
 /* ---- values that make identical cells */
 
-/* The same text for values that are the same: 20 and 20.0, "64KiB", "65536B" and 65536. */
-static void add_canonical(const json_t *value, struct text *out)
-{
-    double number = json_number_value(value);
-    enum unit unit = UNIT_BYTES;
-    int64_t quantity = json_integer_value(value);
-    bool whole = json_is_integer(value);
-    if (json_is_real(value) && number == floor(number) && fabs(number) < STEPS_LARGEST) {
-        quantity = (int64_t)number;
-        whole = true;
-    } else if (json_is_string(value) && unit_of(&value, 1, &unit)) {
-        units_parse(unit, json_string_value(value), &quantity, NULL);
-        whole = true;
-    }
-    if (whole) {
-        text_add(out, "%d %" PRId64, (int)unit, quantity);
-        return;
-    }
-    char *words = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
-    text_add(out, "%s", words ? words : "");
-    out->failed = out->failed || !words;
-    free(words);
-}
-
 /* Value `i` of each path, as one text. The caller frees it. */
 static char *values_of(const json_t *lists, size_t i)
 {
@@ -570,7 +546,7 @@ static char *values_of(const json_t *lists, size_t i)
     json_t *values;
     json_object_foreach((json_t *)(uintptr_t)lists, path, values)
     {
-        add_canonical(json_array_get(values, i), &words);
+        json_add_canonical(json_array_get(values, i), &words);
         text_add(&words, "\n");
     }
     return text_take(&words);

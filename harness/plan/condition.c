@@ -52,7 +52,7 @@ static bool compare_quantities(const json_t *left, const json_t *right, int *ord
 
 static int compare_values(const json_t *left, const struct sign *sign, const json_t *right, struct error *e)
 {
-    int order = json_equal(left, right) ? EQUAL : 0;
+    int order = json_same(left, right) ? EQUAL : 0;
     if (json_is_number(left) && json_is_number(right)) {
         double x = json_number_value(left), y = json_number_value(right);
         order = x < y ? LESS : x > y ? MORE : EQUAL;
@@ -163,7 +163,7 @@ static int value_fits(const json_t *values, const json_t *wanted, condition_valu
         return one < 0 ? -1 : holds & one;
     }
     for (size_t i = 0; i < json_array_size(values); i++)
-        holds &= json_equal(json_array_get(values, i), wanted);
+        holds &= json_same(json_array_get(values, i), wanted);
     return holds;
 }
 

@@ -213,7 +213,7 @@ static bool has_value(const json_t *values, const json_t *wanted)
     json_t *value;
     json_array_foreach(values, i, value)
     {
-        if (json_equal(value, wanted))
+        if (json_same(value, wanted))
             return true;
     }
     return false;

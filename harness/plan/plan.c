@@ -377,7 +377,7 @@ static json_t *distinct(const json_t *values)
     json_array_foreach(values, i, value)
     {
         bool known = false;
-        json_array_foreach(list, k, other) known = known || json_equal(value, other);
+        json_array_foreach(list, k, other) known = known || json_same(value, other);
         if (!known)
             json_array_append(list, value);
     }
@@ -391,7 +391,7 @@ static void note_change(struct cell *cell, const struct cell_sources *d, const c
         return;
     json_t *before = in_lab ? paths_values(d->written.lab, in_lab) : paths_values(d->written.scenario, path),
            *here = plan_values(cell, path), *was = distinct(before), *is = distinct(here);
-    if (!json_equal(was, is)) {
+    if (!json_same(was, is)) {
         cell->changed = cell->changed ? cell->changed : json_object();
         json_object_set(cell->changed, path, is);
     }
@@ -862,10 +862,6 @@ static void add_condition(const struct conditioned *of, const char *path, json_t
     struct error e;
     json_t *one = json_make("{s:O}", path, wanted), *values = values_conditioned(of, path);
     int holds = condition_holds(one, values_conditioned, of, &e);
-    if (holds == 0 && json_is_string(wanted) && !condition_is_comparison(wanted)) { /* 65536B is 64KiB */
-        json_object_set_new(one, path, json_textf("== %s", json_string_value(wanted)));
-        holds = condition_holds(one, values_conditioned, of, NULL) == 1;
-    }
     bool silent = paths_in_lab(path) && !json_array_size(values) && !lab_kind(&of->cell->lab)->simulated;
     if (holds < 0)
         text_add(why, "%s%s", why->length ? ", and " : "", e.text);
@@ -920,12 +916,26 @@ json_t *plan_published_why_not(const struct cell *cell, const struct scenario_pu
 
 /* ---- the cells by their choices */
 
+/* The caller frees it. */
+static char *place_of(const json_t *choice)
+{
+    struct text words = {0};
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
+    {
+        json_add_canonical(value, &words);
+        text_add(&words, "\n");
+    }
+    return text_take(&words);
+}
+
 void cell_places_make(struct cell_places *places, const struct plan *plan)
 {
     places->by_choice = json_object();
     for (size_t i = 0; i < plan->cell_count; i++) {
         json_t *choice = choices_at(&plan->choices, i);
-        char *key = json_dumps(choice, JSON_COMPACT | JSON_SORT_KEYS);
+        char *key = place_of(choice);
         json_object_set_new(places->by_choice, key, json_integer((json_int_t)i));
         free(key);
         json_decref(choice);
@@ -947,7 +957,7 @@ size_t cell_places_other(const struct cell_places *places, const struct cell *ce
     {
         swept = swept && json_object_get(choice, path) && json_object_set(choice, path, value) == 0;
     }
-    char *key = swept ? json_dumps(choice, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *key = swept ? place_of(choice) : NULL;
     const json_t *place = key ? json_object_get(places->by_choice, key) : NULL;
     free(key);
     json_decref(choice);

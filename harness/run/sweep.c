@@ -219,7 +219,7 @@ static bool same_settings(const struct cell *a, const struct cell *b)
     for (size_t i = 0; same && (role = scenario_role(&a->scenario, i)); i++) {
         json_t *of_a = scenario_role_settings(a->scenario_json, role),
                *of_b = scenario_role_settings(b->scenario_json, role);
-        same = scenario_role_index(&b->scenario, role) == (int)i && json_equal(of_a, of_b);
+        same = scenario_role_index(&b->scenario, role) == (int)i && json_same(of_a, of_b);
         json_decref(of_a);
         json_decref(of_b);
     }
@@ -818,8 +818,8 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
         return -1;
     }
     bool same = version && strcmp(version, HARNESS_VERSION) == 0 &&
-                json_equal(json_object_get(result, "scenario"), cell->scenario_json) &&
-                json_equal(json_object_get(result, "lab"), cell->lab_json) &&
+                json_same(json_object_get(result, "scenario"), cell->scenario_json) &&
+                json_same(json_object_get(result, "lab"), cell->lab_json) &&
                 json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
                 json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
     const char *reason = json_string_value(json_object_get(result, "reason"));

@@ -3,6 +3,7 @@
 #include "lib/units.h"
 #include "lib/output/visible.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdbool.h>
@@ -238,20 +239,43 @@ struct changes {
     size_t count, most;
 };
 
-static bool same_number(const json_t *was, const json_t *is)
+#define LARGEST_WHOLE 9007199254740992.0 /* 2^53: beyond it a double skips integers */
+
+void json_add_canonical(const json_t *value, struct text *out)
 {
-    if (json_is_integer(was) && json_is_integer(is))
-        return json_integer_value(was) == json_integer_value(is);
-    return json_number_value(was) == json_number_value(is);
+    double number = json_number_value(value);
+    enum unit unit = UNIT_BYTES;
+    int64_t quantity = json_integer_value(value);
+    bool whole = json_is_integer(value);
+    if (json_is_real(value) && fabs(number) < LARGEST_WHOLE && number == floor(number)) {
+        quantity = (int64_t)number;
+        whole = true;
+    } else if (json_is_string(value)) {
+        whole = units_find(json_string_value(value), &unit, &quantity);
+    }
+    if (whole && quantity == 0) {
+        text_add(out, "0");
+    } else if (whole) {
+        text_add(out, "%d %" PRId64, (int)unit, quantity);
+    } else {
+        char *words = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+        text_add(out, "%s", words ? words : "");
+        out->failed = out->failed || !words;
+        free(words);
+    }
 }
 
-/* 20 and 20.0, "1s" and "1000ms" */
 static bool same_value(const json_t *was, const json_t *is)
 {
-    if (json_is_number(was) && json_is_number(is))
-        return same_number(was, is);
-    return json_equal(was, is) || (json_is_string(was) && json_is_string(is) &&
-                                   units_same(json_string_value(was), json_string_value(is)));
+    if (json_equal(was, is))
+        return true;
+    struct text before = {0}, now = {0};
+    json_add_canonical(was, &before);
+    json_add_canonical(is, &now);
+    bool same = !before.failed && !now.failed && strcmp(text_string(&before), text_string(&now)) == 0;
+    text_free(&before);
+    text_free(&now);
+    return same;
 }
 
 static void add_change(struct changes *c, const json_t *was, const json_t *is)
@@ -317,4 +341,10 @@ size_t json_changes(const json_t *was, const json_t *is, size_t most, struct tex
     find_changes(&c, was, is);
     text_free(&c.path);
     return c.count;
+}
+
+bool json_same(const json_t *one, const json_t *other)
+{
+    struct text none = {0};
+    return json_changes(one, other, 0, &none) == 0;
 }

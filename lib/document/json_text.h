@@ -30,10 +30,14 @@ char *json_bare(const json_t *value);
 json_t *json_merged(const json_t *there, const json_t *over);
 /* Merge `over` into `into`: objects key by key; other values, and null, are put in. */
 void json_merge_deep(json_t *into, const json_t *over);
+/* Add the same text for values that are the same: 20 and 20.0, "64KiB" and "65536B", 0 and "0ms". */
+void json_add_canonical(const json_t *value, struct text *out);
 /* Add what two documents differ in to the words, at most `most` places: "settings.mtu was 4200 and is 1500".
- * Numbers are compared by their value: 20 is 20.0. Items of lists are compared by their places, and called by
+ * Values are compared by their canonical text. Items of lists are compared by their places, and called by
  * their "name". Returns in how many places they differ. */
 size_t json_changes(const json_t *was, const json_t *is, size_t most, struct text *words);
+/* Is there no such place? So are values that people wrote compared. NULL is the same as nothing. */
+bool json_same(const json_t *one, const json_t *other);
 /* As json_object_set_new(), for a key that is not our own word. */
 int json_put(json_t *object, const char *key, json_t *value);
 /* Compact JSON for a script of an HTML page: ASCII alone, so no line separator ends a string, and without <,

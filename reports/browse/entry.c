@@ -136,7 +136,10 @@ static bool ends_in(const char *path, const char *setting, size_t length)
 static bool has_value(const json_t *value, const char *wanted)
 {
     char *shown = value ? json_bare(value) : NULL;
-    bool same = shown && strcmp(shown, wanted) == 0;
+    json_t *mine = shown ? json_text(shown) : NULL, *other = json_text(wanted);
+    bool same = json_same(mine, other);
+    json_decref(mine);
+    json_decref(other);
     free(shown);
     return same;
 }

@@ -1,5 +1,6 @@
 /* GPU memory beside host memory, other traffic tools beside roce-traffic and so on: pairs of runs that differ
  * only in that of their flows. */
+#include "lib/document/json_text.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include "reports/results/differences.h"
@@ -68,7 +69,7 @@ static bool only_key_differs(const struct page_comparison *c, const struct run *
 {
     const json_t *results[] = {one->result, other->result};
     json_t *a = rest_of_cell(c, one), *b = rest_of_cell(c, other);
-    json_t *differences = json_equal(a, b) ? differences_between(results, 2, NULL) : NULL, *row;
+    json_t *differences = json_same(a, b) ? differences_between(results, 2, NULL) : NULL, *row;
     const char *path;
     bool only = differences;
     json_object_foreach(differences, path, row)

@@ -3,6 +3,7 @@
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include "lib/units.h"
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,9 @@ bool choice_number(const json_t *value, double *number, bool *is_bytes)
 
 static json_t *scalar_text(const json_t *value)
 {
+    double number = json_number_value(value);
+    if (json_is_real(value) && number == floor(number) && fabs(number) < 1e15) /* 20.0 is 20 */
+        return json_textf("%.0f", number);
     char *words = json_is_string(value)
                       ? NULL
                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
@@ -224,7 +228,7 @@ static void compare(json_t *const *settings, size_t count, const char *path, jso
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_object_get(settings[i], path);
         differs |= !value != !json_object_get(settings[0], path) ||
-                   (value && !json_equal(value, json_object_get(settings[0], path)));
+                   (value && !json_same(value, json_object_get(settings[0], path)));
         json_array_append(row, value ? value : json_null());
     }
     if (differs)

@@ -530,19 +530,21 @@ static bool add_value(struct sweep_axis *axis, const json_t *value, const char *
     return added->exact && added->shown;
 }
 
-/* The choice of one cell. `known` has the axis' values as JSON, with their numbers. */
+/* The choice of one cell. `known` has the axis' values as canonical text, with their numbers. */
 static bool take_choice(struct sweep_axis *axis, json_t *known, const json_t *value, uint32_t *choice)
 {
-    char *dumped = json_shown(value), *bare = json_bare(value);
-    json_t *number = dumped ? json_object_get(known, dumped) : NULL;
-    bool taken = dumped && bare;
+    struct text key = {0};
+    json_add_canonical(value, &key);
+    char *bare = json_bare(value);
+    json_t *number = json_object_get(known, text_string(&key));
+    bool taken = !key.failed && bare;
     if (taken && !number) {
         number = json_integer((json_int_t)axis->count);
-        taken = json_object_set_new(known, dumped, number) == 0 && add_value(axis, value, bare);
+        taken = json_object_set_new(known, text_string(&key), number) == 0 && add_value(axis, value, bare);
     }
     if (taken)
         *choice = (uint32_t)json_integer_value(number);
-    free(dumped);
+    text_free(&key);
     free(bare);
     return taken;
 }

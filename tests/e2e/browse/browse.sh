@@ -60,6 +60,7 @@ is "of a scenario" "$pair/01 $pair/02" --scenario 'pfc-*'
 is "of a lab" "$pair/01 $pair/02" --lab 'sim-geforce*'
 is "with a choice" "$pair/02" --where memory=gpu
 is "with a choice by its whole path" "$pair/01" --where 'flows.*.memory=host'
+is "with a value in another unit" "$pair/02" --where memory=gpu --where settings.cable=100cm
 check "either of two choices whose paths end alike" test "$(for m in host gpu none; do "$H" browse two --where memory=$m --json | jq '.runs | length'; done | tr -d '\n')" = 110
 is "with a value of the scenario" "$pair/02" --where memory=gpu --where settings.cable=1m
 is "with another" "" --where memory=gpu --where settings.cable=2m

@@ -126,9 +126,11 @@ check_exit 1 "a ratio that is another one" run faster
 check "... is said in the index" test "$(repeated faster -c '[.verdict, [.repeated[].expectations[]?.verdict]]')" = '["failed",["failed","failed"]]'
 check_exit 1 "a ratio without repetitions" "$H" run faster.json --no-report --out alone
 check "... is that of two runs" test "$(repeated alone -c '[.repeated[2] | .folders, (.expectations[0] | .count, .left_ci95, .verdict), .figures]')" = '[["03"],1,null,"failed",null]'
-jq '.sweep.only = [{"flows.*.memory": "gpu"}, {"flows.f.message": "16KiB"}]' slower.json > holes.json
+jq --arg check "$R > 0" '.sweep.only = [{"flows.*.memory": "gpu"}, {"flows.f.message": "16384B"}]
+    | .expect += [{"name": "spelled", "when": {"flows.f.message": "16384B"}, "against": {"flows.f.message": "65536B"}, "check": $check}]' slower.json > holes.json
 check_exit 0 "a cell whose other one is left out" "$H" run holes.json --no-report --out holes
 check "... is skipped with the reason" test "$(repeated holes -r '.repeated[] | select(.cell["flows.f.message"] == "64KiB").expectations[0] | "\(.verdict): \(.reason)"')" = 'skipped: the sweep has no cell with otherwise the same values where flows.*.memory is host'
+check "... and a cell is found however its value is spelled" test "$(repeated holes -r '.repeated[] | select(.cell == {"flows.*.memory": "gpu", "flows.f.message": "16KiB"}).expectations[] | select(.name == "spelled").verdict')" = passed
 check_exit 0 "alone it has no other cell" "$H" run slower.json --no-report --out single --set 'sweep={}'
 check "... and is skipped in the run" test "$(jq -r '.expectations[1] | "\(.verdict): \(.reason)"' "$(only single)/result.json")" = 'skipped: column 28: there is no other cell'
 

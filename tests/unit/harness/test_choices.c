@@ -204,7 +204,7 @@ static void conditions_compare(void **state)
         {"{\"memory\":\"!= gpu\"}", 0},
         {"{\"memory\":\"!=host\"}", 1},
         {"{\"size\":\"64KiB\"}", 1},
-        {"{\"size\":\"65536B\"}", 0}, /* equality is of what is written */
+        {"{\"size\":\"65536B\"}", 1}, /* equality is of quantities */
         {"{\"size\":\"== 65536B\"}", 1},
         {"{\"size\":\">= 64KiB\"}", 1},
         {"{\"size\":\"> 64KiB\"}", 0},

@@ -39,6 +39,8 @@ static void equal_runs_have_none(void **state)
     expect("{\"seed\":1,\"scenario\":{\"name\":\"s\",\"a\":[1,{\"b\":null}]}}",
            "{\"seed\":1,\"scenario\":{\"name\":\"s\",\"a\":[1,{\"b\":null}]}}", "{}", "", "");
     expect("{}", "{}", "{}", "", "");
+    expect("{\"scenario\":{\"a\":\"64KiB\",\"b\":20,\"c\":0}}",
+           "{\"scenario\":{\"a\":\"65536B\",\"b\":20.0,\"c\":\"0ms\"}}", "{}", "", "");
     expect("{\"scenario\":7,\"lab\":\"x\"}", "{\"scenario\":7,\"lab\":\"x\"}", "{}", "", "");
 }
 

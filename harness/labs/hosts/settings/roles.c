@@ -52,7 +52,7 @@ static bool still_stands(const struct remote_lab *lab, size_t role, const json_t
     const struct remote_host *h = &lab->hosts[role];
     const struct cell *cell = lab->run->cell;
     json_t *wanted = scenario_role_settings(cell->scenario_json, role_name(lab, role));
-    bool stands = remote_journal_open(h) && json_equal(json_object_get(left, "wanted"), wanted) &&
+    bool stands = remote_journal_open(h) && json_same(json_object_get(left, "wanted"), wanted) &&
                   json_integer_value(json_object_get(left, "priorities")) ==
                       vlan_priorities(&cell->scenario, role_name(lab, role)) &&
                   json_equal(json_object_get(left, "read_back"), in_force(h));
