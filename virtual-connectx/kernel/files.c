@@ -71,6 +71,25 @@ static int set_line(struct vcx_front *front, char *text)
     return 0;
 }
 
+static void show_timeout_scale(struct seq_file *file, struct vcx_front *front)
+{
+    seq_printf(file, "%u\n", front->configuration.timeout_scale);
+}
+
+/* Of waits that begin from now on. */
+static int set_timeout_scale(struct vcx_front *front, char *text)
+{
+    unsigned int scale;
+    int rc = kstrtouint(text, 0, &scale);
+    if (rc)
+        return rc;
+    if (scale > VCX_MOST_TIMEOUT_SCALE)
+        return -ERANGE;
+    front->configuration.timeout_scale = scale;
+    front->device.configuration.timeout_scale = scale;
+    return 0;
+}
+
 static void show_cable(struct seq_file *file, struct vcx_front *front)
 {
     seq_printf(file, "%d\n", !front->wire.unplugged);
@@ -210,14 +229,27 @@ static int set_fault(struct vcx_front *front, char *text)
     return status_of_request(front, vcx_fault_request(&front->device, text, &error), &error);
 }
 
+static void show_roce_accl(struct seq_file *file, struct vcx_front *front)
+{
+    vcx_roce_accl_show(&front->device, put_line, file);
+}
+
+static int set_roce_accl(struct vcx_front *front, char *text)
+{
+    struct vcx_sentence error;
+    return status_of_request(front, vcx_roce_accl_request(&front->device, text, &error), &error);
+}
+
 const struct vcx_file vcx_files_of_function[] = {
     {"usage", show_usage, NULL}, /* what was asked for, and the last refusal */
     {"counters", show_counters, NULL},
     {"queue_pairs", show_queue_pairs, NULL},
     {"cable", show_cable, set_cable}, /* 0: pulled out */
     {"wire", show_wire, set_wire, .locks = true},
-    {"line_mbit", show_line, set_line},     /* what the line carries */
-    {"marking", show_marking, set_marking}, /* congestion marks at the send queue */
+    {"line_mbit", show_line, set_line}, /* what the line carries */
+    {"timeout_scale", show_timeout_scale, set_timeout_scale},
+    {"roce_accl", show_roce_accl, set_roce_accl}, /* the register, as mlxreg names its fields */
+    {"marking", show_marking, set_marking},       /* congestion marks at the send queue */
     {"pcie_lanes", show_lanes, set_lanes},
     {"pace", show_pace, set_pace},
     {"fault", show_fault, set_fault},

@@ -22,7 +22,7 @@ MODULE_PARM_DESC(
 
 static char *device = "connectx5";
 module_param(device, charp, 0444);
-MODULE_PARM_DESC(device, "connectx5 or connectx4lx");
+MODULE_PARM_DESC(device, "connectx5, connectx6 or connectx4lx");
 
 static char *wire[MOST_WIRES];
 static uint wires;
@@ -50,6 +50,12 @@ static uint nominal;
 module_param(nominal, uint, 0444);
 MODULE_PARM_DESC(nominal, "speed that the driver reads, in Mbit/s; 100000, or 25000 of a ConnectX-4 Lx");
 
+static uint timeout_scale;
+module_param(timeout_scale, uint, 0444);
+MODULE_PARM_DESC(timeout_scale,
+                 "time-outs and waits for receivers last so many times as long as on a card; 0: as many "
+                 "times as the line is slower than nominal, and 100 at least");
+
 static uint cable;
 module_param(cable, uint, 0444);
 MODULE_PARM_DESC(cable, "how long a frame is on its way to the function, in ns");
@@ -74,6 +80,7 @@ static const struct kind {
 } kinds[] = {
     {"connectx4lx", 0x1015, 25000},
     {"connectx5", 0x1017, 100000},
+    {"connectx6", 0x101b, 100000},
 };
 
 static const struct kind *kind_of(const char *name)
@@ -132,12 +139,14 @@ int vcx_parameters_check(void)
     if (functions < !with_switch || functions > VCX_MOST_FUNCTIONS)
         REFUSE("functions=%u: 1 to %u, or 0 with switch=1\n", functions, VCX_MOST_FUNCTIONS);
     if (!kind_of(device))
-        REFUSE("device=%s: connectx5 or connectx4lx\n", device);
+        REFUSE("device=%s: connectx5, connectx6 or connectx4lx\n", device);
     if (link < 1 || link > MOST_LINK)
         REFUSE("link=%u: 1 to %u Mbit/s\n", link, MOST_LINK);
     nominal = nominal ? nominal : kind_of(device)->nominal;
     if (nominal < link || nominal > MOST_LINK)
         REFUSE("nominal=%u: from link=%u to %u Mbit/s\n", nominal, link, MOST_LINK);
+    if (timeout_scale > VCX_MOST_TIMEOUT_SCALE)
+        REFUSE("timeout_scale=%u: up to %u\n", timeout_scale, VCX_MOST_TIMEOUT_SCALE);
     if (cable > MOST_CABLE)
         REFUSE("cable=%u: up to %u ns\n", cable, MOST_CABLE);
     vcx_functions = functions;
@@ -171,6 +180,7 @@ struct vcx_configuration vcx_parameter_configuration(unsigned int index)
         .mac = {0x02, 0x15, 0xb3, id >> 8, id, 1},
         .nominal_bps = nominal * MEGABIT,
         .line_bps = link * MEGABIT,
+        .timeout_scale = timeout_scale,
         .cable_ns = cable,
         .seed = seed + index,
     };

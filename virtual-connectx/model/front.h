@@ -37,14 +37,19 @@ static inline struct vcx_frame *vcx_frame_copy(const struct vcx_frame *frame)
     return copy;
 }
 
+#define VCX_MOST_TIMEOUT_SCALE 400000u /* as the slowest line of the fastest NIC */
+
 /* What a function is made as. */
 struct vcx_configuration {
-    uint16_t device_id; /* 0x1015: ConnectX-4 Lx, 0x1017: ConnectX-5 */
+    uint16_t device_id; /* 0x1015: ConnectX-4 Lx, 0x1017: ConnectX-5, 0x101b: ConnectX-6 */
     uint8_t mac[6];
     uint64_t nominal_bps; /* what the driver reads as the link's speed */
-    /* What the line carries. Pause quanta, times and rates of congestion control and retransmission are
-     * those of the nominal line, stretched by nominal_bps / line_bps. */
+    /* What the line carries. Pause quanta, times and rates of congestion control are those of the nominal
+     * line, stretched by nominal_bps / line_bps. */
     uint64_t line_bps;
+    /* How many times longer than on a card time-outs and waits for receivers are; 0: as much as the line is
+     * slower. */
+    uint32_t timeout_scale;
     uint32_t cable_ns; /* how long a frame is on its way to the function */
     uint64_t seed;     /* of what happens by chance: stalls */
 };

@@ -284,6 +284,8 @@ static void write_counters(uint8_t *out, const struct vcx_counter_set *set)
     vcx_put32(out + RNR_RETRIES_EXCEEDED, set->req_rnr_retries_exceeded);
     COPY(req_cqe_error);
     COPY(resp_cqe_flush_error);
+    COPY(roce_adp_retrans);
+    COPY(roce_slow_restart_cnps);
 #undef COPY
 }
 

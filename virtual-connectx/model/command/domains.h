@@ -15,6 +15,7 @@ struct vcx_counter_set {
     uint32_t resp_local_length_error, req_local_length_error, local_operation_error, resp_local_protection,
         req_bad_response, req_remote_invalid_request, req_remote_access_errors, req_remote_operation_errors,
         req_transport_retries_exceeded, req_rnr_retries_exceeded, req_cqe_error, resp_cqe_flush_error;
+    uint32_t roce_adp_retrans, roce_slow_restart_cnps; /* roce_accl */
 };
 
 extern const struct vcx_kind_of_object vcx_kind_pd, vcx_kind_transport_domain, vcx_kind_xrcd, vcx_kind_uar,

@@ -45,6 +45,7 @@ extern const struct vcx_register vcx_registers_port[];
 extern const struct vcx_register vcx_registers_link[];
 extern const struct vcx_register vcx_registers_flow_control[];
 extern const struct vcx_register vcx_registers_qos[];
+extern const struct vcx_register vcx_registers_roce[];
 extern const struct vcx_register vcx_registers_counters[];
 
 /* ---- what registers keep that no other part acts on */

@@ -403,8 +403,9 @@ static const struct vcx_register vcx_registers_module[] = {
 enum { MODE_WRITE = 0, MODE_READ = 1 };
 
 static const struct vcx_register *const tables[] = {
-    vcx_registers_port,     vcx_registers_link,         vcx_registers_flow_control, vcx_registers_qos,
-    vcx_registers_counters, vcx_registers_capabilities, vcx_registers_management,   vcx_registers_module,
+    vcx_registers_port,         vcx_registers_link,       vcx_registers_flow_control,
+    vcx_registers_qos,          vcx_registers_roce,       vcx_registers_counters,
+    vcx_registers_capabilities, vcx_registers_management, vcx_registers_module,
 };
 
 const struct vcx_register *vcx_register_find(uint16_t id)

@@ -306,6 +306,13 @@ void vcx_congestion_capable(struct vcx_device *device, struct vcx_route *route)
         route->path.ecn = VCX_ECT_0;
 }
 
+static void slow_down(struct vcx_device *device, struct vcx_qp *qp)
+{
+    struct vcx_congestion *c = device->congestion;
+    c->flows += !qp->reaction.started;
+    vcx_reaction_cnp(&qp->reaction, &c->reaction, vcx_nominal_ns(device, vcx_now_ns(device)));
+}
+
 void vcx_congestion_cnp(struct vcx_device *device, struct vcx_qp *qp)
 {
     struct vcx_congestion *c = device->congestion;
@@ -313,9 +320,15 @@ void vcx_congestion_cnp(struct vcx_device *device, struct vcx_qp *qp)
         c->cnps_ignored++;
         return;
     }
+    slow_down(device, qp);
     c->cnps_handled++;
-    c->flows += !qp->reaction.started;
-    vcx_reaction_cnp(&qp->reaction, &c->reaction, vcx_nominal_ns(device, vcx_now_ns(device)));
+}
+
+void vcx_congestion_restart(struct vcx_device *device, struct vcx_qp *qp)
+{
+    device->congestion->cnps_handled++;
+    if (qp_reacts(device, qp))
+        slow_down(device, qp);
 }
 
 bool vcx_congestion_may_send(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)

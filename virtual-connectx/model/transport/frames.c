@@ -119,7 +119,10 @@ void vcx_route_vector(struct vcx_device *device, const struct vcx_qp *qp, const 
 static int start_transport(struct vcx_device *device)
 {
     device->transport = vcx_allocate(sizeof *device->transport);
-    return device->transport ? vcx_congestion_start(device) : -1;
+    if (!device->transport)
+        return -1;
+    vcx_retransmission_start(device);
+    return vcx_congestion_start(device);
 }
 
 static void stop_transport(struct vcx_device *device)

@@ -3,32 +3,12 @@
  * (go-back-N, time-outs), and end when they are acknowledged or answered. */
 #include "virtual-connectx/model/transport/transport.h"
 
-#define MOST_EXTENSION 48u
-#define LEAST_TIMEOUT_NS \
-    2000000000u /* hosts under emulation are slow: a shorter time would end before their answer */
-#define ACK_UNIT_NS        4096u
+#define MOST_EXTENSION     48u
 #define ACK_EVERY_PACKETS  16u
 #define LAST_ACK_OF_WINDOW (VCX_PACKET_WINDOW - 1)
 #define FETCHED_PACKETS    (1u << 21) /* of all requests: their sequence numbers can be told apart */
 
-/* ---- time-outs */
-
-/* 0: none, as ack_timeout 0 says. */
-static uint64_t timeout_ns(const struct vcx_device *device, const struct vcx_qp *qp)
-{
-    uint64_t code = vcx_get(vcx_at(qp->context, qpc, primary_address_path), ads, ack_timeout);
-    if (!code)
-        return 0;
-    return vcx_most(vcx_stretch_ns(device, (uint64_t)ACK_UNIT_NS << code), LEAST_TIMEOUT_NS);
-}
-
-/* Starts waiting for an acknowledgement anew. */
-static void requester_await(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)
-{
-    struct vcx_requester *r = &qp->requester;
-    uint64_t timeout = timeout_ns(device, qp);
-    r->deadline_ns = timeout && r->acked_psn != r->sent_psn ? now_ns + timeout : 0;
-}
+/* ---- what is sent again */
 
 /* How many packets of a request are acknowledged. */
 static uint32_t acked_packets(const struct vcx_qp *qp, const struct vcx_request *q)
@@ -56,20 +36,6 @@ static void requester_skip_acked(struct vcx_qp *qp)
             return;
         q->sent = (uint32_t)vcx_most(q->sent, acked_packets(qp, q));
     }
-}
-
-static void check_timeout(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)
-{
-    struct vcx_requester *r = &qp->requester;
-    if (!r->deadline_ns || now_ns < r->deadline_ns)
-        return;
-    vcx_qp_count(device, qp, local_ack_timeout_err);
-    if (r->retries++ >= vcx_get(qp->context, qpc, retry_count)) {
-        vcx_qp_fail(device, qp, VCX_RETRIES_EXCEEDED);
-        return;
-    }
-    vcx_requester_go_back(qp);
-    requester_await(device, qp, now_ns);
 }
 
 /* ---- completion in order */
@@ -275,7 +241,7 @@ static void note_sent(struct vcx_device *device, struct vcx_qp *qp, struct vcx_r
     if (!vcx_qp_is_reliable(qp))
         r->acked_psn = r->sent_psn;
     if (!r->deadline_ns)
-        requester_await(device, qp, now_ns);
+        vcx_await_answer(device, qp, now_ns);
 }
 
 static bool send_next(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)
@@ -301,7 +267,7 @@ uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64
     uint32_t work = requester_fetch(device, qp), sent = 0;
     if (qp->requester.head == qp->requester.tail)
         return work;
-    check_timeout(device, qp, now_ns);
+    vcx_check_timeout(device, qp, now_ns);
     while (sent < most && qp->state == VCX_QP_RTS && send_next(device, qp, now_ns))
         sent++;
     if (qp->state != VCX_QP_RTS)
@@ -318,14 +284,7 @@ uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64
 #define CLASS_RNR      0x20
 #define CLASS_NAK      0x60
 #define AETH_TIMER     0x1f
-#define RNR_UNIT_NS    10000u
 #define NEVER_GIVES_UP 7 /* rnr_retry */
-
-/* The receiver's timer in units of 10 us (InfiniBand Architecture Specification, table "Encoding for RNR
- * NAK Timer Field"). */
-static const uint16_t rnr_timers[32] = {65535, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
-                                        48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
-                                        2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
 /* ---- what is acknowledged */
 
@@ -362,7 +321,7 @@ static void requester_advance(struct vcx_device *device, struct vcx_qp *qp, uint
     requester_skip_acked(qp);
     r->retries = r->rnr_retries = 0;
     r->went_back = false;
-    requester_await(device, qp, vcx_now_ns(device));
+    vcx_await_answer(device, qp, vcx_now_ns(device));
 }
 
 /* Everything up to psn has arrived at the responder, unless an answer before is missing: false. */
@@ -397,10 +356,9 @@ static void take_rnr(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn,
         vcx_qp_fail(device, qp, VCX_RNR_RETRIES_EXCEEDED);
         return;
     }
-    uint64_t wait = vcx_stretch_ns(device, (uint64_t)rnr_timers[timer] * RNR_UNIT_NS);
-    r->resume_ns = vcx_now_ns(device) + wait;
+    r->resume_ns = vcx_now_ns(device) + vcx_rnr_wait_ns(device, timer);
     vcx_requester_go_back(qp);
-    requester_await(device, qp, r->resume_ns);
+    vcx_await_answer(device, qp, r->resume_ns);
 }
 
 static void take_sequence_error(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn)
@@ -408,7 +366,7 @@ static void take_sequence_error(struct vcx_device *device, struct vcx_qp *qp, ui
     vcx_qp_count(device, qp, packet_seq_err);
     if (!requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
         return;
-    if (qp->requester.retries++ >= vcx_get(qp->context, qpc, retry_count)) {
+    if (vcx_nak_ends(device, qp)) {
         vcx_qp_fail(device, qp, VCX_RETRIES_EXCEEDED);
         return;
     }

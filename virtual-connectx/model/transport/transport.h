@@ -14,6 +14,7 @@
 #include "virtual-connectx/model/room.h"
 #include "virtual-connectx/model/transport/congestion.h"
 #include "virtual-connectx/model/transport/packet.h"
+#include "virtual-connectx/model/words.h"
 
 /* mlx5's MLX5_QP_ST_* */
 enum vcx_qp_type {
@@ -112,8 +113,11 @@ struct vcx_requester {
     uint32_t acked_psn, next_psn; /* the oldest that is not acknowledged; of the next request */
     uint32_t sent_psn;            /* after the newest that was ever sent */
     uint64_t deadline_ns;         /* of an acknowledgement; 0: none is awaited */
+    uint64_t since_ns;            /* it is awaited */
+    uint32_t draw;                /* of this wait, below 65536 */
+    uint8_t timeouts;             /* in it */
     uint64_t resume_ns;           /* after a receiver that was not ready */
-    uint8_t retries, rnr_retries;
+    uint8_t retries, rnr_retries; /* after NAKs */
     bool went_back; /* and nothing was acknowledged since */
     uint8_t cause;  /* in error: how the oldest request ends (enum vcx_ending); 0: flushed as the others */
 };
@@ -246,6 +250,8 @@ struct vcx_transport {
     struct vcx_multicast_member members[VCX_MULTICAST_MEMBERS];
     uint32_t next_qp;          /* whose turn it is */
     uint64_t looked_ns;        /* at the doorbells */
+    uint32_t roce_accl;        /* bit n: the register's switch n is on */
+    uint64_t random;           /* of waits for an answer */
     bool data_sent;            /* in this turn: of requests, or of answers to reads and atomics */
     uint8_t wqe[VCX_MOST_WQE]; /* the work request that is being read */
 };
@@ -341,6 +347,8 @@ void vcx_congestion_cnp(struct vcx_device *device, struct vcx_qp *qp);
 bool vcx_congestion_may_send(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns);
 /* A packet of `bytes` was sent. */
 void vcx_congestion_sent(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t bytes);
+/* Sends again after a time-out with slow restart: slows down as after a CNP, and counts it as one. */
+void vcx_congestion_restart(struct vcx_device *device, struct vcx_qp *qp);
 /* Nothing waits to be sent: no time is owed to what comes later. */
 void vcx_congestion_idle(struct vcx_qp *qp, uint64_t now_ns);
 
@@ -353,6 +361,23 @@ void vcx_requester_go_back(struct vcx_qp *qp);
 
 /* An acknowledgement or an answer came. */
 void vcx_acknowledge_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet);
+
+/* ---- retransmission.c: time-outs */
+
+/* The transport's state was made. */
+void vcx_retransmission_start(struct vcx_device *device);
+/* Starts waiting for an answer to what was sent, from `from_ns` on. */
+void vcx_await_answer(struct vcx_device *device, struct vcx_qp *qp, uint64_t from_ns);
+/* Sends again, or gives up, if the answer is late. */
+void vcx_check_timeout(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns);
+/* A NAK asks for packets again. true: it was one too many. */
+bool vcx_nak_ends(struct vcx_device *device, struct vcx_qp *qp);
+/* How long to wait after an RNR NAK with a timer's code. */
+uint64_t vcx_rnr_wait_ns(const struct vcx_device *device, uint8_t code);
+/* Register ROCE_ACCL as text: a line for each switch; "SWITCH 0" or "SWITCH 1". false: `error` says why. */
+void vcx_roce_accl_show(const struct vcx_device *device, void (*put)(void *context, const char *line),
+                        void *context);
+bool vcx_roce_accl_request(struct vcx_device *device, const char *line, struct vcx_sentence *error);
 
 /* ---- responder.c */
 

@@ -5,41 +5,10 @@
 
 #include "virtual-connectx/model/register/register.h"
 
-static const uint16_t all[] = {QPTS,
-                               QETCR,
-                               QTCT,
-                               QPDPM,
-                               QCAM,
-                               DCBX_PARAM,
-                               PCAP,
-                               PMLP,
-                               PMTU,
-                               PTYS,
-                               PAOS,
-                               PFCC,
-                               PPCNT,
-                               PPTB,
-                               PBMC,
-                               PVLC,
-                               PMAOS,
-                               PPLM,
-                               PDDR,
-                               PCMR,
-                               PCAM,
-                               NODE_DESC,
-                               HOST_ENDIANNESS,
-                               MCIA,
-                               MFRL,
-                               MLCR,
-                               MRTC,
-                               MPEIN,
-                               MPCNT,
-                               MCQS,
-                               MCQI,
-                               MCAM,
-                               SBPR,
-                               SBCM,
-                               SBCAM};
+static const uint16_t all[] = {
+    QPTS, QETCR, QTCT, QPDPM, QCAM,  DCBX_PARAM, ROCE_ACCL, PCAP, PMLP, PMTU, PTYS,      PAOS,
+    PFCC, PPCNT, PPTB, PBMC,  PVLC,  PMAOS,      PPLM,      PDDR, PCMR, PCAM, NODE_DESC, HOST_ENDIANNESS,
+    MCIA, MFRL,  MLCR, MRTC,  MPEIN, MPCNT,      MCQS,      MCQI, MCAM, SBPR, SBCM,      SBCAM};
 
 static const uint16_t of_port[] = {QPTS,  QPDPM, DCBX_PARAM, PCAP, PMLP, PMTU, PTYS, PAOS, PFCC,
                                    PPCNT, PPTB,  PBMC,       PVLC, PPLM, PDDR, PCMR, MLCR, SBCM};

@@ -485,7 +485,7 @@ static void any_loss_is_made_up_for(void **state)
             expect_completion(&back.a.send_cq, VCX_CQE_REQUESTER);
         implied += side_counters(l.a.side)->implied_nak_seq_err;
         sequence += side_counters(l.a.side)->packet_seq_err;
-        timeouts += side_counters(l.a.side)->local_ack_timeout_err;
+        timeouts += side_counters(l.a.side)->roce_adp_retrans;
         duplicates += side_counters(l.b.side)->duplicate_request;
         pair_close(l.pair);
     }

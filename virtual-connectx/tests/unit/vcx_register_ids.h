@@ -9,6 +9,7 @@ enum {
     QPDPM = 0x4013,
     QCAM = 0x4019,
     DCBX_PARAM = 0x4020,
+    ROCE_ACCL = 0x402c,
     PCAP = 0x5001,
     PMLP = 0x5002,
     PMTU = 0x5003,
