@@ -44,6 +44,12 @@ if [ -z "$wrong" ]; then ok "their figures are those of the results"; else nok "
 # shellcheck disable=SC2016 # jq's variables
 check "goodput is that of all flows" jq -e --slurpfile result "results/$pair/02/result.json" --arg folder "$pair/02" '(.runs[] | select(.folder == $folder).goodput_bps) as $sum | ([$result[0].flows[].goodput_bps] | add) - $sum | fabs < 1' list.json
 
+# A flow that ends has the rate of its own time: what it moved in the measure phase counts here as elsewhere.
+"$H" run "$ROOT/scenarios/pfc-bidir.json" --out ends --duration 2ms --no-report --json --set phases.warmup=0ms --set sweep=null --set expect=null --set published=null --set flows.a-to-b.size=1MiB >index.json 2>>run.log
+# shellcheck disable=SC2016 # jq's variables
+check "a flow that ends counts by what it moved in the measure phase" jq -e --slurpfile index index.json '.runs[0].goodput_bps as $sum |
+    ($index[0].cells[0] | .total.goodput_bps == $sum and .flows["a-to-b"].goodput_bps > 2 * (1048576 * 8 / 0.002) and $sum < .flows["a-to-b"].goodput_bps + .flows["b-to-a"].goodput_bps)' <("$H" browse ends --json)
+
 check "the verdicts of checkers are counted with the expectations'" jq -e '[.runs[].expectations | .passed + .failed + .skipped] | index(3) != null' list.json
 
 # ---- filters and orders
