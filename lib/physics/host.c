@@ -71,8 +71,8 @@ static const struct field nic_fields[] = {
     {"rx_latency", TIME, AT(rx_latency_ps), .fallback = "\"0\"", .help = "Latency from the wire to the DMA."},
     {"completion", TIME, AT(completion_ps), .fallback = "\"0\"",
      .help = "Time from an ACK until the program sees the completion, in addition to rx_latency, the latency "
-             "of PCIe and poll. With few messages in flight it limits their rate; the latency of a message "
-             "does not have it."},
+             "of PCIe and poll. With few messages in flight it limits their rate; mode latency does not have "
+             "it."},
     {"ingress", FIELD_OBJECT, AT(ingress), .sub = &ingress_table,
      .help = "What the port takes in; by default everything."},
     {"tx_buffer", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 1, .max = 1 << 30, AT(tx_buffer_bytes),

@@ -299,10 +299,12 @@ static void request_reads(struct sim *sim, uint32_t q)
     }
 }
 
-static void post(struct sim *sim, uint32_t q)
+/* The program posts a message at `at_ps`: when it has seen a completion, which is later than the NIC has it.
+ */
+static void post(struct sim *sim, uint32_t q, int64_t at_ps)
 {
     struct queue_pair *qp = &sim->qps[q];
-    qp->post_ps[qp->posted % qp->depth] = sim->now_ps;
+    qp->post_ps[qp->posted % qp->depth] = at_ps;
     qp->posted++;
     if (qp->operation != SIM_READ)
         qp->limit_psn += qp->packets_per_message;
@@ -352,10 +354,10 @@ static void complete_message(struct sim *sim, uint32_t q, int64_t lag_ps)
     }
 }
 
-static void post_all(struct sim *sim, uint32_t q)
+static void post_all(struct sim *sim, uint32_t q, int64_t at_ps)
 {
     while (sim->qps[q].posted < sim->qps[q].completed + sim->qps[q].depth && may_post(sim, &sim->qps[q]))
-        post(sim, q);
+        post(sim, q, at_ps);
     go_on(sim, q);
 }
 
@@ -376,17 +378,16 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
             qp->completed++;
         qp->complete_psn += qp->packets_per_message;
         if (stream && qp->gap_ps < 0 && may_post(sim, qp))
-            post(sim, q);
+            post(sim, q, sim->now_ps + lag_ps);
     }
     bool burst_over = qp->gap_ps >= 0 && qp->completed == qp->posted;
+    int64_t post_ps = sim->now_ps + lag_ps + (burst_over ? qp->gap_ps : 0);
     /* If the window was not exhausted, the program's turn-around has no effect. */
-    int64_t turn_ps = sim->now_ps + lag_ps + sim->hosts[qp->sender].software.post_ps;
-    if (burst_over)
-        turn_ps += qp->gap_ps;
+    int64_t turn_ps = post_ps + sim->hosts[qp->sender].software.post_ps;
     if ((idle || burst_over) && qp->next_send_ps < turn_ps)
         qp->next_send_ps = qp->next_message_ps = turn_ps;
     if (burst_over)
-        post_all(sim, q);
+        post_all(sim, q, post_ps);
     else if (stream)
         go_on(sim, q);
 }
@@ -404,7 +405,7 @@ void qp_start(struct sim *sim, uint32_t f)
         return;
     }
     for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
-        post_all(sim, q);
+        post_all(sim, q, sim->now_ps);
 }
 
 /* ---- ping-pong */
@@ -441,7 +442,7 @@ void qp_turn(struct sim *sim, uint32_t q)
         flow->turn_ps = sim->now_ps;
     if (first_host && !may_post(sim, qp))
         return;
-    post(sim, q);
+    post(sim, q, sim->now_ps);
     go_on(sim, q);
 }
 
@@ -536,7 +537,7 @@ static void message_arrived(struct sim *sim, uint32_t q, int64_t visible_ps)
     if (++qp->delivered == qp->message_limit && --flow->arriving_qps == 0)
         waits_received(sim, flow, visible_ps);
     if (qp->follower != NONE && sim->now_ps >= sim->flows[sim->qps[qp->follower].flow].start_ps)
-        post_all(sim, qp->follower);
+        post_all(sim, qp->follower, sim->now_ps);
 }
 
 /* The same of packets that may come in any order: messages arrive when all before them has. */

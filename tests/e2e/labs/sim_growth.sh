@@ -107,6 +107,19 @@ check "each has its bytes, and its latency once, in its intervals" jq -se 'lengt
 check "... from its start" jq -se 'all(.[]; .[4] > 0)' lines
 check "... to the first one without any, and no more" jq -se '([.[] | select(.[2] == 0)] | length) > 1900 and all(.[]; .[0] <= 4)' lines
 
+# ---- one message in flight: the next one is posted when the program has seen the completion, and after the gap
+for model in ideal connectx-4-lx connectx-5 connectx-7; do
+    jq -n --arg model $model '{schema: 1, name: "pair", driver: "sim", hosts: {"h[0-1]": {nic: {model: $model}}}, links: [{between: ["h0", "h1"], rate: "100Gb/s", length: "3m"}]}' >pair.json
+    for gap in 0 10; do
+        jq -n --argjson gap $gap '{schema: 1, name: "turns", roles: ["h0", "h1"], phases: {warmup: "100us", measure: "2ms", cooldown: "0"}, settings: {mtu: 4200}, sample: {every: "1ms"},
+            flows: [{name: "f", from: "h0", to: "h1", message: "4KiB", depth: 1} + if $gap > 0 then {gap: "\($gap)us"} else {} end]}' >turns.json
+        "$H" run turns.json --lab pair.json --out "turns-$model-$gap" --no-report -q >out 2>err
+        # shellcheck disable=SC2016 # jq's
+        check "$model, a gap of $gap us: a message takes the time from one to the next, less the gap" jq -e --argjson gap $gap \
+            '.flows.f | (.duration_ns / .messages - $gap * 1000) as $turn | (.latency_ns.mean - $turn | fabs) < 0.01 * .duration_ns / .messages' "turns-$model-$gap/turns/latest/result.json"
+    done
+done
+
 # ---- links on which a frame takes less than the clock's nanosecond: HPCC's from 400 Gb/s, Ethernet's from 672
 for rate in 400 800; do
     cat >fast.json <<-LAB
