@@ -9,41 +9,43 @@ cd "$BUILD" || exit 2
 capture() { # SCENARIO [OPTION...]: short runs, the beginning of each in a file
     "$H" run "scenarios/$1.json" --duration 2ms --set 'capture={"limit": "5MB"}' --no-report --yes --jobs 2 --out "$SCRATCH/results" "${@:2}" >"$SCRATCH/out.log" 2>&1
 }
-# The settings that the run had, as far as its scenario and lab state them; with an expression over them.
-settings() { # FOLDER [JQ]
-    jq '(.lab.defaults.host.nic // {}) as $nic
+# The settings that runs had, as far as their scenarios and labs state them, with an expression over them: a document for each run, in lines.
+settings() { # JQ RESULT...
+    jq -c '((.lab.defaults.host.nic // {}) as $nic
         | {schema: 1, recovery: [if $nic.adaptive_retransmission or ($nic.model // "" | test("^connectx-[5-7]$")) then "adaptive-retransmission" else empty end,
               if $nic.recovery == "selective-repeat" then "selective-repeat" else empty end, if $nic.out_of_order_placement then "out-of-order-placement" else empty end], settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
             | .ecn //= [] | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
         + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)
         + (if ($nic.unmarked_cnps // (if $nic.model == "connectx-5" then "loss" else "never" end)) != "never" then {unmarked_cnps: true} else {} end)
-        + {ecn_thresholds: [.capture.ecn_thresholds[]? | {interfaces, kmin: "\(.kmin_bytes)B"}]}' "$1/result.json" | jq "${2:-.}" >"$SCRATCH/settings.json"
+        + {ecn_thresholds: [.capture.ecn_thresholds[]? | {interfaces, kmin: "\(.kmin_bytes)B"}]}) | '"$1" "${@:2}"
 }
 
 # What may be found: of a run in a deadlock, this deadlock.
-expected() { # FOLDER
-    jq -n --slurpfile verdict "$SCRATCH/verdict.json" --slurpfile result "$1/result.json" '[$verdict[0].checks[].findings[].kind] == [$result[0].deadlocks // [] | .[] | "deadlock"]' | grep -qx true
+expected() { # VERDICT FOLDER
+    jq -n --slurpfile verdict "$1" --slurpfile result "$2/result.json" '[$verdict[0].checks[].findings[].kind] == [$result[0].deadlocks // [] | .[] | "deadlock"]' | grep -qx true
 }
 
-: >"$SCRATCH/open"
+mkdir "$SCRATCH/verdicts"
 for scenario in scenarios/*.json; do
-    name=$(basename "$scenario" .json)
+    name=${scenario#*/}
+    name=${name%.json}
     jq -e .lab "$scenario" >/dev/null || continue # it is for real hosts alone
     capture "$name"
-    found=0
-    while IFS= read -r file; do
-        settings "$(dirname "$file")"
-        "$H" verify "$file" --settings "$SCRATCH/settings.json" --json >"$SCRATCH/verdict.json" 2>"$SCRATCH/err"
+    mapfile -t files < <(find "$SCRATCH/results/$name" -name capture.pcapng)
+    check "$name: captures are judged" test ${#files[@]} -gt 0
+    mapfile -t stated < <(settings . "${files[@]/%capture.pcapng/result.json}")
+    for i in "${!files[@]}"; do
+        echo "${stated[i]}" >"$SCRATCH/settings.json"
+        "$H" verify "${files[i]}" --settings "$SCRATCH/settings.json" --json >"$SCRATCH/verdicts/$name.$i" 2>"$SCRATCH/err"
         status=$?
-        found=$((found + 1))
-        [ "$status" = 0 ] || [ "$status" = 4 ] || expected "$(dirname "$file")" || nok "$name: nothing is found" "$(cat "$SCRATCH/err"; jq -c '.checks[] | select(.count > 0)' "$SCRATCH/verdict.json" | head -c 3000)"
-        jq -r --arg name "$name" '.checks[] | select(.open) | "\($name) \(.check) \(.open)"' "$SCRATCH/verdict.json" >>"$SCRATCH/open"
-        jq -r '.checks[] | select(.verdict == "ok") | .check' "$SCRATCH/verdict.json" >>"$SCRATCH/judged"
-        jq -r '.checks[] | select(.check == "ecn") | .reason' "$SCRATCH/verdict.json" >>"$SCRATCH/queues"
-    done < <(find "$SCRATCH/results/$name" -name capture.pcapng)
-    check "$name: captures are judged" test "$found" -gt 0
+        [ "$status" = 0 ] || [ "$status" = 4 ] || expected "$SCRATCH/verdicts/$name.$i" "${files[i]%/*}" ||
+            nok "$name: nothing is found" "$(cat "$SCRATCH/err"; jq -c '.checks[] | select(.count > 0)' "$SCRATCH/verdicts/$name.$i" | head -c 3000)"
+    done
 done
+jq -r '(input_filename | split("/")[-1] | split(".")[0]) as $name | .checks[] | (select(.open) | "open \($name) \(.check) \(.open)"), (select(.verdict == "ok") | "judged \(.check)"),
+    (select(.check == "ecn") | "queues \(.reason)")' "$SCRATCH"/verdicts/* >"$SCRATCH/lines"
+for kind in open judged queues; do sed -n "s/^$kind //p" "$SCRATCH/lines" >"$SCRATCH/$kind"; done
 check "all that is seen can be judged with the run's settings, but for marks at the ends of a capture and a silent peer" \
     test -z "$(grep -v -e ' ecn whether the queue was above the threshold for ' -e '^silicon-timeout go-back-n when and to which PSN ' "$SCRATCH/open")"
 check "marks are held against their queues in some" grep -q '[1-9][0-9]* marks against their queue' "$SCRATCH/queues"
@@ -59,7 +61,7 @@ check "... with the ports that the result has" test "$(jq -r '.checks[0].finding
     "$(jq -r '.deadlocks[0].ports[]' "$run/result.json" | sort -u | xargs)"
 since() { jq '.checks[0].findings[0].packets[0] | .time_ns / 1000 - (.text | capture("since (?<us>[0-9.]+) us before").us | tonumber)' "$SCRATCH/out"; }
 check "... since the same time" test "$(since | xargs printf %.0f)" = "$(jq '.deadlocks[0] | .since_ns / 1000' "$run/result.json" | xargs printf %.0f)"
-settings "$SCRATCH/results/pfc-deadlock/latest/02"
+settings . "$SCRATCH/results/pfc-deadlock/latest/02/result.json" >"$SCRATCH/settings.json"
 check_exit 0 "... not in the run with two priorities" "$H" verify "$SCRATCH/results/pfc-deadlock/latest/02/capture.pcapng" pfc --settings "$SCRATCH/settings.json"
 ln -s "$SCRATCH/results/pfc-deadlock/latest/02/capture.pcapng" "$SCRATCH/alone.pcapng"
 check_exit 4 "... where it is not known which priorities may be paused that is not ok" "$H" verify "$SCRATCH/alone.pcapng" pfc
@@ -68,7 +70,7 @@ check_exit 4 "... where it is not known which priorities may be paused that is n
 differs() { # SCENARIO JQ CHECKER PATTERN
     local file
     file=$(find "$SCRATCH/results/$1" -name capture.pcapng | sort | head -n 1)
-    settings "$(dirname "$file")" "$2"
+    settings "$2" "${file%/*}/result.json" >"$SCRATCH/settings.json"
     check_exit 1 "$1: other settings are found by $3" "$H" verify "$file" "$3" --settings "$SCRATCH/settings.json"
     check_says "... with the packet" "packet [0-9]+ at .*$4" "$SCRATCH/out"
 }
@@ -83,9 +85,9 @@ differs incast-pfc '.pauses_per_s = 10 | .paused_window = "500us"' pfc 'pauses_p
 rm -r "$SCRATCH/results/link-flap"
 capture link-flap --duration 4ms --set 'capture={"limit": "20MB"}'
 differs link-flap '.ack_timeout = "100ms"' go-back-n 'without a NAK; the time-out is 100000.000 us'
-settings "$(dirname "$(find "$SCRATCH/results/link-flap" -name capture.pcapng | sort | head -n 1)")" '.ack_timeout = "100ms" | .times = false'
-check_exit 0 "... but not where the times of a capture are not those of the wire" \
-    "$H" verify "$(find "$SCRATCH/results/link-flap" -name capture.pcapng | sort | head -n 1)" go-back-n --settings "$SCRATCH/settings.json"
+file=$(find "$SCRATCH/results/link-flap" -name capture.pcapng | sort | head -n 1)
+settings '.ack_timeout = "100ms" | .times = false' "${file%/*}/result.json" >"$SCRATCH/settings.json"
+check_exit 0 "... but not where the times of a capture are not those of the wire" "$H" verify "$file" go-back-n --settings "$SCRATCH/settings.json"
 check_says "... which is said" 'not judged: +times of [0-9]+ packets, which have none of the wire' "$SCRATCH/out"
 differs incast-pfc '.settings.ecn = [3]' ecn 'DCQCN is on for its priority'
 finish

@@ -27,7 +27,7 @@ record() { # HEX [CAPTURED-BYTES]
     local captured=${2:-$bytes}
     [ "$captured" -lt $bytes ] || captured=$bytes
     AT_US=$((AT_US + 5))
-    printf '%s%s%s%s%s' "$(le32 1000)" "$(le32 $AT_US)" "$(le32 "$captured")" "$(le32 $bytes)" "${1:0:captured*2}"
+    le32 1000 && le32 $AT_US && le32 "$captured" && le32 $bytes && printf %s "${1:0:captured*2}"
 }
 write_only() { frame 0 0a "$1" 2 "$(zeros 12)00000010"; }
 ack() { frame 1 11 "$1" 2 "$(printf '1f%06x' "$2")"; }
@@ -82,15 +82,20 @@ check_says "... which is said" 'not judged: when the sender went back without a 
 le16() { printf '%02x%02x' $(($1 & 255)) $(($1 >> 8)); }
 block() { # TYPE BODY
     local bytes=$((12 + ${#2} / 2))
-    printf '%s%s%s%s' "$(le32 "$1")" "$(le32 $bytes)" "$2" "$(le32 $bytes)"
+    le32 "$1" && le32 $bytes && printf %s "$2" && le32 $bytes
+}
+packet_at() { # TIME FRAME: its block
+    local captured=$((${#2} / 2)) pad=$((-${#2} / 2 & 3))
+    local bytes=$((32 + captured + pad))
+    le32 6 && le32 $bytes && le32 0 && le32 $(($1 >> 32 & 0xffffffff)) && le32 $(($1 & 0xffffffff)) && le32 $captured && le32 $captured
+    printf %s "$2" && zeros $pad && le32 $bytes
 }
 packets_of() { # FRAME...
-    local one bytes at=0
+    local one at=0
     printf '0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c0000000100000014000000010000000000000014000000'
     for one in "$@"; do
-        bytes=$((${#one} / 2))
         at=$((at + 5))
-        block 6 "$(le32 0)$(le32 0)$(le32 $at)$(le32 $bytes)$(le32 $bytes)$one$(zeros $((-bytes & 3)))"
+        packet_at $at "$one"
     done
 }
 lost() { block 5 "$(le32 0)$(le32 0)$(le32 1000)$(le16 5)$(le16 8)$(le32 "$1")$(le32 0)$(le32 0)"; } # NUMBER
@@ -199,7 +204,11 @@ pfc() { printf '0180c20000010200000000%02x88080101%04x%s%s' "$1" $((1 << $2)) "$
 lossless() { # JQ: settings of a lossless priority 3, DSCP 26
     jq "$1" <<<'{ "schema": 1, "hosts": ["10.0.0.0"], "link_rate": "100Gb/s", "storm": "100us", "settings": { "pfc": [3], "trust": "dscp" } }' >pfc.json
 }
-storm_of() { for _ in {1..30}; do record "$(pfc "$1" 3 60000)"; done; } # 150 us; each pause is 307 us
+storm_of() { # FROM: 150 us; each pause is 307 us
+    local pause
+    pause=$(pfc "$1" 3 60000)
+    for _ in {1..30}; do record "$pause"; done
+}
 { pcap && storm_of 9 && record "$(write_only 1)"; } | raw >storm.pcap
 { pcap && record "$(pfc 9 3 60000)" && record "$(pfc 9 3 0)" && record "$(write_only 1)"; } | raw >pause.pcap
 { pcap && record "$(pfc 9 3 60000)" && record "$(write_only 1)"; } | raw >paused.pcap
@@ -225,13 +234,10 @@ open "... of priorities that may or may not be lossless" pause.pcap 'del(.settin
 # ---- the same storm with times that are not those of the wire: what needs them is unknown, what does not is judged
 le64() { printf '%s%s' "$(le32 $(($1 & 0xffffffff)))" "$(le32 $(($1 >> 32 & 0xffffffff)))"; }
 timed() { # RESOLUTION OFFSET-S TIME: an expression of i, in units, of 60 packets
-    local i at frames=("$(pfc 9 3 60000)" "$(write_only 1)") options frame
+    local i frames=("$(pfc 9 3 60000)" "$(write_only 1)") options
     options="09000100$(printf %02x "$1")0000000e000800$(le64 "$2")00000000"
     printf '0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000%s' "$(block 1 "0100000000000000$options")"
-    for ((i = 0; i < 60; i++)); do
-        at=$(($3)) frame=${frames[i == 59]}
-        block 6 "$(le32 0)$(le32 $((at >> 32 & 0xffffffff)))$(le32 $((at & 0xffffffff)))$(le32 $((${#frame} / 2)))$(le32 $((${#frame} / 2)))$frame$(zeros $((-${#frame} / 2 & 3)))"
-    done
+    for ((i = 0; i < 60; i++)); do packet_at $(($3)) "${frames[i == 59]}"; done
 }
 storm_at() { # EXIT WHAT RESOLUTION OFFSET-S TIME PATTERN
     timed "$3" "$4" "$5" | raw >timed.pcapng

@@ -24,23 +24,26 @@ expect() {
     fi
 }
 
-# The scenario (or lab) after a jq filter; checked with a run that must not begin.
-scenario() {
-    jq "$3" "$GOOD" >case.json || exit 1
-    expect 2 "case.json: $2" "$1" run case.json --lab "$LAB" --out results
-}
-lab() {
-    jq "$3" "$LAB" >lab.json || exit 1
-    expect 2 "lab.json: $2" "$1" run "$GOOD" --lab lab.json --out results
+# The scenario (or lab) after a jq filter; checked with a run that must not begin, by the next judge_cases: one jq writes all of them.
+WHAT=() SAYS=() FILTERS=()
+scenario() { WHAT+=("$1") SAYS+=("case.json: $2") FILTERS+=("($3)"); }
+lab() { WHAT+=("$1") SAYS+=("lab.json: $2") FILTERS+=("($3)"); }
+judge_cases() { # DOCUMENT FILE ARG...: FILE is DOCUMENT after each filter
+    local line filters i=0
+    filters=$(IFS=, && echo "${FILTERS[*]}")
+    while IFS= read -r line; do
+        echo "$line" >"$2"
+        expect 2 "${SAYS[i]}" "${WHAT[i]}" "${@:3}"
+        i=$((i + 1))
+    done < <(jq -c "$filters" "$1")
+    [ $i = ${#WHAT[@]} ] || nok "each of ${#WHAT[@]} filters makes a document" "$i did"
+    WHAT=() SAYS=() FILTERS=()
 }
 text() {
     printf '%b' "$3" >case.json
     expect 2 "$2" "$1" run case.json --lab "$LAB" --out results
 }
-check_of() {
-    jq --arg c "$3" '.expect=[{"name":"x","check":$c}]' "$GOOD" >case.json
-    expect 2 "case.json: expect\[0\].check: .*$2" "$1" run case.json --lab "$LAB" --out results
-}
+check_of() { scenario "$1" "expect\[0\].check: .*$2" ".expect=[{\"name\":\"x\",\"check\":\"$3\"}]"; }
 
 # ---- the text of a document
 text "syntax error: line and column" 'case.json:2:[0-9]+: ' '{ "schema": 1,\n "name": oops }'
@@ -164,6 +167,7 @@ check_of "a gauge that is counted" 'outbound_pci_stalled_wr is a gauge' 'delta(a
 check_of "a unit that does not exist in an expression" 'expected a unit' 'delta(a.tx_prio0_pause) > 10parsecs'
 check_of "an expression nested without end" 'nested more than' "$(printf '(%.0s' {1..200})1 > 0"
 check_of "words after the end" 'expected the end' 'delta(a.tx_prio0_pause) > 0 or so'
+judge_cases "$GOOD" case.json run case.json --lab "$LAB" --out results
 
 # ---- labs
 expect 2 'no lab "nowhere"' "a lab that does not exist" run "$GOOD" --lab nowhere
@@ -202,28 +206,27 @@ lab "links between unequal ranges" 'links\[1\]: "h\[0-1\]" has 2 names and "s\[0
 lab "a link of a range to an unknown switch" 'links\[1\].between\[0\]: the lab has no host or switch "h0"' '.links+=[{"between":["h[0-1]","a"]}]'
 lab "one role for two hosts" 'roles: "x" is one name: "h\[0-1\]" stands for 2' '.roles={"x":"h[0-1]"}'
 lab "a role that occurs twice" 'roles: "x1" occurs twice' '.roles={"x[0-1]":"a","x1":"b"}'
-real_lab() {
-    jq "$3" "$ROOT/labs/ssh-pair.example.json" >lab.json || exit 1
-    expect 2 "lab.json: $2" "$1" check lab.json
-}
-real_lab "an address that is none" 'hosts.a.nic.address: "10.0.0.300/24" is not an IPv4 or IPv6 address' '.hosts.a.nic.address="10.0.0.300/24"'
-real_lab "a prefix that is too long" 'hosts.a.nic.address: "10.0.0.1/99" is not an IPv4 or IPv6 address' '.hosts.a.nic.address="10.0.0.1/99"'
-real_lab "a folder of programs that is too long" 'hosts.a.programs: has 501 characters: expected at most 400' '.hosts.a.programs="/"+"p"*500'
-real_lab "an ssh destination that is too long" 'hosts.a.ssh: has 195 characters: expected at most 190' '.hosts.a.ssh=([range(5) | "h"*38] | join(".")) + "x"'
-real_lab "one address for two hosts" 'hosts.b.nic.address: 10.0.0.1/24 is already the address of host a' '.hosts.b.nic.address="10.0.0.1/24"'
-real_lab "a MAC address that is none" 'hosts.a.nic.mac: "52:54:00:12:34" is not a MAC address' '.hosts.a.nic.mac="52:54:00:12:34"'
-real_lab "a replacement for a key that flows lack" 'scaled.flows.\*.dpeth: scenario.flow has no key "dpeth"; did you mean "depth"' '.scaled={"flows.*.dpeth":8}'
-real_lab "a replacement behind a value" 'scaled.flows.\*.depth.x: depth is a value and has no key "x"' '.scaled={"flows.*.depth.x":8}'
+judge_cases "$LAB" lab.json run "$GOOD" --lab lab.json --out results
+# and of a lab of real hosts
+lab "an address that is none" 'hosts.a.nic.address: "10.0.0.300/24" is not an IPv4 or IPv6 address' '.hosts.a.nic.address="10.0.0.300/24"'
+lab "a prefix that is too long" 'hosts.a.nic.address: "10.0.0.1/99" is not an IPv4 or IPv6 address' '.hosts.a.nic.address="10.0.0.1/99"'
+lab "a folder of programs that is too long" 'hosts.a.programs: has 501 characters: expected at most 400' '.hosts.a.programs="/"+"p"*500'
+lab "an ssh destination that is too long" 'hosts.a.ssh: has 195 characters: expected at most 190' '.hosts.a.ssh=([range(5) | "h"*38] | join(".")) + "x"'
+lab "one address for two hosts" 'hosts.b.nic.address: 10.0.0.1/24 is already the address of host a' '.hosts.b.nic.address="10.0.0.1/24"'
+lab "a MAC address that is none" 'hosts.a.nic.mac: "52:54:00:12:34" is not a MAC address' '.hosts.a.nic.mac="52:54:00:12:34"'
+lab "a replacement for a key that flows lack" 'scaled.flows.\*.dpeth: scenario.flow has no key "dpeth"; did you mean "depth"' '.scaled={"flows.*.dpeth":8}'
+lab "a replacement behind a value" 'scaled.flows.\*.depth.x: depth is a value and has no key "x"' '.scaled={"flows.*.depth.x":8}'
 
-real_lab "defaults of switches, which a lab of hosts lacks" 'defaults.switch: the lab has no switches' '.defaults={"switch":{}}'
-real_lab "an unknown key in the defaults" 'hosts.a.nic: unknown key "netdv"; did you mean "netdev"' '.defaults={"host":{"nic":{"netdv":"e"}}}'
-real_lab "defaults that are no object" 'defaults: expected an object' '.defaults=[]'
+lab "defaults of switches, which a lab of hosts lacks" 'defaults.switch: the lab has no switches' '.defaults={"switch":{}}'
+lab "an unknown key in the defaults" 'hosts.a.nic: unknown key "netdv"; did you mean "netdev"' '.defaults={"host":{"nic":{"netdv":"e"}}}'
+lab "defaults that are no object" 'defaults: expected an object' '.defaults=[]'
 for second in root@h1 h1; do
-    real_lab "one machine for two hosts ($second)" "hosts.b.ssh: $second leads to the machine of host a already: each host and switch of a lab is a machine of its own" ".hosts.a.ssh=\"root@h1\" | .hosts.b.ssh=\"$second\" | .hosts.b.port=22"
+    lab "one machine for two hosts ($second)" "hosts.b.ssh: $second leads to the machine of host a already: each host and switch of a lab is a machine of its own" ".hosts.a.ssh=\"root@h1\" | .hosts.b.ssh=\"$second\" | .hosts.b.port=22"
 done
-real_lab "one address for a range of hosts" 'hosts.h1.nic.address: 10.0.1.1/24 is already the address of host h0' '.hosts["h[0-1]"]={"ssh":"h{}","nic":{"address":"10.0.1.1/24"}}'
-real_lab "a range of addresses that leaves the network" 'hosts.h255.nic.address: "10.0.1.256/24" is not an IPv4 or IPv6 address' '.hosts["h[0-255]"]={"ssh":"h{}","nic":{"address":"10.0.1.{+1}/24"}}'
-real_lab "a range of hosts of which none is reached" 'hosts.h0.ssh is missing' '.hosts["h[0-1]"]={}'
+lab "one address for a range of hosts" 'hosts.h1.nic.address: 10.0.1.1/24 is already the address of host h0' '.hosts["h[0-1]"]={"ssh":"h{}","nic":{"address":"10.0.1.1/24"}}'
+lab "a range of addresses that leaves the network" 'hosts.h255.nic.address: "10.0.1.256/24" is not an IPv4 or IPv6 address' '.hosts["h[0-255]"]={"ssh":"h{}","nic":{"address":"10.0.1.{+1}/24"}}'
+lab "a range of hosts of which none is reached" 'hosts.h0.ssh is missing' '.hosts["h[0-1]"]={}'
+judge_cases "$ROOT/labs/ssh-pair.example.json" lab.json check lab.json
 
 # ---- the command line
 expect 2 'unknown command "rnu"; did you mean "run"' "a command that does not exist" rnu

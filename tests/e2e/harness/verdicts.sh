@@ -13,15 +13,17 @@ chmod +x path/ssh
 PATH=$SCRATCH/path:$PATH
 
 # Labs of real hosts with the scenario's roles for names.
-roles() { eval "echo $(jq -r '.roles[]' "$1" | sed -E 's/\[([0-9]+)-([0-9]+)\]/{\1..\2}/' | xargs)"; }
 make_labs() { # SCENARIO
-    roles "$1" | tr ' ' '\n' | jq -R . | jq -s '{schema: 1, name: "real", driver: "ssh",
-        hosts: [to_entries[] | {key: .value, value: {ssh: "h\(.key).invalid", nic: {address: "10.9.\(.key / 200 | floor).\(.key % 200 + 1)/16"}}}] | from_entries}' > ssh.json
-    jq '.driver = "libvirt" | .uri = "test:///default" | .hosts |= with_entries(.value = {domain: "no-\(.key)", profile: "debian-12-softroce", nic: .value.nic})' ssh.json > libvirt.json
+    jq -c '[.roles[] | (capture("^(?<name>.*)\\[(?<from>[0-9]+)-(?<to>[0-9]+)\\]$") | "\(.name)\(range(.from | tonumber; (.to | tonumber) + 1))") // .] | to_entries
+        | {schema: 1, name: "real", driver: "ssh", hosts: (map({key: .value, value: {ssh: "h\(.key).invalid", nic: {address: "10.9.\(.key / 200 | floor).\(.key % 200 + 1)/16"}}}) | from_entries)},
+          {schema: 1, name: "real", driver: "libvirt", uri: "test:///default",
+              hosts: (map({key: .value, value: {domain: "no-\(.value)", profile: "debian-12-softroce", nic: {address: "10.9.\(.key / 200 | floor).\(.key % 200 + 1)/16"}}}) | from_entries)}' "$1" |
+        { read -r lab && echo "$lab" > ssh.json && read -r lab && echo "$lab" > libvirt.json; }
 }
 
 # The verdicts of the three commands on one scenario and one lab.
 SHORT=(--set phases.warmup=0ns --set phases.cooldown=0ns --set phases.measure=2us)
+error_of() { while IFS= read -r line; do [[ $line != "harness: error: "* ]] || echo "${line#harness: error: }"; done < "$1"; } # FILE
 verdict() { # SCENARIO LAB ARG...: sets CHECK; fails and says what differs
     local scenario=$1 lab=$2
     shift 2
@@ -31,7 +33,7 @@ verdict() { # SCENARIO LAB ARG...: sets CHECK; fails and says what differs
     local dry=$?
     timeout 120 "$H" run "$scenario" --lab "$lab" --out out --no-report --quiet "${SHORT[@]}" "$@" > /dev/null 2> run.said
     local ran=$?
-    for said in check dry run; do sed -n 's/^harness: error: //p' $said.said > $said.error; done
+    for said in check dry run; do error_of $said.said > $said.error; done
     if [ "$CHECK" != "$dry" ] || ! cmp -s check.error dry.error; then
         echo "check says $CHECK, dry-run $dry: $(cat check.error dry.error)"
         return 1
@@ -54,7 +56,8 @@ same() { # WHAT EXIT_CODE SCENARIO LAB ARG...
 }
 
 for scenario in "$ROOT"/scenarios/*.json; do
-    name=$(basename "$scenario" .json)
+    name=${scenario##*/}
+    name=${name%.json}
     make_labs "$scenario"
     # collectives are for real hosts alone, and name no lab
     case $name in
