@@ -1,11 +1,9 @@
 #!/bin/bash
 # nic-sampler on this machine's own kernel: a veth pair in a network namespace of the test's own, a stand-in for NVML, and everything
-# that can go wrong.
+# that can go wrong. Whether it keeps its deadlines is in pace.sh.
 # shellcheck disable=SC2016,SC2317 # jq, awk and the guest expand what stands in single quotes; functions are called by name
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
-# shellcheck source=tests/e2e/collectors/pace.bash
-. "$(dirname "$0")/pace.bash"
 if [ -z "${SAMPLER_NAMESPACE:-}" ]; then
     if ! unshare --net true 2> /dev/null; then
         skip "nic-sampler on a veth pair" no-namespaces
@@ -27,7 +25,6 @@ run() { timeout 100 "$SAMPLER" "$@"; }
 whole_lines() { [ -s "$1" ] && [ -z "$(tail -c 1 "$1" | tr -d '\n')" ] && jq -e -s 'length > 0' "$1"; }
 # value of a column in sample N (from 0) of a file with one header
 value() { jq -s --arg c "$2" --argjson n "$3" '(first(.[] | select(.type? == "header")).columns | map(.name) | index($c)) as $i | [.[] | arrays][$n][$i + 2]' "$1"; }
-end_of() { tail -n 1 "$1"; }
 samples_of() { grep -c '^\[' "$1"; }
 has_samples() { [ "$(samples_of "$1")" -ge "$2" ]; } # file, how many
 last_is() { [ "$(grep '^\[' "$1" | tail -n 1 | jq ".[$2]")" = "$3" ]; } # file, place in the line, value
@@ -109,43 +106,7 @@ check "DCQCN parameters of upstream, under the same names" [ "$(value "$SCRATCH/
 ip link delete eth1
 ip link delete enp1s0
 
-# ---- pace
-pace() { # how many tries, how many samples, PROGRAM...: 1 kHz
-    local tries=$1 count=$2 try
-    shift 2
-    pace_begin 1000000
-    for ((try = 0; try < tries; try++)); do
-        timeout 100 "$SCRATCH/witness" 1000000 "$SCRATCH/away" "$@" --netdev v0 --every 1ms --count "$count" --realtime 2> /dev/null | cat > "$SCRATCH/pace" # a disk may take its time
-        pace_try "$SCRATCH/pace" "$SCRATCH/away" && break
-    done
-}
-slow_is_found() { # a source that takes three intervals has to fail; here the verdict's words count
-    local verdict
-    pace 5 200 env LD_PRELOAD="$SCRATCH/slow.so" SLOW_READ_US=3000 "$SAMPLER"
-    verdict=$(pace_verdict "slow")
-    case $verdict in
-    "not ok "*) ok "a source that is too slow for 1 kHz fails that check" ;;
-    *SKIP*) skip "a source that is too slow for 1 kHz fails that check" busy "$PACE_MISSED" "$PACE_STORY" ;;
-    *) nok "a source that is too slow for 1 kHz fails that check" "$verdict" ;;
-    esac
-    check "skipped samples are counted as overruns" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
-    check "three of four deadlines" jq -e -s '.[-1] | .overruns >= 2 * .samples' "$SCRATCH/pace"
-}
-if pace_witness; then
-    pace 6 1500 "$SAMPLER"
-    pace_verdict "1 kHz without overruns"
-    check "every deadline is accounted for, and none drifts" pace_accounted "$SCRATCH/pace" "$SCRATCH/away"
-    run --netdev v0 --every 1ms --count 500 > "$SCRATCH/cost" 2> /dev/null
-    check "the CPU time and the reading time are reported" jq -e -s '.[-1].cpu_ns > 0 and all(.[] | arrays; .[1] > 0)' "$SCRATCH/cost"
-    echo "# $(jq -s '.[0].columns | length' "$SCRATCH/cost") columns: $(end_of "$SCRATCH/cost" | jq '.cpu_ns / .samples / 1000 | floor') us of CPU a sample"
-    if [[ $(ldd "$SAMPLER") != *asan* ]] && compile_preload "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
-        slow_is_found
-    else
-        skip "a source that is too slow for 1 kHz fails that check" sanitized "$SAMPLER"
-    fi
-else
-    skip "1 kHz without overruns" no-compiler
-fi
+# ---- time that is lost
 "$SAMPLER" --netdev v0 --every 1ms > "$SCRATCH/stopped" 2> /dev/null &
 pid=$!
 until_true 30 has_samples "$SCRATCH/stopped" 50
