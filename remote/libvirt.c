@@ -117,6 +117,7 @@ static void *function(const char *name)
     return found;
 }
 
+/* Parameters stand in parentheses in the list. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define CALL(name) ((__typeof__(&name))(uintptr_t)function(#name))
 #define DEFINE(result, name, parameters, arguments) \
     result name parameters                          \
@@ -129,3 +130,4 @@ static void *function(const char *name)
         CALL(name) arguments;                    \
     }
 FUNCTIONS(DEFINE, DEFINE_VOID)
+/* NOLINTEND(bugprone-macro-parentheses) */
