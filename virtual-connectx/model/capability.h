@@ -18,7 +18,7 @@ struct vcx_model {
     uint8_t inline_mode; /* what the driver reads as wqe_inline_mode */
     uint8_t firmware[2]; /* major and minor version: the last that were published for the device */
     /* enum retransmission_firmware; -1: time-outs are those of the specification */
-    int8_t retransmission;
+    int retransmission;
 };
 /* By the PCI device's number; ConnectX-5 if it is another. */
 const struct vcx_model *vcx_model(const struct vcx_device *device);
