@@ -81,11 +81,7 @@ static void print_entry(const json_t *entry)
               json_string_value(json_object_get(entry, "check")),
               json_string_value(json_object_get(entry, "reason")));
     json_array_foreach(json_object_get(entry, "findings"), i, item) print_kind(item);
-    json_array_foreach(json_object_get(entry, "not_judged"), i, item)
-    {
-        if (!strstr(json_string_value(json_object_get(entry, "reason")), json_string_value(item)))
-            print_out("%*snot judged: %s\n", BELOW, "", json_string_value(item));
-    }
+    verdict_print_not_judged(entry, BELOW);
 }
 
 /* Something found; nothing found; nothing judged, or not all that was seen. */

@@ -7,6 +7,7 @@
 #include "lib/formats/result_flows.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
+#include "lib/output/verdicts.h"
 #include "lib/roce/counters.h"
 #include <math.h>
 #include <stdint.h>
@@ -274,19 +275,6 @@ void summary_choice(const json_t *choice, struct text *out)
     }
 }
 
-/* What a checker of packets did not judge, and why, unless its reason says so. */
-static void print_not_judged(const json_t *entry, const char *reason)
-{
-    size_t i;
-    json_t *note;
-    json_array_foreach(json_object_get(entry, "not_judged"), i, note)
-    {
-        const char *words = json_string_value(note);
-        if (words && !(reason && strstr(reason, words)))
-            print_out_line("           not judged: %s", words);
-    }
-}
-
 /* `later`: also those that are judged at the end of a sweep. */
 static void print_expectations(const json_t *expectations, bool brief, bool later)
 {
@@ -302,7 +290,7 @@ static void print_expectations(const json_t *expectations, bool brief, bool late
             continue;
         print_out("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
                   reason ? reason : "");
-        print_not_judged(entry, reason);
+        verdict_print_not_judged(entry, 11);
     }
 }
 

@@ -13,6 +13,28 @@ void verdict_print_below(const json_t *entry, int indent, bool evidence)
         print_out("%*sread: %s\n", indent, "", read);
 }
 
+json_t *verdict_not_judged(const json_t *entry)
+{
+    const char *reason = json_string_value(json_object_get(entry, "reason"));
+    json_t *notes = json_array(), *note;
+    size_t i;
+    json_array_foreach(json_object_get(entry, "not_judged"), i, note)
+    {
+        const char *words = json_string_value(note);
+        if (words && !(reason && strstr(reason, words)))
+            json_array_append(notes, note);
+    }
+    return notes;
+}
+
+void verdict_print_not_judged(const json_t *entry, int indent)
+{
+    json_t *notes = verdict_not_judged(entry), *note;
+    size_t i;
+    json_array_foreach(notes, i, note) print_out("%*snot judged: %s\n", indent, "", json_string_value(note));
+    json_decref(notes);
+}
+
 struct verdict_counts verdicts_count(const json_t *entries)
 {
     struct verdict_counts counts = {0};

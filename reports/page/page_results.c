@@ -1,6 +1,7 @@
 /* The first tables: measurements, warnings, expectations, published figures. */
 #include "lib/folder/sweep_index.h"
 #include "lib/document/json_text.h"
+#include "lib/output/verdicts.h"
 #include "lib/roce/counters.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
@@ -356,23 +357,28 @@ static void add_own_warnings(const json_t *index, const char *list, json_t *dist
     }
 }
 
-/* Each warning once, with the runs that have it. */
+/* Each of a run's sentences once, with the runs that have it. */
+static void add_distinct(const json_t *sentences, const struct run *run, json_t *distinct)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach((json_t *)(uintptr_t)sentences, i, item)
+    {
+        const char *words = json_string_value(item);
+        json_t *labels = words ? json_object_get(distinct, words) : NULL;
+        if (words && !labels)
+            json_object_set_new(distinct, words, labels = json_array());
+        const json_t *last = json_array_get(labels, json_array_size(labels) - 1);
+        if (words && !(last && strcmp(json_string_value(last), run_label(run)) == 0)) /* several checkers */
+            json_array_append_new(labels, json_text(run_label(run)));
+    }
+}
+
 static json_t *distinct_warnings(const struct runs *runs)
 {
     json_t *distinct = json_object();
-    for (size_t i = 0; i < runs->count; i++) {
-        size_t j;
-        json_t *item;
-        json_array_foreach(run_get(&runs->items[i], "warnings"), j, item)
-        {
-            const char *words = json_string_value(item);
-            json_t *labels = words ? json_object_get(distinct, words) : NULL;
-            if (words && !labels)
-                json_object_set_new(distinct, words, labels = json_array());
-            if (words)
-                json_array_append_new(labels, json_text(run_label(&runs->items[i])));
-        }
-    }
+    for (size_t i = 0; i < runs->count; i++)
+        add_distinct(run_get(&runs->items[i], "warnings"), &runs->items[i], distinct);
     for (size_t i = 0; i < json_array_size(runs->indices); i++) {
         add_own_warnings(json_array_get(runs->indices, i), SWEEP_WRONG, distinct);
         add_own_warnings(json_array_get(runs->indices, i), "warnings", distinct);
@@ -394,24 +400,30 @@ static void add_warning(const char *words, const json_t *labels, size_t run_coun
     text_add(out, "</li>\n");
 }
 
-/* Before all figures, as a warning can change what they mean. */
-void page_add_warnings(const struct runs *runs, struct text *out)
+/* Takes `distinct`. */
+static void add_notice(const char *title, json_t *distinct, size_t run_count, struct text *out)
 {
-    json_t *distinct = distinct_warnings(runs), *labels;
     const char *words;
+    json_t *labels;
     size_t shown = 0, all = json_object_size(distinct);
     if (all)
-        text_add(out, "<div class=notice><b>Warnings</b><ul>\n");
+        text_add(out, "<div class=notice><b>%s</b><ul>\n", title);
     json_object_foreach(distinct, words, labels)
     {
         if (shown++ == WARNINGS_IN_SIGHT)
             text_add(out, "</ul><details><summary>and %zu more</summary><div><ul>\n",
                      all - WARNINGS_IN_SIGHT);
-        add_warning(words, labels, runs->count, out);
+        add_warning(words, labels, run_count, out);
     }
     if (all)
         text_add(out, all > WARNINGS_IN_SIGHT ? "</ul></div></details></div>\n" : "</ul></div>\n");
     json_decref(distinct);
+}
+
+/* Before all figures, as a warning can change what they mean. */
+void page_add_warnings(const struct runs *runs, struct text *out)
+{
+    add_notice("Warnings", distinct_warnings(runs), runs->count, out);
 }
 
 static bool any_of(const struct runs *runs, const char *list)
@@ -457,7 +469,6 @@ static const json_t *expectation(const struct run *run, const char *list, const 
 static void add_outcome(const json_t *item, struct text *out)
 {
     size_t i;
-    const json_t *note;
     if (!item) {
         text_add(out, "<td class=soft>&ndash;</td>");
         return;
@@ -466,14 +477,13 @@ static void add_outcome(const json_t *item, struct text *out)
     html_verdict(out, run_member(item, "verdict"));
     text_add(out, "<br><span class=soft>");
     html_escaped(out, run_member(item, "reason"));
-    json_array_foreach(json_object_get(item, "not_judged"), i, note)
+    json_t *notes = verdict_not_judged(item), *note;
+    json_array_foreach(notes, i, note)
     {
-        const char *words = json_string_value(note);
-        if (!words || strstr(run_member(item, "reason"), words))
-            continue;
         text_add(out, "<br>not judged: ");
-        html_escaped(out, words);
+        html_escaped(out, json_string_value(note));
     }
+    json_decref(notes);
     text_add(out, "</span></td>");
 }
 
@@ -560,6 +570,21 @@ static void add_expectation_list(const struct runs *runs, struct text *out)
     text_add(out, "<tr><td colspan=4>%zu passed</td></tr>\n", passed);
 }
 
+/* What no row of such a list says. */
+static void add_not_judged(const struct runs *runs, struct text *out)
+{
+    json_t *distinct = json_object(), *item;
+    size_t i;
+    for (size_t r = 0; r < runs->count; r++)
+        json_array_foreach(run_get(&runs->items[r], "verify"), i, item)
+        {
+            json_t *notes = verdict_not_judged(item);
+            add_distinct(notes, &runs->items[r], distinct);
+            json_decref(notes);
+        }
+    add_notice("Not judged", distinct, runs->count, out);
+}
+
 void page_add_expectations(const struct runs *runs, struct text *out)
 {
     if (!count_judged(runs))
@@ -570,6 +595,8 @@ void page_add_expectations(const struct runs *runs, struct text *out)
     else
         add_expectation_list(runs, out);
     text_add(out, "</table></div>\n");
+    if (runs->count > RUNS_SIDE_BY_SIDE)
+        add_not_judged(runs, out);
 }
 
 /* The word for all runs, or NULL: they are measured, or differ. */

@@ -379,15 +379,17 @@ static void add_failures(const struct sweep_table *t, struct text *out)
                  listed, all);
 }
 
-static void add_warnings(const struct sweep_table *t, struct text *out)
+/* `list`: as that of warnings. */
+static void add_notice(const struct sweep_table *t, const char *title, const json_t *list, size_t left_out,
+                       struct text *out)
 {
     const char *words;
     json_t *known;
-    size_t shown = 0, all = json_object_size(t->warnings);
+    size_t shown = 0, all = json_object_size(list);
     if (!all)
         return;
-    text_add(out, "<div class=notice><b>Warnings</b><ul>\n");
-    json_object_foreach(t->warnings, words, known)
+    text_add(out, "<div class=notice><b>%s</b><ul>\n", title);
+    json_object_foreach((json_t *)(uintptr_t)list, words, known)
     {
         size_t runs = (size_t)json_integer_value(json_array_get(known, 0));
         struct text choices = {0};
@@ -409,9 +411,9 @@ static void add_warnings(const struct sweep_table *t, struct text *out)
         text_free(&choices);
     }
     text_add(out, "</ul>");
-    if (shown < all || t->warnings_left_out)
+    if (shown < all || left_out)
         text_add(out, "<p class=soft>%zu of %s%zu are listed; the others are in result.json of the runs.</p>",
-                 shown, t->warnings_left_out ? "more than " : "", all);
+                 shown, left_out ? "more than " : "", all);
     text_add(out, all > WARNINGS_IN_SIGHT ? "</div></details></div>\n" : "</div>\n");
 }
 
@@ -664,7 +666,8 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
     add_failures(t, out);
     add_failed_cells(t, out);
     add_unjudged(t, out);
-    add_warnings(t, out);
+    add_notice(t, "Warnings", t->warnings, t->warnings_left_out, out);
+    add_notice(t, "Not judged", t->not_judged, t->not_judged_left_out, out);
     add_expectations(t, out);
     add_later(t, out);
     add_choices(t, out);

@@ -5,6 +5,7 @@
 #include "lib/folder/sweep_index.h"
 #include "lib/formats/result_flows.h"
 #include "lib/output/csv.h"
+#include "lib/output/verdicts.h"
 #include "lib/output/visible.h"
 #include "lib/roce/counters.h"
 #include "reports/results/differences.h"
@@ -315,18 +316,35 @@ static int take_published(struct sweep_table *t, size_t row, const json_t *item)
     return p->name && p->unit && p->source && p->reason ? 0 : -1;
 }
 
-static int take_warning(struct sweep_table *t, size_t row, const char *words)
+/* `list`: words with the number of their runs, and the first and last one's row. */
+static int take_words(json_t *list, size_t *left_out, size_t row, const char *words)
 {
     char key[WARNING_FITS + 1];
     snprintf(key, sizeof key, "%.*s", (int)utf8_cut(words, strlen(words), WARNING_FITS), words);
-    json_t *known = json_object_get(t->warnings, key);
-    if (known)
+    json_t *known = json_object_get(list, key), *last = json_array_get(known, 2);
+    if (known && json_integer_value(last) == (json_int_t)row) /* of several checkers */
+        return 0;
+    if (known && json_integer_set(last, (json_int_t)row) == 0)
         return json_integer_set(json_array_get(known, 0), json_integer_value(json_array_get(known, 0)) + 1);
-    if (json_object_size(t->warnings) >= SWEEP_MAX_FIGURES) {
-        t->warnings_left_out++;
+    if (json_object_size(list) >= SWEEP_MAX_FIGURES) {
+        (*left_out)++;
         return 0;
     }
-    return json_put(t->warnings, key, json_make("[i,I]", 1, (json_int_t)row));
+    return json_put(list, key, json_make("[i,I,I]", 1, (json_int_t)row, (json_int_t)row));
+}
+
+static int take_not_judged(struct sweep_table *t, size_t row, const json_t *item)
+{
+    json_t *notes = verdict_not_judged(item), *note;
+    size_t i;
+    int result = 0;
+    json_array_foreach(notes, i, note)
+    {
+        if (result == 0)
+            result = take_words(t->not_judged, &t->not_judged_left_out, row, json_string_value(note));
+    }
+    json_decref(notes);
+    return result;
 }
 
 /* Those of the sweep itself are of no run. */
@@ -336,7 +354,7 @@ static void take_own_warnings(struct sweep_table *t, const char *list)
     size_t i;
     json_array_foreach(json_object_get(t->index, list), i, words)
     {
-        json_put(t->warnings, json_string_value(words), json_make("[i,i]", 0, 0));
+        json_put(t->warnings, json_string_value(words), json_make("[i,i,i]", 0, 0, -1));
     }
 }
 
@@ -354,6 +372,7 @@ static int take_lists(const struct run *run, size_t row, struct sweep_table *t)
     json_array_foreach(run_get(run, "verify"), i, item)
     {
         result = result == 0 ? take_expectation(t, row, item) : result;
+        result = result == 0 ? take_not_judged(t, row, item) : result;
     }
     json_array_foreach(run_get(run, "published"), i, item)
     {
@@ -362,7 +381,7 @@ static int take_lists(const struct run *run, size_t row, struct sweep_table *t)
     json_array_foreach(run_get(run, "warnings"), i, item)
     {
         if (result == 0 && json_is_string(item))
-            result = take_warning(t, row, json_string_value(item));
+            result = take_words(t->warnings, &t->warnings_left_out, row, json_string_value(item));
     }
     return result;
 }
@@ -424,6 +443,7 @@ static void sweep_figures_free(struct sweep_table *t)
     }
     free(t->published);
     json_decref(t->warnings);
+    json_decref(t->not_judged);
 }
 
 struct sweep_unit sweep_unit_of(const struct sweep_figure *figure)
@@ -892,7 +912,8 @@ static int lay_out(const char *folder, struct sweep_table *t, struct error *e)
     t->rows = calloc(t->row_count, sizeof *t->rows);
     t->figure_numbers = json_object();
     t->warnings = json_object();
-    if (!t->rows || !t->figure_numbers || !t->warnings)
+    t->not_judged = json_object();
+    if (!t->rows || !t->figure_numbers || !t->warnings || !t->not_judged)
         return error_set(e, "out of memory for the runs of %s", folder);
     if (name_rows(folder, cells, t, e) != 0 || sweep_axes_find(cells, t, e) != 0)
         return -1;

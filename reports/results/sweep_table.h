@@ -111,9 +111,10 @@ struct sweep_table {
     size_t failure_count, failures_left_out; /* reasons are kept of the first ones alone */
     struct sweep_published *published;
     size_t published_count, published_left_out;
-    json_t *warnings; /* words: [how many runs have it, 0: the sweep itself; the first one's row] */
-    size_t few;       /* quantiles of too few values, which are left out */
-    size_t warnings_left_out, flows_left_out; /* the latter of one run, at most */
+    json_t *warnings; /* words: [how many runs have it, 0: the sweep itself; the first and last one's row] */
+    json_t *not_judged; /* by checkers of packets, the same */
+    size_t few;         /* quantiles of too few values, which are left out */
+    size_t warnings_left_out, not_judged_left_out, flows_left_out; /* the last of one run, at most */
     size_t with[VERDICT_INCOMPLETE + 1];
     struct origins origins;
     struct damaged damaged;

@@ -42,6 +42,8 @@ note=$(jq -r '.verify[0].not_judged[0]' "$RESULT/result.json")
 check "... its result has it" grep -qE '^[1-9][0-9]* packets that were not captured to their end \(snap length\)$' <<<"$note"
 check_says "... the summary has it below the verdict" "^  skipped  verify: icrc \\([1-9][0-9]* sightings of whole packets; no verdict[.] Not judged: ${note//[()]/.}\\)$" "$SCRATCH/out"
 check_says "... and so has the page" "ot judged: ${note//[()]/.}" "$RESULT/report/index.html"
+check_exit 0 "five runs whose headers are cut" "$H" run "$SCRATCH/whole.json" --yes --repeat 5 --out "$SCRATCH/five" --set 'verify=["go-back-n", "dcqcn"]' --set 'capture={"snap": "64B"}'
+check_says "... their page has once what no verdict says" '^<li>headers behind the transport header of [0-9]+ packets?, which are cut [(].*class=soft>[(]5 of 5 runs[)]' "$SCRATCH/five/whole/latest/report/index.html"
 
 # ---- the settings are the run's own: those of the NIC, of the lab and the defaults
 if run 1 "DCQCN whose rates are judged: it fails by an expectation alone" whole --set 'verify=["cnp", "dcqcn"]' --set 'settings.ecn=[3]' \
