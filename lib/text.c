@@ -98,5 +98,5 @@ void text_add_names(struct text *t, const char *what, const struct text_names *n
     for (size_t i = 0; i < names->count && i < TEXT_NAMED; i++)
         text_add(t, "%s%s", i == 0 ? "" : i + 1 == names->count ? " and " : ", ", names->names[i]);
     if (names->count > TEXT_NAMED)
-        text_add(t, " and %zu other%s", names->count - TEXT_NAMED, names->count - TEXT_NAMED == 1 ? "" : "s");
+        text_add(t, " and %zu %s", names->count - TEXT_NAMED, THINGS(names->count - TEXT_NAMED, "other"));
 }

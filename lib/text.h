@@ -17,6 +17,8 @@ void text_add(struct text *t, const char *format, ...) __attribute__((format(pri
 void text_add_list(struct text *t, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 void text_add_bytes(struct text *t, const char *bytes, size_t length);
+/* The word behind a number of things: "1 run", "2 runs". */
+#define THINGS(count, thing) ((count) == 1 ? thing : thing "s")
 /* Some things by their names, of which a sentence says the first few: "flow a", "flows a, b, c and 2 others".
  */
 #define TEXT_NAMED 3

@@ -11,6 +11,7 @@
 #include "lib/units.h"
 #include "reports/browse/browse.h"
 #include "reports/reports.h"
+#include "lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -344,7 +345,7 @@ static int show(struct browse_list *list, const char *results, const struct brow
                  : said->json == 1 ? print_json(list, e)
                                    : print_table(list, results, e);
     if (list->beyond)
-        log_info("%zu more run%s: --limit is %zu", list->beyond, list->beyond == 1 ? "" : "s", list->count);
+        log_info("%zu more %s: --limit is %zu", list->beyond, THINGS(list->beyond, "run"), list->count);
     list->count = count;
     return result;
 }

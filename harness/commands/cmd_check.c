@@ -8,6 +8,7 @@
 #include "lib/log.h"
 #include "lib/physics/host.h"
 #include "lib/physics/nic_models.h"
+#include "lib/text.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,8 @@ static void print_models(const struct lab *lab)
             hosts[nic_model_named(host->nic.model)]++;
     for (int i = 0; i < NIC_MODEL_COUNT; i++)
         if (hosts[i])
-            print_out("NIC model %s (%zu host%s): " NIC_MODEL_VALUES "\n", nic_model_names[i], hosts[i],
-                      hosts[i] == 1 ? "" : "s");
+            print_out("NIC model %s (%zu %s): " NIC_MODEL_VALUES "\n", nic_model_names[i], hosts[i],
+                      THINGS(hosts[i], "host"));
 }
 
 static void warn_of_models(const struct lab *lab)

@@ -2,6 +2,7 @@
 #include "lib/program/program.h"
 #include "lib/log.h"
 #include "reports/export/export.h"
+#include "lib/text.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -74,16 +75,16 @@ static int run_export(const struct call *call)
     if (result == 0) {
         status = damaged_warn(&made.damaged) ? EXIT_FAILED : EXIT_DONE;
         print_out_line("%s", text_string(&made.path));
-        log_info("%" PRId64 " run%s, %" PRId64 " sample%s", made.runs, made.runs == 1 ? "" : "s",
-                 made.samples, made.samples == 1 ? "" : "s");
+        log_info("%" PRId64 " %s, %" PRId64 " %s", made.runs, THINGS(made.runs, "run"), made.samples,
+                 THINGS(made.samples, "sample"));
         if (made.constants)
             log_info("%" PRId64 " of %" PRId64
                      " counters and gauges never change: of their samples, the first and "
                      "the last are there",
                      made.constants, made.series);
         if (made.again)
-            log_info("%zu result%s named more than once, and exported once", made.again,
-                     made.again == 1 ? " was" : "s were");
+            log_info("%zu %s named more than once, and exported once", made.again,
+                     made.again == 1 ? "result was" : "results were");
     } else {
         log_error("%s", e.text);
     }

@@ -10,6 +10,7 @@
 #include "lib/output/print.h"
 #include "lib/output/verdicts.h"
 #include "lib/program/program.h"
+#include "lib/text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -107,7 +108,8 @@ static int print_result(const json_t *result, bool as_json)
         json_array_foreach(checks, i, entry) print_entry(entry);
         json_array_foreach(json_object_get(result, "not_judged"), i, entry)
             print_out("%-8s %-10s not judged: %s\n", "", "all", json_string_value(entry));
-        print_out("%lld packets%s: ", (long long)json_integer_value(json_object_get(result, "packets")),
+        json_int_t packets = json_integer_value(json_object_get(result, "packets"));
+        print_out("%lld %s%s: ", (long long)packets, THINGS(packets, "packet"),
                   json_object_get(result, "cut") ? " of a file that is cut short" : "");
         verdicts_print_counts(&counts);
     }

@@ -12,6 +12,7 @@
 #include "lib/formats/settings.h"
 #include "lib/physics/host.h"
 #include "lib/xalloc.h"
+#include "lib/text.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +151,7 @@ static void add_place(const char *role, const char *key, size_t others, struct t
 {
     text_add(out, "settings%s%s.%s", role ? "_of." : "", role ? role : "", key);
     if (others)
-        text_add(out, " and %zu other%s", others, others == 1 ? "" : "s");
+        text_add(out, " and %zu %s", others, THINGS(others, "other"));
 }
 
 static void warn_of_unused(struct effect *f, const char *key, const char *what)

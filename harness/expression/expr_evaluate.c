@@ -5,6 +5,7 @@
 #include "lib/formats/result_flows.h"
 #include "lib/statistics/distribution.h"
 #include "lib/statistics/spread.h"
+#include "lib/text.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdint.h>
@@ -198,8 +199,8 @@ static void explain_missing(const struct expr_node *node, const struct gathered 
                  node->name);
     else
         snprintf(out->reason, sizeof out->reason,
-                 "column %d: %s is not defined for the %zu value%s of %s%.60s.%.60s", node->column,
-                 expr_functions[node->function].name, g->count, g->count == 1 ? "" : "s", list, of,
+                 "column %d: %s is not defined for the %zu %s of %s%.60s.%.60s", node->column,
+                 expr_functions[node->function].name, g->count, THINGS(g->count, "value"), list, of,
                  node->name);
 }
 
@@ -245,7 +246,7 @@ static void note_flows(const struct expr_node *node, const struct gathered *g, s
 static void note_samples(const struct gathered *g, struct expr_result *out)
 {
     char note[64];
-    snprintf(note, sizeof note, "of %lld sample%s", (long long)g->samples, g->samples == 1 ? "" : "s");
+    snprintf(note, sizeof note, "of %lld %s", (long long)g->samples, THINGS(g->samples, "sample"));
     if (g->samples)
         add_note(out, note);
 }

@@ -238,8 +238,8 @@ static void add_reason(int check, const json_t *judged, int64_t cut_ns, struct t
     const json_t *first = json_array_get(json_object_get(kind, "packets"), 0);
     json_int_t count = json_integer_value(json_object_get(judged, "count"));
     if (first)
-        text_add(out, "%lld finding%s, the first: packet %lld: %s; in ", (long long)count,
-                 count == 1 ? "" : "s", (long long)json_integer_value(json_object_get(first, "packet")),
+        text_add(out, "%lld %s, the first: packet %lld: %s; in ", (long long)count, THINGS(count, "finding"),
+                 (long long)json_integer_value(json_object_get(first, "packet")),
                  json_string_value(json_object_get(first, "text")));
     text_add(out, "%s%s%s", reason, none ? ": the capture has no " : "", none ? looked_at[check] : "");
     const char *open = json_string_value(json_object_get(judged, "open"));

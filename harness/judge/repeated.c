@@ -418,10 +418,10 @@ static json_t *warnings_of(const struct repeated_source *source, const struct te
     size_t more = source->repeats - 1;
     text_add_names(&words, "run", identical);
     text_add(&words,
-             " and %s %zu repetition%s%s have the same value in every figure%s: they count as one, and a "
+             " and %s %zu %s%s have the same value in every figure%s: they count as one, and a "
              "spread or an "
              "interval of 0 from them is no evidence",
-             identical->count > 1 ? "the" : "its", more, more == 1 ? "" : "s",
+             identical->count > 1 ? "the" : "its", more, THINGS(more, "repetition"),
              identical->count > 1 ? " of each" : "",
              lab_kind(&source->plan->first.lab)->simulated ? ", as their seeds change nothing" : "");
     json_array_append_new(warnings, json_text(text_string(&words)));

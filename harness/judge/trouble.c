@@ -541,8 +541,8 @@ static void tell_losses(const struct looked_into *x, enum loss_phase phase)
         others += count < LOSSES_NAMED ? 0 : loss->told;
     }
     if (count > LOSSES_NAMED)
-        text_add(&words, "; and %" PRId64 " by %zu other counter%s", others, count - LOSSES_NAMED,
-                 count == LOSSES_NAMED + 1 ? "" : "s");
+        text_add(&words, "; and %" PRId64 " by %zu other %s", others, count - LOSSES_NAMED,
+                 THINGS(count - LOSSES_NAMED, "counter"));
     if (count)
         json_array_append_new(x->warnings, json_text(text_string(&words)));
     text_free(&words);

@@ -1350,10 +1350,11 @@ static void host_warn_of_left_out(const struct recorded_host *host, json_t *warn
 static void warn_of_sampling(const struct recorder *r, const struct recorded_host *host, json_t *warnings)
 {
     if (host->damaged)
-        json_array_append_new(warnings, json_textf("%s: %" PRIu64 " line%s left out, %s%.*s", host->role,
-                                                   host->damaged, host->damaged == 1 ? " was" : "s were",
-                                                   host->damaged == 1 ? "" : "the first: ",
-                                                   words_length(host->first_damaged), host->first_damaged));
+        json_array_append_new(
+            warnings, json_textf("%s: %" PRIu64 " %s left out, %s%.*s", host->role, host->damaged,
+                                 host->damaged == 1 ? "line was" : "lines were",
+                                 host->damaged == 1 ? "" : "the first: ", words_length(host->first_damaged),
+                                 host->first_damaged));
     if (host->overruns)
         json_array_append_new(
             warnings,

@@ -21,6 +21,7 @@
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "reports/reports.h"
+#include "lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static void sweep_print_dry_run(const struct sweep *s)
     print_out_line("scenario %s", s->plan.scenario_path);
     print_out_line("lab %s (%s, chosen by %s)", s->plan.lab_path, lab_kind(&s->plan.first.lab)->name,
                    s->plan.lab_why);
-    print_out_line("%zu run%s into %s%s%s", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s",
+    print_out_line("%zu %s into %s%s%s", sweep_run_count(s), THINGS(sweep_run_count(s), "run"),
                    s->request->resume ? s->request->resume : s->request->out, s->request->resume ? "" : "/",
                    s->request->resume ? "" : s->plan.first.scenario.name);
     for (size_t i = 0; i < s->plan.cell_count; i++) {
@@ -671,7 +672,7 @@ static void sweep_print_warnings(const struct sweep *s)
 static void sweep_print_verdicts(const struct sweep *s)
 {
     size_t judged = 0;
-    print_out("%zu run%s:", sweep_run_count(s), sweep_run_count(s) == 1 ? "" : "s");
+    print_out("%zu %s:", sweep_run_count(s), THINGS(sweep_run_count(s), "run"));
     print_counts(s->index.with);
     print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
     sweep_print_warnings(s);
@@ -679,7 +680,7 @@ static void sweep_print_verdicts(const struct sweep *s)
         judged += s->index.judged[v];
     if (!judged)
         return;
-    print_out("%zu cell%s, by what is judged over all runs:", judged, judged == 1 ? "" : "s");
+    print_out("%zu %s, by what is judged over all runs:", judged, THINGS(judged, "cell"));
     print_counts(s->index.judged);
     print_out("\n");
 }
@@ -896,8 +897,8 @@ static int sweep_run_all(struct sweep *s)
     }
     sweep_log_lab(s);
     if (s->kept && !s->request->quiet)
-        log_info("%s: %zu of %zu run%s kept", s->folder, s->kept, sweep_run_count(s),
-                 sweep_run_count(s) == 1 ? " is" : "s are");
+        log_info("%s: %zu of %zu %s kept", s->folder, s->kept, sweep_run_count(s),
+                 sweep_run_count(s) == 1 ? "run is" : "runs are");
     sweep_run_todo(s);
     if (s->detached) {
         interrupt_close(&s->interrupt);

@@ -13,6 +13,7 @@
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/words.h"
+#include "lib/text.h"
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -594,8 +595,8 @@ static void job_print_submitted(const struct sweep *s, const struct submission *
 {
     size_t tasks = submission_tasks(job);
     if (!s->request->quiet)
-        log_info("job %s: %zu run%s in %zu task%s of up to %zu", job->name, job->count,
-                 job->count == 1 ? "" : "s", tasks, tasks == 1 ? "" : "s", job->per_task);
+        log_info("job %s: %zu %s in %zu %s of up to %zu", job->name, job->count, THINGS(job->count, "run"),
+                 tasks, THINGS(tasks, "task"), job->per_task);
 }
 
 static void job_detach(struct sweep *s, const struct submission *job)

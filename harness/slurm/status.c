@@ -10,6 +10,7 @@
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
+#include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,8 +170,8 @@ static void print_status(const struct status *st)
     text_add(&waiting, "in tasks that wait, by Slurm's word%s%s%s", st->reason[0] ? " (" : "", st->reason,
              st->reason[0] ? ")" : "");
     text_add(&here, "without a result yet: process %d works on them", (int)st->holder);
-    print_out_line("%s: %s, %zu run%s", s->folder, s->plan.first.scenario.name, sweep_run_count(s),
-                   sweep_run_count(s) == 1 ? "" : "s");
+    print_out_line("%s: %s, %zu %s", s->folder, s->plan.first.scenario.name, sweep_run_count(s),
+                   THINGS(sweep_run_count(s), "run"));
     print_whole(st);
     print_count(st->with[STANDS_BROKEN],
                 "broken: they did not come to their end, or their files are not as they were written");

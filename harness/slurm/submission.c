@@ -7,6 +7,7 @@
 #include "lib/files.h"
 #include "lib/log.h"
 #include "lib/program/program.h"
+#include "lib/text.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -329,7 +330,7 @@ void submission_say_ends(const struct submission *s, const struct slurm_queue *q
             add_how_task_ended(s, task, end, out);
         }
         if (same > 1)
-            text_add(out, " (and %zu more task%s)", same - 1, same > 2 ? "s" : "");
+            text_add(out, " (and %zu more %s)", same - 1, THINGS(same - 1, "task"));
     }
 }
 

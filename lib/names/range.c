@@ -2,6 +2,7 @@
 
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/text.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,9 +153,9 @@ static const char *fill_number(const struct range *range, size_t i, const char *
         return NULL;
     }
     if (bracket < 1 || bracket > range->bracket_count || (!chosen && range->bracket_count > 1)) {
-        error_set(e, "\"%.*s\": \"%.60s\" has %zu range%s: expected {1%s for the first one",
+        error_set(e, "\"%.*s\": \"%.60s\" has %zu %s: expected {1%s for the first one",
                   (int)(end - at + 1 < 60 ? end - at + 1 : 60), at, range->word, range->bracket_count,
-                  range->bracket_count == 1 ? "" : "s", sign ? "+1}" : "}");
+                  THINGS(range->bracket_count, "range"), sign ? "+1}" : "}");
         return NULL;
     }
     int width;

@@ -1,6 +1,7 @@
 #include "lib/output/verdicts.h"
 
 #include "lib/output/print.h"
+#include "lib/text.h"
 #include <string.h>
 
 void verdict_print_below(const json_t *entry, int indent, bool evidence)
@@ -53,7 +54,7 @@ struct verdict_counts verdicts_count(const json_t *entries)
 
 void verdicts_print_counts(const struct verdict_counts *counts)
 {
-    print_out("%zu ok, %zu warning%s, %zu failure%s, %zu unknown\n", counts->ok, counts->warnings,
-              counts->warnings == 1 ? "" : "s", counts->failures, counts->failures == 1 ? "" : "s",
+    print_out("%zu ok, %zu %s, %zu %s, %zu unknown\n", counts->ok, counts->warnings,
+              THINGS(counts->warnings, "warning"), counts->failures, THINGS(counts->failures, "failure"),
               counts->unknown);
 }

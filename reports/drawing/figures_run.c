@@ -286,7 +286,7 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
         char label[128];
         size_t step = n > CDF_POINTS ? n / CDF_POINTS : 1;
         qsort(sorted, n, sizeof *sorted, by_duration);
-        snprintf(label, sizeof label, "%s is paused (%zu pause%s)", host, n, n == 1 ? "" : "s");
+        snprintf(label, sizeof label, "%s is paused (%zu %s)", host, n, THINGS(n, "pause"));
         struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS);
         for (size_t i = 0; i < n; i += step)
             plot_add_point(curve, (double)sorted[i].duration_ns / NS_PER_US,

@@ -1,6 +1,7 @@
 #include "reports/drawing/plot.h"
 
 #include "lib/xalloc.h"
+#include "lib/text.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -213,8 +214,8 @@ static void say_not_above_0(const struct plot *plot, struct plot_panel *panel)
         points += plot->log_x || plot->bytes_x ? s->points - s->x_positive : 0;
     }
     if (points)
-        plot_lack(panel, "%zu point%s not above 0 %s left out: the scale is logarithmic", points,
-                  points == 1 ? "" : "s", points == 1 ? "is" : "are");
+        plot_lack(panel, "%zu %s not above 0 %s left out: the scale is logarithmic", points,
+                  THINGS(points, "point"), points == 1 ? "is" : "are");
 }
 
 static bool has_points(const struct plot *plot, const struct plot_panel *panel, const struct plot_series *s)

@@ -38,9 +38,9 @@ static void add_few(size_t few, const char *what, struct text *out)
 {
     if (few)
         text_add(out,
-                 "<p class=soft>%zu quantile%s left out (&ndash;): a p99 of less than 100 %s is only the "
+                 "<p class=soft>%zu %s left out (&ndash;): a p99 of less than 100 %s is only the "
                  "largest.</p>\n",
-                 few, few == 1 ? " is" : "s are", what);
+                 few, few == 1 ? "quantile is" : "quantiles are", what);
 }
 
 /* What flows of the page have. */
@@ -503,8 +503,8 @@ static void add_buffers(const struct runs *runs, struct text *out)
         json_decref(mine);
     }
     if (same && json_object_size(first))
-        text_add(out, "<p class=soft>%zu more run%s the buffers of the first.</p>\n", same,
-                 same == 1 ? " has" : "s have");
+        text_add(out, "<p class=soft>%zu more %s the buffers of the first.</p>\n", same,
+                 same == 1 ? "run has" : "runs have");
     json_decref(first);
 }
 

@@ -3,6 +3,7 @@
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include "reports/results/differences.h"
+#include "lib/text.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -157,11 +158,10 @@ static void page_add_cells(const struct sweep_table *t, struct text *out)
                  "href=\"sweep.csv\">sweep.csv</a>.</p>\n",
                  chosen, all);
     if (t->few)
-        text_add(
-            out,
-            "<p class=soft>%zu quantile%s of too few values %s left out: a p99 of less than 100 is only the "
-            "largest.</p>\n",
-            t->few, t->few == 1 ? "" : "s", t->few == 1 ? "is" : "are");
+        text_add(out,
+                 "<p class=soft>%zu %s of too few values %s left out: a p99 of less than 100 is only the "
+                 "largest.</p>\n",
+                 t->few, THINGS(t->few, "quantile"), t->few == 1 ? "is" : "are");
     if (t->flows_left_out)
         text_add(out,
                  "<p class=soft>Figures of up to %zu more flows of a run are in its result.json alone.</p>\n",
@@ -263,7 +263,8 @@ static void add_unjudged(const struct sweep_table *t, struct text *out)
         text_add(out, " <span class=soft>(%s: ", verdict_names[t->rows[first].verdict]);
         html_escaped(out, text_string(&choices));
         if (json_array_size(rows) > 1)
-            text_add(out, ", and %zu more runs", json_array_size(rows) - 1);
+            text_add(out, ", and %zu more %s", json_array_size(rows) - 1,
+                     THINGS(json_array_size(rows) - 1, "run"));
         text_add(out, ")</span></li>\n");
         text_free(&choices);
     }

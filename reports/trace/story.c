@@ -3,6 +3,7 @@
 #include "lib/faults/link_fault.h"
 #include "lib/formats/lines.h"
 #include "reports/trace/parts.h"
+#include "lib/text.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,8 +255,8 @@ static void draw_verdicts(struct trace_parts *t)
             notes[noted++] = (struct trace_note){run_member(entry, "name"), run_member(entry, "reason"), 0};
         failed++;
     }
-    text_add(&title, "%s, %zu expectation%s failed", verdict_names[run_verdict(t->run)], failed,
-             failed == 1 ? "" : "s");
+    text_add(&title, "%s, %zu %s failed", verdict_names[run_verdict(t->run)], failed,
+             THINGS(failed, "expectation"));
     uint64_t track = trace_track(&t->writer, t->run_track, RANK_VERDICTS, "verdict"),
              name = trace_name(&t->writer, text_string(&title));
     trace_instant(&t->writer, &(struct trace_event){

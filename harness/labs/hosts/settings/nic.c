@@ -312,9 +312,9 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
             text_add(&names, "%s%s", names.length ? ", " : "", name);
         }
         bool one = json_object_size(settings) == 1;
-        json_array_append_new(warnings,
-                              json_textf("%s: setting%s %s %s left out: %s", h->lab->name, one ? "" : "s",
-                                         text_string(&names), one ? "was" : "were", why));
+        json_array_append_new(warnings, json_textf("%s: %s %s %s left out: %s", h->lab->name,
+                                                   THINGS(json_object_size(settings), "setting"),
+                                                   text_string(&names), one ? "was" : "were", why));
         text_free(&names);
     }
     json_decref(by_reason);
