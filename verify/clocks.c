@@ -1,6 +1,7 @@
 #include "verify/clocks.h"
 
 #include "lib/units.h"
+#include "lib/text.h"
 #include <math.h>
 #include <string.h>
 
@@ -74,8 +75,8 @@ void clock_say(const struct clock *c, const struct capture_interface *i, uint32_
     char unit[40];
     if (!c->untimed)
         return;
-    text_add(out, "times of %llu packets of interface %u%s%s%s: ", (unsigned long long)c->untimed, interface,
-             i->name[0] ? " (" : "", i->name, i->name[0] ? ")" : "");
+    text_add(out, "times of %llu %s of interface %u%s%s%s: ", (unsigned long long)c->untimed,
+             THINGS(c->untimed, "packet"), interface, i->name[0] ? " (" : "", i->name, i->name[0] ? ")" : "");
     if (c->beyond)
         text_add(out, "they are not from 1970 to 2116 (if_tsoffset, if_tsresol)");
     else if (!c->packets)

@@ -6,6 +6,7 @@
 #include "verify/checker.h"
 
 #include "lib/packets/opcode.h"
+#include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -329,28 +330,23 @@ static void cnps_end(void *state, struct verify_context *c)
     if (s->blind)
         findings_open(
             c->findings,
-            "whether %llu CNPs answer marked packets: what their sender receives is not in the capture",
-            (unsigned long long)s->blind);
+            "whether marked packets came before %llu %s: what the sender receives is not in the capture",
+            (unsigned long long)s->blind, THINGS(s->blind, "CNP"));
     if (s->unknown)
-        findings_open(
-            c->findings,
-            "whether %llu marked packets have a CNP: their priority is not known (trust, dscp_to_prio)",
-            (unsigned long long)s->unknown);
+        findings_open(c->findings, "the CNPs for %llu %s, whose priority is not known (trust, dscp_to_prio)",
+                      (unsigned long long)s->unknown, THINGS(s->unknown, "marked packet"));
     if (s->elsewhere && any)
         findings_not_judged(c->findings,
-                            "%llu sightings of CNPs and marked packets at ports that are not those of their "
-                            "hosts",
-                            (unsigned long long)s->elsewhere);
+                            "%llu %s of CNPs and marked packets at ports that are not those of their hosts",
+                            (unsigned long long)s->elsewhere, THINGS(s->elsewhere, "sighting"));
     else if (s->elsewhere)
-        findings_open(
-            c->findings,
-            "%llu CNPs and marked packets of hosts that are not at the port where they were captured "
-            "(hosts: whose ports these are)",
-            (unsigned long long)s->elsewhere);
-    if (untied)
         findings_open(c->findings,
-                      "the queue pair of %llu CNPs: which one sent the marked packet is not known",
-                      (unsigned long long)untied);
+                      "%llu %s and marked packets of hosts that are not at the port of the capture (hosts: "
+                      "whose ports these are)",
+                      (unsigned long long)s->elsewhere, THINGS(s->elsewhere, "CNP"));
+    if (untied)
+        findings_open(c->findings, "the queue pair of %llu %s: which one sent the marked packet is not known",
+                      (unsigned long long)untied, THINGS(untied, "CNP"));
 }
 
 static void release(void *state)

@@ -7,6 +7,7 @@
 
 #include "lib/packets/opcode.h"
 #include "sim/congestion/dcqcn.h"
+#include "lib/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,31 +296,30 @@ static void dcqcn_end(void *state, struct verify_context *c)
     findings_seen(c->findings, "CNPs and answers with BECN", s->cnps);
     if (s->cnps && s->unset)
         findings_open(c->findings,
-                      "%llu packets of which it is not known whether DCQCN holds for them (ecn, trust)",
-                      (unsigned long long)s->unset);
+                      "%llu %s of which it is not known whether DCQCN holds for them (ecn, trust)",
+                      (unsigned long long)s->unset, THINGS(s->unset, "packet"));
     if (s->cnps && s->off)
-        findings_not_judged(c->findings, "%llu packets without DCQCN (ecn, congestion_control)",
-                            (unsigned long long)s->off);
+        findings_not_judged(c->findings, "%llu %s without DCQCN (ecn, congestion_control)",
+                            (unsigned long long)s->off, THINGS(s->off, "packet"));
     if (s->unrated)
         findings_open(c->findings, "CNPs on links whose rate is not known (link_rate)");
     uint64_t alone, untied = flows_count_untied(c->flows, &s->untied, &alone);
     if (s->on && !s->cnps)
-        findings_not_judged(
-            c->findings,
-            "the rate of %llu packets: no CNP to their senders is in the capture. Nothing was "
-            "congested, or the other direction is missing",
-            (unsigned long long)s->on);
+        findings_not_judged(c->findings,
+                            "the rate of %llu %s: no CNP to a sender is in the capture. Nothing was "
+                            "congested, or the other direction is missing",
+                            (unsigned long long)s->on, THINGS(s->on, "packet"));
     if (alone)
-        findings_open(c->findings, "%llu CNPs: what their queue pairs send is not in the capture",
-                      (unsigned long long)alone);
+        findings_open(c->findings, "%llu %s: what the queue pairs send is not in the capture",
+                      (unsigned long long)alone, THINGS(alone, "CNP"));
     if (untied)
-        findings_open(c->findings, "%llu CNPs whose queue pair is not known", (unsigned long long)untied);
+        findings_open(c->findings, "%llu %s whose queue pair is not known", (unsigned long long)untied,
+                      THINGS(untied, "CNP"));
     if (s->elsewhere && !s->cnps)
         findings_open(
             c->findings,
-            "%llu CNPs to hosts that are not at the port where they were captured (hosts: whose ports "
-            "these are)",
-            (unsigned long long)s->elsewhere);
+            "%llu %s to hosts that are not at the port of the capture (hosts: whose ports these are)",
+            (unsigned long long)s->elsewhere, THINGS(s->elsewhere, "CNP"));
     if (!s->judged)
         return;
     findings_not_judged(c->findings,

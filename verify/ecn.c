@@ -6,6 +6,7 @@
 #include "verify/checker.h"
 
 #include "lib/packets/opcode.h"
+#include "lib/text.h"
 #include <stdlib.h>
 
 #define KIND_SENT_CE "marked by its sender"
@@ -337,7 +338,7 @@ static void queues_end(struct queues *q, struct verify_context *c)
     for (size_t i = 0; i < q->ports.count; i++)
         for (unsigned int priority = 0; priority < PRIORITIES; priority++)
             q->unknown += ports[i].of[priority] ? ports[i].of[priority]->waiting_count : 0;
-    findings_seen(c->findings, "marks against their queue", q->judged);
+    findings_seen(c->findings, "marks against a queue", q->judged);
     if (q->unknown) /* at the ends of a capture there are always some */
         (q->judged ? findings_not_judged : findings_open)(
             c->findings,
@@ -523,20 +524,18 @@ static void ecn_end(void *state, struct verify_context *c)
         findings_not_judged(c->findings,
                             "whether the queue was above the threshold: ecn_thresholds is not set");
     if (s->unset)
-        findings_open(c->findings,
-                      "whether %llu data packets that are not ECN-capable should be (ecn, trust)",
-                      (unsigned long long)s->unset);
+        findings_open(c->findings, "whether %llu %s should be ECN-capable (ecn, trust)",
+                      (unsigned long long)s->unset, THINGS(s->unset, "data packet"));
     uint64_t open = 0;
     for (uint32_t i = 0; i < s->looks.count; i++) {
         const struct look *l = states_have(&s->looks, i, sizeof *l);
         open += l->sent ? 0 : l->open;
     }
     if (open)
-        findings_open(
-            c->findings,
-            "whether it was their sender by whom %llu packets are marked, or not ECN-capable: it is not "
-            "at the port where they were captured (hosts: whose ports these are)",
-            (unsigned long long)open);
+        findings_open(c->findings,
+                      "who marked %llu %s or sent without ECN: the sender is not at the port of the "
+                      "capture (hosts: whose ports these are)",
+                      (unsigned long long)open, THINGS(open, "packet"));
 }
 
 static bool ecn_needs_times(const void *state, const struct verify_context *c)

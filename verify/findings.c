@@ -3,6 +3,7 @@
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +120,17 @@ static json_t *kind_json(const struct finding_kind *kind)
                      packets);
 }
 
+/* "12 packets sent", "1 packet sent": the first word that ends in s is the noun, but behind "of". */
+static void add_things(uint64_t count, const char *what, struct text *out)
+{
+    const char *end = what + strcspn(what, " ");
+    while (*end && end[-1] != 's')
+        end += 1 + strcspn(end + 1, " ");
+    size_t cut = count == 1 && end[-1] == 's' && strncmp(what, "of ", 3) != 0;
+    text_add(out, "%s%llu %.*s%s", out->length ? ", " : "", (unsigned long long)count,
+             (int)(end - what - (ptrdiff_t)cut), what, end);
+}
+
 /* "3 findings in 1200 packets sent, 4 CNPs" */
 static void add_counts(const struct findings *f, uint64_t found, struct text *out, bool *any)
 {
@@ -126,8 +138,7 @@ static void add_counts(const struct findings *f, uint64_t found, struct text *ou
     for (size_t i = 0; i < FINDINGS_KINDS && f->judged[i].what; i++) {
         if (!f->judged[i].count)
             continue;
-        text_add(out, "%s%llu %s", out->length ? ", " : "", (unsigned long long)f->judged[i].count,
-                 f->judged[i].what);
+        add_things(f->judged[i].count, f->judged[i].what, out);
         *any = *any || f->judged[i].counts;
     }
     if (!out->length)

@@ -25,7 +25,7 @@ struct finding_kind {
 
 /* A number of things that were looked at: "12 CNPs". */
 struct judged {
-    const char *what; /* a constant, plural */
+    const char *what; /* a constant, plural: "packets sent" */
     uint64_t count;
     bool counts; /* enough for a verdict; else it is only told */
 };

@@ -1097,55 +1097,51 @@ static void go_back_n_say_one_sided(const struct go_back_n *g, struct verify_con
     if (sent)
         findings_open(
             c->findings,
-            "when and to which PSN the senders of %llu packets go back: no answer to them is in the "
-            "capture",
-            (unsigned long long)sent);
+            "when and to which PSN the senders of %llu %s go back: no answer to them is in the capture",
+            (unsigned long long)sent, THINGS(sent, "packet"));
     if (received)
         findings_open(c->findings,
-                      "the ACKs and NAKs of %llu packets: nothing that their receiver answers is in the "
-                      "capture",
-                      (unsigned long long)received);
+                      "the ACKs and NAKs of %llu %s: nothing that their receiver answers is in the capture",
+                      (unsigned long long)received, THINGS(received, "packet"));
     if (alone)
-        findings_open(c->findings, "%llu answers: the requests are not in the capture",
-                      (unsigned long long)alone);
+        findings_open(c->findings, "%llu %s: the requests are not in the capture", (unsigned long long)alone,
+                      THINGS(alone, "answer"));
 }
 
 static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SEEN], struct verify_context *c)
 {
     uint64_t alone, untied = flows_count_untied(c->flows, &g->untied, &alone);
     if (g->elsewhere && (g->sent || g->received))
-        findings_not_judged(c->findings,
-                            "%llu sightings of packets at ports that are not those of their hosts",
-                            (unsigned long long)g->elsewhere);
+        findings_not_judged(c->findings, "%llu %s of packets at ports that are not those of their hosts",
+                            (unsigned long long)g->elsewhere, THINGS(g->elsewhere, "sighting"));
     else if (g->elsewhere)
-        findings_open(c->findings,
-                      "%llu packets of hosts that are not at the port where they were captured (hosts: whose "
-                      "ports these are)",
-                      (unsigned long long)g->elsewhere);
+        findings_open(
+            c->findings,
+            "%llu %s of hosts that are not at the port of the capture (hosts: whose ports these are)",
+            (unsigned long long)g->elsewhere, THINGS(g->elsewhere, "packet"));
     if (untied)
-        findings_open(c->findings, "%llu answers whose requests are not known", (unsigned long long)untied);
+        findings_open(c->findings, "%llu %s whose requests are not known", (unsigned long long)untied,
+                      THINGS(untied, "answer"));
     if (seen[SEEN_CUT_ANSWER])
-        findings_open(c->findings, "%llu answers that are cut: each is an ACK or a NAK",
-                      (unsigned long long)seen[SEEN_CUT_ANSWER]);
+        findings_open(c->findings, "%llu cut %s, each an ACK or a NAK",
+                      (unsigned long long)seen[SEEN_CUT_ANSWER], THINGS(seen[SEEN_CUT_ANSWER], "answer"));
     if (seen[SEEN_CUT_READ])
-        findings_open(c->findings, "which PSNs are of the answers of %llu reads: their lengths are cut",
-                      (unsigned long long)seen[SEEN_CUT_READ]);
+        findings_open(c->findings, "which PSNs are of the answers of %llu %s: the lengths are cut",
+                      (unsigned long long)seen[SEEN_CUT_READ], THINGS(seen[SEEN_CUT_READ], "read"));
     if (g->back_unset)
         findings_open(c->findings,
-                      "when the sender went back without a NAK, %llu times (ack_timeout is not set)",
-                      (unsigned long long)g->back_unset);
+                      "when the sender went back without a NAK, %llu %s (ack_timeout is not set)",
+                      (unsigned long long)g->back_unset, THINGS(g->back_unset, "time"));
     if (g->back_unknown)
         findings_not_judged(
             c->findings,
-            "when the sender went back without a NAK, %llu times: what was acknowledged, or when, "
-            "is not known",
-            (unsigned long long)g->back_unknown);
+            "when the sender went back without a NAK, %llu %s: what was acknowledged, or when, is not known",
+            (unsigned long long)g->back_unknown, THINGS(g->back_unknown, "time"));
     if (g->no_naks)
-        findings_open(
-            c->findings,
-            "whether a NAK was due, %llu times: with out-of-order placement none is (recovery: what the "
-            "NICs do)",
-            (unsigned long long)g->no_naks);
+        findings_open(c->findings,
+                      "whether a NAK was due, %llu %s: with out-of-order placement none is (recovery: what "
+                      "the NICs do)",
+                      (unsigned long long)g->no_naks, THINGS(g->no_naks, "time"));
     go_back_n_say_one_sided(g, c);
 }
 

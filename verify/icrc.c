@@ -1,5 +1,6 @@
 /* ICRCs, where packets were captured to their end (InfiniBand Architecture Specification, annex A17.3.3). */
 #include "verify/checker.h"
+#include "lib/text.h"
 
 struct icrcs {
     uint64_t judged, cut;
@@ -23,8 +24,8 @@ static void icrc_end(void *state, struct verify_context *c)
     (s->cut ? findings_seen : findings_judged)(
         c->findings, flows_seen_again(c->flows) ? "sightings of whole packets" : "whole packets", s->judged);
     if (s->cut)
-        findings_not_judged(c->findings, "%llu packets that were not captured to their end (snap length)",
-                            (unsigned long long)s->cut);
+        findings_not_judged(c->findings, "%llu %s not captured to the end (snap length)",
+                            (unsigned long long)s->cut, THINGS(s->cut, "packet"));
 }
 
 static bool icrc_needs_times(const void *state, const struct verify_context *c)

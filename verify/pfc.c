@@ -725,47 +725,43 @@ static void pfc_end(void *state, struct verify_context *c)
     findings_seen(c->findings, "frames within the time to respond", s->paused);
     findings_seen(c->findings, "frames into headroom", s->kept);
     if (s->global)
-        findings_open(c->findings,
-                      "%llu pause frames of IEEE 802.3x, which stop all priorities: only PFC is judged",
-                      (unsigned long long)s->global);
+        findings_open(c->findings, "%llu %s of IEEE 802.3x, for all priorities: only PFC is judged",
+                      (unsigned long long)s->global, THINGS(s->global, "pause frame"));
     if (!s->frames)
         return;
     if (s->blind)
-        findings_open(
-            c->findings,
-            "whether the other end obeys %llu PFC frames: which end of the link sends them is not known "
-            "(hosts: whose port it is)",
-            (unsigned long long)s->blind);
+        findings_open(c->findings,
+                      "whether the other end obeys %llu %s: which end of the link sends them is not known "
+                      "(hosts: whose port it is)",
+                      (unsigned long long)s->blind, THINGS(s->blind, "PFC frame"));
     if (s->unheard[0])
         findings_open(c->findings,
-                      "whether ports obey %llu PFC frames: no RoCE packet that they send is in the capture",
-                      (unsigned long long)s->unheard[0]);
+                      "whether ports obey %llu %s: no RoCE packet that they send is in the capture",
+                      (unsigned long long)s->unheard[0], THINGS(s->unheard[0], "PFC frame"));
     if (s->unheard[1])
         findings_open(c->findings,
-                      "whether what comes after %llu PFC frames fits into the headroom: no RoCE packet that "
-                      "their senders get is in the capture",
-                      (unsigned long long)s->unheard[1]);
+                      "whether what comes after %llu %s fits into the headroom: no RoCE packet that their "
+                      "senders get is in the capture",
+                      (unsigned long long)s->unheard[1], THINGS(s->unheard[1], "PFC frame"));
     if (s->silences)
-        findings_open(
-            c->findings,
-            "whether %llu pauses were one with those before (the first at packet %llu): nothing was "
-            "captured of their ports for more than %d ms after those had run out. The port was "
-            "silent, or the clock was set forward",
-            (unsigned long long)s->silences, (unsigned long long)s->silent_number, SILENCE_NS / 1000000);
+        findings_open(c->findings,
+                      "whether %llu %s went on from those before (the first at packet %llu): nothing was "
+                      "captured of the ports for more than %d ms after those had run out. The port was "
+                      "silent, or the clock was set forward",
+                      (unsigned long long)s->silences, THINGS(s->silences, "pause"),
+                      (unsigned long long)s->silent_number, SILENCE_NS / 1000000);
     if (s->crowded)
-        findings_open(
-            c->findings,
-            "%llu PFC frames of more than two senders at one interface: the capture is not one of one "
-            "link",
-            (unsigned long long)s->crowded);
+        findings_open(c->findings,
+                      "%llu %s of more than two senders at one interface: the capture is not one of one link",
+                      (unsigned long long)s->crowded, THINGS(s->crowded, "PFC frame"));
     if (s->unrated)
         findings_open(c->findings, "pauses on links whose rate is not known (link_rate)");
     if (s->unknown)
-        findings_open(c->findings, "%llu packets whose priority is not known (trust, dscp_to_prio)",
-                      (unsigned long long)s->unknown);
+        findings_open(c->findings, "%llu %s whose priority is not known (trust, dscp_to_prio)",
+                      (unsigned long long)s->unknown, THINGS(s->unknown, "packet"));
     if (s->undirected)
-        findings_open(c->findings, "%llu packets whose direction is not known (hosts: whose port it is)",
-                      (unsigned long long)s->undirected);
+        findings_open(c->findings, "%llu %s whose direction is not known (hosts: whose port it is)",
+                      (unsigned long long)s->undirected, THINGS(s->undirected, "packet"));
     if (s->rings.nameless || s->rings.peerless)
         findings_not_judged(
             c->findings,

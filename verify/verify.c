@@ -395,19 +395,19 @@ static void stream_say_others(struct stream *s)
                      (unsigned long long)seen->roce, (unsigned int)seen->inner_at);
         else if (i == FRAME_OTHER_UDP)
             text_add(&more, " (the first to %u)", (unsigned int)seen->port);
-        (open ? findings_open : findings_not_judged)(&s->common, "%llu packets of %s%s: %s",
-                                                     (unsigned long long)seen->packets, others[i].name,
-                                                     text_string(&more), others[i].advice);
+        (open ? findings_open : findings_not_judged)(
+            &s->common, "%llu %s of %s%s: %s", (unsigned long long)seen->packets,
+            THINGS(seen->packets, "packet"), others[i].name, text_string(&more), others[i].advice);
         text_free(&more);
     }
     if (!s->roce && none)
-        findings_not_judged(&s->common, "%llu packets of protocols without RDMA (ARP, TCP, LLDP and others)",
-                            (unsigned long long)none);
+        findings_not_judged(&s->common, "%llu %s of protocols without RDMA (ARP, TCP, LLDP and others)",
+                            (unsigned long long)none, THINGS(none, "packet"));
     if (!s->roce && !s->cut)
         findings_not_judged(&s->common,
-                            "RoCE v2: there is none among %llu packets. Is it the right interface, was there "
+                            "RoCE v2: there is none among %llu %s. Is it the right interface, was there "
                             "traffic, and does the capturer see RDMA (docs/captures.md)?",
-                            (unsigned long long)s->packets);
+                            (unsigned long long)s->packets, THINGS(s->packets, "packet"));
 }
 
 /* A file that is cut short says nothing of what came then. */
@@ -432,8 +432,8 @@ static void stream_say_untimed(struct stream *s)
 {
     uint32_t said = 0, more = 0;
     if (!s->settings->times && s->packets)
-        findings_not_judged(&s->common, "times of %llu packets, which have none of the wire",
-                            (unsigned long long)s->packets);
+        findings_not_judged(&s->common, "times of %llu %s: none is of the wire",
+                            (unsigned long long)s->packets, THINGS(s->packets, "packet"));
     for (uint32_t i = 0; i < s->clocks.count && i < capture_read_interfaces(s->capture); i++) {
         struct text one = {0};
         const struct clock *clock = states_have(&s->clocks, i, sizeof *clock);
@@ -447,7 +447,8 @@ static void stream_say_untimed(struct stream *s)
         text_free(&one);
     }
     if (more)
-        findings_not_judged(&s->common, "times of %u more interfaces, for such reasons", more);
+        findings_not_judged(&s->common, "times of %u %s, for such reasons", more,
+                            THINGS(more, "more interface"));
 }
 
 /* What holds for every checker. A capture that lost packets proves no fault. */
@@ -459,26 +460,24 @@ static void stream_say_limits(struct stream *s)
         const struct capture_interface *at = capture_read_interface(s->capture, i);
         s->lost = s->lost || at->dropped;
         if (at->dropped)
-            findings_open(
-                f, "the capture itself lost %llu packets of interface %u: what is missing may be these",
-                (unsigned long long)at->dropped, i);
+            findings_open(f, "the capture itself lost %llu %s of interface %u: what is missing may be these",
+                          (unsigned long long)at->dropped, THINGS(at->dropped, "packet"), i);
     }
     if (s->cut)
-        findings_open(
-            f,
-            "%llu packets that are cut before the end of their transport header (at most %u bytes were "
-            "captured; %d hold all headers: tcpdump -s %d), and %llu behind them",
-            (unsigned long long)s->cut, s->cut_bytes, FRAME_SNAP_BYTES, FRAME_SNAP_BYTES,
-            (unsigned long long)s->behind_cut);
+        findings_open(f,
+                      "%llu %s cut before the end of the transport header (at most %u bytes were captured; "
+                      "%d hold all headers: tcpdump -s %d), and %llu behind them",
+                      (unsigned long long)s->cut, THINGS(s->cut, "packet"), s->cut_bytes, FRAME_SNAP_BYTES,
+                      FRAME_SNAP_BYTES, (unsigned long long)s->behind_cut);
     if (s->cut_extensions)
-        findings_not_judged(
-            f,
-            "headers behind the transport header of %llu packets, which are cut (at most %u bytes "
-            "were captured; %d hold all headers: tcpdump -s %d)",
-            (unsigned long long)s->cut_extensions, s->cut_bytes, FRAME_SNAP_BYTES, FRAME_SNAP_BYTES);
+        findings_not_judged(f,
+                            "headers behind the transport header of %llu %s, which are cut (at most %u bytes "
+                            "were captured; %d hold all headers: tcpdump -s %d)",
+                            (unsigned long long)s->cut_extensions, THINGS(s->cut_extensions, "packet"),
+                            s->cut_bytes, FRAME_SNAP_BYTES, FRAME_SNAP_BYTES);
     if (s->flows.left_out)
-        findings_open(f, "%llu packets of more than %u flows", (unsigned long long)s->flows.left_out,
-                      FLOWS_MOST);
+        findings_open(f, "%llu %s of more than %u flows", (unsigned long long)s->flows.left_out,
+                      THINGS(s->flows.left_out, "packet"), FLOWS_MOST);
     stream_say_untimed(s);
     stream_say_others(s);
 }

@@ -48,7 +48,7 @@ jq -r '(input_filename | split("/")[-1] | split(".")[0]) as $name | .checks[] | 
 for kind in open judged queues; do sed -n "s/^$kind //p" "$SCRATCH/lines" >"$SCRATCH/$kind"; done
 check "all that is seen can be judged with the run's settings, but for marks at the ends of a capture and a silent peer" \
     test -z "$(grep -v -e ' ecn whether the queue was above the threshold for ' -e '^silicon-timeout go-back-n when and to which PSN ' "$SCRATCH/open")"
-check "marks are held against their queues in some" grep -q '[1-9][0-9]* marks against their queue' "$SCRATCH/queues"
+check "marks are held against their queues in some" grep -q '[1-9][0-9]* marks against a queue' "$SCRATCH/queues"
 for checker in go-back-n cnp dcqcn pfc ecn icrc; do
     check "$checker has something to judge in some of them" grep -qx "$checker" "$SCRATCH/judged"
 done
@@ -88,6 +88,6 @@ differs link-flap '.ack_timeout = "100ms"' go-back-n 'without a NAK; the time-ou
 file=$(find "$SCRATCH/results/link-flap" -name capture.pcapng | sort | head -n 1)
 settings '.ack_timeout = "100ms" | .times = false' "${file%/*}/result.json" >"$SCRATCH/settings.json"
 check_exit 0 "... but not where the times of a capture are not those of the wire" "$H" verify "$file" go-back-n --settings "$SCRATCH/settings.json"
-check_says "... which is said" 'not judged: +times of [0-9]+ packets, which have none of the wire' "$SCRATCH/out"
+check_says "... which is said" 'not judged: +times of [0-9]+ packets: none is of the wire' "$SCRATCH/out"
 differs incast-pfc '.settings.ecn = [3]' ecn 'DCQCN is on for its priority'
 finish

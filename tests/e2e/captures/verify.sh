@@ -48,7 +48,7 @@ nak() { frame 1 11 "$1" 2 "$(printf '60%06x' "$2")"; }
 } >good.hex
 raw <good.hex >good.pcap
 check_exit 0 "a sequence without fault" "$H" verify good.pcap go-back-n ecn --host 10.0.0.0
-check_says "... is ok, with what was looked at" '^ok +go-back-n +9 packets sent, 6 ACKs, 1 NAKs, 1 times gone back, 1 of these for NAKs$' out
+check_says "... is ok, with what was looked at" '^ok +go-back-n +9 packets sent, 6 ACKs, 1 NAK, 1 time gone back, 1 of these for NAKs$' out
 check_says "... by both" '^ok +ecn +16 packets' out
 check_says "... and counted" '^16 packets: 2 ok, 0 warnings, 0 failures, 0 unknown$' out
 # shellcheck disable=SC2317 # called through check_exit
@@ -76,7 +76,7 @@ END
 check_exit 1 "a retransmission before its time" "$H" verify early.pcap go-back-n --settings settings.json
 check_says "... is found, with the time that is set" 'packet 18 .*PSN 4 is sent again 5.000 us after the last progress, without a NAK; the time-out is 1000.000 us' out
 check_exit 4 "... and without the time it is not judged" "$H" verify early.pcap go-back-n --host 10.0.0.0
-check_says "... which is said" 'not judged: when the sender went back without a NAK, 1 times' out
+check_says "... which is said" 'not judged: when the sender went back without a NAK, 1 time' out
 
 # ---- a pcapng whose capture lost packets itself: a gap proves nothing, a packet does
 le16() { printf '%02x%02x' $(($1 & 255)) $(($1 >> 8)); }
@@ -105,7 +105,7 @@ check_exit 1 "a gap in a pcapng" "$H" verify gap.pcapng go-back-n --host 10.0.0.
 { packets_of "${gap[@]}" && lost 1; } | raw >lost.pcapng
 check_exit 4 "... whose capture lost a packet is no proof" "$H" verify lost.pcapng go-back-n --host 10.0.0.0
 check_says "... it is shown" 'packet 2 at .*PSN 3 follows PSN 1: 1 skipped' out
-check_says "... with the reason" 'the capture itself lost 1 packets of interface 0' out
+check_says "... with the reason" 'the capture itself lost 1 packet of interface 0' out
 { packets_of "${gap[@]}" && lost 0; } | raw >whole.pcapng
 check_exit 1 "... where it lost none, it is one" "$H" verify whole.pcapng go-back-n --host 10.0.0.0
 check_exit 4 "... and what is right may have missed something" "$H" verify lost.pcapng ecn --host 10.0.0.0
@@ -225,10 +225,10 @@ open() { # WHAT FILE JQ PATTERN [CHECKER...]
     check_exit 4 "$1: the verdict is unknown" "$H" verify "$2" "${@:5}" --settings pfc.json
     check_says "... with the reason" "not judged: .*$4" out
 }
-open "pauses of a link whose host is not known" paused.pcap 'del(.hosts)' 'whether the other end obeys 1 PFC frames.*\(hosts: whose port it is\)' pfc
-open "... of hosts at both ends" paused.pcap '.hosts += ["10.0.0.1"]' '1 packets whose direction is not known' pfc
+open "pauses of a link whose host is not known" paused.pcap 'del(.hosts)' 'whether the other end obeys 1 PFC frame.*\(hosts: whose port it is\)' pfc
+open "... of hosts at both ends" paused.pcap '.hosts += ["10.0.0.1"]' '1 packet whose direction is not known' pfc
 open "... on a link of no known rate" paused.pcap 'del(.link_rate)' 'rate is not known \(link_rate\)' pfc ecn
-open "... with packets of no known priority" pause.pcap 'del(.settings.trust)' '1 packets whose priority is not known' pfc
+open "... with packets of no known priority" pause.pcap 'del(.settings.trust)' '1 packet whose priority is not known' pfc
 open "... of priorities that may or may not be lossless" pause.pcap 'del(.settings.pfc)' 'pfc is not set' pfc
 
 # ---- the same storm with times that are not those of the wire: what needs them is unknown, what does not is judged
@@ -243,7 +243,7 @@ storm_at() { # EXIT WHAT RESOLUTION OFFSET-S TIME PATTERN
     timed "$3" "$4" "$5" | raw >timed.pcapng
     check_exit "$1" "$2" "$H" verify timed.pcapng pfc ecn --settings pfc.json
     check_says "... is said" "$6" out
-    check_says "... what needs no time is judged" '^ok +ecn +1 packets' out
+    check_says "... what needs no time is judged" '^ok +ecn +1 packet' out
 }
 storm_at 1 "a storm in the year 2044" 6 0 '2335219200 * 1000000 + 5 * i' 'paused for 0.100 ms without a break, since packet 1'
 storm_at 1 "... and in 2106, in nanoseconds" 9 0 '4294967200 * 1000000000 + 5000 * i' 'paused for 0.100 ms without a break, since packet 1'
@@ -255,7 +255,7 @@ storm_at 4 "... of times that were rounded" 6 0 '5 * i / 20 * 20' 'not judged: t
 storm_at 4 "... of one time" 6 0 7 'not judged: times of 60 packets of interface 0: all are the same'
 storm_at 4 "... backwards" 6 0 '1000000 - 5 * i' 'not judged: times of 59 packets of interface 0: packet 2 is 5.000 us before one that came earlier'
 storm_at 1 "a clock that is set back does not hide what was before" 6 0 '1000000 + 5 * i - (i > 30) * 1000' 'not judged: times of 29 packets of interface 0: packet 32 is 995.000 us before'
-storm_at 1 "a clock that is set forward" 6 0 '5 * i + (i > 30) * 20000' 'not judged: whether 1 pauses were one with those before \(the first at packet 32\)'
+storm_at 1 "a clock that is set forward" 6 0 '5 * i + (i > 30) * 20000' 'not judged: whether 1 pause went on from those before \(the first at packet 32\)'
 {
     pcap
     storm_of 9
@@ -265,20 +265,20 @@ storm_at 1 "a clock that is set forward" 6 0 '5 * i + (i > 30) * 20000' 'not jud
 } | raw >forward.pcap
 lossless .
 check_exit 1 "... which data is captured after first" "$H" verify forward.pcap pfc --settings pfc.json
-check_says "... is said" 'not judged: whether 1 pauses were one with those before \(the first at packet 32\)' out
+check_says "... is said" 'not judged: whether 1 pause went on from those before \(the first at packet 32\)' out
 { pcap && record "0180c200000102000000000988080001ffff$(zeros 42)"; } | raw >global.pcap
-open "a pause of all priorities on a link without PFC" global.pcap 'del(.settings.pfc)' '1 pause frames of IEEE 802.3x' pfc
+open "a pause of all priorities on a link without PFC" global.pcap 'del(.settings.pfc)' '1 pause frame of IEEE 802.3x' pfc
 lossless '.settings.pfc = []'
 check_exit 1 "... where none is lossless it is a fault" "$H" verify pause.pcap pfc --settings pfc.json
 lossless 'del(.hosts)'
 check_exit 1 "a storm is one whoever sends it" "$H" verify storm.pcap pfc --settings pfc.json
 { pcap && record "$(frame 1 0a 7 3 "$(zeros 12)00000010")"; } | raw >ce.pcap
-open "a marked packet whose sender is elsewhere" ce.pcap . 'whether it was their sender by whom 1 packets are marked' ecn
+open "a marked packet whose sender is elsewhere" ce.pcap . 'who marked 1 packet or sent without ECN' ecn
 open "... whose receiver has no interval of CNPs" ce.pcap . 'min_time_between_cnps is not set' cnp
-open "... of hosts of which none is known" ce.pcap 'del(.hosts)' '1 CNPs and marked packets of hosts that are not at the port' cnp
+open "... of hosts of which none is known" ce.pcap 'del(.hosts)' '1 CNP and marked packets of hosts that are not at the port' cnp
 { pcap && record "$(frame 1 81 0 0 "$(zeros 16)")"; } | sed 's/8100ffff00/8100ffff40/' | raw >cnp.pcap
 open "a CNP whose queue pair sends at an unknown rate" cnp.pcap 'del(.link_rate)' 'rate is not known \(link_rate\)' dcqcn
-open "... to a host that is elsewhere" cnp.pcap 'del(.hosts)' '1 CNPs to hosts that are not at the port' dcqcn
+open "... to a host that is elsewhere" cnp.pcap 'del(.hosts)' '1 CNP to hosts that are not at the port' dcqcn
 
 # ---- packets that are cut: faultless ones stay so
 cut_to() { # BYTES FRAME...: records of WRITEs of three packets and their ACKs
@@ -297,14 +297,14 @@ for host in 0 1; do
     check_says "... and what holds them all is said" 'not judged: headers behind the transport header of 3 packets, .*at most 64 bytes were captured; 114 hold all' out
     cut_to 56 | raw >cut56.pcap
     check_exit 4 "cut ACKs leave open what they say, at host $host" "$H" verify cut56.pcap go-back-n --host 10.0.0.$host
-    check_says "... which is counted" 'not judged: 3 answers that are cut' out
+    check_says "... which is counted" 'not judged: 3 cut answers' out
 done
 { pcap && for i in 1 2; do record "$(frame 0 0c $i 2 "$(zeros 12)00000010")" 60 && record "$(frame 1 10 $i 2 1f000001)"; done; } | raw >reads.pcap
 check_exit 4 "reads whose lengths are cut leave open which answers are theirs" "$H" verify reads.pcap go-back-n --host 10.0.0.0
 check_says "... which is counted" 'not judged: which PSNs are of the answers of 2 reads' out
 cut_to 50 | raw >cut50.pcap
 check_exit 4 "cut transport headers leave all open" "$H" verify cut50.pcap --host 10.0.0.0
-check_says "... which is counted" 'not judged: 12 packets that are cut before the end of their transport header \(at most 50 bytes' out
+check_says "... which is counted" 'not judged: 12 packets cut before the end of the transport header \(at most 50 bytes' out
 
 # ---- what NICs do beside go-back-N: as it is set, or as the capture shows
 rules() { # EXIT WHAT FILE HOST RECOVERY PATTERN
@@ -355,7 +355,7 @@ other "another UDP port" "$(udp 4790 "$(zeros 40)")" '2 packets of UDP to other 
 other "TCP" "${ip}0800450000280001400040060000$(zeros 40)" '2 packets of protocols without RDMA'
 { pcap && record "$(udp 4789 "0800000000000100$inner")" && record "$(write_only 1)"; } | raw >mixed.pcap
 check_exit 4 "RoCE in a tunnel beside other RoCE leaves that open" "$H" verify mixed.pcap ecn --host 10.0.0.0
-check_says "... which is counted" 'not judged: 1 packets of VXLAN, 1 with RoCE v2 inside' out
+check_says "... which is counted" 'not judged: 1 packet of VXLAN, 1 with RoCE v2 inside' out
 pcap | raw >none.pcap
 check_exit 4 "a capture of no packets" "$H" verify none.pcap
 check_says "... says so" 'there is none among 0 packets' out

@@ -84,7 +84,7 @@ static void obeys(void **state)
     talk_start(&talk);
     struct frame f = talk_write(&talk, 0, 1, 0);
     talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
-    talk_unknown(&talk, "dcqcn", RATE, "the rate of 1 packets: no CNP to their senders is in the capture");
+    talk_unknown(&talk, "dcqcn", RATE, "the rate of 1 packet: no CNP to a sender is in the capture");
     begin(&s);
     send(&s, s.start_ns + RUN_NS / 4, true, true);
     talk_unknown(&talk, "dcqcn", "{}", "not known whether DCQCN holds for them (ecn, trust)");

@@ -105,7 +105,7 @@ static void timeouts(void **state)
     lost_end(1000000);
     talk_good(&talk, "go-back-n", TIMEOUT_SET);
     lost_end(500000);
-    talk_unknown(&talk, "go-back-n", NULL, "went back without a NAK, 1 times (ack_timeout is not set)");
+    talk_unknown(&talk, "go-back-n", NULL, "went back without a NAK, 1 time (ack_timeout is not set)");
     uint64_t number = lost_end(500000);
     talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
     number = lost_end(5000000);
@@ -254,7 +254,7 @@ static void responder_faults(void **state)
     talk.now_ns += 200000;
     arrives_at_b(psn, psn);
     talk_bad(&talk, "go-back-n", STRICT, "no NAK", talk.number);
-    talk_unknown(&talk, "go-back-n", NULL, "whether a NAK was due, 1 times");
+    talk_unknown(&talk, "go-back-n", NULL, "whether a NAK was due, 1 time");
 }
 
 /* A packet that arrives and is then lost in the responder is asked for, too. */
@@ -429,7 +429,7 @@ static void one_direction(void **state)
     talk_good(&talk, "go-back-n", NULL); /* its answer is under way */
     talk.now_ns += 1000000;
     messages(17, 6, 3);
-    talk_unknown(&talk, "go-back-n", NULL, "the senders of 1 packets");
+    talk_unknown(&talk, "go-back-n", NULL, "the senders of 1 packet");
 }
 
 static void nothing_to_judge(void **state)

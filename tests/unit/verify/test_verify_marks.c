@@ -250,7 +250,7 @@ static void ecn_faults(void **state)
     talk.ecn = FRAME_NOT_ECT;
     number = talk.number + 1;
     packet(1, false);
-    talk_unknown(&talk, "ecn", NULL, "whether 2 data packets that are not ECN-capable should be");
+    talk_unknown(&talk, "ecn", NULL, "whether 2 data packets should be ECN-capable");
     talk_good(&talk, "ecn", "{\"settings\": {\"ecn\": [], \"trust\": \"dscp\"}}");
     talk_good(&talk, "ecn", "{\"settings\": {\"ecn\": [3], \"ecn_rp\": [], \"trust\": \"dscp\"}}");
     talk_bad(&talk, "ecn", "{\"settings\": {\"ecn\": [3], \"trust\": \"dscp\"}}", "not ECN-capable", number);

@@ -90,7 +90,7 @@ static void sent_while_paused(void **state)
     data(false, 0);
     pfc(false, 1 << PRIORITY, 1000);
     data(false, 3000);
-    talk_unknown(&talk, "pfc", SETTINGS, "whether ports obey 1 PFC frames: no RoCE packet that they send");
+    talk_unknown(&talk, "pfc", SETTINGS, "whether ports obey 1 PFC frame: no RoCE packet that they send");
     data(true, 5000);
     talk_good(&talk, "pfc", SETTINGS);
 }
@@ -131,7 +131,7 @@ static void headroom(void **state)
     begin();
     data(true, 0);
     pfc(true, 1 << PRIORITY, 60000);
-    talk_unknown(&talk, "pfc", settings, "whether what comes after 1 PFC frames fits into the headroom");
+    talk_unknown(&talk, "pfc", settings, "whether what comes after 1 PFC frame fits into the headroom");
     for (int i = 0; i < 4; i++)
         data(false, 340);
     talk_good(&talk, "pfc", settings);

@@ -83,7 +83,7 @@ static void test_a_mark_as_it_joins_a_long_queue_is_right(void **state)
         in(psn);
     for (uint32_t psn = 0; psn < 6; psn++)
         out(psn, psn == 5);
-    expect_fine("1 marks against their queue");
+    expect_fine("1 mark against a queue");
 }
 
 static void test_a_mark_in_a_short_queue_is_found(void **state)
@@ -110,7 +110,7 @@ static void test_a_mark_as_it_leaves_a_long_queue_is_right(void **state)
     out(0, true);
     for (uint32_t psn = 1; psn < 7; psn++)
         out(psn, false);
-    expect_fine("1 marks against their queue");
+    expect_fine("1 mark against a queue");
 }
 
 /* As many leave after it, but they came when it had left. */
@@ -156,7 +156,7 @@ static void test_one_that_came_in_marked_is_no_mark_of_this_switch(void **state)
     out(1, false);
     expect_fine("4 sightings of packets, 2 sightings of marked packets whose ends are elsewhere");
     json_t *entry = judge();
-    assert_null(strstr(json_string_value(json_object_get(entry, "reason")), "against their queue"));
+    assert_null(strstr(json_string_value(json_object_get(entry, "reason")), "against a queue"));
     json_decref(entry);
 }
 
@@ -218,7 +218,7 @@ static void test_a_packet_that_comes_twice_came_first(void **state)
         out(psn, false);
     in(0);
     out(0, true);
-    expect_fine("1 marks against their queue");
+    expect_fine("1 mark against a queue");
 }
 
 /* Many packets of a flow wait, and the numbers wrap. */
@@ -231,7 +231,7 @@ static void test_long_queues_and_wrapping_numbers(void **state)
         in((first + i) & FRAME_PSN_MASK);
     for (uint32_t i = 0; i < count; i++)
         out((first + i) & FRAME_PSN_MASK, i > 5 && i % 2);
-    expect_fine("1247 marks against their queue");
+    expect_fine("1247 marks against a queue");
 }
 
 /* More than are kept of a flow: what is forgotten is not judged. */

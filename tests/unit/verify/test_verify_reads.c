@@ -254,7 +254,7 @@ static void timeouts(void **state)
     other.roce.bth.qpn = 0x300;
     other.roce.source_port = 50000;
     talk_say(&talk, HOST_A, &other, false);
-    talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "the ACKs and NAKs of 1 packets");
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "the ACKs and NAKs of 1 packet");
     talk.now_ns += 2000000;
     other.roce.bth.psn = 1;
     talk_say(&talk, HOST_A, &other, false);
