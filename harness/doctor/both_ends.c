@@ -25,6 +25,7 @@ enum sight {
 
 struct end {
     const char *role;
+    const char *ecn;              /* the key of its point's priorities: "ecn", or of the point alone */
     bool simulated, by_documents; /* before a run: what the scenario does not say is not asked for */
     const json_t *seen;           /* NULL: the host was not seen */
     json_t *wanted;               /* by the scenario */
@@ -38,14 +39,20 @@ struct ends {
     char label[220];
 };
 
+/* What is asked as "ecn" is the reaction point of a sender, the notification point of a receiver. */
+static const char *key_at(const struct end *end, const char *key)
+{
+    return strcmp(key, "ecn") == 0 ? end->ecn : key;
+}
+
 static const json_t *seen_part(const struct end *end, const char *name, const char *key)
 {
-    return json_object_get(json_object_get(end->seen, name), key);
+    return json_object_get(json_object_get(end->seen, name), key_at(end, key));
 }
 
 static enum sight sight_of(const struct end *end, const char *key)
 {
-    if (end->simulated || (end->by_documents && json_object_get(end->wanted, key)))
+    if (end->simulated || (end->by_documents && json_object_get(end->wanted, key_at(end, key))))
         return SEEN;
     if (seen_part(end, "unread", key))
         return UNSEEN;
@@ -64,13 +71,24 @@ static bool either_lacks(const struct ends *x, const char *key)
     return sight_of(&x->from, key) == LACKING || sight_of(&x->to, key) == LACKING;
 }
 
-static void end_open(struct end *end, const struct cell *cell, const json_t *seen, const char *role)
+/* The wanted list of a point alone goes over the wanted ecn, which goes over what was read of the point. */
+static const char *key_of_point(const struct end *end, const char *point)
+{
+    const json_t *read = json_object_get(end->seen, "settings");
+    bool point_read = json_object_get(read, point) && json_object_get(read, "ecn");
+    bool alone = json_object_get(end->wanted, point) || (point_read && !json_object_get(end->wanted, "ecn"));
+    return alone ? point : "ecn";
+}
+
+static void end_open(struct end *end, const struct cell *cell, const json_t *seen,
+                     const struct scenario_flow *flow, const char *role)
 {
     *end = (struct end){.role = role,
                         .simulated = lab_kind(&cell->lab)->simulated,
                         .by_documents = !seen,
                         .seen = json_object_get(seen, role),
                         .wanted = scenario_role_settings(cell->scenario_json, role)};
+    end->ecn = key_of_point(end, role == flow_sender(flow) ? "ecn_rp" : "ecn_np");
     const json_t *there = json_object_get(end->seen, "settings");
     end->settings = there ? json_deep_copy(there) : json_object();
     json_merge_deep(end->settings, end->wanted);
@@ -89,7 +107,7 @@ static bool end_lists(const struct end *end, const char *key, int64_t value)
 {
     size_t i;
     json_t *item;
-    json_array_foreach(json_object_get(end->settings, key), i, item)
+    json_array_foreach(json_object_get(end->settings, key_at(end, key)), i, item)
     {
         if (json_integer_value(item) == value)
             return true;
@@ -126,13 +144,14 @@ static void add_why(const struct end *end, const char *key, struct text *out)
 static void add_reading(const struct end *end, const char *key, struct text *out)
 {
     const char *place = json_string_value(seen_part(end, "places", key));
-    const json_t *wanted = json_object_get(end->wanted, key), *now = seen_part(end, "settings", key);
+    const json_t *wanted = json_object_get(end->wanted, key_at(end, key)),
+                 *now = seen_part(end, "settings", key);
     if (sight_of(end, key) != SEEN) {
         add_why(end, key, out);
         return;
     }
     text_add(out, "%s%s: ", out->length ? "; " : "", end->role);
-    add_value(json_object_get(end->settings, key), out);
+    add_value(json_object_get(end->settings, key_at(end, key)), out);
     if (wanted)
         text_add(out, ", by the scenario");
     if (end->simulated)
@@ -198,8 +217,8 @@ static bool some_flow_has(const struct cell *cell, const struct list_of *all, co
     bool has = false;
     for (size_t i = 0; !has && i < all->count; i++) {
         struct end from, to;
-        end_open(&from, cell, seen, flows[i].from);
-        end_open(&to, cell, seen, flows[i].to);
+        end_open(&from, cell, seen, &flows[i], flows[i].from);
+        end_open(&to, cell, seen, &flows[i], flows[i].to);
         has = sight_of(&from, key) == SEEN && sight_of(&to, key) == SEEN &&
               end_lists(&from, key, flows[i].priority) && end_lists(&to, key, flows[i].priority);
         end_close(&from);
@@ -406,14 +425,16 @@ static void check_same(const struct ends *x, const char *key, const char *what, 
 static void report_ecn(const struct ends *x, bool wanted, json_t *entries)
 {
     long long p = x->flow->priority;
-    bool from = end_lists(&x->from, "ecn", p), to = end_lists(&x->to, "ecn", p);
-    if (wanted && !(from && to))
+    bool read = flow_sender(x->flow) == x->flow->to;
+    bool reacts = end_lists(read ? &x->to : &x->from, "ecn", p),
+         notifies = end_lists(read ? &x->from : &x->to, "ecn", p);
+    if (wanted && !(reacts && notifies))
         doctor_add(entries, x->label, "ecn", "failure", "list the priority in settings.ecn",
                    "expectations count CNPs, but on priority %lld the %s is off", p,
-                   from ? "notification point"
-                   : to ? "reaction point"
-                        : "reaction and the notification point");
-    else if (from != to)
+                   reacts     ? "notification point"
+                   : notifies ? "reaction point"
+                              : "reaction and the notification point");
+    else if (reacts != notifies)
         doctor_add(entries, x->label, "ecn", "warning", "list the priority in settings.ecn",
                    "ECN on priority %lld is on at one end only", p);
     else
@@ -479,8 +500,8 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
                        struct doctor_interest interest, json_t *entries)
 {
     struct ends x = {.flow = flow};
-    end_open(&x.from, cell, seen, flow->from);
-    end_open(&x.to, cell, seen, flow->to);
+    end_open(&x.from, cell, seen, flow, flow->from);
+    end_open(&x.to, cell, seen, flow, flow->to);
     snprintf(x.label, sizeof x.label, "%.100s->%.100s", flow->from, flow->to);
     check_pfc(&x, interest.any_pauses || (interest.pauses >> (flow->priority & 7) & 1), entries);
     check_ecn(&x, interest.cnps, entries);

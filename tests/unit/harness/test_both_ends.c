@@ -91,6 +91,42 @@ static void everything_seen(void **state)
     plan_free(&plan);
 }
 
+/* Lists of a point alone go over the wanted ecn, and what the scenario wants over what was read. */
+static void points_of_their_own(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *wanted, *rp_read, *np_read, *verdicts;
+    } cases[] = {
+        {"{\"ecn_rp\":[3],\"ecn_np\":[3]}", "[]", "[]", ""},
+        {"{\"ecn\":[],\"ecn_rp\":[3],\"ecn_np\":[3]}", "[]", "[]", ""},
+        {"{\"ecn_rp\":[3]}", "[]", "[]", "failure "},
+        {"{\"ecn\":[3],\"ecn_np\":[]}", "[3]", "[3]", "failure "},
+        {"{\"ecn\":[3]}", "[]", "[]", ""},
+        {"{}", "[3]", "[3]", ""},
+        {"{}", "[]", "[3]", "failure "},
+        {"{}", "[3]", "[]", "failure "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan plan;
+        load(&plan);
+        json_object_set_new(plan.first.scenario_json, "settings", json_loads(cases[i].wanted, 0, NULL));
+        json_t *seen = seen_all();
+        const char *end;
+        json_t *host;
+        json_object_foreach(seen, end, host)
+        {
+            json_t *settings = json_object_get(host, "settings");
+            json_object_set_new(settings, "ecn", json_array());
+            json_object_set_new(settings, "ecn_rp", json_loads(cases[i].rp_read, 0, NULL));
+            json_object_set_new(settings, "ecn_np", json_loads(cases[i].np_read, 0, NULL));
+        }
+        expect(&plan, seen, "ecn", cases[i].verdicts);
+        json_decref(seen);
+        plan_free(&plan);
+    }
+}
+
 static void a_key_not_seen(void **state)
 {
     (void)state;
@@ -253,9 +289,13 @@ static void counters_not_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_seen),   cmocka_unit_test(a_key_not_seen),
-        cmocka_unit_test(a_host_not_seen),   cmocka_unit_test(a_setting_that_hosts_lack),
-        cmocka_unit_test(ends_that_differ),  cmocka_unit_test(what_expectations_ask_for),
+        cmocka_unit_test(everything_seen),
+        cmocka_unit_test(points_of_their_own),
+        cmocka_unit_test(a_key_not_seen),
+        cmocka_unit_test(a_host_not_seen),
+        cmocka_unit_test(a_setting_that_hosts_lack),
+        cmocka_unit_test(ends_that_differ),
+        cmocka_unit_test(what_expectations_ask_for),
         cmocka_unit_test(counters_not_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
