@@ -9,6 +9,7 @@
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
+#include "lib/physics/fabric.h"
 #include "lib/roce/traffic_pattern.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
@@ -514,6 +515,111 @@ static void check_flow(const struct cell *cell, const struct scenario_flow *flow
     end_close(&x.to);
 }
 
+/* ---- simulated switches: those without a role have the scenario's common settings */
+
+struct node {
+    const char *role;         /* NULL: none */
+    unsigned pfc, priorities; /* with PFC; of its flows */
+};
+
+struct nodes {
+    const struct cell *cell;
+    struct node *items; /* hosts, then switches */
+};
+
+static unsigned priorities_in(const json_t *settings)
+{
+    size_t i;
+    const json_t *item;
+    unsigned priorities = 0;
+    json_array_foreach(json_object_get(settings, "pfc"), i, item)
+    {
+        priorities |= 1u << (json_integer_value(item) & 7);
+    }
+    return priorities;
+}
+
+static void note_flow(void *context, const struct scenario_flow *flow)
+{
+    struct nodes *nodes = context;
+    const char *const roles[] = {flow->from, flow->to};
+    for (size_t i = 0; i < 2; i++) {
+        int host = lab_host_of(&nodes->cell->lab, roles[i]);
+        if (host >= 0)
+            nodes->items[host].priorities |= 1u << (flow->priority & 7);
+    }
+}
+
+static void note_roles(struct nodes *nodes)
+{
+    const struct cell *cell = nodes->cell;
+    const char *role;
+    unsigned common = priorities_in(json_object_get(cell->scenario_json, "settings"));
+    for (size_t i = 0; i < lab_node_count(&cell->lab); i++)
+        nodes->items[i].pfc = common;
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        int host = lab_host_of(&cell->lab, role), at = lab_switch_of(&cell->lab, role);
+        json_t *settings = scenario_role_settings(cell->scenario_json, role);
+        if (host >= 0 || at >= 0)
+            nodes->items[host >= 0 ? (size_t)host : cell->lab.hosts.count + (size_t)at] =
+                (struct node){.role = role, .pfc = priorities_in(settings)};
+        json_decref(settings);
+    }
+}
+
+static void report_switch(const struct nodes *nodes, size_t at, const struct text_names hosts[8],
+                          json_t *entries)
+{
+    const char *name = nodes->items[at].role;
+    name = name ? name : lab_node_name(&nodes->cell->lab, at);
+    for (int p = 0; p < 8; p++) {
+        struct text names = {0};
+        bool on = nodes->items[at].pfc >> p & 1;
+        if (!hosts[p].count)
+            continue;
+        text_add_names(&names, "", &hosts[p]);
+        doctor_add(entries, name, "pfc", "failure",
+                   "list the priority in settings.pfc, which applies to hosts and switches",
+                   "PFC on priority %d is %s at %s and %s at %s: %s", p, on ? "off" : "on",
+                   text_string(&names), on ? "on" : "off", name,
+                   on ? "its pauses are ignored there"
+                      : "it pauses nobody, and what does not fit into its buffer is lost");
+        doctor_add_evidence(entries, "settings and settings_of of the scenario, the lab's links");
+        text_free(&names);
+    }
+}
+
+/* Does each switch pause on the priorities on which the hosts at its ports obey pauses? A bridge does not
+ * know priorities. */
+static void examine_switches(const struct cell *cell, json_t *entries)
+{
+    const struct lab *lab = &cell->lab;
+    const struct lab_link *link;
+    static const char *const keys[] = {"pfc", NULL};
+    if (!lab_kind(lab)->simulated || doctor_varies(cell, keys, false))
+        return;
+    size_t hosts = lab->hosts.count, switches = lab->switches.count;
+    struct nodes nodes = {cell, xcalloc(hosts + switches + 1, sizeof *nodes.items)};
+    struct text_names(*names)[8] = xcalloc(switches + 1, sizeof *names);
+    note_roles(&nodes);
+    doctor_each_flow(cell, note_flow, &nodes);
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *between = link->between.items;
+        int a = lab_node_index(lab, between[0]), b = lab_node_index(lab, between[1]);
+        size_t host = (size_t)(a < b ? a : b), at = (size_t)(a < b ? b : a);
+        if (a < 0 || b < 0 || host >= hosts || at < hosts || lab_switch_at(lab, at - hosts)->software)
+            continue;
+        unsigned other = nodes.items[host].priorities & (nodes.items[host].pfc ^ nodes.items[at].pfc);
+        for (int p = 0; p < 8; p++)
+            if (other >> p & 1)
+                text_names_add(&names[at - hosts][p], nodes.items[host].role);
+    }
+    for (size_t i = 0; i < switches; i++)
+        report_switch(&nodes, hosts + i, names[i], entries);
+    free(names);
+    free(nodes.items);
+}
+
 static bool has_own_settings(const struct cell *cell, const char *role)
 {
     return json_object_get(json_object_get(cell->scenario_json, "settings_of"), role) != NULL;
@@ -541,6 +647,7 @@ static void examine_both_ends(const struct doctor_subject *x)
         common |= as_all ? 1u << (flows[i].priority & 7) : 0;
     }
     free(all.items);
+    examine_switches(x->cell, x->entries);
 }
 
 const struct doctor_check doctor_both_ends = {.name = "settings of both ends",
