@@ -36,10 +36,11 @@ static const char *const consequence_names[] = {
 struct finding {
     enum consequence consequence;
     int64_t traffic_class;
-    bool forced; /* by the sender's settings.traffic_class, not the flow's own */
-    bool by_nic; /* the sender's NIC takes only the DSCP of a traffic class, and ECN is off there for the
-                    priority */
-    bool unsure; /* whether the sender's NIC does so is not known yet */
+    bool forced;   /* by the sender's settings.traffic_class, not the flow's own */
+    bool by_nic;   /* the sender's NIC takes only the DSCP of a traffic class, and ECN is off there for the
+                      priority */
+    bool unsure;   /* whether the sender's NIC does so is not known yet */
+    bool restarts; /* the sender's NIC notifies itself when it sends again */
     const char *place; /* the place that would mark: a role or a simulated switch; without one: the sender */
     struct scenario_flow flows[TEXT_NAMED]; /* the first of them; a pattern is one */
     const char *last;                       /* the name of the last of them */
@@ -331,6 +332,7 @@ static void add_finding(struct survey *s, const struct finding *found, const str
     for (size_t i = 0; i < s->finding_count; i++)
         if (s->findings[i].consequence == found->consequence && s->findings[i].forced == found->forced &&
             s->findings[i].by_nic == found->by_nic && s->findings[i].unsure == found->unsure &&
+            s->findings[i].restarts == found->restarts &&
             s->findings[i].traffic_class == found->traffic_class)
             at = &s->findings[i];
     if (!at) {
@@ -380,15 +382,25 @@ static const struct physics_nic *nic_of(const struct lab *lab, const char *role)
     return host < 0 ? NULL : &lab_sim_host_at(lab, (size_t)host)->nic;
 }
 
-/* Do simulated NICs notify the flow's sender where nothing is marked? The receiver's by CNPs, its own when it
- * sends again. */
+/* A simulated NIC of the flow's sender notifies itself when it sends again: in a run without losses never. */
+static bool restarts(const struct cell *cell, const struct scenario_flow *flow)
+{
+    const struct physics_nic *from =
+        lab_kind(&cell->lab)->simulated ? nic_of(&cell->lab, flow_sender(flow)) : NULL;
+    return from && from->slow_restart;
+}
+
+/* Is the flow's sender notified where nothing is marked? By a simulated NIC of its receiver that sends CNPs
+ * without marks; by its own, if the scenario makes it send again, or varies which NICs do so. */
 static bool notified_without_marks(const struct cell *cell, const struct scenario_flow *flow)
 {
+    static const char *const nics[] = {"model", "slow_restart", NULL};
     if (!lab_kind(&cell->lab)->simulated)
         return false;
-    const struct physics_nic *from = nic_of(&cell->lab, flow_sender(flow));
     const struct physics_nic *to = nic_of(&cell->lab, flow_receiver(flow));
-    return (to && to->unmarked_cnps != UNMARKED_CNPS_NEVER) || (from && from->slow_restart);
+    return (to && to->unmarked_cnps != UNMARKED_CNPS_NEVER) ||
+           (restarts(cell, flow) && (cell->scenario.faults.count || cell->scenario.injections.count ||
+                                     doctor_varies(cell, nics, true)));
 }
 
 static void survey_flow(void *context, const struct scenario_flow *flow)
@@ -412,6 +424,7 @@ static void survey_flow(void *context, const struct scenario_flow *flow)
                (capable || priority_is_listed(&sender->ecn, flow->priority) ||
                 priority_is_listed(&sender->ecn_rp, flow->priority))) {
         found.consequence = capable ? NOWHERE : UNNOTICED;
+        found.restarts = restarts(s->cell, flow);
         found.place = flow_sender(flow);
     } else {
         return;
@@ -470,11 +483,15 @@ static void describe_finding(const struct finding *f, struct text *out)
     const char *their = f->count == 1 ? "its" : "their";
     add_flow_names(f, out);
     if (f->consequence == NOWHERE) {
-        text_add(out,
-                 ": nothing on %s way marks packets, so that the congestion control that is on at %s never "
-                 "reduces "
-                 "%s rate: the figures are those without it",
-                 their, f->place, their);
+        text_add(out, ": nothing on %s way marks packets, so that the congestion control that is on at %s ",
+                 their, f->place);
+        if (f->restarts)
+            text_add(out,
+                     "reduces %s rate only when packets are sent again (nic.slow_restart): without losses ",
+                     their);
+        else
+            text_add(out, "never reduces %s rate: ", their);
+        text_add(out, "the figures are those without it");
         return;
     }
     text_add(out, " %s not ECN-capable (traffic class %" PRId64 "%s: DSCP %" PRId64 ", ECN bits 00): ",
@@ -498,8 +515,8 @@ static void describe_finding(const struct finding *f, struct text *out)
             f->place, their);
         break;
     case UNNOTICED:
-        text_add(out, "switches do not mark %s packets: DCQCN, which is on at %s, never reduces their rate",
-                 their, f->place);
+        text_add(out, "switches do not mark %s packets: DCQCN, which is on at %s, %s their rate", their,
+                 f->place, f->restarts ? "without losses never reduces" : "never reduces");
         break;
     case NOWHERE:
         break;

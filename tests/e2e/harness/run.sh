@@ -114,8 +114,18 @@ check "... but not where a sweep varies ecn, whose cell without it is meant" \
     test -z "$(foretold --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' --set 'sweep={"settings.ecn": [[], [3]]}' | grep warning)"
 check "marks are wished for where nothing marks" grep -q 'flows f0, f1, f2 and 1 other: nothing on their way marks packets, .* on at h0 never reduces their rate: the figures are those without it' \
     <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null)"
+check "... also where a NIC notifies itself when it sends again, which it does only after losses" grep -q \
+    'flows f0, f1, f2 and 1 other: nothing on their way marks .* on at h0 reduces their rate only when packets are sent again (nic.slow_restart): without losses the figures are those without it' \
+    <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.slow_restart=true)"
+check "... not where the scenario loses frames" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.slow_restart=true --set 'inject=[{"flow":"f0","do":"drop"}]' | grep 'on their way marks')"
 check "... not where receivers send CNPs without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.unmarked_cnps=loss | grep 'on their way marks')"
 check "... not for a control without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set settings.congestion_control=timely --set lab.defaults.switch.ecn=null | grep warning)"
+check "PFC that is on at the hosts and off at their switch" grep -q 'warning: PFC on priority 3 is on at h0, h1, h2 and 2 others and off at s0: it pauses nobody, and what does not fit into its buffer is lost; list' \
+    <<<"$(foretold --set 'settings_of={"s0": {"pfc": []}}')"
+check "... and the other way round" grep -q 'warning: PFC on priority 3 is off at h0 and h4 and on at s0: its pauses are ignored there' \
+    <<<"$(foretold --set 'settings_of={"h0": {"pfc": []}, "h4": {"pfc": []}}' --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3}]')"
+check "... but not where a sweep varies it, nor where both lack it" test -z "$({ foretold --set 'settings_of={"s0": {"pfc": []}}' --set 'sweep={"settings_of.s0.pfc": [[], [3]]}'; foretold --set 'settings.pfc=[]'; } | grep warning)"
+check "points of DCQCN that have lists of their own are not off" test -z "$(foretold --set 'settings.ecn_rp=[3]' --set 'settings.ecn_np=[3]' --set 'expect=[{"name":"CNPs","check":"delta(h4.np_cnp_sent) > 0"}]' | grep warning)"
 check "a flow on a priority with neither PFC nor DCQCN beside flows that have them" \
     grep -q 'flow bare is on priority 0, which has neither PFC nor DCQCN, while flows on priority 3 have: what does not fit into buffers is lost' \
     <<<"$(foretold --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3},{"name":"bare","from":"h1","to":"h4","priority":0}]')"
