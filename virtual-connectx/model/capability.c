@@ -20,7 +20,7 @@ static const struct value general[] = {
     /* queues and work requests */
     {VCX_cmd_hca_cap__log_max_qp_sz, 15},
     {VCX_cmd_hca_cap__log_max_srq_sz, 15},
-    {VCX_cmd_hca_cap__log_max_cq_sz, 16},
+    {VCX_cmd_hca_cap__log_max_cq_sz, 22},
     {VCX_cmd_hca_cap__log_max_eq_sz, 14},
     {VCX_cmd_hca_cap__log_max_wq_sz, 13},
     {VCX_cmd_hca_cap__max_num_eqs, 32},

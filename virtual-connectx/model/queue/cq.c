@@ -57,7 +57,7 @@ static void clear_cq(struct vcx_device *device, void *cq)
     vcx_buffer_clear(&((struct cq *)cq)->buffer);
 }
 
-const struct vcx_kind_of_object vcx_kind_cq = {"completion queue", 12, 1, sizeof(struct cq), clear_cq};
+const struct vcx_kind_of_object vcx_kind_cq = {"completion queue", 17, 1, sizeof(struct cq), clear_cq};
 
 static void set_moderation(struct cq *cq)
 {

@@ -27,8 +27,8 @@ static size_t nominal_mode(const struct vcx_device *device)
     return i;
 }
 
-/* The bit of the nominal rate, which the line has. */
-static uint32_t link_mode(const struct vcx_device *device)
+/* That of the nominal rate: the line has no other, and what is listed is accepted. */
+uint32_t vcx_link_mode(const struct vcx_device *device)
 {
     return 1u << modes[nominal_mode(device)].bit;
 }
@@ -42,14 +42,6 @@ static uint16_t link_gbps(const struct vcx_device *device)
 uint8_t vcx_link_lanes(const struct vcx_device *device)
 {
     return modes[nominal_mode(device)].lanes == 1 ? 1 : 4;
-}
-
-uint32_t vcx_link_modes(const struct vcx_device *device)
-{
-    uint32_t all = 0;
-    for (size_t i = 0; i <= nominal_mode(device); i++)
-        all |= 1u << modes[i].bit;
-    return all;
 }
 
 /* ---- state, MTU, lanes and checks of the port */
@@ -208,10 +200,8 @@ static bool set_modes(struct vcx_register_call *call)
 {
     struct vcx_register_state *state = call->device->registers_kept;
     uint32_t asked = (uint32_t)vcx_get(call->in, ptys_reg, eth_proto_admin);
-    if (vcx_get(call->in, ptys_reg, ext_eth_proto_admin) != 0 || !(asked & link_mode(call->device)) ||
-        (asked & ~vcx_link_modes(call->device)))
+    if (vcx_get(call->in, ptys_reg, ext_eth_proto_admin) != 0 || asked != vcx_link_mode(call->device))
         return false;
-    state->link_modes = asked;
     state->autonegotiation_off = vcx_get(call->in, ptys_reg, an_disable_admin);
     return true;
 }
@@ -228,13 +218,13 @@ static enum vcx_status ptys(struct vcx_register_call *call)
     vcx_set(out, ptys_reg, an_disable_admin, state->autonegotiation_off);
     vcx_set(out, ptys_reg, an_status,
             up && !state->autonegotiation_off ? NEGOTIATION_COMPLETE : NEGOTIATION_NONE);
-    vcx_set(out, ptys_reg, eth_proto_capability, vcx_link_modes(call->device));
-    vcx_set(out, ptys_reg, eth_proto_admin, state->link_modes);
+    vcx_set(out, ptys_reg, eth_proto_capability, vcx_link_mode(call->device));
+    vcx_set(out, ptys_reg, eth_proto_admin, vcx_link_mode(call->device));
     vcx_set(out, ptys_reg, connector_type, COPPER_CABLE);
     if (up) {
         vcx_set(out, ptys_reg, data_rate_oper, link_gbps(call->device) * (1000000000u / UNIT_OF_RATE));
-        vcx_set(out, ptys_reg, eth_proto_oper, link_mode(call->device));
-        vcx_set(out, ptys_reg, eth_proto_lp_advertise, vcx_link_modes(call->device));
+        vcx_set(out, ptys_reg, eth_proto_oper, vcx_link_mode(call->device));
+        vcx_set(out, ptys_reg, eth_proto_lp_advertise, vcx_link_mode(call->device));
     }
     return VCX_OK;
 }

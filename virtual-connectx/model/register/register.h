@@ -75,7 +75,6 @@ struct vcx_register_state {
     uint64_t clock_us;                  /* what the driver set its clock to, less the device's time then */
     bool clock_set;
     bool autonegotiation_off;
-    uint32_t link_modes; /* that the driver allows */
     uint8_t fec_10g, fec_25g, fec_50g, fec_100g;
     bool fcs_check;
     uint8_t dcbx_version, dcbx_traffic_classes, dcbx_pfc_classes;
@@ -88,8 +87,8 @@ extern const struct vcx_room vcx_room_registers;
 
 /* ---- the link's speed as the driver sees it: the nominal rate of the configuration, over copper */
 
-/* Bits of PTYS' eth_proto that the port can do: up to the nominal rate. */
-uint32_t vcx_link_modes(const struct vcx_device *device);
+/* The bit of PTYS' eth_proto that the port does. */
+uint32_t vcx_link_mode(const struct vcx_device *device);
 /* Lanes of the cage: 1 for SFP28, 4 for QSFP28. */
 uint8_t vcx_link_lanes(const struct vcx_device *device);
 

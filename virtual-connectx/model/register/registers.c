@@ -17,7 +17,6 @@ static int start_registers(struct vcx_device *device)
     device->registers_kept = state;
     state->fcs_check = true;
     state->dcbx_pfc_classes = state->dcbx_traffic_classes = VCX_PRIORITIES;
-    state->link_modes = vcx_link_modes(device);
     state->pools[1][0].cells = LOSSY_POOL_CELLS;
     state->pools[0][0].cells = state->pools[0][1].cells = LOSSLESS_POOL_CELLS;
     return 0;

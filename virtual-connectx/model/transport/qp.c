@@ -204,7 +204,7 @@ static void clear_qp(struct vcx_device *device, void *object)
     vcx_buffer_clear(&qp->buffer);
 }
 
-const struct vcx_kind_of_object vcx_kind_qp = {"queue pair", 10, 16, sizeof(struct vcx_qp), clear_qp};
+const struct vcx_kind_of_object vcx_kind_qp = {"queue pair", 17, 16, sizeof(struct vcx_qp), clear_qp};
 
 static const enum vcx_qp_type types[] = {VCX_QP_RC, VCX_QP_UC, VCX_QP_UD, VCX_QP_XRC, VCX_QP_GSI, VCX_QP_UMR};
 

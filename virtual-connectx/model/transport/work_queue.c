@@ -142,7 +142,7 @@ static void clear_srq(struct vcx_device *device, void *srq)
     vcx_buffer_clear(&((struct srq *)srq)->buffer);
 }
 
-const struct vcx_kind_of_object vcx_kind_srq = {"shared receive queue", 8, 1, sizeof(struct srq), clear_srq};
+const struct vcx_kind_of_object vcx_kind_srq = {"shared receive queue", 17, 1, sizeof(struct srq), clear_srq};
 
 /* ---- shared receive queues: commands */
 

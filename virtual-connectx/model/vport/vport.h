@@ -25,7 +25,7 @@ void vcx_vport_count_unsteered(struct vcx_device *device);
 extern const struct vcx_room vcx_room_vport;
 
 #define VCX_VPORT_CONTEXT_BYTES 256
-#define VCX_LOG_ADDRESS_LIST    7 /* entries of a list */
+#define VCX_LOG_ADDRESS_LIST    12 /* entries of a list */
 #define VCX_ADDRESS_LIST        (1u << VCX_LOG_ADDRESS_LIST)
 #define VCX_ADDRESS_LISTS       3 /* unicast and multicast addresses, VLANs */
 #define VCX_ADDRESS_BYTES       8

@@ -98,7 +98,6 @@ static bool list_fits(const struct vcx_call *call, const uint8_t *context)
     uint64_t count = vcx_get(context, nic_vport_context, allowed_list_size);
     const uint8_t *entries = vcx_at(context, nic_vport_context, current_uc_mac_address);
     return vcx_get(context, nic_vport_context, allowed_list_type) < VCX_ADDRESS_LISTS &&
-           count <= VCX_ADDRESS_LIST &&
            count * VCX_ADDRESS_BYTES <= (uint64_t)(call->in + call->in_bytes - entries);
 }
 

@@ -122,6 +122,8 @@ static void a_command_is_answered(void **state)
     const uint8_t *capability = vcx_at(d->out, query_hca_cap_out, capability);
     assert_int_equal(vcx_get(capability, cmd_hca_cap, log_max_cq), vcx_kinds[VCX_CQ]->log_limit);
     assert_int_equal(vcx_get(capability, cmd_hca_cap, port_type), 1);
+    assert_int_equal(vcx_get(capability, cmd_hca_cap, log_max_cq_sz), 22); /* as of a ConnectX-5 */
+    assert_int_equal(vcx_get(capability, cmd_hca_cap, log_max_qp), 17);
 }
 
 /* Of the driver's memory an answer changes the slot's output and status, and the data of its mailboxes. */
