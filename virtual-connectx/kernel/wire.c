@@ -41,7 +41,8 @@ bool vcx_wire_connected(const struct vcx_wire *wire)
     if (wire->unplugged)
         return false;
     return (wire->peer && wire->peer->present && !wire->peer->unplugged) ||
-           (wire->lower && netif_carrier_ok(wire->lower) && netif_running(wire->lower));
+           (wire->lower && netif_carrier_ok(wire->lower) && netif_running(wire->lower) &&
+            !(wire->enclosed && wire->credit.peer_closed));
 }
 
 /* ---- out */
@@ -107,6 +108,7 @@ static void wire_tell_credit(struct vcx_wire *wire)
     enum vcx_credit_kind kind;
     if (!wire->enclosed || !wire->lower || wire->unplugged)
         return;
+    wire->credit.closed = vcx_port_closed(wire->port(wire));
     kind = vcx_credit_due(&wire->credit, window_of(wire), vcx_turn_ns());
     if (kind != VCX_CREDIT_BAD)
         send_enclosed(wire, kind, NULL);

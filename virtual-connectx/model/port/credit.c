@@ -3,16 +3,19 @@
 
 #include "virtual-connectx/model/port/port.h"
 
-#define VERSION      2
-#define LEAST_CHARGE 256u                 /* bytes that a frame counts for at least */
-#define MOST_WINDOW  (960 * LEAST_CHARGE) /* a tap device queues 1000 frames */
-#define FIRST_WINDOW 16384u               /* until the other end has told its own */
-#define ASK_AFTER_NS 200000000u
-#define GIVE_UP_NS   5000000000u /* nobody is there: a real cable carries on */
+#define VERSION       3
+#define LEAST_CHARGE  256u                 /* bytes that a frame counts for at least */
+#define MOST_WINDOW   (960 * LEAST_CHARGE) /* a tap device queues 1000 frames */
+#define FIRST_WINDOW  16384u               /* until the other end has told its own */
+#define ASK_AFTER_NS  200000000u
+#define TELL_EVERY_NS 200000000u  /* that the port is closed */
+#define ASK_CLOSED_NS 1000000000u /* whether the other end still is */
+#define GIVE_UP_NS    5000000000u /* nobody is there: a real cable carries on */
 
 /* ---- the header */
 #define AT_VERSION    0
-#define AT_KIND       1
+#define AT_KIND       1 /* and whether the port is closed */
+#define CLOSED        0x80
 #define AT_QUESTION   2 /* its number, or that of the question which is answered */
 #define AT_EPOCH      4
 #define AT_SENT       8
@@ -102,6 +105,15 @@ enum vcx_credit_kind vcx_credit_due(struct vcx_credit *credit, uint32_t window, 
 {
     if (credit->answers)
         return VCX_CREDIT_ANSWER;
+    if (credit->closed != credit->told_closed ||
+        (credit->closed && now_ns - credit->told_closed_ns >= TELL_EVERY_NS)) {
+        credit->told_closed_ns = now_ns;
+        return VCX_CREDIT_STATE;
+    }
+    if (credit->peer_closed && now_ns - credit->asked_ns >= ASK_CLOSED_NS) {
+        credit->asked_ns = now_ns;
+        return VCX_CREDIT_QUESTION;
+    }
     if (credit->stuck_ns && now_ns - credit->asked_ns >= ASK_AFTER_NS) {
         credit->asked_ns = now_ns;
         return VCX_CREDIT_QUESTION;
@@ -118,7 +130,8 @@ void vcx_credit_write(struct vcx_credit *credit, enum vcx_credit_kind kind, uint
     credit->told_window = window;
     credit->answers &= kind != VCX_CREDIT_ANSWER;
     header[AT_VERSION] = VERSION;
-    header[AT_KIND] = (uint8_t)kind;
+    header[AT_KIND] = (uint8_t)(kind | (credit->closed ? CLOSED : 0));
+    credit->told_closed = credit->closed;
     vcx_put16(header + AT_QUESTION, kind == VCX_CREDIT_ANSWER ? credit->answer : credit->question);
     vcx_put32(header + AT_EPOCH, credit->epoch);
     vcx_put32(header + AT_SENT, credit->sent);
@@ -139,7 +152,8 @@ static void credit_acknowledge(struct vcx_credit *credit, const uint8_t *header)
     credit->acknowledged = taken;
     credit->window = vcx_be32(header + AT_WINDOW);
     credit->coupled = credit->heard = true;
-    if (header[AT_KIND] == VCX_CREDIT_ANSWER && vcx_be16(header + AT_QUESTION) == credit->question)
+    if ((header[AT_KIND] & ~CLOSED) == VCX_CREDIT_ANSWER &&
+        vcx_be16(header + AT_QUESTION) == credit->question)
         credit->doubt = false;
 }
 
@@ -158,11 +172,12 @@ static void credit_advance(struct vcx_credit *credit, const uint8_t *header, uin
 
 enum vcx_credit_kind vcx_credit_take(struct vcx_credit *credit, const uint8_t *header, uint32_t bytes)
 {
-    uint8_t kind = header[AT_KIND];
+    uint8_t kind = header[AT_KIND] & (uint8_t)~CLOSED;
     if (header[AT_VERSION] != VERSION || kind >= VCX_CREDIT_BAD || !vcx_be32(header + AT_EPOCH))
         return VCX_CREDIT_BAD;
     credit_advance(credit, header, kind == VCX_CREDIT_FRAME ? charge_of(bytes) : 0);
     credit_acknowledge(credit, header);
+    credit->peer_closed = header[AT_KIND] & CLOSED;
     if (kind == VCX_CREDIT_QUESTION) {
         credit->answers = true;
         credit->answer = vcx_be16(header + AT_QUESTION);

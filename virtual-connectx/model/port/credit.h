@@ -37,6 +37,10 @@ struct vcx_credit {
     uint16_t answer; /* to the question of this number */
     bool answers;
     uint64_t missing; /* gaps in what came */
+    /* The port at this end is closed, as its owner says, and what was told of it; that at the other end is. A
+     * port that is has no link, and neither has the one across the cable. */
+    bool closed, told_closed, peer_closed;
+    uint64_t told_closed_ns;
 };
 
 /* Bytes that the other end may be ahead of a port. They and a frame more fit into what is free of each

@@ -812,9 +812,14 @@ void vcx_port_stop(struct vcx_port *port)
     drop_all(port);
 }
 
+bool vcx_port_closed(const struct vcx_port *port)
+{
+    return port->flapping || !port->settings.admin_up;
+}
+
 bool vcx_port_up(const struct vcx_port *port)
 {
-    return port->carrier && !port->flapping && port->settings.admin_up;
+    return port->carrier && !vcx_port_closed(port);
 }
 
 void vcx_port_went_down(struct vcx_port *port)

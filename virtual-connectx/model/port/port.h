@@ -168,7 +168,9 @@ void vcx_port_start(struct vcx_port *port, const struct vcx_port_ops *ops, void 
 void vcx_port_set_line(struct vcx_port *port, uint64_t line_bps);
 /* Drops all frames. */
 void vcx_port_stop(struct vcx_port *port);
-/* Carrier and the driver's will. */
+/* By the driver's will, or a fault. */
+bool vcx_port_closed(const struct vcx_port *port);
+/* It has carrier and is not closed. */
 bool vcx_port_up(const struct vcx_port *port);
 /* The link went down: frames and pauses of both directions are gone. */
 void vcx_port_went_down(struct vcx_port *port);

@@ -75,6 +75,7 @@ static bool take_next(struct end *end)
 /* A round of the machine's thread. */
 static void run_end(struct end *end)
 {
+    end->credit.closed = vcx_port_closed(&end->owner.port);
     enum vcx_credit_kind kind =
         vcx_credit_due(&end->credit, vcx_credit_window(&end->owner.port), end->owner.now_ns);
     if (kind != VCX_CREDIT_BAD)
@@ -290,6 +291,36 @@ static void a_short_frame_counts_for_more(void **state)
     close_end(&b);
 }
 
+/* As on cards back to back; a notice that is lost is told again, or asked for. */
+static void the_other_end_hears_of_a_closed_port(void **state)
+{
+    (void)state;
+    struct end a, b;
+    open_ends(&a, &b);
+    uint64_t now = run_both(&a, &b, MS, 100 * MS);
+    for (int deaf = 0; deaf < 2; deaf++) {
+        a.owner.port.settings.admin_up = false;
+        b.deaf = deaf;
+        now = run_both(&a, &b, now, 50 * MS);
+        assert_int_equal(b.credit.peer_closed, !deaf);
+        b.deaf = false;
+        now = run_both(&a, &b, now, 300 * MS);
+        assert_true(b.credit.peer_closed && !a.credit.peer_closed);
+        b.deaf = deaf;
+        a.owner.port.settings.admin_up = true;
+        now = run_both(&a, &b, now, 50 * MS);
+        assert_int_equal(b.credit.peer_closed, deaf);
+        b.deaf = false;
+        now = run_both(&a, &b, now, 1200 * MS);
+        assert_true(!b.credit.peer_closed);
+    }
+    a.owner.port.flapping = true;
+    run_both(&a, &b, now, 50 * MS);
+    assert_true(b.credit.peer_closed);
+    close_end(&a);
+    close_end(&b);
+}
+
 static void bad_headers_do_nothing(void **state)
 {
     (void)state;
@@ -326,6 +357,7 @@ int main(void)
         cmocka_unit_test(an_end_goes_for_good),
         cmocka_unit_test(lost_frames_are_gaps),
         cmocka_unit_test(a_short_frame_counts_for_more),
+        cmocka_unit_test(the_other_end_hears_of_a_closed_port),
         cmocka_unit_test(bad_headers_do_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
