@@ -29,7 +29,7 @@ struct vcx_wire {
     struct list_head all; /* of the module's */
     void (*receive)(struct vcx_wire *wire, struct vcx_frame *frame);
     const struct vcx_port *(*port)(const struct vcx_wire *wire); /* its owner's */
-    bool present;                                                /* its owner is there and has the port up */
+    bool present;                                                /* its owner is there */
     bool unplugged;                                              /* on request */
     struct vcx_wire *peer;
     struct vcx_frames arrived;

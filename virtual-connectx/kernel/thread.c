@@ -47,7 +47,7 @@ static bool front_poll(struct vcx_front *front)
     bool busy;
     if (test_and_clear_bit(0, &front->reset_asked))
         front_reset(front);
-    front->wire.present = front->running && front->device.port->settings.admin_up;
+    front->wire.present = front->running;
     if (!front->running)
         return false;
     vcx_port_carrier(&front->device, vcx_wire_connected(&front->wire));

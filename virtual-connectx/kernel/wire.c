@@ -38,9 +38,10 @@ void vcx_wire_cable(struct vcx_wire *one, struct vcx_wire *other)
 
 bool vcx_wire_connected(const struct vcx_wire *wire)
 {
+    const struct vcx_wire *peer = wire->peer;
     if (wire->unplugged)
         return false;
-    return (wire->peer && wire->peer->present && !wire->peer->unplugged) ||
+    return (peer && peer->present && !peer->unplugged && !vcx_port_closed(peer->port(peer))) ||
            (wire->lower && netif_carrier_ok(wire->lower) && netif_running(wire->lower) &&
             !(wire->enclosed && wire->credit.peer_closed));
 }
@@ -106,9 +107,9 @@ bool vcx_wire_ready(struct vcx_wire *wire)
 static void wire_tell_credit(struct vcx_wire *wire)
 {
     enum vcx_credit_kind kind;
-    if (!wire->enclosed || !wire->lower || wire->unplugged)
+    if (!wire->enclosed || !wire->lower)
         return;
-    wire->credit.closed = vcx_port_closed(wire->port(wire));
+    wire->credit.closed = wire->unplugged || vcx_port_closed(wire->port(wire));
     kind = vcx_credit_due(&wire->credit, window_of(wire), vcx_turn_ns());
     if (kind != VCX_CREDIT_BAD)
         send_enclosed(wire, kind, NULL);

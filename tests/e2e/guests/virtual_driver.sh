@@ -302,6 +302,7 @@ doctor "$ROOT/scenarios/pfc-bidir.json"
 check "a cable that is pulled out is found" verdict failure link 'roce0 has no carrier'
 jq -r '.[] | select(.verdict | IN("ok", "unknown") | not) | "# \(.host): \(.check) \(.verdict): \(.reason)"' "$SCRATCH/doctor"
 softlab_ssh b "echo 1 > $DEBUG/cable; until [ \$(cat /sys/class/net/roce0/carrier) = 1 ]; do sleep 0.2; done"
+softlab_ssh a "until [ \$(cat /sys/class/net/roce0/carrier) = 1 ]; do sleep 0.2; done" # the cable's other end
 all_well "after"
 
 # ---- what the drivers asked for
