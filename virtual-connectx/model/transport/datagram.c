@@ -108,8 +108,8 @@ static void complete_datagram(struct vcx_device *device, struct vcx_qp *qp, cons
     vcx_put32(completion + VCX_CQE_OPCODE_QPN, qp->object.id);
     vcx_put16(completion + VCX_CQE_WQE_COUNTER, receive->index);
     qp->responder.took_receive = false;
-    vcx_cq_write(device, receive->cq, immediate ? VCX_CQE_SEND_IMMEDIATE : VCX_CQE_SEND, completion,
-                 packet->solicited);
+    vcx_qp_tell(device, qp, receive->cq, immediate ? VCX_CQE_SEND_IMMEDIATE : VCX_CQE_SEND, completion,
+                packet->solicited);
 }
 
 /* A datagram that does not fit is dropped; its receive request serves the next one. */

@@ -71,6 +71,15 @@ static void begin_completion(const struct vcx_qp *qp, uint8_t *completion, uint3
     vcx_put16(completion + VCX_CQE_WQE_COUNTER, index);
 }
 
+/* Its completion queue has overrun, or cannot be written to: nothing it does can be told any more
+ * (InfiniBand's local work queue catastrophic error). */
+void vcx_qp_tell(struct vcx_device *device, struct vcx_qp *qp, uint32_t cq, enum vcx_completion_opcode opcode,
+                 const uint8_t *completion, bool solicited)
+{
+    if (!vcx_cq_write(device, cq, opcode, completion, solicited))
+        vcx_qp_catastrophe(device, qp);
+}
+
 static void complete_send(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_request *r,
                           enum vcx_ending ending)
 {
@@ -83,8 +92,8 @@ static void complete_send(struct vcx_device *device, struct vcx_qp *qp, const st
         vcx_put32(completion + VCX_CQE_BYTE_COUNT, r->length);
     if (vcx_endings[ending].is_error)
         vcx_qp_count(device, qp, req_cqe_error);
-    vcx_cq_write(device, qp->send_cq, ending ? VCX_CQE_REQUESTER_ERROR : VCX_CQE_REQUESTER, completion,
-                 false);
+    vcx_qp_tell(device, qp, qp->send_cq, ending ? VCX_CQE_REQUESTER_ERROR : VCX_CQE_REQUESTER, completion,
+                false);
 }
 
 void vcx_request_complete(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending)
@@ -102,7 +111,7 @@ static void fail_receive(struct vcx_device *device, struct vcx_qp *qp, uint32_t 
     vcx_cqe_put_ending(completion, ending);
     if (vcx_endings[ending].responder)
         vcx_qp_count_at(device, qp, vcx_endings[ending].responder);
-    vcx_cq_write(device, cq, VCX_CQE_RESPONDER_ERROR, completion, false);
+    vcx_qp_tell(device, qp, cq, VCX_CQE_RESPONDER_ERROR, completion, false);
 }
 
 void vcx_receive_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending)

@@ -240,7 +240,7 @@ static void complete_request(struct vcx_device *device, struct vcx_qp *qp, const
     vcx_put32(completion + VCX_CQE_OPCODE_QPN, qp->object.id);
     vcx_put16(completion + VCX_CQE_WQE_COUNTER, r->receive.index);
     r->took_receive = false;
-    vcx_cq_write(device, r->receive.cq, completion_of(q), completion, q->solicited);
+    vcx_qp_tell(device, qp, r->receive.cq, completion_of(q), completion, q->solicited);
 }
 
 /* ---- messages. Each step returns the syndrome of a negative acknowledgement, or 0 */

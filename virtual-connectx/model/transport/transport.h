@@ -270,6 +270,9 @@ bool vcx_qp_error(struct vcx_device *device, struct vcx_qp *qp);
 /* The same because the send queue itself is broken: no request could say so, and the driver is told by an
  * event, once. */
 void vcx_qp_catastrophe(struct vcx_device *device, struct vcx_qp *qp);
+/* Writes a completion of one of its requests. */
+void vcx_qp_tell(struct vcx_device *device, struct vcx_qp *qp, uint32_t cq, enum vcx_completion_opcode opcode,
+                 const uint8_t *completion, bool solicited);
 /* The oldest request fails, and the queue pair, or its send queue, goes into error. It completes, as all
  * after it, once the doorbell record is above it. */
 void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending cause);

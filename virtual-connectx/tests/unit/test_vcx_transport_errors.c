@@ -245,6 +245,47 @@ static void a_completion_needs_a_page_to_write_to(void **state)
     pair_run(l.pair);
     expect_none(&l.a.send_cq);
     assert_true(l.a.side->device.refused_writes > 0);
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_WQ_CATASTROPHIC), 1);
+    assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
+    pair_close(l.pair);
+}
+
+/* A completion queue that overruns says so once, and takes its queue pair with it: what was written before
+ * can still be read. */
+static void an_overrun_ends_the_queue_pair(void **state)
+{
+    (void)state;
+    struct link l = link_open(&usual);
+    for (int i = 0; i < 70; i++) {
+        post(&l.a, WRITE, 8, l.b.side->key);
+        pair_run(l.pair);
+    }
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_CQ_ERROR), 1);
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_WQ_CATASTROPHIC), 1);
+    assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
+    assert_int_equal(qp_state(&l.b), VCX_QP_RTS);
+    for (int i = 0; i < 64; i++)
+        expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+    expect_none(&l.a.send_cq);
+    pair_close(l.pair);
+}
+
+/* Its requests are gone with it: those on their way, those fetched and those only posted. */
+static void a_destroyed_queue_pair_completes_nothing(void **state)
+{
+    (void)state;
+    struct link l = link_open(&(struct qp_options){.type = VCX_QP_RC, .retry_count = 1});
+    l.pair->drop_from = 0;
+    qp_post_receive(&l.a, RECEIVE, 100);
+    for (int i = 0; i < 24; i++)
+        post(&l.a, WRITE, 3000, l.b.side->key);
+    pair_run(l.pair);
+    vcx_set(l.a.side->in, destroy_qp_in, qpn, l.a.id);
+    side_ok(l.a.side, 0x501, 16, 16);
+    pair_run_ms(l.pair, 9000);
+    expect_none(&l.a.send_cq);
+    expect_none(&l.a.receive_cq);
+    assert_int_equal(side_events(l.a.side, VCX_EVENT_WQ_CATASTROPHIC), 0);
     pair_close(l.pair);
 }
 
@@ -922,6 +963,8 @@ int main(void)
         TEST(bounds_are_kept),
         TEST(a_page_may_be_for_reading_only),
         TEST(a_completion_needs_a_page_to_write_to),
+        TEST(an_overrun_ends_the_queue_pair),
+        TEST(a_destroyed_queue_pair_completes_nothing),
         TEST(a_misaligned_atomic_operation_is_refused),
         TEST(the_responder_hears_of_a_refusal),
         TEST(requests_end_in_order),
