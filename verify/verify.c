@@ -300,8 +300,7 @@ static int stream_take_packet(struct stream *s, const struct capture_packet *pac
 static int stream_look_ahead(struct stream *s, struct capture_packet *packet, struct error *e)
 {
     struct ahead *a = &s->ahead;
-    a->packets = malloc(AHEAD_PACKETS * sizeof *a->packets);
-    a->bytes = malloc(AHEAD_BYTES);
+    *a = (struct ahead){.packets = malloc(AHEAD_PACKETS * sizeof *a->packets), .bytes = malloc(AHEAD_BYTES)};
     if (!a->packets || !a->bytes)
         return error_set(e, "out of memory for %d packets", AHEAD_PACKETS);
     int result;

@@ -100,8 +100,8 @@ const char *over_sweep_how(const struct sweep_table *t)
 {
     static const char *const words[] = {
         [FORM_ROWS] = "A bar for each value.",
-        [FORM_POINTS] = "Each point is a cell, over one of its choices. Its other choices differ too: the "
-                        "table of cells has them.",
+        [FORM_POINTS] = ("Each point is a cell, over one of its choices. Its other choices differ too: "
+                         "the table of cells has them."),
         [FORM_CURVES] = "Each point is a cell, a combination of choices.",
         [FORM_HEAT] = "Each field is a cell, a combination of choices. Its colour follows the scale above.",
     };

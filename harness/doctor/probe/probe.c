@@ -194,6 +194,7 @@ static int probe_scenario(struct probing *p, const struct doctor_subject *x, str
     of_cell.cell = cell;
     p->lab = without_scaled(cell->lab_json);
     int result = walk_probes(p, &of_cell, e);
+    p->x = x;
     json_decref(p->lab);
     return result;
 }

@@ -268,7 +268,7 @@ static void groups_have_bits(void **state)
 
 enum {
     FINDINGS = 0
-#define NIC_COUNTS(pattern, nic, counts, source) +1
+#define NIC_COUNTS(pattern, nic, counts, source) +1 /* NOLINT(bugprone-macro-parentheses) */
 #include "lib/roce/counters.def"
 };
 

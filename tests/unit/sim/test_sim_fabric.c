@@ -342,14 +342,14 @@ static void loss_is_notified(void **state)
 {
     (void)state;
     static const struct {
-        int on;
         int64_t interval_ps;
+        int on;
         bool notifies, one_each;
-    } cases[] = {{UNMARKED_CNPS_NEVER, 0, true, false},
-                 {UNMARKED_CNPS_LOSS, 0, false, false},
-                 {UNMARKED_CNPS_INGRESS, 0, true, false}, /* an ideal NIC has no buffer that fills */
-                 {UNMARKED_CNPS_LOSS, 0, true, true},
-                 {UNMARKED_CNPS_LOSS, 2 * MS, true, false}};
+    } cases[] = {{0, UNMARKED_CNPS_NEVER, true, false},
+                 {0, UNMARKED_CNPS_LOSS, false, false},
+                 {0, UNMARKED_CNPS_INGRESS, true, false}, /* an ideal NIC has no buffer that fills */
+                 {0, UNMARKED_CNPS_LOSS, true, true},
+                 {2 * MS, UNMARKED_CNPS_LOSS, true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f;
         struct sim *sim = lossy_incast(&f, cases[i].on, cases[i].interval_ps, cases[i].notifies);

@@ -6,10 +6,10 @@
 #include "traffic/flow_plan.h"
 
 struct measured {
-    struct plan plan;
     struct histogram one, other;
     struct engine engine;
     struct meter meter;
+    struct plan plan;
 };
 
 /* From second 10 on, intervals of a second; 100 messages of 1000 bytes are the target. */

