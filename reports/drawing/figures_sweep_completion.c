@@ -80,8 +80,8 @@ static void fill_slowdown(const struct runs *runs, struct plot *plot)
 
 const struct figure figures_sweep_completion[] = {
     {"slowdown", "Slowdown of flows by size", "",
-     "Completion time divided by the time on an empty network. Each point is a tenth of the flows, sorted by "
-     "size.",
+     "Completion time divided by the time that links and switches alone need on an empty network: that of "
+     "NICs, PCI Express and programs counts as slowdown. Each point is a tenth of the flows, sorted by size.",
      .sweep = fill_slowdown},
     {0},
 };

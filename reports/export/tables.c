@@ -176,8 +176,11 @@ static const struct export_column flows[] = {
     INTEGER("flows_finished", "", "of these", "flows.finished"),
     INTEGER("flows_earlier", "", "that began before the measure phase, and are not counted", "flows.earlier"),
     DISTRIBUTION("latency", "_ns", "ns", "from posting a message to its completion", "latency_ns"),
-    DISTRIBUTION("slowdown", "", "", "a flow's completion time, divided by that on an empty network",
-                 "slowdown"),
+    DISTRIBUTION(
+        "slowdown", "", "",
+        "a flow's completion time, divided by the time that links and switches alone need on an empty "
+        "network: that of NICs, PCI Express and programs counts as slowdown",
+        "slowdown"),
     DISTRIBUTION("completion", "_ns", "ns", "how long a flow took until its last message was complete",
                  "completion_ns"),
     END};

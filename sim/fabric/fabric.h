@@ -53,7 +53,8 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values);
 size_t sim_bridge_counters(const struct sim *sim, uint32_t index, const struct sim_counter **counters);
 void sim_bridge_values(const struct sim *sim, uint32_t index, int64_t *values);
 
-/* The least time in which a flow's first message could complete on an empty network. */
+/* The least time in which a flow's first message could complete on an empty network between ideal hosts: of
+ * links and switches alone. */
 int64_t sim_flow_ideal_ps(const struct sim *sim, size_t flow);
 
 #endif

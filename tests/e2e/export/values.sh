@@ -91,7 +91,7 @@ import sqlite3
 db = sqlite3.connect("all.sqlite")
 assert db.execute("SELECT COUNT(*) > 250 FROM columns").fetchone() == (1,)
 assert not (bare := db.execute("SELECT table_name, column_name FROM columns WHERE meaning IS NULL OR trim(meaning) = ''").fetchall()), bare
-for column, words in (("latency_p99_ns", "99th percentile: from posting a message to its completion"), ("slowdown_mean", "mean: a flow's completion time, divided by that on an empty network"), ("latency_max_ns", "the largest: from posting a message to its completion")):
+for column, words in (("latency_p99_ns", "99th percentile: from posting a message to its completion"), ("slowdown_mean", "mean: a flow's completion time, divided by the time that links and switches alone need on an empty network: that of NICs, PCI Express and programs counts as slowdown"), ("latency_max_ns", "the largest: from posting a message to its completion")):
     assert db.execute("SELECT meaning FROM columns WHERE table_name = 'flows' AND column_name = ?", (column,)).fetchall() == [(words,)], column
 END
 check "every column has a meaning" python3 meanings.py
