@@ -18,6 +18,9 @@ struct sender {
     bool middle;      /* of one message, without an end */
     int64_t every_ns; /* between CNPs */
     int slowness;     /* by what gaps are multiplied; 0: by 1 */
+    int burst;        /* packets that are sent one behind the other, the last of which ends a message; 0: 1 */
+    int in_burst;
+    int64_t owed_ns; /* by the burst */
 };
 
 /* An ACK ties both queue pairs together. */
@@ -43,6 +46,8 @@ static void cnp(struct sender *s)
     s->cnp_ns += s->every_ns;
 }
 
+#define LINE_NS 3343 /* of a packet */
+
 /* Send until this time, at the machine's rate or at the line's; a tenth of it is what the NIC has. Returns
  * the number of the last packet. */
 static uint64_t send(struct sender *s, int64_t until_ns, bool obeys, bool captured)
@@ -59,14 +64,19 @@ static uint64_t send(struct sender *s, int64_t until_ns, bool obeys, bool captur
         }
         struct frame f = talk_write(&talk, s->psn, 1, s->psn);
         f.roce.bth.ack_request = false;
-        f.roce.bth.opcode = s->middle ? OPCODE_WRITE_MIDDLE : OPCODE_WRITE_ONLY;
+        bool ends = s->burst && s->in_burst + 1 == s->burst;
+        f.roce.bth.opcode = s->middle && !ends ? OPCODE_WRITE_MIDDLE : OPCODE_WRITE_ONLY;
         if (captured)
             talk_seen(&talk, HOST_A, true, s->next_ns, &f);
         int64_t now_ps = (s->next_ns - s->start_ns) * SIM_PS_PER_NS;
         dcqcn_advance(&s->machine, &s->params, now_ps);
         int64_t gap_ps = dcqcn_gap_ps(&s->machine, &s->params, now_ps, 4178);
         dcqcn_sent(&s->machine, &s->params, 4178);
-        s->next_ns += obeys ? gap_ps / SIM_PS_PER_NS * (s->slowness ? s->slowness : 1) + 1 : 3343;
+        int64_t gap_ns = obeys ? gap_ps / SIM_PS_PER_NS * (s->slowness ? s->slowness : 1) + 1 : LINE_NS;
+        s->owed_ns += s->burst ? gap_ns - LINE_NS : 0;
+        s->next_ns += s->burst ? LINE_NS + (ends ? s->owed_ns : 0) : gap_ns;
+        s->owed_ns = ends ? 0 : s->owed_ns;
+        s->in_burst = ends ? 0 : s->in_burst + 1;
         s->psn++;
     }
     return talk.number;
@@ -159,13 +169,33 @@ static void slower(void **state)
     assert_true(share(RATE) == 0);
 }
 
+/* In a burst a queue pair sends at the line's rate, and waits behind it: that is no rate above the machine's.
+ */
+static void in_bursts(void **state)
+{
+    struct sender s;
+    (void)state;
+    begin(&s);
+    s.middle = true;
+    s.every_ns = 2 * CNP_NS;
+    s.burst = 31;
+    send(&s, s.start_ns + RUN_NS, true, true);
+    talk_good(&talk, "dcqcn", RATE);
+    if (share(RATE) != 0)
+        fail_msg("a share of the machine's rate is told of bursts: %.1f %%", share(RATE));
+    json_t *entry = talk_judge(&talk, "dcqcn", RATE);
+    assert_non_null(strstr(json_string_value(json_object_get(entry, "reason")),
+                           "1 queue pair sent in bursts, faster than the machine in the middle of messages: "
+                           "by how much they are slower does not show"));
+    json_decref(entry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(obeys),
-        cmocka_unit_test(begins_in_the_middle),
-        cmocka_unit_test(does_not_obey),
-        cmocka_unit_test(slower),
+        cmocka_unit_test(obeys),         cmocka_unit_test(begins_in_the_middle),
+        cmocka_unit_test(does_not_obey), cmocka_unit_test(slower),
+        cmocka_unit_test(in_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
