@@ -349,11 +349,12 @@ static int keep_alive(struct flow_side *s, int64_t now_ns, struct error *e)
 }
 
 /* If the engine failed because the other side ended, the error should say that: its last messages may still
- * be in transit. If the other side sends messages long after the failure, it is alive, and the engine's
- * failure is the error. */
+ * be in transit. If the other side sends messages long after the failure, and again after that, it is alive,
+ * and the engine's failure is the error; once is not enough, since a busy host reads late what was sent
+ * before. */
 static int engine_failure(struct flow_side *s, struct error *e)
 {
-    int64_t begin_ns = clock_monotonic_ns();
+    int64_t begin_ns = clock_monotonic_ns(), after_ns = begin_ns + ALIVE_NS;
     struct error words = {{0}}, found;
     flow_side_quit(s);
     found = s->engine.error;
@@ -361,10 +362,14 @@ static int engine_failure(struct flow_side *s, struct error *e)
     if (s->engine.status == IBV_WC_RETRY_EXC_ERR && s->silent_ns > 0)
         error_set(&found, "%.900s; no message was completed in the last %.3f s", s->engine.error.text,
                   (double)s->silent_ns / (double)NS_PER_S);
-    while (clock_monotonic_ns() < begin_ns + LAST_WORDS_NS && s->control.heard_ns < begin_ns + ALIVE_NS) {
+    for (int heard = 0; heard < 2 && clock_monotonic_ns() < begin_ns + LAST_WORDS_NS;) {
         struct pollfd fd = {.fd = s->control.fd, .events = POLLIN};
         if (poll(&fd, 1, (int)(ALIVE_NS / NS_PER_MS)) > 0 && take_messages(s, &words) != 0)
             return error_set(e, "%.400s [%.500s]", words.text, found.text);
+        if (s->control.heard_ns < after_ns)
+            continue;
+        heard++;
+        after_ns = s->control.heard_ns + ALIVE_NS / 2;
     }
     return error_set(e, "%s", found.text);
 }
