@@ -24,6 +24,18 @@ static int64_t greatest_common(int64_t a, int64_t b)
     return a;
 }
 
+static void clock_note_order(struct clock *c, int64_t since_ns, uint64_t number)
+{
+    if (since_ns < 0 && !c->late) {
+        c->late = number;
+        c->late_of = c->packets;
+    } else if (since_ns >= 0 && c->late) {
+        if (!c->disordered && c->packets - c->late_of <= CLOCK_LATE_PACKETS)
+            c->disordered = c->late;
+        c->late = 0;
+    }
+}
+
 void clock_take(struct clock *c, const struct capture_interface *i, const struct capture_packet *p)
 {
     if (!p->timed)
@@ -44,6 +56,7 @@ void clock_take(struct clock *c, const struct capture_interface *i, const struct
         c->back = p->number;
         c->back_by_ns = -since_ns;
     }
+    clock_note_order(c, since_ns, p->number);
     c->last_ns = since_ns < 0 ? c->last_ns : p->time_ns;
     if (sender)
         memcpy(c->sender, sender, sizeof c->sender);

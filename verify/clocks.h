@@ -14,6 +14,9 @@
 #define CLOCK_MOST_OFF_NS 1000
 /* Packets of an interface after which its clock has shown its unit. */
 #define CLOCK_PACKETS 4096
+/* A file is not in the order of time where no more packets than this are late; a clock that was set back
+ * stays behind for longer. */
+#define CLOCK_LATE_PACKETS 256
 
 /* Of an interface; zeros at first. */
 struct clock {
@@ -26,6 +29,10 @@ struct clock {
     uint8_t sender[6];        /* of the last packet */
     uint64_t back;            /* the packet at which time went back; 0: it did not */
     int64_t back_by_ns;       /* and by how much */
+    uint64_t late, late_of;   /* the packet since which time is behind an earlier one, and how many had come
+                                 then; 0: it is not */
+    uint64_t disordered;      /* the first such packet after which time soon went on: the file is not in the
+                                 order of time; 0: it is */
     uint64_t untimed, beyond; /* packets whose times are not judged; of these such that have none */
     int64_t end_ns;           /* the last time that is judged */
 };

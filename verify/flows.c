@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_ROOM  256
-#define MOST_TRIES  64   /* of an answer's flow to find its partner, and flows that are looked at each time */
+#define FIRST_ROOM 256
+#define MOST_TRIES \
+    64 /* answers of a flow by which its partner is looked for, then one of so many; flows each time */
 #define WINDOW_PSNS 4096 /* an answer may name a PSN so far behind the last request */
 
 int flows_init(struct flows *t, struct error *e)
@@ -222,8 +223,7 @@ static void learn(struct flows *t, uint32_t i, const struct frame_roce *roce)
         f->last_psn = psn_later(roce->bth.psn, f->last_psn);
         if (psn_after(f->last_psn, f->first_psn) > WINDOW_PSNS) /* before the numbers wrap */
             f->first_psn = psn_add(f->last_psn, 0u - WINDOW_PSNS);
-    } else if (f->partner == FLOW_NONE && f->tries < MOST_TRIES) {
-        f->tries++;
+    } else if (f->partner == FLOW_NONE && (++f->tries <= MOST_TRIES || f->tries % MOST_TRIES == 0)) {
         uint32_t partner = find_partner(t, f, roce);
         if (partner != FLOW_NONE) {
             f->partner = partner;

@@ -272,10 +272,12 @@ struct requester {
     bool nak;           /* it was asked to go back since it last went back */
     bool notified;      /* it got a CNP: its rate may be low */
     bool asked;         /* it went back last because of a NAK */
+    bool jumped;        /* its first request was one that it sent again, or it skipped some */
     struct requests requests;
     struct held held;        /* answers of reads */
     uint32_t next;           /* the first PSN that was never sent */
     uint32_t cursor;         /* the PSN that follows the last one sent */
+    uint32_t next_loose;     /* that the newest read may have taken beyond `next` */
     uint32_t loose;          /* PSNs that a read may have taken beyond these */
     uint32_t nak_psn;        /* that the last NAK asked for */
     uint32_t gap_answers;    /* that came since */
@@ -284,8 +286,9 @@ struct requester {
     uint32_t nak_new;        /* new packets since it was asked */
     uint64_t answer_number;  /* the packet that acknowledged last */
     uint64_t nak_number, gap_number, sent_number;
-    int64_t before_ns;   /* since when `unacked_before` holds */
-    int64_t progress_ns; /* since when `unacked` waits for its answer */
+    int64_t before_ns;          /* since when `unacked_before` holds, */
+    int64_t progress_before_ns; /* and the progress before that */
+    int64_t progress_ns;        /* since when `unacked` waits for its answer */
     int64_t nak_ns, answer_ns, gap_ns;
     struct messages messages;
     struct span span;
@@ -331,8 +334,8 @@ struct go_back_n {
     struct states seen;                   /* struct seen_packets, by the packets' own flow */
     struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
     bool pauses;          /* PFC frames were seen: waiting may have other reasons */
-    uint64_t sent, received, back, back_nak, back_gap, back_timeout, back_unset, back_unknown;
-    uint64_t elsewhere, no_naks;
+    uint64_t sent, received, back, back_nak, back_gap, back_lost, back_timeout, back_unset, back_unknown;
+    uint64_t elsewhere, no_naks, jumped;
     uint64_t untimed;            /* what would have been judged by its time, and has none */
     int64_t longest_ns[2];       /* that a requester, a responder had no answer */
     char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
@@ -423,6 +426,13 @@ static void go_back_n_say_rules(const struct go_back_n *g, struct verify_context
     text_free(&said);
 }
 
+/* Answers of the flow that came before their requests were known. */
+static uint64_t untied_answers(const struct go_back_n *g, uint32_t flow)
+{
+    const uint64_t *count = states_have(&g->untied, flow, sizeof *count);
+    return count ? *count : 0;
+}
+
 /* ---- the requester (9.7.6, 9.7.7) */
 
 /* Is it known which PSNs were answered? */
@@ -442,6 +452,7 @@ static void requester_begin(struct requester *r, const struct verify_packet *p)
                             .unacked = psn,
                             .unacked_before = psn,
                             .before_ns = p->time_ns,
+                            .progress_before_ns = p->time_ns,
                             .progress_ns = p->time_ns};
 }
 
@@ -453,8 +464,14 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
 {
     int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = verify_since_ns(p, r->progress_ns);
     uint32_t psn = p->frame.roce.bth.psn;
+    int64_t answer_ns = verify_since_ns(p, r->answer_ns),
+            before_ns = verify_since_ns(p, r->progress_before_ns);
+    if (r->answered && set_ns != FIELD_UNSET && answer_ns >= 0 && answer_ns < BEFORE_NS &&
+        (double)waited_ns < EARLY * (double)set_ns && (double)before_ns >= EARLY * (double)set_ns)
+        waited_ns = set_ns; /* it was time before the last answers came, which the NIC had not looked at */
     g->untimed += waited_ns < 0;
-    if (set_ns == FIELD_UNSET || waited_ns < 0 || !requester_is_sure(r) || !r->answered) {
+    bool queued = g->pauses && psn_after(psn, r->unacked) < 0; /* before a pause */
+    if (set_ns == FIELD_UNSET || waited_ns < 0 || !requester_is_sure(r) || !r->answered || queued) {
         *(set_ns == FIELD_UNSET && waited_ns >= 0 ? &g->back_unset : &g->back_unknown) += 1;
         return;
     }
@@ -497,11 +514,14 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     uint32_t least = lagging ? r->unacked_before : r->unacked;
     bool selective = is_selective(g, c);
     bool asked = r->nak || (r->nak_spare && psn == r->unacked) || (selective && r->naks_left);
-    bool timed_out = !asked && !r->gap;
+    bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
+    bool timed_out = !asked && !r->gap && !lost;
     g->back++;
     if (asked) {
         g->back_nak++;
         r->nak_spare = r->nak && r->nak_spare;
+    } else if (lost) { /* answers that came, as a responder may lose requests */
+        g->back_lost++;
     } else if (r->gap) {
         g->back_gap++;
         r->gap = false;
@@ -527,8 +547,9 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
                      "goes back to PSN %u, but PSN %u is not acknowledged yet%s (packet %llu)", psn,
                      r->unacked, r->nak ? ": the NAK asked for it" : "",
                      (unsigned long long)r->answer_number);
-    else if (psn_after(psn, least) < 0 && (timed || r->nak) &&
-             !r->span.reads) /* a read may begin at its message's first packet */
+    else if (psn_after(psn, least) < 0 && (timed || r->nak) && !r->span.reads &&
+             !g->pauses) /* a read may begin at its message's first packet; what was queued leaves after a
+                            pause */
         findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
                      "goes back to PSN %u, but all before PSN %u is acknowledged (packet %llu)", psn,
                      r->unacked, (unsigned long long)r->answer_number);
@@ -557,8 +578,18 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
     uint32_t ahead = (uint32_t)psn_after(psn, r->cursor);
     bool acknowledged = r->answered ? psn_after(psn, r->unacked) <= 0
                                     : !r->requests.answered && psn_after(psn, r->next) <= 0; /* it may be */
-    if (ahead <= r->loose || acknowledged || (r->span.reads && psn_after(psn, r->next) <= 0))
+    if (ahead <= r->loose || acknowledged ||
+        (r->span.reads && psn_after(psn, r->next) <= (int32_t)r->next_loose))
         return;
+    /* Reads between were asked for before the capture began: nothing was answered, or what no read asked for.
+     */
+    if (r->span.reads && !r->jumped &&
+        (!r->answered || untied_answers(g, c->flows->flows[p->flow].partner))) {
+        r->jumped = true;
+        g->jumped++;
+        messages_forget(&r->messages);
+        return;
+    }
     enum verify_recovery which = r->asked ? RECOVERY_SELECTIVE : RECOVERY_ADAPTIVE;
     if (psn_after(psn, r->next) <= 0 &&
         (recovery_is_possible(c, which) || recovery_is_possible(c, RECOVERY_SELECTIVE))) {
@@ -580,6 +611,7 @@ static void requester_learn_mtu(struct requester *r, const struct frame_roce *ro
         return;
     r->cursor = psn_add(r->span.psn, span_kept(&r->span));
     r->next = newest ? r->cursor : r->next;
+    r->next_loose = newest ? 0 : r->next_loose;
     r->loose = 0;
 }
 
@@ -612,6 +644,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
         r->progress_ns = p->time_ns; /* nothing else waited */
     requester_check_nak(r, c, p);
     r->next = r->cursor;
+    r->next_loose = loose;
     if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].last)
         messages_end(&r->messages, psn_add(psn, taken - 1));
 }
@@ -625,6 +658,7 @@ static void requester_acknowledged(struct requester *r, const struct verify_pack
     if (p->time_ns - r->before_ns > BEFORE_NS) {
         r->unacked_before = r->unacked;
         r->before_ns = p->time_ns;
+        r->progress_before_ns = r->progress_ns;
     }
     if (!r->answered)
         r->unacked_before = psn_after(up_to, r->unacked) < 0 ? up_to : r->unacked;
@@ -679,7 +713,8 @@ static void requester_gets_response(struct go_back_n *g, struct requester *r, st
     go_back_n_note_seen(g, p, false, SEEN_RESPONSE);
     r->span.reads = true;
     requester_learn_mtu(r, &p->frame.roce);
-    if (r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) > 0) {
+    bool all_known = r->answered || !untied_answers(g, p->flow);
+    if (all_known && span_answers(&r->span) && psn_after(psn, r->unacked) > 0) {
         held_add(&r->held, psn, psn_after(psn, r->unacked), false);
         requester_check_gap(g, r, c, p);
         return;
@@ -842,7 +877,8 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
     uint32_t psn = p->frame.roce.bth.psn;
     int64_t since_ns = verify_since_ns(p, r->ahead_ns);
     bool late = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses;
-    bool unasked = late && since_ns > NO_NAK_NS;
+    bool asked = is_selective(g, c) && r->nak_number > r->ahead_number; /* for all that was missing then */
+    bool unasked = late && !asked && since_ns > NO_NAK_NS;
     g->untimed += late && since_ns < 0;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;
@@ -889,6 +925,13 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
         r->nak = false;
 }
 
+/* All before this PSN is answered. The first answer may be one of what came before the capture began. */
+static void responder_answered(struct responder *r, const struct verify_packet *p, uint32_t up_to)
+{
+    r->least = r->answer_number ? psn_later(r->least, up_to) : up_to;
+    r->answer_number = p->number;
+}
+
 static void responder_acks(struct go_back_n *g, struct responder *r, struct verify_context *c,
                            const struct verify_packet *p)
 {
@@ -904,8 +947,7 @@ static void responder_acks(struct go_back_n *g, struct responder *r, struct veri
         findings_add(c->findings, KIND_MSN, p->number, p->time_ns,
                      "the ACK of PSN %u has MSN %u, expected %u to %u", psn, p->frame.roce.aeth.msn, least,
                      most);
-    r->least = psn_later(r->least, psn_add(psn, 1));
-    r->answer_number = p->number;
+    responder_answered(r, p, psn_add(psn, 1));
 }
 
 static void responder_naks(struct go_back_n *g, struct responder *r, struct verify_context *c,
@@ -915,6 +957,9 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
     responder_kept(g, r, c, p, psn);
     if (!r->answer_number &&
         psn_after(psn, r->least) < 0) { /* the first one to arrive was not the first one sent */
+        for (uint32_t came = r->least; came != r->most && psn_after(came, psn) < HELD_PSNS;
+             came = psn_add(came, 1))
+            held_add(&r->held, came, psn_after(came, psn), false);
         r->least = r->most = psn;
         r->ahead = true;
         r->ahead_number = p->number;
@@ -984,8 +1029,8 @@ static void responder_responds(struct go_back_n *g, struct responder *r, struct 
     r->unasked = responder_is_sure(r) && psn_after(psn, r->most) >= 0; /* said once */
     r->answer_next = psn_add(psn, 1);
     r->answer_most = psn_later(r->answer_most, r->answer_next);
-    r->least = psn_later(r->least, r->answer_next);
-    r->answer_number = r->response_number = p->number;
+    responder_answered(r, p, r->answer_next);
+    r->response_number = p->number;
 }
 
 static void responder_answers(struct go_back_n *g, struct responder *r, struct verify_context *c,
@@ -1137,6 +1182,12 @@ static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SE
             c->findings,
             "when the sender went back without a NAK, %llu %s: what was acknowledged, or when, is not known",
             (unsigned long long)g->back_unknown, THINGS(g->back_unknown, "time"));
+    if (g->jumped)
+        findings_open(
+            c->findings,
+            "whether requests were skipped, %llu %s: the first read in the capture may be one that was "
+            "sent again",
+            (unsigned long long)g->jumped, THINGS(g->jumped, "time"));
     if (g->no_naks)
         findings_open(c->findings,
                       "whether a NAK was due, %llu %s: with out-of-order placement none is (recovery: what "
@@ -1162,6 +1213,7 @@ static void go_back_n_end(void *state, struct verify_context *c)
     findings_seen(c->findings, "times gone back", g->back);
     findings_seen(c->findings, "of these for NAKs", g->back_nak);
     findings_seen(c->findings, "of these for missing answers", g->back_gap);
+    findings_seen(c->findings, "of these for answers that came", g->back_lost);
     findings_seen(c->findings, "of these after time-outs", g->back_timeout);
     findings_seen(c->findings, "packets with cut headers", seen[SEEN_CUT]);
     go_back_n_say_rules(g, c);

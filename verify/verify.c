@@ -2,7 +2,9 @@
 
 #include "lib/document/json_text.h"
 #include "lib/document/nearest.h"
+#include "lib/packets/opcode.h"
 #include "lib/text.h"
+#include "verify/psn.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +50,17 @@ struct ahead {
     bool whole; /* all packets of the capture were taken */
 };
 
+/* Requests of a flow: a packet that is there twice comes again at once. */
+struct repeats {
+    bool begun;
+    uint32_t psn; /* of the last one, */
+    int64_t time_ns;
+};
+
+#define REPEAT_NS     4096 /* no time-out is shorter */
+#define REPEATS_LEAST 4
+#define REPEATS_MOST  0.25 /* of the requests, beside those that NAKs have asked for */
+
 struct stream {
     struct capture_reader *capture;
     const struct verify_settings *settings;
@@ -62,13 +75,18 @@ struct stream {
     struct active active[CAPTURE_CHECK_COUNT];
     size_t count;
     bool wants_icrc;
-    bool lost; /* packets, by the capture itself */
+    bool lost;   /* packets, by the capture itself */
+    bool copies; /* it has packets twice */
     uint64_t packets;
-    uint64_t last_number; /* of the last packet, and its time */
+    struct states repeats;             /* struct repeats, by flow */
+    uint64_t requests, repeated, naks; /* of connections at the ports of their hosts */
+    uint64_t both_ends;                /* packets whose sender and receiver may both be those of the port */
+    uint64_t last_number;              /* of the last packet, and its time */
     int64_t last_ns;
     int64_t end_ns;
     struct findings common; /* what holds for all checkers */
     struct text untimed;    /* why times are not judged, first of all */
+    struct text disordered; /* why the order of packets proves nothing; "": it does */
 };
 
 const struct checker *verify_find(const char *name, struct error *e)
@@ -212,6 +230,31 @@ static void packet_locate_control(struct verify_packet *p)
         p->direction = memcmp(p->own, p->frame.ethernet.source, 6) == 0 ? CAPTURE_OUTBOUND : CAPTURE_INBOUND;
 }
 
+/* Captures of both ends in one file, and those of mirrors of both directions, have packets twice. */
+static void stream_count_repeat(struct stream *s, const struct verify_packet *p, bool addressed)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    const struct opcode_row *row = opcode_find(roce->bth.opcode);
+    enum opcode_service service = OPCODE_SERVICE(roce->bth.opcode);
+    if (p->flow == FLOW_NONE || !row || !(p->sent_here || p->received_here) ||
+        (service != OPCODE_RC && service != OPCODE_XRC && service != OPCODE_UC))
+        return;
+    s->both_ends += p->sent_here && p->received_here && !addressed;
+    if (row->response) {
+        s->naks += row->aeth && AETH_KIND(roce->aeth.syndrome) != AETH_ACK;
+        return;
+    }
+    int64_t set_ns = s->settings->ack_timeout_ns;
+    int64_t at_once_ns = set_ns != FIELD_UNSET && set_ns < REPEAT_NS ? set_ns / 2 : REPEAT_NS;
+    struct repeats *of = states_at(&s->repeats, p->flow, sizeof *of);
+    if (!of)
+        return;
+    s->requests++;
+    s->repeated +=
+        of->begun && psn_after(roce->bth.psn, of->psn) <= 0 && verify_since_ns(p, of->time_ns) < at_once_ns;
+    *of = (struct repeats){.begun = true, .psn = roce->bth.psn, .time_ns = p->time_ns};
+}
+
 /* Frames of which nothing is judged are counted, for the sentences at the end. */
 static void stream_count_frame(struct stream *s, const struct capture_packet *from, struct frame *f)
 {
@@ -259,6 +302,8 @@ static void stream_judge_packet(struct stream *s, const struct capture_packet *f
                                                          : FRAME_ICRC_NONE;
     if (p.frame.kind == FRAME_ROCE)
         packet_locate(s, settings, i, &p);
+    if (p.frame.kind == FRAME_ROCE)
+        stream_count_repeat(s, &p, i->addressed);
     p.own = stream_own_address(s, i, from->interface);
     if (p.frame.kind != FRAME_ROCE)
         packet_locate_control(&p);
@@ -450,7 +495,47 @@ static void stream_say_untimed(struct stream *s)
                             THINGS(more, "more interface"));
 }
 
-/* What holds for every checker. A capture that lost packets proves no fault. */
+/* Packets that are in the file before earlier ones. */
+static void stream_say_disordered(struct stream *s)
+{
+    for (uint32_t i = 0; i < s->clocks.count && !s->disordered.length; i++) {
+        const struct clock *clock = states_have(&s->clocks, i, sizeof *clock);
+        if (clock->disordered)
+            text_add(
+                &s->disordered,
+                "what follows from the order of packets: packet %llu of interface %u is earlier than one "
+                "before it (reordercap CAPTURE NEW puts them in the order of time)",
+                (unsigned long long)clock->disordered, i);
+    }
+}
+
+/* A file that has packets more than once, and does not say at whose port each was seen. */
+static bool stream_say_copies(struct stream *s)
+{
+    bool repeated = s->repeated >= REPEATS_LEAST &&
+                    (double)s->repeated > (double)s->naks + REPEATS_MOST * (double)s->requests;
+    if (!repeated && !(s->both_ends && flows_seen_again(&s->flows)))
+        return false;
+    if (repeated)
+        findings_open(
+            &s->common,
+            "%llu of %llu requests come again at once: the capture has packets twice. Of a mirror of "
+            "both directions, or of all interfaces of a host, editcap -w 0.00001 CAPTURE NEW leaves "
+            "out copies; captures of both ends are judged one by one, or as pcapng with the address "
+            "of each interface (if_MACaddr)",
+            (unsigned long long)s->repeated, (unsigned long long)s->requests);
+    else
+        findings_open(
+            &s->common,
+            "at whose port %llu packets were seen: both ends are in hosts, and their packets are at "
+            "several interfaces without an address. Judge the capture of each end by itself, or give "
+            "a pcapng with the address of each interface (if_MACaddr)",
+            (unsigned long long)s->both_ends);
+    return true;
+}
+
+/* What holds for every checker. A capture that lost packets proves no fault, nor does one that has some
+ * twice, but for those within a packet. */
 static void stream_say_limits(struct stream *s)
 {
     struct findings *f = &s->common;
@@ -479,6 +564,19 @@ static void stream_say_limits(struct stream *s)
                       THINGS(s->flows.left_out, "packet"), FLOWS_MOST);
     stream_say_untimed(s);
     stream_say_others(s);
+    stream_say_disordered(s);
+    s->copies = stream_say_copies(s);
+}
+
+/* The kinds of findings that hold in this capture; NULL: all. */
+static const char *const *proved_kinds(const struct stream *s, struct active *a)
+{
+    static const char *const none[] = {NULL};
+    if (s->copies)
+        return a->checker->check == CHECK_ICRC ? NULL : none;
+    if (s->disordered.length && a->checker->proved && findings_count(&a->findings))
+        findings_open(&a->findings, "%s", text_string(&s->disordered));
+    return s->lost || s->disordered.length ? a->checker->proved : NULL;
 }
 
 static json_t *finish(struct stream *s)
@@ -493,7 +591,7 @@ static json_t *finish(struct stream *s)
             (!a->checker->needs_times || a->checker->needs_times(a->state, &a->context)))
             a->findings.open = text_string(&s->untimed);
         json_array_append_new(checks, findings_json(&a->findings, capture_check_names[a->checker->check],
-                                                    &s->common, s->lost ? a->checker->proved : NULL));
+                                                    &s->common, proved_kinds(s, a)));
     }
     json_t *document = json_make("{s:I,s:o,s:o}", "packets", (json_int_t)s->packets, "not_judged",
                                  findings_notes(&s->common), "checks", checks);
@@ -515,9 +613,11 @@ static void release(struct stream *s)
     free(s->of.items);
     free(s->learned.items);
     free(s->clocks.items);
+    free(s->repeats.items);
     free(s->ahead.packets);
     free(s->ahead.bytes);
     text_free(&s->untimed);
+    text_free(&s->disordered);
     free(s);
 }
 

@@ -60,6 +60,38 @@ check_exit 1 "all checkers" "$H" verify good.pcap --host 10.0.0.0 --json
 check "... as JSON: the ICRCs are wrong, in all packets" test "$(jq '.packets == 16 and ([.checks[].check] == ["go-back-n", "cnp", "dcqcn", "pfc", "ecn", "icrc"]) and
     (.checks[5] | .verdict == "failure" and .count == 16 and (.findings[0].packets | length == 10 and .[0].packet == 1))' out)" = true
 
+# ---- a file that has packets twice, or not in the order of time, proves nothing by their order
+twice() { # APART-US
+    pcap
+    for i in 1 2 3 4 5 6; do
+        for frame in "$(write_only "$i")" "$(ack "$i" "$i")"; do
+            record "$frame"
+            AT_US=$((AT_US + $1 - 5))
+            record "$frame"
+        done
+    done
+}
+twice 1 | raw >twice.pcap
+cat >strict.json <<'END'
+{ "schema": 1, "hosts": ["10.0.0.0"], "ack_timeout": "1ms", "recovery": [] }
+END
+check_exit 4 "a mirror of both directions, which has packets twice, leaves open what follows from their order" "$H" verify twice.pcap go-back-n --settings strict.json
+check_says "... with what to do" '6 of 12 requests come again at once: the capture has packets twice\..*editcap -w 0\.00001' out
+twice 5 | raw >again.pcap
+check_exit 1 "packets that come again later were sent again" "$H" verify again.pcap go-back-n --settings strict.json
+late() { # US by which packets 3 and 5 are late
+    pcap
+    for i in 1 2 3 4 5 6; do
+        AT_US=$((AT_US + (i == 3 || i == 5 ? -$1 : i == 4 || i == 6 ? $1 : 0)))
+        record "$(write_only $((i == 2 ? 3 : i == 3 ? 2 : i)))"
+    done
+}
+late 7 | raw >late.pcap
+check_exit 4 "a file that is not in the order of time leaves it open, too" "$H" verify late.pcap go-back-n --host 10.0.0.0
+check_says "... with what to do" 'what follows from the order of packets: packet 3 of interface 0 is earlier than one before it \(reordercap' out
+late 0 | raw >late.pcap
+check_exit 1 "... which is judged where it is" "$H" verify late.pcap go-back-n --host 10.0.0.0
+
 { cat good.hex && record "$(write_only 5)"; } | raw >skip.pcap
 check_exit 1 "a PSN that is left out" "$H" verify skip.pcap go-back-n --host 10.0.0.0
 check_says "... is found at its packet" 'packet 17 at 1000\.[0-9]+ s: PSN 5 follows PSN 3: 1 skipped' out

@@ -84,6 +84,24 @@ static void loss_and_nak(void **state)
     }
 }
 
+/* The captures of both ends in one file, which does not say whose port each interface is: a packet that the
+ * network has lost was not skipped by its sender. */
+static void both_ends_without_addresses(void **state)
+{
+    (void)state;
+    talk = (struct talk){.blind = true};
+    talk_start(&talk);
+    uint32_t psn = messages(100, 1, 5);
+    packet(psn, psn, true);
+    packet(psn, psn + 1, false);
+    nak(psn, 5);
+    for (uint32_t k = 0; k < 4; k++)
+        packet(psn, psn + k, false);
+    ack(psn + 3, 6);
+    talk_unknown(&talk, "go-back-n", "{\"hosts\": [\"10.0.0.0\", \"10.0.0.1\"], \"recovery\": []}",
+                 "both ends are in hosts, and their packets are at several interfaces without an address");
+}
+
 /* The last packet of a message is lost: nothing asks for it. */
 static uint64_t lost_end(int64_t waited_ns)
 {
@@ -109,6 +127,30 @@ static void timeouts(void **state)
     uint64_t number = lost_end(500000);
     talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
     number = lost_end(5000000);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+}
+
+/* A time-out was due, and the answer came while the packet waited for others to leave. */
+static uint64_t answered_while_it_waits(int64_t waited_ns)
+{
+    begin();
+    uint32_t psn = messages(100, 7, 3);
+    for (uint32_t k = 0; k < 4; k++)
+        packet(psn, psn + k, false);
+    talk.now_ns += waited_ns;
+    ack(psn + 2, 9);
+    talk.now_ns += TALK_DELAY_NS;
+    uint64_t number = packet(psn, psn + 3, false);
+    ack(psn + 3, 10);
+    return number;
+}
+
+static void decided_before(void **state)
+{
+    (void)state;
+    answered_while_it_waits(1000000);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+    uint64_t number = answered_while_it_waits(500000);
     talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
 }
 
@@ -271,6 +313,41 @@ static void lost_in_the_responder(void **state)
     f = talk_ack(&talk, psn + 3, 3);
     said_by_b(&f);
     talk_good(&talk, "go-back-n", NULL);
+}
+
+/* The first packet of a connection is lost, and the responder keeps those behind it. */
+static void first_one_lost(void **state)
+{
+    (void)state;
+    begin();
+    arrives_at_b(1000, 1001);
+    struct frame f = talk_nak(&talk, 1000, 0);
+    said_by_b(&f);
+    for (uint32_t k = 2; k < 8; k++)
+        arrives_at_b(k < 4 ? 1000 : 1004, 1000 + k);
+    arrives_at_b(1000, 1000);
+    f = talk_ack(&talk, 1007, 2);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", "{\"recovery\": [\"selective-repeat\"]}");
+    talk_bad(&talk, "go-back-n", STRICT, "ACK", talk.number); /* they were to come again */
+}
+
+/* A capture begins while a packet is missing; its NAK comes behind the ACK of those before it. */
+static void begins_behind_a_loss(void **state)
+{
+    (void)state;
+    begin();
+    for (uint32_t k = 0; k < 4; k++)
+        arrives_at_b(1004, 1004 + k);
+    struct frame f = talk_ack(&talk, 999, 1);
+    said_by_b(&f);
+    f = talk_nak(&talk, 1000, 1);
+    said_by_b(&f);
+    for (uint32_t k = 0; k < 8; k++)
+        arrives_at_b(k < 4 ? 1000 : 1004, 1000 + k);
+    f = talk_ack(&talk, 1007, 3);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", STRICT);
 }
 
 /* The checker, fed with packets of one connection that were sent and received at the requester's port,
@@ -456,6 +533,10 @@ int main(void)
         cmocka_unit_test(answers),
         cmocka_unit_test(responder_faults),
         cmocka_unit_test(lost_in_the_responder),
+        cmocka_unit_test(first_one_lost),
+        cmocka_unit_test(begins_behind_a_loss),
+        cmocka_unit_test(decided_before),
+        cmocka_unit_test(both_ends_without_addresses),
         cmocka_unit_test(msns_of_a_long_connection),
         cmocka_unit_test(a_long_connection_without_times),
         cmocka_unit_test(answers_after_many_requests),

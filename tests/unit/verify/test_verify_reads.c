@@ -283,14 +283,83 @@ static void atomics(void **state)
     talk_bad(&talk, "go-back-n", NULL, "answer skipped", number);
 }
 
+/* The first answer of all is lost: what comes behind it shows that it was. */
+static void first_answer_lost(void **state)
+{
+    (void)state;
+    begin();
+    request(40, PACKETS, false);
+    talk.now_ns += TALK_DELAY_NS;
+    answer(40, PACKETS, 40, true);
+    answer(40, PACKETS, 41, false);
+    talk.now_ns += TALK_DELAY_NS;
+    request(40, PACKETS, false);
+    talk.now_ns += TALK_DELAY_NS;
+    answers(40, PACKETS);
+    reads(44, 2);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+}
+
+/* The requester's NIC loses answers that came to its port, as a responder may lose requests. Of one that did
+ * not come it is not so: a time-out asks for it, and is judged. */
+static void answers_lost_in_the_requester(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = reads(40, 2);
+    request(psn, PACKETS, false);
+    talk.now_ns += TALK_DELAY_NS;
+    answer(psn, PACKETS, psn, false);
+    answer(psn, PACKETS, psn_add(psn, 1), false);
+    talk.now_ns += TALK_DELAY_NS;
+    request(psn_add(psn, 1), PACKETS - 1, false);
+    talk.now_ns += TALK_DELAY_NS;
+    answers(psn_add(psn, 1), PACKETS - 1);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+
+    begin();
+    psn = reads(40, 2);
+    request(psn, PACKETS, false);
+    talk.now_ns += TALK_DELAY_NS;
+    answer(psn, PACKETS, psn, false);
+    answer(psn, PACKETS, psn_add(psn, 1), true);
+    talk.now_ns += TALK_DELAY_NS;
+    uint64_t number = request(psn_add(psn, 1), PACKETS - 1, false);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+}
+
+/* A capture begins with a read that is asked for again; others were asked for before it. */
+static void begins_with_a_read_again(void **state)
+{
+    (void)state;
+    begin();
+    request(40 + PACKETS - 1, 1, false); /* the last packet of the first of many reads */
+    for (uint32_t psn = 40 + PACKETS; psn < 40 + 2 * PACKETS; psn++)
+        answer(40 + PACKETS, PACKETS, psn, false);
+    request(40 + 20 * PACKETS, PACKETS, false);
+    answer(40 + PACKETS - 1, 1, 40 + PACKETS - 1, false);
+    for (uint32_t first = 40 + PACKETS; first <= 40 + 20 * PACKETS; first += PACKETS)
+        answers(first, PACKETS);
+    talk.now_ns += TALK_DELAY_NS;
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "whether requests were skipped, 1 time");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good),           cmocka_unit_test(answer_skipped),
-        cmocka_unit_test(answered_again), cmocka_unit_test(not_asked_for),
-        cmocka_unit_test(another_order),  cmocka_unit_test(requests_in_another_order),
-        cmocka_unit_test(wrong_request),  cmocka_unit_test(does_not_ask_again),
-        cmocka_unit_test(timeouts),       cmocka_unit_test(atomics),
+        cmocka_unit_test(good),
+        cmocka_unit_test(answer_skipped),
+        cmocka_unit_test(answered_again),
+        cmocka_unit_test(not_asked_for),
+        cmocka_unit_test(another_order),
+        cmocka_unit_test(requests_in_another_order),
+        cmocka_unit_test(wrong_request),
+        cmocka_unit_test(does_not_ask_again),
+        cmocka_unit_test(first_answer_lost),
+        cmocka_unit_test(answers_lost_in_the_requester),
+        cmocka_unit_test(begins_with_a_read_again),
+        cmocka_unit_test(timeouts),
+        cmocka_unit_test(atomics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
