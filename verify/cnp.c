@@ -62,7 +62,9 @@ struct cnps {
     struct states ports;      /* struct cnp_port */
     bool unset;               /* CNPs or marked packets of ports whose interval is not known */
     uint64_t cnps, echoes, elsewhere, early;
-    uint64_t unmarked; /* CNPs without a marked packet, where NICs send such */
+    uint64_t unmarked; /* CNPs without a marked packet, unless it is said that the NICs send none */
+    bool allowed;      /* one of them by a NIC that is said to send such */
+    uint64_t naks;     /* for missing packets, by hosts at their ports */
     uint64_t blind;    /* CNPs to addresses from which nothing is in the capture */
     uint64_t unknown;  /* marked packets of which it is not known whether a CNP answers them */
 };
@@ -220,12 +222,15 @@ static void check_marks(struct cnps *s, struct verify_context *c, const struct v
             of_pair->since_cnp--;
     } else if (reverse == FLOW_NONE) {
         s->blind += !is_early(port, p, may_ns);
-    } else if (c->settings->unmarked_cnps) {
-        s->unmarked++;
-    } else if (!is_early(port, p, may_ns)) {
+    } else if (c->settings->unmarked_cnps > 0 || !is_early(port, p, may_ns)) {
         bool other =
             of_pair && of_pair->last_number &&
             (p->time_ns < 0 ? of_pair->since_cnp > 0 : verify_since_ns(p, of_pair->last_ns) <= may_ns);
+        s->allowed = s->allowed || c->settings->unmarked_cnps > 0;
+        if (c->settings->unmarked_cnps > 0 || (c->settings->unmarked_cnps < 0 && !other)) {
+            s->unmarked++;
+            return;
+        }
         findings_add(c->findings, other ? KIND_TO : KIND_NO_MARK, p->number, p->time_ns,
                      "to queue pair 0x%x; %s%s", f->qpn,
                      m && m->last_number ? "no packet of its connection was marked since the last CNP"
@@ -289,6 +294,9 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
         echo(s, c, p);
     else if (is_marked && p->received_here)
         marked(s, c, p, port);
+    s->naks += p->sent_here && OPCODE_OPERATION(roce->bth.opcode) == OPCODE_ACKNOWLEDGE &&
+               AETH_KIND(roce->aeth.syndrome) == AETH_NAK &&
+               AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE;
 }
 
 /* Marked packets that still wait. Where nothing that the host sent is in the capture, CNPs cannot be. */
@@ -322,7 +330,15 @@ static void cnps_end(void *state, struct verify_context *c)
     findings_judged(c->findings, "CNPs", s->cnps);
     check_last(s, c);
     findings_seen(c->findings, "answers with BECN", s->echoes);
-    findings_seen(c->findings, "CNPs without a marked packet (unmarked_cnps)", s->unmarked);
+    findings_seen(c->findings, "CNPs without a marked packet", s->unmarked);
+    if (s->unmarked && !s->allowed)
+        findings_not_judged(
+            c->findings,
+            "why there %s %llu %s without a marked packet: likely %s, as ConnectX-5 was measured "
+            "to send them (%llu %s for missing packets; unmarked_cnps says whether these NICs do)",
+            s->unmarked == 1 ? "is" : "are", (unsigned long long)s->unmarked, THINGS(s->unmarked, "CNP"),
+            s->naks ? "for lost packets" : "because a port was full without a loss",
+            (unsigned long long)s->naks, THINGS(s->naks, "NAK"));
     if (s->unset)
         findings_open(
             c->findings,

@@ -66,10 +66,11 @@ static const struct field fields[] = {
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .fallback = "\"queue-pair\"",
      .help = "What min_time_between_cnps holds for: a queue pair, or all of a port."},
-    {"unmarked_cnps", FIELD_BOOL, AT(unmarked_cnps), .fallback = "false",
+    {"unmarked_cnps", FIELD_BOOL, AT(unmarked_cnps),
      .help =
          "NICs send CNPs for lost packets or a full port, too, as a ConnectX-5 was seen to: one without a "
-         "marked packet is counted, and is not a finding."},
+         "marked packet is counted. Not given: it is counted, with its likely cause. false: it is a "
+         "finding."},
     {"times", FIELD_BOOL, AT(times), .fallback = "true",
      .help = "Times of the capture are those of the wire. Without, only what needs no time is judged."},
     {"storm", FIELD_QUANTITY, AT(storm_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,

@@ -37,7 +37,7 @@ struct verify_settings {
     double paused_share, pauses_per_s; /* NAN: not given */
     int times;                         /* those of the capture are those of the wire */
     int cnp_pacing;                    /* enum physics_pacing */
-    int unmarked_cnps;                 /* NICs send CNPs without marks, too */
+    int unmarked_cnps;                 /* NICs send CNPs without marks, too; -1: not known */
     struct list_of ports;              /* struct verify_port */
     struct list_of ecn_thresholds;     /* struct verify_threshold */
     /* made of these */

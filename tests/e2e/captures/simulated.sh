@@ -17,7 +17,7 @@ settings() { # JQ RESULT...
             | .ecn //= [] | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
         + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)
-        + (if ($nic.unmarked_cnps // (if $nic.model == "connectx-5" then "loss" else "never" end)) != "never" then {unmarked_cnps: true} else {} end)
+        + {unmarked_cnps: (($nic.unmarked_cnps // (if $nic.model == "connectx-5" then "loss" else "never" end)) != "never")}
         + {ecn_thresholds: [.capture.ecn_thresholds[]? | {interfaces, kmin: "\(.kmin_bytes)B"}]}) | '"$1" "${@:2}"
 }
 
