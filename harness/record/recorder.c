@@ -1177,15 +1177,21 @@ static void warn_of_completion(const struct recorder *r, const struct recorded_f
     json_object_foreach(evidence, role, counters)
     {
         size_t moved = 0;
+        struct text mute = {0};
         text_add(&words, "; in the run %s counted", role);
         json_object_foreach(counters, name, value)
         {
             if (json_integer_value(value) > 0)
                 text_add(&words, "%s %s %" JSON_INTEGER_FORMAT, moved++ ? "," : "", name,
                          json_integer_value(value));
+            else if (counters_never_moves_on(name))
+                text_add(&mute, " (the 0 of %s says nothing on %s, where it never moves)", name,
+                         counters_never_moves_on(name));
         }
         if (!moved)
             text_add(&words, " none of what usually shows it");
+        text_add(&words, "%s", text_string(&mute));
+        text_free(&mute);
     }
     json_array_append_new(warnings, json_text(text_string(&words)));
     text_free(&words);

@@ -447,6 +447,16 @@ static const struct {
 
 #define MEASURED (sizeof measured / sizeof measured[0])
 
+const char *counters_never_moves_on(const char *name)
+{
+    static const char never[] = "Never moved";
+    for (size_t i = 0; i < MEASURED; i++)
+        if (strcmp(measured[i].pattern, name) == 0 &&
+            strncmp(measured[i].counts, never, sizeof never - 1) == 0)
+            return measured[i].nic;
+    return NULL;
+}
+
 static const char introduction[] =
     "# Counters\n\n"
     "`make docs` generates this file from the catalogue, `lib/roce/counters.def`. `harness schema "

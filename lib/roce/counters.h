@@ -82,6 +82,10 @@ struct counter_unit {
 /* NULL: not a unit of counters. */
 const struct counter_unit *counters_unit(const char *name);
 
+/* A NIC on which the counter was measured never to move, so that its 0 says nothing there: "ConnectX-5 Ex
+ * (16.32.2004)"; NULL: none is known. */
+const char *counters_never_moves_on(const char *name);
+
 /* docs/counters.md, and the rows as a JSON array of objects (a new reference). */
 void counters_manual(struct text *out);
 json_t *counters_json(void);

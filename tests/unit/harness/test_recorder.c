@@ -296,6 +296,24 @@ static void a_completion_error_has_its_counters(void **state)
     free(said);
 }
 
+/* A counter that some firmware never moves is not called evidence there. */
+static void a_counter_that_may_be_mute_is_named(void **state)
+{
+    struct fixture *f = *state;
+    recorder_window(f->recorder, 100, 200);
+    sample(f, 0, COUNTERS("local_ack_timeout_err", "roce_adp_retrans"));
+    sample(f, 0, "[0,1,5,70]");
+    sample(f, 0, "[210,1,5,78]");
+    flow(f, "{\"type\":\"error\",\"flow\":\"f\",\"time_ns\":205,\"status\":\"IBV_WC_RETRY_EXC_ERR\",\"text\":"
+            "\"silent\","
+            "\"completion\":{\"status_number\":12,\"vendor_error\":129}}");
+    char *said = warnings_of(f);
+    assert_non_null(strstr(
+        said, "flow f: silent; in the run a counted roce_adp_retrans 8 (the 0 of local_ack_timeout_err "
+              "says nothing on ConnectX-5 Ex (16.32.2004), where it never moves)\n"));
+    free(said);
+}
+
 static void counters_of_the_other_end_show_it_too(void **state)
 {
     struct fixture *f = *state;
@@ -816,6 +834,7 @@ int main(void)
         TEST(damaged_lines_are_refused),
         TEST(a_flow_without_summary_is_summed_from_its_intervals),
         TEST(a_completion_error_has_its_counters),
+        TEST(a_counter_that_may_be_mute_is_named),
         TEST(counters_of_the_other_end_show_it_too),
         TEST(cnps_that_no_mark_asked_for_are_named),
         TEST(what_cannot_be_decided_is_skipped_by_name),
