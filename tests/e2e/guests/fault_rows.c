@@ -1,12 +1,16 @@
 /* Faults between two NICs, as a laboratory measured them on ConnectX-5 and ConnectX-6
- * (unionxic/rdma-fault-characterization, 2026; rows S-4 to S-11 of docs/virtual-connectx.md): what
- * completions, counters and queue pairs say and when, beside what they said there.
- *   fault_rows DEVICE                     waits for the other one (port 18590)
- *   fault_rows DEVICE ADDRESS             makes the faults, and prints a line for each: "ok" or "differs",
- * row, what was seen, what was measured Only the kernel's driver, libibverbs and libmlx5 are used; of a
- * virtual ConnectX also its debugfs, where both programs set how many times longer than on a card time-outs
- * are, and ROCE_ACCL. */
+ * (unionxic/rdma-fault-characterization, 2026; rows S-4 to S-12 of docs/virtual-connectx.md): what
+ * completions, counters, events and queue pairs say and when, beside what they said there.
+ *
+ *     fault_rows DEVICE             waits for the other one (port 18590)
+ *     fault_rows DEVICE ADDRESS     makes the faults, and prints a line for each: "ok" or "differs", row,
+ *                                   what was seen, what was measured
+ *     fault_rows DEVICE limits      makes as many and as large objects as programs ask of cards
+ *
+ * Only the kernel's driver, libibverbs and libmlx5 are used; of a virtual ConnectX also its debugfs, where
+ * both programs set how many times longer than on a card time-outs are, and ROCE_ACCL. */
 #include <endian.h>
+#include <fcntl.h>
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 #include <netdb.h>
@@ -27,7 +31,10 @@ enum {
     WAIT_MS = 20000,
     SETTLE_MS = 300,
     LATE_MS = 500, /* that a guest may notice something later than it was */
-    REQUESTS = 8
+    REQUESTS = 8,
+    QKEY = 0x11111111,
+    GRH = 40,
+    IPV4 = 20
 };
 
 static const char virtual_folder[] = "/sys/kernel/debug/virtual-connectx/0";
@@ -122,6 +129,8 @@ struct options {
     /* of a timed row: how many times longer than on a card time-outs are */
     unsigned scale;
     int timeout, retries, rnr_timer;
+    int entries; /* of the completion queue; 0: enough */
+    bool datagrams;
 };
 
 static void open_end(struct end *e, const char *device)
@@ -133,6 +142,8 @@ static void open_end(struct end *e, const char *device)
         if (strcmp(ibv_get_device_name(*list), device) == 0)
             e->context = ibv_open_device(*list);
     must(e->context, device);
+    if (fcntl(e->context->async_fd, F_SETFL, O_NONBLOCK))
+        fail("events");
     e->pd = must(ibv_alloc_pd(e->context), "protection domain");
     e->memory = must(aligned_alloc(4096, BYTES), "memory");
 }
@@ -140,9 +151,13 @@ static void open_end(struct end *e, const char *device)
 static void make(struct end *e, const struct options *o, bool responder)
 {
     memset(e->memory, responder ? 0 : 0x5a, BYTES);
-    e->cq = must(ibv_create_cq(e->context, 2 * DEPTH, NULL, NULL, 0), "completion queue");
-    struct ibv_qp_init_attr init = {
-        .send_cq = e->cq, .recv_cq = e->cq, .qp_type = IBV_QPT_RC, .cap = {DEPTH, DEPTH, 1, 1, 0}};
+    /* libmlx5 makes room for one more, and rounds up */
+    e->cq = must(ibv_create_cq(e->context, o->entries ? o->entries - 1 : 2 * DEPTH, NULL, NULL, 0),
+                 "completion queue");
+    struct ibv_qp_init_attr init = {.send_cq = e->cq,
+                                    .recv_cq = e->cq,
+                                    .qp_type = o->datagrams ? IBV_QPT_UD : IBV_QPT_RC,
+                                    .cap = {DEPTH, DEPTH, 1, 1, 0}};
     e->qp = must(ibv_create_qp(e->pd, &init), "queue pair");
     e->mr = must(ibv_reg_mr(e->pd, e->memory, (size_t)(responder && o->registered ? o->registered : BYTES),
                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -162,6 +177,14 @@ static struct told told_of(struct end *e)
     if (ibv_query_gid(e->context, 1, GID, &t.gid))
         fail("GID");
     return t;
+}
+
+static void start_datagrams(struct end *e)
+{
+    modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY},
+           IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR}, 0);
+    modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS}, IBV_QP_SQ_PSN);
 }
 
 static void initialize(struct end *e, const struct options *o, bool responder)
@@ -213,15 +236,16 @@ static int state_of(struct end *e, uint32_t *psn)
 
 static void unmake(struct end *e)
 {
-    if ((e->qp && ibv_destroy_qp(e->qp)) || ibv_destroy_cq(e->cq) || ibv_dereg_mr(e->mr))
+    if ((e->qp && ibv_destroy_qp(e->qp)) || ibv_destroy_cq(e->cq) || (e->mr && ibv_dereg_mr(e->mr)))
         fail("end");
 }
 
 /* ---- the rows */
 
-enum kind { VERBS, OWN_ERROR, BAD_AMONG, TIMED };
-/* The responder's queue pair: for 1250 ms of a card's LATE is not ready for packets. */
-enum peer { USUAL_PEER, SILENT, DESTROYED, RESET, RECEIVES, LATE };
+enum kind { VERBS, OWN_ERROR, BAD_AMONG, TIMED, OVERRUN, DATAGRAM };
+/* The responder's queue pair: for 1250 ms of a card's LATE is not ready for packets. DEREGISTERED: its
+ * memory. */
+enum peer { USUAL_PEER, SILENT, DESTROYED, RESET, RECEIVES, LATE, DEREGISTERED };
 
 struct row {
     const char *id, *what;
@@ -232,19 +256,25 @@ struct row {
     int bytes;
     int from;   /* offset in the own memory; what lies behind its end is not registered */
     int to;     /* offset in the peer's */
-    int record; /* of the others: the doorbell record; DONE are complete, POSTED posted */
+    int record; /* of the others: the doorbell record; DONE are complete, `posted` (0: POSTED) posted */
+    int posted;
+    int tos; /* DATAGRAM */
     enum peer peer;
     /* as measured */
     int status, vendor, errors; /* error completions, the cause or first flush among them */
     int placed;                 /* bytes at the peer; -1: not looked at */
+    int successes;              /* of the signalled */
     const char *counters;       /* that moved by one */
+    int event; /* of the responder (enum ibv_event_type); NO_EVENT: none; 0: nothing was measured */
+    int tos_seen;
     /* of a timed row, in a card's time: from the post to the completion */
     const char *measured;
     double least_ms, most_ms;
     unsigned timeouts, adaptive_least, adaptive_most;
     bool bad_lkey, bad_rkey, read_only, local_error, no_floor, peer_in_error;
 };
-enum { DONE = 8, BAD = 16, POSTED = 24 };
+enum { NO_EVENT = -1 };
+enum { DONE = 8, BAD = 16, POSTED = 24, ENTRIES = 16 };
 
 #define ALL \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
@@ -361,6 +391,37 @@ static const struct row rows[] = {
      .peer_in_error = true, .placed = -1},
     {"S-9.07", "record 16: below the bad one", BAD_AMONG, USUAL, .record = 16, .peer_in_error = true,
      .placed = -1},
+    {"S-9.12", "local ERR, all complete", OWN_ERROR, USUAL, .record = DONE, .posted = DONE, .placed = -1},
+    {"S-10.01",
+     "WRITE beyond the MR: responder's event",
+     VERBS,
+     {.allows = ALL, .registered = 4096, .rnr_retry = 7},
+     WRITE,
+     64,
+     .to = 8192,
+     .status = 10,
+     .vendor = 0x88,
+     .errors = 8,
+     .peer_in_error = true,
+     .event = IBV_EVENT_QP_ACCESS_ERR},
+    {"S-10.02", "responder's QP reset: its event", VERBS, TIMES(1, 1, 1), WRITE, 64, .peer = RESET,
+     .status = 12, .vendor = 0x81, .errors = 8, .event = NO_EVENT},
+    {"S-12.04",
+     "datagram, ToS 105 asked for",
+     DATAGRAM,
+     {.datagrams = true},
+     .tos = 105,
+     .tos_seen = 106,
+     .placed = -1},
+    {"S-12.04", "datagram, ToS 0 asked for", DATAGRAM, {.datagrams = true}, .tos_seen = 2, .placed = -1},
+    {"-", "responder deregistered its MR", VERBS, USUAL, WRITE, 64, .peer = DEREGISTERED, .status = 10,
+     .vendor = 0x88, .errors = 8, .counters = ACCESS " rx_write_requests", .peer_in_error = true},
+    {"-",
+     "CQ of 16 entries, 24 WRITEs, none taken",
+     OVERRUN,
+     {.allows = ALL, .rnr_retry = 7, .entries = ENTRIES},
+     .placed = 64,
+     .successes = ENTRIES},
     {"S-7.01", "silent peer, time-out 14, 7 retries", TIMED, TIMES(4, 14, 7), WRITE, .peer = SILENT,
      .status = 12, .vendor = 0x81, .measured = "12/0x81; 3661.8 ms", .least_ms = 3660.1, .most_ms = 3663.1,
      .timeouts = 6, .adaptive_least = 4, .adaptive_most = 7},
@@ -463,7 +524,25 @@ struct seen {
     int state;
     uint32_t psn;
     double ms; /* of a timed row, in a card's time */
+    int successes;
 };
+
+/* Asynchronous events of a device, as they came. */
+struct events {
+    int count, type[4];
+};
+
+static struct events take_events(struct end *e)
+{
+    struct events seen = {0};
+    struct ibv_async_event event;
+    while (ibv_get_async_event(e->context, &event) == 0) {
+        if (seen.count < 4)
+            seen.type[seen.count++] = (int)event.event_type;
+        ibv_ack_async_event(&event);
+    }
+    return seen;
+}
 
 static int status_of(int syndrome)
 {
@@ -488,7 +567,7 @@ static void run_raw(struct end *e, const struct row *row, const struct told *pee
     struct raw r;
     const uint8_t *cqe;
     struct mlx5_wqe_ctrl_seg *last = NULL;
-    int first = row->kind == OWN_ERROR ? DONE : BAD;
+    int first = row->kind == OWN_ERROR ? DONE : BAD, posted = row->posted ? row->posted : POSTED;
     open_raw(e, &r);
     for (int i = 0; i < DONE; i++)
         last = put(e, &r, peer, (uint16_t)i, peer->rkey);
@@ -498,7 +577,7 @@ static void run_raw(struct end *e, const struct row *row, const struct told *pee
             s->in_order = false;
     if (row->kind == OWN_ERROR)
         modify(e, (struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, 0);
-    for (int i = DONE; i < POSTED; i++)
+    for (int i = DONE; i < posted; i++)
         last = put(e, &r, peer, (uint16_t)i,
                    row->kind == BAD_AMONG && i == BAD ? peer->rkey ^ 0x100 : peer->rkey);
     ring(&r, (uint16_t)row->record, last);
@@ -510,11 +589,63 @@ static void run_raw(struct end *e, const struct row *row, const struct told *pee
     for (int i = 0; row->record <= first && i < WAIT_MS && s->state != IBV_QPS_ERR; i += 10, usleep(10000))
         s->state = state_of(e, &s->psn);
     /* raised without a doorbell: the missing ones follow */
-    *(volatile __be32 *)&r.qp.dbrec[MLX5_SND_DBR] = htobe32(POSTED);
-    int missing = POSTED - (row->record > first ? row->record : first), followed = 0;
+    *(volatile __be32 *)&r.qp.dbrec[MLX5_SND_DBR] = htobe32((uint32_t)posted);
+    int missing = posted - (row->record > first ? row->record : first), followed = 0;
     while (next_raw(&r, followed < missing ? WAIT_MS : SETTLE_MS))
         followed++;
     s->in_order &= followed == missing;
+}
+
+static void take_completions(struct end *e, const struct row *row, struct seen *s)
+{
+    for (int quiet = 0;
+         quiet < (s->errors + s->successes < row->errors + row->successes ? WAIT_MS : SETTLE_MS);) {
+        struct ibv_wc wc;
+        if (ibv_poll_cq(e->cq, 1, &wc) != 1) {
+            usleep(1000);
+            quiet++;
+            continue;
+        }
+        quiet = 0;
+        if (wc.status == IBV_WC_SUCCESS)
+            s->successes++;
+        else
+            note(s, (int)wc.status, (int)wc.vendor_err, wc.wr_id == (uint64_t)s->errors);
+    }
+}
+
+/* Nobody looks at the completion queue until it has overrun, and until the last request was carried out. */
+static void run_overrun(struct end *e, const struct row *row, const struct told *peer, struct seen *s)
+{
+    struct ibv_sge sge = {(uintptr_t)e->memory, 64, e->mr->lkey};
+    struct ibv_send_wr *bad, wr = {.sg_list = &sge,
+                                   .num_sge = 1,
+                                   .opcode = WRITE,
+                                   .send_flags = IBV_SEND_SIGNALED,
+                                   .wr.rdma = {peer->address, peer->rkey}};
+    for (int i = 0; i < POSTED; i++)
+        if (ibv_post_send(e->qp, &wr, &bad))
+            fail("post");
+    for (int i = 0; i < WAIT_MS && s->state != IBV_QPS_ERR; i += 10, usleep(10000))
+        s->state = state_of(e, &s->psn);
+    take_completions(e, row, s);
+}
+
+static void run_datagram(struct end *e, const struct row *row, const struct told *peer)
+{
+    struct ibv_ah_attr way = {
+        .is_global = 1,
+        .port_num = 1,
+        .grh = {.dgid = peer->gid, .sgid_index = GID, .hop_limit = 4, .traffic_class = (uint8_t)row->tos}};
+    struct ibv_sge sge = {(uintptr_t)e->memory, 64, e->mr->lkey};
+    struct ibv_send_wr *bad, wr = {.sg_list = &sge,
+                                   .num_sge = 1,
+                                   .opcode = IBV_WR_SEND,
+                                   .wr.ud = {must(ibv_create_ah(e->pd, &way), "way"), peer->qpn, QKEY}};
+    if (ibv_post_send(e->qp, &wr, &bad))
+        fail("post");
+    usleep(SETTLE_MS * 1000);
+    ibv_destroy_ah(wr.wr.ud.ah);
 }
 
 static void run_verbs(struct end *e, const struct row *row, const struct told *peer, struct seen *s)
@@ -549,16 +680,7 @@ static void run_verbs(struct end *e, const struct row *row, const struct told *p
     }
     if (ibv_post_send(e->qp, wr, &bad))
         fail("post");
-    for (int quiet = 0; quiet < (s->errors < row->errors ? WAIT_MS : SETTLE_MS);) {
-        struct ibv_wc wc;
-        if (ibv_poll_cq(e->cq, 1, &wc) == 1) {
-            note(s, (int)wc.status, (int)wc.vendor_err, wc.wr_id == (uint64_t)s->errors);
-            quiet = 0;
-        } else {
-            usleep(1000);
-            quiet++;
-        }
-    }
+    take_completions(e, row, s);
     if (ibv_dereg_mr(read_only))
         fail("registration's end");
 }
@@ -686,9 +808,28 @@ static void pass(int fd, void *data, size_t bytes, bool out)
 
 /* What the responder saw. */
 struct answer {
-    int state, placed;
+    int state, placed, tos;
+    struct events events;
     uint64_t moved[NAMES];
 };
+
+static void post_receive(struct end *e)
+{
+    struct ibv_sge sge = {(uintptr_t)e->memory, BYTES, e->mr->lkey};
+    struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
+    if (ibv_post_recv(e->qp, &wr, &bad))
+        fail("receive");
+}
+
+/* A datagram's network header lies before its data: that of IPv4 at the end of the place. -1: none came. */
+static int tos_of_datagram(struct end *e)
+{
+    struct ibv_wc wc;
+    for (int i = 0; i < WAIT_MS; i++, usleep(1000))
+        if (ibv_poll_cq(e->cq, 1, &wc) == 1)
+            return wc.status == IBV_WC_SUCCESS ? e->memory[GRH - IPV4 + 1] : -1;
+    return -1;
+}
 
 static void prepare(struct end *e, const struct row *row, int fd, struct told *peer, bool responder)
 {
@@ -697,10 +838,13 @@ static void prepare(struct end *e, const struct row *row, int fd, struct told *p
     struct told own = told_of(e);
     pass(fd, &own, sizeof own, true);
     pass(fd, peer, sizeof *peer, false);
-    initialize(e, &row->options, responder);
-    if (!responder || row->peer != LATE)
+    if (row->options.datagrams)
+        start_datagrams(e);
+    else
+        initialize(e, &row->options, responder);
+    if (!row->options.datagrams && (!responder || row->peer != LATE))
         receive_from(e, peer, &row->options);
-    if (!responder || (row->peer != LATE && row->peer != RECEIVES))
+    if (!row->options.datagrams && (!responder || (row->peer != LATE && row->peer != RECEIVES)))
         send_to_peer(e, &row->options);
     if (responder && (row->peer == SILENT || row->peer == RESET))
         modify(e, (struct ibv_qp_attr){.qp_state = row->peer == SILENT ? IBV_QPS_ERR : IBV_QPS_RESET}, 0);
@@ -709,6 +853,14 @@ static void prepare(struct end *e, const struct row *row, int fd, struct told *p
             fail("queue pair's end");
         e->qp = NULL;
     }
+    if (responder && row->peer == DEREGISTERED) {
+        if (ibv_dereg_mr(e->mr))
+            fail("registration's end");
+        e->mr = NULL;
+    }
+    if (responder && row->kind == DATAGRAM)
+        post_receive(e);
+    take_events(e); /* of earlier rows */
     read_counters(e->device, e->before);
     char ready = 1;
     pass(fd, &ready, 1, true);
@@ -727,10 +879,13 @@ static void respond(struct end *e, const struct row *row, int fd)
         receive_from(e, &peer, &row->options);
     }
     pass(fd, &done, 1, false);
+    if (row->kind == DATAGRAM)
+        a.tos = tos_of_datagram(e);
     read_counters(e->device, e->moved);
     for (int i = 0; i < NAMES; i++)
         a.moved[i] = e->moved[i] - e->before[i];
-    a.state = e->qp ? state_of(e, &psn) : IBV_QPS_RESET;
+    a.state = e->qp ? state_of(e, &psn) : -1;
+    a.events = take_events(e);
     while (a.placed < BYTES && e->memory[a.placed])
         a.placed++;
     for (int i = a.placed; i < BYTES; i++)
@@ -756,21 +911,103 @@ static bool is_shown(const char *device, int which)
     return access(path, R_OK) == 0;
 }
 
+/* ---- a line of the table */
+
+struct text {
+    char line[1000];
+    size_t length;
+};
+
+static void say(struct text *t, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(t->line + t->length, sizeof t->line - t->length, format, list);
+    va_end(list);
+    if (n > 0 && t->length + (size_t)n < sizeof t->line)
+        t->length += (size_t)n;
+}
+
+static const char *state_name(int state)
+{
+    static const char *const names_of[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+    return state >= 0 && state <= IBV_QPS_ERR ? names_of[state] : "gone";
+}
+
+static void say_events(struct text *t, const char *who, const struct events *events)
+{
+    for (int i = 0; i < events->count; i++)
+        say(t, "%s%s", i ? ", " : who, ibv_event_type_str((enum ibv_event_type)events->type[i]));
+}
+
+/* What was measured, and what is said first of what was seen: the same where the row holds. */
+static void say_measured(struct text *t, const struct row *row)
+{
+    if (row->kind == DATAGRAM)
+        say(t, "%d", row->tos_seen);
+    else if (row->event)
+        say(t, "%s",
+            row->event == NO_EVENT ? "no event" : ibv_event_type_str((enum ibv_event_type)row->event));
+    else if (row->id[0] == '-')
+        say(t, "not measured");
+    else if (row->errors)
+        say(t, "%d/0x%02x, %d", row->status, (unsigned)row->vendor, row->errors);
+    else
+        say(t, "none");
+}
+
+static void say_seen(struct text *t, const struct row *row, const struct seen *s, const struct answer *a)
+{
+    if (row->kind == DATAGRAM) {
+        say(t, "%d on the wire", a->tos);
+        return;
+    }
+    if (row->event)
+        say(t, "%s; ",
+            a->events.count ? ibv_event_type_str((enum ibv_event_type)a->events.type[0]) : "no event");
+    if (s->errors)
+        say(t, "%d/0x%02x, %d error completion%s", s->status, (unsigned)s->vendor, s->errors,
+            s->errors > 1 ? "s" : "");
+    else
+        say(t, row->kind == OVERRUN ? "%d completions" : "no error completion", s->successes);
+    say(t, "%s, requester %s, responder %s", s->in_order ? "" : " out of order", state_name(s->state),
+        state_name(a->state));
+    if (row->placed >= 0)
+        say(t, ", %d B placed", a->placed);
+    if (row->kind != OVERRUN)
+        say(t, ", `sq_psn` +%d", (int)s->psn - 100);
+}
+
+static bool events_hold(const struct row *row, const struct events *own, const struct events *peers)
+{
+    if (row->kind == OVERRUN)
+        return own->count == 2 && own->type[0] == IBV_EVENT_CQ_ERR && own->type[1] == IBV_EVENT_QP_FATAL;
+    if (row->event == NO_EVENT)
+        return peers->count == 0;
+    return !row->event || (peers->count == 1 && peers->type[0] == row->event);
+}
+
 static bool request(struct end *e, const struct row *row, int fd)
 {
     struct told peer;
     struct answer a;
     struct seen s = {.in_order = true};
+    struct text seen = {.length = 0}, measured = {.length = 0}, moved = {.length = 0};
     char done = 1;
     prepare(e, row, fd, &peer, false);
     if (row->kind == TIMED)
         run_timed(e, row, &peer, &s);
     else if (row->kind == VERBS)
         run_verbs(e, row, &peer, &s);
+    else if (row->kind == OVERRUN)
+        run_overrun(e, row, &peer, &s);
+    else if (row->kind == DATAGRAM)
+        run_datagram(e, row, &peer);
     else
         run_raw(e, row, &peer, &s);
     s.state = state_of(e, &s.psn);
     read_counters(e->device, e->moved);
+    struct events own = take_events(e);
     pass(fd, &done, 1, true);
     pass(fd, &a, sizeof a, false);
     if (row->kind == TIMED) {
@@ -778,27 +1015,65 @@ static bool request(struct end *e, const struct row *row, int fd)
         return judge_timed(e, row, &s, a.moved);
     }
     bool ok = s.in_order && s.errors == row->errors && s.status == row->status && s.vendor == row->vendor &&
-              s.state == IBV_QPS_ERR && (a.state == IBV_QPS_ERR) == row->peer_in_error &&
-              (row->placed < 0 || a.placed == row->placed);
-    if (row->placed >= 0 && row->peer_in_error && row->peer != SILENT)
+              (!row->successes || s.successes == row->successes) &&
+              s.state == (row->kind == DATAGRAM ? IBV_QPS_RTS : IBV_QPS_ERR) &&
+              (a.state == IBV_QPS_ERR) == row->peer_in_error &&
+              (row->placed < 0 || a.placed == row->placed) && events_hold(row, &own, &a.events) &&
+              a.tos == row->tos_seen;
+    if (row->placed >= 0 && row->peer_in_error && row->peer == USUAL_PEER)
         ok &= s.psn == 100 + (uint32_t)row->placed / MTU;
-    char moved[400] = "";
     for (int i = OF_TIMED_ROWS; i < NAMES && row->counters; i++) {
         uint64_t by = i < OF_REQUESTER ? e->moved[i] - e->before[i] : a.moved[i];
         /* of what the peer took before a local fault nothing was measured */
         bool counts = strcmp(names[i], "rx_write_requests") != 0 || row->peer_in_error;
         ok &= !counts || !is_shown(e->device, i) || by == is_in(row->counters, names[i]);
         if (by && counts)
-            snprintf(moved + strlen(moved), sizeof moved - strlen(moved), " %s +%llu", names[i],
-                     (unsigned long long)by);
+            say(&moved, "%s `%s` +%llu", moved.length ? "" : ",", names[i], (unsigned long long)by);
     }
-    printf(
-        "%s\t%s\t%s\t%d/0x%02x, %d error CQEs%s, QPs %d and %d, %d B placed, sq_psn +%d,%s\t%d/0x%02x, %d\n",
-        ok ? "ok" : "differs", row->id, row->what, s.status, (unsigned)s.vendor, s.errors,
-        s.in_order ? "" : " out of order", s.state, a.state, a.placed, (int)s.psn - 100,
-        *moved ? moved : " no counter", row->status, (unsigned)row->vendor, row->errors);
+    say_measured(&measured, row);
+    say_seen(&seen, row, &s, &a);
+    say_events(&moved, ", events: ", &own);
+    if (!row->event)
+        say_events(&moved, ", responder's event: ", &a.events);
+    line(ok, row->id, row->what, measured.line, "%s%s", seen.line, moved.line);
     unmake(e);
     return ok;
+}
+
+/* ---- as many and as large objects as programs ask of cards */
+
+enum { LARGE_CQ = 98304, MANY_QPS = 1100, MANY_SRQS = 300 };
+
+static bool limit(const char *what, int made, int wanted)
+{
+    printf("%s\t%s: %d of %d\n", made == wanted ? "ok" : "differs", what, made, wanted);
+    return made == wanted;
+}
+
+static bool try_limits(struct end *e)
+{
+    static struct ibv_qp *qps[MANY_QPS];
+    static struct ibv_srq *srqs[MANY_SRQS];
+    int made = 0;
+    struct ibv_cq *large = ibv_create_cq(e->context, LARGE_CQ, NULL, NULL, 0);
+    bool all = limit("a completion queue of 98,304 entries, entries",
+                     large && large->cqe >= LARGE_CQ ? LARGE_CQ : 0, LARGE_CQ);
+    struct ibv_qp_init_attr init = {
+        .send_cq = large, .recv_cq = large, .qp_type = IBV_QPT_RC, .cap = {1, 1, 1, 1, 0}};
+    while (made < MANY_QPS && (qps[made] = ibv_create_qp(e->pd, &init)))
+        made++;
+    all &= limit("queue pairs", made, MANY_QPS);
+    while (made)
+        ibv_destroy_qp(qps[--made]);
+    struct ibv_srq_init_attr shared = {.attr = {1, 1, 0}};
+    while (made < MANY_SRQS && (srqs[made] = ibv_create_srq(e->pd, &shared)))
+        made++;
+    all &= limit("shared receive queues", made, MANY_SRQS);
+    while (made)
+        ibv_destroy_srq(srqs[--made]);
+    if (large)
+        ibv_destroy_cq(large);
+    return all;
 }
 
 static int listen_for_one(void)
@@ -834,6 +1109,8 @@ int main(int count, char **arguments)
     if (count < 2)
         return 2;
     open_end(&e, arguments[1]);
+    if (count > 2 && strcmp(arguments[2], "limits") == 0)
+        return !try_limits(&e);
     e.is_card = access(virtual_folder, F_OK) != 0;
     int fd = count > 2 ? call(arguments[2]) : listen_for_one();
     for (int i = 0; i < ROWS; i++) {

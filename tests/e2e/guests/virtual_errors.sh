@@ -1,7 +1,7 @@
 #!/bin/bash
 # What a work request that fails says between two guests with a virtual ConnectX, beside what was measured on ConnectX-5 and ConnectX-6:
-# statuses, vendor's bytes, flushes by the doorbell record, counters, states, bytes placed, and when a silent peer is noticed (fault_rows.c;
-# docs/virtual-connectx.md, "Errors"). The guests' ConnectX-4 Lx are ConnectX-6 for the time being.
+# statuses, vendor's bytes, flushes by the doorbell record, counters, events, states, bytes placed, and when a silent peer is noticed
+# (fault_rows.c; docs/virtual-connectx.md, "Errors"); and as many and as large objects as programs ask of cards. The guests' ConnectX-4 Lx are ConnectX-6 for the time being.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
@@ -32,7 +32,7 @@ errors > "$SCRATCH/before"
 # shellcheck disable=SC2016 # the guest expands it
 softlab_ssh b 'fault_rows mlx5_0 > /tmp/fault_rows.out 2>&1 & for _ in $(seq 100); do grep -q waits /tmp/fault_rows.out && exit; sleep 0.1; done; exit 1'
 softlab_ssh a 'timeout 600 fault_rows mlx5_0 10.0.2.2 2>&1' > "$SCRATCH/rows"
-check "all rows ran" test "$(grep -cE '^(ok|differs)' "$SCRATCH/rows")" = 33
+check "all rows ran" test "$(grep -cE '^(ok|differs)' "$SCRATCH/rows")" = 40
 # The lines below are the table of docs/virtual-connectx.md.
 while IFS=$'\t' read -r verdict row what seen measured; do
     case $verdict in
@@ -46,5 +46,8 @@ done < "$SCRATCH/rows"
 errors > "$SCRATCH/after"
 check "S-6.14, all of these: none of $(wc -l < "$SCRATCH/after") error counters of ethtool moved" test -s "$SCRATCH/after" -a -z "$(diff "$SCRATCH/before" "$SCRATCH/after")"
 diff "$SCRATCH/before" "$SCRATCH/after" | sed 's/^/# /'
+softlab_ssh a 'fault_rows mlx5_0 limits' > "$SCRATCH/limits"
+while IFS=$'\t' read -r verdict what; do check "as many as a card has: $what" test "$verdict" = ok; done < "$SCRATCH/limits"
+check "... of three kinds" test "$(wc -l < "$SCRATCH/limits")" = 3
 softlab_ssh b 'cat /tmp/fault_rows.out' | sed 's/^/# b: /'
 finish

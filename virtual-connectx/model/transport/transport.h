@@ -118,8 +118,8 @@ struct vcx_requester {
     uint8_t timeouts;             /* in it */
     uint64_t resume_ns;           /* after a receiver that was not ready */
     uint8_t retries, rnr_retries; /* after NAKs */
-    bool went_back; /* and nothing was acknowledged since */
-    uint8_t cause;  /* in error: how the oldest request ends (enum vcx_ending); 0: flushed as the others */
+    bool went_back;               /* and nothing was acknowledged since */
+    uint8_t cause; /* in error: how the oldest request ends (enum vcx_ending); 0: flushed as the others */
 };
 
 /* A receive request that was taken for a message. */
