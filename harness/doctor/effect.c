@@ -135,7 +135,15 @@ static void check_recovery(void *context, const struct scenario_flow *flow)
     int from = lab_host_of(lab, flow->from), to = lab_host_of(lab, flow->to);
     const struct physics_host *a = from < 0 ? NULL : lab_sim_host_at(lab, (size_t)from),
                               *b = to < 0 ? NULL : lab_sim_host_at(lab, (size_t)to);
-    if (!a || !b || a->nic.recovery == b->nic.recovery)
+    if (!a || !b)
+        return;
+    if (flow->op == OP_READ && a->nic.recovery == PHYSICS_SELECTIVE_REPEAT &&
+        a->nic.recovery == b->nic.recovery) {
+        doctor_add(f->x->entries, flow->from, "effect", "warning", NULL,
+                   "flow %s: nic.recovery selective-repeat has no effect: reads go back N", flow->name);
+        doctor_add_evidence(f->x->entries, "op of the flow, nic.recovery of the lab's hosts");
+    }
+    if (a->nic.recovery == b->nic.recovery)
         return;
     bool at_a = a->nic.recovery == PHYSICS_SELECTIVE_REPEAT;
     doctor_add(f->x->entries, flow->from, "effect", "warning", "give both the same nic.recovery",

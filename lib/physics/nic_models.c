@@ -4,10 +4,12 @@
 #include <ctype.h>
 #include <string.h>
 
-#define NAME(ENUM, name, title)  name,
-#define TITLE(ENUM, name, title) title,
+#define NAME(ENUM, name, title, line)  name,
+#define TITLE(ENUM, name, title, line) title,
+#define LINE(ENUM, name, title, line)  (line) * INT64_C(1000000000),
 const char *const nic_model_names[] = {NIC_MODELS(NAME) NULL};
 const char *const nic_model_titles[] = {NIC_MODELS(TITLE) NULL};
+const int64_t nic_model_lines_bps[] = {NIC_MODELS(LINE) 0};
 
 /* ---- the table */
 
@@ -159,24 +161,39 @@ static void bare_name(const char *name, char *bare, size_t size)
     bare[length] = '\0';
 }
 
+/* The generation of a NIC is no slip. */
+static bool same_digits(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strcspn(a, "0123456789");
+        b += strcspn(b, "0123456789");
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
 /* A slip is one edit, or two in a longer name; what says more is a title. */
-const char *nic_model_meant(const char *name)
+bool nic_model_is_slip(const char *name, const char **meant)
 {
     char said[64], known[64];
-    const char *best = NULL;
+    bool any = false;
     size_t least = 0;
+    *meant = NULL;
     if (!name || nic_model_named(name) >= 0)
-        return NULL;
+        return false;
     bare_name(name, said, sizeof said);
     for (int i = 0; nic_model_names[i]; i++) {
         bare_name(nic_model_names[i], known, sizeof known);
         size_t edits = nearest_edits(said, known);
-        if (edits <= (strlen(known) < 8 ? 1 : 2) && (!best || edits < least)) {
-            best = nic_model_names[i];
+        if (edits > (strlen(known) < 8 ? 1 : 2))
+            continue;
+        any = true;
+        if (same_digits(said, known) && (!*meant || edits < least)) {
+            *meant = nic_model_names[i];
             least = edits;
         }
     }
-    return best;
+    return any;
 }
 
 /* ---- values */

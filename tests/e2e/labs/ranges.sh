@@ -68,6 +68,27 @@ check "a result has the values' sources, whose they are, and the warning" jq -e 
     (.hosts.a0.facts.nic | .model == "connectx-5" and (.values | test("table of NIC models"))) and
     (.hosts.a2.facts.nic.values | test("^unknown: the model is a title")) and ([.warnings[] | test("connect-x-5")] | any)' models/x/latest/result.json
 
+# ---- what a lab says of its NICs, and what does not come of it
+jq -n '{schema: 1, name: "pair", roles: ["a", "b"], phases: {warmup: "0", measure: "10us"}, flows: [{name: "f", from: "a", to: "b"}]}' >pair.json
+said() { # HOST WANTED [OPTION...]: the warning before a run, of two such hosts at 100 Gb/s; "": none
+    jq -n --argjson host "$1" '{schema: 1, name: "pair", driver: "sim", hosts: {a: $host, b: $host}, links: [{between: ["a", "b"], rate: "100Gb/s", length: "2m"}]}' >pair-lab.json
+    "$H" run -n pair.json --lab pair-lab.json "${@:3}" 2>&1 >/dev/null | sed -n 's/^harness: warning: //p' >warned
+    if [ "$(cat warned)" = "$2" ]; then ok "said of $1 ${*:3}: ${2:-nothing}"; else nok "said of $1 ${*:3}: $2" "$(cat warned)"; fi
+}
+said '{"nic":{"tx_latency":"5us"},"pcie":{"lanes":4},"memory":{"read_latency":"1us"}}' "a and b: nic.tx_latency, pcie.lanes and memory.read_latency have no effect: pcie.generation is 0, an ideal NIC"
+said '{"nic":{"tx_latency":"5us"},"pcie":{"generation":4}}' ""
+said '{"nic":{"tx_latency":"0"},"pcie":{"lanes":8}}' "" # the defaults
+said '{"nic":{"slow_restart_on_nak":true}}' "a and b: nic.slow_restart_on_nak has no effect: nic.slow_restart is off"
+said '{"nic":{"unmarked_cnp_interval":"10us"}}' "a and b: nic.unmarked_cnp_interval has no effect: nic.unmarked_cnps is never"
+said '{"nic":{"reorder_wait":"10us","recovery_window":8}}' "a and b: nic.reorder_wait and nic.recovery_window have no effect: nic.recovery is go-back-n, and nic.out_of_order_placement off"
+said '{"nic":{"reorder_wait":"10us","recovery":"selective-repeat"}}' ""
+said '{"nic":{"recovery":"selective-repeat"}}' "flow f: nic.recovery selective-repeat has no effect: reads go back N" --set flows.f.op=read
+said '{"nic":{"retransmission_firmware":"16.35"}}' "a and b: nic.retransmission_firmware has no effect: neither nic.adaptive_retransmission nor nic.min_ack_timeout_limit_disabled is on"
+said '{"nic":{"model":"connectx-5","slow_restart":false,"unmarked_cnps":"never","adaptive_retransmission":false}}' "" # what is left is the model's
+said '{"nic":{"model":"connectx-4-lx"}}' "a and b: connectx-4-lx is a NIC of 25 Gb/s, where its values were measured, and the link has 100 Gb/s: nothing was measured there"
+said '{"nic":{"model":"connectx-7"}}' ""
+said '{"nic":{"model":"connectx-4-lx"}}' "" --set 'sweep={"lab.links.0.rate": ["25Gb/s", "100Gb/s"]}'
+
 # ---- a rack over ssh
 cat >rack.json <<'END'
 { "schema": 1, "name": "rack", "driver": "ssh",
