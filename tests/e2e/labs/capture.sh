@@ -71,30 +71,35 @@ if [ -z "$(command -v tshark)" ]; then
 fi
 
 # ---- what tshark reads
-frames() { # FILTER: how many it finds
-    tshark -r "$capture" -Y "$1" -T fields -e frame.number 2>/dev/null | wc -l
+counts() { # FILTER...: how many frames each finds, in one reading
+    local IFS=,
+    tshark -q -r "$capture" -z "io,stat,0,$*" 2>/dev/null |
+        awk -F '|' -v n=$# '/<>/ { for (i = 0; i < n; i++) sum[i] += $(3 + 2 * i) } END { for (i = 0; i < n; i++) print sum[i] }'
 }
-same() { # WHAT FILTER COUNT
-    local found
-    found=$(frames "$2")
-    check "$1: $2 finds $3, not 0" test "$found" = "$3" -a "$found" -gt 0
+decoded() { # WHAT [WHAT FILTER COUNT]...: nothing is malformed, and each filter finds so many frames, which are some
+    local of=$1 i n=() filters=()
+    shift
+    for ((i = 2; i <= $#; i += 3)); do filters+=("${!i}"); done
+    mapfile -t n < <(counts '_ws.malformed or _ws.expert.severity == error' 'not infiniband and not macc' frame "${filters[@]}")
+    check "$of: nothing is malformed" test "${n[0]}" = 0
+    check "$of: every frame is RoCE or MAC control" test "${n[1]}" = 0
+    check "$of: the result counts them" test "${n[2]}" = "$(jq .capture.frames "$result")"
+    for ((i = 3; $#; i++)); do
+        check "$1: $2 finds $3, not 0" test "${n[i]}" = "$3" -a "${n[i]}" -gt 0
+        shift 3
+    done
 }
 sent='frame.packet_flags_direction == 2' received='frame.packet_flags_direction == 1'
 from() { printf '%s' "$sent && frame.interface_name matches \"^$1\""; }
 to() { printf '%s' "$received && frame.interface_name matches \"^$1\""; }
-decoded() { # WHAT
-    check "$1: nothing is malformed" test -z "$(tshark -r "$capture" -Y '_ws.malformed or _ws.expert.severity == error' 2>/dev/null | head -n 3)"
-    check "$1: every frame is RoCE or MAC control" test "$(frames 'not infiniband and not macc')" = 0
-    check "$1: the result counts them" test "$(frames frame)" = "$(jq .capture.frames "$result")"
-}
 
 simulate pfc pfc-bidir "${pair[@]}" --set 'capture={}'
-decoded pfc-bidir
-same "pauses that hosts sent" "macc.opcode == 0x0101 && $sent" "$(counters tx_prio0_pause)"
-same "pauses that hosts received" "macc.opcode == 0x0101 && $received" "$(counters rx_prio0_pause)"
-same "PFC of priority 0" 'macc.cbfc.enbv == 1 && eth.dst == 01:80:c2:00:00:01' "$(counters '[rt]x_prio0_pause')"
-same "packets that a sent" "infiniband && $(from a:)" "$(jq '.hosts.a.counters.tx_prio0_packets.total' "$result")"
-check "XON follows XOFF" test "$(frames "macc.cbfc.pause_time.c0 == 0 && $sent")" -gt 0
+decoded pfc-bidir \
+    "pauses that hosts sent" "macc.opcode == 0x0101 && $sent" "$(counters tx_prio0_pause)" \
+    "pauses that hosts received" "macc.opcode == 0x0101 && $received" "$(counters rx_prio0_pause)" \
+    "PFC of priority 0" 'macc.cbfc.enbv == 1 && eth.dst == 01:80:c2:00:00:01' "$(counters '[rt]x_prio0_pause')" \
+    "packets that a sent" "infiniband && $(from a:)" "$(jq '.hosts.a.counters.tx_prio0_packets.total' "$result")"
+check "XON follows XOFF" test "$(counts "macc.cbfc.pause_time.c0 == 0 && $sent")" -gt 0
 
 # An ACK names the last packet of a message (here of 16 packets), and counts the messages.
 tshark -r "$capture" -Y "infiniband.bth.opcode == 8 && $(from a:)" -T fields -e infiniband.bth.psn 2>/dev/null | sort -u >"$SCRATCH/last"
@@ -106,10 +111,10 @@ check "a write's first packet has the length of its message" \
 
 # Whole frames: the ICRC of each.
 whole() { # WHAT
-    tshark -r "$capture" -F pcap -w "$SCRATCH/whole.pcap" 2>/dev/null
+    tshark -r "$capture" -F pcap -w "$SCRATCH/whole.pcap" -P >"$SCRATCH/shown" 2>/dev/null
     tests/e2e/guests/roce-frames "$SCRATCH/whole.pcap" >"$SCRATCH/counts"
     check "$1: every ICRC is right" jq -e '.roce > 1000 and .icrc_wrong == 0 and .other == 0' "$SCRATCH/counts"
-    check "$1: tshark has no complaint about lengths" test -z "$(tshark -r "$capture" 2>/dev/null | grep -m 1 -iE 'malformed|invalid')"
+    check "$1: tshark has no complaint about lengths" test -s "$SCRATCH/shown" -a -z "$(grep -m 1 -iE 'malformed|invalid' "$SCRATCH/shown")"
 }
 simulate whole pfc-bidir "${pair[@]}" --set 'capture={"snap": "64KiB", "limit": "20MB", "ports": ["b"]}'
 decoded "whole frames"
@@ -117,22 +122,22 @@ whole "whole frames"
 check "one port is one interface, with its rate" test "$(tshark -r "$capture" -T fields -e frame.interface_name 2>/dev/null | sort -u)" = b:0
 
 simulate incast incast-dcqcn "${incast[@]}" --set 'capture={"snap": "64KiB", "limit": "1GB"}'
-decoded incast
-whole incast
 cnp='infiniband.bth.opcode == 129'
-same "CNPs that hosts sent" "$cnp && $(from h)" "$(counters np_cnp_sent)"
-same "CNPs that hosts received" "$cnp && $(to h)" "$(counters rp_cnp_handled)"
-same "CE at the receiver" "ip.dsfield.ecn == 3 && $(to h16:)" "$(jq '.hosts.h16.counters.np_ecn_marked_roce_packets.total' "$result")"
-same "pauses at hosts" "macc.cbfc.enbv.c3 == 1 && $(to h)" "$(counters rx_prio3_pause)"
-same "data at the receiver" "infiniband.bth.opcode < 13 && $(to h16:)" "$(jq '.hosts.h16.counters.rx_prio3_packets.total' "$result")"
-same "ACKs of the receiver" "infiniband.bth.opcode == 17 && $(from h16:)" "$(jq '.hosts.h16.counters.tx_prio3_packets.total' "$result")"
+decoded incast \
+    "CNPs that hosts sent" "$cnp && $(from h)" "$(counters np_cnp_sent)" \
+    "CNPs that hosts received" "$cnp && $(to h)" "$(counters rp_cnp_handled)" \
+    "CE at the receiver" "ip.dsfield.ecn == 3 && $(to h16:)" "$(jq '.hosts.h16.counters.np_ecn_marked_roce_packets.total' "$result")" \
+    "pauses at hosts" "macc.cbfc.enbv.c3 == 1 && $(to h)" "$(counters rx_prio3_pause)" \
+    "data at the receiver" "infiniband.bth.opcode < 13 && $(to h16:)" "$(jq '.hosts.h16.counters.rx_prio3_packets.total' "$result")" \
+    "ACKs of the receiver" "infiniband.bth.opcode == 17 && $(from h16:)" "$(jq '.hosts.h16.counters.tx_prio3_packets.total' "$result")"
+whole incast
 
 mapfile -t lossy < <(phases 0ns 2ms 2ms)
 simulate lossy lossy-link "${lossy[@]}" --set faults.0.loss=0.001 --set 'capture={"limit": "1GB"}'
-decoded lossy-link
 nak='infiniband.aeth.syndrome.opcode == 3'
-same "NAKs that hosts sent" "$nak && $(from h)" "$(counters out_of_sequence)"
-same "NAKs that hosts received" "$nak && $(to h)" "$(counters packet_seq_err)"
+decoded lossy-link \
+    "NAKs that hosts sent" "$nak && $(from h)" "$(counters out_of_sequence)" \
+    "NAKs that hosts received" "$nak && $(to h)" "$(counters packet_seq_err)"
 # a packet whose number is not above all others that the queue pair has sent is sent again
 again=$(tshark -r "$capture" -Y "infiniband.bth.opcode < 13 && $(from h)" -T fields -e infiniband.bth.destqp -e infiniband.bth.psn 2>/dev/null |
     awk '$1 in highest && $2 + 0 <= highest[$1] { again++; next } { highest[$1] = $2 + 0 } END { print again + 0 }')
@@ -146,15 +151,16 @@ check "a read's first response has the number of its request" test -z "$(comm -1
     <(tshark -r "$capture" -Y 'infiniband.bth.opcode == 12' -T fields -e ip.dst -e infiniband.bth.psn 2>/dev/null | sort) \
     <(tshark -r "$capture" -Y 'infiniband.bth.opcode == 13' -T fields -e ip.src -e infiniband.bth.psn 2>/dev/null | sort))"
 simulate immediate pfc-bidir "${pair[@]}" --set phases.measure=100us --set 'flows.*.op=write-imm' --set 'capture={}'
-check "writes with immediate data end with it" test "$(frames 'infiniband.bth.opcode == 9 && infiniband.immdt')" -gt 0 -a "$(frames 'infiniband.bth.opcode == 8')" = 0
+check "writes with immediate data end with it" test "$(counts 'infiniband.bth.opcode == 9 && infiniband.immdt')" -gt 0 -a "$(counts 'infiniband.bth.opcode == 8')" = 0
 
 # ---- phase, flows, priorities, snap
 simulate part incast-dcqcn "${incast[@]}" --set phases.warmup=500us --set phases.measure=1ms \
     --set 'capture={"phase": "measure", "flows": ["incast/[12]"], "priorities": [3], "snap": "64B", "ports": ["h16", "h[0-2]:0"]}'
-check "phase: no frame outside" test "$(frames 'frame.time_epoch < 0.0005 || frame.time_epoch >= 0.0015')" = 0
+mapfile -t n < <(counts 'frame.time_epoch < 0.0005 || frame.time_epoch >= 0.0015' "$cnp" 'frame.cap_len > 64' 'frame.cap_len == 64 && frame.len > 64')
+check "phase: no frame outside" test "${n[0]}" = 0
 check "flows: only these queue pairs" test "$(tshark -r "$capture" -Y "infiniband.bth.opcode < 13" -T fields -e ip.src 2>/dev/null | sort -u | xargs)" = "11.0.1.1 11.0.2.1"
-check "priorities: no CNP" test "$(frames "$cnp")" = 0
-check "snap: no frame is longer" test "$(frames 'frame.cap_len > 64')" = 0 -a "$(frames 'frame.cap_len == 64 && frame.len > 64')" -gt 0
+check "priorities: no CNP" test "${n[1]}" = 0
+check "snap: no frame is longer" test "${n[2]}" = 0 -a "${n[3]}" -gt 0
 check "ports: four interfaces" test "$(tshark -r "$capture" -T fields -e frame.interface_name 2>/dev/null | sort -u | xargs)" = "h0:0 h16:0 h1:0 h2:0"
 
 finish
