@@ -296,11 +296,45 @@ static const char introduction[] =
     "measured. What is not listed has the simulator's default.\n\n"
     "| model | what it is |\n|---|---|\n";
 
+/* How a value is known, by the first word of its source. */
+static const char *how_known(const struct nic_model_value *of)
+{
+    static const char *const words[] = {"fitted", "assumed"};
+    for (size_t i = 0; of->value && i < sizeof words / sizeof *words; i++)
+        if (strncmp(of->source, words[i], strlen(words[i])) == 0)
+            return words[i];
+    return of->value ? "the NIC's" : "not known";
+}
+
+/* A row a property, a column a model; the ideal NIC is nobody's. */
+static void add_how_known(struct text *out)
+{
+    text_add(out, "\n## What is the NICs' own, fitted, assumed, and not known\n\n| property |");
+    for (int i = NIC_MODEL_IDEAL + 1; i < NIC_MODEL_COUNT; i++)
+        text_add(out, " `%s` |", nic_model_names[i]);
+    text_add(out, "\n|---|");
+    for (int i = NIC_MODEL_IDEAL + 1; i < NIC_MODEL_COUNT; i++)
+        text_add(out, "---|");
+    text_add(out, "\n");
+    for (const struct nic_property *p = nic_properties; p->path; p++) {
+        text_add(out, "| `%s` |", p->path);
+        for (int i = NIC_MODEL_IDEAL + 1; i < NIC_MODEL_COUNT; i++)
+            text_add(out, " %s |", how_known(&p->of[i]));
+        text_add(out, "\n");
+    }
+    text_add(
+        out,
+        "\nThe NIC's: read or measured. Not known: the simulator's default, which as a rule is that the NIC "
+        "does not do it. Properties that are not listed are known of no model. What a NIC was measured to do "
+        "that is not modelled stands in [silicon.md](silicon.md), with the reason.\n\n## Values\n");
+}
+
 void nic_models_manual(struct text *out)
 {
     text_add(out, "%s", introduction);
     for (int i = 0; i < NIC_MODEL_COUNT; i++)
         text_add(out, "| `%s` | %s |\n", nic_model_names[i], nic_model_titles[i]);
+    add_how_known(out);
     text_add(out, "\n| property | model | value | source |\n|---|---|---|---|\n");
     for (const struct nic_property *p = nic_properties; p->path; p++)
         for (int i = 0; i < NIC_MODEL_COUNT; i++) {
