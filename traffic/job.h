@@ -67,8 +67,9 @@ struct job {
     struct list_of written; /* char *: flows as texts "key=value ..." */
 };
 
-extern const struct table serve_table;    /* struct serve_options */
-extern const struct table job_table;      /* struct job */
+extern const struct table serve_table, routes_table; /* struct serve_options */
+extern const struct table job_table,
+    loop_table;                           /* struct job; the latter without what leads to another host */
 extern const struct table job_flow_table; /* struct job_flow: one item of `flows` */
 extern const char *const gid_type_names[];
 

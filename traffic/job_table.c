@@ -17,50 +17,84 @@ static const char *const ecn_names[] = {"not-ect", "ect1", "ect0", "ce", NULL};
 /* ---- this host */
 
 #define AT(member) .offset = offsetof(struct local_options, member)
+#define DEVICE_OPTIONS                                                                              \
+    {                                                                                               \
+        "device",           FIELD_STRING,                                                           \
+        AT(device),         .letter = 'd',                                                          \
+        .argument = "NAME", .help = "Local RDMA device. Default: the one that has the address."},   \
+        {"device_port",                                                                             \
+         FIELD_INTEGER,                                                                             \
+         AT(device_port),                                                                           \
+         .min = 0,                                                                                  \
+         .max = 255,                                                                                \
+         .fallback = "0",                                                                           \
+         .help = "Port of the RDMA device; 0: the first active one."},                              \
+        {"address", FIELD_STRING, AT(address), .argument = "IP",                                    \
+         .help = "Local IP address on the RDMA network. Default: that of the control connection."}, \
+        {"gid_index", FIELD_INTEGER, AT(gid_index),                                                 \
+         .min = 0,    .max = 65535,  .help = "GID index. Default: chosen by type and address."},    \
+        {"gid_type",                                                                                \
+         FIELD_CHOICE,                                                                              \
+         AT(gid_type),                                                                              \
+         .choices = gid_type_names,                                                                 \
+         .fallback = "\"roce-v2\"",                                                                 \
+         .help = "Type of the GID."},                                                               \
+    {                                                                                               \
+        "gpu", FIELD_STRING, AT(gpu), .argument = "GPU",                                            \
+                                      .help = "Local GPU: number or PCI address. Default: 0."       \
+    }
 static const struct field local_fields[] = {
-    {"device", FIELD_STRING, AT(device), .letter = 'd', .argument = "NAME",
-     .help = "Local RDMA device. Default: the one that has the address."},
-    {"device_port", FIELD_INTEGER, AT(device_port), .min = 0, .max = 255, .fallback = "0",
-     .help = "Port of the RDMA device; 0: the first active one."},
-    {"address", FIELD_STRING, AT(address), .argument = "IP",
-     .help = "Local IP address on the RDMA network. Default: that of the control connection."},
-    {"gid_index", FIELD_INTEGER, AT(gid_index), .min = 0, .max = 65535,
-     .help = "GID index. Default: chosen by type and address."},
-    {"gid_type", FIELD_CHOICE, AT(gid_type), .choices = gid_type_names, .fallback = "\"roce-v2\"",
-     .help = "Type of the GID."},
-    {"gpu", FIELD_STRING, AT(gpu), .argument = "GPU",
-     .help = "Local GPU: number or PCI address. Default: 0."},
+    DEVICE_OPTIONS,
     {"numa_node", FIELD_INTEGER, AT(numa_node), .min = 0, .max = 1023,
      .help = "Allocate host memory on this NUMA node."},
     {"huge_pages", FIELD_BOOL, AT(huge_pages), .fallback = "false",
      .help = "Allocate host memory in huge pages."},
     {0},
 };
+static const struct field device_fields[] = {DEVICE_OPTIONS, {0}};
 #undef AT
 static const struct table local_table = {.name = "local",
                                          .help = "Local device, address and memory.",
                                          .size = sizeof(struct local_options),
                                          .fields = local_fields};
+static const struct table device_table = {.name = "local",
+                                          .help = "Local device, address and GPU.",
+                                          .size = sizeof(struct local_options),
+                                          .fields = device_fields};
 
-/* ---- the process */
+/* ---- the process: its output; with drivers, when it ends; with another host, how it is reached */
 
 #define AT(member) .offset = offsetof(struct process_options, member)
+#define OUTPUT_OPTION                                                                          \
+    {                                                                                          \
+        "output", FIELD_CHOICE, AT(output),                                                    \
+            .choices = output_names, .fallback = "\"auto\"",                                   \
+            .help = "Format of the output. auto: a table on a terminal, otherwise JSON lines." \
+    }
+#define STDIN_OPTION                                                                            \
+    {                                                                                           \
+        "while_stdin", FIELD_BOOL, AT(while_stdin),                                             \
+            .fallback = "false", .help = "End, as after SIGINT, when standard input is closed." \
+    }
 static const struct field process_fields[] = {
     {"port", FIELD_INTEGER, AT(port), .min = 0, .max = 65535, .fallback = TEXT_OF(ROCE_TRAFFIC_PORT),
      .letter = 'p', .help = "TCP port of the control connection. 0, only for a server: any free port."},
-    {"output", FIELD_CHOICE, AT(output), .choices = output_names, .fallback = "\"auto\"",
-     .help = "Format of the output. auto: a table on a terminal, otherwise JSON lines."},
-    {"while_stdin", FIELD_BOOL, AT(while_stdin), .fallback = "false",
-     .help = "End, as after SIGINT, when standard input is closed."},
+    OUTPUT_OPTION,
+    STDIN_OPTION,
     {"secret_file", FIELD_STRING, AT(secret_file), .argument = "FILE",
      .help = "The first line of this file (- for standard input) is a secret that both sides must know."},
     {0},
 };
+static const struct field alone_fields[] = {OUTPUT_OPTION, STDIN_OPTION, {0}};
+static const struct field output_fields[] = {OUTPUT_OPTION, {0}};
 #undef AT
-static const struct table process_table = {.name = "process",
-                                           .help = "Control connection and output.",
-                                           .size = sizeof(struct process_options),
-                                           .fields = process_fields};
+#define PROCESS_TABLE(help_, fields_)                                                                   \
+    {                                                                                                   \
+        .name = "process", .help = (help_), .size = sizeof(struct process_options), .fields = (fields_) \
+    }
+static const struct table process_table = PROCESS_TABLE("Control connection and output.", process_fields),
+                          alone_table = PROCESS_TABLE("Output, and when it ends.", alone_fields),
+                          output_table = PROCESS_TABLE("Output.", output_fields);
 
 /* ---- serve */
 
@@ -81,6 +115,18 @@ static const struct field serve_fields[] = {
 #undef AT
 const struct table serve_table = {
     .name = "serve", .help = "A server.", .size = sizeof(struct serve_options), .fields = serve_fields};
+
+#define AT(member) .offset = offsetof(struct serve_options, member)
+static const struct field routes_fields[] = {
+    {"process", FIELD_OBJECT, AT(process), .sub = &output_table, .help = "Output."},
+    {"local", FIELD_OBJECT, AT(local), .sub = &device_table, .help = "Local device, address and GPU."},
+    {0},
+};
+#undef AT
+const struct table routes_table = {.name = "routes",
+                                   .help = "Which routes to try.",
+                                   .size = sizeof(struct serve_options),
+                                   .fields = routes_fields};
 
 /* ---- a flow */
 
@@ -170,23 +216,42 @@ const struct table job_flow_table = {
 /* ---- a job */
 
 #define AT(member) .offset = offsetof(struct job, member)
+#define JOB_OPTIONS(process_table_)                                                                         \
+    {"job",                                                                                                 \
+     FIELD_STRING,                                                                                          \
+     AT(file),                                                                                              \
+     .letter = 'j',                                                                                         \
+     .argument = "FILE",                                                                                    \
+     .help = "Read the job from this document (- for standard input). The other options override it."},     \
+        {"flow",                                                                                            \
+         FIELD_LIST,                                                                                        \
+         AT(written),                                                                                       \
+         .item = FIELD_STRING,                                                                              \
+         .min = 0,                                                                                          \
+         .max = FLOW_MAX_TOGETHER,                                                                          \
+         .letter = 'f',                                                                                     \
+         .argument = "\"KEY=VALUE ...\"",                                                                   \
+         .help = "Add a flow; these values override the other options. May be given several times."},       \
+        {"process", FIELD_OBJECT, AT(process), .sub = &(process_table_),                                    \
+         .help = "Control connection and output."},                                                         \
+        {"await_start", FIELD_BOOL, AT(await_start), .fallback = "false",                                   \
+         .help =                                                                                            \
+             "When all flows are connected, print a ready event; start at the time that the next line of "  \
+             "standard input gives, in nanoseconds since 1970. A job on standard input is then one line."}, \
+    {                                                                                                       \
+        "common", FIELD_OBJECT, AT(common), .sub = &job_flow_table, .help = "Options of all flows."         \
+    }
 static const struct field job_fields[] = {
-    {"job", FIELD_STRING, AT(file), .letter = 'j', .argument = "FILE",
-     .help = "Read the job from this document (- for standard input). The other options override it."},
-    {"flow", FIELD_LIST, AT(written), .item = FIELD_STRING, .min = 0, .max = FLOW_MAX_TOGETHER, .letter = 'f',
-     .argument = "\"KEY=VALUE ...\"",
-     .help = "Add a flow; these values override the other options. May be given several times."},
-    {"process", FIELD_OBJECT, AT(process), .sub = &process_table, .help = "Control connection and output."},
-    {"await_start", FIELD_BOOL, AT(await_start), .fallback = "false",
-     .help = "When all flows are connected, print a ready event; start at the time that the next line of "
-             "standard input gives, in nanoseconds since 1970. A job on standard input is then one line."},
-    {"common", FIELD_OBJECT, AT(common), .sub = &job_flow_table, .help = "Options of all flows."},
+    JOB_OPTIONS(process_table),
     /* only in documents */
     {"schema", FIELD_INTEGER, AT(schema), .min = 0, .max = 1, .fallback = "1"},
     {"host", FIELD_STRING, AT(host)},
     {"flows", FIELD_JSON, AT(flows)},
     {0},
 };
+static const struct field loop_fields[] = {JOB_OPTIONS(alone_table), {0}};
 #undef AT
 const struct table job_table = {
     .name = "job", .help = "What a client does.", .size = sizeof(struct job), .fields = job_fields};
+const struct table loop_table = {
+    .name = "job", .help = "What both ends do.", .size = sizeof(struct job), .fields = loop_fields};

@@ -297,13 +297,13 @@ static const struct command command_drive = {
 static const struct command command_loop = {
     .name = "loop",
     .about = "Run flows with both ends in this process, over this host's RDMA device.",
-    .options = &job_table,
+    .options = &loop_table,
     .run = run_loop,
 };
 static const struct command command_routes = {
     .name = "routes",
     .about = "Try every route to GPU memory on this host and print the results.",
-    .options = &serve_table,
+    .options = &routes_table,
     .run = run_routes,
 };
 

@@ -255,6 +255,13 @@ kill "$sleeper"
 wait "$SERVER"
 check "and ends with 0 when it is closed" test $? = 0
 
+# ---- what a subcommand does not use, it refuses ----
+for words in 'routes --listen 127.0.0.1' 'routes --once' 'routes --secret-file secret' 'routes --huge-pages' 'loop --port 1' 'loop --secret-file secret'; do
+    # shellcheck disable=SC2086 # several words
+    check_exit 2 "$words" "$traffic" $words
+    check_says "... by name" "unknown option $(cut -d' ' -f2 <<<"$words"); see roce-traffic ${words%% *} --help" "$SCRATCH/err"
+done
+
 # ---- GPU routes where there is no GPU ----
 if [ -e /dev/nvidiactl ]; then
     skip "routes: no GPU ends with 4" gpu "traffic/gpu.sh tests it"
