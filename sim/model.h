@@ -315,6 +315,7 @@ struct queue_pair {
     uint32_t unacknowledged;
     uint32_t waiting_ack; /* an ACK that is still in the port's queue */
     bool nak_sent, echo;  /* echo: the next ACK carries congestion back */
+    bool request_naked;   /* of a read, the sender: it has asked for the request that it expects */
     int64_t nak_ps;       /* the last NAK */
     uint32_t marked;      /* packets that arrived with a mark */
     int64_t last_cnp_ps;
@@ -347,6 +348,12 @@ struct queue_pair {
     uint64_t delivered;           /* messages at the receiver */
     uint32_t data_path, ack_path; /* from sender to receiver and back, in sim->paths */
 };
+
+/* Does such a packet go from the sender of the data to its receiver? Of a read a NAK asks for a request. */
+static inline bool packet_is_forward(const struct queue_pair *qp, unsigned kind)
+{
+    return kind == PACKET_DATA || (kind == PACKET_NAK && qp->operation == SIM_READ);
+}
 
 struct flow {
     uint32_t first_qp, qp_count;

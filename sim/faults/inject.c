@@ -49,7 +49,7 @@ static uint32_t port_of(const struct sim *sim, const struct sim_injection *r)
     if (r->flow == SIM_NO_FLOW)
         return r->port;
     const struct queue_pair *qp = &sim->qps[sim->flows[r->flow].first_qp];
-    return sim->hosts[r->kind == PACKET_DATA ? qp->receiver : qp->sender].port;
+    return sim->hosts[packet_is_forward(qp, r->kind) ? qp->receiver : qp->sender].port;
 }
 
 static int build_rule(struct sim *sim, struct injection *to, const struct sim_injection *from, uint32_t i)

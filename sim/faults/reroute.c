@@ -296,7 +296,7 @@ static uint32_t choose_by_hash(const struct sim *sim, uint32_t node, uint32_t se
     const struct reroute *r = sim->reroute;
     const struct queue_pair *qp = &sim->qps[packet->qp];
     uint32_t source = sim->source_ports[packet->qp], destination = r->destination_port;
-    bool data = packet->kind == PACKET_DATA;
+    bool data = packet_is_forward(qp, packet->kind);
     const uint32_t key[3] = {routing_address(data ? qp->sender : qp->receiver),
                              routing_address(data ? qp->receiver : qp->sender),
                              data ? source | destination << 16 : destination | source << 16};
@@ -312,7 +312,7 @@ static uint32_t port_of(struct sim *sim, uint32_t in, const struct packet *packe
     const struct route_switch *s = &r->switches[index];
     const struct route_table *t = &r->tables[r->changes[s->change].table];
     const struct queue_pair *qp = &sim->qps[packet->qp];
-    uint32_t to = packet->kind == PACKET_DATA ? qp->receiver : qp->sender;
+    uint32_t to = packet_is_forward(qp, packet->kind) ? qp->receiver : qp->sender;
     uint32_t host_port = sim->hosts[to].port, last = graph_neighbour(&r->graph, to);
     if (last == node)
         return t->down[host_port / 2] ? NONE : host_port ^ 1;

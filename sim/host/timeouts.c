@@ -120,6 +120,18 @@ static struct retransmission take_step(struct sim *sim, uint32_t q, struct host 
     return step;
 }
 
+/* Requests that the responder has not taken come again behind the one of what is expected. */
+static void request_reads_again(struct sim *sim, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    uint64_t next_psn = qp->expected_psn - qp->received_in_message + qp->packets_per_message;
+    uint64_t taken_psn = qp->limit_psn > next_psn ? qp->limit_psn : next_psn;
+    if (taken_psn >= qp->requested_psn)
+        return;
+    qp->requested_psn = taken_psn;
+    request_reads(sim, q);
+}
+
 static void send_again(struct sim *sim, uint32_t q, uint32_t requester)
 {
     struct queue_pair *qp = &sim->qps[q];
@@ -128,6 +140,7 @@ static void send_again(struct sim *sim, uint32_t q, uint32_t requester)
     if (qp->operation == SIM_READ) {
         qp->nak_sent = false;
         send_control(sim, requester, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
+        request_reads_again(sim, q);
         return;
     }
     if (qp->congestion_hooks & CONGESTION_TIMEOUTS)

@@ -265,7 +265,7 @@ uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint
                                       .psn = (uint32_t)psn,
                                       .bytes = frame_bytes(sim, bytes),
                                       .kind = (uint8_t)kind,
-                                      .path = qp->ack_path,
+                                      .path = packet_is_forward(qp, kind) ? qp->data_path : qp->ack_path,
                                       .priority = qp->priority};
     return p;
 }
@@ -279,7 +279,7 @@ void send_control(struct sim *sim, uint32_t host, uint32_t p)
 
 /* ---- requester: posting and completing */
 
-static void request_reads(struct sim *sim, uint32_t q)
+void request_reads(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     uint32_t requester = qp->receiver;
@@ -643,9 +643,25 @@ static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
         qp_resume(sim, ack->qp);
 }
 
+/* Of a read: its requests are sent again from this one on. */
+static void receive_read_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    if (qp->stopped || psn >= qp->requested_psn)
+        return;
+    if (sim->hosts[host].slow_restart_on_nak)
+        restart_slowly(sim, q);
+    qp->requested_psn = psn;
+    request_reads(sim, q);
+}
+
 static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, const struct packet *nak)
 {
     sim->hosts[host].counters.packet_seq_err++;
+    if (sim->qps[q].operation == SIM_READ) {
+        receive_read_nak(sim, host, q, whole_psn(sim->qps[q].expected_psn, nak->psn));
+        return;
+    }
     if (is_selective(&sim->qps[q])) {
         if (sim->hosts[host].slow_restart_on_nak)
             restart_slowly(sim, q);
@@ -663,11 +679,28 @@ static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, const struct
     host_wake(sim, host);
 }
 
+/* A request is missing before this one, which is of no use: it is asked for, once. */
+static void ask_for_request(struct sim *sim, uint32_t host, uint32_t q)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    if (qp->request_naked)
+        return;
+    qp->request_naked = true;
+    sim->hosts[host].counters.out_of_sequence++;
+    host_answer(sim, host, ANSWER_NAK, control_packet(sim, q, PACKET_NAK, qp->limit_psn));
+}
+
 /* A read request grants one more message, or asks again from where something was lost. */
 static void receive_read_request(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
 {
     struct queue_pair *qp = &sim->qps[q];
     sim->hosts[host].counters.rx_read_requests++;
+    if (psn > qp->limit_psn) {
+        ask_for_request(sim, host, q);
+        return;
+    }
+    if (psn == qp->limit_psn)
+        qp->request_naked = false;
     uint64_t end_psn = (psn / qp->packets_per_message + 1) * qp->packets_per_message;
     if (end_psn > qp->limit_psn)
         qp->limit_psn = end_psn;

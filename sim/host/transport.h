@@ -47,6 +47,8 @@ bool recovery_accept(struct sim *sim, uint32_t host, uint32_t p);
 bool recovery_delivered(struct sim *sim, uint32_t qp, uint64_t psn);
 /* Answer with an ACK of what was delivered, or ask for the packet that is expected, once. */
 void acknowledge(struct sim *sim, uint32_t host, uint32_t qp, uint32_t data);
+/* Send the read requests that the messages posted and the limit of outstanding ones allow. */
+void request_reads(struct sim *sim, uint32_t qp);
 void ask_again(struct sim *sim, uint32_t host, uint32_t qp);
 
 /* Does the sender send only what is missing? */

@@ -190,6 +190,8 @@ static void set_roce(const struct sim_queue_pair *qp, const struct sim_flow_head
                      const struct sim_captured *from, struct frame *to)
 {
     bool data = from->kind == PACKET_DATA, cnp = from->kind == PACKET_CNP;
+    bool forward =
+        data || (from->kind == PACKET_NAK && qp->operation == SIM_READ); /* it asks for a request */
     struct frame_roce *r = &to->roce;
     to->kind = FRAME_ROCE;
     r->ip = (struct frame_ip){
@@ -197,11 +199,11 @@ static void set_roce(const struct sim_queue_pair *qp, const struct sim_flow_head
     r->bth = (struct frame_bth){.migrated = true,
                                 .partition = PARTITION,
                                 .becn = cnp || from->flags & PACKET_ECHO,
-                                .qpn = (FIRST_QPN + 2 * from->qp + data) & QPN_MASK};
+                                .qpn = (FIRST_QPN + 2 * from->qp + forward) & QPN_MASK};
     r->source_port = qp->source_port;
     r->immediate = r->payload_bytes = 0;
-    set_host_addresses(to->ethernet.source, r->ip.source, data ? qp->sender : qp->receiver);
-    set_host_addresses(to->ethernet.destination, r->ip.destination, data ? qp->receiver : qp->sender);
+    set_host_addresses(to->ethernet.source, r->ip.source, forward ? qp->sender : qp->receiver);
+    set_host_addresses(to->ethernet.destination, r->ip.destination, forward ? qp->receiver : qp->sender);
     to->ethernet.tagged = flow->tagged && from->priority;
     to->ethernet.priority = from->priority;
     if (data)
