@@ -510,13 +510,16 @@ static void tell_apart(struct runs *runs)
         if (!told[i])
             tell_apart_those_like(runs, i, told);
     free(told);
-    for (size_t i = 0; i < runs->count; i++) {
-        bool taken = runs->count > 1 && !*runs->items[i].label;
+    bool *taken = calloc(runs->count + 1, sizeof *taken); /* of all, before one is given another name */
+    for (size_t i = 0; taken && i < runs->count; i++) {
+        taken[i] = runs->count > 1 && !*runs->items[i].label;
         for (size_t j = 0; j < runs->count; j++)
-            taken |= j != i && strcmp(runs->items[j].label, runs->items[i].label) == 0;
-        if (taken)
-            add_to_label(&runs->items[i], runs->items[i].folder);
+            taken[i] |= j != i && strcmp(runs->items[j].label, runs->items[i].label) == 0;
     }
+    for (size_t i = 0; taken && i < runs->count; i++)
+        if (taken[i])
+            add_to_label(&runs->items[i], runs->items[i].folder);
+    free(taken);
 }
 
 /* The scenario's title, else its name; of a comparison all that differ: "A / B". The caller frees it. */

@@ -83,6 +83,10 @@ wanted=$(jq -r '.flows.web.by_size[] | .up_to_bytes, .slowdown.p99' "$web/result
 drawn=$(awk -F '\t' '/^# slowdown: web, p99/ {on = 1} NF == 2 && on && !/^#/ {printf "%.4g %.4g\n", $1, $2}' "$web/report/sweep-slowdown.tsv")
 check "the drawn slowdown by size equals the computed one" test "$(wc -l <<<"$wanted") $drawn" = "10 $wanted"
 check_exit 0 "another run to compare with" ./harness run scenarios/web-search.json --seed 2 --no-report --out "$SCRATCH/other"
+# three runs of one second that differ in nothing: each has its folder in its name
+for copy in one two three; do cp -rL "$web" "$SCRATCH/copy-$copy"; done
+check_exit 0 "three runs that nothing tells apart" ./harness report "$SCRATCH"/copy-{one,two,three} --out "$SCRATCH/alike"
+check "... are named by their folders, all three" test "$(sed -n '/<h2>Measurements/,/<.table>/p' "$SCRATCH/alike/index.html" | grep -oE '<tr><td>[^<]*copy-(one|two|three)<' | sort -u | wc -l)" = 3
 check_exit 0 "a run that is named twice, once as the latest" ./harness report "$web" "$(readlink -f "$web")" --out "$SCRATCH/once"
 check "... is drawn once" test -e "$SCRATCH/once/01-throughput.svg" -a ! -e "$SCRATCH/once/02-throughput.svg"
 check_exit 0 "two runs on one page" ./harness report "$web" "$SCRATCH/other/web-search/latest" --out "$SCRATCH/both"
