@@ -224,7 +224,12 @@ static int counter_dimension(const struct expr_node *node, enum dimension *dimen
     if (glob)
         return validate_function(node, OF_COUNTER | OF_GAUGE, "of counters and gauges", e);
     *dimension = expr_unit_dimension(row->unit, &scale);
-    return validate_function(node, gauge ? OF_GAUGE : OF_COUNTER, gauge ? "a gauge" : "a counter", e);
+    return validate_function(node, gauge ? OF_GAUGE : OF_COUNTER,
+                             gauge ? "a gauge"
+                             : row->origin == COUNTER_FROM_DRIVER
+                                 ? "not a listed gauge, and taken for a counter of a driver"
+                                 : "a counter",
+                             e);
 }
 
 static int validate_counter(const struct expr_node *node, enum dimension *dimension, struct error *e)

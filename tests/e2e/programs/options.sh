@@ -49,6 +49,10 @@ for program in harness virt-provision nic-config nic-sampler host-facts roce-tra
     for command in "${commands[@]}"; do
         compare_command "$program" "$command"
         [ -z "$command" ] || check_says "$program: the manual has a section for $command" "^\.Ss $command( |\$)" "$ROOT/docs/$program.1"
+        # in one section the choices of an argument are those that the help has; "lab get" and "lab show" have one each
+        choices=$("$BUILD/$program" help ${command:+"$command"} 2> /dev/null | sed -n '1s/.*[ []\([a-z-]*|[a-z|-]*\).*/\1/p')
+        [ -z "$choices" ] || [ "$(grep -c "^\.Ss $command " "$ROOT/docs/$program.1")" != 1 ] ||
+            check "... with its choices" grep -qF "$choices" <(grep "^\.Ss $command " "$ROOT/docs/$program.1")
     done
     "$ROOT/docs/fill-manual" "$BUILD/$program" "$ROOT/docs/$program.1" > "$SCRATCH/page"
     check "$program: the manual is up to date (else: make docs)" diff "$ROOT/docs/$program.1" "$SCRATCH/page"

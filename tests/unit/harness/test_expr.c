@@ -281,6 +281,8 @@ static void wrong_names_are_refused(void **state)
         {"1 < p99(a.rx_pause_frames)",
          "column 9: rx_pause_frames is a counter: expected delta, rate, first, last, "
          "count or total, not p99"},
+        {"p99(a.port4_queue_bytes) > 0B", /* it is port4_prio3_queue_bytes */
+         "port4_queue_bytes is not a listed gauge, and taken for a counter of a driver: expected delta, "},
         {"jain(a.rx_buffer1_bytes) > 0",
          "column 6: rx_buffer1_bytes is a gauge: expected first, last, min, max, mean, "
          "count, p50, p90, p99 or p99_9, not jain"},
