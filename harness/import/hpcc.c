@@ -265,9 +265,9 @@ static int read_flows(struct reader *in, const struct topology *t, struct import
     }
     if (others)
         import_note(import,
-                    "%s: %zu flows have another UDP port than the first, %" PRId64
+                    "%s: %zu %s another UDP port than the first, %" PRId64
                     ", which all have here: the choice among equal paths may differ",
-                    in->path, others, import->udp_port);
+                    in->path, others, others == 1 ? "flow has" : "flows have", import->udp_port);
     if (reader_has_more(in))
         import_note(import, "%s: what follows the last of %" PRId64 " flows, on line %u, is not read",
                     in->path, count, in->line);

@@ -12,6 +12,7 @@
  * microseconds.
  */
 #include "harness/import/import.h"
+#include "lib/text.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,15 +374,16 @@ static int bind_triggers(struct matrix *m, struct error *e)
 static void add_notes(const struct matrix *m)
 {
     if (m->cut_starts)
-        import_note(m->import, "the starts of %zu flows are cut to whole nanoseconds", m->cut_starts);
+        import_note(m->import, "the start of %zu %s is cut to whole nanoseconds", m->cut_starts,
+                    THINGS(m->cut_starts, "flow"));
     if (m->early_starts)
-        import_note(
-            m->import,
-            "%zu flows begin when the data of the one before has arrived; htsim starts them when its sender "
-            "has the last ACK",
-            m->early_starts);
+        import_note(m->import,
+                    "%zu %s when the data of the one before has arrived; htsim starts them when its sender "
+                    "has the last ACK",
+                    m->early_starts, m->early_starts == 1 ? "flow begins" : "flows begin");
     if (m->priorities)
-        import_note(m->import, "prio of %zu flows is left out: it is not a priority of PFC", m->priorities);
+        import_note(m->import, "prio of %zu %s is left out: it is not a priority of PFC", m->priorities,
+                    THINGS(m->priorities, "flow"));
 }
 
 int import_htsim(struct reader *file, struct import *import, struct error *e)

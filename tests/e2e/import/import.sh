@@ -114,7 +114,7 @@ printf '%b' "5 2 2 4 25000000000 100000000000\n3 4\n$links" >reverie.txt
 printf '2\n0 2 3 10000 1000000000000 0.13\n1 2 3 10001 1000 0.15\n' >long-flow.txt
 for file in powertcp reverie; do
     check_exit 0 "a topology of ns3-datacenter ($file)" "$H" import hpcc $file.txt long-flow.txt -o $file
-    check_says "... with the ports that differ" '1 flows have another UDP port than the first, 10000' "$SCRATCH/out"
+    check_says "... with the ports that differ" '1 flow has another UDP port than the first, 10000' "$SCRATCH/out"
     is "... its links and rates" '[.links[] | [.between[0], .rate]] == [["h[0-1]","25Gb/s"],["h2","26843.5456Mb/s"],["s3","100Gb/s"]] and (.sources.links | test("ns3-datacenter"))' $file/lab.json
 done
 is "a flow of 1 TB" '.flows[0] | .size == "1TB" and .depth == 1000' powertcp/scenario.json
@@ -147,8 +147,8 @@ trigger id 2 barrier count 2
 trigger id 1 oneshot
 E1
 check_exit 0 "a connection matrix of htsim" "$H" import htsim case.cm -o htsim
-check_says "a start is cut" 'the starts of 1 flows are cut to whole nanoseconds' "$SCRATCH/out"
-check_says "a start that differs from htsim's is named" '1 flows begin when the data of the one before has arrived' "$SCRATCH/out"
+check_says "a start is cut" 'the start of 1 flow is cut to whole nanoseconds' "$SCRATCH/out"
+check_says "a start that differs from htsim's is named" '1 flow begins when the data of the one before has arrived' "$SCRATCH/out"
 is "its nodes are htsim's fat tree" '.topology == {"kind": "fat_tree", "k": 4} and .defaults.link == {"rate": "100Gb/s", "delay": "1us"}' htsim/lab.json
 is "flows without size are endless, triggers are waits" '.flows[1] == {"name": "f1", "from": "h13", "to": "h0", "start": "1.5us"} and .flows[2].after == [{"flows": ["f0"]}] and .flows[5].after == [{"flows": ["f3", "f4"]}]' htsim/scenario.json
 run_of htsim >result.json
