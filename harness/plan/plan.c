@@ -384,13 +384,23 @@ static json_t *distinct(const json_t *values)
     return list;
 }
 
+/* With the values that each host and link has by ranges and defaults: to write them out changes nothing. */
+static json_t *values_in_lab(const json_t *lab, const char *path)
+{
+    struct error ignored;
+    json_t *whole = lab_expand(lab, &ignored), *values = paths_values(whole ? whole : lab, path);
+    json_decref(whole);
+    return values;
+}
+
 static void note_change(struct cell *cell, const struct cell_sources *d, const char *path)
 {
     const char *in_lab = paths_in_lab(path);
     if (leaves_figures(path) || (in_lab && !d->written.lab))
         return;
-    json_t *before = in_lab ? paths_values(d->written.lab, in_lab) : paths_values(d->written.scenario, path),
-           *here = plan_values(cell, path), *was = distinct(before), *is = distinct(here);
+    json_t *before = in_lab ? values_in_lab(d->written.lab, in_lab) : paths_values(d->written.scenario, path),
+           *here = in_lab ? values_in_lab(cell->lab_json, in_lab) : plan_values(cell, path),
+           *was = distinct(before), *is = distinct(here);
     if (!json_same(was, is)) {
         cell->changed = cell->changed ? cell->changed : json_object();
         json_object_set(cell->changed, path, is);

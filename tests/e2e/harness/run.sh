@@ -348,6 +348,7 @@ compared() { # WHAT PATTERN OPTION...: pfc-bidir's line about its pauses
 }
 compared "as they were" '422[.]23 frames/s, simulated [0-9.]+ \(.* %\)'
 compared "the same in other words" '422[.]23 frames/s, simulated [0-9.]+ \(.* %\)' --set 'flows.*.message=65536B' --set settings.mtu=4200
+compared "the same where no condition says it" '422[.]23 frames/s, simulated [0-9.]+ \(.* %\)' --set published_conditions=null --set 'flows.*.message=65536B' --set 'lab.links.*.rate=25000Mb/s'
 compared "another message and MTU" 'not compared: flows[.][*][.]message is 4KiB, and settings[.]mtu is 1500' --set 'flows.*.message=4KiB' --set settings.mtu=1500
 check "... in the result too, with what it holds for" holds '.published[] | select(.name == "pauses sent by the slow receiver") | .value == null and (has("difference_percent") | not)
     and .reason == "flows.*.message is 4KiB, and settings.mtu is 1500" and .conditions["settings.mtu"] == 4200' "$OUT/pfc-bidir/latest/result.json"
