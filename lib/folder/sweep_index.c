@@ -124,9 +124,29 @@ static void index_add_runs(json_t *index, const struct folder *folder)
     json_decref(known);
 }
 
-/* ---- runs whose results cannot be read */
+/* ---- runs whose results cannot be read, or are others' */
 
-static bool index_run_is_readable(const struct folder *folder, const char *name, struct error *e)
+/* Is the result that of the run which the index has in its folder? Folders may have been renamed. */
+static int index_check_run(const json_t *entry, const json_t *result, const char *path, struct error *e)
+{
+    const json_t *cell = json_object_get(entry, "cell"), *has_cell = json_object_get(result, "cell");
+    const json_t *repeat = json_object_get(entry, "repeat"), *has_repeat = json_object_get(result, "repeat");
+    bool same_cell = !json_is_object(cell) || !json_is_object(has_cell) || json_same(cell, has_cell);
+    bool same_repeat =
+        !json_is_integer(repeat) || !json_is_integer(has_repeat) || json_same(repeat, has_repeat);
+    if (same_cell && same_repeat)
+        return 0;
+    char *shown = json_shown(same_cell ? has_repeat : has_cell),
+         *wanted = json_shown(same_cell ? repeat : cell);
+    error_set(e, "%s/result.json is of %s %.100s, and the index has %.100s there", path,
+              same_cell ? "repetition" : "the cell", shown ? shown : "", wanted ? wanted : "");
+    free(shown);
+    free(wanted);
+    return -1;
+}
+
+static bool index_run_is_readable(const struct folder *folder, const char *name, const json_t *entry,
+                                  struct error *e)
 {
     struct folder in = {.fd = -1};
     json_t *result = folder_open_in(&in, folder, name, false, e) == 0
@@ -135,6 +155,7 @@ static bool index_run_is_readable(const struct folder *folder, const char *name,
     bool readable = json_is_object(json_object_get(result, "scenario"));
     if (result && !readable)
         error_set(e, "%s/result.json is not the result of a run: it has no scenario", in.path);
+    readable = readable && index_check_run(entry, result, in.path, e) == 0;
     folder_close(&in);
     json_decref(result);
     return readable;
@@ -149,7 +170,8 @@ static int index_leave_out_unreadable(json_t *index, const struct folder *folder
     json_array_foreach(cells, i, cell)
     {
         const char *name = json_string_value(json_object_get(cell, "folder"));
-        if (!name || !*name || *name == '.' || strchr(name, '/') || index_run_is_readable(folder, name, &why))
+        if (!name || !*name || *name == '.' || strchr(name, '/') ||
+            index_run_is_readable(folder, name, cell, &why))
             json_array_append(kept, cell);
         else if (!first.text[0])
             first = why;
@@ -160,8 +182,9 @@ static int index_leave_out_unreadable(json_t *index, const struct folder *folder
         return 0;
     }
     const char *reason = json_string_value(json_object_get(index, "reason"));
-    json_t *sentence = json_textf("%s: %zu of %zu runs are left out, as their results cannot be read: %s%s",
-                                  folder->path, left_out, all, left_out > 1 ? "the first: " : "", first.text);
+    json_t *sentence =
+        json_textf("%s: %zu of %zu runs are left out, as their results cannot be read or are others': %s%s",
+                   folder->path, left_out, all, left_out > 1 ? "the first: " : "", first.text);
     if (left_out == all)
         error_set(e, "%s", json_string_value(sentence));
     json_object_set(index, SWEEP_LEFT_OUT, sentence);

@@ -11,8 +11,9 @@
 
 /* Is the folder that of a sweep? */
 bool sweep_index_exists(const struct folder *folder);
-/* A sentence in the document: how many runs it had whose results cannot be read (or are not there), and why
- * the first cannot. They are not in it any more, which then is not complete, for that reason. */
+/* A sentence in the document: how many runs it had whose results cannot be read (or are not there, or are of
+ * other runs), and why the first cannot. They are not in it any more, which then is not complete, for that
+ * reason. */
 #define SWEEP_LEFT_OUT "left_out"
 /* Sentences in the document, a list: values of it that were of the wrong type, and are left out
  * (lib/formats/result_shape.h). */

@@ -196,7 +196,7 @@ fi
 "$H" run "${RUN[@]}" --repeat 3 --out made3 >run.out 2>&1
 three=$(readlink -f made3/incast-pfc/latest)
 left_out() { # WHAT SENTENCE BROKEN MISSING COMMAND...: of three/02, changed by the command
-    local what=$1 sentence=$2 broken=$3 missing=$4 said="case: 1 of 3 runs are left out, as their results cannot be read: $2"
+    local what=$1 sentence=$2 broken=$3 missing=$4 said="case: 1 of 3 runs are left out, as their results cannot be read or are others': $2"
     shift 4
     rm -rf case page rows
     cp -r "$three" case
@@ -232,9 +232,18 @@ check_exit 1 "a trace of the others is made" "$H" trace case
 check_says "  and says how many are left out" 'case: 1 of 3 runs are left out' err
 rm -rf case
 cp -r "$three" case
+mv case/01 case/x && mv case/02 case/01 && mv case/x case/02
+for command in "report case --out page" "export case --out rows.sqlite" "trace case"; do
+    # shellcheck disable=SC2086 # words
+    check_exit 1 "a ${command%% *} of a sweep whose folders were exchanged leaves these out" "$H" $command
+    check_says "  and says whose results are there" "2 of 3 runs are left out, .* the first: case/01/result.json is of repetition 2, and the index has 1 there" err
+done
+check_exit 2 "... and is not gone on with" "$H" status case
+rm -rf case
+cp -r "$three" case
 rm case/0?/result.json
 for command in report export trace; do
     check_exit 2 "a $command of a sweep without any result" "$H" "$command" case
-    check_says "  says what is wrong with all" 'case: 3 of 3 runs are left out, as their results cannot be read: the first: opening case/01/result.json' err
+    check_says "  says what is wrong with all" "case: 3 of 3 runs are left out, as their results cannot be read or are others': the first: opening case/01/result.json" err
 done
 finish
