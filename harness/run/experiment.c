@@ -362,6 +362,19 @@ static json_t *hosts_json(const struct run *run)
 }
 
 /* What was said before the run comes first, with the packets that were counted since. */
+/* One sentence may be found at several pairs of hosts, and names none of them. */
+static void add_once(json_t *sentences, const char *words)
+{
+    size_t i;
+    json_t *sentence;
+    json_array_foreach(sentences, i, sentence)
+    {
+        if (strcmp(json_string_value(sentence), words) == 0)
+            return;
+    }
+    json_array_append_new(sentences, json_text(words));
+}
+
 static json_t *warnings_json(const struct run *run, const json_t *hosts)
 {
     json_t *warnings = json_array(), *entry;
@@ -375,7 +388,7 @@ static json_t *warnings_json(const struct run *run, const json_t *hosts)
             ect_describe_counted(finding, hosts, &counted);
         if (counted.length)
             text_add(&words, "; %s", text_string(&counted));
-        json_array_append_new(warnings, json_text(text_string(&words)));
+        add_once(warnings, text_string(&words));
         text_free(&words);
         text_free(&counted);
     }
