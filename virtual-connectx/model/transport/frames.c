@@ -230,7 +230,7 @@ static uint32_t poll_qp(struct vcx_device *device, struct vcx_qp *qp, uint64_t n
 {
     uint32_t work = 0;
     if (qp->state == VCX_QP_ERROR || qp->state == VCX_QP_SQ_ERROR)
-        work = vcx_qp_flush(device, qp, FLUSHED_AT_A_TIME);
+        work = vcx_qp_flush(device, qp, now_ns, FLUSHED_AT_A_TIME);
     if (vcx_qp_receives(qp) && vcx_qp_is_reliable(qp))
         work += vcx_answers_poll(device, qp, now_ns, PACKETS_OF_QP);
     if (qp->state == VCX_QP_RTS)

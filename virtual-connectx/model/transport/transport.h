@@ -117,6 +117,7 @@ struct vcx_requester {
     uint32_t draw;                /* of this wait, below 65536 */
     uint8_t timeouts;             /* in it */
     uint64_t resume_ns;           /* after a receiver that was not ready */
+    uint64_t flush_ns;            /* in error: when the next request may be flushed */
     uint8_t retries, rnr_retries; /* after NAKs */
     bool went_back;               /* and nothing was acknowledged since */
     uint8_t cause; /* in error: how the oldest request ends (enum vcx_ending); 0: flushed as the others */
@@ -280,8 +281,9 @@ void vcx_qp_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending c
 void vcx_request_complete(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending);
 /* The receive request that was taken has ended with an error. */
 void vcx_receive_fail(struct vcx_device *device, struct vcx_qp *qp, enum vcx_ending ending);
-/* In an error state: completes up to `most` requests as flushed. Returns how many. */
-uint32_t vcx_qp_flush(struct vcx_device *device, struct vcx_qp *qp, uint32_t most);
+/* In an error state: completes up to `most` requests as flushed, of the send queue those whose time has come.
+ * Returns how many. */
+uint32_t vcx_qp_flush(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t most);
 
 /* ---- work_queue.c */
 

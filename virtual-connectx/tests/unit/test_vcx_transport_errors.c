@@ -2,6 +2,7 @@
  * gone, keys that do not allow it, bad requests, and hostile frames. */
 #include "virtual-connectx/model/capability.h"
 #include "virtual-connectx/tests/unit/vcx_pair.h"
+#include "virtual-connectx/model/port/function.h"
 
 enum { SEND = 0x0a, WRITE = 0x08, READ = 0x10, COMPARE_SWAP = 0x11 };
 
@@ -505,6 +506,23 @@ static void permit(struct qp *qp, bool reads, bool writes, bool atomics)
     vcx_set(q->context, qpc, rae, atomics);
 }
 
+/* A fault of the transport is not one of the port: of all that the registers of the port are made of, frames
+ * and bytes alone have moved (S-6.14, S-6.17). */
+static void expect_ports_without_errors(const struct link *l)
+{
+    static const struct vcx_port_counters none;
+    for (int i = 0; i < 2; i++) {
+        struct vcx_port_counters c = *vcx_port_counters(&l->pair->side[i].device);
+        c.rx.frames = c.rx.bytes = c.tx.frames = c.tx.bytes = 0;
+        memset(c.rx.of_size, 0, sizeof c.rx.of_size);
+        memset(c.tx.of_size, 0, sizeof c.tx.of_size);
+        for (int k = 0; k < VCX_PRIORITIES; k++)
+            c.priority[k].rx_frames = c.priority[k].rx_bytes = c.priority[k].tx_frames =
+                c.priority[k].tx_bytes = 0;
+        assert_memory_equal(&c, &none, sizeof c);
+    }
+}
+
 struct fault { /* NOLINT(clang-analyzer-optin.performance.Padding): in the order of its rows */
     const char *row;
     struct work work;
@@ -619,6 +637,7 @@ static void faults_are_as_measured(void **state)
             assert_int_equal(psn, (FIRST_A + (partial ? 2 : 0)) & VCX_PSN_MASK);
         assert_int_equal(qp_state(&l.b), f->both ? VCX_QP_ERROR : VCX_QP_RTS);
         expect_none(&l.b.receive_cq);
+        expect_ports_without_errors(&l);
         pair_close(l.pair);
     }
 }
@@ -659,6 +678,7 @@ static void a_receiver_that_is_never_ready_is_as_measured(void **state)
         assert_int_equal(a->req_rnr_retries_exceeded, 1);
         assert_int_equal(side_counters(l.b.side)->out_of_buffer, 1 + retries);
         assert_int_equal(qp_state(&l.b), VCX_QP_RTS);
+        expect_ports_without_errors(&l);
         pair_close(l.pair);
     }
 }
@@ -730,6 +750,54 @@ static void flushes_are_up_to_the_record(void **state)
     }
 }
 
+/* S-9.12: an error of the program's own after all of its requests. */
+static void nothing_is_flushed_after_all_is_complete(void **state)
+{
+    (void)state;
+    struct link l = link_with_some_done();
+    assert_int_equal(qp_modify(&l.a, 0x507), VCX_OK); /* 2ERR */
+    pair_run_ms(l.pair, 10);
+    expect_none(&l.a.send_cq);
+    assert_int_equal(side_counters(l.a.side)->req_cqe_error, 0);
+    assert_int_equal(qp_state(&l.a), VCX_QP_ERROR);
+    pair_close(l.pair);
+}
+
+/* Until the next completion, in steps of 0.25 us. */
+static uint64_t next_completion_ns(struct link *l)
+{
+    uint64_t begin_ns = l->pair->side[0].front.now_ns;
+    for (int i = 0; i < 4000; i++) {
+        pair_step(l->pair, 250);
+        if (cq_poll(&l->a.send_cq))
+            return l->pair->side[0].front.now_ns - begin_ns;
+    }
+    fail_msg("no completion within 1 ms");
+    return 0;
+}
+
+/* S-9.09 to 9.11, whatever the cause. */
+static void flushes_take_their_time(void **state)
+{
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        struct link l = link_with_some_done();
+        for (int i = DONE; i < POSTED; i++)
+            qp_post(&l.a, &(struct work){.opcode = WRITE, .bytes = 64, .remote_key = 0x1200});
+        if (own) {
+            assert_int_equal(qp_modify(&l.a, 0x507), VCX_OK); /* 2ERR */
+            assert_in_range(next_completion_ns(&l), 150000, 350000);
+        } else {
+            next_completion_ns(&l); /* the cause */
+            assert_in_range(next_completion_ns(&l), 40000, 80000);
+        }
+        for (int i = DONE + (own ? 1 : 2); i < POSTED; i++)
+            assert_in_range(next_completion_ns(&l), 7000, 12000);
+        expect_none(&l.a.send_cq);
+        pair_close(l.pair);
+    }
+}
+
 /* S-9.05, 9.06: a refused request among those that the doorbell announced. */
 static void causes_are_up_to_the_record(void **state)
 {
@@ -777,6 +845,59 @@ static void old_doorbells_are_not_heard(void **state)
         pair_run_ms(l.pair, 10);
         expect_none(&l.a.send_cq);
         assert_int_equal(qp_state(&l.a), VCX_QP_RTS);
+        pair_close(l.pair);
+    }
+}
+
+/* ---- peers that live, but are not ready */
+
+/* S-10.02: a queue pair in reset drops what comes, and its owner hears nothing. */
+static void a_reset_responder_hears_nothing(void **state)
+{
+    (void)state;
+    struct vcx_configuration configuration = front_configuration;
+    configuration.device_id = VCX_CONNECTX_4_LX; /* without adaptive retransmission */
+    struct link l = link_open_with(&(struct qp_options){.type = VCX_QP_RC, .retry_count = 2}, &configuration);
+    assert_int_equal(qp_modify(&l.b, 0x50a), VCX_OK); /* 2RST */
+    uint8_t before[VCX_PAGE_BYTES];
+    memcpy(before, side_page(l.b.side, FIRST_FREE), sizeof before); /* its events */
+    post(&l.a, WRITE, 3000, l.b.side->key);
+    post(&l.a, SEND, 100, 0);
+    pair_run_ms(l.pair, 5000);
+    expect_bytes(&l.a.send_cq, 0x15, 0x81, 0);
+    assert_memory_equal(before, side_page(l.b.side, FIRST_FREE), sizeof before);
+    pair_close(l.pair);
+}
+
+/* S-11.07: one that is ready to receive, and never will be to send, answers. */
+static void ready_to_receive_is_enough(void **state)
+{
+    (void)state;
+    struct pair *pair = pair_open();
+    struct qp a = qp_create_of(&pair->side[0], &usual), b = qp_create_of(&pair->side[1], &usual);
+    qp_connect_to(&a, 1, b.id, FIRST_A, FIRST_B, &usual);
+    qp_receive_from(&b, 0, a.id, FIRST_A, &usual);
+    side_fill(a.side, OWN, 5000, 1);
+    post(&a, WRITE, 5000, b.side->key);
+    pair_run_ms(pair, 10);
+    expect_completion(&a.send_cq, VCX_CQE_REQUESTER);
+    assert_memory_equal(side_data(b.side) + PEERS, side_data(a.side), 5000);
+    assert_int_equal(qp_state(&b), VCX_QP_RTR);
+    pair_close(pair);
+}
+
+/* S-12.04: of the type of service that a program asks for the driver passes on the DSCP; the device sends
+ * ECT(0) with it, since DCQCN is on by default. 105 is 106 on the wire, and 0 is 2. */
+static void requests_can_be_marked(void **state)
+{
+    (void)state;
+    static const uint8_t asked[] = {105, 0, 3};
+    for (size_t i = 0; i < VCX_COUNT(asked); i++) {
+        struct link l = link_open(&(struct qp_options){.type = VCX_QP_RC, .dscp = asked[i] >> 2});
+        post(&l.a, WRITE, 100, l.b.side->key);
+        pair_run(l.pair);
+        expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+        assert_int_equal(l.pair->last_tos, (asked[i] & ~3) | 2);
         pair_close(l.pair);
     }
 }
@@ -982,7 +1103,12 @@ int main(void)
         TEST(a_read_needs_memory_to_write_to),
         TEST(a_receiver_that_is_never_ready_is_as_measured),
         TEST(flushes_are_up_to_the_record),
+        TEST(flushes_take_their_time),
+        TEST(nothing_is_flushed_after_all_is_complete),
         TEST(causes_are_up_to_the_record),
+        TEST(a_reset_responder_hears_nothing),
+        TEST(ready_to_receive_is_enough),
+        TEST(requests_can_be_marked),
         TEST(old_doorbells_are_not_heard),
         TEST(hostile_frames_do_no_harm),
         TEST(hostile_requests_do_no_harm),

@@ -127,9 +127,9 @@ static inline void set_path(uint8_t *c, int peer, uint8_t dscp)
     vcx_set(path, ads, dscp, dscp);
 }
 
-/* From reset to ready to send, to queue pair `remote` of function `peer`. */
-static inline void qp_connect_to(const struct qp *qp, int peer, uint32_t remote, uint32_t send_psn,
-                                 uint32_t receive_psn, const struct qp_options *o)
+/* From reset to ready to receive, from queue pair `remote` of function `peer`. */
+static inline void qp_receive_from(const struct qp *qp, int peer, uint32_t remote, uint32_t receive_psn,
+                                   const struct qp_options *o)
 {
     uint8_t *c = modify_context(qp);
     set_access(c);
@@ -143,6 +143,14 @@ static inline void qp_connect_to(const struct qp *qp, int peer, uint32_t remote,
     vcx_set(c, qpc, log_rra_max, 2);
     vcx_set(c, qpc, min_rnr_nak, 12);
     assert_int_equal(qp_modify(qp, 0x503), VCX_OK);
+}
+
+/* From reset to ready to send. */
+static inline void qp_connect_to(const struct qp *qp, int peer, uint32_t remote, uint32_t send_psn,
+                                 uint32_t receive_psn, const struct qp_options *o)
+{
+    uint8_t *c = modify_context(qp);
+    qp_receive_from(qp, peer, remote, receive_psn, o);
     vcx_set(c, qpc, next_send_psn, send_psn);
     vcx_set(c, qpc, log_sra_max, o->log_reads);
     vcx_set(c, qpc, retry_count, o->retry_count ? o->retry_count - 1 : 7);

@@ -44,7 +44,7 @@ struct pair {
     uint32_t lose, random;   /* of 256 packets, how many are lost, by chance */
     uint64_t mark_left;      /* how many data packets from now on are marked */
     uint64_t cnps, naks;
-    uint8_t last_cnp_dscp;
+    uint8_t last_cnp_dscp, last_tos; /* of a CNP; of a request */
 };
 
 /* ---- the cable */
@@ -60,9 +60,12 @@ static inline void pair_transmit(struct vcx_front *front, struct vcx_frame *fram
         pair->last_cnp_dscp = p.dscp;
     } else if ((p.opcode & 0x1f) == VCX_ACKNOWLEDGE) {
         pair->naks += p.header[0] >= 0x20;
-    } else if (pair->mark_left && p.ecn == VCX_ECT_0) {
-        pair->mark_left--;
-        vcx_frame_mark(frame);
+    } else {
+        pair->last_tos = (uint8_t)(p.dscp << 2 | p.ecn);
+        if (pair->mark_left && p.ecn == VCX_ECT_0) {
+            pair->mark_left--;
+            vcx_frame_mark(frame);
+        }
     }
     pair->random = pair->random * 1664525 + 1013904223;
     bool unlucky = (pair->random >> 16 & 0xff) < pair->lose;
