@@ -221,6 +221,7 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;
+    h->cnp_cuts_share = c->nic.cnp_cuts_share;
     h->last_cnp_ps = LONG_AGO_PS;
     h->unmarked_cnps = (uint8_t)c->nic.unmarked_cnps;
     h->unmarked_cnp_interval_ps = c->nic.unmarked_cnp_interval_ps;

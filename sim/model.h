@@ -252,7 +252,7 @@ struct host {
     const struct congestion_control *congestion; /* of its reaction point */
     void *congestion_params;
     int64_t last_cnp_ps; /* with pacing of the port */
-    bool congestion_on_ack, cnp_pacing_of_port;
+    bool congestion_on_ack, cnp_pacing_of_port, cnp_cuts_share;
     uint8_t unmarked_cnps; /* enum physics_unmarked_cnps */
     int64_t unmarked_cnp_interval_ps, unmarked_cnp_bytes;
     struct answers {
@@ -623,6 +623,8 @@ void congestion_lost(struct sim *sim, uint32_t host, uint32_t q);
 void congestion_buffered(struct sim *sim, uint32_t host, uint32_t q, int64_t buffered);
 /* A CNP leaves the host for the sender of the queue pair's data. */
 void congestion_send_cnp(struct sim *sim, uint32_t host, uint32_t q);
+/* The sender's NIC of the queue pair was notified, by a CNP or by itself. */
+void congestion_cut(struct sim *sim, const struct host *h, struct queue_pair *qp);
 void congestion_notified(struct sim *sim, uint32_t host,
                          uint32_t qp); /* CNP or ACK with ECHO: reaction point */
 /* An ACK, which was packet p, acknowledges what is below psn, which is new. */

@@ -173,6 +173,11 @@ static const struct field nic_fields[] = {
              "The default is an assumption."},
     {"cnp_delay", TIME, AT(cnp_delay_ps), .fallback = "\"0\"",
      .help = "Time from the arrival of the packet that is answered until its CNP joins the port's queue."},
+    {"cnp_cuts_share", FIELD_BOOL, AT(cnp_cuts_share), .fallback = "false",
+     .help = "A CNP cuts a queue pair from its share of the port, of all that have something to send, where "
+             "DCQCN permits more. false: from the rate that DCQCN permits, which with several queue pairs "
+             "may be many "
+             "times what they send."},
     {"jitter", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 0, .max = 1000000, AT(jitter_ps),
      .fallback = "\"0\"",
      .help =

@@ -66,6 +66,7 @@ struct physics_nic {
     int unmarked_cnps; /* enum physics_unmarked_cnps */
     int64_t unmarked_cnp_interval_ps, unmarked_cnp_bytes;
     int64_t cnp_delay_ps;
+    int cnp_cuts_share;
     int64_t jitter_ps;
     int64_t burst_bytes;       /* 0: a packet */
     int dcqcn_profile;         /* enum dcqcn_profile */

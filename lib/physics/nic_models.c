@@ -64,7 +64,7 @@ const struct nic_property nic_properties[] = {
           "fitted: S-3.03, with 10 Gb/s or more the other way losses are rarer, not shorter (" HACC
           "ANOM-17); a bit less, as a window counts whole packets")}},
     {"nic.ingress.rate_when_sending",
-     {CX5("\"99.03Gb/s\"", "fitted: S-3.03, 12.5 times fewer bursts (" HACC "ANOM-17)")}},
+     {CX5("\"98.7Gb/s\"", "fitted: S-3.03, 12.5 times fewer bursts (" HACC "ANOM-17)")}},
     {"nic.ack_every",
      {LX("16", "assumed: one or two ACKs per message of 64 KiB"), CX5("16", "assumed: as connectx-4-lx"),
       CX6("16", AS_CX5), CX7("16", AS_CX5)}},
@@ -85,10 +85,10 @@ const struct nic_property nic_properties[] = {
      {CX5("true", "fitted: S-4.05, CNPs handled are 2.24 times those sent (" HACC "measurement.tex)")}},
     {"nic.jitter", {CX5("\"1.1ns\"", "fitted: S-1.13, 97.7 Gb/s where headers leave 98.0 (" HACC "P2)")}},
     {"nic.burst",
-     {CX5("\"128KiB\"", "fitted: S-3.13, 1.65 % of the packets lost in 3100 events/s (" HACC
+     {CX5("\"144KiB\"", "fitted: S-3.13, 1.65 % of the packets lost in 3100 events/s (" HACC
                         "incast.csv): those of a queue pair are lost together")}},
     {"nic.nak_delay",
-     {CX5("\"250us\"", "fitted: S-3.15, 26 % of the wire sent in vain (" HACC
+     {CX5("\"320us\"", "fitted: S-3.15, 26 % of the wire sent in vain (" HACC
                        "incast.csv): more than a round trip of a queue pair for each event")}},
     {"nic.nak_again",
      {CX5("\"800us\"", "fitted: S-3.11 and S-3.12, a full wire and no stand-still (" HACC
@@ -98,8 +98,10 @@ const struct nic_property nic_properties[] = {
                       "without losses (" HACC "ANOM-16); the cause is not proved")}},
     {"nic.unmarked_cnp_interval",
      {CX5("\"800us\"", "fitted: S-4.01, three CNPs for four loss events (" HACC "ANOM-16)")}},
+    {"nic.cnp_cuts_share",
+     {CX5("true", "fitted: S-5.01, a sender of four queue pairs slows down within 39 ms (" HACC "ANOM-18)")}},
     {"nic.dcqcn_profile",
-     {CX5("\"slow-recovery\"", "fitted: S-5.02, S-5.03, S-3.12, S-3.13, S-1.10 and S-1.11 (" HACC
+     {CX5("\"slow-recovery\"", "fitted: S-5.01 to S-5.03, S-3.12, S-3.13, S-1.10 and S-1.11 (" HACC
                                "ANOM-18); its parameters cannot be read")}},
     {"pcie.generation",
      {LX("3", REMOTE_LAB "March 2026: PCIe Gen3 x8"),

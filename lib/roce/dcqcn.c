@@ -76,8 +76,9 @@ const char *const dcqcn_profile_names[] = {"driver", "slow-recovery", NULL};
  * September 2026). A rate grows by 25 Mb/s in a millisecond and by nothing else: four queue pairs gain
  * 0.1 Gb/s, and are back at 95 % after 447 ms (S-5.02, S-5.03). So there is no byte counter and no hyper
  * increase, and each decrease lowers the target. The interval and weight of alpha, and where it begins, were
- * chosen for the losses and the goodput of two to one (S-3.12, S-3.13), and for the 77 to 92 Gb/s of a queue
- * pair alone whose port loses packets now and then (S-1.10, S-1.11). Decreases are as far apart as increases:
+ * chosen for the losses and the goodput of two to one (S-3.12, S-3.13), for the 28 ms after which a sender
+ * gives way to another (S-5.01), and for the 77 to 92 Gb/s of a queue pair alone whose port loses packets now
+ * and then (S-1.10, S-1.11). Decreases are as far apart as increases:
  * a rate that comes back this slowly must not fall by every mark of a queue. */
 static void set_slow_recovery(struct dcqcn_rp *rp)
 {
@@ -85,10 +86,10 @@ static void set_slow_recovery(struct dcqcn_rp *rp)
     rp->rpg_time_reset = 200;
     rp->rpg_byte_reset = 0;
     rp->rpg_ai_rate = rp->rpg_hai_rate = 5;
-    rp->dce_tcp_g = 1016;
-    rp->dce_tcp_rtt = 7;
+    rp->dce_tcp_g = 1018;
+    rp->dce_tcp_rtt = 12;
     rp->rate_reduce_monitor_period = 200;
-    rp->initial_alpha_value = 500;
+    rp->initial_alpha_value = 450;
 }
 
 void dcqcn_profile_values(enum dcqcn_profile profile, struct dcqcn_values *values)

@@ -284,13 +284,33 @@ void congestion_buffered(struct sim *sim, uint32_t host, uint32_t q, int64_t buf
 
 /* ---- reaction point */
 
+/* Queue pairs of a host that have something to send. */
+static uint32_t ring_length(const struct sim *sim, const struct host *h)
+{
+    uint32_t length = 0;
+    if (h->ring != NONE)
+        for (uint32_t q = h->ring; !length || q != h->ring; q = sim->qps[q].ring_next)
+            length++;
+    return length;
+}
+
+void congestion_cut(struct sim *sim, const struct host *h, struct queue_pair *qp)
+{
+    if (!(qp->congestion_hooks & CONGESTION_CNPS))
+        return;
+    uint32_t sharing = h->cnp_cuts_share && h->congestion->shared ? ring_length(sim, h) : 0;
+    if (sharing > 1)
+        h->congestion->shared(qp->congestion, h->congestion_params, sim->now_ps, sharing);
+    h->congestion->notified(qp->congestion, h->congestion_params, sim->now_ps);
+}
+
 void congestion_notified(struct sim *sim, uint32_t host, uint32_t q)
 {
     struct host *h = &sim->hosts[host];
     struct queue_pair *qp = &sim->qps[q];
     if (qp->congestion_hooks & CONGESTION_CNPS) {
         h->counters.rp_cnp_handled++;
-        h->congestion->notified(qp->congestion, h->congestion_params, sim->now_ps);
+        congestion_cut(sim, h, qp);
     } else if (!marks_come_with_acks(qp)) {
         h->counters.rp_cnp_ignored++;
     }

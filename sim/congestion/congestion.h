@@ -97,6 +97,9 @@ struct congestion_control {
     void (*acknowledged)(void *state, const void *params, const struct congestion_ack *ack);
     void (*notified)(void *state, const void *params,
                      int64_t now_ps); /* CNP, or the mark of nic.congestion_on_ack */
+    /* Before `notified`, with nic.cnp_cuts_share: this many queue pairs share the port, so that it cannot
+     * send faster than its part. */
+    void (*shared)(void *state, const void *params, int64_t now_ps, uint32_t queue_pairs);
     void (*timed_out)(void *state, const void *params, int64_t now_ps); /* no acknowledgement came */
     /* First called when the flow starts; returns the time of the next call, SIM_FOREVER: none. */
     int64_t (*timer)(void *state, const void *params, int64_t now_ps);

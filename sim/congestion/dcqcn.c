@@ -216,6 +216,17 @@ static void dcqcn_notified(void *state, const void *params, int64_t now_ps)
     dcqcn_cnp(state, params, now_ps);
 }
 
+/* What the port does not give it, it does not have: the next decrease begins there. */
+static void dcqcn_shared(void *state, const void *params, int64_t now_ps, uint32_t queue_pairs)
+{
+    struct dcqcn *d = state;
+    const struct dcqcn_params *p = params;
+    double share_bps = fmax(p->line_bps / queue_pairs, p->min_bps);
+    dcqcn_advance(d, p, now_ps);
+    d->rate_bps = fmin(d->rate_bps, share_bps);
+    d->target_bps = fmin(d->target_bps, share_bps);
+}
+
 /* What is read goes on from there: an idle flow's ticks are not run again for each sample. */
 static struct dcqcn *dcqcn_at(void *state, const void *params, int64_t now_ps)
 {
@@ -255,6 +266,7 @@ const struct congestion_control congestion_dcqcn = {
     .start = dcqcn_start,
     .gap_ps = dcqcn_next_gap_ps,
     .notified = dcqcn_notified,
+    .shared = dcqcn_shared,
     .gauges = dcqcn_gauges,
     .gauge_count = sizeof dcqcn_gauges / sizeof *dcqcn_gauges,
     .changes = dcqcn_changes,
@@ -292,6 +304,7 @@ const struct congestion_control congestion_dcqcn_vwin = {
     .gap_ps = dcqcn_next_gap_ps,
     .window_bytes = vwin_window_bytes,
     .notified = dcqcn_notified,
+    .shared = dcqcn_shared,
     .gauges = dcqcn_gauges,
     .gauge_count = sizeof dcqcn_gauges / sizeof *dcqcn_gauges,
     .changes = dcqcn_changes,

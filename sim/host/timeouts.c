@@ -53,8 +53,8 @@ void restart_slowly(struct sim *sim, uint32_t q)
     struct host *h = &sim->hosts[requester_of(qp)];
     h->counters.rp_cnp_handled++;
     h->counters.slow_restart_cnps++;
-    if (qp->operation != SIM_READ && qp->congestion_hooks & CONGESTION_CNPS)
-        h->congestion->notified(qp->congestion, h->congestion_params, sim->now_ps);
+    if (qp->operation != SIM_READ)
+        congestion_cut(sim, h, qp);
 }
 
 /* The work request completes with "transport retry counter exceeded" (IBV_WC_RETRY_EXC_ERR), or of a receiver

@@ -272,12 +272,36 @@ static void idle_time(void **state)
     }
 }
 
+/* With nic.cnp_cuts_share a cut begins at a share of the port, and recovery ends there; a rate below it
+ * stays. */
+static void a_share_is_the_most_that_is_cut_from(void **state)
+{
+    (void)state;
+    struct dcqcn_rp rp = defaults();
+    rp.clamp_tgt_rate = 1;
+    rp.rpg_ai_rate = rp.rpg_hai_rate = 1;
+    struct dcqcn_params p = params_of(&rp);
+    struct dcqcn d;
+    dcqcn_init(&d, &p);
+    congestion_dcqcn.shared(&d, &p, 0, 4);
+    assert_true(d.rate_bps == 25e9 && d.target_bps == 25e9);
+    dcqcn_cnp(&d, &p, 0);
+    dcqcn_advance(&d, &p, 10 * US);
+    assert_true(d.rate_bps > 12.4e9 && d.rate_bps < 13e9); /* alpha is nearly 1 */
+    congestion_dcqcn.shared(&d, &p, 10 * US, 4);
+    assert_true(d.rate_bps > 12.4e9 && d.target_bps == 25e9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_ticking),       cmocka_unit_test(first_cnp_halves),
-        cmocka_unit_test(one_decrease_a_period), cmocka_unit_test(recovery_in_stages),
-        cmocka_unit_test(limits_hold),           cmocka_unit_test(idle_time),
+        cmocka_unit_test(same_as_ticking),
+        cmocka_unit_test(first_cnp_halves),
+        cmocka_unit_test(one_decrease_a_period),
+        cmocka_unit_test(recovery_in_stages),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(idle_time),
+        cmocka_unit_test(a_share_is_the_most_that_is_cut_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

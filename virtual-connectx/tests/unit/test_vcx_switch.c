@@ -329,6 +329,26 @@ static void a_slow_receiver_holds_the_sender(void **state)
         assert_in_range(lab->hosts[i].port.counters.priority[3].rx_pause_us, 200000, 300000);
 }
 
+/* S-6.07: an overloaded receiver without PFC sends 802.3x pauses. The switch does not obey them and passes
+ * none on, so that no host receives one. */
+static void pauses_of_hosts_are_ignored(void **state)
+{
+    struct vcx_switch_front *lab = *state;
+    for (int i = 0; i < HOSTS; i++) {
+        vcx_port_defaults(&lab->hosts[i].port.settings);
+        assert_int_equal(lab->hosts[i].port.settings.pfc_tx, 0);
+    }
+    lab->hosts[3].deliver_ns = 80000; /* 100 Mbit/s */
+    incast(lab, 100 * MS);
+    assert_true(lab->hosts[3].port.counters.tx.pause > 3);
+    assert_int_equal(lab->sw.ports[3].counters.rx_pause_us, 0);
+    for (int i = 0; i < HOSTS; i++) {
+        assert_int_equal(lab->hosts[i].port.counters.rx.pause, 0);
+        for (int p = 0; p < VCX_PRIORITIES; p++)
+            assert_int_equal(lab->hosts[i].port.counters.priority[p].rx_pause, 0);
+    }
+}
+
 /* A priority that fills a port leaves the others their share of it. */
 static void no_priority_starves(void **state)
 {
@@ -523,6 +543,7 @@ int main(void)
         TEST(incast_without_pfc_loses_what_does_not_fit),
         TEST(marks_reach_the_receiver),
         TEST(a_slow_receiver_holds_the_sender),
+        TEST(pauses_of_hosts_are_ignored),
         TEST(no_priority_starves),
         TEST(a_storm_ends_in_drops),
         TEST(settings_are_lines),
