@@ -261,6 +261,15 @@ static uint64_t requests_unanswered(const struct requests *r, const struct verif
     return r->answered || late ? 0 : r->packets;
 }
 
+/* NAKs for which it may yet go back: it has not done so, and another came, or what they ask for was
+ * acknowledged. */
+#define NAKS_LEFT 4
+struct nak_left {
+    bool left;
+    uint32_t psn;
+    int64_t time_ns;
+};
+
 /* A requester, seen at its own port: every request it sends, every answer that it gets. */
 struct requester {
     bool begun;
@@ -273,6 +282,8 @@ struct requester {
     bool notified;      /* it got a CNP: its rate may be low */
     bool asked;         /* it went back last because of a NAK */
     bool jumped;        /* its first request was one that it sent again, or it skipped some */
+    struct nak_left naks_pending[NAKS_LEFT]; /* a ring */
+    uint32_t naks_pending_count;
     struct requests requests;
     struct held held;        /* answers of reads */
     uint32_t next;           /* the first PSN that was never sent */
@@ -504,6 +515,27 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
             psn, (double)waited_ns / 1e3, (double)set_ns / 1e3, timeout_latest_ns(c) / 1e3);
 }
 
+/* It goes back for a NAK that came a short time ago, although what that asked for has been acknowledged
+ * since: it came out of order, and the packet was on its way out. */
+static bool requester_goes_back_late(struct requester *r, const struct verify_packet *p)
+{
+    for (int i = 0; i < NAKS_LEFT; i++) {
+        struct nak_left *n = &r->naks_pending[i];
+        if (!n->left || p->frame.roce.bth.psn != n->psn || verify_since_ns(p, n->time_ns) >= BEFORE_NS)
+            continue;
+        n->left = false;
+        r->waited = r->asked = true;
+        return true;
+    }
+    return false;
+}
+
+static void requester_leave_nak(struct requester *r, uint32_t psn, int64_t time_ns)
+{
+    r->naks_pending[r->naks_pending_count++ % NAKS_LEFT] =
+        (struct nak_left){.left = true, .psn = psn, .time_ns = time_ns};
+}
+
 static void requester_goes_back(struct go_back_n *g, struct requester *r, struct verify_context *c,
                                 const struct verify_packet *p)
 {
@@ -517,6 +549,10 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
     bool timed_out = !asked && !r->gap && !lost;
     g->back++;
+    if (!(asked && psn == r->nak_psn) && requester_goes_back_late(r, p)) {
+        g->back_nak++;
+        return;
+    }
     if (asked) {
         g->back_nak++;
         r->nak_spare = r->nak && r->nak_spare;
@@ -631,8 +667,14 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
         requester_check_jump(g, r, c, p);
     else if (ahead < 0)
         requester_goes_back(g, r, c, p);
-    if (r->nak && (psn == r->nak_psn || psn_after(psn, r->unacked) <= 0))
+    if (r->nak && psn == r->nak_psn) {
         r->nak = false;
+        if (ahead == 0) /* it was on its way before the NAK came */
+            requester_leave_nak(r, psn, r->nak_ns);
+    } else if (r->nak && psn_after(psn, r->unacked) <= 0) {
+        r->nak = false;
+        requester_leave_nak(r, r->nak_psn, r->nak_ns);
+    }
     r->cursor = psn_add(psn, taken);
     r->loose = loose;
     r->sent_number = p->number;
@@ -768,6 +810,8 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
         requester_acknowledged(r, p, asks ? psn : psn_add(psn, 1));
     r->nak_spare = r->nak_spare || (asks && r->nak);
     r->naks_left += asks;
+    if (asks && r->nak && psn != r->nak_psn)
+        requester_leave_nak(r, psn, p->time_ns);
     if (asks && (psn == r->unacked || only_reads) && !r->nak) {
         r->nak = true;
         r->nak_psn = psn;
@@ -950,6 +994,15 @@ static void responder_acks(struct go_back_n *g, struct responder *r, struct veri
     responder_answered(r, p, psn_add(psn, 1));
 }
 
+/* Has the PSN lately come behind later ones? */
+static bool responder_was_asked_again(const struct responder *r, uint32_t psn)
+{
+    for (uint32_t i = 0; i < RESPONDER_AGAIN && i < r->again_count; i++)
+        if (r->again[i] == psn)
+            return true;
+    return false;
+}
+
 static void responder_naks(struct go_back_n *g, struct responder *r, struct verify_context *c,
                            const struct verify_packet *p)
 {
@@ -960,7 +1013,9 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
         for (uint32_t came = r->least; came != r->most && psn_after(came, psn) < HELD_PSNS;
              came = psn_add(came, 1))
             held_add(&r->held, came, psn_after(came, psn), false);
-        r->least = r->most = psn;
+        r->least = psn;
+        r->most =
+            responder_was_asked_again(r, psn) ? psn_add(psn, 1) : psn; /* it came behind the first one */
         r->ahead = true;
         r->ahead_number = p->number;
         r->ahead_ns = p->time_ns;
@@ -983,14 +1038,6 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
 }
 
 /* ---- the responder: answers of reads and atomics */
-
-static bool responder_was_asked_again(const struct responder *r, uint32_t psn)
-{
-    for (uint32_t i = 0; i < RESPONDER_AGAIN && i < r->again_count; i++)
-        if (r->again[i] == psn)
-            return true;
-    return false;
-}
 
 /* Answers follow each other, and begin again where they are asked for again. */
 static void responder_responds(struct go_back_n *g, struct responder *r, struct verify_context *c,

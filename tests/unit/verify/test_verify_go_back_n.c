@@ -154,6 +154,31 @@ static void decided_before(void **state)
     talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
 }
 
+/* A packet comes behind the next one: what the NAK asks for is acknowledged while it is on its way out again.
+ */
+static void overtaken(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = messages(100, 7, 3);
+    for (uint32_t k = 0; k < 4; k++)
+        packet(psn, psn + k, k == 1); /* which is late, not lost */
+    struct frame f = talk_write(&talk, psn, 4, psn + 1);
+    talk_seen(&talk, HOST_B, false, talk.now_ns, &f);
+    nak(psn + 1, 9);
+    ack(psn + 1, 9);
+    talk.now_ns += TALK_DELAY_NS;
+    packet(psn, psn + 2, false);
+    packet(psn, psn + 1, false);
+    packet(psn, psn + 2, false);
+    packet(psn, psn + 3, false);
+    ack(psn + 3, 10);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+    talk.now_ns += TALK_DELAY_NS;
+    uint64_t number = packet(psn, psn + 1, false); /* once */
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
+}
+
 static void skipped(void **state)
 {
     (void)state;
@@ -330,6 +355,20 @@ static void first_one_lost(void **state)
     said_by_b(&f);
     talk_good(&talk, "go-back-n", "{\"recovery\": [\"selective-repeat\"]}");
     talk_bad(&talk, "go-back-n", STRICT, "ACK", talk.number); /* they were to come again */
+}
+
+/* The first two packets of a connection come in another order. */
+static void first_ones_overtaken(void **state)
+{
+    (void)state;
+    begin();
+    arrives_at_b(1000, 1001);
+    arrives_at_b(1000, 1000);
+    struct frame f = talk_nak(&talk, 1000, 0);
+    said_by_b(&f);
+    f = talk_ack(&talk, 1000, 0);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", STRICT);
 }
 
 /* A capture begins while a packet is missing; its NAK comes behind the ACK of those before it. */
@@ -536,6 +575,8 @@ int main(void)
         cmocka_unit_test(first_one_lost),
         cmocka_unit_test(begins_behind_a_loss),
         cmocka_unit_test(decided_before),
+        cmocka_unit_test(overtaken),
+        cmocka_unit_test(first_ones_overtaken),
         cmocka_unit_test(both_ends_without_addresses),
         cmocka_unit_test(msns_of_a_long_connection),
         cmocka_unit_test(a_long_connection_without_times),
