@@ -19,18 +19,21 @@ struct arguments {
 };
 
 #define AT(member) .offset = offsetof(struct arguments, member)
-/* Options of every command. */
-#define COMMON_OPTIONS                                                        \
-    {.name = "journal",                                                       \
-     .kind = FIELD_STRING,                                                    \
-     AT(journal),                                                             \
-     .argument = "FILE",                                                      \
-     .help = "The file that keeps the old settings.",                         \
-     .fallback = "\"/var/lib/nic-config/journal\""},                          \
+/* Option of every command. */
+#define ROOT_OPTION                                                           \
     {                                                                         \
         .name = "root", .kind = FIELD_STRING, AT(root), .argument = "FOLDER", \
         .help = "Read and write /sys, debugfs and configfs below FOLDER."     \
     }
+/* Options of the commands that know what was set. */
+#define COMMON_OPTIONS                                \
+    {.name = "journal",                               \
+     .kind = FIELD_STRING,                            \
+     AT(journal),                                     \
+     .argument = "FILE",                              \
+     .help = "The file that keeps the old settings.", \
+     .fallback = "\"/var/lib/nic-config/journal\""},  \
+        ROOT_OPTION
 /* Option of the commands that take a document of settings. */
 #define SKIP_MISSING                                                  \
     {                                                                 \
@@ -38,6 +41,7 @@ struct arguments {
         .help = "Skip settings that this machine does not have."      \
     }
 
+static const struct field settle_fields[] = {ROOT_OPTION, {0}};
 static const struct field common_fields[] = {COMMON_OPTIONS, {0}};
 static const struct field document_fields[] = {SKIP_MISSING, COMMON_OPTIONS, {0}};
 static const struct field set_fields[] = {
@@ -50,6 +54,8 @@ static const struct field set_fields[] = {
     {0},
 };
 #undef AT
+static const struct table settle_options = {
+    .name = "options", .size = sizeof(struct arguments), .fields = settle_fields};
 static const struct table common_options = {
     .name = "options", .size = sizeof(struct arguments), .fields = common_fields};
 static const struct table document_options = {
@@ -340,8 +346,9 @@ static enum exit_status run_job(struct job *job, const struct manner *manner)
 {
     struct error e = {""};
     const char *path = job->arguments->journal;
-    int opened = manner->journal ? journal_open(&job->journal, path, manner->create, &e)
-                                 : journal_peek(&job->journal, path, &e);
+    int opened = !path             ? 0
+                 : manner->journal ? journal_open(&job->journal, path, manner->create, &e)
+                                   : journal_peek(&job->journal, path, &e);
     enum exit_status status = EXIT_LAB;
     transaction_init(&job->transaction, &job->host, &job->journal);
     job->transaction.skip_missing = job->arguments->skip_missing;
@@ -360,8 +367,11 @@ static enum exit_status run_job(struct job *job, const struct manner *manner)
 static int run_call(const struct call *call, const struct manner *manner)
 {
     const struct arguments *arguments = call->options;
-    struct job job = {
-        .arguments = arguments, .names = call->arguments, .count = call->count, .host = {.root = ""}};
+    struct job job = {.arguments = arguments,
+                      .names = call->arguments,
+                      .count = call->count,
+                      .host = {.root = ""},
+                      .journal = {.fd = -1}};
     if (arguments->root && strcmp(arguments->root, "/") != 0)
         job.host.root = arguments->root;
     job.output = json_make("{s:i,s:s,s:s,s:b}", "schema", 1, "program", "nic-config", "version",
@@ -462,7 +472,7 @@ static const struct command command_settle = {
     .name = "settle",
     .arguments = "INTERFACE...",
     .about = "Wait until the links of interfaces are up and stay up.",
-    .options = &common_options,
+    .options = &settle_options,
     .least = 1,
     .most = SIZE_MAX,
     .run = settle_command,

@@ -21,6 +21,10 @@ check "and nothing is said" test ! -s "$SCRATCH/err"
 echo '{"schema": 1, "interfaces": {}}' >"$SCRATCH/empty.json"
 check_exit 0 "a document of no interface" plan "$SCRATCH/empty.json"
 check_says "is named" 'names no interface' "$SCRATCH/err"
+check_exit 2 "settle has no journal" "$BUILD/nic-config" settle --journal "$SCRATCH/journal" lo
+check_says "... and says so" 'unknown option --journal' "$SCRATCH/err"
+check_exit 0 "settle waits for a link" "$BUILD/nic-config" settle lo
+check "... and counts its changes" jq -e '.ok and .carrier_changes.lo == 0' "$SCRATCH/out"
 
 # ---- a bond has no settings of a port: its ports have them, each; the interfaces are this machine's, what sysfs says of them is laid out
 bond=$SCRATCH/tree/sys/class/net
