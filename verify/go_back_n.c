@@ -328,6 +328,7 @@ struct responder {
         again[RESPONDER_AGAIN]; /* PSNs from which answers were asked for again, the latest ones, a ring */
     uint32_t again_count;
     uint64_t nak_number, ahead_number, answer_number, response_number;
+    int64_t nak_ns;
     int64_t ahead_ns;
     struct messages messages;
     struct span span;
@@ -346,7 +347,7 @@ struct go_back_n {
     struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
     bool pauses;          /* PFC frames were seen: waiting may have other reasons */
     uint64_t sent, received, back, back_nak, back_gap, back_lost, back_timeout, back_unset, back_unknown;
-    uint64_t elsewhere, no_naks, jumped;
+    uint64_t elsewhere, no_naks, naks_again, naks_open, jumped;
     uint64_t untimed;            /* what would have been judged by its time, and has none */
     int64_t longest_ns[2];       /* that a requester, a responder had no answer */
     char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
@@ -1003,6 +1004,21 @@ static bool responder_was_asked_again(const struct responder *r, uint32_t psn)
     return false;
 }
 
+/* A NAK of what another one has asked for, which has not come since: some NICs ask again, after a time. */
+static void responder_naks_again(struct go_back_n *g, const struct responder *r, struct verify_context *c,
+                                 const struct verify_packet *p)
+{
+    int64_t set_ns = c->settings->nak_again_ns, since_ns = verify_since_ns(p, r->nak_ns);
+    bool due = set_ns > 0 && (double)since_ns >= EARLY * (double)set_ns;
+    bool open = (set_ns == FIELD_UNSET && since_ns >= NO_NAK_NS) || (set_ns != 0 && since_ns < 0);
+    g->naks_again += due;
+    g->naks_open += open;
+    if (!due && !open)
+        findings_add(c->findings, KIND_NAK_TWICE, p->number, p->time_ns,
+                     "a second NAK asks for PSN %u, which has not arrived since the first (packet %llu)",
+                     p->frame.roce.bth.psn, (unsigned long long)r->nak_number);
+}
+
 static void responder_naks(struct go_back_n *g, struct responder *r, struct verify_context *c,
                            const struct verify_packet *p)
 {
@@ -1029,12 +1045,11 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
                      "a NAK asks for PSN %u, which packet %llu acknowledged; PSN %u is expected", psn,
                      (unsigned long long)r->answer_number, r->most);
     else if (r->nak && r->nak_psn == psn && !is_selective(g, c)) /* which asks for others behind it */
-        findings_add(c->findings, KIND_NAK_TWICE, p->number, p->time_ns,
-                     "a second NAK asks for PSN %u, which has not arrived since the first (packet %llu)", psn,
-                     (unsigned long long)r->nak_number);
+        responder_naks_again(g, r, c, p);
     r->nak = true;
     r->nak_psn = psn;
     r->nak_number = p->number;
+    r->nak_ns = p->time_ns;
 }
 
 /* ---- the responder: answers of reads and atomics */
@@ -1235,6 +1250,11 @@ static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SE
             "whether requests were skipped, %llu %s: the first read in the capture may be one that was "
             "sent again",
             (unsigned long long)g->jumped, THINGS(g->jumped, "time"));
+    if (g->naks_open)
+        findings_open(
+            c->findings,
+            "whether %llu %s that asked again for what had not come were due (nak_again is not set)",
+            (unsigned long long)g->naks_open, THINGS(g->naks_open, "NAK"));
     if (g->no_naks)
         findings_open(c->findings,
                       "whether a NAK was due, %llu %s: with out-of-order placement none is (recovery: what "
@@ -1257,6 +1277,7 @@ static void go_back_n_end(void *state, struct verify_context *c)
     findings_seen(c->findings, "ACKs", seen[SEEN_ACK]);
     findings_seen(c->findings, "NAKs", seen[SEEN_NAK]);
     findings_seen(c->findings, "answers of READs and atomics", seen[SEEN_RESPONSE]);
+    findings_seen(c->findings, "NAKs that asked again", g->naks_again);
     findings_seen(c->findings, "times gone back", g->back);
     findings_seen(c->findings, "of these for NAKs", g->back_nak);
     findings_seen(c->findings, "of these for missing answers", g->back_gap);

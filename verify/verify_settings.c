@@ -17,6 +17,8 @@ static const struct field port_fields[] = {
      .help = "In place of the settings of all."},
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Default: that of all."},
+    {"nak_again", FIELD_QUANTITY, AT(nak_again_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
+     .help = "Default: that of all."},
     {"recovery", FIELD_LIST, AT(recovery), .item = FIELD_CHOICE, .choices = verify_recovery_names, .min = 0,
      .max = RECOVERIES, .help = "Default: that of all."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
@@ -58,6 +60,10 @@ static const struct field fields[] = {
      .max = CAPTURE_MOST_BPS, .help = "Rate of the links, over what the capture says (if_speed)."},
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Time after which a queue pair sends again what was not acknowledged."},
+    {"nak_again", FIELD_QUANTITY, AT(nak_again_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
+     .help = "Time after a NAK from which on a NIC asks once more for the same packet, if others come before "
+             "it; 0: "
+             "it does not. Not given: whether such NAKs were due is left open, from 100us on."},
     {"recovery", FIELD_LIST, AT(recovery), .item = FIELD_CHOICE, .choices = verify_recovery_names, .min = 0,
      .max = RECOVERIES,
      .help =
@@ -135,6 +141,7 @@ static int take_ports(struct verify_settings *s, struct error *e)
         of->settings = ports[i].settings;
         of->ack_timeout_ns =
             ports[i].ack_timeout_ns != FIELD_UNSET ? ports[i].ack_timeout_ns : s->ack_timeout_ns;
+        of->nak_again_ns = ports[i].nak_again_ns != FIELD_UNSET ? ports[i].nak_again_ns : s->nak_again_ns;
         of->recovery = ports[i].recovery.items ? ports[i].recovery : s->recovery;
         of->cnp_pacing = ports[i].cnp_pacing >= 0 ? ports[i].cnp_pacing : s->cnp_pacing;
         of->unmarked_cnps = ports[i].unmarked_cnps >= 0 ? ports[i].unmarked_cnps : s->unmarked_cnps;

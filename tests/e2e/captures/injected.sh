@@ -58,6 +58,10 @@ lost_request() { # NAME RULES: counters of b and a, and of a flow that ends
 check "a lost request of a read is asked for, and sent again" test "$(lost_request request "$lost")" = "[1,1,0,1,0]"
 check "... after a time-out, if it is not asked for" test "$(lost_request request-nak "$lost, {\"flow\": \"a-to-b\", \"packet\": \"nak\", \"do\": \"drop\"}")" = "[1,0,1,1,0]"
 
+# ---- a NIC that asks again for what is lost twice
+simulate naks --set 'inject=[{"flow": "a-to-b", "do": "drop", "nth": 50}, {"flow": "a-to-b", "do": "drop", "nth": 53, "count": 100}]' --set lab.defaults.host.nic.nak_again=30us
+check "a NIC that asks again breaks no rule of its own" test "$(jq -r '.verify[0] | "\(.verdict) \(.reason | test("[1-9][0-9]* NAKs? that asked again"))"' "$result")" = "passed true"
+
 # ---- what is found
 simulate cnp --set 'inject=[{"flow": "a-to-b", "do": "cnp", "nth": 300}]'
 found "a CNP that no mark asked for" cnp "CNP without a marked packet" "infiniband.bth.opcode == 129 && $sent && frame.interface_name == \"b:0\""

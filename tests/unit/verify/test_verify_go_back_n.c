@@ -324,6 +324,32 @@ static void responder_faults(void **state)
     talk_unknown(&talk, "go-back-n", NULL, "whether a NAK was due, 1 time");
 }
 
+/* A NIC may ask again for what has not come, if it is one that does. */
+static void asked_again(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        uint32_t psn = responder_begins();
+        arrives_at_b(psn, psn + 1);
+        struct frame f = talk_nak(&talk, psn, 2);
+        said_by_b(&f);
+        talk.now_ns += later ? 800000 : 50000;
+        arrives_at_b(psn, psn + 2);
+        said_by_b(&f);
+        if (later) {
+            talk_good(&talk, "go-back-n", "{\"nak_again\": \"800us\"}");
+            talk_unknown(&talk, "go-back-n", NULL, "1 NAK that asked again for what had not come");
+            talk_bad(
+                &talk, "go-back-n",
+                "{\"nak_again\": \"800us\", \"ports\": [{\"interfaces\": [\"*\"], \"nak_again\": \"0us\"}]}",
+                "NAK twice", talk.number);
+        } else {
+            talk_bad(&talk, "go-back-n", "{\"nak_again\": \"800us\"}", "NAK twice", talk.number);
+            talk_bad(&talk, "go-back-n", NULL, "NAK twice", talk.number);
+        }
+    }
+}
+
 /* A packet that arrives and is then lost in the responder is asked for, too. */
 static void lost_in_the_responder(void **state)
 {
@@ -575,6 +601,7 @@ int main(void)
         cmocka_unit_test(first_one_lost),
         cmocka_unit_test(begins_behind_a_loss),
         cmocka_unit_test(decided_before),
+        cmocka_unit_test(asked_again),
         cmocka_unit_test(overtaken),
         cmocka_unit_test(first_ones_overtaken),
         cmocka_unit_test(both_ends_without_addresses),
