@@ -87,12 +87,14 @@ static int notifies(const struct verify_context *c, const struct verify_packet *
 
 /* ---- marked packets */
 
+/* The CNP that a marked packet may stand behind: where it is not known what the interval holds for, any of
+ * the port, as mlx5's firmware describes it (mstflint, MIN_TIME_BETWEEN_CNPS). */
 static const struct last_cnp *last_cnp_of(const struct cnps *s, const struct verify_context *c, uint32_t flow)
 {
     static const struct last_cnp none;
     const struct flow *f = &c->flows->flows[flow];
     const struct last_cnp *last = NULL;
-    if (c->settings->cnp_pacing == PACING_PORT) {
+    if (c->settings->cnp_pacing == PACING_PORT || c->settings->cnp_pacing < 0) {
         const struct cnp_port *port = states_have(&s->ports, f->interface, sizeof(struct cnp_port));
         last = port ? &port->last : NULL;
     } else if (f->partner != FLOW_NONE) {

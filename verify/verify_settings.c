@@ -70,8 +70,8 @@ static const struct field fields[] = {
          "What NICs do beside go-back-N as the specification has it; an empty list: nothing. Not given: what "
          "the capture shows is allowed, and said."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
-     .fallback = "\"queue-pair\"",
-     .help = "What min_time_between_cnps holds for: a queue pair, or all of a port."},
+     .help = "What min_time_between_cnps holds for: a queue pair, or all of a port. Not given: what either "
+             "allows is right."},
     {"unmarked_cnps", FIELD_BOOL, AT(unmarked_cnps),
      .help =
          "NICs send CNPs for lost packets or a full port, too, as a ConnectX-5 was seen to: one without a "

@@ -38,7 +38,7 @@ struct verify_settings {
     int64_t rate_bps, ack_timeout_ns, storm_ns, deadlock_ns, paused_window_ns;
     double paused_share, pauses_per_s; /* NAN: not given */
     int times;                         /* those of the capture are those of the wire */
-    int cnp_pacing;                    /* enum physics_pacing */
+    int cnp_pacing;                    /* enum physics_pacing; -1: not known */
     int unmarked_cnps;                 /* NICs send CNPs without marks, too; -1: not known */
     struct list_of ports;              /* struct verify_port */
     struct list_of ecn_thresholds;     /* struct verify_threshold */

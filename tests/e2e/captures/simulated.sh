@@ -16,7 +16,7 @@ settings() { # JQ RESULT...
               if $nic.recovery == "selective-repeat" then "selective-repeat" else empty end, if $nic.out_of_order_placement then "out-of-order-placement" else empty end], settings: ((.scenario.settings // {}) | del(.cable, .ecn_threshold) | .dcqcn.np.min_time_between_cnps //= 4
             | .ecn //= [] | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
-        + (if .lab.defaults.host.nic.cnp_pacing == "port" then {cnp_pacing: "port"} else {} end)
+        + {cnp_pacing: (.lab.defaults.host.nic.cnp_pacing // "queue-pair")}
         + {unmarked_cnps: (($nic.unmarked_cnps // (if $nic.model == "connectx-5" then "loss" else "never" end)) != "never")}
         + {ecn_thresholds: [.capture.ecn_thresholds[]? | {interfaces, kmin: "\(.kmin_bytes)B"}]}) | '"$1" "${@:2}"
 }

@@ -135,6 +135,37 @@ static void mark_without_a_cnp(void **state)
     }
 }
 
+#define PACED(by)                                                                  \
+    "{" by "\"settings\": {\"ecn\": [0], \"trust\": \"pcp\", \"dcqcn\": {\"np\": " \
+    "{\"min_time_between_cnps\": 50}}}}"
+
+/* A NIC that keeps the interval for its port answers no mark of another connection within it. Unless it is
+ * said what a NIC keeps it for, that is no fault. */
+static void mark_behind_the_ports_cnp(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = marks(1);
+    uint64_t number = 0;
+    for (uint32_t i = 0; i < 4; i++) { /* a second connection; its last packet is marked */
+        struct frame f = talk_write(&talk, 70000 + i, 1, 70000 + i);
+        f.roce.bth.qpn = 0x201;
+        f.roce.source_port = 50000;
+        talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
+        f.roce.ip.ecn = i == 3 ? FRAME_CE : FRAME_ECT_0;
+        number = talk_seen(&talk, HOST_B, false, talk.now_ns += TALK_DELAY_NS, &f);
+        f = talk_ack(&talk, 70000 + i, i + 1);
+        f.roce.bth.qpn = 0x101;
+        f.roce.source_port = 50000;
+        talk_say(&talk, HOST_B, &f, false);
+    }
+    talk.now_ns += 300000;
+    packet(psn, false);
+    talk_good(&talk, "cnp", PACED(""));
+    talk_good(&talk, "cnp", PACED("\"cnp_pacing\": \"port\", "));
+    talk_bad(&talk, "cnp", PACED("\"cnp_pacing\": \"queue-pair\", "), "marked packet without a CNP", number);
+}
+
 static void mark_in_an_answer(void **state)
 {
     (void)state;
@@ -308,6 +339,7 @@ int main(void)
         cmocka_unit_test(cnp_without_a_mark),
         cmocka_unit_test(cnp_too_early),
         cmocka_unit_test(mark_without_a_cnp),
+        cmocka_unit_test(mark_behind_the_ports_cnp),
         cmocka_unit_test(mark_in_an_answer),
         cmocka_unit_test(cnp_to_another_queue_pair),
         cmocka_unit_test(cnp_with_wrong_fields),
