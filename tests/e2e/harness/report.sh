@@ -4,7 +4,7 @@
 source "$(dirname "$0")/../lib.sh"
 cd "$BUILD" || exit 2
 
-check_exit 0 "a short sweep runs" ./harness run scenarios/pfc-bidir.json --duration 1s --out "$SCRATCH/results"
+check_exit 0 "a short sweep runs" ./harness run scenarios/pfc-bidir.json --duration 1s --set phases.warmup=100ms --set phases.cooldown=50ms --out "$SCRATCH/results"
 result=$(readlink -f "$SCRATCH/results/pfc-bidir/latest")
 report=$result/report
 check_says "run prints where the page is" 'report/index\.html' "$SCRATCH/out"
@@ -105,7 +105,7 @@ check "is not one that moves nothing" test "$(grep -c '<td class=number>1.00e-07
 # What a sweep's end judged, beside another cell or over repetitions, is in no run: a page of several sweeps, or of one cell, status and browse
 # know it. The second sweep is judged over repetitions, and in the runs themselves that expectation holds.
 judged='{name: "moves", check: "min(flows.*.bytes) > 0"}, {name: "as fast", when: {"flows.*.memory": "gpu"}, check: "sum(flows.*.goodput_bps) / other(sum(flows.*.goodput_bps)) > 99%", against: {"flows.*.memory": "host"}}'
-check_exit 1 "a sweep fails at its end" ./harness run pfc-bidir --duration 4ms --no-report --out "$SCRATCH/failed" --set "expect=$(jq -nc "[$judged]")"
+check_exit 1 "a sweep fails at its end" ./harness run pfc-bidir --set phases.warmup=100ms --duration 4ms --set phases.cooldown=2ms --no-report --out "$SCRATCH/failed" --set "expect=$(jq -nc "[$judged]")"
 one=$(readlink -f "$SCRATCH/failed/pfc-bidir/latest")
 check_exit 1 "... and one with repetitions" ./harness run incast-dcqcn --duration 200us --repeat 2 --no-report --out "$SCRATCH/failed" --set 'expect=[{"name":"moves","check":"sum(flows.*.bytes) > 0","over":"repeats"},{"name":"much","check":"sum(flows.*.bytes) > 1TB","over":"repeats"}]'
 two=$(readlink -f "$SCRATCH/failed/incast-dcqcn/latest")

@@ -28,7 +28,7 @@ check "the result has the sources of the lab's values" holds '.sources | length 
 check "phases have their times" holds '[.phases[] | .end_ns - .start_ns] == [1000000000, 200000000, 500000000]' "$LATEST/02/result.json"
 
 # ---- determinism and seeds
-run_seed() { "$H" run pfc-bidir --set 'sweep={}' --duration 100ms --set phases.warmup=50ms --seed "$1" --out "$SCRATCH/$2" --quiet --no-report; }
+run_seed() { "$H" run pfc-bidir --set 'sweep={}' --duration 100ms --set phases.warmup=50ms --set phases.cooldown=50ms --seed "$1" --out "$SCRATCH/$2" --quiet --no-report; }
 run_seed 7 one; run_seed 7 two; run_seed 8 three
 check "the same seed gives the same bytes" cmp "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/two/pfc-bidir/latest/samples.jsonl"
 if cmp -s "$SCRATCH/one/pfc-bidir/latest/samples.jsonl" "$SCRATCH/three/pfc-bidir/latest/samples.jsonl"; then nok "another seed gives others"; else ok "another seed gives others"; fi
@@ -36,7 +36,7 @@ check "the files of a run without a sweep are in the run's own folder" test -f "
 
 # ---- a run that nothing judges
 # shellcheck disable=SC2317 # called through check_exit
-run_unjudged() { "$H" run pfc-bidir --duration 2ms --set expect=null --set published=null --out "$SCRATCH/unjudged" "$@"; }
+run_unjudged() { "$H" run pfc-bidir --set phases.warmup=1ms --duration 2ms --set phases.cooldown=1ms --set expect=null --set published=null --out "$SCRATCH/unjudged" "$@"; }
 check_exit 4 "a run without expectations has not passed" run_unjudged --set sweep=null
 check_says "... its verdict is a word of its own" '^pfc-bidir: unjudged \(simulated\)$' "$SCRATCH/out"
 check_says "... and the reason" '^  nothing was judged: the scenario has no expectations$' "$SCRATCH/out"
@@ -423,7 +423,7 @@ check "... the kernel's count of marks is not compared with them" holds '.expect
 check "... marks, CNPs sent and CNPs handled are judged at the NICs" holds '.expectations | map(select(.check | test("np_ecn_marked_roce_packets|np_cnp_sent|rp_cnp_handled"))) | length == 4 and all(.verdict == "passed" and .left > 0)' "$RED"
 check "... exactly, as on the published ConnectX-4 Lx" holds '[.hosts.b.counters.np_ecn_marked_roce_packets, .hosts.b.counters.np_cnp_sent, .hosts.a.counters.rp_cnp_handled] | map(.total) | unique | length == 1 and .[0] > 0' "$RED"
 jq 'del(.defaults.host.gpu, .hosts.a.gpu, .hosts.b.gpu)' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/no-gpu.json"
-check_exit 0 "a cell that the lab cannot run is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --duration 50ms --no-report --out "$OUT"
+check_exit 0 "a cell that the lab cannot run is skipped" "$H" run pfc-bidir --lab "$SCRATCH/no-gpu.json" --set phases.warmup=10ms --duration 50ms --set phases.cooldown=10ms --no-report --out "$OUT"
 check_says "... by name, and never run as something else" 'lacks gpu: flow a-to-b uses GPU memory' "$SCRATCH/out"
 check_says "a published figure is not compared if the lab lacks a capability, and the reason is printed" 'published GPU memory, both directions: not compared: lab sim-geforce-pair lacks gpu$' "$SCRATCH/out"
 check_says "... the others are compared" 'published host memory, both directions: .*%' "$SCRATCH/out"
