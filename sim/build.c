@@ -94,6 +94,24 @@ static int build_port_events(struct sim *sim, uint32_t index)
     return 0;
 }
 
+/* A value that is given to a switch which is not there makes one. */
+static int check_linked(const struct sim_config *c, struct error *e)
+{
+    uint8_t *linked = calloc(c->switch_count + 1, 1);
+    int result = linked ? 0 : error_set(e, "simulator: no memory for %zu switches", c->switch_count);
+    for (size_t i = 0; result == 0 && i < c->link_count; i++) {
+        const struct sim_node ends[] = {c->links[i].a, c->links[i].b};
+        for (size_t k = 0; k < 2; k++)
+            if (ends[k].kind == SIM_SWITCH)
+                linked[ends[k].index] = 1;
+    }
+    for (size_t i = 0; result == 0 && i < c->switch_count; i++)
+        if (!linked[i])
+            result = error_set(e, "simulator: switch %s has no link", c->switches[i].name);
+    free(linked);
+    return result;
+}
+
 static int build_ports(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     for (uint32_t i = 0; i < c->link_count; i++) {
@@ -112,7 +130,7 @@ static int build_ports(struct sim *sim, const struct sim_config *c, struct error
     for (size_t i = 0; i < c->host_count; i++)
         if (sim->hosts[i].port == NONE)
             return error_set(e, "simulator: host %s has no link", c->hosts[i].name);
-    return 0;
+    return check_linked(c, e);
 }
 
 /* ---- hosts */
