@@ -264,6 +264,38 @@ static int check_list(const struct table *table, const json_t *document, const c
     return 0;
 }
 
+/* Hosts and switches that a topology makes are not in the document, where a pattern would find them: it would
+ * change some or none of those that it names. */
+static int check_drawn(const json_t *lab, const char *path, struct error *e)
+{
+    static const char *const drawn[] = {"hosts", "switches"};
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
+        size_t length = strlen(drawn[i]), part;
+        const char *name;
+        char glob[128];
+        json_t *node;
+        struct error ignored;
+        if (strncmp(path, drawn[i], length) != 0 || path[length] != '.' || !json_object_get(lab, "topology"))
+            continue;
+        part = strcspn(path + length + 1, ".");
+        snprintf(glob, sizeof glob, "%.*s", (int)part, path + length + 1);
+        json_t *whole = strpbrk(glob, "*?[") ? lab_expand(lab, &ignored) : NULL;
+        int result = 0;
+        json_object_foreach(json_object_get(whole, drawn[i]), name, node)
+        {
+            if (result == 0 && fnmatch(glob, name, 0) == 0 &&
+                !json_object_get(json_object_get(lab, drawn[i]), name))
+                result = error_set(e,
+                                   "the lab's \"topology\" makes its %s: name one, such as %.60s, or change "
+                                   "lab.defaults for all of them",
+                                   drawn[i], name);
+        }
+        json_decref(whole);
+        return result;
+    }
+    return 0;
+}
+
 static const struct table *lab_table(const json_t *lab)
 {
     const char *driver = json_string_value(json_object_get(lab, "driver"));
@@ -276,6 +308,8 @@ static int assign_value(json_t *scenario, json_t *lab, const char *path, const j
 {
     const char *in_lab = paths_in_lab(path);
     if (in_lab && lab && lab_table(lab) && check_list(lab_table(lab), lab, in_lab, e) != 0)
+        return error_prefix(e, "%.100s", path);
+    if (in_lab && lab && check_drawn(lab, in_lab, e) != 0)
         return error_prefix(e, "%.100s", path);
     if (in_lab)
         return lab ? paths_set(lab, in_lab, value, e) : 0;

@@ -120,6 +120,18 @@ check_says "... by name" 'set lab.hosts.a.nic.address=10.0.0.1: the scenario nam
 jq '.hosts.c = {}' "$ROOT/labs/sim-geforce-pair.json" >sim-unlinked.json
 refused "a host without a link" 'lab sim-geforce-pair: simulator: host c has no link' "$PFC" '.roles += ["c"] | .flows[0].to = "c"' --lab sim-unlinked.json
 
+jq -n '{schema: 1, name: "star", driver: "sim", topology: {kind: "star", hosts: 3}, defaults: {link: {rate: "25Gb/s", length: "3m"}}}' >star.json
+jq -n '{schema: 1, name: "two", lab: "star.json", roles: ["h0", "h1"], phases: {warmup: "0", measure: "10us"}, flows: [{name: "f", from: "h0", to: "h1"}]}' >two.json
+check_exit 2 "a value of a switch that the topology does not draw" "$H" run -n two.json --set lab.switches.s1.buffer=1MiB
+check_says "... by name" 'lab star: simulator: switch s1 has no link' err
+check_exit 0 "... of the one that it draws" "$H" run -n two.json --set lab.switches.s0.buffer=1MiB
+check_exit 0 "a host of a topology, by its name" "$H" run -n two.json --set lab.hosts.h0.nic.jitter=2ns
+check_exit 2 "all hosts of a topology, by a pattern" "$H" run -n two.json --set 'lab.hosts.*.nic.jitter=2ns'
+check_says "... what to change" 'lab.hosts.\*.nic.jitter: the lab.s "topology" makes its hosts: name one, such as h0, or change lab.defaults for all of them' err
+
+jq '.hosts.h0 = {"nic": {"jitter": "1ns"}}' star.json >one-named.json
+check_exit 2 "... also where the document names one of them, which alone would be changed" "$H" run -n two.json --lab one-named.json --set 'lab.hosts.*.nic.jitter=2ns'
+
 # ---- documents from a pipe, which can be read once
 # shellcheck disable=SC2317 # called through check_exit
 piped() { jq "$1" "$PFC" | "$H" "${@:2}"; }
