@@ -245,13 +245,19 @@ static bool has_result(const char *folder)
 /* What the run in a folder kept of its settings for its capture. */
 static json_t *settings_of_run(const char *folder, struct error *e)
 {
-    static const char *const wanted[] = {"capture.settings", "capture.left_out_from_ns", NULL};
+    static const char *const wanted[] = {"schema", "capture.settings", "capture.left_out_from_ns", NULL};
     struct folder run = {.fd = -1};
     json_t *result = folder_open(&run, folder, e) == 0
                          ? json_file_load_parts_in(&run, RESULT_FILE, DOCUMENT_RESULT, wanted, e)
                          : NULL;
     folder_close(&run);
     const json_t *capture = json_object_get(result, "capture");
+    const json_t *schema = json_object_get(result, "schema");
+    if (result && json_integer_value(schema) != 1) {
+        error_set(e, "%s" RESULT_FILE " has a schema other than 1: a newer harness wrote it", folder);
+        json_decref(result);
+        return NULL;
+    }
     json_t *settings = json_incref(json_object_get(capture, "settings"));
     if (json_object_get(capture, "left_out_from_ns"))
         log_warning("%s: the capture ended before the run did, where it reached its limit", folder);
@@ -320,6 +326,50 @@ static char *capture_of(const char *path, struct error *e)
     return NULL;
 }
 
+/* Is the capture of a run's folder as long as it was? -1: the sentence says that it is not. */
+static int check_capture_bytes(const char *folder, struct error *e)
+{
+    static const char *const wanted[] = {"files", NULL};
+    struct folder run = {.fd = -1};
+    struct stat status;
+    json_t *result = folder_open(&run, folder, NULL) == 0
+                         ? json_file_load_parts_in(&run, RESULT_FILE, DOCUMENT_RESULT, wanted, NULL)
+                         : NULL;
+    const json_t *file;
+    size_t i;
+    int same = 0;
+    json_array_foreach(json_object_get(result, "files"), i, file)
+    {
+        const char *name = json_string_value(json_object_get(file, "name"));
+        const json_t *bytes = json_object_get(file, "bytes");
+        if (name && strcmp(name, CAPTURE_FILE) == 0 && json_is_integer(bytes) &&
+            fstatat(run.fd, CAPTURE_FILE, &status, 0) == 0 && status.st_size != json_integer_value(bytes))
+            same = error_set(e,
+                             "%s" CAPTURE_FILE
+                             " has %lld bytes, and had %lld when the run ended: it was changed, or "
+                             "is of another run",
+                             folder, (long long)status.st_size, (long long)json_integer_value(bytes));
+    }
+    folder_close(&run);
+    json_decref(result);
+    return same;
+}
+
+/* What holds of the capture as a whole leaves every checker open that found nothing. */
+static void leave_open(json_t *judged, const char *why)
+{
+    json_t *check;
+    size_t i;
+    json_array_append_new(json_object_get(judged, "not_judged"), json_text(why));
+    json_array_foreach(json_object_get(judged, "checks"), i, check)
+    {
+        if (!json_object_get(check, "open"))
+            json_object_set_new(check, "open", json_text(why));
+        if (strcmp(json_string_value(json_object_get(check, "verdict")), "ok") == 0)
+            json_object_set_new(check, "verdict", json_text("unknown"));
+    }
+}
+
 static int run_verify(const struct call *call)
 {
     const struct verify_options *said = call->options;
@@ -333,8 +383,13 @@ static int run_verify(const struct call *call)
         return program_fail(EXIT_USAGE, &e);
     }
     json_t *result = judge_capture(capture, &settings, which, &e);
+    char *own = folder_of(capture, CAPTURE_FILE);
+    struct error why;
+    if (result && own && check_capture_bytes(own, &why) != 0)
+        leave_open(result, why.text);
     verify_settings_free(&settings);
     free(capture);
+    free(own);
     if (!result)
         return program_fail(EXIT_USAGE, &e);
     int status = print_result(result, said->json);

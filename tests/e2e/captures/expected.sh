@@ -104,6 +104,13 @@ check_exit 4 "... a copy elsewhere has none" "$H" verify "$SCRATCH/elsewhere.pca
 for settings in "$RESULT/settings.json" "$RESULT/result.json" "$RESULT"; do
     check_exit 0 "... unless --settings names the run: $(basename "$settings")" "$H" verify "$SCRATCH/elsewhere.pcapng" go-back-n cnp ecn --settings "$settings"
 done
+cp -r "$RESULT/" "$SCRATCH/shortened"
+truncate -s "-$(tail -c 4 "$RESULT/capture.pcapng" | od -An -tu4 | tr -d ' ')" "$SCRATCH/shortened/capture.pcapng" # its last block
+check_exit 4 "... a capture that was cut between two packets, or is of another run, is not ok" "$H" verify "$SCRATCH/shortened" go-back-n ecn
+check_says "... and what its result knows of it is said" 'not judged: .*capture.pcapng has [0-9]+ bytes, and had [0-9]+ when the run ended' "$SCRATCH/out"
+cp "$RESULT/capture.pcapng" "$SCRATCH/shortened/"
+jq '.schema = 2' "$RESULT/result.json" >"$SCRATCH/shortened/result.json"
+check_exit 2 "... a result of another schema has no settings that are known" "$H" verify "$SCRATCH/elsewhere.pcapng" go-back-n --settings "$SCRATCH/shortened"
 run 4 "a run without a capture" whole --set verify=null
 check_exit 2 "... is not judged" "$H" verify "$RESULT" go-back-n
 check_says "... which is said" 'has no capture.pcapng: name a run.s folder' "$SCRATCH/err"
