@@ -153,7 +153,9 @@ static const struct field nic_fields[] = {
      .fallback = "\"0\"",
      .help = "Payload of a packet; 0: the largest InfiniBand MTU that fits into the MTU."},
     {"congestion_on_ack", FIELD_BOOL, AT(congestion_on_ack), .fallback = "false",
-     .help = "Echo a packet's CE mark in its ACK instead of a CNP, as in some simulators."},
+     .help = "Echo a packet's CE mark in its ACK instead of a CNP, as in some simulators. Answers of reads "
+             "have no "
+             "ACK, and get CNPs."},
     {"gap_held", FIELD_BOOL, AT(gap_held), .fallback = "false",
      .help = "Fix the gap to the next packet when a packet is sent, as in some simulators. Otherwise the gap "
              "follows changes of the rate."},

@@ -253,7 +253,8 @@ void congestion_marked(struct sim *sim, uint32_t host, uint32_t p)
     if (!(h->settings.ecn_np_mask >> qp->priority & 1))
         return;
     h->counters.np_ecn_marked++;
-    if (h->congestion_on_ack || marks_come_with_acks(qp)) {
+    /* of a read there is no ACK that could carry it */
+    if ((h->congestion_on_ack && qp->operation != SIM_READ) || marks_come_with_acks(qp)) {
         qp->echo = true;
         return;
     }

@@ -58,6 +58,12 @@ lost_request() { # NAME RULES: counters of b and a, and of a flow that ends
 check "a lost request of a read is asked for, and sent again" test "$(lost_request request "$lost")" = "[1,1,0,1,0]"
 check "... after a time-out, if it is not asked for" test "$(lost_request request-nak "$lost, {\"flow\": \"a-to-b\", \"packet\": \"nak\", \"do\": \"drop\"}")" = "[1,0,1,1,0]"
 
+# ---- marks that ACKs carry back: those of a read's answers have none, and come back by CNPs
+simulate echo --set 'flows=[{"name": "a-to-b", "from": "a", "to": "b", "op": "read", "message": "64KiB", "depth": 4}]' --set settings.ecn=[0] --set lab.defaults.host.nic.congestion_on_ack=true \
+    --set phases.warmup=0ms --set 'inject=[{"flow": "a-to-b", "do": "mark", "nth": 50, "every": 50}]'
+check "marks of a read's answers slow its responder down, where ACKs carry marks" jq -e '.hosts.a.counters.np_cnp_sent.delta > 0 and .hosts.b.counters.rp_cnp_handled.delta > 0 and .flows["a-to-b"].decreases > 0
+    and ([.verify[] | select(.verdict == "failed")] | length) == 0' "$result"
+
 # ---- a NIC that asks again for what is lost twice
 simulate naks --set 'inject=[{"flow": "a-to-b", "do": "drop", "nth": 50}, {"flow": "a-to-b", "do": "drop", "nth": 53, "count": 100}]' --set lab.defaults.host.nic.nak_again=30us
 check "a NIC that asks again breaks no rule of its own" test "$(jq -r '.verify[0] | "\(.verdict) \(.reason | test("[1-9][0-9]* NAKs? that asked again"))"' "$result")" = "passed true"
