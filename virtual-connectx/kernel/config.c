@@ -11,9 +11,13 @@
 /* The vendor's capability is a gateway to address spaces inside of the device, taken by a semaphore
  * (mlx5's pci_vsc.c). */
 #define GATEWAY_BYTES     0x18
-#define GATEWAY_SPACE     0x04 /* status bits 29 to 31 stay 0: there is no such space */
+#define GATEWAY_SPACE     0x04 /* status bits 29 to 31 are 0 where there is no such space */
 #define GATEWAY_COUNTER   0x08
 #define GATEWAY_SEMAPHORE 0x0c
+#define GATEWAY_ADDRESS   0x10 /* bit 31, written: 1 writes, 0 reads; it is the other one when that is done */
+#define GATEWAY_DATA      0x14
+#define GATEWAY_THERE     (1u << 29)
+#define GATEWAY_WRITES    (1u << 31)
 
 #define VENDOR_MELLANOX 0x15b3
 #define SUBSYSTEM       0x0008
@@ -96,6 +100,33 @@ static void put_gateway(struct vcx_front *front)
     put32(front, at + GATEWAY_SPACE, 0, 0xffff);
     put32(front, at + GATEWAY_COUNTER, 1, 0);
     put32(front, at + GATEWAY_SEMAPHORE, 0, ~0u);
+    put32(front, at + GATEWAY_ADDRESS, 0, ~0u);
+    put32(front, at + GATEWAY_DATA, 0, ~0u);
+}
+
+static u32 gateway_word(const struct vcx_front *front, int word)
+{
+    return le32_to_cpu(*(const __le32 *)(front->config + CAPABILITY_VENDOR + word));
+}
+
+static void choose_space(struct vcx_front *front)
+{
+    u16 space = (u16)gateway_word(front, GATEWAY_SPACE);
+    put32(front, CAPABILITY_VENDOR + GATEWAY_SPACE, space | (vcx_gateway_has(space) ? GATEWAY_THERE : 0),
+          0xffff);
+}
+
+/* Words are read and written at once; what the mailbox asks for is done by the thread. */
+static void access_space(struct vcx_front *front)
+{
+    u16 space = (u16)gateway_word(front, GATEWAY_SPACE);
+    u32 address = gateway_word(front, GATEWAY_ADDRESS), at = address & ~(3u << 30);
+    if (!(address & GATEWAY_WRITES))
+        put32(front, CAPABILITY_VENDOR + GATEWAY_DATA,
+              vcx_gateway_read(&front->gateway, front->configuration.device_id, space, at), ~0u);
+    else if (vcx_gateway_write(&front->gateway, space, at, gateway_word(front, GATEWAY_DATA)))
+        vcx_thread_wake();
+    put32(front, CAPABILITY_VENDOR + GATEWAY_ADDRESS, address ^ GATEWAY_WRITES, ~0u);
 }
 
 void vcx_config_start(struct vcx_front *front, bool several)
@@ -157,6 +188,10 @@ int vcx_config_write(struct vcx_front *front, int where, int size, u32 value)
         u8 mask = front->writable[where + i];
         front->config[where + i] = (front->config[where + i] & ~mask) | (bytes[i] & mask);
     }
+    if (where == CAPABILITY_VENDOR + GATEWAY_SPACE)
+        choose_space(front);
+    if (where == CAPABILITY_VENDOR + GATEWAY_ADDRESS && size == 4)
+        access_space(front);
     config_act_on_written(front);
     return PCIBIOS_SUCCESSFUL;
 }

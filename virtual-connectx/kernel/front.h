@@ -6,6 +6,7 @@
 #ifndef VCX_KERNEL_FRONT_H
 #define VCX_KERNEL_FRONT_H
 
+#include "virtual-connectx/model/command/gateway.h"
 #include "virtual-connectx/model/firmware.h"
 #include "virtual-connectx/model/port/credit.h"
 
@@ -54,6 +55,7 @@ struct vcx_front {
     void __iomem *registers;
     u8 config[VCX_CONFIG_BYTES];
     u8 writable[VCX_CONFIG_BYTES]; /* bits that a write changes */
+    struct vcx_gateway gateway;    /* behind the vendor's capability */
     unsigned long reset_asked;     /* bit 0: by a function level reset */
     DECLARE_BITMAP(pending, VCX_VECTORS);
     struct vcx_vector vectors[VCX_VECTORS];

@@ -53,6 +53,7 @@ static bool front_poll(struct vcx_front *front)
     vcx_port_carrier(&front->device, vcx_wire_connected(&front->wire));
     busy = vcx_wire_poll(&front->wire);
     busy |= vcx_device_poll(&front->device);
+    busy |= vcx_gateway_poll(&front->gateway, &front->device);
     vcx_interrupts_poll(front);
     return busy;
 }

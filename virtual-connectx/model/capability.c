@@ -121,22 +121,25 @@ enum { INLINE_LAYER_2 = 0, INLINE_NOTHING = 2 };
 
 /* versions: NVIDIA's mlxup release notes, supported firmware; of a ConnectX-6 those that were measured, with
  * 100 Gb/s */
-static const struct vcx_model connectx_4_lx = {.most_gbps = 50,
+static const struct vcx_model connectx_4_lx = {.hardware_id = 0x20b,
+                                               .most_gbps = 50,
                                                .inline_mode = INLINE_LAYER_2,
                                                .firmware = {14, 32},
                                                .retransmission = -1},
-                              connectx_5 = {.most_gbps = 100,
+                              connectx_5 = {.hardware_id = 0x20d,
+                                            .most_gbps = 100,
                                             .inline_mode = INLINE_NOTHING,
                                             .firmware = {16, 35},
                                             .retransmission = RETRANSMISSION_16_35},
-                              connectx_6 = {.most_gbps = 100,
+                              connectx_6 = {.hardware_id = 0x20f,
+                                            .most_gbps = 100,
                                             .inline_mode = INLINE_NOTHING,
                                             .firmware = {20, 43},
                                             .retransmission = RETRANSMISSION_20_43};
 
-const struct vcx_model *vcx_model(const struct vcx_device *device)
+const struct vcx_model *vcx_model_of(uint16_t device_id)
 {
-    switch (device->configuration.device_id) {
+    switch (device_id) {
     case VCX_CONNECTX_4_LX:
         return &connectx_4_lx;
     case VCX_CONNECTX_6:
@@ -144,6 +147,11 @@ const struct vcx_model *vcx_model(const struct vcx_device *device)
     default:
         return &connectx_5;
     }
+}
+
+const struct vcx_model *vcx_model(const struct vcx_device *device)
+{
+    return vcx_model_of(device->configuration.device_id);
 }
 
 static const struct value receive_tables[] = {

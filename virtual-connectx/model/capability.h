@@ -14,6 +14,7 @@
 
 /* In what the devices differ. */
 struct vcx_model {
+    uint16_t hardware_id; /* as mstflint's DeviceConnectX5_HwId and its like */
     uint16_t most_gbps;
     uint8_t inline_mode; /* what the driver reads as wqe_inline_mode */
     uint8_t firmware[2]; /* major and minor version: the last that were published for the device */
@@ -21,6 +22,7 @@ struct vcx_model {
     int retransmission;
 };
 /* By the PCI device's number; ConnectX-5 if it is another. */
+const struct vcx_model *vcx_model_of(uint16_t device_id);
 const struct vcx_model *vcx_model(const struct vcx_device *device);
 
 /* The capabilities as after power-on; the driver may set them anew. */

@@ -26,6 +26,37 @@ load() {
 }
 at_exit load connectx4lx
 check "the guests have a ConnectX-6" load connectx6
+# ROCE_ACCL as mstreg reads it: by words of the vendor's PCI capability, an operation and a register in a mailbox, and their answer.
+cat > "$SCRATCH/read_accl" <<'END'
+cd /sys/bus/pci/devices/0001:00:00.0 || exit
+put() { # OFFSET VALUE
+    # shellcheck disable=SC2059 # the bytes
+    printf "$(printf '\\%03o\\%03o\\%03o\\%03o' $(($2 & 255)) $(($2 >> 8 & 255)) $(($2 >> 16 & 255)) $(($2 >> 24 & 255)))" | dd of=config bs=4 seek=$(($1 / 4)) conv=notrunc 2> /dev/null
+}
+get() { # SPACE ADDRESS
+    put 0xc4 "$1"
+    put 0xd0 "$2"
+    od -An -tx4 -j 212 -N 4 config
+}
+write() { # ADDRESS VALUE
+    put 0xd4 "$2"
+    put 0xd0 $((0x80000000 | $1))
+}
+get 2 0xf0014
+put 0xc4 3
+at=0x100000
+for word in 0x08040000 0x402c0101 0 0 0x18030000 0 0; do
+    write $((at)) $word
+    at=$((at + 4))
+done
+write 0 0x90010001
+for _ in $(seq 100); do
+    case $(get 3 0) in *0) break ;; esac
+    sleep 0.05
+done
+for at in 0 0x100000 0x100014 0x100018; do get 3 $((at)); done
+END
+check "ROCE_ACCL of a ConnectX-6 is read by its PCI capability" test "$(softlab_ssh a sh < "$SCRATCH/read_accl" | tr -d '\n')" = " 0000020f 90010000 08040000 00000015 00000005"
 # What of the Ethernet interface counts errors.
 errors() { softlab_ssh a 'ethtool -S roce0' < /dev/null | grep -E 'err|crc|symbol|discard|drop|missed|out_of_buffer|link_down|signal_integrity|stalled'; }
 errors > "$SCRATCH/before"

@@ -3,6 +3,8 @@
 #include "virtual-connectx/tests/unit/vcx_call.h"
 #include "virtual-connectx/tests/unit/vcx_register_ids.h"
 
+#include "virtual-connectx/model/capability.h"
+#include "virtual-connectx/model/command/gateway.h"
 #include "virtual-connectx/model/register/register.h"
 
 static const uint16_t all[] = {
@@ -489,6 +491,115 @@ static void the_rest(void **state)
     assert_int_equal(host_access(h, PMAOS, 16, false), VCX_BAD_PARAMETER);
 }
 
+/* ---- registers by the vendor's gateway, as mstreg reads and writes them */
+
+enum { CR_SPACE = 2, COMMAND_SPACE = 3, SEMAPHORE_SPACE = 10, MAILBOX = 0x100000 };
+#define ACCESS 0x9001u
+
+static uint32_t gateway_word(const struct vcx_gateway *g, uint16_t space, uint32_t address)
+{
+    return vcx_gateway_read(g, VCX_CONNECTX_5, space, address);
+}
+
+/* Puts a register of two words into the mailbox and has it executed. Returns the register's status. */
+static uint32_t access_by_gateway(struct host *h, struct vcx_gateway *g, uint32_t method, uint16_t id,
+                                  uint32_t first, uint32_t second)
+{
+    const uint32_t words[] = {
+        1u << 27 | 4 << 16, (uint32_t)id << 16 | method << 8 | 1, 0, 0, 3u << 27 | 3 << 16, first, second};
+    for (uint32_t i = 0; i < VCX_COUNT(words); i++)
+        assert_false(vcx_gateway_write(g, COMMAND_SPACE, MAILBOX + 4 * i, words[i]));
+    assert_false(vcx_gateway_write(g, COMMAND_SPACE, 0, ACCESS << 16));
+    assert_false(vcx_gateway_poll(g, &h->device)); /* nothing was started */
+    assert_true(vcx_gateway_write(g, COMMAND_SPACE, 0, ACCESS << 16 | 1));
+    assert_int_equal(gateway_word(g, COMMAND_SPACE, 0) & 1, 1);
+    assert_false(vcx_gateway_write(g, COMMAND_SPACE, MAILBOX, 0)); /* the device has it */
+    assert_int_equal(gateway_word(g, COMMAND_SPACE, MAILBOX), 0);
+    assert_true(vcx_gateway_poll(g, &h->device));
+    assert_false(vcx_gateway_poll(g, &h->device));
+    assert_int_equal(gateway_word(g, COMMAND_SPACE, 0), ACCESS << 16);
+    assert_int_equal(gateway_word(g, COMMAND_SPACE, MAILBOX + 4), words[1] | 0x8000); /* a response */
+    return gateway_word(g, COMMAND_SPACE, MAILBOX) >> 8 & 0x7f;
+}
+
+static void tools_reach_registers_by_the_gateway(void **state)
+{
+    struct host *h = *state;
+    struct vcx_gateway g = {0};
+    assert_true(vcx_gateway_has(CR_SPACE) && vcx_gateway_has(COMMAND_SPACE) &&
+                vcx_gateway_has(SEMAPHORE_SPACE));
+    assert_true(vcx_gateway_has(1));  /* mstflint takes none without it */
+    assert_false(vcx_gateway_has(7)); /* what the driver would dump */
+    assert_int_equal(gateway_word(&g, CR_SPACE, 0xf0014), 0x20d);
+    assert_int_equal(vcx_gateway_read(&g, VCX_CONNECTX_4_LX, CR_SPACE, 0xf0014), 0x20b);
+    assert_int_equal(vcx_gateway_read(&g, VCX_CONNECTX_6, CR_SPACE, 0xf0014), 0x20f);
+    assert_true(gateway_word(&g, COMMAND_SPACE, 0x1000) >= 512);
+    assert_int_equal(access_by_gateway(h, &g, 1, ROCE_ACCL, 0, 0), 0);
+    assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 20), 0x15);
+    assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 24), 0x5);
+    assert_int_equal(access_by_gateway(h, &g, 2, ROCE_ACCL, 0x10, 0x10), 0);
+    assert_int_equal(access_by_gateway(h, &g, 1, ROCE_ACCL, 0, 0), 0);
+    assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 24), 0x15);
+    assert_int_equal(access_by_gateway(h, &g, 2, ROCE_ACCL, 0x2, 0x2), 7);
+    assert_int_equal(access_by_gateway(h, &g, 3, ROCE_ACCL, 0, 0), 6);
+    assert_int_equal(access_by_gateway(h, &g, 1, 0x5fff, 0, 0), 4);
+    assert_int_equal(access_by_gateway(h, &g, 1, MCIA, 0, 0), 7); /* too short */
+}
+
+static void what_is_no_register_is_refused_by_the_gateway(void **state)
+{
+    struct host *h = *state;
+    struct vcx_gateway g = {0};
+    static const struct {
+        uint16_t opcode;
+        uint8_t first, status;
+        uint32_t answer;
+    } commands[] = {{0x8400, 0, 0, 0x2e040000}, {0x8400, 1, 4, 1}, {0x8401, 7, 1, 7}};
+    for (size_t i = 0; i < VCX_COUNT(commands); i++) {
+        uint32_t control = (uint32_t)commands[i].opcode << 16;
+        vcx_gateway_write(&g, COMMAND_SPACE, MAILBOX, commands[i].first);
+        assert_true(vcx_gateway_write(&g, COMMAND_SPACE, 0, control | 1));
+        assert_true(vcx_gateway_poll(&g, &h->device));
+        assert_int_equal(gateway_word(&g, COMMAND_SPACE, 0), control | (uint32_t)commands[i].status << 8);
+        assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX), commands[i].answer);
+    }
+    static const uint32_t wrong[][2] = {{0, 0},
+                                        {1u << 27 | 4 << 16, 0},
+                                        {1u << 27 | 5 << 16, 3u << 27 | 3 << 16},
+                                        {1u << 27 | 4 << 16, 3u << 27},
+                                        {1u << 27 | 4 << 16, 3u << 27 | 0x7ff << 16}};
+    for (size_t i = 0; i < VCX_COUNT(wrong); i++) {
+        vcx_gateway_write(&g, COMMAND_SPACE, MAILBOX, wrong[i][0]);
+        vcx_gateway_write(&g, COMMAND_SPACE, MAILBOX + 16, wrong[i][1]);
+        assert_true(vcx_gateway_write(&g, COMMAND_SPACE, 0, ACCESS << 16 | 1));
+        assert_true(vcx_gateway_poll(&g, &h->device));
+        assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX) >> 8 & 0x7f, 3);
+    }
+    /* beyond the ends, and between words */
+    static const uint32_t addresses[] = {4, MAILBOX - 4, MAILBOX + VCX_GATEWAY_MAILBOX, MAILBOX + 2,
+                                         0x3ffffffc};
+    for (uint16_t space = 0; space < 16; space++)
+        for (size_t i = 0; i < VCX_COUNT(addresses); i++) {
+            assert_false(vcx_gateway_write(&g, space, addresses[i], ~0u));
+            if (space != SEMAPHORE_SPACE)
+                assert_int_equal(gateway_word(&g, space, addresses[i]), 0);
+        }
+}
+
+static void a_semaphore_is_one_holders(void **state)
+{
+    (void)state;
+    struct vcx_gateway g = {0};
+    vcx_gateway_write(&g, SEMAPHORE_SPACE, 0, 77);
+    vcx_gateway_write(&g, SEMAPHORE_SPACE, 0, 78);
+    vcx_gateway_write(&g, SEMAPHORE_SPACE, 0x20, 79);
+    assert_int_equal(gateway_word(&g, SEMAPHORE_SPACE, 0), 77);
+    assert_int_equal(gateway_word(&g, SEMAPHORE_SPACE, 0x20), 79);
+    vcx_gateway_write(&g, SEMAPHORE_SPACE, 0, 0);
+    vcx_gateway_write(&g, SEMAPHORE_SPACE, 0, 78);
+    assert_int_equal(gateway_word(&g, SEMAPHORE_SPACE, 0), 78);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, host_start, host_stop)
 
 int main(void)
@@ -513,6 +624,9 @@ int main(void)
         TEST(reads_of_the_module_are_checked),
         TEST(the_firmware_has_a_version),
         TEST(the_clock_is_the_drivers),
+        TEST(tools_reach_registers_by_the_gateway),
+        TEST(what_is_no_register_is_refused_by_the_gateway),
+        cmocka_unit_test(a_semaphore_is_one_holders),
         TEST(the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
