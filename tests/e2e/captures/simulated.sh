@@ -17,6 +17,7 @@ settings() { # JQ RESULT...
             | .ecn //= [] | .dcqcn.np.cnp_dscp //= 48 | .dcqcn.np.cnp_802p_prio //= 6 | .trust //= "pcp")}
         + (.lab.defaults.host.nic.ack_timeout // ([.lab.hosts[]?.nic.ack_timeout?] | first) | if . then {ack_timeout: .} else {} end)
         + {cnp_pacing: (.lab.defaults.host.nic.cnp_pacing // "queue-pair")}
+        + {nak_again: ($nic.nak_again // if $nic.model == "connectx-5" then "800us" else "0us" end)}
         + {unmarked_cnps: (($nic.unmarked_cnps // (if $nic.model == "connectx-5" then "loss" else "never" end)) != "never")}
         + {ecn_thresholds: [.capture.ecn_thresholds[]? | {interfaces, kmin: "\(.kmin_bytes)B"}]}) | '"$1" "${@:2}"
 }
