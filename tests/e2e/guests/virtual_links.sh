@@ -42,6 +42,13 @@ softlab_ssh a 'kill $(cat /tmp/events.pid); grep -o "PORT_[A-Z]*" /tmp/events | 
 check "... by an event each" test "$(awk '{ print $1 $2 }' "$SCRATCH/events" | tr '\n' ' ')" = "1PORT_ERR 1PORT_ACTIVE 1PORT_ERR 1PORT_ACTIVE 1PORT_ERR 1PORT_ACTIVE "
 check "data goes through again" reaches 10.0.2.2
 
+# ---- what ethtool lists is accepted
+softlab_ssh a ethtool roce0 < /dev/null | grep -oE '[0-9]+base' | sort -u > "$SCRATCH/speeds"
+check "a speed is listed" test -s "$SCRATCH/speeds"
+while read -r speed; do check "... ${speed%base} Mb/s is accepted" softlab_ssh a "ethtool -s roce0 speed ${speed%base} autoneg off" < /dev/null; done < "$SCRATCH/speeds"
+check "... and negotiated again" softlab_ssh a 'ethtool -s roce0 autoneg on' < /dev/null
+check "... the link is there" has_link b 1
+
 # ---- 131 VLANs: the last one works as well
 both 'echo virtual_links begins > /dev/kmsg; seq 2 132 | sed "s/.*/link add link roce0 name v& type vlan id &/" | ip -batch -' || nok "VLANs are made"
 for host in a b; do softlab_ssh $host "ip link set v132 up; ip address add 10.0.132.$([ $host = a ] && echo 1 || echo 2)/24 dev v132" < /dev/null; done
