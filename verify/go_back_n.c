@@ -923,7 +923,7 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
     int64_t since_ns = verify_since_ns(p, r->ahead_ns);
     bool late = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses;
     bool asked = is_selective(g, c) && r->nak_number > r->ahead_number; /* for all that was missing then */
-    bool unasked = late && !asked && since_ns > NO_NAK_NS;
+    bool unasked = late && !asked && since_ns > NO_NAK_NS + c->settings->nak_delay_ns;
     g->untimed += late && since_ns < 0;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;
@@ -1019,6 +1019,14 @@ static void responder_naks_again(struct go_back_n *g, const struct responder *r,
                      p->frame.roce.bth.psn, (unsigned long long)r->nak_number);
 }
 
+/* Does its NIC delay NAKs, and came a packet out of sequence by so much before? */
+static bool responder_naks_late(const struct responder *r, const struct verify_context *c,
+                                const struct verify_packet *p)
+{
+    int64_t delay_ns = c->settings->nak_delay_ns;
+    return delay_ns > 0 && verify_since_ns(p, r->ahead_ns) <= delay_ns + NO_NAK_NS;
+}
+
 static void responder_naks(struct go_back_n *g, struct responder *r, struct verify_context *c,
                            const struct verify_packet *p)
 {
@@ -1040,6 +1048,8 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
         findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
                      "a NAK asks for PSN %u, but PSN %u is expected%s", psn, r->most,
                      psn == r->most ? " and nothing behind it has arrived" : "");
+    else if (psn_after(psn, r->least) < 0 && responder_naks_late(r, c, p))
+        return; /* the packet came meanwhile */
     else if (psn_after(psn, r->least) < 0)
         findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
                      "a NAK asks for PSN %u, which packet %llu acknowledged; PSN %u is expected", psn,

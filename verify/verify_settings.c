@@ -17,6 +17,8 @@ static const struct field port_fields[] = {
      .help = "In place of the settings of all."},
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Default: that of all."},
+    {"nak_delay", FIELD_QUANTITY, AT(nak_delay_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
+     .help = "Default: that of all."},
     {"nak_again", FIELD_QUANTITY, AT(nak_again_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
      .help = "Default: that of all."},
     {"recovery", FIELD_LIST, AT(recovery), .item = FIELD_CHOICE, .choices = verify_recovery_names, .min = 0,
@@ -60,6 +62,9 @@ static const struct field fields[] = {
      .max = CAPTURE_MOST_BPS, .help = "Rate of the links, over what the capture says (if_speed)."},
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Time after which a queue pair sends again what was not acknowledged."},
+    {"nak_delay", FIELD_QUANTITY, AT(nak_delay_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
+     .fallback = "\"0us\"",
+     .help = "Time after which a NIC asks for a missing packet, over the 100us that any may take."},
     {"nak_again", FIELD_QUANTITY, AT(nak_again_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
      .help = "Time after a NAK from which on a NIC asks once more for the same packet, if others come before "
              "it; 0: "
@@ -141,6 +146,7 @@ static int take_ports(struct verify_settings *s, struct error *e)
         of->settings = ports[i].settings;
         of->ack_timeout_ns =
             ports[i].ack_timeout_ns != FIELD_UNSET ? ports[i].ack_timeout_ns : s->ack_timeout_ns;
+        of->nak_delay_ns = ports[i].nak_delay_ns != FIELD_UNSET ? ports[i].nak_delay_ns : s->nak_delay_ns;
         of->nak_again_ns = ports[i].nak_again_ns != FIELD_UNSET ? ports[i].nak_again_ns : s->nak_again_ns;
         of->recovery = ports[i].recovery.items ? ports[i].recovery : s->recovery;
         of->cnp_pacing = ports[i].cnp_pacing >= 0 ? ports[i].cnp_pacing : s->cnp_pacing;

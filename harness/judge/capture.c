@@ -66,6 +66,9 @@ static json_t *flat_settings(const json_t *role, const struct physics_host *host
         return flat;
     json_object_set_new(flat, "ack_timeout",
                         json_textf("%lldns", (long long)host->nic.ack_timeout_ps / 1000));
+    if (host->nic.nak_delay_ps)
+        json_object_set_new(flat, "nak_delay",
+                            json_textf("%lldns", (long long)host->nic.nak_delay_ps / 1000));
     if (host->nic.nak_again_ps)
         json_object_set_new(flat, "nak_again",
                             json_textf("%lldns", (long long)host->nic.nak_again_ps / 1000));
@@ -126,15 +129,16 @@ static json_t *common_settings(const struct cell *cell, const json_t *settings, 
 static json_t *document_of(const json_t *flat)
 {
     static const char *const elsewhere[] = {"dcqcn.rp",   "dcqcn.np",      "ack_timeout", "nak_again",
-                                            "cnp_pacing", "unmarked_cnps", "recovery"};
+                                            "cnp_pacing", "unmarked_cnps", "recovery",    "nak_delay"};
     json_t *settings = json_copy((json_t *)flat);
     json_object_set_new(settings, "dcqcn",
                         json_make("{s:O*,s:O*}", "rp", json_object_get(flat, "dcqcn.rp"), "np",
                                   json_object_get(flat, "dcqcn.np")));
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         json_object_del(settings, elsewhere[i]);
-    return json_make("{s:O*,s:O*,s:O*,s:O*,s:O*,s:o}", "ack_timeout", json_object_get(flat, "ack_timeout"),
-                     "nak_again", json_object_get(flat, "nak_again"), "cnp_pacing",
+    return json_make("{s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o}", "ack_timeout",
+                     json_object_get(flat, "ack_timeout"), "nak_again", json_object_get(flat, "nak_again"),
+                     "nak_delay", json_object_get(flat, "nak_delay"), "cnp_pacing",
                      json_object_get(flat, "cnp_pacing"), "unmarked_cnps",
                      json_object_get(flat, "unmarked_cnps"), "recovery", json_object_get(flat, "recovery"),
                      "settings", settings);

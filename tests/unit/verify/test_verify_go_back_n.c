@@ -350,6 +350,22 @@ static void asked_again(void **state)
     }
 }
 
+/* A NIC that asks late: the missing packet may come first, by a time-out or behind others. */
+static void asks_late(void **state)
+{
+    (void)state;
+    uint32_t psn = responder_begins();
+    arrives_at_b(psn, psn + 1);
+    talk.now_ns += 240000;
+    arrives_at_b(psn, psn);
+    arrives_at_b(psn, psn + 1);
+    struct frame f = talk_ack(&talk, psn + 1, 2);
+    said_by_b(&f);
+    f = talk_nak(&talk, psn, 2);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", "{\"recovery\": [], \"nak_delay\": \"250us\"}");
+}
+
 /* A packet that arrives and is then lost in the responder is asked for, too. */
 static void lost_in_the_responder(void **state)
 {
@@ -602,6 +618,7 @@ int main(void)
         cmocka_unit_test(begins_behind_a_loss),
         cmocka_unit_test(decided_before),
         cmocka_unit_test(asked_again),
+        cmocka_unit_test(asks_late),
         cmocka_unit_test(overtaken),
         cmocka_unit_test(first_ones_overtaken),
         cmocka_unit_test(both_ends_without_addresses),
