@@ -128,6 +128,11 @@ check "... and the other way round" grep -q 'warning: PFC on priority 3 is off a
 check "... but not where a sweep varies it, nor where both lack it" test -z "$({ foretold --set 'settings_of={"s0": {"pfc": []}}' --set 'sweep={"settings_of.s0.pfc": [[], [3]]}'; foretold --set 'settings.pfc=[]'; } | grep warning)"
 check_exit 1 "a run that has a reason for one warning at four pairs of hosts" incast4 --no-report --set phases.measure=1ms --set 'settings_of={"h4": {"ecn": []}}' --set 'settings.ecn=[3]' --set 'expect=[{"name":"CNPs","check":"delta(h*.rp_cnp_handled) > 0"}]'
 check "... has it once" jq -e '[.warnings[] | select(test("the notification point is off"))] | length == 1' "$SCRATCH/incast4/incast4/latest/result.json"
+asked='[{"flow":"f","do":"cnp","every":100}]'
+for rule in "$asked" "${asked/\"flow\":\"f\"/\"link\":[\"s0\",\"h4\"]}"; do
+    check_exit 0 "a rule of inject makes a host send CNPs: $rule" incast4 --no-report --set phases.measure=1ms --set 'settings.ecn=[3]' --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3}]' --set "inject=$rule"
+    check "... which is not laid to NICs" jq -e '.hosts.h4.counters.np_cnp_sent.total > 20 and .injected[0].injected > 20 and all(.warnings[]; test("CNPs in the run") | not)' "$SCRATCH/incast4/incast4/latest/result.json"
+done
 check "points of DCQCN that have lists of their own are not off" test -z "$(foretold --set 'settings.ecn_rp=[3]' --set 'settings.ecn_np=[3]' --set 'expect=[{"name":"CNPs","check":"delta(h4.np_cnp_sent) > 0"}]' | grep warning)"
 check "a flow on a priority with neither PFC nor DCQCN beside flows that have them" \
     grep -q 'flow bare is on priority 0, which has neither PFC nor DCQCN, while flows on priority 3 have: what does not fit into buffers is lost' \
