@@ -113,6 +113,10 @@ static void cnp_too_early(void **state)
     packet(psn, true);
     uint64_t number = cnp();
     talk_bad(&talk, "cnp", NP, "CNP too early", number);
+    talk_unknown(&talk, "cnp",
+                 "{\"unmarked_cnps\": true, \"settings\": {\"ecn\": [3], \"dcqcn\": {\"np\": "
+                 "{\"min_time_between_cnps\": 50}}}}",
+                 "whether 1 CNP within min_time_between_cnps came too early");
 }
 
 /* Also when the capture ends without it. */
