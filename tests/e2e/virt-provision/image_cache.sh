@@ -53,6 +53,27 @@ check "an image in use is not removed" test "$(there "$three")" = there
 exec 5<&-
 image 7 > /dev/null
 check "an image that is no longer in use is removed" test -z "$(there "$three")"
+
+# ---- a recipe that adds to another's image
+mkdir -p "$TREE/profiles/more/image"
+echo little > "$TREE/profiles/more/image/upon"
+# shellcheck disable=SC2016 # the recipe expands it
+printf '#!/bin/sh\necho "$3" > "$1/base.qcow2"\n' > "$TREE/profiles/more/image/build"
+chmod +x "$TREE/profiles/more/image/build"
+# shellcheck disable=SC2016 # the recipe expands it
+printf '#!/bin/sh\necho made >> "$MADE"\necho x > "$1/base.qcow2"\necho "$KERNEL" > "$1/kernel-release"\n' > "$RECIPE/build"
+more() { KERNEL=$1 "$TREE/build-image" "${@:2}" more 2> "$SCRATCH/err"; }
+added=$(more 6.1)
+little=$("$TREE/build-image" little)
+check "a recipe that adds to another is given that one's image" test "$(cat "$added/base.qcow2")" = "$little"
+check "... and its image is found the second time" test "$(more 6.1)" = "$added"
+KERNEL=6.2 "$TREE/build-image" --fresh little > /dev/null 2>&1
+other=$(more 6.1)
+check "... and is another, with another kernel of that one" test -n "$other" -a "$other" != "$added"
+image 9 > /dev/null
+last=$(more 6.2)
+check "... or another recipe" test -n "$last" -a "$last" != "$other"
+
 printf '#!/bin/sh\necho no such package >&2\nexit 1\n' > "$RECIPE/build"
 check_exit 3 "a recipe that fails" "$TREE/build-image" little
 check_says "the last lines of the failed recipe's output are shown" 'no such package' "$SCRATCH/err"
