@@ -34,6 +34,15 @@ softlab_require() {
     exec "$SOFTLAB_ROOT/guest-setup/soft-lab" "$@"
 }
 
+# The image of another profile than the soft lab's own: made here before softlab_require, since inside there is no network to fetch packages from.
+softlab_image() { # PROFILE
+    [ -z "${SOFT_LAB:-}" ] && [ -z "$("$SOFTLAB_ROOT/guest-setup/soft-lab" --check)" ] || return 0
+    "$SOFTLAB_ROOT/guest-setup/build-image" "$1" > /dev/null || {
+        nok "the image of $1 is built"
+        finish
+    }
+}
+
 softlab_enter() {
     SOFTLAB_DIR=${SOFTLAB_DIR:-$SOFT_LAB_STATE/test}
     export XDG_STATE_HOME=$SOFT_LAB_STATE/state # shared between parts: it has the lab's keys
