@@ -204,7 +204,7 @@ make_hostile() { # SWEEP FOLDER: its names, units, reasons and some choices are 
     cp -rL "$1/latest" "$2" && rm -rf "$2/report"
     jq --arg evil "$evil" '.cells[:4] |= map(.cell |= map_values($evil)) | .reason = $evil | .complete = false' "$1/latest/index.json" >"$2/index.json"
     for result in "$2"/*/result.json; do
-        jq --arg evil "$evil" '.scenario.title += $evil | .expectations[].name += $evil | .expectations[].reason += $evil | .expectations[].unit = $evil | .warnings = [$evil] |
+        jq --arg evil "$evil" --argjson run "$((10#$(basename "${result%/*}")))" 'if $run <= 4 then .cell |= map_values($evil) else . end | .scenario.title += $evil | .expectations[].name += $evil | .expectations[].reason += $evil | .expectations[].unit = $evil | .warnings = [$evil] |
             .flows[$evil] = .flows.pair | .hosts.s0.counters[$evil] = (.hosts.s0.counters.ecn_marked | .delta += 1 | .unit = $evil)' "$result" >"$result.new"
         mv "$result.new" "$result"
     done
@@ -230,6 +230,7 @@ END
 cp -rL two/latest odd && rm -rf odd/report
 jq '.cells[0].cell = 7 | .cells[1].cell = {} | del(.cells[2].cell) | .cells[3].cell = {"traffic.pair.depth": {"a": [null, {"b": {}}]}}' two/latest/index.json >odd/index.json
 jq '.flows = 7 | .hosts = {"a": [], "b": {"counters": {"x": 1}}} | .expectations = [1, {}, {"name": 7}] | .published = [{}] | .warnings = [7]' two/latest/05/result.json >odd/05/result.json
+for run in 02 04; do jq --slurpfile index odd/index.json '.cell = $index[0].cells['$((10#$run - 1))'].cell' two/latest/$run/result.json >odd/$run/result.json; done
 check_exit 1 "cells and results of odd shapes have a page" "$H" report odd
 check "... with all of them" test "$(wc -l <odd/report/sweep.csv)" = 21
 jq '.cells[3].folder = "../x"' two/latest/index.json >odd/index.json
