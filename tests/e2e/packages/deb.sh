@@ -34,7 +34,7 @@ contents() {
     dpkg-deb -f "$DEB" Depends >"$SCRATCH/needs"
     check_says "libraries are found by the tools" 'libibverbs1 .*libmnl0' "$SCRATCH/needs"
     dpkg-deb -f "$FIRST"/harness_* Depends >"$SCRATCH/needs"
-    check_says "programs come from deps/install-packages" 'openssh-client' "$SCRATCH/needs"
+    check_says "programs, and the library that is loaded when a guest is reached, come from deps/install-packages" 'libvirt0.*openssh-client' "$SCRATCH/needs"
     dpkg-deb --fsys-tarfile "$DEB" | tar -xO ./usr/share/doc/harness-host/copyright >"$SCRATCH/copyright"
     check "the copyright has the whole licence" diff <(sed '1,/^License/d; /^Files: usr/,$d' "$SCRATCH/copyright" | sed '${/^$/d}' | tr -s ' .\n' '\n') <(sed '1,/^Copyright/d' "$ROOT/LICENSE" | tr -s ' .\n' '\n')
     dpkg-deb --fsys-tarfile "$DEB" | tar -xO ./usr/share/doc/harness-host/changelog.Debian.gz | gunzip >"$SCRATCH/changelog"

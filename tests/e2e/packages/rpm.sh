@@ -40,6 +40,7 @@ contents() {
         check "$package names what deps/install-packages has for Rocky" diff "$SCRATCH/expected" "$SCRATCH/named"
     done
     check "nothing is needed that only guests have" test "$(rpm -qp --requires "$FIRST/$(file_of harness-virt)" | grep '^/' | LC_ALL=C sort -u | xargs)" = "/bin/bash /usr/bin/curl"
+    check "harness needs the library that it loads when it reaches a guest" grep -qx libvirt-libs <(rpm -qp --requires "$FIRST/$(file_of harness)")
     rpm -qp --requires "$FIRST/$(file_of harness-host)" >"$SCRATCH/needs"
     check_says "libraries are found by the tools" '^libibverbs.so.1' "$SCRATCH/needs"
     check "the licence is one" test "$(rpm -qp --licensefiles "$FIRST/$(file_of harness-host)")" = /usr/share/doc/harness/LICENSE
