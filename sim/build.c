@@ -98,8 +98,10 @@ static int build_port_events(struct sim *sim, uint32_t index)
 static int check_linked(const struct sim_config *c, struct error *e)
 {
     uint8_t *linked = calloc(c->switch_count + 1, 1);
-    int result = linked ? 0 : error_set(e, "simulator: no memory for %zu switches", c->switch_count);
-    for (size_t i = 0; result == 0 && i < c->link_count; i++) {
+    int result = 0;
+    if (!linked)
+        return error_set(e, "simulator: no memory for %zu switches", c->switch_count);
+    for (size_t i = 0; i < c->link_count; i++) {
         const struct sim_node ends[] = {c->links[i].a, c->links[i].b};
         for (size_t k = 0; k < 2; k++)
             if (ends[k].kind == SIM_SWITCH)

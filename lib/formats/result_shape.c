@@ -180,12 +180,9 @@ static const struct shape sonic[] = {{"before_ns", WHOLE, NULL},
                                      {"ports", OBJECT, ports},
                                      {0}};
 ITEMS(switches, OBJECT, sonic);
-static const struct shape capture[] = {{"file", TEXT, NULL},
-                                       {"frames", WHOLE, NULL},
-                                       {"bytes", WHOLE, NULL},
-                                       {"left_out_from_ns", WHOLE, NULL},
-                                       {"settings", OBJECT, NULL},
-                                       {0}};
+static const struct shape capture[] = {{"file", TEXT, NULL},       {"frames", WHOLE, NULL},
+                                       {"bytes", WHOLE, NULL},     {"left_out_from_ns", WHOLE, NULL},
+                                       {"settings", OBJECT, NULL}, {0}};
 static const struct shape scenario[] = {{"name", TEXT, NULL},
                                         {"title", TEXT, NULL},
                                         {"roles", LIST, texts},

@@ -134,7 +134,8 @@ static inline struct retransmission retransmission_with_floor(const struct retra
     unsigned adaptive = (unsigned)(last - entry + 1);
     if (k < adaptive) {
         int ends = k + 1 == adaptive && retries <= 1;
-        return (struct retransmission){retransmission_ladder_ns(t, entry + (int)k), !c->adaptive_off, !ends, ends};
+        return (struct retransmission){retransmission_ladder_ns(t, entry + (int)k), !c->adaptive_off, !ends,
+                                       ends};
     }
     /* Regular ones: twice the time-out apart, the first a step of the ladder after it where that is less. */
     long long end_ns = retransmission_ladder_ns(t, last), interval_ns = 2 * timeout_ns;

@@ -264,13 +264,13 @@ struct row {
     int status, vendor, errors; /* error completions, the cause or first flush among them */
     int placed;                 /* bytes at the peer; -1: not looked at */
     int successes;              /* of the signalled */
-    const char *counters;       /* that moved by one */
     int event; /* of the responder (enum ibv_event_type); NO_EVENT: none; 0: nothing was measured */
     int tos_seen;
+    unsigned timeouts, adaptive_least, adaptive_most; /* of a timed row */
+    const char *counters;                             /* that moved by one */
     /* of a timed row, in a card's time: from the post to the completion */
     const char *measured;
     double least_ms, most_ms;
-    unsigned timeouts, adaptive_least, adaptive_most;
     bool bad_lkey, bad_rkey, read_only, local_error, no_floor, peer_in_error;
 };
 enum { NO_EVENT = -1 };

@@ -34,6 +34,7 @@ compare_command() { # PROGRAM COMMAND: its options are in all three; COMMAND may
 
 # Paragraphs of a rendered page with quotes or parentheses that do not close, quotes within quotes, commas at the end of parentheses, and
 # quotes around several words with commas between them, each of which was meant to be quoted.
+# shellcheck disable=SC1112,SC2317 # the quotes are those of pages; it is called by its name
 unbalanced() { # FILE
     awk -v RS= '{
         gsub(/[ \n]+/, " "); opened = text = $0

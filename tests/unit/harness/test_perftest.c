@@ -211,9 +211,10 @@ static void failures_name_their_cause(void **state)
     static const char refused[] = "Couldn't allocate MR with error=%s\nfailed to create mr\nFailed to create "
                                   "MR\n Couldn't create IB resources\n";
     char said[200];
-    assert_explained(MEMORY_HOST, completion, "",
-                     "completion error 12 (IBV_WC_RETRY_EXC_ERR), vendor error 0x81: on mlx5 NICs no acknowledgement",
-                     "it said:  Completion with error at client |  Failed status 12");
+    assert_explained(
+        MEMORY_HOST, completion, "",
+        "completion error 12 (IBV_WC_RETRY_EXC_ERR), vendor error 0x81: on mlx5 NICs no acknowledgement",
+        "it said:  Completion with error at client |  Failed status 12");
     /* newer versions print it among the table */
     assert_explained(
         MEMORY_HOST, "scnt=128, ccnt=0\n", completion,
