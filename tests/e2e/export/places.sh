@@ -273,7 +273,7 @@ fi
 
 # ---- a sweep of many runs
 mkdir -p huge
-jq -c '.cells = [range(1000) | {folder: "\(.)", cell: {"a": .}, verdict: "passed", complete: true}]' "$good/index.json" >huge/index.json
+jq -c '.cells = [range(1000) | {folder: "\(.)", cell: {}, verdict: "passed", complete: true}]' "$good/index.json" >huge/index.json
 for i in $(seq 0 999); do mkdir "huge/$i"; done
 jq -c 'del(.hosts, .lab, .topology)' "$good/01/result.json" >huge/0/result.json
 for i in $(seq 999); do ln huge/0/result.json "huge/$i/"; done

@@ -70,6 +70,9 @@ report 1 "a cell that is a link"
 check_says "is left out" '1 of 2 runs are left out.*case/02 is not a folder \(a link is not followed\)' err
 fresh_case
 jq '.cells[1].folder = "01"' "$good/index.json" >case/index.json
+report 1 "a cell with another's folder"
+check_says "is left out" "1 of 2 runs are left out.*case/01/result.json is of repetition 1, and the index has 2 there" err
+jq '.cells[1] = .cells[0]' "$good/index.json" >case/index.json
 report 2 "one cell twice"
 check_says "the sentence names the cell" ': the index: cell 1 does not name a folder of its own' err
 
