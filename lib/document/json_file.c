@@ -293,6 +293,12 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
                    (kind == DOCUMENT_LINE ? JSON_DECODE_ANY : 0);
     if (check_limits(text, length, name, kind, e) != 0)
         return NULL;
+    const char *zero = memchr(text, '\0', length); /* behind true, false and null jansson passes over it */
+    if (zero) {
+        error_set(e, "%s: byte %td is zero, which JSON does not have: was the file written whole?", name,
+                  zero - text);
+        return NULL;
+    }
     json_t *value = json_loadb(text, length, flags, &where);
     if (!value)
         error_set(e, "%s:%d:%d: %s", name, where.line, where.column, where.text);

@@ -259,6 +259,8 @@ static void documents_are_bounded(void **state)
     assert_int_equal(json_array_size(quoted), 1);
     json_decref(quoted);
     assert_int_equal(json_file_memory("\"\\", 2, &depth), 4);
+    assert_null(json_file_parse("{\"a\": true\0}", 12, "x", DOCUMENT_MESSAGE, &e));
+    assert_string_equal(e.text, "x: byte 10 is zero, which JSON does not have: was the file written whole?");
 }
 
 /* A file in the making is not taken for one that was left, and one that was left is. */
