@@ -5,6 +5,7 @@
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/folder/folder.h"
+#include "lib/folder/result_files.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
@@ -331,25 +332,13 @@ static int check_capture_bytes(const char *folder, struct error *e)
 {
     static const char *const wanted[] = {"files", NULL};
     struct folder run = {.fd = -1};
-    struct stat status;
+    struct error found;
     json_t *result = folder_open(&run, folder, NULL) == 0
                          ? json_file_load_parts_in(&run, RESULT_FILE, DOCUMENT_RESULT, wanted, NULL)
                          : NULL;
-    const json_t *file;
-    size_t i;
-    int same = 0;
-    json_array_foreach(json_object_get(result, "files"), i, file)
-    {
-        const char *name = json_string_value(json_object_get(file, "name"));
-        const json_t *bytes = json_object_get(file, "bytes");
-        if (name && strcmp(name, CAPTURE_FILE) == 0 && json_is_integer(bytes) &&
-            fstatat(run.fd, CAPTURE_FILE, &status, 0) == 0 && status.st_size != json_integer_value(bytes))
-            same = error_set(e,
-                             "%s" CAPTURE_FILE
-                             " has %lld bytes, and had %lld when the run ended: it was changed, or "
-                             "is of another run",
-                             folder, (long long)status.st_size, (long long)json_integer_value(bytes));
-    }
+    int same = result_files_check_size(&run, result, CAPTURE_FILE, &found);
+    if (same != 0)
+        error_set(e, "%s%s: it was changed, or is of another run", folder, found.text);
     folder_close(&run);
     json_decref(result);
     return same;

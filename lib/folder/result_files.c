@@ -66,18 +66,25 @@ static const char *const names[] = {RESULT,          "samples.jsonl", "flows.jso
                                     "settings.json", "run.log",       "request.json",    SWEEP_INDEX,
                                     CAPTURE_FILE,    "tasks.json",    SWEEP_INDEX_LINES, NULL};
 
+/* The entry of a file; NULL: there is none. */
+static const json_t *find_listed(const json_t *list, const char *name)
+{
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(list, i, entry)
+    {
+        const char *listed = json_string_value(json_object_get(entry, "name"));
+        if (listed && strcmp(listed, name) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
 static bool is_listed_in_result(const struct folder *folder, const char *name)
 {
     json_t *result =
         folder_has(folder, RESULT) ? json_file_load_in(folder, RESULT, DOCUMENT_RESULT, NULL) : NULL;
-    const json_t *entry;
-    size_t i;
-    bool found = false;
-    json_array_foreach(json_object_get(result, "files"), i, entry)
-    {
-        const char *listed = json_string_value(json_object_get(entry, "name"));
-        found = found || (listed && strcmp(listed, name) == 0);
-    }
+    bool found = find_listed(json_object_get(result, "files"), name) != NULL;
     json_decref(result);
     return found;
 }
@@ -90,6 +97,13 @@ bool result_files_have(const struct folder *folder, const char *name)
     return folder_has(folder, name) && (named || is_listed_in_result(folder, name));
 }
 
+static int check_size(const char *name, int64_t bytes, int64_t had, struct error *e)
+{
+    return bytes == had ? 0
+                        : error_set(e, "%s has %" PRId64 " bytes, and had %" PRId64 " when the run ended",
+                                    name, bytes, had);
+}
+
 static int check_file(const struct folder *folder, const char *name, json_int_t bytes, struct error *e)
 {
     struct stat status;
@@ -100,23 +114,7 @@ static int check_file(const struct folder *folder, const char *name, json_int_t 
     if (!S_ISREG(status.st_mode))
         return error_set(e, "%s is not a regular file: the run wrote one of %" PRId64 " bytes", name,
                          (int64_t)bytes);
-    return status.st_size == bytes
-               ? 0
-               : error_set(e, "%s has %" PRId64 " bytes, and had %" PRId64 " when the run ended", name,
-                           (int64_t)status.st_size, (int64_t)bytes);
-}
-
-static bool is_in_list(const json_t *list, const char *name)
-{
-    size_t i;
-    json_t *entry;
-    json_array_foreach(list, i, entry)
-    {
-        const char *listed = json_string_value(json_object_get(entry, "name"));
-        if (listed && strcmp(listed, name) == 0)
-            return true;
-    }
-    return false;
+    return check_size(name, status.st_size, bytes, e);
 }
 
 /* Does the list have what every run writes, and what lies in the folder and only a run writes? */
@@ -125,7 +123,7 @@ static int check_list(const struct folder *folder, const json_t *list, struct er
     static const char *const written[] = {"run.log",      "samples.jsonl", "flows.jsonl",
                                           "pauses.jsonl", "settings.json", "capture.pcapng"};
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
-        if (!is_in_list(list, written[i]) && (i == 0 || folder_has(folder, written[i])))
+        if (!find_listed(list, written[i]) && (i == 0 || folder_has(folder, written[i])))
             return error_set(e, RESULT ": files: %s is not among them%s", written[i],
                              folder_has(folder, written[i]) ? ", and is in the folder" : "");
     return 0;
@@ -169,4 +167,14 @@ int result_files_check(const struct folder *folder, const json_t *result, struct
             return -1;
     }
     return check_list(folder, list, e);
+}
+
+int result_files_check_size(const struct folder *folder, const json_t *result, const char *name,
+                            struct error *e)
+{
+    const json_t *bytes = json_object_get(find_listed(json_object_get(result, "files"), name), "bytes");
+    struct stat status;
+    if (!json_is_integer(bytes) || fstatat(folder->fd, name, &status, 0) != 0)
+        return 0;
+    return check_size(name, status.st_size, json_integer_value(bytes), e);
 }

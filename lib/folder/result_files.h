@@ -17,6 +17,10 @@ json_t *result_files_sync(const char *path, struct error *e);
  * of them, of its completeness ("complete") and its phases? -1: the sentence names the first that is not so:
  * it was damaged or edited. Results of versions that listed none pass. */
 int result_files_check(const struct folder *folder, const json_t *result, struct error *e);
+/* The size of one file alone: -1 if it is listed, is there (a link to it will do), and has another size now.
+ */
+int result_files_check_size(const struct folder *folder, const json_t *result, const char *name,
+                            struct error *e);
 /* Is the name one of a file that a run or a sweep has made in this folder, whole or not? What is made of a
  * result later (a trace, an export) is not. */
 bool result_files_have(const struct folder *folder, const char *name);
