@@ -679,7 +679,7 @@ static void receive_nak(struct sim *sim, uint32_t host, uint32_t q, const struct
     host_wake(sim, host);
 }
 
-/* A request is missing before this one, which is of no use: it is asked for, once. */
+/* A request before this one is missing: the responder asks for it, once, and this one is dropped. */
 static void ask_for_request(struct sim *sim, uint32_t host, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];

@@ -692,7 +692,7 @@ static unsigned scale_of(const struct end *e, const struct row *row)
     return e->is_card ? 1 : row->options.scale;
 }
 
-static void tell(const char *file, const char *text)
+static void write_to_debugfs(const char *file, const char *text)
 {
     char path[300];
     snprintf(path, sizeof path, "%s/%s", virtual_folder, file);
@@ -707,9 +707,9 @@ static void set_times(const struct end *e, const struct row *row)
     snprintf(scale, sizeof scale, "%u", row->options.scale);
     if (e->is_card)
         return;
-    tell("timeout_scale", scale);
-    tell("roce_accl",
-         row->no_floor ? "min_ack_timeout_limit_disabled 1" : "min_ack_timeout_limit_disabled 0");
+    write_to_debugfs("timeout_scale", scale);
+    write_to_debugfs("roce_accl",
+                     row->no_floor ? "min_ack_timeout_limit_disabled 1" : "min_ack_timeout_limit_disabled 0");
 }
 
 static double now_ms(void)
@@ -918,7 +918,7 @@ struct text {
     size_t length;
 };
 
-static void say(struct text *t, const char *format, ...)
+static void text_append(struct text *t, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -937,45 +937,47 @@ static const char *state_name(int state)
 static void say_events(struct text *t, const char *who, const struct events *events)
 {
     for (int i = 0; i < events->count; i++)
-        say(t, "%s%s", i ? ", " : who, ibv_event_type_str((enum ibv_event_type)events->type[i]));
+        text_append(t, "%s%s", i ? ", " : who, ibv_event_type_str((enum ibv_event_type)events->type[i]));
 }
 
 /* What was measured, and what is said first of what was seen: the same where the row holds. */
 static void say_measured(struct text *t, const struct row *row)
 {
     if (row->kind == DATAGRAM)
-        say(t, "%d", row->tos_seen);
+        text_append(t, "%d", row->tos_seen);
     else if (row->event)
-        say(t, "%s",
-            row->event == NO_EVENT ? "no event" : ibv_event_type_str((enum ibv_event_type)row->event));
+        text_append(t, "%s",
+                    row->event == NO_EVENT ? "no event"
+                                           : ibv_event_type_str((enum ibv_event_type)row->event));
     else if (row->id[0] == '-')
-        say(t, "not measured");
+        text_append(t, "not measured");
     else if (row->errors)
-        say(t, "%d/0x%02x, %d", row->status, (unsigned)row->vendor, row->errors);
+        text_append(t, "%d/0x%02x, %d", row->status, (unsigned)row->vendor, row->errors);
     else
-        say(t, "none");
+        text_append(t, "none");
 }
 
 static void say_seen(struct text *t, const struct row *row, const struct seen *s, const struct answer *a)
 {
     if (row->kind == DATAGRAM) {
-        say(t, "%d on the wire", a->tos);
+        text_append(t, "%d on the wire", a->tos);
         return;
     }
     if (row->event)
-        say(t, "%s; ",
-            a->events.count ? ibv_event_type_str((enum ibv_event_type)a->events.type[0]) : "no event");
+        text_append(t, "%s; ",
+                    a->events.count ? ibv_event_type_str((enum ibv_event_type)a->events.type[0])
+                                    : "no event");
     if (s->errors)
-        say(t, "%d/0x%02x, %d error completion%s", s->status, (unsigned)s->vendor, s->errors,
-            s->errors > 1 ? "s" : "");
+        text_append(t, "%d/0x%02x, %d error completion%s", s->status, (unsigned)s->vendor, s->errors,
+                    s->errors > 1 ? "s" : "");
     else
-        say(t, row->kind == OVERRUN ? "%d completions" : "no error completion", s->successes);
-    say(t, "%s, requester %s, responder %s", s->in_order ? "" : " out of order", state_name(s->state),
-        state_name(a->state));
+        text_append(t, row->kind == OVERRUN ? "%d completions" : "no error completion", s->successes);
+    text_append(t, "%s, requester %s, responder %s", s->in_order ? "" : " out of order", state_name(s->state),
+                state_name(a->state));
     if (row->placed >= 0)
-        say(t, ", %d B placed", a->placed);
+        text_append(t, ", %d B placed", a->placed);
     if (row->kind != OVERRUN)
-        say(t, ", `sq_psn` +%d", (int)s->psn - 100);
+        text_append(t, ", `sq_psn` +%d", (int)s->psn - 100);
 }
 
 static bool events_hold(const struct row *row, const struct events *own, const struct events *peers)
@@ -1028,7 +1030,7 @@ static bool request(struct end *e, const struct row *row, int fd)
         bool counts = strcmp(names[i], "rx_write_requests") != 0 || row->peer_in_error;
         ok &= !counts || !is_shown(e->device, i) || by == is_in(row->counters, names[i]);
         if (by && counts)
-            say(&moved, "%s `%s` +%llu", moved.length ? "" : ",", names[i], (unsigned long long)by);
+            text_append(&moved, "%s `%s` +%llu", moved.length ? "" : ",", names[i], (unsigned long long)by);
     }
     say_measured(&measured, row);
     say_seen(&seen, row, &s, &a);

@@ -328,7 +328,7 @@ static void answers_lost_in_the_requester(void **state)
     talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
 }
 
-/* A capture begins with a read that is asked for again; others were asked for before it. */
+/* A capture that begins with a read request sent again, while earlier requests are still answered. */
 static void begins_with_a_read_again(void **state)
 {
     (void)state;
