@@ -28,11 +28,39 @@ static bool same_boot(const char *boot)
     return same;
 }
 
+/* The machine's identity (machine-id(5)); NULL where it has none yet. The caller frees. */
+static char *machine_id(void)
+{
+    char *id = files_read_line("/etc/machine-id", NULL);
+    if (id && strspn(id, "0123456789abcdef") == 32 && id[32] == '\0')
+        return id;
+    free(id);
+    return NULL;
+}
+
+/* Of this process: "net:[4026531840]"; "" when it is not known. */
+static void read_namespace(char *name, size_t size)
+{
+    ssize_t length = readlink("/proc/self/ns/net", name, size - 1);
+    name[length > 0 ? length : 0] = '\0';
+}
+
+/* What was not recorded, or is not known now, does not differ. */
+static bool differ(const char *then, const char *now)
+{
+    return then && now && then[0] != '\0' && now[0] != '\0' && strcmp(then, now) != 0;
+}
+
 static void take_begin(struct journal *j, const json_t *record)
 {
+    char *machine = machine_id(), namespace[64];
+    read_namespace(namespace, sizeof namespace);
     j->begun = true;
     j->since_ns = json_integer_value(json_object_get(record, "time_ns"));
     j->rebooted = !same_boot(json_string_value(json_object_get(record, "boot")));
+    j->foreign = j->rebooted && differ(json_string_value(json_object_get(record, "machine")), machine);
+    j->elsewhere = !j->rebooted && differ(json_string_value(json_object_get(record, "netns")), namespace);
+    free(machine);
 }
 
 /* A journal that grows says so in a record of its own. */
@@ -45,13 +73,15 @@ static void take_room(struct journal *j, const json_t *record)
 
 static void take_before(struct journal *j, const char *interface, const json_t *record)
 {
-    json_t *settings = json_object_get(record, "settings"), *pci = json_object_get(record, "pci");
+    json_t *settings = json_object_get(record, "settings"), *pci = json_object_get(record, "pci"),
+           *index = json_object_get(record, "index");
     if (!json_is_object(settings) || json_object_get(j->before, interface))
         return;
     json_object_set_new(j->before, interface,
-                        json_make("{s:O,s:s,s:O*}", "settings", settings, "pci",
-                                  json_is_string(pci) ? json_string_value(pci) : "", "bound",
-                                  json_object_get(record, "bound")));
+                        json_make("{s:O,s:s,s:I,s:O*}", "settings", settings, "pci",
+                                  json_is_string(pci) ? json_string_value(pci) : "", "index",
+                                  (json_int_t)(json_is_integer(index) ? json_integer_value(index) : 0),
+                                  "bound", json_object_get(record, "bound")));
 }
 
 static json_t *knobs_of(struct journal *j, const char *interface)
@@ -521,30 +551,34 @@ static int append(struct journal *j, json_t *record, struct error *e)
 
 int journal_begin(struct journal *j, size_t bytes, struct error *e)
 {
-    int larger = j->old ? 0 : take_space(j, bytes + 2 * JOURNAL_RECORD_BYTES, e);
+    int larger = j->old ? 0 : take_space(j, bytes + 4 * JOURNAL_RECORD_BYTES, e);
     if (larger < 0)
         return -1;
     if (j->begun)
         return larger ? append(j, room_record(j), e) : 0;
-    char *boot = files_read_line("/proc/sys/kernel/random/boot_id", NULL);
+    char *boot = files_read_line("/proc/sys/kernel/random/boot_id", NULL), *machine = machine_id(),
+         namespace[64];
+    read_namespace(namespace, sizeof namespace);
     int result = append(j,
-                        json_make("{s:s,s:i,s:s,s:I,s:s,s:I}", "type", "begin", "schema", 2, "version",
-                                  HARNESS_VERSION, "time_ns", (json_int_t)clock_realtime_ns(), "boot",
-                                  boot ? boot : "", "room", (json_int_t)j->room),
+                        json_make("{s:s,s:i,s:s,s:I,s:s,s:s,s:s,s:I}", "type", "begin", "schema", 2,
+                                  "version", HARNESS_VERSION, "time_ns", (json_int_t)clock_realtime_ns(),
+                                  "boot", boot ? boot : "", "machine", machine ? machine : "", "netns",
+                                  namespace, "room", (json_int_t)j->room),
                         e);
+    free(machine);
     free(boot);
     sync_folder_of(j->path);
     return result;
 }
 
-int journal_note_before(struct journal *j, const char *interface, const char *pci, const json_t *settings,
-                        const json_t *bound, struct error *e)
+int journal_note_before(struct journal *j, const char *interface, const char *pci, int index,
+                        const json_t *settings, const json_t *bound, struct error *e)
 {
     if (json_object_get(j->before, interface))
         return 0;
     return append(j,
-                  json_make("{s:s,s:s,s:s,s:O,s:O*}", "type", "before", "interface", interface, "pci", pci,
-                            "settings", settings, "bound", (json_t *)(uintptr_t)bound),
+                  json_make("{s:s,s:s,s:s,s:i,s:O,s:O*}", "type", "before", "interface", interface, "pci",
+                            pci, "index", index, "settings", settings, "bound", (json_t *)(uintptr_t)bound),
                   e);
 }
 

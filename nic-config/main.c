@@ -117,6 +117,17 @@ static enum exit_status fail_damaged(struct job *job, const char *what_next)
     return fail(job, EXIT_LAB, &whole);
 }
 
+/* The journal came with a copy of another machine's disk. */
+static enum exit_status fail_foreign(struct job *job)
+{
+    struct error e = {""};
+    error_set(&e,
+              "the journal %s was written on another machine (/etc/machine-id was another): its settings are "
+              "not this machine's, and nothing was changed; nic-config keep removes it",
+              job->journal.path);
+    return fail(job, EXIT_LAB, &e);
+}
+
 /* ---- the work of the commands */
 
 static json_t *facts_of(const struct transaction *t)
@@ -232,6 +243,8 @@ static enum exit_status run_set(struct job *job)
     struct error e = {""};
     if (json_array_size(job->journal.damage) > 0)
         return fail_damaged(job, "restore returns to what is certain in it, and keep removes it");
+    if (job->journal.foreign)
+        return fail_foreign(job);
     if (job->journal.begun && !job->arguments->go_on) {
         error_set(
             &e,
@@ -258,6 +271,8 @@ static enum exit_status run_restore(struct job *job)
         add_answer(job, "since_ns", json_integer(job->journal.since_ns));
         add_answer(job, "rebooted", json_boolean(job->journal.rebooted));
     }
+    if (job->journal.foreign)
+        return fail_foreign(job);
     if (job->journal.old)
         log_warning("the journal %s is of an older nic-config: it has no checksums, and no routes",
                     job->journal.path);

@@ -1,6 +1,7 @@
 #include "nic-config/transaction.h"
 
 #include "lib/document/json_text.h"
+#include "lib/files.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
 #include "nic-config/device/bound.h"
@@ -14,20 +15,21 @@
  * changed. */
 static void subject_recall(struct subject *s, const struct journal *journal)
 {
-    const json_t *last = journal ? journal_last(journal, s->device.name, knob_red.name) : NULL;
+    const json_t *last = journal ? journal_last(journal, s->known_as, knob_red.name) : NULL;
     if (s->has_recalled)
         table_free(&settings_table, &s->recalled);
     s->has_recalled = last && document_settings(last, &s->recalled, NULL) == 0;
     s->device.red_written = s->has_recalled ? s->recalled.red : NULL;
 }
 
-/* journal may be NULL. */
+/* journal may be NULL; it knows the interface as `known_as`. */
 static int subject_open(struct subject *s, struct host *host, const struct journal *journal, const char *name,
-                        struct error *e)
+                        const char *known_as, struct error *e)
 {
     memset(s, 0, sizeof *s);
     if (device_open(&s->device, host, name, e) != 0)
         return -1;
+    snprintf(s->known_as, sizeof s->known_as, "%s", known_as);
     s->before = json_object();
     s->places = json_object();
     s->missing = json_object();
@@ -116,7 +118,8 @@ void transaction_free(struct transaction *t)
     memset(t, 0, sizeof *t);
 }
 
-struct subject *transaction_add(struct transaction *t, const char *name, struct error *e)
+static struct subject *add_known_as(struct transaction *t, const char *name, const char *known_as,
+                                    struct error *e)
 {
     struct subject *larger = realloc(t->subjects, (t->count + 1) * sizeof *larger);
     if (!larger) {
@@ -124,9 +127,14 @@ struct subject *transaction_add(struct transaction *t, const char *name, struct 
         return NULL;
     }
     t->subjects = larger;
-    if (subject_open(&larger[t->count], t->host, t->journal, name, e) != 0)
+    if (subject_open(&larger[t->count], t->host, t->journal, name, known_as, e) != 0)
         return NULL;
     return &larger[t->count++];
+}
+
+struct subject *transaction_add(struct transaction *t, const char *name, struct error *e)
+{
+    return add_known_as(t, name, name, e);
 }
 
 void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
@@ -183,7 +191,7 @@ static int write_slice(struct transaction *t, struct subject *s, const struct kn
         return -1;
     int result = document_settings(target, &b, e);
     if (result == 0) {
-        result = noted(t, journal_note_write(t->journal, s->device.name, knob->name, target, e), e);
+        result = noted(t, journal_note_write(t->journal, s->known_as, knob->name, target, e), e);
         if (result == 0) {
             t->wrote = true;
             result = write_and_settle(s, knob, &a, &b, e);
@@ -192,7 +200,7 @@ static int write_slice(struct transaction *t, struct subject *s, const struct kn
     }
     table_free(&settings_table, &a);
     if (result == 0)
-        result = noted(t, journal_note_written(t->journal, s->device.name, knob->name, e), e);
+        result = noted(t, journal_note_written(t->journal, s->known_as, knob->name, e), e);
     subject_recall(s, t->journal);
     return result;
 }
@@ -212,7 +220,7 @@ static enum step bring(struct transaction *t, struct subject *s, const struct kn
         return answer == KNOB_MISSING ? STEP_MISSING : STEP_FAILED;
     if (document_same(knob, *now, target, &same, e) != 0)
         return STEP_FAILED;
-    if (same && !(knob->deferred && journal_unfinished(t->journal, s->device.name, knob->name)))
+    if (same && !(knob->deferred && journal_unfinished(t->journal, s->known_as, knob->name)))
         return STEP_SAME;
     if (write_slice(t, s, knob, *now, target, e) != 0)
         return STEP_FAILED;
@@ -333,7 +341,8 @@ int transaction_apply(struct transaction *t, struct error *e)
         return -1;
     for (size_t i = 0; i < t->count; i++) {
         struct subject *s = &t->subjects[i];
-        if (journal_note_before(t->journal, s->device.name, s->device.pci, s->before, s->bound, e) != 0)
+        if (journal_note_before(t->journal, s->device.name, s->device.pci, s->device.index, s->before,
+                                s->bound, e) != 0)
             return -1;
     }
     for (int round = 0; round < ROUNDS; round++) {
@@ -366,11 +375,10 @@ static size_t undo_order(const struct knob *order[])
     return count;
 }
 
-static void note_failure(struct transaction *t, const struct subject *s, const struct knob *knob,
-                         const struct error *e)
+static void note_failure(struct transaction *t, const struct subject *s, const char *setting, const char *why)
 {
-    json_array_append_new(t->failed, json_make("{s:s,s:s,s:s}", "interface", s->device.name, "setting",
-                                               knob->name, "why", e->text));
+    json_array_append_new(
+        t->failed, json_make("{s:s,s:s,s:s}", "interface", s->device.name, "setting", setting, "why", why));
 }
 
 static void note_restored(struct transaction *t, const struct subject *s, const json_t *found,
@@ -410,7 +418,7 @@ static bool undo_step(struct transaction *t, struct subject *s, const struct kno
     if (step == STEP_WROTE)
         note_restored(t, s, now, target);
     else if (step != STEP_SAME)
-        note_failure(t, s, knob, &e);
+        note_failure(t, s, knob->name, e.text);
     json_decref(target);
     json_decref(now);
     json_decref(after);
@@ -430,7 +438,7 @@ static int remove_given(struct transaction *t, struct subject *s, const json_t *
         int result =
             !text || bound_has_address(s->bound, text) ? 0 : bound_remove_address(&s->device, text, &e);
         if (result < 0)
-            note_failure(t, s, &knob_address, &e);
+            note_failure(t, s, knob_address.name, e.text);
         if (result > 0)
             json_array_append_new(t->restored, json_make("{s:s,s:s,s:s,s:n}", "interface", s->device.name,
                                                          "setting", "addresses", "found", text, "put_back"));
@@ -448,11 +456,11 @@ static int undo_bound(struct transaction *t, struct subject *s)
     int wrote = 0;
     if (!s->bound || device_refresh(&s->device, &e) != 0 || s->device.index == 0)
         return 0;
-    json_array_foreach(journal_all(t->journal, s->device.name, knob_address.name), i, settings) wrote +=
+    json_array_foreach(journal_all(t->journal, s->known_as, knob_address.name), i, settings) wrote +=
         remove_given(t, s, json_object_get(settings, "addresses"));
     int back = bound_put_back(&s->device, s->bound, NULL, t->restored, t->failed, &e);
     if (back < 0)
-        note_failure(t, s, &knob_address, &e);
+        note_failure(t, s, knob_address.name, e.text);
     return wrote + (back > 0 ? back : 0);
 }
 
@@ -468,6 +476,9 @@ static int undo_round(struct transaction *t)
                 wrote += undo_step(t, &t->subjects[i], order[k]);
     for (size_t i = 0; i < t->count; i++)
         wrote += undo_bound(t, &t->subjects[i]);
+    for (size_t i = 0; i < t->count; i++)
+        if (t->subjects[i].out_of_reach[0] != '\0')
+            note_failure(t, &t->subjects[i], "all", t->subjects[i].out_of_reach);
     return wrote;
 }
 
@@ -494,6 +505,76 @@ static bool can_be_made_again(struct transaction *t, const struct subject *s)
     return of && device_open(&below, t->host, of, NULL) == 0 && below.index != 0;
 }
 
+/* Has the interface of this name this PCI function? */
+static bool has_pci(struct transaction *t, const char *name, const char *pci)
+{
+    struct device d;
+    return pci[0] != '\0' && device_open(&d, t->host, name, NULL) == 0 && d.index != 0 &&
+           strcmp(d.pci, pci) == 0;
+}
+
+/* The one interface of a PCI function that the journal does not know by the name it has now; false: none, or
+ * several. */
+static bool find_by_pci(struct transaction *t, const char *pci, char *found)
+{
+    size_t i, count = 0;
+    const json_t *item;
+    json_t *names = pci[0] != '\0' ? device_list(t->host, NULL) : NULL;
+    json_array_foreach(names, i, item)
+    {
+        const char *name = json_string_value(item),
+                   *known =
+                       json_string_value(json_object_get(json_object_get(t->journal->before, name), "pci"));
+        if ((known && strcmp(known, pci) == 0) || !has_pci(t, name, pci))
+            continue;
+        snprintf(found, IFNAMSIZ, "%s", name);
+        count++;
+    }
+    json_decref(names);
+    return count == 1;
+}
+
+/* The name that an interface of the journal has now: an index is an interface's until the next boot, a PCI
+ * function beyond it. */
+static void find_name_now(struct transaction *t, const char *name, const json_t *record, char *now)
+{
+    const char *pci = json_string_value(json_object_get(record, "pci"));
+    int64_t index = json_integer_value(json_object_get(record, "index"));
+    char found[IFNAMSIZ] = "";
+    snprintf(now, IFNAMSIZ, "%s", name);
+    bool by_index = index > 0 && index <= INT32_MAX && !t->journal->rebooted && !t->journal->elsewhere &&
+                    device_name_of(t->host, (int)index, found, NULL) == 0 && found[0] != '\0' &&
+                    (pci[0] == '\0' || has_pci(t, found, pci));
+    if (by_index || (!has_pci(t, name, pci) && find_by_pci(t, pci, found)))
+        snprintf(now, IFNAMSIZ, "%s", found);
+}
+
+/* A function with a driver has an interface, perhaps one that another network namespace was given. */
+static bool has_driver(const struct transaction *t, const char *pci)
+{
+    char *path = pci[0] != '\0' ? host_path(t->host, "/sys/bus/pci/devices/%s/driver", pci) : NULL;
+    bool has = path && files_exist(path);
+    free(path);
+    return has;
+}
+
+/* Settings that are still there, but not where this process may change them. */
+static void look_for_reach(struct transaction *t, struct subject *s, const json_t *record)
+{
+    const char *pci = json_string_value(json_object_get(record, "pci"));
+    bool proven = s->device.index != 0 && pci[0] != '\0' && strcmp(pci, s->device.pci) == 0;
+    if (t->journal->elsewhere && !proven)
+        snprintf(
+            s->out_of_reach, sizeof s->out_of_reach,
+            "they were set in another network namespace: run nic-config restore there (ip netns exec, or "
+            "nsenter)");
+    else if (s->device.index == 0 && has_driver(t, pci))
+        snprintf(s->out_of_reach, sizeof s->out_of_reach,
+                 "PCI function %.40s has a driver, but no interface here: another network namespace may have "
+                 "it",
+                 pci);
+}
+
 /* The settings of an interface that was removed are gone with it, also when another device has its name
  * now. */
 static bool is_gone(struct transaction *t, const struct subject *s, const json_t *record)
@@ -503,11 +584,35 @@ static bool is_gone(struct transaction *t, const struct subject *s, const json_t
     const char *why = NULL;
     if (was_there && s->device.index == 0 && !can_be_made_again(t, s))
         why = "there is no interface with this name";
-    else if (pci && pci[0] && strcmp(pci, s->device.pci) != 0)
+    else if (pci[0] != '\0' && strcmp(pci, s->device.pci) != 0)
         why = "the interface with this name is a different device now";
     if (why)
         json_array_append_new(t->gone, json_make("{s:s,s:s}", "interface", s->device.name, "why", why));
     return why;
+}
+
+/* Settings of an interface of the journal, as far as they are still those of an interface here. */
+static int take_subject(struct transaction *t, const char *name, const json_t *record, struct error *e)
+{
+    char now[IFNAMSIZ];
+    find_name_now(t, name, record, now);
+    struct subject *s = add_known_as(t, now, name, e);
+    if (!s)
+        return -1;
+    json_decref(s->before);
+    s->before = json_incref(json_object_get(record, "settings"));
+    if (!json_is_string(json_object_get(s->before, "kind")))
+        return error_set(e, "the journal does not state whether %s existed", name);
+    if (strcmp(now, name) != 0)
+        log_info("%s is called %s now", name, now);
+    look_for_reach(t, s, record);
+    if (s->out_of_reach[0] != '\0' || is_gone(t, s, record)) {
+        json_decref(s->before);
+        s->before = json_object();
+    } else {
+        s->bound = json_incref(json_object_get(record, "bound"));
+    }
+    return 0;
 }
 
 int transaction_restore(struct transaction *t, struct error *e)
@@ -516,19 +621,8 @@ int transaction_restore(struct transaction *t, struct error *e)
     json_t *record;
     json_object_foreach(t->journal->before, name, record)
     {
-        struct subject *s = transaction_add(t, name, e);
-        if (!s)
+        if (take_subject(t, name, record, e) != 0)
             return -1;
-        json_decref(s->before);
-        s->before = json_incref(json_object_get(record, "settings"));
-        if (!json_is_string(json_object_get(s->before, "kind")))
-            return error_set(e, "the journal does not state whether %s existed", name);
-        if (is_gone(t, s, record)) {
-            json_decref(s->before);
-            s->before = json_object();
-        } else {
-            s->bound = json_incref(json_object_get(record, "bound"));
-        }
     }
     return transaction_undo(t, e);
 }

@@ -13,6 +13,8 @@
 
 struct subject {
     struct device device;
+    char known_as[IFNAMSIZ];  /* the name that it has in the journal: its own may have changed since */
+    char out_of_reach[160];   /* why its settings cannot be restored from here, or "" */
     bool to_be_made;          /* it does not exist yet: its settings can be read only after it is created */
     bool upon;                /* it is upon one that the document names: only restore writes to it */
     json_t *before;           /* settings in force */

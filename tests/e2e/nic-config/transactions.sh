@@ -229,6 +229,57 @@ test_journals() {
     check_says "the error says that another nic-config is running" "another nic-config is running" "$SCRATCH/err"
 }
 
+# An interface that was given another name, one of another network namespace, another machine's journal.
+test_identities() {
+    local journal=$SCRATCH/state/journal net=$SCRATCH/root/sys/class/net
+    nic_config set "$SCRATCH/doc.json" >/dev/null
+    ip link set mlx1 down
+    ip link set mlx1 name roce1
+    mv "$net/mlx1" "$net/roce1"
+    cp "$journal" "$SCRATCH/kept"
+    check_exit 0 "restore after an interface was renamed" nic_config restore
+    check "... it was put back under its new name" jq -e '.gone == [] and (.restored | any(.interface == "roce1" and .setting == "mtu" and .put_back == 1500))' "$SCRATCH/out"
+    check "... the kernel says so" test "$(ip -j link show roce1 | jq .[].mtu) $(cat "$SCRATCH/root/sys/kernel/debug/mlx5/0000:61:00.0/cc_params/rp_ai_rate")" = "1500 5"
+    # after a boot, when indexes are others', the PCI function tells
+    ip link set roce1 mtu 4200
+    cp "$SCRATCH/kept" "$journal"
+    edit_journal 's/"boot":"[^"]*"/"boot":"of-another-time"/; s/"index":[0-9]*/"index":1/'
+    nic_config restore >"$SCRATCH/out" 2>&1
+    check "... after a boot, too" test "$(ip -j link show roce1 | jq .[].mtu)" = 1500
+    mv "$net/roce1" "$net/mlx1"
+    ip link set roce1 name mlx1
+    ip link set mlx1 up
+    check "all is as it was, with its old name" same_picture
+    nic_config set "$SCRATCH/doc.json" >/dev/null
+    picture >"$SCRATCH/set"
+    cp "$journal" "$SCRATCH/kept"
+    check_exit 3 "another network namespace's settings are not restored from here" unshare --net \
+        "$BUILD/nic-config" --journal "$journal" --root "$SCRATCH/none" restore
+    check_says "... it says where to" "another network namespace: run nic-config restore there" "$SCRATCH/err"
+    check "... and the journal stays" cmp "$journal" "$SCRATCH/kept"
+    edit_journal 's/"boot":"[^"]*"/"boot":"of-another-time"/; s/"machine":"[^"]*"/"machine":"00112233445566778899aabbccddeeff"/'
+    if [[ $(cat /etc/machine-id 2>/dev/null) =~ ^[0-9a-f]{32}$ ]]; then
+        check_exit 3 "another machine's journal is not restored" nic_config restore
+        check_says "... the reason" "was written on another machine.*keep removes it" "$SCRATCH/err"
+        check_exit 3 "... nor continued" nic_config set --continue "$SCRATCH/doc.json"
+    fi
+    check "nothing was changed" bash -c "diff '$SCRATCH/set' <($(declare -f picture); SCRATCH='$SCRATCH' picture)"
+    cp "$SCRATCH/kept" "$journal"
+    # a function that has a driver, and whose interface is elsewhere
+    mkdir -p "$SCRATCH/root/sys/bus/pci/devices"
+    ln -s ../../../devices/0000:61:00.0 "$SCRATCH/root/sys/bus/pci/devices/0000:61:00.0"
+    ip netns add away 2>/dev/null && ip link set mlx1 netns away
+    check_exit 3 "an interface that another namespace has" nic_config restore
+    check_says "... its settings are not gone" "could not be restored.*all of mlx1: PCI function 0000:61:00.0 has a driver, but no interface here" "$SCRATCH/err"
+    check "... and the journal stays" test -e "$journal"
+    ip -n away link set mlx1 netns $$ && ip link set mlx1 up
+    ip netns del away
+    check_exit 0 "... when it is back they are restored" nic_config restore
+    rm "$SCRATCH/root/sys/bus/pci/devices/0000:61:00.0"
+    rmdir -p "$SCRATCH/root/sys/bus/pci/devices" 2>/dev/null
+    check "all is as it was after all that" same_picture
+}
+
 # A machine that really refuses: no RED in this kernel or no privilege.
 test_real_refusals() {
     say '{"mlx0":{"mtu":3000,"red":{"limit":"2MB","min":"50kB","max":"200kB"}}}' >"$SCRATCH/red.json"
@@ -333,6 +384,7 @@ elif check "the library of faults is built" compile_preload "$SCRATCH/fault.so" 
     walk_killed_restores
 fi
 test_journals
+test_identities
 test_real_refusals
 test_interrupt
 test_documents
