@@ -148,19 +148,21 @@ static int read_table(const struct device *d, const char *file, uint32_t *values
     char *path = host_path(d->host, "/sys/class/net/%s/qos/%s", d->name, file);
     char *all = path ? files_read(path, 65536, NULL, e) : NULL;
     char *rest = all, *line;
-    int found = 0;
+    unsigned int found = 0; /* a bit for each index */
     while (rest && (line = strsep(&rest, "\n"))) {
         unsigned int index, value;
         if (sscanf(line, "%u %u", &index, &value) == 2 && index < PRIORITIES) {
             values[index] = value;
-            found++;
+            found |= 1U << index;
         }
     }
-    if (all && found != PRIORITIES)
-        error_set(e, "%s: found %d lines of two numbers, expected %d", path, found, PRIORITIES);
+    bool whole = found == (1U << PRIORITIES) - 1;
+    if (all && !whole)
+        error_set(e, "%s: found lines of two numbers for %d of %d indexes", path, __builtin_popcount(found),
+                  PRIORITIES);
     free(all);
     free(path);
-    return found == PRIORITIES ? 0 : -1;
+    return whole ? 0 : -1;
 }
 
 /* "Port buffer size = N", the first line. */
@@ -189,8 +191,12 @@ static int read_sysfs_buffers(const struct device *d, struct buffers *b, struct 
     uint32_t of_priority[PRIORITIES];
     if (read_table(d, "prio2buffer", of_priority, e) != 0 || read_table(d, "buffer_size", b->bytes, e) != 0)
         return -1;
-    for (int i = 0; i < PRIORITIES; i++)
+    for (int i = 0; i < PRIORITIES; i++) {
+        if (of_priority[i] >= DCBX_MAX_BUFFERS)
+            return error_set(e, "%s: qos/prio2buffer maps priority %d to buffer %u of %d", d->name, i,
+                             of_priority[i], DCBX_MAX_BUFFERS);
         b->of_priority[i] = (uint8_t)of_priority[i];
+    }
     b->total_bytes = read_total(d);
     b->sysfs = true;
     return 0;

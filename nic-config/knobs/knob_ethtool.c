@@ -309,13 +309,17 @@ static enum knob_answer read_stall_file(const char *path, json_t *settings, stru
                                         struct error *e)
 {
     char *line = files_read_line(path, e);
-    if (!line)
-        return KNOB_FAILED;
-    json_object_set_new(settings, "pfc_stall_ms",
-                        json_integer(strcmp(line, "auto") == 0 ? STALL_AUTO_MS : STALL_DEFAULT_MS));
-    text_add(place, "%s (MLNX_OFED)", path);
+    bool automatic = line && strcmp(line, "auto") == 0,
+         known = automatic || (line && strcmp(line, "default") == 0);
+    if (known) {
+        json_object_set_new(settings, "pfc_stall_ms",
+                            json_integer(automatic ? STALL_AUTO_MS : STALL_DEFAULT_MS));
+        text_add(place, "%s (MLNX_OFED)", path);
+    } else if (line) {
+        error_set(e, "%s: \"%.40s\" is neither \"default\" nor \"auto\"", path, line);
+    }
     free(line);
-    return KNOB_READ;
+    return known ? KNOB_READ : KNOB_FAILED;
 }
 
 static enum knob_answer read_stall(struct device *d, json_t *settings, struct text *place, struct error *e)

@@ -82,7 +82,7 @@ static enum knob_answer read_configfs(const struct device *d, json_t *settings, 
     }
     char *line = files_read_line(path, e), *end = NULL;
     long value = line ? strtol(line, &end, 10) : -1;
-    bool good = line && end != line && value >= 0 && value <= 255;
+    bool good = line && end != line && *end == '\0' && value >= 0 && value <= 255;
     if (line && !good)
         error_set(e, "%s: \"%.40s\" is not a traffic class", path, line);
     if (good) {

@@ -43,17 +43,21 @@ static void read_sysfs_map(const struct device *d, struct trust *t)
     free(path);
 }
 
-static bool read_sysfs(const struct device *d, struct trust *t)
+/* KNOB_MISSING: there is no such file. */
+static enum knob_answer read_sysfs(const struct device *d, struct trust *t, struct error *e)
 {
     char *path = sysfs_path(d, "trust");
-    char *line = path ? files_read_line(path, NULL) : NULL;
-    t->sysfs = line;
+    t->sysfs = path && files_exist(path);
+    char *line = t->sysfs ? files_read_line(path, e) : NULL;
     t->dscp = line && strcmp(line, "dscp") == 0;
-    if (t->sysfs)
+    bool known = t->dscp || (line && strcmp(line, "pcp") == 0);
+    if (known)
         read_sysfs_map(d, t);
+    else if (line)
+        error_set(e, "%s: \"%.40s\" is neither \"dscp\" nor \"pcp\"", path, line);
     free(line);
     free(path);
-    return t->sysfs;
+    return known ? KNOB_READ : t->sysfs ? KNOB_FAILED : KNOB_MISSING;
 }
 
 static void read_apps(const struct dcb *dcb, struct trust *t)
@@ -87,8 +91,9 @@ static enum knob_answer read_all(const struct device *d, struct trust *t, struct
     int number;
     memset(t, 0, sizeof *t);
     memset(t->priority, NONE, sizeof t->priority);
-    if (read_sysfs(d, t))
-        return KNOB_READ;
+    enum knob_answer answer = read_sysfs(d, t, e);
+    if (answer != KNOB_MISSING)
+        return answer;
     if (read_table(d, &dcb, &number, e) != 0)
         return knob_answer_of(number);
     read_apps(&dcb, t);

@@ -364,8 +364,14 @@ static void buffers_of_ofed(void **state)
     assert_holds(t, NET "/qos/buffer_size", "0,114944,0,0,0,0,0,0");
     assert_holds(t, NET "/qos/prio2buffer", "1,0,0,1,0,0,0,0");
     put(t, NET "/qos/prio2buffer", "Priority\tBuffer\n0\t\t0\n");
-    char *text = read_text(t, &knob_buffers, KNOB_FAILED, "found 1 lines of two numbers, expected 8");
+    char *text = read_text(t, &knob_buffers, KNOB_FAILED, "found lines of two numbers for 1 of 8 indexes");
     free(text);
+    /* eight lines, but not of eight priorities; a buffer that there is not */
+    put(t, NET "/qos/prio2buffer", "0 1\n0 1\n0 1\n0 1\n0 1\n0 1\n0 1\n0 1\n");
+    free(read_text(t, &knob_buffers, KNOB_FAILED, "for 1 of 8 indexes"));
+    lay_out_buffers(t);
+    put(t, NET "/qos/prio2buffer", "0 0\n1 0\n2 0\n3 257\n4 0\n5 0\n6 0\n7 0\n");
+    free(read_text(t, &knob_buffers, KNOB_FAILED, "maps priority 3 to buffer 257 of 8"));
 }
 
 static void buffers_are_checked(void **state)
@@ -400,6 +406,9 @@ static void trust_of_ofed(void **state)
     assert_int_equal(write_text(t, &knob_trust, "{\"trust\":\"dscp\",\"dscp_to_prio\":{\"26\":5}}", &e), 0);
     assert_holds(t, NET "/qos/trust", "dscp");
     assert_holds(t, NET "/qos/dscp2prio", "26 5");
+    /* what is not known is not pcp */
+    put(t, NET "/qos/trust", "\n");
+    free(read_text(t, &knob_trust, KNOB_FAILED, "qos/trust: \"\" is neither \"dscp\" nor \"pcp\""));
 }
 
 /* mlx5e_get_pfc_prevention_mode. */
@@ -413,6 +422,8 @@ static void stall_prevention_of_ofed(void **state)
     assert_holds(t, NET "/settings/pfc_stall_prevention", "auto");
     assert_int_equal(write_text(t, &knob_stall, "{\"pfc_stall_ms\":250}", &e), -1);
     assert_non_null(strstr(e.text, "supports only 8000 (default) and 100 (auto)"));
+    put(t, NET "/settings/pfc_stall_prevention", "disabled\n");
+    free(read_text(t, &knob_stall, KNOB_FAILED, "\"disabled\" is neither \"default\" nor \"auto\""));
 }
 
 /* How an interface's driver, PCI and RDMA device are found. */
