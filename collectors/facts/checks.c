@@ -251,7 +251,7 @@ static void check_resizable_bar(struct judge *j)
         char a[32], b[32];
         if (!json_is_object(bar))
             judge_say(j, VERDICT_UNKNOWN, judge_gpu_name(gpu), "run host-facts as root",
-                      "its extended configuration space cannot be read");
+                      "its extended configuration space, or the place of its BAR1, cannot be read");
         else if (!json_is_boolean(json_object_get(bar, "supported")) ||
                  (json_is_true(json_object_get(bar, "supported")) && (now < 0 || largest < 0)))
             judge_say(j, VERDICT_UNKNOWN, judge_gpu_name(gpu), "run host-facts as root",

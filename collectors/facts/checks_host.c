@@ -28,12 +28,11 @@ static void judge_virtual(struct judge *j, const json_t *nic)
     write_rate(line, fact_number(scaled, "line_bps", NULL));
     write_rate(nominal, fact_number(scaled, "nominal_bps", NULL));
     if (scaled && !json_is_null(scaled))
-        judge_say(j, VERDICT_OK, fact_word(nic, "netdev", NULL), NULL,
+        judge_say(j, VERDICT_OK, judge_nic_name(nic), NULL,
                   "virtual ConnectX, not hardware (%s); its line carries %s and stands for %s", first, line,
                   nominal);
     else
-        judge_say(j, VERDICT_OK, fact_word(nic, "netdev", NULL), NULL, "virtual ConnectX, not hardware (%s)",
-                  first);
+        judge_say(j, VERDICT_OK, judge_nic_name(nic), NULL, "virtual ConnectX, not hardware (%s)", first);
 }
 
 /* Only where there is one: real NICs have nothing to say here. */
@@ -220,7 +219,7 @@ void check_numa(struct judge *j)
     else if (!json_is_array(pairs))
         judge_say(j, VERDICT_UNKNOWN, "numa", NULL, "it is not known which GPU and NIC there are");
     else if (json_array_size(pairs) == 0)
-        judge_say(j, VERDICT_OK, "numa", NULL, "there are no GPU and NIC to compare");
+        judge_say(j, VERDICT_UNKNOWN, "numa", NULL, "there are no GPU and NIC to compare");
     else
         json_array_foreach(pairs, i, pair)
         {

@@ -43,10 +43,11 @@ static size_t bar1_region(const struct pci_device *device)
     return device->bar_bytes[1] > 0 ? 1 : 2;
 }
 
-static json_t *resizable_json(const struct pci_config *config, size_t region)
+/* Known: BAR1's size says which region it is. */
+static json_t *resizable_json(const struct pci_config *config, size_t region, bool known)
 {
     const struct pci_resizable_bar *bar = &config->bars[region];
-    if (!config->extended)
+    if (!known || (!config->extended && !bar->present))
         return json_null();
     if (!bar->present)
         return json_make("{s:b}", "supported", 0);
@@ -89,7 +90,7 @@ static json_t *gpu_json(const struct facts_source *s, const struct nvml *n, cons
                         device->bar_bytes[region] > 0 ? json_integer((json_int_t)device->bar_bytes[region])
                                                       : json_null());
     json_object_set_new(o, "bar1_used_bytes", json_null());
-    json_object_set_new(o, "resizable_bar", resizable_json(&config, region));
+    json_object_set_new(o, "resizable_bar", resizable_json(&config, region, device->bar_bytes[region] > 0));
     json_object_set_new(o, "virtual", json_null());
     add_nvml(n, device->address, o);
     return o;
@@ -134,7 +135,7 @@ static json_t *acs_json(const char *root, const char *address)
 {
     struct pci_config config;
     pci_config_read(root, address, &config);
-    if (!config.extended)
+    if (!config.extended && !config.acs.present)
         return json_null();
     uint16_t control = config.acs.control;
     return json_make("{s:b,s:b,s:b,s:b,s:b,s:b,s:b}", "present", config.acs.present, "source_validation",

@@ -100,8 +100,8 @@ static bool judge_can_rdma(const json_t *nic)
     static const char *const drivers[] = {"mlx4_core", "mlx5_core", "bnxt_en", "ice",   "qede", "cxgb4",
                                           "hns3",      "ionic",     "mana",    "erdma", "efa",  NULL};
     const char *driver = fact_word(nic, "driver", NULL);
-    if (json_is_object(json_object_get(nic, "rdma")))
-        return fact_word(nic, "rdma", "firmware")[0] || fact_word(nic, "rdma", "pci")[0];
+    if (fact_word(nic, "rdma", "firmware")[0] || fact_word(nic, "rdma", "pci")[0])
+        return true;
     for (size_t i = 0; drivers[i]; i++)
         if (strcmp(drivers[i], driver) == 0)
             return true;

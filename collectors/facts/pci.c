@@ -216,18 +216,21 @@ static void parse_express(const uint8_t *bytes, size_t length, struct pci_expres
     }
 }
 
-static void parse_acs(const uint8_t *bytes, size_t length, size_t at, struct pci_acs *acs)
+/* False: its registers are not in what was read. */
+static bool parse_acs(const uint8_t *bytes, size_t length, size_t at, struct pci_acs *acs)
 {
     if (at + 8 > length)
-        return;
+        return false;
     uint32_t registers = word_at(bytes, at + 4);
     *acs = (struct pci_acs){
         .present = true, .capability = (uint16_t)registers, .control = (uint16_t)(registers >> 16)};
+    return true;
 }
 
 /* Sizes are powers of two from 1 MiB; bits 4 to 31 of the capability register list the possible sizes, bits 8
- * to 12 of the control register hold the current size, its bits 5 to 7 the number of BARs. */
-static void parse_resizable(const uint8_t *bytes, size_t length, size_t at, struct pci_resizable_bar *bars)
+ * to 12 of the control register hold the current size, its bits 5 to 7 the number of BARs. False: not all of
+ * it is in what was read. */
+static bool parse_resizable(const uint8_t *bytes, size_t length, size_t at, struct pci_resizable_bar *bars)
 {
     size_t count = at + 12 <= length ? word_at(bytes, at + 8) >> 5 & 7 : 0;
     for (size_t i = 0; i < count && at + 12 + 8 * i <= length; i++) {
@@ -241,6 +244,7 @@ static void parse_resizable(const uint8_t *bytes, size_t length, size_t at, stru
             .largest_bytes = UINT64_C(1) << (20 + 31 - __builtin_clz(sizes)),
         };
     }
+    return count > 0 && at + 12 + 8 * (count - 1) <= length;
 }
 
 void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *config)
@@ -249,7 +253,7 @@ void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *co
     if (length > PCI_CONFIG_BYTES)
         length = PCI_CONFIG_BYTES;
     parse_express(bytes, length, &config->express);
-    config->extended = length > EXTENDED_START;
+    bool whole = true;
     size_t at = EXTENDED_START;
     /* The number of steps is limited to the possible number of capabilities, because the list may be
      * cyclic. */
@@ -257,14 +261,15 @@ void pci_config_parse(const uint8_t *bytes, size_t length, struct pci_config *co
          steps < (PCI_CONFIG_BYTES - EXTENDED_START) / 4 && at >= EXTENDED_START && at + 4 <= length;
          steps++) {
         uint32_t header = word_at(bytes, at);
-        if (header == 0 || header == UINT32_MAX)
+        if (header == UINT32_MAX) /* a function that does not answer reads as ones */
             return;
         if ((header & 0xffff) == CAPABILITY_ACS)
-            parse_acs(bytes, length, at, &config->acs);
+            whole = parse_acs(bytes, length, at, &config->acs) && whole;
         if ((header & 0xffff) == CAPABILITY_REBAR)
-            parse_resizable(bytes, length, at, config->bars);
+            whole = parse_resizable(bytes, length, at, config->bars) && whole;
         at = header >> 20 & ~3U;
     }
+    config->extended = whole && at == 0;
 }
 
 void pci_config_read(const char *root, const char *address, struct pci_config *config)

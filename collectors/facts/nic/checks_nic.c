@@ -50,10 +50,12 @@ enum link { LINK_UNKNOWN, LINK_UP, LINK_DOWN };
 static enum link link_of(const json_t *nic)
 {
     const char *port = fact_word(nic, "rdma", "state"), *netdev = fact_word(nic, "state", NULL);
-    if ((port[0] && port[0] != '4' && port[0] != '5') || strcmp(netdev, "down") == 0 ||
+    char state =
+        port[0] >= '1' && port[0] <= '5' && port[1] == ':' ? port[0] : '0'; /* "0: NOP" says nothing */
+    if ((state >= '1' && state <= '3') || strcmp(netdev, "down") == 0 ||
         strcmp(netdev, "lowerlayerdown") == 0 || strcmp(netdev, "notpresent") == 0)
         return LINK_DOWN;
-    return port[0] || strcmp(netdev, "up") == 0 ? LINK_UP : LINK_UNKNOWN;
+    return state != '0' || (!port[0] && strcmp(netdev, "up") == 0) ? LINK_UP : LINK_UNKNOWN;
 }
 
 static bool has_port(const struct judge *j, const json_t *nic)

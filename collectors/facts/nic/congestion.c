@@ -14,6 +14,7 @@
 #include "lib/kernel/sysfs.h"
 #include "lib/text.h"
 #include <ctype.h>
+#include <net/if_arp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +195,12 @@ json_t *facts_congestion(const struct facts_source *s, const json_t *nic)
     const char *transport = fact_word(nic, "rdma", "transport");
     if (strcmp(driver[0] ? driver : fact_word(nic, "driver", NULL), "mlx5_core") != 0 || address[0] == '\0')
         return json_null();
+    int64_t type = 0;
     if (transport[0] && strcmp(transport, "RoCE") != 0) /* DCQCN is RoCE's */
+        return json_null();
+    if (!transport[0] &&
+        sysfs_number(&type, s->root, "/sys/class/net/%s/type", fact_word(nic, "netdev", NULL)) &&
+        type == ARPHRD_INFINIBAND)
         return json_null();
     if (json_is_object(json_object_get(nic, "virtual")))
         return control_json("dcqcn", "a virtual ConnectX has no other", json_null());

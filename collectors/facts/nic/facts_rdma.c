@@ -235,9 +235,9 @@ static const char *transport_of(const char *root, const char *device, const char
     const json_t *gid;
     (void)sysfs_text(node, sizeof node, root, "/sys/class/infiniband/%s/node_type", device);
     (void)sysfs_text(layer, sizeof layer, root, "/sys/class/infiniband/%s/ports/%s/link_layer", device, port);
-    if (node[0] == '4') /* RNIC */
+    if (node[0] == '4' && node[1] == ':') /* RNIC */
         return "iWARP";
-    if (node[0] && node[0] != '1')
+    if (node[0] >= '2' && node[0] <= '7' && node[1] == ':')
         return "other";
     if (strcmp(layer, "InfiniBand") == 0)
         return "InfiniBand";

@@ -101,6 +101,19 @@ echo VCX0000000001 > "$SCRATCH/virtual-guest/sys/class/infiniband/mlx5_0/board_i
 host virtual-guest
 fact "the board alone is enough; nothing is known of its line" '.nics | map(select(.virtual).virtual) == [{evidence: ["board VCX0000000001"], scaled: null}]'
 
+# ---- a NIC whose RDMA device says less
+rdma=$SCRATCH/geforce-guest/sys/class/infiniband/mlx5_0
+mv "$rdma/fw_ver" "$SCRATCH/fw_ver"
+check "without its firmware's version it is a NIC that can do RDMA" test "$("$FACTS" --root "$SCRATCH/geforce-guest" | jq -r '[.checks[] | select(.check == "gpu-nic-path") | .verdict] | join(" ")')" = ok
+mv "$SCRATCH/fw_ver" "$rdma/fw_ver"
+port() { "$FACTS" --root "$SCRATCH/geforce-guest" | jq -r '[.checks[] | select(.check == "port") | .verdict] | join(" ")'; }
+cp "$rdma/ports/1/state" "$SCRATCH/state"
+echo "?" >"$rdma/ports/1/state"
+check "a state of the port that is none is not known" test "$(port)" = unknown
+echo "2: INIT" >"$rdma/ports/1/state"
+check "... INIT is down" test "$(port)" = failure
+cp "$SCRATCH/state" "$rdma/ports/1/state"
+
 # ---- what registers GPU memory depends on the route
 host geforce-guest --memory rm-dmabuf
 verdict peer-memory dma-buf ok
@@ -187,6 +200,22 @@ verdict governor cpus warning
 fixes governor "cpupower"
 fact "isolated CPUs and proprietary modules" '.system.cpus_isolated == "2-15" and .versions.nvidia_open == false and .versions.mlnx_ofed == null and .versions.nvidia == "550.163.01"'
 check_exit 1 "a failure makes the exit code of --check 1" "$FACTS" --root "$SCRATCH/two-socket-acs" --check
+# what cannot be read is unknown, never ok or off
+verdict_now() { "$FACTS" --root "$SCRATCH/$1" | jq -r --arg check "$2" --arg subject "$3" '[.checks[] | select(.check == $check and (.subject | contains($subject))) | .verdict] | join(" ")'; }
+there=$SCRATCH/two-socket-acs/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0
+cp "$there/0000:3c:04.0/config" "$SCRATCH/config"
+head -c 4096 /dev/zero | tr '\0' '\377' >"$there/0000:3c:04.0/config"
+check "a bridge that does not answer (its registers read as ones) is not one without ACS" test "$(verdict_now two-socket-acs acs 0000:3c:04.0)" = unknown
+head -c 300 "$SCRATCH/config" >"$there/0000:3c:04.0/config"
+check "... nor one whose list of capabilities is cut" test "$(verdict_now two-socket-acs acs 0000:3c:04.0)" = unknown
+cp "$SCRATCH/config" "$there/0000:3c:04.0/config"
+mv "$there/0000:3c:04.0/0000:3d:00.0/resource" "$SCRATCH/resource"
+check "a GPU whose BARs cannot be read is not one whose BAR1 is not resizable" test "$(verdict_now two-socket-acs resizable-bar 0000:3d:00.0)" = unknown
+mv "$SCRATCH/resource" "$there/0000:3c:04.0/0000:3d:00.0/resource"
+check "... which it was before" test "$(verdict_now two-socket-acs resizable-bar 0000:3d:00.0)" = ok
+mv "$there/0000:3c:04.0/0000:3d:00.0/class" "$SCRATCH/class"
+check "GPUs that are not found are not of the NIC's node" test "$(verdict_now two-socket-acs numa numa)" = unknown
+mv "$SCRATCH/class" "$there/0000:3c:04.0/0000:3d:00.0/class"
 check_says "--check prints the failure with its reason" '^failure +acs +0000:3c:08.0: ACS redirects' "$SCRATCH/out"
 check_exit 0 "GPUDirect is off for the NIC of the other socket" "$FACTS" --root "$SCRATCH/two-socket-acs" --nccl-env --netdev ens2
 check_says "NCCL_NET_GDR_LEVEL=LOC" '^export NCCL_NET_GDR_LEVEL=LOC$' "$SCRATCH/out"

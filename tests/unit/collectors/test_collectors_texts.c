@@ -215,9 +215,9 @@ static void capabilities_are_found(void **state)
     assert_int_equal(c.bars[1].current_bytes, 256 << 20);
     assert_int_equal(c.bars[1].largest_bytes, INT64_C(4) << 30); /* highest bit 16 less 4: 2^12 MiB */
     /* the same cut anywhere is read as far as it goes */
-    for (size_t length = 0; length < 0x20c; length++) {
+    for (size_t length = 0; length <= 0x20c; length++) {
         pci_config_parse(bytes, length, &c);
-        assert_int_equal(c.extended, length > 0x100);
+        assert_int_equal(c.extended, length == 0x20c); /* what is behind the cut is not known */
         assert_int_equal(c.acs.present, length >= 0x158);
     }
     /* without privilege only 64 bytes are there */
@@ -226,11 +226,15 @@ static void capabilities_are_found(void **state)
     /* a list that bites its tail ends */
     put32(bytes, 0x200, 0x10010015);
     pci_config_parse(bytes, sizeof bytes, &c);
-    assert_true(c.acs.present);
+    assert_true(c.acs.present && !c.extended);
     /* registers of a device that is gone read as ones */
     memset(bytes, 0xff, sizeof bytes);
     pci_config_parse(bytes, sizeof bytes, &c);
-    assert_false(c.acs.present);
+    assert_false(c.acs.present || c.extended);
+    /* no extended capabilities at all */
+    memset(bytes, 0, sizeof bytes);
+    pci_config_parse(bytes, sizeof bytes, &c);
+    assert_true(c.extended && !c.acs.present);
 }
 
 /* What lspci shows as "RlxdOrd+" of DevCtl. */
