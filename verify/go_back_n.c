@@ -4,7 +4,7 @@
  * or behind the place.
  */
 #include "verify/checker.h"
-#include "verify/psn.h"
+#include "verify/sequence.h"
 #include "lib/packets/opcode.h"
 #include "lib/text.h"
 #include <stdarg.h>
@@ -33,201 +33,6 @@
 #define KIND_NO_NAK         "no NAK"
 #define KIND_ANSWER_SKIPPED "answer skipped"
 #define KIND_AGAIN          "answered again"
-
-/* ---- messages that have ended at a PSN, for the MSN of answers (9.7.5.1.2 and 9.7.7.1) */
-
-#define MESSAGES_KEPT 32
-
-/* Zeros at first. The MSN before the capture's first message is not known: it is `base`, or up to `base_most`
- * more. MSNs and counts of messages wrap at 2^24. */
-struct messages {
-    uint32_t ends[MESSAGES_KEPT]; /* PSNs of the last packets of the latest messages, a ring */
-    uint32_t count;               /* of messages that ended since the capture began */
-    bool based;
-    uint32_t base;
-    int32_t base_most;
-};
-
-/* A message's last packet came, in order. */
-static void messages_end(struct messages *m, uint32_t psn)
-{
-    m->ends[m->count++ % MESSAGES_KEPT] = psn;
-}
-
-/* Messages were missed: all that is known is of no use any more. */
-static void messages_forget(struct messages *m)
-{
-    m->count = 0;
-    m->based = false;
-}
-
-/* Messages that ended behind this PSN; -1: all that are kept, so there may be more, or the PSN is from before
- * the capture. */
-static int messages_ended_behind(const struct messages *m, uint32_t psn)
-{
-    int behind = 0, kept = m->count < MESSAGES_KEPT ? (int)m->count : MESSAGES_KEPT;
-    for (int i = 0; i < kept; i++)
-        behind += psn_after(m->ends[i], psn) > 0;
-    return behind == kept ? -1 : behind;
-}
-
-/* Can an answer of this PSN have this MSN? It counts the messages that ended up to its PSN, or up to the time
- * when it was sent. If not, *least and *most are what was expected. An answer of a PSN long before the latest
- * is not judged. */
-static bool messages_fit(struct messages *m, uint32_t psn, uint32_t msn, uint32_t *least, uint32_t *most)
-{
-    int behind = messages_ended_behind(m, psn);
-    if (behind < 0)
-        return true;
-    uint32_t base = (msn - m->count) & FRAME_PSN_MASK;
-    if (!m->based) {
-        m->based = true;
-        m->base = base;
-        m->base_most = behind;
-        return true;
-    }
-    int32_t least_base = psn_after(base, m->base), most_base = least_base + behind;
-    if (least_base > m->base_most || most_base < 0) {
-        *least = psn_add(m->base, m->count - (uint32_t)behind);
-        *most = psn_add(m->base, m->count + (uint32_t)m->base_most);
-        m->based = false;
-        return false;
-    }
-    m->base_most = most_base < m->base_most ? most_base : m->base_most;
-    if (least_base > 0) {
-        m->base = base;
-        m->base_most -= least_base;
-    }
-    return true;
-}
-
-/* ---- PSNs that requests take */
-
-#define LEAST_MTU 256
-#define MOST_MTU  4096
-#define MOST_PSNS 0x400000
-
-/*
- * How many PSNs the requests of a connection take: a read takes one for each packet of its answer
- * (IBTA 9.4.4), which the path's MTU says. That is learned from any packet that is followed by others of its
- * message; until then a read takes one, and up to `loose` more.
- */
-struct span {
-    uint32_t mtu;       /* 0: not known */
-    uint32_t psn;       /* of the last read whose answer's packets are not known, */
-    uint32_t length;    /* and its bytes; 0: there is none */
-    bool reads, others; /* it has requests that are answered one by one, such as reads; it has others */
-    bool cut;           /* a read's length was not captured: which PSNs follow is not known */
-};
-
-static uint32_t packets_of(uint32_t length, uint32_t mtu)
-{
-    uint32_t count = length ? (length - 1) / mtu + 1 : 1;
-    return count < MOST_PSNS ? count : MOST_PSNS;
-}
-
-/* Learns from a packet of the connection. True: the MTU is known since this packet. */
-static bool span_learn(struct span *s, const struct frame_roce *roce)
-{
-    const struct opcode_row *row = &opcode_rows[OPCODE_OPERATION(roce->bth.opcode)];
-    if (s->mtu || !row->payload || row->last || roce->payload_bytes < LEAST_MTU ||
-        roce->payload_bytes > MOST_MTU)
-        return false;
-    s->mtu = roce->payload_bytes;
-    return true;
-}
-
-/* PSNs that the read takes whose length was kept. */
-static uint32_t span_kept(const struct span *s)
-{
-    return packets_of(s->length, s->mtu);
-}
-
-/* PSNs that a request takes; *loose: how many more it may take. */
-static uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t *loose)
-{
-    enum opcode_operation operation = OPCODE_OPERATION(roce->bth.opcode);
-    bool read = operation == OPCODE_READ_REQUEST;
-    *loose = 0;
-    s->length = 0;
-    if (!read) {
-        bool answered = operation == OPCODE_COMPARE_SWAP || operation == OPCODE_FETCH_ADD ||
-                        operation == OPCODE_FLUSH || operation == OPCODE_ATOMIC_WRITE;
-        s->reads = s->reads || answered;
-        s->others = s->others || !answered;
-        return 1;
-    }
-    s->reads = true;
-    s->cut = s->cut || roce->cut;
-    if (roce->cut) {
-        *loose = MOST_PSNS;
-        return 1;
-    }
-    if (s->mtu || roce->reth.length <= LEAST_MTU)
-        return packets_of(roce->reth.length, s->mtu ? s->mtu : LEAST_MTU);
-    s->psn = roce->bth.psn;
-    s->length = roce->reth.length;
-    *loose = packets_of(roce->reth.length, LEAST_MTU) - 1;
-    return 1;
-}
-
-/* Only reads, atomics, FLUSH and ATOMIC WRITE, whose PSNs are known: each of its answers can be told. */
-static bool span_answers(const struct span *s)
-{
-    return s->reads && !s->others && !s->cut && (s->mtu || !s->length);
-}
-
-/* ---- packets that come before an earlier one, and may have been kept */
-
-#define HELD_PSNS 4096 /* so far ahead */
-
-/* Zeros at first. The bits of a PSN are cleared when the expected one passes it. */
-struct held {
-    uint64_t *here,
-        *ends; /* by the low bits of the PSN; the last packet of its message; NULL: none came yet */
-    uint32_t count;
-};
-
-#define HELD_WORD(psn) (((psn) % HELD_PSNS) / 64)
-#define HELD_BIT(psn)  (UINT64_C(1) << ((psn) % 64))
-
-static void held_add(struct held *h, uint32_t psn, int32_t ahead, bool ends)
-{
-    if (ahead >= HELD_PSNS)
-        return;
-    if (!h->here && !(h->here = calloc(2 * HELD_PSNS / 64, sizeof *h->here)))
-        return;
-    h->ends = h->here + HELD_PSNS / 64;
-    h->count += !(h->here[HELD_WORD(psn)] & HELD_BIT(psn));
-    h->here[HELD_WORD(psn)] |= HELD_BIT(psn);
-    if (ends)
-        h->ends[HELD_WORD(psn)] |= HELD_BIT(psn);
-}
-
-static bool held_has(const struct held *h, uint32_t psn)
-{
-    return h->count && h->here[HELD_WORD(psn)] & HELD_BIT(psn);
-}
-
-/* The expected one passes it: was it kept, and did its message end with it? */
-static bool held_take(struct held *h, uint32_t psn, bool *ends)
-{
-    bool here = held_has(h, psn);
-    *ends = here && h->ends[HELD_WORD(psn)] & HELD_BIT(psn);
-    if (here) {
-        h->here[HELD_WORD(psn)] &= ~HELD_BIT(psn);
-        h->ends[HELD_WORD(psn)] &= ~HELD_BIT(psn);
-        h->count--;
-    }
-    return here;
-}
-
-static void held_forget(struct held *h, uint32_t from, uint32_t count)
-{
-    bool ends;
-    for (uint32_t i = 0; h->count && i < count && i < HELD_PSNS; i++)
-        held_take(h, psn_add(from, i), &ends);
-}
 
 /* ---- both ends, and what was seen of them */
 
@@ -875,11 +680,9 @@ static uint32_t responder_reach(const struct responder *r)
 static void responder_hold(struct responder *r, const struct frame_roce *roce, int32_t ahead)
 {
     enum opcode_operation operation = OPCODE_OPERATION(roce->bth.opcode);
-    uint32_t count = 1, mtu = r->span.mtu ? r->span.mtu : LEAST_MTU;
+    uint32_t count = 1;
     if (operation == OPCODE_READ_REQUEST)
-        count = roce->cut || (!r->span.mtu && roce->reth.length > LEAST_MTU)
-                    ? 0
-                    : packets_of(roce->reth.length, mtu);
+        count = roce->cut ? 0 : span_of_answer(&r->span, roce->reth.length);
     for (uint32_t i = 0; i < count && ahead + (int32_t)i < HELD_PSNS; i++)
         held_add(&r->held, psn_add(roce->bth.psn, i), ahead + (int32_t)i,
                  opcode_rows[operation].last && i == count - 1);

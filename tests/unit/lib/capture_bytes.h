@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 struct capture_bytes {
-    uint8_t data[1 << 20];
+    uint8_t data[1 << 21];
     size_t length;
     size_t at; /* of capture_bytes_read */
     bool swapped;

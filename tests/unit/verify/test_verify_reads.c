@@ -9,17 +9,19 @@
 #define PACKETS     4 /* of a read's answer */
 
 static struct talk talk;
+static uint32_t mtu; /* payload of a packet */
 
 static void begin(void)
 {
     talk = (struct talk){.addressed = true};
+    mtu = TALK_MTU;
     talk_start(&talk);
 }
 
 static uint64_t request(uint32_t psn, uint32_t packets, bool lost)
 {
     struct frame f = talk_frame(&talk, HOST_A, OPCODE_READ_REQUEST, psn);
-    f.roce.reth.length = packets * TALK_MTU;
+    f.roce.reth.length = packets * mtu;
     return talk_say(&talk, HOST_A, &f, lost);
 }
 
@@ -33,7 +35,7 @@ static uint64_t answer(uint32_t first, uint32_t packets, uint32_t psn, bool lost
                                 : i == packets - 1 ? OPCODE_READ_LAST
                                                    : OPCODE_READ_MIDDLE,
                                 psn);
-    f.roce.payload_bytes = TALK_MTU;
+    f.roce.payload_bytes = mtu;
     return talk_say(&talk, HOST_B, &f, lost);
 }
 
@@ -81,6 +83,25 @@ static void good(void **state)
     request(psn, PACKETS, false);
     answers(psn, PACKETS);
     talk_good(&talk, "go-back-n", TIMEOUT_SET);
+}
+
+/* Packets of a simulated NIC may be shorter and longer than the MTUs of InfiniBand. */
+static void any_mtu(void **state)
+{
+    (void)state;
+    static const uint32_t mtus[] = {1, 64, 200, 256, 9000};
+    for (size_t i = 0; i < sizeof mtus / sizeof *mtus; i++) {
+        begin();
+        mtu = mtus[i];
+        uint32_t psn = reads(0xfffff0, 10);
+        request(psn, 1, false);
+        request(psn_add(psn, 1), PACKETS, false);
+        answer(psn, 1, psn, false);
+        answers(psn_add(psn, 1), PACKETS);
+        talk_good(&talk, "go-back-n", TIMEOUT_SET);
+        uint64_t number = request(psn_add(psn, PACKETS + 2), 1, false);
+        talk_bad(&talk, "go-back-n", TIMEOUT_SET, "skipped", number);
+    }
 }
 
 static void answer_skipped(void **state)
@@ -336,9 +357,9 @@ static void begins_with_a_read_again(void **state)
     request(40 + PACKETS - 1, 1, false); /* the last packet of the first of many reads */
     for (uint32_t psn = 40 + PACKETS; psn < 40 + 2 * PACKETS; psn++)
         answer(40 + PACKETS, PACKETS, psn, false);
-    request(40 + 20 * PACKETS, PACKETS, false);
+    request(40 + 1100 * PACKETS, PACKETS, false); /* more than a read of this length can take */
     answer(40 + PACKETS - 1, 1, 40 + PACKETS - 1, false);
-    for (uint32_t first = 40 + PACKETS; first <= 40 + 20 * PACKETS; first += PACKETS)
+    for (uint32_t first = 40 + PACKETS; first <= 40 + 1100 * PACKETS; first += PACKETS)
         answers(first, PACKETS);
     talk.now_ns += TALK_DELAY_NS;
     talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "whether requests were skipped, 1 time");
@@ -348,6 +369,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good),
+        cmocka_unit_test(any_mtu),
         cmocka_unit_test(answer_skipped),
         cmocka_unit_test(answered_again),
         cmocka_unit_test(not_asked_for),

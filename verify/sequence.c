@@ -1,0 +1,160 @@
+#include "verify/sequence.h"
+
+#include "lib/packets/opcode.h"
+#include <stdlib.h>
+
+/* ---- messages */
+
+void messages_end(struct messages *m, uint32_t psn)
+{
+    m->ends[m->count++ % MESSAGES_KEPT] = psn;
+}
+
+void messages_forget(struct messages *m)
+{
+    m->count = 0;
+    m->based = false;
+}
+
+int messages_ended_behind(const struct messages *m, uint32_t psn)
+{
+    int behind = 0, kept = m->count < MESSAGES_KEPT ? (int)m->count : MESSAGES_KEPT;
+    for (int i = 0; i < kept; i++)
+        behind += psn_after(m->ends[i], psn) > 0;
+    return behind == kept ? -1 : behind;
+}
+
+bool messages_fit(struct messages *m, uint32_t psn, uint32_t msn, uint32_t *least, uint32_t *most)
+{
+    int behind = messages_ended_behind(m, psn);
+    if (behind < 0)
+        return true;
+    uint32_t base = (msn - m->count) & FRAME_PSN_MASK;
+    if (!m->based) {
+        m->based = true;
+        m->base = base;
+        m->base_most = behind;
+        return true;
+    }
+    int32_t least_base = psn_after(base, m->base), most_base = least_base + behind;
+    if (least_base > m->base_most || most_base < 0) {
+        *least = psn_add(m->base, m->count - (uint32_t)behind);
+        *most = psn_add(m->base, m->count + (uint32_t)m->base_most);
+        m->based = false;
+        return false;
+    }
+    m->base_most = most_base < m->base_most ? most_base : m->base_most;
+    if (least_base > 0) {
+        m->base = base;
+        m->base_most -= least_base;
+    }
+    return true;
+}
+
+/* ---- PSNs that requests take */
+
+#define MOST_PSNS 0x400000
+
+static uint32_t packets_of(uint32_t length, uint32_t mtu)
+{
+    uint32_t count = length ? (length - 1) / mtu + 1 : 1;
+    return count < MOST_PSNS ? count : MOST_PSNS;
+}
+
+bool span_learn(struct span *s, const struct frame_roce *roce)
+{
+    const struct opcode_row *row = &opcode_rows[OPCODE_OPERATION(roce->bth.opcode)];
+    if (s->mtu || !row->payload || !roce->payload_bytes)
+        return false;
+    s->most = roce->payload_bytes > s->most ? roce->payload_bytes : s->most;
+    if (!row->last)
+        s->mtu = roce->payload_bytes;
+    else if (s->length <= s->most)
+        s->length = 0;
+    return s->mtu;
+}
+
+uint32_t span_kept(const struct span *s)
+{
+    return packets_of(s->length, s->mtu);
+}
+
+uint32_t span_of_answer(const struct span *s, uint32_t length)
+{
+    return s->mtu ? packets_of(length, s->mtu) : length <= s->most;
+}
+
+uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t *loose)
+{
+    enum opcode_operation operation = OPCODE_OPERATION(roce->bth.opcode);
+    bool read = operation == OPCODE_READ_REQUEST;
+    *loose = 0;
+    s->length = 0;
+    if (!read) {
+        bool answered = operation == OPCODE_COMPARE_SWAP || operation == OPCODE_FETCH_ADD ||
+                        operation == OPCODE_FLUSH || operation == OPCODE_ATOMIC_WRITE;
+        s->reads = s->reads || answered;
+        s->others = s->others || !answered;
+        return 1;
+    }
+    s->reads = true;
+    s->cut = s->cut || roce->cut;
+    if (roce->cut) {
+        *loose = MOST_PSNS;
+        return 1;
+    }
+    uint32_t known = roce->reth.length <= 1 ? 1 : span_of_answer(s, roce->reth.length);
+    if (known)
+        return known;
+    s->psn = roce->bth.psn;
+    s->length = roce->reth.length;
+    *loose = packets_of(roce->reth.length, s->most ? s->most : 1) - 1;
+    return 1;
+}
+
+bool span_answers(const struct span *s)
+{
+    return s->reads && !s->others && !s->cut && (s->mtu || !s->length);
+}
+
+/* ---- packets that come before an earlier one */
+
+#define HELD_WORD(psn) (((psn) % HELD_PSNS) / 64)
+#define HELD_BIT(psn)  (UINT64_C(1) << ((psn) % 64))
+
+void held_add(struct held *h, uint32_t psn, int32_t ahead, bool ends)
+{
+    if (ahead >= HELD_PSNS)
+        return;
+    if (!h->here && !(h->here = calloc(2 * HELD_PSNS / 64, sizeof *h->here)))
+        return;
+    h->ends = h->here + HELD_PSNS / 64;
+    h->count += !(h->here[HELD_WORD(psn)] & HELD_BIT(psn));
+    h->here[HELD_WORD(psn)] |= HELD_BIT(psn);
+    if (ends)
+        h->ends[HELD_WORD(psn)] |= HELD_BIT(psn);
+}
+
+bool held_has(const struct held *h, uint32_t psn)
+{
+    return h->count && h->here[HELD_WORD(psn)] & HELD_BIT(psn);
+}
+
+bool held_take(struct held *h, uint32_t psn, bool *ends)
+{
+    bool here = held_has(h, psn);
+    *ends = here && h->ends[HELD_WORD(psn)] & HELD_BIT(psn);
+    if (here) {
+        h->here[HELD_WORD(psn)] &= ~HELD_BIT(psn);
+        h->ends[HELD_WORD(psn)] &= ~HELD_BIT(psn);
+        h->count--;
+    }
+    return here;
+}
+
+void held_forget(struct held *h, uint32_t from, uint32_t count)
+{
+    bool ends;
+    for (uint32_t i = 0; h->count && i < count && i < HELD_PSNS; i++)
+        held_take(h, psn_add(from, i), &ends);
+}
