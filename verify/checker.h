@@ -30,6 +30,12 @@ struct verify_packet {
     struct frame frame;
 };
 
+/* What shows that packets are missing from a capture which does not say so. */
+struct verify_missing {
+    uint64_t count;
+    char first[200]; /* a sentence */
+};
+
 /* What checkers look up. */
 struct verify_context {
     const struct verify_settings *settings; /* of the last packet's interface */
@@ -38,6 +44,7 @@ struct verify_context {
     const struct capture_reader *capture; /* its interfaces */
     const struct states *clocks;          /* struct clock, by interface */
     struct findings *findings;            /* of this checker */
+    struct verify_missing *missing;       /* of all */
     int64_t rate_bps; /* of the last packet's interface: as set, else as the capture says; 0: not known */
     int64_t end_ns;   /* the latest time so far; after verify_turn_to of an interface whose times are not
                          judged to the end, the last one that was */
@@ -75,6 +82,10 @@ extern const struct checker *const checkers[];
 uint32_t verify_node_of(const struct verify_context *c, uint32_t interface);
 /* As if the last packet was one of this interface: its settings, its rate, its times. */
 void verify_turn_to(struct verify_context *c, uint32_t interface);
+/* Packets are missing from the capture, unless it is known to have all: "packet 7 acknowledges PSN 5, ...".
+ */
+void verify_note_missing(struct verify_context *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* The time that these bytes take on the wire at the context's rate, with preamble, FCS and gap, and by how
  * much times of this unit may differ more than they did on the wire. */
 int64_t verify_wire_ns(const struct verify_context *c, uint32_t bytes);

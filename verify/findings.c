@@ -36,6 +36,21 @@ void findings_add(struct findings *f, const char *kind, uint64_t number, int64_t
     va_end(arguments);
 }
 
+void findings_take(struct findings *f, struct findings *from)
+{
+    for (size_t i = 0; i < FINDINGS_KINDS && from->kinds[i].name; i++) {
+        struct finding_kind *kind = &from->kinds[i], *to = kind_of(f, kind->name);
+        for (uint64_t k = 0; k < kind->count && k < FINDINGS_SHOWN; k++) {
+            if (to->count + k < FINDINGS_SHOWN)
+                to->shown[to->count + k] = kind->shown[k];
+            else
+                free(kind->shown[k].text);
+            kind->shown[k].text = NULL;
+        }
+        to->count += kind->count;
+    }
+}
+
 static void add_count(struct findings *f, const char *what, uint64_t count, bool counts)
 {
     size_t i = 0;

@@ -41,6 +41,8 @@ struct findings {
 /* Something is wrong with a packet. The format names what was found and what was expected. */
 void findings_add(struct findings *f, const char *kind, uint64_t number, int64_t time_ns, const char *format,
                   ...) __attribute__((format(printf, 5, 6)));
+/* Whatever is wrong by `from`, whose texts it takes. */
+void findings_take(struct findings *f, struct findings *from);
 /* This number of things was judged. */
 void findings_judged(struct findings *f, const char *what, uint64_t count);
 /* This number of things was seen, which is not a judgement. */

@@ -179,10 +179,16 @@ static bool has_psn(const struct flow *f, uint32_t psn)
            psn_after(f->last_psn, psn) < WINDOW_PSNS;
 }
 
-/* Can the flow be the partner of `answers`? A CNP names no PSN. */
-static bool fits(const struct flow *f, const struct frame_roce *roce, bool alone)
+/* Has it another partner, which has said something since a new connection may have begun? */
+static bool is_taken(const struct flows *t, const struct flow *f)
 {
-    if (f->partner != FLOW_NONE || !f->requests)
+    return f->partner != FLOW_NONE && t->flows[f->partner].last_at >= f->anew_at;
+}
+
+/* Can the flow be the partner of `answers`? A CNP names no PSN. */
+static bool fits(const struct flows *t, const struct flow *f, const struct frame_roce *roce, bool alone)
+{
+    if (!f->requests || is_taken(t, f))
         return false;
     if (roce->bth.opcode == OPCODE_CNP)
         return roce->source_port && f->source_port == roce->source_port;
@@ -201,13 +207,48 @@ static uint32_t find_partner(const struct flows *t, const struct flow *answers, 
         const struct flow *f = &t->flows[i];
         if (++looked > MOST_TRIES)
             return FLOW_NONE;
-        if (!fits(f, roce, alone))
+        if (!fits(t, f, roce, alone))
             continue;
         if (found != FLOW_NONE)
             return FLOW_NONE;
         found = i;
     }
     return found;
+}
+
+static void part(struct flows *t, uint32_t i)
+{
+    struct flow *f = &t->flows[i];
+    if (f->partner != FLOW_NONE)
+        t->flows[f->partner].partner = FLOW_NONE;
+    f->partner = FLOW_NONE;
+    f->tries = 0;
+}
+
+/* Where PSNs do not follow, a new connection may have begun, whose other end is another queue pair. */
+static void learn_request(struct flow *f, const struct frame_roce *roce, uint64_t now)
+{
+    uint32_t psn = roce->bth.psn;
+    int32_t ahead = f->requests ? psn_after(psn, f->last_psn) : 1;
+    if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first && (ahead <= 0 || ahead > WINDOW_PSNS)) {
+        f->anew_at = now;
+        f->source_port = roce->source_port;
+    }
+    if (!f->requests || ahead < -WINDOW_PSNS)
+        f->first_psn = f->last_psn = psn;
+    f->requests = true;
+    f->last_psn = psn_later(psn, f->last_psn);
+    if (psn_after(f->last_psn, f->first_psn) > WINDOW_PSNS) /* before the numbers wrap */
+        f->first_psn = psn_add(f->last_psn, 0u - WINDOW_PSNS);
+}
+
+/* An answer that is not of its partner's requests may be of a new connection, with another queue pair. */
+static bool is_partners(const struct flows *t, const struct flow *f, const struct frame_roce *roce)
+{
+    const struct flow *partner = &t->flows[f->partner];
+    bool port = roce->source_port == partner->source_port;
+    bool acknowledges = OPCODE_OPERATION(roce->bth.opcode) == OPCODE_ACKNOWLEDGE;
+    return roce->bth.opcode == OPCODE_CNP || (port && (!acknowledges || has_psn(partner, roce->bth.psn)));
 }
 
 static void learn(struct flows *t, uint32_t i, const struct frame_roce *roce)
@@ -217,18 +258,18 @@ static void learn(struct flows *t, uint32_t i, const struct frame_roce *roce)
     if (!row)
         return;
     if (!row->response && roce->bth.opcode != OPCODE_CNP) {
-        if (!f->requests)
-            f->first_psn = f->last_psn = roce->bth.psn;
-        f->requests = true;
-        f->last_psn = psn_later(roce->bth.psn, f->last_psn);
-        if (psn_after(f->last_psn, f->first_psn) > WINDOW_PSNS) /* before the numbers wrap */
-            f->first_psn = psn_add(f->last_psn, 0u - WINDOW_PSNS);
-    } else if (f->partner == FLOW_NONE && (++f->tries <= MOST_TRIES || f->tries % MOST_TRIES == 0)) {
-        uint32_t partner = find_partner(t, f, roce);
-        if (partner != FLOW_NONE) {
-            f->partner = partner;
-            t->flows[partner].partner = i;
-        }
+        learn_request(f, roce, t->packets);
+        return;
+    }
+    if ((f->partner != FLOW_NONE && is_partners(t, f, roce)) ||
+        (++f->tries > MOST_TRIES && f->tries % MOST_TRIES != 0))
+        return;
+    uint32_t partner = find_partner(t, f, roce);
+    if (partner != FLOW_NONE) {
+        part(t, i);
+        part(t, partner);
+        f->partner = partner;
+        t->flows[partner].partner = i;
     }
 }
 
@@ -238,8 +279,11 @@ uint32_t flows_of(struct flows *t, uint32_t interface, const struct frame_roce *
     uint32_t i = find_flow(t, hash, interface, roce);
     if (i == FLOW_NONE)
         i = add(t, hash, pair_hash, interface, roce);
-    if (i != FLOW_NONE)
-        learn(t, i, roce);
+    t->packets++;
+    if (i == FLOW_NONE)
+        return i;
+    learn(t, i, roce);
+    t->flows[i].last_at = t->packets;
     return i;
 }
 

@@ -21,10 +21,12 @@ struct flow {
     uint32_t pair;                /* index of all flows between the same addresses */
     uint32_t next_in_pair;        /* FLOW_NONE: the last */
     uint32_t partner;             /* FLOW_NONE: not known */
-    uint16_t source_port;         /* of its first packet */
+    uint16_t source_port;         /* of its first packet, or where PSNs last began anew */
     bool requests;                /* it has some */
     uint32_t first_psn, last_psn; /* of these; `first_psn` is not long before the last */
     uint32_t tries;               /* to find its partner */
+    uint64_t last_at;             /* its last packet, as counted here */
+    uint64_t anew_at; /* the request that may be the first of a new connection; 0: there is none */
 };
 
 /* All flows of an interface from one address to another. */
@@ -41,7 +43,8 @@ struct flows {
     uint32_t count, pair_count, room;
     uint32_t *table, *pair_table; /* open addressing; index + 1, 0: free */
     uint32_t table_size;          /* of each, a power of two */
-    uint64_t left_out;            /* packets of flows beyond the limit */
+    uint64_t packets;
+    uint64_t left_out; /* packets of flows beyond the limit */
 };
 
 int flows_init(struct flows *t, struct error *e);

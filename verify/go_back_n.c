@@ -78,15 +78,21 @@ struct nak_left {
 /* A requester, seen at its own port: every request it sends, every answer that it gets. */
 struct requester {
     bool begun;
-    bool answered;      /* `unacked` is known */
-    bool gap;           /* an answer behind `unacked` came since `unacked` was expected */
-    bool waited;        /* it has gone back since the last progress */
-    bool nak_spare;     /* a NAK came beside the one that it was asked with */
-    uint32_t naks_left; /* of selective repeat: NAKs for which no packet was sent again yet */
-    bool nak;           /* it was asked to go back since it last went back */
-    bool notified;      /* it got a CNP: its rate may be low */
-    bool asked;         /* it went back last because of a NAK */
-    bool jumped;        /* its first request was one that it sent again, or it skipped some */
+    bool answered;                     /* `unacked` is known */
+    bool gap;                          /* an answer behind `unacked` came since `unacked` was expected */
+    bool gap_asked;                    /* for other answers since */
+    bool waited;                       /* it has gone back since the last progress */
+    bool nak_spare;                    /* a NAK came beside the one that it was asked with */
+    uint32_t naks_left;                /* of selective repeat: NAKs for which no packet was sent again yet */
+    bool nak;                          /* it was asked to go back since it last went back */
+    bool notified;                     /* it got a CNP: its rate may be low */
+    bool asked;                        /* it went back last because of a NAK */
+    bool jumped;                       /* its first request was one that it sent again, or it skipped some */
+    bool hole;                         /* it left out `hole_psn`, which has not been answered since */
+    bool sent_again;                   /* so was its last packet, without progress since it went back */
+    struct requester_renewal *renewal; /* NULL: there is none */
+    int32_t msn;                       /* of the latest answer; -1: there was none */
+    uint32_t hole_psn;
     struct nak_left naks_pending[NAKS_LEFT]; /* a ring */
     uint32_t naks_pending_count;
     struct requests requests;
@@ -97,6 +103,7 @@ struct requester {
     uint32_t loose;          /* PSNs that a read may have taken beyond these */
     uint32_t nak_psn;        /* that the last NAK asked for */
     uint32_t gap_answers;    /* that came since */
+    uint32_t gap_request;    /* the first PSN that was asked for since, if `gap_asked` */
     uint32_t unacked;        /* the first PSN that is not acknowledged */
     uint32_t unacked_before; /* what it was a while ago: the NIC may not have looked at later answers */
     uint32_t nak_new;        /* new packets since it was asked */
@@ -121,6 +128,11 @@ struct responder {
     bool ahead;   /* a packet behind `most` arrived since `most` was expected */
     bool nak;     /* it asked for `nak_psn`, which has not arrived since */
     bool keeps;   /* what comes before an earlier one */
+    bool hole;    /* it left out the answer of `hole_psn`, which was not asked for since */
+    struct renewal *renewal;
+    int32_t msn; /* of its latest answer; -1: there was none */
+    uint32_t hole_psn;
+    uint64_t hole_number;
     struct requests requests;
     struct held held;
     uint32_t least; /* it answered all before */
@@ -146,16 +158,61 @@ struct seen_packets {
     uint64_t count[2][SEEN];
 };
 
+/* What is counted of requesters that go back, and what the capture showed of the rules. */
+struct tally {
+    uint64_t back, back_nak, back_gap, back_lost, back_timeout, back_unset, back_unknown, jumped;
+    uint64_t untimed;            /* what would have been judged by its time, and has none */
+    char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
+};
+
+/* Add what is in another. Counts wrap. */
+static void tally_add(struct tally *t, const struct tally *more)
+{
+    t->back += more->back;
+    t->back_nak += more->back_nak;
+    t->back_gap += more->back_gap;
+    t->back_lost += more->back_lost;
+    t->back_timeout += more->back_timeout;
+    t->back_unset += more->back_unset;
+    t->back_unknown += more->back_unknown;
+    t->jumped += more->jumped;
+    t->untimed += more->untimed;
+    for (int i = 0; i < RECOVERIES; i++)
+        if (!t->shown[i][0])
+            memcpy(t->shown[i], more->shown[i], sizeof t->shown[i]);
+}
+
+/* Take away what is in another. */
+static void tally_less(struct tally *t, const struct tally *less)
+{
+    struct tally negative = {
+        -less->back,       -less->back_nak,     -less->back_gap, -less->back_lost, -less->back_timeout,
+        -less->back_unset, -less->back_unknown, -less->jumped,   -less->untimed,   {{0}}};
+    tally_add(t, &negative);
+    for (int i = 0; i < RECOVERIES; i++)
+        if (less->shown[i][0])
+            t->shown[i][0] = 0;
+}
+
+/* A requester's renewal: what was found at its first packet, if it is none. */
+struct requester_renewal {
+    struct renewal of;
+    struct tally tally;
+    struct findings held;
+};
+
 struct go_back_n {
     struct states requesters, responders; /* by the requests' flow */
     struct states seen;                   /* struct seen_packets, by the packets' own flow */
     struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
     bool pauses;          /* PFC frames were seen: waiting may have other reasons */
-    uint64_t sent, received, back, back_nak, back_gap, back_lost, back_timeout, back_unset, back_unknown;
-    uint64_t elsewhere, no_naks, naks_again, naks_open, jumped;
-    uint64_t untimed;            /* what would have been judged by its time, and has none */
-    int64_t longest_ns[2];       /* that a requester, a responder had no answer */
-    char shown[RECOVERIES][200]; /* what the capture showed first that NICs do so only; "": nothing */
+    struct tally t;
+    uint64_t sent, received, elsewhere, no_naks, naks_again, naks_open;
+    uint64_t renewed[2];          /* queue pair numbers used again, as requesters and responders saw it */
+    uint64_t renewals_open;       /* or not, which no answer tells, */
+    uint64_t renewal_open_number; /* the first at this packet */
+    uint64_t gone_silent;         /* requesters that may have given up */
+    int64_t longest_ns[2];        /* that a requester, a responder had no answer */
 };
 
 static void go_back_n_note_seen(struct go_back_n *g, const struct verify_packet *p, bool sent, enum seen what)
@@ -201,7 +258,7 @@ static bool recovery_is_possible(const struct verify_context *c, enum verify_rec
 static bool is_selective(const struct go_back_n *g, const struct verify_context *c)
 {
     int said = verify_settings_recovery(c->settings, RECOVERY_SELECTIVE);
-    return said > 0 || (said < 0 && g->shown[RECOVERY_SELECTIVE][0]);
+    return said > 0 || (said < 0 && g->t.shown[RECOVERY_SELECTIVE][0]);
 }
 
 /* The packet shows that it does: kept once, unless it was said. */
@@ -212,10 +269,10 @@ static void go_back_n_note_rule(struct go_back_n *g, const struct verify_context
                                 enum verify_recovery which, const char *format, ...)
 {
     va_list arguments;
-    if (g->shown[which][0] || verify_settings_recovery(c->settings, which) > 0)
+    if (g->t.shown[which][0] || verify_settings_recovery(c->settings, which) > 0)
         return;
     va_start(arguments, format);
-    vsnprintf(g->shown[which], sizeof g->shown[which], format, arguments);
+    vsnprintf(g->t.shown[which], sizeof g->t.shown[which], format, arguments);
     va_end(arguments);
 }
 
@@ -233,9 +290,9 @@ static void go_back_n_say_rules(const struct go_back_n *g, struct verify_context
     for (int i = 0; i < RECOVERIES; i++)
         if (verify_settings_recovery(c->of_all, (enum verify_recovery)i) > 0)
             text_add(&said, "%s %s (set by recovery)", said.length ? " and" : "", verify_recovery_names[i]);
-        else if (g->shown[i][0])
+        else if (g->t.shown[i][0])
             text_add(&said, "%s %s, since %s", said.length ? "; and" : "", verify_recovery_names[i],
-                     g->shown[i]);
+                     g->t.shown[i]);
     if (said.length)
         findings_figure(c->findings, "the rules are those of%s", text_string(&said));
     else if (c->of_all->recovery.items)
@@ -264,6 +321,8 @@ static void requester_begin(struct requester *r, const struct verify_packet *p)
     free(r->held.here);
     *r = (struct requester){.begun = true,
                             .requests = r->requests,
+                            .renewal = r->renewal,
+                            .msn = -1,
                             .next = psn,
                             .cursor = psn,
                             .unacked = psn,
@@ -286,13 +345,13 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
     if (r->answered && set_ns != FIELD_UNSET && answer_ns >= 0 && answer_ns < BEFORE_NS &&
         (double)waited_ns < EARLY * (double)set_ns && (double)before_ns >= EARLY * (double)set_ns)
         waited_ns = set_ns; /* it was time before the last answers came, which the NIC had not looked at */
-    g->untimed += waited_ns < 0;
+    g->t.untimed += waited_ns < 0;
     bool queued = g->pauses && psn_after(psn, r->unacked) < 0; /* before a pause */
     if (set_ns == FIELD_UNSET || waited_ns < 0 || !requester_is_sure(r) || !r->answered || queued) {
-        *(set_ns == FIELD_UNSET && waited_ns >= 0 ? &g->back_unset : &g->back_unknown) += 1;
+        *(set_ns == FIELD_UNSET && waited_ns >= 0 ? &g->t.back_unset : &g->t.back_unknown) += 1;
         return;
     }
-    g->back_timeout++;
+    g->t.back_timeout++;
     if ((double)waited_ns < EARLY * (double)set_ns && waited_ns >= LEAST_NS &&
         recovery_is_possible(c, RECOVERY_ADAPTIVE))
         go_back_n_note_rule(
@@ -354,18 +413,18 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     bool asked = r->nak || (r->nak_spare && psn == r->unacked) || (selective && r->naks_left);
     bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
     bool timed_out = !asked && !r->gap && !lost;
-    g->back++;
+    g->t.back++;
     if (!(asked && psn == r->nak_psn) && requester_goes_back_late(r, p)) {
-        g->back_nak++;
+        g->t.back_nak++;
         return;
     }
     if (asked) {
-        g->back_nak++;
+        g->t.back_nak++;
         r->nak_spare = r->nak && r->nak_spare;
     } else if (lost) { /* answers that came, as a responder may lose requests */
-        g->back_lost++;
+        g->t.back_lost++;
     } else if (r->gap) {
-        g->back_gap++;
+        g->t.back_gap++;
         r->gap = false;
     } else {
         requester_check_timeout(g, r, c, p);
@@ -428,7 +487,7 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
     if (r->span.reads && !r->jumped &&
         (!r->answered || untied_answers(g, c->flows->flows[p->flow].partner))) {
         r->jumped = true;
-        g->jumped++;
+        g->t.jumped++;
         messages_forget(&r->messages);
         return;
     }
@@ -442,6 +501,10 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
     }
     findings_add(c->findings, KIND_SKIPPED, p->number, p->time_ns, "PSN %u follows PSN %u: %u skipped", psn,
                  (r->cursor - 1) & FRAME_PSN_MASK, ahead);
+    if (!r->hole && psn_after(r->cursor, r->next) >= 0) {
+        r->hole = true;
+        r->hole_psn = r->cursor;
+    }
     messages_forget(&r->messages);
 }
 
@@ -457,6 +520,127 @@ static void requester_learn_mtu(struct requester *r, const struct frame_roce *ro
     r->loose = 0;
 }
 
+/* ---- the requester: a new connection with its number */
+
+/* May the packet, which does not follow, be the first of a new connection? The oldest one without an answer
+ * is sent again. */
+static bool requester_may_begin(const struct requester *r, const struct frame_roce *roce)
+{
+    int32_t ahead = psn_after(roce->bth.psn, r->cursor), beyond = psn_after(roce->bth.psn, r->next);
+    return opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first && roce->bth.psn != r->unacked &&
+           (ahead < 0 || (uint32_t)ahead > r->loose) && (beyond < 0 || (uint32_t)beyond > r->next_loose);
+}
+
+/* Is it one that the new connection has sent before, if there is one? */
+static bool renewal_sends_again(const struct renewal *n, uint32_t psn)
+{
+    return psn_after(psn, n->first) >= 0 && psn_after(psn, n->next) <= (int32_t)n->loose;
+}
+
+static void requester_forget_renewal(struct requester *r)
+{
+    if (r->renewal)
+        findings_free(&r->renewal->held);
+    free(r->renewal);
+    r->renewal = NULL;
+}
+
+/* The connection is the one before: what was held back is found. */
+static void requester_was_not_renewed(struct requester *r, struct verify_context *c)
+{
+    findings_take(c->findings, &r->renewal->held);
+    requester_forget_renewal(r);
+}
+
+/* No answer tells. A PSN that nobody goes to or back to is of a new connection, unless answers deny it. */
+static void requester_leave_renewal(struct go_back_n *g, struct requester *r, struct verify_context *c)
+{
+    if (!r->renewal->of.far) {
+        requester_was_not_renewed(r, c);
+        return;
+    }
+    if (!g->renewals_open++)
+        g->renewal_open_number = r->renewal->of.number;
+    requester_forget_renewal(r);
+}
+
+static struct requester_renewal *requester_renewal_begin(const struct requester *r,
+                                                         const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    bool behind = psn_after(psn, r->next) < 0;
+    struct requester_renewal *n = calloc(1, sizeof *n);
+    if (n)
+        n->of = (struct renewal){.first = psn,
+                                 .next = psn,
+                                 .behind = behind,
+                                 .far = behind ? psn_after(r->unacked, psn) > RENEWAL_FAR
+                                               : psn_after(psn, r->next) > RENEWAL_FAR,
+                                 .number = p->number,
+                                 .time_ns = p->time_ns};
+    return n;
+}
+
+/* A packet that does not follow is judged; what is found is held back, if it may be of a new connection. */
+static void requester_does_not_follow(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                      const struct verify_packet *p)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    struct findings *found = c->findings;
+    struct tally before = g->t;
+    struct requester_renewal *n = r->renewal;
+    if (!n || !renewal_sends_again(&n->of, roce->bth.psn)) {
+        n = requester_may_begin(r, roce) ? requester_renewal_begin(r, p) : NULL;
+        if (n && r->renewal)
+            requester_leave_renewal(g, r, c);
+        before = g->t;
+    }
+    if (n)
+        c->findings = &n->held;
+    if (psn_after(roce->bth.psn, r->cursor) > 0)
+        requester_check_jump(g, r, c, p);
+    else
+        requester_goes_back(g, r, c, p);
+    c->findings = found;
+    if (!n)
+        return;
+    struct tally after = g->t; /* what was counted now */
+    tally_less(&after, &before);
+    tally_add(&n->tally, &after);
+    r->renewal = n;
+}
+
+/* A new connection began: nothing is known but what it has sent. */
+static void requester_renew(struct go_back_n *g, struct requester *r)
+{
+    struct requester_renewal *n = r->renewal;
+    struct requester before = *r;
+    free(r->held.here);
+    *r = (struct requester){.begun = true,
+                            .renewal = n,
+                            .msn = -1,
+                            .requests = before.requests,
+                            .notified = before.notified,
+                            .span = before.span,
+                            .next = n->of.next,
+                            .next_loose = n->of.loose,
+                            .cursor = psn_after(before.cursor, n->of.first) > 0 ? before.cursor : n->of.next,
+                            .loose = before.loose,
+                            .unacked = n->of.first,
+                            .unacked_before = n->of.first,
+                            .before_ns = n->of.time_ns,
+                            .progress_before_ns = n->of.time_ns,
+                            .progress_ns = n->of.time_ns,
+                            .sent_number = before.sent_number,
+                            .messages = n->of.messages};
+    r->messages.based = !n->of.ahead;
+    if (n->of.ahead)
+        messages_forget(&r->messages);
+    tally_less(&g->t, &n->tally);
+    g->renewed[0]++;
+    requester_forget_renewal(r);
+}
+
 static void requester_sent(struct go_back_n *g, struct requester *r, struct verify_context *c,
                            const struct verify_packet *p)
 {
@@ -469,10 +653,12 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     requester_learn_mtu(r, roce);
     uint32_t loose, taken = span_of(&r->span, roce, &loose);
     int32_t ahead = psn_after(psn, r->cursor);
-    if (ahead > 0)
-        requester_check_jump(g, r, c, p);
-    else if (ahead < 0)
-        requester_goes_back(g, r, c, p);
+    if (ahead != 0)
+        requester_does_not_follow(g, r, c, p);
+    if (r->renewal)
+        renewal_take(&r->renewal->of, roce, taken, loose);
+    r->hole = r->hole && psn != r->hole_psn;
+    r->sent_again = r->waited && psn_after(psn, r->next) < 0;
     if (r->nak && psn == r->nak_psn) {
         r->nak = false;
         if (ahead == 0) /* it was on its way before the NAK came */
@@ -491,6 +677,10 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     if (r->unacked == r->next)
         r->progress_ns = p->time_ns; /* nothing else waited */
     requester_check_nak(r, c, p);
+    if (r->gap && !r->gap_asked) {
+        r->gap_asked = true;
+        r->gap_request = psn;
+    }
     r->next = r->cursor;
     r->next_loose = loose;
     if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].last)
@@ -527,6 +717,15 @@ static void requester_check_msn(struct requester *r, struct verify_context *c, c
                  "the answer of PSN %u has MSN %u, expected %u to %u", psn, msn, least, most);
 }
 
+/* An answer that was not asked for again has come, and is missing from the capture. */
+static void requester_misses_answer(struct requester *r, struct verify_context *c)
+{
+    r->gap = false;
+    verify_note_missing(c,
+                        "the answer of PSN %u did not come before packet %llu, and was not asked for again",
+                        r->unacked, (unsigned long long)r->gap_number);
+}
+
 /* Answers go on behind one that is missing, and the requester does not ask for it again. */
 static void requester_check_gap(struct go_back_n *g, struct requester *r, struct verify_context *c,
                                 const struct verify_packet *p)
@@ -536,20 +735,26 @@ static void requester_check_gap(struct go_back_n *g, struct requester *r, struct
         most_ns = (int64_t)(LATE * (double)set_ns);
     if (!r->gap) {
         r->gap = true;
+        r->gap_asked = false;
         r->gap_answers = 0;
         r->gap_number = p->number;
         r->gap_ns = p->time_ns;
     }
-    if (++r->gap_answers <= NAK_PACKETS || verify_since_ns(p, r->gap_ns) <= most_ns) {
-        g->untimed += r->gap_answers > NAK_PACKETS && verify_since_ns(p, r->gap_ns) < 0;
+    r->gap_answers++;
+    if (r->gap_asked && psn_after(p->frame.roce.bth.psn, r->gap_request) >= 0 && !c->of_all->complete) {
+        requester_misses_answer(r, c); /* it has seen what came behind, and wants other answers */
         return;
     }
-    r->gap = false;
+    if (r->gap_answers <= NAK_PACKETS || verify_since_ns(p, r->gap_ns) <= most_ns) {
+        g->t.untimed += r->gap_answers > NAK_PACKETS && verify_since_ns(p, r->gap_ns) < 0;
+        return;
+    }
     findings_add(
         c->findings, KIND_NO_BACK, p->number, p->time_ns,
         "PSN %u is the %uth answer since packet %llu, before which PSN %u is missing, and was not asked "
         "for again",
         p->frame.roce.bth.psn, r->gap_answers, (unsigned long long)r->gap_number, r->unacked);
+    requester_misses_answer(r, c);
 }
 
 /* An answer of a read or an atomic. Where there are no other requests each is expected; what comes behind a
@@ -563,9 +768,11 @@ static void requester_gets_response(struct go_back_n *g, struct requester *r, st
     requester_learn_mtu(r, &p->frame.roce);
     bool all_known = r->answered || !untied_answers(g, p->flow);
     if (all_known && span_answers(&r->span) && psn_after(psn, r->unacked) > 0) {
+        bool gap = r->gap;
         held_add(&r->held, psn, psn_after(psn, r->unacked), false);
         requester_check_gap(g, r, c, p);
-        return;
+        if (r->gap || !gap || c->of_all->complete)
+            return;
     }
     bool ends, out_of_order = r->held.count && recovery_is_possible(c, RECOVERY_OUT_OF_ORDER);
     uint32_t up_to = psn_add(psn, 1);
@@ -580,6 +787,27 @@ static void requester_gets_response(struct go_back_n *g, struct requester *r, st
     requester_acknowledged(r, p, up_to);
 }
 
+/* Is it a new connection, and what does the answer show of packets that the capture has not? */
+static void requester_learns_from(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                  const struct verify_packet *p, bool asks)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    if (r->renewal) {
+        enum renewed renewed = renewal_decide(&r->renewal->of, roce, r->msn);
+        if (renewed == RENEWED_YES)
+            requester_renew(g, r);
+        else if (renewed == RENEWED_NO)
+            requester_was_not_renewed(r, c);
+    }
+    if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].aeth && !roce->cut && !r->renewal)
+        r->msn = (int32_t)roce->aeth.msn;
+    if (!r->hole || r->renewal || psn_after(roce->bth.psn, r->hole_psn) < (int32_t)asks)
+        return;
+    r->hole = false;
+    verify_note_missing(c, "packet %llu answers PSN %u, and PSN %u was not sent before",
+                        (unsigned long long)p->number, roce->bth.psn, r->hole_psn);
+}
+
 /* An ACK, a NAK or a READ response; an RNR NAK and a NAK acknowledge what is before their PSN, and ask for it
  * again. */
 static void requester_answered(struct go_back_n *g, struct requester *r, struct verify_context *c,
@@ -590,6 +818,12 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
     requests_answer(&r->requests, p, &g->longest_ns[0]);
     if (!r->begun)
         return;
+    bool acknowledges = OPCODE_OPERATION(roce->bth.opcode) == OPCODE_ACKNOWLEDGE;
+    enum aeth_kind kind = acknowledges ? AETH_KIND(roce->aeth.syndrome) : AETH_ACK;
+    bool asks =
+        kind == AETH_RNR_NAK || (kind == AETH_NAK && AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE);
+    if (!acknowledges || !roce->cut)
+        requester_learns_from(g, r, c, p, asks);
     if (OPCODE_OPERATION(roce->bth.opcode) != OPCODE_ACKNOWLEDGE) {
         requester_gets_response(g, r, c, p);
         return;
@@ -599,17 +833,21 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
         r->begun = false;
         return;
     }
-    enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
-    bool asks =
-        kind == AETH_RNR_NAK || (kind == AETH_NAK && AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE);
     go_back_n_note_seen(g, p, false, kind == AETH_ACK ? SEEN_ACK : SEEN_NAK);
     if (!r->span.reads && psn_after(psn, r->next) >= 0) {
+        verify_note_missing(c, "packet %llu %s PSN %u, and the last one sent before was %u",
+                            (unsigned long long)p->number, asks ? "asks for" : "acknowledges", psn,
+                            (r->next - 1) & FRAME_PSN_MASK);
         findings_add(c->findings, KIND_ACK, p->number, p->time_ns,
                      "%s PSN %u, which was not sent: the last one was %u", asks ? "asks for" : "acknowledges",
                      psn, (r->next - 1) & FRAME_PSN_MASK);
+        if (!c->of_all->complete) { /* it was, and is missing */
+            r->next = r->cursor = psn_add(psn, !asks);
+            messages_forget(&r->messages);
+        }
         return;
     }
-    if (kind == AETH_ACK)
+    if (kind == AETH_ACK && !r->renewal)
         requester_check_msn(r, c, p, psn);
     bool only_reads = r->span.reads && !r->span.others; /* their answers may still be missing */
     if (!only_reads)
@@ -627,14 +865,23 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
     }
 }
 
-/* When the capture has ended: did a time-out that was due not come? */
-static void requester_end(const struct go_back_n *g, const struct requester *r, struct verify_context *c)
+/* When the capture has ended: did a time-out that was due not come? A queue pair that sent again, and nothing
+ * since, may have given up, whatever it is answered. */
+static void requester_end(struct go_back_n *g, struct requester *r, struct verify_context *c)
 {
     int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = c->end_ns - r->progress_ns;
+    if (r->renewal)
+        requester_leave_renewal(g, r, c);
     if (!r->begun || !r->answered || !requester_is_sure(r) || r->unacked == r->next || r->waited || r->nak ||
         g->pauses || r->notified || set_ns == FIELD_UNSET || r->progress_ns < 0 ||
         (double)waited_ns <= timeout_latest_ns(c))
         return;
+    if (r->sent_again) {
+        g->gone_silent++;
+        return;
+    }
+    if (r->gap)
+        requester_misses_answer(r, c);
     findings_add(
         c->findings, KIND_TIMEOUT, r->sent_number, r->progress_ns,
         "PSN %u is not acknowledged, and was not sent again until the end of the capture, %.3f us after the "
@@ -727,7 +974,7 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
     bool late = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses;
     bool asked = is_selective(g, c) && r->nak_number > r->ahead_number; /* for all that was missing then */
     bool unasked = late && !asked && since_ns > NO_NAK_NS + c->settings->nak_delay_ns;
-    g->untimed += late && since_ns < 0;
+    g->t.untimed += late && since_ns < 0;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;
     if (unasked && keeps == 0 && r->requests.answered)
@@ -745,17 +992,78 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
         responder_take_held(r, p);
 }
 
+/* The first packet of a new connection is not expected, although all was answered, or by far; others follow
+ * it. */
+static void responder_watch_renewal(struct responder *r, const struct verify_packet *p)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    uint32_t psn = roce->bth.psn, loose, taken = span_count(&r->span, roce, &loose);
+    int32_t ahead = psn_after(psn, r->most), behind = psn_after(r->least, psn);
+    bool first = opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first;
+    bool far = ahead > RENEWAL_FAR + (int32_t)r->loose || behind > RENEWAL_FAR;
+    bool idle = r->answer_number && r->least == r->most && ahead < 0;
+    bool follows = r->renewal && psn_after(psn, r->renewal->first) >= 0 &&
+                   psn_after(psn, r->renewal->next) <= RENEWAL_FAR;
+    if (first && (far || idle) && !follows) {
+        if (!r->renewal && !(r->renewal = malloc(sizeof *r->renewal)))
+            return;
+        *r->renewal = (struct renewal){.first = psn,
+                                       .next = psn,
+                                       .behind = ahead < 0,
+                                       .far = far,
+                                       .number = p->number,
+                                       .time_ns = p->time_ns};
+    }
+    if (!r->renewal)
+        return;
+    bool came_ahead = r->renewal->ahead;
+    renewal_take(r->renewal, roce, taken, loose);
+    if (r->renewal->ahead && !came_ahead) {
+        r->renewal->ahead_number = p->number;
+        r->renewal->ahead_ns = p->time_ns;
+    }
+}
+
+/* A new connection began: nothing is known but what has arrived of it. */
+static void responder_renew(struct go_back_n *g, struct responder *r)
+{
+    struct renewal *n = r->renewal;
+    free(r->held.here);
+    *r = (struct responder){.begun = true,
+                            .msn = -1,
+                            .requests = r->requests,
+                            .span = r->span,
+                            .keeps = r->keeps,
+                            .ahead = n->ahead,
+                            .ahead_number = n->ahead_number,
+                            .ahead_ns = n->ahead_ns,
+                            .least = n->first,
+                            .most = n->next,
+                            .loose = n->loose,
+                            .messages = n->messages};
+    r->messages.based = true;
+    g->renewed[1]++;
+    free(n);
+}
+
 static void responder_received(struct go_back_n *g, struct responder *r, struct verify_context *c,
                                const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn;
     if (!r->begun) {
         free(r->held.here);
-        *r = (struct responder){.begun = true, .requests = r->requests, .least = psn, .most = psn};
+        *r = (struct responder){.begun = true,
+                                .requests = r->requests,
+                                .renewal = r->renewal,
+                                .msn = -1,
+                                .least = psn,
+                                .most = psn};
     }
     requests_add(&r->requests, p);
     g->received++;
     responder_learn_mtu(r, &p->frame.roce);
+    responder_watch_renewal(r, p);
+    r->hole = r->hole && psn_after(psn, r->hole_psn) > 0;
     int32_t ahead = psn_after(psn, r->most);
     if (ahead == 0 || (ahead > 0 && (uint32_t)ahead <= r->loose)) {
         responder_gets_expected(g, r, c, p);
@@ -780,15 +1088,32 @@ static void responder_answered(struct responder *r, const struct verify_packet *
     r->answer_number = p->number;
 }
 
+/* What it answers has arrived, and is missing from the capture: it expects what is behind. */
+static void responder_missed(struct responder *r, const struct verify_context *c,
+                             const struct verify_packet *p, uint32_t up_to)
+{
+    if (c->of_all->complete)
+        return;
+    int32_t count = psn_after(up_to, r->most);
+    held_forget(&r->held, r->most, count > 0 ? (uint32_t)count : 0);
+    r->most = psn_later(r->most, up_to);
+    messages_forget(&r->messages);
+    responder_take_held(r, p);
+}
+
 static void responder_acks(struct go_back_n *g, struct responder *r, struct verify_context *c,
                            const struct verify_packet *p)
 {
     uint32_t psn = p->frame.roce.bth.psn, least, most;
     if (psn_after(psn, r->most) >= 0 && !responder_kept(g, r, c, p, psn_add(psn, 1))) {
+        if (psn_after(psn, responder_reach(r)) >= 0)
+            verify_note_missing(c, "packet %llu acknowledges PSN %u, and PSN %u has not arrived before",
+                                (unsigned long long)p->number, psn, responder_reach(r));
         findings_add(
             c->findings, KIND_ACK, p->number, p->time_ns, "acknowledges PSN %u, %s: PSN %u is expected", psn,
             held_has(&r->held, psn) ? "but not all before it has arrived in order" : "which has not arrived",
             responder_may_keep(c) ? responder_reach(r) : r->most);
+        responder_missed(r, c, p, psn_add(psn, 1));
         return;
     }
     if (!messages_fit(&r->messages, psn, p->frame.roce.aeth.msn, &least, &most))
@@ -847,11 +1172,15 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
         r->ahead_number = p->number;
         r->ahead_ns = p->time_ns;
     }
-    if (psn_after(psn, r->most) > 0 || (psn == r->most && !r->ahead))
+    if (psn_after(psn, r->most) > 0 || (psn == r->most && !r->ahead)) {
+        verify_note_missing(c, "packet %llu, a NAK, asks for PSN %u, and %s PSN %u has not arrived before",
+                            (unsigned long long)p->number, psn, psn == r->most ? "what is behind" : "",
+                            r->most);
         findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
                      "a NAK asks for PSN %u, but PSN %u is expected%s", psn, r->most,
                      psn == r->most ? " and nothing behind it has arrived" : "");
-    else if (psn_after(psn, r->least) < 0 && responder_naks_late(r, c, p))
+        responder_missed(r, c, p, psn);
+    } else if (psn_after(psn, r->least) < 0 && responder_naks_late(r, c, p))
         return; /* the packet came meanwhile */
     else if (psn_after(psn, r->least) < 0)
         findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
@@ -889,18 +1218,28 @@ static void responder_responds(struct go_back_n *g, struct responder *r, struct 
             "the answer of PSN %u follows that of PSN %u, which was sent again without those between "
             "(packet %llu)",
             psn, (r->answer_next - 1) & FRAME_PSN_MASK, (unsigned long long)p->number);
-    else if (ahead > 0)
+    else if (ahead > 0) {
+        if (!r->hole) {
+            r->hole = true;
+            r->hole_psn = r->answer_next;
+            r->hole_number = p->number;
+        }
         findings_add(c->findings, KIND_ANSWER_SKIPPED, p->number, p->time_ns,
                      "the answer of PSN %u follows that of PSN %u (packet %llu): %u skipped", psn,
                      (r->answer_next - 1) & FRAME_PSN_MASK, (unsigned long long)r->response_number,
                      (uint32_t)ahead);
-    else if (ahead < 0)
+    } else if (ahead < 0) {
+        verify_note_missing(c, "packet %llu answers PSN %u again, and no request before has asked for that",
+                            (unsigned long long)p->number, psn);
         findings_add(c->findings, KIND_AGAIN, p->number, p->time_ns,
                      "PSN %u is answered again, but no request has asked for it again; PSN %u is expected",
                      psn, r->answer_next);
-    else if (responder_is_sure(r) && psn_after(psn, r->most) >= 0 && !r->unasked)
+    } else if (responder_is_sure(r) && psn_after(psn, r->most) >= 0 && !r->unasked) {
+        verify_note_missing(c, "packet %llu answers PSN %u, and no request before has asked for it",
+                            (unsigned long long)p->number, psn);
         findings_add(c->findings, KIND_ACK, p->number, p->time_ns,
                      "answers PSN %u, which was not asked for: PSN %u is expected", psn, r->most);
+    }
     r->unasked = responder_is_sure(r) && psn_after(psn, r->most) >= 0; /* said once */
     r->answer_next = psn_add(psn, 1);
     r->answer_most = psn_later(r->answer_most, r->answer_next);
@@ -915,6 +1254,17 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
     requests_answer(&r->requests, p, &g->longest_ns[1]);
     if (!r->begun)
         return;
+    if (r->renewal) {
+        enum renewed renewed = renewal_decide(r->renewal, roce, r->msn);
+        if (renewed == RENEWED_YES) {
+            responder_renew(g, r);
+        } else if (renewed == RENEWED_NO) {
+            free(r->renewal);
+            r->renewal = NULL;
+        }
+    }
+    if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].aeth && !roce->cut && !r->renewal)
+        r->msn = (int32_t)roce->aeth.msn;
     if (OPCODE_OPERATION(roce->bth.opcode) != OPCODE_ACKNOWLEDGE) {
         responder_responds(g, r, c, p);
         return;
@@ -1048,21 +1398,33 @@ static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SE
     if (seen[SEEN_CUT_READ])
         findings_open(c->findings, "which PSNs are of the answers of %llu %s: the lengths are cut",
                       (unsigned long long)seen[SEEN_CUT_READ], THINGS(seen[SEEN_CUT_READ], "read"));
-    if (g->back_unset)
+    if (g->t.back_unset)
         findings_open(c->findings,
                       "when the sender went back without a NAK, %llu %s (ack_timeout is not set)",
-                      (unsigned long long)g->back_unset, THINGS(g->back_unset, "time"));
-    if (g->back_unknown)
+                      (unsigned long long)g->t.back_unset, THINGS(g->t.back_unset, "time"));
+    if (g->t.back_unknown)
         findings_not_judged(
             c->findings,
             "when the sender went back without a NAK, %llu %s: what was acknowledged, or when, is not known",
-            (unsigned long long)g->back_unknown, THINGS(g->back_unknown, "time"));
-    if (g->jumped)
+            (unsigned long long)g->t.back_unknown, THINGS(g->t.back_unknown, "time"));
+    if (g->t.jumped)
         findings_open(
             c->findings,
             "whether requests were skipped, %llu %s: the first read in the capture may be one that was "
             "sent again",
-            (unsigned long long)g->jumped, THINGS(g->jumped, "time"));
+            (unsigned long long)g->t.jumped, THINGS(g->t.jumped, "time"));
+    if (g->renewals_open)
+        findings_open(
+            c->findings,
+            "whether %llu %s the number of a queue pair again or left out PSNs (the first at packet "
+            "%llu): its answers do not tell",
+            (unsigned long long)g->renewals_open,
+            g->renewals_open == 1 ? "connection uses" : "connections use",
+            (unsigned long long)g->renewal_open_number);
+    if (g->gone_silent)
+        findings_not_judged(c->findings,
+                            "whether %llu %s that sent again and then nothing, though answers came, gave up",
+                            (unsigned long long)g->gone_silent, THINGS(g->gone_silent, "queue pair"));
     if (g->naks_open)
         findings_open(
             c->findings,
@@ -1076,6 +1438,15 @@ static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SE
     go_back_n_say_one_sided(g, c);
 }
 
+/* A responder left out an answer, and nobody asked for it: it is the capture that has it not. */
+static void responder_end(const struct responder *r, struct verify_context *c)
+{
+    if (r && r->hole)
+        verify_note_missing(
+            c, "the answer of PSN %u does not come before packet %llu, and was not asked for again",
+            r->hole_psn, (unsigned long long)r->hole_number);
+}
+
 static void go_back_n_end(void *state, struct verify_context *c)
 {
     struct go_back_n *g = state;
@@ -1084,6 +1455,8 @@ static void go_back_n_end(void *state, struct verify_context *c)
         verify_turn_to(c, c->flows->flows[i].interface);
         requester_end(g, states_have(&g->requesters, i, sizeof(struct requester)), c);
     }
+    for (uint32_t i = 0; i < g->responders.count; i++)
+        responder_end(states_have(&g->responders, i, sizeof(struct responder)), c);
     go_back_n_count_seen(g, c, seen);
     findings_judged(c->findings, "packets sent", g->sent);
     findings_judged(c->findings, "packets received", g->received);
@@ -1091,12 +1464,14 @@ static void go_back_n_end(void *state, struct verify_context *c)
     findings_seen(c->findings, "NAKs", seen[SEEN_NAK]);
     findings_seen(c->findings, "answers of READs and atomics", seen[SEEN_RESPONSE]);
     findings_seen(c->findings, "NAKs that asked again", g->naks_again);
-    findings_seen(c->findings, "times gone back", g->back);
-    findings_seen(c->findings, "of these for NAKs", g->back_nak);
-    findings_seen(c->findings, "of these for missing answers", g->back_gap);
-    findings_seen(c->findings, "of these for answers that came", g->back_lost);
-    findings_seen(c->findings, "of these after time-outs", g->back_timeout);
+    findings_seen(c->findings, "times gone back", g->t.back);
+    findings_seen(c->findings, "of these for NAKs", g->t.back_nak);
+    findings_seen(c->findings, "of these for missing answers", g->t.back_gap);
+    findings_seen(c->findings, "of these for answers that came", g->t.back_lost);
+    findings_seen(c->findings, "of these after time-outs", g->t.back_timeout);
     findings_seen(c->findings, "packets with cut headers", seen[SEEN_CUT]);
+    findings_seen(c->findings, "queue pair numbers used again",
+                  g->renewed[0] > g->renewed[1] ? g->renewed[0] : g->renewed[1]);
     go_back_n_say_rules(g, c);
     go_back_n_say_open(g, seen, c);
 }
@@ -1105,16 +1480,22 @@ static void go_back_n_end(void *state, struct verify_context *c)
 static bool go_back_n_needs_times(const void *state, const struct verify_context *c)
 {
     (void)c;
-    return ((const struct go_back_n *)state)->untimed;
+    return ((const struct go_back_n *)state)->t.untimed;
 }
 
 static void go_back_n_free(void *state)
 {
     struct go_back_n *g = state;
-    for (uint32_t i = 0; i < g->requesters.count; i++)
-        free(((struct requester *)states_have(&g->requesters, i, sizeof(struct requester)))->held.here);
-    for (uint32_t i = 0; i < g->responders.count; i++)
-        free(((struct responder *)states_have(&g->responders, i, sizeof(struct responder)))->held.here);
+    for (uint32_t i = 0; i < g->requesters.count; i++) {
+        struct requester *r = states_have(&g->requesters, i, sizeof *r);
+        requester_forget_renewal(r);
+        free(r->held.here);
+    }
+    for (uint32_t i = 0; i < g->responders.count; i++) {
+        struct responder *r = states_have(&g->responders, i, sizeof *r);
+        free(r->renewal);
+        free(r->held.here);
+    }
     free(g->requesters.items);
     free(g->responders.items);
     free(g->untied.items);

@@ -84,32 +84,31 @@ uint32_t span_of_answer(const struct span *s, uint32_t length)
     return s->mtu ? packets_of(length, s->mtu) : length <= s->most;
 }
 
+uint32_t span_count(const struct span *s, const struct frame_roce *roce, uint32_t *loose)
+{
+    bool read = OPCODE_OPERATION(roce->bth.opcode) == OPCODE_READ_REQUEST;
+    uint32_t known = !read || roce->reth.length <= 1 ? 1 : span_of_answer(s, roce->reth.length);
+    *loose = 0;
+    if (read && roce->cut)
+        *loose = MOST_PSNS;
+    else if (!known)
+        *loose = packets_of(roce->reth.length, s->most ? s->most : 1) - 1;
+    return known ? known : 1;
+}
+
 uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t *loose)
 {
     enum opcode_operation operation = OPCODE_OPERATION(roce->bth.opcode);
     bool read = operation == OPCODE_READ_REQUEST;
-    *loose = 0;
-    s->length = 0;
-    if (!read) {
-        bool answered = operation == OPCODE_COMPARE_SWAP || operation == OPCODE_FETCH_ADD ||
-                        operation == OPCODE_FLUSH || operation == OPCODE_ATOMIC_WRITE;
-        s->reads = s->reads || answered;
-        s->others = s->others || !answered;
-        return 1;
-    }
-    s->reads = true;
-    s->cut = s->cut || roce->cut;
-    if (roce->cut) {
-        *loose = MOST_PSNS;
-        return 1;
-    }
-    uint32_t known = roce->reth.length <= 1 ? 1 : span_of_answer(s, roce->reth.length);
-    if (known)
-        return known;
+    bool answered = read || operation == OPCODE_COMPARE_SWAP || operation == OPCODE_FETCH_ADD ||
+                    operation == OPCODE_FLUSH || operation == OPCODE_ATOMIC_WRITE;
+    uint32_t taken = span_count(s, roce, loose);
+    s->reads = s->reads || answered;
+    s->others = s->others || !answered;
+    s->cut = s->cut || (read && roce->cut);
+    s->length = *loose && !roce->cut ? roce->reth.length : 0;
     s->psn = roce->bth.psn;
-    s->length = roce->reth.length;
-    *loose = packets_of(roce->reth.length, s->most ? s->most : 1) - 1;
-    return 1;
+    return taken;
 }
 
 bool span_answers(const struct span *s)
@@ -157,4 +156,44 @@ void held_forget(struct held *h, uint32_t from, uint32_t count)
     bool ends;
     for (uint32_t i = 0; h->count && i < count && i < HELD_PSNS; i++)
         held_take(h, psn_add(from, i), &ends);
+}
+
+/* ---- a queue pair number that is used again */
+
+void renewal_take(struct renewal *n, const struct frame_roce *roce, uint32_t taken, uint32_t loose)
+{
+    int32_t ahead = psn_after(roce->bth.psn, n->next);
+    if (ahead > 0 && (uint32_t)ahead > n->loose)
+        n->ahead = true;
+    if (ahead < 0 || n->ahead)
+        return;
+    n->next = psn_add(roce->bth.psn, taken);
+    n->loose = loose;
+    if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].last)
+        messages_end(&n->messages, psn_add(n->next, FRAME_PSN_MASK));
+}
+
+/* Its MSN is that of the new connection, if it is less than one of the connection before could be: that
+ * counts on, and what comes again has been counted. */
+enum renewed renewal_decide(const struct renewal *n, const struct frame_roce *answer, int32_t msn)
+{
+    const struct opcode_row *row = &opcode_rows[OPCODE_OPERATION(answer->bth.opcode)];
+    enum aeth_kind kind = row->aeth ? AETH_KIND(answer->aeth.syndrome) : AETH_ACK;
+    bool asks =
+        kind == AETH_RNR_NAK || (kind == AETH_NAK && AETH_VALUE(answer->aeth.syndrome) == AETH_NAK_SEQUENCE);
+    uint32_t psn = answer->bth.psn, beyond = psn_add(n->next, n->loose + asks);
+    if (psn_after(psn, n->first) < 0 || psn_after(psn, beyond) >= 0)
+        return asks ? RENEWED_NO : RENEWED_UNKNOWN;
+    if (n->far && n->behind)
+        return RENEWED_YES; /* both ends are where nobody goes back to */
+    if (!row->aeth || answer->cut || n->messages.count > MESSAGES_KEPT)
+        return RENEWED_UNKNOWN;
+    uint32_t most = n->messages.count, now = answer->aeth.msn, least = 0;
+    for (uint32_t i = 0; i < most; i++)
+        least += psn_after(n->messages.ends[i], psn) <= (asks ? -1 : 0);
+    if (now < least || now > most)
+        return RENEWED_NO;
+    if (msn < 0)
+        return n->far ? RENEWED_YES : RENEWED_UNKNOWN;
+    return psn_after(now, psn_add((uint32_t)msn, n->behind ? 0 : least)) < 0 ? RENEWED_YES : RENEWED_UNKNOWN;
 }

@@ -56,6 +56,8 @@ uint32_t span_kept(const struct span *s);
 /* PSNs that an answer of this length takes; 0: not known. */
 uint32_t span_of_answer(const struct span *s, uint32_t length);
 /* PSNs that a request takes; *loose: how many more it may take. */
+uint32_t span_count(const struct span *s, const struct frame_roce *roce, uint32_t *loose);
+/* The same, and the request is the newest. */
 uint32_t span_of(struct span *s, const struct frame_roce *roce, uint32_t *loose);
 /* Only reads, atomics, FLUSH and ATOMIC WRITE, whose PSNs are known: each of its answers can be told. */
 bool span_answers(const struct span *s);
@@ -76,5 +78,27 @@ bool held_has(const struct held *h, uint32_t psn);
 /* The expected one passes it: was it kept, and did its message end with it? */
 bool held_take(struct held *h, uint32_t psn, bool *ends);
 void held_forget(struct held *h, uint32_t from, uint32_t count);
+
+/* ---- a queue pair number that is used again */
+
+#define RENEWAL_FAR 4096 /* PSNs: no requester has so many on their way */
+
+/* Requests that do not follow those before may be the first of a new connection: its PSNs begin anywhere, its
+ * MSN at 0. Its first answers tell. */
+struct renewal {
+    bool far, behind; /* of what the connection before may have sent */
+    bool ahead;       /* a packet behind `next` came */
+    uint32_t first, next;
+    uint32_t loose;
+    struct messages messages; /* that ended since it began */
+    uint64_t number, ahead_number;
+    int64_t time_ns, ahead_ns;
+};
+enum renewed { RENEWED_UNKNOWN, RENEWED_YES, RENEWED_NO };
+
+/* Takes its first packet, or one more. `taken`, `loose`: PSNs of the request. */
+void renewal_take(struct renewal *n, const struct frame_roce *roce, uint32_t taken, uint32_t loose);
+/* What an answer says. `msn`: of the latest answer before; -1: there was none. */
+enum renewed renewal_decide(const struct renewal *n, const struct frame_roce *answer, int32_t msn);
 
 #endif

@@ -5,6 +5,8 @@
 #include "lib/packets/opcode.h"
 #include "lib/text.h"
 #include "verify/psn.h"
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ const struct checker *const checkers[] = {CAPTURE_CHECKS(ADDRESS) NULL};
 struct active {
     const struct checker *checker;
     void *state;
+    bool silent; /* it was not asked for: it looks for what is missing from the capture */
     struct findings findings;
     struct verify_context context;
 };
@@ -75,6 +78,7 @@ struct stream {
     struct active active[CAPTURE_CHECK_COUNT];
     size_t count;
     bool wants_icrc;
+    struct verify_missing missing;
     bool lost;   /* packets, by the capture itself */
     bool copies; /* it has packets twice */
     uint64_t packets;
@@ -115,6 +119,16 @@ int64_t verify_wire_ns(const struct verify_context *c, uint32_t bytes)
     return c->rate_bps > 0
                ? (int64_t)((double)(bytes + WIRE_EXTRA_BYTES) * 8e9 / (double)c->rate_bps) + 1 + c->unit_ns
                : 0;
+}
+
+void verify_note_missing(struct verify_context *c, const char *format, ...)
+{
+    va_list arguments;
+    if (c->of_all->complete || c->missing->count++)
+        return;
+    va_start(arguments, format);
+    vsnprintf(c->missing->first, sizeof c->missing->first, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- interfaces */
@@ -380,25 +394,36 @@ static int stream_judge_all(struct stream *s, struct error *e)
 
 /* ---- the whole */
 
+static int stream_add_checker(struct stream *s, const struct checker *checker, bool silent, struct error *e)
+{
+    struct active *a = &s->active[s->count];
+    *a = (struct active){.checker = checker, .silent = silent, .state = calloc(1, checker->state_bytes)};
+    if (!a->state)
+        return error_set(e, "out of memory for the checker %s", capture_check_names[checker->check]);
+    a->context = (struct verify_context){.settings = s->settings,
+                                         .of_all = s->settings,
+                                         .flows = &s->flows,
+                                         .capture = s->capture,
+                                         .clocks = &s->clocks,
+                                         .missing = &s->missing,
+                                         .findings = &a->findings};
+    s->wants_icrc = s->wants_icrc || checker == &checker_icrc;
+    s->count++;
+    return 0;
+}
+
+/* Go-back-N sees what is missing from a capture, which the others must know. */
 static int stream_begin(struct stream *s, const struct checker *const *which, struct error *e)
 {
+    bool looks = s->settings->complete;
     if (flows_init(&s->flows, e) != 0)
         return -1;
-    for (; which[s->count] && s->count < CAPTURE_CHECK_COUNT; s->count++) {
-        struct active *a = &s->active[s->count];
-        a->checker = which[s->count];
-        a->state = calloc(1, a->checker->state_bytes);
-        if (!a->state)
-            return error_set(e, "out of memory for the checker %s", capture_check_names[a->checker->check]);
-        a->context = (struct verify_context){.settings = s->settings,
-                                             .of_all = s->settings,
-                                             .flows = &s->flows,
-                                             .capture = s->capture,
-                                             .clocks = &s->clocks,
-                                             .findings = &a->findings};
-        s->wants_icrc = s->wants_icrc || a->checker == &checker_icrc;
+    for (size_t i = 0; which[i] && s->count < CAPTURE_CHECK_COUNT; i++) {
+        looks = looks || which[i] == &checker_go_back_n;
+        if (stream_add_checker(s, which[i], false, e) != 0)
+            return -1;
     }
-    return 0;
+    return looks || s->count == CAPTURE_CHECK_COUNT ? 0 : stream_add_checker(s, &checker_go_back_n, true, e);
 }
 
 /* What frames are of which nothing is judged, and what to do. */
@@ -547,6 +572,13 @@ static void stream_say_limits(struct stream *s)
             findings_open(f, "the capture itself lost %llu %s of interface %u: what is missing may be these",
                           (unsigned long long)at->dropped, THINGS(at->dropped, "packet"), i);
     }
+    if (s->missing.count)
+        findings_open(f,
+                      "packets are missing from the capture, which does not say so (%llu %s, the first: %s): "
+                      "what seems wrong may be these (complete: the capture has all)",
+                      (unsigned long long)s->missing.count, THINGS(s->missing.count, "sign"),
+                      s->missing.first);
+    s->lost = s->lost || s->missing.count;
     if (s->cut)
         findings_open(f,
                       "%llu %s cut before the end of the transport header (at most %u bytes were captured; "
@@ -582,11 +614,15 @@ static const char *const *proved_kinds(const struct stream *s, struct active *a)
 static json_t *finish(struct stream *s)
 {
     json_t *checks = json_array();
+    for (size_t i = 0; i < s->count; i++) {
+        s->active[i].context.settings = s->settings;
+        s->active[i].checker->end(s->active[i].state, &s->active[i].context);
+    }
     stream_say_limits(s);
     for (size_t i = 0; i < s->count; i++) {
         struct active *a = &s->active[i];
-        a->context.settings = s->settings;
-        a->checker->end(a->state, &a->context);
+        if (a->silent)
+            continue;
         if (s->untimed.length && !a->findings.open &&
             (!a->checker->needs_times || a->checker->needs_times(a->state, &a->context)))
             a->findings.open = text_string(&s->untimed);

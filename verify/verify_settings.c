@@ -84,6 +84,9 @@ static const struct field fields[] = {
          "finding."},
     {"times", FIELD_BOOL, AT(times), .fallback = "true",
      .help = "Times of the capture are those of the wire. Without, only what needs no time is judged."},
+    {"complete", FIELD_BOOL, AT(complete), .fallback = "false",
+     .help = "The capture has all packets of its ports. Otherwise what only a fault or a missing packet can "
+             "explain, such as the ACK of a packet that was not seen, is taken for a missing packet."},
     {"storm", FIELD_QUANTITY, AT(storm_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,
      .fallback = "\"100ms\"", .help = "A pause that lasts this long without a break is a pause storm."},
     {"deadlock", FIELD_QUANTITY, AT(deadlock_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,

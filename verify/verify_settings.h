@@ -39,6 +39,7 @@ struct verify_settings {
     int64_t rate_bps, ack_timeout_ns, storm_ns, deadlock_ns, paused_window_ns;
     double paused_share, pauses_per_s; /* NAN: not given */
     int times;                         /* those of the capture are those of the wire */
+    int complete;                      /* the capture has all packets of its ports */
     int cnp_pacing;                    /* enum physics_pacing; -1: not known */
     int unmarked_cnps;                 /* NICs send CNPs without marks, too; -1: not known */
     struct list_of ports;              /* struct verify_port */

@@ -325,6 +325,7 @@ static json_t *capture_judge(const char *folder, const struct list_of *checks, c
         error_prefix(e, "verify: the run's settings");
         return NULL;
     }
+    settings.complete = settings.times; /* of a simulated run */
     json_t *judged = capture_judge_file(folder, &settings, which, e);
     verify_settings_free(&settings);
     return judged;

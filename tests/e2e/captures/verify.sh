@@ -110,6 +110,21 @@ check_says "... is found, with the time that is set" 'packet 18 .*PSN 4 is sent 
 check_exit 4 "... and without the time it is not judged" "$H" verify early.pcap go-back-n --host 10.0.0.0
 check_says "... which is said" 'not judged: when the sender went back without a NAK, 1 time' out
 
+# ---- a capture that lost packets and does not say so: a PSN that was left out, and acknowledged
+{ cat good.hex && record "$(write_only 5)" && record "$(ack 5 9)"; } | raw >silent.pcap
+check_exit 4 "a PSN that is left out and acknowledged is missing from the capture" "$H" verify silent.pcap go-back-n --host 10.0.0.0
+check_says "... which is said" 'not judged: packets are missing from the capture, which does not say so \(1 sign, the first: packet 18 answers PSN 5, and PSN 4 was not sent before\)' out
+check_exit 4 "... by any checker" "$H" verify silent.pcap cnp ecn --host 10.0.0.0
+check_says "... also of what is right" '^unknown +ecn +18 packets' out
+{ cat good.hex && record "$(write_only 5)" && record "$(nak 4 8)"; } | raw >asked.pcap
+check_exit 1 "... but asked for it was left out" "$H" verify asked.pcap go-back-n --host 10.0.0.0
+echo '{ "schema": 1, "hosts": ["10.0.0.0"], "complete": true }' >complete.json
+check_exit 1 "... and so it was where the capture has all packets" "$H" verify silent.pcap go-back-n --settings complete.json
+# ---- and one with a queue pair number that is used again
+{ cat good.hex && for i in 1 2 3; do record "$(write_only $((0x300000 + i)))" && record "$(ack $((0x300000 + i)) $i)"; done; } | raw >reused.pcap
+check_exit 0 "a new connection with the number of one before is no fault" "$H" verify reused.pcap go-back-n --host 10.0.0.0
+check_says "... and counted" '^ok +go-back-n +12 packets sent, 9 ACKs, 1 NAK, 1 time gone back, 1 of these for NAKs, 1 queue pair number used again$' out
+
 # ---- a pcapng whose capture lost packets itself: a gap proves nothing, a packet does
 le16() { printf '%02x%02x' $(($1 & 255)) $(($1 >> 8)); }
 block() { # TYPE BODY
@@ -340,7 +355,7 @@ check_says "... which is counted" 'not judged: 12 packets cut before the end of 
 
 # ---- what NICs do beside go-back-N: as it is set, or as the capture shows
 rules() { # EXIT WHAT FILE HOST RECOVERY PATTERN
-    jq -n --arg host "10.0.0.$4" --argjson recovery "$5" '{schema: 1, hosts: [$host], ack_timeout: "1ms"} + ($recovery | if . then {recovery: .} else {} end)' >rules.json
+    jq -n --arg host "10.0.0.$4" --argjson recovery "$5" '{schema: 1, hosts: [$host], ack_timeout: "1ms", complete: true} + ($recovery | if . then {recovery: .} else {} end)' >rules.json
     check_exit "$1" "$2" "$H" verify "$3" go-back-n --settings rules.json
     check_says "... with the reason" "$6" out
 }

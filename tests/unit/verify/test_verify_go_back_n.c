@@ -102,6 +102,87 @@ static void both_ends_without_addresses(void **state)
                  "both ends are in hosts, and their packets are at several interfaces without an address");
 }
 
+/* A queue pair number that is used again, by a connection whose PSNs begin anywhere and whose MSN begins
+ * anew. */
+static void numbers_used_again(void **state)
+{
+    (void)state;
+    static const uint32_t starts[] = {0x300000, 0xfff000, 0x900000, 0, 100, 150, 5000, 0xffffff};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        for (int end = 0; end < 2; end++) {
+            begin();
+            messages(100, 1, 20);
+            if (end) /* the connection before gave up */
+                for (uint32_t k = 0; k < 8; k++, talk.now_ns += 1000000)
+                    packet(180, 180, true);
+            talk.now_ns += 20000000;
+            messages(starts[i], 1, 20);
+            talk_good(&talk, "go-back-n", TIMEOUT_SET);
+            talk.incomplete = true;
+            talk_good(&talk, "go-back-n", TIMEOUT_SET);
+            talk.now_ns += 20000000;
+            messages(starts[(i + 1) % 3], 1, 5); /* and once more */
+            uint64_t number = packet(starts[(i + 1) % 3] + 22, starts[(i + 1) % 3] + 22, false);
+            talk.one_port = true;
+            talk_bad(&talk, "go-back-n", TIMEOUT_SET, "skipped", number);
+        }
+
+    begin(); /* a responder that counts on */
+    talk.one_port = true;
+    messages(100, 1, 20);
+    uint64_t number = packet(0x300000, 0x300000, false);
+    for (uint32_t k = 1; k < 4; k++)
+        packet(0x300000, 0x300000 + k, false);
+    ack(0x300003, 21);
+    talk_bad(&talk, "go-back-n", TIMEOUT_SET, "skipped", number);
+    talk.incomplete = true;
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "answers PSN 3145731, and PSN 180 was not sent before");
+
+    begin(); /* no answer tells */
+    talk.one_port = true;
+    messages(100, 1, 20);
+    packet(0x300000, 0x300000, false);
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET,
+                 "whether 1 connection uses the number of a queue pair again");
+}
+
+/* One packet is not in the capture, which does not say so: at the port of its sender, or of its receiver. */
+static void packets_missing(void **state)
+{
+    (void)state;
+    for (int port = 0; port < 2; port++)
+        for (uint32_t which = 0; which < 4; which++) {
+            begin();
+            talk.one_port = true;
+            messages(100, 1, 3);
+            for (uint32_t k = 0; k < 4; k++) {
+                struct frame f = talk_write(&talk, 112, 4, 112 + k);
+                if (port) /* the receiver is A */
+                    f = talk_frame(&talk, HOST_B, OPCODE_WRITE_ONLY, 112 + k);
+                if (k != which)
+                    talk_say(&talk, port ? HOST_B : HOST_A, &f, false);
+            }
+            struct frame answer = talk_ack(&talk, 115, 4);
+            if (port) {
+                answer = talk_frame(&talk, HOST_A, OPCODE_ACKNOWLEDGE, 115);
+                answer.roce.aeth = (struct frame_aeth){AETH_NO_CREDITS, 4};
+            }
+            talk.now_ns += TALK_DELAY_NS;
+            talk_say(&talk, port ? HOST_A : HOST_B, &answer, false);
+            talk.incomplete = true;
+            if (!port || which > 0) /* the first one that was seen is the first one */
+                talk_unknown(&talk, "go-back-n", STRICT, "packets are missing from the capture");
+            talk_unknown(&talk, "cnp", STRICT, which || !port ? "packets are missing" : "");
+        }
+    begin(); /* a packet that was left out, and is asked for, is a fault in any capture */
+    talk.one_port = talk.incomplete = true;
+    messages(100, 1, 3);
+    packet(112, 112, false);
+    uint64_t number = packet(112, 114, false);
+    nak(113, 3);
+    talk_bad(&talk, "go-back-n", STRICT, "skipped", number);
+}
+
 /* The last packet of a message is lost: nothing asks for it. */
 static uint64_t lost_end(int64_t waited_ns)
 {
@@ -522,6 +603,7 @@ static void a_long_connection_without_times(void **state)
     feed(&f, &data, false);
     assert_int_equal(findings_count(&f.findings), 0);
     data.roce.bth.psn += 1000; /* but one that skips others is seen */
+    data.roce.bth.opcode = OPCODE_WRITE_MIDDLE;
     feed(&f, &data, false);
     assert_int_equal(findings_count(&f.findings), 1);
     feed_end(&f);
@@ -624,6 +706,8 @@ int main(void)
         cmocka_unit_test(both_ends_without_addresses),
         cmocka_unit_test(msns_of_a_long_connection),
         cmocka_unit_test(a_long_connection_without_times),
+        cmocka_unit_test(numbers_used_again),
+        cmocka_unit_test(packets_missing),
         cmocka_unit_test(answers_after_many_requests),
         cmocka_unit_test(one_direction),
         cmocka_unit_test(nothing_to_judge),

@@ -349,6 +349,46 @@ static void answers_lost_in_the_requester(void **state)
     talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
 }
 
+/* A requester that has given up sends nothing, whatever it is answered; nor does it ask for what the capture
+ * alone has not. */
+static void gives_up(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = reads(40, 2);
+    for (int i = 0; i < 8; i++, talk.now_ns += 1500000)
+        request(psn, PACKETS, i < 7);
+    answer(psn, PACKETS, psn, false);
+    talk.now_ns += 20000000;
+    struct frame other = talk_write(&talk, 5, 1, 5); /* the capture ends late */
+    other.roce.bth.qpn = 0x300;
+    other.roce.source_port = 50000;
+    talk_say(&talk, HOST_A, &other, true);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+}
+
+static void answers_missing(void **state)
+{
+    (void)state;
+    for (int port = 0; port < 2; port++) {
+        begin();
+        talk.incomplete = true;
+        for (uint32_t psn = 40; psn < 40 + 6 * PACKETS; psn++) {
+            struct frame f = talk_frame(&talk, HOST_B, OPCODE_READ_MIDDLE, psn);
+            f.roce.payload_bytes = mtu;
+            talk.now_ns += TALK_DELAY_NS;
+            if (psn % PACKETS == 0)
+                request(psn, PACKETS, false);
+            talk.now_ns += TALK_DELAY_NS;
+            if (psn != 49 || port == 0)
+                talk_seen(&talk, HOST_B, true, talk.now_ns, &f);
+            if (psn != 49 || port == 1)
+                talk_seen(&talk, HOST_A, false, talk.now_ns + 10, &f);
+        }
+        talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "and was not asked for again");
+    }
+}
+
 /* A capture that begins with a read request sent again, while earlier requests are still answered. */
 static void begins_with_a_read_again(void **state)
 {
@@ -380,6 +420,8 @@ int main(void)
         cmocka_unit_test(first_answer_lost),
         cmocka_unit_test(answers_lost_in_the_requester),
         cmocka_unit_test(begins_with_a_read_again),
+        cmocka_unit_test(gives_up),
+        cmocka_unit_test(answers_missing),
         cmocka_unit_test(timeouts),
         cmocka_unit_test(atomics),
     };
