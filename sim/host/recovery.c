@@ -44,14 +44,15 @@ static int64_t window_of(const struct physics_nic *from, const struct physics_ni
     return a < b ? a : b;
 }
 
-/* Of each of the three arrays; 0: the queue pair has none. */
+/* Of each of the three arrays; 0: the queue pair has none. A NAK acknowledges what has arrived: the sender's
+ * window then begins there, while the receiver's memory may be as far behind. */
 static uint64_t bits_of(const struct physics_nic *from, const struct physics_nic *to,
                         enum sim_operation operation)
 {
     uint64_t bits = 64;
     if (operation == SIM_READ || (!both_repeat(from, to) && !to->out_of_order_placement))
         return 0;
-    while (bits < (uint64_t)window_of(from, to))
+    while (bits < 2 * (uint64_t)window_of(from, to))
         bits *= 2;
     return bits;
 }
@@ -163,8 +164,9 @@ void recovery_asked(struct sim *sim, uint32_t q, const struct packet *nak)
     struct queue_pair *qp = &sim->qps[q];
     int32_t ahead = (int32_t)((nak->psn - (uint32_t)qp->acked_psn) << (32 - PACKET_PSN_BITS));
     int64_t psn = (int64_t)qp->acked_psn + (ahead >> (32 - PACKET_PSN_BITS)) + packet_gap(nak);
+    acknowledged(sim, q, qp->acked_psn + (uint64_t)(int64_t)(ahead >> (32 - PACKET_PSN_BITS)));
     if (psn >= 0)
-        want(qp, (uint64_t)psn);
+        want(&sim->qps[q], (uint64_t)psn);
     ring_join(sim, q);
 }
 
@@ -232,8 +234,8 @@ bool recovery_accept(struct sim *sim, uint32_t host, uint32_t p)
     int32_t ahead = (int32_t)(packet->psn - (uint32_t)qp->expected_psn);
     uint64_t psn = qp->expected_psn + (uint64_t)(int64_t)ahead, before_psn = r->next_psn;
     bool is_new = ahead >= 0 && !is_set(r, r->received, psn);
-    if (is_new && psn >= qp->delivered_psn + r->window)
-        return false; /* no sender has so many packets on their way */
+    if (is_new && psn > qp->delivered_psn + r->mask)
+        return false; /* memory is too far behind */
     if (is_new) {
         set(r, r->received, psn);
         if (psn >= r->next_psn)

@@ -163,12 +163,36 @@ static void a_lost_tail(void **state)
     close_lab(&lab);
 }
 
+/* A NAK acknowledges what is before it, as the specification has it (9.7.5.1.3): the timer sends the missing
+ * packet again, not the first one of the message. */
+static void a_nak_acknowledges(void **state)
+{
+    (void)state;
+    struct lab lab;
+    open_lab(&lab, 2);
+    for (int h = 0; h < 2; h++) {
+        lab.f.hosts[h].nic = nic_of(PHYSICS_SELECTIVE_REPEAT, false);
+        lab.f.hosts[h].nic.ack_every_packets = 0;
+    }
+    fixture_flow(&lab.f, 0, 1, 20000);
+    struct sim_injection *r = add_rule(&lab, PACKET_DATA, SIM_INJECT_DROP);
+    r->first = 11;
+    r->every = 10;
+    r->most = 2;
+    run(&lab, 10 * MS);
+    static const uint32_t sent[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
+                                    12, 13, 14, 15, 16, 17, 18, 19, 10, 10, 19};
+    assert_data(&lab, 0, true, sent, sizeof sent / sizeof *sent);
+    assert_int_equal(of_host(&lab, 0, "packet_seq_err"), 1);
+    close_lab(&lab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_missing), cmocka_unit_test(sizes_and_windows),
         cmocka_unit_test(placement_asks_late),  cmocka_unit_test(packets_that_overtake),
-        cmocka_unit_test(a_lost_tail),
+        cmocka_unit_test(a_lost_tail),          cmocka_unit_test(a_nak_acknowledges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
