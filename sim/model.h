@@ -273,15 +273,15 @@ struct host {
 /* A queue pair whose receiver takes packets in any order. Bits of packets in windows, a power of two of
  * them. */
 struct recovery {
-    uint64_t mask;   /* number of bits, less one */
+    uint64_t mask;   /* number of bits, less one (early_has) */
     uint64_t window; /* packets without an acknowledgement, at most */
     bool selective;  /* the sender sends only what is missing */
     bool waits;      /* out-of-order placement: the receiver does not ask at once */
     /* sender: what is wanted again */
-    uint64_t *again;
+    early_bits *again;
     uint32_t again_count;
     /* receiver: what came, and what was passed on to memory, of the packets behind the ones in order */
-    uint64_t *received, *delivered;
+    early_bits *received, *delivered;
     uint64_t next_psn; /* behind the last packet that came */
     int64_t gap_ps;    /* since when the expected packet is missing; -1: it is not */
 };

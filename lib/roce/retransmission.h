@@ -2,6 +2,7 @@
  * When the requester of a reliable connection sends again because no answer comes, and when it gives up: as
  * measured on ConnectX, which waits by other times than the InfiniBand Architecture Specification has them
  * (9.7.6.1.3). A row of the table is a firmware; all of its numbers serve every time-out and retry count.
+ * And, at the end, which packets came where they are taken in any order.
  *
  * Includes nothing and calculates in whole nanoseconds, so that a kernel module can use it.
  *
@@ -165,6 +166,39 @@ static inline struct retransmission retransmission_step(const struct retransmiss
                                                         const struct retransmission_case *c, unsigned k)
 {
     return c->floor_off ? retransmission_without_floor(t, c, k) : retransmission_with_floor(t, c, k);
+}
+
+/* ---- packets that came before an earlier one: a bit of each, by its PSN, in a window of a power of two of
+ * them; `mask` is their number less one */
+
+typedef unsigned long long early_bits;
+
+/* How long one with out-of-order placement waits for a missing packet before it asks for it: not published;
+ * the time-out of IRN (Mittal et al., SIGCOMM 2018) for few packets, and the default of nic.reorder_wait. */
+#define EARLY_WAIT_NS 100000LL
+
+static inline int early_has(const early_bits *bits, early_bits mask, early_bits psn)
+{
+    return (int)(bits[(psn & mask) / 64] >> (psn & mask) % 64 & 1);
+}
+
+static inline void early_add(early_bits *bits, early_bits mask, early_bits psn)
+{
+    bits[(psn & mask) / 64] |= (early_bits)1 << (psn & mask) % 64;
+}
+
+static inline void early_remove(early_bits *bits, early_bits mask, early_bits psn)
+{
+    bits[(psn & mask) / 64] &= ~((early_bits)1 << (psn & mask) % 64);
+}
+
+/* The packet `psn` is expected: takes those that came from it on, and returns their number. */
+static inline early_bits early_take(early_bits *bits, early_bits mask, early_bits psn)
+{
+    early_bits count = 0;
+    for (; early_has(bits, mask, psn + count); count++)
+        early_remove(bits, mask, psn + count);
+    return count;
 }
 
 #endif

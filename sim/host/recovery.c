@@ -11,26 +11,6 @@
 #include "sim/host/transport.h"
 #include <stdlib.h>
 
-/* ---- bits */
-
-static bool is_set(const struct recovery *r, const uint64_t *bits, uint64_t psn)
-{
-    uint64_t i = psn & r->mask;
-    return bits[i / 64] >> i % 64 & 1;
-}
-
-static void set(const struct recovery *r, uint64_t *bits, uint64_t psn)
-{
-    uint64_t i = psn & r->mask;
-    bits[i / 64] |= UINT64_C(1) << i % 64;
-}
-
-static void clear(const struct recovery *r, uint64_t *bits, uint64_t psn)
-{
-    uint64_t i = psn & r->mask;
-    bits[i / 64] &= ~(UINT64_C(1) << i % 64);
-}
-
 /* ---- building */
 
 static bool both_repeat(const struct physics_nic *from, const struct physics_nic *to)
@@ -71,7 +51,7 @@ static int build_one(struct sim *sim, struct queue_pair *qp, const struct physic
     if (!bits)
         return 0;
     struct recovery *r = array_grow(NULL, 0, sizeof *r);
-    uint64_t *memory = array_grow(NULL, 0, 3 * bits / 8);
+    early_bits *memory = array_grow(NULL, 0, 3 * bits / 8);
     sim->bytes += recovery_bytes(from, to, (enum sim_operation)qp->operation);
     if (!r || !memory) {
         free(r);
@@ -120,9 +100,9 @@ uint32_t recovery_packet(struct sim *sim, uint32_t q)
     const uint64_t next_psn = qp->send_psn;
     const uint32_t next_in_message = qp->packet_in_message, left = r->again_count - 1;
     uint64_t psn = qp->acked_psn;
-    while (!is_set(r, r->again, psn))
+    while (!early_has(r->again, r->mask, psn))
         psn++;
-    clear(r, r->again, psn);
+    early_remove(r->again, r->mask, psn);
     r->again_count = 0;
     qp->send_psn = psn;
     qp->packet_in_message = (uint32_t)(psn % qp->packets_per_message);
@@ -140,9 +120,9 @@ uint32_t recovery_packet(struct sim *sim, uint32_t q)
 static void want(struct queue_pair *qp, uint64_t psn)
 {
     struct recovery *r = qp->recovery;
-    if (psn < qp->acked_psn || psn >= qp->highest_psn || is_set(r, r->again, psn))
+    if (psn < qp->acked_psn || psn >= qp->highest_psn || early_has(r->again, r->mask, psn))
         return;
-    set(r, r->again, psn);
+    early_add(r->again, r->mask, psn);
     r->again_count++;
 }
 
@@ -151,8 +131,8 @@ void recovery_acknowledged(struct sim *sim, uint32_t q, uint64_t before_psn)
     struct queue_pair *qp = &sim->qps[q];
     struct recovery *r = qp->recovery;
     for (uint64_t psn = before_psn; psn < qp->acked_psn && r->again_count; psn++)
-        if (is_set(r, r->again, psn)) {
-            clear(r, r->again, psn);
+        if (early_has(r->again, r->mask, psn)) {
+            early_remove(r->again, r->mask, psn);
             r->again_count--;
         }
     if (qp->send_psn == qp->limit_psn && !r->again_count)
@@ -186,7 +166,7 @@ static void ask_for(struct sim *sim, uint32_t host, uint32_t q, uint64_t from_ps
 {
     const struct queue_pair *qp = &sim->qps[q];
     for (uint64_t psn = from_psn; psn < to_psn; psn++) {
-        if (is_set(qp->recovery, qp->recovery->received, psn))
+        if (early_has(qp->recovery->received, qp->recovery->mask, psn))
             continue;
         uint32_t p = control_packet(sim, q, PACKET_NAK, qp->expected_psn);
         packet_set_gap(&sim->packets[p], (uint32_t)(psn - qp->expected_psn));
@@ -217,10 +197,7 @@ static void look_for_gaps(struct sim *sim, uint32_t host, uint32_t q, uint64_t b
 static void advance(struct queue_pair *qp)
 {
     struct recovery *r = qp->recovery;
-    while (is_set(r, r->received, qp->expected_psn)) {
-        clear(r, r->received, qp->expected_psn);
-        qp->expected_psn++;
-    }
+    qp->expected_psn += early_take(r->received, r->mask, qp->expected_psn);
     qp->nak_sent = false;
     r->gap_ps = -1;
 }
@@ -233,11 +210,11 @@ bool recovery_accept(struct sim *sim, uint32_t host, uint32_t p)
     struct recovery *r = qp->recovery;
     int32_t ahead = (int32_t)(packet->psn - (uint32_t)qp->expected_psn);
     uint64_t psn = qp->expected_psn + (uint64_t)(int64_t)ahead, before_psn = r->next_psn;
-    bool is_new = ahead >= 0 && !is_set(r, r->received, psn);
+    bool is_new = ahead >= 0 && !early_has(r->received, r->mask, psn);
     if (is_new && psn > qp->delivered_psn + r->mask)
         return false; /* memory is too far behind */
     if (is_new) {
-        set(r, r->received, psn);
+        early_add(r->received, r->mask, psn);
         if (psn >= r->next_psn)
             r->next_psn = psn + 1;
         if (packet->flags & PACKET_FIRST && qp->operation == SIM_WRITE)
@@ -258,10 +235,7 @@ bool recovery_delivered(struct sim *sim, uint32_t q, uint64_t psn)
     struct queue_pair *qp = &sim->qps[q];
     struct recovery *r = qp->recovery;
     uint64_t half = r->window / 2 + !(r->window / 2), before = qp->delivered_psn / half;
-    set(r, r->delivered, psn);
-    while (is_set(r, r->delivered, qp->delivered_psn)) {
-        clear(r, r->delivered, qp->delivered_psn);
-        qp->delivered_psn++;
-    }
+    early_add(r->delivered, r->mask, psn);
+    qp->delivered_psn += early_take(r->delivered, r->mask, qp->delivered_psn);
     return qp->delivered_psn / half != before;
 }
