@@ -56,7 +56,7 @@ for _ in $(seq 100); do
 done
 for at in 0 0x100000 0x100014 0x100018; do get 3 $((at)); done
 END
-check "ROCE_ACCL of a ConnectX-6 is read by its PCI capability" test "$(softlab_ssh a sh < "$SCRATCH/read_accl" | tr -d '\n')" = " 0000020f 90010000 08040000 00000015 00000005"
+check "ROCE_ACCL of a ConnectX-6 is read by its PCI capability" test "$(softlab_ssh a sh < "$SCRATCH/read_accl" | tr -d '\n')" = " 0000020f 90010000 08040000 00000075 00000005"
 # What of the Ethernet interface counts errors.
 errors() { softlab_ssh a 'ethtool -S roce0' < /dev/null | grep -E 'err|crc|symbol|discard|drop|missed|out_of_buffer|link_down|signal_integrity|stalled'; }
 errors > "$SCRATCH/before"

@@ -222,7 +222,7 @@ bool vcx_transport_receive(struct vcx_device *device, struct vcx_frame *frame)
 
 static bool has_data_to_send(const struct vcx_qp *qp)
 {
-    return qp->requester.cursor != qp->requester.head ||
+    return qp->requester.cursor != qp->requester.head || qp->requester.again_count ||
            qp->responder.answer_tail != qp->responder.answer_head;
 }
 

@@ -425,10 +425,12 @@ static void qp_enter_state(struct vcx_device *device, struct vcx_qp *qp, uint16_
     if (opcode == INIT2RTR_QP) {
         qp->mtu = 128u << vcx_get(c, qpc, mtu);
         qp->remote_qpn = (uint32_t)vcx_get(c, qpc, remote_qpn);
-        qp->responder.expected_psn = (uint32_t)vcx_get(c, qpc, next_rcv_psn);
+        qp->responder.expected_psn = qp->responder.early.next_psn = (uint32_t)vcx_get(c, qpc, next_rcv_psn);
+        vcx_recovery_choose(device, qp);
     } else if (opcode == RTR2RTS_QP) {
         struct vcx_requester *r = &qp->requester;
-        r->next_psn = r->acked_psn = r->sent_psn = (uint32_t)vcx_get(c, qpc, next_send_psn);
+        r->next_psn = r->acked_psn = r->sent_psn = r->early.next_psn = r->asked_psn =
+            (uint32_t)vcx_get(c, qpc, next_send_psn);
     }
     if (opcode == RST2INIT_QP)
         vcx_doorbells_clear(device, qp);

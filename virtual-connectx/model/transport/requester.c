@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /* The requester of a queue pair: its send requests become packets, are sent again where they were lost
- * (go-back-N, time-outs), and end when they are acknowledged or answered. */
+ * (go-back-N, selective repeat, time-outs), and end when they are acknowledged or answered. */
 #include "virtual-connectx/model/transport/transport.h"
 
 #define MOST_EXTENSION     48u
@@ -17,13 +17,64 @@ static uint32_t acked_packets(const struct vcx_qp *qp, const struct vcx_request 
     return acked <= 0 ? 0 : (uint32_t)vcx_least((uint64_t)acked, q->packets);
 }
 
-void vcx_requester_go_back(struct vcx_qp *qp)
+static void go_back(struct vcx_qp *qp)
 {
     struct vcx_requester *r = &qp->requester;
     for (uint32_t i = r->tail; i != r->head; i++)
         vcx_request_at(qp, i)->sent = acked_packets(qp, vcx_request_at(qp, i));
     r->cursor = r->tail;
     r->went_back = true;
+    r->again_count = 0;
+}
+
+/* The request that has the packet, and its place there; NULL: it has ended. */
+static struct vcx_request *request_of_psn(const struct vcx_qp *qp, uint32_t psn, uint32_t *place)
+{
+    const struct vcx_requester *r = &qp->requester;
+    for (uint32_t i = r->tail; i != r->head; i++) {
+        struct vcx_request *q = vcx_request_at(qp, i);
+        *place = (psn - q->first_psn) & VCX_PSN_MASK;
+        if (*place < q->packets)
+            return q;
+    }
+    return NULL;
+}
+
+/* Each packet of it is a write of its own, with its address, so that the peer may take them in any order. */
+static bool is_sent_apart(const struct vcx_qp *qp, const struct vcx_request *q)
+{
+    return vcx_qp_takes_any_order(qp) && q->row && q->row->first == VCX_WRITE_FIRST && !q->row->immediate;
+}
+
+/* Packets from a place on that did not come: of a read's answer, of which others are there. */
+static uint32_t missing_packets(const struct vcx_qp *qp, const struct vcx_request *q, uint32_t place)
+{
+    uint32_t count = 1;
+    while (q->row->fetches && place + count < q->packets && count < VCX_PACKET_WINDOW &&
+           !vcx_early_has(&qp->requester.early, q->first_psn + place + count))
+        count++;
+    return count == VCX_PACKET_WINDOW ? q->packets - place : count;
+}
+
+bool vcx_requester_repeat(struct vcx_qp *qp)
+{
+    struct vcx_requester *r = &qp->requester;
+    uint32_t place, last_psn = (r->sent_psn - 1) & VCX_PSN_MASK;
+    const struct vcx_request *q = request_of_psn(qp, r->acked_psn, &place);
+    if (!qp->selective || !q || !q->row || (!is_sent_apart(qp, q) && (!q->row->fetches || q->row->atomic))) {
+        go_back(qp);
+        return false;
+    }
+    r->again[0].psn = r->acked_psn;
+    r->again[0].packets = missing_packets(qp, q, place);
+    r->again_count = 1;
+    const struct vcx_request *last = request_of_psn(qp, last_psn, &place);
+    if (last_psn != r->acked_psn && last && last->row && !last->row->fetches) {
+        r->again[1].psn = last_psn;
+        r->again[1].packets = 1;
+        r->again_count = 2;
+    }
+    return true;
 }
 
 /* What is acknowledged since is not sent again. */
@@ -123,24 +174,23 @@ static uint8_t operation_of_request(const struct vcx_send_row *row, bool first, 
 
 /* Extension headers in their order on the wire. */
 static uint32_t write_request_extension(const struct vcx_qp *qp, const struct vcx_request *q,
-                                        uint8_t operation, uint8_t *to)
+                                        uint8_t operation, uint32_t offset, uint32_t bytes, uint8_t *to)
 {
     const struct vcx_operation_row *row = &vcx_operations[operation];
     uint8_t *at = to;
-    uint32_t done = q->row->fetches ? q->answered * qp->mtu : 0; /* of a read: what came already */
     if (qp->type == VCX_QP_XRC) {
         vcx_put32(at, q->xrc_srq);
         at += 4;
     }
     if (q->row->remote && row->first) {
-        vcx_put64(at, q->address + done);
+        vcx_put64(at, q->address + offset);
         vcx_put32(at + 8, q->key);
         if (q->row->atomic) {
             vcx_put64(at + 12, q->swap_add);
             vcx_put64(at + 20, q->compare);
             at += 28;
         } else {
-            vcx_put32(at + 12, q->length - done);
+            vcx_put32(at + 12, bytes);
             at += 16;
         }
     }
@@ -151,16 +201,20 @@ static uint32_t write_request_extension(const struct vcx_qp *qp, const struct vc
     return (uint32_t)(at - to);
 }
 
-/* The next packet of a request. 0: not now, or the request turned out bad; else the bytes of its frame. */
-static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *q)
+/* A packet of a request; of a read it asks for `packets`. 0: not now, or the request turned out bad; else the
+ * bytes of its frame. */
+static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct vcx_request *q,
+                            uint32_t place, uint32_t packets)
 {
     uint8_t extension[MOST_EXTENSION], *payload;
-    bool first = q->sent == 0, last = q->row->fetches || q->sent + 1 == q->packets;
-    uint32_t offset = q->sent * qp->mtu;
-    uint32_t bytes = q->row->fetches ? 0 : (uint32_t)vcx_least(qp->mtu, q->length - offset);
-    uint32_t psn = (q->first_psn + q->sent) & VCX_PSN_MASK;
+    bool last = q->row->fetches || place + 1 == q->packets, apart = is_sent_apart(qp, q);
+    uint32_t offset = place * qp->mtu;
+    uint32_t part = (uint32_t)vcx_least((uint64_t)packets * qp->mtu, q->length - offset);
+    uint32_t bytes = q->row->fetches ? 0 : part;
+    uint32_t psn = (q->first_psn + place) & VCX_PSN_MASK;
     uint32_t flight = (psn - qp->requester.acked_psn) & VCX_PSN_MASK;
-    uint8_t operation = operation_of_request(q->row, first, last);
+    uint8_t operation = operation_of_request(q->row, place == 0 || apart, last || apart);
+    uint32_t named = q->row->fetches || apart ? part : q->length;
     struct vcx_packet_header h = {
         .opcode = (uint8_t)((qp->type == VCX_QP_XRC ? VCX_SERVICE_XRC : (uint8_t)qp->type) << 5 | operation),
         .solicited = q->solicited && last && !q->row->fetches,
@@ -170,7 +224,7 @@ static uint32_t send_packet(struct vcx_device *device, struct vcx_qp *qp, struct
         .qpn = qp->remote_qpn,
         .psn = psn,
         .extension = extension,
-        .extension_bytes = write_request_extension(qp, q, operation, extension)};
+        .extension_bytes = write_request_extension(qp, q, operation, offset, named, extension)};
     struct vcx_route route;
     vcx_route_connection(device, qp, &route);
     vcx_congestion_capable(device, &route);
@@ -222,9 +276,12 @@ static struct vcx_request *next_request(struct vcx_device *device, struct vcx_qp
     if (!vcx_qp_is_reliable(qp))
         return q;
     uint32_t waiting = 0;
-    for (uint32_t i = qp->requester.tail; i != qp->requester.cursor; i++)
+    bool overtakes = false; /* writes that may be on other ways, while this one has to be taken in order */
+    for (uint32_t i = qp->requester.tail; i != qp->requester.cursor; i++) {
         waiting += vcx_request_at(qp, i)->row && vcx_request_at(qp, i)->row->fetches;
-    if ((q->fenced && q->sent == 0 && waiting) ||
+        overtakes |= qp->out_of_order && is_sent_apart(qp, vcx_request_at(qp, i));
+    }
+    if ((overtakes && q->sent == 0 && !is_sent_apart(qp, q)) || (q->fenced && q->sent == 0 && waiting) ||
         (q->row->fetches && waiting >= 1u << vcx_get(qp->context, qpc, log_sra_max)))
         return NULL;
     return ((q->first_psn + q->sent - r->acked_psn) & VCX_PSN_MASK) < VCX_PACKET_WINDOW ? q : NULL;
@@ -244,8 +301,39 @@ static void note_sent(struct vcx_device *device, struct vcx_qp *qp, struct vcx_r
         vcx_await_answer(device, qp, now_ns);
 }
 
+/* What of an answer is missing is requested again. */
+static void ask_for_answer(struct vcx_device *device, struct vcx_qp *qp)
+{
+    struct vcx_requester *r = &qp->requester;
+    r->early.gap_ns = 0;
+    vcx_qp_count(device, qp, implied_nak_seq_err);
+    if (vcx_requester_repeat(qp))
+        r->asked_psn = (r->again[0].psn + r->again[0].packets) & VCX_PSN_MASK;
+}
+
+static bool send_again(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)
+{
+    struct vcx_requester *r = &qp->requester;
+    uint32_t place;
+    if (now_ns < r->resume_ns || !vcx_congestion_may_send(device, qp, now_ns))
+        return false;
+    struct vcx_request *q = request_of_psn(qp, r->again[0].psn, &place);
+    if (q && !q->ending && vcx_psn_distance(r->again[0].psn, r->acked_psn) >= 0) {
+        uint32_t bytes = send_packet(device, qp, q, place, r->again[0].packets);
+        if (!bytes)
+            return false;
+        vcx_congestion_sent(device, qp, now_ns, bytes);
+        device->transport->data_sent = true;
+    }
+    r->again[0] = r->again[1];
+    r->again_count--;
+    return true;
+}
+
 static bool send_next(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)
 {
+    if (qp->requester.again_count)
+        return send_again(device, qp, now_ns);
     struct vcx_request *q = next_request(device, qp, now_ns);
     if (!q)
         return false;
@@ -253,7 +341,7 @@ static bool send_next(struct vcx_device *device, struct vcx_qp *qp, uint64_t now
         if (!vcx_datagram_send(device, qp, q))
             return false;
     } else {
-        uint32_t bytes = send_packet(device, qp, q);
+        uint32_t bytes = send_packet(device, qp, q, q->sent, q->row->fetches ? q->packets - q->sent : 1);
         if (!bytes)
             return false;
         vcx_congestion_sent(device, qp, now_ns, bytes);
@@ -268,6 +356,8 @@ uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64
     if (qp->requester.head == qp->requester.tail)
         return work;
     vcx_check_timeout(device, qp, now_ns);
+    if (qp->out_of_order && vcx_early_is_late(device, &qp->requester.early, now_ns))
+        ask_for_answer(device, qp);
     while (sent < most && qp->state == VCX_QP_RTS && send_next(device, qp, now_ns))
         sent++;
     if (qp->state != VCX_QP_RTS)
@@ -288,13 +378,16 @@ uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64
 
 /* ---- what is acknowledged */
 
-/* An answer with data is missing: the packets from it on are requested again, once. */
+/* An answer with data is missing: it is requested again, once; with out-of-order placement after a while. */
 static void implied_nak(struct vcx_device *device, struct vcx_qp *qp)
 {
-    if (qp->requester.went_back)
+    struct vcx_requester *r = &qp->requester;
+    if (r->went_back || vcx_psn_distance(r->acked_psn, r->asked_psn) < 0)
         return;
-    vcx_qp_count(device, qp, implied_nak_seq_err);
-    vcx_requester_go_back(qp);
+    if (!qp->out_of_order)
+        ask_for_answer(device, qp);
+    else if (!r->early.gap_ns)
+        r->early.gap_ns = vcx_now_ns(device);
 }
 
 /* The first packet up to `psn` of an answer with data that has not come; false: none is missing. */
@@ -319,16 +412,43 @@ static void requester_advance(struct vcx_device *device, struct vcx_qp *qp, uint
         return;
     r->acked_psn = acked_psn;
     requester_skip_acked(qp);
+    if (vcx_psn_distance(r->early.next_psn, acked_psn) < 0)
+        r->early.next_psn = acked_psn;
+    if (vcx_psn_distance(r->asked_psn, acked_psn) < 0)
+        r->asked_psn = acked_psn;
+    r->early.gap_ns = 0;
     r->retries = r->rnr_retries = 0;
     r->went_back = false;
     vcx_await_answer(device, qp, vcx_now_ns(device));
 }
 
-/* Everything up to psn has arrived at the responder, unless an answer before is missing: false. */
+/* An answer that is expected is there already. */
+static bool take_early_answer(struct vcx_qp *qp, uint32_t psn)
+{
+    uint32_t place;
+    struct vcx_request *q = request_of_psn(qp, psn, &place);
+    if (!q || !vcx_early_has(&qp->requester.early, psn))
+        return false;
+    early_remove(qp->requester.early.came, VCX_PACKET_WINDOW - 1, psn);
+    q->answered++;
+    q->sent = (uint32_t)vcx_most(q->sent, q->answered);
+    return true;
+}
+
+/* Everything up to psn has arrived at the responder, unless an answer before is missing: false. If packets
+ * are taken in any order, everything up to the newest that was heard of. */
 static bool requester_take_psn(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn)
 {
+    struct vcx_early *early = &qp->requester.early;
     uint32_t missing;
-    bool lacks = missing_answer(qp, psn, &missing);
+    if (vcx_psn_distance(psn, early->next_psn) >= 0)
+        early->next_psn = (psn + 1) & VCX_PSN_MASK;
+    if (vcx_qp_takes_any_order(qp))
+        psn = (early->next_psn - 1) & VCX_PSN_MASK;
+    bool lacks;
+    do
+        lacks = missing_answer(qp, psn, &missing);
+    while (lacks && take_early_answer(qp, missing));
     requester_advance(device, qp, lacks ? missing : (psn + 1) & VCX_PSN_MASK);
     requester_retire(device, qp);
     if (lacks)
@@ -357,20 +477,19 @@ static void take_rnr(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn,
         return;
     }
     r->resume_ns = vcx_now_ns(device) + vcx_rnr_wait_ns(device, timer);
-    vcx_requester_go_back(qp);
+    go_back(qp);
     vcx_await_answer(device, qp, r->resume_ns);
 }
 
 static void take_sequence_error(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn)
 {
-    vcx_qp_count(device, qp, packet_seq_err);
-    if (!requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK))
-        return;
-    if (vcx_nak_ends(device, qp)) {
+    bool answered = requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK);
+    bool ends = answered && vcx_nak_ends(device, qp);
+    bool repeats = answered && !ends && vcx_requester_repeat(qp);
+    if (!repeats) /* a card with selective repeat counts none */
+        vcx_qp_count(device, qp, packet_seq_err);
+    if (ends)
         vcx_qp_fail(device, qp, VCX_RETRIES_EXCEEDED);
-        return;
-    }
-    vcx_requester_go_back(qp);
 }
 
 static void take_fatal(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn, uint8_t aeth)
@@ -409,9 +528,10 @@ static struct vcx_request *answered_request(struct vcx_device *device, struct vc
                                             bool atomic)
 {
     struct vcx_requester *r = &qp->requester;
-    if (vcx_psn_distance(psn, r->acked_psn) < 0 ||
-        (psn != r->acked_psn && !requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK)))
+    if (vcx_psn_distance(psn, r->acked_psn) < 0)
         return NULL;
+    if (psn != r->acked_psn)
+        requester_take_psn(device, qp, (psn - 1) & VCX_PSN_MASK);
     if (qp->state != VCX_QP_RTS || r->tail == r->head)
         return NULL;
     struct vcx_request *q = vcx_request_at(qp, r->tail);
@@ -433,6 +553,36 @@ static void take_data(struct vcx_device *device, struct vcx_qp *qp, struct vcx_r
     q->sent = (uint32_t)vcx_most(q->sent, q->answered);
     requester_advance(device, qp, (psn + 1) & VCX_PSN_MASK);
     requester_retire(device, qp);
+}
+
+/* A packet of an answer of which others, or other answers, may be missing before it. */
+static void take_early_response(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet,
+                                const struct vcx_operation_row *row)
+{
+    struct vcx_requester *r = &qp->requester;
+    uint32_t place, bytes = packet->bytes - row->header_bytes;
+    const struct vcx_request *q = request_of_psn(qp, packet->psn, &place);
+    if (vcx_psn_distance(packet->psn, r->acked_psn) < 0 || !q || !q->row || !q->row->fetches ||
+        q->row->atomic || q->ending)
+        return;
+    if (((packet->psn - r->acked_psn) & VCX_PSN_MASK) >= VCX_PACKET_WINDOW) {
+        requester_take_psn(device, qp, (packet->psn - 1) & VCX_PSN_MASK);
+        return;
+    }
+    uint32_t offset = place * qp->mtu;
+    uint8_t ending = VCX_BAD_RESPONSE;
+    if (bytes == vcx_least(qp->mtu, q->length - offset))
+        ending = bytes ? vcx_scatter_write(device, qp->rights, &q->memory, offset,
+                                           packet->header + row->header_bytes, bytes)
+                       : 0;
+    if (ending) {
+        vcx_qp_fail(device, qp, (enum vcx_ending)ending);
+        return;
+    }
+    if (packet->psn == ((r->asked_psn - 1) & VCX_PSN_MASK))
+        r->asked_psn = r->acked_psn; /* what else of that part is missing was lost again */
+    early_add(r->early.came, VCX_PACKET_WINDOW - 1, packet->psn);
+    requester_take_psn(device, qp, packet->psn);
 }
 
 static void take_read_response(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet,
@@ -469,6 +619,8 @@ void vcx_acknowledge_receive(struct vcx_device *device, struct vcx_qp *qp, const
         take_acknowledge(device, qp, packet->psn, packet->header[0]);
     else if (operation == VCX_ATOMIC_ACKNOWLEDGE)
         take_atomic_response(device, qp, packet);
+    else if (vcx_qp_takes_any_order(qp))
+        take_early_response(device, qp, packet, row);
     else
         take_read_response(device, qp, packet, row);
 }

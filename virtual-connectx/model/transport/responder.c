@@ -156,9 +156,20 @@ static bool send_due(struct vcx_device *device, struct vcx_qp *qp)
     return true;
 }
 
+static void ask_for_expected(struct vcx_responder *r)
+{
+    r->nak = VCX_AETH_SEQUENCE;
+    r->nak_sent = true;
+}
+
 uint32_t vcx_answers_poll(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t most)
 {
     uint32_t sent = 0;
+    struct vcx_responder *r = &qp->responder;
+    if (qp->out_of_order && !r->nak_sent && vcx_early_is_late(device, &r->early, now_ns)) {
+        ask_for_expected(r);
+        r->early.gap_ns = now_ns;
+    }
     while (sent < most && qp->responder.answer_head != qp->responder.answer_tail) {
         if (!send_next_answer(device, qp, now_ns))
             return sent;
@@ -453,7 +464,8 @@ static void repeat_read(struct vcx_device *device, struct vcx_qp *qp, const stru
     if (answer.length > MOST_READ_BYTES || vcx_psn_distance(after, qp->responder.expected_psn) > 0 ||
         !vcx_get(qp->context, qpc, rre))
         return;
-    answers_forget(qp, q->psn);
+    if (!qp->selective) /* else it is a part that is asked for */
+        answers_forget(qp, q->psn);
     answer_add(qp, &answer);
 }
 
@@ -465,7 +477,8 @@ static void repeat_atomic(struct vcx_qp *qp, const struct request *q)
             continue;
         struct vcx_answer answer = {
             .atomic = true, .psn = q->psn, .packets = 1, .result = r->atomics[i].result};
-        answers_forget(qp, q->psn);
+        if (!qp->selective)
+            answers_forget(qp, q->psn);
         answer_add(qp, &answer);
         return;
     }
@@ -511,6 +524,66 @@ static uint8_t carry_out(struct vcx_device *device, struct vcx_qp *qp, const str
     return take_message(device, qp, q);
 }
 
+/* A write that has its own address goes to memory at once. What may not be written is refused when it is its
+ * turn. */
+static bool place_early(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    if (q->operation != VCX_WRITE_ONLY || !is_permitted(qp, q) || !has_good_length(qp, q) ||
+        q->bytes != vcx_be32(q->header + 12))
+        return false;
+    if (q->bytes && !vcx_mkey_write(device, peer_rights(device, qp, q), vcx_be32(q->header + 8),
+                                    VCX_REMOTE_WRITE, vcx_be64(q->header), q->data, q->bytes))
+        return false;
+    vcx_qp_count(device, qp, rx_write_requests);
+    return true;
+}
+
+/* A packet before which one is missing. It is asked for at once, and again if what was sent behind it the
+ * second time comes without it; with out-of-order placement, where it may only have been overtaken, after a
+ * while. */
+static void take_early(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
+{
+    struct vcx_responder *r = &qp->responder;
+    uint32_t distance = (q->psn - r->expected_psn) & VCX_PSN_MASK;
+    bool in_window = vcx_qp_takes_any_order(qp) && distance < VCX_PACKET_WINDOW,
+         came = in_window && vcx_early_has(&r->early, q->psn);
+    if (came) {
+        vcx_qp_count(device, qp, duplicate_request);
+    } else if (in_window && place_early(device, qp, q)) {
+        early_add(r->early.came, VCX_PACKET_WINDOW - 1, q->psn);
+        if (vcx_psn_distance(q->psn, r->early.next_psn) >= 0)
+            r->early.next_psn = (q->psn + 1) & VCX_PSN_MASK;
+    } else {
+        vcx_qp_count(device, qp, out_of_sequence);
+    }
+    uint64_t now_ns = vcx_now_ns(device);
+    if (!qp->out_of_order ? came || !r->nak_sent : vcx_early_is_late(device, &r->early, now_ns))
+        ask_for_expected(r);
+    if (!r->early.gap_ns || r->nak)
+        r->early.gap_ns = now_ns;
+}
+
+/* What comes behind `psn`, which was expected, may be there already; behind that, another may be missing. */
+static void take_what_came(struct vcx_device *device, struct vcx_qp *qp, uint32_t psn)
+{
+    struct vcx_responder *r = &qp->responder;
+    struct vcx_early *early = &r->early;
+    uint32_t packets = (r->expected_psn - psn) & VCX_PSN_MASK;
+    for (uint32_t i = 0; i < packets && i < VCX_PACKET_WINDOW; i++) /* numbers of a read's answer */
+        early_remove(early->came, VCX_PACKET_WINDOW - 1, psn + i);
+    uint32_t came = (uint32_t)early_take(early->came, VCX_PACKET_WINDOW - 1, r->expected_psn);
+    r->expected_psn = (r->expected_psn + came) & VCX_PSN_MASK;
+    r->msn = (r->msn + came) & VCX_PSN_MASK;
+    r->ack_due |= came > 0;
+    early->gap_ns = 0;
+    if (vcx_psn_distance(early->next_psn, r->expected_psn) <= 0)
+        early->next_psn = r->expected_psn;
+    else if (qp->out_of_order)
+        early->gap_ns = vcx_now_ns(device);
+    else if (came)
+        ask_for_expected(r);
+}
+
 static void take_reliable(struct vcx_device *device, struct vcx_qp *qp, const struct request *q,
                           bool wants_ack)
 {
@@ -521,16 +594,17 @@ static void take_reliable(struct vcx_device *device, struct vcx_qp *qp, const st
         return;
     }
     if (distance > 0) {
-        vcx_qp_count(device, qp, out_of_sequence);
-        if (!r->nak_sent)
-            r->nak = VCX_AETH_SEQUENCE;
-        r->nak_sent = true;
+        take_early(device, qp, q);
         return;
     }
     r->nak = carry_out(device, qp, q);
     r->nak_sent = r->nak != 0;
-    if (!r->nak && wants_ack && (q->row->send || q->row->write))
+    if (r->nak)
+        return;
+    if (wants_ack && (q->row->send || q->row->write))
         r->ack_due = true; /* what is answered with data needs none */
+    if (vcx_qp_takes_any_order(qp))
+        take_what_came(device, qp, q->psn);
 }
 
 /* Without acknowledgements a message with a gap is dropped; its receive request serves the next one. */

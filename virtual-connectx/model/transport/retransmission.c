@@ -8,7 +8,6 @@
  * A card's times are too short for machines that are emulated and lines that are slow, so all of them last
  * longer by one factor: the configuration's, or that of the line.
  */
-#include "lib/roce/retransmission.h"
 #include "virtual-connectx/model/capability.h"
 #include "virtual-connectx/model/random.h"
 #include "virtual-connectx/model/register/register.h"
@@ -55,15 +54,15 @@ uint64_t vcx_rnr_wait_ns(const struct vcx_device *device, uint8_t code)
 #define ENABLED        4
 #define REGISTER_BYTES 8
 
-enum accl_switch { ADAPTIVE = 0, SLOW_RESTART = 2, NO_FLOOR = 4 };
+enum accl_switch { ADAPTIVE = 0, SLOW_RESTART = 2, NO_FLOOR = 4, OUT_OF_ORDER = 5, SELECTIVE = 6 };
 static const char *const switch_names[] = {
     [ADAPTIVE] = "roce_adp_retrans_en",
     [1] = "roce_tx_window_en",
     [SLOW_RESTART] = "roce_slow_restart_en",
     [3] = "roce_slow_restart_idle_en",
     [NO_FLOOR] = "min_ack_timeout_limit_disabled",
-    [5] = "adaptive_routing_forced_en",
-    [6] = "selective_repeat_forced_en",
+    [OUT_OF_ORDER] = "adaptive_routing_forced_en",
+    [SELECTIVE] = "selective_repeat_forced_en",
     [7] = "dc_half_handshake_en",
 };
 
@@ -75,7 +74,9 @@ static bool is_switched_on(const struct vcx_device *device, enum accl_switch whi
 /* The switches that are modelled. */
 static uint32_t switches_of(const struct vcx_device *device)
 {
-    return measured_times(device) ? 1u << ADAPTIVE | 1u << SLOW_RESTART | 1u << NO_FLOOR : 0;
+    return measured_times(device)
+               ? 1u << ADAPTIVE | 1u << SLOW_RESTART | 1u << NO_FLOOR | 1u << OUT_OF_ORDER | 1u << SELECTIVE
+               : 0;
 }
 
 void vcx_retransmission_start(struct vcx_device *device)
@@ -138,6 +139,20 @@ bool vcx_roce_accl_request(struct vcx_device *device, const char *line, struct v
         return vcx_say(error, "%s: expected 0 or 1, found %s", words.word[0], words.word[1]);
     return set_switches(device, 1u << which, (uint32_t)value << which) ||
            vcx_say(error, "%s: this device does not support it", words.word[0]);
+}
+
+/* ---- packets in any order */
+
+void vcx_recovery_choose(const struct vcx_device *device, struct vcx_qp *qp)
+{
+    qp->selective = vcx_qp_is_reliable(qp) && is_switched_on(device, SELECTIVE);
+    qp->out_of_order = vcx_qp_is_reliable(qp) && is_switched_on(device, OUT_OF_ORDER);
+}
+
+bool vcx_early_is_late(const struct vcx_device *device, const struct vcx_early *early, uint64_t now_ns)
+{
+    return early->gap_ns &&
+           now_ns >= early->gap_ns + scaled_ns(device, EARLY_WAIT_NS, (uint64_t)EARLY_WAIT_NS * LEAST_SCALE);
 }
 
 /* ---- the wait for an answer */
@@ -213,5 +228,5 @@ void vcx_check_timeout(struct vcx_device *device, struct vcx_qp *qp, uint64_t no
         vcx_qp_count(device, qp, roce_slow_restart_cnps);
         vcx_congestion_restart(device, qp);
     }
-    vcx_requester_go_back(qp);
+    vcx_requester_repeat(qp);
 }

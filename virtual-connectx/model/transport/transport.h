@@ -4,6 +4,7 @@
 #ifndef VCX_TRANSPORT_H
 #define VCX_TRANSPORT_H
 
+#include "lib/roce/retransmission.h"
 #include "virtual-connectx/model/command/domains.h"
 #include "virtual-connectx/model/layout.h"
 #include "virtual-connectx/model/memory.h"
@@ -107,6 +108,19 @@ struct vcx_request {
     struct vcx_scatter memory;
 };
 
+/* Packets that came before an earlier one, and are in memory: of those from the oldest that is missing on, as
+ * many as a window has. */
+struct vcx_early {
+    early_bits came[VCX_PACKET_WINDOW / 64];
+    uint32_t next_psn; /* behind the newest */
+    uint64_t gap_ns;   /* since when one is missing that was not asked for, or when it was; 0: none is */
+};
+
+static inline bool vcx_early_has(const struct vcx_early *early, uint32_t psn)
+{
+    return early_has(early->came, VCX_PACKET_WINDOW - 1, psn);
+}
+
 struct vcx_requester {
     struct vcx_request *ring;     /* VCX_REQUESTS, made for the first request */
     uint32_t tail, cursor, head;  /* counters: oldest, being sent, next to be fetched */
@@ -120,6 +134,12 @@ struct vcx_requester {
     uint64_t flush_ns;            /* in error: when the next request may be flushed */
     uint8_t retries, rnr_retries; /* after NAKs */
     bool went_back;               /* and nothing was acknowledged since */
+    struct vcx_early early;       /* answers to reads */
+    uint32_t asked_psn;           /* behind the part of an answer that was asked for again */
+    struct {
+        uint32_t psn, packets; /* of a read: of its answer */
+    } again[2];                /* selective repeat: before anything new */
+    uint8_t again_count;
     uint8_t cause; /* in error: how the oldest request ends (enum vcx_ending); 0: flushed as the others */
 };
 
@@ -147,6 +167,7 @@ struct vcx_responder {
     bool ack_due;
     uint8_t ack_priority; /* of the last acknowledgement, and its number there; 0: none yet */
     uint32_t ack_number;
+    struct vcx_early early;
     bool nak_sent; /* and the expected packet has not come since */
     uint8_t nak;   /* syndrome to be sent; 0: none */
     enum vcx_message message;
@@ -181,6 +202,9 @@ struct vcx_qp {
     struct vcx_rights rights;
     /* from INIT2RTR on */
     uint32_t mtu, remote_qpn;
+    /* ROCE_ACCL: it sends again only what is missing; it waits for what is missing before it asks for it.
+     * With either it takes packets in any order. */
+    bool selective, out_of_order;
     bool established; /* the driver was told of the first packet */
     struct vcx_requester requester;
     struct vcx_responder responder;
@@ -211,6 +235,11 @@ static inline bool vcx_qp_receives(const struct vcx_qp *qp)
 static inline bool vcx_qp_fails_whole(const struct vcx_qp *qp)
 {
     return vcx_qp_is_reliable(qp) || qp->type == VCX_QP_UMR;
+}
+
+static inline bool vcx_qp_takes_any_order(const struct vcx_qp *qp)
+{
+    return qp->selective || qp->out_of_order;
 }
 
 /* Packets that a message of `bytes` takes. */
@@ -361,8 +390,9 @@ void vcx_congestion_idle(struct vcx_qp *qp, uint64_t now_ns);
 
 /* Sends up to `most` packets, and completes what has ended. Returns how much there was to do. */
 uint32_t vcx_requester_poll(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns, uint32_t most);
-/* Sends again from the oldest packet that is not acknowledged. */
-void vcx_requester_go_back(struct vcx_qp *qp);
+/* Sends the oldest packet that is not acknowledged again: with selective repeat it, and the last that was
+ * sent, and returns true; else, and where packets are taken in order, all from it on. */
+bool vcx_requester_repeat(struct vcx_qp *qp);
 
 /* An acknowledgement or an answer came. */
 void vcx_acknowledge_receive(struct vcx_device *device, struct vcx_qp *qp, const struct vcx_packet *packet);
@@ -377,6 +407,10 @@ void vcx_await_answer(struct vcx_device *device, struct vcx_qp *qp, uint64_t fro
 void vcx_check_timeout(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns);
 /* A NAK asks for packets again. true: it was one too many. */
 bool vcx_nak_ends(struct vcx_device *device, struct vcx_qp *qp);
+/* A connection is made: as the register's switches are now. */
+void vcx_recovery_choose(const struct vcx_device *device, struct vcx_qp *qp);
+/* What is missing since gap_ns is late. */
+bool vcx_early_is_late(const struct vcx_device *device, const struct vcx_early *early, uint64_t now_ns);
 /* How long to wait after an RNR NAK with a timer's code. */
 uint64_t vcx_rnr_wait_ns(const struct vcx_device *device, uint8_t code);
 /* Register ROCE_ACCL as text: a line for each switch; "SWITCH 0" or "SWITCH 1". false: `error` says why. */

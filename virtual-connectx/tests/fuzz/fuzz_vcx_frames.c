@@ -146,10 +146,21 @@ static void act(network *n, struct input *in)
         network_steps(n, in);
 }
 
+/* The connection's packets are taken in order, or not. */
+static void choose_recovery(network *n, size_t size)
+{
+    for (int side = 0; side < 2; side++) {
+        struct vcx_qp *qp = vcx_object(&n->m->pair.side[side].device, VCX_QP, n->m->qp[LINK_RC][side].id);
+        qp->selective = size & 1;
+        qp->out_of_order = size & 2;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     network *n = network_open();
+    choose_recovery(n, size);
     fuzz_vcx_fail(input_byte(&in));
     while (in.left)
         act(n, &in);

@@ -535,11 +535,11 @@ static void tools_reach_registers_by_the_gateway(void **state)
     assert_int_equal(vcx_gateway_read(&g, VCX_CONNECTX_6, CR_SPACE, 0xf0014), 0x20f);
     assert_true(gateway_word(&g, COMMAND_SPACE, 0x1000) >= 512);
     assert_int_equal(access_by_gateway(h, &g, 1, ROCE_ACCL, 0, 0), 0);
-    assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 20), 0x15);
+    assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 20), 0x75);
     assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 24), 0x5);
-    assert_int_equal(access_by_gateway(h, &g, 2, ROCE_ACCL, 0x10, 0x10), 0);
+    assert_int_equal(access_by_gateway(h, &g, 2, ROCE_ACCL, 0x50, 0x50), 0);
     assert_int_equal(access_by_gateway(h, &g, 1, ROCE_ACCL, 0, 0), 0);
-    assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 24), 0x15);
+    assert_int_equal(gateway_word(&g, COMMAND_SPACE, MAILBOX + 24), 0x55);
     assert_int_equal(access_by_gateway(h, &g, 2, ROCE_ACCL, 0x2, 0x2), 7);
     assert_int_equal(access_by_gateway(h, &g, 3, ROCE_ACCL, 0, 0), 6);
     assert_int_equal(access_by_gateway(h, &g, 1, 0x5fff, 0, 0), 4);

@@ -62,7 +62,7 @@ static void expect_accl(struct side *s, uint32_t selected, uint32_t enabled)
 static void the_register_switches_what_is_modelled(void **state)
 {
     (void)state;
-    enum { ALL = ADAPTIVE | SLOW_RESTART | NO_FLOOR };
+    enum { TIMES = ADAPTIVE | SLOW_RESTART | NO_FLOOR, ALL = TIMES | OUT_OF_ORDER | SELECTIVE };
     static const uint16_t devices[] = {VCX_CONNECTX_5, VCX_CONNECTX_6};
     for (size_t i = 0; i < VCX_COUNT(devices); i++) {
         struct vcx_configuration configuration = device_of(devices[i], 0);
@@ -71,9 +71,14 @@ static void the_register_switches_what_is_modelled(void **state)
         assert_true(vcx_get(s->device.capability[0], cmd_hca_cap, roce_accl));
         expect_accl(s, ALL, ADAPTIVE | SLOW_RESTART);
         set_accl(s, NO_FLOOR, NO_FLOOR); /* the others are not selected */
-        expect_accl(s, ALL, ALL);
+        expect_accl(s, ALL, TIMES);
         set_accl(s, ADAPTIVE | SLOW_RESTART, SLOW_RESTART);
         expect_accl(s, ALL, SLOW_RESTART | NO_FLOOR);
+        set_accl(s, OUT_OF_ORDER | SELECTIVE, SELECTIVE);
+        expect_accl(s, ALL, SLOW_RESTART | NO_FLOOR | SELECTIVE);
+        set_accl(s, OUT_OF_ORDER | SELECTIVE, OUT_OF_ORDER);
+        expect_accl(s, ALL, SLOW_RESTART | NO_FLOOR | OUT_OF_ORDER);
+        set_accl(s, OUT_OF_ORDER, 0);
         for (int bit = 0; bit < 32; bit++)
             if (!((uint32_t)ALL >> bit & 1)) {
                 assert_int_equal(access_accl(s, true, 1u << bit, 0), VCX_BAD_PARAMETER);
@@ -118,14 +123,15 @@ static void the_register_is_read_and_set_as_text(void **state)
     struct text text = {.used = 0};
     assert_true(vcx_roce_accl_request(device, "min_ack_timeout_limit_disabled 1", &error));
     assert_true(vcx_roce_accl_request(device, "roce_slow_restart_en 0", &error));
+    assert_true(vcx_roce_accl_request(device, "selective_repeat_forced_en 1", &error));
     vcx_roce_accl_show(device, put_text, &text);
     assert_string_equal(text.bytes, "roce_adp_retrans_en 1\n"
                                     "roce_tx_window_en not supported\n"
                                     "roce_slow_restart_en 0\n"
                                     "roce_slow_restart_idle_en not supported\n"
                                     "min_ack_timeout_limit_disabled 1\n"
-                                    "adaptive_routing_forced_en not supported\n"
-                                    "selective_repeat_forced_en not supported\n"
+                                    "adaptive_routing_forced_en 0\n"
+                                    "selective_repeat_forced_en 1\n"
                                     "dc_half_handshake_en not supported\n");
     static const char *const wrong[][2] = {
         {"", "expected a switch of ROCE_ACCL and 0 or 1"},
@@ -133,13 +139,14 @@ static void the_register_is_read_and_set_as_text(void **state)
         {"roce_adp_retrans 1", "roce_adp_retrans: no such switch of ROCE_ACCL"},
         {"roce_adp_retrans_en 2", "roce_adp_retrans_en: expected 0 or 1, found 2"},
         {"roce_tx_window_en 0", "roce_tx_window_en: this device does not support it"},
-        {"selective_repeat_forced_en 1", "selective_repeat_forced_en: this device does not support it"},
+        {"dc_half_handshake_en 1", "dc_half_handshake_en: this device does not support it"},
     };
     for (size_t i = 0; i < VCX_COUNT(wrong); i++) {
         assert_false(vcx_roce_accl_request(device, wrong[i][0], &error));
         assert_string_equal(error.text, wrong[i][1]);
     }
-    expect_accl(&pair->side[0], ADAPTIVE | SLOW_RESTART | NO_FLOOR, ADAPTIVE | NO_FLOOR);
+    expect_accl(&pair->side[0], ADAPTIVE | SLOW_RESTART | NO_FLOOR | OUT_OF_ORDER | SELECTIVE,
+                ADAPTIVE | NO_FLOOR | SELECTIVE);
     pair_close(pair);
 }
 

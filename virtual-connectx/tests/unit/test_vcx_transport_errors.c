@@ -104,7 +104,7 @@ static void a_late_acknowledgement_ends_what_would_be_sent_again(void **state)
     post(&l.a, WRITE, 10, l.b.side->key);
     pair_run(l.pair);
     assert_non_null(l.pair->held);
-    vcx_requester_go_back(vcx_object(&l.a.side->device, VCX_QP, l.a.id));
+    vcx_requester_repeat(vcx_object(&l.a.side->device, VCX_QP, l.a.id));
     uint64_t frames = l.pair->frames;
     l.pair->first = l.pair->last = l.pair->held;
     l.pair->held = NULL;

@@ -63,7 +63,13 @@ struct qp_options {
     uint8_t ack_timeout;
     uint8_t dscp;
     bool not_its_own; /* of multicast, what it sent itself is not for it */
+    uint32_t accl[2]; /* switches of ROCE_ACCL that are on, besides, at each end */
 };
+
+enum {
+    OUT_OF_ORDER = 1 << 5,
+    SELECTIVE = 1 << 6
+}; /* adaptive_routing_forced_en, selective_repeat_forced_en */
 
 static inline struct qp qp_create_of(struct side *s, const struct qp_options *o)
 {
@@ -322,6 +328,8 @@ static inline struct link link_open_with(const struct qp_options *o,
                                          const struct vcx_configuration *configuration)
 {
     struct link l = {.pair = pair_open_with(configuration)};
+    for (int i = 0; i < 2; i++)
+        l.pair->side[i].device.transport->roce_accl |= o->accl[i];
     l.a = qp_create_of(&l.pair->side[0], o);
     l.b = qp_create_of(&l.pair->side[1], o);
     qps_connect(&l.a, &l.b, o);

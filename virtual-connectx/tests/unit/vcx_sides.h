@@ -41,13 +41,33 @@ struct pair {
     bool holds;
     uint64_t frames;         /* that were sent so far */
     int64_t drop, drop_from; /* number of a frame that is lost; from which on all are; -1: none */
-    uint32_t lose, random;   /* of 256 packets, how many are lost, by chance */
-    uint64_t mark_left;      /* how many data packets from now on are marked */
+    uint64_t drops;          /* bit n: frame n is lost, too */
+    uint32_t lose, overtake, repeat, random; /* of 256 packets, how many are lost, overtake all that are on
+                                              * the cable, come twice, by chance */
+    void (*watch)(struct pair *pair, int from, const struct vcx_packet *packet); /* NULL: nobody looks */
+    uint64_t mark_left; /* how many data packets from now on are marked */
     uint64_t cnps, naks;
     uint8_t last_cnp_dscp, last_tos; /* of a CNP; of a request */
 };
 
 /* ---- the cable */
+
+static inline bool pair_chance(struct pair *pair, uint32_t of_256)
+{
+    pair->random = pair->random * 1664525 + 1013904223;
+    return (pair->random >> 16 & 0xff) < of_256;
+}
+
+static inline void pair_put(struct pair *pair, struct vcx_frame *frame, bool overtakes)
+{
+    frame->next = overtakes ? pair->first : NULL;
+    if (pair->first && !overtakes)
+        pair->last->next = frame;
+    if (!pair->first || overtakes)
+        pair->first = frame;
+    if (!frame->next)
+        pair->last = frame;
+}
 
 static inline void pair_transmit(struct vcx_front *front, struct vcx_frame *frame)
 {
@@ -67,24 +87,26 @@ static inline void pair_transmit(struct vcx_front *front, struct vcx_frame *fram
             vcx_frame_mark(frame);
         }
     }
-    pair->random = pair->random * 1664525 + 1013904223;
-    bool unlucky = (pair->random >> 16 & 0xff) < pair->lose;
-    if (unlucky || number == pair->drop || (pair->drop_from >= 0 && number >= pair->drop_from)) {
+    if (pair->watch)
+        pair->watch(pair, frame->data[5] == 1, &p);
+    if (pair_chance(pair, pair->lose) || number == pair->drop || (number < 64 && pair->drops >> number & 1) ||
+        (pair->drop_from >= 0 && number >= pair->drop_from)) {
         vcx_release(frame);
         return;
     }
-    frame->next = NULL;
     frame->priority = frame->data[5] == 1 ? 0 : 1; /* who gets it, by its address */
     if (pair->holds && (p.opcode & 0x1f) == VCX_ACKNOWLEDGE) {
         assert_null(pair->held);
         pair->held = frame;
         return;
     }
-    if (pair->first)
-        pair->last->next = frame;
-    else
-        pair->first = frame;
-    pair->last = frame;
+    if (pair_chance(pair, pair->repeat)) {
+        struct vcx_frame *copy = vcx_frame_copy(frame);
+        assert_non_null(copy);
+        copy->priority = frame->priority;
+        pair_put(pair, copy, false);
+    }
+    pair_put(pair, frame, pair_chance(pair, pair->overtake));
 }
 
 static const struct vcx_front_ops pair_ops = {.memory = front_memory,
