@@ -320,6 +320,11 @@ static int build_hosts(struct sim *sim, const struct sim_config *c, struct error
 
 /* ---- flows */
 
+static uint8_t pad_of(const struct physics_framing *framing, uint32_t payload)
+{
+    return (uint8_t)((framing->pad_bytes - payload % framing->pad_bytes) % framing->pad_bytes);
+}
+
 static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index, uint32_t flow, bool back)
 {
     const struct sim_flow_config *f = &c->flows[flow];
@@ -345,6 +350,9 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     qp->payload_bytes = (uint32_t)payload;
     qp->packets_per_message = (uint32_t)packets;
     qp->last_payload_bytes = (uint32_t)(f->message_bytes - (packets - 1) * payload);
+    qp->tail_bytes = pad_of(&c->framing, qp->payload_bytes);
+    qp->last_tail_bytes = (uint8_t)(pad_of(&c->framing, qp->last_payload_bytes) +
+                                    (f->immediate ? c->framing.immediate_bytes : 0));
     qp->complete_psn = (uint64_t)packets;
     qp->depth = (uint32_t)f->depth;
     qp->gap_ps = f->gap_ps;

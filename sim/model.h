@@ -295,9 +295,11 @@ struct queue_pair {
     /* sender */
     uint64_t send_psn, limit_psn, acked_psn, highest_psn;
     int64_t next_send_ps;
-    uint64_t ps_per_byte_q20;          /* pacing, 0: none */
-    uint8_t congestion_hooks;          /* enum congestion_hook; 0: no congestion control */
-    uint8_t header_bytes;              /* of its congestion control, on data packets and ACKs */
+    uint64_t ps_per_byte_q20; /* pacing, 0: none */
+    uint8_t congestion_hooks; /* enum congestion_hook; 0: no congestion control */
+    uint8_t header_bytes;     /* of its congestion control, on data packets and ACKs */
+    uint8_t tail_bytes,
+        last_tail_bytes; /* behind the payload, of a message's last packet: pad, immediate data */
     uint32_t ring_next, ring_previous; /* in the host's round robin; NONE: not there */
     uint32_t packet_in_message, packets_per_message;
     uint32_t payload_bytes, last_payload_bytes;

@@ -115,6 +115,7 @@ struct sim_flow_config {
     const char *name;
     uint32_t from, to; /* hosts: requester and responder */
     enum sim_operation operation;
+    bool immediate; /* its messages end with immediate data */
     enum sim_flow_mode mode;
     enum sim_memory from_memory, to_memory;
     int64_t message_bytes;

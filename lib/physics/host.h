@@ -125,8 +125,8 @@ struct physics_host {
 /* Bytes of a packet in addition to its payload: the same on all of a lab's links. */
 struct physics_framing {
     int64_t gap_bytes;
-    int64_t data_bytes;
-    int64_t reth_bytes, aeth_bytes;
+    int64_t data_bytes, pad_bytes;
+    int64_t reth_bytes, aeth_bytes, immediate_bytes;
     int64_t ack_bytes, cnp_bytes, pfc_bytes;
     int64_t ack_minimum_bytes, minimum_bytes;
 };

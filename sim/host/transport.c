@@ -185,15 +185,15 @@ static uint16_t frame_bytes(const struct sim *sim, int32_t bytes)
     return (uint16_t)(bytes > sim->framing.minimum_bytes ? bytes : sim->framing.minimum_bytes);
 }
 
-static uint16_t data_frame_bytes(const struct sim *sim, const struct queue_pair *qp, uint32_t payload,
-                                 unsigned place)
+int64_t data_frame_bytes(const struct sim *sim, const struct queue_pair *qp, uint32_t payload, unsigned place)
 {
-    int32_t bytes = (int32_t)payload + (int32_t)sim->framing.data_bytes + qp->header_bytes;
+    int64_t bytes =
+        payload + sim->framing.data_bytes + (place & PACKET_LAST ? qp->last_tail_bytes : qp->tail_bytes);
     if (qp->operation == SIM_WRITE && (place & PACKET_FIRST))
         bytes += sim->framing.reth_bytes;
     else if (qp->operation == SIM_READ && place)
         bytes += sim->framing.aeth_bytes;
-    return frame_bytes(sim, bytes);
+    return bytes;
 }
 
 uint32_t qp_build_packet(struct sim *sim, uint32_t q)
@@ -209,7 +209,7 @@ uint32_t qp_build_packet(struct sim *sim, uint32_t q)
     packet->qp = q;
     packet->psn = (uint32_t)qp->send_psn;
     uint32_t payload = last ? qp->last_payload_bytes : qp->payload_bytes;
-    packet->bytes = data_frame_bytes(sim, qp, payload, place);
+    packet->bytes = frame_bytes(sim, (int32_t)data_frame_bytes(sim, qp, payload, place) + qp->header_bytes);
     packet->kind = PACKET_DATA;
     packet->priority = qp->priority;
     packet->path = qp->data_path;

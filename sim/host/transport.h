@@ -5,6 +5,9 @@
 #include "sim/model.h"
 
 /* transport.c */
+/* A data packet's frame, without its congestion control's header, and before it is made the shortest one. */
+int64_t data_frame_bytes(const struct sim *sim, const struct queue_pair *qp, uint32_t payload,
+                         unsigned place);
 /* The sender's next packet is this one; it joins or leaves the round robin. */
 void go_back(struct sim *sim, uint32_t qp, uint64_t psn);
 /* What is before this PSN is acknowledged. */

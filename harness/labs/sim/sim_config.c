@@ -313,6 +313,7 @@ static void configure_flow(const struct cell *cell, const struct scenario_flow *
     to->from = ends[0];
     to->to = ends[1];
     to->operation = operations[from->op];
+    to->immediate = from->op == OP_WRITE_IMM;
     to->mode = from->mode == MODE_LATENCY ? SIM_PING_PONG : SIM_STREAM;
     to->from_memory = to->to_memory = flow_in_gpu_memory(from->memory) ? SIM_MEMORY_GPU : SIM_MEMORY_HOST;
     to->message_bytes = from->message_bytes;

@@ -116,6 +116,13 @@ whole() { # WHAT
     check "$1: every ICRC is right" jq -e '.roce > 1000 and .icrc_wrong == 0 and .other == 0' "$SCRATCH/counts"
     check "$1: tshark has no complaint about lengths" test -s "$SCRATCH/shown" -a -z "$(grep -m 1 -iE 'malformed|invalid' "$SCRATCH/shown")"
 }
+# Lengths: the counters of bytes are those of the frames, filled up to 4 bytes and with immediate data, and their FCS.
+mapfile -t short < <(phases 0ns 100us 50us)
+simulate lengths pfc-bidir "${short[@]}" --set 'capture={}' --set 'flows.*.message=4999B' --set flows.a-to-b.op=write-imm
+frames=$(tshark -r "$capture" -Y "infiniband && $sent" -T fields -e frame.len 2>/dev/null | awk '{ n += $1 + 4 } END { print n }')
+check "bytes of odd messages and of immediate data are counted as they are in the frames ($frames)" \
+    test "$frames" -gt 100000 -a "$frames" = "$(counters tx_prio0_bytes)"
+
 simulate whole pfc-bidir "${pair[@]}" --set 'capture={"snap": "64KiB", "limit": "20MB", "ports": ["b"]}'
 decoded "whole frames"
 whole "whole frames"

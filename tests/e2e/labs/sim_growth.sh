@@ -125,7 +125,7 @@ for rate in 400 800; do
     cat >fast.json <<-LAB
 	{ "schema": 1, "name": "fast", "driver": "sim", "topology": { "kind": "star", "hosts": 33 }, "truncate_to_ns": true,
 	  "defaults": { "link": { "rate": "${rate}Gb/s", "delay": "1us" }, "switch": { "buffer": "64MiB" } },
-	  "framing": { "gap": 0, "data": 48, "reth": 0, "aeth": 0, "ack": 46, "ack_minimum": 60, "cnp": 60, "pfc": 43, "minimum": 1 } }
+	  "framing": { "gap": 0, "data": 48, "pad": 1, "reth": 0, "aeth": 0, "ack": 46, "ack_minimum": 60, "cnp": 60, "pfc": 43, "minimum": 1 } }
 	LAB
     [ "$rate" = 400 ] || sed -i '/"framing"/d; s/"64MiB" } },/"64MiB" } } }/' fast.json
     jq -n '{schema: 1, name: "fast", roles: ["h[0-32]"], phases: {warmup: "0", measure: "100us", cooldown: "0"}, sample: {every: "20us"},

@@ -174,6 +174,7 @@ static inline void fixture_hpcc(struct fixture *f, bool ecn)
     f->config.truncate_to_ns = true;
     f->config.udp_destination_port = 100;
     f->config.framing = (struct physics_framing){.data_bytes = 48,
+                                                 .pad_bytes = 1,
                                                  .ack_bytes = 46,
                                                  .ack_minimum_bytes = 60,
                                                  .cnp_bytes = 60,

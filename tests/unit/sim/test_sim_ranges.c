@@ -313,7 +313,8 @@ static void frames_of_no_time_are_refused(void **state)
     struct pair p;
     struct error e = {""};
     pair_init(&p, false);
-    p.config.framing = (struct physics_framing){.ack_bytes = 1, .cnp_bytes = 1, .pfc_bytes = 1};
+    p.config.framing =
+        (struct physics_framing){.pad_bytes = 1, .ack_bytes = 1, .cnp_bytes = 1, .pfc_bytes = 1};
     assert_null(sim_new(&p.config, &e));
     assert_non_null(strstr(e.text, "framing.minimum: 0 is out of range"));
     p.config.framing.minimum_bytes = 1;

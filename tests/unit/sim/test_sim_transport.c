@@ -3,7 +3,8 @@
 
 #define MS (SIM_PS_PER_S / 1000)
 
-/* Messages of every awkward size arrive whole, by every operation, and take the packets that they need. */
+/* Messages of every awkward size arrive whole, by every operation, and take the packets that they need, each
+ * with its headers and filled up to a multiple of 4 bytes. */
 static void sizes_and_operations(void **state)
 {
     static const int64_t sizes[] = {0, 1, 255, 4095, 4096, 4097, 8192, 65536, 100001};
@@ -26,6 +27,10 @@ static void sizes_and_operations(void **state)
             assert_true(s.finished_ps > 0 && s.finished_ps == s.last_ps);
             assert_int_equal(s.retransmitted_packets, 0);
             assert_int_equal(two_hosts_value(&t, receiver, "rx_vport_rdma_unicast_packets"), 111 * packets);
+            int64_t wire = sizes[i] + 62 * packets + (4 - sizes[i] % 4) % 4;
+            wire += op == SIM_WRITE ? 16 : op == SIM_READ ? (packets == 1 ? 4 : 8) : 0;
+            assert_int_equal(two_hosts_value(&t, receiver, "rx_vport_rdma_unicast_bytes"),
+                             111 * (wire < 64 ? 64 : wire));
             if (op == SIM_READ)
                 assert_int_equal(two_hosts_value(&t, 1, "rx_read_requests"), 111);
             if (op == SIM_WRITE)
