@@ -3,7 +3,7 @@
  * round trip, the reference for windows. The headers of congestion controls are in neither.
  */
 #include "sim/fabric/switch.h"
-#include "sim/model.h"
+#include "sim/host/transport.h"
 
 #define MOST_HOPS 66
 
@@ -28,24 +28,39 @@ static int64_t transmit_ps(const struct sim *sim, uint32_t port, int64_t bytes)
     return frame_duration(sim, (uint64_t)(bytes + sim->framing.gap_bytes), sim->ports[port].ps_per_byte_q20);
 }
 
-/* Store and forward over the hops: n - 1 whole packets at the pace of the slowest link, then the last one
- * behind them. */
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Store and forward over the hops: the first packet of a message, the packets in the middle, which are of one
+ * size, and the last. Each time is that at which such a packet has crossed the hop: `second` of the first in
+ * the middle, `middle` of the last there, which either came just then, or waited behind all others from the
+ * second on. */
 static int64_t data_ps(const struct sim *sim, const struct queue_pair *qp, const uint32_t *ports, size_t hops)
 {
-    int64_t overhead = sim->framing.data_bytes;
-    int64_t first_done = 0, slowest = 0, last_done = 0;
+    int64_t between = (int64_t)qp->packets_per_message - 2;
+    const unsigned place = between < 0 ? PACKET_FIRST | PACKET_LAST : PACKET_LAST; /* of the last packet */
+    int64_t first = 0, second = 0, middle = 0, last = 0;
     for (size_t i = 0; i < hops; i++) {
-        int64_t whole = transmit_ps(sim, ports[i], qp->payload_bytes + overhead);
-        int64_t last = transmit_ps(sim, ports[i], qp->last_payload_bytes + overhead);
-        slowest = whole > slowest ? whole : slowest;
-        first_done += whole;
-        int64_t before_done =
-            qp->packets_per_message > 1 ? first_done + ((int64_t)qp->packets_per_message - 2) * slowest : 0;
-        last_done =
-            (last_done > before_done ? last_done : before_done) + last + sim->ports[ports[i]].delay_ps;
-        first_done += sim->ports[ports[i]].delay_ps;
+        int64_t delay = sim->ports[ports[i]].delay_ps;
+        int64_t whole = transmit_ps(sim, ports[i], data_frame_bytes(sim, qp, qp->payload_bytes, 0));
+        int64_t before = 0; /* the packet before the last has crossed the hop */
+        if (between >= 0)
+            before = first +=
+                transmit_ps(sim, ports[i], data_frame_bytes(sim, qp, qp->payload_bytes, PACKET_FIRST));
+        if (between > 0) {
+            second = later(second, first) + whole;
+            before = middle = later(middle + whole, second + (between - 1) * whole);
+        }
+        last = later(last, before) +
+               transmit_ps(sim, ports[i], data_frame_bytes(sim, qp, qp->last_payload_bytes, place));
+        first += delay;
+        second += delay;
+        middle += delay;
+        last += delay;
     }
-    return last_done;
+    return last;
 }
 
 int64_t sim_flow_ideal_ps(const struct sim *sim, size_t flow)

@@ -241,6 +241,42 @@ static void web_search_completes(void **state)
     fixture_close(&f);
 }
 
+/* A message on an empty network takes its ideal time, whatever hop is the slowest: what counts as slowdown is
+ * not in it. A duration is rounded to a picosecond on each hop. */
+static void an_empty_network_does_not_slow_down(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 64, 1000, 1001, 2000, 2999, 10000, 123457};
+    static const int64_t rates[][2] = {
+        {GBPS(1), GBPS(1)}, {GBPS(100), GBPS(1)}, {GBPS(1), GBPS(100)}, {GBPS(25), GBPS(40)}};
+    static const int64_t headers[] = {[SIM_WRITE] = 16 + 62 + 66, [SIM_SEND] = 62 + 66};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes * 4 * 2; i++) {
+        const int64_t size = sizes[i / 8], *rate = rates[i / 2 % 4];
+        const enum sim_operation op = i % 2 ? SIM_SEND : SIM_WRITE;
+        struct sim_topology t;
+        struct fixture f;
+        struct sim_flow_stats stats;
+        struct error e;
+        assert_int_equal(sim_topology_star(&t, 2, rate[0], US, &e), 0);
+        t.links[1].rate_bps = rate[1];
+        fixture_open(&f, &t);
+        fixture_flow(&f, 0, 1, size)->operation = op;
+        struct sim *sim = fixture_start(&f);
+        fixture_run(sim, 100 * MS);
+        sim_flow_stats(sim, 0, &stats);
+        int64_t ideal_ps = sim_flow_ideal_ps(sim, 0);
+        assert_true(stats.finished_ps > 0);
+        if (llabs(stats.finished_ps - ideal_ps) > 500)
+            fail_msg("%lld B at %lld and %lld b/s: %lld ps, ideal %lld", (long long)size, (long long)rate[0],
+                     (long long)rate[1], (long long)stats.finished_ps, (long long)ideal_ps);
+        if (size == 64) /* two frames on two links, each with its gap of 20 bytes */
+            assert_true(llabs(ideal_ps - 4 * US - (64 + headers[op] + 2 * 20) * 8 * (SIM_PS_PER_S / rate[0]) -
+                              (64 + headers[op] + 2 * 20) * 8 * (SIM_PS_PER_S / rate[1])) < 500);
+        sim_free(sim);
+        fixture_close(&f);
+    }
+}
+
 static void order_is_checked(void **state)
 {
     (void)state;
@@ -271,6 +307,7 @@ int main(void)
         cmocka_unit_test(ring_takes_its_steps),
         cmocka_unit_test(all_to_all_fills_every_link),
         cmocka_unit_test(web_search_completes),
+        cmocka_unit_test(an_empty_network_does_not_slow_down),
         cmocka_unit_test(order_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
