@@ -390,11 +390,28 @@ static bool restarts(const struct cell *cell, const struct scenario_flow *flow)
     return from && from->slow_restart;
 }
 
-/* Is the flow's sender notified where nothing is marked? By a simulated NIC of its receiver that sends CNPs
- * without marks; by its own, if the scenario makes it send again, or varies which NICs do so. */
+/* May a rule of the scenario mark the flow's packets, or have them answered with CNPs? One of a link may meet
+ * any flow, one of a flow that flow, or a part of the pattern. */
+static bool injects_marks(const struct scenario *scenario, const struct scenario_flow *flow)
+{
+    const struct injection_rule *rules = scenario->injections.items;
+    size_t length = strlen(flow->name);
+    for (size_t i = 0; i < scenario->injections.count; i++)
+        if ((rules[i].action == INJECT_MARK || rules[i].action == INJECT_CNP_SENT) &&
+            (!rules[i].flow ||
+             (strncmp(rules[i].flow, flow->name, length) == 0 && strchr("/", rules[i].flow[length]))))
+            return true;
+    return false;
+}
+
+/* Is the flow's sender notified where nothing on the way marks? By rules of the scenario; by a simulated NIC
+ * of its receiver that sends CNPs without marks; by its own, if the scenario makes it send again, or varies
+ * which NICs do so. */
 static bool notified_without_marks(const struct cell *cell, const struct scenario_flow *flow)
 {
     static const char *const nics[] = {"model", "slow_restart", NULL};
+    if (injects_marks(&cell->scenario, flow))
+        return true;
     if (!lab_kind(&cell->lab)->simulated)
         return false;
     const struct physics_nic *to = nic_of(&cell->lab, flow_receiver(flow));

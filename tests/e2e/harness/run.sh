@@ -120,6 +120,12 @@ check "... also where a NIC notifies itself when it sends again, which it does o
     <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.slow_restart=true)"
 check "... not where the scenario loses frames" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.slow_restart=true --set 'inject=[{"flow":"f0","do":"drop"}]' | grep 'on their way marks')"
 check "... not where receivers send CNPs without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.unmarked_cnps=loss | grep 'on their way marks')"
+for rule in '"flow":"f0","do":"cnp"' '"flow":"f0","do":"mark","every":3' '"link":["h0","s0"],"do":"mark"'; do
+    check "... of no flow that a rule of the scenario marks, or has answered with a CNP: $rule" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null \
+        --set 'flows=[{"name":"f0","from":"h0","to":"h4","priority":3}]' --set "inject=[{$rule}]" | grep 'on its way marks')"
+done
+check "... of the others it is" grep -q 'warning: flows f1, f2 and f3: nothing on their way marks' \
+    <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set 'inject=[{"flow":"f0","do":"cnp"}]')"
 check "... not for a control without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set settings.congestion_control=timely --set lab.defaults.switch.ecn=null | grep warning)"
 check "PFC that is on at the hosts and off at their switch" grep -q 'warning: PFC on priority 3 is on at h0, h1, h2 and 2 others and off at s0: it pauses nobody, and what does not fit into its buffer is lost; list' \
     <<<"$(foretold --set 'settings_of={"s0": {"pfc": []}}')"
