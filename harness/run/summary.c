@@ -19,39 +19,77 @@
 
 #define FLOWS_SHOWN 8 /* of a run, and of a pattern: the slowest and the fastest */
 
-#define SLOW_BPS 1e8 /* below it Gb/s would show nothing: guests, lines in slow motion */
-
 /* ---- for people */
+
+/* The unit that shows a rate with two digits behind the point, and what a number of it is. */
+static const char *rate_unit(double bps, double *unit)
+{
+    static const struct {
+        double from_bps, unit;
+        const char *name;
+    } units[] = {{1e8, 1e9, "Gb/s"}, {1e5, 1e6, "Mb/s"}, {1e-9, 1e3, "kb/s"}, {0, 1e6, "Mb/s"}};
+    size_t i = 0;
+    while (bps < units[i].from_bps)
+        i++;
+    *unit = units[i].unit;
+    return units[i].name;
+}
+
+static void print_rate(double bps, int width)
+{
+    double unit;
+    const char *name = rate_unit(bps, &unit);
+    print_out("%*.2f %s", width, bps / unit, name);
+}
+
+static void print_time(double ns)
+{
+    print_out("%.6g %s",
+              ns < 1e3   ? ns
+              : ns < 1e6 ? ns / 1e3
+                         : ns / 1e6,
+              ns < 1e3   ? "ns"
+              : ns < 1e6 ? "us"
+                         : "ms");
+}
 
 static void print_flow(const json_t *flows, const char *name)
 {
     const json_t *flow = json_object_get(flows, name);
     double p50 = result_flow_figure(flow, "latency_p50_ns"), p99 = result_flow_figure(flow, "latency_p99_ns");
     double bps = json_number_value(result_flow_value(flow, "goodput_bps"));
-    bool slow = bps < SLOW_BPS;
     const json_t *of = json_object_get(flow, "flows"), *delivered = result_flow_value(flow, "delivered_bps");
-    print_out("  %-16s %10.2f MiB/s %8.2f %s", name,
-              json_number_value(result_flow_value(flow, "goodput_MiBps")), bps / (slow ? 1e6 : 1e9),
-              slow ? "Mb/s" : "Gb/s");
-    if (delivered && ((of && json_object_get(flow, "completion_ns")) || result_flow_is_far(flow)))
-        print_out(" completed, %.2f %s delivered", json_number_value(delivered) / (slow ? 1e6 : 1e9),
-                  slow ? "Mb/s" : "Gb/s");
+    print_out("  %-16s %10.2f MiB/s ", name, json_number_value(result_flow_value(flow, "goodput_MiBps")));
+    print_rate(bps, 8);
+    if (delivered && ((of && json_object_get(flow, "completion_ns")) || result_flow_is_far(flow))) {
+        print_out(" completed, ");
+        print_rate(json_number_value(delivered), 0);
+        print_out(" delivered");
+    }
     if (!isnan(p50))
         print_out("   latency p50 %.2f us", p50 / 1e3);
     if (!isnan(p99))
         print_out(", p99 %.2f us", p99 / 1e3);
     const json_t *took = result_flow_value(flow, "completion_max_ns");
-    if (result_flow_ends(flow) && took)
-        print_out("   ended after %.6g ms", json_number_value(took) / 1e6);
-    else if (result_flow_ends(flow))
+    if (result_flow_ends(flow) && took) {
+        print_out("   ended after ");
+        print_time(json_number_value(took));
+    } else if (result_flow_ends(flow)) {
         print_out("   has not ended");
+    }
     const json_t *earlier = json_object_get(of, "earlier");
-    if (of && json_object_get(flow, "completion_ns"))
-        print_out("   %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT
-                  " flows that began%s have finished",
-                  json_integer_value(json_object_get(of, "finished")),
-                  json_integer_value(json_object_get(of, "started")),
-                  earlier ? " in the measure phase or later" : "");
+    json_int_t started = json_integer_value(json_object_get(of, "started"));
+    if (of && json_object_get(flow, "completion_ns")) {
+        if (started == 1)
+            print_out("   the flow");
+        else
+            print_out("   %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT " flows",
+                      json_integer_value(json_object_get(of, "finished")), started);
+        print_out(" that began%s %s finished", earlier ? " in the measure phase or later" : "",
+                  started != 1                                          ? "have"
+                  : json_integer_value(json_object_get(of, "finished")) ? "has"
+                                                                        : "has not");
+    }
     if (earlier)
         print_out(", %" JSON_INTEGER_FORMAT " began before it", json_integer_value(earlier));
 }
@@ -59,12 +97,12 @@ static void print_flow(const json_t *flows, const char *name)
 /* "21.43 +- 0.02 Gb/s", below 0.1 Gb/s in Mb/s. */
 static void figures_print_goodput(double mean_bps, double ci95_bps)
 {
-    bool slow = mean_bps < SLOW_BPS;
-    double unit = slow ? 1e6 : 1e9;
+    double unit;
+    const char *name = rate_unit(mean_bps, &unit);
     print_out("%.2f ", mean_bps / unit);
     if (isfinite(ci95_bps))
         print_out("+- %.2g ", ci95_bps / unit);
-    print_out(slow ? "Mb/s" : "Gb/s");
+    print_out("%s", name);
 }
 
 /* The flows of a pattern under the line of all of them. */
@@ -74,7 +112,7 @@ static void print_parts(const json_t *flows, const char *pattern)
     size_t all = result_flow_parts(flows, pattern);
     size_t shown = result_flow_extremes(flows, pattern, "goodput_bps", FLOWS_SHOWN, names);
     bool ends = shown && result_flow_ends(json_object_get(flows, names[0]));
-    print_out("   %zu flows together%s", all, ends ? " in the measure phase" : "");
+    print_out("   %zu flow%s%s", all, all == 1 ? "" : "s together", ends ? " in the measure phase" : "");
     if (shown < all)
         print_out("; the %zu slowest and the %zu fastest:", shown / 2, shown - shown / 2);
     print_out("\n");
@@ -121,12 +159,20 @@ static void print_together(const json_t *flows)
     }
     if (!ending)
         return;
-    print_out("  all %zu flows: %.2f Gb/s%s in the measure phase", all, bps / 1e9,
-              delivered ? " delivered" : "");
-    if (delivered)
-        print_out(", %.2f Gb/s by messages that completed then",
-                  result_flows_sum(flows, "goodput_bps") / 1e9);
-    print_out("; the rates of %zu that end are over their own time\n", ending);
+    print_out(all == 1 ? "  the flow: " : "  all %zu flows: ", all);
+    print_rate(bps, 0);
+    print_out("%s in the measure phase", delivered ? " delivered" : "");
+    if (delivered) {
+        print_out(", ");
+        print_rate(result_flows_sum(flows, "goodput_bps"), 0);
+        print_out(" by messages that completed then");
+    }
+    if (all == 1)
+        print_out("; its rate above is over its own time\n");
+    else if (ending == 1)
+        print_out("; the rate of the one that ends is over its own time\n");
+    else
+        print_out("; the rates of %zu that end are over their own time\n", ending);
 }
 
 /* A line for each flow: goodput, and median and 99th percentile of the latency. Of a pattern, the flows
@@ -294,6 +340,16 @@ static void print_expectations(const json_t *expectations, bool brief, bool late
     }
 }
 
+/* " (+0.1 %)"; nothing where there is no difference in per cent, of a figure that is 0. */
+static const char *percents(const json_t *difference, char shown[40])
+{
+    double percent = json_number_value(difference);
+    shown[0] = 0;
+    if (difference)
+        snprintf(shown, 40, " (%+.1f %%)", fabs(percent) < 0.05 ? 0.0 : percent);
+    return shown;
+}
+
 static void print_published(const json_t *published, bool later)
 {
     size_t i;
@@ -302,21 +358,23 @@ static void print_published(const json_t *published, bool later)
     {
         if (json_object_get(entry, "over") && !later)
             continue;
-        const json_t *difference = json_object_get(entry, "difference_percent");
+        char shown[40];
         const char *reason = json_string_value(json_object_get(entry, "reason")),
                    *note = json_string_value(json_object_get(entry, "note"));
-        double percent = json_number_value(difference);
         const char *unit = json_string_value(json_object_get(entry, "unit"));
         if (reason)
             print_out("  published %s: not compared: %s\n", json_string_value(json_object_get(entry, "name")),
                       reason);
-        else if (difference)
-            print_out("  published %s: %.6g%s%s, %s %.6g (%+.1f %%)%s%s\n",
+        else if (!json_is_number(json_object_get(entry, "value")))
+            continue;
+        else
+            print_out("  published %s: %.6g%s%s, %s %.6g%s%s%s\n",
                       json_string_value(json_object_get(entry, "name")),
                       json_number_value(json_object_get(entry, "published")), unit && *unit ? " " : "",
                       unit ? unit : "", json_string_value(json_object_get(entry, "origin")),
                       json_number_value(json_object_get(entry, "value")),
-                      fabs(percent) < 0.05 ? 0.0 : percent, note ? "; " : "", note ? note : "");
+                      percents(json_object_get(entry, "difference_percent"), shown), note ? "; " : "",
+                      note ? note : "");
     }
 }
 

@@ -85,8 +85,8 @@ static void add_pattern(const struct run *run, const char *name, const struct fl
     size_t shown = result_flow_extremes(flows, name, "goodput_bps", PARTS_SHOWN, extremes);
     add_flow(run, name, has, few, out);
     if (all) {
-        text_add(out, "<tr><td><td colspan=%d class=soft>%zu flows together",
-                 7 + has->delivered + has->ends + 3 * has->latencies, all);
+        text_add(out, "<tr><td><td colspan=%d class=soft>%zu flow%s",
+                 7 + has->delivered + has->ends + 3 * has->latencies, all, all == 1 ? "" : "s together");
         if (shown < all)
             text_add(out, "; below, %zu of %zu: the slowest and the fastest", shown, all);
         text_add(out, "</td></tr>\n");

@@ -104,6 +104,16 @@ check "... of losses" jq -e 'any(.warnings[]; test("lost")) | not' "$SCRATCH/inc
 check "the page's table has packets lost and packets sent again, $dropped and $again" \
     test "$(sed -n '/<h2>Measurements/,/<.table>/p' "$R/report/index.html" | sed -n 's/&#8239;//g; /^<tr><td/p' | grep -oE '[0-9]+<' | tail -n 3 | sed -n '1s/<//p; 3s/<//p' | paste -sd,)" = "$dropped,$again"
 incast4 --no-report >"$SCRATCH/out" 2>"$SCRATCH/err"
+incast4 --no-report --set 'published=[{"name":"p","of":"sum(flows.*.errors)","value":0,"unit":"","source":"x"},{"name":"q","of":"count(flows.*.errors)","value":5,"unit":"flows","source":"x"}]' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check_says "a published 0, from which nothing differs in per cent, is shown" '^  published p: 0, simulated 0$' "$SCRATCH/out"
+check_says "... beside another one" '^  published q: 5 flows, simulated 4 \(-20[.]0 %\)$' "$SCRATCH/out"
+# one flow that ends, and rates and times of all sizes
+incast4 --no-report --set expect=null --set 'flows=[{"name":"one","from":"h0","to":"h4","priority":3,"message":"1KiB","size":"1KiB"}]' --set 'phases={"warmup":"0","measure":"100ms"}' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check_says "a single flow that ends has words of its own, and units that show it" '^  the flow: 81[.]92 kb/s delivered in the measure phase, 81[.]92 kb/s by messages that completed then; its rate above is over its own time$' "$SCRATCH/out"
+check_says "... and its time" '^  one .*ended after [0-9.]+ (us|ns)$' "$SCRATCH/out"
+incast4 --no-report --set expect=null --set flows=null --set 'traffic=[{"name":"one","pattern":"incast","from":["h0"],"to":["h4"],"size":"64KiB","priority":3}]' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check_says "... so has a pattern of one" '^  one .* the flow that began has finished   1 flow in the measure phase$' "$SCRATCH/out"
+incast4 --no-report >"$SCRATCH/out" 2>"$SCRATCH/err"
 check "with PFC for the flows' priority nothing is warned of" jq -e '.warnings == []' "$SCRATCH/incast4/incast4/latest/result.json"
 check "... nor with DCQCN and its parameters" test -z "$(foretold --set 'settings.ecn=[3]' --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' | grep warning)"
 check "parameters of DCQCN where ecn is off" grep -q 'warning: settings.dcqcn has no effect: ecn is off at the senders .* the figures are those without DCQCN; list' \
