@@ -296,6 +296,21 @@ static int check_share(const struct expr *expr, const struct scenario *scenario,
         expr->column, expr->left->name, right->number, right->number);
 }
 
+/* What to write depends on the side that is a number. */
+static int refuse_comparison(const struct expr *expr, enum dimension left, enum dimension right,
+                             struct error *e)
+{
+    bool number = expr->right->kind == NUMBER || expr->left->kind == NUMBER;
+    enum dimension of_number = expr->right->kind == NUMBER ? right : left,
+                   wanted = expr->right->kind == NUMBER ? left : right;
+    const char *how = !number                        ? "compare what has the same unit"
+                      : wanted == DIMENSION_PLAIN    ? "write the number without a unit"
+                      : of_number == DIMENSION_PLAIN ? "write the unit, such as 10ms, 64KiB or 25Gb/s"
+                                                     : "write the unit of the other side";
+    return error_set(e, "column %d: %s is compared with %s: %s", expr->column, expr_dimension_words(left),
+                     expr_dimension_words(right), how);
+}
+
 int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e)
 {
     enum dimension left = DIMENSION_PLAIN, right = DIMENSION_PLAIN;
@@ -306,9 +321,7 @@ int expr_validate(const struct expr *expr, const struct scenario *scenario, stru
     if (dimension_of(expr->right, scenario, &right, e) != 0)
         return -1;
     if (!expr_go_together(left, right))
-        return error_set(e,
-                         "column %d: %s is compared with %s: write the unit, such as 10ms, 64KiB or 25Gb/s",
-                         expr->column, expr_dimension_words(left), expr_dimension_words(right));
+        return refuse_comparison(expr, left, right, e);
     return check_share(expr, scenario, e);
 }
 

@@ -307,7 +307,8 @@ static double evaluate_other(const struct expr_node *node, struct evaluation *v,
     if (v->other)
         return value;
     *dimension = DIMENSION_PLAIN;
-    snprintf(v->out->reason, sizeof v->out->reason, "column %d: there is no other cell", node->column);
+    snprintf(v->out->reason, sizeof v->out->reason,
+             "other(...) is of another cell of the sweep, and this run has none");
     return NAN;
 }
 

@@ -163,6 +163,9 @@ check_of "a flow that does not exist" 'there is no flow "a-to-c"; did you mean "
 check_of "a flow value that does not exist" 'there is no flow value "goodput"; did you mean "goodput_' 'sum(flows.*.goodput) > 0'
 check_of "a rate compared with a time" 'a rate is compared with a time' 'sum(flows.*.goodput_bps) > 10ms'
 check_of "a size compared with a plain number" 'a size is compared with a plain number: write the unit' 'sum(flows.*.bytes) > 10'
+check_of "a plain number compared with a rate" 'a plain number is compared with a rate: write the number without a unit' 'sum(flows.*.goodput_MiBps) > 10MiB/s'
+check_of "a size compared with a time" 'a size is compared with a time: write the unit of the other side' 'sum(flows.*.bytes) > 10ms'
+check_of "two figures of different units" 'a size is compared with a rate: compare what has the same unit' 'sum(flows.*.bytes) > sum(flows.*.goodput_bps)'
 check_of "a gauge that is counted" 'outbound_pci_stalled_wr is a gauge' 'delta(a.outbound_pci_stalled_wr) > 0'
 check_of "a unit that does not exist in an expression" 'expected a unit' 'delta(a.tx_prio0_pause) > 10parsecs'
 check_of "an expression nested without end" 'nested more than' "$(printf '(%.0s' {1..200})1 > 0"

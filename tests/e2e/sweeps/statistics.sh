@@ -132,7 +132,7 @@ check_exit 0 "a cell whose other one is left out" "$H" run holes.json --no-repor
 check "... is skipped with the reason" test "$(repeated holes -r '.repeated[] | select(.cell["flows.f.message"] == "64KiB").expectations[0] | "\(.verdict): \(.reason)"')" = 'skipped: the sweep has no cell with otherwise the same values where flows.*.memory is host'
 check "... and a cell is found however its value is spelled" test "$(repeated holes -r '.repeated[] | select(.cell == {"flows.*.memory": "gpu", "flows.f.message": "16KiB"}).expectations[] | select(.name == "spelled").verdict')" = passed
 check_exit 0 "alone it has no other cell" "$H" run slower.json --no-report --out single --set 'sweep={}'
-check "... and is skipped in the run" test "$(jq -r '.expectations[1] | "\(.verdict): \(.reason)"' "$(only single)/result.json")" = 'skipped: column 28: there is no other cell'
+check "... and is skipped in the run" test "$(jq -r '.expectations[1] | "\(.verdict): \(.reason)"' "$(only single)/result.json")" = 'skipped: other(...) is of another cell of the sweep, and this run has none'
 
 # ---- what is refused before anything runs
 refused() { # WHAT PATTERN FILTER
