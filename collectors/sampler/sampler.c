@@ -91,17 +91,24 @@ static bool has_wrapped(const struct unwrap *u, int64_t raw)
     return u->raw < SPAN32 && raw + SPAN32 - u->raw < SPAN32 / 2;
 }
 
-int64_t unwrap_next(struct unwrap *u, int64_t raw, bool wraps32, bool reopened, bool *reset)
+#define BACK_PART 8
+
+enum unwrap_step unwrap_look(const struct unwrap *u, int64_t raw, bool wraps32, bool reopened)
+{
+    if (!u->seen || raw >= u->raw || (wraps32 && !reopened && has_wrapped(u, raw)))
+        return UNWRAP_ON;
+    return reopened || u->raw - raw > u->raw / BACK_PART ? UNWRAP_RESET : UNWRAP_DECREASED;
+}
+
+int64_t unwrap_next(struct unwrap *u, int64_t raw, enum unwrap_step step)
 {
     int64_t added = 0, value;
-    if (u->seen && raw < u->raw) {
-        if (wraps32 && !reopened && has_wrapped(u, raw)) {
-            added = SPAN32;
-        } else {
-            added = u->raw;
-            *reset = true;
-        }
+    if (step == UNWRAP_DECREASED) {
+        u->held = true;
+        return u->base + u->raw; /* as it was before */
     }
+    if (u->seen && raw < u->raw)
+        added = step == UNWRAP_RESET ? u->raw : SPAN32;
     if (__builtin_add_overflow(u->base, added, &u->base) || __builtin_add_overflow(raw, u->base, &value)) {
         /* Only an inconsistent counter reaches this line: start again. */
         u->base = 0;
@@ -109,6 +116,7 @@ int64_t unwrap_next(struct unwrap *u, int64_t raw, bool wraps32, bool reopened, 
     }
     u->raw = raw;
     u->seen = true;
+    u->held = false;
     return value;
 }
 
@@ -196,6 +204,7 @@ static void inherit(struct tracked *tracked, const struct column_set *columns, c
                 continue;
             tracked[i].unwrap = old->tracked[j].unwrap;
             tracked[i].place = old->tracked[j].place;
+            j = (j + 1) % old->columns.count; /* drivers have names twice: each is its own */
             break;
         }
     }
@@ -442,49 +451,73 @@ static int lay_out(struct sampler *s, struct error *e)
     return error_set(e, "out of memory for %zu columns", wanted);
 }
 
-/* Resets of a source in one sample: their number, and the first one. */
-struct resets {
-    size_t count;
-    struct error first;
+/* Of a source in one sample: the first counter that was reset, and the first that went back. */
+struct notable {
+    struct error reset, decreased; /* empty: none */
 };
 
-static int64_t next_value(struct source *source, size_t i, struct resets *resets)
+static bool is_counter(const struct source *source, size_t i)
 {
-    const struct source_column *column = &source->columns.items[i];
+    return source->raw[i] != LINES_NULL && source->columns.items[i].counter->kind != COUNTER_GAUGE;
+}
+
+static enum unwrap_step look_at(const struct source *source, size_t i, bool reopened)
+{
+    bool wraps32 = source->kind->wraps32 || source->columns.items[i].counter->kind == COUNTER_COUNT32;
+    return unwrap_look(&source->tracked[i].unwrap, source->raw[i], wraps32, reopened);
+}
+
+/* A device resets its counters together: one that is lower by chance of a wrap was reset, too. */
+static bool any_reset(const struct source *source)
+{
+    for (size_t i = 0; source->state == OPEN && i < source->columns.count; i++)
+        if (source->raw[i] != source->before[i] && is_counter(source, i) &&
+            look_at(source, i, false) == UNWRAP_RESET)
+            return true;
+    return false;
+}
+
+static int64_t next_value(struct source *source, size_t i, bool reopened, struct notable *notable)
+{
     struct unwrap *u = &source->tracked[i].unwrap;
-    int64_t raw = source->raw[i], before = u->raw;
-    bool reset = false;
+    const char *name = source->columns.items[i].name;
+    int64_t raw = source->raw[i];
     if (source->state != OPEN || raw == LINES_NULL)
         return LINES_NULL;
-    if (column->counter->kind == COUNTER_GAUGE)
+    if (!is_counter(source, i))
         return raw;
-    bool wraps32 = source->kind->wraps32 || column->counter->kind == COUNTER_COUNT32;
-    int64_t value = unwrap_next(u, raw, wraps32, source->reopened, &reset);
-    if (reset && resets->count++ == 0)
-        error_set(&resets->first, "%s decreased from %lld to %lld: it continues from its last value",
-                  column->name, (long long)before, (long long)raw);
-    return value;
+    enum unwrap_step step = look_at(source, i, reopened);
+    if (step == UNWRAP_RESET && notable->reset.text[0] == '\0')
+        error_set(&notable->reset, "%s decreased from %lld to %lld: it continues from its last value", name,
+                  (long long)u->raw, (long long)raw);
+    if (step == UNWRAP_DECREASED && !u->held && notable->decreased.text[0] == '\0')
+        error_set(&notable->decreased, "%s went back from %lld to %lld: it stays until it is beyond that",
+                  name, (long long)u->raw, (long long)raw);
+    return unwrap_next(u, raw, step);
 }
 
 /* The source's part of the row. Most counters do not change from one sample to the next: only those that
  * changed are processed. */
 static void fill_source_values(struct sampler *s, struct source *source)
 {
-    struct resets resets; /* `first` is filled with the first */
+    struct notable notable;
     const struct tracked *tracked = source->tracked;
     int64_t *raw = source->raw, *before = source->before;
-    resets.count = 0;
+    notable.reset.text[0] = notable.decreased.text[0] = '\0';
+    bool reopened = source->reopened || any_reset(source);
     for (size_t i = 0, count = source->columns.count; i < count; i++) {
         if (raw[i] == before[i] && !source->renewed)
             continue;
         before[i] = raw[i];
         if (tracked[i].selected)
-            s->values[tracked[i].place] = next_value(source, i, &resets);
+            s->values[tracked[i].place] = next_value(source, i, reopened, &notable);
     }
     source->renewed = false;
     source->reopened = source->state != OPEN && source->reopened;
-    if (resets.count > 0)
-        s->event(s->context, source->kind->name, "reset", resets.first.text);
+    if (notable.reset.text[0] != '\0')
+        s->event(s->context, source->kind->name, "reset", notable.reset.text);
+    if (notable.decreased.text[0] != '\0')
+        s->event(s->context, source->kind->name, "decreased", notable.decreased.text);
 }
 
 /* Read every source. Returns false when one has changed its columns and was opened again. */

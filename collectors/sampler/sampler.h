@@ -17,7 +17,7 @@ struct sample {
     const int64_t *values;
 };
 
-/* Something that happened to a source: "gone", "back", "changed", "reset" (docs/lines.md). */
+/* Something that happened to a source: "gone", "back", "changed", "reset", "decreased" (docs/lines.md). */
 typedef void (*sampler_event)(void *context, const char *source, const char *what, const char *text);
 
 /* `groups` is a set of bits by enum counter_group. Sources without a column in these groups are not opened.
@@ -37,17 +37,25 @@ const char *sampler_missing(const struct sampler *s, size_t i, const char **reas
 
 /* Extends counters: a 32-bit wrap or a reset is compensated, and the result never decreases. */
 struct unwrap {
-    int64_t raw;  /* as last read */
+    int64_t raw;  /* as last read; the highest, while it is held */
     int64_t base; /* what is added to it */
     bool seen;
+    bool held; /* it has decreased, and is not beyond its highest value yet */
 };
 
+/* How a counter went on. */
+enum unwrap_step { UNWRAP_ON, UNWRAP_RESET, UNWRAP_DECREASED };
+
 /*
- * The extended value of a counter whose value is `raw` now. A 32-bit counter that decreased is taken to have
- * wrapped when that is the shorter distance (less than 2^31 forward). Any other counter that decreased was
- * reset and continues from its last value: then *reset is set, otherwise it is not changed. `reopened`: its
- * source was closed in between, so a lower value means a reset.
+ * How a counter that has the value `raw` now goes on. A 32-bit counter that decreased is taken to have
+ * wrapped when that is the shorter distance (less than 2^31 forward). Any other that decreased was reset, and
+ * continues from its last value - unless it lost an eighth at most: some drivers' sums go back a little, and
+ * to count all of it once more would invent what never happened. Then it stays until it is beyond its highest
+ * value. `reopened`: its source was closed, or others of it were reset, so a lower value means a reset.
  */
-int64_t unwrap_next(struct unwrap *u, int64_t raw, bool wraps32, bool reopened, bool *reset);
+enum unwrap_step unwrap_look(const struct unwrap *u, int64_t raw, bool wraps32, bool reopened);
+
+/* The extended value after that step. */
+int64_t unwrap_next(struct unwrap *u, int64_t raw, enum unwrap_step step);
 
 #endif

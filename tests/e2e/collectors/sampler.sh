@@ -161,6 +161,36 @@ run --netdev v0 --count 1 > "$SCRATCH/down" 2> "$SCRATCH/err"
 check_says "an interface that is down is sampled, with a warning" 'v0 is down' "$SCRATCH/err"
 ip link set v0 up
 
+# ---- counters that go back, are reset, or have a name twice
+if [[ $(ldd "$SAMPLER") == *asan* ]]; then
+    skip "driver statistics of the test's own" sanitized "$SAMPLER"
+elif ! has_compiler; then
+    skip "driver statistics of the test's own" no-compiler
+elif check "the library of driver statistics is built" compile_preload "$SCRATCH/statistics.so" "$(dirname "$0")/statistics.c" -ldl; then
+    export STATISTICS=$SCRATCH/statistics
+    # what the driver has from now on; waits until the sampler shows the last one
+    driver_has() { printf '%s\n' "$@" > "$STATISTICS.new" && mv "$STATISTICS.new" "$STATISTICS"; }
+    shows() { until_true 30 last_is "$SCRATCH/lines" "$(place "$SCRATCH/lines" mark)" "$1"; }
+    of_last() { grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq -c "[.[$(place "$SCRATCH/lines" rx_bytes_phy)], .[$(place "$SCRATCH/lines" queue)], .[$(place "$SCRATCH/lines" ethtool_queue)]]"; }
+    driver_has "rx_bytes_phy 1000000" "queue 7000" "queue 30" "mark 1"
+    LD_PRELOAD=$SCRATCH/statistics.so "$SAMPLER" --netdev v0 --every 20ms > "$SCRATCH/lines" 2> /dev/null &
+    pid=$!
+    until_true 30 has_samples "$SCRATCH/lines" 2
+    driver_has "rx_bytes_phy 999990" "queue 7001" "queue 31" "mark 2" && shows 2
+    check "a counter that goes back by ten is not counted once more" test "$(of_last)" = "[1000000,7001,31]"
+    driver_has "rx_bytes_phy 1000010" "queue 7001" "queue 31" "mark 3" && shows 3
+    check "... and goes on from there" test "$(of_last)" = "[1000010,7001,31]"
+    check_says "... which is said" '"what":"decreased","text":"rx_bytes_phy went back from 1000000 to 999990' "$SCRATCH/lines"
+    # columns change: the driver is opened anew, and each of two of one name goes on from its own value
+    driver_has "rx_bytes_phy 1000010" "queue 7002" "queue 32" "mark 4" "other 5"
+    until_true 30 grep -q '"what":"changed"' "$SCRATCH/lines"
+    shows 4
+    check "two counters of one name are two, also when the driver is opened anew" test "$(of_last)" = "[1000010,7002,32]"
+    driver_has "rx_bytes_phy 20" "queue 2" "queue 31" "mark 9" "other 5" && shows 9
+    check "counters that are reset go on, also one that has nearly what it had: a driver resets them together" test "$(of_last)" = "[1000030,7004,63]"
+    kill -TERM $pid && wait $pid
+fi
+
 # ---- readers
 set +o pipefail
 run --netdev v0 --every 1ms 2> "$SCRATCH/err" | head -n 3 > "$SCRATCH/head"
