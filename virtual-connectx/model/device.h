@@ -23,6 +23,8 @@ struct vcx_usage {
     uint32_t calls;
 };
 
+#define VCX_GIVEN_UP 16
+
 struct vcx_device {
     struct vcx_front *front;
     const struct vcx_front_ops *ops;
@@ -47,6 +49,11 @@ struct vcx_device {
     struct vcx_congestion *congestion;
     struct vcx_transport *transport;
     struct vcx_steering *steering;
+    struct vcx_given_up {
+        uint32_t key;
+        uint64_t at_ns;
+    } given_up[VCX_GIVEN_UP]; /* by the driver: the last memory keys */
+    uint32_t next_given_up;
     uint64_t refused_writes; /* to what is not memory, or not to be written to */
     uint64_t write_ns;       /* how long writes into the driver's memory took since the port last asked */
     /* heartbeat */

@@ -177,9 +177,26 @@ static enum vcx_status create_mkey(struct vcx_call *call)
     return VCX_OK;
 }
 
+static void note_given_up(struct vcx_device *device, uint32_t key)
+{
+    device->given_up[device->next_given_up++ % VCX_GIVEN_UP] = (struct vcx_given_up){key, vcx_now_ns(device)};
+}
+
+uint64_t vcx_mkey_given_up_ns(const struct vcx_device *device, uint32_t key)
+{
+    uint64_t at_ns = 0;
+    for (size_t i = 0; i < VCX_GIVEN_UP; i++)
+        if (device->given_up[i].key == key)
+            at_ns = vcx_most(at_ns, device->given_up[i].at_ns);
+    return at_ns;
+}
+
 static enum vcx_status destroy_mkey(struct vcx_call *call)
 {
     uint32_t id = (uint32_t)vcx_get(call->in, destroy_mkey_in, mkey_index);
+    const struct vcx_mkey *key = vcx_object(call->device, VCX_MKEY, id);
+    if (key && !key->free)
+        note_given_up(call->device, key->key);
     return vcx_object_free(call->device, VCX_MKEY, id) ? VCX_OK : VCX_BAD_RESOURCE;
 }
 
@@ -282,6 +299,8 @@ bool vcx_mkey_change(struct vcx_device *device, struct vcx_rights rights, const 
     mkey_take(&changed, changed.context);
     if (!mkey_is_sound(&changed) || !mkey_list(key, offset, change->list, change->units))
         return false;
+    if (rights.any_domain && changed.free && !key->free) /* mlx5_ib keeps keys of regions for later ones */
+        note_given_up(device, key->key);
     mkey_take(key, changed.context);
     return true;
 }

@@ -70,6 +70,8 @@ struct vcx_change {
 bool vcx_mkey_change(struct vcx_device *device, struct vcx_rights rights, const struct vcx_change *change);
 /* A peer gives the key up. false: it may not. */
 bool vcx_mkey_invalidate(struct vcx_device *device, struct vcx_rights rights, uint32_t key);
+/* When the driver gave the key up; 0: it did not, or others since. */
+uint64_t vcx_mkey_given_up_ns(const struct vcx_device *device, uint32_t key);
 /* The key exists and is not free. */
 bool vcx_mkey_in_use(struct vcx_device *device, uint32_t key);
 

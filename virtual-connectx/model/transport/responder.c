@@ -88,6 +88,7 @@ static void answer_refuse(struct vcx_device *device, struct vcx_qp *qp, const st
     struct vcx_responder *r = &qp->responder;
     r->expected_psn = (a->psn + a->sent) & VCX_PSN_MASK;
     r->nak = VCX_AETH_ACCESS;
+    r->nak_from_ns = vcx_refusal_from_ns(device, a->key);
     r->answer_tail = r->answer_head;
     vcx_qp_event(device, qp, VCX_EVENT_WQ_ACCESS);
 }
@@ -141,11 +142,11 @@ static bool ack_is_due(struct vcx_device *device, const struct vcx_responder *r)
     return r->ack_due && !vcx_send_waits(device, r->ack_priority, r->ack_number);
 }
 
-static bool send_due(struct vcx_device *device, struct vcx_qp *qp)
+static bool send_due(struct vcx_device *device, struct vcx_qp *qp, uint64_t now_ns)
 {
     struct vcx_responder *r = &qp->responder;
     uint8_t nak = r->nak;
-    if (!nak && !ack_is_due(device, r))
+    if (nak ? now_ns < r->nak_from_ns : !ack_is_due(device, r))
         return false;
     if (!send_acknowledge(device, qp, nak ? r->expected_psn : r->expected_psn - 1, nak ? nak : VCX_AETH_ACK))
         return false;
@@ -159,6 +160,7 @@ static bool send_due(struct vcx_device *device, struct vcx_qp *qp)
 static void ask_for_expected(struct vcx_responder *r)
 {
     r->nak = VCX_AETH_SEQUENCE;
+    r->nak_from_ns = 0;
     r->nak_sent = true;
 }
 
@@ -176,7 +178,7 @@ uint32_t vcx_answers_poll(struct vcx_device *device, struct vcx_qp *qp, uint64_t
         sent++;
     }
     if (qp->responder.answer_head == qp->responder.answer_tail && sent < most)
-        sent += send_due(device, qp);
+        sent += send_due(device, qp, now_ns);
     return sent;
 }
 
@@ -308,10 +310,11 @@ static uint8_t take_send(struct vcx_device *device, struct vcx_qp *qp, const str
     return 0;
 }
 
-static uint8_t refuse_access(struct vcx_device *device, const struct vcx_qp *qp)
+static uint8_t refuse_access(struct vcx_device *device, struct vcx_qp *qp, uint32_t key)
 {
     if (vcx_qp_is_reliable(qp))
         vcx_qp_event(device, qp, VCX_EVENT_WQ_ACCESS);
+    qp->responder.nak_from_ns = vcx_refusal_from_ns(device, key);
     return VCX_AETH_ACCESS;
 }
 
@@ -343,7 +346,7 @@ static uint8_t take_write(struct vcx_device *device, struct vcx_qp *qp, const st
         return refuse_request(device, qp);
     if (q->bytes && !vcx_mkey_write(device, peer_rights(device, qp, q), r->write_key, VCX_REMOTE_WRITE,
                                     r->write_address + r->received, q->data, q->bytes))
-        return refuse_access(device, qp);
+        return refuse_access(device, qp, r->write_key);
     r->received += q->bytes;
     r->message = VCX_WRITE_MESSAGE;
     return 0;
@@ -355,7 +358,7 @@ static uint8_t request_invalidate_key(struct vcx_device *device, struct vcx_qp *
     if (vcx_mkey_invalidate(device, peer_rights(device, qp, q), vcx_be32(trailing_word(q))))
         return 0;
     vcx_receive_fail(device, qp, VCX_LOCAL_ACCESS);
-    return refuse_access(device, qp);
+    return refuse_access(device, qp, vcx_be32(trailing_word(q)));
 }
 
 static uint8_t take_message(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)
@@ -409,7 +412,7 @@ static uint8_t answer_read(struct vcx_device *device, struct vcx_qp *qp, const s
     struct vcx_answer answer = read_answer(device, qp, q);
     vcx_qp_count(device, qp, rx_read_requests);
     if (!is_readable(device, qp->object.id, &answer))
-        return refuse_access(device, qp);
+        return refuse_access(device, qp, answer.key);
     if (qp->responder.message != VCX_NO_MESSAGE || answer.length > MOST_READ_BYTES ||
         !answer_add(qp, &answer))
         return refuse_request(device, qp);
@@ -444,7 +447,7 @@ static uint8_t carry_out_atomic(struct vcx_device *device, struct vcx_qp *qp, co
         return refuse_request(device, qp);
     vcx_qp_count(device, qp, rx_atomic_requests);
     if (!atomic_execute(device, qp, q, &answer.result))
-        return refuse_access(device, qp);
+        return refuse_access(device, qp, vcx_be32(q->header + 8));
     answer_add(qp, &answer);
     uint32_t place = r->next_atomic++ % VCX_ANSWERS;
     r->atomics[place].used = true;

@@ -15,7 +15,10 @@
 
 #define ACK_UNIT_NS 4096u
 #define RNR_UNIT_NS 10000u
-#define LONGEST_NS  (1ull << 45) /* of a card's waits, 9.8 hours: what the slowest line has room for */
+/* After its program deregistered memory a ConnectX-6 is silent about it for 1.0 to 2.2 ms, and its peer has
+ * the error after 2.2 ms (unionxic/rdma-fault-characterization, 2026, teardown_order). */
+#define GIVEN_UP_SILENCE_NS 2000000u
+#define LONGEST_NS          (1ull << 45) /* of a card's waits, 9.8 hours: what the slowest line has room for */
 /* Machines under emulation are slow: shorter times would end before their answer. */
 #define LEAST_SCALE      100u
 #define LEAST_TIMEOUT_NS 2000000000u
@@ -45,6 +48,12 @@ uint64_t vcx_rnr_wait_ns(const struct vcx_device *device, uint8_t code)
     const struct retransmission_times *times = measured_times(device);
     uint64_t more_us = times ? (uint64_t)times->rnr_more_us : 0;
     return scaled_ns(device, (uint64_t)units[code % VCX_COUNT(units)] * RNR_UNIT_NS + more_us * 1000, 0);
+}
+
+uint64_t vcx_refusal_from_ns(const struct vcx_device *device, uint32_t key)
+{
+    uint64_t since_ns = measured_times(device) ? vcx_mkey_given_up_ns(device, key) : 0;
+    return since_ns ? since_ns + scaled_ns(device, GIVEN_UP_SILENCE_NS, 0) : 0;
 }
 
 /* ---- register ROCE_ACCL: bit n of its words is switch n, by the names of mlxreg */

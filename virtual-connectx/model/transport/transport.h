@@ -168,8 +168,9 @@ struct vcx_responder {
     uint8_t ack_priority; /* of the last acknowledgement, and its number there; 0: none yet */
     uint32_t ack_number;
     struct vcx_early early;
-    bool nak_sent; /* and the expected packet has not come since */
-    uint8_t nak;   /* syndrome to be sent; 0: none */
+    bool nak_sent;        /* and the expected packet has not come since */
+    uint8_t nak;          /* syndrome to be sent; 0: none */
+    uint64_t nak_from_ns; /* not before */
     enum vcx_message message;
     bool took_receive;
     struct vcx_receive receive;
@@ -411,6 +412,8 @@ bool vcx_nak_ends(struct vcx_device *device, struct vcx_qp *qp);
 void vcx_recovery_choose(const struct vcx_device *device, struct vcx_qp *qp);
 /* What is missing since gap_ns is late. */
 bool vcx_early_is_late(const struct vcx_device *device, const struct vcx_early *early, uint64_t now_ns);
+/* When a peer may be told that a key is refused. */
+uint64_t vcx_refusal_from_ns(const struct vcx_device *device, uint32_t key);
 /* How long to wait after an RNR NAK with a timer's code. */
 uint64_t vcx_rnr_wait_ns(const struct vcx_device *device, uint8_t code);
 /* Register ROCE_ACCL as text: a line for each switch; "SWITCH 0" or "SWITCH 1". false: `error` says why. */

@@ -198,6 +198,40 @@ static void a_wrong_key_is_refused(void **state)
     }
 }
 
+/* S-11.03: a living peer deregisters its memory; the error comes 0.4 to 3.5 ms later, 2.2 in the middle.
+ * Other keys are refused at once, and so is one that was given up before that. */
+static void a_key_is_refused_some_time_after_it_was_given_up(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t device;
+        uint32_t late_us, key_changes;
+        uint64_t least_ns, most_ns; /* from the end of the key */
+    } cases[] = {
+        {VCX_CONNECTX_6, 0, 0, 1000000, 2300000},    {VCX_CONNECTX_5, 500, 0, 1000000, 2300000},
+        {VCX_CONNECTX_6, 5000, 0, 5000000, 5100000}, {VCX_CONNECTX_6, 0, 0x10, 0, 100000},
+        {VCX_CONNECTX_4_LX, 0, 0, 0, 100000},
+    };
+    static const uint8_t opcodes[] = {WRITE, READ, COMPARE_SWAP};
+    for (size_t i = 0; i < VCX_COUNT(cases) * VCX_COUNT(opcodes); i++) {
+        size_t c = i / VCX_COUNT(opcodes);
+        struct vcx_configuration configuration = front_configuration;
+        configuration.device_id = cases[c].device;
+        struct link l = link_open_with(&usual, &configuration);
+        uint32_t key = l.b.side->key;
+        vcx_set(l.b.side->in, destroy_mkey_in, mkey_index, key >> 8);
+        side_ok(l.b.side, 0x202, 16, 16);
+        uint64_t since = l.b.side->front.now_ns;
+        pair_step(l.pair, cases[c].late_us * 1000ull);
+        post(&l.a, opcodes[i % VCX_COUNT(opcodes)], 8, key ^ cases[c].key_changes);
+        while (!l.pair->naks)
+            pair_step(l.pair, STEP_NS);
+        assert_in_range(l.b.side->front.now_ns - since, cases[c].least_ns, cases[c].most_ns);
+        assert_int_equal(side_counters(l.a.side)->roce_adp_retrans, 0);
+        expect_refused(&l, VCX_REMOTE_ACCESS);
+    }
+}
+
 static void bounds_are_kept(void **state)
 {
     (void)state;
@@ -1081,6 +1115,7 @@ int main(void)
         TEST(timeouts_are_the_connections),
         TEST(an_error_ends_with_a_reset),
         TEST(a_wrong_key_is_refused),
+        TEST(a_key_is_refused_some_time_after_it_was_given_up),
         TEST(bounds_are_kept),
         TEST(a_page_may_be_for_reading_only),
         TEST(a_completion_needs_a_page_to_write_to),

@@ -216,7 +216,7 @@ static inline void peer_uses(struct pair *pair, struct qp *peer, struct side *s,
 static inline void peer_is_refused(struct pair *pair, struct qp *peer, uint32_t key, uint64_t address)
 {
     qp_post(peer, &(struct work){.opcode = 0x08, .bytes = 8, .remote_address = address, .remote_key = key});
-    pair_run(pair);
+    pair_run_ms(pair, 3); /* a card is silent for a while */
     expect_error(&peer->send_cq, VCX_CQE_REQUESTER_ERROR, VCX_REMOTE_ACCESS);
 }
 
