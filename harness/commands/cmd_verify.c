@@ -6,6 +6,7 @@
 #include "lib/files.h"
 #include "lib/folder/folder.h"
 #include "lib/folder/result_files.h"
+#include "lib/formats/result_shape.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
@@ -243,22 +244,37 @@ static bool has_result(const char *folder)
     return has;
 }
 
-/* What the run in a folder kept of its settings for its capture. */
-static json_t *settings_of_run(const char *folder, struct error *e)
+/* The result of the run in a folder; what it has that cannot be is said. */
+static json_t *result_of_run(const char *folder, struct error *e)
 {
-    static const char *const wanted[] = {"schema", "capture.settings", "capture.left_out_from_ns", NULL};
     struct folder run = {.fd = -1};
-    json_t *result = folder_open(&run, folder, e) == 0
-                         ? json_file_load_parts_in(&run, RESULT_FILE, DOCUMENT_RESULT, wanted, e)
-                         : NULL;
-    folder_close(&run);
-    const json_t *capture = json_object_get(result, "capture");
+    json_t *result =
+        folder_open(&run, folder, e) == 0 ? json_file_load_in(&run, RESULT_FILE, DOCUMENT_RESULT, e) : NULL;
     const json_t *schema = json_object_get(result, "schema");
+    folder_close(&run);
     if (result && json_integer_value(schema) != 1) {
         error_set(e, "%s" RESULT_FILE " has a schema other than 1: a newer harness wrote it", folder);
         json_decref(result);
         return NULL;
     }
+    return result;
+}
+
+/* What the run in a folder kept of its settings for its capture. *doubt, a new text: the result was changed
+ * since, so that they need not be the run's; NULL: nothing shows that. */
+static json_t *settings_of_run(const char *folder, char **doubt, struct error *e)
+{
+    json_t *result = result_of_run(folder, e), *wrong = NULL, *sentence;
+    size_t i;
+    if (result)
+        wrong = result_take_out_wrong(RESULT_DOCUMENT, result);
+    json_array_foreach(wrong, i, sentence)
+    {
+        log_warning("%s%s", folder, json_string_value(sentence));
+    }
+    if (i)
+        *doubt = strdup("the run's " RESULT_FILE ", which has the settings, was changed");
+    const json_t *capture = json_object_get(result, "capture");
     json_t *settings = json_incref(json_object_get(capture, "settings"));
     if (json_object_get(capture, "left_out_from_ns"))
         log_warning("%s: the capture ended before the run did, where it reached its limit", folder);
@@ -268,6 +284,7 @@ static json_t *settings_of_run(const char *folder, struct error *e)
             "%s: the result has no settings to judge packets by: its run captured none, or was made by an "
             "earlier version",
             folder);
+    json_decref(wrong);
     json_decref(result);
     return settings;
 }
@@ -287,12 +304,12 @@ static char *run_of_settings(const char *path)
     return NULL;
 }
 
-/* Those of --settings, of the run that the capture is of, or none. */
+/* Those of --settings, of the run that the capture is of, or none. *doubt as above. */
 static int load_settings(const struct verify_options *said, const char *capture,
-                         struct verify_settings *settings, struct error *e)
+                         struct verify_settings *settings, char **doubt, struct error *e)
 {
     char *run = said->settings ? run_of_settings(said->settings) : folder_of(capture, CAPTURE_FILE);
-    json_t *document = run && (said->settings || has_result(run)) ? settings_of_run(run, e) : NULL;
+    json_t *document = run && (said->settings || has_result(run)) ? settings_of_run(run, doubt, e) : NULL;
     bool named = run && said->settings;
     int done = -1;
     if (document) {
@@ -365,9 +382,10 @@ static int run_verify(const struct call *call)
     const struct checker *which[MOST_CHECKERS + 1];
     struct verify_settings settings;
     struct error e;
-    char *capture = capture_of(call->arguments[0], &e);
+    char *doubt = NULL, *capture = capture_of(call->arguments[0], &e);
     if (!capture || choose(call, which, MOST_CHECKERS, &e) != 0 ||
-        load_settings(said, capture, &settings, &e) != 0) {
+        load_settings(said, capture, &settings, &doubt, &e) != 0) {
+        free(doubt);
         free(capture);
         return program_fail(EXIT_USAGE, &e);
     }
@@ -379,6 +397,9 @@ static int run_verify(const struct call *call)
     json_t *result = judge_capture(capture, &settings, which, &e);
     if (result && changed)
         leave_open(result, why.text);
+    if (result && doubt)
+        leave_open(result, doubt);
+    free(doubt);
     verify_settings_free(&settings);
     free(capture);
     free(own);

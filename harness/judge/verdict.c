@@ -266,42 +266,24 @@ static json_t *compare_published(const struct cell *cell, size_t i, const struct
     return entry;
 }
 
-/* The verdict so far, and an entry that was decided. */
-static enum verdict verdict_with_entry(enum verdict verdict, const json_t *entry)
-{
-    const char *said = json_string_value(json_object_get(entry, "verdict"));
-    if (strcmp(said, "failed") == 0)
-        return VERDICT_FAILED;
-    return strcmp(said, "passed") == 0 && verdict == VERDICT_SKIPPED ? VERDICT_PASSED : verdict;
-}
-
 enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *scope, json_t *result,
                            const char *why_not)
 {
     const struct scenario_published *published = cell->scenario.published.items;
     json_t *expectations = json_array(), *figures = json_array();
-    enum verdict verdict = VERDICT_SKIPPED;
-    size_t at;
-    const json_t *judged;
-    for (size_t i = 0; i < cell->scenario.expect.count; i++) {
-        json_t *entry = judge_expectation(cell, i, scope, result, why_not);
-        verdict = verdict_with_entry(verdict, entry);
-        json_array_append_new(expectations, entry);
-    }
-    json_array_foreach(json_object_get(result, "verify"), at, judged) verdict =
-        verdict_with_entry(verdict, judged);
+    for (size_t i = 0; i < cell->scenario.expect.count; i++)
+        json_array_append_new(expectations, judge_expectation(cell, i, scope, result, why_not));
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         if (plan_when(cell, published[i].when))
             json_array_append_new(figures, compare_published(cell, i, scope, result, why_not));
-    if (json_is_false(json_object_get(result, "complete"))) {
-        verdict = VERDICT_INCOMPLETE;
-    } else if (cell->scenario.expect.count + cell->scenario.verify.count == 0 && !why_not) {
-        verdict = VERDICT_UNJUDGED;
-        json_object_set_new(result, "reason",
-                            json_text("nothing was judged: the scenario has no expectations"));
-    }
     json_object_set_new(result, "expectations", expectations);
     json_object_set_new(result, "published", figures);
+    enum verdict verdict = verdict_of_result(result);
+    if (verdict == VERDICT_NONE && !why_not)
+        json_object_set_new(result, "reason",
+                            json_text("nothing was judged: the scenario has no expectations"));
+    if (verdict == VERDICT_NONE)
+        verdict = why_not ? VERDICT_SKIPPED : VERDICT_UNJUDGED;
     json_object_set_new(result, "verdict", json_text(verdict_names[verdict]));
     return verdict;
 }

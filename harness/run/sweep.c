@@ -757,23 +757,10 @@ static int sweep_open_run(const struct sweep *s, const char *path, struct folder
     return there;
 }
 
-/* Returns whether there was any. */
-static bool sweep_warn_of_wrong(const char *folder, json_t *result)
-{
-    json_t *wrong = result_take_out_wrong(RESULT_DOCUMENT, result), *sentence;
-    size_t i;
-    json_array_foreach(wrong, i, sentence)
-    {
-        log_warning("%s/%s", folder, json_string_value(sentence));
-    }
-    json_decref(wrong);
-    return i > 0;
-}
-
 /* The result in the folder of a run. NULL: `outcome` says that it has none, or one that is broken, and `e`
  * why. What was never read, for reasons of this machine, is not broken: *unknown. */
 static json_t *sweep_load_result(const struct sweep *s, const char *path, struct outcome *outcome,
-                                 struct error *damage, bool *wrong, bool *unknown, struct error *e)
+                                 struct error *damage, bool *unknown, struct error *e)
 {
     struct folder f;
     struct stat status;
@@ -791,9 +778,11 @@ static json_t *sweep_load_result(const struct sweep *s, const char *path, struct
     *unknown = has && !text && S_ISREG(status.st_mode);
     if (text)
         result = json_file_parse(text, length, name, DOCUMENT_RESULT, e);
-    *wrong = result && sweep_warn_of_wrong(path, result);
-    if (result && result_files_check(&f, result, damage) == 0)
-        damage->text[0] = '\0';
+    json_t *wrong = result ? result_take_out_wrong(RESULT_DOCUMENT, result) : NULL;
+    damage->text[0] = '\0';
+    if (result && result_files_check(&f, result, damage) == 0 && json_array_size(wrong))
+        error_set(damage, "%s", json_string_value(json_array_get(wrong, 0)));
+    json_decref(wrong);
     if (fd >= 0)
         close(fd);
     free(text);
@@ -802,27 +791,37 @@ static json_t *sweep_load_result(const struct sweep *s, const char *path, struct
     return result;
 }
 
+/* Has the result a value other than the wanted one, which is released? One without it is damaged. */
+static bool is_other(const json_t *result, const char *key, json_t *wanted, struct error *damage)
+{
+    const json_t *has = json_object_get(result, key);
+    bool other = has && !json_same(has, wanted);
+    if (!has && !damage->text[0])
+        error_set(damage, "result.json: %s is missing", key);
+    json_decref(wanted);
+    return other;
+}
+
 int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
                    struct error *e)
 {
     struct error damage;
-    bool unknown, wrong;
-    json_t *result = sweep_load_result(s, folder, outcome, &damage, &wrong, &unknown, e);
+    bool unknown;
+    json_t *result = sweep_load_result(s, folder, outcome, &damage, &unknown, e);
     if (!result)
         return unknown ? -1 : 0;
-    bool damaged = damage.text[0];
-    const char *version = json_string_value(json_object_get(result, "version"));
     bool whole = json_is_true(json_object_get(result, "complete"));
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
     if (!cell) {
         json_decref(result);
         return -1;
     }
-    bool same = version && strcmp(version, HARNESS_VERSION) == 0 &&
-                json_same(json_object_get(result, "scenario"), cell->scenario_json) &&
-                json_same(json_object_get(result, "lab"), cell->lab_json) &&
-                json_integer_value(json_object_get(result, "seed")) == (json_int_t)sweep_seed_of(s, run) &&
-                json_integer_value(json_object_get(result, "repeat")) == (json_int_t)sweep_repeat_of(s, run);
+    bool other = is_other(result, "version", json_text(HARNESS_VERSION), &damage) ||
+                 is_other(result, "scenario", json_incref(cell->scenario_json), &damage) ||
+                 is_other(result, "lab", json_incref(cell->lab_json), &damage) ||
+                 is_other(result, "seed", json_integer((json_int_t)sweep_seed_of(s, run)), &damage) ||
+                 is_other(result, "repeat", json_integer((json_int_t)sweep_repeat_of(s, run)), &damage);
+    bool damaged = damage.text[0];
     const char *reason = json_string_value(json_object_get(result, "reason"));
     *outcome =
         (struct outcome){whole && !damaged ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
@@ -833,12 +832,7 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
         error_set(e, "%s", reason ? reason : "its result does not say why it is not whole");
     json_decref(result);
     plan_release(&s->plan, cell);
-    if (whole && !same && wrong) { /* of which sweep it is can be read no more */
-        outcome->ending = ENDING_LAB_FAILED;
-        error_set(e, "result.json has a version, scenario, lab, seed or repeat of the wrong type");
-        return 0;
-    }
-    if (whole && !same)
+    if (whole && other)
         return error_set(
             e, "%s/result.json is not of this sweep: its version, scenario, lab or seed is another", folder);
     return whole && !damaged;

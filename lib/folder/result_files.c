@@ -133,6 +133,7 @@ static int check_phases(const json_t *phases, struct error *e)
 {
     size_t i;
     json_t *phase;
+    int64_t ended = 0;
     json_array_foreach(phases, i, phase)
     {
         int64_t start = json_integer_value(json_object_get(phase, "start_ns")),
@@ -141,6 +142,12 @@ static int check_phases(const json_t *phases, struct error *e)
             return error_set(
                 e, RESULT ": phases[%zu] is from %" PRId64 " to %" PRId64 " ns: it ends before it starts", i,
                 start, end);
+        if (json_object_get(phase, "start_ns") && start < ended)
+            return error_set(e,
+                             RESULT ": phases[%zu] starts at %" PRId64
+                                    " ns, and what is before it ends at %" PRId64 " ns",
+                             i, start, ended);
+        ended = end;
     }
     return 0;
 }

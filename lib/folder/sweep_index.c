@@ -97,6 +97,8 @@ static void index_add_run(json_t *cells, const struct folder *folder, size_t num
     bool there = folder_open_in(&in, folder, name, false, NULL) == 0 && folder_has(&in, "result.json");
     json_t *result = there ? json_file_load_in(&in, "result.json", DOCUMENT_RESULT, NULL) : NULL;
     folder_close(&in);
+    if (result) /* a reader of the run says what was wrong */
+        json_decref(result_take_out_wrong(RESULT_DOCUMENT, result));
     if (there)
         json_array_append_new(cells, json_make("{s:s,s:O?,s:O?,s:O?,s:O?,s:O?}", "folder", name, "cell",
                                                json_object_get(result, "cell"), "repeat",

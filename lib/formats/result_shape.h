@@ -1,5 +1,8 @@
-/* What type the values of a result, of an index and of settings have (docs/result.md). A file that was edited
- * by hand, or that another version wrote, may have others, which would be read as absent. */
+/*
+ * What the values of a result, of an index and of settings have to be (docs/result.md): their type, their
+ * range, and what follows from other values, such as a verdict from expectations. A file that was edited by
+ * hand, or that another version wrote, may have others: all readers judge it here.
+ */
 #ifndef LIB_RESULT_SHAPE_H
 #define LIB_RESULT_SHAPE_H
 
@@ -7,9 +10,10 @@
 
 enum result_document { RESULT_DOCUMENT, INDEX_DOCUMENT, SETTINGS_DOCUMENT };
 
-/* Take values of the wrong type out of a document. Returns a sentence for each of the first, such as
- * "result.json: flows.a-to-b.bytes is "12", expected a number: it is left out", and one that counts the
- * others: a list, empty if there was none. Of what is not an object nothing is said. A new reference. */
+/* Take values of a wrong type or range out of a document, and make what contradicts other values what they
+ * make it. Returns a sentence for each of the first, such as "result.json: flows.a-to-b.bytes is "12",
+ * expected a whole number from 0: it is left out", and one that counts the others: a list, empty if there was
+ * none. Of what is not an object nothing is said. A new reference. */
 json_t *result_take_out_wrong(enum result_document which, json_t *document);
 
 #endif

@@ -18,3 +18,24 @@ enum verdict verdict_of(const char *word)
             return v;
     return VERDICT_NONE;
 }
+
+/* The verdict so far, and what was judged. */
+static enum verdict verdict_with(enum verdict verdict, const json_t *judged)
+{
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(judged, i, entry)
+    {
+        enum verdict one = verdict_of(json_string_value(json_object_get(entry, "verdict")));
+        verdict = one > verdict ? one : verdict;
+    }
+    return verdict;
+}
+
+enum verdict verdict_of_result(const json_t *result)
+{
+    if (json_is_false(json_object_get(result, "complete")))
+        return VERDICT_INCOMPLETE;
+    return verdict_with(verdict_with(VERDICT_NONE, json_object_get(result, "expectations")),
+                        json_object_get(result, "verify"));
+}

@@ -3,6 +3,8 @@
 #ifndef LIB_VERDICTS_H
 #define LIB_VERDICTS_H
 
+#include <jansson.h>
+
 enum verdict {                   /* from best to worst */
                VERDICT_NONE,     /* there is none */
                VERDICT_UNJUDGED, /* it ran, and there was nothing to judge it by */
@@ -15,5 +17,8 @@ extern const char *const verdict_names[]; /* by verdict: "" for VERDICT_NONE; en
 
 /* The verdict of this word; VERDICT_NONE: it is not the word of one. */
 enum verdict verdict_of(const char *word);
+/* What its "complete", its expectations and the checkers of its captured packets ("verify") make of a result.
+ * VERDICT_NONE: it has neither. */
+enum verdict verdict_of_result(const json_t *result);
 
 #endif

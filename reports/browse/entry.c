@@ -38,6 +38,8 @@ char *browse_shown_time(const struct browse_run *run, size_t characters)
 
 /* What is read of a result. */
 static const char *const parts[] = {"schema",
+                                    "program",
+                                    "seed",
                                     "files",
                                     "complete",
                                     "phases",
@@ -58,7 +60,9 @@ static const char *const parts[] = {"schema",
                                     "totals.counters.rx_prio#_pause.delta",
                                     "totals.counters.rp_cnp_handled.delta",
                                     "flows.*.goodput_bps",
-                                    "flows.*.phase.goodput_bps",
+                                    "flows.*.bytes",
+                                    "flows.*.duration_ns",
+                                    "flows.*.phase",
                                     "flows.*.delivered_bps",
                                     "flows.*.latency_ns.p99",
                                     "flows.*.latency_ns.count",
@@ -234,7 +238,7 @@ static void describe_result(const struct run *from, const char *path, struct bro
     run->verdict = strdup(verdict);
     run->reason = strcmp(verdict, "broken") == 0 ? strdup("its verdict is none that a result can have")
                   : run_verdict(from) != known   ? reason_of_sweep(from, verdict)
-                                                 : strdup(*reason || !wrong ? reason : wrong);
+                                                 : strdup(wrong && !from->damage ? wrong : reason);
     run->started = strdup(run_text(from, "started"));
     run->scenario = strdup(run_text(from, "scenario.name"));
     run->lab = strdup(run_text(from, "lab.name"));

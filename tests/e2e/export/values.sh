@@ -53,7 +53,7 @@ cat >>"$odd/samples.jsonl" <<END
 ["$host",-4611686018427387903,1,9007199254740993,null]
 END
 printf '["h\xff\x1b",3,-4611686018427387903,4611686018427387903,true]\n' >>"$odd/pauses.jsonl"
-jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .phases += [{"name": "measure", "start_ns": -9223372036854774784, "end_ns": 9223372036854774784}] | .warnings += ["+w", "-w", "@w", "x;=1+1;-2", "\uff1d1", "x; \uff0b1", "\uff0d1\uff20", " \uff201", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
+jq --arg esc $'\x1b[2J' '.scenario.title = "=1+1,\"x\"\n" + $esc | .phases += [{"name": "measure", "start_ns": .phases[-1].end_ns, "end_ns": 9223372036854774784}] | .warnings += ["+w", "-w", "@w", "x;=1+1;-2", "\uff1d1", "x; \uff0b1", "\uff0d1\uff20", " \uff201", "plain, \"quoted\"", " space"] | .cell = {"a.=b": ["x", 1], "c": true, "d": null, "e": 3, "f": {"g": 0.5}}' \
     "$single/result.json" >"$odd/result.json"
 forget_files "$odd"
 check_exit 0 "odd words and the largest numbers: a database" "$H" export "$odd" --out odd.sqlite

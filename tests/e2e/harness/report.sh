@@ -68,7 +68,7 @@ check "and is in that folder" test -s "$SCRATCH/elsewhere/index.html"
 
 # A run that was measured beside a simulated one: neither gets the word of the other.
 cp -r "$result/02" "$SCRATCH/measured"
-jq 'del(.simulated) | .origin = "measured" | .lab.driver = "ssh"' "$result/02/result.json" >"$SCRATCH/measured/result.json"
+jq '.simulated = false | .origin = "measured" | .lab.driver = "ssh"' "$result/02/result.json" >"$SCRATCH/measured/result.json"
 check_exit 0 "a simulated and a measured run on one page" ./harness report "$result/01" "$SCRATCH/measured" --out "$SCRATCH/mixed"
 sed -n '/<h2>Comparison/,/<.table>/p' "$SCRATCH/mixed/index.html" >"$SCRATCH/compared"
 check "the column of published figures has no word for both" grep -q '<th class=number>this run<th' "$SCRATCH/compared"

@@ -181,7 +181,7 @@ check "... to the same results" same "$killed"
 # ---- while it runs: the report is of what is there
 partly=partly
 cp -r "$undisturbed" $partly
-jq -c 'del(.cells)' "$undisturbed/index.json" > $partly/index.jsonl
+jq -c 'del(.cells) | .complete = false | .verdict = "incomplete"' "$undisturbed/index.json" > $partly/index.jsonl
 jq -c '.cells[:3][]' "$undisturbed/index.json" >> $partly/index.jsonl
 printf '{"folder": "04", "ce' >> $partly/index.jsonl
 rm -r $partly/index.json $partly/{05,06,07,08,09,1?,2?}/result.json

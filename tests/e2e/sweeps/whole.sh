@@ -73,6 +73,7 @@ edited "a list without files" '.files = []' 'result.json: files: run.log is not 
 edited "a list without the samples" '.files |= map(select(.name != "samples.jsonl"))' 'result.json: files: samples.jsonl is not among them, and is in the folder'
 edited "a completeness that is a text" '.complete = "yes"' 'result.json: complete: expected true or false'
 edited "no completeness" 'del(.complete)' 'result.json: complete: expected true or false'
+edited "a phase that begins before the one before it ends" '.phases[1].start_ns -= 1' 'result.json: phases\[1\] starts at [0-9]+ ns, and what is before it ends at [0-9]+ ns'
 edited "a phase that ends before it starts" '.phases[1].end_ns = .phases[1].start_ns - 1' 'result.json: phases\[1\] is from [0-9]+ to [0-9]+ ns: it ends before it starts'
 
 # ---- samples in another order: each reader says so
@@ -92,16 +93,16 @@ jq '(.flows | keys[0]) as $flow | .flows[$flow].goodput_bps = "12" | .flows[$flo
     .phases[1].start_ns = {} | .warnings = "none" | .expectations[0].left = "much"' "$good/02/result.json" >case/02/result.json
 jq '.cells[1].repeat = "2" | .repeated[0].figures.goodput_bps.mean = []' "$good/index.json" >case/index.json
 flow=$(jq -r '.flows | keys[0]' "$good/02/result.json")
-wrong=("flows.$flow.goodput_bps is \"12\", expected a number" "flows.$flow.bytes is 1.5, expected a whole number" "hosts.h0.counters is [1], expected an object"
-    'phases[1].start_ns is {}, expected a whole number' 'warnings is "none", expected a list' 'expectations[0].left is "much", expected a number or null')
+wrong=("flows.$flow.goodput_bps is \"12\", expected a number from 0" "flows.$flow.bytes is 1.5, expected a whole number from 0" "hosts.h0.counters is [1], expected an object"
+    'phases[1].start_ns is {}, expected a whole number from 0' 'warnings is "none", expected a list' 'expectations[0].left is "much", expected a number or null')
 said() { # WHAT FILE: all of the sentences, and no other of values
     check "$1" test "$(grep -oE 'case/02/result.json: .* is left out$' "$2" | sort)" = "$(printf 'case/02/result.json: %s: it is left out\n' "${wrong[@]}" | sort)"
 }
-check_exit 0 "values of the wrong type leave a run whole" "$H" status case
-said "  status says each" err
+check_exit 1 "values of the wrong type make a run broken" "$H" status case
+check_says "  status says the first" 'case/02: result.json: (flows|phases|hosts).* is .*, expected .*: it is left out' out
 check_exit 1 "  a report is drawn" "$H" report case --out page
 said "  and says each" err
-check_says "  those of the index, too" 'case/index.json: cells\[1\].repeat is "2", expected a whole number: it is left out$' err
+check_says "  those of the index, too" 'case/index.json: cells\[1\].repeat is "2", expected a whole number from 0: it is left out$' err
 check_says "  ... and" 'case/index.json: repeated\[0\].figures.goodput_bps.mean is \[\], expected a number or null' err
 check "  its page has them among the warnings" test "$(grep -oE "<li>[^<]*result.json: [^<]* is left out" page/index.html | wc -l)" = 6
 check_exit 1 "  one beside another run, too" "$H" report case/01 case/02 --out both
@@ -121,7 +122,62 @@ fresh_case
 jq '.seed = "1"' "$good/02/result.json" >case/02/result.json
 "$H" status case >out 2>err
 check_says "a seed that is a text makes its run broken, and no other" '^ *1 broken' out
-check_says "  for that reason" 'case/02: result.json has a version, scenario, lab, seed or repeat of the wrong type' out
+check_says "  for that reason" 'case/02: result.json: seed is "1", expected a whole number from 0: it is left out' out
+# ---- values that cannot be, or that others contradict: each reader names them, and takes what follows from the others
+contradicted() { # FILTER SENTENCE: of the second run's result.json, whose sweep is then not whole
+    fresh_case
+    jq "$1" "$good/02/result.json" >case/02/result.json
+    check_exit 1 "$1" "$H" status case
+    check_says "  status names it" "case/02: result.json: $2" out
+    check_exit 1 "  an export ends with 1" "$H" export case --tables runs,flows,expectations --format csv --out rows --force
+    check_says "  and names it" "case/02/result.json: $2" err
+}
+by_all() { # The same of the other readers of the case.
+    for command in "report case --out page" "trace case/02 --out trace" "report case/01 case/02 --out both"; do
+        # shellcheck disable=SC2086 # words of a command
+        check_exit 1 "  ${command%% --out*} ends with 1" "$H" $command
+        check_says "  and names it" "case/02/result.json: $1" err
+    done
+    check "  browse gives it as the reason" test "$("$H" browse case --json | jq -r '.runs[] | select(.folder == "02") | .reason' | grep -cE "^result.json: $1")" = 1
+}
+browsed() { "$H" browse case --json | jq -r '.runs[] | select(.folder == "02") | .verdict'; }
+follow='its expectations and captured packets make it'
+contradicted '.verdict = "great"' 'verdict is "great", expected unjudged, skipped, passed, failed or incomplete: it is left out'
+by_all 'verdict is "great"'
+check "  the verdict is that of the expectations" test "$(browsed)" = passed
+contradicted '.expectations[0].verdict = "failed"' 'expectations\[0\].verdict is "failed", and its numbers, [0-9.e+]+ and [0-9.e+]+, make it passed: it is taken as that'
+contradicted '.expectations[0].left = -1' 'expectations\[0\].verdict is "passed", and its numbers, -1 and [0-9.e+]+, make it failed: it is taken as that'
+by_all 'expectations\[0\].verdict is "passed"'
+check "  the run failed" test "$(browsed)" = failed
+check "  also in the table" grep -q ',02,.*,failed,' rows/runs.csv
+contradicted '.expectations = []' "verdict is \"passed\", and $follow unjudged: it is taken as that"
+contradicted '.verdict = "failed"' "verdict is \"failed\", and $follow passed: it is taken as that"
+contradicted 'del(.verdict)' 'verdict is missing'
+contradicted 'del(.seed)' 'seed is missing'
+contradicted '.simulated = false' 'origin is "simulated", and the lab was not: it is left out'
+contradicted '.origin = "measured"' 'origin is not "simulated", and the lab was: it is taken as that'
+contradicted ".flows.$flow.goodput_bps *= 2" "flows[.]$flow[.]goodput_bps is [0-9.e+]+, and its amount and duration make [0-9.e+]+: it is taken as that"
+by_all "flows[.]$flow[.]goodput_bps is "
+contradicted ".flows.$flow.goodput_bps = -1" "flows[.]$flow[.]goodput_bps is -1([.]0)?, expected a number from 0: it is left out"
+contradicted '.hosts.h0.pauses["3"].p99 = 1' 'hosts[.]h0[.]pauses[.]3[.]p99 is less than its p90: it is left out'
+contradicted '.hosts.h0.counters.tx_prio3_bytes.delta = -5' 'hosts[.]h0[.]counters[.]tx_prio3_bytes[.]delta is -5, expected a whole number from 0: it is left out'
+contradicted ".flows.$flow.priority = 9" "flows[.]$flow[.]priority is 9, expected a whole number from 0 to 7: it is left out"
+check_exit 4 "verify of its capture leaves open what it would judge by such settings" "$H" verify case/02 pfc
+check_says "  and says why" "result.json, which has the settings, was changed" out
+fresh_case
+jq '.verdict = "failed"' "$good/index.json" >case/index.json
+check_exit 1 "an index whose verdict is not that of its cells" "$H" report case --out page
+check_says "  is named" 'case/index.json: verdict is "failed", and its cells make it passed: it is taken as that' err
+for text in '"goodput_bps": NaN' '"repeat": 2, "repeat": 2'; do
+    fresh_case
+    sed -E "0,/\"(goodput_bps|repeat)\": [0-9.e+]+/s//$text/" "$good/02/result.json" >case/02/result.json
+    for command in "status case" "report case/02 --out page" "trace case/02 --out trace" "export case/02 --out x.sqlite --force" "verify case/02 pfc"; do
+        # shellcheck disable=SC2086 # words of a command
+        "$H" $command >out 2>err
+        check "${command%% *} does not take a result with $text" test $? != 0
+        check "  and names the place" grep -qE 'case/02/result.json:[0-9]+:[0-9]+: ' out err
+    done
+done
 for key in set working_folder seed repeat; do
     fresh_case
     jq --arg key $key '.[$key] = (if $key == "seed" or $key == "repeat" then "1" else {} end)' "$good/request.json" >case/request.json
