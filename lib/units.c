@@ -77,6 +77,12 @@ const char *units_describe(enum unit unit)
     return families[unit].description;
 }
 
+void units_names(enum unit unit, const char *between, struct text *out)
+{
+    for (const struct suffix *s = families[unit].suffixes; s->name; s++)
+        text_add(out, "%s%s", s == families[unit].suffixes ? "" : between, s->name);
+}
+
 /* Split "12.5us" into digits without the point (125), the number of decimals (1) and what follows. */
 static bool split_number(const char *string, int64_t *digits, int *decimals, const char **rest)
 {

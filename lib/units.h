@@ -3,6 +3,7 @@
 #define LIB_UNITS_H
 
 #include "lib/error.h"
+#include "lib/text.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +34,7 @@ char *units_write(enum unit unit, int64_t value, enum units_prefixes prefixes, c
 int64_t units_scale(enum unit unit, int64_t value, enum units_prefixes prefixes);
 /* "a time such as 10ms (ns, us, ms, s, min, h)": for error messages and documents. */
 const char *units_describe(enum unit unit);
+/* Add the names of its units: "ns", "us", ... */
+void units_names(enum unit unit, const char *between, struct text *out);
 
 #endif

@@ -22,7 +22,7 @@ struct document {
     }
 static const struct field fields[] = {
     {"schema", FIELD_INTEGER, .offset = offsetof(struct document, schema), .required = true, .min = 1,
-     .max = 2, .help = "1"},
+     .max = 1, .help = "1"},
     {"interfaces", FIELD_MAP, .offset = offsetof(struct document, interfaces), .item = FIELD_OBJECT,
      .sub = &settings_table, .required = true, .help = "Settings by interface."},
     IGNORED("program", 0),

@@ -50,7 +50,8 @@ static const struct table threshold_table = {.name = "verify.ecn_threshold",
 
 #define AT(member) .offset = offsetof(struct verify_settings, member)
 static const struct field fields[] = {
-    {"schema", FIELD_INTEGER, AT(schema), .fallback = "1", .help = "Version of this format: 1."},
+    {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 1, .fallback = "1",
+     .help = "Version of this format: 1."},
     {"settings", FIELD_OBJECT, AT(settings), .sub = &settings_table,
      .help =
          "The hosts' settings, as in a scenario: pfc, trust, dscp_to_prio, ecn, dcqcn, prio_to_buffer and "
@@ -184,9 +185,7 @@ int verify_settings_parse(struct verify_settings *s, const json_t *document, con
     *s = (struct verify_settings){0};
     if (table_parse(&verify_settings_table, document, s, e) != 0)
         return -1;
-    if (s->schema != 1)
-        error_set(e, "schema: %lld is unknown: this program reads schema 1", (long long)s->schema);
-    else if (take_addresses(s, hosts, e) == 0 && take_ports(s, e) == 0)
+    if (take_addresses(s, hosts, e) == 0 && take_ports(s, e) == 0)
         return 0;
     verify_settings_free(s);
     return -1;

@@ -128,8 +128,6 @@ static int check_profile(const void *object, const char *path, struct error *e)
 {
     const struct profile *p = object;
     (void)path;
-    if (p->schema != 1)
-        return error_set(e, "schema: %lld is unknown: this program reads schema 1", (long long)p->schema);
     if (p->boot == BOOT_KERNEL && !p->cmdline)
         return error_set(e, "cmdline is missing: boot is \"kernel\"");
     if (p->boot == BOOT_KERNEL && p->image.url)
@@ -139,7 +137,7 @@ static int check_profile(const void *object, const char *path, struct error *e)
 
 #define AT(member) .offset = offsetof(struct profile, member)
 static const struct field profile_fields[] = {
-    {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 2, .required = true,
+    {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 1, .required = true,
      .help = "Version of the format: 1."},
     {"name", FIELD_STRING, AT(name), .required = true, .help = "The folder's name."},
     {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},

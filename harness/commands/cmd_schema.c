@@ -10,21 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A lab's schema depends on its driver. */
-static json_t *lab_schema(void)
-{
-    json_t *any = json_array();
-    for (const struct lab_kind *kind = lab_kinds; kind->name; kind++) {
-        json_t *schema = table_schema(&kind->table);
-        json_object_set_new(json_object_get(json_object_get(schema, "properties"), "driver"), "const",
-                            json_text(kind->name));
-        json_object_del(schema, "$schema");
-        json_array_append_new(any, schema);
-    }
-    return json_make("{s:s,s:s,s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
-                     "lab", "oneOf", any);
-}
-
 /* A whole manual page of section 5; the fields come from the tables. */
 static void print_manual(const char *type, bool lab)
 {

@@ -10,8 +10,7 @@
 
 #define HELP_COLUMN   28 /* column where the sentences begin */
 #define HELP_WIDTH    80
-#define SHORT_CHOICES 24                  /* characters of all choices together */
-#define NO_LIMIT      (INT64_MAX / 10000) /* ranges with a larger end only prevent overflows */
+#define SHORT_CHOICES 24 /* characters of all choices together */
 
 /* ---- names */
 
@@ -421,19 +420,11 @@ void arguments_help(FILE *out, const struct table *table)
  * value. */
 static void value_words(const struct field *field, struct text *out)
 {
-    char low[40], high[40];
     struct text words = {0};
     if (field->kind == FIELD_BOOL || field->kind == FIELD_STRING || field->kind == FIELD_LIST)
         return;
     bool article = field->kind == FIELD_INTEGER || field->kind == FIELD_NUMBER;
     text_add(out, "%s%s", article ? "a " : "", field_words(field, &words));
-    units_format(field->unit, field->min, low, sizeof low);
-    units_format(field->unit, field->max, high, sizeof high);
-    bool limited = field->max <= NO_LIMIT;
-    if (field->kind == FIELD_QUANTITY && !limited && field->min > 0)
-        text_add(out, ", at least %s", low);
-    if (field->kind == FIELD_QUANTITY && limited && field->max > field->min)
-        text_add(out, ", from %s to %s", low, high);
     text_free(&words);
 }
 

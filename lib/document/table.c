@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_LIMIT 100000 /* items in one list or map of a document */
-
 /* ---- fields */
 
 static void *field_slot(void *object, const struct field *field)
@@ -33,6 +31,11 @@ struct field field_item(const struct field *field)
     item.offset = 0;
     item.fallback = NULL;
     return item;
+}
+
+bool field_has_range(const struct field *field)
+{
+    return field->max > field->min || (field->max == field->min && field->min != 0);
 }
 
 bool field_has_item_range(const struct field *field)
@@ -284,7 +287,8 @@ static int wrong_integer(const struct field *field, const json_t *json, struct p
 {
     struct text words = {0};
     char expected[80];
-    snprintf(expected, sizeof expected, "a %s", field_words(field, &words));
+    snprintf(expected, sizeof expected, "%s%s", field->max == field->min && field->max ? "" : "a ",
+             field_words(field, &words));
     text_free(&words);
     return json_is_integer(json)
                ? error_set(at->e, "%s: %" JSON_INTEGER_FORMAT " is out of range: expected %s", place_name(at),
@@ -295,7 +299,7 @@ static int wrong_integer(const struct field *field, const json_t *json, struct p
 static int parse_integer(const struct field *field, const json_t *json, int64_t *slot, struct place *at)
 {
     *slot = json_integer_value(json);
-    bool within = field->max <= field->min || (*slot >= field->min && *slot <= field->max);
+    bool within = !field_has_range(field) || (*slot >= field->min && *slot <= field->max);
     return json_is_integer(json) && within ? 0 : wrong_integer(field, json, at);
 }
 
@@ -317,7 +321,7 @@ static int parse_quantity(const struct field *field, const json_t *json, int64_t
     struct error inner;
     if (units_parse(field->unit, json_string_value(json), slot, &inner) != 0)
         return error_set(at->e, "%s: %s", place_name(at), inner.text);
-    if (field->max > field->min && (*slot < field->min || *slot > field->max)) {
+    if (field_has_range(field) && (*slot < field->min || *slot > field->max)) {
         char low[40], high[40];
         return error_set(at->e, "%s: \"%.40s\" is out of range: expected %s to %s", place_name(at),
                          json_string_value(json), units_format(field->unit, field->min, low, sizeof low),
@@ -352,10 +356,10 @@ static int parse_choice(const struct field *field, const json_t *json, int *slot
  * time. */
 static int make_room(const struct field *field, size_t count, struct list_of *list, struct place *at)
 {
-    bool ranged = field->max > field->min && !field_has_item_range(field);
-    if (count > LIST_LIMIT || (ranged && ((int64_t)count < field->min || (int64_t)count > field->max)))
+    bool ranged = field_has_range(field) && !field_has_item_range(field);
+    if (count > FIELD_ITEMS_MOST || (ranged && ((int64_t)count < field->min || (int64_t)count > field->max)))
         return error_set(at->e, "%s: %zu items: expected %" PRId64 " to %" PRId64, place_name(at), count,
-                         ranged ? field->min : 0, ranged ? field->max : LIST_LIMIT);
+                         ranged ? field->min : 0, ranged ? field->max : FIELD_ITEMS_MOST);
     list->items = calloc(count + 1, field_item_size(field));
     list->count = 0;
     return list->items ? 0 : error_set(at->e, "%s: out of memory", place_name(at));
@@ -559,7 +563,7 @@ int table_defaults(const struct table *table, void *object)
 static int check_integer(const struct field *field, int64_t value, const char *path, struct error *e)
 {
     char low[40], high[40], is[40];
-    if (field->max <= field->min || (value >= field->min && value <= field->max) ||
+    if (!field_has_range(field) || (value >= field->min && value <= field->max) ||
         (value == FIELD_UNSET && !field->fallback))
         return 0;
     if (field->kind == FIELD_QUANTITY && value != FIELD_UNSET)

@@ -54,9 +54,10 @@ struct field {
     const char *help;     /* sentences for schema and man page; --help shows only the first */
     const char *fallback; /* the default as JSON text, e.g. "\"10ms\"" or "128"; NULL: none */
     bool required;
-    enum unit unit;   /* FIELD_QUANTITY, or items of that kind */
-    int64_t min, max; /* when max > min: the range of FIELD_INTEGER and FIELD_QUANTITY and of such items; for
-                         other lists and maps the range of the number of items */
+    enum unit unit; /* FIELD_QUANTITY, or items of that kind */
+    int64_t min,
+        max; /* when max > min, or both are the same and not 0: the range of FIELD_INTEGER and FIELD_QUANTITY
+                and of such items; for other lists and maps the range of the number of items */
     double min_number, max_number; /* FIELD_NUMBER when max > min */
     const char *const *choices;    /* FIELD_CHOICE, or items of that kind; ended by NULL */
     enum field_kind item;          /* FIELD_LIST, FIELD_MAP */
@@ -129,6 +130,10 @@ void table_manual(const struct table *table, struct text *out);
 bool field_is_scalar(enum field_kind kind);
 /* The field that describes one item of a list or map. */
 struct field field_item(const struct field *field);
+/* The items that a list or map of a document may have without a range of its own. */
+#define FIELD_ITEMS_MOST 100000
+/* Has it the range from min to max? */
+bool field_has_range(const struct field *field);
 /* Are min and max those of the items? Otherwise they are the number of items. */
 bool field_has_item_range(const struct field *field);
 /* How far apart items lie: scalar map items carry their name in front. */

@@ -5,6 +5,20 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define NO_LIMIT (INT64_MAX / 10000) /* ranges with a larger end only prevent overflows */
+
+/* ", from 1us to 1s" */
+static void add_quantity_range(const struct field *field, struct text *out)
+{
+    char low[40], high[40];
+    units_format(field->unit, field->min, low, sizeof low);
+    units_format(field->unit, field->max, high, sizeof high);
+    if (field->max > NO_LIMIT && field->min > 0)
+        text_add(out, ", at least %s", low);
+    if (field->max <= NO_LIMIT && field_has_range(field))
+        text_add(out, ", from %s to %s", low, high);
+}
+
 const char *field_words(const struct field *field, struct text *buffer)
 {
     struct field item;
@@ -18,9 +32,11 @@ const char *field_words(const struct field *field, struct text *buffer)
     case FIELD_BOOL:
         return "true or false";
     case FIELD_INTEGER:
-        if (field->max <= field->min)
+        if (!field_has_range(field))
             return "whole number";
-        if (field->max == INT64_MAX)
+        if (field->max == field->min)
+            text_add(buffer, "%" PRId64, field->min);
+        else if (field->max == INT64_MAX)
             text_add(buffer, "whole number of at least %" PRId64, field->min);
         else
             text_add(buffer, "whole number from %" PRId64 " to %" PRId64, field->min, field->max);
@@ -31,7 +47,9 @@ const char *field_words(const struct field *field, struct text *buffer)
         text_add(buffer, "number from %g to %g", field->min_number, field->max_number);
         return text_string(buffer);
     case FIELD_QUANTITY:
-        return units_describe(field->unit);
+        text_add(buffer, "%s", units_describe(field->unit));
+        add_quantity_range(field, buffer);
+        return text_string(buffer);
     case FIELD_CHOICE:
         for (int i = 0; field->choices[i]; i++)
             text_add(buffer, "%s%s", i ? ", " : "one of ", field->choices[i]);
@@ -87,17 +105,37 @@ static json_t *schema_choices(const char *const *choices)
     return json_make("{s:o}", "enum", names);
 }
 
+/* What a narrower form allows is said in words: a range of names may stand for several. */
+static json_t *schema_text(void)
+{
+    return json_make("{s:s,s:s}", "type", "string", "pattern", "^[^\\u0000-\\u001f\\u007f-\\u009f]*$");
+}
+
+/* The units of its kind. No pattern has its range, which the description states. */
+static json_t *schema_quantity(const struct field *field)
+{
+    struct text pattern = {0};
+    text_add(&pattern, "^(0+(\\.0+)? ?|[0-9]+(\\.[0-9]+)? ?(");
+    units_names(field->unit, "|", &pattern);
+    text_add(&pattern, "))$");
+    json_t *schema = json_make("{s:s,s:s}", "type", "string", "pattern", text_string(&pattern));
+    text_free(&pattern);
+    return schema;
+}
+
 static json_t *schema_items(const struct field *field)
 {
     struct field item = field_item(field);
     item.help = NULL;
-    bool list = field->kind == FIELD_LIST, counted = field->max > field->min && !field_has_item_range(field);
+    bool list = field->kind == FIELD_LIST, counted = field_has_range(field) && !field_has_item_range(field);
     json_t *schema = json_make("{s:s,s:o}", "type", list ? "array" : "object",
                                list ? "items" : "additionalProperties", schema_of(&item));
-    if (counted) {
+    if (counted)
         json_object_set_new(schema, list ? "minItems" : "minProperties", json_integer(field->min));
-        json_object_set_new(schema, list ? "maxItems" : "maxProperties", json_integer(field->max));
-    }
+    json_object_set_new(schema, list ? "maxItems" : "maxProperties",
+                        json_integer(counted ? field->max : FIELD_ITEMS_MOST));
+    if (!list)
+        json_object_set_new(schema, "propertyNames", schema_text());
     return schema;
 }
 
@@ -120,10 +158,8 @@ static json_t *schema_object(const struct table *table)
 static json_t *schema_integer(const struct field *field)
 {
     json_t *schema = json_make("{s:s}", "type", "integer");
-    if (field->max > field->min) {
-        json_object_set_new(schema, "minimum", json_integer(field->min));
-        json_object_set_new(schema, "maximum", json_integer(field->max));
-    }
+    json_object_set_new(schema, "minimum", json_integer(field_has_range(field) ? field->min : INT64_MIN));
+    json_object_set_new(schema, "maximum", json_integer(field_has_range(field) ? field->max : INT64_MAX));
     return schema;
 }
 
@@ -141,7 +177,7 @@ static json_t *schema_of_kind(const struct field *field)
 {
     switch (field->kind) {
     case FIELD_STRING:
-        return json_make("{s:s}", "type", "string");
+        return schema_text();
     case FIELD_BOOL:
         return json_make("{s:s}", "type", "boolean");
     case FIELD_INTEGER:
@@ -149,7 +185,7 @@ static json_t *schema_of_kind(const struct field *field)
     case FIELD_NUMBER:
         return schema_number(field);
     case FIELD_QUANTITY:
-        return json_make("{s:s,s:s}", "type", "string", "pattern", "^(0|[0-9]+(\\.[0-9]+)? ?[A-Za-z%/]+)$");
+        return schema_quantity(field);
     case FIELD_CHOICE:
         return schema_choices(field->choices);
     case FIELD_OBJECT:
@@ -166,12 +202,14 @@ static json_t *schema_of_kind(const struct field *field)
 
 static void add_description(json_t *schema, const struct field *field)
 {
-    const char *unit = field->kind == FIELD_QUANTITY ? units_describe(field->unit) : NULL;
-    struct text words = {0};
+    struct text words = {0}, unit = {0};
+    if (field->kind == FIELD_QUANTITY)
+        field_words(field, &unit);
     if (field->help)
         text_add(&words, "%s", field->help);
-    if (unit)
-        text_add(&words, "%s%s", words.length ? ": " : "", unit);
+    if (unit.length)
+        text_add(&words, "%s%s", words.length ? " " : "", text_string(&unit));
+    text_free(&unit);
     if (words.length)
         json_object_set_new(schema, "description", json_text(text_string(&words)));
     text_free(&words);

@@ -531,8 +531,6 @@ static int check_lab(const struct lab *lab, struct error *e)
 {
     const struct named_string *roles = lab->roles.items;
     int result = 0;
-    if (lab->schema != 1)
-        result = error_set(e, "schema: %lld is unknown: this program reads schema 1", (long long)lab->schema);
     for (size_t i = 0; result == 0 && i < lab->roles.count; i++)
         if (lab_node_index(lab, roles[i].value) < 0) {
             char path[160];
@@ -617,4 +615,37 @@ void lab_free(struct lab *lab)
     json_decref(lab->node_index);
     json_decref(lab->role_index);
     table_free(&lab_kind(lab)->table, lab);
+}
+
+/* ---- its JSON Schema */
+
+/* A topology makes hosts, so that a lab may name none. */
+static void schema_take_topology(json_t *schema)
+{
+    json_t *required = json_object_get(schema, "required"), *key;
+    size_t i;
+    if (!json_object_get(json_object_get(schema, "properties"), "topology"))
+        return;
+    json_array_foreach(required, i, key)
+    {
+        if (strcmp(json_string_value(key), "hosts") == 0 && json_array_remove(required, i) == 0)
+            break;
+    }
+    json_object_set_new(schema, "anyOf",
+                        json_make("[{s:[s]},{s:[s]}]", "required", "hosts", "required", "topology"));
+}
+
+json_t *lab_schema(void)
+{
+    json_t *any = json_array();
+    for (const struct lab_kind *kind = lab_kinds; kind->name; kind++) {
+        json_t *schema = table_schema(&kind->table);
+        json_object_set_new(json_object_get(json_object_get(schema, "properties"), "driver"), "const",
+                            json_text(kind->name));
+        json_object_del(schema, "$schema");
+        schema_take_topology(schema);
+        json_array_append_new(any, schema);
+    }
+    return json_make("{s:s,s:s,s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema", "title",
+                     "lab", "oneOf", any);
 }

@@ -224,4 +224,7 @@ const struct lab_host *lab_real_host(const struct lab *lab, const char *role);
 /* The real switch that has a role, or NULL. */
 const struct lab_switch *lab_real_switch(const struct lab *lab, const char *role);
 
+/* The JSON Schema of a lab, which depends on its driver. The caller owns it. */
+json_t *lab_schema(void);
+
 #endif

@@ -271,7 +271,7 @@ static const struct table nccl_tests_table = {"lab.nccl_tests", "nccl-tests on t
      FIELD_INTEGER,                                                                                          \
      AT(schema),                                                                                             \
      .min = 1,                                                                                               \
-     .max = 2,                                                                                               \
+     .max = 1,                                                                                               \
      .required = true,                                                                                       \
      .help = "Version of the format: 1."},                                                                   \
         {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name, .help = "Name of the lab."},  \

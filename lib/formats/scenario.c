@@ -265,7 +265,7 @@ static const struct table published_table = {"scenario.published", "A published 
 
 #define AT(member) .offset = offsetof(struct scenario, member)
 static const struct field scenario_fields[] = {
-    {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 2, .required = true,
+    {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 1, .required = true,
      .help = "Version of the format: 1."},
     {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name,
      .help = "Name of the scenario, and of the folder of its results."},
@@ -474,9 +474,6 @@ static int check_settings_of(const struct scenario *scenario, struct error *e)
 
 static int check_references(struct scenario *scenario, json_t *flows, struct error *e)
 {
-    if (scenario->schema != 1)
-        return error_set(e, "schema: %lld is unknown: this program reads schema 1",
-                         (long long)scenario->schema);
     if (collect_roles(scenario, e) != 0 || check_flow_names(scenario, flows, e) != 0 ||
         check_traffic_names(scenario, flows, e) != 0 || flow_order_check(&scenario->flows, e) != 0 ||
         check_collectives(scenario, e) != 0)

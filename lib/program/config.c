@@ -42,7 +42,7 @@ static const struct table profile_table = {"config.slurm", "How jobs are submitt
                                            sizeof(struct slurm_profile), profile_fields, NULL};
 
 static const struct field config_fields[] = {
-    {"schema", FIELD_INTEGER, .offset = offsetof(struct user_config, schema), .min = 1, .max = 2,
+    {"schema", FIELD_INTEGER, .offset = offsetof(struct user_config, schema), .min = 1, .max = 1,
      .fallback = "1", .help = "Version of the format: 1."},
     {"lab", FIELD_STRING, .offset = offsetof(struct user_config, lab),
      .help = "The lab that is used if none is given. A path begins at the folder of this file."},

@@ -98,7 +98,7 @@ check_exit 0 "runs of different scenarios on one page" ./harness report "$result
 check "are named by them" test "$(sed -n '/<h2>Measurements/,/<.table>/p' "$SCRATCH/different/index.html" | grep -oP '^<tr><td>\K[^<]*' | paste -sd:)" = "pfc-bidir, memory host:pfc-bidir, memory gpu:web-search"
 
 cp -r "$result/01" "$SCRATCH/slow"
-jq '.flows[].goodput_bps = 50' "$result/01/result.json" >"$SCRATCH/slow/result.json"
+jq '.flows[] |= (.goodput_bps = 50 | del(.duration_ns))' "$result/01/result.json" >"$SCRATCH/slow/result.json"
 check_exit 0 "a run that moves 100 b/s" ./harness report "$SCRATCH/slow" --out "$SCRATCH/slow-page"
 check "is not one that moves nothing" test "$(grep -c '<td class=number>1.00e-07</td>' "$SCRATCH/slow-page/index.html") $(grep -c '<td class=number>5.00e-08</td>' "$SCRATCH/slow-page/index.html")" = "1 2"
 
@@ -139,7 +139,7 @@ check_says "counters that do not fit are said to be left out" '<p class=soft>Cou
 check "the page is below 10 MB: $(stat -c %s "$SCRATCH/copied/index.html")" test "$(stat -c %s "$SCRATCH/copied/index.html")" -lt 10000000
 
 # Many flows: the slowest have rows, and what is left out is counted; so is a scenario of many megabytes.
-jq 'del(.files) | .flows["a-to-b"] as $f | .flows = ([range(1000) | {key: "f\(.)", value: ($f + {goodput_bps: (10000 - .)})}] | from_entries) | .scenario.flows = [range(20000) | {name: "f\(.)", from: "a", to: "b"}]' \
+jq 'del(.files) | .flows["a-to-b"] as $f | .flows = ([range(1000) | {key: "f\(.)", value: ($f + {goodput_bps: (10000 - .)} | del(.duration_ns))}] | from_entries) | .scenario.flows = [range(20000) | {name: "f\(.)", from: "a", to: "b"}]' \
     "$result/01/result.json" >"$SCRATCH/copies/1/result.json"
 check_exit 0 "a thousand flows" ./harness report "$SCRATCH/copies/1" --out "$SCRATCH/many"
 listed_flows() { grep -oE '<td>f[0-9]+</td><td>write' "$SCRATCH/many/index.html" | sed 's/<td>\(f[0-9]*\).*/\1/'; }

@@ -1,7 +1,13 @@
 #include "tests/unit/unit.h"
 
+#include "lib/document/json_file.h"
 #include "lib/document/table.h"
+#include "lib/formats/lab.h"
+#include "lib/formats/lab_kinds.h"
+#include "lib/formats/scenario.h"
+#include <glob.h>
 #include <math.h>
+#include <regex.h>
 
 struct leg {
     char *name; /* map key */
@@ -217,6 +223,206 @@ static void schema_and_manual_know_every_field(void **state)
     json_decref(schema);
 }
 
+/* ---- does a JSON Schema take what the program takes? */
+
+static bool type_fits(const char *type, const json_t *value)
+{
+    return (strcmp(type, "object") == 0 && json_is_object(value)) ||
+           (strcmp(type, "array") == 0 && json_is_array(value)) ||
+           (strcmp(type, "string") == 0 && json_is_string(value)) ||
+           (strcmp(type, "boolean") == 0 && json_is_boolean(value)) ||
+           (strcmp(type, "number") == 0 && json_is_number(value)) ||
+           (strcmp(type, "integer") == 0 && json_is_integer(value));
+}
+
+static bool pattern_fits(const char *pattern, const char *text)
+{
+    regex_t regex;
+    if (strstr(pattern, "\\u")) /* a line: no control characters */
+        return true;
+    assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
+    bool fits = regexec(&regex, text, 0, NULL, 0) == 0;
+    regfree(&regex);
+    return fits;
+}
+
+static bool within(const json_t *schema, const char *least, const char *most, double value)
+{
+    const json_t *low = json_object_get(schema, least), *high = json_object_get(schema, most);
+    return (!low || value >= json_number_value(low)) && (!high || value <= json_number_value(high));
+}
+
+static bool schema_takes(const json_t *schema, const json_t *value);
+
+static bool members_fit(const json_t *schema, const json_t *value)
+{
+    const json_t *others = json_object_get(schema, "additionalProperties");
+    const char *key;
+    json_t *member, *name;
+    size_t i;
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        const json_t *own = json_object_get(json_object_get(schema, "properties"), key);
+        if (own ? !schema_takes(own, member)
+                : json_is_false(others) || (others && !schema_takes(others, member)))
+            return false;
+    }
+    json_array_foreach(json_object_get(schema, "required"), i, name)
+    {
+        if (!json_object_get(value, json_string_value(name)))
+            return false;
+    }
+    return within(schema, "minProperties", "maxProperties", (double)json_object_size(value));
+}
+
+static bool items_fit(const json_t *schema, const json_t *value)
+{
+    const json_t *items = json_object_get(schema, "items");
+    json_t *item;
+    size_t i;
+    json_array_foreach(value, i, item)
+    {
+        if (items && !schema_takes(items, item))
+            return false;
+    }
+    return within(schema, "minItems", "maxItems", (double)json_array_size(value));
+}
+
+/* How many of the schemas take it. */
+static size_t takers(const json_t *schemas, const json_t *value)
+{
+    size_t i, count = 0;
+    const json_t *one;
+    json_array_foreach(schemas, i, one) count += schema_takes(one, value);
+    return count;
+}
+
+/* The words of JSON Schema that table_schema writes. */
+static bool schema_takes(const json_t *schema, const json_t *value)
+{
+    const char *type = json_string_value(json_object_get(schema, "type")),
+               *pattern = json_string_value(json_object_get(schema, "pattern"));
+    const json_t *choices = json_object_get(schema, "enum"), *only = json_object_get(schema, "const"),
+                 *any = json_object_get(schema, "anyOf"), *one = json_object_get(schema, "oneOf"), *choice;
+    bool chosen = !choices;
+    size_t i;
+    json_array_foreach(choices, i, choice) chosen |= json_equal(choice, value);
+    if ((type && !type_fits(type, value)) || !chosen || (only && !json_equal(only, value)) ||
+        (any && !takers(any, value)) || (one && takers(one, value) != 1) ||
+        (pattern && json_is_string(value) && !pattern_fits(pattern, json_string_value(value))))
+        return false;
+    if (json_is_number(value) && !within(schema, "minimum", "maximum", json_number_value(value)))
+        return false;
+    return json_is_object(value)  ? members_fit(schema, value)
+           : json_is_array(value) ? items_fit(schema, value)
+                                  : true;
+}
+
+static void shipped_fit(const json_t *schema, const char *pattern)
+{
+    glob_t found;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        json_t *document = json_file_load(found.gl_pathv[i], DOCUMENT_LAB, NULL);
+        if (!document || !schema_takes(schema, document))
+            fail_msg("the schema refuses %s", found.gl_pathv[i]);
+        json_decref(document);
+    }
+    assert_true(found.gl_pathc > 10);
+    globfree(&found);
+}
+
+static void the_schemas_take_what_is_shipped(void **state)
+{
+    json_t *lab = lab_schema(), *scenario = table_schema(&scenario_table);
+    (void)state;
+    shipped_fit(lab, "labs/*.json");
+    shipped_fit(scenario, "scenarios/*.json");
+    json_decref(lab);
+    json_decref(scenario);
+}
+
+/* One value of one field: by a table of this field alone, and by its schema. Ranges of quantities are in
+ * words. */
+static void compare_value(const struct field *field, const json_t *schema, json_t *value)
+{
+    struct field alone[2] = {*field, {0}};
+    struct error e = {""};
+    struct table table = {"t", NULL, sizeof(struct list_of) + sizeof(int64_t), alone, NULL};
+    _Alignas(16) char object[sizeof(struct list_of) + sizeof(int64_t)];
+    json_t *document = json_pack("{s:o}", field->name, value);
+    alone[0].offset = 0;
+    alone[0].required = false;
+    alone[0].fallback = NULL;
+    bool taken = table_parse(&table, document, object, &e) == 0;
+    bool ranged = field->kind == FIELD_QUANTITY && strstr(e.text, "out of range");
+    if (!ranged && taken != schema_takes(schema, json_object_get(document, field->name)))
+        fail_msg("%s: the program %s %s, the schema does not: %s", field->name, taken ? "takes" : "refuses",
+                 json_dumps(document, 0), e.text);
+    if (taken)
+        table_free(&table, object);
+    json_decref(document);
+}
+
+static void compare_fields(const struct table *table, size_t *count);
+
+static void compare_field(const struct field *field, size_t *count)
+{
+    static const char *const words[] = {"",      "0",    "00.0", "1",    "1.5",   ".5",   "1.", "1ns", "1 us",
+                                        "1  us", "-1us", "10%",  "1KiB", "2MB/s", "3k/s", "1m", "x"};
+    json_t *schema = table_schema(&(struct table){"t", NULL, 0, (struct field[]){*field, {0}}, NULL});
+    const json_t *own = json_object_get(json_object_get(schema, "properties"), field->name);
+    bool whole = field->kind == FIELD_INTEGER && field_has_range(field), number = field->kind == FIELD_NUMBER;
+    (*count)++;
+    compare_value(field, own, json_null());
+    compare_value(field, own, json_true());
+    compare_value(field, own, json_integer(0));
+    compare_value(field, own, json_integer(1));
+    compare_value(field, own, json_integer(-1));
+    compare_value(field, own, json_real(0.5));
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (field->kind != FIELD_STRING)
+            compare_value(field, own, json_string(words[i]));
+    for (int64_t step = -1; step <= 1 && whole; step++) {
+        if (step >= 0 || field->min > INT64_MIN)
+            compare_value(field, own, json_integer(field->min + step));
+        if (step <= 0 || field->max < INT64_MAX)
+            compare_value(field, own, json_integer(field->max + step));
+    }
+    for (double part = -0.5; part <= 0.5 && number && field->max_number > field->min_number; part += 0.5) {
+        compare_value(field, own, json_real(field->min_number + part));
+        compare_value(field, own, json_real(field->max_number + part));
+    }
+    json_decref(schema);
+}
+
+static void compare_fields(const struct table *table, size_t *count)
+{
+    for (const struct field *f = table->fields; f->name; f++) {
+        struct field item = field_item(f);
+        if (field_is_scalar(f->kind))
+            compare_field(f, count);
+        else if (f->kind == FIELD_LIST || f->kind == FIELD_MAP)
+            field_is_scalar(item.kind) ? compare_field(&item, count) : (void)0;
+        if (f->sub && f->sub != table)
+            compare_fields(f->sub, count);
+    }
+}
+
+static void the_schema_takes_what_the_program_takes(void **state)
+{
+    size_t count = 0;
+    (void)state;
+    compare_fields(&scenario_table, &count);
+    for (const struct lab_kind *kind = lab_kinds; kind->name; kind++)
+        compare_fields(&kind->table, &count);
+    assert_true(count > 300);
+    json_t *schema = table_schema(&scenario_table),
+           *version = json_object_get(json_object_get(schema, "properties"), "schema");
+    assert_int_equal(json_integer_value(json_object_get(version, "maximum")), 1);
+    json_decref(schema);
+}
+
 static void expect_refused(const struct animal *a, const char *sentence)
 {
     struct error e = {""};
@@ -275,6 +481,8 @@ int main(void)
         cmocka_unit_test(defaults_need_no_document),
         cmocka_unit_test(defaults_are_written_out),
         cmocka_unit_test(schema_and_manual_know_every_field),
+        cmocka_unit_test(the_schemas_take_what_is_shipped),
+        cmocka_unit_test(the_schema_takes_what_the_program_takes),
         cmocka_unit_test(structs_are_checked),
         cmocka_unit_test(what_inherits_stays_as_it_is),
     };
