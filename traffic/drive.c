@@ -80,12 +80,15 @@ static bool phase_over(const struct flow_side *s)
 static void report_wrong(struct flow *f, const char *flow, const struct result *result)
 {
     struct flow_side *s = &f->side;
+    char unsaid[80];
+    snprintf(unsaid, sizeof unsaid, "%" PRId64 " bytes are wrong", result->wrong_bytes);
+    const char *text = result->text && result->text[0] ? result->text : unsaid;
     if (result->wrong_bytes == 0)
         return;
     f->wrong_data = true;
     s->errors++;
-    output_line(s->output, output_error(flow, "VALIDATION", result->text));
-    log_error("flow %s: %s", flow, result->text);
+    output_line(s->output, output_error(flow, "VALIDATION", text));
+    log_error("flow %s: %s", flow, text);
 }
 
 /* The receiver must have received every message that was completed at the sender. */
@@ -124,6 +127,9 @@ static int wind_up(struct flow *f, struct error *e)
         return -1;
     report_wrong(f, s->plan->flow, &s->result);
     report_lost(f, s->plan->flow, sent, s->result.received);
+    if (s->plan->bidirectional && !s->got_summary)
+        return error_set(e, "the other side (%s) did not say what its direction, \"%s\", came to",
+                         s->control.peer, s->plan->reverse);
     return 0;
 }
 

@@ -227,6 +227,7 @@ static int clear_ball(struct flow_side *s, int64_t message_bytes, struct error *
 int flow_side_prepare(struct flow_side *s, int64_t message_bytes, int64_t count, struct error *e)
 {
     s->got_ready = s->got_start = s->got_stop = s->got_drained = s->got_result = s->got_phase = false;
+    s->got_summary = s->said_stop = false;
     s->errors = 0;
     s->metered = s->phase_reported = false;
     memcpy(s->arrived_before, s->arrived, (size_t)s->plan->queue_pairs * sizeof *s->arrived);
@@ -269,14 +270,32 @@ static int take_sent(struct flow_side *s, const struct sent *sent, struct error 
     return 0;
 }
 
+/* What a server says of its direction: the figures of a summary and an interval are counts. */
+static bool is_of_flow(const json_t *line, const char *reverse)
+{
+    static const char *const types[] = {"header", "interval", "summary"};
+    static const char *const counts[] = {"messages", "bytes", "duration_ns", "goodput_bps", "errors"};
+    const char *flow = json_string_value(json_object_get(line, "flow")),
+               *type = json_string_value(json_object_get(line, "type"));
+    bool known = false;
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        known = known || strcmp(type, types[i]) == 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const json_t *count = json_object_get(line, counts[i]);
+        known = known && (!count || (json_is_integer(count) && json_integer_value(count) >= 0));
+    }
+    return known && flow && strcmp(flow, reverse) == 0;
+}
+
 /* A line of the server's direction, with the time of this host's clock, because the other host's clock may
  * differ. */
-static int pass_on(const struct flow_side *s, json_t *line, struct error *e)
+static int pass_on(struct flow_side *s, json_t *line, struct error *e)
 {
-    const char *flow = json_string_value(json_object_get(line, "flow"));
-    if (!json_is_string(json_object_get(line, "type")) || !flow || strcmp(flow, s->plan->reverse) != 0)
+    if (!s->plan->bidirectional || !is_of_flow(line, s->plan->reverse))
         return error_set(e, "%s sent a line that does not belong to flow \"%s\"", s->control.peer,
                          s->plan->reverse);
+    if (strcmp(json_string_value(json_object_get(line, "type")), "summary") == 0)
+        s->got_summary = true;
     json_object_set_new(line, "time_ns", json_integer(clock_realtime_ns()));
     output_line(s->output, json_incref(line));
     return 0;
@@ -296,7 +315,8 @@ static int take_message(struct flow_side *s, struct message *m, struct error *e)
         return 0;
     if (m->type == MESSAGE_LINE && s->driver)
         return pass_on(s, m->line.line, e);
-    if (!flags[m->type] || (from_driver ? s->driver : !s->driver && m->type != MESSAGE_DRAINED))
+    bool early = s->driver && !s->said_stop && (m->type == MESSAGE_DRAINED || m->type == MESSAGE_RESULT);
+    if (!flags[m->type] || early || (from_driver ? s->driver : !s->driver && m->type != MESSAGE_DRAINED))
         return error_set(e, "%s sent \"%s\" at the wrong time", s->control.peer, wire_name(m->type));
     *flags[m->type] = true;
     if ((m->type == MESSAGE_STOP || m->type == MESSAGE_DRAINED) && take_sent(s, &m->sent, e) != 0)
@@ -489,6 +509,7 @@ int flow_side_say_sent(struct flow_side *s, enum message_type type, struct error
     for (size_t i = 0; i < count; i++)
         counts[i] = (int64_t)s->engine.queues[i].sent;
     message.sent.counts = (struct list_of){counts, count};
+    s->said_stop = s->said_stop || type == MESSAGE_STOP;
     int result = control_send(&s->control, &message, e);
     free(counts);
     return result;

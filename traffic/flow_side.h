@@ -44,6 +44,8 @@ struct flow_side {
 
     /* received but not yet processed messages of the other side */
     bool got_ready, got_start, got_stop, got_drained, got_result, got_finish, got_phase;
+    bool got_summary; /* of the server's direction, in this phase */
+    bool said_stop;   /* in this phase: what comes before is not about all of it */
     struct start start;
     struct phase phase;
     struct result result;

@@ -4,6 +4,7 @@
 #include "lib/clock.h"
 #include "lib/network/listener.h"
 #include "traffic/connection/control.h"
+#include "traffic/flow_side.h"
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -487,6 +488,60 @@ static void a_listener_without_its_spare_rests(void **state)
     listener_close(&listener);
 }
 
+/* ---- what a driver takes of a server */
+
+#define OF_REVERSE "{\"type\":\"line\",\"line\":{\"type\":\"summary\",\"flow\":\"z\",\"bytes\":"
+
+/* What the driver says of a message from its server, "" if it takes it. */
+static void hear_from_server(struct flow_side *side, struct pair *p, const char *message, struct error *e)
+{
+    e->text[0] = '\0';
+    send_raw(&p->b, message, strlen(message));
+    send_raw(&p->b, "\n", 1);
+    (void)flow_side_pump(side, clock_monotonic_ns() + 10 * NS_PER_S, e);
+}
+
+static void a_driver_takes_what_is_of_its_flow(void **state)
+{
+    struct pair p = {.listener = {.fd = -1}};
+    struct error e;
+    struct output output;
+    char flow[] = "x", reverse[] = "z";
+    struct plan plan = {.flow = flow, .reverse = reverse, .queue_pairs = 1, .peer_timeout_ns = 60 * NS_PER_S};
+    FILE *nowhere = fopen("/dev/null", "w");
+    (void)state;
+    assert_non_null(nowhere);
+    traffic_output_open(&output, nowhere, 0, -1);
+    open_pair(&p, "127.0.0.1");
+    p.a.only_hello = false; /* as after the greeting */
+    struct flow_side side = {.plan = &plan, .driver = true, .control = p.a, .output = &output, .stop_fd = -1};
+    /* a server whose flow has one direction has nothing to tell of another */
+    hear_from_server(&side, &p, OF_REVERSE "1}}", &e);
+    assert_non_null(strstr(e.text, "does not belong to flow \"z\""));
+    plan.bidirectional = true;
+    hear_from_server(&side, &p, OF_REVERSE "1}}", &e);
+    assert_string_equal(e.text, "");
+    assert_true(side.got_summary);
+    /* bytes that are no count, and the line that ends a program's output */
+    hear_from_server(&side, &p, OF_REVERSE "-1}}", &e);
+    assert_non_null(strstr(e.text, "does not belong"));
+    hear_from_server(&side, &p, OF_REVERSE "\"x\"}}", &e);
+    assert_non_null(strstr(e.text, "does not belong"));
+    hear_from_server(&side, &p, "{\"type\":\"line\",\"line\":{\"type\":\"end\",\"flow\":\"z\"}}", &e);
+    assert_non_null(strstr(e.text, "does not belong"));
+    /* before it was told to stop, the server cannot know what all of the phase came to */
+    hear_from_server(&side, &p, "{\"type\":\"drained\",\"counts\":[]}", &e);
+    assert_non_null(strstr(e.text, "sent \"drained\" at the wrong time"));
+    side.said_stop = true;
+    hear_from_server(&side, &p, "{\"type\":\"drained\",\"counts\":[]}", &e);
+    assert_string_equal(e.text, "");
+    assert_true(side.got_drained);
+    p.a = side.control;
+    close_pair(&p);
+    traffic_output_close(&output);
+    fclose(nowhere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +560,7 @@ int main(void)
         cmocka_unit_test(a_closed_port_is_named),
         cmocka_unit_test(without_descriptors_connections_are_turned_away),
         cmocka_unit_test(a_listener_without_its_spare_rests),
+        cmocka_unit_test(a_driver_takes_what_is_of_its_flow),
     };
     return cmocka_run_group_tests_name("traffic_control", tests, NULL, NULL);
 }
