@@ -34,6 +34,8 @@ struct effect {
     unsigned used, covered; /* priorities of flows; of those that have PFC or DCQCN */
     struct text_names bare; /* flows that have neither */
     unsigned bare_priorities;
+    struct text_names odd; /* flows whose traffic class has the ECN bits of ECT(1) or of a mark, */
+    int64_t odd_class;     /* the first one's */
 };
 
 static unsigned bits_of(const json_t *list)
@@ -104,6 +106,11 @@ static void note_flow(void *context, const struct scenario_flow *flow)
     from->sends = to->receives = true;
     from->reacts = from->reacts || may_have(from->rp, p);
     to->notifies = to->notifies || may_have(to->np, p);
+    int64_t class = flow_traffic_class(&f->cell->scenario, flow);
+    if (class & 1 && (!f->odd.count || f->odd.names[0] != flow->name)) {
+        f->odd_class = f->odd.count ? f->odd_class : class;
+        text_names_add(&f->odd, flow->name);
+    }
     f->used |= 1u << (p & 7);
     f->covered |= covered ? 1u << (p & 7) : 0;
     if (may_have(from->pfc, p) || may_have(to->pfc, p) || may_have(from->rp, p))
@@ -345,6 +352,27 @@ static void check_modelled(const struct effect *f)
     }
 }
 
+/* ---- ECN bits that nobody sends */
+
+/* RFC 3168, section 5: 01 is ECT(1), 11 is a switch's mark. RoCEv2 NICs send 00 or 10. */
+static void check_ecn_bits(const struct effect *f)
+{
+    struct text words = {0};
+    bool marked = (f->odd_class & 3) == 3;
+    if (!f->odd.count)
+        return;
+    text_add_names(&words, "flow", &f->odd);
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning",
+               "give the DSCP times 4, plus 2 for ECN-capable packets",
+               "%s: the ECN bits of traffic_class %" PRId64 " are %s: %s", text_string(&words), f->odd_class,
+               marked ? "11, the mark of a switch (CE)" : "01, ECT(1)",
+               lab_kind(&f->cell->lab)->simulated
+                   ? "simulated NICs send 10, ECT(0), in their place"
+                   : "Soft-RoCE sends them with every packet, mlx5 takes the DSCP alone");
+    doctor_add_evidence(f->x->entries, "traffic_class of flows or of settings");
+    text_free(&words);
+}
+
 /* ---- what begins after the end of a run that was made shorter */
 
 static void check_starts(const struct effect *f)
@@ -438,6 +466,7 @@ static void examine_effect(const struct doctor_subject *x)
     doctor_each_flow(f.cell, note_flow, &f);
     check_priorities(&f);
     check_parameters(&f);
+    check_ecn_bits(&f);
     check_starts(&f);
     check_sizes(&f);
     check_unused(&f);

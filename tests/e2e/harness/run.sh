@@ -487,6 +487,10 @@ check "on real hosts it depends on the NIC, which is not known before the run" g
 check "RED at the receiver does not affect the flow" test -z "$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0')"
 check "... but it does affect the data of a read" grep -q 'not ECN-capable.*RED at b drops' <<<"$(real --set "$(red_at b)" --set 'flows.*.traffic_class=0' --set flows.0.op=read)"
 check "without RED and DCQCN there is no warning for any class" test -z "$(said pfc-bidir --set 'flows.*.traffic_class=0')"
+for case in '1=01, ECT(1): simulated NICs send 10, ECT(0), in their place' "3=11, the mark of a switch (CE): simulated NICs send 10"; do
+    check "ECN bits that no NIC is meant to send are said: $case" grep -qF "the ECN bits of traffic_class ${case%%=*} are ${case#*=}" <<<"$(said pfc-bidir --set "flows.*.traffic_class=${case%%=*}")"
+done
+check "... on real hosts, too, with what NICs do" grep -q 'traffic_class 107 are 11, .*: Soft-RoCE sends them with every packet, mlx5 takes the DSCP alone' <<<"$(said pfc-bidir --lab soft-pair --set settings.traffic_class=107)"
 check "the project's scenarios cause no warnings but of what flows between real hosts have" \
     test "$(for s in "${SIMULATED[@]}"; do said "$s"; done | sed 's/.*warning: flow a-to-b: //; s/ has no effect: simul.*//; s/ has no effect: the simulator does .*//' | xargs)" = "validate numa relaxed_ordering"
 
