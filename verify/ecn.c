@@ -34,17 +34,25 @@
  * the threshold was above. */
 #define NEAR(threshold_bytes) ((threshold_bytes) - (threshold_bytes) / 8)
 
-/* A data packet that came in and has not left. */
+/* A data packet that came in and has not left, and how often it did since the first time: it may have been
+ * sent again. */
 struct came_in {
-    int64_t time_ns;
+    int64_t time_ns; /* the first */
     uint32_t psn;
-    bool here, marked;
+    uint16_t here;
+    bool marked;
 };
 
 /* The packets of a flow at an interface that came in, by the low bits of their PSNs. */
 struct arrivals {
     struct came_in *packets;
     uint32_t room; /* a power of two, or 0 */
+};
+
+/* The last data packet of a flow that left a node before it is seen to come in: at the same time. */
+struct left_first {
+    int64_t time_ns; /* 0: there was none */
+    uint32_t psn;
 };
 
 struct left {
@@ -81,6 +89,8 @@ struct queue_port {
 struct queues {
     struct states arrivals; /* struct arrivals, by flow */
     struct states ports;    /* struct queue_port, by interface */
+    struct states first;    /* struct left_first, by flow, */
+    int64_t first_ns;       /* and the time of the last of these */
     uint64_t slots;         /* that all of them have */
     uint64_t judged, unknown;
 };
@@ -126,6 +136,33 @@ static bool arrivals_grow(struct queues *q, struct arrivals *a)
     return true;
 }
 
+/* Has the packet left the node, at the time when it came in? */
+static bool queues_left_first(struct queues *q, struct same_flows *same, const struct verify_context *c,
+                              const struct verify_packet *p, uint32_t node)
+{
+    if (q->first_ns != p->time_ns)
+        return false;
+    for (uint32_t i = same_flows_first(same, c->flows, p->flow); i != FLOW_NONE;
+         i = same_flows_next(same, i)) {
+        const struct queue_port *port = states_have(&q->ports, c->flows->flows[i].interface, sizeof *port);
+        struct left_first *first = states_have(&q->first, i, sizeof *first);
+        if (!first || first->time_ns != p->time_ns || first->psn != p->frame.roce.bth.psn || !port ||
+            port->node != node)
+            continue;
+        first->time_ns = 0;
+        return true;
+    }
+    return false;
+}
+
+static void queues_note_left_first(struct queues *q, const struct verify_packet *p)
+{
+    struct left_first *first = states_at(&q->first, p->flow, sizeof *first);
+    if (first)
+        *first = (struct left_first){p->time_ns, p->frame.roce.bth.psn};
+    q->first_ns = p->time_ns;
+}
+
 /* A packet that comes twice, since it was sent again, is taken for the earlier one: it may be that one which
  * leaves. */
 static void queues_note_arrival(struct queues *q, const struct verify_packet *p)
@@ -138,10 +175,12 @@ static void queues_note_arrival(struct queues *q, const struct verify_packet *p)
     struct came_in *at = &a->packets[psn & (a->room - 1)];
     while (at->here && at->psn != psn && arrivals_grow(q, a))
         at = &a->packets[psn & (a->room - 1)];
-    if (at->here && at->psn == psn)
+    if (at->here && at->psn == psn) {
         at->marked |= marked;
-    else
-        *at = (struct came_in){p->time_ns, psn, true, marked};
+        at->here += at->here < UINT16_MAX;
+    } else {
+        *at = (struct came_in){p->time_ns, psn, 1, marked};
+    }
 }
 
 /* The arrival at the same node of a packet that leaves. */
@@ -156,7 +195,7 @@ static bool queues_take_arrival(struct queues *q, struct same_flows *same, const
         if (!at || !at->here || at->psn != psn || !port || port->node != node)
             continue;
         *found = *at;
-        at->here = false;
+        at->here--;
         return true;
     }
     return false;
@@ -296,6 +335,8 @@ static void queues_note_departure(struct queues *q, struct same_flows *same, str
     struct came_in in = {.time_ns = -1};
     bool known = data && queues_take_arrival(q, same, c, p, port->node, &in),
          ce = p->frame.roce.ip.ecn == FRAME_CE;
+    if (data && !known)
+        queues_note_left_first(q, p);
     if (!queue)
         return;
     uint32_t bytes = p->bytes + FRAME_FCS_BYTES;
@@ -328,7 +369,8 @@ static void queues_packet(struct queues *q, struct same_flows *same, struct veri
         queues_note_departure(q, same, c, p, port, data);
     } else if (p->direction == CAPTURE_INBOUND && data) {
         same_flows_first(same, c->flows, p->flow);
-        queues_note_arrival(q, p);
+        if (!queues_left_first(q, same, c, p, port->node))
+            queues_note_arrival(q, p);
     }
 }
 
@@ -361,6 +403,7 @@ static void queues_free(struct queues *q)
     for (size_t i = 0; i < q->arrivals.count; i++)
         free(arrivals[i].packets);
     free(q->ports.items);
+    free(q->first.items);
     free(q->arrivals.items);
     *q = (struct queues){0};
 }

@@ -93,10 +93,12 @@ struct requester {
     struct requester_renewal *renewal; /* NULL: there is none */
     int32_t msn;                       /* of the latest answer; -1: there was none */
     uint32_t hole_psn;
+    int64_t hole_ns;
     struct nak_left naks_pending[NAKS_LEFT]; /* a ring */
     uint32_t naks_pending_count;
     struct requests requests;
     struct held held;        /* answers of reads */
+    uint32_t first;          /* PSN of the connection in the capture */
     uint32_t next;           /* the first PSN that was never sent */
     uint32_t cursor;         /* the PSN that follows the last one sent */
     uint32_t next_loose;     /* that the newest read may have taken beyond `next` */
@@ -117,7 +119,7 @@ struct requester {
     struct span span;
 };
 
-#define RESPONDER_AGAIN 8
+#define RESPONDER_AGAIN 128 /* some NICs have so many reads outstanding */
 
 /* A responder, seen at its own port: every request that arrives, every answer that it sends. It may have lost
  * a packet that arrived, so what it expects is known from two sides. */
@@ -135,6 +137,7 @@ struct responder {
     uint64_t hole_number;
     struct requests requests;
     struct held held;
+    uint32_t first; /* PSN of the connection in the capture */
     uint32_t least; /* it answered all before */
     uint32_t most;  /* all before arrived */
     uint32_t loose;
@@ -197,6 +200,7 @@ static void tally_less(struct tally *t, const struct tally *less)
 /* A requester's renewal: what was found at its first packet, if it is none. */
 struct requester_renewal {
     struct renewal of;
+    bool answered; /* which does not tell */
     struct tally tally;
     struct findings held;
 };
@@ -204,9 +208,13 @@ struct requester_renewal {
 struct go_back_n {
     struct states requesters, responders; /* by the requests' flow */
     struct states seen;                   /* struct seen_packets, by the packets' own flow */
-    struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
-    bool pauses;          /* PFC frames were seen: waiting may have other reasons */
+    struct states untied;   /* uint64_t, by the flow of the answers: those of no known request */
+    struct same_flows same; /* of the first `same_count` flows */
+    uint32_t same_count;
+    uint64_t holes; /* requesters that left out a PSN, of which no answer has told yet */
+    bool pauses;    /* PFC frames were seen: waiting may have other reasons */
     struct tally t;
+    struct findings twice; /* NAKs, which are right if it is shown later that NICs repeat selectively */
     uint64_t sent, received, elsewhere, no_naks, naks_again, naks_open;
     uint64_t renewed[2];          /* queue pair numbers used again, as requesters and responders saw it */
     uint64_t renewals_open;       /* or not, which no answer tells, */
@@ -323,6 +331,7 @@ static void requester_begin(struct requester *r, const struct verify_packet *p)
                             .requests = r->requests,
                             .renewal = r->renewal,
                             .msn = -1,
+                            .first = psn,
                             .next = psn,
                             .cursor = psn,
                             .unacked = psn,
@@ -408,7 +417,10 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     /* The NIC may not have looked at the last answers when a time-out ends; a NAK names the PSN. */
     int64_t since_ns = verify_since_ns(p, r->answer_ns);
     bool timed = since_ns >= 0, lagging = !r->nak && since_ns < BEFORE_NS;
+    int64_t nak_ns = r->nak ? verify_since_ns(p, r->nak_ns) : -1;
     uint32_t least = lagging ? r->unacked_before : r->unacked;
+    if (nak_ns >= 0 && nak_ns < BEFORE_NS)
+        least = r->nak_psn; /* it goes back to that, and on over what is answered meanwhile */
     bool selective = is_selective(g, c);
     bool asked = r->nak || (r->nak_spare && psn == r->unacked) || (selective && r->naks_left);
     bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
@@ -439,10 +451,11 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
                             "PSN %u alone is sent again, without a NAK; PSN %u is not acknowledged (packet "
                             "%llu)",
                             psn, r->unacked, (unsigned long long)p->number);
-    else if (psn_after(psn, r->unacked) > 0 && asked && selective)
+    else if (psn_after(psn, r->unacked) > 0 &&
+             (asked ? selective : timed_out && recovery_is_possible(c, RECOVERY_SELECTIVE)))
         go_back_n_note_rule(g, c, RECOVERY_SELECTIVE,
-                            "PSN %u is sent again after a NAK; PSN %u is not acknowledged (packet %llu)", psn,
-                            r->unacked, (unsigned long long)p->number);
+                            "PSN %u is sent again after a %s; PSN %u is not acknowledged (packet %llu)", psn,
+                            asked ? "NAK" : "time-out", r->unacked, (unsigned long long)p->number);
     else if (psn_after(psn, r->unacked) > 0)
         findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
                      "goes back to PSN %u, but PSN %u is not acknowledged yet%s (packet %llu)", psn,
@@ -504,6 +517,8 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
     if (!r->hole && psn_after(r->cursor, r->next) >= 0) {
         r->hole = true;
         r->hole_psn = r->cursor;
+        r->hole_ns = p->time_ns;
+        g->holes++;
     }
     messages_forget(&r->messages);
 }
@@ -522,12 +537,20 @@ static void requester_learn_mtu(struct requester *r, const struct frame_roce *ro
 
 /* ---- the requester: a new connection with its number */
 
+/* Reads are asked for again, and their answers count as they did: what is behind the first PSN is of the same
+ * connection. */
+static bool may_be_another(const struct span *s, uint32_t psn, bool behind, uint32_t first)
+{
+    return !s->reads || !behind || psn_after(psn, first) < 0;
+}
+
 /* May the packet, which does not follow, be the first of a new connection? The oldest one without an answer
  * is sent again. */
 static bool requester_may_begin(const struct requester *r, const struct frame_roce *roce)
 {
     int32_t ahead = psn_after(roce->bth.psn, r->cursor), beyond = psn_after(roce->bth.psn, r->next);
     return opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first && roce->bth.psn != r->unacked &&
+           may_be_another(&r->span, roce->bth.psn, beyond < 0, r->first) &&
            (ahead < 0 || (uint32_t)ahead > r->loose) && (beyond < 0 || (uint32_t)beyond > r->next_loose);
 }
 
@@ -535,6 +558,12 @@ static bool requester_may_begin(const struct requester *r, const struct frame_ro
 static bool renewal_sends_again(const struct renewal *n, uint32_t psn)
 {
     return psn_after(psn, n->first) >= 0 && psn_after(psn, n->next) <= (int32_t)n->loose;
+}
+
+static void requester_fill_hole(struct go_back_n *g, struct requester *r)
+{
+    r->hole = false;
+    g->holes--;
 }
 
 static void requester_forget_renewal(struct requester *r)
@@ -556,6 +585,10 @@ static void requester_was_not_renewed(struct requester *r, struct verify_context
 static void requester_leave_renewal(struct go_back_n *g, struct requester *r, struct verify_context *c)
 {
     if (!r->renewal->of.far) {
+        if (r->hole && r->renewal->answered)
+            verify_note_missing(
+                c, "PSN %u follows others that were not sent before (packet %llu), and is answered",
+                r->renewal->of.first, (unsigned long long)r->renewal->of.number);
         requester_was_not_renewed(r, c);
         return;
     }
@@ -574,8 +607,8 @@ static struct requester_renewal *requester_renewal_begin(const struct requester 
         n->of = (struct renewal){.first = psn,
                                  .next = psn,
                                  .behind = behind,
-                                 .far = behind ? psn_after(r->unacked, psn) > RENEWAL_FAR
-                                               : psn_after(psn, r->next) > RENEWAL_FAR,
+                                 .far = !r->span.reads && (behind ? psn_after(r->unacked, psn) > RENEWAL_FAR
+                                                                  : psn_after(psn, r->next) > RENEWAL_FAR),
                                  .number = p->number,
                                  .time_ns = p->time_ns};
     return n;
@@ -621,6 +654,7 @@ static void requester_renew(struct go_back_n *g, struct requester *r)
                             .msn = -1,
                             .requests = before.requests,
                             .notified = before.notified,
+                            .first = n->of.first,
                             .span = before.span,
                             .next = n->of.next,
                             .next_loose = n->of.loose,
@@ -637,6 +671,7 @@ static void requester_renew(struct go_back_n *g, struct requester *r)
     if (n->of.ahead)
         messages_forget(&r->messages);
     tally_less(&g->t, &n->tally);
+    g->holes -= before.hole;
     g->renewed[0]++;
     requester_forget_renewal(r);
 }
@@ -657,7 +692,8 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
         requester_does_not_follow(g, r, c, p);
     if (r->renewal)
         renewal_take(&r->renewal->of, roce, taken, loose);
-    r->hole = r->hole && psn != r->hole_psn;
+    if (r->hole && psn == r->hole_psn)
+        requester_fill_hole(g, r);
     r->sent_again = r->waited && psn_after(psn, r->next) < 0;
     if (r->nak && psn == r->nak_psn) {
         r->nak = false;
@@ -793,17 +829,21 @@ static void requester_learns_from(struct go_back_n *g, struct requester *r, stru
 {
     const struct frame_roce *roce = &p->frame.roce;
     if (r->renewal) {
-        enum renewed renewed = renewal_decide(&r->renewal->of, roce, r->msn);
+        const struct renewal *n = &r->renewal->of;
+        enum renewed renewed = renewal_decide(n, roce, r->msn);
+        bool inside = psn_after(roce->bth.psn, n->first) >= 0;
+        bool between = r->hole && !inside && psn_after(roce->bth.psn, r->hole_psn) >= (int32_t)asks;
+        r->renewal->answered = r->renewal->answered || (inside && !asks);
         if (renewed == RENEWED_YES)
             requester_renew(g, r);
-        else if (renewed == RENEWED_NO)
+        else if (renewed == RENEWED_NO || between)
             requester_was_not_renewed(r, c);
     }
     if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].aeth && !roce->cut && !r->renewal)
         r->msn = (int32_t)roce->aeth.msn;
     if (!r->hole || r->renewal || psn_after(roce->bth.psn, r->hole_psn) < (int32_t)asks)
         return;
-    r->hole = false;
+    requester_fill_hole(g, r);
     verify_note_missing(c, "packet %llu answers PSN %u, and PSN %u was not sent before",
                         (unsigned long long)p->number, roce->bth.psn, r->hole_psn);
 }
@@ -865,6 +905,16 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
     }
 }
 
+/* A PSN that was left out, which nobody asked for in the time that answers take, has come. */
+static void requester_end_hole(const struct go_back_n *g, const struct requester *r, struct verify_context *c)
+{
+    int64_t take_ns = 2 * g->longest_ns[0] > BEFORE_NS ? 2 * g->longest_ns[0] : BEFORE_NS;
+    if (r->hole && !r->nak && r->requests.answered && r->hole_ns >= 0 && c->end_ns - r->hole_ns > take_ns)
+        verify_note_missing(
+            c, "PSN %u was not sent before later ones, and not asked for until the capture ended",
+            r->hole_psn);
+}
+
 /* When the capture has ended: did a time-out that was due not come? A queue pair that sent again, and nothing
  * since, may have given up, whatever it is answered. */
 static void requester_end(struct go_back_n *g, struct requester *r, struct verify_context *c)
@@ -872,6 +922,7 @@ static void requester_end(struct go_back_n *g, struct requester *r, struct verif
     int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = c->end_ns - r->progress_ns;
     if (r->renewal)
         requester_leave_renewal(g, r, c);
+    requester_end_hole(g, r, c);
     if (!r->begun || !r->answered || !requester_is_sure(r) || r->unacked == r->next || r->waited || r->nak ||
         g->pauses || r->notified || set_ns == FIELD_UNSET || r->progress_ns < 0 ||
         (double)waited_ns <= timeout_latest_ns(c))
@@ -1000,17 +1051,18 @@ static void responder_watch_renewal(struct responder *r, const struct verify_pac
     uint32_t psn = roce->bth.psn, loose, taken = span_count(&r->span, roce, &loose);
     int32_t ahead = psn_after(psn, r->most), behind = psn_after(r->least, psn);
     bool first = opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first;
-    bool far = ahead > RENEWAL_FAR + (int32_t)r->loose || behind > RENEWAL_FAR;
+    bool far = ahead > RENEWAL_FAR || behind > RENEWAL_FAR;
     bool idle = r->answer_number && r->least == r->most && ahead < 0;
     bool follows = r->renewal && psn_after(psn, r->renewal->first) >= 0 &&
                    psn_after(psn, r->renewal->next) <= RENEWAL_FAR;
-    if (first && (far || idle) && !follows) {
+    if (first && (far || idle) && !follows && (ahead < 0 || ahead > (int32_t)r->loose) &&
+        may_be_another(&r->span, psn, ahead < 0, r->first)) {
         if (!r->renewal && !(r->renewal = malloc(sizeof *r->renewal)))
             return;
         *r->renewal = (struct renewal){.first = psn,
                                        .next = psn,
                                        .behind = ahead < 0,
-                                       .far = far,
+                                       .far = far && !r->span.reads,
                                        .number = p->number,
                                        .time_ns = p->time_ns};
     }
@@ -1037,6 +1089,7 @@ static void responder_renew(struct go_back_n *g, struct responder *r)
                             .ahead = n->ahead,
                             .ahead_number = n->ahead_number,
                             .ahead_ns = n->ahead_ns,
+                            .first = n->first,
                             .least = n->first,
                             .most = n->next,
                             .loose = n->loose,
@@ -1056,6 +1109,7 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
                                 .requests = r->requests,
                                 .renewal = r->renewal,
                                 .msn = -1,
+                                .first = psn,
                                 .least = psn,
                                 .most = psn};
     }
@@ -1141,8 +1195,9 @@ static void responder_naks_again(struct go_back_n *g, const struct responder *r,
     bool open = (set_ns == FIELD_UNSET && since_ns >= NO_NAK_NS) || (set_ns != 0 && since_ns < 0);
     g->naks_again += due;
     g->naks_open += open;
+    bool selective = verify_settings_recovery(c->settings, RECOVERY_SELECTIVE) < 0;
     if (!due && !open)
-        findings_add(c->findings, KIND_NAK_TWICE, p->number, p->time_ns,
+        findings_add(selective ? &g->twice : c->findings, KIND_NAK_TWICE, p->number, p->time_ns,
                      "a second NAK asks for PSN %u, which has not arrived since the first (packet %llu)",
                      p->frame.roce.bth.psn, (unsigned long long)r->nak_number);
 }
@@ -1210,7 +1265,7 @@ static void responder_responds(struct go_back_n *g, struct responder *r, struct 
     if (responder_is_sure(r) && psn_after(psn, r->most) >= 0)
         responder_kept(g, r, c, p, psn_add(psn, 1));
     bool asked_for_less = ahead > 0 && psn_after(psn, r->answer_most) <= 0;
-    if (r->span.others || !r->answers || responder_was_asked_again(r, psn))
+    if (r->span.others || !r->answers || (ahead && responder_was_asked_again(r, psn)))
         r->answers = true;
     else if (asked_for_less && recovery_is_possible(c, RECOVERY_SELECTIVE))
         go_back_n_note_rule(
@@ -1302,6 +1357,25 @@ static void go_back_n_request(struct go_back_n *g, struct verify_context *c, con
     }
 }
 
+/* A request is seen elsewhere on its way, that its sender's port has not. */
+static void go_back_n_look_for_hole(struct go_back_n *g, struct verify_context *c,
+                                    const struct verify_packet *p)
+{
+    if (!g->holes || p->sent_here)
+        return;
+    for (; g->same_count < c->flows->count; g->same_count++)
+        same_flows_first(&g->same, c->flows, g->same_count);
+    for (uint32_t i = same_flows_first(&g->same, c->flows, p->flow); i != FLOW_NONE;
+         i = same_flows_next(&g->same, i)) {
+        struct requester *r = states_have(&g->requesters, i, sizeof *r);
+        if (!r || !r->hole || r->hole_psn != p->frame.roce.bth.psn)
+            continue;
+        requester_fill_hole(g, r);
+        verify_note_missing(c, "packet %llu of PSN %u is not in the capture where it was sent",
+                            (unsigned long long)p->number, p->frame.roce.bth.psn);
+    }
+}
+
 /* An answer belongs to the flow of the requests. */
 static void go_back_n_answer(struct go_back_n *g, struct verify_context *c, const struct verify_packet *p)
 {
@@ -1342,6 +1416,8 @@ static void go_back_n_frame(void *state, struct verify_context *c, const struct 
         if (r)
             r->notified = true;
     } else if (service == OPCODE_RC || service == OPCODE_XRC) {
+        if (!opcode_rows[OPCODE_OPERATION(opcode)].response)
+            go_back_n_look_for_hole(g, c, p);
         if (!p->sent_here && !p->received_here)
             g->elsewhere++;
         else if (opcode_rows[OPCODE_OPERATION(opcode)].response)
@@ -1457,6 +1533,8 @@ static void go_back_n_end(void *state, struct verify_context *c)
     }
     for (uint32_t i = 0; i < g->responders.count; i++)
         responder_end(states_have(&g->responders, i, sizeof(struct responder)), c);
+    if (!g->t.shown[RECOVERY_SELECTIVE][0])
+        findings_take(c->findings, &g->twice);
     go_back_n_count_seen(g, c, seen);
     findings_judged(c->findings, "packets sent", g->sent);
     findings_judged(c->findings, "packets received", g->received);
@@ -1498,6 +1576,8 @@ static void go_back_n_free(void *state)
     }
     free(g->requesters.items);
     free(g->responders.items);
+    same_flows_free(&g->same);
+    findings_free(&g->twice);
     free(g->untied.items);
     free(g->seen.items);
 }

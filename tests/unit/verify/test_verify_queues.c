@@ -221,6 +221,24 @@ static void test_a_packet_that_comes_twice_came_first(void **state)
     expect_fine("1 mark against a queue");
 }
 
+/* The second of both leaves marked, after the packet has come once more. */
+static void test_each_of_two_copies_waited(void **state)
+{
+    (void)state;
+    begin_switch();
+    in(0);
+    for (uint32_t psn = 1; psn < 6; psn++)
+        in(psn);
+    in(0);
+    out(0, false);
+    for (uint32_t psn = 1; psn < 6; psn++)
+        out(psn, false);
+    in(0);
+    out(0, true);
+    out(0, false);
+    expect_fine("1 mark against a queue");
+}
+
 /* Many packets of a flow wait, and the numbers wrap. */
 static void test_long_queues_and_wrapping_numbers(void **state)
 {
@@ -259,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_a_mark_at_the_end_is_not_judged),
         cmocka_unit_test(test_arrivals_at_another_node_are_others),
         cmocka_unit_test(test_a_packet_that_comes_twice_came_first),
+        cmocka_unit_test(test_each_of_two_copies_waited),
         cmocka_unit_test(test_long_queues_and_wrapping_numbers),
         cmocka_unit_test(test_more_packets_than_are_kept),
     };

@@ -304,6 +304,28 @@ static void atomics(void **state)
     talk_bad(&talk, "go-back-n", NULL, "answer skipped", number);
 }
 
+/* A read is asked for again before many others are, and answered long after. */
+static void asked_again_before_many(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = 40;
+    for (int i = 0; i < 30; i++)
+        request(psn + (uint32_t)i * PACKETS, PACKETS, false);
+    answer(psn, PACKETS, psn, false);
+    answer(psn, PACKETS, psn + 1, true);
+    answer(psn, PACKETS, psn + 2, false);
+    talk.now_ns += TALK_DELAY_NS;
+    request(psn + 1, PACKETS - 1, false);
+    for (int i = 1; i < 30; i++)
+        request(psn + (uint32_t)i * PACKETS, PACKETS, false);
+    answer(psn, PACKETS, psn + 3, false);
+    answers(psn + 1, PACKETS - 1);
+    for (int i = 1; i < 30; i++)
+        answers(psn + (uint32_t)i * PACKETS, PACKETS);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+}
+
 /* The first answer of all is lost: what comes behind it shows that it was. */
 static void first_answer_lost(void **state)
 {
@@ -423,6 +445,7 @@ int main(void)
         cmocka_unit_test(gives_up),
         cmocka_unit_test(answers_missing),
         cmocka_unit_test(timeouts),
+        cmocka_unit_test(asked_again_before_many),
         cmocka_unit_test(atomics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
