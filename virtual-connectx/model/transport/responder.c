@@ -560,7 +560,9 @@ static void take_early(struct vcx_device *device, struct vcx_qp *qp, const struc
         vcx_qp_count(device, qp, out_of_sequence);
     }
     uint64_t now_ns = vcx_now_ns(device);
-    if (!qp->out_of_order ? came || !r->nak_sent : vcx_early_is_late(device, &r->early, now_ns))
+    bool again = came && !r->last_due;
+    r->last_due &= !came;
+    if (!qp->out_of_order ? again || !r->nak_sent : vcx_early_is_late(device, &r->early, now_ns))
         ask_for_expected(r);
     if (!r->early.gap_ns || r->nak)
         r->early.gap_ns = now_ns;
@@ -585,6 +587,7 @@ static void take_what_came(struct vcx_device *device, struct vcx_qp *qp, uint32_
         early->gap_ns = vcx_now_ns(device);
     else if (came)
         ask_for_expected(r);
+    r->last_due = came && r->nak;
 }
 
 static void take_reliable(struct vcx_device *device, struct vcx_qp *qp, const struct request *q,
@@ -593,6 +596,7 @@ static void take_reliable(struct vcx_device *device, struct vcx_qp *qp, const st
     struct vcx_responder *r = &qp->responder;
     int32_t distance = vcx_psn_distance(q->psn, r->expected_psn);
     if (distance < 0) {
+        r->last_due = false;
         request_repeat(device, qp, q);
         return;
     }

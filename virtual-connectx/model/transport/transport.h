@@ -168,8 +168,9 @@ struct vcx_responder {
     uint8_t ack_priority; /* of the last acknowledgement, and its number there; 0: none yet */
     uint32_t ack_number;
     struct vcx_early early;
-    bool nak_sent;        /* and the expected packet has not come since */
-    uint8_t nak;          /* syndrome to be sent; 0: none */
+    bool nak_sent; /* and the expected packet has not come since */
+    bool last_due; /* what was sent behind the packet that was asked for before this one has not come */
+    uint8_t nak;   /* syndrome to be sent; 0: none */
     uint64_t nak_from_ns; /* not before */
     enum vcx_message message;
     bool took_receive;

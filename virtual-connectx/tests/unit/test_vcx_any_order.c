@@ -38,14 +38,22 @@ static void watch(struct pair *pair, int from, const struct vcx_packet *p)
         seen.acks_before_atomic = seen.acks;
 }
 
-static struct link open_in_mode(uint32_t mode)
+static struct link open_on_line(uint32_t mode, uint64_t line_bps)
 {
-    struct link l = link_open(&(struct qp_options){.type = VCX_QP_RC, .log_reads = 2, .accl = {mode, mode}});
+    struct vcx_configuration configuration = front_configuration;
+    configuration.line_bps = configuration.nominal_bps = line_bps;
+    struct link l = link_open_with(
+        &(struct qp_options){.type = VCX_QP_RC, .log_reads = 2, .accl = {mode, mode}}, &configuration);
     side_fill(l.a.side, OWN, BYTES, 1);
     side_fill(l.b.side, PEERS, BYTES, 2);
     seen = (struct seen){0};
     l.pair->watch = watch;
     return l;
+}
+
+static struct link open_in_mode(uint32_t mode)
+{
+    return open_on_line(mode, front_configuration.line_bps);
 }
 
 static void post(struct link *l, uint8_t opcode, uint32_t at, uint32_t bytes)
@@ -89,18 +97,23 @@ static void only_what_is_missing_is_sent_again(void **state)
         {1 << 6, SELECTIVE, PACKETS + 2, 1, 0, 1},
         {1 << 2 | 1 << 5, SELECTIVE, PACKETS + 4, 2, 0, 2},
         {1 << 2 | 1 << 3 | 1 << 4, SELECTIVE, PACKETS + 6, 3, 0, 3},
+        {1 << 1 | 1 << 3 | 1 << 5, SELECTIVE, PACKETS + 6, 3, 0, 3},
     };
-    for (size_t i = 0; i < VCX_COUNT(cases); i++) {
-        struct link l = open_in_mode(cases[i].mode);
-        l.pair->drops = cases[i].drops;
+    /* all at once, and on a line where a packet takes 85 us, so that each NAK goes by itself */
+    for (size_t i = 0; i < 2 * VCX_COUNT(cases) - 1; i++) {
+        bool slow = i >= VCX_COUNT(cases);
+        size_t c = slow ? i - VCX_COUNT(cases) + 1 : i;
+        struct link l = open_on_line(cases[c].mode, slow ? 100000000 : front_configuration.line_bps);
+        l.pair->drops = cases[c].drops;
         post(&l, WRITE, 0, BYTES);
-        pair_run(l.pair);
+        pair_run_ms(l.pair, 3);
         expect_moved(&l, 1);
-        if (seen.requests != cases[i].requests || seen.naks != cases[i].naks)
-            fail_msg("case %zu: %u requests, %u NAKs", i, seen.requests, seen.naks);
-        assert_int_equal(side_counters(l.a.side)->packet_seq_err, cases[i].sequence_errors);
-        assert_int_equal(side_counters(l.b.side)->out_of_sequence, cases[i].mode ? 0 : PACKETS - 3);
-        assert_int_equal(side_counters(l.b.side)->duplicate_request, cases[i].duplicates);
+        if (seen.requests != cases[c].requests || seen.naks != cases[c].naks)
+            fail_msg("case %zu on a %s line: %u requests, %u NAKs", c, slow ? "slow" : "fast", seen.requests,
+                     seen.naks);
+        assert_int_equal(side_counters(l.a.side)->packet_seq_err, cases[c].sequence_errors);
+        assert_int_equal(side_counters(l.b.side)->out_of_sequence, cases[c].mode ? 0 : PACKETS - 3);
+        assert_int_equal(side_counters(l.b.side)->duplicate_request, cases[c].duplicates);
         assert_int_equal(side_counters(l.a.side)->roce_adp_retrans, 0);
         assert_int_equal(l.a.side->device.congestion->cnps_handled, 0);
         pair_close(l.pair);
@@ -135,7 +148,7 @@ static void what_is_lost_again_is_missed(void **state)
 {
     (void)state;
     struct link l = open_in_mode(SELECTIVE);
-    l.pair->drops = 1 << 2 | 1 << (PACKETS + 1) | 1 << (PACKETS + 4); /* frame 8 is the NAK */
+    l.pair->drops = 1 << 2 | 1 << PACKETS | 1 << (PACKETS + 2);
     post(&l, WRITE, 0, BYTES);
     pair_run(l.pair);
     expect_moved(&l, 1);
@@ -431,6 +444,42 @@ static void windows_go_round(void **state)
     }
 }
 
+/* Requests of 160 packets, one after the other and several at once: more than the window of early packets
+ * has. */
+static void more_than_a_window_is_on_its_way(void **state)
+{
+    (void)state;
+    enum { LARGE = 40960, SMALL_MTU = 256 };
+    static const uint32_t modes[] = {SELECTIVE, OUT_OF_ORDER, BOTH};
+    for (size_t i = 0; i < VCX_COUNT(modes) * 12; i++) {
+        struct link l = link_open(
+            &(struct qp_options){.type = VCX_QP_RC, .log_reads = 2, .accl = {modes[i % 3], modes[i % 3]}});
+        qp_of(&l.a)->mtu = qp_of(&l.b)->mtu = SMALL_MTU;
+        side_fill(l.a.side, OWN, LARGE, 1);
+        side_fill(l.b.side, PEERS, LARGE, 2);
+        l.pair->random = (uint32_t)i;
+        l.pair->lose = 6;
+        l.pair->overtake = l.pair->repeat = i % 2 * 40;
+        post(&l, WRITE, 0, LARGE);
+        post(&l, WRITE, 0, LARGE);
+        post(&l, READ, 0, LARGE);
+        post(&l, READ, 0, LARGE / 2);
+        post(&l, WRITE, 0, LARGE);
+        for (int seconds = 0; seconds < 400 && qp_of(&l.a)->requester.tail != 5; seconds++) {
+            pair_step(l.pair, 1000000000);
+            pair_run(l.pair);
+        }
+        for (int k = 0; k < 5; k++)
+            expect_completion(&l.a.send_cq, VCX_CQE_REQUESTER);
+        expect_none(&l.a.send_cq);
+        assert_memory_equal(side_data(l.a.side), side_data(l.b.side) + PEERS, LARGE);
+        const uint8_t *data = side_data(l.a.side);
+        for (uint32_t at = 0; at < LARGE; at++)
+            assert_int_equal(data[at], (uint8_t)((at * 31 + 1) >> 3 ^ at ^ 1)); /* what side_fill put there */
+        pair_close(l.pair);
+    }
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -450,6 +499,7 @@ int main(void)
         TEST(what_may_not_be_written_is_refused_in_its_turn),
         TEST(connections_keep_their_mode),
         TEST(windows_go_round),
+        TEST(more_than_a_window_is_on_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,9 +39,9 @@ struct pair {
     struct vcx_frame *first, *last; /* on the cable */
     struct vcx_frame *held;         /* an acknowledgement that is late */
     bool holds;
-    uint64_t frames;         /* that were sent so far */
-    int64_t drop, drop_from; /* number of a frame that is lost; from which on all are; -1: none */
-    uint64_t drops;          /* bit n: frame n is lost, too */
+    uint64_t frames;             /* that were sent so far */
+    int64_t drop, drop_from;     /* number of a frame that is lost; from which on all are; -1: none */
+    uint64_t data_frames, drops; /* of those that are no acknowledgements: bit n: frame n is lost, too */
     uint32_t lose, overtake, repeat, random; /* of 256 packets, how many are lost, overtake all that are on
                                               * the cable, come twice, by chance */
     void (*watch)(struct pair *pair, int from, const struct vcx_packet *packet); /* NULL: nobody looks */
@@ -74,6 +74,7 @@ static inline void pair_transmit(struct vcx_front *front, struct vcx_frame *fram
     struct pair *pair = ((struct side *)front)->pair;
     struct vcx_packet p;
     int64_t number = (int64_t)pair->frames++;
+    bool data = false, dropped = false;
     assert_int_equal(vcx_packet_parse(frame, &p), VCX_PACKET);
     if (p.opcode == VCX_OPCODE_CNP) {
         pair->cnps++;
@@ -81,15 +82,19 @@ static inline void pair_transmit(struct vcx_front *front, struct vcx_frame *fram
     } else if ((p.opcode & 0x1f) == VCX_ACKNOWLEDGE) {
         pair->naks += p.header[0] >= 0x20;
     } else {
+        data = true;
         pair->last_tos = (uint8_t)(p.dscp << 2 | p.ecn);
         if (pair->mark_left && p.ecn == VCX_ECT_0) {
             pair->mark_left--;
             vcx_frame_mark(frame);
         }
     }
+    if (data && pair->data_frames < 64)
+        dropped = pair->drops >> pair->data_frames & 1;
+    pair->data_frames += data;
     if (pair->watch)
         pair->watch(pair, frame->data[5] == 1, &p);
-    if (pair_chance(pair, pair->lose) || number == pair->drop || (number < 64 && pair->drops >> number & 1) ||
+    if (pair_chance(pair, pair->lose) || number == pair->drop || dropped ||
         (pair->drop_from >= 0 && number >= pair->drop_from)) {
         vcx_release(frame);
         return;
