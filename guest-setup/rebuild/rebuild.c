@@ -319,7 +319,12 @@ static int prepare_all(struct context *c, struct guest_build *builds, struct sto
                        struct error *e)
 {
     for (size_t i = 0; i < c->host_count; i++)
-        if (guest_build_check_devices(&builds[i], e) != 0 || guest_build_check_domain(&builds[i], e) < 0)
+        if (guest_build_check_domain(&builds[i], e) < 0)
+            return -1;
+    /* before guests get new keys, by which the old ones would not be reached */
+    for (size_t i = 0; i < c->host_count; i++)
+        if (reset_nic_settings(&builds[i], "rebuilt", e) != 0 ||
+            guest_build_check_devices(&builds[i], e) != 0)
             return -1;
     if (choose_type(c, builds, e) != 0 || storage_open(c->virt, &c->lab, true, storage, e) != 0 ||
         networks_make(c->virt, &c->lab, e) != 0 || seed_lab_key(&c->lab, e) != 0)

@@ -3,6 +3,7 @@
 #define GUEST_SETUP_REBUILD_REBUILD_H
 
 #include "guest-setup/rebuild/context.h"
+#include "guest-setup/rebuild/guest_build.h"
 
 int rebuild_hosts(struct context *c, struct error *e);
 /* Print every action, version, checksum and the XML of a rebuild of the context's hosts; nothing is fetched
@@ -13,6 +14,12 @@ int rebuild_dry_run(struct context *c, struct error *e);
 int rebuild_prove(struct context *c, struct error *e);
 
 int reset_hosts(struct context *c, struct error *e);
+/* Before a guest's disk is discarded: restore what nic-config has changed at NICs that are passed through.
+ * Their firmware keeps PFC, buffers and DCQCN over the guest's end, and the journal with the earlier values
+ * is on the disk. A guest that is off is started for it. Nothing is done for a guest without such a NIC,
+ * whose settings end with it. An error says that the guest is not `what_next` ("reset"), and how it is all
+ * the same. */
+int reset_nic_settings(struct guest_build *build, const char *what_next, struct error *e);
 /* The command by which a reset restores settings of NICs that are passed through, for the guest's nic-config
  * at `program`; words end with NULL. A guest without the program has nothing to restore. */
 void reset_nic_settings_command(const char *program, const char *words[6]);

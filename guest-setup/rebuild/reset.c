@@ -50,17 +50,21 @@ static int restore_over_ssh(struct guest_build *build, struct ssh_session *ssh, 
     return result;
 }
 
-/*
- * Before the guest's disk is discarded: restore what nic-config has changed at NICs that are passed through.
- * Their firmware keeps PFC, buffers and DCQCN over the guest's end, and the journal with the earlier values
- * is on the disk. A guest that is off is started for it. Nothing is done for a guest without such a NIC,
- * whose settings end with it. An error says how to reset all the same.
- */
-static int restore_nic_settings(struct guest_build *build, struct error *e)
+/* One whose build was not finished has set nothing. */
+static bool was_built(const struct guest_build *build)
+{
+    struct record record;
+    bool built =
+        record_open(&build->context->lab, build->host, &record, NULL) != 0 || record_complete(&record);
+    record_free(&record);
+    return built;
+}
+
+int reset_nic_settings(struct guest_build *build, const char *what_next, struct error *e)
 {
     struct guest guest = {.context = build->context, .host = build->host, .profile = &build->profile};
     enum virt_state state = VIRT_ABSENT;
-    if (build->nic_count == 0 || build->context->options.discard_settings)
+    if (build->nic_count == 0 || build->context->options.discard_settings || !was_built(build))
         return 0;
     if (virt_domain_state(build->context->virt, build->host->domain, &state, e) != 0)
         return -1;
@@ -72,11 +76,11 @@ static int restore_nic_settings(struct guest_build *build, struct error *e)
     if (guest.ssh)
         ssh_close(guest.ssh);
     if (result != 0)
-        error_prefix(e,
-                     "host %s is not reset, because the firmware of its NIC may keep settings of an earlier "
-                     "run, whose "
-                     "journal the reset discards (--discard-settings resets all the same)",
-                     build->host->name);
+        error_prefix(
+            e,
+            "host %s is not %s, because the firmware of its NIC may keep settings of an earlier run, "
+            "whose journal goes with the disk (--discard-settings does it all the same)",
+            build->host->name, what_next);
     return result;
 }
 
@@ -100,7 +104,7 @@ static int reset_host(struct guest_build *build, struct error *e)
                          "host %s has no snapshot because its rebuild was not finished: virt-provision "
                          "rebuild %s finishes it",
                          build->host->name, build->host->name);
-    if (guest_build_check_domain(build, e) < 0 || restore_nic_settings(build, e) != 0 ||
+    if (guest_build_check_domain(build, e) < 0 || reset_nic_settings(build, "reset", e) != 0 ||
         virt_domain_stop(build->context->virt, build->host->domain, 0, e) != 0 ||
         guest_build_delete_volume(build, DISK_WORK, e) != 0 ||
         guest_build_overlay(build, DISK_WORK, volume_of_host(build, DISK_BASE), 0, e) != 0 ||
@@ -142,7 +146,10 @@ static int destroy_host(struct guest_build *build, struct error *e)
 {
     static const char *const suffixes[] = {DISK_WORK, DISK_BASE, ".seed", ".console"};
     char *place = places_of_host(&build->context->lab, build->host, NULL, e);
-    int result = place ? guest_build_remove_domain(build, 0, e) : -1;
+    int result =
+        place && guest_build_check_domain(build, e) >= 0 ? reset_nic_settings(build, "destroyed", e) : -1;
+    if (result == 0)
+        result = guest_build_remove_domain(build, 0, e);
     for (size_t i = 0; result == 0 && i < sizeof suffixes / sizeof *suffixes; i++)
         result = guest_build_delete_volume(build, suffixes[i], e);
     if (result == 0)

@@ -44,6 +44,7 @@ static const struct field fields[] = {
      OPTIONS_AT(dry_run),
      .help = "Print every action, version, checksum and the XML of the domains, and change nothing."},
     ADOPT_OPTION,
+    DISCARD_OPTION,
     QUIET_OPTION,
     {0},
 };

@@ -14,16 +14,7 @@ static int run_reset(const struct call *call)
 }
 
 static const struct field fields[] = {
-    LAB_OPTION,
-    ADOPT_OPTION,
-    QUIET_OPTION,
-    {.name = "discard_settings",
-     .kind = FIELD_BOOL,
-     OPTIONS_AT(discard_settings),
-     .help = "Do not first restore the settings of NICs that are passed through. Their firmware may keep "
-             "them, and "
-             "the journal with the earlier ones is discarded."},
-    {0},
+    LAB_OPTION, ADOPT_OPTION, QUIET_OPTION, DISCARD_OPTION, {0},
 };
 static const struct table options = OPTIONS_TABLE(fields);
 

@@ -42,6 +42,4 @@ int in_context(const struct call *call,
 }
 
 static const struct field common_fields[] = {LAB_OPTION, QUIET_OPTION, {0}};
-static const struct field adopt_fields[] = {LAB_OPTION, ADOPT_OPTION, QUIET_OPTION, {0}};
 const struct table common_options = OPTIONS_TABLE(common_fields);
-const struct table adopt_options = OPTIONS_TABLE(adopt_fields);

@@ -34,12 +34,19 @@ int one_host(struct context *c, const char *const *words, size_t count, const ch
             "Take over domains with these names that virt-provision did not create. Their disks stay where " \
             "they are."                                                                                      \
     }
+#define DISCARD_OPTION                                                                                    \
+    {                                                                                                     \
+        .name = "discard_settings", .kind = FIELD_BOOL, OPTIONS_AT(discard_settings),                     \
+        .help =                                                                                           \
+            "Do not first restore the settings of NICs that are passed through. Their firmware may keep " \
+            "them, and the journal with the earlier ones is discarded."                                   \
+    }
 #define OPTIONS_TABLE(fields_)                                                 \
     {                                                                          \
         .name = "options", .size = sizeof(struct options), .fields = (fields_) \
     }
 
-/* --lab and --quiet; and --adopt. */
-extern const struct table common_options, adopt_options;
+/* --lab and --quiet. */
+extern const struct table common_options;
 
 #endif

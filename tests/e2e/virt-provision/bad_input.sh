@@ -95,6 +95,22 @@ else
     skip "devices as another machine shows them" no-namespaces
 fi
 
+# ---- a guest whose NIC is passed through, and that does not answer: what nic-config changed at the NIC stays there, and its journal is on the disk
+# shellcheck disable=SC2317 # called through says and check_exit
+whose_nic() { XDG_STATE_HOME=$SCRATCH/state "$TREE/build/virt-provision" "$@"; }
+profile quick '.ready = "1s"'
+lab '.uri = "test:///default" | .hosts.a.domain = "test" | .hosts.a.profile = "quick" | .hosts.a.nic.pci = "0000:ee:1f.7"'
+mkdir -p "$SCRATCH/state/harness/labs/soft-pair/hosts/a"
+record=$SCRATCH/state/harness/labs/soft-pair/hosts/a/record.json
+echo '{"schema": 1, "complete": true, "type": "kvm", "image": "x"}' > "$record"
+PROGRAM=(whose_nic)
+why='because the firmware of its NIC may keep settings of an earlier run, whose journal goes with the disk .--discard-settings does it all the same.: host a did not answer ssh'
+says 3 "a guest that was built is not rebuilt then" "host a is not rebuilt, $why" rebuild --adopt a
+says 3 "... nor destroyed" "host a is not destroyed, $why" destroy --adopt a
+check "... its record stays" test -s "$record"
+says 3 "--discard-settings goes on, up to what libvirt's test driver cannot do" "undefining domain test: unsupported flags" destroy --adopt --discard-settings a
+PROGRAM=("$TREE/build/virt-provision")
+
 # ---- profiles
 lab '.hosts.a.profile = "bad"'
 profile bad '.boott = "disk"'
