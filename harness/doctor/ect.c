@@ -36,11 +36,12 @@ static const char *const consequence_names[] = {
 struct finding {
     enum consequence consequence;
     int64_t traffic_class;
-    bool forced;   /* by the sender's settings.traffic_class, not the flow's own */
-    bool by_nic;   /* the sender's NIC takes only the DSCP of a traffic class, and ECN is off there for the
-                      priority */
-    bool unsure;   /* whether the sender's NIC does so is not known yet */
-    bool restarts; /* the sender's NIC notifies itself when it sends again */
+    bool forced; /* by the sender's settings.traffic_class, not the flow's own */
+    bool by_nic; /* the sender's NIC takes only the DSCP of a traffic class, and ECN is off there for the
+                    priority */
+    bool unsure; /* whether the sender's NIC does so is not known yet */
+    const char
+        *only; /* when alone the sender is notified without marks, and what holds otherwise; NULL: never */
     const char *place; /* the place that would mark: a role or a simulated switch; without one: the sender */
     struct scenario_flow flows[TEXT_NAMED]; /* the first of them; a pattern is one */
     const char *last;                       /* the name of the last of them */
@@ -332,8 +333,7 @@ static void add_finding(struct survey *s, const struct finding *found, const str
     for (size_t i = 0; i < s->finding_count; i++)
         if (s->findings[i].consequence == found->consequence && s->findings[i].forced == found->forced &&
             s->findings[i].by_nic == found->by_nic && s->findings[i].unsure == found->unsure &&
-            s->findings[i].restarts == found->restarts &&
-            s->findings[i].traffic_class == found->traffic_class)
+            s->findings[i].only == found->only && s->findings[i].traffic_class == found->traffic_class)
             at = &s->findings[i];
     if (!at) {
         s->findings = xreallocarray(s->findings, s->finding_count + 1, sizeof *s->findings);
@@ -404,20 +404,29 @@ static bool injects_marks(const struct scenario *scenario, const struct scenario
     return false;
 }
 
-/* Is the flow's sender notified where nothing on the way marks? By rules of the scenario; by a simulated NIC
- * of its receiver that sends CNPs without marks; by its own, if the scenario makes it send again, or varies
- * which NICs do so. */
+/* When alone a sender is notified where nothing on the way marks; NULL: never. By its own NIC, or by that of
+ * its receiver, which sends CNPs without marks. */
+static const char *notified_only(const struct cell *cell, const struct scenario_flow *flow)
+{
+    const struct physics_nic *to =
+        lab_kind(&cell->lab)->simulated ? nic_of(&cell->lab, flow_receiver(flow)) : NULL;
+    if (to && to->unmarked_cnps == UNMARKED_CNPS_INGRESS)
+        return "when packets find much in the receive buffers of the other end (nic.unmarked_cnps), or are "
+               "sent "
+               "again: otherwise";
+    if (to && to->unmarked_cnps == UNMARKED_CNPS_LOSS)
+        return "when packets are lost (nic.unmarked_cnps): without losses";
+    return restarts(cell, flow) ? "when packets are sent again (nic.slow_restart): without losses" : NULL;
+}
+
+/* Does the scenario itself see to it that the sender is notified where nothing on the way marks? By its
+ * rules, by losses that it makes, or by a sweep that varies which NICs notify. */
 static bool notified_without_marks(const struct cell *cell, const struct scenario_flow *flow)
 {
-    static const char *const nics[] = {"model", "slow_restart", NULL};
-    if (injects_marks(&cell->scenario, flow))
-        return true;
-    if (!lab_kind(&cell->lab)->simulated)
-        return false;
-    const struct physics_nic *to = nic_of(&cell->lab, flow_receiver(flow));
-    return (to && to->unmarked_cnps != UNMARKED_CNPS_NEVER) ||
-           (restarts(cell, flow) && (cell->scenario.faults.count || cell->scenario.injections.count ||
-                                     doctor_varies(cell, nics, true)));
+    static const char *const nics[] = {"model", "slow_restart", "unmarked_cnps", NULL};
+    return injects_marks(&cell->scenario, flow) ||
+           (notified_only(cell, flow) && (cell->scenario.faults.count || cell->scenario.injections.count ||
+                                          doctor_varies(cell, nics, true)));
 }
 
 static void survey_flow(void *context, const struct scenario_flow *flow)
@@ -441,7 +450,7 @@ static void survey_flow(void *context, const struct scenario_flow *flow)
                (capable || priority_is_listed(&sender->ecn, flow->priority) ||
                 priority_is_listed(&sender->ecn_rp, flow->priority))) {
         found.consequence = capable ? NOWHERE : UNNOTICED;
-        found.restarts = restarts(s->cell, flow);
+        found.only = notified_only(s->cell, flow);
         found.place = flow_sender(flow);
     } else {
         return;
@@ -502,10 +511,8 @@ static void describe_finding(const struct finding *f, struct text *out)
     if (f->consequence == NOWHERE) {
         text_add(out, ": nothing on %s way marks packets, so that the congestion control that is on at %s ",
                  their, f->place);
-        if (f->restarts)
-            text_add(out,
-                     "reduces %s rate only when packets are sent again (nic.slow_restart): without losses ",
-                     their);
+        if (f->only)
+            text_add(out, "reduces %s rate only %s ", their, f->only);
         else
             text_add(out, "never reduces %s rate: ", their);
         text_add(out, "the figures are those without it");
@@ -532,8 +539,9 @@ static void describe_finding(const struct finding *f, struct text *out)
             f->place, their);
         break;
     case UNNOTICED:
-        text_add(out, "switches do not mark %s packets: DCQCN, which is on at %s, %s their rate", their,
-                 f->place, f->restarts ? "without losses never reduces" : "never reduces");
+        text_add(out, "switches do not mark %s packets: DCQCN, which is on at %s, %s their rate%s%s", their,
+                 f->place, f->only ? "reduces" : "never reduces", f->only ? " only " : "",
+                 f->only ? f->only : "");
         break;
     case NOWHERE:
         break;

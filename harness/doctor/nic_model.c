@@ -108,6 +108,46 @@ static bool times_out_exactly(const struct physics_host *h)
     return !h->nic.adaptive_retransmission && !h->nic.min_ack_timeout_limit_disabled;
 }
 
+static bool limits_its_timer(const struct physics_host *h)
+{
+    return h->nic.min_ack_timeout_limit_disabled;
+}
+
+static bool takes_in_everything(const struct physics_host *h)
+{
+    return !h->nic.ingress.rate_bps;
+}
+
+static bool takes_in_one_rate(const struct physics_host *h)
+{
+    return h->nic.ingress.rate_bps && !h->nic.ingress.sending_bps;
+}
+
+static bool memory_never_stalls(const struct physics_host *h)
+{
+    return h->memory.stalls_per_s == 0;
+}
+
+static bool gpu_never_stalls(const struct physics_host *h)
+{
+    return h->gpu && h->gpu->stalls_per_s == 0;
+}
+
+static bool memory_has_no_banks(const struct physics_host *h)
+{
+    return h->memory.banks == 0;
+}
+
+static bool gpu_has_no_banks(const struct physics_host *h)
+{
+    return h->gpu && h->gpu->banks == 0;
+}
+
+static bool software_has_no_spikes(const struct physics_host *h)
+{
+    return h->software.spikes_per_turn == 0;
+}
+
 /* Properties that need another one; `why`: what is the case without it. */
 static const struct need {
     const char *keys[24]; /* below a host, ended by NULL */
@@ -148,37 +188,55 @@ static const struct need {
     {{"nic.retransmission_firmware", NULL},
      "neither nic.adaptive_retransmission nor nic.min_ack_timeout_limit_disabled is on",
      times_out_exactly},
+    {{"nic.adaptive_retransmission", NULL}, "nic.min_ack_timeout_limit_disabled is on", limits_its_timer},
+    {{"nic.ingress.depth", "nic.ingress.loss", "nic.ingress.loss_time", "nic.ingress.sending",
+      "nic.ingress.rate_when_sending", NULL},
+     "nic.ingress.rate is 0, and the port takes in everything",
+     takes_in_everything},
+    {{"nic.ingress.rate_when_sending", NULL}, "nic.ingress.sending is 0", takes_in_one_rate},
+    {{"memory.stall_mean", "memory.stall_window", NULL}, "memory.stalls_per_s is 0", memory_never_stalls},
+    {{"gpu.stall_mean", "gpu.stall_window", NULL}, "gpu.stalls_per_s is 0", gpu_never_stalls},
+    {{"memory.interleave", "memory.bank", NULL}, "memory.banks is 0", memory_has_no_banks},
+    {{"gpu.interleave", "gpu.bank", NULL}, "gpu.banks is 0", gpu_has_no_banks},
+    {{"software.spike", "software.spike_floor", NULL},
+     "software.spikes_per_turn is 0",
+     software_has_no_spikes},
 };
 
-/* The member at a path such as "nic.tx_latency". */
+/* The member at a path such as "nic.ingress.depth". */
 static const json_t *at_path(const json_t *host, const char *path)
 {
-    const char *dot = strchr(path, '.');
-    return json_object_get(json_object_getn(host, path, (size_t)(dot - path)), dot + 1);
+    const char *dot;
+    for (; (dot = strchr(path, '.')); path = dot + 1)
+        host = json_object_getn(host, path, (size_t)(dot - path));
+    return json_object_get(host, path);
+}
+
+static const struct field *field_at(const char *path)
+{
+    const struct field *f = physics_host_table.fields;
+    for (size_t length; f; path += length + 1) {
+        length = strcspn(path, ".");
+        while (f->name && (strncmp(f->name, path, length) != 0 || f->name[length]))
+            f++;
+        if (!f->name || !path[length])
+            return f->name ? f : NULL;
+        f = f->sub ? f->sub->fields : NULL;
+    }
+    return NULL;
 }
 
 /* Does the lab itself say something of the key: not the default, nor the model's value? */
-static bool is_given(const json_t *host, const json_t *of_model, const struct table *table, const char *path)
+static bool is_given(const json_t *host, const json_t *of_model, const char *path)
 {
     const json_t *value = at_path(host, path);
-    const char *key = strchr(path, '.') + 1;
+    const struct field *field = field_at(path);
     if (!value || json_is_null(value) || json_is_false(value) || json_same(value, at_path(of_model, path)))
         return false;
-    for (const struct field *f = table->fields; f->name; f++)
-        if (strcmp(f->name, key) == 0) {
-            json_t *plain = f->fallback ? json_loads(f->fallback, JSON_DECODE_ANY, NULL) : NULL;
-            bool same = plain && json_same(value, plain);
-            json_decref(plain);
-            return !same;
-        }
-    return true;
-}
-
-static const struct table *table_of(const char *path)
-{
-    return strncmp(path, "nic.", 4) == 0    ? &physics_nic_table
-           : strncmp(path, "pcie.", 5) == 0 ? &physics_pcie_table
-                                            : &physics_memory_table;
+    json_t *plain = field ? field_fallback(field) : NULL;
+    bool same = plain && json_same(value, plain);
+    json_decref(plain);
+    return !same;
 }
 
 static void check_need(const struct doctor_subject *x, const struct need *need, json_t *const models[],
@@ -191,8 +249,7 @@ static void check_need(const struct doctor_subject *x, const struct need *need, 
         int model = nic_model_named(host->nic.model);
         bool any = false;
         for (size_t k = 0; need->lacks(host) && need->keys[k]; k++)
-            if (is_given(json_object_get(hosts, host->name), model < 0 ? NULL : models[model],
-                         table_of(need->keys[k]), need->keys[k]))
+            if (is_given(json_object_get(hosts, host->name), model < 0 ? NULL : models[model], need->keys[k]))
                 any = given[k] = true;
         if (any)
             text_names_add(&names, host->name);

@@ -206,11 +206,34 @@ const struct table physics_nic_table = {"lab.sim.nic", "A simulated NIC.", sizeo
 
 /* ---- PCI Express */
 
+static int power_of_two(const char *path, const char *what, int64_t value, struct error *e)
+{
+    if ((value & (value - 1)) == 0)
+        return 0;
+    return error_set(e, "%s.%s: %lld is not a power of two", path, what, (long long)value);
+}
+
+/* PCI Express Base Specification 7.5.3.4 and 7.5.3.6: payloads are powers of two, and links have these
+ * widths. */
+static int check_pcie(const void *object, const char *path, struct error *e)
+{
+    const struct physics_pcie *pcie = object;
+    int64_t lanes = pcie->lanes;
+    if ((lanes & (lanes - 1)) && lanes != 12)
+        return error_set(e, "%s.lanes: no link has %lld lanes: expected 1, 2, 4, 8, 12 or 16", path,
+                         (long long)lanes);
+    return power_of_two(path, "max_payload", pcie->max_payload_bytes, e) ||
+                   power_of_two(path, "max_read_request", pcie->max_read_request_bytes, e)
+               ? -1
+               : 0;
+}
+
 #define AT(member) .offset = offsetof(struct physics_pcie, member)
 static const struct field pcie_fields[] = {
     {"generation", FIELD_INTEGER, .min = 0, .max = 5, AT(generation), .fallback = "0",
      .help = "PCIe generation; 0: an ideal NIC, without delay and receive buffers to fill."},
-    {"lanes", FIELD_INTEGER, .min = 1, .max = 16, AT(lanes), .fallback = "8", .help = "Number of lanes."},
+    {"lanes", FIELD_INTEGER, .min = 1, .max = 16, AT(lanes), .fallback = "8",
+     .help = "Number of lanes: 1, 2, 4, 8, 12 or 16."},
     {"max_payload", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 64, .max = 4096, AT(max_payload_bytes),
      .fallback = "\"256B\"",
      .help = "Maximum payload size of posted writes. The default is from the GPU counters of remote-lab.net, "
@@ -237,19 +260,12 @@ static const struct field pcie_fields[] = {
 };
 #undef AT
 const struct table physics_pcie_table = {"lab.sim.pcie", "The NIC's PCI Express link.",
-                                         sizeof(struct physics_pcie), pcie_fields, NULL};
+                                         sizeof(struct physics_pcie), pcie_fields, check_pcie};
 
 /* ---- memory */
 
 /* The mean time between stalls, times 37, must fit the clock. */
 #define LEAST_STALLS_PER_S 1e-5
-
-static int power_of_two(const char *path, const char *what, int64_t value, struct error *e)
-{
-    if ((value & (value - 1)) == 0)
-        return 0;
-    return error_set(e, "%s.%s: %lld is not a power of two", path, what, (long long)value);
-}
 
 static int check_memory(const void *object, const char *path, struct error *e)
 {

@@ -125,6 +125,9 @@ check "... but not where a sweep varies ecn, whose cell without it is meant" \
     test -z "$(foretold --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' --set 'sweep={"settings.ecn": [[], [3]]}' | grep warning)"
 check "marks are wished for where nothing marks" grep -q 'flows f0, f1, f2 and 1 other: nothing on their way marks packets, .* on at h0 never reduces their rate: the figures are those without it' \
     <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null)"
+check "... also with a NIC that sends CNPs where packets are lost" grep -q \
+    'nothing on their way marks .* on at h0 reduces their rate only when packets are lost (nic.unmarked_cnps): without losses the figures are those without it' \
+    <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.model=connectx-5)"
 check "... also where a NIC notifies itself when it sends again, which it does only after losses" grep -q \
     'flows f0, f1, f2 and 1 other: nothing on their way marks .* on at h0 reduces their rate only when packets are sent again (nic.slow_restart): without losses the figures are those without it' \
     <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.slow_restart=true)"

@@ -84,6 +84,20 @@ said '{"nic":{"reorder_wait":"10us","recovery_window":8}}' "a and b: nic.reorder
 said '{"nic":{"reorder_wait":"10us","recovery":"selective-repeat"}}' ""
 said '{"nic":{"recovery":"selective-repeat"}}' "flow f: nic.recovery selective-repeat has no effect: reads go back N" --set flows.f.op=read
 said '{"nic":{"retransmission_firmware":"16.35"}}' "a and b: nic.retransmission_firmware has no effect: neither nic.adaptive_retransmission nor nic.min_ack_timeout_limit_disabled is on"
+said '{"nic":{"ingress":{"depth":"1MB","loss":"1kB","sending":"50Gb/s"}}}' "a and b: nic.ingress.depth, nic.ingress.loss and nic.ingress.sending have no effect: nic.ingress.rate is 0, and the port takes in everything"
+said '{"nic":{"ingress":{"rate":"90Gb/s","depth":"1MB","loss":"1kB","rate_when_sending":"80Gb/s"}}}' "a and b: nic.ingress.rate_when_sending has no effect: nic.ingress.sending is 0"
+said '{"nic":{"ingress":{"rate":"90Gb/s","depth":"1MB","loss":"1kB","sending":"50Gb/s","rate_when_sending":"80Gb/s"}}}' ""
+said '{"nic":{"adaptive_retransmission":true,"min_ack_timeout_limit_disabled":true}}' "a and b: nic.adaptive_retransmission has no effect: nic.min_ack_timeout_limit_disabled is on"
+said '{"pcie":{"generation":4},"memory":{"stall_mean":"1us","bank":"10ns"},"gpu":{"stall_mean":"1us"},"software":{"spike":"5us"}}' "a and b: memory.stall_mean has no effect: memory.stalls_per_s is 0
+a and b: gpu.stall_mean has no effect: gpu.stalls_per_s is 0
+a and b: memory.bank has no effect: memory.banks is 0
+a and b: software.spike has no effect: software.spikes_per_turn is 0"
+for not_real in 'lanes 3 no link has 3 lanes: expected 1, 2, 4, 8, 12 or 16' 'max_payload "300B" 300 is not a power of two' 'max_read_request "4095B" 4095 is not a power of two'; do
+    read -r key value why <<<"$not_real"
+    jq --arg key "$key" --argjson value "$value" '.hosts.a.pcie = {generation: 4, ($key): $value}' pair-lab.json >not-real.json
+    check_exit 2 "pcie.$key $value" "$H" check not-real.json
+    check_says "  is refused" "pcie.$key: $why" err
+done
 said '{"nic":{"model":"connectx-5","slow_restart":false,"unmarked_cnps":"never","adaptive_retransmission":false}}' "" # what is left is the model's
 said '{"nic":{"model":"connectx-4-lx"}}' "a and b: connectx-4-lx is a NIC of 25 Gb/s, where its values were measured, and the link has 100 Gb/s: nothing was measured there"
 said '{"nic":{"model":"connectx-7"}}' ""

@@ -110,7 +110,7 @@ static void try_ends(struct trial *t, json_t *object, const struct table *table,
     bool of_items = f->kind == FIELD_LIST;
     enum field_kind kind = of_items ? f->item : f->kind;
     json_t *before = json_incref(json_object_get(object, f->name));
-    bool ranged = kind == FIELD_NUMBER ? f->max_number > f->min_number : f->max > f->min;
+    bool ranged = kind == FIELD_NUMBER ? f->max_number > f->min_number : field_has_range(f);
     if (!ranged && strcmp(table->name, "scenario.published") != 0)
         fail_msg("%s.%s has no range", table->name, f->name);
     for (int most = 0; ranged && most < 2; most++) {
