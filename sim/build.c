@@ -414,9 +414,10 @@ static int build_flow(struct sim *sim, const struct sim_config *c, uint32_t inde
         island_enter(sim, SIM_HOST, f->operation == SIM_READ ? qp->receiver : qp->sender);
         qp->timeout_event = events_add(sim->events, EVENT_TIMEOUT, q);
         qp->congestion_event = EVENT_NONE;
-        qp->turn_event = flow->ping_pong ? events_add(sim->events, EVENT_TURN, q) : EVENT_NONE;
+        bool turns = flow->ping_pong || f->operation == SIM_READ;
+        qp->turn_event = turns ? events_add(sim->events, EVENT_TURN, q) : EVENT_NONE;
         qp->post_ps = allocate_array(sim, qp->depth, sizeof *qp->post_ps);
-        if (qp->timeout_event == EVENT_NONE || !qp->post_ps)
+        if (qp->timeout_event == EVENT_NONE || (turns && qp->turn_event == EVENT_NONE) || !qp->post_ps)
             return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
         timeouts_begin(sim, q);
         if (check_qp(sim, c, qp, e))

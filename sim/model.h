@@ -24,7 +24,7 @@ enum event_kind {
     EVENT_FETCHED,         /* host * SIM_MEMORIES + memory: the first DMA read under way is complete */
     EVENT_WRITE,           /* host: PCIe credits came back */
     EVENT_START,           /* flow: posts its first messages */
-    EVENT_TURN,            /* queue pair: the program saw a message and posts its answer */
+    EVENT_TURN,            /* queue pair: its program saw a message and posts, or a read is requested */
     EVENT_TIMEOUT,         /* queue pair: no acknowledgement came */
     EVENT_CONGESTION,      /* queue pair: its congestion control requested this time */
     EVENT_FORWARD,         /* switch: a packet is through its pipeline */

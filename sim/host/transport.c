@@ -279,6 +279,16 @@ void send_control(struct sim *sim, uint32_t host, uint32_t p)
 
 /* ---- requester: posting and completing */
 
+/* When the NIC has the request of a read that was posted: as of a write, after the doorbell and its latency.
+ */
+static int64_t may_request_ps(const struct host *requester, const struct queue_pair *qp)
+{
+    int64_t posted_ps = qp->post_ps[qp->requested_psn / qp->packets_per_message % qp->depth];
+    if (requester->pcie.ideal)
+        return posted_ps;
+    return posted_ps + requester->software.post_ps + requester->tx_latency_ps;
+}
+
 void request_reads(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
@@ -286,6 +296,11 @@ void request_reads(struct sim *sim, uint32_t q)
     uint64_t most = qp->expected_psn - qp->received_in_message +
                     (uint64_t)sim->hosts[requester].max_reads * qp->packets_per_message;
     while (qp->requested_psn < qp->posted * qp->packets_per_message && qp->requested_psn < most) {
+        int64_t may_ps = may_request_ps(&sim->hosts[requester], qp);
+        if (may_ps > sim->now_ps) {
+            event_reschedule(sim->events, qp->turn_event, may_ps);
+            return;
+        }
         uint32_t p = control_packet(sim, q, PACKET_READ_REQUEST, qp->requested_psn);
         qp = &sim->qps[q];
         if (qp->requested_psn == qp->expected_psn)
@@ -327,8 +342,8 @@ static void go_on(struct sim *sim, uint32_t q)
     }
 }
 
-/* The time from data in the responder's memory until the requester's program sees the completion and posts
- * again. */
+/* The time from the ACK, or a read's last response, until the requester's program sees the completion and
+ * posts again. */
 static int64_t completion_lag_ps(const struct sim *sim, const struct queue_pair *qp)
 {
     const struct host *requester = &sim->hosts[qp->operation == SIM_READ ? qp->receiver : qp->sender];
@@ -369,8 +384,8 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
         return;
     bool stream = !sim->flows[qp->flow].ping_pong;
     int64_t lag_ps = completion_lag_ps(sim, qp);
-    bool idle =
-        lag_ps && qp->send_psn == qp->limit_psn; /* of a read: both ends are in one island (island.c) */
+    bool read = qp->operation == SIM_READ; /* its requests wait for their times themselves */
+    bool idle = lag_ps && !read && qp->send_psn == qp->limit_psn;
     while (done_psn >= qp->complete_psn) {
         if (stream)
             complete_message(sim, q, lag_ps);
@@ -384,7 +399,7 @@ static void complete_messages(struct sim *sim, uint32_t q, uint64_t done_psn)
     int64_t post_ps = sim->now_ps + lag_ps + (burst_over ? qp->gap_ps : 0);
     /* If the window was not exhausted, the program's turn-around has no effect. */
     int64_t turn_ps = post_ps + sim->hosts[qp->sender].software.post_ps;
-    if ((idle || burst_over) && qp->next_send_ps < turn_ps)
+    if ((idle || (burst_over && !read)) && qp->next_send_ps < turn_ps)
         qp->next_send_ps = qp->next_message_ps = turn_ps;
     if (burst_over)
         post_all(sim, q, post_ps);
@@ -422,12 +437,16 @@ static int64_t turn_around_ps(struct sim *sim, uint32_t host)
     return (int64_t)ps;
 }
 
-/* The program of the queue pair's sender saw the other side's message and posts. On the first host that ends
- * a round trip. */
+/* The program of the queue pair's sender saw the other side's message and posts; on the first host that ends
+ * a round trip. Of a stream of reads the next request may leave. */
 void qp_turn(struct sim *sim, uint32_t q)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct flow *flow = &sim->flows[qp->flow];
+    if (!flow->ping_pong) {
+        request_reads(sim, q);
+        return;
+    }
     bool first_host = q == flow->first_qp;
     if (first_host && flow->turn_ps >= 0) {
         flow->stats.messages++;

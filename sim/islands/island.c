@@ -74,12 +74,12 @@ static int64_t way_ps(const struct division *d, const struct sim_link_config *li
     return link->delay_ps + frame_duration(d->sim, (uint64_t)bytes, ps_per_byte_q20);
 }
 
-/* The two ends of a read share what its requester's program knows of the responder. */
+/* The two ends of a read share which requests the responder has taken: request_reads_again. */
 static void join_readers(struct division *d)
 {
     for (size_t i = 0; i < d->config->flow_count; i++) {
         const struct sim_flow_config *f = &d->config->flows[i];
-        if (f->operation == SIM_READ && d->config->hosts[f->from].pcie.generation)
+        if (f->operation == SIM_READ)
             join_parts(d, f->from, f->to);
     }
 }

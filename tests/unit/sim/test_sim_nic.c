@@ -98,6 +98,42 @@ static void a_completion_takes_time(void **state)
     assert_close((double)period_ps(more_ps, SIM_STREAM, 512), (double)period_ps(0, SIM_STREAM, 512), 0.01);
 }
 
+/* One message in flight takes T and its time on the wire, whatever the operation: S / (T + S / C), T = 4.48
+ * us and C = 97.1 Gb/s of ConnectX-5 (openfabric-systems/simllm, September 2026), within the 15 % of its
+ * rows. A read's request has the latencies of a doorbell, as a write has. */
+static void one_message_takes_its_latencies(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {256, 4096, 16384, 65536, 1 << 20};
+    for (int op = SIM_WRITE; op <= SIM_READ; op++)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            struct two_hosts t;
+            init(&t);
+            t.link.delay_ps = 1030000;
+            for (int h = 0; h < 2; h++) {
+                struct sim_host_config *host = &t.hosts[h];
+                host->nic.tx_latency_ps = 400000;
+                host->nic.rx_latency_ps = 220000;
+                host->nic.completion_ps = 760000;
+                host->pcie.generation = 4;
+                host->pcie.lanes = 16;
+                host->pcie.latency_ps = 150000;
+                host->memories[SIM_MEMORY_HOST].read_latency_ps = 50000;
+                host->software.post_ps = 80000;
+                host->software.poll_ps = 70000;
+            }
+            struct sim_flow_config *f = two_hosts_flow(&t, 0);
+            f->operation = (enum sim_operation)op;
+            f->message_bytes = sizes[i];
+            f->depth = 1;
+            two_hosts_run(&t, 10 * MS);
+            double bits = 8.0 * (double)sizes[i];
+            assert_close(bits * (double)two_hosts_stats(&t, 0).messages / 10e-3,
+                         bits / (4.48e-6 + bits / 97.1e9), 0.15);
+            two_hosts_close(&t);
+        }
+}
+
 /* Bursts of 16 messages of 4 KiB: 5.3 us of line, two microseconds there and back, and the gap. */
 static void bursts_have_gaps_between_them(void **state)
 {
@@ -203,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_plain_host_fills_both_directions),
         cmocka_unit_test(queue_pairs_have_a_limit_of_their_own),
         cmocka_unit_test(a_completion_takes_time),
+        cmocka_unit_test(one_message_takes_its_latencies),
         cmocka_unit_test(bursts_have_gaps_between_them),
         cmocka_unit_test(a_saturated_port_loses_in_bursts),
         cmocka_unit_test(a_burst_of_loss_may_take_its_time),
