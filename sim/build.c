@@ -204,6 +204,7 @@ static void build_ingress(struct nic_ingress *to, const struct physics_ingress *
     to->loss_bytes = from->loss_bytes;
     to->loss_ps = from->loss_ps;
     to->sending_bps = from->sending_bps;
+    to->of_queue_pair = from->of_queue_pair;
 }
 
 static int build_host(struct sim *sim, uint32_t index, const struct sim_host_config *c)
@@ -440,6 +441,17 @@ static uint32_t count_qps(const struct sim_config *c)
     return count < NONE ? (uint32_t)count : NONE - 1;
 }
 
+/* Where ports meter queue pairs. */
+static int build_buckets(struct sim *sim, struct error *e)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        any |= sim->hosts[i].ingress.of_queue_pair;
+    if (any && !(sim->buckets = allocate_array(sim, sim->qp_count, sizeof *sim->buckets)))
+        return error_set(e, "simulator: no memory for %u queue pairs", sim->qp_count);
+    return 0;
+}
+
 static int build_flows(struct sim *sim, const struct sim_config *c, struct error *e)
 {
     uint32_t q = 0;
@@ -536,7 +548,7 @@ static int build(struct sim *sim, const struct sim_config *c, struct error *e)
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (build_buffers(sim, i, c, e))
             return -1;
-    if (build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) ||
+    if (build_buckets(sim, e) || build_flows(sim, c, e) || build_order(sim, c, e) || waits_build(sim, c, e) ||
         link_faults_build(sim, c, e) || inject_build(sim, c, e) || switches_build(sim, c, e) ||
         bridges_build(sim, c, e) || storms_build(sim, c, e) || reroute_open(sim, c, e) ||
         capture_open(sim, c, e) || routing_build(sim, c, e) || reroute_build(sim, c, e) ||
@@ -592,6 +604,7 @@ void sim_free(struct sim *sim)
     for (uint32_t i = 0; sim->qps && i < sim->qp_count; i++)
         free(sim->qps[i].post_ps);
     recovery_free(sim);
+    free(sim->buckets);
     team_free(sim);
     islands_free(sim);
     switches_free(sim);

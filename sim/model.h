@@ -186,15 +186,20 @@ struct pcie {
     } read_stall, write_stall;
 };
 
-/* A bucket that leaks, as the time at which it will have leaked: nic.ingress of the lab. */
+/* A bucket that leaks, as the time at which it will have leaked; and the burst of loss that it began. */
+struct ingress_bucket {
+    int64_t empty_ps;
+    int64_t loss_end_ps, next_loss_ps, losing_bytes; /* left of the burst */
+};
+
+/* nic.ingress of the lab. */
 struct nic_ingress {
     int64_t depth_ps; /* 0: none */
-    int64_t empty_ps;
     uint64_t ps_per_byte_q20, ps_per_byte_sending_q20;
-    int64_t loss_ps, loss_end_ps, next_loss_ps;
-    int64_t loss_bytes, losing_bytes;           /* of a burst; left of this one */
+    int64_t loss_ps, loss_bytes;
     int64_t sending_bps, looked_ps, sent_bytes; /* what had been sent when it last looked */
-    bool sending;
+    bool sending, of_queue_pair;                /* of_queue_pair: sim.buckets, not this one */
+    struct ingress_bucket bucket;
 };
 
 struct receive_buffer {
@@ -404,6 +409,7 @@ struct sim {
     struct host *hosts;
     char *host_column_names; /* of all hosts: each has some of them */
     struct queue_pair *qps;
+    struct ingress_bucket *buckets; /* of queue pairs; NULL: no port has any */
     struct flow *flows;
     struct waiting *waits;   /* of flows for flows */
     uint32_t *paths;         /* egress ports, those of a path one after the other */

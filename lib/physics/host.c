@@ -46,6 +46,10 @@ static const struct field ingress_fields[] = {
          "Rate of data that the port sends, as of the last 100 us, from which on rate_when_sending counts."},
     {"rate_when_sending", LINE_RATE, .min = 8000000, AT(rate_when_sending_bps),
      .help = "The rate while the port sends. Default: that of rate."},
+    {"of_queue_pair", FIELD_BOOL, AT(of_queue_pair), .fallback = "false",
+     .help =
+         "What comes faster is that of a queue pair, and so are the frames that are lost then. false: of the "
+         "port."},
     {0},
 };
 #undef LINE_RATE
@@ -180,6 +184,12 @@ static const struct field nic_fields[] = {
              "DCQCN permits more. false: from the rate that DCQCN permits, which with several queue pairs "
              "may be many "
              "times what they send."},
+    {"cnp_cuts_target", FIELD_BOOL, AT(cnp_cuts_target), .fallback = "false",
+     .help = "A CNP lowers the rate to which a queue pair recovers as far as its rate. false: DCQCN's fast "
+             "recovery, to the rate before the cut."},
+    {"first_cnp_again", LONG_TIME, AT(first_cnp_again_ps), .fallback = "\"0\"",
+     .help = "A CNP after this time without one is like a queue pair's first: alpha begins at "
+             "initial_alpha_value. 0: only the first is."},
     {"jitter", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 0, .max = 1000000, AT(jitter_ps),
      .fallback = "\"0\"",
      .help =

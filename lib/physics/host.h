@@ -27,6 +27,7 @@ struct physics_ingress {
     int64_t loss_ps;               /* spread over this time */
     int64_t sending_bps;           /* while the port sends data at this rate or more, */
     int64_t rate_when_sending_bps; /* the bucket leaks at this one; FIELD_UNSET: no difference */
+    int of_queue_pair;             /* each queue pair has a bucket of its own */
 };
 
 struct physics_nic {
@@ -66,7 +67,8 @@ struct physics_nic {
     int unmarked_cnps; /* enum physics_unmarked_cnps */
     int64_t unmarked_cnp_interval_ps, unmarked_cnp_bytes;
     int64_t cnp_delay_ps;
-    int cnp_cuts_share;
+    int cnp_cuts_share, cnp_cuts_target;
+    int64_t first_cnp_again_ps; /* 0: never */
     int64_t jitter_ps;
     int64_t burst_bytes;       /* 0: a packet */
     int dcqcn_profile;         /* enum dcqcn_profile */

@@ -72,6 +72,8 @@ static void decrease(struct dcqcn *d, const struct dcqcn_params *p, int64_t at_p
         d->target_bps = d->rate_bps;
     double factor = fmax(1 - d->alpha * p->decrease, p->least_factor);
     d->rate_bps = fmax(d->rate_bps * factor, p->min_bps);
+    if (p->cuts_target)
+        d->target_bps = d->rate_bps;
     d->timer_stage = 0;
     d->byte_stage = 0;
     d->bytes_left = p->byte_reset;
@@ -140,7 +142,10 @@ void dcqcn_cnp(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
     } else {
         run_alpha_clock(d, p, now_ps);
         d->cnp_since_alpha_tick = true;
+        if (p->first_again_ps && now_ps - d->last_cnp_ps >= p->first_again_ps)
+            d->alpha = p->initial_alpha;
     }
+    d->last_cnp_ps = now_ps;
     if (d->decrease_tick_ps != SIM_FOREVER)
         return;
     int64_t since = now_ps - d->decrease_base_ps;
@@ -194,6 +199,8 @@ static void dcqcn_prepare(void *params, const struct congestion_host *host)
     struct dcqcn_params *p = params;
     dcqcn_params_init(p, &host->config->settings.dcqcn.rp, host->line_bps);
     p->gap_held = host->config->nic.gap_held;
+    p->cuts_target = host->config->nic.cnp_cuts_target;
+    p->first_again_ps = host->config->nic.first_cnp_again_ps;
 }
 
 static void dcqcn_start(void *state, const void *params)

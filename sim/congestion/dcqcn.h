@@ -26,7 +26,9 @@ struct dcqcn_params {
     int64_t byte_reset; /* 0: no byte counter */
     uint32_t threshold; /* F */
     bool clamp, clamp_after_timer;
-    bool gap_held; /* nic.gap_held */
+    bool gap_held;          /* nic.gap_held */
+    bool cuts_target;       /* nic.cnp_cuts_target */
+    int64_t first_again_ps; /* nic.first_cnp_again; 0: never */
 };
 void dcqcn_params_init(struct dcqcn_params *p, const struct dcqcn_rp *rp, int64_t line_bps);
 
@@ -37,8 +39,9 @@ struct dcqcn {
     int64_t decrease_base_ps; /* a tick of the decrease clock: later ticks are multiples of the interval after
                                  it */
     int64_t increase_tick_ps; /* the increase timer; SIM_FOREVER: no decrease yet */
-    int64_t next_ps;          /* the earlier of the two above: the rate does not change before */
-    int64_t bytes_left;       /* until the byte counter's next event */
+    int64_t last_cnp_ps;
+    int64_t next_ps;    /* the earlier of the two above: the rate does not change before */
+    int64_t bytes_left; /* until the byte counter's next event */
     uint32_t timer_stage, byte_stage;
     uint32_t decreases, increases;
     bool cnp_since_alpha_tick;

@@ -159,60 +159,72 @@ static void look_at_sending(struct nic_ingress *in, int64_t sent_bytes, int64_t 
     in->looked_ps = now_ps;
 }
 
-static void begin_losing(struct nic_ingress *in, int64_t now_ps)
+static void begin_losing(const struct nic_ingress *in, struct ingress_bucket *bucket, int64_t now_ps)
 {
-    in->losing_bytes = in->loss_bytes;
-    in->loss_end_ps = in->loss_ps ? now_ps + in->loss_ps : SIM_FOREVER;
-    in->next_loss_ps = now_ps;
+    bucket->losing_bytes = in->loss_bytes;
+    bucket->loss_end_ps = in->loss_ps ? now_ps + in->loss_ps : SIM_FOREVER;
+    bucket->next_loss_ps = now_ps;
 }
 
 /* Is this one of the frames of a burst? */
-static bool is_of_burst(struct nic_ingress *in, uint32_t bytes, int64_t now_ps)
+static bool is_of_burst(const struct nic_ingress *in, struct ingress_bucket *bucket, uint32_t bytes,
+                        int64_t now_ps)
 {
-    in->empty_ps = now_ps;
-    if (now_ps >= in->loss_end_ps)
-        in->losing_bytes = 0;
-    if (in->losing_bytes <= 0 || now_ps < in->next_loss_ps)
+    bucket->empty_ps = now_ps;
+    if (now_ps >= bucket->loss_end_ps)
+        bucket->losing_bytes = 0;
+    if (bucket->losing_bytes <= 0 || now_ps < bucket->next_loss_ps)
         return false;
-    in->losing_bytes -= bytes;
-    in->next_loss_ps += (int64_t)((double)bytes / (double)in->loss_bytes * (double)in->loss_ps);
+    bucket->losing_bytes -= bytes;
+    bucket->next_loss_ps += (int64_t)((double)bytes / (double)in->loss_bytes * (double)in->loss_ps);
     return true;
 }
 
+static struct ingress_bucket *bucket_of(struct sim *sim, struct host *h, uint32_t q)
+{
+    return h->ingress.of_queue_pair ? &sim->buckets[q] : &h->ingress.bucket;
+}
+
 /* Does the port lose this data frame, before anything else of the NIC sees it? */
-static bool ingress_loses(struct host *h, uint32_t bytes, int64_t now_ps)
+static bool ingress_loses(struct host *h, struct ingress_bucket *bucket, uint32_t bytes, int64_t now_ps)
 {
     struct nic_ingress *in = &h->ingress;
     if (now_ps - in->looked_ps >= INGRESS_LOOK_PS)
         look_at_sending(in, h->counters.tx_rdma_bytes, now_ps);
-    if (in->losing_bytes > 0) {
-        bool lost = is_of_burst(in, bytes, now_ps);
+    if (bucket->losing_bytes > 0) {
+        bool lost = is_of_burst(in, bucket, bytes, now_ps);
         h->counters.rx_discards += lost;
         return lost;
     }
-    in->empty_ps = (in->empty_ps > now_ps ? in->empty_ps : now_ps) +
-                   (int64_t)(bytes * (in->sending ? in->ps_per_byte_sending_q20 : in->ps_per_byte_q20) >> 20);
-    if (in->empty_ps - now_ps > in->depth_ps)
-        begin_losing(in, now_ps);
+    bucket->empty_ps =
+        (bucket->empty_ps > now_ps ? bucket->empty_ps : now_ps) +
+        (int64_t)(bytes * (in->sending ? in->ps_per_byte_sending_q20 : in->ps_per_byte_q20) >> 20);
+    if (bucket->empty_ps - now_ps > in->depth_ps)
+        begin_losing(in, bucket, now_ps);
     return false;
 }
 
 /* What it has not taken in. */
-static int64_t ingress_bytes(const struct nic_ingress *in, int64_t now_ps)
+static int64_t ingress_bytes(const struct nic_ingress *in, const struct ingress_bucket *bucket,
+                             int64_t now_ps)
 {
     double ps_per_byte = (double)(in->sending ? in->ps_per_byte_sending_q20 : in->ps_per_byte_q20) / 0x1p20;
-    return in->empty_ps > now_ps ? (int64_t)((double)(in->empty_ps - now_ps) / ps_per_byte) : 0;
+    return bucket->empty_ps > now_ps ? (int64_t)((double)(bucket->empty_ps - now_ps) / ps_per_byte) : 0;
 }
 
 static void receive_data(struct sim *sim, uint32_t host, uint32_t p)
 {
     struct host *h = &sim->hosts[host];
-    if (h->ingress.depth_ps && ingress_loses(h, sim->packets[p].bytes, sim->now_ps)) {
-        packet_give(sim, p);
-        return;
+    if (h->ingress.depth_ps) {
+        uint32_t q = sim->packets[p].qp;
+        struct ingress_bucket *bucket = bucket_of(sim, h, q);
+        if (ingress_loses(h, bucket, sim->packets[p].bytes, sim->now_ps)) {
+            packet_give(sim, p);
+            return;
+        }
+        if (h->unmarked_cnps == UNMARKED_CNPS_INGRESS)
+            congestion_buffered(sim, host, q, ingress_bytes(&h->ingress, bucket, sim->now_ps));
     }
-    if (h->unmarked_cnps == UNMARKED_CNPS_INGRESS && h->ingress.depth_ps)
-        congestion_buffered(sim, host, sim->packets[p].qp, ingress_bytes(&h->ingress, sim->now_ps));
     h->counters.rx_rdma_packets++;
     h->counters.rx_rdma_bytes += sim->packets[p].bytes;
     if (sim->packets[p].flags & PACKET_CE)

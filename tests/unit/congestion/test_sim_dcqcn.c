@@ -292,6 +292,58 @@ static void a_share_is_the_most_that_is_cut_from(void **state)
     assert_true(d.rate_bps > 12.4e9 && d.target_bps == 25e9);
 }
 
+static double rate_at(struct dcqcn *d, const struct dcqcn_params *p, int64_t now_ps)
+{
+    dcqcn_advance(d, p, now_ps);
+    return d->rate_bps;
+}
+
+/* With nic.cnp_cuts_target a rate does not come back to what it was before the cut. */
+static void a_cut_target_is_not_recovered(void **state)
+{
+    (void)state;
+    struct dcqcn_rp rp = defaults();
+    rp.rpg_ai_rate = rp.rpg_hai_rate = 1;
+    for (int cuts = 0; cuts < 2; cuts++) {
+        struct dcqcn_params p = params_of(&rp);
+        struct dcqcn d;
+        p.cuts_target = cuts;
+        dcqcn_init(&d, &p);
+        dcqcn_cnp(&d, &p, 0);
+        double cut_bps = rate_at(&d, &p, 10 * US), later_bps = rate_at(&d, &p, 5000 * US);
+        assert_true(cut_bps < 51e9);
+        assert_true(cuts ? later_bps < 51e9 : later_bps > 95e9);
+    }
+}
+
+/* With nic.first_cnp_again a CNP after a long time without one cuts as the first did, one soon after it does
+ * not. */
+static void a_late_cnp_is_a_first_one(void **state)
+{
+    (void)state;
+    struct dcqcn_rp rp = defaults();
+    rp.initial_alpha_value = 512;
+    rp.rpg_ai_rate = rp.rpg_hai_rate = 1;
+    struct dcqcn_params p = params_of(&rp);
+    struct dcqcn d;
+    p.cuts_target = true;
+    p.first_again_ps = 100000 * US;
+    dcqcn_init(&d, &p);
+    dcqcn_cnp(&d, &p, 0);
+    double first = rate_at(&d, &p, 10 * US) / p.max_bps;
+    assert_true(first > 0.74 && first < 0.76);
+    static const struct {
+        int64_t at_us;
+        bool as_first;
+    } cases[] = {{50000, false}, {149999, false}, {249999, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double before_bps = rate_at(&d, &p, cases[i].at_us * US);
+        dcqcn_cnp(&d, &p, cases[i].at_us * US);
+        double kept = rate_at(&d, &p, (cases[i].at_us + 10) * US) / before_bps;
+        assert_true(cases[i].as_first ? kept > 0.74 && kept < 0.76 : kept > 0.99);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +354,8 @@ int main(void)
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(idle_time),
         cmocka_unit_test(a_share_is_the_most_that_is_cut_from),
+        cmocka_unit_test(a_cut_target_is_not_recovered),
+        cmocka_unit_test(a_late_cnp_is_a_first_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

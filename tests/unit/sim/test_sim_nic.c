@@ -217,6 +217,24 @@ static void below_its_rate_or_while_it_sends_a_port_loses_nothing(void **state)
     assert_true(lost_at(INT64_C(93400000000), INT64_C(5000000000)) > 0);
 }
 
+/* Two queue pairs together are above the rate; where it is that of a queue pair, neither is. */
+static void a_port_may_meter_queue_pairs(void **state)
+{
+    (void)state;
+    for (int queue_pairs = 1; queue_pairs <= 2; queue_pairs++)
+        for (int of_queue_pair = 0; of_queue_pair < 2; of_queue_pair++) {
+            struct two_hosts t;
+            init(&t);
+            set_ingress(&t);
+            t.hosts[1].nic.ingress.of_queue_pair = of_queue_pair;
+            two_hosts_flow(&t, 0)->queue_pairs = queue_pairs;
+            two_hosts_run(&t, 10 * MS);
+            assert_int_equal(two_hosts_value(&t, 1, "rx_discards_phy") > 0,
+                             queue_pairs == 1 || !of_queue_pair);
+            two_hosts_close(&t);
+        }
+}
+
 static void an_ingress_is_whole(void **state)
 {
     (void)state;
@@ -244,6 +262,7 @@ int main(void)
         cmocka_unit_test(a_saturated_port_loses_in_bursts),
         cmocka_unit_test(a_burst_of_loss_may_take_its_time),
         cmocka_unit_test(below_its_rate_or_while_it_sends_a_port_loses_nothing),
+        cmocka_unit_test(a_port_may_meter_queue_pairs),
         cmocka_unit_test(an_ingress_is_whole),
     };
     return cmocka_run_group_tests_name("simulated NICs", tests, NULL, NULL);
