@@ -31,9 +31,10 @@ const struct nic_property nic_properties[] = {
      {LX("\"3.768M/s\"",
          "fitted: 3.768 Mmsg/s of 64 and 512 byte writes, host memory (" REMOTE_LAB "March 2026)"),
       CX5("\"16.6M/s\"",
-          "fitted: S-1.15, 67.88 Gb/s of 512 byte writes on several queue pairs (" HACC "incast.csv)")}},
+          "fitted: S-1.15, 67.88 Gb/s of 512 byte writes on several queue pairs (" HACC "incast.csv)"),
+      CX6("\"215M/s\"", "the data sheet of ConnectX-6: up to 215 million messages a second")}},
     {"nic.queue_pair_messages",
-     {CX5("\"3.87M/s\"", HACC "S-1.14: 1 KiB writes on one queue pair"),
+     {CX5("\"3.87M/s\"", HACC "S-1.14: 1 KiB writes on one queue pair"), CX6("\"3.87M/s\"", AS_CX5),
       CX7("\"2.9M/s\"", "fitted: S-1.16, 380.0 Gb/s of 16 KiB writes on one queue pair, 391.8 on eight "
                         "(" NCCL_2409 "one user's table)")}},
     {"nic.tx_latency",
@@ -65,6 +66,9 @@ const struct nic_property nic_properties[] = {
           "ANOM-17); a bit less, as a window counts whole packets")}},
     {"nic.ingress.rate_when_sending",
      {CX5("\"98.7Gb/s\"", "fitted: S-3.03, 12.5 times fewer bursts (" HACC "ANOM-17)")}},
+    {"nic.ingress.of_queue_pair",
+     {CX5("true", "fitted: S-1.13 and S-3.16, several queue pairs fill the line and one does not (" HACC
+                  "measurement.tex: a lone flow)")}},
     {"nic.ack_every",
      {LX("16", "assumed: one or two ACKs per message of 64 KiB"), CX5("16", "assumed: as connectx-4-lx"),
       CX6("16", AS_CX5), CX7("16", AS_CX5)}},
@@ -85,7 +89,7 @@ const struct nic_property nic_properties[] = {
      {CX5("true", "fitted: S-4.05, CNPs handled are 2.24 times those sent (" HACC "measurement.tex)")}},
     {"nic.jitter", {CX5("\"1.1ns\"", "fitted: S-1.13, 97.7 Gb/s where headers leave 98.0 (" HACC "P2)")}},
     {"nic.burst",
-     {CX5("\"144KiB\"", "fitted: S-3.13, 1.65 % of the packets lost in 3100 events/s (" HACC
+     {CX5("\"96KiB\"", "fitted: S-3.13, 1.65 % of the packets lost in 3100 events/s (" HACC
                         "incast.csv): those of a queue pair are lost together")}},
     {"nic.nak_delay",
      {CX5("\"320us\"", "fitted: S-3.15, 26 % of the wire sent in vain (" HACC
@@ -97,9 +101,19 @@ const struct nic_property nic_properties[] = {
      {CX5("\"loss\"", "fitted: S-4.01 to S-4.06, 2262/s with 3100 loss events/s, 38/s with 73/s and none "
                       "without losses (" HACC "ANOM-16); the cause is not proved")}},
     {"nic.unmarked_cnp_interval",
-     {CX5("\"800us\"", "fitted: S-4.01, three CNPs for four loss events (" HACC "ANOM-16)")}},
+     {CX5("\"850us\"", "fitted: S-4.01, three CNPs for four loss events (" HACC "ANOM-16)")}},
     {"nic.cnp_cuts_share",
      {CX5("true", "fitted: S-5.01, a sender of four queue pairs slows down within 39 ms (" HACC "ANOM-18)")}},
+    {"nic.cnp_cuts_target",
+     {CX5("true",
+          "fitted: S-3.15 and S-4.02, the same share of the wire in vain and CNPs of a queue pair with 2 to "
+          "32 of them (" HACC "ANOM-16): fast recovery would undo cuts of a fast queue pair sooner")}},
+    {"nic.first_cnp_again",
+     {CX5("\"100ms\"",
+          "fitted: S-1.10, S-1.11 and S-3.04, a burst of loss of a queue pair alone each half second "
+          "(" HACC "gapsweep.csv, 4460 packets in 30 s): a cut that takes so long to recover from")}},
+    {"nic.byte_reset",
+     {CX5("\"130kB\"", "fitted: S-5.02 and S-5.03, as nic.dcqcn_profile (" HACC "ANOM-18)")}},
     {"nic.dcqcn_profile",
      {CX5("\"slow-recovery\"", "fitted: S-5.01 to S-5.03, S-3.12, S-3.13, S-1.10 and S-1.11 (" HACC
                                "ANOM-18); its parameters cannot be read")}},

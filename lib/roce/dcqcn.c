@@ -73,23 +73,24 @@ void dcqcn_defaults(struct dcqcn_values *values)
 const char *const dcqcn_profile_names[] = {"driver", "slow-recovery", NULL};
 
 /* Fitted to a ConnectX-5, whose driver cannot show what its firmware runs with (openfabric-systems/simllm,
- * September 2026). A rate grows by 25 Mb/s in a millisecond and by nothing else: four queue pairs gain
- * 0.1 Gb/s, and are back at 95 % after 447 ms (S-5.02, S-5.03). So there is no byte counter and no hyper
- * increase, and each decrease lowers the target. The interval and weight of alpha, and where it begins, were
- * chosen for the losses and the goodput of two to one (S-3.12, S-3.13), for the 28 ms after which a sender
- * gives way to another (S-5.01), and for the 77 to 92 Gb/s of a queue pair alone whose port loses packets now
- * and then (S-1.10, S-1.11). Decreases are as far apart as increases:
- * a rate that comes back this slowly must not fall by every mark of a queue. */
+ * September 2026). A rate grows by 1 Mb/s for each nic.byte_reset that is sent, of the model 130 kB, and by
+ * 1 Mb/s in 130 us; by nothing else. Four queue pairs that share 50 Gb/s gain 0.1 Gb/s a millisecond so and are
+ * back at 95 % after 440 ms (S-5.02, S-5.03). As most of it is in proportion to the rate, each of N queue pairs
+ * needs about as many cuts a second with any N (S-4.02: 283 CNPs/s of each). The interval and weight of alpha
+ * were chosen for that number: alpha is small where CNPs are rare. Where it begins is what a queue pair alone
+ * loses by each of its bursts of loss, about 30 % (S-1.10, S-1.11), and the time after which a sender gives way
+ * to another (S-5.01). Decreases are at least 200 us apart: a rate that comes back this slowly must not fall by
+ * every mark of a queue. */
 static void set_slow_recovery(struct dcqcn_rp *rp)
 {
     rp->clamp_tgt_rate = true;
-    rp->rpg_time_reset = 200;
-    rp->rpg_byte_reset = 0;
-    rp->rpg_ai_rate = rp->rpg_hai_rate = 5;
-    rp->dce_tcp_g = 1018;
-    rp->dce_tcp_rtt = 12;
+    rp->rpg_time_reset = 130;
+    rp->rpg_threshold = 0;
+    rp->rpg_ai_rate = rp->rpg_hai_rate = 1;
+    rp->dce_tcp_g = 1021;
+    rp->dce_tcp_rtt = 3;
     rp->rate_reduce_monitor_period = 200;
-    rp->initial_alpha_value = 450;
+    rp->initial_alpha_value = 400;
 }
 
 void dcqcn_profile_values(enum dcqcn_profile profile, struct dcqcn_values *values)
