@@ -22,6 +22,8 @@
 #define FLOOR_NS \
     268435456 /* with adaptive retransmission ConnectX takes a shorter one for this: 2^16 x 4.096 us */
 
+#define HOLES_MANY 3 /* so many queue pairs do not leave out PSNs each by itself */
+
 #define KIND_SKIPPED        "skipped"
 #define KIND_BACK           "goes back to the wrong PSN"
 #define KIND_NO_BACK        "does not go back"
@@ -94,6 +96,8 @@ struct requester {
     int32_t msn;                       /* of the latest answer; -1: there was none */
     uint32_t hole_psn;
     int64_t hole_ns;
+    uint32_t message_psn,
+        message_bytes; /* the first packet of a WRITE, which says its length; 0 bytes: none */
     struct nak_left naks_pending[NAKS_LEFT]; /* a ring */
     uint32_t naks_pending_count;
     struct requests requests;
@@ -426,7 +430,8 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
     bool timed_out = !asked && !r->gap && !lost;
     g->t.back++;
-    if (!(asked && psn == r->nak_psn) && requester_goes_back_late(r, p)) {
+    bool on = r->nak && psn_after(psn, r->nak_psn) >= 0 && psn_after(psn, r->unacked) <= 0;
+    if (!(asked && psn == r->nak_psn) && !on && requester_goes_back_late(r, p)) {
         g->t.back_nak++;
         return;
     }
@@ -566,6 +571,24 @@ static void requester_fill_hole(struct go_back_n *g, struct requester *r)
     g->holes--;
 }
 
+/* The last packet of a WRITE has the PSN that it has if no packet of the message was left out. */
+static void requester_count_message(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                    const struct verify_packet *p)
+{
+    const struct frame_roce *roce = &p->frame.roce;
+    const struct opcode_row *row = &opcode_rows[OPCODE_OPERATION(roce->bth.opcode)];
+    if (row->first) {
+        r->message_psn = roce->bth.psn;
+        r->message_bytes = row->reth && row->payload && !row->last ? roce->reth.length : 0;
+    }
+    if (!row->last || !r->message_bytes || !r->hole || psn_after(r->hole_psn, r->message_psn) <= 0 ||
+        span_of_answer(&r->span, r->message_bytes) != (uint32_t)psn_after(roce->bth.psn, r->message_psn) + 1)
+        return;
+    requester_fill_hole(g, r);
+    verify_note_missing(c, "packet %llu ends a WRITE of %u bytes as if PSN %u had been sent",
+                        (unsigned long long)p->number, r->message_bytes, r->hole_psn);
+}
+
 static void requester_forget_renewal(struct requester *r)
 {
     if (r->renewal)
@@ -694,6 +717,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
         renewal_take(&r->renewal->of, roce, taken, loose);
     if (r->hole && psn == r->hole_psn)
         requester_fill_hole(g, r);
+    requester_count_message(g, r, c, p);
     r->sent_again = r->waited && psn_after(psn, r->next) < 0;
     if (r->nak && psn == r->nak_psn) {
         r->nak = false;
@@ -1531,6 +1555,9 @@ static void go_back_n_end(void *state, struct verify_context *c)
         verify_turn_to(c, c->flows->flows[i].interface);
         requester_end(g, states_have(&g->requesters, i, sizeof(struct requester)), c);
     }
+    if (g->holes >= HOLES_MANY)
+        verify_note_missing(c, "PSNs are left out by %llu queue pairs that nobody was seen to ask for",
+                            (unsigned long long)g->holes);
     for (uint32_t i = 0; i < g->responders.count; i++)
         responder_end(states_have(&g->responders, i, sizeof(struct responder)), c);
     if (!g->t.shown[RECOVERY_SELECTIVE][0])

@@ -174,6 +174,14 @@ static void packets_missing(void **state)
                 talk_unknown(&talk, "go-back-n", STRICT, "packets are missing from the capture");
             talk_unknown(&talk, "cnp", STRICT, which || !port ? "packets are missing" : "");
         }
+    begin(); /* a WRITE whose length says it, where nothing was answered, */
+    talk.one_port = talk.incomplete = true;
+    packet(112, 112, false);
+    packet(112, 113, false);
+    uint64_t last = packet(112, 115, false);
+    talk_unknown(&talk, "go-back-n", STRICT, "PSN 115 follows PSN 113: 1 skipped");
+    talk.incomplete = false;
+    talk_bad(&talk, "go-back-n", STRICT, "skipped", last);
     begin(); /* a packet that was left out, and is asked for, is a fault in any capture */
     talk.one_port = talk.incomplete = true;
     messages(100, 1, 3);
