@@ -296,8 +296,8 @@ static bool lies_in_module(const char *root, const char *address)
         sysfs_text(resource, sizeof resource, root, "/sys/bus/pci/devices/%s/resource", address) <= 0)
         return false;
     resource[strcspn(resource, " ")] = '\0';
-    return sysfs_parse_number(resource, &begin) && begin >= memory && functions > 0 && functions <= 64 &&
-           begin < memory + functions * BAR_BYTES;
+    return sysfs_parse_number(resource, &begin) && memory > 0 && begin >= memory && functions > 0 &&
+           functions <= 64 && begin < memory + functions * BAR_BYTES;
 }
 
 /* The line rate, what the driver takes it for, and how many times slower the line is. */

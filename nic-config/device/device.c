@@ -88,15 +88,18 @@ int host_change(struct netlink *n, struct nlmsghdr *request, mnl_cb_t each, void
 /* Each look lets mlx5 read its counters from the firmware; what changes between two looks is counted. */
 #define LOOK_EVERY_NS (50 * NS_PER_MS)
 
+/* As linux net/core/dev.c, dev_valid_name, and UTF-8, as documents are. */
 bool device_name_valid(const char *name)
 {
     size_t length = strlen(name);
     if (length == 0 || length >= IFNAMSIZ || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return false;
+    json_t *text = json_string(name); /* NULL: it is not UTF-8 */
+    json_decref(text);
     for (; *name; name++)
-        if (*name == '/' || *name == ':' || isspace((unsigned char)*name) || !isprint((unsigned char)*name))
+        if (*name == '/' || *name == ':' || (unsigned char)*name <= ' ' || *name == 0x7f)
             return false;
-    return true;
+    return text;
 }
 
 /* ---- properties from rtnetlink */
@@ -198,7 +201,7 @@ static int keep_in_list(const struct nlmsghdr *message, void *data)
         return MNL_CB_OK;
     memcpy(&link, mnl_nlmsg_get_payload(message), sizeof link);
     keep_name(message, name);
-    if (!(link.ifi_flags & IFF_LOOPBACK) && name[0] != '\0')
+    if (!(link.ifi_flags & IFF_LOOPBACK) && device_name_valid(name))
         json_array_append_new(data, json_text(name));
     return MNL_CB_OK;
 }

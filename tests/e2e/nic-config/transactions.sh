@@ -352,6 +352,18 @@ test_documents() {
     check "none of these changed anything" same_picture
 }
 
+# The kernel takes all bytes but blanks, / and :.
+test_names() {
+    ip link add $'n\303\274' type veth peer name odd1
+    ip link add $'n\377' type veth peer name odd2
+    check_exit 0 "one interface with an odd name does not keep the others from being read" nic_config get
+    check "... one in UTF-8 is read, too" jq -e '.interfaces | has("mlx0") and has("n\u00fc") and has("odd2")' "$SCRATCH/out"
+    check_exit 3 "a name that is no text is refused" nic_config get $'n\377'
+    check_says "... with its bytes" 'n.xff" is not a valid interface name' "$SCRATCH/err"
+    ip link del odd1
+    ip link del odd2
+}
+
 test_keep() {
     say '{"mlx0":{"mtu":2500}}' >"$SCRATCH/keep.json"
     nic_config set "$SCRATCH/keep.json" >/dev/null
@@ -388,5 +400,6 @@ test_identities
 test_real_refusals
 test_interrupt
 test_documents
+test_names
 test_keep
 finish
