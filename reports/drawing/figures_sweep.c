@@ -28,7 +28,7 @@ static double total_messages_per_us(const struct run *run)
 /* ---- what the sweep goes over */
 
 struct axis {
-    const char *key; /* the first path with three or more different numbers */
+    const char *key, *name; /* the first path with three or more different numbers */
     bool is_bytes;
 };
 
@@ -61,7 +61,7 @@ static bool find_axis(const struct runs *runs, struct axis *axis)
         size_t count = count_numbers(runs, key, &is_bytes);
         if (count > most) {
             most = count;
-            *axis = (struct axis){key, is_bytes};
+            *axis = (struct axis){key, choice_name(key, run_get(&runs->items[0], "cell")), is_bytes};
         }
     }
     return axis->key;
@@ -76,7 +76,7 @@ static void curve_label(const struct run *run, const struct axis *axis, struct t
     {
         if (strcmp(key, axis->key) == 0)
             continue;
-        choice_add(key, value, out);
+        choice_add(key, value, run_get(run, "cell"), out);
     }
     if (!out->length)
         text_add(out, "this run");
@@ -92,8 +92,7 @@ static struct plot_series *curve_named(struct plot_panel *panel, const char *lab
 
 static void add_axis_label(struct plot *plot, const struct axis *axis)
 {
-    const char *dot = strrchr(axis->key, '.');
-    plot_relabel_x(plot, dot ? dot + 1 : axis->key);
+    plot_relabel_x(plot, axis->name);
     plot->bytes_x = axis->is_bytes;
 }
 
@@ -279,7 +278,8 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
 }
 
 const struct figure figures_sweep[] = {
-    {"goodput", "Goodput", "", "Received payload of all flows together.", .sweep = fill_goodput},
+    {"goodput", "Goodput", "", "Received payload of all flows together.",
+     .sweep = fill_goodput},
     {"messages", "Message rate", "", "Message rate of all flows together.", .sweep = fill_messages},
     {"latency", "Latency", "",
      "Latency of a flow: from posting to completion, or half a round trip in latency mode.",

@@ -92,7 +92,7 @@ static void add_choices(const struct page_comparison *c, const struct runs *runs
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), path, value)
     {
         if (!names_key(c, path))
-            choice_add(path, value, &words);
+            choice_add(path, value, run_get(run, "cell"), &words);
     }
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
     if (repeat > 1)

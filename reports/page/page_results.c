@@ -26,7 +26,7 @@ static void choices_of(const json_t *cell, const char *otherwise, struct text *o
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)cell, path, value)
     {
-        choice_add(path, value, out);
+        choice_add(path, value, cell, out);
     }
     if (!out->length)
         text_add(out, "%s", otherwise);

@@ -332,7 +332,7 @@ static void add_failed_cells(const struct sweep_table *t, struct text *out)
                     "class=failures><thead><tr><th>choices<th>expectation<th>reason</tr></thead>\n");
             json_object_foreach(json_object_get(entry, "cell"), path, value)
             {
-                choice_add(path, value, &choices);
+                choice_add(path, value, json_object_get(entry, "cell"), &choices);
             }
             text_add(out, "<tr>");
             html_cell(out, choices.length ? text_string(&choices) : "all runs");

@@ -59,10 +59,47 @@ void choice_describe(const json_t *value, struct text *out)
     }
 }
 
-void choice_add(const char *path, const json_t *value, struct text *out)
+static bool begins_with_word(const char *end)
 {
-    const char *dot = strrchr(path, '.');
-    text_add(out, "%s%s ", out->length ? ", " : "", dot ? dot + 1 : path);
+    size_t length = strcspn(end, ".");
+    return length != strspn(end, "0123456789") && length != strspn(end, "*");
+}
+
+static bool is_end_of(const char *path, const char *end)
+{
+    size_t length = strlen(path), of = strlen(end);
+    return length >= of && strcmp(path + length - of, end) == 0 &&
+           (length == of || path[length - of - 1] == '.');
+}
+
+static bool ends_alone(const char *end, const char *path, const json_t *choices)
+{
+    const char *other;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)choices, other, value)
+    {
+        if (strcmp(other, path) != 0 && is_end_of(other, end))
+            return false;
+    }
+    return true;
+}
+
+const char *choice_name(const char *path, const json_t *choices)
+{
+    const char *end = path + strlen(path);
+    while (end > path) {
+        while (end > path && (*end == '.' || end[-1] != '.'))
+            end--;
+        if (begins_with_word(end) && ends_alone(end, path, choices))
+            break;
+        end -= end > path;
+    }
+    return end;
+}
+
+void choice_add(const char *path, const json_t *value, const json_t *choices, struct text *out)
+{
+    text_add(out, "%s%s ", out->length ? ", " : "", choice_name(path, choices));
     choice_describe(value, out);
 }
 
@@ -285,9 +322,9 @@ char *differences_label(const json_t *differences, size_t i)
     size_t parts = 0;
     json_object_foreach((json_t *)(uintptr_t)differences, path, row)
     {
-        const char *dot = strrchr(path, '.'), *value = json_string_value(json_array_get(row, i));
+        const char *value = json_string_value(json_array_get(row, i));
         if (!is_named(differences, path) && parts++ < LABEL_PARTS)
-            text_add(&out, "%s%s %.20s", out.length ? ", " : "", dot ? dot + 1 : path,
+            text_add(&out, "%s%s %.20s", out.length ? ", " : "", choice_name(path, differences),
                      value ? value : "unset");
     }
     if (parts > LABEL_PARTS)

@@ -138,7 +138,7 @@ static void describe_cell(const struct run *run, struct text *out)
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), key, value)
     {
-        choice_add(key, value, out);
+        choice_add(key, value, run_get(run, "cell"), out);
     }
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
     if (repeat > 1)

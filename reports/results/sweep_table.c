@@ -488,25 +488,6 @@ static json_t *find_paths(const json_t *cells)
     return paths;
 }
 
-/* The last `parts` parts of the path. */
-static const char *end_of_path(const struct sweep_axis *axis, size_t parts)
-{
-    const char *path = axis->path ? axis->path : "";
-    const char *at = path + strlen(path);
-    while (at > path && (at[-1] != '.' || --parts > 0))
-        at--;
-    return at;
-}
-
-static bool is_alone(const struct sweep_table *t, size_t axis, size_t parts)
-{
-    const char *mine = end_of_path(&t->axes[axis], parts);
-    for (size_t i = 0; i < t->axis_count; i++)
-        if (i != axis && strcmp(end_of_path(&t->axes[i], parts), mine) == 0)
-            return false;
-    return true;
-}
-
 static bool name_axes(const json_t *paths, struct sweep_table *t)
 {
     const char *path;
@@ -514,15 +495,10 @@ static bool name_axes(const json_t *paths, struct sweep_table *t)
     bool named = true;
     json_object_foreach((json_t *)(uintptr_t)paths, path, number)
     {
-        t->axes[json_integer_value(number)].path = strdup(path);
-        named = named && t->axes[json_integer_value(number)].path;
-    }
-    for (size_t i = 0; named && i < t->axis_count; i++) {
-        size_t parts = 1;
-        while (parts < 8 && !is_alone(t, i, parts))
-            parts++;
-        t->axes[i].label = strdup(end_of_path(&t->axes[i], parts));
-        named = t->axes[i].label;
+        struct sweep_axis *axis = &t->axes[json_integer_value(number)];
+        axis->path = strdup(path);
+        axis->label = strdup(choice_name(path, paths));
+        named = named && axis->path && axis->label;
     }
     return named;
 }

@@ -54,8 +54,31 @@ static void values_differ_by_path(void **state)
     /* flows by their names, other lists by number; values that only one has */
     expect("{\"scenario\":{\"name\":\"s\",\"flows\":[{\"name\":\"f\",\"depth\":4}]}}",
            "{\"scenario\":{\"name\":\"s\",\"flows\":[{\"name\":\"f\",\"depth\":8},5]}}",
-           "{\"scenario.flows.f.depth\":[\"4\",\"8\"],\"scenario.flows.1\":[null,\"5\"]}", "depth 4, 1 unset",
-           "depth 8, 1 5");
+           "{\"scenario.flows.f.depth\":[\"4\",\"8\"],\"scenario.flows.1\":[null,\"5\"]}",
+           "depth 4, flows.1 unset", "depth 8, flows.1 5");
+}
+
+static void expect_name(const char *path, const char *choices, const char *name)
+{
+    json_t *keys = result(choices);
+    assert_string_equal(choice_name(path, keys), name);
+    json_decref(keys);
+}
+
+/* A number, a glob, or what other choices are called too is not a name. */
+static void choices_have_names_that_say_which(void **state)
+{
+    (void)state;
+    expect_name("flows.*.depth", "{\"flows.*.depth\":1}", "depth");
+    expect_name("faults.0", "{\"faults.0\":1}", "faults.0");
+    expect_name("faults.0.loss", "{\"faults.0.loss\":1}", "loss");
+    expect_name("collectives.*", "{}", "collectives.*");
+    expect_name("seed", "{\"lab.seed\":1,\"seed\":1}", "seed");
+    expect_name("lab.hosts.a.gpu.index", "{\"lab.hosts.a.gpu.index\":0,\"lab.hosts.b.gpu.index\":4}",
+                "a.gpu.index");
+    expect_name("flows.up.depth", "{\"flows.up.depth\":0,\"flows.shutup.depth\":4}", "up.depth");
+    expect_name("0", "{}", "0");
+    expect_name("", "{}", "");
 }
 
 static void words_and_expectations_do_not_count(void **state)
@@ -113,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_runs_have_none),
         cmocka_unit_test(values_differ_by_path),
+        cmocka_unit_test(choices_have_names_that_say_which),
         cmocka_unit_test(words_and_expectations_do_not_count),
         cmocka_unit_test(what_only_one_has_is_listed),
         cmocka_unit_test(a_label_holds_no_more_than_three),
