@@ -2,6 +2,7 @@
 #include "reports/drawing/figures.h"
 
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include "reports/results/differences.h"
 #include <math.h>
 #include <stdio.h>
@@ -161,6 +162,12 @@ static void fill_goodput(const struct runs *runs, struct plot *plot)
     for (size_t i = 0; i < runs->count; i++)
         delivered = delivered && (isfinite(total_delivered_gbps(&runs->items[i])) ||
                                   !isfinite(total_goodput_gbps(&runs->items[i])));
+    if (delivered) {
+        free(plot->title);
+        plot->title = xstrdup("Delivered");
+    } else {
+        plot->caption = xstrdup("Payload of the messages of all flows that completed.");
+    }
     double (*measure)(const struct run *) = delivered ? total_delivered_gbps : total_goodput_gbps;
     if (find_axis(runs, &axis)) {
         add_axis_label(plot, &axis);
@@ -278,7 +285,7 @@ static void fill_latency(const struct runs *runs, struct plot *plot)
 }
 
 const struct figure figures_sweep[] = {
-    {"goodput", "Goodput", "", "Received payload of all flows together.",
+    {"goodput", "Goodput", "", "Payload of all flows together that arrived in the measure phase.",
      .sweep = fill_goodput},
     {"messages", "Message rate", "", "Message rate of all flows together.", .sweep = fill_messages},
     {"latency", "Latency", "",

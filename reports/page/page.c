@@ -137,6 +137,18 @@ void page_add_drawing(const struct drawing *drawing, const char *run, struct tex
     text_add(out, " <a href=\"%s.tsv\">data</a></figcaption></figure>\n", drawing->name);
 }
 
+/* The times of figures are not those of the scenario and of sentences about the run. */
+static void add_beginning(const struct run *run, struct text *out)
+{
+    text_add(out, "<p class=soft>Times in the figures count from the beginning of the measure phase");
+    if (json_is_true(run_get(run, "simulated")) && run->start_ns > 0)
+        text_add(out,
+                 ", which was %.6g ms after that of the run: a time in a "
+                 "warning counts from there",
+                 (double)run->start_ns / 1e6);
+    text_add(out, ".</p>\n");
+}
+
 static void add_drawings(const struct runs *runs, const struct drawing *drawings, size_t count,
                          struct text *out)
 {
@@ -147,6 +159,8 @@ static void add_drawings(const struct runs *runs, const struct drawing *drawings
             text_add(out, "<h2>");
             html_escaped(out, run == SIZE_MAX ? "All runs" : run_label(&runs->items[run]));
             text_add(out, "</h2>\n");
+            if (run != SIZE_MAX)
+                add_beginning(&runs->items[run], out);
         }
         last = run;
         page_add_drawing(&drawings[i], run == SIZE_MAX ? "" : run_label(&runs->items[run]), out);

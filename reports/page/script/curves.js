@@ -1,6 +1,10 @@
 /* A panel of curves, drawn by uPlot. */
 const DASHES = [[], [9, 4], [2, 3], [12, 3, 2, 3], [5, 2], [16, 5], [1, 5], [9, 2, 1, 2, 1, 2]];
 
+function dashOf(series) {
+  return DASHES[(series.dash || 0) % DASHES.length];
+}
+
 const LABEL_SIZE = 18; /* beside the numbers of the y axis; bars have none, and begin at the same place */
 
 /* A line from zero for each point. */
@@ -20,7 +24,7 @@ function curveOf(series) {
     label: series.label,
     show: series.shown,
     stroke: function () { return themeInk(series.colour); },
-    dash: DASHES[(series.dash || 0) % DASHES.length],
+    dash: dashOf(series),
     width: 1.6,
     points: {show: series.style === 'points', size: 6},
     paths: series.style === 'steps' ? uPlot.paths.stepped({align: 1})

@@ -1,9 +1,20 @@
+/* A line as the plot draws it: a colour, and lengths of dashes and gaps by turns; [] is solid. */
+function lineOf(colour, dash) {
+  let at = 0;
+  const stops = (dash.length ? dash : [1]).map(function (length, i) {
+    const ink = i % 2 ? 'transparent' : colour, from = at;
+    at += length;
+    return ink + ' ' + from + 'px ' + at + 'px';
+  });
+  return 'repeating-linear-gradient(90deg, ' + stops.join(', ') + ')';
+}
+
 /* The series of a panel as buttons that show and hide them, with their values at the cursor. */
 function makeLegend(panel, show) {
   const many = panel.series.length > 12;
   const list = make('div', {class: many ? 'legend many' : 'legend', role: 'group', 'aria-label': 'Series of ' + panel.label});
   const entries = panel.series.map(function (series, i) {
-    const value = make('span', {class: 'value'}), sample = make('span', {class: 'sample'});
+    const value = make('span', {class: 'value'}), sample = make('span', {class: panel.series.some(function (s) { return s.dash; }) ? 'sample long' : 'sample'});
     const button = make('button', {type: 'button', 'aria-pressed': String(series.shown)}, sample, make('span', {text: series.label}), value);
     button.addEventListener('click', function () { set(i, !series.shown); });
     list.appendChild(button);
@@ -20,8 +31,7 @@ function makeLegend(panel, show) {
   }
   function colour() {
     panel.series.forEach(function (series, i) {
-      entries[i].sample.style.borderTopColor = themeInk(series.colour);
-      entries[i].sample.style.borderTopStyle = series.dash ? (series.dash % 2 ? 'dashed' : 'dotted') : 'solid';
+      entries[i].sample.style.backgroundImage = lineOf(themeInk(series.colour), dashOf(series));
     });
   }
   colour();

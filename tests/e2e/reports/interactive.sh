@@ -155,9 +155,17 @@ check_exit 4 "another run" run scenarios/pfc-bidir.json --set sweep=null --durat
 check_exit 0 "both on a page" "$H" report "$pair" "$SCRATCH/other/pfc-bidir/latest" --out "$SCRATCH/both"
 browse open "$SCRATCH/both/index.html" 1280 900
 page_is "curves of both runs are in one plot, with another dash" '(b => b.some(e => e.includes("cable 1m: a tx_prio0_bytes solid")) && b.some(e => e.includes("cable 7m: a tx_prio0_bytes dashed")))(
-    Array.from(document.querySelectorAll(".overlays .legend button")).map(e => e.textContent + " " + e.querySelector(".sample").style.borderTopStyle))'
+    Array.from(document.querySelectorAll(".overlays .legend button")).map(e => e.textContent + " " + (e.querySelector(".sample").style.backgroundImage.includes("transparent") ? "dashed" : "solid")))'
 page_is "... before those of each" '(s => s.querySelectorAll(".interactive").length * 2 === document.querySelectorAll("script.plot").length)(document.querySelector(".overlays"))'
 quiet "a page about two runs"
+page_is "where each run's measured time began in it is said" '(b => b.length === 2 && b.every(t => t.includes("which was 1000 ms after that of the run")))(
+    Array.from(document.querySelectorAll("p.soft")).map(p => p.textContent).filter(t => t.startsWith("Times in the figures count from the beginning of the measure phase")))'
+check_exit 4 "four runs" run scenarios/pfc-bidir.json --set 'sweep={"settings.cable": ["1m", "3m", "5m", "7m"]}' --duration 2ms --set phases.warmup=0s --set sample.every=100us --out "$SCRATCH/four"
+check_exit 0 "their page" "$H" report "$SCRATCH/four/pfc-bidir/latest" --out "$SCRATCH/four/page"
+browse open "$SCRATCH/four/page/index.html" 1280 900
+page_is "the names of curves have the dashes of their runs, four of them" 'new Set(Array.from(document.querySelector(".overlays .legend").querySelectorAll("button")).filter(e => e.textContent.includes(": a tx_prio0_bytes"))
+    .map(e => e.querySelector(".sample").style.backgroundImage.replace(/rgb\([^)]*\)/g, "ink"))).size === 4'
+page_is "... and times that begin with the run" 'Array.from(document.querySelectorAll("p.soft")).filter(p => p.textContent === "Times in the figures count from the beginning of the measure phase.").length === 4'
 
 # ---- what is said of a figure is what is drawn
 mkdir "$SCRATCH/short"
