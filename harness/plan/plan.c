@@ -494,6 +494,35 @@ static void set_cooldown(struct cell *cell, const json_t *scenario)
                         json_text(SCENARIO_SIMULATED_COOLDOWN));
 }
 
+/* Paths into the lab with their values, as far as there is room: "lab.topology.hosts 2". */
+static void add_lab_values(const json_t *values, const char *of, struct text *out)
+{
+    const char *path;
+    json_t *value;
+    size_t before = out->length;
+    json_object_foreach((json_t *)(uintptr_t)values, path, value)
+    {
+        char *shown = paths_in_lab(path) && out->length < 150 ? json_bare(value) : NULL;
+        if (shown)
+            text_add(out, "%s%.60s %.40s%s", out->length == before ? ", with " : " and ", path, shown,
+                     strlen(shown) > 40 ? "..." : "");
+        free(shown);
+    }
+    if (out->length > before)
+        text_add(out, " %s", of);
+}
+
+/* The lab is not as its file has it where the request or the sweep puts values into it. */
+static int refuse_lab(const struct cell_sources *d, const json_t *choice, struct error *e)
+{
+    struct text words = {0};
+    add_lab_values(d->requested, "of --set", &words);
+    add_lab_values(choice, "of the sweep", &words);
+    int result = error_prefix(e, "%s%s", d->lab_path, text_string(&words));
+    text_free(&words);
+    return result;
+}
+
 /* Takes over `choice`. `first`: of the same plan; NULL if it is this one. */
 static int cell_fill(const struct cell_sources *d, json_t *choice, const struct cell *first,
                      struct cell *cell, struct error *e)
@@ -522,9 +551,9 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && lab && !has_lab &&
         cell_parse_lab(cell, lab, d->lab_opened ? d->lab_opened : d->lab_path, e) != 0)
-        result = error_prefix(e, "%s", d->lab_path);
+        result = refuse_lab(d, choice, e);
     if (result == 0 && lab && cell_check_roles(cell, e) != 0)
-        result = error_prefix(e, "%s", d->lab_path);
+        result = refuse_lab(d, choice, e);
     if (result == 0 && lab && settings_fit(cell, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && lab && !lab_kind(&cell->lab)->simulated &&

@@ -163,6 +163,10 @@ check_of "a flow that does not exist" 'there is no flow "a-to-c"; did you mean "
 check_of "a flow value that does not exist" 'there is no flow value "goodput"; did you mean "goodput_' 'sum(flows.*.goodput) > 0'
 check_of "a rate compared with a time" 'a rate is compared with a time' 'sum(flows.*.goodput_bps) > 10ms'
 check_of "a size compared with a plain number" 'a size is compared with a plain number: write the unit' 'sum(flows.*.bytes) > 10'
+check_exit 2 "a value of a sweep that real hosts' NICs have not" "$H" check scenarios/selective-repeat.json --lab labs/ssh-pair.example.json
+check_says "... is laid to the sweep, not to the lab's file alone" 'labs/ssh-pair.example.json, with lab.defaults.host.nic.recovery .* of the sweep: hosts.a.nic: unknown key "recovery"' "$SCRATCH/err"
+check_exit 2 "a value of --set that a NIC has not" "$H" run -n scenarios/incast-pfc.json --set lab.defaults.host.nic.recover=x
+check_says "... is laid to --set" 'labs/sim-incast.json, with lab.defaults.host.nic.recover x of --set: hosts.h0.nic: unknown key "recover"; did you mean "recovery"' "$SCRATCH/err"
 check_of "a plain number compared with a rate" 'a plain number is compared with a rate: write the number without a unit' 'sum(flows.*.goodput_MiBps) > 10MiB/s'
 check_of "a size compared with a time" 'a size is compared with a time: write the unit of the other side' 'sum(flows.*.bytes) > 10ms'
 check_of "two figures of different units" 'a size is compared with a rate: compare what has the same unit' 'sum(flows.*.bytes) > sum(flows.*.goodput_bps)'
@@ -246,7 +250,7 @@ jq '.flows[0].name = "up-{}" | .roles = ["h[0-3]", "x"] | .flows = [.flows[0] | 
 expect 2 'flows.up-1.depth: nothing in the document matches this path; up-1 is one of those that are written as up-\{\}: name flows.up-\{\}.depth' "... of a flow that another name stands for" run written.json --lab sim-incast --set flows.up-1.depth=1
 expect 2 'unknown key "mesure"; did you mean "measure"' "--set of an unknown key" run "$GOOD" --set phases.mesure=1s
 expect 2 'phases.measure: "soon"' "--set to a wrong value" run "$GOOD" --set phases.measure=soon
-expect 2 'sim-geforce-pair.json: .*unknown key "x"' "--set of an unknown key of the lab" run "$GOOD" --lab "$LAB" --set lab.hosts.a.x=1
+expect 2 'sim-geforce-pair.json, with lab.hosts.a.x 1 of --set: hosts.a: unknown key "x"' "--set of an unknown key of the lab" run "$GOOD" --lab "$LAB" --set lab.hosts.a.x=1
 expect 2 'is not a document type' "a schema that does not exist" schema result
 expect 2 'cannot be listed' "a list that does not exist" list results
 expect 2 'harness: error: ' "a report of a folder that does not exist" report nowhere

@@ -16,7 +16,7 @@ refused() {
     shift 4
     jq "$filter" "$from" >case.json || exit 1
     check_exit 2 "$what" "$H" check case.json "$@"
-    check_says "... by name" "error: (case|.*/sim-[a-z-]*)\.json: (.*: )?$pattern" err
+    check_says "... by name" "error: (case|.*/sim-[a-z-]*)\.json(, with lab.* of the sweep)?: (.*: )?$pattern" err
 }
 good() {
     local what=$1 from=$2 filter=$3
