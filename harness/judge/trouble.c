@@ -686,6 +686,17 @@ static void find_own_cnps(const struct looked_into *x)
     text_free(&likely);
 }
 
+/* ---- a capture of nothing */
+
+static void find_empty_capture(const struct looked_into *x)
+{
+    const json_t *frames = json_object_get(json_object_get(x->result, "capture"), "frames");
+    if (json_is_integer(frames) && json_integer_value(frames) == 0)
+        json_array_append_new(x->warnings,
+                              json_text("capture.pcapng has no frame: none passed that ports, flows, "
+                                        "priorities and phase of capture choose"));
+}
+
 /* ---- all */
 
 static const struct {
@@ -702,6 +713,7 @@ static const struct {
     {"more bytes sent again than arrived", find_sent_again},
     {"CNPs sent without marks, which some NICs do", find_unmarked_cnps},
     {"CNPs handled beyond those sent: slow restart's own", find_own_cnps},
+    {"a capture without a frame", find_empty_capture},
 };
 #define TROUBLES (sizeof troubles / sizeof *troubles)
 

@@ -140,6 +140,10 @@ done
 check "... of the others it is" grep -q 'warning: flows f1, f2 and f3: nothing on their way marks' \
     <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set 'inject=[{"flow":"f0","do":"cnp"}]')"
 check "... not for a control without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set settings.congestion_control=timely --set lab.defaults.switch.ecn=null | grep warning)"
+incast4 --no-report --set phases.measure=1ms --set 'capture={"priorities": [5]}' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check_says "a capture that chooses frames of which there are none" '^  warning: capture.pcapng has no frame: none passed that ports, flows, priorities and phase of capture choose$' "$SCRATCH/out"
+incast4 --no-report --set phases.measure=1ms --set 'capture={"priorities": [3], "limit": "1MB"}' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "... not where there are some" test -z "$(grep 'has no frame' "$SCRATCH/out")"
 check "PFC that is on at the hosts and off at their switch" grep -q 'warning: PFC on priority 3 is on at h0, h1, h2 and 2 others and off at s0: it pauses nobody, and what does not fit into its buffer is lost; list' \
     <<<"$(foretold --set 'settings_of={"s0": {"pfc": []}}')"
 check "... and the other way round" grep -q 'warning: PFC on priority 3 is off at h0 and h4 and on at s0: its pauses are ignored there' \
