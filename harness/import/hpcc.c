@@ -312,7 +312,8 @@ static int read_trace(struct reader *in, struct import *import, struct error *e)
                     "simulator does",
                     in->path, beyond, import->network_path, import->nodes - 1);
     if (left_out)
-        import_note(import, "%s: %" PRId64 " nodes are NVSwitches, which are left out", in->path, left_out);
+        import_note(import, "%s: %" PRId64 " %s left out", in->path, left_out,
+                    left_out == 1 ? "node is an NVSwitch, which is" : "nodes are NVSwitches, which are");
     if (reader_has_more(in))
         import_note(import, "%s: what follows the last node, on line %u, is not read", in->path, in->line);
     return 0;

@@ -100,12 +100,13 @@ cat >simai.txt <<'E1'
 E1
 printf '1\n0 2 3 100 1000 0\n' >simai-flow.txt
 check_exit 0 "a topology of SimAI" "$H" import hpcc simai.txt simai-flow.txt -o simai
+check_says "the lab's nodes are counted without them" '^lab: simai/lab.json, 6 nodes$' "$SCRATCH/out"
 check_says "NVSwitches are named" '1 NVSwitches and their 2 NVLinks are left out' "$SCRATCH/out"
 is "only the network is left" '.switches == {"s[5-6]": {}} and ([.links[] | .between[0]] == ["h0","h1","h2","h3"]) and .links[2].loss == 1e-6' simai/lab.json
 
 printf '3\n4 5 0\n' >trace.txt
 check_exit 0 "a trace that names one" "$H" import hpcc simai.txt simai-flow.txt trace.txt -o simai-traced
-check_says "... samples the others" '1 nodes are NVSwitches, which are left out' "$SCRATCH/out"
+check_says "... samples the others" 'trace.txt: 1 node is an NVSwitch, which is left out' "$SCRATCH/out"
 
 # ---- ns3-datacenter: four words, or six; rates in bits per second, flows of 64 bits with a UDP port each
 links='0 3 25000000000.0 1us 0\n1 3 25000000000 1us 0\n2 4 25Gib/s 1us 0\n3 4 100000000000 5us 0\n'
