@@ -267,6 +267,16 @@ void engine_fail_post(struct engine *g, int number, const char *what)
     engine_notify(g);
 }
 
+void engine_fail_poll(struct engine *g, const char *queue_name)
+{
+    error_set(
+        &g->error,
+        "the completion queue of %s cannot be read: it has overrun, or the device is gone (look at dmesg)",
+        queue_name);
+    atomic_store(&g->failed, true);
+    engine_notify(g);
+}
+
 /* ---- what the session reads */
 
 #define SWAP_WAIT_NS                                                                                      \

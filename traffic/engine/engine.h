@@ -104,6 +104,8 @@ void *engine_ping_pong(void *argument);
 void engine_notify(struct engine *g);
 void engine_fail_completion(struct engine *g, const struct ibv_wc *wc, const char *queue_name);
 void engine_fail_post(struct engine *g, int number, const char *what);
+/* A poll of a completion queue returned a negative number, which is no errno. */
+void engine_fail_poll(struct engine *g, const char *queue_name);
 int engine_post_receives(struct engine *g, struct queue *q, uint32_t count);
 /* Call this where latencies are added: it hands over the histogram when the session requests it. */
 static inline void engine_offer_histogram(struct engine *g)

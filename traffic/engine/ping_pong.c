@@ -37,6 +37,8 @@ static int take_sends(struct engine *g, struct queue *q)
     }
     if (count > 0)
         q->outstanding--;
+    if (count < 0)
+        engine_fail_poll(g, "sending");
     return count;
 }
 
@@ -77,8 +79,14 @@ static int look_at_queue(struct rally *r)
     int count = ibv_poll_cq(g->receive_cq, 1, &completion);
     if (count == 0)
         return 0;
-    if (count < 0 || completion.status != IBV_WC_SUCCESS) {
-        engine_fail_completion(g, &completion, "receiving");
+    if (count < 0) {
+        engine_fail_poll(g, "receiving");
+        return -1;
+    }
+    if (completion.status != IBV_WC_SUCCESS) {
+        /* a send that failed takes the receives with it: its completion has the cause */
+        if (!r->q->outstanding || take_sends(g, r->q) >= 0)
+            engine_fail_completion(g, &completion, "receiving");
         return -1;
     }
     if (++r->q->to_repost == g->receive_batch) {
@@ -104,7 +112,7 @@ static int await_ball(struct rally *r, enum engine_command command)
             continue;
         if (told(g, command))
             return 0;
-        if (r->theirs && r->q->outstanding && take_sends(g, r->q) < 0)
+        if (r->q->outstanding && take_sends(g, r->q) < 0)
             return -1;
         engine_offer_histogram(g);
     }

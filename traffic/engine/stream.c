@@ -106,7 +106,7 @@ static bool poll_sends(struct engine *g)
             note_latency(g, q, now_ns);
     }
     if (UNLIKELY(count < 0)) {
-        engine_fail_post(g, -count, "a poll of the completion queue");
+        engine_fail_poll(g, "sending");
         return false;
     }
     uint64_t messages = atomic_load_explicit(&g->messages, memory_order_relaxed) + covered;
@@ -139,6 +139,8 @@ static bool poll_receives(struct engine *g, int *taken)
         uint64_t received = atomic_load_explicit(&g->received, memory_order_relaxed) + (uint64_t)count;
         atomic_store_explicit(&g->received, received, memory_order_relaxed);
     }
+    if (UNLIKELY(count < 0))
+        engine_fail_poll(g, "receiving");
     return count >= 0;
 }
 

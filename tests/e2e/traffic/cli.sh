@@ -241,6 +241,16 @@ elif compile_preload "$SCRATCH/verbs.so" "$ROOT/tests/e2e/traffic/verbs.c" 2>"$S
     failing "12 0x81 64 0"
     check "another vendor's byte has no meaning of mlx5" said '.completion | .status_number == 12 and (has("vendor_error") or has("likely") | not)'
     check_says "... and is said" 'completion error 12 .IBV_WC_RETRY_EXC_ERR.: no acknowledgement.*vendor error 0x81 of another NIC than mlx5' "$SCRATCH/err"
+    # a queue that cannot be polled ends the flow at once, whichever it is
+    overrun() { # QUEUE OPTION...
+        LD_PRELOAD=$SCRATCH/verbs.so STAND_IN_OVERRUN=$1 timeout 20 "$traffic" drive --port "$PORT" 127.0.0.1 -s 4KiB -q 1 --output json -D 60s --op send "${@:2}" >"$SCRATCH/out" 2>"$SCRATCH/err"
+        check "a completion queue (${*}) that cannot be polled ends the driver with 3" test $? = 3
+        check_says "... in words" "the completion queue of ${1%e}ing cannot be read: it has overrun, or the device is gone" "$SCRATCH/err"
+    }
+    overrun send
+    overrun receive --bidirectional
+    overrun send --mode latency
+    overrun receive --mode latency
     stop
 else
     nok "the stand-in for an RDMA device builds" "$(cat "$SCRATCH/cc")"

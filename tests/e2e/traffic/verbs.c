@@ -1,8 +1,10 @@
 /* Preloaded into roce-traffic: an RDMA device that accepts everything and moves no data.
  * STAND_IN_FAILS="STATUS VENDOR_ERROR GOOD SILENT_MS" in the environment: after GOOD completions nothing for
- * SILENT_MS, then this error. STAND_IN_PART: a part number of Mellanox. */
+ * SILENT_MS, then this error. STAND_IN_PART: a part number of Mellanox. STAND_IN_OVERRUN="send" or "receive":
+ * that completion queue cannot be polled. */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@ static struct ibv_device device = {.name = "stand_in0"};
 
 static uint64_t posted[RING], head, tail;
 static int64_t since_ms;
+static int queues; /* completion queues that were made */
 
 static int64_t now_ms(void)
 {
@@ -41,14 +44,27 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     return 0;
 }
 
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+    (void)qp;
+    (void)wr;
+    (void)bad_wr;
+    return 0;
+}
+
 static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
+    const char *overrun = getenv("STAND_IN_OVERRUN");
+    bool receives = cq->cqe > 0; /* the second that was made */
     const char *fails = getenv("STAND_IN_FAILS");
     unsigned status, vendor;
     unsigned long good;
     long silent;
-    (void)cq;
     (void)num_entries;
+    if (overrun && strcmp(overrun, receives ? "receive" : "send") == 0)
+        return -1;
+    if (receives)
+        return 0;
     if (!fails || sscanf(fails, "%u %i %lu %ld", &status, (int *)&vendor, &good, &silent) != 4 ||
         tail == head)
         return 0;
@@ -89,7 +105,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
 {
     struct ibv_context *context = calloc(1, sizeof *context);
     if (context)
-        *context = (struct ibv_context){.device = d, .ops = {.post_send = post_send, .poll_cq = poll_cq}};
+        *context = (struct ibv_context){
+            .device = d, .ops = {.post_send = post_send, .post_recv = post_recv, .poll_cq = poll_cq}};
     return context;
 }
 
@@ -186,7 +203,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
     (void)channel;
     (void)comp_vector;
     if (cq)
-        cq->context = context;
+        *cq = (struct ibv_cq){.context = context, .cqe = queues++ % 2};
     return cq;
 }
 
