@@ -12,11 +12,29 @@
 
 /* ---- the text */
 
+/* A byte order mark of UTF-8, as some editors write it, is passed over. A zero byte would end words unseen.
+ */
+static int reader_begin(struct reader *r, struct error *e)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const char *zero = memchr(r->text, '\0', r->length);
+    if (zero) {
+        for (const char *at = r->text; (at = memchr(at, '\n', (size_t)(zero - at))); at++)
+            r->line++;
+        reader_error(r, r->line, e, "a byte is zero, which is not text");
+        reader_close(r);
+        return -1;
+    }
+    if (r->length >= strlen(mark) && memcmp(r->text, mark, strlen(mark)) == 0)
+        r->at = strlen(mark);
+    return 0;
+}
+
 int reader_open(struct reader *r, const char *path, struct error *e)
 {
     *r = (struct reader){.path = path, .line = 1};
     r->text = files_read(path, READER_MOST_BYTES, &r->length, e);
-    return r->text ? 0 : -1;
+    return r->text ? reader_begin(r, e) : -1;
 }
 
 int reader_open_text(struct reader *r, const char *name, const char *text, size_t length, struct error *e)
@@ -28,13 +46,14 @@ int reader_open_text(struct reader *r, const char *name, const char *text, size_
     if (length)
         memcpy(r->text, text, length);
     r->text[length] = '\0';
-    return 0;
+    return reader_begin(r, e);
 }
 
 void reader_close(struct reader *r)
 {
     free(r->text);
     r->text = NULL;
+    r->length = 0;
 }
 
 static bool is_blank(char c)
