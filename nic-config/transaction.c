@@ -615,6 +615,29 @@ static int take_subject(struct transaction *t, const char *name, const json_t *r
     return 0;
 }
 
+/* The name that another interface of the journal has now. */
+static const char *name_now(const struct transaction *t, const char *name)
+{
+    for (size_t i = 0; name && i < t->count; i++)
+        if (strcmp(t->subjects[i].known_as, name) == 0)
+            return t->subjects[i].device.name;
+    return name;
+}
+
+/* Settings name other interfaces: the bridge of a port, and what a VLAN is upon. */
+static void name_others_now(struct transaction *t, struct subject *s)
+{
+    const char *bridge = json_string_value(json_object_get(s->before, "bridge")),
+               *of = json_string_value(json_object_get(json_object_get(s->before, "vlan"), "of"));
+    json_t *settings = json_deep_copy(s->before);
+    if (bridge)
+        json_object_set_new(settings, "bridge", json_text(name_now(t, bridge)));
+    if (of)
+        json_object_set_new(json_object_get(settings, "vlan"), "of", json_text(name_now(t, of)));
+    json_decref(s->before);
+    s->before = settings;
+}
+
 int transaction_restore(struct transaction *t, struct error *e)
 {
     const char *name;
@@ -624,6 +647,8 @@ int transaction_restore(struct transaction *t, struct error *e)
         if (take_subject(t, name, record, e) != 0)
             return -1;
     }
+    for (size_t i = 0; i < t->count; i++)
+        name_others_now(t, &t->subjects[i]);
     return transaction_undo(t, e);
 }
 

@@ -240,6 +240,15 @@ test_identities() {
     check_exit 0 "restore after an interface was renamed" nic_config restore
     check "... it was put back under its new name" jq -e '.gone == [] and (.restored | any(.interface == "roce1" and .setting == "mtu" and .put_back == 1500))' "$SCRATCH/out"
     check "... the kernel says so" test "$(ip -j link show roce1 | jq .[].mtu) $(cat "$SCRATCH/root/sys/kernel/debug/mlx5/0000:61:00.0/cc_params/rp_ai_rate")" = "1500 5"
+    # names of others in settings: the bridge of a port was renamed, too
+    ip link add br-was type bridge
+    ip link set roce1 master br-was
+    say '{"roce1":{"bridge":""},"br-was":{"mtu":1400}}' >"$SCRATCH/bridge.json"
+    nic_config set "$SCRATCH/bridge.json" >"$SCRATCH/out" 2>&1
+    ip link set br-was name br-now
+    check_exit 0 "restore of a port whose bridge was renamed" nic_config restore
+    check "... it is its port again" test "$(ip -j link show roce1 | jq -r '.[].master')" = br-now
+    ip link del br-now
     # after a boot, when indexes are others', the PCI function tells
     ip link set roce1 mtu 4200
     cp "$SCRATCH/kept" "$journal"
