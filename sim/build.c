@@ -236,9 +236,11 @@ static int build_host(struct sim *sim, uint32_t index, const struct sim_host_con
     h->counts_timeouts = c->nic.counts_timeouts;
     h->reorder_wait_ps = c->nic.reorder_wait_ps;
     h->rnr_retry = (int32_t)c->nic.rnr_retry;
-    h->rnr_wait_ps = c->nic.rnr_timer_ps;
-    if (h->retransmission)
-        h->rnr_wait_ps += h->retransmission->rnr_more_us * SIM_PS_PER_US;
+    h->rnr_timer_ps = c->nic.rnr_timer_ps;
+    if (c->nic.rnr_added_ps != FIELD_UNSET)
+        h->rnr_added_ps = c->nic.rnr_added_ps;
+    else if (h->retransmission)
+        h->rnr_added_ps = h->retransmission->rnr_more_us * SIM_PS_PER_US;
     h->max_reads = (int32_t)c->nic.max_reads;
     h->congestion_on_ack = c->nic.congestion_on_ack;
     h->cnp_pacing_of_port = c->nic.cnp_pacing == PACING_PORT;

@@ -241,7 +241,7 @@ struct host {
     bool floor_off, slow_restart, slow_restart_on_nak, counts_timeouts;
     int64_t reorder_wait_ps;
     int32_t rnr_retry;
-    int64_t rnr_wait_ps;                      /* after an RNR NAK */
+    int64_t rnr_timer_ps, rnr_added_ps;       /* after an RNR NAK */
     struct delay_line fetching[SIM_MEMORIES]; /* DMA reads in progress, and inline data on its way */
     int64_t last_fetched_ps[SIM_MEMORIES];    /* of the last of these */
     struct packet_list fetched[QUEUES];       /* waiting for the wire */

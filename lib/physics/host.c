@@ -133,9 +133,10 @@ static const struct field nic_fields[] = {
     {"rnr_retry", FIELD_INTEGER, .min = 0, .max = 7, AT(rnr_retry), .fallback = "7",
      .help = "Retries after RNR NAKs in a row; 7: without end."},
     {"rnr_timer", FIELD_QUANTITY, .unit = UNIT_TIME_PS, .min = 10000000, .max = INT64_C(655360000000),
-     AT(rnr_timer_ps), .fallback = "\"640us\"",
-     .help = "Time that an RNR NAK asks for, code 12 by default. With adaptive_retransmission a NIC waits "
-             "1.43 ms longer, as measured."},
+     AT(rnr_timer_ps), .fallback = "\"640us\"", .help = "Time that an RNR NAK asks for, code 12 by default."},
+    {"rnr_added", TIME, AT(rnr_added_ps),
+     .help = "Time by which a NIC waits longer than an RNR NAK asks for. Default: 1.43 ms, as measured, with "
+             "adaptive_retransmission or min_ack_timeout_limit_disabled; else 0."},
     {"recovery", FIELD_CHOICE, AT(recovery), .choices = physics_recovery_names, .fallback = "\"go-back-n\"",
      .help = "What is sent again after a loss: all from the missing packet on, or what is missing alone "
              "(writes and sends between two NICs that both do so)."},

@@ -56,6 +56,7 @@ struct physics_nic {
     int out_of_order_placement;
     int64_t reorder_wait_ps;
     int64_t rnr_retry, rnr_timer_ps;
+    int64_t rnr_added_ps; /* FIELD_UNSET: as retransmission_firmware has it, or 0 */
     int64_t recovery_window_packets;
     int64_t max_reads;
     int64_t inline_bytes;

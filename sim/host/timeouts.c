@@ -73,7 +73,7 @@ static void give_up(struct sim *sim, uint32_t q, uint32_t requester, bool not_re
         stats->failed_ps = sim->now_ps;
         stats->failed_not_ready = not_ready;
         stats->failed_silence_ps = sim->now_ps - (not_ready ? qp->not_ready_since_ps : qp->silent_since_ps);
-        stats->failed_as_measured = h->retransmission;
+        stats->failed_as_measured = h->retransmission || (not_ready && h->rnr_added_ps);
         for (uint32_t k = 0; h->retransmission && k < qp->retries; k++)
             stats->failed_adaptive += measured_step(sim, h, q, k).adaptive;
         stats->failed_timeouts = qp->retries - stats->failed_adaptive;
@@ -218,7 +218,7 @@ void not_ready_received(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn
         return;
     }
     qp->not_ready++;
-    qp->progress_ps = sim->now_ps + h->rnr_wait_ps;
+    qp->progress_ps = sim->now_ps + h->rnr_timer_ps + h->rnr_added_ps;
     qp->next_send_ps = qp->paced_ps = qp->progress_ps;
     go_back(sim, q, psn);
     host_wake(sim, host);
