@@ -96,7 +96,8 @@ static enum verdict look_for_gid(const json_t *rdma)
 {
     size_t i;
     const json_t *gid, *gids = json_object_get(rdma, "gids");
-    enum verdict found = json_is_array(gids) ? VERDICT_FAILURE : VERDICT_UNKNOWN;
+    bool all = json_is_array(gids) && json_integer_value(json_object_get(rdma, "gids_unread")) == 0;
+    enum verdict found = all ? VERDICT_FAILURE : VERDICT_UNKNOWN;
     json_array_foreach(gids, i, gid)
     {
         const char *type = fact_word(gid, "type", NULL), *address = fact_word(gid, "address", NULL);
@@ -124,7 +125,7 @@ static void judge_gid(struct judge *j, const json_t *nic)
         judge_say(j, VERDICT_FAILURE, device, fix, "it has no RoCE v2 GID that belongs to an IP address");
         break;
     default:
-        judge_say(j, VERDICT_UNKNOWN, device, NULL, "the types of its GIDs could not be read");
+        judge_say(j, VERDICT_UNKNOWN, device, NULL, "GIDs of it, or their types, could not be read");
         break;
     }
     judge_show(j, "/sys/class/infiniband/%s/ports/*/gids and gid_attrs", device);

@@ -156,20 +156,20 @@ json_t *facts_rdma_owners(const struct facts_source *s)
 
 /* ---- GIDs */
 
-/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID; false when it is all zero or not a
- * GID. */
-static bool parse_gid(const char *text, struct in6_addr *gid)
-{
-    return inet_pton(AF_INET6, text, gid) == 1 && !IN6_IS_ADDR_UNSPECIFIED(gid);
-}
-
-static json_t *gid_json(const char *root, const char *device, const char *port, const char *index)
+/* "0000:0000:0000:0000:0000:ffff:0a00:0001" as the kernel writes a GID. NULL: it is all zero, which is none,
+ * or it cannot be read, which *unread counts. */
+static json_t *gid_json(const char *root, const char *device, const char *port, const char *index,
+                        int *unread)
 {
     char text[64], address[INET6_ADDRSTRLEN] = "";
     struct in6_addr gid;
     if (sysfs_text(text, sizeof text, root, "/sys/class/infiniband/%s/ports/%s/gids/%s", device, port,
                    index) <= 0 ||
-        !parse_gid(text, &gid))
+        inet_pton(AF_INET6, text, &gid) != 1) {
+        ++*unread;
+        return NULL;
+    }
+    if (IN6_IS_ADDR_UNSPECIFIED(&gid))
         return NULL;
     inet_ntop(AF_INET6, &gid, address, sizeof address);
     json_t *o = json_object();
@@ -186,14 +186,14 @@ static json_t *gid_json(const char *root, const char *device, const char *port, 
     return o;
 }
 
-static json_t *gids_json(const char *root, const char *device, const char *port)
+static json_t *gids_json(const char *root, const char *device, const char *port, int *unread)
 {
     json_t *list = json_array();
     struct sysfs_names names = sysfs_list(root, "/sys/class/infiniband/%s/ports/%s/gids", device, port);
     for (size_t i = 0; i < names.count && json_array_size(list) < MAX_GIDS; i++) {
         if (!isdigit((unsigned char)names.items[i][0]))
             continue;
-        json_t *gid = gid_json(root, device, port, names.items[i]);
+        json_t *gid = gid_json(root, device, port, names.items[i], unread);
         if (gid)
             json_array_append_new(list, gid);
     }
@@ -275,7 +275,9 @@ static json_t *rdma_json(const struct facts_source *s, const char *device, const
     static const char *const lines[] = {"state", "phys_state", "rate", "link_layer"};
     const char *root = s->root;
     int64_t mtu = 0;
-    json_t *o = json_object(), *gids = gids_json(root, device, port), *pci = facts_rdma_pci(s, device);
+    int unread = 0;
+    json_t *o = json_object(), *gids = gids_json(root, device, port, &unread),
+           *pci = facts_rdma_pci(s, device);
     const char *transport = transport_of(root, device, port, netdev, gids);
     if (netdev)
         (void)sysfs_number(&mtu, root, "/sys/class/net/%s/mtu", netdev);
@@ -294,6 +296,7 @@ static json_t *rdma_json(const struct facts_source *s, const char *device, const
     json_object_set_new(o, "path_mtu_bytes", path_mtu(mtu));
     json_object_set_new(o, "counters", facts_rdma_counters(s, device, port));
     json_object_set_new(o, "gids", gids);
+    json_object_set_new(o, "gids_unread", json_integer(unread));
     json_decref(pci);
     return o;
 }

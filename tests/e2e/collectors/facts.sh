@@ -107,6 +107,13 @@ mv "$rdma/fw_ver" "$SCRATCH/fw_ver"
 check "without its firmware's version it is a NIC that can do RDMA" test "$("$FACTS" --root "$SCRATCH/geforce-guest" | jq -r '[.checks[] | select(.check == "gpu-nic-path") | .verdict] | join(" ")')" = ok
 mv "$SCRATCH/fw_ver" "$rdma/fw_ver"
 port() { "$FACTS" --root "$SCRATCH/geforce-guest" | jq -r '[.checks[] | select(.check == "port") | .verdict] | join(" ")'; }
+gid() { "$FACTS" --root "$SCRATCH/geforce-guest" | jq -r '[.checks[] | select(.check == "roce-gid") | .verdict] | join(" ")'; }
+cp "$rdma/ports/1/gids/3" "$SCRATCH/gid"
+: >"$rdma/ports/1/gids/3"
+check "a GID that cannot be read is not one that is not there" test "$(gid)" = unknown
+echo 0000:0000:0000:0000:0000:0000:0000:0000 >"$rdma/ports/1/gids/3"
+check "... zeros are none" test "$(gid)" = failure
+cp "$SCRATCH/gid" "$rdma/ports/1/gids/3"
 cp "$rdma/ports/1/state" "$SCRATCH/state"
 echo "?" >"$rdma/ports/1/state"
 check "a state of the port that is none is not known" test "$(port)" = unknown
