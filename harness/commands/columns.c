@@ -78,6 +78,16 @@ static bool leave_one_out(const struct columns_style *styles, size_t *widths, si
     return true;
 }
 
+/* A column that may be left out and says nothing in any row. */
+static bool says_nothing(const struct columns_style *style, const char *const *cells, size_t count,
+                         size_t rows)
+{
+    bool nothing = style->leave;
+    for (size_t row = 0; row < rows; row++)
+        nothing = nothing && cells[row * count] && strcmp(cells[row * count], "-") == 0;
+    return nothing;
+}
+
 static void fit(const struct columns_style *styles, size_t *widths, size_t count, size_t width)
 {
     size_t natural[MOST_COLUMNS];
@@ -147,6 +157,9 @@ void columns_print(FILE *file, const struct columns_style *styles, size_t count,
             widths[i] = wide > widths[i] ? wide : widths[i];
         }
     }
+    for (size_t i = 0; width && i < count && total(widths, count) > width; i++)
+        if (says_nothing(&styles[i], cells + i, count, rows))
+            widths[i] = 0;
     if (width)
         fit(styles, widths, count, width);
     print_line(file, styles, widths, count, NULL);

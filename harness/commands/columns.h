@@ -10,7 +10,8 @@ struct columns_style {
     const char *title;
     bool right;   /* numbers */
     size_t least; /* characters to which its cells may be cut; 0: never cut */
-    int leave;    /* where there is no room, the column with the largest is left out first; 0: never */
+    int leave;    /* where there is no room, the column with the largest is left out first, before all others
+                     one with "-" in each row; 0: never */
 };
 
 /* The columns of the terminal that the file is; 0: it is none, and lines may have any length. */

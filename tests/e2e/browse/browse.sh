@@ -142,6 +142,10 @@ for columns in 60 80 100 132 200; do
     [ "$columns" != 200 ] || grep -q "FOLDER" table || wide+="200: $(head -n 1 table)"
 done
 if [ -z "$wide" ]; then ok "fits 60, 80, 100, 132 and 200 columns"; else nok "fits 60, 80, 100, 132 and 200 columns" "$wide"; fi
+# what was not counted in any run leaves its room to what was varied
+"$H" run write-sweep --no-report --quiet --duration 100us --set phases.warmup=0s --set 'expect=[{"name": "it ran", "check": "sum(flows.*.bytes) >= 0"}]' --set published=null --set 'sweep={"flows.*.memory": ["host", "gpu"], "flows.*.message": ["64KiB", "1MiB"]}' --out uncounted >>run.log 2>&1
+script -qec "stty cols 110 && '$H' browse uncounted" /dev/null </dev/null | tr -d '\r' >table
+check "columns without a value are left out before choices are cut" test "$(grep -coE ' memory (host|gpu), message (64KiB|1MiB) ' table) $(grep -c PAUSES table)" = "4 0"
 "$H" browse results >/dev/full 2>err
 check "a full disk is a failure" test $? != 0
 
