@@ -49,7 +49,7 @@ readable "many curves" "$page"
 # Runs on which nothing arrived have no point on a logarithmic scale.
 cp -rL "$SCRATCH/curves/write-sweep/latest" "$SCRATCH/nothing"
 for result in "$SCRATCH"/nothing/*/result.json; do
-    jq '.flows[] |= (.bytes = 0 | .messages = 0 | .goodput_bps = 0 | .messages_per_s = 0 | .latency_ns = (.latency_ns | map_values(0)))' "$result" > "$result.new"
+    jq '.flows[] |= (.bytes = 0 | .messages = 0 | .goodput_bps = 0 | .goodput_MiBps = 0 | .messages_per_s = 0 | .latency_ns = (.latency_ns | map_values(0)))' "$result" > "$result.new"
     mv "$result.new" "$result"
 done
 check_exit 0 "a sweep on which nothing arrived has a report" "$H" report "$SCRATCH/nothing"
