@@ -23,17 +23,14 @@ static void add_pauses(const struct run *run, struct plot *plot)
         pauses.hosts = NULL;
         any = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
     }
-    if (!any) { /* no pauses: a line at zero for each */
-        pauses.hosts = sent->note ? sent : NULL;
+    if (!any) { /* lines at zero show less than a sentence; not even these: PFC frames are not counted */
         pauses.even_flat = true;
-        any = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
-        panel->y_max = 1;
-    }
-    if (!any) { /* they are not counted: PFC is off */
+        bool counted = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
         plot_drop_panel(plot);
         free(plot->title);
         plot->title = xstrdup("Throughput");
-        plot->caption = xstrdup("Wire rate at which each host sends.");
+        plot->caption = xasprintf("Wire rate at which each host sends.%s",
+                                  counted ? " None of them received a PFC frame meanwhile." : "");
         return;
     }
     plot_match_colours(panel, sent);
@@ -288,6 +285,7 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
         qsort(sorted, n, sizeof *sorted, by_duration);
         snprintf(label, sizeof label, "%s is paused (%zu %s)", host, n, THINGS(n, "pause"));
         struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS);
+        plot_add_point(curve, (double)sorted[0].duration_ns / NS_PER_US, 0); /* none is shorter */
         for (size_t i = 0; i < n; i += step)
             plot_add_point(curve, (double)sorted[i].duration_ns / NS_PER_US,
                            100.0 * (double)(i + 1) / (double)n);

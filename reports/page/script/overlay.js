@@ -113,8 +113,9 @@ function overlayOf(figures, runs) {
     });
     return parts[0].panel.rows ? overlayBars(label, parts, runs.length) : overlayCurves(label, parts, runs.length);
   });
+  const whole = figures.reduce(function (most, f) { return f.panels.length > most.panels.length ? f : most; });
   return Object.assign({}, figures[0], {
-    title: figures[0].title.replace(': ' + figures[0].run, '') + (figures.length < runs.length ? ' of ' + figures.length + ' of ' + runs.length + ' runs' : ' of all runs'),
+    title: whole.title.replace(': ' + whole.run, '') + (figures.length < runs.length ? ' of ' + figures.length + ' of ' + runs.length + ' runs' : ' of all runs'),
     origin: saidOf(figures, function (f) { return f.origin || 'measured'; }).replace(/^measured$/, ''), panels: panels,
     least: Math.min.apply(null, figures.map(function (f) { return f.least; })),
     most: Math.max.apply(null, figures.map(function (f) { return f.most; }))

@@ -160,6 +160,13 @@ page_is "... before those of each" '(s => s.querySelectorAll(".interactive").len
 quiet "a page about two runs"
 page_is "where each run's measured time began in it is said" '(b => b.length === 2 && b.every(t => t.includes("which was 1000 ms after that of the run")))(
     Array.from(document.querySelectorAll("p.soft")).map(p => p.textContent).filter(t => t.startsWith("Times in the figures count from the beginning of the measure phase")))'
+check_exit 4 "a run of which nobody was paused" run scenarios/pfc-bidir.json --set sweep=null --set 'flows.*.memory=host' --duration 2ms --set phases.warmup=0s --set sample.every=100us --out "$SCRATCH/calm"
+check_exit 0 "its page" "$H" report "$SCRATCH/calm/pfc-bidir/latest"
+check_says "has no drawing of lines at 0, but a sentence" '<figcaption>Wire rate at which each host sends[.] None of them received a PFC frame meanwhile[.]' "$SCRATCH/calm/pfc-bidir/latest/report/index.html"
+check "... and no rate of PFC frames" test -z "$(grep -o 'PFC frames/s' "$SCRATCH/calm/pfc-bidir/latest/report/index.html")"
+check_exit 0 "a page of both" "$H" report "$SCRATCH/other/pfc-bidir/latest" "$SCRATCH/calm/pfc-bidir/latest" --out "$SCRATCH/mixed"
+browse open "$SCRATCH/mixed/index.html" 1280 900
+page_is "both in one plot have those of the one" 'document.querySelector(".overlays").textContent.includes("Throughput and PFC frames of all runs")'
 check_exit 4 "four runs" run scenarios/pfc-bidir.json --set 'sweep={"settings.cable": ["1m", "3m", "5m", "7m"]}' --duration 2ms --set phases.warmup=0s --set sample.every=100us --out "$SCRATCH/four"
 check_exit 0 "their page" "$H" report "$SCRATCH/four/pfc-bidir/latest" --out "$SCRATCH/four/page"
 browse open "$SCRATCH/four/page/index.html" 1280 900
