@@ -30,11 +30,17 @@ if ! compile_preload "$SCRATCH/order.so" "$ROOT/tests/e2e/sweeps/sync_order.c"; 
 else
     rm -rf "$one" "$MADE"
     SYNC_LOG=$SCRATCH/order LD_PRELOAD=$SCRATCH/order.so image 1 > /dev/null
-    check "an image is on the disk before it has its name" test "$(sed -E "s,$HARNESS_IMAGES/\.build\.[^/]*,BUILD,; s,$HARNESS_IMAGES,IMAGES,g" "$SCRATCH/order" | tail -n 5 | paste -sd,)" = \
-        "sync BUILD/out/base.qcow2,sync BUILD/out/complete,sync BUILD/out,rename IMAGES/$(basename "$one"),sync IMAGES"
+    check "an image is on the disk before it has its name" test "$(sed -E "s,$HARNESS_IMAGES/\.build\.[^/]*,BUILD,; s,$HARNESS_IMAGES,IMAGES,g" "$SCRATCH/order" | tail -n 6 | paste -sd,)" = \
+        "sync BUILD/out/base.qcow2,sync BUILD/out/complete,sync BUILD/out/sizes,sync BUILD/out,rename IMAGES/$(basename "$one"),sync IMAGES"
 fi
 check "the image is found in the cache the second time" test "$(image 1)" = "$one"
 check "the image is not built again" test "$(wc -l < "$MADE")" = 1
+# an image that is torn is not used
+: > "$one/base.qcow2"
+check "an image whose disk has lost its content is built again" test "$(image 1) $(wc -l < "$MADE") $(cat "$one/base.qcow2")" = "$one 2 x"
+check_says "... which is said" "is not whole and is built again: base.qcow2 has 0 bytes of 2" "$SCRATCH/err"
+rm "$one/base.qcow2"
+check "... and one that has none" test "$(image 1) $(wc -l < "$MADE")" = "$one 3"
 two=$(image 2)
 three=$(image 3)
 four=$(image 4)
