@@ -180,7 +180,7 @@ static const struct columns_style styles[TABLE_COLUMNS] = {
     {.title = "VERDICT"},
     {.title = "SCENARIO", .least = 8},
     {.title = "LAB", .least = 8, .leave = 2},
-    {.title = "VARIED", .least = 8},
+    {.title = "VARIED", .least = 8, .keep = 40},
     {.title = "DELIVERED", .right = true, .leave = 6},
     {.title = "GOODPUT", .right = true},
     {.title = "PAUSES", .right = true, .leave = 1},

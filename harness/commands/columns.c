@@ -54,12 +54,14 @@ static size_t total(const size_t *widths, size_t count)
 }
 
 /* Cut the widest of those that may be cut by one; false: none can. */
-static bool cut_one(const struct columns_style *styles, size_t *widths, size_t count)
+static bool cut_one(const struct columns_style *styles, bool keep, size_t *widths, size_t count)
 {
     size_t widest = count;
-    for (size_t i = 0; i < count; i++)
-        if (styles[i].least && widths[i] > styles[i].least && (widest == count || widths[i] > widths[widest]))
+    for (size_t i = 0; i < count; i++) {
+        size_t least = keep && styles[i].keep > styles[i].least ? styles[i].keep : styles[i].least;
+        if (least && widths[i] > least && (widest == count || widths[i] > widths[widest]))
             widest = i;
+    }
     if (widest == count)
         return false;
     widths[widest]--;
@@ -93,9 +95,11 @@ static void fit(const struct columns_style *styles, size_t *widths, size_t count
     size_t natural[MOST_COLUMNS];
     do {
         memcpy(natural, widths, count * sizeof *widths);
-        while (total(natural, count) > width && cut_one(styles, natural, count))
+        while (total(natural, count) > width && cut_one(styles, true, natural, count))
             ;
     } while (total(natural, count) > width && leave_one_out(styles, widths, count));
+    while (total(natural, count) > width && cut_one(styles, false, natural, count))
+        ;
     memcpy(widths, natural, count * sizeof *widths);
 }
 

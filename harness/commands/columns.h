@@ -10,6 +10,7 @@ struct columns_style {
     const char *title;
     bool right;   /* numbers */
     size_t least; /* characters to which its cells may be cut; 0: never cut */
+    size_t keep;  /* characters that they keep while another column can be left out; 0: no more than least */
     int leave;    /* where there is no room, the column with the largest is left out first, before all others
                      one with "-" in each row; 0: never */
 };
