@@ -1,6 +1,5 @@
 /* Preloaded into nic-sampler: the driver statistics of every interface are those of the file that STATISTICS
  * names, a line "NAME VALUE" each, read anew for each request. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
