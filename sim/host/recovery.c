@@ -164,7 +164,8 @@ void recovery_timed_out(struct sim *sim, uint32_t q)
 /* Ask for each packet that is missing in from_psn..to_psn - 1. */
 static void ask_for(struct sim *sim, uint32_t host, uint32_t q, uint64_t from_psn, uint64_t to_psn)
 {
-    const struct queue_pair *qp = &sim->qps[q];
+    struct queue_pair *qp = &sim->qps[q];
+    qp->waiting_ack = NONE; /* which is before the NAKs */
     for (uint64_t psn = from_psn; psn < to_psn; psn++) {
         if (early_has(qp->recovery->received, qp->recovery->mask, psn))
             continue;

@@ -501,6 +501,7 @@ void send_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
 {
     sim->hosts[host].counters.out_of_sequence++;
     congestion_lost(sim, host, q);
+    sim->qps[q].waiting_ack = NONE; /* which is before the NAK */
     host_answer(sim, host, ANSWER_NAK, control_packet(sim, q, PACKET_NAK, psn));
 }
 

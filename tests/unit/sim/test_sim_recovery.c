@@ -187,12 +187,54 @@ static void a_nak_acknowledges(void **state)
     close_lab(&lab);
 }
 
+/* An ACK that waits in the port's queue does not take in what comes after a NAK behind it. */
+static void acks_and_naks_in_order(void **state)
+{
+    (void)state;
+    for (int recovery = PHYSICS_GO_BACK_N; recovery <= PHYSICS_SELECTIVE_REPEAT; recovery++) {
+        struct lab lab;
+        open_lab(&lab, 2);
+        for (int h = 0; h < 2; h++) {
+            lab.f.hosts[h].nic = nic_of(recovery, false);
+            lab.f.hosts[h].nic.ack_every_packets = 1;
+        }
+        struct sim_flow_config *flow = fixture_flow(&lab.f, 0, 1, 64); /* many come while one leaves */
+        flow->message_count = 300;
+        flow->depth = 64;
+        fixture_flow(&lab.f, 1, 0, 400000);
+        struct sim_injection *r = add_rule(&lab, PACKET_DATA, SIM_INJECT_REORDER);
+        r->behind = 1;
+        r->every = 7;
+        r->first = 5;
+        r->most = 100;
+        run(&lab, 10 * MS);
+        const struct sim_captured_at *frames;
+        size_t count = sim_captured(lab.sim, &frames), naks = 0;
+        uint32_t answered = 0;
+        for (size_t i = 0; i < count; i++) {
+            const struct sim_captured *f = frames[i].frame;
+            if (f->place != 2 * lab.sim->hosts[1].port + 1 || f->qp != 0 ||
+                (f->kind != PACKET_ACK && f->kind != PACKET_NAK))
+                continue;
+            assert_true(f->psn >= answered);
+            answered = f->psn;
+            naks += f->kind == PACKET_NAK;
+        }
+        assert_true(naks > 5);
+        close_lab(&lab);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_missing), cmocka_unit_test(sizes_and_windows),
-        cmocka_unit_test(placement_asks_late),  cmocka_unit_test(packets_that_overtake),
-        cmocka_unit_test(a_lost_tail),          cmocka_unit_test(a_nak_acknowledges),
+        cmocka_unit_test(only_what_is_missing),
+        cmocka_unit_test(sizes_and_windows),
+        cmocka_unit_test(placement_asks_late),
+        cmocka_unit_test(packets_that_overtake),
+        cmocka_unit_test(a_lost_tail),
+        cmocka_unit_test(a_nak_acknowledges),
+        cmocka_unit_test(acks_and_naks_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
