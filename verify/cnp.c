@@ -31,7 +31,9 @@ struct marks {
 
 struct flow_marks {
     struct marks marks;
-    bool waits; /* a marked packet is to be answered */
+    bool waits;           /* a marked packet is to be answered */
+    bool asked, answered; /* a NAK, an ACK was sent since it came */
+    bool echoes;          /* ACKs return the marks */
     uint64_t waits_number;
     int64_t waits_ns;
 };
@@ -66,6 +68,7 @@ struct cnps {
     bool allowed;      /* one of them by a NIC that is said to send such */
     uint64_t naks;     /* for missing packets, by hosts at their ports */
     uint64_t blind;    /* CNPs to addresses from which nothing is in the capture */
+    uint64_t lost;     /* marked packets that the receiver's NIC may have lost: it asked again */
     uint64_t unknown;  /* marked packets of which it is not known whether a CNP answers them */
 };
 
@@ -106,8 +109,8 @@ static const struct last_cnp *last_cnp_of(const struct cnps *s, const struct ver
 }
 
 /* A marked packet that waits longer than the interval. */
-static void check_waiting(struct flow_marks *m, const struct last_cnp *last, struct verify_context *c,
-                          int64_t now_ns)
+static void check_waiting(struct cnps *s, struct flow_marks *m, const struct last_cnp *last,
+                          struct verify_context *c, int64_t now_ns)
 {
     if (!m->waits)
         return;
@@ -115,6 +118,9 @@ static void check_waiting(struct flow_marks *m, const struct last_cnp *last, str
         m->waits = false;
     } else if (now_ns - m->waits_ns > interval_ns(c) + REACTION_NS) {
         m->waits = false;
+        s->lost += m->asked;
+        if (m->asked || (m->echoes && !m->answered))
+            return;
         findings_add(
             c->findings, KIND_NO_CNP, m->waits_number, m->waits_ns,
             "a marked packet, and no CNP to its sender within %.1f us (min_time_between_cnps %.1f us)",
@@ -142,9 +148,10 @@ static void marked(struct cnps *s, struct verify_context *c, const struct verify
         return;
     port->timed++;
     const struct last_cnp *last = last_cnp_of(s, c, p->flow);
-    check_waiting(m, last, c, p->time_ns);
+    check_waiting(s, m, last, c, p->time_ns);
     if (!m->waits && (!last->any || p->time_ns - last->ns >= interval_ns(c))) {
         m->waits = true;
+        m->asked = m->answered = false;
         m->waits_number = p->number;
         m->waits_ns = p->time_ns;
     }
@@ -265,8 +272,23 @@ static void echo(struct cnps *s, const struct verify_context *c, const struct ve
     uint32_t of = c->flows->flows[p->flow].partner;
     struct flow_marks *m = of == FLOW_NONE ? NULL : states_have(&s->flows, of, sizeof *m);
     s->echoes++;
-    if (m)
+    if (m) {
         m->waits = false;
+        m->echoes = true;
+    }
+}
+
+/* Where ACKs return marks, a mark waits for one; a packet that is asked for again may have been lost in the
+ * NIC, after it was seen at its port. */
+static void answered(struct cnps *s, const struct verify_context *c, const struct verify_packet *p)
+{
+    const struct frame_aeth *aeth = &p->frame.roce.aeth;
+    uint32_t of = c->flows->flows[p->flow].partner;
+    struct flow_marks *m = of == FLOW_NONE ? NULL : states_have(&s->flows, of, sizeof *m);
+    bool asks = AETH_KIND(aeth->syndrome) == AETH_NAK && AETH_VALUE(aeth->syndrome) == AETH_NAK_SEQUENCE;
+    s->naks += asks;
+    if (m)
+        *(asks ? &m->asked : &m->answered) = true;
 }
 
 /* ---- the stream */
@@ -299,9 +321,8 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
         echo(s, c, p);
     else if (is_marked && p->received_here)
         marked(s, c, p, port);
-    s->naks += p->sent_here && OPCODE_OPERATION(roce->bth.opcode) == OPCODE_ACKNOWLEDGE &&
-               AETH_KIND(roce->aeth.syndrome) == AETH_NAK &&
-               AETH_VALUE(roce->aeth.syndrome) == AETH_NAK_SEQUENCE;
+    if (p->sent_here && OPCODE_OPERATION(roce->bth.opcode) == OPCODE_ACKNOWLEDGE && !is_cnp)
+        answered(s, c, p);
 }
 
 /* Marked packets that still wait. Where nothing that the host sent is in the capture, CNPs cannot be. */
@@ -313,7 +334,7 @@ static void check_last(struct cnps *s, struct verify_context *c)
         const struct cnp_port *port = states_have(&s->ports, c->flows->flows[i].interface, sizeof *port);
         verify_turn_to(c, c->flows->flows[i].interface);
         if (m->waits && port && port->sends)
-            check_waiting(m, last_cnp_of(s, c, i), c, c->end_ns);
+            check_waiting(s, m, last_cnp_of(s, c, i), c, c->end_ns);
     }
     for (uint32_t i = 0; i < s->ports.count; i++) {
         const struct cnp_port *port = states_have(&s->ports, i, sizeof *port);
@@ -334,6 +355,12 @@ static void cnps_end(void *state, struct verify_context *c)
         any = any || ((const struct cnp_port *)states_have(&s->ports, i, sizeof(struct cnp_port)))->timed;
     findings_judged(c->findings, "CNPs", s->cnps);
     check_last(s, c);
+    if (s->lost)
+        findings_not_judged(
+            c->findings,
+            "whether %llu marked %s a CNP: the receiver asked for packets again, and its NIC may "
+            "have lost the marked one",
+            (unsigned long long)s->lost, s->lost == 1 ? "packet has" : "packets have");
     findings_seen(c->findings, "answers with BECN", s->echoes);
     findings_seen(c->findings, "CNPs without a marked packet", s->unmarked);
     if (s->unmarked && !s->allowed)

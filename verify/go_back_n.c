@@ -90,6 +90,7 @@ struct requester {
     bool notified;                     /* it got a CNP: its rate may be low */
     bool asked;                        /* it went back last because of a NAK */
     bool jumped;                       /* its first request was one that it sent again, or it skipped some */
+    bool in_message;                   /* the last packet sent is followed by others of its message */
     bool hole;                         /* it left out `hole_psn`, which has not been answered since */
     bool sent_again;                   /* so was its last packet, without progress since it went back */
     struct requester_renewal *renewal; /* NULL: there is none */
@@ -519,9 +520,14 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
     }
     findings_add(c->findings, KIND_SKIPPED, p->number, p->time_ns, "PSN %u follows PSN %u: %u skipped", psn,
                  (r->cursor - 1) & FRAME_PSN_MASK, ahead);
-    if (!r->hole && psn_after(r->cursor, r->next) >= 0) {
+    if (!r->in_message && !opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].first)
+        verify_note_missing(
+            c, "packet %llu of PSN %u continues a message, and the one before it, of PSN %u, ends one",
+            (unsigned long long)p->number, psn, (r->cursor - 1) & FRAME_PSN_MASK);
+    uint32_t never = psn_later(r->cursor, r->next);
+    if (!r->hole && psn_after(psn, never) > 0) {
         r->hole = true;
-        r->hole_psn = r->cursor;
+        r->hole_psn = never;
         r->hole_ns = p->time_ns;
         g->holes++;
     }
@@ -718,6 +724,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     if (r->hole && psn == r->hole_psn)
         requester_fill_hole(g, r);
     requester_count_message(g, r, c, p);
+    r->in_message = !opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].last;
     r->sent_again = r->waited && psn_after(psn, r->next) < 0;
     if (r->nak && psn == r->nak_psn) {
         r->nak = false;
@@ -1184,9 +1191,8 @@ static void responder_acks(struct go_back_n *g, struct responder *r, struct veri
 {
     uint32_t psn = p->frame.roce.bth.psn, least, most;
     if (psn_after(psn, r->most) >= 0 && !responder_kept(g, r, c, p, psn_add(psn, 1))) {
-        if (psn_after(psn, responder_reach(r)) >= 0)
-            verify_note_missing(c, "packet %llu acknowledges PSN %u, and PSN %u has not arrived before",
-                                (unsigned long long)p->number, psn, responder_reach(r));
+        verify_note_missing(c, "packet %llu acknowledges PSN %u, and PSN %u has not arrived before",
+                            (unsigned long long)p->number, psn, responder_reach(r));
         findings_add(
             c->findings, KIND_ACK, p->number, p->time_ns, "acknowledges PSN %u, %s: PSN %u is expected", psn,
             held_has(&r->held, psn) ? "but not all before it has arrived in order" : "which has not arrived",

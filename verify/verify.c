@@ -578,7 +578,7 @@ static void stream_say_limits(struct stream *s)
                       "what seems wrong may be these (complete: the capture has all)",
                       (unsigned long long)s->missing.count, THINGS(s->missing.count, "sign"),
                       s->missing.first);
-    s->lost = s->lost || s->missing.count;
+    s->lost = s->lost || s->missing.count || s->behind_cut;
     if (s->cut)
         findings_open(f,
                       "%llu %s cut before the end of the transport header (at most %u bytes were captured; "

@@ -182,6 +182,23 @@ static void packets_missing(void **state)
     talk_unknown(&talk, "go-back-n", STRICT, "PSN 115 follows PSN 113: 1 skipped");
     talk.incomplete = false;
     talk_bad(&talk, "go-back-n", STRICT, "skipped", last);
+    begin(); /* a message whose first packet is missing, also where it is sent again later, */
+    talk.one_port = talk.incomplete = true;
+    messages(100, 1, 3);
+    packet(112, 113, false);
+    talk_unknown(&talk, "go-back-n", STRICT,
+                 "continues a message, and the one before it, of PSN 111, ends one");
+    begin(); /* and what is behind all that was sent, left out while others are sent again */
+    talk.one_port = talk.incomplete = true;
+    messages(100, 1, 3);
+    for (uint32_t k = 0; k < 3; k++)
+        packet(112, 112 + k, k == 1);
+    nak(113, 3);
+    talk.now_ns += TALK_DELAY_NS;
+    packet(112, 113, false);
+    packet(116, 116, false);
+    ack(116, 4);
+    talk_unknown(&talk, "go-back-n", STRICT, "answers PSN 116, and PSN 115 was not sent before");
     begin(); /* a packet that was left out, and is asked for, is a fault in any capture */
     talk.one_port = talk.incomplete = true;
     messages(100, 1, 3);
@@ -528,6 +545,7 @@ struct fed {
     struct flows flows;
     struct verify_settings settings;
     struct findings findings;
+    struct verify_missing missing;
     struct verify_context context;
 };
 
@@ -537,8 +555,11 @@ static void feed_begin(struct fed *f)
                       .settings = {.ack_timeout_ns = FIELD_UNSET},
                       .state = calloc(1, checkers[CHECK_GO_BACK_N]->state_bytes)};
     f->flows = (struct flows){.flows = f->ends, .count = 2};
-    f->context = (struct verify_context){
-        .settings = &f->settings, .of_all = &f->settings, .flows = &f->flows, .findings = &f->findings};
+    f->context = (struct verify_context){.settings = &f->settings,
+                                         .of_all = &f->settings,
+                                         .flows = &f->flows,
+                                         .findings = &f->findings,
+                                         .missing = &f->missing};
     assert_non_null(f->state);
 }
 

@@ -65,13 +65,18 @@ static void good_cnps(void **state)
 }
 
 /* Unless it is said what the NICs do, a CNP without a mark is a remark, with its likely cause. */
-static void expect_cause(const char *why)
+static void expect_cause_with(const char *settings, const char *why)
 {
-    json_t *entry = talk_judge(&talk, "cnp", NULL);
+    json_t *entry = talk_judge(&talk, "cnp", settings);
     const char *note = json_string_value(json_array_get(json_object_get(entry, "not_judged"), 0));
     if (!note || !strstr(note, why) || json_integer_value(json_object_get(entry, "count")))
         fail_msg("expected \"%s\", found \"%s\"", why, note ? note : "");
     json_decref(entry);
+}
+
+static void expect_cause(const char *why)
+{
+    expect_cause_with(NULL, why);
 }
 
 static void cnp_without_a_mark(void **state)
@@ -182,6 +187,46 @@ static void mark_in_an_answer(void **state)
     talk_say(&talk, HOST_B, &f, false);
     talk.now_ns += 200000;
     packet(psn + 1, false);
+    talk_good(&talk, "cnp", NP);
+}
+
+static void marked_at_b(uint32_t psn)
+{
+    struct frame f = talk_write(&talk, psn, 1, psn);
+    talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
+    f.roce.ip.ecn = FRAME_CE;
+    talk_seen(&talk, HOST_B, false, talk.now_ns += TALK_DELAY_NS, &f);
+    talk.now_ns += TALK_DELAY_NS;
+}
+
+/* The receiver's NIC loses a marked packet that came to its port, and asks for it; ACKs return marks, and
+ * none is due. */
+static void marks_that_need_no_cnp(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = marks(6);
+    talk.now_ns += 100000;
+    marked_at_b(psn);
+    struct frame f = talk_nak(&talk, psn, psn - 1);
+    talk_say(&talk, HOST_B, &f, false);
+    talk.now_ns += 200000;
+    packet(psn, false);
+    talk_good(&talk, "cnp", NP);
+    expect_cause_with(NP, "whether 1 marked packet has a CNP: the receiver asked for packets again");
+
+    begin();
+    psn = marks(6);
+    talk.now_ns += 100000;
+    for (int i = 0; i < 2; i++, psn++) {
+        marked_at_b(psn);
+        talk.now_ns += i ? 300000 : 0;
+        marked_at_b(psn + 1);
+        f = talk_ack(&talk, psn, psn);
+        f.roce.bth.becn = true;
+        talk_say(&talk, HOST_B, &f, false);
+        talk.now_ns += 60000;
+    }
     talk_good(&talk, "cnp", NP);
 }
 
@@ -345,6 +390,7 @@ int main(void)
         cmocka_unit_test(mark_without_a_cnp),
         cmocka_unit_test(mark_behind_the_ports_cnp),
         cmocka_unit_test(mark_in_an_answer),
+        cmocka_unit_test(marks_that_need_no_cnp),
         cmocka_unit_test(cnp_to_another_queue_pair),
         cmocka_unit_test(cnp_with_wrong_fields),
         cmocka_unit_test(ecn_faults),
