@@ -4,6 +4,7 @@
 #include "reports/drawing/over_sweep.h"
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NAME_FITS 40 /* of a figure's name in that of its files */
 
@@ -38,7 +39,7 @@ static void title_of(const struct sweep_table *t, size_t figure, size_t which, s
     const struct sweep_figure *f = &t->figures[figure];
     const char *unit = sweep_unit_of(f).name;
     text_add(out, "%s%s%s", f->name, f->check ? ": " : "", f->check ? f->check : "");
-    if (!f->check && *unit)
+    if (!f->check && *unit && strncmp(f->name, unit, strlen(unit)) != 0)
         text_add(out, ", %s", unit);
     if (choice)
         text_add(out, ", over %s", choice);
@@ -46,8 +47,12 @@ static void title_of(const struct sweep_table *t, size_t figure, size_t which, s
 
 static const char *caption_of(const struct sweep_figure *f)
 {
+    if (f->check)
+        return "The left side of the expectation.";
+    if (f->counter && strchr(f->name, ' ')) /* no counter of hosts, but of flows */
+        return "Of all flows, with warm-up and cooldown.";
     const struct counter *counter = f->counter ? counters_find(f->name) : NULL;
-    return f->check ? "The left side of the expectation." : counter ? counter->meaning : "";
+    return counter ? counter->meaning : "";
 }
 
 static int draw_figure(const struct sweep_table *t, size_t figure, size_t which, const struct folder *fresh,

@@ -83,6 +83,7 @@ check_exit 0 "losses over a sweep of nine cells" "$H" run headroom-sweep --out "
 sweep=$(readlink -f "$SCRATCH/results/headroom-sweep/latest")
 column() { python3 -c 'import csv, sys; print(*[int(r[sys.argv[2]]) for r in csv.DictReader(open(sys.argv[1]))], sep=",")' "$sweep/report/sweep.csv" "$1"; }
 check "its table has packets sent again" test "$(column 'packets sent again in the whole run, packets')" = "$(jq -s -r 'map(.flows.incast.retransmitted_packets) | join(",")' "$sweep"/0*/result.json)"
+check "... which its drawing explains, and names by their unit once" bash -c "grep -q '<figcaption>Of all flows, with warm-up and cooldown[.]' '$sweep/report/index.html' && grep -q 'alt=\"packets sent again in the whole run\(, over [a-z]*\)\{0,1\}\"' '$sweep/report/index.html'"
 check "... and those that the switch dropped" test "$(column 'buffer_discards, packets')" = "$(jq -s -r 'map(.hosts.s0.counters.buffer_discards.delta) | join(",")' "$sweep"/0*/result.json)"
 check "losses are warned of in the cells whose expectations do not look at them" test \
     "$(jq -r '.cell["lab.defaults.switch.headroom"] as $h | .hosts.s0.counters.buffer_discards.delta as $n | select(.warnings | index("packets were lost in the measured phase: s0 buffer_discards: \($n)")) | $h' "$sweep"/0*/result.json | paste -sd,)" = 24KB,28KB,32KB
