@@ -132,9 +132,73 @@ static struct subject *add_known_as(struct transaction *t, const char *name, con
     return &larger[t->count++];
 }
 
+/* ---- which interface is it? */
+
+/* Has the interface of this name this PCI function? */
+static bool has_pci(struct transaction *t, const char *name, const char *pci)
+{
+    struct device d;
+    return pci[0] != '\0' && device_open(&d, t->host, name, NULL) == 0 && d.index != 0 &&
+           strcmp(d.pci, pci) == 0;
+}
+
+/* The one interface of a PCI function that the journal does not know by the name it has now; false: none, or
+ * several. */
+static bool find_by_pci(struct transaction *t, const char *pci, char *found)
+{
+    size_t i, count = 0;
+    const json_t *item;
+    json_t *names = pci[0] != '\0' ? device_list(t->host, NULL) : NULL;
+    json_array_foreach(names, i, item)
+    {
+        const char *name = json_string_value(item),
+                   *known =
+                       json_string_value(json_object_get(json_object_get(t->journal->before, name), "pci"));
+        if ((known && strcmp(known, pci) == 0) || !has_pci(t, name, pci))
+            continue;
+        snprintf(found, IFNAMSIZ, "%s", name);
+        count++;
+    }
+    json_decref(names);
+    return count == 1;
+}
+
+/* The name that an interface of the journal has now: an index is an interface's until the next boot, a PCI
+ * function beyond it. */
+static void find_name_now(struct transaction *t, const char *name, const json_t *record, char *now)
+{
+    const char *pci = json_string_value(json_object_get(record, "pci"));
+    int64_t index = json_integer_value(json_object_get(record, "index"));
+    char found[IFNAMSIZ] = "";
+    snprintf(now, IFNAMSIZ, "%s", name);
+    bool by_index = index > 0 && index <= INT32_MAX && !t->journal->rebooted && !t->journal->elsewhere &&
+                    device_name_of(t->host, (int)index, found, NULL) == 0 && found[0] != '\0' &&
+                    (pci[0] == '\0' || has_pci(t, found, pci));
+    if (by_index || (!has_pci(t, name, pci) && find_by_pci(t, pci, found)))
+        snprintf(now, IFNAMSIZ, "%s", found);
+}
+
+/* The name by which the journal knows the interface: that of the set before which it was renamed, perhaps. */
+static const char *find_known_name(struct transaction *t, const char *name)
+{
+    const char *known;
+    json_t *record;
+    const json_t *before = t->journal ? t->journal->before : NULL;
+    if (json_object_get(before, name))
+        return name;
+    json_object_foreach((json_t *)(uintptr_t)before, known, record)
+    {
+        char now[IFNAMSIZ];
+        find_name_now(t, known, record, now);
+        if (strcmp(now, name) == 0)
+            return known;
+    }
+    return name;
+}
+
 struct subject *transaction_add(struct transaction *t, const char *name, struct error *e)
 {
-    return add_known_as(t, name, name, e);
+    return add_known_as(t, name, find_known_name(t, name), e);
 }
 
 void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
@@ -341,8 +405,8 @@ int transaction_apply(struct transaction *t, struct error *e)
         return -1;
     for (size_t i = 0; i < t->count; i++) {
         struct subject *s = &t->subjects[i];
-        if (journal_note_before(t->journal, s->device.name, s->device.pci, s->device.index, s->before,
-                                s->bound, e) != 0)
+        if (journal_note_before(t->journal, s->known_as, s->device.pci, s->device.index, s->before, s->bound,
+                                e) != 0)
             return -1;
     }
     for (int round = 0; round < ROUNDS; round++) {
@@ -503,50 +567,6 @@ static bool can_be_made_again(struct transaction *t, const struct subject *s)
     struct device below;
     const char *of = json_string_value(json_object_get(json_object_get(s->before, "vlan"), "of"));
     return of && device_open(&below, t->host, of, NULL) == 0 && below.index != 0;
-}
-
-/* Has the interface of this name this PCI function? */
-static bool has_pci(struct transaction *t, const char *name, const char *pci)
-{
-    struct device d;
-    return pci[0] != '\0' && device_open(&d, t->host, name, NULL) == 0 && d.index != 0 &&
-           strcmp(d.pci, pci) == 0;
-}
-
-/* The one interface of a PCI function that the journal does not know by the name it has now; false: none, or
- * several. */
-static bool find_by_pci(struct transaction *t, const char *pci, char *found)
-{
-    size_t i, count = 0;
-    const json_t *item;
-    json_t *names = pci[0] != '\0' ? device_list(t->host, NULL) : NULL;
-    json_array_foreach(names, i, item)
-    {
-        const char *name = json_string_value(item),
-                   *known =
-                       json_string_value(json_object_get(json_object_get(t->journal->before, name), "pci"));
-        if ((known && strcmp(known, pci) == 0) || !has_pci(t, name, pci))
-            continue;
-        snprintf(found, IFNAMSIZ, "%s", name);
-        count++;
-    }
-    json_decref(names);
-    return count == 1;
-}
-
-/* The name that an interface of the journal has now: an index is an interface's until the next boot, a PCI
- * function beyond it. */
-static void find_name_now(struct transaction *t, const char *name, const json_t *record, char *now)
-{
-    const char *pci = json_string_value(json_object_get(record, "pci"));
-    int64_t index = json_integer_value(json_object_get(record, "index"));
-    char found[IFNAMSIZ] = "";
-    snprintf(now, IFNAMSIZ, "%s", name);
-    bool by_index = index > 0 && index <= INT32_MAX && !t->journal->rebooted && !t->journal->elsewhere &&
-                    device_name_of(t->host, (int)index, found, NULL) == 0 && found[0] != '\0' &&
-                    (pci[0] == '\0' || has_pci(t, found, pci));
-    if (by_index || (!has_pci(t, name, pci) && find_by_pci(t, pci, found)))
-        snprintf(now, IFNAMSIZ, "%s", found);
 }
 
 /* A function with a driver has an interface, perhaps one that another network namespace was given. */

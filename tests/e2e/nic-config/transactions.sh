@@ -237,6 +237,10 @@ test_identities() {
     ip link set mlx1 name roce1
     mv "$net/mlx1" "$net/roce1"
     cp "$journal" "$SCRATCH/kept"
+    say '{"roce1":{"mtu":1800}}' >"$SCRATCH/more.json"
+    check_exit 0 "set --continue under the new name" nic_config set --continue "$SCRATCH/more.json"
+    check "... is of the interface that the journal knows" test "$(grep -a -c '"type":"before","interface":"roce1"' "$journal")" = 0
+    cp "$journal" "$SCRATCH/kept"
     check_exit 0 "restore after an interface was renamed" nic_config restore
     check "... it was put back under its new name" jq -e '.gone == [] and (.restored | any(.interface == "roce1" and .setting == "mtu" and .put_back == 1500))' "$SCRATCH/out"
     check "... the kernel says so" test "$(ip -j link show roce1 | jq .[].mtu) $(cat "$SCRATCH/root/sys/kernel/debug/mlx5/0000:61:00.0/cc_params/rp_ai_rate")" = "1500 5"
