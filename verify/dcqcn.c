@@ -84,6 +84,8 @@ static const struct dcqcn_params *params_of(struct senders *s, const struct veri
         struct dcqcn_values values;
         dcqcn_defaults(&values);
         dcqcn_merge(&values, &c->settings->settings.dcqcn);
+        if (c->settings->byte_reset_bytes != FIELD_UNSET)
+            values.rp.rpg_byte_reset = c->settings->byte_reset_bytes;
         dcqcn_params_init(&line->params, &values.rp, c->rate_bps);
         line->params.first_bps = 0; /* as with alpha, it may not be the first CNP */
         line->rate_bps = c->rate_bps;

@@ -23,6 +23,8 @@ static const struct field port_fields[] = {
      .help = "Default: that of all."},
     {"recovery", FIELD_LIST, AT(recovery), .item = FIELD_CHOICE, .choices = verify_recovery_names, .min = 0,
      .max = RECOVERIES, .help = "Default: that of all."},
+    {"byte_reset", FIELD_QUANTITY, AT(byte_reset_bytes), .unit = UNIT_BYTES, .min = 0, .max = 1 << 30,
+     .help = "Default: that of all."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .help = "Default: that of all."},
     {"unmarked_cnps", FIELD_BOOL, AT(unmarked_cnps), .help = "Default: that of all."},
@@ -75,6 +77,8 @@ static const struct field fields[] = {
      .help =
          "What NICs do beside go-back-N as the specification has it; an empty list: nothing. Not given: what "
          "the capture shows is allowed, and said."},
+    {"byte_reset", FIELD_QUANTITY, AT(byte_reset_bytes), .unit = UNIT_BYTES, .min = 0, .max = 1 << 30,
+     .help = "Bytes between rate increases, for values that exceed rpg_byte_reset's 15 bits."},
     {"cnp_pacing", FIELD_CHOICE, AT(cnp_pacing), .choices = physics_pacing_names,
      .help = "What min_time_between_cnps holds for: a queue pair, or all of a port. Not given: what either "
              "allows is right."},
@@ -152,6 +156,8 @@ static int take_ports(struct verify_settings *s, struct error *e)
             ports[i].ack_timeout_ns != FIELD_UNSET ? ports[i].ack_timeout_ns : s->ack_timeout_ns;
         of->nak_delay_ns = ports[i].nak_delay_ns != FIELD_UNSET ? ports[i].nak_delay_ns : s->nak_delay_ns;
         of->nak_again_ns = ports[i].nak_again_ns != FIELD_UNSET ? ports[i].nak_again_ns : s->nak_again_ns;
+        of->byte_reset_bytes =
+            ports[i].byte_reset_bytes != FIELD_UNSET ? ports[i].byte_reset_bytes : s->byte_reset_bytes;
         of->recovery = ports[i].recovery.items ? ports[i].recovery : s->recovery;
         of->cnp_pacing = ports[i].cnp_pacing >= 0 ? ports[i].cnp_pacing : s->cnp_pacing;
         of->unmarked_cnps = ports[i].unmarked_cnps >= 0 ? ports[i].unmarked_cnps : s->unmarked_cnps;

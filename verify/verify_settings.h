@@ -18,7 +18,7 @@ struct verify_port {
     struct list_of interfaces; /* char *: names of the capture's interfaces, or globs */
     struct settings settings;
     struct list_of recovery; /* int: enum verify_recovery */
-    int64_t ack_timeout_ns, nak_again_ns, nak_delay_ns;
+    int64_t ack_timeout_ns, nak_again_ns, nak_delay_ns, byte_reset_bytes;
     int cnp_pacing, unmarked_cnps;
 };
 
@@ -36,6 +36,7 @@ struct verify_settings {
     int64_t nak_delay_ns;    /* a NAK leaves so much later than the packet came that shows a gap */
     int64_t
         nak_again_ns; /* a receiver asks once more for what has not come after this time; 0: it does not */
+    int64_t byte_reset_bytes; /* between rate increases, in place of rpg_byte_reset */
     int64_t rate_bps, ack_timeout_ns, storm_ns, deadlock_ns, paused_window_ns;
     double paused_share, pauses_per_s; /* NAN: not given */
     int times;                         /* those of the capture are those of the wire */

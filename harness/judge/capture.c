@@ -72,6 +72,13 @@ static json_t *flat_settings(const json_t *role, const struct physics_host *host
     if (host->nic.nak_again_ps)
         json_object_set_new(flat, "nak_again",
                             json_textf("%lldns", (long long)host->nic.nak_again_ps / 1000));
+    json_t *rp = json_copy(json_object_get(flat, "dcqcn.rp")), *reset = json_object_get(rp, "rpg_byte_reset");
+    if (host->nic.byte_reset_bytes != FIELD_UNSET && reset) { /* more than the setting may have */
+        json_object_set_new(flat, "byte_reset", json_textf("%lldB", (long long)json_integer_value(reset)));
+        json_object_del(rp, "rpg_byte_reset");
+        json_object_set(flat, "dcqcn.rp", rp);
+    }
+    json_decref(rp);
     json_object_set_new(flat, "cnp_pacing", json_text(physics_pacing_names[host->nic.cnp_pacing]));
     json_object_set_new(flat, "unmarked_cnps", json_boolean(host->nic.unmarked_cnps != UNMARKED_CNPS_NEVER));
     json_object_set_new(flat, "recovery", recovery_of(&host->nic));
@@ -128,20 +135,21 @@ static json_t *common_settings(const struct cell *cell, const json_t *settings, 
 /* The members of a document for checkers that follow from a host's settings in one level. A new reference. */
 static json_t *document_of(const json_t *flat)
 {
-    static const char *const elsewhere[] = {"dcqcn.rp",   "dcqcn.np",      "ack_timeout", "nak_again",
-                                            "cnp_pacing", "unmarked_cnps", "recovery",    "nak_delay"};
+    static const char *const elsewhere[] = {"dcqcn.rp",  "dcqcn.np",   "ack_timeout",
+                                            "nak_again", "cnp_pacing", "unmarked_cnps",
+                                            "recovery",  "nak_delay",  "byte_reset"};
     json_t *settings = json_copy((json_t *)flat);
     json_object_set_new(settings, "dcqcn",
                         json_make("{s:O*,s:O*}", "rp", json_object_get(flat, "dcqcn.rp"), "np",
                                   json_object_get(flat, "dcqcn.np")));
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         json_object_del(settings, elsewhere[i]);
-    return json_make("{s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o}", "ack_timeout",
+    return json_make("{s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o}", "ack_timeout",
                      json_object_get(flat, "ack_timeout"), "nak_again", json_object_get(flat, "nak_again"),
                      "nak_delay", json_object_get(flat, "nak_delay"), "cnp_pacing",
                      json_object_get(flat, "cnp_pacing"), "unmarked_cnps",
                      json_object_get(flat, "unmarked_cnps"), "recovery", json_object_get(flat, "recovery"),
-                     "settings", settings);
+                     "byte_reset", json_object_get(flat, "byte_reset"), "settings", settings);
 }
 
 /* A switch has lossless priorities; packets have the priorities that they have everywhere. */

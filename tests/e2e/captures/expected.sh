@@ -35,6 +35,11 @@ run 4 "the same without the key" whole --set verify=null
 holds "... judges nothing" '(has("verify") or has("capture") | not) and .verdict == "unjudged"'
 check "... and the rest of the result is the same" cmp "$SCRATCH/with.json" <(jq -S 'del(.files, .verdict, .reason, .started, .finished, .scenario, .simulator)' "$RESULT/result.json")
 
+# ---- a NIC whose byte counter is beyond what the setting may have
+run 0 "a run of ConnectX-5" whole --set lab.defaults.host.nic.model=connectx-5 --set phases.measure=100us
+holds "... is judged by the bytes that its NICs count" '.capture.settings.byte_reset == "130000B" and .verify[0].verdict == "passed"'
+check_exit 0 "... also by harness verify" "$H" verify "$RESULT" go-back-n
+
 # ---- what was not judged, and why, is said wherever the verdicts are
 check_exit 4 "a capture whose packets are cut" "$H" run "$SCRATCH/whole.json" --yes --out "$SCRATCH/results" --set 'verify=["icrc"]' --set 'capture={"snap": "100B"}'
 RESULT=$(readlink -f "$SCRATCH/results/whole/latest")
