@@ -147,7 +147,24 @@ static int index_check_run(const json_t *entry, const json_t *result, const char
     return -1;
 }
 
-static bool index_run_is_readable(const struct folder *folder, const char *name, const json_t *entry,
+/* Has the index another verdict than the result? It is then taken from the result, and said. */
+static void index_compare_verdict(json_t *index, json_t *entry, json_t *result, const char *path)
+{
+    json_decref(result_take_out_wrong(RESULT_DOCUMENT, result)); /* a reader of the run says what was wrong */
+    json_t *verdict = json_object_get(result, "verdict");
+    const char *said = json_string_value(json_object_get(entry, "verdict")), *is = json_string_value(verdict);
+    if (!said || !is || strcmp(said, is) == 0)
+        return;
+    if (!json_object_get(index, SWEEP_WRONG))
+        json_object_set_new(index, SWEEP_WRONG, json_array());
+    json_array_append_new(
+        json_object_get(index, SWEEP_WRONG),
+        json_textf("%s: the index says %.20s, and its result %s: it is taken as that", path, said, is));
+    json_object_set(entry, "verdict", verdict);
+    json_object_set(entry, "complete", json_object_get(result, "complete"));
+}
+
+static bool index_run_is_readable(json_t *index, const struct folder *folder, const char *name, json_t *entry,
                                   struct error *e)
 {
     struct folder in = {.fd = -1};
@@ -158,6 +175,8 @@ static bool index_run_is_readable(const struct folder *folder, const char *name,
     if (result && !readable)
         error_set(e, "%s/result.json is not the result of a run: it has no scenario", in.path);
     readable = readable && index_check_run(entry, result, in.path, e) == 0;
+    if (readable)
+        index_compare_verdict(index, entry, result, in.path);
     folder_close(&in);
     json_decref(result);
     return readable;
@@ -173,7 +192,7 @@ static int index_leave_out_unreadable(json_t *index, const struct folder *folder
     {
         const char *name = json_string_value(json_object_get(cell, "folder"));
         if (!name || !*name || *name == '.' || strchr(name, '/') ||
-            index_run_is_readable(folder, name, cell, &why))
+            index_run_is_readable(index, folder, name, cell, &why))
             json_array_append(kept, cell);
         else if (!first.text[0])
             first = why;
@@ -216,7 +235,8 @@ static json_t *index_load_lines(const struct folder *folder, struct error *e)
 
 static void index_take_out_wrong(json_t *index, const struct folder *folder)
 {
-    json_t *wrong = result_take_out_wrong(INDEX_DOCUMENT, index), *named = json_array(), *sentence;
+    json_t *known = json_object_get(index, SWEEP_WRONG), *named = known ? json_incref(known) : json_array();
+    json_t *wrong = result_take_out_wrong(INDEX_DOCUMENT, index), *sentence;
     size_t i;
     json_array_foreach(wrong, i, sentence)
     {
@@ -262,9 +282,11 @@ json_t *sweep_index_load(const struct folder *folder, struct error *e)
                         ? json_file_load_in(folder, SWEEP_INDEX, DOCUMENT_INDEX, e)
                         : index_load_lines(folder, e);
     if (index)
+        json_object_del(index, SWEEP_WRONG); /* it is for readers, not of the file */
+    if (index && index_leave_out_unreadable(index, folder, e) == 0) {
         index_take_out_wrong(index, folder);
-    if (!index || index_leave_out_unreadable(index, folder, e) == 0)
         return index;
+    }
     json_decref(index);
     return NULL;
 }

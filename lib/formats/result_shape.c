@@ -526,6 +526,23 @@ static void mend_judged(struct walk *walk, const struct place *place, json_t *ob
     json_object_set_new(object, "verdict", json_text(verdict_names[is]));
 }
 
+/* How far a figure is from the published one (harness/judge/verdict.c: entry_set_value). */
+static void mend_published(struct walk *walk, const struct place *place, json_t *object)
+{
+    const json_t *value = json_object_get(object, "value"),
+                 *said = json_object_get(object, "difference_percent");
+    double published = json_number_value(json_object_get(object, "published")),
+           is = (json_number_value(value) - published) / fabs(published) * 100;
+    char words[120];
+    if (!json_is_number(value) || !json_is_number(said) || published == 0 ||
+        fabs(json_number_value(said) - is) <= ROUNDED * fmax(fabs(is), 100))
+        return;
+    snprintf(words, sizeof words, "is %.15g, and the two figures make %.15g: it is taken as that",
+             json_number_value(said), is);
+    note_contradiction(walk, place, "difference_percent", words);
+    json_object_set_new(object, "difference_percent", json_real(is));
+}
+
 static void mend_verdict(struct walk *walk, const struct place *place, json_t *object, enum verdict is,
                          const char *by)
 {
@@ -601,8 +618,9 @@ static const struct {
     const struct shape *of; /* the members of an object */
     /* Say what of them contradicts the others, and mend it. */
     void (*mend)(struct walk *walk, const struct place *place, json_t *object);
-} followers[] = {{spread, mend_spread}, {counter, mend_spread}, {rates, mend_rates},      {flow, mend_rates},
-                 {judged, mend_judged}, {result, mend_result},  {index_shape, mend_index}};
+} followers[] = {{spread, mend_spread}, {counter, mend_spread},   {rates, mend_rates},
+                 {flow, mend_rates},    {judged, mend_judged},    {judged, mend_published},
+                 {result, mend_result}, {index_shape, mend_index}};
 
 static void take_out_below(struct walk *walk, const struct place *place, json_t *value,
                            const struct shape *shape);

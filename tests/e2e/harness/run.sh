@@ -132,7 +132,7 @@ check "... also where a NIC notifies itself when it sends again, which it does o
     'flows f0, f1, f2 and 1 other: nothing on their way marks .* on at h0 reduces their rate only when packets are sent again (nic.slow_restart): without losses the figures are those without it' \
     <<<"$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.slow_restart=true)"
 check "... not where the scenario loses frames" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.slow_restart=true --set 'inject=[{"flow":"f0","do":"drop"}]' | grep 'on their way marks')"
-check "... not where receivers send CNPs without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.unmarked_cnps=loss | grep 'on their way marks')"
+check "... nor of NICs that send CNPs without marks" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null --set lab.defaults.host.nic.unmarked_cnps=loss --set 'inject=[{"flow":"f0","do":"drop"}]' | grep 'on their way marks')"
 for rule in '"flow":"f0","do":"cnp"' '"flow":"f0","do":"mark","every":3' '"link":["h0","s0"],"do":"mark"'; do
     check "... of no flow that a rule of the scenario marks, or has answered with a CNP: $rule" test -z "$(foretold --set 'settings.ecn=[3]' --set lab.defaults.switch.ecn=null \
         --set 'flows=[{"name":"f0","from":"h0","to":"h4","priority":3}]' --set "inject=[{$rule}]" | grep 'on its way marks')"
@@ -498,8 +498,9 @@ for case in '1=01, ECT(1): simulated NICs send 10, ECT(0), in their place' "3=11
     check "ECN bits that no NIC is meant to send are said: $case" grep -qF "the ECN bits of traffic_class ${case%%=*} are ${case#*=}" <<<"$(said pfc-bidir --set "flows.*.traffic_class=${case%%=*}")"
 done
 check "... on real hosts, too, with what NICs do" grep -q 'traffic_class 107 are 11, .*: Soft-RoCE sends them with every packet, mlx5 takes the DSCP alone' <<<"$(said pfc-bidir --lab soft-pair --set settings.traffic_class=107)"
+# silicon-notification has a switch that never marks, for the CNPs that come without marks
 check "the project's scenarios cause no warnings but of what flows between real hosts have" \
-    test "$(for s in "${SIMULATED[@]}"; do said "$s"; done | sed 's/.*warning: flow a-to-b: //; s/ has no effect: simul.*//; s/ has no effect: the simulator does .*//' | xargs)" = "validate numa relaxed_ordering"
+    test "$(for s in "${SIMULATED[@]}"; do said "$s"; done | sed '/nothing on .* when packets are lost (nic.unmarked_cnps)/d; s/.*warning: flow a-to-b: //; s/ has no effect: simul.*//; s/ has no effect: the simulator does .*//' | xargs)" = "validate numa relaxed_ordering"
 
 check "a pattern is named as one" grep -q 'flow incast is not ECN-capable (traffic class 104, forced by settings: .*): s0 does not mark its packets' <<<"$(said incast-dcqcn --set settings.traffic_class=104)"
 

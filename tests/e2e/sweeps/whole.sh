@@ -162,12 +162,19 @@ contradicted ".flows.$flow.goodput_bps = -1" "flows[.]$flow[.]goodput_bps is -1(
 contradicted '.hosts.h0.pauses["3"].p99 = 1' 'hosts[.]h0[.]pauses[.]3[.]p99 is less than its p90: it is left out'
 contradicted '.hosts.h0.counters.tx_prio3_bytes.delta = -5' 'hosts[.]h0[.]counters[.]tx_prio3_bytes[.]delta is -5, expected a whole number from 0: it is left out'
 contradicted ".flows.$flow.priority = 9" "flows[.]$flow[.]priority is 9, expected a whole number from 0 to 7: it is left out"
+contradicted '.published = [{name: "p", of: "1", published: 10, value: 12, difference_percent: 5, unit: "", source: "x"}]' \
+    'published\[0\].difference_percent is 5, and the two figures make 20: it is taken as that'
 check_exit 4 "verify of its capture leaves open what it would judge by such settings" "$H" verify case/02 pfc
 check_says "  and says why" "result.json, which has the settings, was changed" out
 fresh_case
 jq '.verdict = "failed"' "$good/index.json" >case/index.json
 check_exit 1 "an index whose verdict is not that of its cells" "$H" report case --out page
 check_says "  is named" 'case/index.json: verdict is "failed", and its cells make it passed: it is taken as that' err
+fresh_case
+jq '.cells[0].verdict = "failed" | .verdict = "failed"' "$good/index.json" >case/index.json
+check_exit 1 "an index whose cell has another verdict than its result" "$H" report case --out page
+check_says "  is named" 'case/01: the index says failed, and its result passed: it is taken as that' err
+check "  the sweep is not failed by it" test "$("$H" browse case --json | jq -r '[.runs[].verdict] | unique | join(" ")')" = passed
 for text in '"goodput_bps": NaN' '"repeat": 2, "repeat": 2'; do
     fresh_case
     sed -E "0,/\"(goodput_bps|repeat)\": [0-9.e+]+/s//$text/" "$good/02/result.json" >case/02/result.json
