@@ -220,7 +220,7 @@ struct go_back_n {
     bool pauses;    /* PFC frames were seen: waiting may have other reasons */
     struct tally t;
     struct findings twice; /* NAKs, which are right if it is shown later that NICs repeat selectively */
-    uint64_t sent, received, elsewhere, no_naks, naks_again, naks_open;
+    uint64_t sent, received, elsewhere, no_naks, naks_again, naks_open, naks_late;
     uint64_t renewed[2];          /* queue pair numbers used again, as requesters and responders saw it */
     uint64_t renewals_open;       /* or not, which no answer tells, */
     uint64_t renewal_open_number; /* the first at this packet */
@@ -311,6 +311,11 @@ static void go_back_n_say_rules(const struct go_back_n *g, struct verify_context
     else if (c->of_all->recovery.items)
         findings_figure(c->findings, "the rules are those of go-back-N (set by recovery)");
     text_free(&said);
+}
+
+static int64_t nak_delay_ns(const struct verify_context *c)
+{
+    return c->settings->nak_delay_ns == FIELD_UNSET ? 0 : c->settings->nak_delay_ns;
 }
 
 /* Answers of the flow that came before their requests were known. */
@@ -1055,7 +1060,7 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
     int64_t since_ns = verify_since_ns(p, r->ahead_ns);
     bool late = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses;
     bool asked = is_selective(g, c) && r->nak_number > r->ahead_number; /* for all that was missing then */
-    bool unasked = late && !asked && since_ns > NO_NAK_NS + c->settings->nak_delay_ns;
+    bool unasked = late && !asked && since_ns > NO_NAK_NS + nak_delay_ns(c);
     g->t.untimed += late && since_ns < 0;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;
@@ -1232,12 +1237,19 @@ static void responder_naks_again(struct go_back_n *g, const struct responder *r,
                      p->frame.roce.bth.psn, (unsigned long long)r->nak_number);
 }
 
-/* Does its NIC delay NAKs, and came a packet out of sequence by so much before? */
+/* A packet came out of sequence, long before the NAK: it is not known how long its NIC may take. */
+static bool responder_may_nak_late(const struct responder *r, const struct verify_context *c,
+                                   const struct verify_packet *p)
+{
+    return c->settings->nak_delay_ns == FIELD_UNSET && r->ahead_number &&
+           verify_since_ns(p, r->ahead_ns) <= NAK_NS;
+}
+
+/* Came a packet out of sequence by so much before as its NIC, or any, may take to ask? */
 static bool responder_naks_late(const struct responder *r, const struct verify_context *c,
                                 const struct verify_packet *p)
 {
-    int64_t delay_ns = c->settings->nak_delay_ns;
-    return delay_ns > 0 && verify_since_ns(p, r->ahead_ns) <= delay_ns + NO_NAK_NS;
+    return r->ahead_number && verify_since_ns(p, r->ahead_ns) <= nak_delay_ns(c) + NO_NAK_NS;
 }
 
 static void responder_naks(struct go_back_n *g, struct responder *r, struct verify_context *c,
@@ -1267,6 +1279,8 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
         responder_missed(r, c, p, psn);
     } else if (psn_after(psn, r->least) < 0 && responder_naks_late(r, c, p))
         return; /* the packet came meanwhile */
+    else if (psn_after(psn, r->least) < 0 && responder_may_nak_late(r, c, p))
+        g->naks_late++;
     else if (psn_after(psn, r->least) < 0)
         findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
                      "a NAK asks for PSN %u, which packet %llu acknowledged; PSN %u is expected", psn,
@@ -1536,6 +1550,10 @@ static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SE
             c->findings,
             "whether %llu %s that asked again for what had not come were due (nak_again is not set)",
             (unsigned long long)g->naks_open, THINGS(g->naks_open, "NAK"));
+    if (g->naks_late)
+        findings_open(c->findings,
+                      "whether %llu %s for what was acknowledged meanwhile left late (nak_delay is not set)",
+                      (unsigned long long)g->naks_late, THINGS(g->naks_late, "NAK"));
     if (g->no_naks)
         findings_open(c->findings,
                       "whether a NAK was due, %llu %s: with out-of-order placement none is (recovery: what "

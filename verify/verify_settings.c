@@ -66,8 +66,8 @@ static const struct field fields[] = {
     {"ack_timeout", FIELD_QUANTITY, AT(ack_timeout_ns), .unit = UNIT_TIME_NS, .min = 1,
      .max = INT64_C(1) << 50, .help = "Time after which a queue pair sends again what was not acknowledged."},
     {"nak_delay", FIELD_QUANTITY, AT(nak_delay_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
-     .fallback = "\"0us\"",
-     .help = "Time after which a NIC asks for a missing packet, over the 100us that any may take."},
+     .help = "Time after which a NIC asks for a missing packet, over the 100us that any may take. Not given: "
+             "whether a NAK was late is left open, up to 1ms."},
     {"nak_again", FIELD_QUANTITY, AT(nak_again_ns), .unit = UNIT_TIME_NS, .min = 0, .max = INT64_C(1) << 50,
      .help = "Time after a NAK from which on a NIC asks once more for the same packet, if others come before "
              "it; 0: "

@@ -66,9 +66,7 @@ static json_t *flat_settings(const json_t *role, const struct physics_host *host
         return flat;
     json_object_set_new(flat, "ack_timeout",
                         json_textf("%lldns", (long long)host->nic.ack_timeout_ps / 1000));
-    if (host->nic.nak_delay_ps)
-        json_object_set_new(flat, "nak_delay",
-                            json_textf("%lldns", (long long)host->nic.nak_delay_ps / 1000));
+    json_object_set_new(flat, "nak_delay", json_textf("%lldns", (long long)host->nic.nak_delay_ps / 1000));
     if (host->nic.nak_again_ps)
         json_object_set_new(flat, "nak_again",
                             json_textf("%lldns", (long long)host->nic.nak_again_ps / 1000));

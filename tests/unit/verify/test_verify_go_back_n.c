@@ -430,6 +430,29 @@ static void responder_faults(void **state)
     talk_unknown(&talk, "go-back-n", NULL, "whether a NAK was due, 1 time");
 }
 
+/* The missing packet comes, and is acknowledged, before the NAK leaves that asks for it. */
+static void asked_for_late(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        uint32_t psn = responder_begins();
+        arrives_at_b(psn, psn + 1);
+        arrives_at_b(psn, psn);
+        struct frame f = talk_ack(&talk, psn, 2);
+        said_by_b(&f);
+        talk.now_ns += late ? 150000 : 20000;
+        f = talk_nak(&talk, psn, 2);
+        said_by_b(&f);
+        if (!late)
+            talk_good(&talk, "go-back-n", NULL);
+        else
+            talk_unknown(&talk, "go-back-n", NULL,
+                         "whether 1 NAK for what was acknowledged meanwhile left late");
+    }
+    talk_bad(&talk, "go-back-n", "{\"nak_delay\": \"0us\"}", "NAK of the wrong PSN", talk.number);
+    talk_good(&talk, "go-back-n", "{\"nak_delay\": \"100us\"}");
+}
+
 /* A NIC may ask again for what has not come, if it is one that does. */
 static void asked_again(void **state)
 {
@@ -728,6 +751,7 @@ int main(void)
         cmocka_unit_test(first_one_lost),
         cmocka_unit_test(begins_behind_a_loss),
         cmocka_unit_test(decided_before),
+        cmocka_unit_test(asked_for_late),
         cmocka_unit_test(asked_again),
         cmocka_unit_test(asks_late),
         cmocka_unit_test(overtaken),
