@@ -183,22 +183,26 @@ static void queues_note_arrival(struct queues *q, const struct verify_packet *p)
     }
 }
 
-/* The arrival at the same node of a packet that leaves. */
+/* The arrival at the same node of a packet that leaves: of copies that came through several ports the first.
+ */
 static bool queues_take_arrival(struct queues *q, struct same_flows *same, const struct verify_context *c,
                                 const struct verify_packet *p, uint32_t node, struct came_in *found)
 {
     uint32_t psn = p->frame.roce.bth.psn, i = same_flows_first(same, c->flows, p->flow);
+    struct came_in *earliest = NULL;
     for (; i != FLOW_NONE; i = same_flows_next(same, i)) {
         const struct queue_port *port = states_have(&q->ports, c->flows->flows[i].interface, sizeof *port);
         struct arrivals *a = states_have(&q->arrivals, i, sizeof *a);
         struct came_in *at = a && a->room ? &a->packets[psn & (a->room - 1)] : NULL;
         if (!at || !at->here || at->psn != psn || !port || port->node != node)
             continue;
-        *found = *at;
-        at->here--;
-        return true;
+        earliest = !earliest || at->time_ns < earliest->time_ns ? at : earliest;
     }
-    return false;
+    if (!earliest)
+        return false;
+    *found = *earliest;
+    earliest->here--;
+    return true;
 }
 
 /* ---- what leaves */

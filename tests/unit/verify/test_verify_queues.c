@@ -239,6 +239,21 @@ static void test_each_of_two_copies_waited(void **state)
     expect_fine("1 mark against a queue");
 }
 
+/* A copy comes through another port while the first one waits. */
+static void test_copies_through_two_ports(void **state)
+{
+    (void)state;
+    begin_switch();
+    for (uint32_t psn = 1; psn < 7; psn++)
+        in(psn);
+    seen(1, false, 0, FRAME_ECT_0);
+    for (uint32_t psn = 1; psn < 7; psn++)
+        out(psn, false);
+    in(0);
+    out(0, true);
+    expect_fine("1 mark against a queue");
+}
+
 /* Many packets of a flow wait, and the numbers wrap. */
 static void test_long_queues_and_wrapping_numbers(void **state)
 {
@@ -278,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_arrivals_at_another_node_are_others),
         cmocka_unit_test(test_a_packet_that_comes_twice_came_first),
         cmocka_unit_test(test_each_of_two_copies_waited),
+        cmocka_unit_test(test_copies_through_two_ports),
         cmocka_unit_test(test_long_queues_and_wrapping_numbers),
         cmocka_unit_test(test_more_packets_than_are_kept),
     };
