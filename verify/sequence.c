@@ -160,6 +160,11 @@ void held_forget(struct held *h, uint32_t from, uint32_t count)
 
 /* ---- a queue pair number that is used again */
 
+bool renewal_may_begin(const struct span *s, uint32_t psn, bool behind, uint32_t first)
+{
+    return !s->reads || !behind || psn_after(psn, first) < 0;
+}
+
 void renewal_take(struct renewal *n, const struct frame_roce *roce, uint32_t taken, uint32_t loose)
 {
     int32_t ahead = psn_after(roce->bth.psn, n->next);

@@ -96,6 +96,10 @@ struct renewal {
 };
 enum renewed { RENEWED_UNKNOWN, RENEWED_YES, RENEWED_NO };
 
+/* May a packet of this PSN be of another connection? `behind`: the one so far has sent beyond it; `first`:
+ * its first PSN. Where that has reads it may ask again for all since its first, and their answers count as
+ * they did. */
+bool renewal_may_begin(const struct span *s, uint32_t psn, bool behind, uint32_t first);
 /* Takes its first packet, or one more. `taken`, `loose`: PSNs of the request. */
 void renewal_take(struct renewal *n, const struct frame_roce *roce, uint32_t taken, uint32_t loose);
 /* What an answer says. `msn`: of the latest answer before; -1: there was none. */
