@@ -74,13 +74,13 @@ const char *const dcqcn_profile_names[] = {"driver", "slow-recovery", NULL};
 
 /* Fitted to a ConnectX-5, whose driver cannot show what its firmware runs with (openfabric-systems/simllm,
  * September 2026). A rate grows by 1 Mb/s for each nic.byte_reset that is sent, of the model 130 kB, and by
- * 1 Mb/s in 130 us; by nothing else. Four queue pairs that share 50 Gb/s gain 0.1 Gb/s a millisecond so and are
- * back at 95 % after 440 ms (S-5.02, S-5.03). As most of it is in proportion to the rate, each of N queue pairs
- * needs about as many cuts a second with any N (S-4.02: 283 CNPs/s of each). The interval and weight of alpha
- * were chosen for that number: alpha is small where CNPs are rare. Where it begins is what a queue pair alone
- * loses by each of its bursts of loss, about 30 % (S-1.10, S-1.11), and the time after which a sender gives way
- * to another (S-5.01). Decreases are at least 200 us apart: a rate that comes back this slowly must not fall by
- * every mark of a queue. */
+ * 1 Mb/s in 130 us; by nothing else. Four queue pairs that share 50 Gb/s gain 0.1 Gb/s a millisecond so and
+ * are back at 95 % after 440 ms (S-5.02, S-5.03). As most of it is in proportion to the rate, each of N queue
+ * pairs needs about as many cuts a second with any N (S-4.02: 283 CNPs/s of each). The interval and weight of
+ * alpha were chosen for that number: alpha is small where CNPs are rare. Where it begins is what a queue pair
+ * alone loses by each of its bursts of loss, about 30 % (S-1.10, S-1.11), and the time after which a sender
+ * gives way to another (S-5.01). Decreases are at least 200 us apart: a rate that comes back this slowly must
+ * not fall by every mark of a queue. */
 static void set_slow_recovery(struct dcqcn_rp *rp)
 {
     rp->clamp_tgt_rate = true;

@@ -14,8 +14,9 @@
 /* "64KiB"; of an object its values, and of objects in it the names alone: "(rx_ring 8192, red)"; of a list
  * its items: "3 and 4"; of an empty one "none". Numbers as a person wrote them: 0.1. */
 void choice_describe(const json_t *value, struct text *out);
-/* The end of a path by which people know it: its last part or, where that is a number or a glob, or other paths
- * of `choices` (keys) end so too, as many as it takes: "memory", "faults.0", "a.gpu.index". Of `path`. */
+/* The end of a path by which people know it: its last part or, where that is a number or a glob, or other
+ * paths of `choices` (keys) end so too, as many as it takes: "memory", "faults.0", "a.gpu.index". It lies in
+ * `path`. */
 const char *choice_name(const char *path, const json_t *choices);
 /* A choice, which is one of `choices`, by its name: "memory gpu", with a comma before it if `out` is not
  * empty. */

@@ -347,7 +347,7 @@ static void pauses_forget(struct vcx_port *port)
 #define DELIVERED_PER_POLL 256
 #define TYPE_TAG           0x8100
 #define AT_TAG             14
-#define NEARLY_FULL        85 /* percent, from which on rx_buffer_passed_thres_phy counts (mlx5's counters.rst) */
+#define NEARLY_FULL        85 /* percent, from which rx_buffer_passed_thres_phy counts (mlx5 counters.rst) */
 #define LOOPED             VCX_PRIORITIES /* the queue of the port's own frames */
 
 uint8_t vcx_port_priority(const struct vcx_port *port, const struct vcx_frame *frame)

@@ -18,7 +18,7 @@
 /* After its program deregistered memory a ConnectX-6 is silent about it for 1.0 to 2.2 ms, and its peer has
  * the error after 2.2 ms (unionxic/rdma-fault-characterization, 2026, teardown_order). */
 #define GIVEN_UP_SILENCE_NS 2000000u
-#define LONGEST_NS          (1ull << 45) /* of a card's waits, 9.8 hours: what the slowest line has room for */
+#define LONGEST_NS          (1ull << 45) /* of a card's waits, 9.8 hours: the slowest line has room for it */
 /* Machines under emulation are slow: shorter times would end before their answer. */
 #define LEAST_SCALE      100u
 #define LEAST_TIMEOUT_NS 2000000000u
