@@ -28,7 +28,14 @@ check "with DCQCN the receiver's switch marks, and CNPs come back over both swit
 paused() { jq '.hosts.h7.counters.rx_prio3_pause_duration.total' "$run/$1/result.json"; }
 check "... its sender is paused for less than half as long ($(paused 02) us, $(paused 01) with PFC alone)" test $((2 * $(paused 02))) -lt "$(paused 01)"
 victim() { jq '.flows.victim.bytes // 0' "$run/$1/result.json"; }
-check "... and the victim sends at least a third more ($(victim 02) bytes, $(victim 01) with PFC alone)" test $((3 * $(victim 02))) -gt $((4 * $(victim 01)))
+# Bytes a second of the time in which nobody paused the victim: what its guest could send.
+unpaused_rate() { jq '(.flows.victim.bytes // 0) * 1e6 / (.flows.victim.duration_ns / 1e3 - .hosts.h7.counters.rx_prio3_pause_duration.delta) | floor' "$run/$1/result.json"; }
+what="... and the victim sends at least a third more ($(victim 02) bytes, $(victim 01) with PFC alone)"
+if [ $((3 * $(unpaused_rate 02))) -lt $((2 * $(unpaused_rate 01))) ] && cell_holds 't.h7.rp_cnp_handled == 0 and t.h7.rx_prio3_pause == 0' 02; then
+    skip "$what" busy 1 "the victim's guest, which nobody paused or cut, sent $(unpaused_rate 02) B/s, and $(unpaused_rate 01) B/s when it was free between pauses"
+else
+    check "$what" test $((3 * $(victim 02))) -gt $((4 * $(victim 01)))
+fi
 
 # of both runs
 count "$SCRATCH/counted" "h0 h1 h7 h8 h15" "s0 s1"
