@@ -151,12 +151,14 @@ static enum exit_status run_get(struct job *job)
 {
     struct error e = {""};
     json_t *names = json_array();
-    for (size_t i = 0; i < job->count; i++)
-        if (json_array_append_new(names, json_string(job->names[i])) != 0) {
+    for (size_t i = 0; i < job->count; i++) {
+        if (!device_name_valid(job->names[i])) {
             json_decref(names);
             error_set(&e, "\"%.40s\" is not a valid interface name", job->names[i]);
             return fail(job, EXIT_LAB, &e);
         }
+        json_array_append_new(names, json_text(job->names[i]));
+    }
     if (job->count == 0) {
         json_decref(names);
         names = device_list(&job->host, &e);

@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/output/visible.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -94,12 +95,13 @@ bool device_name_valid(const char *name)
     size_t length = strlen(name);
     if (length == 0 || length >= IFNAMSIZ || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return false;
-    json_t *text = json_string(name); /* NULL: it is not UTF-8 */
-    json_decref(text);
-    for (; *name; name++)
-        if (*name == '/' || *name == ':' || (unsigned char)*name <= ' ' || *name == 0x7f)
+    for (size_t bytes; length > 0; name += bytes, length -= bytes) {
+        uint32_t character;
+        bytes = utf8_character(name, length, &character);
+        if (bytes == 0 || character == '/' || character == ':' || character <= ' ' || character == 0x7f)
             return false;
-    return text;
+    }
+    return true;
 }
 
 /* ---- properties from rtnetlink */

@@ -31,10 +31,12 @@ victim() { jq '.flows.victim.bytes // 0' "$run/$1/result.json"; }
 # Bytes a second of the time in which nobody paused the victim: what its guest could send.
 unpaused_rate() { jq '(.flows.victim.bytes // 0) * 1e6 / (.flows.victim.duration_ns / 1e3 - .hosts.h7.counters.rx_prio3_pause_duration.delta) | floor' "$run/$1/result.json"; }
 what="... and the victim sends at least a third more ($(victim 02) bytes, $(victim 01) with PFC alone)"
-if [ $((3 * $(unpaused_rate 02))) -lt $((2 * $(unpaused_rate 01))) ] && cell_holds 't.h7.rp_cnp_handled == 0 and t.h7.rx_prio3_pause == 0' 02; then
-    skip "$what" busy 1 "the victim's guest, which nobody paused or cut, sent $(unpaused_rate 02) B/s, and $(unpaused_rate 01) B/s when it was free between pauses"
+if [ $((3 * $(victim 02))) -gt $((4 * $(victim 01))) ]; then
+    ok "$what"
+elif [ $((3 * $(unpaused_rate 02))) -lt $((2 * $(unpaused_rate 01))) ] && cell_holds 't.h7.rp_cnp_handled == 0' 02 >/dev/null; then
+    skip "$what" busy 1 "nothing cut the victim's rate, and it sent $(unpaused_rate 02) B/s while no one paused it, $(unpaused_rate 01) B/s in the other run"
 else
-    check "$what" test $((3 * $(victim 02))) -gt $((4 * $(victim 01)))
+    nok "$what"
 fi
 
 # of both runs
