@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REACTION_NS   100000 /* a notification point answers within it, if nothing holds the answer back */
-#define NS_A_US       1000
-#define FIRST_PACKETS 1000 /* of a port without times: a mark before the capture may still be answered */
+#define REACTION_NS    100000 /* a notification point answers within it, if nothing holds the answer back */
+#define NS_A_US        1000
+#define MOST_BYTES     10000 /* of a jumbo frame's payload */
+#define ETHERNET_BYTES 18    /* its Ethernet header with a tag */
+#define FIRST_PACKETS  1000  /* of a port without times: a mark before the capture may still be answered */
 
 #define KIND_NO_MARK  "CNP without a marked packet"
 #define KIND_INTERVAL "CNP too early"
@@ -70,6 +72,7 @@ struct cnps {
     uint64_t blind;    /* CNPs to addresses from which nothing is in the capture */
     uint64_t lost;     /* marked packets that the receiver's NIC may have lost: it asked again */
     uint64_t unknown;  /* marked packets of which it is not known whether a CNP answers them */
+    uint64_t left_out; /* marked packets whose CNPs the capture leaves out */
 };
 
 static int64_t interval_ns(const struct verify_context *c)
@@ -106,6 +109,18 @@ static const struct last_cnp *last_cnp_of(const struct cnps *s, const struct ver
         last = states_have(&s->sent_pairs, c->flows->pairs[f->pair].reverse, sizeof *last);
     }
     return last ? last : &none;
+}
+
+/* Are CNPs in the capture? Its priorities may leave them out. */
+static bool has_cnps(const struct verify_context *c)
+{
+    int64_t priority = c->settings->settings.dcqcn.np.cnp_802p_prio;
+    const struct list_of *priorities = &c->of_all->priorities;
+    const int64_t *items = priorities->items;
+    for (size_t i = 0; i < priorities->count; i++)
+        if (items[i] == priority)
+            return true;
+    return priorities->count == 0;
 }
 
 /* A marked packet that waits longer than the interval. */
@@ -146,6 +161,10 @@ static void marked(struct cnps *s, struct verify_context *c, const struct verify
     s->unknown += notifies(c, p) < 0 && p->time_ns >= 0;
     if (interval_ns(c) < 0 || p->time_ns < 0 || notifies(c, p) <= 0)
         return;
+    if (!has_cnps(c)) {
+        s->left_out++;
+        return;
+    }
     port->timed++;
     const struct last_cnp *last = last_cnp_of(s, c, p->flow);
     check_waiting(s, m, last, c, p->time_ns);
@@ -176,6 +195,15 @@ static void check_header(struct verify_context *c, const struct verify_packet *p
                      (long long)np->cnp_802p_prio);
 }
 
+/* The longest frame for which one of the port may have waited. */
+static uint32_t longest_frame(const struct verify_context *c, const struct cnp_port *port)
+{
+    int64_t mtu = c->settings->settings.mtu;
+    bool others = c->of_all->some_flows || c->of_all->priorities.count;
+    uint32_t unseen = !others ? 0 : (uint32_t)(mtu == FIELD_UNSET ? MOST_BYTES : mtu) + ETHERNET_BYTES;
+    return port->longest_bytes > unseen ? port->longest_bytes : unseen;
+}
+
 static void check_interval(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
                            const struct last_cnp *last, const struct cnp_port *port)
 {
@@ -184,7 +212,7 @@ static void check_interval(struct cnps *s, struct verify_context *c, const struc
     if (set_ns < 0 || !last->any || since_ns < 0)
         return;
     /* the earlier one may have waited for a frame that was being sent */
-    if (since_ns + verify_wire_ns(c, port->longest_bytes) >= set_ns)
+    if (since_ns + verify_wire_ns(c, longest_frame(c, port)) >= set_ns)
         return;
     if (c->settings->unmarked_cnps > 0) { /* it may be one without a mark, which has an interval of its own */
         s->early++;
@@ -386,6 +414,9 @@ static void cnps_end(void *state, struct verify_context *c)
             c->findings,
             "whether marked packets came before %llu %s: what the sender receives is not in the capture",
             (unsigned long long)s->blind, THINGS(s->blind, "CNP"));
+    if (s->left_out)
+        findings_open(c->findings, "the CNPs for %llu %s: the capture has no frames of their priority",
+                      (unsigned long long)s->left_out, THINGS(s->left_out, "marked packet"));
     if (s->unknown)
         findings_open(c->findings, "the CNPs for %llu %s, whose priority is not known (trust, dscp_to_prio)",
                       (unsigned long long)s->unknown, THINGS(s->unknown, "marked packet"));

@@ -92,6 +92,10 @@ static const struct field fields[] = {
     {"complete", FIELD_BOOL, AT(complete), .fallback = "false",
      .help = "The capture has all packets of its ports. Otherwise what only a fault or a missing packet can "
              "explain, such as the ACK of a packet that was not seen, is taken for a missing packet."},
+    {"some_flows", FIELD_BOOL, AT(some_flows), .fallback = "false",
+     .help = "Frames of other flows were left out of the capture: what is in it may have waited for them."},
+    {"priorities", FIELD_LIST, AT(priorities), .item = FIELD_INTEGER, .min = 0, .max = 7,
+     .help = "Frames of other priorities were left out of the capture. Not given: of none."},
     {"storm", FIELD_QUANTITY, AT(storm_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,
      .fallback = "\"100ms\"", .help = "A pause that lasts this long without a break is a pause storm."},
     {"deadlock", FIELD_QUANTITY, AT(deadlock_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,

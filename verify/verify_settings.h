@@ -43,6 +43,8 @@ struct verify_settings {
     int complete;                      /* the capture has all packets of its ports */
     int cnp_pacing;                    /* enum physics_pacing; -1: not known */
     int unmarked_cnps;                 /* NICs send CNPs without marks, too; -1: not known */
+    int some_flows;                    /* frames of other flows were left out of the capture */
+    struct list_of priorities;         /* int64_t: all other frames were left out; none: no frame was */
     struct list_of ports;              /* struct verify_port */
     struct list_of ecn_thresholds;     /* struct verify_threshold */
     /* made of these */

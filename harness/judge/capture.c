@@ -179,6 +179,17 @@ static json_t *settings_of_ports(const struct cell *cell, const json_t *settings
     return ports;
 }
 
+/* What the scenario's capture leaves out. */
+static void add_left_out(const struct cell *cell, json_t *document)
+{
+    const struct capture *capture = cell->scenario.capture;
+    const json_t *said = json_object_get(cell->scenario_json, "capture");
+    if (capture && capture->flows.count)
+        json_object_set_new(document, "some_flows", json_true());
+    if (capture && capture->priorities.count)
+        json_object_set(document, "priorities", json_object_get(said, "priorities"));
+}
+
 json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, json_t *differ)
 {
     json_t *common = common_settings(cell, settings, differ), *value;
@@ -187,6 +198,7 @@ json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, 
     json_t *document = document_of(common);
     json_object_set_new(document, "schema", json_integer(1));
     json_object_set_new(document, "times", json_boolean(lab_kind(&cell->lab)->simulated));
+    add_left_out(cell, document);
     if (json_object_size(differ))
         json_object_set_new(document, "ports", settings_of_ports(cell, settings, common));
     json_decref(common);

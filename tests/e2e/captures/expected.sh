@@ -40,6 +40,11 @@ run 0 "a run of ConnectX-5" whole --set lab.defaults.host.nic.model=connectx-5 -
 holds "... is judged by the bytes that its NICs count" '.capture.settings.byte_reset == "130000B" and .verify[0].verdict == "passed"'
 check_exit 0 "... also by harness verify" "$H" verify "$RESULT" go-back-n
 
+# ---- a capture that leaves frames out
+run 4 "marks whose CNPs have a priority that is not captured" whole --set 'verify=["cnp"]' --set 'capture={"priorities": [3]}' --set 'settings.ecn=[3]'
+holds "... are not judged, with the reason" '.verify[0].verdict == "skipped" and (.verify[0].reason | test("the CNPs for [1-9][0-9]* marked packets: the capture has no frames of their priority"))'
+check_exit 4 "... by harness verify neither" "$H" verify "$RESULT" cnp
+
 # ---- what was not judged, and why, is said wherever the verdicts are
 check_exit 4 "a capture whose packets are cut" "$H" run "$SCRATCH/whole.json" --yes --out "$SCRATCH/results" --set 'verify=["icrc"]' --set 'capture={"snap": "100B"}'
 RESULT=$(readlink -f "$SCRATCH/results/whole/latest")
