@@ -418,20 +418,43 @@ static json_t *distinct(const json_t *values)
     return list;
 }
 
-/* With the values that each host and link has by ranges and defaults: to write them out changes nothing. */
+/* With the values that each host and link has by ranges and defaults: to write them out changes nothing. A
+ * topology, and defaults as a whole, are in the lab as it is written alone. */
 static json_t *values_in_lab(const json_t *lab, const char *path)
 {
     struct error ignored;
     json_t *whole = lab_expand(lab, &ignored), *values = paths_values(whole ? whole : lab, path);
     json_decref(whole);
-    return values;
+    if (json_array_size(values))
+        return values;
+    json_decref(values);
+    return paths_values(lab, path);
 }
 
-static void note_change(struct cell *cell, const struct cell_sources *d, const char *path)
+/* "lab.hosts.*.pcie.lanes" for "lab.defaults.host.pcie.lanes": what has the value; others as they are. The
+ * caller frees. */
+static char *path_of_sharers(const char *path)
 {
+    static const char *const kinds[][2] = {{"lab.defaults.host.", "lab.hosts.*."},
+                                           {"lab.defaults.switch.", "lab.switches.*."},
+                                           {"lab.defaults.link.", "lab.links.*."}};
+    struct text sharers = {0};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !sharers.length; i++)
+        if (strncmp(path, kinds[i][0], strlen(kinds[i][0])) == 0)
+            text_add(&sharers, "%s%s", kinds[i][1], path + strlen(kinds[i][0]));
+    if (!sharers.length)
+        text_add(&sharers, "%s", path);
+    return text_take(&sharers);
+}
+
+static void note_change(struct cell *cell, const struct cell_sources *d, const char *requested)
+{
+    char *path = path_of_sharers(requested);
     const char *in_lab = paths_in_lab(path);
-    if (leaves_figures(path) || (in_lab && !d->written.lab))
+    if (leaves_figures(path) || (in_lab && !d->written.lab)) {
+        free(path);
         return;
+    }
     json_t *before = in_lab ? values_in_lab(d->written.lab, in_lab) : paths_values(d->written.scenario, path),
            *here = in_lab ? values_in_lab(cell->lab_json, in_lab) : plan_values(cell, path),
            *was = distinct(before), *is = distinct(here);
@@ -443,6 +466,7 @@ static void note_change(struct cell *cell, const struct cell_sources *d, const c
     json_decref(here);
     json_decref(was);
     json_decref(is);
+    free(path);
 }
 
 /* The values of a sweep are the document's own, unless --set gives the sweep. */
