@@ -205,7 +205,8 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
     bool timed_out = !asked && !r->gap && !lost;
     g->t.back++;
-    bool on = r->nak && psn_after(psn, r->nak_psn) >= 0 && psn_after(psn, r->unacked) <= 0;
+    bool on =
+        r->nak && nak_ns < BEFORE_NS && psn_after(psn, r->nak_psn) >= 0 && psn_after(psn, r->unacked) <= 0;
     if (!(asked && psn == r->nak_psn) && !on && requester_goes_back_late(r, p)) {
         g->t.back_nak++;
         return;

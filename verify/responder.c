@@ -27,6 +27,7 @@ struct responder {
     bool ahead;   /* a packet behind `most` arrived since `most` was expected */
     bool nak;     /* it asked for `nak_psn`, which has not arrived since */
     bool keeps;   /* what comes before an earlier one */
+    bool dropped; /* it asked for what had arrived, and has not acknowledged all that had since */
     bool hole;    /* it left out the answer of `hole_psn`, which was not asked for since */
     struct renewal *renewal;
     int32_t msn; /* of its latest answer; -1: there was none */
@@ -139,7 +140,7 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
     bool late = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses;
     bool asked =
         recovery_is_selective(g, c) && r->nak_number > r->ahead_number; /* for all that was missing then */
-    bool unasked = late && !asked && since_ns > NO_NAK_NS + nak_delay_ns(c);
+    bool unasked = late && !asked && !r->dropped && since_ns > NO_NAK_NS + nak_delay_ns(c);
     g->t.untimed += late && since_ns < 0;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;
@@ -245,6 +246,15 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
         r->ahead = true;
     } else if (ahead < 0) {
         r->again[r->again_count++ % RESPONDER_AGAIN] = psn;
+        if (!r->answer_number && psn_after(psn, r->first) < 0) { /* what came before was out of sequence */
+            r->first = psn;
+            r->ahead_number = p->number;
+            r->ahead_ns = p->time_ns;
+        }
+    }
+    if (r->dropped && psn_after(psn, r->least) > 0) { /* perhaps not what its NIC expects */
+        r->ahead_number = p->number;
+        r->ahead_ns = p->time_ns;
     }
     if (r->nak && psn == r->nak_psn)
         r->nak = false;
@@ -255,6 +265,9 @@ static void responder_answered(struct responder *r, const struct verify_packet *
 {
     r->least = r->answer_number ? psn_later(r->least, up_to) : up_to;
     r->answer_number = p->number;
+    if (!r->dropped || psn_after(r->least, r->most) < 0)
+        return;
+    r->dropped = r->ahead = false; /* what came ahead was dropped, too */
 }
 
 /* What it answers has arrived, and is missing from the capture: it expects what is behind. */
@@ -367,6 +380,7 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
     else if (r->nak && r->nak_psn == psn &&
              !recovery_is_selective(g, c)) /* which asks for others behind it */
         responder_naks_again(g, r, c, p);
+    r->dropped = r->dropped || (psn_after(psn, r->least) >= 0 && psn_after(psn, r->most) < 0);
     r->nak = true;
     r->nak_psn = psn;
     r->nak_number = p->number;

@@ -285,6 +285,29 @@ static void overtaken(void **state)
     talk_bad(&talk, "go-back-n", TIMEOUT_SET, "time-out", number);
 }
 
+/* A NIC that sends in bursts sends again what a NAK asked for behind its burst, though it is acknowledged
+ * then; an earlier NAK was answered by nothing. */
+static void asked_for_in_a_burst(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t psn = messages(100, 7, 3);
+    for (uint32_t k = 0; k < 12; k++)
+        packet(psn + k / 4 * 4, psn + k, k == 1 || k == 5);
+    nak(psn + 1, 9);
+    talk.now_ns += 150000;
+    packet(psn + 12, psn + 12, false);
+    struct frame f = talk_write(&talk, psn, 4, psn + 1); /* both are late, not lost */
+    talk_seen(&talk, HOST_B, false, talk.now_ns, &f);
+    nak(psn + 5, 9);
+    f = talk_write(&talk, psn + 4, 4, psn + 5);
+    talk_seen(&talk, HOST_B, false, talk.now_ns, &f);
+    ack(psn + 11, 12);
+    packet(psn + 12, psn + 13, false);
+    packet(psn + 4, psn + 5, false);
+    talk_good(&talk, "go-back-n", "{\"recovery\": [\"selective-repeat\"]}");
+}
+
 static void skipped(void **state)
 {
     (void)state;
@@ -509,6 +532,54 @@ static void lost_in_the_responder(void **state)
     f = talk_ack(&talk, psn + 3, 3);
     said_by_b(&f);
     talk_good(&talk, "go-back-n", NULL);
+}
+
+/* One is lost in the responder, a later one on its way: none is asked for but the first, and what came behind
+ * the second before was dropped. */
+static void lost_in_the_responder_and_before(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        uint32_t psn = responder_begins();
+        for (uint32_t k = 0; k < 4; k++)
+            if (k != 2)
+                arrives_at_b(psn, psn + k);
+        struct frame f = talk_nak(&talk, psn + 1, 2);
+        said_by_b(&f);
+        talk.now_ns += 150000;
+        arrives_at_b(psn, psn + 1);
+        f = talk_ack(&talk, psn + 1, 2);
+        said_by_b(&f);
+        if (again)
+            arrives_at_b(psn, psn + 3);
+        talk.now_ns += again ? 150000 : 0;
+        arrives_at_b(psn, psn + 2);
+        arrives_at_b(psn, psn + 3);
+        f = talk_ack(&talk, psn + 3, 3);
+        said_by_b(&f);
+        if (!again)
+            talk_good(&talk, "go-back-n", STRICT);
+        else
+            talk_bad(&talk, "go-back-n", STRICT, "no NAK", talk.number - 2);
+    }
+}
+
+/* The first packet of a connection comes behind the next ones, and is acknowledged before the NAK leaves. */
+static void first_one_late(void **state)
+{
+    (void)state;
+    begin();
+    arrives_at_b(1000, 1001);
+    arrives_at_b(1000, 1000);
+    struct frame f = talk_ack(&talk, 1000, 0);
+    said_by_b(&f);
+    arrives_at_b(1000, 1002);
+    talk.now_ns += 250000;
+    f = talk_nak(&talk, 1000, 0);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", "{\"recovery\": [], \"nak_delay\": \"250us\"}");
+    talk_bad(&talk, "go-back-n", "{\"recovery\": [], \"nak_delay\": \"0us\"}", "NAK of the wrong PSN",
+             talk.number);
 }
 
 /* The first packet of a connection is lost, and the responder keeps those behind it. */
@@ -742,12 +813,15 @@ int main(void)
         cmocka_unit_test(psns_wrap),
         cmocka_unit_test(loss_and_nak),
         cmocka_unit_test(timeouts),
+        cmocka_unit_test(asked_for_in_a_burst),
         cmocka_unit_test(skipped),
         cmocka_unit_test(goes_back_to_another_psn),
         cmocka_unit_test(does_not_go_back),
         cmocka_unit_test(answers),
         cmocka_unit_test(responder_faults),
         cmocka_unit_test(lost_in_the_responder),
+        cmocka_unit_test(lost_in_the_responder_and_before),
+        cmocka_unit_test(first_one_late),
         cmocka_unit_test(first_one_lost),
         cmocka_unit_test(begins_behind_a_loss),
         cmocka_unit_test(decided_before),
