@@ -1,11 +1,14 @@
 /* Every number of a scenario's and of a simulated lab's document at both ends of its range, one at a time: it
  * is refused with a sentence, or runs for a moment. The sanitizers see that nothing overflows. */
+#include "harness/judge/capture.h"
 #include "harness/labs/sim/sim_config.h"
 #include "harness/plan/plan.h"
 #include "lib/files.h"
 #include "lib/formats/settings.h"
 #include "lib/physics/fabric.h"
+#include "lib/physics/nic_models.h"
 #include "tests/unit/unit.h"
+#include "verify/verify_settings.h"
 #include <math.h>
 
 #define MOMENT_PS INT64_C(30000000)
@@ -53,11 +56,34 @@ static void write_document(const char *path, const json_t *json)
         fail_msg("%s cannot be written", path);
 }
 
+/* Whatever is in force in the simulator, the checkers of captures take. */
+static void settings_are_taken(const struct cell *cell, const struct sim_setup *setup)
+{
+    json_t *settings = json_object(), *differ = json_object();
+    const char *role;
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
+        if (setup->node_of_role[i].kind == SIM_HOST)
+            json_object_set_new(
+                settings, role,
+                json_pack("{s:{},s:o}", "wanted", "read_back",
+                          sim_setup_settings_json(&setup->hosts[setup->node_of_role[i].index].settings)));
+    json_t *document = judge_capture_settings(cell, settings, differ);
+    struct verify_settings taken;
+    struct error e;
+    if (verify_settings_parse(&taken, document, NULL, &e) != 0)
+        fail_msg("%s", e.text);
+    verify_settings_free(&taken);
+    json_decref(document);
+    json_decref(differ);
+    json_decref(settings);
+}
+
 static int run_cell(const struct cell *cell, struct error *e)
 {
     struct sim_setup setup;
     if (sim_setup_make(cell, 1, &setup, e) != 0)
         return -1;
+    settings_are_taken(cell, &setup);
     struct sim *sim = sim_new(&setup.config, e);
     int result = sim ? sim_run_until(sim, MOMENT_PS, e) : -1;
     for (size_t f = 0; sim && f < setup.config.flow_count; f++)
@@ -204,6 +230,17 @@ static void numbers_of_simulated_labs_hold_at_their_ends(void **state)
     assert_true(t->ran > 3 * t->refused);
 }
 
+static void values_of_nic_models_hold(void **state)
+{
+    struct trial *t = *state;
+    json_t *nic = json_object_get(json_object_get(json_object_get(t->lab, "hosts"), "a"), "nic");
+    for (int model = 0; model < NIC_MODEL_COUNT; model++) {
+        json_object_set_new(nic, "model", json_string(nic_model_names[model]));
+        try_it(t, nic_model_names[model]);
+    }
+    assert_int_equal(t->ran, NIC_MODEL_COUNT);
+}
+
 /* A forwarding host in the switch's place, with RED. */
 static void numbers_of_forwarding_hosts_hold_at_their_ends(void **state)
 {
@@ -233,6 +270,7 @@ int main(void)
         TEST(the_base_runs),
         TEST(numbers_of_scenarios_hold_at_their_ends),
         TEST(numbers_of_simulated_labs_hold_at_their_ends),
+        TEST(values_of_nic_models_hold),
         TEST(numbers_of_forwarding_hosts_hold_at_their_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
