@@ -289,6 +289,7 @@ struct recovery {
     early_bits *received, *delivered;
     uint64_t next_psn; /* behind the last packet that came */
     int64_t gap_ps;    /* since when the expected packet is missing; -1: it is not */
+    int64_t asked_ps;  /* when it asked last for missing packets */
 };
 
 /* In queue_pair.congestion_hooks: it has a struct recovery. */

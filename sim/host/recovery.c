@@ -65,7 +65,8 @@ static int build_one(struct sim *sim, struct queue_pair *qp, const struct physic
                            .again = memory,
                            .received = memory + bits / 64,
                            .delivered = memory + 2 * (bits / 64),
-                           .gap_ps = -1};
+                           .gap_ps = -1,
+                           .asked_ps = INT64_MIN / 2};
     qp->recovery = r;
     qp->congestion_hooks |= QP_RECOVERY;
     return 0;
@@ -166,6 +167,7 @@ static void ask_for(struct sim *sim, uint32_t host, uint32_t q, uint64_t from_ps
 {
     struct queue_pair *qp = &sim->qps[q];
     qp->waiting_ack = NONE; /* which is before the NAKs */
+    qp->recovery->asked_ps = sim->now_ps;
     for (uint64_t psn = from_psn; psn < to_psn; psn++) {
         if (early_has(qp->recovery->received, qp->recovery->mask, psn))
             continue;
@@ -176,16 +178,21 @@ static void ask_for(struct sim *sim, uint32_t host, uint32_t q, uint64_t from_ps
     }
 }
 
-/* Something is missing before next_psn. The gap of a packet that came behind it is new from before_psn on. */
+/* Something is missing before next_psn. The gap of a packet that came behind it is new from before_psn on. A
+ * receiver that asks at once asks for older ones, too, when it has not asked for reorder_wait: its NAKs were
+ * lost, and the sender's time-out sent the first missing packet and the last, which may be a copy. */
 static void look_for_gaps(struct sim *sim, uint32_t host, uint32_t q, uint64_t before_psn, uint64_t psn)
 {
     struct queue_pair *qp = &sim->qps[q];
     struct recovery *r = qp->recovery;
+    int64_t wait_ps = sim->hosts[host].reorder_wait_ps;
+    bool at_once = r->selective && !r->waits;
+    bool again = at_once && psn > qp->expected_psn && sim->now_ps - r->asked_ps >= wait_ps;
     if (r->gap_ps < 0)
         r->gap_ps = sim->now_ps;
-    if (r->selective && !r->waits && psn > before_psn) {
-        ask_for(sim, host, q, before_psn, psn);
-    } else if (sim->now_ps - r->gap_ps >= sim->hosts[host].reorder_wait_ps) {
+    if (at_once && psn > before_psn) {
+        ask_for(sim, host, q, again ? qp->expected_psn : before_psn, psn);
+    } else if (sim->now_ps - r->gap_ps >= wait_ps || again) {
         r->gap_ps = sim->now_ps;
         if (r->selective)
             ask_for(sim, host, q, qp->expected_psn, r->next_psn);

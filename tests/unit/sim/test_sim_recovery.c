@@ -163,6 +163,31 @@ static void a_lost_tail(void **state)
     close_lab(&lab);
 }
 
+/* Two packets are lost, and the NAKs of both: behind the first one that the timer sends comes a copy of the
+ * last one, and the receiver asks for the other one, not a time-out later. */
+static void a_copy_of_the_last(void **state)
+{
+    (void)state;
+    struct lab lab;
+    open_lab(&lab, 2);
+    for (int h = 0; h < 2; h++)
+        lab.f.hosts[h].nic = nic_of(PHYSICS_SELECTIVE_REPEAT, false);
+    fixture_flow(&lab.f, 0, 1, 20000);
+    struct sim_injection *data = add_rule(&lab, PACKET_DATA, SIM_INJECT_DROP);
+    data->first = 6;
+    data->every = 6;
+    data->most = 2;
+    struct sim_injection *naks = add_rule(&lab, PACKET_NAK, SIM_INJECT_DROP);
+    naks->first = 1;
+    naks->most = 2;
+    run(&lab, 10 * MS);
+    static const uint32_t sent[] = {0,  1,  2,  3,  4,  5,  6,  7,  8, 9,  10, 11,
+                                    12, 13, 14, 15, 16, 17, 18, 19, 5, 19, 11};
+    assert_data(&lab, 0, true, sent, sizeof sent / sizeof *sent);
+    assert_int_equal(of_host(&lab, 0, "local_ack_timeout_err"), 1);
+    close_lab(&lab);
+}
+
 /* A NAK acknowledges what is before it, as the specification has it (9.7.5.1.3): the timer sends the missing
  * packet again, not the first one of the message. */
 static void a_nak_acknowledges(void **state)
@@ -228,13 +253,10 @@ static void acks_and_naks_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_missing),
-        cmocka_unit_test(sizes_and_windows),
-        cmocka_unit_test(placement_asks_late),
-        cmocka_unit_test(packets_that_overtake),
-        cmocka_unit_test(a_lost_tail),
-        cmocka_unit_test(a_nak_acknowledges),
-        cmocka_unit_test(acks_and_naks_in_order),
+        cmocka_unit_test(only_what_is_missing), cmocka_unit_test(sizes_and_windows),
+        cmocka_unit_test(placement_asks_late),  cmocka_unit_test(packets_that_overtake),
+        cmocka_unit_test(a_lost_tail),          cmocka_unit_test(a_copy_of_the_last),
+        cmocka_unit_test(a_nak_acknowledges),   cmocka_unit_test(acks_and_naks_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
