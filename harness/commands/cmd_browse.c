@@ -65,7 +65,7 @@ static const struct field fields[] = {
      .argument = "SETTING=VALUE",
      .help =
          "Only runs with this value of a setting that a sweep varied (\"message=64KiB\"), or of the scenario "
-         "(\"settings.cable=7m\"). May be given several times."},
+         "(\"settings.cable=7m\", \"flows.*.depth=16\"). May be given several times."},
     {.name = "since",
      .kind = FIELD_STRING,
      .offset = AT(since),
@@ -130,6 +130,8 @@ static int check_words(const struct browse_arguments *said, struct error *e)
         if (!strchr(settings[i], '=') || settings[i][0] == '=')
             return error_set(e, "--where: \"%s\": expected SETTING=VALUE, such as message=64KiB",
                              settings[i]);
+        else if (strchr("<>=!", strchr(settings[i], '=')[1]) && strchr(settings[i], '=')[1])
+            return error_set(e, "--where: \"%s\": a value is expected, not a comparison", settings[i]);
     return 0;
 }
 

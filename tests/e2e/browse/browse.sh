@@ -70,6 +70,11 @@ is "with a value in another unit" "$pair/02" --where memory=gpu --where settings
 check "either of two choices whose paths end alike" test "$(for m in host gpu none; do "$H" browse two --where memory=$m --json | jq '.runs | length'; done | tr -d '\n')" = 110
 is "with a value of the scenario" "$pair/02" --where memory=gpu --where settings.cable=1m
 is "with another" "" --where memory=gpu --where settings.cable=2m
+is "with a value of one flow" "$pair/02" --where memory=gpu --where flows.a-to-b.depth=128
+is "with a value of all flows" "$pair/02" --where memory=gpu --where 'flows.*.message=65536B'
+is "with one that not all have" "" --where memory=gpu --where 'flows.*.from=a'
+check_exit 2 "a comparison, which --where has not" "$H" browse two --where 'message=>= 4KiB'
+check_says "  is not taken for a value" 'a value is expected, not a comparison' "$SCRATCH/err"
 check "with a verdict" test "$("$H" browse --verdict failed --json | jq -r '[.runs[].verdict] | unique | join(" ")')" = failed
 check "one of two verdicts" test "$("$H" browse --verdict failed --verdict passed --json | jq '.runs | length')" -ge 2
 is "since a day that is to come" "" --since 2999-01-01
