@@ -802,6 +802,18 @@ static bool is_other(const json_t *result, const char *key, json_t *wanted, stru
     return other;
 }
 
+/* What each run writes, whatever its version. */
+static void name_missing_key(const json_t *result, const struct cell *cell, struct error *damage)
+{
+    static const char *const keys[] = {"schema", "finished",  "origin",  "hosts",
+                                       "flows",  "published", "warnings"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !damage->text[0]; i++)
+        if (!json_object_get(result, keys[i]))
+            error_set(damage, "result.json: %s is missing", keys[i]);
+    if (cell->scenario.verify.count && !json_object_get(result, "verify") && !damage->text[0])
+        error_set(damage, "result.json: verify is missing");
+}
+
 int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
                    struct error *e)
 {
@@ -821,6 +833,8 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
                  is_other(result, "lab", json_incref(cell->lab_json), &damage) ||
                  is_other(result, "seed", json_integer((json_int_t)sweep_seed_of(s, run)), &damage) ||
                  is_other(result, "repeat", json_integer((json_int_t)sweep_repeat_of(s, run)), &damage);
+    if (whole)
+        name_missing_key(result, cell, &damage);
     bool damaged = damage.text[0];
     const char *reason = json_string_value(json_object_get(result, "reason"));
     *outcome =

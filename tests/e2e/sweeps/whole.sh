@@ -166,6 +166,12 @@ contradicted '.published = [{name: "p", of: "1", published: 10, value: 12, diffe
     'published\[0\].difference_percent is 5, and the two figures make 20: it is taken as that'
 check_exit 4 "verify of its capture leaves open what it would judge by such settings" "$H" verify case/02 pfc
 check_says "  and says why" "result.json, which has the settings, was changed" out
+for key in schema finished flows hosts warnings; do
+    fresh_case
+    jq "del(.$key)" "$good/02/result.json" >case/02/result.json
+    check_exit 1 "a result without $key" "$H" status case
+    check_says "  is not whole" "case/02: result.json: $key is missing" out
+done
 fresh_case
 jq '.verdict = "failed"' "$good/index.json" >case/index.json
 check_exit 1 "an index whose verdict is not that of its cells" "$H" report case --out page
