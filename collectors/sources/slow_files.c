@@ -65,6 +65,9 @@ int64_t slow_text_value(enum slow_text text, const char *data, size_t length)
     case SLOW_NUMBER:
         copy[strcspn(copy, "\n")] = '\0';
         return sysfs_parse_number(copy, &value) ? value : LINES_NULL;
+    case SLOW_PORT_SPEED:
+        value = slow_text_value(SLOW_NUMBER, data, length);
+        return value >= 0 ? value : LINES_NULL;
     case SLOW_LINK_SPEED:
         return link_speed(copy);
     case SLOW_AER_TOTAL:

@@ -11,6 +11,7 @@
 /* Format of a value in its file. */
 enum slow_text {
     SLOW_NUMBER,     /* "300" */
+    SLOW_PORT_SPEED, /* "25000": Mb/s; -1 of a port whose speed is not known */
     SLOW_LINK_SPEED, /* "8.0 GT/s PCIe": MT/s */
     SLOW_AER_TOTAL,  /* lines of names and counts; the one that begins with TOTAL_ERR */
 };

@@ -1,22 +1,25 @@
 /*
- * State and 64-bit statistics of the interface, and the ECN code points of the IPv6 packets it received:
- * RTM_GETLINK. Every interface has the first two, those with IPv6 the last.
+ * State and 64-bit statistics of the interface (RTM_GETLINK), and the ECN code points of the IPv6 packets it
+ * received (/proc/net/dev_snmp6/IF). Every interface has the first two, those with IPv6 the last.
  */
 #include "collectors/sources/source.h"
 
 #include "lib/kernel/netlink.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
-#include <linux/snmp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct link {
     struct netlink *netlink;
     char netdev[IFNAMSIZ];
+    char six_path[PATH_MAX];
     union netlink_request get;
 };
 
@@ -37,16 +40,8 @@ static const struct {
 };
 #define STATISTICS (sizeof statistics / sizeof statistics[0])
 
-/* Indices in IFLA_INET6_STATS (linux include/uapi/linux/snmp.h, IPSTATS_MIB_*). */
-static const struct {
-    const char *name;
-    size_t index;
-} six[] = {
-    {"Ip6InNoECTPkts", IPSTATS_MIB_NOECTPKTS},
-    {"Ip6InECT1Pkts", IPSTATS_MIB_ECT1PKTS},
-    {"Ip6InECT0Pkts", IPSTATS_MIB_ECT0PKTS},
-    {"Ip6InCEPkts", IPSTATS_MIB_CEPKTS},
-};
+/* By name: netlink has them by an index (IFLA_INET6_STATS), whose meaning changed between kernels. */
+static const char *const six[] = {"Ip6InNoECTPkts", "Ip6InECT1Pkts", "Ip6InECT0Pkts", "Ip6InCEPkts"};
 #define SIX (sizeof six / sizeof six[0])
 
 static const char *const states[] = {"link_carrier", "link_carrier_changes", "link_mtu"};
@@ -71,14 +66,6 @@ static int64_t number_at(const struct nlattr *a, size_t offset)
     return source_value(number);
 }
 
-static const struct nlattr *find_six(const struct nlattr *families)
-{
-    const struct nlattr *family[AF_INET6 + 1], *table[IFLA_INET6_STATS + 1];
-    netlink_parse_nested(families, family, AF_INET6 + 1);
-    netlink_parse_nested(family[AF_INET6], table, IFLA_INET6_STATS + 1);
-    return table[IFLA_INET6_STATS];
-}
-
 static int each_answer(const struct nlmsghdr *message, void *data)
 {
     int64_t *values = data;
@@ -87,10 +74,34 @@ static int each_answer(const struct nlmsghdr *message, void *data)
     take_states(table, values);
     for (size_t i = 0; i < STATISTICS; i++)
         values[STATES + i] = number_at(table[IFLA_STATS64], statistics[i].offset);
-    const struct nlattr *stats = find_six(table[IFLA_AF_SPEC]);
-    for (size_t i = 0; i < SIX; i++)
-        values[STATES + STATISTICS + i] = number_at(stats, six[i].index * sizeof(uint64_t));
     return MNL_CB_OK;
+}
+
+/* The number behind a name at the beginning of a line: "Ip6InCEPkts   \t12\n" (net/ipv6/proc.c). */
+static int64_t number_named(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n'), line += line != NULL) {
+        if (strncmp(line, name, length) != 0 || !strchr(" \t", line[length]) || !line[length])
+            continue;
+        const char *digits = line + length + strspn(line + length, " \t");
+        errno = 0;
+        unsigned long long number = strtoull(digits, NULL, 10);
+        return *digits >= '0' && *digits <= '9' && errno == 0 ? source_value(number) : LINES_NULL;
+    }
+    return LINES_NULL;
+}
+
+static void read_six(const struct link *s, int64_t *values)
+{
+    char text[8192];
+    int descriptor = open(s->six_path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = descriptor == -1 ? 0 : read(descriptor, text, sizeof text - 1);
+    if (descriptor != -1)
+        close(descriptor);
+    text[length > 0 ? length : 0] = '\0';
+    for (size_t i = 0; i < SIX; i++)
+        values[i] = number_named(text, six[i]);
 }
 
 static void link_close(void *state)
@@ -104,8 +115,10 @@ static void link_close(void *state)
 static enum source_outcome link_read(void *state, int64_t *values, struct error *e)
 {
     struct link *s = state;
-    if (netlink_call(s->netlink, &s->get.header, each_answer, values, e) == 0)
+    if (netlink_call(s->netlink, &s->get.header, each_answer, values, e) == 0) {
+        read_six(s, values + STATES + STATISTICS);
         return SOURCE_OK;
+    }
     error_prefix(e, "%s: reading the state of the link", s->netdev);
     return SOURCE_GONE;
 }
@@ -119,7 +132,7 @@ static int add_columns(struct column_set *columns, struct error *e)
         if (column_set_add(columns, statistics[i].name, e) == -1)
             return -1;
     for (size_t i = 0; i < SIX; i++)
-        if (column_set_add(columns, six[i].name, e) == -1)
+        if (column_set_add(columns, six[i], e) == -1)
             return -1;
     return 0;
 }
@@ -132,6 +145,7 @@ static void *link_open(const struct target *target, struct column_set *columns, 
         return NULL;
     }
     snprintf(s->netdev, sizeof s->netdev, "%s", target->netdev);
+    snprintf(s->six_path, sizeof s->six_path, "%s/proc/net/dev_snmp6/%s", target->root, s->netdev);
     struct nlmsghdr *m = netlink_prepare(&s->get, RTM_GETLINK, 0);
     struct ifinfomsg *header = mnl_nlmsg_put_extra_header(m, sizeof *header);
     header->ifi_index = (int)target->ifindex;

@@ -17,7 +17,7 @@ static const struct {
     {"pcie_aer_correctable", SLOW_AER_TOTAL, "device/aer_dev_correctable"},
     {"pcie_aer_nonfatal", SLOW_AER_TOTAL, "device/aer_dev_nonfatal"},
     {"pcie_aer_fatal", SLOW_AER_TOTAL, "device/aer_dev_fatal"},
-    {"link_speed", SLOW_NUMBER, "speed"},
+    {"link_speed", SLOW_PORT_SPEED, "speed"},
 };
 
 static void *pcie_open(const struct target *target, struct column_set *columns, struct error *e)

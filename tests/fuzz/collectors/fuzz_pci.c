@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     pci_bars_parse((char *)bytes, bars);
     (void)slow_text_value(SLOW_NUMBER, (char *)bytes, size);
+    (void)slow_text_value(SLOW_PORT_SPEED, (char *)bytes, size);
     (void)slow_text_value(SLOW_LINK_SPEED, (char *)bytes, size);
     (void)slow_text_value(SLOW_AER_TOTAL, (char *)bytes, size);
     free(bytes);

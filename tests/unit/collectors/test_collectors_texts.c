@@ -102,6 +102,8 @@ static void slow_files_are_read(void **state)
     (void)state;
     assert_int_equal(slow(SLOW_NUMBER, "300\n"), 300);
     assert_int_equal(slow(SLOW_NUMBER, "-1\n"), -1);
+    assert_int_equal(slow(SLOW_PORT_SPEED, "25000\n"), 25000);
+    assert_int_equal(slow(SLOW_PORT_SPEED, "-1\n"), LINES_NULL); /* drivers/net/ethtool: SPEED_UNKNOWN */
     assert_int_equal(slow(SLOW_NUMBER, "3 00\n"), LINES_NULL);
     assert_int_equal(slow(SLOW_NUMBER, ""), LINES_NULL);
     assert_int_equal(slow(SLOW_LINK_SPEED, "8.0 GT/s PCIe\n"), 8000);
