@@ -190,7 +190,7 @@ static const struct need {
      times_out_exactly},
     {{"nic.adaptive_retransmission", NULL}, "nic.min_ack_timeout_limit_disabled is on", limits_its_timer},
     {{"nic.ingress.depth", "nic.ingress.loss", "nic.ingress.loss_time", "nic.ingress.sending",
-      "nic.ingress.rate_when_sending", NULL},
+      "nic.ingress.rate_when_sending", "nic.ingress.of_queue_pair", NULL},
      "nic.ingress.rate is 0, and the port takes in everything",
      takes_in_everything},
     {{"nic.ingress.rate_when_sending", NULL}, "nic.ingress.sending is 0", takes_in_one_rate},

@@ -85,6 +85,7 @@ said '{"nic":{"reorder_wait":"10us","recovery":"selective-repeat"}}' ""
 said '{"nic":{"recovery":"selective-repeat"}}' "flow f: nic.recovery selective-repeat has no effect: reads go back N" --set flows.f.op=read
 said '{"nic":{"retransmission_firmware":"16.35"}}' "a and b: nic.retransmission_firmware has no effect: neither nic.adaptive_retransmission nor nic.min_ack_timeout_limit_disabled is on"
 said '{"nic":{"ingress":{"depth":"1MB","loss":"1kB","sending":"50Gb/s"}}}' "a and b: nic.ingress.depth, nic.ingress.loss and nic.ingress.sending have no effect: nic.ingress.rate is 0, and the port takes in everything"
+said '{"nic":{"ingress":{"of_queue_pair":true}}}' "a and b: nic.ingress.of_queue_pair has no effect: nic.ingress.rate is 0, and the port takes in everything"
 said '{"nic":{"ingress":{"rate":"90Gb/s","depth":"1MB","loss":"1kB","rate_when_sending":"80Gb/s"}}}' "a and b: nic.ingress.rate_when_sending has no effect: nic.ingress.sending is 0"
 said '{"nic":{"ingress":{"rate":"90Gb/s","depth":"1MB","loss":"1kB","sending":"50Gb/s","rate_when_sending":"80Gb/s"}}}' ""
 said '{"nic":{"adaptive_retransmission":true,"min_ack_timeout_limit_disabled":true}}' "a and b: nic.adaptive_retransmission has no effect: nic.min_ack_timeout_limit_disabled is on"
