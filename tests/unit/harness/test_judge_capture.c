@@ -49,11 +49,13 @@ static void expect_settings(const char *settings_text, const char *expected_text
 }
 
 #define OF_PORT(name)                                                                                      \
-    "\"ack_timeout\":\"1000000ns\",\"cnp_pacing\":\"queue-pair\",\"unmarked_cnps\":false,\"recovery\":[]," \
+    "\"ack_timeout\":\"1000000ns\",\"nak_delay\":\"0ns\",\"cnp_pacing\":\"queue-pair\",\"unmarked_cnps\":" \
+    "false,\"recovery\":[],"                                                                               \
     "\"interfaces\":[\"" name ":*\"]"
-#define FROM_THE_LAB                                                                                      \
-    "\"schema\":1,\"times\":true,\"ack_timeout\":\"1000000ns\",\"cnp_pacing\":\"queue-pair\",\"unmarked_" \
-    "cnps\":false,\"recovery\":["                                                                         \
+#define FROM_THE_LAB                                                                                  \
+    "\"schema\":1,\"times\":true,\"ack_timeout\":\"1000000ns\",\"nak_delay\":\"0ns\",\"cnp_pacing\":" \
+    "\"queue-pair\",\"unmarked_"                                                                      \
+    "cnps\":false,\"recovery\":["                                                                     \
     "]"
 
 static void what_was_read_back_is_over_what_was_wanted(void **state)
