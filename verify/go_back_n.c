@@ -137,10 +137,10 @@ static void go_back_n_answer(struct go_back_n *g, struct verify_context *c, cons
 static void go_back_n_frame(void *state, struct verify_context *c, const struct verify_packet *p)
 {
     struct go_back_n *g = state;
-    if (p->frame.kind != FRAME_ROCE) {
-        g->pauses = g->pauses || p->frame.kind == FRAME_PFC || p->frame.kind == FRAME_PAUSE;
+    g->pauses =
+        g->pauses || c->of_all->links_down || p->frame.kind == FRAME_PFC || p->frame.kind == FRAME_PAUSE;
+    if (p->frame.kind != FRAME_ROCE)
         return;
-    }
     uint8_t opcode = p->frame.roce.bth.opcode;
     enum opcode_service service = OPCODE_SERVICE(opcode);
     if (p->flow == FLOW_NONE)

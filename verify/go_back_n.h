@@ -44,7 +44,7 @@ struct go_back_n {
     struct states requesters, responders; /* by the requests' flow */
     struct states seen;                   /* struct seen_packets, by the packets' own flow */
     struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
-    bool pauses;          /* PFC frames were seen: waiting may have other reasons */
+    bool pauses;          /* PFC frames were seen, or links were down: waiting may have other reasons */
     struct tally t;
     uint64_t sent, received, elsewhere; /* packets */
     uint64_t renewed[2];   /* queue pair numbers used again, as requesters and responders saw it */

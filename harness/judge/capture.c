@@ -2,6 +2,7 @@
 #include "verify/verify.h"
 
 #include "lib/document/json_text.h"
+#include "lib/faults/link_fault.h"
 #include "lib/files.h"
 #include "lib/folder/folder.h"
 #include "lib/text.h"
@@ -179,15 +180,19 @@ static json_t *settings_of_ports(const struct cell *cell, const json_t *settings
     return ports;
 }
 
-/* What the scenario's capture leaves out. */
-static void add_left_out(const struct cell *cell, json_t *document)
+/* What the scenario's capture leaves out, and whether its faults hold senders back. */
+static void add_circumstances(const struct cell *cell, json_t *document)
 {
     const struct capture *capture = cell->scenario.capture;
+    const struct link_fault *faults = cell->scenario.faults.items;
     const json_t *said = json_object_get(cell->scenario_json, "capture");
     if (capture && capture->flows.count)
         json_object_set_new(document, "some_flows", json_true());
     if (capture && capture->priorities.count)
         json_object_set(document, "priorities", json_object_get(said, "priorities"));
+    for (size_t i = 0; i < cell->scenario.faults.count; i++)
+        if (faults[i].kind != LINK_LOSS)
+            json_object_set_new(document, "links_down", json_true());
 }
 
 json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, json_t *differ)
@@ -198,7 +203,7 @@ json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, 
     json_t *document = document_of(common);
     json_object_set_new(document, "schema", json_integer(1));
     json_object_set_new(document, "times", json_boolean(lab_kind(&cell->lab)->simulated));
-    add_left_out(cell, document);
+    add_circumstances(cell, document);
     if (json_object_size(differ))
         json_object_set_new(document, "ports", settings_of_ports(cell, settings, common));
     json_decref(common);

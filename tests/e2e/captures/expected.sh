@@ -45,6 +45,12 @@ run 4 "marks whose CNPs have a priority that is not captured" whole --set 'verif
 holds "... are not judged, with the reason" '.verify[0].verdict == "skipped" and (.verify[0].reason | test("the CNPs for [1-9][0-9]* marked packets: the capture has no frames of their priority"))'
 check_exit 4 "... by harness verify neither" "$H" verify "$RESULT" cnp
 
+# ---- a sender whose link is down sends again later than its time-out allows
+run 0 "a link that is down for five time-outs" whole --set 'verify=["go-back-n"]' --set settings.pfc=[] --set phases.measure=2ms --set lab.defaults.host.nic.ack_timeout=120us \
+    --set 'faults=[{"link": ["h0", "s0"], "kind": "down", "start": "200us", "stop": "900us"}]' --set 'flows.two.stop=100us'
+holds "... is no fault of its sender" '.verify[0].verdict == "passed" and (.verify[0].reason | test("after time-outs"))'
+check_exit 0 "... for harness verify neither" "$H" verify "$RESULT" go-back-n
+
 # ---- what was not judged, and why, is said wherever the verdicts are
 check_exit 4 "a capture whose packets are cut" "$H" run "$SCRATCH/whole.json" --yes --out "$SCRATCH/results" --set 'verify=["icrc"]' --set 'capture={"snap": "100B"}'
 RESULT=$(readlink -f "$SCRATCH/results/whole/latest")
