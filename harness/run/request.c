@@ -115,7 +115,7 @@ static int request_parse(struct kept_request *kept, const char *path, struct err
         request_parse_number(d, "duration_ns", 1, INT64_MAX, &kept->request.duration_ns, path, e) != 0)
         return -1;
     if (request_parse_number(d, "repeat", 1, SWEEP_MOST_REPEATS, &kept->request.repeats, path, e) != 0 ||
-        request_parse_number(d, "seed", 0, INT64_MAX, &kept->request.seed, path, e) != 0)
+        request_parse_number(d, "seed", 0, SWEEP_MOST_SEED, &kept->request.seed, path, e) != 0)
         return -1;
     return request_parse_sets(kept, path, e);
 }

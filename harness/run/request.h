@@ -15,6 +15,7 @@ struct sweep_engine;
 #define SWEEP_JUDGE_HINT "harness run --resume %s judges the runs together: all of them are whole"
 
 #define SWEEP_MOST_REPEATS 10000
+#define SWEEP_MOST_SEED    (INT64_MAX - SWEEP_MOST_REPEATS) /* the seeds of repetitions follow it */
 
 /* As the command line has it. */
 struct sweep_request {

@@ -241,6 +241,7 @@ expect 2 'unknown option --durtion; did you mean --duration' "an option that doe
 expect 2 'run: expected a SCENARIO, or --resume FOLDER' "no scenario" run
 expect 2 'usage: harness run' "two scenarios" run "$GOOD" "$GOOD"
 expect 2 'repeat' "--repeat 0" run "$GOOD" --repeat 0
+expect 2 'seed: 9223372036854775807 is out of range' "a seed whose repetitions have none" run "$GOOD" --seed 9223372036854775807 --repeat 2
 expect 2 'duration' "--duration without a unit" run "$GOOD" --duration 5
 expect 2 'duration' "--duration without a value" run "$GOOD" --duration
 expect 2 'is not an assignment: expected KEY=VALUE' "--set without a value" run "$GOOD" --set phases.measure
