@@ -27,8 +27,9 @@ int expr_validate(const struct expr *expr, const struct scenario *scenario, stru
 
 /* Could a run of the scenario decide it: are its counters sampled, and can its flows have the values? */
 int expr_decidable(const struct expr *expr, const struct scenario *scenario, struct error *e);
-/* The unit of a valid value: "ns", "bytes" or "b/s"; "" for plain numbers and counts. */
-const char *expr_value_unit(const struct expr *expr, const struct scenario *scenario);
+/* Is a valid value in this unit, so that a figure in it may be compared with the value? */
+int expr_check_unit(const struct expr *value, const struct scenario *scenario, const char *unit,
+                    struct error *e);
 
 /* Does it read another cell of the sweep, with other(...)? */
 bool expr_reads_other(const struct expr *expr);

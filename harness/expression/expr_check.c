@@ -263,8 +263,12 @@ static int dimension_of(const struct expr_node *node, const struct scenario *sce
         (node->right && dimension_of(node->right, scenario, &right, e) != 0))
         return -1;
     if (node->kind == MULTIPLY || node->kind == DIVIDE) {
-        *dimension = expr_product_dimension(node->kind == DIVIDE, left, right);
-        return 0;
+        double by;
+        if (expr_product(node->kind == DIVIDE, left, right, dimension, &by))
+            return 0;
+        return error_set(e, "column %d: %s %s %s has no unit that could be compared", node->column,
+                         expr_dimension_words(left), node->kind == DIVIDE ? "divided by" : "times",
+                         expr_dimension_words(right));
     }
     if (node->right && !expr_go_together(left, right))
         return error_set(e, "column %d: %s and %s cannot be added", node->column, expr_dimension_words(left),
@@ -325,13 +329,52 @@ int expr_validate(const struct expr *expr, const struct scenario *scenario, stru
     return check_share(expr, scenario, e);
 }
 
-const char *expr_value_unit(const struct expr *expr, const struct scenario *scenario)
+/* The statistic of a value that is not multiplied or divided; NULL: it is. */
+static const struct expr_node *unscaled(const struct expr_node *node)
 {
-    struct error e;
-    enum dimension d = DIMENSION_PLAIN;
-    if (dimension_of(expr->left, scenario, &d, &e) != 0 || d == DIMENSION_PER_SECOND)
-        return "";
-    return expr_dimension_unit(d);
+    const struct expr_node *left, *right;
+    if (node->kind == STATISTIC)
+        return expr_functions[node->function].plain ? NULL : node;
+    if (node->kind == NUMBER || node->kind == MULTIPLY || node->kind == DIVIDE)
+        return NULL;
+    left = unscaled(node->left);
+    right = node->right ? unscaled(node->right) : left;
+    return left && right ? left : NULL;
+}
+
+/* The unit in which a result has a plain number: "MiB/s"; "" without one. */
+static const char *unit_of_plain(const struct expr_node *statistic)
+{
+    const char *known, *unit, *meaning;
+    enum dimension d;
+    for (size_t i = 0;
+         expr_is_of_collectives(statistic) && (known = result_collective_name(i, &unit, &meaning)); i++)
+        if (strcmp(known, statistic->name) == 0)
+            return unit;
+    for (size_t i = 0; statistic->flow && (known = expr_flow_value(i, &d)); i++)
+        if (strcmp(known, statistic->name) == 0)
+            return expr_flow_value_unit(i);
+    return "";
+}
+
+/* Only plain numbers have units that the scenario names: words, or what they were divided by. */
+int expr_check_unit(const struct expr *value, const struct scenario *scenario, const char *unit,
+                    struct error *e)
+{
+    enum dimension d = DIMENSION_PLAIN, named = DIMENSION_PLAIN;
+    if (dimension_of(value->left, scenario, &d, e) != 0)
+        return -1;
+    const struct expr_node *plain = d == DIMENSION_PLAIN ? unscaled(value->left) : NULL;
+    const char *own = plain ? unit_of_plain(plain) : expr_dimension_unit(d);
+    bool known = expr_unit_known(unit, &named), free_choice = d == DIMENSION_PLAIN && !plain;
+    if (strcmp(unit, own) == 0 || free_choice ||
+        (!known && (d == DIMENSION_PLAIN || d == DIMENSION_PER_SECOND)))
+        return 0;
+    if (known && named == d)
+        return error_set(e, "\"%.40s\", but the value is %s%s: divide it by 1%.40s", unit,
+                         *own ? "in " : "a plain number", own, unit);
+    return error_set(e, "\"%.40s\", but the value is %s%s: write %s%s%s", unit,
+                     *own ? "in " : "a plain number", own, *own ? "\"" : "no unit", own, *own ? "\"" : "");
 }
 
 /* ---- counters: is their group sampled? */

@@ -315,6 +315,7 @@ static double evaluate_other(const struct expr_node *node, struct evaluation *v,
 static double evaluate(const struct expr_node *node, struct evaluation *v, enum dimension *dimension)
 {
     enum dimension left_dimension, right_dimension = DIMENSION_PLAIN;
+    double by = 1;
     if (node->kind == NUMBER) {
         *dimension = node->dimension;
         return node->number;
@@ -327,21 +328,21 @@ static double evaluate(const struct expr_node *node, struct evaluation *v, enum 
     double right = node->right ? evaluate(node->right, v, &right_dimension) : 0;
     *dimension = expr_sum_dimension(left_dimension, right_dimension);
     if (node->kind == MULTIPLY || node->kind == DIVIDE)
-        *dimension = expr_product_dimension(node->kind == DIVIDE, left_dimension, right_dimension);
+        expr_product(node->kind == DIVIDE, left_dimension, right_dimension, dimension, &by);
     switch (node->kind) {
     case ADD:
         return left + right;
     case SUBTRACT:
         return left - right;
     case MULTIPLY:
-        return left * right;
+        return expr_scaled(left * right, by);
     case DIVIDE:
         if (right == 0)
             snprintf(v->out->reason, sizeof v->out->reason, "column %d: division by zero", node->column);
-        return right == 0 ? NAN : left / right;
+        return right == 0 ? NAN : expr_scaled(left / right, by);
     default:
         *dimension = left_dimension;
-        return -left;
+        return 0 - left; /* without a sign of 0 */
     }
 }
 

@@ -135,9 +135,12 @@ static size_t letters_at(const char *at)
     return length;
 }
 
-/* Convert a number with a unit ("10ms") to its dimension's unit. */
-static int apply_unit(struct expr_node *node, const char *word)
+/* Convert a number with a unit ("10ms") to its dimension's unit. A number that is not whole there ("0.5ns")
+ * is so many times one of the unit. */
+static int apply_unit(struct expr_node *node, const char *word, const char *unit)
 {
+    char one[80];
+    snprintf(one, sizeof one, "1%.60s", unit);
     static const struct {
         enum unit unit;
         enum dimension dimension;
@@ -147,13 +150,26 @@ static int apply_unit(struct expr_node *node, const char *word)
                  {UNIT_PER_SECOND, DIMENSION_PER_SECOND}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         int64_t value;
-        if (units_parse(kinds[k].unit, word, &value, NULL) != 0)
+        if (units_parse(kinds[k].unit, word, &value, NULL) == 0)
+            node->number = (double)value;
+        else if (units_parse(kinds[k].unit, one, &value, NULL) == 0)
+            node->number *= (double)value;
+        else
             continue;
-        node->number = (double)value;
         node->dimension = kinds[k].dimension;
         return 0;
     }
     return -1;
+}
+
+bool expr_unit_known(const char *unit, enum dimension *d)
+{
+    struct expr_node one = {.number = 1};
+    char word[80];
+    snprintf(word, sizeof word, "1%.60s", unit);
+    bool known = strcmp(unit, "%") == 0 || (*unit && apply_unit(&one, word, unit) == 0);
+    *d = one.dimension;
+    return known;
 }
 
 /* "10", "2.5", "10ms", "40Gb/s", "5%": the unit follows without a space. */
@@ -173,7 +189,7 @@ static struct expr_node *parse_number(struct parser *p)
     node->dimension = number == 0 && !letters ? DIMENSION_ANY : DIMENSION_PLAIN;
     if (letters == 1 && *end == '%') {
         node->number /= 100;
-    } else if (letters && apply_unit(node, word) != 0) {
+    } else if (letters && apply_unit(node, word, end) != 0) {
         free_node(node);
         p->at += digits;
         return parser_fail(p, "a unit such as ms, KiB, Gb/s, /s or %");
@@ -352,6 +368,7 @@ static struct expr_node *parse_chain(struct parser *p, const char *operators,
             free_node(left);
             return parser_fail(p, "a shorter expression");
         }
+        int column = parser_column(p);
         p->at++;
         struct expr_node *right = operand(p);
         if (!right) {
@@ -359,6 +376,7 @@ static struct expr_node *parse_chain(struct parser *p, const char *operators,
             return NULL;
         }
         left = new_node(p, kinds[found - operators], left, right);
+        left->column = column;
     }
     return NULL;
 }

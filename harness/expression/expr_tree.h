@@ -70,6 +70,9 @@ struct expr_node {
     struct expr_node *left, *right; /* of OTHER: left */
 };
 
+/* Is it a unit of the grammar, "Gb/s", "k/s" or "%", and of what? */
+bool expr_unit_known(const char *unit, enum dimension *d);
+
 /* Is it a statistic of collectives? */
 bool expr_is_of_collectives(const struct expr_node *node);
 

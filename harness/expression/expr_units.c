@@ -61,14 +61,50 @@ enum dimension expr_sum_dimension(enum dimension a, enum dimension b)
     return a == DIMENSION_ANY || (a == DIMENSION_PLAIN && b == DIMENSION_PER_SECOND) ? b : a;
 }
 
-/* Products: a plain number scales; the quotient of equal dimensions is a plain number. */
-enum dimension expr_product_dimension(bool divide, enum dimension a, enum dimension b)
+/* Products of two that have units: what they are, and how the numbers become that. */
+static const struct {
+    bool divide;
+    enum dimension a, b, product;
+    double by;
+} products[] = {
+    {false, DIMENSION_RATE_BPS, DIMENSION_TIME_NS, DIMENSION_BYTES, 8e9},
+    {false, DIMENSION_PER_SECOND, DIMENSION_TIME_NS, DIMENSION_PLAIN, 1e9},
+    {false, DIMENSION_PER_SECOND, DIMENSION_BYTES, DIMENSION_RATE_BPS, -8},
+    {true, DIMENSION_BYTES, DIMENSION_TIME_NS, DIMENSION_RATE_BPS, -8e9},
+    {true, DIMENSION_BYTES, DIMENSION_RATE_BPS, DIMENSION_TIME_NS, -8e9},
+    {true, DIMENSION_RATE_BPS, DIMENSION_BYTES, DIMENSION_PER_SECOND, 8},
+    {true, DIMENSION_RATE_BPS, DIMENSION_PER_SECOND, DIMENSION_BYTES, 8},
+    {true, DIMENSION_PLAIN, DIMENSION_TIME_NS, DIMENSION_PER_SECOND, -1e9},
+    {true, DIMENSION_PLAIN, DIMENSION_PER_SECOND, DIMENSION_TIME_NS, -1e9},
+};
+
+double expr_scaled(double number, double by)
 {
-    if (divide && a == b)
-        return DIMENSION_PLAIN;
-    if (b == DIMENSION_PLAIN || b == DIMENSION_ANY)
-        return a;
-    return !divide && (a == DIMENSION_PLAIN || a == DIMENSION_ANY) ? b : DIMENSION_PLAIN;
+    return by < 0 ? number * -by : number / by;
+}
+
+static enum dimension unit_of_zero(enum dimension d)
+{
+    return d == DIMENSION_ANY ? DIMENSION_PLAIN : d;
+}
+
+bool expr_product(bool divide, enum dimension a, enum dimension b, enum dimension *product, double *by)
+{
+    a = unit_of_zero(a);
+    b = unit_of_zero(b);
+    *by = 1;
+    *product = divide && a == b ? DIMENSION_PLAIN : b == DIMENSION_PLAIN ? a : b;
+    if ((divide && a == b) || b == DIMENSION_PLAIN || (!divide && a == DIMENSION_PLAIN))
+        return true;
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        if (products[i].divide == divide && ((products[i].a == a && products[i].b == b) ||
+                                             (!divide && products[i].a == b && products[i].b == a))) {
+            *product = products[i].product;
+            *by = products[i].by;
+            return true;
+        }
+    *product = DIMENSION_PLAIN;
+    return a == DIMENSION_PLAIN; /* errors per byte */
 }
 
 /* ---- what flows have */

@@ -25,10 +25,14 @@ enum dimension expr_unit_dimension(const char *unit, double *scale);
 /* The dimension of such a value per second: bytes become bits/s, time becomes a plain share. */
 enum dimension expr_rate_dimension(enum dimension d, double *scale);
 
-/* May they be compared and added? What the sum is, and what a product or quotient is. */
+/* May they be compared and added? What the sum is. */
 bool expr_go_together(enum dimension a, enum dimension b);
 enum dimension expr_sum_dimension(enum dimension a, enum dimension b);
-enum dimension expr_product_dimension(bool divide, enum dimension a, enum dimension b);
+/* What a product or quotient is, and by what that of the numbers is divided to be in its unit (below 0:
+ * multiplied): bytes / ns times 8e9 are b/s. False: there is no unit for it. */
+bool expr_product(bool divide, enum dimension a, enum dimension b, enum dimension *product, double *by);
+/* The number that is so many of `product`'s unit. */
+double expr_scaled(double number, double by);
 
 /* The values that every flow has ("goodput_bps"): name and dimension of the i-th; NULL at the end. */
 const char *expr_flow_value(size_t i, enum dimension *d);

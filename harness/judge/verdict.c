@@ -99,11 +99,11 @@ static void add_number(struct text *out, double value, const char *unit)
 {
     bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
     bool many = strcmp(unit, "bytes") == 0 && fabs(value) >= 1e9;
-    double shown = rate ? value / 1e9 : many ? value / (1 << 30) : value;
+    double shown = rate ? value / 1e9 : many ? value / 1e9 : value;
     bool whole = shown == floor(shown) && fabs(shown) < 9e15;
-    text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : many ? "%.2f" : "%.6g", shown);
+    text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : "%.6g", shown);
     if (value != 0)
-        text_add(out, "%s%s", *unit ? " " : "", rate ? "Gb/s" : many ? "GiB" : unit);
+        text_add(out, "%s%s", *unit ? " " : "", rate ? "Gb/s" : many ? "GB" : unit);
 }
 
 /* "25, expected < 210.6" */

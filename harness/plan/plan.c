@@ -52,19 +52,6 @@ static int compile_expression(const char *text, bool check, const json_t *agains
     return 0;
 }
 
-/* A figure and the value that is compared with it are in one unit: only plain numbers have units that the
- * scenario names. */
-static int check_unit(const struct scenario_published *p, const struct expr *of,
-                      const struct scenario *scenario, size_t i, struct error *e)
-{
-    const char *unit = expr_value_unit(of, scenario);
-    if (!*unit || (p->unit && strcmp(p->unit, unit) == 0))
-        return 0;
-    return error_set(
-        e, "published[%zu].unit: \"%s\", but \"%.200s\" is in %s: divide it, such as by 1Gb/s or 1us", i,
-        p->unit ? p->unit : "", p->of, unit);
-}
-
 /* `at`: where they are. */
 static int check_conditions(const json_t *conditions, const char *at, struct error *e)
 {
@@ -98,9 +85,11 @@ static int compile_expressions(struct cell *cell, struct error *e)
             return error_prefix(e, "published[%zu]", i);
     for (size_t i = 0; i < scenario->published.count; i++)
         if (compile_expression(published[i].of, false, published[i].against, scenario, &cell->published[i],
-                               "published", i, e) != 0 ||
-            check_unit(&published[i], cell->published[i], scenario, i, e) != 0)
+                               "published", i, e) != 0)
             return -1;
+    for (size_t i = 0; i < scenario->published.count; i++)
+        if (expr_check_unit(cell->published[i], scenario, published[i].unit ? published[i].unit : "", e) != 0)
+            return error_prefix(e, "published[%zu].unit", i);
     return 0;
 }
 

@@ -77,12 +77,14 @@ refused "the latency of a pattern" 'flows.incast has no latency_p99_ns' "$INCAST
 refused "a flow that the pattern does not have" 'no traffic has a flow "incast/16"' "$INCAST" "$(expecting 'max(flows.incast/16.goodput_bps) > 1Gb/s')"
 good "the pattern's last flow" "$INCAST" "$(expecting 'max(flows.incast/15.goodput_bps) > 1Gb/s')"
 refused "an expectation without a statistic" 'it reads no counter and no value of a flow' "$PFC" "$(expecting '1 > 0')"
-refused "a division by zero" 'column 28: division by zero' "$PFC" "$(expecting 'delta(a.rx_prio0_pause) / 0 > 1')"
+refused "a division by zero" 'column 25: division by zero' "$PFC" "$(expecting 'delta(a.rx_prio0_pause) / 0 > 1')"
 refused "a share of the time above 1" 'the rate of rx_prio0_pause_duration is a share of the time, from 0 to 1, and is compared with 10: write 10% for that many per cent' \
     "$PFC" "$(expecting 'rate(a.rx_prio0_pause_duration) < 10')"
 good "... in per cent" "$PFC" "$(expecting 'rate(a.rx_prio0_pause_duration) < 10%')"
 good "... of several hosts, which add up" "$PFC" "$(expecting 'rate(*.rx_prio0_pause_duration) < 1.5')"
-refused "a published figure in another unit" 'published\[0\].unit: "Gb/s", but "sum\(flows.\*.goodput_bps\)" is in b/s' "$PFC" '.published=[{"name":"x","of":"sum(flows.*.goodput_bps)","value":20,"unit":"Gb/s","source":"x"}]'
+refused "a published figure in Gb/s of MiB/s" 'published\[0\].unit: "Gb/s", but the value is in MiB/s: write "MiB/s"' "$PFC" '.published=[{"name":"x","of":"sum(flows.*.goodput_MiBps)","value":49,"unit":"Gb/s","source":"x"}]'
+refused "a product without a unit" 'column 26: a rate times a rate has no unit that could be compared' "$PFC" "$(expecting 'sum(flows.*.goodput_bps) * 1Gb/s > 5')"
+refused "a published figure in another unit" 'published\[0\].unit: "Gb/s", but the value is in b/s: divide it by 1Gb/s' "$PFC" '.published=[{"name":"x","of":"sum(flows.*.goodput_bps)","value":20,"unit":"Gb/s","source":"x"}]'
 
 # ---- settings of what the lab does not have
 THRESHOLD='{"kmin":"1KB","kmax":"2KB","pmax":0.1}'

@@ -95,6 +95,21 @@ static void values_are_computed(void **state)
         {"jain(flows.*.goodput_bps)", "", 0.9}, /* (2 + 1)^2 / (2 (4 + 1)) */
         {"jain(flows.*.errors)", "", 0.5},      /* one flow has them all */
         {"stddev(flows.*.bytes) / 1GB", "", 12.5 / 1.4142135623730951},
+        {"rate(a.rx_prio0_pause) * 5s", "", 50},
+        {"5s * rate(a.rx_prio0_pause)", "", 50},
+        {"delta(a.rx_prio0_pause) / 10s", "/s", 10},
+        {"delta(a.tx_prio0_bytes) / 10s", "b/s", 1e9},
+        {"max(a.rx_buffer1_bytes) / 1Gb/s", "ns", 728000},
+        {"sum(flows.a-to-b.goodput_bps) * 10s", "bytes", 25e9},
+        {"sum(flows.a-to-b.goodput_bps) / 100KB", "/s", 25000},
+        {"sum(flows.a-to-b.goodput_bps) / rate(a.rx_prio0_pause)", "bytes", 2.5e8},
+        {"rate(a.rx_prio0_pause) * 4KiB", "b/s", 327680},
+        {"1 / max(flows.*.latency_p50_ns)", "/s", 1e9 / 1410},
+        {"delta(a.rx_prio0_pause) / rate(a.rx_prio0_pause)", "ns", 1e10},
+        {"rate(a.rx_prio0_pause_duration) * 10s", "ns", 5e8},
+        {"sum(flows.*.errors) / sum(flows.a-to-b.bytes)", "", 3 / 25e9},
+        {"-(delta(a.rx_prio0_pause) - 100)", "", 0},
+        {"0.5ns", "ns", 0.5},
         {"p50(flows.*.goodput_bps)", "b/s",
          1e10}, /* of two values the first is at least as large as half of them */
         {"p90(flows.*.goodput_bps)", "b/s", 2e10},
@@ -208,12 +223,21 @@ static void errors_point_at_the_column(void **state)
 static void units_must_go_together(void **state)
 {
     static const char *const wrong[] = {
-        "delta(a.rx_prio0_pause_duration) > 5", "sum(flows.*.bytes) > 10",
-        "sum(flows.*.goodput_bps) > 10ms",      "rate(a.tx_prio0_bytes) > 10KiB",
-        "sum(flows.*.bytes) + 1ms > 0",         "delta(a.rx_prio0_pause) > 10ms",
-        "delta(a.rx_prio*_pause_duration) > 5", "stddev(flows.*.bytes) > 5",
-        "p99(a.rx_buffer1_bytes) > 5",          "sum(flows.*.bytes) / other(sum(flows.*.goodput_bps)) > 1ms",
-        "other(sum(flows.*.bytes)) > 5",        "delta(a.outbound_pci_stalled_rd_events) > 5",
+        "delta(a.rx_prio0_pause_duration) > 5",
+        "sum(flows.*.bytes) > 10",
+        "sum(flows.*.goodput_bps) > 10ms",
+        "rate(a.tx_prio0_bytes) > 10KiB",
+        "sum(flows.*.bytes) + 1ms > 0",
+        "delta(a.rx_prio0_pause) > 10ms",
+        "delta(a.rx_prio*_pause_duration) > 5",
+        "stddev(flows.*.bytes) > 5",
+        "p99(a.rx_buffer1_bytes) > 5",
+        "sum(flows.*.bytes) / other(sum(flows.*.goodput_bps)) > 1",
+        "other(sum(flows.*.bytes)) > 5",
+        "delta(a.outbound_pci_stalled_rd_events) > 5",
+        "rate(a.tx_prio0_bytes) * 1Gb/s > 5",
+        "max(flows.*.latency_p50_ns) * 5ms > 5",
+        "max(flows.*.latency_p50_ns) / 5KiB > 5",
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -222,6 +246,37 @@ static void units_must_go_together(void **state)
         assert_non_null(x);
         if (expr_validate(x, &scenario, &e) == 0)
             fail_msg("%s was taken", wrong[i]);
+        expr_free(x);
+    }
+}
+
+static void figures_have_the_unit_of_their_value(void **state)
+{
+    static const struct {
+        const char *text, *unit, *says; /* NULL: they go together */
+    } cases[] = {
+        {"sum(flows.*.goodput_MiBps)", "MiB/s", NULL},
+        {"sum(flows.*.goodput_MiBps)", "Gb/s", "is in MiB/s: write \"MiB/s\""},
+        {"sum(flows.*.goodput_bps)", "Gb/s", "is in b/s: divide it by 1Gb/s"},
+        {"sum(flows.*.goodput_bps) / 1Gb/s", "Gb/s", NULL},
+        {"max(flows.*.latency_p50_ns)", "us", "is in ns: divide it by 1us"},
+        {"max(flows.*.latency_p50_ns)", "packets", "is in ns: write \"ns\""},
+        {"rate(a.rx_prio0_pause)", "frames/s", NULL},
+        {"rate(a.rx_prio0_pause)", "M/s", "is in /s: divide it by 1M/s"},
+        {"delta(a.rx_prio0_pause) / 1s", "k/s", "is in /s: divide it by 1k/s"},
+        {"rate(a.rx_prio0_pause_duration)", "%", "is a plain number: divide it by 1%"},
+        {"rate(a.rx_prio0_pause_duration) / 1%", "%", NULL},
+        {"delta(a.rx_prio0_pause)", "frames", NULL},
+        {"delta(a.rx_prio0_pause)", "ms", "is a plain number: write no unit"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct expr *x = expr_compile(cases[i].text, false, &e);
+        assert_non_null(x);
+        int outcome = expr_check_unit(x, &scenario, cases[i].unit, &e);
+        if (outcome != (cases[i].says ? -1 : 0) || (cases[i].says && !strstr(e.text, cases[i].says)))
+            fail_msg("%s in \"%s\": %d, %s", cases[i].text, cases[i].unit, outcome, e.text);
         expr_free(x);
     }
 }
@@ -470,8 +525,7 @@ static void another_cell_is_read(void **state)
     assert_string_equal(r.unit, "");
     assert_true(expr_compare(x, 0.8, 0.7) && !expr_compare(x, 0.7, 0.7));
     assert_int_equal(expr_evaluate(x, result, NULL, &r), EXPR_UNKNOWN);
-    assert_non_null(
-        strstr(r.reason, "other(...) is of another cell of the sweep, and this run has none"));
+    assert_non_null(strstr(r.reason, "other(...) is of another cell of the sweep, and this run has none"));
     expr_free(x);
     json_decref(other);
 }
@@ -511,6 +565,7 @@ int main(void)
         cmocka_unit_test(checks_are_decided),
         cmocka_unit_test(errors_point_at_the_column),
         cmocka_unit_test(units_must_go_together),
+        cmocka_unit_test(figures_have_the_unit_of_their_value),
         cmocka_unit_test(counters_are_visited),
         cmocka_unit_test(names_of_the_sampler_are_known),
         cmocka_unit_test(every_row_of_the_catalogue_is_known),
