@@ -140,7 +140,9 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
     bool late = r->ahead && !(r->nak && r->nak_psn == psn) && responder_is_sure(r) && !g->pauses;
     bool asked =
         recovery_is_selective(g, c) && r->nak_number > r->ahead_number; /* for all that was missing then */
-    bool unasked = late && !asked && !r->dropped && since_ns > NO_NAK_NS + nak_delay_ns(c);
+    /* what it asked for last may have been lost in its NIC again: it asks once */
+    bool unproven = r->nak_number && psn_after(r->least, r->nak_psn) <= 0;
+    bool unasked = late && !asked && !r->dropped && !unproven && since_ns > NO_NAK_NS + nak_delay_ns(c);
     g->t.untimed += late && since_ns < 0;
     int keeps = verify_settings_recovery(c->settings, RECOVERY_OUT_OF_ORDER);
     g->no_naks += unasked && keeps < 0;

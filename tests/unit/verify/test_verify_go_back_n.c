@@ -564,6 +564,32 @@ static void lost_in_the_responder_and_before(void **state)
     }
 }
 
+/* What it asks for comes, and is lost in it again: it asks once, and for nothing behind that. */
+static void lost_in_the_responder_twice(void **state)
+{
+    (void)state;
+    for (int proven = 0; proven < 2; proven++) {
+        uint32_t psn = responder_begins();
+        arrives_at_b(psn, psn + 1);
+        struct frame f = talk_nak(&talk, psn, 2);
+        said_by_b(&f);
+        arrives_at_b(psn, psn);
+        f = talk_ack(&talk, psn, 2);
+        if (proven)
+            said_by_b(&f);
+        arrives_at_b(psn, psn + 2);
+        talk.now_ns += 500000;
+        for (uint32_t k = 0; k < 4; k++)
+            arrives_at_b(psn, psn + k);
+        f = talk_ack(&talk, psn + 3, 3);
+        said_by_b(&f);
+        if (!proven)
+            talk_good(&talk, "go-back-n", STRICT);
+        else
+            talk_bad(&talk, "go-back-n", STRICT, "no NAK", talk.number - 3);
+    }
+}
+
 /* The first packet of a connection comes behind the next ones, and is acknowledged before the NAK leaves. */
 static void first_one_late(void **state)
 {
@@ -821,6 +847,7 @@ int main(void)
         cmocka_unit_test(responder_faults),
         cmocka_unit_test(lost_in_the_responder),
         cmocka_unit_test(lost_in_the_responder_and_before),
+        cmocka_unit_test(lost_in_the_responder_twice),
         cmocka_unit_test(first_one_late),
         cmocka_unit_test(first_one_lost),
         cmocka_unit_test(begins_behind_a_loss),
