@@ -53,6 +53,8 @@ struct requester {
     int32_t msn;                       /* of the latest answer; -1: there was none */
     uint32_t hole_psn;
     int64_t hole_ns;
+    uint64_t hole_counted_number; /* the packet that ends a WRITE as if `hole_psn` had been sent; 0: none */
+    uint32_t hole_counted_bytes;  /* of that WRITE */
     uint32_t message_psn,
         message_bytes; /* the first packet of a WRITE, which says its length; 0 bytes: none */
     struct nak_left naks_pending[NAKS_LEFT]; /* a ring */
@@ -311,6 +313,7 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
         r->hole = true;
         r->hole_psn = never;
         r->hole_ns = p->time_ns;
+        r->hole_counted_number = 0;
         g->holes++;
     }
     messages_forget(&r->messages);
@@ -381,9 +384,9 @@ static void requester_fill_hole(struct go_back_n *g, struct requester *r)
     g->holes--;
 }
 
-/* The last packet of a WRITE has the PSN that it has if no packet of the message was left out. */
-static void requester_count_message(struct go_back_n *g, struct requester *r, struct verify_context *c,
-                                    const struct verify_packet *p)
+/* Does the last packet of a WRITE have the PSN that it has if no packet of the message was left out? The one
+ * that was left out had its PSN, then: the NIC lost it if it is asked for, else it is missing. */
+static void requester_count_message(struct requester *r, const struct verify_packet *p)
 {
     const struct frame_roce *roce = &p->frame.roce;
     const struct opcode_row *row = &opcode_rows[OPCODE_OPERATION(roce->bth.opcode)];
@@ -394,9 +397,8 @@ static void requester_count_message(struct go_back_n *g, struct requester *r, st
     if (!row->last || !r->message_bytes || !r->hole || psn_after(r->hole_psn, r->message_psn) <= 0 ||
         span_of_answer(&r->span, r->message_bytes) != (uint32_t)psn_after(roce->bth.psn, r->message_psn) + 1)
         return;
-    requester_fill_hole(g, r);
-    verify_note_missing(c, "packet %llu ends a WRITE of %u bytes as if PSN %u had been sent",
-                        (unsigned long long)p->number, r->message_bytes, r->hole_psn);
+    r->hole_counted_number = p->number;
+    r->hole_counted_bytes = r->message_bytes;
 }
 
 static void requester_forget_renewal(struct requester *r)
@@ -527,7 +529,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
         renewal_take(&r->renewal->of, roce, taken, loose);
     if (r->hole && psn == r->hole_psn)
         requester_fill_hole(g, r);
-    requester_count_message(g, r, c, p);
+    requester_count_message(r, p);
     r->in_message = !opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].last;
     r->sent_again = r->waited && psn_after(psn, r->next) < 0;
     if (r->nak && psn == r->nak_psn) {
@@ -744,7 +746,11 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
 static void requester_end_hole(const struct go_back_n *g, const struct requester *r, struct verify_context *c)
 {
     int64_t take_ns = 2 * g->longest_ns[0] > BEFORE_NS ? 2 * g->longest_ns[0] : BEFORE_NS;
-    if (r->hole && !r->nak && r->requests.answered && r->hole_ns >= 0 && c->end_ns - r->hole_ns > take_ns)
+    if (r->hole && !r->nak && r->hole_counted_number)
+        verify_note_missing(c, "packet %llu ends a WRITE of %u bytes as if PSN %u had been sent",
+                            (unsigned long long)r->hole_counted_number, r->hole_counted_bytes, r->hole_psn);
+    else if (r->hole && !r->nak && r->requests.answered && r->hole_ns >= 0 &&
+             c->end_ns - r->hole_ns > take_ns)
         verify_note_missing(
             c, "PSN %u was not sent before later ones, and not asked for until the capture ended",
             r->hole_psn);
