@@ -891,9 +891,10 @@ static json_t *column_summary(const struct recorded_column *g)
                   "source", g->column.source, "group", g->column.group);
     int64_t duration = g->last_ns - g->first_ns;
     if (counter) {
-        json_object_set_new(json, "delta", json_integer(g->delta));
-        if (duration > 0)
+        if (duration > 0) { /* the measure phase began */
+            json_object_set_new(json, "delta", json_integer(g->delta));
             json_object_set_new(json, "rate_per_s", json_real((double)g->delta * 1e9 / (double)duration));
+        }
         json_object_set_new(json, "first", json_integer(g->first));
         json_object_set_new(json, "total", json_integer(g->total));
     } else {

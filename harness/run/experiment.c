@@ -514,7 +514,9 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
         }
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
         run_verify_result(run, why_not, result);
-        verdict = verdict_judge(run->x->cell, &scope, result, why_not);
+        verdict = verdict_judge(run->x->cell, &scope, result,
+                                !why_not && run->phases_reached < 2 ? "the run ended before its measure phase"
+                                                                    : why_not);
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_text(why_not));
             json_object_set_new(result, "flows", json_object());

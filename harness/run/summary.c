@@ -113,7 +113,7 @@ static void print_parts(const json_t *flows, const char *pattern)
     size_t shown = result_flow_extremes(flows, pattern, "goodput_bps", FLOWS_SHOWN, names);
     bool ends = shown && result_flow_ends(json_object_get(flows, names[0]));
     print_out("   %zu flow%s%s", all, all == 1 ? "" : "s together", ends ? " in the measure phase" : "");
-    if (shown < all)
+    if (shown && shown < all)
         print_out("; the %zu slowest and the %zu fastest:", shown / 2, shown - shown / 2);
     print_out("\n");
     for (size_t i = 0; i < shown; i++) {
@@ -183,6 +183,10 @@ static void figures_print_flows(const json_t *result)
     const char *name;
     json_t *flow;
     size_t shown = 0, left = 0;
+    if (json_array_size(json_object_get(result, "phases")) == 1) {
+        print_out("  nothing was measured: the run ended before its measure phase\n");
+        return;
+    }
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
     {
         if (result_flow_is_part(flows, name))

@@ -175,6 +175,14 @@ double result_flows_throughput(const json_t *flows, bool *delivered)
     return result_flows_sum(flows, *delivered ? "delivered_bps" : "goodput_bps");
 }
 
+const json_t *result_flow_in_phase(const json_t *flow, const char *value)
+{
+    const json_t *phase = json_object_get(flow, "phase"), *in_phase = json_object_get(phase, value);
+    if (phase && !in_phase && json_number_value(json_object_get(phase, "duration_ns")) == 0)
+        return NULL; /* the phase never began */
+    return in_phase ? in_phase : result_flow_value(flow, value);
+}
+
 double result_flows_sum(const json_t *flows, const char *value)
 {
     const char *name;
@@ -182,9 +190,8 @@ double result_flows_sum(const json_t *flows, const char *value)
     double sum = 0;
     json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
     {
-        const json_t *in_phase = json_object_get(json_object_get(flow, "phase"), value);
         if (result_flow_counts(flows, name, "*", value))
-            sum += json_number_value(in_phase ? in_phase : result_flow_value(flow, value));
+            sum += json_number_value(result_flow_in_phase(flow, value));
     }
     return sum;
 }

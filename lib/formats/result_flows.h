@@ -38,6 +38,9 @@ bool result_flow_ends(const json_t *flow);
  * messages take as long as the phase. False where what arrived was not counted: of real hosts. */
 bool result_flow_is_far(const json_t *flow);
 
+/* A flow's value in the measure phase: of one with an end not that of its own time. NULL: there is none. */
+const json_t *result_flow_in_phase(const json_t *flow, const char *value);
+
 /* The sum over all flows that count, of what they moved in the measure phase, those with an end too; those
  * without the value are left out. */
 double result_flows_sum(const json_t *flows, const char *value);

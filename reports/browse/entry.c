@@ -79,7 +79,7 @@ static double increase(const struct run *run, const char *pattern)
     const json_t *totals = run_totals(run);
     json_object_foreach((json_t *)(uintptr_t)totals, name, counter)
     {
-        if (counters_pattern_matches(pattern, name))
+        if (counters_pattern_matches(pattern, name) && json_object_get(counter, "delta"))
             sum = (isnan(sum) ? 0 : sum) + json_number_value(json_object_get(counter, "delta"));
     }
     if (json_is_object(totals))
@@ -88,7 +88,7 @@ static double increase(const struct run *run, const char *pattern)
     {
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
-            if (counters_pattern_matches(pattern, name))
+            if (counters_pattern_matches(pattern, name) && json_object_get(counter, "delta"))
                 sum = (isnan(sum) ? 0 : sum) + json_number_value(json_object_get(counter, "delta"));
         }
     }

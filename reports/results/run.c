@@ -43,7 +43,7 @@ double run_sum_flows(const struct run *run, const char *value)
     bool any = false;
     json_object_foreach(flows, name, flow)
     {
-        any = any || result_flow_value(flow, value);
+        any = any || result_flow_in_phase(flow, value);
     }
     return any ? result_flows_sum(flows, value) : NAN;
 }

@@ -549,6 +549,19 @@ check "... the result is incomplete and says why" holds '(.complete | not) and .
 check "... the index too" holds '(.complete | not) and .verdict == "incomplete" and (.cells | length > 0 and all(.complete | not))' "$R/index.json"
 check "... samples are complete lines" jq -es 'length > 5' "$R/01/samples.jsonl"
 check "... flows have partial figures" holds '.flows["a-to-b"].complete == false' "$R/01/result.json"
+# a flow that has ended, counters that nothing increased, and values that are 0 where nothing was measured
+"$H" run pfc-bidir --out "$SCRATCH/warming" --no-report --set sweep=null --set published=null --set phases.warmup=600s --set flows.0.size=1MiB \
+    --set 'expect=[{"name":"lost","check":"delta(*.rx_prio0_discards) == 0"},{"name":"all","check":"delta(*.tx_prio0_pause) >= 0"},{"name":"again","check":"sum(flows.*.retransmitted_packets) == 0"},{"name":"ended","check":"sum(flows.a-to-b.goodput_bps) > 0"}]' >"$SCRATCH/out" 2>"$SCRATCH/err" &
+victim=$!
+sampling "$SCRATCH/warming"
+kill -INT $victim
+wait $victim
+R=$SCRATCH/warming/pfc-bidir/latest
+check "Ctrl-C in the warm-up: nothing passes, and each expectation says why" holds '.verdict == "incomplete" and (.expectations | length == 4 and all(.verdict == "skipped" and .reason == "the run ended before its measure phase"))' "$R/result.json"
+check "... counters have no increase in a measure phase that never began" holds '[.hosts[].counters[] | select(.kind == "counter")] | length > 0 and all((has("delta") or has("rate_per_s")) | not)' "$R/result.json"
+check "... no flow is told to have moved something in it" test -z "$(grep -E 'MiB/s|in the measure phase$' "$SCRATCH/out")" -a -n "$(grep -x '  nothing was measured: the run ended before its measure phase' "$SCRATCH/out")"
+"$H" browse --json "$SCRATCH/warming" >"$SCRATCH/browsed"
+check "... and browse knows no figures of it" holds '.runs | length == 1 and all(.goodput_bps == null and .pauses == null and .cnps == null and .expectations.passed == 0)' "$SCRATCH/browsed"
 "$H" run pfc-bidir --duration 600s --out "$SCRATCH/killed" --no-report >/dev/null 2>&1 &
 victim=$!
 sampling "$SCRATCH/killed"
