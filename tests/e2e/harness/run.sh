@@ -385,8 +385,8 @@ check "... in the result too, with what it holds for" holds '.published[] | sele
     and .reason == "flows.*.message is 4KiB, and settings.mtu is 1500" and .conditions["settings.mtu"] == 4200' "$OUT/pfc-bidir/latest/result.json"
 compared "a value of the lab that no condition names" 'not compared: lab[.]hosts[.]b[.]gpu[.]stalls_per_s is 0' --set lab.hosts.b.gpu.stalls_per_s=0
 compared "a default of the lab's hosts" 'not compared: lab[.]hosts[.][*][.]pcie[.]lanes is 4' --set lab.defaults.host.pcie.lanes=4
-compared "a default of the lab's links" 'not compared: lab[.]links[.][*][.]length is 20km' --set lab.defaults.link.length=20km
-compared "all defaults of the lab's links" 'not compared: lab[.]defaults[.]link is ' --set 'lab.defaults.link={"rate": "25Gb/s", "length": "20km"}'
+compared "a default of the lab's links" 'not compared: lab[.]links[.][*][.]length is 2m' --set lab.defaults.link.length=2m
+compared "all defaults of the lab's links" 'not compared: lab[.]defaults[.]link is [{]"rate":"25Gb/s","length":"2m"[}]' --set 'lab.defaults.link={"rate": "25Gb/s", "length": "2m"}'
 compared "a value of one flow" 'not compared: flows[.][*][.]depth is 4 or 128' --set flows.a-to-b.depth=4
 compared "a sweep of the command line" 'not compared: settings[.]cable is 7m' --set 'sweep={"settings.cable": ["7m"]}'
 jq '.defaults.link.rate = "10Gb/s"' "$ROOT/labs/sim-geforce-pair.json" >"$SCRATCH/slow.json"
