@@ -177,7 +177,8 @@ static int check_flow(const struct sim_config *c, const struct sim_flow_config *
         within(f->name, "queue pairs", f->queue_pairs, 1, 65536, e) ||
         within(f->name, "depth", f->depth, 1, 65536, e) ||
         within(f->name, "priority", f->priority, 0, 7, e) ||
-        within(f->name, "message count", f->message_count, 0, INT64_MAX, e) ||
+        within(f->name, "message count", f->message_count, 0, INT64_MAX - 1, e) ||
+        within(f->name, "queue pairs with one more", f->one_more, 0, f->queue_pairs, e) ||
         within(f->name, "rate in b/s", f->rate_bps, 0, INT64_C(10000000000000), e) ||
         within(f->name, "gap in ps", f->gap_ps, -1, SIM_FOREVER / 4, e) ||
         within(f->name, "start in ps", f->start_ps, 0, SIM_FOREVER, e) || check_pace(c, f, e))

@@ -128,6 +128,7 @@ struct sim_flow_config {
     int64_t start_ps;
     int64_t stop_ps;       /* posts nothing from this time on; SIM_FOREVER */
     int64_t message_count; /* on each queue pair; 0: endless */
+    int32_t one_more;      /* so many queue pairs, the first ones, send one message more */
     int64_t rate_bps;      /* limit of each queue pair; 0: none */
     int64_t
         gap_ps; /* time between bursts of `depth` messages, of a stream of writes or sends; -1: no bursts */

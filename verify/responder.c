@@ -248,7 +248,8 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
         r->ahead = true;
     } else if (ahead < 0) {
         r->again[r->again_count++ % RESPONDER_AGAIN] = psn;
-        if (!r->answer_number && psn_after(psn, r->first) < 0) { /* what came before was out of sequence */
+        if (!r->answer_number && !r->nak_number &&
+            psn_after(psn, r->first) < 0) { /* what came before was out of sequence */
             r->first = psn;
             r->ahead_number = p->number;
             r->ahead_ns = p->time_ns;

@@ -184,8 +184,8 @@ struct scenario_flow {
         .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,         \
         .max = FLOW_MAX_SIZE_BYTES,                                                                          \
         .help =                                                                                              \
-            "The flow ends after this amount of payload, rounded up to whole messages on each queue "        \
-            "pair; less than a message is one message of this size on each. Default: endless."               \
+            "The flow ends after this amount of payload, rounded up to whole messages, which its queue "     \
+            "pairs share; less than a message is one message of this size. Default: endless."                \
     }
 
 extern const struct table flow_table; /* struct scenario_flow */

@@ -296,8 +296,11 @@ static void set_amount(const struct scenario_flow *from, struct sim_flow_config 
         return;
     if (from->size_bytes < to->message_bytes)
         to->message_bytes = from->size_bytes;
-    int64_t each = to->message_bytes * to->queue_pairs;
-    to->message_count = (from->size_bytes + each - 1) / each;
+    int64_t messages = (from->size_bytes + to->message_bytes - 1) / to->message_bytes;
+    if (messages < to->queue_pairs) /* the others have nothing to send */
+        to->queue_pairs = (int32_t)messages;
+    to->message_count = messages / to->queue_pairs;
+    to->one_more = (int32_t)(messages % to->queue_pairs);
 }
 
 static void configure_flow(const struct cell *cell, const struct scenario_flow *from, const uint32_t ends[2],
@@ -329,9 +332,9 @@ static void configure_flow(const struct cell *cell, const struct scenario_flow *
         (from->stop_ns != FIELD_UNSET && from->stop_ns < end_ns ? from->stop_ns : end_ns) * SIM_PS_PER_NS;
     if (from->gap_ns != FIELD_UNSET)
         to->gap_ps = from->gap_ns * SIM_PS_PER_NS;
-    if (from->rate_bps != FIELD_UNSET) /* a share of 0 would be no limit; that of 1 b/s is refused */
-        to->rate_bps = from->rate_bps < from->queue_pairs ? 1 : from->rate_bps / from->queue_pairs;
     set_amount(from, to);
+    if (from->rate_bps != FIELD_UNSET) /* a share of 0 would be no limit; that of 1 b/s is refused */
+        to->rate_bps = from->rate_bps < to->queue_pairs ? 1 : from->rate_bps / to->queue_pairs;
     to->record_latency = !sim_config_is_one_message(to);
 }
 

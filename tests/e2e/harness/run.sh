@@ -111,6 +111,9 @@ check_says "... beside another one" '^  published q: 5 flows, simulated 4 \(-20[
 incast4 --no-report --set expect=null --set 'flows=[{"name":"one","from":"h0","to":"h4","priority":3,"message":"1KiB","size":"1KiB"}]' --set 'phases={"warmup":"0","measure":"100ms"}' >"$SCRATCH/out" 2>"$SCRATCH/err"
 check_says "a single flow that ends has words of its own, and units that show it" '^  the flow: 81[.]92 kb/s delivered in the measure phase, 81[.]92 kb/s by messages that completed then; its rate above is over its own time$' "$SCRATCH/out"
 check_says "... and its time" '^  one .*ended after [0-9.]+ (us|ns)$' "$SCRATCH/out"
+incast4 --no-report --set expect=null --set 'flows=[{"name":"few","from":"h0","to":"h4","priority":3,"message":"4KiB","size":"1kB","queue_pairs":4},
+    {"name":"many","from":"h1","to":"h4","priority":3,"message":"4KiB","size":"100kB","queue_pairs":4}]' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "a size is rounded up to whole messages, which its queue pairs share" jq -e '.flows | map_values([.messages, .bytes, .errors]) == {few: [1, 1000, 0], many: [25, 102400, 0]}' "$SCRATCH/incast4/incast4/latest/result.json"
 incast4 --no-report --set expect=null --set flows=null --set 'traffic=[{"name":"one","pattern":"incast","from":["h0"],"to":["h4"],"size":"64KiB","priority":3}]' >"$SCRATCH/out" 2>"$SCRATCH/err"
 check_says "... so has a pattern of one" '^  one .* the flow that began has finished   1 flow in the measure phase$' "$SCRATCH/out"
 incast4 --no-report >"$SCRATCH/out" 2>"$SCRATCH/err"
