@@ -504,9 +504,9 @@ for case in '1=01, ECT(1): simulated NICs send 10, ECT(0), in their place' "3=11
     check "ECN bits that no NIC is meant to send are said: $case" grep -qF "the ECN bits of traffic_class ${case%%=*} are ${case#*=}" <<<"$(said pfc-bidir --set "flows.*.traffic_class=${case%%=*}")"
 done
 check "... on real hosts, too, with what NICs do" grep -q 'traffic_class 107 are 11, .*: Soft-RoCE sends them with every packet, mlx5 takes the DSCP alone' <<<"$(said pfc-bidir --lab soft-pair --set settings.traffic_class=107)"
-# silicon-notification has a switch that never marks, for the CNPs that come without marks
+# silicon-notification has a switch that never marks, for the CNPs that come without marks; of silicon-timeout's NICs one has no slow restart
 check "the project's scenarios cause no warnings but of what flows between real hosts have" \
-    test "$(for s in "${SIMULATED[@]}"; do said "$s"; done | sed '/nothing on .* when packets are lost (nic.unmarked_cnps)/d; s/.*warning: flow a-to-b: //; s/ has no effect: simul.*//; s/ has no effect: the simulator does .*//' | xargs)" = "validate numa relaxed_ordering"
+    test "$(for s in "${SIMULATED[@]}"; do said "$s"; done | sed '/nothing on .* when packets are lost (nic.unmarked_cnps)/d; /flow request: nothing on its way .* at a never reduces/d; s/.*warning: flow a-to-b: //; s/ has no effect: simul.*//; s/ has no effect: the simulator does .*//' | xargs)" = "validate numa relaxed_ordering"
 
 check "a pattern is named as one" grep -q 'flow incast is not ECN-capable (traffic class 104, forced by settings: .*): s0 does not mark its packets' <<<"$(said incast-dcqcn --set settings.traffic_class=104)"
 
