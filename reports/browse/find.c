@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,9 +121,24 @@ void browse_free(struct browse_list *list)
 
 /* ---- order */
 
+/* Of "pfc-bidir/20260301T120000Z-3/01" 3: the third folder of its second; 1 without a number. */
+static long nth_of_its_second(const char *folder)
+{
+    for (const char *part = folder; part; part = strchr(part, '/'), part += part != NULL) {
+        int length = 0;
+        if (sscanf(part, "%*8[0-9]T%*6[0-9]Z%n", &length) == 0 && length == 16)
+            return part[length] == '-' ? strtol(part + length + 1, NULL, 10) : 1;
+    }
+    return 1;
+}
+
+/* The newest first; the runs of a sweep, which may have begun within a second, in its order. */
 static int by_time(const struct browse_run *a, const struct browse_run *b)
 {
     int order = strcmp(b->started, a->started);
+    long first = nth_of_its_second(a->folder), second = nth_of_its_second(b->folder);
+    if (!order)
+        order = (first < second) - (first > second);
     return order ? order : strcmp(a->folder, b->folder);
 }
 

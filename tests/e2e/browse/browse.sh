@@ -80,6 +80,10 @@ check "one of two verdicts" test "$("$H" browse --verdict failed --verdict passe
 is "since a day that is to come" "" --since 2999-01-01
 check "since a while ago" test "$("$H" browse --since 1h --json | jq '.runs | length')" = 4
 check "the newest first" jq -e '.runs | map(.started) | . == (sort | reverse)' list.json
+for folder in 20260301T120000Z 20260301T120000Z-2 20260301T120000Z-10; do
+    mkdir -p "second/same/$folder" && jq '.started = "2026-03-01T12:00:00Z"' "results/$pair/02/result.json" >"second/same/$folder/result.json"
+done
+check "also of those that began in the same second" test "$("$H" browse second --json | jq -r '[.runs[].folder | ltrimstr("same/20260301T120000Z")] | join(" ")')" = "-10 -2 "
 check "by pauses, the most first" jq -e '.runs | map(.pauses) | . == (sort | reverse)' <("$H" browse --sort pauses --json)
 check "by goodput, the least first" jq -e '.runs | map(.goodput_bps) | . == sort' <("$H" browse --sort goodput --reverse --json)
 check "a run alone" test "$("$H" browse "results/$pair/01" --json | jq -r '.runs[0].folder')" = .
