@@ -211,9 +211,8 @@ static int send_change(struct host *host, struct nlmsghdr *m, const char *kind, 
     if (host_change(n, m, NULL, NULL, what, &number, e) == 0)
         return 0;
     if (number == ENOENT)
-        return error_prefix(
-            e, "the kernel may lack the module sch_%s or cls_%s (on Rocky in kernel-modules-extra)", kind,
-            kind);
+        return error_prefix(e, "the kernel may lack the module %s_%s (on Rocky in kernel-modules-extra)",
+                            m->nlmsg_type == RTM_NEWTFILTER ? "cls" : "sch", kind);
     return -1;
 }
 

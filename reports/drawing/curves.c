@@ -66,8 +66,8 @@ void curves_say_bars(const struct run *run, size_t pauses, size_t bars, int64_t 
     struct text gap = {0};
     curves_add_length(gap_ns, &gap);
     if (bars < pauses)
-        plot_say(panel, "%zu pauses are %zu bars: those closer together than %s are one", pauses, bars,
-                 text_string(&gap));
+        plot_say(panel, "%zu pauses are %zu %s: those closer together than %s are one", pauses, bars,
+                 THINGS(bars, "bar"), text_string(&gap));
     text_free(&gap);
     curves_say_pauses(run, panel);
 }

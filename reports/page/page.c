@@ -143,8 +143,8 @@ static void add_beginning(const struct run *run, struct text *out)
     text_add(out, "<p class=soft>Times in the figures count from the beginning of the measure phase");
     if (json_is_true(run_get(run, "simulated")) && run->start_ns > 0)
         text_add(out,
-                 ", which was %.6g ms after that of the run: a time in a "
-                 "warning counts from there",
+                 ", which was %.6g ms after that of the run, from which "
+                 "times in warnings count",
                  (double)run->start_ns / 1e6);
     text_add(out, ".</p>\n");
 }
