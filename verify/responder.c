@@ -151,9 +151,9 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
             c->findings, KIND_NO_NAK, p->number, p->time_ns,
             "PSN %u arrives %.3f us after packet %llu, which came out of sequence, and no NAK asked for it",
             psn, (double)since_ns / 1e3, (unsigned long long)r->ahead_number);
-    r->ahead = false;
     uint32_t taken = span_of(&r->span, &p->frame.roce, &r->loose);
     held_forget(&r->held, r->most, (uint32_t)psn_after(psn, r->most) + taken);
+    r->ahead = r->ahead && recovery_is_selective(g, c) && r->held.count; /* of those it kept */
     r->most = psn_add(psn, taken);
     if (opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].last)
         messages_end(&r->messages, psn_add(psn, taken - 1));

@@ -609,6 +609,30 @@ static void first_one_late(void **state)
              talk.number);
 }
 
+/* Three are missing, and asked for at once; they come one after the other, the last one late. */
+static void missing_since_long(void **state)
+{
+    (void)state;
+    uint32_t psn = responder_begins();
+    for (uint32_t k = 0; k < 8; k++) {
+        struct frame f = talk_nak(&talk, psn, 2);
+        if (k == 0 || k == 2 || k == 4)
+            continue;
+        arrives_at_b(k < 4 ? psn : psn + 4, psn + k);
+        if (k < 6)
+            said_by_b(&f);
+    }
+    arrives_at_b(psn, psn);
+    arrives_at_b(psn, psn + 2);
+    struct frame f = talk_ack(&talk, psn + 3, 3);
+    said_by_b(&f);
+    talk.now_ns += 300000;
+    arrives_at_b(psn + 4, psn + 4);
+    f = talk_ack(&talk, psn + 7, 4);
+    said_by_b(&f);
+    talk_good(&talk, "go-back-n", "{\"recovery\": [\"selective-repeat\"]}");
+}
+
 /* The first packet of a connection is lost, and the responder keeps those behind it. */
 static void first_one_lost(void **state)
 {
@@ -850,6 +874,7 @@ int main(void)
         cmocka_unit_test(lost_in_the_responder_and_before),
         cmocka_unit_test(lost_in_the_responder_twice),
         cmocka_unit_test(first_one_late),
+        cmocka_unit_test(missing_since_long),
         cmocka_unit_test(first_one_lost),
         cmocka_unit_test(begins_behind_a_loss),
         cmocka_unit_test(decided_before),
