@@ -72,6 +72,7 @@ struct cnps {
     uint64_t blind;    /* CNPs to addresses from which nothing is in the capture */
     uint64_t lost;     /* marked packets that the receiver's NIC may have lost: it asked again */
     uint64_t unknown;  /* marked packets of which it is not known whether a CNP answers them */
+    uint64_t held;     /* CNPs soon after others, which may have waited for links */
     uint64_t left_out; /* marked packets whose CNPs the capture leaves out */
 };
 
@@ -214,6 +215,11 @@ static void check_interval(struct cnps *s, struct verify_context *c, const struc
     /* the earlier one may have waited for a frame that was being sent */
     if (since_ns + verify_wire_ns(c, longest_frame(c, port)) >= set_ns)
         return;
+    if (c->of_all
+            ->links_down) { /* the earlier one may have waited for the link, or the slower one's frames */
+        s->held++;
+        return;
+    }
     if (c->settings->unmarked_cnps > 0) { /* it may be one without a mark, which has an interval of its own */
         s->early++;
         return;
@@ -405,6 +411,11 @@ static void cnps_end(void *state, struct verify_context *c)
             "whether %llu %s within min_time_between_cnps came too early: these NICs send some "
             "without marks (unmarked_cnps), after an interval of their own",
             (unsigned long long)s->early, THINGS(s->early, "CNP"));
+    if (s->held)
+        findings_not_judged(c->findings,
+                            "whether %llu %s too early: the one before may have waited for a link that was "
+                            "down or slower (links_down)",
+                            (unsigned long long)s->held, s->held == 1 ? "CNP came" : "CNPs came");
     if (s->unset)
         findings_open(
             c->findings,

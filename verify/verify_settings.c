@@ -95,8 +95,8 @@ static const struct field fields[] = {
     {"some_flows", FIELD_BOOL, AT(some_flows), .fallback = "false",
      .help = "Frames of other flows were left out of the capture: what is in it may have waited for them."},
     {"links_down", FIELD_BOOL, AT(links_down), .fallback = "false",
-     .help =
-         "Links were down for a time, and what waited for them came late, as with pauses in the capture."},
+     .help = "Links were down or slower for a time: what waited for them came late, as with pauses in the "
+             "capture."},
     {"priorities", FIELD_LIST, AT(priorities), .item = FIELD_INTEGER, .min = 0, .max = 7,
      .help = "Frames of other priorities were left out of the capture. Not given: of none."},
     {"storm", FIELD_QUANTITY, AT(storm_ns), .unit = UNIT_TIME_NS, .min = 1, .max = INT64_C(1) << 50,

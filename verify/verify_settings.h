@@ -44,7 +44,7 @@ struct verify_settings {
     int cnp_pacing;                    /* enum physics_pacing; -1: not known */
     int unmarked_cnps;                 /* NICs send CNPs without marks, too; -1: not known */
     int some_flows;                    /* frames of other flows were left out of the capture */
-    int links_down;                    /* links were down for a time, in which senders waited */
+    int links_down;                    /* links were down or slower for a time, in which senders waited */
     struct list_of priorities;         /* int64_t: all other frames were left out; none: no frame was */
     struct list_of ports;              /* struct verify_port */
     struct list_of ecn_thresholds;     /* struct verify_threshold */

@@ -3,10 +3,12 @@
 
 #include "tests/unit/verify/verify_talk.h"
 
-#define NP                                                                                           \
-    "{\"unmarked_cnps\": false, \"settings\": {\"dcqcn\": {\"np\": {\"min_time_between_cnps\": 50, " \
-    "\"cnp_dscp\": 48, "                                                                             \
+#define NP_REST                                                                                     \
+    "\"unmarked_cnps\": false, \"settings\": {\"dcqcn\": {\"np\": {\"min_time_between_cnps\": 50, " \
+    "\"cnp_dscp\": 48, "                                                                            \
     "\"cnp_802p_prio\": 6}}}}"
+
+#define NP "{" NP_REST
 
 static struct talk talk;
 
@@ -122,6 +124,7 @@ static void cnp_too_early(void **state)
                  "{\"unmarked_cnps\": true, \"settings\": {\"ecn\": [3], \"dcqcn\": {\"np\": "
                  "{\"min_time_between_cnps\": 50}}}}",
                  "whether 1 CNP within min_time_between_cnps came too early");
+    expect_cause_with("{\"links_down\": true, " NP_REST, "whether 1 CNP came too early");
 }
 
 /* Also when the capture ends without it. */
