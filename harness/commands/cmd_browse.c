@@ -189,7 +189,7 @@ static const struct columns_style styles[TABLE_COLUMNS] = {
     {.title = "CNPS", .right = true, .leave = 4},
     {.title = "P99", .right = true, .leave = 3},
     {.title = "FOLDER", .least = 20, .leave = 5},
-    {.title = "REASON", .least = 20},
+    {.title = "REASON", .least = 12},
 };
 
 static char *number(double value, double scale, const char *unit)

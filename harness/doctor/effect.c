@@ -417,6 +417,60 @@ static void check_sizes(const struct effect *f)
     text_free(&words);
 }
 
+/* ---- rates that a line does not have */
+
+/* The fastest link of a role's node; 0: it has none. */
+static int64_t line_of(const struct lab *lab, const char *role)
+{
+    const struct lab_link *link;
+    int64_t most = 0;
+    int node = lab_node_index(lab, lab_node_of(lab, role));
+    for (size_t i = 0; node >= 0 && (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        if ((lab_node_index(lab, ends[0]) == node || lab_node_index(lab, ends[1]) == node) &&
+            link->rate_bps > most)
+            most = link->rate_bps;
+    }
+    return most;
+}
+
+/* Of large labs: what is below the slowest line needs no look at its own. */
+static int64_t slowest_line(const struct lab *lab)
+{
+    const struct lab_link *link;
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++)
+        least = link->rate_bps < least ? link->rate_bps : least;
+    return least;
+}
+
+static void check_rates(const struct effect *f)
+{
+    static const char *const keys[] = {"rate", NULL};
+    const struct scenario_flow *flows = f->cell->scenario.flows.items, *first = NULL;
+    const struct lab *lab = &f->cell->lab;
+    struct text_names above = {0};
+    struct text words = {0};
+    if (!lab_kind(lab)->simulated || doctor_varies(f->cell, keys, true))
+        return;
+    int64_t slowest_bps = slowest_line(lab);
+    for (size_t i = 0; i < f->cell->scenario.flows.count; i++)
+        if (flows[i].rate_bps != FIELD_UNSET && flows[i].rate_bps > slowest_bps &&
+            flows[i].rate_bps > line_of(lab, flows[i].from)) {
+            first = first ? first : &flows[i];
+            text_names_add(&above, flows[i].name);
+        }
+    if (!first)
+        return;
+    text_add_names(&words, "flow", &above);
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", "give a rate below that of the line",
+               "%s: the rate limits nothing: %s has %g Gb/s, and the line of %s %g Gb/s", text_string(&words),
+               first->name, (double)first->rate_bps / 1e9, first->from,
+               (double)line_of(lab, first->from) / 1e9);
+    doctor_add_evidence(f->x->entries, "rate of the flows, links of the lab");
+    text_free(&words);
+}
+
 /* ---- keys that a form of flows does not use, or that simulated flows do not */
 
 static void note_unused(const struct effect *f, const struct scenario_unused *row, const char *list,
@@ -469,6 +523,7 @@ static void examine_effect(const struct doctor_subject *x)
     check_ecn_bits(&f);
     check_starts(&f);
     check_sizes(&f);
+    check_rates(&f);
     check_unused(&f);
     if (lab_kind(&f.cell->lab)->simulated) {
         check_modelled(&f);

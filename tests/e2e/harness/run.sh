@@ -163,6 +163,8 @@ check "points of DCQCN that have lists of their own are not off" test -z "$(fore
 check "a flow on a priority with neither PFC nor DCQCN beside flows that have them" \
     grep -q 'flow bare is on priority 0, which has neither PFC nor DCQCN, while flows on priority 3 have: what does not fit into buffers is lost' \
     <<<"$(foretold --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3},{"name":"bare","from":"h1","to":"h4","priority":0}]')"
+check "a rate above the line's limits nothing" grep -q 'warning: flow a-to-b: the rate limits nothing: a-to-b has 30 Gb/s, and the line of a 25 Gb/s; give a rate below' \
+    <<<"$("$H" run -n pfc-bidir --set sweep=null --set 'flows.a-to-b.rate=30Gb/s' --set 'flows.b-to-a.rate=25Gb/s' 2>&1)"
 check "a size that is not whole messages says what is sent" grep -q 'warning: flows f0, f1, f2 and 1 other: the size is rounded up to whole messages of each queue pair: f0 sends 10092544 B, not 10000000 B; ' \
     <<<"$(foretold --set 'flows.*.size=10MB' --set 'flows.*.queue_pairs=2' --set 'flows.*.message=64KiB')"
 check "... not one that is" test -z "$(foretold --set 'flows.*.size=640KiB' --set 'flows.*.queue_pairs=2' | grep warning)"
