@@ -183,9 +183,8 @@ struct scenario_flow {
         .name = "size", .kind = FIELD_QUANTITY,                                                              \
         .offset = (base) + offsetof(struct scenario_flow, size_bytes), .unit = UNIT_BYTES, .min = 1,         \
         .max = FLOW_MAX_SIZE_BYTES,                                                                          \
-        .help =                                                                                              \
-            "The flow ends after this amount of payload, rounded up to whole messages, which its queue "     \
-            "pairs share; less than a message is one message of this size. Default: endless."                \
+        .help = "The flow ends after this amount of payload, rounded up to whole messages, which its queue " \
+                "pairs share; less than a message is one message of this size. Default: endless."            \
     }
 
 extern const struct table flow_table; /* struct scenario_flow */
