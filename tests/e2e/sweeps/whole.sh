@@ -156,12 +156,12 @@ contradicted 'del(.verdict)' 'verdict is missing'
 contradicted 'del(.seed)' 'seed is missing'
 contradicted '.simulated = false' 'origin is "simulated", and the lab was not: it is left out'
 contradicted '.origin = "measured"' 'origin is not "simulated", and the lab was: it is taken as that'
-contradicted ".flows.$flow.goodput_bps *= 2" "flows[.]$flow[.]goodput_bps is [0-9.e+]+, and its amount and duration make [0-9.e+]+: it is taken as that"
-by_all "flows[.]$flow[.]goodput_bps is "
-contradicted ".flows.$flow.goodput_bps = -1" "flows[.]$flow[.]goodput_bps is -1([.]0)?, expected a number from 0: it is left out"
+contradicted ".flows.$flow.goodput_bps *= 2" "flows[.]${flow}[.]goodput_bps is [0-9.e+]+, and its amount and duration make [0-9.e+]+: it is taken as that"
+by_all "flows[.]${flow}[.]goodput_bps is "
+contradicted ".flows.$flow.goodput_bps = -1" "flows[.]${flow}[.]goodput_bps is -1([.]0)?, expected a number from 0: it is left out"
 contradicted '.hosts.h0.pauses["3"].p99 = 1' 'hosts[.]h0[.]pauses[.]3[.]p99 is less than its p90: it is left out'
 contradicted '.hosts.h0.counters.tx_prio3_bytes.delta = -5' 'hosts[.]h0[.]counters[.]tx_prio3_bytes[.]delta is -5, expected a whole number from 0: it is left out'
-contradicted ".flows.$flow.priority = 9" "flows[.]$flow[.]priority is 9, expected a whole number from 0 to 7: it is left out"
+contradicted ".flows.$flow.priority = 9" "flows[.]${flow}[.]priority is 9, expected a whole number from 0 to 7: it is left out"
 contradicted '.published = [{name: "p", of: "1", published: 10, value: 12, difference_percent: 5, unit: "", source: "x"}]' \
     'published\[0\].difference_percent is 5, and the two figures make 20: it is taken as that'
 check_exit 4 "verify of its capture leaves open what it would judge by such settings" "$H" verify case/02 pfc
