@@ -183,7 +183,9 @@ static const char *find_known_name(struct transaction *t, const char *name)
 {
     const char *known;
     json_t *record;
-    const json_t *before = t->journal ? t->journal->before : NULL;
+    if (!t->journal)
+        return name;
+    const json_t *before = t->journal->before;
     if (json_object_get(before, name))
         return name;
     json_object_foreach((json_t *)(uintptr_t)before, known, record)

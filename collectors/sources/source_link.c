@@ -94,7 +94,7 @@ static int64_t number_named(const char *text, const char *name)
 
 static void read_six(const struct link *s, int64_t *values)
 {
-    char text[8192];
+    char text[8192] = "";
     int descriptor = open(s->six_path, O_RDONLY | O_CLOEXEC);
     ssize_t length = descriptor == -1 ? 0 : read(descriptor, text, sizeof text - 1);
     if (descriptor != -1)
