@@ -74,10 +74,10 @@ check_exit 0 "a run from and into a folder whose name is not UTF-8" \
 clean "... prints no control" out err
 result=$odd/results/hpcc-two-to-one/latest
 check "... keeps its result" test "$(jq -r '.complete, .lab_file' "$result/result.json" | paste -sd ' ')" = "true ${SCRATCH}/caf\\xe9 $(printf '\033')[31m/sim-hpcc-star.json"
-check "... has its drawings" test -s "$result/report/01-throughput.svg" -a -s "$result/report/index.html"
+check "... has its drawings" test -s "$result/report/01-dcqcn.svg" -a -s "$result/report/index.html"
 clean "... and a page without controls" "$result/report/index.html"
 check_exit 0 "report works there" "$H" report "$result" --out "$odd/page"
-check "... and draws" test -s "$odd/page/01-throughput.svg"
+check "... and draws" test -s "$odd/page/01-dcqcn.svg"
 
 # ---- documents ----
 # In JSON escapes: ESC, BEL, CSI as one character, an override of direction, a line separator, DEL.
@@ -142,7 +142,7 @@ for i in 0 1 2 3 4 5 6 7; do
 done
 check "no label was executed" test -z "$(find . -name pwned)"
 check_exit 0 "two labels drawn over time" "$H" report labels/0 labels/9 --out page-two
-check_says "... the first as it is" 'measure 100% of %s%n<' page-two/01-throughput.svg
+check_says "... the first as it is" 'measure 100% of %s%n<' page-two/01-dcqcn.svg
 
 # ---- what cannot be written ----
 sweep=(run "$ROOT/scenarios/hpcc-two-to-one.json" --lab "$ROOT/labs/sim-hpcc-star.json" --no-report)
