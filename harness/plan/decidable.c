@@ -1,6 +1,6 @@
 #include "harness/plan/decidable.h"
-#include "harness/plan/paths.h"
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include <fnmatch.h>

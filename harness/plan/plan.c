@@ -2,11 +2,11 @@
 #include "harness/plan/plan.h"
 
 #include "harness/plan/condition.h"
-#include "harness/plan/paths.h"
 #include "harness/plan/patterns.h"
 #include "harness/plan/settings_fit.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/formats/find.h"
 #include "lib/text.h"
 #include "lib/units.h"

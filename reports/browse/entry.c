@@ -2,6 +2,7 @@
 #include "reports/browse/browse.h"
 
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/files.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/verdicts.h"
@@ -149,41 +150,17 @@ static bool has_value(const json_t *value, const char *wanted)
     return same;
 }
 
-/* Does the first part of a path lead to an item of a list: by its number, or its name? */
-static bool leads_to(const char *part, size_t number, const json_t *item)
+/* Has each value of the list the wanted one? Not if there is none. */
+static bool all_have_value(const json_t *values, const char *wanted)
 {
-    char index[24];
-    const char *name = json_string_value(json_object_get(item, "name"));
-    snprintf(index, sizeof index, "%zu", number);
-    return fnmatch(part, index, FNM_NOESCAPE) == 0 || (name && fnmatch(part, name, FNM_NOESCAPE) == 0);
-}
-
-/* Has each place to which the path leads the value, as in a `when`? *places: how many there are. */
-static bool places_have(const json_t *at, const char *path, const char *wanted, size_t *places)
-{
-    char part[100];
-    size_t length = strcspn(path, "."), i;
-    const char *rest = path + length + (path[length] == '.'), *key;
-    json_t *value;
-    bool all = true;
-    if (!*path) {
-        ++*places;
-        return has_value(at, wanted);
-    }
-    if (length >= sizeof part)
-        return true;
-    snprintf(part, sizeof part, "%.*s", (int)length, path);
-    json_object_foreach((json_t *)(uintptr_t)at, key, value)
+    size_t i;
+    const json_t *value;
+    json_array_foreach(values, i, value)
     {
-        if (fnmatch(part, key, FNM_NOESCAPE) == 0)
-            all = places_have(value, rest, wanted, places) && all;
+        if (!has_value(value, wanted))
+            return false;
     }
-    json_array_foreach(at, i, value)
-    {
-        if (leads_to(part, i, value))
-            all = places_have(value, rest, wanted, places) && all;
-    }
-    return all;
+    return i > 0;
 }
 
 /* A choice of the run's cell by its path or the end of it, which several may have; else values of the
@@ -194,7 +171,6 @@ static bool has_setting(const struct run *run, const char *setting)
     size_t length = equals ? (size_t)(equals - setting) : 0;
     char whole[512];
     json_t *value;
-    size_t places = 0;
     bool chosen = false;
     if (!equals)
         return false;
@@ -209,7 +185,10 @@ static bool has_setting(const struct run *run, const char *setting)
     if (chosen)
         return false;
     snprintf(whole, sizeof whole, "%.*s", (int)(length < 400 ? length : 400), setting);
-    return places_have(run_get(run, "scenario"), whole, equals + 1, &places) && places > 0;
+    json_t *values = paths_values(run_get(run, "scenario"), whole);
+    bool all = all_have_value(values, equals + 1);
+    json_decref(values);
+    return all;
 }
 
 static bool matches(const char *glob, const char *word)

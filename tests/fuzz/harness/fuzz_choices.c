@@ -1,7 +1,7 @@
 /* The choices of a sweep, and a condition over each of them. */
 #include "harness/plan/choices.h"
 #include "harness/plan/condition.h"
-#include "harness/plan/paths.h"
+#include "lib/document/paths.h"
 #include "lib/document/json_file.h"
 #include <stdint.h>
 

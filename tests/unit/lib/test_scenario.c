@@ -1,6 +1,6 @@
 /* Scenarios, settings and labs: parsing, defaults, references, patterns of roles, helper topologies; paths
  * into documents. */
-#include "harness/plan/paths.h"
+#include "lib/document/paths.h"
 #include "lib/formats/lab.h"
 #include "lib/physics/host.h"
 #include "lib/formats/scenario.h"

@@ -2,8 +2,8 @@
  * Paths into documents: "phases.measure", "flows.*.memory", "flows.a-to-b.depth", "expect.0.check". A part is
  * a key or a glob of keys; in a list it is an index, a glob, or the "name" of an item.
  */
-#ifndef HARNESS_PATHS_H
-#define HARNESS_PATHS_H
+#ifndef LIB_DOCUMENT_PATHS_H
+#define LIB_DOCUMENT_PATHS_H
 
 #include "lib/error.h"
 #include "lib/text.h"

@@ -1,7 +1,8 @@
-#include "harness/plan/paths.h"
+#include "lib/document/paths.h"
+
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/document/nearest.h"
-#include "lib/document/json_file.h"
 #include "lib/text.h"
 #include <fnmatch.h>
 #include <stdint.h>
