@@ -594,22 +594,11 @@ static void mend_result(struct walk *walk, const struct place *place, json_t *ob
 /* The worst of its cells and of what was judged over them. */
 static void mend_index(struct walk *walk, const struct place *place, json_t *object)
 {
-    enum verdict worst = VERDICT_UNJUDGED;
-    size_t i, k;
-    const json_t *entry, *item;
-    json_array_foreach(json_object_get(object, "cells"), i, entry)
-    {
-        enum verdict one = verdict_of(json_string_value(json_object_get(entry, "verdict")));
-        worst = one > worst ? one : worst;
-    }
-    json_array_foreach(json_object_get(object, "repeated"), i, entry)
-    {
-        json_array_foreach(json_object_get(entry, "expectations"), k, item)
-        {
-            enum verdict one = verdict_of(json_string_value(json_object_get(item, "verdict")));
-            worst = one > worst ? one : worst;
-        }
-    }
+    enum verdict worst = verdict_with(VERDICT_UNJUDGED, json_object_get(object, "cells"));
+    size_t i;
+    const json_t *entry;
+    json_array_foreach(json_object_get(object, "repeated"), i, entry) worst =
+        verdict_with(worst, json_object_get(entry, "expectations"));
     if (json_is_true(json_object_get(object, "complete")) && json_object_get(object, "cells"))
         mend_verdict(walk, place, object, worst, "its cells");
 }

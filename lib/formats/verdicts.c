@@ -19,8 +19,7 @@ enum verdict verdict_of(const char *word)
     return VERDICT_NONE;
 }
 
-/* The verdict so far, and what was judged. */
-static enum verdict verdict_with(enum verdict verdict, const json_t *judged)
+enum verdict verdict_with(enum verdict verdict, const json_t *judged)
 {
     size_t i;
     const json_t *entry;

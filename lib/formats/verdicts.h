@@ -17,6 +17,8 @@ extern const char *const verdict_names[]; /* by verdict: "" for VERDICT_NONE; en
 
 /* The verdict of this word; VERDICT_NONE: it is not the word of one. */
 enum verdict verdict_of(const char *word);
+/* The worst of the verdict so far and of the "verdict" of each entry of a list. */
+enum verdict verdict_with(enum verdict verdict, const json_t *judged);
 /* What its "complete", its expectations and the checkers of its captured packets ("verify") make of a result.
  * VERDICT_NONE: it has neither. */
 enum verdict verdict_of_result(const json_t *result);
