@@ -118,8 +118,7 @@ bool span_answers(const struct span *s)
 
 /* ---- packets that come before an earlier one */
 
-#define HELD_WORD(psn) (((psn) % HELD_PSNS) / 64)
-#define HELD_BIT(psn)  (UINT64_C(1) << ((psn) % 64))
+#define HELD_MASK (HELD_PSNS - 1)
 
 void held_add(struct held *h, uint32_t psn, int32_t ahead, bool ends)
 {
@@ -128,24 +127,24 @@ void held_add(struct held *h, uint32_t psn, int32_t ahead, bool ends)
     if (!h->here && !(h->here = calloc(2 * HELD_PSNS / 64, sizeof *h->here)))
         return;
     h->ends = h->here + HELD_PSNS / 64;
-    h->count += !(h->here[HELD_WORD(psn)] & HELD_BIT(psn));
-    h->here[HELD_WORD(psn)] |= HELD_BIT(psn);
+    h->count += !early_has(h->here, HELD_MASK, psn);
+    early_add(h->here, HELD_MASK, psn);
     if (ends)
-        h->ends[HELD_WORD(psn)] |= HELD_BIT(psn);
+        early_add(h->ends, HELD_MASK, psn);
 }
 
 bool held_has(const struct held *h, uint32_t psn)
 {
-    return h->count && h->here[HELD_WORD(psn)] & HELD_BIT(psn);
+    return h->count && early_has(h->here, HELD_MASK, psn);
 }
 
 bool held_take(struct held *h, uint32_t psn, bool *ends)
 {
     bool here = held_has(h, psn);
-    *ends = here && h->ends[HELD_WORD(psn)] & HELD_BIT(psn);
+    *ends = here && early_has(h->ends, HELD_MASK, psn);
     if (here) {
-        h->here[HELD_WORD(psn)] &= ~HELD_BIT(psn);
-        h->ends[HELD_WORD(psn)] &= ~HELD_BIT(psn);
+        early_remove(h->here, HELD_MASK, psn);
+        early_remove(h->ends, HELD_MASK, psn);
         h->count--;
     }
     return here;

@@ -5,6 +5,7 @@
 #ifndef VERIFY_SEQUENCE_H
 #define VERIFY_SEQUENCE_H
 
+#include "lib/roce/retransmission.h"
 #include "verify/psn.h"
 
 /* ---- messages that have ended at a PSN, for the MSN of answers (9.7.5.1.2 and 9.7.7.1) */
@@ -68,7 +69,7 @@ bool span_answers(const struct span *s);
 
 /* Zeros at first. The bits of a PSN are cleared when the expected one passes it. */
 struct held {
-    uint64_t *here,
+    early_bits *here,
         *ends; /* by the low bits of the PSN; the last packet of its message; NULL: none came yet */
     uint32_t count;
 };
