@@ -99,7 +99,7 @@ static void add_number(struct text *out, double value, const char *unit)
 {
     bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
     bool many = strcmp(unit, "bytes") == 0 && fabs(value) >= 1e9;
-    double shown = rate ? value / 1e9 : many ? value / 1e9 : value;
+    double shown = rate || many ? value / 1e9 : value;
     bool whole = shown == floor(shown) && fabs(shown) < 9e15;
     text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : "%.6g", shown);
     if (value != 0)
