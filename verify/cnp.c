@@ -312,8 +312,8 @@ static void echo(struct cnps *s, const struct verify_context *c, const struct ve
     }
 }
 
-/* Where ACKs return marks, a mark waits for one; a packet that is asked for again may have been lost in the
- * NIC, after it was seen at its port. */
+/* Where ACKs return marks, a mark waits for an ACK. A packet that a NAK requests again may have been lost in
+ * the NIC, after it was seen at its port. */
 static void answered(struct cnps *s, const struct verify_context *c, const struct verify_packet *p)
 {
     const struct frame_aeth *aeth = &p->frame.roce.aeth;

@@ -385,7 +385,7 @@ static void requester_fill_hole(struct go_back_n *g, struct requester *r)
 }
 
 /* Does the last packet of a WRITE have the PSN that it has if no packet of the message was left out? The one
- * that was left out had its PSN, then: the NIC lost it if it is asked for, else it is missing. */
+ * that was left out had its PSN, then: the NIC lost it if a NAK requests it, else it is missing. */
 static void requester_count_message(struct requester *r, const struct verify_packet *p)
 {
     const struct frame_roce *roce = &p->frame.roce;

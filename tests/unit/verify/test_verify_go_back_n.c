@@ -199,7 +199,7 @@ static void packets_missing(void **state)
     packet(116, 116, false);
     ack(116, 4);
     talk_unknown(&talk, "go-back-n", STRICT, "answers PSN 116, and PSN 115 was not sent before");
-    begin(); /* a packet that was left out, and is asked for, is a fault in any capture */
+    begin(); /* a packet that was left out, and that a NAK requests, is a fault in any capture */
     talk.one_port = talk.incomplete = true;
     messages(100, 1, 3);
     packet(112, 112, false);
@@ -519,7 +519,7 @@ static void asks_late(void **state)
     talk_good(&talk, "go-back-n", "{\"recovery\": [], \"nak_delay\": \"250us\"}");
 }
 
-/* A packet that arrives and is then lost in the responder is asked for, too. */
+/* A NAK also requests a packet that arrives and is then lost in the responder. */
 static void lost_in_the_responder(void **state)
 {
     (void)state;
@@ -535,8 +535,8 @@ static void lost_in_the_responder(void **state)
     talk_good(&talk, "go-back-n", NULL);
 }
 
-/* One is lost in the responder, a later one on its way: none is asked for but the first, and what came behind
- * the second before was dropped. */
+/* A packet is lost in the responder and a later one on its way: NAKs request only the first, and what came
+ * behind the second was dropped. */
 static void lost_in_the_responder_and_before(void **state)
 {
     (void)state;

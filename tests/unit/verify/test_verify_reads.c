@@ -166,7 +166,7 @@ static void another_order(void **state)
     json_decref(entry);
 }
 
-/* What B's port shows: requests that come in another order, and a part of an answer that is asked for again.
+/* What B's port shows: requests that come in another order, and a part of an answer that is requested again.
  */
 static void requests_in_another_order(void **state)
 {
@@ -304,7 +304,7 @@ static void atomics(void **state)
     talk_bad(&talk, "go-back-n", NULL, "answer skipped", number);
 }
 
-/* A read is asked for again before many others are, and answered long after. */
+/* A read is requested again before many others are requested, and is answered long after. */
 static void asked_again_before_many(void **state)
 {
     (void)state;

@@ -467,7 +467,7 @@ static void repeat_read(struct vcx_device *device, struct vcx_qp *qp, const stru
     if (answer.length > MOST_READ_BYTES || vcx_psn_distance(after, qp->responder.expected_psn) > 0 ||
         !vcx_get(qp->context, qpc, rre))
         return;
-    if (!qp->selective) /* else it is a part that is asked for */
+    if (!qp->selective) /* else only a part is requested again */
         answers_forget(qp, q->psn);
     answer_add(qp, &answer);
 }
@@ -541,7 +541,7 @@ static bool place_early(struct vcx_device *device, struct vcx_qp *qp, const stru
     return true;
 }
 
-/* A packet before which one is missing. It is asked for at once, and again if what was sent behind it the
+/* A packet before which one is missing. It is requested at once, and again if what was sent behind it the
  * second time comes without it; with out-of-order placement, where it may only have been overtaken, after a
  * while. */
 static void take_early(struct vcx_device *device, struct vcx_qp *qp, const struct request *q)

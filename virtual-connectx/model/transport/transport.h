@@ -135,7 +135,7 @@ struct vcx_requester {
     uint8_t retries, rnr_retries; /* after NAKs */
     bool went_back;               /* and nothing was acknowledged since */
     struct vcx_early early;       /* answers to reads */
-    uint32_t asked_psn;           /* behind the part of an answer that was asked for again */
+    uint32_t asked_psn;           /* behind the part of an answer that was requested again */
     struct {
         uint32_t psn, packets; /* of a read: of its answer */
     } again[2];                /* selective repeat: before anything new */
@@ -169,7 +169,7 @@ struct vcx_responder {
     uint32_t ack_number;
     struct vcx_early early;
     bool nak_sent; /* and the expected packet has not come since */
-    bool last_due; /* what was sent behind the packet that was asked for before this one has not come */
+    bool last_due; /* what was sent behind the packet that was requested before this one has not come */
     uint8_t nak;   /* syndrome to be sent; 0: none */
     uint64_t nak_from_ns; /* not before */
     enum vcx_message message;

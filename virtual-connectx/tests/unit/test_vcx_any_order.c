@@ -283,8 +283,8 @@ static void what_is_overtaken_is_waited_for(void **state)
     is_overtaken(BOTH, READ, 0, 0);
 }
 
-/* What does not come is asked for after 100 us: then all from it on is sent, or with selective repeat it
- * alone and the last. */
+/* A packet that does not come is requested after 100 us: then all from it on is sent, or with selective
+ * repeat it alone and the last. */
 static void what_is_lost_is_asked_for_after_a_while(void **state)
 {
     (void)state;
