@@ -206,13 +206,14 @@ $(B)/tests/unit: $(call objects_of,$(UNIT) tests/unit/unit.c) $(O)/tests/unit_ta
 	$(call say,LD,$@)
 	$(Q)$(link_all) -lcmocka $(ALL_LIBS)
 # one test alone: building all of them takes minutes
-$(B)/tests/threads: $(O)/tests/threads_alone.o $(ALL_ARCHIVES)
+$(B)/tests/alone/%: $(O)/tests/alone/%.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(link_all) -lcmocka $(ALL_LIBS)
-$(O)/tests/threads_alone.o: tests/unit/sim/test_sim_threads.c
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+unit_source = $(filter %/$(1).c,$(UNIT))
+$(O)/tests/alone/%.o: $$(call unit_source,$$*) Makefile | $$(@D)/
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/fuzz/fuzz: $(call objects_of,$(FUZZERS) $(FUZZ_HELPERS) tests/fuzz/$(FUZZ_DRIVER).c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -223,6 +224,8 @@ $(B)/bench/%: $(O)/bench/%.o $(O)/bench/reference.o $(ALL_ARCHIVES)
 	$(Q)$(link_all) $(ALL_LIBS)
 
 unit: $(B)/tests/unit
+# those that do less on sanitized programs, which have all of them
+unit-longer: $(patsubst %.c,$(B)/tests/alone/%,$(notdir $(shell grep -lw SANITIZED $(UNIT))))
 fuzzers: $(B)/fuzz/fuzz
 .SECONDARY:
 
@@ -278,8 +281,8 @@ lint:
 
 # The simulator's threads under ThreadSanitizer; another network or number of threads is added to the test
 thread-check: deps
-	@$(MAKE) --no-print-directory SANITIZE=thread build/thread/tests/threads
-	@TSAN_OPTIONS=halt_on_error=1 build/thread/tests/threads
+	@$(MAKE) --no-print-directory SANITIZE=thread build/thread/tests/alone/test_sim_threads
+	@TSAN_OPTIONS=halt_on_error=1 build/thread/tests/alone/test_sim_threads
 
 bench: deps
 	@$(MAKE) --no-print-directory all $(BENCHES)
@@ -375,4 +378,4 @@ clean:
 	rm -rf build
 
 .DEFAULT_GOAL := all
-.PHONY: FORCE all page-library guest-module docs silicon links unit fuzzers fuzz fuzz-long deps deps-check run test check check-all deps-browser lint bench thread-check soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
+.PHONY: FORCE all page-library guest-module docs silicon links unit unit-longer fuzzers fuzz fuzz-long deps deps-check run test check check-all deps-browser lint bench thread-check soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab clean stage install uninstall package-stage deb rpm package-check
