@@ -4,6 +4,7 @@
  *
  *     hostA:4711:4712 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA
  *     hostA:4711:4712 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/1(3)/GDRDMA(PCI)/Shared
+ *     hostA:4711:4712 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0/GDRDMA/flush=None
  *     hostA:4711:4712 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM/read
  *     hostA:4711:4712 [0] NCCL INFO CollNet 00/0 : 0 [receive] via COLLNET/SHARP/0/GDRDMA
  *
@@ -83,6 +84,15 @@ static bool skip_collnet(const char **at)
 
 /* ---- the path */
 
+/* "/flush=None": what newer versions say of where they receive */
+static bool skip_flush(const char **at)
+{
+    if (!skip(at, "/flush="))
+        return false;
+    *at += strcspn(*at, "/ ");
+    return true;
+}
+
 /* "IB/0/GDRDMA": the name of the network, its device, for which another rank may send, and how. */
 static bool read_net(const char *at, enum nccl_path *path)
 {
@@ -95,11 +105,12 @@ static bool read_net(const char *at, enum nccl_path *path)
         return false;
     bool direct = skip(&at, "/GDRDMA");
     (void)skip(&at, "(PCI)");
-    (void)skip(&at, "/Shared");
     *path = direct                                           ? NCCL_GDRDMA
             : length == 6 && strncmp(name, "Socket", 6) == 0 ? NCCL_SOCKET
             : length >= 2 && strncmp(name, "IB", 2) == 0     ? NCCL_IB
                                                              : NCCL_NET;
+    while (skip(&at, "/Shared") || skip_flush(&at))
+        continue;
     return !*at;
 }
 
