@@ -325,7 +325,9 @@ static void note_ends(const struct order *o, struct import *import)
     }
     free(leads);
     if (count)
-        import_note(import, "%zu computations after which their rank sends nothing are left out", count);
+        import_note(import, "%zu %s left out", count,
+                    count == 1 ? "computation after which its rank sends nothing is"
+                               : "computations after which their rank sends nothing are");
 }
 
 static int make_flows(struct order *o, struct import *import, struct error *e)

@@ -1,8 +1,9 @@
 /*
  * The files of the HPCC simulator (alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc
  * of March 2021), of SimAI's ns-3 (aliyun/SimAI, astra-sim/network_frontend/ns3/common.h of August 2026) and
- * of ns3-datacenter (inet-tub/ns3-datacenter, examples/PowerTCP and examples/Reverie of May 2025). All read
- * words, whatever lines they are on, and nothing after the last of them.
+ * of ns3-datacenter (inet-tub/ns3-datacenter, examples/PowerTCP and examples/Reverie of May 2025), and of
+ * ConWeave's (conweave-project/conweave-ns3, scratch/network-load-balance.cc). All read words, whatever lines
+ * they are on, and nothing after the last of them.
  *
  *   TOPOLOGY  nodes, switches, links; the switches' numbers; a link each: node, node, rate, delay, share
  *             of frames lost.
@@ -12,6 +13,7 @@
  *             rates of the links of hosts and of the others, which the links have too.
  *
  *   FLOW      how many; each: sender, receiver, priority, UDP port of the receiver, bytes, start in seconds.
+ *             ConWeave: without the port.
  *
  *   TRACE     how many; the nodes that are sampled.
  */
@@ -30,6 +32,7 @@ struct topology {
     int64_t nodes, switches, links;
     int64_t gpus_per_server, nvswitches; /* SimAI */
     int64_t nvlinks;
+    int flow_words;   /* FLOW: of each flow's own line; 0: it has none */
     uint32_t *server; /* SimAI: of each GPU, 1 and up; 0: it has no NVLink */
 };
 
@@ -220,6 +223,51 @@ static void take_port(struct import *import, int64_t port, size_t *others)
     *others += port != import->udp_port;
 }
 
+/* The words of the next line that has any. */
+static int words_ahead(const struct reader *in)
+{
+    struct reader ahead = *in;
+    struct word word;
+    int words = 0;
+    while (!reader_word_in_line(&ahead, &word))
+        if (!reader_next_line(&ahead))
+            return 0;
+    do
+        words++;
+    while (reader_word_in_line(&ahead, &word));
+    return words;
+}
+
+#define FLOW_WORDS     6
+#define FLOW_WORDS_FEW 5 /* ConWeave's */
+
+/* Whose flows these are, by the first of them. Forks have further words, which would be taken for the next
+ * flow's: several flows in a line, or a flow in several, are all right. */
+static int find_flow_kind(struct reader *in, struct topology *t, struct import *import, struct error *e)
+{
+    int words = words_ahead(in);
+    t->flow_words = words == FLOW_WORDS || words == FLOW_WORDS_FEW ? words : 0;
+    if (words == FLOW_WORDS_FEW)
+        import->format = "ConWeave's simulator";
+    if (words > FLOW_WORDS && words % FLOW_WORDS) {
+        return reader_error(in, in->line + 1, e,
+                            "%d words: expected 6 of a flow (sender, receiver, priority, UDP port, bytes, "
+                            "start), or 5 of ConWeave's, which have no port",
+                            words);
+    }
+    return 0;
+}
+
+/* A flow that has fewer or more words than those before it. */
+static int check_flow_words(const struct reader *in, const struct topology *t, struct error *e)
+{
+    int words = t->flow_words ? words_ahead(in) : 0;
+    return words == t->flow_words || !words
+               ? 0
+               : reader_error(in, in->line + 1, e, "%d words: expected %d, as the first flow has", words,
+                              t->flow_words);
+}
+
 static int read_flow(struct reader *in, const struct topology *t, struct import *import, size_t *others,
                      struct error *e)
 {
@@ -231,27 +279,29 @@ static int read_flow(struct reader *in, const struct topology *t, struct import 
     flow.line = in->line;
     if (read_host(in, "the receiver", import, &to, e) != 0 ||
         read_integer(in, "the priority", 0, 7, &priority, e) != 0 ||
-        read_integer(in, "the UDP port", 1, 65535, &port, e) != 0 ||
+        (t->flow_words != FLOW_WORDS_FEW && read_integer(in, "the UDP port", 1, 65535, &port, e) != 0) ||
         read_integer(in, "the size in bytes", 1, most, &flow.bytes, e) != 0 ||
         read_start(in, &flow.start_ns, e) != 0)
         return -1;
     if (from == to)
         return reader_error(in, flow.line, e, "host %" PRId64 " sends to itself", from);
-    take_port(import, port, others);
+    if (port)
+        take_port(import, port, others);
     flow.from = (uint32_t)from;
     flow.to = (uint32_t)to;
     flow.priority = (int)priority;
     return import_add_flow(import, &flow, e);
 }
 
-static int read_flows(struct reader *in, const struct topology *t, struct import *import, struct error *e)
+static int read_flows(struct reader *in, struct topology *t, struct import *import, struct error *e)
 {
     int64_t count = 0;
     size_t others = 0;
-    if (read_integer(in, "the number of flows", 1, IMPORT_MOST_FLOWS, &count, e) != 0)
+    if (read_integer(in, "the number of flows", 1, IMPORT_MOST_FLOWS, &count, e) != 0 ||
+        find_flow_kind(in, t, import, e) != 0)
         return -1;
     for (int64_t i = 0; i < count; i++) {
-        if (read_flow(in, t, import, &others, e) != 0)
+        if (check_flow_words(in, t, e) != 0 || read_flow(in, t, import, &others, e) != 0)
             return -1;
         const struct import_flow *flow = &import->flows[i];
         if (t->server[flow->from] && t->server[flow->from] == t->server[flow->to])

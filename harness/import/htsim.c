@@ -39,6 +39,7 @@ struct matrix {
     struct trigger *triggers;
     size_t trigger_count;
     size_t cut_starts, early_starts, priorities;
+    int64_t last_start_ps;
 };
 
 /* ---- the header */
@@ -132,6 +133,7 @@ static int read_start(struct matrix *m, struct import_flow *flow, struct error *
                             "start is \"%.*s\": expected picoseconds, at most 8.64e16 (a day)",
                             (int)(word.length < 60 ? word.length : 60), word.at);
     m->cut_starts += !whole || ps % 1000 != 0;
+    m->last_start_ps = ps > m->last_start_ps ? ps : m->last_start_ps;
     flow->start_ns = ps / 1000;
     return 0;
 }
@@ -371,9 +373,18 @@ static int bind_triggers(struct matrix *m, struct error *e)
     return result;
 }
 
+#define LAST_START_OF_US 1000000 /* below it starts are rather microseconds than parts of one */
+
 static void add_notes(const struct matrix *m)
 {
-    if (m->cut_starts)
+    if (m->cut_starts && m->last_start_ps < LAST_START_OF_US)
+        import_note(
+            m->import,
+            "all flows start within %" PRId64
+            " ps, of which the nanoseconds are left: are these the microseconds of htsim before 2024? "
+            "Then each is to be multiplied by 1000000",
+            m->last_start_ps);
+    else if (m->cut_starts)
         import_note(m->import, "the start of %zu %s is cut to whole nanoseconds", m->cut_starts,
                     THINGS(m->cut_starts, "flow"));
     if (m->early_starts)

@@ -112,6 +112,12 @@ printf '3\n4 5 0\n' >trace.txt
 check_exit 0 "a trace that names one" "$H" import hpcc simai.txt simai-flow.txt trace.txt -o simai-traced
 check_says "... samples the others" 'trace.txt: 1 node is an NVSwitch, which is left out' "$SCRATCH/out"
 
+# ---- ConWeave: flows without a port
+printf '2\n0 2 3 1000 2.000000001\n1 2 3 70000 2.000000002\n' >conweave-flow.txt
+check_exit 0 "flows of ConWeave, which have no port" "$H" import hpcc topology.txt conweave-flow.txt -o conweave --physics sim-hpcc-star
+is "... have their bytes and starts" '[.flows[] | [.from, .to, .size, .priority, .start // "0"]] == [["h0","h2","1kB",3,"0"],["h1","h2","70kB",3,"1ns"]]' conweave/scenario.json
+is "... and the port of the physics" '.udp_port == 100' conweave/lab.json
+
 # ---- ns3-datacenter: four words, or six; rates in bits per second, flows of 64 bits with a UDP port each
 links='0 3 25000000000.0 1us 0\n1 3 25000000000 1us 0\n2 4 25Gib/s 1us 0\n3 4 100000000000 5us 0\n'
 printf '%b' "5 2 1 4\n3 4\n$links" >powertcp.txt
@@ -154,6 +160,9 @@ E1
 check_exit 0 "a connection matrix of htsim" "$H" import htsim case.cm -o htsim
 check_says "a start is cut" 'the start of 1 flow is cut to whole nanoseconds' "$SCRATCH/out"
 check_says "a start that differs from htsim's is named" '1 flow begins when the data of the one before has arrived' "$SCRATCH/out"
+printf 'Nodes 16\nConnections 2\n0->1 start 100 size 1000\n1->2 start 250 size 1000\n' >old.cm
+check_exit 0 "starts of an older htsim" "$H" import htsim old.cm -o old
+check_says "... may be microseconds" '^note: all flows start within 250 ps, .*are these the microseconds of htsim before 2024' "$SCRATCH/out"
 is "its nodes are htsim's fat tree" '.topology == {"kind": "fat_tree", "k": 4} and .defaults.link == {"rate": "100Gb/s", "delay": "1us"}' htsim/lab.json
 is "flows without size are endless, triggers are waits" '.flows[1] == {"name": "f1", "from": "h13", "to": "h0", "start": "1.5us"} and .flows[2].after == [{"flows": ["f0"]}] and .flows[5].after == [{"flows": ["f3", "f4"]}]' htsim/scenario.json
 run_of htsim >result.json
@@ -253,6 +262,8 @@ refuse "a file that is not there" 'nowhere' hpcc t nowhere
 
 flows "2^31 flows" ':1: the number of flows is "2147483648": .* 1 to 100000' '2147483648\n'
 flows "fewer flows than the file says" ':3: the file ends here: expected the sender' '2\n0 2 3 100 1000 2\n'
+flows "flows with a word more, as of a fork" ':2: 7 words: expected 6 of a flow' '2\n0 2 3 100 1000 0 2\n0 2 3 100 1000 1 2\n'
+flows "a flow with a word more than the first" ':3: 7 words: expected 6, as the first flow has' '2\n0 2 3 100 1000 2\n0 2 3 100 1000 2 9\n'
 flows "a flow of no bytes" ':2: the size in bytes is "0"' '1\n0 2 3 100 0 2\n'
 flows "a size that is not whole" ':2: the size in bytes is "1e3"' '1\n0 2 3 100 1e3 2\n'
 flows "a flow from a switch" ':2: the sender is node 3, which is a switch' '1\n3 2 3 100 1000 2\n'
