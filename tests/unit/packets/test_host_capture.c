@@ -200,6 +200,8 @@ static void a_capturer_tells_what_it_lost(void **state)
     spool_read_message(&s, "3 packets dropped by kernel");
     spool_read_message(&s, "4 packets dropped by interface");
     assert_int_equal(s.drops, 7);
+    spool_read_message(&s, "1 packet dropped by kernel");
+    assert_int_equal(s.drops, 8);
     for (int i = 0; i < 6; i++)
         spool_read_message(&s, "2305843009213693951 packets dropped by kernel");
     assert_true(s.drops == INT64_MAX);

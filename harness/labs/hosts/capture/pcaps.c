@@ -50,7 +50,7 @@ void spool_read_message(struct spool *s, const char *line)
     int64_t count;
     char by[16];
     s->listening = s->listening || strstr(line, "listening on ");
-    if (sscanf(line, "%" SCNd64 " packets dropped by %15s", &count, by) != 2 || count < 0)
+    if (sscanf(line, "%" SCNd64 " packet%*[s ]dropped by %15s", &count, by) != 2 || count < 0)
         return;
     s->drops = s->drops < 0 ? 0 : s->drops;
     s->drops = count > INT64_MAX - s->drops ? INT64_MAX : s->drops + count;
