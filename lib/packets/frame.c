@@ -8,6 +8,8 @@
 #include <zlib.h>
 
 #define TYPE_SERVICE_VLAN 0x88a8 /* IEEE 802.1Q, the outer one of two tags */
+#define TYPE_OLD_VLAN     0x9100 /* the same, of switches before that, */
+#define TYPE_OLD_VLAN_2   0x9200 /* which can be set to either */
 #define IPV4_BYTES        20     /* without options */
 #define IPV4_MOST_BYTES   60
 #define IPV6_BYTES        FRAME_IPV6_BYTES
@@ -146,6 +148,12 @@ static enum frame_kind is_other(struct frame *f, enum frame_other is)
     return FRAME_OTHER;
 }
 
+static bool is_tag(uint16_t type)
+{
+    return type == FRAME_TYPE_VLAN || type == TYPE_SERVICE_VLAN || type == TYPE_OLD_VLAN ||
+           type == TYPE_OLD_VLAN_2;
+}
+
 static enum frame_kind read_ethernet(const uint8_t *at, size_t bytes, struct frame_ethernet *ethernet,
                                      struct place *p)
 {
@@ -156,7 +164,7 @@ static enum frame_kind read_ethernet(const uint8_t *at, size_t bytes, struct fra
     memcpy(ethernet->source, at + 6, 6);
     p->ip = FRAME_ETHERNET_BYTES;
     p->type = get16(at + 12);
-    while (p->type == FRAME_TYPE_VLAN || p->type == TYPE_SERVICE_VLAN) {
+    while (is_tag(p->type)) {
         if (bytes < p->ip + FRAME_VLAN_BYTES)
             return FRAME_CUT;
         uint16_t tag = get16(at + p->ip);

@@ -122,6 +122,27 @@ static void every_opcode(void **state)
     assert_true(known > 40);
 }
 
+/* Tags of IEEE 802.1Q, and those of older switches, around one another. */
+static void tags_of_each_type(void **state)
+{
+    static const uint8_t types[][2] = {{0x81, 0}, {0x88, 0xa8}, {0x91, 0}, {0x92, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct frame f = frame_of(OPCODE_SEND_ONLY, false, true), got;
+        uint8_t bytes[256], outer[260];
+        size_t length = frame_write(&f, bytes, sizeof bytes);
+        memcpy(outer, bytes, 12);
+        memcpy(outer + 12, types[i], 2);
+        memcpy(outer + 14, "\xe0\x07", 2);
+        memcpy(outer + 16, bytes + 12, length - 12);
+        frame_read(outer, length + 4, &got);
+        assert_int_equal(got.kind, FRAME_ROCE);
+        assert_int_equal(got.ethernet.priority, 7);
+        assert_int_equal(got.ethernet.vlan, 7);
+        assert_int_equal(frame_read_icrc(outer, length + 4), FRAME_ICRC_RIGHT);
+    }
+}
+
 static void control_frames(void **state)
 {
     struct frame f = {.kind = FRAME_PFC,
@@ -180,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_opcode),
+        cmocka_unit_test(tags_of_each_type),
         cmocka_unit_test(control_frames),
         cmocka_unit_test(contradictions),
     };
