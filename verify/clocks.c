@@ -91,7 +91,8 @@ void clock_say(const struct clock *c, const struct capture_interface *i, uint32_
     text_add(out, "times of %llu %s of interface %u%s%s%s: ", (unsigned long long)c->untimed,
              THINGS(c->untimed, "packet"), interface, i->name[0] ? " (" : "", i->name, i->name[0] ? ")" : "");
     if (c->beyond)
-        text_add(out, "they are not from 1970 to 2116 (if_tsoffset, if_tsresol)");
+        text_add(out, "they are not from 1970 to 2116, or their fractions are above a second (if_tsoffset, "
+                      "if_tsresol, the magic number of a pcap)");
     else if (!c->packets)
         text_add(out, "they have none");
     else if (c->unit_ns > CLOCK_MOST_OFF_NS)

@@ -38,14 +38,15 @@
 #define SECTION_BODY 16 /* byte order, version, length */
 #define PACKET_BODY  20 /* interface, time, lengths */
 
-#define OPTION_NAME       2
-#define OPTION_MAC        6
-#define OPTION_SPEED      8
-#define OPTION_RESOLUTION 9
-#define OPTION_OFFSET     14
-#define OPTION_FLAGS      2 /* of a packet */
-#define OPTION_DROPS      4
-#define OPTION_STAT_DROPS 5 /* of statistics */
+#define OPTION_NAME          2
+#define OPTION_MAC           6
+#define OPTION_SPEED         8
+#define OPTION_RESOLUTION    9
+#define OPTION_OFFSET        14
+#define OPTION_FLAGS         2 /* of a packet */
+#define OPTION_DROPS         4
+#define OPTION_STAT_DROPS    5 /* of statistics: by the interface, */
+#define OPTION_STAT_OS_DROPS 7 /* and by the operating system */
 
 struct capture_reader {
     capture_source *read;
@@ -300,10 +301,13 @@ static int read_next_record(struct capture_reader *c, struct capture_packet *pac
         return -1;
     if ((size_t)there < RECORD_HEADER + captured)
         return note_cut(c, "a packet", RECORD_HEADER + captured, (uint64_t)there);
+    uint64_t fraction_ns = fraction * c->interfaces[0].multiply;
+    bool timed = fraction_ns < NS_A_S; /* nanoseconds in a file of microseconds are not its times */
     *packet = (struct capture_packet){
         .number = ++c->number,
-        .time_ns = (int64_t)s * NS_A_S + (int64_t)(fraction * c->interfaces[0].multiply),
-        .timed = true,
+        .time_ns = timed ? (int64_t)s * NS_A_S + (int64_t)fraction_ns : 0,
+        .timed = timed,
+        .beyond = !timed,
         .captured = captured,
         .original = original > captured ? original : captured,
         .bytes = bytes_at(c) + RECORD_HEADER,
@@ -460,10 +464,13 @@ static int read_statistics(struct capture_reader *c, const struct block *b, stru
     const uint8_t *at = b->body + 12, *value;
     uint16_t code, length;
     int more;
+    uint64_t dropped = 0, *until_now = &c->interfaces[c->section_first + of].dropped;
     while ((more = next_option(c, &at, b->body + b->body_bytes, &code, &value, &length)) > 0)
-        if (code == OPTION_STAT_DROPS && length == 8 &&
-            field_64(c, value) > c->interfaces[c->section_first + of].dropped)
-            c->interfaces[c->section_first + of].dropped = field_64(c, value);
+        if ((code == OPTION_STAT_DROPS || code == OPTION_STAT_OS_DROPS) && length == 8 &&
+            __builtin_add_overflow(dropped, field_64(c, value), &dropped))
+            dropped = UINT64_MAX;
+    if (dropped > *until_now)
+        *until_now = dropped;
     return more < 0 ? refuse_block(c, b, e, OPTION_REFUSED) : 0;
 }
 

@@ -39,10 +39,11 @@ struct capture_interface {
 };
 
 struct capture_packet {
-    uint64_t number;    /* counted over the file from 1, as Wireshark does */
-    int64_t time_ns;    /* since 1970, from 0 to CAPTURE_MOST_TIME_NS; 0 without `timed` */
-    bool timed;         /* simple packet blocks have no time */
-    bool beyond;        /* it has a time, which is not from 1970 to CAPTURE_MOST_TIME_NS: it is not `timed` */
+    uint64_t number; /* counted over the file from 1, as Wireshark does */
+    int64_t time_ns; /* since 1970, from 0 to CAPTURE_MOST_TIME_NS; 0 without `timed` */
+    bool timed;      /* simple packet blocks have no time */
+    bool beyond;     /* it has a time, which is not from 1970 to CAPTURE_MOST_TIME_NS, or whose fraction of a
+                        second is more than one: it is not `timed` */
     uint32_t interface; /* capture_read_interface() */
     enum capture_direction direction;
     uint32_t captured, original; /* bytes in the file, and on the wire */

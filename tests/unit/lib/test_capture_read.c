@@ -59,7 +59,39 @@ static void pcap_of_each_kind(void **state)
         assert_int_equal(last.captured, 6);
         assert_int_equal(last.original, 1500);
         assert_true(last.timed);
+        bytes_record(&bytes, 1700000000, kind >> 1 ? 1000000000 : 1000000, "abcdef", 6, 6);
+        assert_int_equal(read_all(&last, &cut, &e), 3);
+        assert_true(!last.timed && last.beyond && last.time_ns == 0); /* no fraction of a second */
     }
+}
+
+/* What the interface and the operating system dropped, until the last statistics. */
+static void statistics_of_drops(void **state)
+{
+    static const struct {
+        uint64_t interface, system, dropped;
+    } rows[] = {{3, 0, 3}, {0, 99, 99}, {3, 99, 102}, {1, 2, 102}, {UINT64_MAX, 5, UINT64_MAX}};
+    struct capture_packet p;
+    struct error e;
+    (void)state;
+    start(false);
+    bytes_section(&bytes);
+    bytes_interface(&bytes, "a", 9, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t begin = bytes_block(&bytes, 5);
+        bytes_32(&bytes, 0);
+        bytes_64(&bytes, 0);
+        bytes_option(&bytes, 5, &rows[i].interface, 8);
+        bytes_option(&bytes, 7, &rows[i].system, 8);
+        bytes_end_block(&bytes, begin);
+        bytes_packet(&bytes, 0, 0, "abcd", 4, 4, 0);
+    }
+    struct capture_reader *c = capture_read_new(capture_bytes_read, &bytes, "it", &e);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(capture_read_next(c, &p, &e), 1);
+        assert_true(capture_read_interface(c, 0)->dropped == rows[i].dropped);
+    }
+    capture_read_free(c);
 }
 
 static void pcapng_of_both_orders(void **state)
@@ -363,7 +395,7 @@ int main(void)
         cmocka_unit_test(cut_at_every_byte),  cmocka_unit_test(malformed),
         cmocka_unit_test(long_unknown_block), cmocka_unit_test(times_stay_in_range),
         cmocka_unit_test(many_interfaces),    cmocka_unit_test(rates_of_no_link),
-        cmocka_unit_test(numbered_blocks),
+        cmocka_unit_test(numbered_blocks),    cmocka_unit_test(statistics_of_drops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
