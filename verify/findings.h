@@ -33,6 +33,7 @@ struct judged {
 struct findings {
     struct finding_kind kinds[FINDINGS_KINDS];
     struct judged judged[FINDINGS_KINDS];
+    bool proves_nothing;         /* what was found may be of the capture alone */
     const char *open;            /* the first note of what was seen and could not be judged; NULL: none */
     char *figure;                /* what was measured, which is not a judgement; NULL: nothing */
     char *notes[FINDINGS_NOTES]; /* what was not judged, and why */

@@ -604,6 +604,8 @@ static void stream_say_limits(struct stream *s)
 static const char *const *proved_kinds(const struct stream *s, struct active *a)
 {
     static const char *const none[] = {NULL};
+    if (a->findings.proves_nothing)
+        return none;
     if (s->copies)
         return a->checker->check == CHECK_ICRC ? NULL : none;
     if (s->disordered.length && a->checker->proved && findings_count(&a->findings))

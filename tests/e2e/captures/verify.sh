@@ -56,9 +56,9 @@ from_a_pipe() { "$H" verify - go-back-n --host 10.0.0.0 < <(cat good.pcap); }
 check_exit 0 "... from a pipe" from_a_pipe
 check_exit 4 "without --host nobody's port is known: nothing is judged" "$H" verify good.pcap go-back-n
 check_says "... which is said" 'not judged: 16 packets of hosts that are not at the port' out
-check_exit 1 "all checkers" "$H" verify good.pcap --host 10.0.0.0 --json
-check "... as JSON: the ICRCs are wrong, in all packets" test "$(jq '.packets == 16 and ([.checks[].check] == ["go-back-n", "cnp", "dcqcn", "pfc", "ecn", "icrc"]) and
-    (.checks[5] | .verdict == "failure" and .count == 16 and (.findings[0].packets | length == 10 and .[0].packet == 1))' out)" = true
+check_exit 4 "all checkers" "$H" verify good.pcap --host 10.0.0.0 --json
+check "... as JSON: the ICRCs are wrong, in all packets, which is rather the capture's than the network's" test "$(jq '.packets == 16 and ([.checks[].check] == ["go-back-n", "cnp", "dcqcn", "pfc", "ecn", "icrc"]) and
+    (.checks[5] | .verdict == "unknown" and (.open | test("not one ICRC is right")) and .count == 16 and (.findings[0].packets | length == 10 and .[0].packet == 1))' out)" = true
 
 # ---- a file that has packets twice, or not in the order of time, proves nothing by their order
 twice() { # APART-US

@@ -382,6 +382,12 @@ static void icrc_faults(void **state)
     data[2000] ^= 4;
     bytes_packet(&talk.bytes, 0, 5, data, bytes, bytes, 2);
     talk_bad(&talk, "icrc", NULL, "wrong ICRC", 4);
+
+    begin();
+    for (int i = 0; i < 16; i++) {
+        bytes_packet(&talk.bytes, 0, 5, data, bytes, bytes, 2);
+    }
+    talk_unknown(&talk, "icrc", NULL, "whether receivers drop 16 packets: not one ICRC is right");
 }
 
 int main(void)
