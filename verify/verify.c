@@ -299,6 +299,13 @@ static void stream_count_frame(struct stream *s, const struct capture_packet *fr
         seen->inner_at = inner_at;
 }
 
+/* Mirrors may cut packets before they are captured: their own headers say how long they were. */
+static uint32_t wire_bytes(const struct capture_packet *from, const struct frame *f)
+{
+    size_t stated = f->kind == FRAME_ROCE ? frame_length(f) : 0;
+    return stated > from->original ? (uint32_t)stated : from->original;
+}
+
 static void stream_judge_packet(struct stream *s, const struct capture_packet *from)
 {
     const struct capture_interface *i = capture_read_interface(s->capture, from->interface);
@@ -309,8 +316,8 @@ static void stream_judge_packet(struct stream *s, const struct capture_packet *f
     p.time_ns = s->settings->times && clock ? clock_judge(clock, from, s->ahead.whole) : -1;
     p.interface = from->interface;
     p.direction = from->direction;
-    p.bytes = from->original;
     frame_read(from->bytes, from->captured, &p.frame);
+    p.bytes = wire_bytes(from, &p.frame);
     stream_count_frame(s, from, &p.frame);
     p.icrc = s->wants_icrc && p.frame.kind == FRAME_ROCE ? frame_read_icrc(from->bytes, from->captured)
                                                          : FRAME_ICRC_NONE;

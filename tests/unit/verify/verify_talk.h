@@ -22,6 +22,7 @@ struct talk {
     bool addressed;  /* the capture says whose ports they are */
     bool one_port;   /* only host A's is in it */
     bool blind;      /* no directions */
+    bool sliced;     /* a mirror cut packets: no more than what was captured was there */
     bool incomplete; /* nobody says that all packets are in it */
     uint8_t dscp, ecn, priority;
     bool tagged;
@@ -70,7 +71,8 @@ static inline uint64_t talk_seen(struct talk *t, enum talk_host port, bool sent,
     size_t captured = frame_write(f, data, sizeof data);
     if (t->one_port && port != HOST_A)
         return t->number;
-    bytes_packet(&t->bytes, port, (uint64_t)time_ns, data, (uint32_t)captured, (uint32_t)frame_length(f),
+    bytes_packet(&t->bytes, port, (uint64_t)time_ns, data, (uint32_t)captured,
+                 t->sliced ? (uint32_t)captured : (uint32_t)frame_length(f),
                  t->blind ? 0
                  : sent   ? 2
                           : 1);
