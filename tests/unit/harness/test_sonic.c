@@ -194,6 +194,50 @@ static void a_bad_value_costs_that_value(void **state)
     }
 }
 
+/* Two keys that say different things of a port: orchagent takes the last, which the database does not tell.
+ */
+static void keys_that_contradict_each_other(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"CABLE_LENGTH\":{\"OTHER\":{\"Ethernet4\":\"5m\"}}}", NULL},
+        {"{\"CABLE_LENGTH\":{\"OTHER\":{\"Ethernet4\":\"40m\"}}}", "CABLE_LENGTH: two keys have Ethernet4"},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet4\":{\"pfc_enable\":\"4\"}}}",
+         "PORT_QOS_MAP: two keys name Ethernet4"},
+        {"{\"BUFFER_PG\":{\"Ethernet4|3\":{\"profile\":\"lossy\"},\"Ethernet4|3-4\":{\"profile\":"
+         "\"lossless\"}}}",
+         "BUFFER_PG|Ethernet4|3-4: profile lossless, and another key of the same port and number has lossy"},
+        {"{\"QUEUE\":{\"Ethernet4|3\":{\"wred_profile\":\"W\"},\"Ethernet4|3-4\":{\"wred_profile\":\"X\"}},"
+         "\"WRED_PROFILE\":{\"X\":{\"ecn\":\"ecn_all\"}}}",
+         "QUEUE|Ethernet4|3-4: profile X, and another key of the same port and number has W"},
+        {"{\"PORT_QOS_MAP\":{\"Ethernet0,Ethernet4\":{\"pfc_to_queue_map\":\"M\"}},"
+         "\"MAP_PFC_PRIORITY_TO_QUEUE\":{\"M\":{\"3\":\"5\",\"4\":\"4\",\"6\":\"7\"}}}",
+         "MAP_PFC_PRIORITY_TO_QUEUE|M: PFC of priority 3 is that of queue 5"},
+    };
+    struct sonic_config c[sizeof cases / sizeof *cases];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {{0}};
+        json_t *json = patched(cases[i][0]);
+        if (sonic_config_read(json, names, 2, &c[i], &e) != 0)
+            fail_msg("%s: %s", cases[i][0], e.text);
+        if (json_array_size(c[i].unread) != (cases[i][1] != NULL) ||
+            (cases[i][1] && !is_said(c[i].unread, cases[i][1])))
+            fail_msg("%s: %zu sentences, not \"%s\"", cases[i][0], json_array_size(c[i].unread), cases[i][1]);
+        assert_int_equal(c[i].ports[0].cable_mm, 5000);
+        assert_int_equal(c[i].ports[0].has_pfc, SONIC_YES);
+        json_decref(json);
+    }
+    assert_int_equal(c[0].ports[1].cable_mm, 5000);
+    assert_int_equal(c[1].ports[1].cable_mm, SONIC_UNREAD);
+    assert_int_equal(c[2].ports[1].has_pfc, SONIC_UNKNOWN);
+    assert_true(sonic_is_unread(c[3].ports[1].pg[3].profile));
+    assert_string_equal(c[3].ports[1].pg[4].profile, "lossless");
+    assert_true(sonic_is_unread(c[4].ports[1].queue[3].profile));
+    assert_string_equal(c[4].ports[1].queue[4].profile, "X");
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+        sonic_config_free(&c[i]);
+}
+
 /* Dual-ToR configurations have traffic class 8; SONiC's templates have blanks. */
 static void reads_all_classes_and_blanks(void **state)
 {
@@ -704,6 +748,7 @@ int main(void)
         cmocka_unit_test(thresholds_of_ecn_alone_take_their_place),
         cmocka_unit_test(refuses_what_is_not_such_a_file),
         cmocka_unit_test(a_bad_value_costs_that_value),
+        cmocka_unit_test(keys_that_contradict_each_other),
         cmocka_unit_test(reads_all_classes_and_blanks),
         cmocka_unit_test(line_cards_are_told_apart),
         cmocka_unit_test(a_run_changes_what_marks_and_what_is_its_own),

@@ -10,13 +10,22 @@
 #include <string.h>
 #include <strings.h>
 
-const char *const sonic_config_tables[] = {"DEVICE_METADATA", "PORT",
-                                           "CABLE_LENGTH",    "PORT_QOS_MAP",
-                                           "DSCP_TO_TC_MAP",  "TC_TO_PRIORITY_GROUP_MAP",
-                                           "TC_TO_QUEUE_MAP", "BUFFER_POOL",
-                                           "BUFFER_PG",       "QUEUE",
-                                           "BUFFER_PROFILE",  "WRED_PROFILE",
-                                           "PFC_WD",          NULL};
+const char *const sonic_config_tables[] = {"DEVICE_METADATA",
+                                           "PORT",
+                                           "CABLE_LENGTH",
+                                           "PORT_QOS_MAP",
+                                           "DSCP_TO_TC_MAP",
+                                           "TC_TO_PRIORITY_GROUP_MAP",
+                                           "TC_TO_QUEUE_MAP",
+                                           "MAP_PFC_PRIORITY_TO_QUEUE",
+                                           "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+                                           "BUFFER_POOL",
+                                           "BUFFER_PG",
+                                           "QUEUE",
+                                           "BUFFER_PROFILE",
+                                           "WRED_PROFILE",
+                                           "PFC_WD",
+                                           NULL};
 
 struct reading {
     const json_t *json;
@@ -431,8 +440,15 @@ static struct entry find_qos(struct reading *r, const char *port)
     const json_t *all = find_table(r, "PORT_QOS_MAP", &found.unread);
     json_object_foreach((json_t *)(uintptr_t)all, key, fields)
     {
-        if (sonic_key_lists(key, strcspn(key, "|"), port))
-            found = entry_of(r, "PORT_QOS_MAP", key, fields);
+        if (!sonic_key_lists(key, strcspn(key, "|"), port))
+            continue;
+        const struct entry entry = entry_of(r, "PORT_QOS_MAP", key, fields);
+        bool clash = found.fields && entry.fields && !json_equal((json_t *)(uintptr_t)found.fields, fields);
+        if (clash)
+            not_understood(
+                r, "PORT_QOS_MAP: two keys name %.80s, with other fields: which holds is not known", port);
+        found = found.unread || clash ? (struct entry){.table = "PORT_QOS_MAP", .key = port, .unread = true}
+                                      : entry;
     }
     return found;
 }
@@ -442,6 +458,24 @@ static void number_alike(const char *name, int *map, int most)
 {
     for (int i = 0; !*name && i <= most; i++)
         map[i] = i;
+}
+
+/* A PFC frame stops the queue of its priority's number, and a priority group has one sent with its own: maps
+ * that have other numbers are not followed. */
+static void check_pfc_map(struct reading *r, const struct sonic_port *port, const struct entry *entry,
+                          const char *field, const char *table, const char *what)
+{
+    char name[SONIC_NAME];
+    int map[SONIC_PRIORITIES];
+    field_reference(r, entry, field, name);
+    fill(map, SONIC_PRIORITIES, -1);
+    read_map(r, table, name, map, SONIC_PRIORITIES, SONIC_QUEUES - 1);
+    for (int i = 0; i < SONIC_PRIORITIES; i++)
+        if (port->pfc >> i & 1 && map[i] >= 0 && map[i] != i)
+            not_understood(r,
+                           "%s|%.80s: PFC of priority %d is that of %s %d: only maps to the same number are "
+                           "followed",
+                           table, name, i, what, map[i]);
 }
 
 static void read_qos(struct reading *r, struct sonic_port *port)
@@ -460,6 +494,8 @@ static void read_qos(struct reading *r, struct sonic_port *port)
     read_map(r, "TC_TO_QUEUE_MAP", queue_map, port->tc_to_queue, SONIC_TCS, SONIC_QUEUES - 1);
     number_alike(pg_map, port->tc_to_pg, SONIC_PRIORITIES - 1);
     number_alike(queue_map, port->tc_to_queue, SONIC_PRIORITIES - 1);
+    check_pfc_map(r, port, &entry, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", "queue");
+    check_pfc_map(r, port, &entry, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "group");
 }
 
 /* ---- buffers and WRED */
@@ -492,15 +528,35 @@ static void read_buffer(struct reading *r, struct sonic_buffer *b)
     read_pool(r, b);
 }
 
+/* Does an entry name a group or queue that another one gave another profile? orchagent takes the entry that
+ * comes last, and the database does not say which that was. */
+static bool is_clash(struct reading *r, const struct entry *entry, const char *before, const char *profile)
+{
+    bool clash = *before && strcmp(before, profile) != 0;
+    if (clash)
+        not_understood(
+            r,
+            "%s|%.80s: profile %.60s, and another key of the same port and number has %.60s: which "
+            "of them holds is not known",
+            entry->table, entry->key, profile, before);
+    return clash;
+}
+
 static void read_group_buffer(struct reading *r, struct sonic_port *port, const struct entry *entry,
                               unsigned bits)
 {
     struct sonic_buffer buffer = {.size_bytes = FIELD_UNSET};
     field_reference(r, entry, "profile", buffer.profile);
     read_buffer(r, &buffer);
-    for (int i = 0; i < SONIC_PRIORITIES; i++)
-        if (bits >> i & 1)
+    for (int i = 0; i < SONIC_PRIORITIES && *buffer.profile; i++)
+        if (bits >> i & 1) {
+            bool clash = is_clash(r, entry, port->pg[i].profile, buffer.profile);
             port->pg[i] = buffer;
+            if (clash) {
+                mark_unread(port->pg[i].profile);
+                read_buffer(r, &port->pg[i]);
+            }
+        }
 }
 
 /* "ecn_green_yellow", "ecn_all": does the profile mark green packets, if WRED is on for them? */
@@ -550,8 +606,14 @@ static void read_queue_wred(struct reading *r, struct sonic_port *port, const st
     if (*wred.profile)
         read_wred(r, &wred);
     for (int i = 0; i < SONIC_QUEUES && *wred.profile; i++)
-        if (bits >> i & 1)
+        if (bits >> i & 1) {
+            bool clash = is_clash(r, entry, port->queue[i].profile, wred.profile);
             port->queue[i] = wred;
+            if (clash) {
+                mark_unread(port->queue[i].profile);
+                read_wred(r, &port->queue[i]);
+            }
+        }
 }
 
 /* ---- ports */
@@ -566,8 +628,14 @@ static void read_cable(struct reading *r, struct sonic_port *port)
     json_object_foreach((json_t *)(uintptr_t)all, key, fields)
     {
         const struct entry entry = entry_of(r, "CABLE_LENGTH", key, fields);
-        if (port->cable_mm == FIELD_UNSET)
-            port->cable_mm = cable_length(r, &entry, port->name);
+        int64_t length_mm = cable_length(r, &entry, port->name), before_mm = port->cable_mm;
+        if (sonic_is_given(length_mm) && sonic_is_given(before_mm) && length_mm != before_mm)
+            not_understood(r,
+                           "CABLE_LENGTH: two keys have %.80s, with other lengths: which holds is not known",
+                           port->name);
+        port->cable_mm = length_mm == FIELD_UNSET                             ? before_mm
+                         : before_mm == FIELD_UNSET || before_mm == length_mm ? length_mm
+                                                                              : SONIC_UNREAD;
     }
 }
 
