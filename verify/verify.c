@@ -566,12 +566,29 @@ static bool stream_say_copies(struct stream *s)
     return true;
 }
 
+/* Interfaces that are not Ethernet, whose packets may be RDMA's, or certainly are not. */
+static void stream_say_left_out(struct stream *s)
+{
+    for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++) {
+        const struct capture_interface *at = capture_read_interface(s->capture, i);
+        const char *advice, *name = capture_link_name(at->link_type, &advice);
+        if (at->left_out)
+            (advice ? findings_open : findings_not_judged)(
+                &s->common,
+                "%llu %s of interface %u%s%s%s, whose link type is %u (%s): only Ethernet is read%s%s",
+                (unsigned long long)at->left_out, THINGS(at->left_out, "packet"), i, at->name[0] ? " (" : "",
+                at->name, at->name[0] ? ")" : "", at->link_type, name, advice ? ": " : "",
+                advice ? advice : "");
+    }
+}
+
 /* What holds for every checker. A capture that lost packets proves no fault, nor does one that has some
  * twice, but for those within a packet. */
 static void stream_say_limits(struct stream *s)
 {
     struct findings *f = &s->common;
     stream_say_cut(s);
+    stream_say_left_out(s);
     for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++) {
         const struct capture_interface *at = capture_read_interface(s->capture, i);
         s->lost = s->lost || at->dropped;

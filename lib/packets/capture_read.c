@@ -60,6 +60,7 @@ struct capture_reader {
     bool swapped; /* not this machine's byte order */
     bool pcapng;
     uint64_t number; /* of the last packet */
+    bool any;        /* there was one of Ethernet */
     struct capture_interface *interfaces;
     uint32_t count, room_interfaces;
     uint32_t section_first;             /* the section's first interface */
@@ -206,17 +207,33 @@ static const struct link_type {
                   {247, "InfiniBand",
                    "the port's packets are not RoCE: let it run as Ethernet (mlxconfig LINK_TYPE_P1=2), or "
                    "leave this file"},
+                  {253, "Linux netlink", NULL},
                   {276, "Linux \"any\"", "capture the interface itself: tcpdump -i eth1"},
-                  {278, "Linux netlink", NULL},
                   {0, NULL, NULL}};
 
 static const struct link_type *find_link_type(uint16_t type)
 {
-    static const struct link_type unknown = {0, "not known here", NULL};
+    static const struct link_type unknown = {0, "not known here", "capture an Ethernet interface"};
     for (size_t i = 0; link_types[i].name; i++)
         if (link_types[i].type == type)
             return &link_types[i];
     return &unknown;
+}
+
+const char *capture_link_name(uint16_t type, const char **advice)
+{
+    const struct link_type *found = find_link_type(type);
+    *advice = found->advice;
+    return found->name;
+}
+
+/* Packets of other interfaces are counted, and have their numbers. */
+static bool leave_out(struct capture_reader *c, uint32_t interface)
+{
+    bool ethernet = c->interfaces[interface].link_type == LINK_ETHERNET;
+    c->number += !ethernet;
+    c->interfaces[interface].left_out += !ethernet;
+    return !ethernet;
 }
 
 /* Does the interface have Ethernet frames? Otherwise an error. */
@@ -513,8 +530,8 @@ static int read_packet(struct capture_reader *c, const struct block *b, struct c
     if (padded > b->body_bytes - PACKET_BODY)
         return refuse_block(c, b, e, "a packet is longer than its block");
     of += c->section_first;
-    if (!check_ethernet(c, of, e))
-        return -1;
+    if (leave_out(c, of))
+        return 0;
     *packet = (struct capture_packet){
         .number = ++c->number,
         .interface = of,
@@ -536,8 +553,8 @@ static int read_simple_packet(struct capture_reader *c, const struct block *b, s
         return refuse_block(c, b, e, "a simple packet's block needs 16 bytes");
     if (c->count == c->section_first)
         return refuse_block(c, b, e, "a packet of an interface that the section does not have");
-    if (!check_ethernet(c, c->section_first, e))
-        return -1;
+    if (leave_out(c, c->section_first))
+        return 0;
     uint32_t original = field_32(c, b->body), snap = c->interfaces[c->section_first].snap_bytes;
     uint32_t captured = original;
     if (snap && captured > snap)
@@ -759,7 +776,12 @@ struct capture_reader *capture_read_of(int fd, const char *name, struct error *e
 
 int capture_read_next(struct capture_reader *c, struct capture_packet *packet, struct error *e)
 {
-    return c->pcapng ? read_next_block(c, packet, e) : read_next_record(c, packet, e);
+    int result = c->pcapng ? read_next_block(c, packet, e) : read_next_record(c, packet, e);
+    c->any = c->any || result > 0;
+    for (uint32_t i = 0; i < c->count && result == 0 && !c->any; i++)
+        if (c->interfaces[i].left_out && !check_ethernet(c, i, e))
+            result = -1;
+    return result;
 }
 
 const char *capture_read_cut(const struct capture_reader *c)

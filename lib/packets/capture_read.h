@@ -28,8 +28,9 @@ struct capture_interface {
     char name[CAPTURE_NAME_SIZE]; /* any bytes but NUL; "": not stated */
     bool addressed;               /* if_MACaddr is stated */
     uint8_t address[6];
-    int64_t rate_bps; /* if_speed, from CAPTURE_LEAST_BPS to CAPTURE_MOST_BPS; 0: not stated, or another */
-    uint64_t dropped; /* packets that the capture itself lost, as far as it was said until now */
+    int64_t rate_bps;  /* if_speed, from CAPTURE_LEAST_BPS to CAPTURE_MOST_BPS; 0: not stated, or another */
+    uint64_t dropped;  /* packets that the capture itself lost, as far as it was said until now */
+    uint64_t left_out; /* packets until now of an interface that is not Ethernet, which are not read */
     uint16_t link_type;
     uint32_t snap_bytes; /* 0: no limit */
     /* time: units of 1/2^binary s, or of 10^-9 s times `multiply` / `divide` */
@@ -60,12 +61,16 @@ struct capture_reader *capture_read_new(capture_source *read, void *context, con
                                         struct error *e);
 /* The same of an open file, pipe or socket; fd stays the caller's. */
 struct capture_reader *capture_read_of(int fd, const char *name, struct error *e);
-/* The next packet: 1; 0: the file ends; -1: what comes next is malformed or could not be read. */
+/* The next packet of an Ethernet: 1; 0: the file ends; -1: what comes next is malformed or could not be read,
+ * or all packets are of other links. */
 int capture_read_next(struct capture_reader *c, struct capture_packet *packet, struct error *e);
 /* After capture_read_next returned 0: where and how the file is cut short; NULL: it is whole. */
 const char *capture_read_cut(const struct capture_reader *c);
 uint32_t capture_read_interfaces(const struct capture_reader *c);
 const struct capture_interface *capture_read_interface(const struct capture_reader *c, uint32_t i);
+/* The name of a link type. *advice: what RDMA's packets would be captured with in its place; NULL: it has
+ * none of them. */
+const char *capture_link_name(uint16_t type, const char **advice);
 /* The unit of an interface's times; at least 1. */
 int64_t capture_unit_ns(const struct capture_interface *i);
 void capture_read_free(struct capture_reader *c);

@@ -146,6 +146,19 @@ packets_of() { # FRAME...
     done
 }
 lost() { block 5 "$(le32 0)$(le32 0)$(le32 1000)$(le16 5)$(le16 8)$(le32 "$1")$(le32 0)$(le32 0)"; } # NUMBER
+beside() { # LINK-TYPE: a pcapng with a packet of another interface between two
+    packets_of "$(write_only 1)"
+    block 1 "$(le16 "$1")$(le16 0)$(le32 0)"
+    block 6 "$(le32 1)$(le32 0)$(le32 7)$(le32 4)$(le32 4)00000000"
+    packet_at 10 "$(write_only 2)"
+}
+beside 113 | raw >any.pcapng
+check_exit 4 "a packet of another interface, which is not Ethernet, leaves open what it may be" "$H" verify any.pcapng ecn --host 10.0.0.0
+check_says "... and is counted" '^unknown +ecn +2 packets, 2 data' out
+check_says "... with the link type, and what to do" 'not judged: 1 packet of interface 1, whose link type is 113 \(Linux "any"\): only Ethernet is read: capture the interface itself' out
+beside 253 | raw >netlink.pcapng
+check_exit 0 "... one that is certainly not of RDMA does not" "$H" verify netlink.pcapng ecn --host 10.0.0.0
+check_says "... and is counted, too" '1 packet of interface 1, whose link type is 253 \(Linux netlink\)' out
 gap=("$(write_only 1)" "$(write_only 3)")
 packets_of "${gap[@]}" | raw >gap.pcapng
 check_exit 1 "a gap in a pcapng" "$H" verify gap.pcapng go-back-n --host 10.0.0.0

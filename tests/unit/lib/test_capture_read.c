@@ -65,6 +65,38 @@ static void pcap_of_each_kind(void **state)
     }
 }
 
+/* Packets of links that are not Ethernet are counted and numbered, unless there are no others. */
+static void other_links(void **state)
+{
+    static const uint32_t order[] = {1, 0, 1, 1, 0};
+    struct capture_packet p;
+    struct error e;
+    (void)state;
+    start(false);
+    bytes_section(&bytes);
+    bytes_interface(&bytes, "eth0", 9, 0);
+    size_t begin = bytes_block(&bytes, 1);
+    bytes_16(&bytes, 113);
+    bytes_16(&bytes, 0);
+    bytes_32(&bytes, 0);
+    bytes_end_block(&bytes, begin);
+    size_t without = bytes.length;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        bytes_packet(&bytes, order[i], 0, "abcd", 4, 4, 0);
+    struct capture_reader *c = capture_read_new(capture_bytes_read, &bytes, "it", &e);
+    assert_int_equal(capture_read_next(c, &p, &e), 1);
+    assert_int_equal(p.number, 2);
+    assert_int_equal(capture_read_next(c, &p, &e), 1);
+    assert_int_equal(p.number, 5);
+    assert_int_equal(capture_read_next(c, &p, &e), 0);
+    assert_int_equal(capture_read_interface(c, 0)->left_out, 0);
+    assert_int_equal(capture_read_interface(c, 1)->left_out, 3);
+    capture_read_free(c);
+    bytes.length = without;
+    bytes_packet(&bytes, 1, 0, "abcd", 4, 4, 0);
+    refused("interface 1 has link type 113 (Linux \"any\"); only Ethernet");
+}
+
 /* What the interface and the operating system dropped, until the last statistics. */
 static void statistics_of_drops(void **state)
 {
@@ -396,6 +428,7 @@ int main(void)
         cmocka_unit_test(long_unknown_block), cmocka_unit_test(times_stay_in_range),
         cmocka_unit_test(many_interfaces),    cmocka_unit_test(rates_of_no_link),
         cmocka_unit_test(numbered_blocks),    cmocka_unit_test(statistics_of_drops),
+        cmocka_unit_test(other_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
