@@ -3,6 +3,7 @@
 #include "remote/places.h"
 #include "lib/clock.h"
 #include "lib/files.h"
+#include "lib/log.h"
 #include "lib/process.h"
 #include "lib/scratch.h"
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUILD_NS (30 * 60 * NS_PER_S)
@@ -139,6 +141,48 @@ static int unpack_image(const char *path, struct error *e)
     return status > 0 ? error_set(e, "unpacking %s: xz ended with %d", path, status) : status;
 }
 
+/* A fetched image has its number of bytes in a file beside it. */
+static char *bytes_path(const char *path)
+{
+    struct text to = {0};
+    text_add(&to, "%s.bytes", path);
+    return text_take(&to);
+}
+
+static int note_bytes(const char *file, const char *path, struct error *e)
+{
+    struct stat status;
+    char number[24], *to = bytes_path(path);
+    int result = !to                        ? error_set(e, "out of memory")
+                 : stat(file, &status) != 0 ? error_set_errno(e, errno, "reading %s", file)
+                                            : 0;
+    if (result == 0) {
+        snprintf(number, sizeof number, "%lld\n", (long long)status.st_size);
+        result = files_write_atomic(to, number, strlen(number), e);
+    }
+    free(to);
+    return result;
+}
+
+/* Is the image there, with all of its bytes? One without their number, which somebody put there, is. `why`:
+ * a sentence where bytes are missing, else "". */
+static bool is_whole(const char *path, struct error *why)
+{
+    struct stat status;
+    struct error ignored;
+    why->text[0] = '\0';
+    if (stat(path, &status) != 0)
+        return false;
+    char *from = bytes_path(path), *number = from ? files_read_line(from, &ignored) : NULL;
+    bool whole = !number || strtoll(number, NULL, 10) == (long long)status.st_size;
+    if (!whole)
+        error_set(why, "%s is not whole and is fetched again: it has %lld bytes of %s", path,
+                  (long long)status.st_size, number);
+    free(number);
+    free(from);
+    return whole;
+}
+
 /* Fetch into `part`, check, unpack, and only then rename, so that files in the cache are complete. A part
  * that passes its check was fetched by a program that was interrupted afterwards. */
 static int fetch_checked(const struct profile_image *from, const char *part, bool packed, const char *path,
@@ -156,6 +200,8 @@ static int fetch_checked(const struct profile_image *from, const char *part, boo
     }
     if (result == 0 && packed)
         result = unpack_image(part, e);
+    if (result == 0)
+        result = note_bytes(text_string(&unpacked), path, e);
     if (result == 0 && files_publish(text_string(&unpacked), path, e) != 0)
         result = -1;
     text_free(&unpacked);
@@ -169,13 +215,17 @@ static int fetch_alone(const struct profile_image *from, const char *cache, cons
     size_t length = strlen(from->url);
     bool packed = length > 3 && strcmp(from->url + length - 3, ".xz") == 0;
     struct text lock = {0}, part = {0};
+    struct error why;
     text_add(&lock, "%s/.fetch.lock", cache);
     text_add(&part, "%s.part%s", path, packed ? ".xz" : "");
     int fd = scratch_open(text_string(&lock), O_RDWR | O_CREAT, 0644, e), result = fd < 0 ? -1 : 0;
     if (fd >= 0 && flock(fd, LOCK_EX) != 0)
         result = error_set_errno(e, errno, "locking %s", text_string(&lock));
-    else if (fd >= 0 && (!files_exist(path) || fresh))
+    else if (fd >= 0 && (fresh || !is_whole(path, &why))) {
+        if (!fresh && why.text[0])
+            log_warning("%s", why.text);
         result = fetch_checked(from, text_string(&part), packed, path, e);
+    }
     if (fd >= 0)
         close(fd);
     text_free(&lock);
@@ -186,6 +236,7 @@ static int fetch_alone(const struct profile_image *from, const char *cache, cons
 static int use_fetched(const struct profile *p, bool fresh, struct image *image, struct error *e)
 {
     struct text id = {0}, path = {0};
+    struct error why;
     char *cache = image_cache(e);
     if (!cache)
         return -1;
@@ -196,7 +247,7 @@ static int use_fetched(const struct profile *p, bool fresh, struct image *image,
     int result = 0;
     if (!image->id || !image->disk)
         result = error_set(e, "out of memory");
-    else if (fresh || !files_exist(image->disk))
+    else if (fresh || !is_whole(image->disk, &why))
         result = fetch_alone(&p->image, cache, image->disk, fresh, e);
     free(cache);
     return result;

@@ -142,6 +142,13 @@ if command -v curl > /dev/null; then
     fi
     check_exit 0 "an image with the right checksum is kept" "$TREE/build/virt-provision" image fetch fetched
     check "the kept image is the fetched file" cmp "$SCRATCH/disk.qcow2" "$(cat "$SCRATCH/out")"
+    place=$(cat "$SCRATCH/out")
+    head -c 40000 "$SCRATCH/disk.qcow2" > "$place"
+    check_exit 0 "an image that has lost bytes in the cache is fetched again" "$TREE/build/virt-provision" image fetch fetched
+    check_says "... which is said" "$place is not whole and is fetched again: it has 40000 bytes of 100000" "$SCRATCH/err"
+    check "... and is whole" cmp "$SCRATCH/disk.qcow2" "$place"
+    check_exit 0 "a whole one is used" "$TREE/build/virt-provision" image fetch fetched
+    check "... without a word" test ! -s "$SCRATCH/err"
     xz -k "$SCRATCH/disk.qcow2"
     sum=$(sha256sum "$SCRATCH/disk.qcow2.xz" | cut -d' ' -f1)
     profile packed ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2.xz\", sha256: \"$sum\"}"
