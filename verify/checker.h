@@ -63,6 +63,9 @@ struct checker {
     const char *about;
     /* The kinds of findings that hold although the capture lost packets, ended by NULL; NULL: all. */
     const char *const *proved;
+    /* Those that no single missing packet explains, which hold although nothing says that the capture has
+     * all, likewise. */
+    const char *const *sure;
     /* Would it have judged something by times, where packets have none? NULL: it would. */
     bool (*needs_times)(const void *state, const struct verify_context *c);
     size_t state_bytes; /* of its state, which begins as zeros */

@@ -4,6 +4,7 @@
  * and the times are those of the host.
  */
 #include "verify/checker.h"
+#include "verify/psn.h"
 
 #include "lib/packets/opcode.h"
 #include "lib/text.h"
@@ -35,9 +36,15 @@ struct flow_marks {
     struct marks marks;
     bool waits;           /* a marked packet is to be answered */
     bool asked, answered; /* a NAK, an ACK was sent since it came */
+    bool taken;           /* an ACK shows that the NIC has it */
     bool echoes;          /* ACKs return the marks */
-    uint64_t waits_number;
-    int64_t waits_ns;
+    struct awaited {
+        uint64_t number;
+        int64_t ns;
+        uint32_t psn;
+        bool acknowledged; /* its like are, at some time */
+    } awaited, late;       /* `late`: it had no CNP in time, and its NIC may have lost it; number 0: none */
+    int64_t late_ns;       /* that it was waited for */
 };
 
 /* When the last CNP was sent. */
@@ -66,14 +73,15 @@ struct cnps {
     struct states ports;      /* struct cnp_port */
     bool unset;               /* CNPs or marked packets of ports whose interval is not known */
     uint64_t cnps, echoes, elsewhere, early;
-    uint64_t unmarked; /* CNPs without a marked packet, unless it is said that the NICs send none */
-    bool allowed;      /* one of them by a NIC that is said to send such */
-    uint64_t naks;     /* for missing packets, by hosts at their ports */
-    uint64_t blind;    /* CNPs to addresses from which nothing is in the capture */
-    uint64_t lost;     /* marked packets that the receiver's NIC may have lost: it asked again */
-    uint64_t unknown;  /* marked packets of which it is not known whether a CNP answers them */
-    uint64_t held;     /* CNPs soon after others, which may have waited for links */
-    uint64_t left_out; /* marked packets whose CNPs the capture leaves out */
+    uint64_t unmarked;       /* CNPs without a marked packet, unless it is said that the NICs send none */
+    bool allowed;            /* one of them by a NIC that is said to send such */
+    uint64_t naks;           /* for missing packets, by hosts at their ports */
+    uint64_t blind;          /* CNPs to addresses from which nothing is in the capture */
+    uint64_t unacknowledged; /* marked packets that were not until the end, and may have been lost so */
+    uint64_t lost;           /* marked packets that the receiver's NIC may have lost: it asked again */
+    uint64_t unknown;        /* marked packets of which it is not known whether a CNP answers them */
+    uint64_t held;           /* CNPs soon after others, which may have waited for links */
+    uint64_t left_out;       /* marked packets whose CNPs the capture leaves out */
 };
 
 static int64_t interval_ns(const struct verify_context *c)
@@ -124,24 +132,42 @@ static bool has_cnps(const struct verify_context *c)
     return priorities->count == 0;
 }
 
+/* A marked packet that had no CNP was taken by its receiver's NIC. */
+static void late(struct flow_marks *m, struct verify_context *c)
+{
+    findings_add(c->findings, KIND_NO_CNP, m->late.number, m->late.ns,
+                 "a marked packet, and no CNP to its sender within %.1f us (min_time_between_cnps %.1f us)",
+                 (double)m->late_ns / 1e3, (double)interval_ns(c) / 1e3);
+    m->late.number = 0;
+}
+
 /* A marked packet that waits longer than the interval. */
 static void check_waiting(struct cnps *s, struct flow_marks *m, const struct last_cnp *last,
                           struct verify_context *c, int64_t now_ns)
 {
     if (!m->waits)
         return;
-    if (last->any && (last->ns < 0 || last->ns >= m->waits_ns)) {
+    if (last->any && (last->ns < 0 || last->ns >= m->awaited.ns)) {
         m->waits = false;
-    } else if (now_ns - m->waits_ns > interval_ns(c) + REACTION_NS) {
+    } else if (now_ns - m->awaited.ns > interval_ns(c) + REACTION_NS) {
         m->waits = false;
         s->lost += m->asked;
         if (m->asked || (m->echoes && !m->answered))
             return;
-        findings_add(
-            c->findings, KIND_NO_CNP, m->waits_number, m->waits_ns,
-            "a marked packet, and no CNP to its sender within %.1f us (min_time_between_cnps %.1f us)",
-            (double)(now_ns - m->waits_ns) / 1e3, (double)interval_ns(c) / 1e3);
+        s->lost += m->late.number != 0;
+        m->late = m->awaited;
+        m->late_ns = now_ns - m->awaited.ns;
+        if (m->taken || !m->awaited.acknowledged)
+            late(m, c);
     }
+}
+
+/* Will its receiver acknowledge it? Answers of reads and datagrams are not. */
+static bool is_acknowledged(const struct verify_packet *p)
+{
+    enum opcode_service service = OPCODE_SERVICE(p->frame.roce.bth.opcode);
+    return (service == OPCODE_RC || service == OPCODE_XRC) &&
+           !opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].response;
 }
 
 static void marked(struct cnps *s, struct verify_context *c, const struct verify_packet *p,
@@ -171,9 +197,8 @@ static void marked(struct cnps *s, struct verify_context *c, const struct verify
     check_waiting(s, m, last, c, p->time_ns);
     if (!m->waits && (!last->any || p->time_ns - last->ns >= interval_ns(c))) {
         m->waits = true;
-        m->asked = m->answered = false;
-        m->waits_number = p->number;
-        m->waits_ns = p->time_ns;
+        m->asked = m->answered = m->taken = false;
+        m->awaited = (struct awaited){p->number, p->time_ns, p->frame.roce.bth.psn, is_acknowledged(p)};
     }
 }
 
@@ -314,15 +339,26 @@ static void echo(struct cnps *s, const struct verify_context *c, const struct ve
 
 /* Where ACKs return marks, a mark waits for an ACK. A packet that a NAK requests again may have been lost in
  * the NIC, after it was seen at its port. */
-static void answered(struct cnps *s, const struct verify_context *c, const struct verify_packet *p)
+static void answered(struct cnps *s, struct verify_context *c, const struct verify_packet *p)
 {
     const struct frame_aeth *aeth = &p->frame.roce.aeth;
     uint32_t of = c->flows->flows[p->flow].partner;
     struct flow_marks *m = of == FLOW_NONE ? NULL : states_have(&s->flows, of, sizeof *m);
     bool asks = AETH_KIND(aeth->syndrome) == AETH_NAK && AETH_VALUE(aeth->syndrome) == AETH_NAK_SEQUENCE;
     s->naks += asks;
-    if (m)
-        *(asks ? &m->asked : &m->answered) = true;
+    if (!m)
+        return;
+    *(asks ? &m->asked : &m->answered) = true;
+    int32_t beyond = asks ? -1 : 0; /* a NAK acknowledges what is before its PSN */
+    m->taken = m->taken || psn_after(p->frame.roce.bth.psn, m->awaited.psn) + beyond >= 0;
+    if (!m->late.number)
+        return;
+    if (psn_after(p->frame.roce.bth.psn, m->late.psn) + beyond >= 0) {
+        late(m, c);
+    } else if (asks) {
+        m->late.number = 0;
+        s->lost++;
+    }
 }
 
 /* ---- the stream */
@@ -369,6 +405,7 @@ static void check_last(struct cnps *s, struct verify_context *c)
         verify_turn_to(c, c->flows->flows[i].interface);
         if (m->waits && port && port->sends)
             check_waiting(s, m, last_cnp_of(s, c, i), c, c->end_ns);
+        s->unacknowledged += m->late.number != 0;
     }
     for (uint32_t i = 0; i < s->ports.count; i++) {
         const struct cnp_port *port = states_have(&s->ports, i, sizeof *port);
@@ -395,6 +432,13 @@ static void cnps_end(void *state, struct verify_context *c)
             "whether %llu marked %s a CNP: the receiver asked for packets again, and its NIC may "
             "have lost the marked one",
             (unsigned long long)s->lost, s->lost == 1 ? "packet has" : "packets have");
+    if (s->unacknowledged)
+        findings_not_judged(
+            c->findings,
+            "whether %llu marked %s a CNP: the receiver did not acknowledge %s until the end, "
+            "and its NIC may have lost %s",
+            (unsigned long long)s->unacknowledged, s->unacknowledged == 1 ? "packet has" : "packets have",
+            s->unacknowledged == 1 ? "it" : "them", s->unacknowledged == 1 ? "it" : "them");
     findings_seen(c->findings, "answers with BECN", s->echoes);
     findings_seen(c->findings, "CNPs without a marked packet", s->unmarked);
     if (s->unmarked && !s->allowed)
@@ -457,10 +501,12 @@ static void release(void *state)
 }
 
 static const char *const proved[] = {KIND_PRIORITY, KIND_HEADER, NULL};
+static const char *const sure[] = {KIND_PRIORITY, KIND_HEADER, KIND_INTERVAL, NULL};
 
 const struct checker checker_cnp = {
     .check = CHECK_CNP,
     .proved = proved,
+    .sure = sure,
     .about = "CNPs: the marked packet before each, their interval, addresses and priority.",
     .state_bytes = sizeof(struct cnps),
     .frame = frame,

@@ -28,12 +28,20 @@ void findings_add(struct findings *f, const char *kind, uint64_t number, int64_t
 {
     struct finding_kind *of = kind_of(f, kind);
     uint64_t i = of->count++;
+    of->witnessed += f->witnessed;
     if (i >= FINDINGS_SHOWN)
         return;
     va_list arguments;
     va_start(arguments, format);
     of->shown[i] = (struct finding){number, time_ns, formatted(format, arguments)};
     va_end(arguments);
+}
+
+void findings_witness(struct findings *f, const char *kind, uint64_t count)
+{
+    for (size_t i = 0; i < FINDINGS_KINDS && f->kinds[i].name; i++)
+        if (strcmp(f->kinds[i].name, kind) == 0)
+            f->kinds[i].witnessed = count;
 }
 
 void findings_take(struct findings *f, struct findings *from)
@@ -48,6 +56,7 @@ void findings_take(struct findings *f, struct findings *from)
             kind->shown[k].text = NULL;
         }
         to->count += kind->count;
+        to->witnessed += kind->witnessed;
     }
 }
 
@@ -172,22 +181,37 @@ json_t *findings_notes(const struct findings *f)
     return notes;
 }
 
-/* Is there one of these kinds? */
-static bool findings_have(const struct findings *f, const char *const *kinds)
+/* Is it one of these kinds? NULL: all are. */
+static bool kind_is_of(const struct finding_kind *kind, const char *const *kinds)
+{
+    for (size_t k = 0; kinds && kinds[k]; k++)
+        if (strcmp(kind->name, kinds[k]) == 0)
+            return true;
+    return !kinds;
+}
+
+static bool findings_fail(const struct findings *f, const char *const *proved, const char *const *sure)
 {
     for (size_t i = 0; i < FINDINGS_KINDS && f->kinds[i].name; i++)
-        for (size_t k = 0; kinds[k]; k++)
-            if (strcmp(f->kinds[i].name, kinds[k]) == 0)
-                return true;
+        if (kind_is_of(&f->kinds[i], proved) && (f->kinds[i].witnessed || kind_is_of(&f->kinds[i], sure)))
+            return true;
     return false;
 }
 
+uint64_t findings_unsure(const struct findings *f, const char *const *sure)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < FINDINGS_KINDS && f->kinds[i].name; i++)
+        sum += kind_is_of(&f->kinds[i], sure) ? 0 : f->kinds[i].count - f->kinds[i].witnessed;
+    return sum;
+}
+
 json_t *findings_json(const struct findings *f, const char *check, const struct findings *common,
-                      const char *const *proved)
+                      const char *const *proved, const char *const *sure)
 {
     uint64_t found = findings_count(f);
     struct text reason = {0};
-    bool any, failed = proved ? findings_have(f, proved) : found;
+    bool any, failed = findings_fail(f, proved, sure);
     add_counts(f, found, &reason, &any);
     if (f->figure)
         text_add(&reason, "; %s", f->figure);

@@ -68,6 +68,13 @@ static void go_back_n_count_seen(const struct go_back_n *g, const struct verify_
     same_flows_free(&same);
 }
 
+void go_back_n_note_open_renewal(struct go_back_n *g, int end, uint64_t number)
+{
+    if (!g->renewals_open[0] && !g->renewals_open[1])
+        g->renewal_open_number = number;
+    g->renewals_open[end]++;
+}
+
 /* ---- which rules hold */
 
 bool recovery_is_possible(const struct verify_context *c, enum verify_recovery which)
@@ -134,6 +141,26 @@ static void go_back_n_answer(struct go_back_n *g, struct verify_context *c, cons
         responders_answer(g, of, c, p);
 }
 
+enum { END_SENT = 1, END_RECEIVED = 2, END_BOTH = END_SENT | END_RECEIVED };
+
+bool go_back_n_has_both_ends(struct go_back_n *g, const struct verify_context *c, uint32_t flow)
+{
+    const uint8_t *ends = states_have(&g->ends, same_flows_first(&g->same, c->flows, flow), sizeof *ends);
+    return ends && *ends == END_BOTH;
+}
+
+/* Are both ends of its connection in the capture, each at a port of its own, as far as it was seen until now?
+ * What one of them does is seen by the other then. */
+static bool go_back_n_note_ends(struct go_back_n *g, const struct verify_context *c,
+                                const struct verify_packet *p)
+{
+    uint32_t partner = c->flows->flows[p->flow].partner;
+    uint8_t *ends = states_at(&g->ends, same_flows_first(&g->same, c->flows, p->flow), sizeof *ends);
+    if (ends && p->sent_here != p->received_here)
+        *ends |= p->sent_here ? END_SENT : END_RECEIVED;
+    return (ends && *ends == END_BOTH) || (partner != FLOW_NONE && go_back_n_has_both_ends(g, c, partner));
+}
+
 static void go_back_n_frame(void *state, struct verify_context *c, const struct verify_packet *p)
 {
     struct go_back_n *g = state;
@@ -145,6 +172,7 @@ static void go_back_n_frame(void *state, struct verify_context *c, const struct 
     enum opcode_service service = OPCODE_SERVICE(opcode);
     if (p->flow == FLOW_NONE)
         return;
+    c->findings->witnessed = g->twice.witnessed = go_back_n_note_ends(g, c, p);
     if (p->frame.roce.cut && (p->sent_here || p->received_here))
         go_back_n_note_seen(g, p, p->sent_here, SEEN_CUT);
     if (opcode == OPCODE_CNP) {
@@ -187,6 +215,7 @@ static void go_back_n_say_one_sided(const struct go_back_n *g, struct verify_con
 static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SEEN], struct verify_context *c)
 {
     uint64_t alone, untied = flows_count_untied(c->flows, &g->untied, &alone);
+    uint64_t renewals = g->renewals_open[0] > g->renewals_open[1] ? g->renewals_open[0] : g->renewals_open[1];
     if (g->elsewhere && (g->sent || g->received))
         findings_not_judged(c->findings, "%llu %s of packets at ports that are not those of their hosts",
                             (unsigned long long)g->elsewhere, THINGS(g->elsewhere, "sighting"));
@@ -219,13 +248,12 @@ static void go_back_n_say_open(const struct go_back_n *g, const uint64_t seen[SE
             "whether requests were skipped, %llu %s: the first read in the capture may be one that was "
             "sent again",
             (unsigned long long)g->t.jumped, THINGS(g->t.jumped, "time"));
-    if (g->renewals_open)
+    if (renewals)
         findings_open(
             c->findings,
             "whether %llu %s the number of a queue pair again or left out PSNs (the first at packet "
             "%llu): its answers do not tell",
-            (unsigned long long)g->renewals_open,
-            g->renewals_open == 1 ? "connection uses" : "connections use",
+            (unsigned long long)renewals, renewals == 1 ? "connection uses" : "connections use",
             (unsigned long long)g->renewal_open_number);
     if (g->gone_silent)
         findings_not_judged(c->findings,
@@ -290,6 +318,8 @@ static void go_back_n_free(void *state)
     findings_free(&g->twice);
     free(g->untied.items);
     free(g->seen.items);
+    free(g->ends.items);
+    same_flows_free(&g->same);
 }
 
 /* What is missing may have been there: nothing. */
@@ -298,6 +328,7 @@ static const char *const proved[] = {NULL};
 const struct checker checker_go_back_n = {
     .check = CHECK_GO_BACK_N,
     .proved = proved,
+    .sure = proved,
     .about = "Loss recovery of reliable connections: PSNs, NAKs, time-outs, MSNs.",
     .needs_times = go_back_n_needs_times,
     .state_bytes = sizeof(struct go_back_n),

@@ -43,19 +43,23 @@ struct tally {
 struct go_back_n {
     struct states requesters, responders; /* by the requests' flow */
     struct states seen;                   /* struct seen_packets, by the packets' own flow */
+    struct same_flows same;               /* those of packets so far, and of the first `same_count` */
+    uint32_t same_count;
+    struct states
+        ends; /* uint8_t, by the first flow that is the same: at whose ports its packets were seen */
     struct states untied; /* uint64_t, by the flow of the answers: those of no known request */
     bool pauses;          /* PFC frames were seen, or links were down: waiting may have other reasons */
     struct tally t;
     uint64_t sent, received, elsewhere; /* packets */
-    uint64_t renewed[2];   /* queue pair numbers used again, as requesters and responders saw it */
-    int64_t longest_ns[2]; /* that a requester, a responder had no answer */
-    /* of requesters */
-    struct same_flows same; /* of the first `same_count` flows */
-    uint32_t same_count;
-    uint64_t holes;               /* that left out a PSN, of which no answer has told yet */
-    uint64_t renewals_open;       /* that use a number again or not, which no answer tells, */
+    uint64_t renewed[2];          /* queue pair numbers used again, as requesters and responders saw it */
+    uint64_t renewals_open[2];    /* that use a number again or not, which no answer tells, */
     uint64_t renewal_open_number; /* the first at this packet */
-    uint64_t gone_silent;         /* that may have given up */
+    int64_t longest_ns[2];        /* that a requester, a responder had no answer */
+    /* of requesters */
+    bool lost_between;      /* packets, on their way between two ports of the capture */
+    uint64_t skipped_asked; /* times that PSNs were left out for which the other end's port has a NAK */
+    uint64_t holes;         /* that left out a PSN, of which no answer has told yet */
+    uint64_t gone_silent;   /* that may have given up */
     /* of responders */
     struct findings twice; /* NAKs, which are right if it is shown later that NICs repeat selectively */
     uint64_t no_naks, naks_again, naks_open, naks_late;
@@ -63,6 +67,10 @@ struct go_back_n {
 
 /* One more of the packet's flow, which this port sent or got. */
 void go_back_n_note_seen(struct go_back_n *g, const struct verify_packet *p, bool sent, enum seen what);
+/* Were the packets of this flow captured both where they are sent and where they arrive? */
+bool go_back_n_has_both_ends(struct go_back_n *g, const struct verify_context *c, uint32_t flow);
+/* One of either end may be a new connection, from this packet on: no answer tells. */
+void go_back_n_note_open_renewal(struct go_back_n *g, int end, uint64_t number);
 /* Does the NIC do it, or may it be that it does? */
 bool recovery_is_possible(const struct verify_context *c, enum verify_recovery which);
 /* Is it said, or was it shown, that single packets are sent again? */
@@ -95,6 +103,12 @@ void responders_received(struct go_back_n *g, struct verify_context *c, const st
 /* An ACK, a NAK or a response to requests of the flow `of`. */
 void responders_answer(struct go_back_n *g, uint32_t of, struct verify_context *c,
                        const struct verify_packet *p);
+/* Does it still wait for this PSN, or one before it, at its own port? `of` is the flow of the requests at
+ * any. */
+bool responders_lack(struct go_back_n *g, const struct verify_context *c, uint32_t of, uint32_t psn);
+/* Did it ask for this PSN, of late, by a NAK at its own port? 1: yes; 0: no; -1: it is not in the capture.
+ * `of` is the flow of the requests at any port. */
+int responders_have_asked(struct go_back_n *g, const struct verify_context *c, uint32_t of, uint32_t psn);
 /* The capture has ended. */
 void responders_end(const struct go_back_n *g, struct verify_context *c);
 /* Packets received that nothing in the capture answers. */

@@ -785,10 +785,14 @@ static void pfc_free(void *state)
 }
 
 static const char *const proved[] = {KIND_PRIORITY, KIND_GLOBAL, KIND_RATE, NULL};
+/* An XON, or a repeated pause, may be missing. */
+static const char *const sure[] = {KIND_PRIORITY, KIND_GLOBAL,   KIND_RATE, KIND_STORM,
+                                   KIND_SHARE,    KIND_DEADLOCK, NULL};
 
 const struct checker checker_pfc = {
     .check = CHECK_PFC,
     .proved = proved,
+    .sure = sure,
     .about = "PFC: no frame of a paused priority, pauses repeated in time, lossless priorities only, "
              "headroom, storms, deadlocks.",
     .state_bytes = sizeof(struct pfcs),

@@ -47,11 +47,11 @@ struct requester {
     bool asked;                        /* it went back last because of a NAK */
     bool jumped;                       /* its first request was one that it sent again, or it skipped some */
     bool in_message;                   /* the last packet sent is followed by others of its message */
-    bool hole;                         /* it left out `hole_psn`, which has not been answered since */
+    bool hole;                         /* it left out PSNs from `hole_psn` on, not answered since */
     bool sent_again;                   /* so was its last packet, without progress since it went back */
     struct requester_renewal *renewal; /* NULL: there is none */
     int32_t msn;                       /* of the latest answer; -1: there was none */
-    uint32_t hole_psn;
+    uint32_t hole_psn, hole_count;
     int64_t hole_ns;
     uint64_t hole_counted_number; /* the packet that ends a WRITE as if `hole_psn` had been sent; 0: none */
     uint32_t hole_counted_bytes;  /* of that WRITE */
@@ -74,6 +74,9 @@ struct requester {
     uint32_t nak_new;        /* new packets since it was asked */
     uint64_t answer_number;  /* the packet that acknowledged last */
     uint64_t nak_number, gap_number, sent_number;
+    int64_t last_ns;            /* of its last request or answer */
+    uint32_t last_nak_psn;      /* of the last NAK that came, */
+    uint64_t last_nak_number;   /* which is this packet; 0: none came */
     int64_t before_ns;          /* since when `unacked_before` holds, */
     int64_t progress_before_ns; /* and the progress before that */
     int64_t progress_ns;        /* since when `unacked` waits for its answer */
@@ -122,6 +125,32 @@ static void requester_begin(struct requester *r, const struct verify_packet *p)
                             .progress_ns = p->time_ns};
 }
 
+/* The last NAK that came was sent, too: where both ends are captured, and it is not seen that it was, it is
+ * missing. The clocks of the two captures may differ by its way: it is looked for when the next one comes, or
+ * at the end. */
+static void requester_check_nak_sent(struct go_back_n *g, struct requester *r, struct verify_context *c,
+                                     uint32_t flow)
+{
+    if (r->last_nak_number && responders_have_asked(g, c, flow, r->last_nak_psn) == 0)
+        verify_note_missing(
+            c, "packet %llu, a NAK, asks for PSN %u, and is not in the capture where it was sent",
+            (unsigned long long)r->last_nak_number, r->last_nak_psn);
+    r->last_nak_number = 0;
+}
+
+/* It goes back although nobody asked it to, as it seems: it did if the other end's port has a NAK. */
+static void requester_check_nak_came(struct go_back_n *g, const struct requester *r, struct verify_context *c,
+                                     const struct verify_packet *p)
+{
+    uint32_t psn = p->frame.roce.bth.psn;
+    if (r->last_nak_psn != psn && responders_have_asked(g, c, p->flow, psn) > 0)
+        verify_note_missing(c,
+                            "packet %llu of PSN %u is sent again, and the NAK that asked for it is not in "
+                            "the capture where it "
+                            "arrived",
+                            (unsigned long long)p->number, psn);
+}
+
 /* ---- going back */
 
 /* It went back without being asked: was it time? */
@@ -150,13 +179,14 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
             "(packet "
             "%llu)",
             psn, (double)waited_ns / 1e3, (unsigned long long)p->number);
-    else if ((double)waited_ns < EARLY * (double)set_ns)
+    else if ((double)waited_ns < EARLY * (double)set_ns) {
+        requester_check_nak_came(g, r, c, p);
         findings_add(
             c->findings, KIND_TIMEOUT, p->number, p->time_ns,
             "PSN %u is sent again %.3f us after the last progress, without a NAK; the time-out is %.3f us",
             psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
-    else if ((double)waited_ns > LATE * (double)set_ns && (double)waited_ns <= timeout_latest_ns(c) &&
-             !g->pauses && !r->notified)
+    } else if ((double)waited_ns > LATE * (double)set_ns && (double)waited_ns <= timeout_latest_ns(c) &&
+               !g->pauses && !r->notified)
         go_back_n_note_rule(
             g, c, RECOVERY_ADAPTIVE,
             "PSN %u is sent again only %.3f us after the last progress, more than four time-outs "
@@ -207,6 +237,7 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
     bool timed_out = !asked && !r->gap && !lost;
     g->t.back++;
+    g->lost_between = g->lost_between || (!r->hole && responders_lack(g, c, p->flow, psn));
     bool on =
         r->nak && nak_ns < BEFORE_NS && psn_after(psn, r->nak_psn) >= 0 && psn_after(psn, r->unacked) <= 0;
     if (!(asked && psn == r->nak_psn) && !on && requester_goes_back_late(r, p)) {
@@ -239,14 +270,16 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
         go_back_n_note_rule(g, c, RECOVERY_SELECTIVE,
                             "PSN %u is sent again after a %s; PSN %u is not acknowledged (packet %llu)", psn,
                             asked ? "NAK" : "time-out", r->unacked, (unsigned long long)p->number);
-    else if (psn_after(psn, r->unacked) > 0)
+    else if (psn_after(psn, r->unacked) > 0) {
+        if (!asked)
+            requester_check_nak_came(g, r, c, p);
         findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
                      "goes back to PSN %u, but PSN %u is not acknowledged yet%s (packet %llu)", psn,
                      r->unacked, r->nak ? ": the NAK asked for it" : "",
                      (unsigned long long)r->answer_number);
-    else if (psn_after(psn, least) < 0 && (timed || r->nak) && !r->span.reads &&
-             !g->pauses) /* a read may begin at its message's first packet; what was queued leaves after a
-                            pause */
+    } else if (psn_after(psn, least) < 0 && (timed || r->nak) && !r->span.reads &&
+               !g->pauses) /* a read may begin at its message's first packet; what was queued leaves after a
+                              pause */
         findings_add(c->findings, KIND_BACK, p->number, p->time_ns,
                      "goes back to PSN %u, but all before PSN %u is acknowledged (packet %llu)", psn,
                      r->unacked, (unsigned long long)r->answer_number);
@@ -302,6 +335,7 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
                             psn, (r->cursor - 1) & FRAME_PSN_MASK, (unsigned long long)p->number);
         return;
     }
+    c->findings->witnessed = false; /* only if the other end asks for it */
     findings_add(c->findings, KIND_SKIPPED, p->number, p->time_ns, "PSN %u follows PSN %u: %u skipped", psn,
                  (r->cursor - 1) & FRAME_PSN_MASK, ahead);
     if (!r->in_message && !opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].first)
@@ -312,6 +346,7 @@ static void requester_check_jump(struct go_back_n *g, struct requester *r, struc
     if (!r->hole && psn_after(psn, never) > 0) {
         r->hole = true;
         r->hole_psn = never;
+        r->hole_count = (uint32_t)psn_after(psn, never);
         r->hole_ns = p->time_ns;
         r->hole_counted_number = 0;
         g->holes++;
@@ -419,7 +454,7 @@ static void requester_was_not_renewed(struct requester *r, struct verify_context
 /* No answer tells. A PSN that nobody goes to or back to is of a new connection, unless answers deny it. */
 static void requester_leave_renewal(struct go_back_n *g, struct requester *r, struct verify_context *c)
 {
-    if (!r->renewal->of.far) {
+    if (!r->renewal->of.far && !(r->renewal->of.behind && r->renewal->of.idle)) {
         if (r->hole && r->renewal->answered)
             verify_note_missing(
                 c, "PSN %u follows others that were not sent before (packet %llu), and is answered",
@@ -427,8 +462,7 @@ static void requester_leave_renewal(struct go_back_n *g, struct requester *r, st
         requester_was_not_renewed(r, c);
         return;
     }
-    if (!g->renewals_open++)
-        g->renewal_open_number = r->renewal->of.number;
+    go_back_n_note_open_renewal(g, 0, r->renewal->of.number);
     requester_forget_renewal(r);
 }
 
@@ -437,6 +471,7 @@ static struct requester_renewal *requester_renewal_begin(const struct requester 
 {
     uint32_t psn = p->frame.roce.bth.psn;
     bool behind = psn_after(psn, r->next) < 0;
+    int64_t since_ns = verify_since_ns(p, r->last_ns);
     struct requester_renewal *n = calloc(1, sizeof *n);
     if (n)
         n->of = (struct renewal){.first = psn,
@@ -444,6 +479,7 @@ static struct requester_renewal *requester_renewal_begin(const struct requester 
                                  .behind = behind,
                                  .far = !r->span.reads && (behind ? psn_after(r->unacked, psn) > RENEWAL_FAR
                                                                   : psn_after(psn, r->next) > RENEWAL_FAR),
+                                 .idle = since_ns < 0 || since_ns > RENEWAL_IDLE_NS,
                                  .number = p->number,
                                  .time_ns = p->time_ns};
     return n;
@@ -463,8 +499,10 @@ static void requester_does_not_follow(struct go_back_n *g, struct requester *r, 
             requester_leave_renewal(g, r, c);
         before = g->t;
     }
-    if (n)
+    if (n) {
+        n->held.witnessed = found->witnessed;
         c->findings = &n->held;
+    }
     if (psn_after(roce->bth.psn, r->cursor) > 0)
         requester_check_jump(g, r, c, p);
     else
@@ -543,6 +581,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     r->cursor = psn_add(psn, taken);
     r->loose = loose;
     r->sent_number = p->number;
+    r->last_ns = p->time_ns;
     if (psn_after(psn, r->next) < 0) {
         r->naks_left -= r->naks_left > 0;
         return;
@@ -695,6 +734,7 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
     requests_answer(&r->requests, p, &g->longest_ns[0]);
     if (!r->begun)
         return;
+    r->last_ns = p->time_ns;
     bool acknowledges = OPCODE_OPERATION(roce->bth.opcode) == OPCODE_ACKNOWLEDGE;
     enum aeth_kind kind = acknowledges ? AETH_KIND(roce->aeth.syndrome) : AETH_ACK;
     bool asks =
@@ -729,6 +769,13 @@ static void requester_answered(struct go_back_n *g, struct requester *r, struct 
     bool only_reads = r->span.reads && !r->span.others; /* their answers may still be missing */
     if (!only_reads)
         requester_acknowledged(r, p, asks ? psn : psn_add(psn, 1));
+    if (kind == AETH_NAK && asks) {
+        requester_check_nak_sent(g, r, c, c->flows->flows[p->flow].partner);
+        r->last_nak_psn = psn;
+        r->last_nak_number = p->number;
+    }
+    if (asks && r->hole && c->findings->witnessed && (uint32_t)psn_after(psn, r->hole_psn) < r->hole_count)
+        g->skipped_asked++;
     r->nak_spare = r->nak_spare || (asks && r->nak);
     r->naks_left += asks;
     if (asks && r->nak && psn != r->nak_psn)
@@ -781,21 +828,31 @@ static void requester_end(struct go_back_n *g, struct requester *r, struct verif
         r->unacked, (double)waited_ns / 1e3, (double)set_ns / 1e3, timeout_latest_ns(c) / 1e3);
 }
 
+/* Of reads the other end does not tell which answers came. */
+static void requester_has_witness(const struct requester *r, struct verify_context *c)
+{
+    c->findings->witnessed = c->findings->witnessed && !r->span.reads;
+}
+
 /* ---- all of a capture */
 
 void requesters_sent(struct go_back_n *g, struct verify_context *c, const struct verify_packet *p)
 {
     struct requester *r = states_at(&g->requesters, p->flow, sizeof *r);
-    if (r)
-        requester_sent(g, r, c, p);
+    if (!r)
+        return;
+    requester_has_witness(r, c);
+    requester_sent(g, r, c, p);
 }
 
 void requesters_answered(struct go_back_n *g, uint32_t of, struct verify_context *c,
                          const struct verify_packet *p)
 {
     struct requester *r = states_at(&g->requesters, of, sizeof *r);
-    if (r)
-        requester_answered(g, r, c, p);
+    if (!r)
+        return;
+    requester_has_witness(r, c);
+    requester_answered(g, r, c, p);
 }
 
 void requesters_notified(struct go_back_n *g, uint32_t of)
@@ -814,7 +871,8 @@ void requesters_look_for_hole(struct go_back_n *g, struct verify_context *c, con
     for (uint32_t i = same_flows_first(&g->same, c->flows, p->flow); i != FLOW_NONE;
          i = same_flows_next(&g->same, i)) {
         struct requester *r = states_have(&g->requesters, i, sizeof *r);
-        if (!r || !r->hole || r->hole_psn != p->frame.roce.bth.psn)
+        int32_t in_hole = r && r->hole ? psn_after(p->frame.roce.bth.psn, r->hole_psn) : -1;
+        if (in_hole < 0 || in_hole >= (int32_t)r->hole_count)
             continue;
         requester_fill_hole(g, r);
         verify_note_missing(c, "packet %llu of PSN %u is not in the capture where it was sent",
@@ -826,7 +884,17 @@ void requesters_end(struct go_back_n *g, struct verify_context *c)
 {
     for (uint32_t i = 0; i < g->requesters.count && i < c->flows->count; i++) {
         verify_turn_to(c, c->flows->flows[i].interface);
-        requester_end(g, states_have(&g->requesters, i, sizeof(struct requester)), c);
+        struct requester *r = states_have(&g->requesters, i, sizeof *r);
+        c->findings->witnessed = go_back_n_has_both_ends(g, c, i);
+        requester_has_witness(r, c);
+        requester_check_nak_sent(g, r, c, i);
+        requester_end(g, r, c);
+    }
+    /* What was lost on its way may not be in the capture where it was sent, either. */
+    findings_witness(c->findings, KIND_SKIPPED, g->lost_between ? 0 : g->skipped_asked);
+    if (g->lost_between) {
+        findings_witness(c->findings, KIND_BACK, 0);
+        findings_witness(c->findings, KIND_NO_BACK, 0);
     }
     if (g->holes >= HOLES_MANY)
         verify_note_missing(c, "PSNs are left out by %llu queue pairs that nobody was seen to ask for",
@@ -851,5 +919,4 @@ void requesters_free(struct go_back_n *g)
         free(r->held.here);
     }
     free(g->requesters.items);
-    same_flows_free(&g->same);
 }

@@ -18,6 +18,8 @@
 
 #define RESPONDER_AGAIN 128 /* some NICs have so many reads outstanding */
 
+#define RESPONDER_ASKED 8
+
 /* A responder, seen at its own port: every request that arrives, every answer that it sends. It may have lost
  * a packet that arrived, so what it expects is known from two sides. */
 struct responder {
@@ -28,6 +30,7 @@ struct responder {
     bool nak;     /* it asked for `nak_psn`, which has not arrived since */
     bool keeps;   /* what comes before an earlier one */
     bool dropped; /* it asked for what had arrived, and has not acknowledged all that had since */
+    bool anew;    /* what came after a pause may be of a new connection, which no answer has denied */
     bool hole;    /* it left out the answer of `hole_psn`, which was not asked for since */
     struct renewal *renewal;
     int32_t msn; /* of its latest answer; -1: there was none */
@@ -45,9 +48,11 @@ struct responder {
     uint32_t
         again[RESPONDER_AGAIN]; /* PSNs from which answers were asked for again, the latest ones, a ring */
     uint32_t again_count;
+    uint32_t asked[RESPONDER_ASKED], asked_count; /* PSNs of its NAKs, the latest ones, a ring */
     uint64_t nak_number, ahead_number, answer_number, response_number;
     int64_t nak_ns;
     int64_t ahead_ns;
+    int64_t last_ns; /* of its last request or answer */
     struct messages messages;
     struct span span;
 };
@@ -170,7 +175,10 @@ static void responder_watch_renewal(struct responder *r, const struct verify_pac
     int32_t ahead = psn_after(psn, r->most), behind = psn_after(r->least, psn);
     bool first = opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first;
     bool far = ahead > RENEWAL_FAR || behind > RENEWAL_FAR;
-    bool idle = r->answer_number && r->least == r->most && ahead < 0;
+    int64_t since_ns = verify_since_ns(p, r->last_ns);
+    bool idle =
+        r->answer_number && ahead < 0 && (r->least == r->most || since_ns < 0 || since_ns > RENEWAL_IDLE_NS);
+    r->anew = r->anew || (first && idle && (since_ns < 0 || since_ns > RENEWAL_IDLE_NS));
     bool follows = r->renewal && psn_after(psn, r->renewal->first) >= 0 &&
                    psn_after(psn, r->renewal->next) <= RENEWAL_FAR;
     if (first && (far || idle) && !follows && (ahead < 0 || ahead > (int32_t)r->loose) &&
@@ -235,6 +243,7 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
     g->received++;
     responder_learn_mtu(r, &p->frame.roce);
     responder_watch_renewal(r, p);
+    r->last_ns = p->time_ns;
     r->hole = r->hole && psn_after(psn, r->hole_psn) > 0;
     int32_t ahead = psn_after(psn, r->most);
     if (ahead == 0 || (ahead > 0 && (uint32_t)ahead <= r->loose)) {
@@ -376,6 +385,8 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
         return; /* the packet came meanwhile */
     else if (psn_after(psn, r->least) < 0 && responder_may_nak_late(r, c, p))
         g->naks_late++;
+    else if (psn_after(psn, r->least) < 0 && r->anew)
+        go_back_n_note_open_renewal(g, 1, p->number);
     else if (psn_after(psn, r->least) < 0)
         findings_add(c->findings, KIND_NAK_PSN, p->number, p->time_ns,
                      "a NAK asks for PSN %u, which packet %llu acknowledged; PSN %u is expected", psn,
@@ -450,6 +461,7 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
     requests_answer(&r->requests, p, &g->longest_ns[1]);
     if (!r->begun)
         return;
+    r->last_ns = p->time_ns;
     if (r->renewal) {
         enum renewed renewed = renewal_decide(r->renewal, roce, r->msn);
         if (renewed == RENEWED_YES) {
@@ -457,6 +469,7 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
         } else if (renewed == RENEWED_NO) {
             free(r->renewal);
             r->renewal = NULL;
+            r->anew = false;
         }
     }
     if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].aeth && !roce->cut && !r->renewal)
@@ -470,9 +483,11 @@ static void responder_answers(struct go_back_n *g, struct responder *r, struct v
         r->begun = false;
         return;
     }
+    enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
+    if (kind == AETH_NAK)
+        r->asked[r->asked_count++ % RESPONDER_ASKED] = roce->bth.psn;
     if (!responder_is_sure(r))
         return;
-    enum aeth_kind kind = AETH_KIND(roce->aeth.syndrome);
     go_back_n_note_seen(g, p, true, kind == AETH_ACK ? SEEN_ACK : SEEN_NAK);
     if (kind == AETH_ACK)
         responder_acks(g, r, c, p);
@@ -504,6 +519,33 @@ void responders_answer(struct go_back_n *g, uint32_t of, struct verify_context *
     struct responder *r = states_at(&g->responders, of, sizeof *r);
     if (r)
         responder_answers(g, r, c, p);
+}
+
+bool responders_lack(struct go_back_n *g, const struct verify_context *c, uint32_t of, uint32_t psn)
+{
+    for (uint32_t i = same_flows_first(&g->same, c->flows, of); i != FLOW_NONE;
+         i = same_flows_next(&g->same, i)) {
+        const struct responder *r = states_have(&g->responders, i, sizeof *r);
+        if (r && r->begun && psn_after(psn, r->first) >= 0 && psn_after(psn, r->most) >= 0)
+            return true;
+    }
+    return false;
+}
+
+int responders_have_asked(struct go_back_n *g, const struct verify_context *c, uint32_t of, uint32_t psn)
+{
+    int asked = -1;
+    for (uint32_t i = same_flows_first(&g->same, c->flows, of); i != FLOW_NONE;
+         i = same_flows_next(&g->same, i)) {
+        const struct responder *r = states_have(&g->responders, i, sizeof *r);
+        if (!r || !r->begun || !responder_is_sure(r) || psn_after(psn, r->first) < 0)
+            continue; /* it may have asked before the capture began */
+        bool has = false;
+        for (uint32_t k = 0; k < RESPONDER_ASKED && k < r->asked_count; k++)
+            has = has || r->asked[k] == psn;
+        asked = asked > has ? asked : has;
+    }
+    return asked;
 }
 
 void responders_end(const struct go_back_n *g, struct verify_context *c)

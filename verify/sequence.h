@@ -82,12 +82,14 @@ void held_forget(struct held *h, uint32_t from, uint32_t count);
 
 /* ---- a queue pair number that is used again */
 
-#define RENEWAL_FAR 4096 /* PSNs: no requester has so many on their way */
+#define RENEWAL_FAR     4096    /* PSNs: no requester has so many on their way */
+#define RENEWAL_IDLE_NS 1000000 /* no connection begins sooner behind another one */
 
 /* Requests that do not follow those before may be the first of a new connection: its PSNs begin anywhere, its
  * MSN at 0. Its first answers tell. */
 struct renewal {
     bool far, behind; /* of what the connection before may have sent */
+    bool idle;        /* nothing was sent or answered for a time before it */
     bool ahead;       /* a packet behind `next` came */
     uint32_t first, next;
     uint32_t loose;

@@ -637,6 +637,30 @@ static const char *const *proved_kinds(const struct stream *s, struct active *a)
     return s->lost || s->disordered.length ? a->checker->proved : NULL;
 }
 
+/* Is it said that the capture has all packets of its ports? */
+static bool stream_is_whole(const struct stream *s)
+{
+    bool counted = capture_read_interfaces(s->capture);
+    for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++)
+        counted = counted && capture_read_interface(s->capture, i)->counted;
+    return s->settings->complete || counted;
+}
+
+/* The kinds of findings that hold without a witness; NULL: all. */
+static const char *const *sure_kinds(const struct stream *s, struct active *a)
+{
+    const char *const *sure = stream_is_whole(s) ? NULL : a->checker->sure;
+    uint64_t unsure = findings_unsure(&a->findings, sure);
+    if (unsure && !s->lost && !s->copies)
+        findings_open(
+            &a->findings,
+            "whether %llu %s: a packet that is missing from the capture, which does not say "
+            "that it has all, would look alike (complete: it has all%s)",
+            (unsigned long long)unsure, unsure == 1 ? "finding is a fault" : "findings are faults",
+            a->checker->check == CHECK_GO_BACK_N ? "; a capture with the ports of both ends tells, too" : "");
+    return sure;
+}
+
 static json_t *finish(struct stream *s)
 {
     json_t *checks = json_array();
@@ -653,7 +677,7 @@ static json_t *finish(struct stream *s)
             (!a->checker->needs_times || a->checker->needs_times(a->state, &a->context)))
             a->findings.open = text_string(&s->untimed);
         json_array_append_new(checks, findings_json(&a->findings, capture_check_names[a->checker->check],
-                                                    &s->common, proved_kinds(s, a)));
+                                                    &s->common, proved_kinds(s, a), sure_kinds(s, a)));
     }
     json_t *document = json_make("{s:I,s:o,s:o}", "packets", (json_int_t)s->packets, "not_judged",
                                  findings_notes(&s->common), "checks", checks);

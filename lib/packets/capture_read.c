@@ -483,9 +483,11 @@ static int read_statistics(struct capture_reader *c, const struct block *b, stru
     int more;
     uint64_t dropped = 0, *until_now = &c->interfaces[c->section_first + of].dropped;
     while ((more = next_option(c, &at, b->body + b->body_bytes, &code, &value, &length)) > 0)
-        if ((code == OPTION_STAT_DROPS || code == OPTION_STAT_OS_DROPS) && length == 8 &&
-            __builtin_add_overflow(dropped, field_64(c, value), &dropped))
-            dropped = UINT64_MAX;
+        if ((code == OPTION_STAT_DROPS || code == OPTION_STAT_OS_DROPS) && length == 8) {
+            c->interfaces[c->section_first + of].counted |= code == OPTION_STAT_DROPS;
+            if (__builtin_add_overflow(dropped, field_64(c, value), &dropped))
+                dropped = UINT64_MAX;
+        }
     if (dropped > *until_now)
         *until_now = dropped;
     return more < 0 ? refuse_block(c, b, e, OPTION_REFUSED) : 0;

@@ -31,6 +31,7 @@ struct capture_interface {
     int64_t rate_bps;  /* if_speed, from CAPTURE_LEAST_BPS to CAPTURE_MOST_BPS; 0: not stated, or another */
     uint64_t dropped;  /* packets that the capture itself lost, as far as it was said until now */
     uint64_t left_out; /* packets until now of an interface that is not Ethernet, which are not read */
+    bool counted;      /* it was said how many, of all */
     uint16_t link_type;
     uint32_t snap_bytes; /* 0: no limit */
     /* time: units of 1/2^binary s, or of 10^-9 s times `multiply` / `divide` */

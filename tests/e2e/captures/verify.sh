@@ -73,8 +73,9 @@ twice() { # APART-US
 }
 twice 1 | raw >twice.pcap
 cat >strict.json <<'END'
-{ "schema": 1, "hosts": ["10.0.0.0"], "ack_timeout": "1ms", "recovery": [] }
+{ "schema": 1, "hosts": ["10.0.0.0"], "ack_timeout": "1ms", "recovery": [], "complete": true }
 END
+echo '{ "schema": 1, "hosts": ["10.0.0.0"], "complete": true }' >complete.json
 check_exit 4 "a mirror of both directions, which has packets twice, leaves open what follows from their order" "$H" verify twice.pcap go-back-n --settings strict.json
 check_says "... with what to do" '6 of 12 requests come again at once: the capture has packets twice\..*editcap -w 0\.00001' out
 twice 5 | raw >again.pcap
@@ -90,11 +91,14 @@ late 7 | raw >late.pcap
 check_exit 4 "a file that is not in the order of time leaves it open, too" "$H" verify late.pcap go-back-n --host 10.0.0.0
 check_says "... with what to do" 'what follows from the order of packets: packet 3 of interface 0 is earlier than one before it \(reordercap' out
 late 0 | raw >late.pcap
-check_exit 1 "... which is judged where it is" "$H" verify late.pcap go-back-n --host 10.0.0.0
+check_exit 1 "... which is judged where it is" "$H" verify late.pcap go-back-n --settings complete.json
 
 { cat good.hex && record "$(write_only 5)"; } | raw >skip.pcap
-check_exit 1 "a PSN that is left out" "$H" verify skip.pcap go-back-n --host 10.0.0.0
+check_exit 1 "a PSN that is left out" "$H" verify skip.pcap go-back-n --settings complete.json
 check_says "... is found at its packet" 'packet 17 at 1000\.[0-9]+ s: PSN 5 follows PSN 3: 1 skipped' out
+check_exit 4 "... but may be missing from the capture, unless that is said to have all" "$H" verify skip.pcap go-back-n --host 10.0.0.0
+check_says "... which is shown" 'packet 17 at 1000\.[0-9]+ s: PSN 5 follows PSN 3: 1 skipped' out
+check_says "... with what makes it sure" 'not judged: whether 1 finding is a fault: a packet that is missing .* \(complete: it has all; a capture with the ports of both ends' out
 { cat good.hex && record "$(frame 0 1c 4 2 "$(zeros 20)")" && record "$(frame 0 1d 5 2 "$(zeros 16)")" && record "$(write_only 6)"; } | raw >flush.pcap
 check_exit 0 "FLUSH and ATOMIC WRITE take a PSN each" "$H" verify flush.pcap go-back-n --host 10.0.0.0
 check_says "... as packets that were sent" '^ok +go-back-n +12 packets sent' out
@@ -102,7 +106,7 @@ check_says "... as packets that were sent" '^ok +go-back-n +12 packets sent' out
 check_exit 1 "a packet that its sender marks" "$H" verify marked.pcap ecn --host 10.0.0.0
 check_says "... is found" 'packet 17 at .*ECN bits are 3' out
 cat >settings.json <<'END'
-{ "schema": 1, "hosts": ["10.0.0.0"], "ack_timeout": "1ms", "recovery": [] }
+{ "schema": 1, "hosts": ["10.0.0.0"], "ack_timeout": "1ms", "recovery": [], "complete": true }
 END
 { cat good.hex && record "$(write_only 4)" && record "$(write_only 4)"; } | raw >early.pcap
 check_exit 1 "a retransmission before its time" "$H" verify early.pcap go-back-n --settings settings.json
@@ -117,8 +121,8 @@ check_says "... which is said" 'not judged: packets are missing from the capture
 check_exit 4 "... by any checker" "$H" verify silent.pcap cnp ecn --host 10.0.0.0
 check_says "... also of what is right" '^unknown +ecn +18 packets' out
 { cat good.hex && record "$(write_only 5)" && record "$(nak 4 8)"; } | raw >asked.pcap
-check_exit 1 "... but asked for it was left out" "$H" verify asked.pcap go-back-n --host 10.0.0.0
-echo '{ "schema": 1, "hosts": ["10.0.0.0"], "complete": true }' >complete.json
+check_exit 4 "... and asked for it may have been lost behind the port, too" "$H" verify asked.pcap go-back-n --host 10.0.0.0
+check_exit 1 "... but where the capture has all packets it was left out" "$H" verify asked.pcap go-back-n --settings complete.json
 check_exit 1 "... and so it was where the capture has all packets" "$H" verify silent.pcap go-back-n --settings complete.json
 # ---- and one with a queue pair number that is used again
 { cat good.hex && for i in 1 2 3; do record "$(write_only $((0x300000 + i)))" && record "$(ack $((0x300000 + i)) $i)"; done; } | raw >reused.pcap
@@ -161,7 +165,7 @@ check_exit 0 "... one that is certainly not of RDMA does not" "$H" verify netlin
 check_says "... and is counted, too" '1 packet of interface 1, whose link type is 253 \(Linux netlink\)' out
 gap=("$(write_only 1)" "$(write_only 3)")
 packets_of "${gap[@]}" | raw >gap.pcapng
-check_exit 1 "a gap in a pcapng" "$H" verify gap.pcapng go-back-n --host 10.0.0.0
+check_exit 4 "a gap in a pcapng that does not count what it lost" "$H" verify gap.pcapng go-back-n --host 10.0.0.0
 { packets_of "${gap[@]}" && lost 1; } | raw >lost.pcapng
 check_exit 4 "... whose capture lost a packet is no proof" "$H" verify lost.pcapng go-back-n --host 10.0.0.0
 check_says "... it is shown" 'packet 2 at .*PSN 3 follows PSN 1: 1 skipped' out
@@ -221,7 +225,7 @@ head -c -7 good.pcap >cut.pcap
 cut_short "a packet that is cut" cut.pcap 'a packet at byte [0-9]+ has 71 of 78 bytes'
 head -c -66 good.pcap >cut.pcap
 cut_short "... within its header" cut.pcap 'the header of a packet at byte [0-9]+ has 12 of 16 bytes'
-check_exit 1 "what is found before the end stays found" "$H" verify <(cat skip.pcap && head -c 44 good.pcap | tail -c 20) go-back-n --host 10.0.0.0
+check_exit 1 "what is found before the end stays found" "$H" verify <(cat skip.pcap && head -c 44 good.pcap | tail -c 20) go-back-n --settings complete.json
 check_exit 4 "... and behind a header alone all is open" "$H" verify <(head -c 30 good.pcap) ecn
 check_says "... from the first packet on" 'not judged: all packets: .* is cut short: the header of a packet' out
 { head -c -78 good.pcap && head -c 4096 /dev/zero; } >cut.pcap
@@ -275,8 +279,11 @@ storm_of() { # FROM: 150 us; each pause is 307 us
 lossless .
 check_exit 1 "a pause storm in a pcap" "$H" verify storm.pcap pfc --settings pfc.json
 check_says "... is found" 'packet 21 at .*priority 3 has been paused for 0.100 ms without a break, since packet 1' out
+lossless '.complete = true'
 check_exit 1 "a frame that is sent while the port is paused, by a pause before the first packet of the host" "$H" verify paused.pcap pfc --settings pfc.json
 check_says "... is found" 'packet 2 at .*a frame of priority 3 is sent 5.000 us after packet 1 paused it' out
+lossless .
+check_exit 4 "... unless an XON between them may be missing from the capture" "$H" verify paused.pcap pfc --settings pfc.json
 check_exit 0 "... after XON it may" "$H" verify pause.pcap pfc --settings pfc.json
 check_says "... which is ok" '^ok +pfc +2 PFC frames' out
 # what is not known leaves something open: that is not ok, whatever the others say

@@ -127,6 +127,27 @@ static void numbers_used_again(void **state)
             talk_bad(&talk, "go-back-n", TIMEOUT_SET, "skipped", number);
         }
 
+    begin(); /* the connection before had not ended, and the new one loses a packet */
+    messages(100, 1, 20);
+    packet(180, 180, false);
+    talk.now_ns += 20000000;
+    messages(100, 1, 2);
+    for (uint32_t k = 0; k < 4; k++)
+        packet(108, 108 + k, k == 1);
+    talk.now_ns += TALK_DELAY_NS;
+    nak(109, 2);
+    talk.now_ns += TALK_DELAY_NS;
+    for (uint32_t k = 1; k < 4; k++)
+        packet(108, 108 + k, false);
+    ack(111, 3);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+    begin(); /* and of one message the same, which no answer tells from what came again */
+    messages(100, 1, 1);
+    talk.now_ns += 20000000;
+    messages(100, 1, 1);
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET,
+                 "whether 1 connection uses the number of a queue pair again");
+
     begin(); /* a responder that counts on */
     talk.one_port = true;
     messages(100, 1, 20);
@@ -199,14 +220,90 @@ static void packets_missing(void **state)
     packet(116, 116, false);
     ack(116, 4);
     talk_unknown(&talk, "go-back-n", STRICT, "answers PSN 116, and PSN 115 was not sent before");
-    begin(); /* a packet that was left out, and that a NAK requests, is a fault in any capture */
+    begin(); /* a packet that was left out, and that a NAK requests, may have been lost behind the port, too
+              */
     talk.one_port = talk.incomplete = true;
     messages(100, 1, 3);
     packet(112, 112, false);
     uint64_t number = packet(112, 114, false);
-    packet(112, 115, false); /* though the length of the WRITE has it */
+    packet(112, 115, false);
     nak(113, 3);
     talk_bad(&talk, "go-back-n", STRICT, "skipped", number);
+    talk_unknown(&talk, "go-back-n", STRICT, "whether 1 finding is a fault");
+}
+
+/* The second packet of a message is lost, and asked for by a NAK that each end's port saw or did not. */
+static void lost_and_asked(bool sent, bool came, bool again_at_once)
+{
+    begin();
+    talk.incomplete = true;
+    messages(100, 1, 3);
+    for (uint32_t k = 0; k < 4; k++)
+        packet(112, 112 + k, k == 1);
+    struct frame f = talk_nak(&talk, 113, 3);
+    talk.now_ns += TALK_DELAY_NS;
+    if (sent)
+        talk_seen(&talk, HOST_B, true, talk.now_ns, &f);
+    talk.now_ns += TALK_DELAY_NS;
+    if (came)
+        talk_seen(&talk, HOST_A, false, talk.now_ns, &f);
+    talk.now_ns += again_at_once ? TALK_DELAY_NS : 1500000;
+    for (uint32_t k = 1; k < 4; k++)
+        packet(112, 112 + k, false);
+    talk.now_ns += TALK_DELAY_NS;
+    ack(115, 4);
+}
+
+/* A capture that does not say that it has all may lack what would explain a finding, also where nothing else
+ * shows that: what both ends show is one. */
+static void both_ends_prove(void **state)
+{
+    (void)state;
+    lost_and_asked(true, true, true);
+    talk_good(&talk, "go-back-n", TIMEOUT_SET);
+    lost_and_asked(false, true, true); /* a NAK that one end's port shows is missing from the other's */
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "is not in the capture where it was sent");
+    lost_and_asked(true, false, true);
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "the NAK that asked for it is not in the capture");
+    lost_and_asked(false, false, true); /* nobody asked: the requester is too early, */
+    talk_fails(&talk, "go-back-n", TIMEOUT_SET);
+    lost_and_asked(false, false, false); /* or the responder did not ask, */
+    talk_fails(&talk, "go-back-n", TIMEOUT_SET);
+    begin(); /* as the port of one end alone may show wrongly */
+    talk.one_port = talk.incomplete = true;
+    messages(100, 1, 3);
+    for (uint32_t k = 0; k < 4; k++)
+        packet(112, 112 + k, k == 1);
+    packet(112, 113, false);
+    talk_unknown(&talk, "go-back-n", TIMEOUT_SET, "whether 2 findings are faults");
+    talk.incomplete = false;
+    talk_fails(&talk, "go-back-n", TIMEOUT_SET);
+
+    begin(); /* a packet that neither end has, and that is asked for, was left out, */
+    talk.incomplete = true;
+    messages(100, 1, 3);
+    packet(112, 112, false);
+    uint64_t number = packet(112, 114, false);
+    nak(113, 3);
+    talk_bad(&talk, "go-back-n", STRICT, "skipped", number);
+    talk_fails(&talk, "go-back-n", STRICT);
+    talk.now_ns += TALK_DELAY_NS;
+    packet(112, 113, false);
+    packet(112, 114, false);
+    ack(114, 3);
+    uint64_t lost = packet(112, 115, true); /* unless packets are lost on their way, */
+    talk.now_ns += 1500000;
+    packet(112, 115, false);
+    ack(115, 4);
+    assert_true(lost);
+    talk_unknown(&talk, "go-back-n", STRICT, "whether 1 finding is a fault");
+
+    begin(); /* or nobody asks for it */
+    talk.incomplete = true;
+    messages(100, 1, 3);
+    packet(112, 112, false);
+    packet(112, 114, false);
+    talk_unknown(&talk, "go-back-n", STRICT, "whether 1 finding is a fault");
 }
 
 /* The last packet of a message is lost: nothing asks for it. */
@@ -748,7 +845,7 @@ static void msns_of_a_long_connection(void **state)
     answer.roce.bth.psn = psn_add(count, FRAME_PSN_MASK - 3);
     answer.roce.aeth.msn = psn_add(first_msn, count);
     feed(&f, &answer, true);
-    json_t *found = findings_json(&f.findings, "go-back-n", &(struct findings){0}, NULL);
+    json_t *found = findings_json(&f.findings, "go-back-n", &(struct findings){0}, NULL, NULL);
     const json_t *packets = json_object_get(json_array_get(json_object_get(found, "findings"), 0), "packets");
     char wanted[100];
     snprintf(wanted, sizeof wanted, "the answer of PSN %u has MSN %u, expected %u to %u", answer.roce.bth.psn,
@@ -888,6 +985,7 @@ int main(void)
         cmocka_unit_test(a_long_connection_without_times),
         cmocka_unit_test(numbers_used_again),
         cmocka_unit_test(packets_missing),
+        cmocka_unit_test(both_ends_prove),
         cmocka_unit_test(answers_after_many_requests),
         cmocka_unit_test(one_direction),
         cmocka_unit_test(nothing_to_judge),

@@ -147,6 +147,36 @@ static void mark_without_a_cnp(void **state)
     }
 }
 
+/* A marked packet that is not acknowledged may have been lost in its receiver's NIC, which sends no CNP then:
+ * at the end, until an ACK of what comes behind it, or a NAK. */
+static void mark_that_was_lost(void **state)
+{
+    (void)state;
+    for (int then = 0; then < 4; then++) {
+        begin();
+        uint32_t psn = marks(6);
+        talk.now_ns += 100000;
+        struct frame f = talk_write(&talk, psn, 1, psn);
+        talk_seen(&talk, HOST_A, true, talk.now_ns, &f);
+        f.roce.ip.ecn = FRAME_CE;
+        uint64_t number = talk_seen(&talk, HOST_B, false, talk.now_ns += TALK_DELAY_NS, &f);
+        talk.now_ns += 200000;
+        if (then == 1 || then == 2) {
+            f = then == 1 ? talk_ack(&talk, psn + 1, 8) : talk_nak(&talk, psn, 6);
+            talk_say(&talk, HOST_B, &f, false);
+        } else if (then == 3) {
+            f = talk_write(&talk, psn + 1, 1, psn + 1); /* a later marked one has its CNP */
+            f.roce.ip.ecn = FRAME_CE;
+            talk_seen(&talk, HOST_B, false, talk.now_ns += TALK_DELAY_NS, &f);
+            cnp();
+        }
+        if (then == 1)
+            talk_bad(&talk, "cnp", NP, "marked packet without a CNP", number);
+        else
+            talk_good(&talk, "cnp", NP);
+    }
+}
+
 #define PACED(by)                                                                  \
     "{" by "\"settings\": {\"ecn\": [0], \"trust\": \"pcp\", \"dcqcn\": {\"np\": " \
     "{\"min_time_between_cnps\": 50}}}}"
@@ -397,6 +427,7 @@ int main(void)
         cmocka_unit_test(cnp_without_a_mark),
         cmocka_unit_test(cnp_too_early),
         cmocka_unit_test(mark_without_a_cnp),
+        cmocka_unit_test(mark_that_was_lost),
         cmocka_unit_test(mark_behind_the_ports_cnp),
         cmocka_unit_test(mark_in_an_answer),
         cmocka_unit_test(marks_that_need_no_cnp),

@@ -184,6 +184,17 @@ static inline void talk_bad(struct talk *t, const char *name, const char *settin
     json_decref(entry);
 }
 
+/* The verdict is a failure. */
+static inline void talk_fails(struct talk *t, const char *name, const char *settings)
+{
+    json_t *entry = talk_judge(t, name, settings);
+    char *shown = json_shown(entry);
+    if (strcmp(json_string_value(json_object_get(entry, "verdict")), "failure") != 0)
+        fail_msg("expected a failure, found %s", shown);
+    free(shown);
+    json_decref(entry);
+}
+
 /* Nothing was judged, and this is a part of why. */
 static inline void talk_unknown(struct talk *t, const char *name, const char *settings, const char *why)
 {
