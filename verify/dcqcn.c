@@ -22,7 +22,8 @@
 #define SETTLED                                                                                 \
     300 /* intervals of alpha since the first CNP after which the machine is no longer too fast \
            \ */
-#define STALE_NS 100000000 /* after this time without a packet its rate is taken for that of the line */
+#define ABOVE_LINE 1.2       /* times its rate, which no port sends: what host's clocks add is less */
+#define STALE_NS   100000000 /* after this time without a packet its rate is taken for that of the line */
 
 /* A queue pair that sends. */
 struct sender {
@@ -57,6 +58,8 @@ struct senders {
     struct states lines;   /* struct line, by interface */
     struct states untied;  /* of CNPs, as flows_note_untied has it */
     uint64_t judged, cnps, on, off, unset, unrated, elsewhere;
+    double above_bps; /* the most that a queue pair sent above the rate of its line, */
+    int64_t line_bps; /* which is said to be this; 0: none did */
 };
 
 /* ---- settings */
@@ -207,12 +210,17 @@ static void sent(struct senders *all, struct sender *s, const struct dcqcn_param
     if (!s->notified || s->ahead_bytes <= AHEAD_BYTES + (double)AHEAD_FRAMES * s->longest_bytes)
         return;
     double us = (double)(p->time_ns - s->since_ns) / 1e3;
-    findings_add(c->findings, KIND_FASTER, p->number, p->time_ns,
-                 "%.0f bytes more than the rate machine allows since packet %llu: %.3f Gb/s on the wire for "
-                 "%.1f us, the "
-                 "machine is at %.3f Gb/s now",
-                 s->ahead_bytes, (unsigned long long)s->since_number,
-                 us > 0 ? (double)s->since_bytes * 8e-3 / us : 0, us, s->machine.rate_bps / 1e9);
+    double bps = us > 0 ? (double)s->since_bytes * 8e6 / us : 0;
+    if (bps > (double)c->rate_bps * ABOVE_LINE && bps > all->above_bps) {
+        all->above_bps = bps;
+        all->line_bps = c->rate_bps;
+    } else if (bps <= (double)c->rate_bps * ABOVE_LINE) {
+        findings_add(c->findings, KIND_FASTER, p->number, p->time_ns,
+                     "%.0f bytes more than the rate machine allows since packet %llu: %.3f Gb/s on the wire "
+                     "for %.1f us, the machine is at %.3f Gb/s now",
+                     s->ahead_bytes, (unsigned long long)s->since_number, bps / 1e9, us,
+                     s->machine.rate_bps / 1e9);
+    }
     s->ahead_bytes = 0;
     s->since_bytes = 0;
     s->since_ns = p->time_ns;
@@ -315,6 +323,11 @@ static void dcqcn_end(void *state, struct verify_context *c)
     if (s->cnps && s->off)
         findings_not_judged(c->findings, "%llu %s without DCQCN (ecn, congestion_control)",
                             (unsigned long long)s->off, THINGS(s->off, "packet"));
+    if (s->line_bps)
+        findings_open(c->findings,
+                      "a queue pair sent %.3f Gb/s on a link of %.3f Gb/s: that is not the link's rate "
+                      "(link_rate), or the times are not those of the wire (times)",
+                      s->above_bps / 1e9, (double)s->line_bps / 1e9);
     if (s->unrated)
         findings_open(c->findings, "CNPs on links whose rate is not known (link_rate)");
     uint64_t alone, untied = flows_count_untied(c->flows, &s->untied, &alone);

@@ -133,6 +133,19 @@ static void does_not_obey(void **state)
     json_decref(entry);
 }
 
+/* No port sends faster than its line: then the rate that was said is wrong, not the sender. */
+static void faster_than_the_line(void **state)
+{
+    struct sender s;
+    (void)state;
+    begin(&s);
+    send(&s, s.start_ns + RUN_NS / 10, true, true);
+    send(&s, s.start_ns + RUN_NS / 10 + 1000000, false, true);
+    talk_unknown(&talk, "dcqcn",
+                 "{\"link_rate\": \"5Gb/s\", \"settings\": {\"ecn\": [3], \"trust\": \"pcp\"}}",
+                 "Gb/s on a link of 5.000 Gb/s: that is not the link's rate (link_rate)");
+}
+
 /* The share of what the machine allows, in %; 0: it is not told. */
 static double share(const char *settings)
 {
@@ -196,7 +209,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(obeys),         cmocka_unit_test(begins_in_the_middle),
         cmocka_unit_test(does_not_obey), cmocka_unit_test_prestate(does_not_obey, &talk),
-        cmocka_unit_test(slower),        cmocka_unit_test(in_bursts),
+        cmocka_unit_test(slower),        cmocka_unit_test(faster_than_the_line),
+        cmocka_unit_test(in_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
