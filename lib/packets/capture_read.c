@@ -309,6 +309,11 @@ static int read_next_record(struct capture_reader *c, struct capture_packet *pac
         return note_zeros(c);
     uint32_t s = field_32(c, header), fraction = field_32(c, header + 4);
     uint32_t captured = field_32(c, header + 8), original = field_32(c, header + 12);
+    if ((s == MAGIC_US || s == MAGIC_NS) && field_16(c, header + 4) == 2 && !captured)
+        return error_set(e,
+                         "read %s: another pcap begins at byte %llu; mergecap -a -w NEW FIRST SECOND puts "
+                         "files together",
+                         c->name, (unsigned long long)c->taken);
     if (captured > CAPTURE_MOST_BYTES)
         return error_set(e, "read %s: byte %llu: packet %llu has %u bytes, expected at most %d", c->name,
                          (unsigned long long)c->taken, (unsigned long long)c->number + 1, captured,
@@ -476,8 +481,8 @@ static int read_statistics(struct capture_reader *c, const struct block *b, stru
     if (b->body_bytes < 12)
         return refuse_block(c, b, e, "statistics need 24 bytes");
     uint32_t of = field_32(c, b->body);
-    if (of >= c->count - c->section_first)
-        return refuse_block(c, b, e, "statistics of an interface that the section does not have");
+    if (of >= c->count - c->section_first) /* no packet hangs on them */
+        return 0;
     const uint8_t *at = b->body + 12, *value;
     uint16_t code, length;
     int more;

@@ -118,11 +118,16 @@ static void statistics_of_drops(void **state)
         bytes_end_block(&bytes, begin);
         bytes_packet(&bytes, 0, 0, "abcd", 4, 4, 0);
     }
+    size_t begin = bytes_block(&bytes, 5);
+    bytes_32(&bytes, 3); /* no interface of this section */
+    bytes_64(&bytes, 0);
+    bytes_end_block(&bytes, begin);
     struct capture_reader *c = capture_read_new(capture_bytes_read, &bytes, "it", &e);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(capture_read_next(c, &p, &e), 1);
         assert_true(capture_read_interface(c, 0)->dropped == rows[i].dropped);
     }
+    assert_int_equal(capture_read_next(c, &p, &e), 0);
     capture_read_free(c);
 }
 
@@ -241,6 +246,12 @@ static void a_block(uint32_t type, uint32_t length, uint32_t at_end)
 
 static void malformed(void **state)
 {
+    start(false);
+    bytes_pcap(&bytes, 0xa1b2c3d4, 1);
+    bytes_record(&bytes, 5, 17, "abc", 3, 3);
+    bytes_pcap(&bytes, 0xa1b2c3d4, 1);
+    bytes_record(&bytes, 1700000000, 17, "abc", 3, 3);
+    refused("another pcap begins at byte 43; mergecap -a");
     uint32_t value;
     (void)state;
     start(false);
