@@ -37,7 +37,7 @@ static int read_version(const struct remote_host *h, const char *name, const cha
     char wanted[80];
     int code = -1, used = 0;
     if (sscanf(answer, "%d %n", &code, &used) != 1)
-        return error_set(e, "the version of %s on host %s could not be read", h->lab->name, name);
+        return error_set(e, "the version of %s on host %s could not be read", name, h->lab->name);
     snprintf(wanted, sizeof wanted, "%s %s", name, HARNESS_VERSION);
     if (code == 127 && !strstr(answer, "shared librar"))
         text_add(absent, "%s%s", absent->length ? ", " : "", name);
