@@ -16,6 +16,7 @@
 struct evaluation {
     const json_t *result, *other;
     struct expr_result *out;
+    bool unread; /* a figure that it takes is not of the whole measure phase: out->reason has which */
 };
 
 /* What a statistic gathers over everything that its globs match. */
@@ -29,7 +30,9 @@ struct gathered {
         earlier;     /* flows with an end, where the value is one of those that have finished */
     int64_t samples; /* the fewest of a gauge that has few; 0: none has */
     double q, of;    /* a quantile that is of fewer values, `of`, than it takes; 0: there is none */
+    int64_t unread_ns, beyond_ns; /* the most of a counter or gauge */
     bool failed;
+    bool unread; /* a counter is there without this figure */
     enum dimension dimension;
 };
 
@@ -56,6 +59,12 @@ static void gather_quantile(double q, double count, struct gathered *g)
     }
 }
 
+static void gather_most(const json_t *ns, int64_t *most)
+{
+    if (json_integer_value(ns) > *most)
+        *most = json_integer_value(ns);
+}
+
 static void gather_counter(const struct expr_node *node, const char *name, const json_t *counter,
                            struct gathered *g)
 {
@@ -66,10 +75,13 @@ static void gather_counter(const struct expr_node *node, const char *name, const
     enum dimension d = expr_unit_dimension(unit ? unit : "", &scale);
     if (node->function == RATE)
         d = expr_rate_dimension(d, &scale);
+    g->unread |= !json_is_number(value);
     if (!json_is_number(value))
         return;
     g->dimension = d;
     gather(g, json_number_value(value) * scale);
+    gather_most(json_object_get(counter, "unread_ns"), &g->unread_ns);
+    gather_most(json_object_get(counter, "beyond_ns"), &g->beyond_ns);
     if (!expr_is_over_samples(node, name) || samples <= 0)
         return;
     if (samples < SCENARIO_FEW_SAMPLES && (!g->samples || samples < g->samples))
@@ -194,6 +206,9 @@ static void explain_missing(const struct expr_node *node, const struct gathered 
     const char *of = node->flow ? node->flow : node->group;
     if (g->failed)
         snprintf(out->reason, sizeof out->reason, "out of memory");
+    else if (g->count == 0 && g->unread)
+        snprintf(out->reason, sizeof out->reason, "%.60s.%.100s was not read in the measure phase", of,
+                 node->name);
     else if (g->count == 0)
         snprintf(out->reason, sizeof out->reason, "there is no %s%.60s.%.100s in the result", list, of,
                  node->name);
@@ -251,6 +266,24 @@ static void note_samples(const struct gathered *g, struct expr_result *out)
         add_note(out, note);
 }
 
+/* A figure that lacks a part of the measure phase, or has more than it. */
+static void note_unread(const struct expr_node *node, const struct gathered *g, struct evaluation *v)
+{
+    char note[160];
+    if (g->unread_ns) {
+        snprintf(note, sizeof note, "%.30s.%.60s was not read for %.4g s of the measure phase", node->group,
+                 node->name, (double)g->unread_ns / 1e9);
+        add_note(v->out, note);
+        snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
+        v->unread = true;
+    }
+    if (g->beyond_ns) {
+        snprintf(note, sizeof note, "%.30s.%.60s counted for %.4g s more than the measure phase", node->group,
+                 node->name, (double)g->beyond_ns / 1e9);
+        add_note(v->out, note);
+    }
+}
+
 /* "the p99.9 of s0.queue_bytes is of 20 samples and takes 1000: it is only the largest" */
 static void note_quantile(const struct expr_node *node, const struct gathered *g, struct expr_result *out)
 {
@@ -291,8 +324,10 @@ static double statistic(const struct expr_node *node, struct evaluation *v, enum
         note_flows(node, &g, v->out);
     else
         note_samples(&g, v->out);
-    if (!isnan(value) && node->function != COUNT_OF)
+    if (!isnan(value) && node->function != COUNT_OF) {
         note_quantile(node, &g, v->out);
+        note_unread(node, &g, v);
+    }
     *dimension = expr_functions[node->function].plain ? DIMENSION_PLAIN : g.dimension;
     free(g.values);
     return value;
@@ -304,6 +339,7 @@ static double evaluate_other(const struct expr_node *node, struct evaluation *v,
 {
     struct evaluation there = {.result = v->other, .out = v->out};
     double value = v->other ? evaluate(node->left, &there, dimension) : NAN;
+    v->unread |= there.unread;
     if (v->other)
         return value;
     *dimension = DIMENSION_PLAIN;
@@ -403,10 +439,23 @@ bool expr_holds_uncounted(const struct expr *check)
     return isfinite(left) && isfinite(right) && expr_compare(check, left, right);
 }
 
+/* Would a check have the same outcome with everything that was not read? An increase and a largest value can
+ * only become larger. */
+static bool is_certain(const struct expr *check, double left, double right)
+{
+    const struct expr_node *of = check->left;
+    if (!check->sign || check->right->kind != NUMBER || of->kind != STATISTIC ||
+        (of->function != DELTA && of->function != TOTAL && of->function != MAX))
+        return false;
+    bool greater_holds = compare(check->sign->comparison, 1, 0);
+    return greater_holds == compare(check->sign->comparison, left, right) && left >= right &&
+           (left > right || check->sign->comparison == GREATER_EQUAL || check->sign->comparison == LESS);
+}
+
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,
                                 struct expr_result *out)
 {
-    struct evaluation v = {result, other, out};
+    struct evaluation v = {.result = result, .other = other, .out = out};
     enum dimension left, right = DIMENSION_ANY;
     *out = (struct expr_result){.right = NAN, .unit = "", .sign = expr_sign(expr)};
     out->left = evaluate(expr->left, &v, &left);
@@ -421,5 +470,7 @@ enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, c
                  expr->column, expr_dimension_words(left), expr_dimension_words(right));
         return EXPR_UNKNOWN;
     }
+    if (v.unread && !is_certain(expr, out->left, out->right))
+        return EXPR_UNKNOWN;
     return !expr->sign || expr_compare(expr, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
 }

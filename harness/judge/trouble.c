@@ -78,7 +78,8 @@ static bool is_still(const struct cell *cell, const json_t *index, const json_t 
                      const json_t *flow)
 {
     const struct scenario_phases *phases = &cell->scenario.phases;
-    if (number_of(flow, "bytes") > 0 || json_object_get(flow, "completion_ns"))
+    if (!json_object_get(flow, "bytes") || number_of(flow, "bytes") > 0 ||
+        json_object_get(flow, "completion_ns"))
         return false;
     char *pattern = pattern_of(flows, name);
     struct wanted wanted = wanted_of(cell, index, pattern ? pattern : name);
@@ -697,6 +698,100 @@ static void find_empty_capture(const struct looked_into *x)
                                         "priorities and phase of capture choose"));
 }
 
+/* ---- hosts of which a part of the measured phase was not seen */
+
+/* Is it a counter of a listed role that was read in the run, and not in the measured phase? */
+static bool is_unread(const json_t *counter)
+{
+    const char *kind = json_string_value(json_object_get(counter, "kind"));
+    return kind && strcmp(kind, "counter") == 0 && !json_object_get(counter, "delta");
+}
+
+/* The times of `key`, of a host's counters: which, and the longest. `unread_ns`: of those without a figure.
+ */
+static void add_times(const struct looked_into *x, const char *key, int64_t unread_ns, const char *rest)
+{
+    const char *role, *name;
+    json_t *host, *counter;
+    json_object_foreach(json_object_get(x->result, "hosts"), role, host)
+    {
+        struct text_names names = {0};
+        struct text words = {0};
+        int64_t most_ns = 0;
+        json_object_foreach(json_object_get(host, "counters"), name, counter)
+        {
+            int64_t ns = is_unread(counter) ? unread_ns : (int64_t)number_of(counter, key);
+            if (ns > 0)
+                text_names_add(&names, name);
+            most_ns = ns > most_ns ? ns : most_ns;
+        }
+        text_add(&words, "%s: ", role);
+        text_add_names(&words, "", &names);
+        text_add(&words, rest, (double)most_ns / 1e9);
+        if (names.count)
+            json_array_append_new(x->warnings, json_text(text_string(&words)));
+        text_free(&words);
+    }
+}
+
+static void find_unread(const struct looked_into *x)
+{
+    add_times(x, "unread_ns", x->cell->scenario.phases.measure_ns,
+              " not read for up to %.4g s of the measured phase, of which the figures say nothing");
+}
+
+static void find_beyond(const struct looked_into *x)
+{
+    add_times(x, "beyond_ns", 0,
+              " counted for up to %.4g s more than the measured phase, between samples that were far "
+              "apart: reading took long, or a clock was set");
+}
+
+/* ---- flows whose program did not say all of them */
+
+static bool is_of_hosts(const struct looked_into *x)
+{
+    return !lab_kind(&x->cell->lab)->simulated;
+}
+
+static void find_untold(const struct looked_into *x)
+{
+    struct text_names untold = {0}, unwhole = {0};
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)x->flows, name, flow)
+    {
+        if (!is_of_hosts(x))
+            continue;
+        if (!json_object_get(flow, "bytes"))
+            text_names_add(&untold, name);
+        else if (!json_is_true(json_object_get(flow, "complete")) || number_of(flow, "errors") > 0)
+            text_names_add(&unwhole, name);
+    }
+    add_sentence(&untold, ": the traffic program did not say what was moved, which is unknown", x->warnings);
+    add_sentence(&unwhole,
+                 ": the traffic program says that not all went well (its summary has errors, or is "
+                 "not complete)",
+                 x->warnings);
+}
+
+/* A flow without an end is measured as long as the phase. */
+static void find_other_time(const struct looked_into *x)
+{
+    const struct scenario_flow *of = x->cell->scenario.flows.items;
+    double phase_ns = (double)x->cell->scenario.phases.measure_ns;
+    for (size_t i = 0; is_of_hosts(x) && i < x->cell->scenario.flows.count; i++) {
+        const json_t *flow = json_object_get(x->flows, of[i].name);
+        double ns = number_of(flow, "duration_ns");
+        if (of[i].size_bytes == FIELD_UNSET && of[i].start_ns <= 0 && of[i].stop_ns == FIELD_UNSET &&
+            json_object_get(flow, "bytes") && fabs(ns - phase_ns) > phase_ns / 10)
+            json_array_append_new(
+                x->warnings, json_textf("flow %s was measured for %.3g s, and the measured phase is %.3g s "
+                                        "long: its figures are not those of the phase",
+                                        of[i].name, ns / 1e9, phase_ns / 1e9));
+    }
+}
+
 /* ---- all */
 
 static const struct {
@@ -705,6 +800,10 @@ static const struct {
 } troubles[] = {
     {"packets lost in the warm-up that the figures do not show", find_losses_before},
     {"packets lost in the measured phase that no expectation of the cell looks at", find_losses_measured},
+    {"counters that were not read for a part of the measured phase", find_unread},
+    {"counters that counted for longer than the measured phase", find_beyond},
+    {"flows of which the traffic program said nothing, or that not all went well", find_untold},
+    {"flows that were measured for another time than the measured phase", find_other_time},
     {"flows that moved nothing", find_still},
     {"flows that completed no message in the measured phase", find_unfinished},
     {"queue pairs that gave up", find_given_up},

@@ -36,6 +36,7 @@ struct recorded_column {
     int64_t first_ns, last_ns;
     uint64_t inside;
     int64_t min, max;
+    int64_t unread_ns; /* of a gauge: the long gaps between its values in the measure phase */
     double sum;
     struct tally tally; /* of a gauge */
 };
@@ -86,6 +87,7 @@ struct recorded_host {
     json_t *index; /* of gathered: "SOURCE\nNAME" */
     json_t *names; /* of gathered: an object with each as a key */
     uint64_t samples, overruns;
+    int64_t every_ns; /* between samples, by its header */
     double read_sum_ns;
     int64_t read_max_ns, cpu_ns, latest_ns;
     bool headed, ended; /* the header, and the last line of a sampler that has one, were taken */
@@ -242,11 +244,19 @@ static void column_add_counter(struct recorder *r, const struct recorded_host *h
     g->closed = time_ns >= r->end_ns;
 }
 
-static void column_add_gauge(const struct recorder *r, struct recorded_column *g, int64_t time_ns,
-                             int64_t value)
+/* A time without a value that is longer than the interval of samples explains, and than a tenth of the
+ * measure phase; 0: it is not. */
+static int64_t long_gap_ns(const struct recorder *r, const struct recorded_host *host, int64_t gap_ns)
+{
+    return gap_ns / 2 > host->every_ns && gap_ns > (r->end_ns - r->start_ns) / 10 ? gap_ns : 0;
+}
+
+static void column_add_gauge(const struct recorder *r, const struct recorded_host *host,
+                             struct recorded_column *g, int64_t time_ns, int64_t value)
 {
     if (time_ns < r->start_ns || time_ns > r->end_ns)
         return;
+    g->unread_ns += long_gap_ns(r, host, time_ns - (g->inside ? g->last_ns : r->start_ns));
     if (!g->inside) {
         g->min = g->max = g->first = value;
         g->first_ns = time_ns;
@@ -398,6 +408,9 @@ static int host_take_header(struct recorder *r, struct recorded_host *host, cons
     if (lines_columns(header, &columns, &count, e) != 0)
         return error_prefix(e, "%s: a header of the sampler", host->role);
     host->headed = true;
+    const json_t *every = json_object_get(header, "every_ns");
+    if (json_integer_value(every) > 0)
+        host->every_ns = json_integer_value(every);
     host->says_end = program && strcmp(program, "nic-sampler") == 0;
     if (host->unlisted) {
         int result = host_take_unlisted_columns(r, host, columns, count, e);
@@ -463,7 +476,7 @@ static int host_take_sample(struct recorder *r, struct recorded_host *host, cons
         if (g->column.kind == COLUMN_COUNTER)
             column_add_counter(r, host, g, time_ns, line->values[i]);
         else
-            column_add_gauge(r, g, time_ns, line->values[i]);
+            column_add_gauge(r, host, g, time_ns, line->values[i]);
     }
     if (host->unlisted && host->plain)
         host_take_unlisted_sample(r, host, time_ns, line->values);
@@ -747,6 +760,7 @@ struct recorder *recorder_open(const char *folder, const struct scenario *scenar
     }
     for (size_t i = 0; i < r->host_count; i++) {
         r->hosts[i].role = scenario_role(scenario, i);
+        r->hosts[i].every_ns = scenario->sample.every_ns;
         r->hosts[i].index = json_object();
         r->hosts[i].names = json_object();
         if (listed)
@@ -883,7 +897,35 @@ static void add_tally_quantiles(const struct tally *tally, json_t *json)
             json_object_set_new(json, kept[i].key, json_integer(value));
 }
 
-static json_t *column_summary(const struct recorded_column *g)
+/* How long of the measure phase the column says nothing of; 0: of at most a tenth, or it has no figure. */
+static int64_t column_unread_ns(const struct recorder *r, const struct recorded_host *host,
+                                const struct recorded_column *g)
+{
+    int64_t late_ns = g->first_ns - r->start_ns, early_ns = r->end_ns - g->last_ns,
+            unread_ns = g->unread_ns + long_gap_ns(r, host, early_ns);
+    if (g->column.kind == COLUMN_COUNTER)
+        unread_ns = (late_ns > 0 ? late_ns : 0) + (early_ns > 0 ? early_ns : 0);
+    if (g->column.kind == COLUMN_COUNTER && g->last_ns <= g->first_ns)
+        return 0;
+    /* the clock of a sampler was set ahead: which values are those of the phase is unknown */
+    if (host->says_end && g->last_ns - g->first_ns > clock_monotonic_ns() - r->opened_ns)
+        return r->end_ns - r->start_ns;
+    return unread_ns > (r->end_ns - r->start_ns) / 10 ? unread_ns : 0;
+}
+
+/* How much longer than the measure phase a counter counted, where the interval of samples does not explain
+ * it; 0: it did not. */
+static int64_t column_beyond_ns(const struct recorder *r, const struct recorded_host *host,
+                                const struct recorded_column *g)
+{
+    int64_t before_ns = r->start_ns - g->first_ns, after_ns = g->last_ns - r->end_ns;
+    if (g->column.kind != COLUMN_COUNTER || g->last_ns <= g->first_ns)
+        return 0;
+    return long_gap_ns(r, host, (before_ns > 0 ? before_ns : 0) + (after_ns > 0 ? after_ns : 0));
+}
+
+static json_t *column_summary(const struct recorder *r, const struct recorded_host *host,
+                              const struct recorded_column *g)
 {
     bool counter = g->column.kind == COLUMN_COUNTER;
     json_t *json =
@@ -908,6 +950,10 @@ static json_t *column_summary(const struct recorded_column *g)
     }
     json_object_set_new(json, "last", json_integer(g->last));
     json_object_set_new(json, "duration_ns", json_integer(duration));
+    if (column_unread_ns(r, host, g))
+        json_object_set_new(json, "unread_ns", json_integer(column_unread_ns(r, host, g)));
+    if (column_beyond_ns(r, host, g))
+        json_object_set_new(json, "beyond_ns", json_integer(column_beyond_ns(r, host, g)));
     return json;
 }
 
@@ -915,10 +961,11 @@ static json_t *column_summary(const struct recorded_column *g)
 static json_t *column_kept_summary(const struct recorder *r, const struct recorded_host *host,
                                    const char *name, const json_t *whole)
 {
+    static const char *const always[] = {"unit", "samples", "unread_ns", "beyond_ns"};
     json_t *json = json_object();
-    json_object_set(json, "unit", json_object_get(whole, "unit"));
-    if (json_object_get(whole, "samples"))
-        json_object_set(json, "samples", json_object_get(whole, "samples"));
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (json_object_get(whole, always[i]))
+            json_object_set(json, always[i], json_object_get(whole, always[i]));
     for (size_t i = 0; i < r->kept_count; i++)
         if (fnmatch(r->kept[i].role, host->role, 0) == 0 && fnmatch(r->kept[i].counter, name, 0) == 0 &&
             json_object_get(whole, r->kept[i].key))
@@ -933,7 +980,7 @@ static json_t *host_columns_summary(const struct recorder *r, const struct recor
         const struct recorded_column *g = &h->gathered[i];
         if (!g->any || g->second || (g->column.kind == COLUMN_GAUGE && !g->inside))
             continue;
-        json_t *whole = column_summary(g);
+        json_t *whole = column_summary(r, h, g);
         json_object_set_new(counters, g->column.name,
                             h->unlisted ? column_kept_summary(r, h, g->column.name, whole)
                                         : json_incref(whole));
@@ -1228,7 +1275,7 @@ static json_t *flow_summary(const struct recorder *r, const struct recorded_flow
         json_object_set(json, "memory_used", json_object_get(s, "memory"));
     if (s)
         add_rates_of(s, json);
-    else
+    else if (flow->duration_ns > 0) /* else it is not known */
         add_rates(json, flow->bytes, flow->messages, flow->duration_ns);
     if (json_is_object(json_object_get(s, "phase"))) {
         json_t *phase = json_object();
@@ -1253,8 +1300,8 @@ json_t *recorder_flow_summary(const struct recorder *r)
     for (size_t i = 0; i < r->flow_count; i++) {
         const struct recorded_flow *flow = &r->flows[i];
         json_t *json = flow_summary(r, flow), *phase = json_object_get(json, "phase");
-        if (flow->of && flow->of->size_bytes != FIELD_UNSET &&
-            !phase) { /* a real one begins with the phase */
+        if (flow->of && flow->of->size_bytes != FIELD_UNSET && !phase &&
+            json_object_get(json, "bytes")) { /* a real one begins with the phase */
             json_object_set_new(json, "phase", phase = json_object());
             add_rates(phase, json_integer_value(json_object_get(json, "bytes")),
                       json_integer_value(json_object_get(json, "messages")), r->end_ns - r->start_ns);

@@ -59,6 +59,10 @@ static void print_flow(const json_t *flows, const char *name)
     double p50 = result_flow_figure(flow, "latency_p50_ns"), p99 = result_flow_figure(flow, "latency_p99_ns");
     double bps = json_number_value(result_flow_value(flow, "goodput_bps"));
     const json_t *of = json_object_get(flow, "flows"), *delivered = result_flow_value(flow, "delivered_bps");
+    if (!json_object_get(flow, "bytes")) { /* its program did not say */
+        print_out("  %-16s unknown", name);
+        return;
+    }
     print_out("  %-16s %10.2f MiB/s ", name, json_number_value(result_flow_value(flow, "goodput_MiBps")));
     print_rate(bps, 8);
     if (delivered && ((of && json_object_get(flow, "completion_ns")) || result_flow_is_far(flow))) {

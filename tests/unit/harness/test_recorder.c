@@ -139,7 +139,8 @@ static void what_is_not_listed_is_in_the_totals(void **state)
     recorder_host_summary(f->recorder, 1, host);
     assert_int_equal(json_object_size(json_object_get(host, "counters")), 1);
     assert_int_equal(integer(counter(host, "rx_buffer1_bytes"), "max"), 800);
-    assert_int_equal(json_object_size(counter(host, "rx_buffer1_bytes")), 3); /* it has few samples */
+    assert_int_equal(json_object_size(counter(host, "rx_buffer1_bytes")), 4); /* it has few samples */
+    assert_int_equal(integer(counter(host, "rx_buffer1_bytes"), "unread_ns"), 60 + 40);
     assert_int_equal(integer(totals, "roles"), 2);
     assert_int_equal(integer(totals, "listed"), 1);
     const json_t *pauses = counter(totals, "rx_prio0_pause"), *most = json_object_get(pauses, "most");
@@ -186,6 +187,41 @@ static void counters_are_taken_over_the_measure_phase(void **state)
     assert_int_equal(integer(sampling, "samples"), 6);
     assert_int_equal(integer(sampling, "read_ns_max"), 4);
     json_decref(host);
+}
+
+/* A source that fails, or a clock that is set ahead: what lies beside the samples that were read is unknown.
+ */
+static void times_that_were_not_read_are_told(void **state)
+{
+    struct fixture *f = *state;
+    recorder_window(f->recorder, 100, 200);
+    for (size_t role = 0; role < 2; role++) {
+        sample(f, role, HEADER);
+        sample(f, role, "[100,2,10,800]");
+        sample(f, role, "[115,2,12,700]");
+    }
+    sample(f, 0, "[160,2,null,null]");
+    sample(f, 0, "[200,2,null,600]");
+    sample(f, 1, "[260,2,13,null]");
+    json_t *a = json_object(), *b = json_object();
+    recorder_host_summary(f->recorder, 0, a);
+    recorder_host_summary(f->recorder, 1, b);
+    const json_t *c = counter(a, "rx_prio0_pause"), *g = counter(a, "rx_buffer1_bytes");
+    assert_int_equal(integer(c, "delta"), 2);
+    assert_int_equal(integer(c, "unread_ns"), 200 - 115);
+    assert_null(json_object_get(c, "beyond_ns"));
+    assert_int_equal(integer(g, "unread_ns"), 200 - 115);
+    c = counter(b, "rx_prio0_pause"), g = counter(b, "rx_buffer1_bytes");
+    assert_int_equal(integer(c, "delta"), 3);
+    assert_null(json_object_get(c, "unread_ns"));
+    assert_int_equal(integer(c, "beyond_ns"), 260 - 200);
+    assert_int_equal(integer(g, "unread_ns"), 200 - 115);
+    json_decref(b);
+    sample(f, 0, "[3600000000000,2,99,null]"); /* an hour ahead, which the run has not lasted */
+    json_object_clear(a);
+    recorder_host_summary(f->recorder, 0, a);
+    assert_int_equal(integer(counter(a, "rx_prio0_pause"), "unread_ns"), 100);
+    json_decref(a);
 }
 
 static void a_counter_that_was_reset_counts_on_and_is_told(void **state)
@@ -462,6 +498,9 @@ static void a_flow_without_summary_is_summed_from_its_intervals(void **state)
 {
     struct fixture *f = *state;
     recorder_window(f->recorder, 1000000000, 3000000000);
+    json_t *untold = recorder_flow_summary(f->recorder);
+    assert_null(json_object_get(json_object_get(untold, "f"), "bytes")); /* it is unknown, not 0 */
+    json_decref(untold);
     flow(f, "{\"type\":\"interval\",\"flow\":\"f\",\"time_ns\":1000000000,\"duration_ns\":1000000000,"
             "\"bytes\":99,\"messages\":9,"
             "\"goodput_bps\":792,\"errors\":0}");
@@ -588,6 +627,38 @@ static void what_cannot_be_decided_is_skipped_by_name(void **state)
     json_decref(result);
 }
 
+/* The counters of b, or a's, were not read in a part of the measure phase: what could have changed then. */
+static json_t *judged_unread(const struct fixture *f, int pauses, int drops)
+{
+    json_t *result = result_with("[\"pfc\"]", pauses), *hosts = json_object_get(result, "hosts");
+    json_object_set_new(
+        json_object_get(json_object_get(json_object_get(hosts, "a"), "counters"), "rx_prio0_pause"),
+        "unread_ns", json_integer(1500000000));
+    json_object_set_new(json_object_get(json_object_get(hosts, "b"), "counters"), "rx_discards_phy",
+                        json_pack("{s:s,s:s,s:i,s:I}", "unit", "packets", "kind", "counter", "delta", drops,
+                                  "unread_ns", (json_int_t)1500000000));
+    verdict_judge(&f->cell, &alone, result, NULL);
+    return result;
+}
+
+static void what_was_not_read_is_not_judged(void **state)
+{
+    struct fixture *f = *state;
+    json_t *result = judged_unread(f, 42, 0);
+    assert_string_equal(said_of(result, 0), "passed"); /* more of them would pass too */
+    assert_string_equal(said_of(result, 2), "skipped");
+    assert_string_equal(json_string_value(json_object_get(
+                            json_array_get(json_object_get(result, "expectations"), 2), "reason")),
+                        "b.rx_discards_phy was not read for 1.5 s of the measure phase");
+    assert_true(
+        json_is_null(json_object_get(json_array_get(json_object_get(result, "published"), 0), "value")));
+    json_decref(result);
+    result = judged_unread(f, 3, 7);
+    assert_string_equal(said_of(result, 0), "skipped");
+    assert_string_equal(said_of(result, 2), "failed"); /* more of them would fail too */
+    json_decref(result);
+}
+
 static size_t failures(const json_t *entries, const char *check)
 {
     size_t i, count = 0;
@@ -637,14 +708,27 @@ static void both_ends_are_judged_together(void **state)
 /* What the NIC sent beside what the flows moved: headers and acknowledgements are not taken for it. */
 static json_t *trouble_of(struct fixture *f, double sent, double moved)
 {
-    json_t *result = json_pack("{s:[],s:{s:{s:f,s:i}},s:{s:{s:{s:{s:f}}},s:{s:{}}}}", "warnings", "flows",
-                               "f", "bytes", moved, "messages", 16, "hosts", "a", "counters",
+    json_t *result = json_pack("{s:[],s:{s:{s:f,s:i,s:b,s:I}},s:{s:{s:{s:{s:f}}},s:{s:{}}}}", "warnings",
+                               "flows", "f", "bytes", moved, "messages", 16, "complete", 1, "duration_ns",
+                               (json_int_t)f->cell.scenario.phases.measure_ns, "hosts", "a", "counters",
                                "tx_vport_rdma_unicast_bytes", "delta", sent, "b", "counters");
     assert_non_null(result);
     trouble_find(&f->cell, NULL, result);
     json_t *warnings = json_incref(json_object_get(result, "warnings"));
     json_decref(result);
     return warnings;
+}
+
+/* The only warning of this flow, as a real host's traffic program told of it. */
+static void assert_told_of_flow(struct fixture *f, const char *flow, const char *sentence)
+{
+    json_t *result =
+               json_pack("{s:[],s:{s:o},s:{}}", "warnings", "flows", "f", json_loads(flow, 0, NULL), "hosts"),
+           *warnings = json_object_get(result, "warnings");
+    trouble_find(&f->cell, NULL, result);
+    assert_int_equal(json_array_size(warnings), 1);
+    assert_string_equal(json_string_value(json_array_get(warnings, 0)), sentence);
+    json_decref(result);
 }
 
 static void what_real_nics_sent_again_is_told(void **state)
@@ -671,6 +755,18 @@ static void what_real_nics_sent_again_is_told(void **state)
     assert_string_equal(json_string_value(json_array_get(warnings, 0)),
                         "flow f moved nothing in the measured phase");
     json_decref(warnings);
+    f->cell.scenario.phases.measure_ns = 2000000000;
+    assert_told_of_flow(f, "{\"complete\":false,\"errors\":0}",
+                        "flow f: the traffic program did not say what was moved, which is unknown");
+    static const char unwell[] = "flow f: the traffic program says that not all went well (its summary has "
+                                 "errors, or is not complete)";
+    assert_told_of_flow(f, "{\"bytes\":5,\"duration_ns\":2000000000,\"complete\":false,\"errors\":0}",
+                        unwell);
+    assert_told_of_flow(f, "{\"bytes\":5,\"duration_ns\":2000000000,\"complete\":true,\"errors\":5}", unwell);
+    assert_told_of_flow(
+        f, "{\"bytes\":5,\"duration_ns\":100000000,\"complete\":true,\"errors\":0}",
+        "flow f was measured for 0.1 s, and the measured phase is 2 s long: its figures are not "
+        "those of the phase");
     lab_free(&f->cell.lab);
     json_decref(lab);
 }
@@ -824,6 +920,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(counters_are_taken_over_the_measure_phase),
         TEST(what_is_not_listed_is_in_the_totals),
+        TEST(times_that_were_not_read_are_told),
         TEST(a_counter_that_was_reset_counts_on_and_is_told),
         TEST(what_a_sampler_left_out_is_told),
         TEST(losses_are_told_by_phase),
@@ -838,6 +935,7 @@ int main(void)
         TEST(counters_of_the_other_end_show_it_too),
         TEST(cnps_that_no_mark_asked_for_are_named),
         TEST(what_cannot_be_decided_is_skipped_by_name),
+        TEST(what_was_not_read_is_not_judged),
         TEST(both_ends_are_judged_together),
         TEST(what_real_nics_sent_again_is_told),
         TEST(any_name_of_a_column_is_taken),
