@@ -399,20 +399,12 @@ void over_take(struct over_item *item, const char *name, const json_t *result, c
 
 /* ---- over the runs of a sweep: the judgement */
 
-/* The interval with two digits: it is no more certain than that. */
-static double two_digits(double value)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.2g", value);
-    return strtod(digits, NULL);
-}
-
 static void add_spread(struct text *out, const struct spread *spread, const char *unit)
 {
     add_number(out, spread->mean, unit);
     if (spread->ci95 > 0) {
         text_add(out, " +- ");
-        add_number(out, two_digits(spread->ci95), unit);
+        add_number(out, spread_two_digits(spread->ci95), unit);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "lib/output/print.h"
 #include "lib/output/verdicts.h"
 #include "lib/roce/counters.h"
+#include "lib/statistics/spread.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,33 +54,49 @@ static void print_time(double ns)
                          : "ms");
 }
 
+/* What arrived, behind a rate of the same time by completed messages: where told, or where it is far from it.
+ */
+static void print_far(const json_t *flow, const json_t *delivered, bool told)
+{
+    if (!delivered || !(told || result_flow_is_far(flow)))
+        return;
+    print_out(" completed, ");
+    print_rate(json_number_value(delivered), 0);
+    print_out(" delivered");
+}
+
+/* The rate of one that ends is over its own time; what it moved in the measure phase stands behind it. */
 static void print_flow(const json_t *flows, const char *name)
 {
     const json_t *flow = json_object_get(flows, name);
     double p50 = result_flow_figure(flow, "latency_p50_ns"), p99 = result_flow_figure(flow, "latency_p99_ns");
     double bps = json_number_value(result_flow_value(flow, "goodput_bps"));
     const json_t *of = json_object_get(flow, "flows"), *delivered = result_flow_value(flow, "delivered_bps");
+    bool ends = result_flow_ends(flow);
     if (!json_object_get(flow, "bytes")) { /* its program did not say */
         print_out("  %-16s unknown", name);
         return;
     }
     print_out("  %-16s %10.2f MiB/s ", name, json_number_value(result_flow_value(flow, "goodput_MiBps")));
     print_rate(bps, 8);
-    if (delivered && ((of && json_object_get(flow, "completion_ns")) || result_flow_is_far(flow))) {
-        print_out(" completed, ");
-        print_rate(json_number_value(delivered), 0);
-        print_out(" delivered");
-    }
+    if (!ends)
+        print_far(flow, delivered, of && json_object_get(flow, "completion_ns"));
     if (!isnan(p50))
         print_out("   latency p50 %.2f us", p50 / 1e3);
     if (!isnan(p99))
         print_out(", p99 %.2f us", p99 / 1e3);
     const json_t *took = result_flow_value(flow, "completion_max_ns");
-    if (result_flow_ends(flow) && took) {
+    if (ends && took) {
         print_out("   ended after ");
         print_time(json_number_value(took));
-    } else if (result_flow_ends(flow)) {
-        print_out("   has not ended");
+    } else if (ends) {
+        print_out(json_number_value(result_flow_value(flow, "errors")) > 0 ? "   gave up"
+                                                                           : "   has not ended");
+    }
+    if (ends && delivered && result_flow_is_far(flow)) {
+        print_out("; in the measure phase ");
+        print_rate(json_number_value(result_flow_in_phase(flow, "goodput_bps")), 0);
+        print_far(flow, delivered, true);
     }
     const json_t *earlier = json_object_get(of, "earlier");
     json_int_t started = json_integer_value(json_object_get(of, "started"));
@@ -105,7 +122,7 @@ static void figures_print_goodput(double mean_bps, double ci95_bps)
     const char *name = rate_unit(mean_bps, &unit);
     print_out("%.2f ", mean_bps / unit);
     if (isfinite(ci95_bps))
-        print_out("+- %.2g ", ci95_bps / unit);
+        print_out("+- %g ", spread_two_digits(ci95_bps / unit));
     print_out("%s", name);
 }
 
@@ -116,9 +133,10 @@ static void print_parts(const json_t *flows, const char *pattern)
     size_t all = result_flow_parts(flows, pattern);
     size_t shown = result_flow_extremes(flows, pattern, "goodput_bps", FLOWS_SHOWN, names);
     bool ends = shown && result_flow_ends(json_object_get(flows, names[0]));
-    print_out("   %zu flow%s%s", all, all == 1 ? "" : "s together", ends ? " in the measure phase" : "");
+    print_out("   %zu flow%s%s", all, all == 1 ? "" : "s together", ends ? " over the measure phase" : "");
     if (shown && shown < all)
-        print_out("; the %zu slowest and the %zu fastest:", shown / 2, shown - shown / 2);
+        print_out("; the %zu slowest and the %zu fastest%s:", shown / 2, shown - shown / 2,
+                  ends ? " over their own times, of the whole run" : "");
     print_out("\n");
     for (size_t i = 0; i < shown; i++) {
         print_flow(flows, names[i]);

@@ -2,6 +2,8 @@
 
 #include "lib/document/json_text.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define PI         3.14159265358979323846
 #define NORMAL_95  1.9599639845400545 /* what t tends to */
@@ -66,6 +68,13 @@ struct spread spread_of(const double *values, size_t count)
 static json_t *number_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+double spread_two_digits(double ci95)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.2g", ci95);
+    return strtod(digits, NULL);
 }
 
 json_t *spread_json(const struct spread *s)

@@ -24,6 +24,8 @@ struct spread spread_of_sums(const struct spread_sums *sums);
 /* The interval is that of Student's t distribution: it holds for independent values that are normally
  * distributed. */
 struct spread spread_of(const double *values, size_t count);
+/* An interval with two digits, to show: it is no more certain than that. */
+double spread_two_digits(double ci95);
 /* {"count", "mean", "stddev", "ci95"}; the last two are null where there are none. A new reference. */
 json_t *spread_json(const struct spread *spread);
 /* The value that Student's t with that many degrees of freedom (from 1) exceeds in absolute value with a

@@ -33,6 +33,10 @@ check "and there is a warning with the verbs name" jq -e '.warnings[] | select(t
 check "one that survived has no error" jq -e '.flows.flapping | has("error") | not' "${flap[0]}"
 check "the run says it" grep -q 'warning: flow flapping: IBV_WC_RETRY_EXC_ERR: transport retry counter exceeded' "$SCRATCH/link-flap.said"
 
+check_exit 0 "a flow with an end that gives up" "$H" run link-flap --set sweep=null --set faults.0.duty=0.8 --set flows.flapping.size=1GB --set expect=null --set 'verify=["go-back-n"]' \
+    --set 'capture={"limit": "1MB"}' --out "$SCRATCH/ends" --no-report
+check_says "... has not just not ended" '^  flapping .*   gave up(; in the measure phase .*)?$' "$SCRATCH/out"
+
 # A NIC with measured time-outs says its error as mlx5 has it, for how long nothing came, and what counted.
 mapfile -t silent < <(results silicon-timeout 1)
 check "a silent peer: status, vendor error, time and time-outs" jq -e '.flows.request | .errors == 1 and .completion.silent_ns > 3660e6 and .completion.silent_ns < 3663.2e6 and

@@ -115,7 +115,7 @@ incast4 --no-report --set expect=null --set 'flows=[{"name":"few","from":"h0","t
     {"name":"many","from":"h1","to":"h4","priority":3,"message":"4KiB","size":"100kB","queue_pairs":4}]' >"$SCRATCH/out" 2>"$SCRATCH/err"
 check "a size is rounded up to whole messages, which its queue pairs share" jq -e '.flows | map_values([.messages, .bytes, .errors]) == {few: [1, 1000, 0], many: [25, 102400, 0]}' "$SCRATCH/incast4/incast4/latest/result.json"
 incast4 --no-report --set expect=null --set flows=null --set 'traffic=[{"name":"one","pattern":"incast","from":["h0"],"to":["h4"],"size":"64KiB","priority":3}]' >"$SCRATCH/out" 2>"$SCRATCH/err"
-check_says "... so has a pattern of one" '^  one .* the flow that began has finished   1 flow in the measure phase$' "$SCRATCH/out"
+check_says "... so has a pattern of one" '^  one .* the flow that began has finished   1 flow over the measure phase$' "$SCRATCH/out"
 incast4 --no-report >"$SCRATCH/out" 2>"$SCRATCH/err"
 check "with PFC for the flows' priority nothing is warned of" jq -e '.warnings == []' "$SCRATCH/incast4/incast4/latest/result.json"
 check "... nor with DCQCN and its parameters" test -z "$(foretold --set 'settings.ecn=[3]' --set 'settings.dcqcn={"rp": {"rpg_ai_rate": 40}}' | grep warning)"
@@ -357,6 +357,9 @@ check "... and far from it: $web" holds '.flows.web | .goodput_bps < 0.8 * .deli
 began=$(jq '[.flows | to_entries[] | select(.key | test("^web/")) | .value.completion_ns.begin // 1e12 | select(. < 1e5)] | length' "$R/result.json")
 check "... $began began in the warm-up" holds ".flows.web.flows | .earlier == $began and .earlier > 5 and .started == 233 - .earlier" "$R/result.json"
 check_says "the terminal has both, and how many flows began when" "^  web .* ${web%$'\t'*}0* Gb/s completed, ${web#*$'\t'}0* Gb/s delivered .* of the $((233 - began)) flows that began in the measure phase or later have finished, $began began before it" "$SCRATCH/out"
+check_says "... says that single flows are over their own times" '^  web .*   233 flows together over the measure phase; the [0-9]+ slowest and the [0-9]+ fastest over their own times, of the whole run:$' "$SCRATCH/out"
+check_says "... and what these moved in the phase, where it differs" '^  web/[0-9]+ .*   (ended after [0-9.]+ [mnu]s|has not ended); in the measure phase [0-9.]+ [GMk]b/s completed, [0-9.]+ [GMk]b/s delivered$' "$SCRATCH/out"
+check "... with no rate of another time beside" test -z "$(grep -E '^  web/[0-9]+ .*b/s completed, .*(ended|has not)' "$SCRATCH/out")"
 check_says "... and a warning" '^  warning: flow web: the goodput of the messages that completed in the measured phase is far from what was delivered in it \([0-9.]+ Gb/s completed, [0-9.]+ delivered\)' "$SCRATCH/out"
 all=$(jq '[.flows.web, .flows.burst | .delivered_bps] | add / 1e9 * 10 | round / 10' "$R/result.json")
 check "the page has it first, and the warning" test "$(sed -n '/<h2>Measurements/,/<.table>/p' "$R/report/index.html" | grep -oE '<td class=number>[0-9.]+' | head -n 1) $(grep -c '<li>flow web: the goodput of the messages' "$R/report/index.html")" = "<td class=number>$all 1"

@@ -55,13 +55,19 @@ static void of_too_few(void **state)
     json_decref(shown);
 }
 
+static void intervals_have_two_digits(void **state)
+{
+    (void)state;
+    near(spread_two_digits(122.2), 120, 0);
+    near(spread_two_digits(0.0448), 0.045, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(t_is_that_of_the_tables),
-        cmocka_unit_test(of_values),
-        cmocka_unit_test(large_values_close_together),
-        cmocka_unit_test(of_too_few),
+        cmocka_unit_test(t_is_that_of_the_tables),     cmocka_unit_test(of_values),
+        cmocka_unit_test(large_values_close_together), cmocka_unit_test(of_too_few),
+        cmocka_unit_test(intervals_have_two_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
