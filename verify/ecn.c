@@ -49,10 +49,14 @@ struct arrivals {
     uint32_t room; /* a power of two, or 0 */
 };
 
+struct queue;
+
 /* The last data packet of a flow that left a node before it is seen to come in: at the same time. */
 struct left_first {
     int64_t time_ns; /* 0: there was none */
+    uint64_t number;
     uint32_t psn;
+    struct queue *marked; /* its queue, if it left marked */
 };
 
 struct left {
@@ -134,33 +138,6 @@ static bool arrivals_grow(struct queues *q, struct arrivals *a)
     a->packets = packets;
     a->room = room;
     return true;
-}
-
-/* Has the packet left the node, at the time when it came in? */
-static bool queues_left_first(struct queues *q, struct same_flows *same, const struct verify_context *c,
-                              const struct verify_packet *p, uint32_t node)
-{
-    if (q->first_ns != p->time_ns)
-        return false;
-    for (uint32_t i = same_flows_first(same, c->flows, p->flow); i != FLOW_NONE;
-         i = same_flows_next(same, i)) {
-        const struct queue_port *port = states_have(&q->ports, c->flows->flows[i].interface, sizeof *port);
-        struct left_first *first = states_have(&q->first, i, sizeof *first);
-        if (!first || first->time_ns != p->time_ns || first->psn != p->frame.roce.bth.psn || !port ||
-            port->node != node)
-            continue;
-        first->time_ns = 0;
-        return true;
-    }
-    return false;
-}
-
-static void queues_note_left_first(struct queues *q, const struct verify_packet *p)
-{
-    struct left_first *first = states_at(&q->first, p->flow, sizeof *first);
-    if (first)
-        *first = (struct left_first){p->time_ns, p->frame.roce.bth.psn};
-    q->first_ns = p->time_ns;
 }
 
 /* A packet that comes twice, since it was sent again, is taken for the earlier one: it may be that one which
@@ -295,7 +272,7 @@ static void queue_judge_waiting(struct queues *q, struct queue *queue, struct ve
     }
 }
 
-static void queue_add_waiting(struct queues *q, struct queue *queue, const struct verify_packet *p,
+static void queue_add_waiting(struct queues *q, struct queue *queue, uint64_t number, int64_t time_ns,
                               uint64_t before)
 {
     if (!queue->waiting && queues_take_slots(q, MOST_WAITING))
@@ -309,11 +286,11 @@ static void queue_add_waiting(struct queues *q, struct queue *queue, const struc
         queue_settle(queue);
     }
     queue->waiting[(queue->first_waiting + queue->waiting_count++) % MOST_WAITING] =
-        (struct waiting){p->number, queue->bytes, p->time_ns, before};
+        (struct waiting){number, queue->bytes, time_ns, before};
 }
 
 /* A packet has left, whose arrival is known. */
-static void queue_judge_mark(struct queues *q, struct queue *queue, const struct verify_packet *p,
+static void queue_judge_mark(struct queues *q, struct queue *queue, uint64_t number, int64_t time_ns,
                              uint64_t before, int64_t in_ns, int64_t threshold)
 {
     if (before > (uint64_t)NEAR(threshold))
@@ -321,7 +298,41 @@ static void queue_judge_mark(struct queues *q, struct queue *queue, const struct
     else if (in_ns <= queue->forgotten_ns)
         q->unknown++;
     else
-        queue_add_waiting(q, queue, p, before);
+        queue_add_waiting(q, queue, number, time_ns, before);
+}
+
+/* Has the packet left the node, at the time when it came in? It had not waited, if it was marked there. */
+static bool queues_left_first(struct queues *q, struct same_flows *same, const struct verify_context *c,
+                              const struct verify_packet *p, uint32_t node)
+{
+    if (q->first_ns != p->time_ns)
+        return false;
+    for (uint32_t i = same_flows_first(same, c->flows, p->flow); i != FLOW_NONE;
+         i = same_flows_next(same, i)) {
+        const struct queue_port *port = states_have(&q->ports, c->flows->flows[i].interface, sizeof *port);
+        struct left_first *first = states_have(&q->first, i, sizeof *first);
+        if (!first || first->time_ns != p->time_ns || first->psn != p->frame.roce.bth.psn || !port ||
+            port->node != node)
+            continue;
+        first->time_ns = 0;
+        q->unknown -= first->marked != NULL;
+        if (first->marked && p->frame.roce.ip.ecn != FRAME_CE)
+            queue_judge_mark(q, first->marked, first->number, p->time_ns, 0, p->time_ns,
+                             port->threshold_bytes);
+        return true;
+    }
+    return false;
+}
+
+/* Of a marked one it is not known whether it was marked there until it is seen to come in. */
+static void queues_note_left_first(struct queues *q, const struct verify_packet *p, struct queue *queue)
+{
+    struct left_first *first = states_at(&q->first, p->flow, sizeof *first);
+    bool marked = p->frame.roce.ip.ecn == FRAME_CE;
+    q->unknown += marked;
+    if (first)
+        *first = (struct left_first){p->time_ns, p->number, p->frame.roce.bth.psn, marked ? queue : NULL};
+    q->first_ns = p->time_ns;
 }
 
 static struct queue *queues_queue(struct queue_port *port, unsigned int priority)
@@ -340,7 +351,7 @@ static void queues_note_departure(struct queues *q, struct same_flows *same, str
     bool known = data && queues_take_arrival(q, same, c, p, port->node, &in),
          ce = p->frame.roce.ip.ecn == FRAME_CE;
     if (data && !known)
-        queues_note_left_first(q, p);
+        queues_note_left_first(q, p, queue);
     if (!queue)
         return;
     uint32_t bytes = p->bytes + FRAME_FCS_BYTES;
@@ -348,10 +359,8 @@ static void queues_note_departure(struct queues *q, struct same_flows *same, str
     uint64_t before = known ? queue_left_since(queue, in.time_ns) : 0;
     queue_note_left(q, queue, p, port->threshold_bytes);
     queue->bytes += bytes;
-    if (data && ce && !known)
-        q->unknown++;
-    else if (data && ce && !in.marked)
-        queue_judge_mark(q, queue, p, before, in.time_ns, port->threshold_bytes);
+    if (known && ce && !in.marked)
+        queue_judge_mark(q, queue, p->number, p->time_ns, before, in.time_ns, port->threshold_bytes);
 }
 
 /* ---- the whole */
@@ -556,6 +565,9 @@ static void ecn_end(void *state, struct verify_context *c)
 {
     struct ecns *s = state;
     uint64_t sightings, marked = ecn_count_marks(s, c, &sightings);
+    if (!sightings &&
+        marked < s->queues.judged) /* at the end of a capture some have not come to the port that saw most */
+        marked = s->queues.judged;
     (s->data ? findings_judged : findings_seen)(
         c->findings, flows_seen_again(c->flows) ? "sightings of packets" : "packets", s->seen);
     if (s->seen && !s->data)

@@ -127,6 +127,39 @@ static void test_what_comes_later_did_not_wait_behind_it(void **state)
     expect_below(number);
 }
 
+/* A packet that finds an empty queue leaves when it comes, and may stand first in the file: one that came
+ * marked is not judged, and of one that was marked there it is known that it had not waited. */
+static void leaves_when_it_comes(uint32_t psn, uint8_t came, uint8_t left)
+{
+    seen(2, true, psn, left);
+    talk.now_ns -= BEFORE_NS;
+    seen(0, false, psn, came);
+}
+
+static void test_a_packet_that_leaves_when_it_comes(void **state)
+{
+    (void)state;
+    begin_switch();
+    for (uint32_t psn = 0; psn < 6; psn++)
+        in(psn);
+    for (uint32_t psn = 0; psn < 6; psn++)
+        out(psn, psn == 5);
+    leaves_when_it_comes(6, FRAME_CE, FRAME_CE);
+    leaves_when_it_comes(7, FRAME_ECT_0, FRAME_ECT_0);
+    expect_fine("1 mark against a queue");
+    json_t *entry = judge();
+    char *words = json_dumps(entry, 0);
+    assert_null(strstr(words, "whether the queue was above"));
+    free(words);
+    json_decref(entry);
+
+    begin_switch();
+    leaves_when_it_comes(0, FRAME_ECT_0, FRAME_CE);
+    in(1);
+    out(1, false);
+    expect_below(1);
+}
+
 /* Other ports and priorities have queues of their own. */
 static void test_what_left_elsewhere_did_not_wait_before_it(void **state)
 {
@@ -286,6 +319,7 @@ int main(void)
         cmocka_unit_test(test_a_mark_in_a_short_queue_is_found),
         cmocka_unit_test(test_a_mark_as_it_leaves_a_long_queue_is_right),
         cmocka_unit_test(test_what_comes_later_did_not_wait_behind_it),
+        cmocka_unit_test(test_a_packet_that_leaves_when_it_comes),
         cmocka_unit_test(test_what_left_elsewhere_did_not_wait_before_it),
         cmocka_unit_test(test_one_that_came_in_marked_is_no_mark_of_this_switch),
         cmocka_unit_test(test_a_mark_without_its_arrival_is_not_judged),
