@@ -184,16 +184,20 @@ static void note_positions(const struct sweep_table *t, size_t dimension, size_t
                  t->dimensions[dimension].label);
 }
 
-/* Cells that have no place in the drawing, or, if it has no mark for that, no value. */
+/* Cells that have no place in the drawing, or, if it has no mark for that, no value; and means of some of a
+ * cell's runs. */
 static void note_cells(const struct sweep_table *t, const struct roles *r, size_t figure, struct text *note)
 {
-    size_t unset = 0, unknown = 0;
+    size_t unset = 0, unknown = 0, some = 0;
     for (size_t cell = 0; cell < t->cell_count; cell++) {
+        size_t with_value = sweep_spread(t, figure, cell).count;
         if (position(t, cell, r->x) == NONE || position(t, cell, r->y) == NONE ||
             position(t, cell, r->panels) == NONE)
             unset++;
-        else if (r->form != FORM_HEAT && !isfinite(sweep_spread(t, figure, cell).mean))
-            unknown++;
+        else if (with_value)
+            some += with_value < t->cells[cell].count;
+        else
+            unknown += r->form != FORM_HEAT;
     }
     if (unset)
         text_add(note, "%s%zu of %zu cells are not drawn: they lack one of the choices.",
@@ -201,6 +205,10 @@ static void note_cells(const struct sweep_table *t, const struct roles *r, size_
     if (unknown)
         text_add(note, "%s%zu of %zu cells are not drawn: they have no value.", note->length ? " " : "",
                  unknown, t->cell_count);
+    if (some)
+        text_add(note, "%s%zu of %zu cells %s some of %s runs: the others have no value.",
+                 note->length ? " " : "", some, t->cell_count, some == 1 ? "is the mean of" : "are means of",
+                 some == 1 ? "its" : "their");
 }
 
 /* ---- heat maps */

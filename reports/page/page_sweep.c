@@ -106,6 +106,8 @@ static void add_value(const struct sweep_table *t, size_t figure, size_t cell, s
         html_number(out, spread.ci95 * unit.factor);
         text_add(out, "</span>");
     }
+    if (spread.count < t->cells[cell].count)
+        text_add(out, " <span class=soft>(%zu of %zu runs)</span>", spread.count, t->cells[cell].count);
     if (sweep_failed(t, figure, cell))
         text_add(out, " <b class=failed title=\"the expectation failed\">&times;</b>");
     text_add(out, "</td>");
@@ -147,7 +149,7 @@ static void page_add_cells(const struct sweep_table *t, struct text *out)
         text_add(
             out,
             "<p class=soft>Values are means of a cell's runs, with the 95 %% confidence interval of the mean "
-            "(Student's t); one without an interval is the same in all of them.</p>\n");
+            "(Student's t); one without an interval is the same in all of them, or of one run.</p>\n");
     add_head(t, columns, chosen, out);
     for (size_t cell = 0; cell < listed; cell++)
         add_cell(t, cell, columns, chosen, out);
@@ -606,10 +608,11 @@ static void add_figures(const struct sweep_table *t, const struct drawing *drawi
     text_add(out, "<h2>Figures%s</h2>\n", t->dimension_count ? " over the choices" : "");
     if (how)
         text_add(out, "<p class=soft>%s%s</p>\n", how,
-                 sweep_repeats(t) > 1 ? " Values are means of a cell's runs, &plusmn; and bars the 95 % "
-                                        "confidence interval of the mean "
-                                        "(Student's t); one without it is the same in all of them."
-                                      : "");
+                 sweep_repeats(t) > 1
+                     ? " Values are means of a cell's runs, &plusmn; and bars the 95 % "
+                       "confidence interval of the mean "
+                       "(Student's t); one without it is the same in all of them, or of one run."
+                     : "");
     for (size_t i = 0; i < count; i++)
         page_add_drawing(&drawings[i], "", out);
     add_constants(t, out);

@@ -145,6 +145,15 @@ check_says "... on the axis too" '>0\.1<' "$one"/report/*goodput*.svg
 check "... and never with 17 digits" test -z "$(grep -rlE '0\.1000000000|0\.30000000000' "$one/report" --include='*.html' --include='*.csv' --include='*.svg')"
 check_says "the page has the number of runs" '9 runs</b>, 3 of each of 3 cells' "$one/report/index.html"
 readable "one choice" "$one/report"
+# A figure that one of a cell's three runs lacks, or two: the mean says of how many runs it is.
+cp -r "$one" some
+for run in 01 04 05; do
+    jq '.flows |= map_values(del(.delivered_bps, .delivered_bytes))' "$one/$run/result.json" >"some/$run/result.json"
+done
+check_exit 0 "a sweep of which some runs lack a figure" "$H" report some
+check_says "... says it below the drawings" '2 of 3 cells are means of some of their runs: the others have no value' some/report/index.html
+check "... and in the table" test "$(grep -oE '\([12] of 3 runs\)' some/report/index.html | sort -u | tr '\n' ' ')" = "(1 of 3 runs) (2 of 3 runs) "
+check "... and not where all have it" test -z "$(grep -E 'of some of|\([0-9] of 3 runs\)' "$one/report/index.html")"
 check "a logarithmic axis is for equal ratios alone" test -z "$(grep -h 'data-x="logarithmic"' "$one"/report/*.svg)"
 sweep ratios '{"traffic.pair.message": ["1KiB", "4KiB", "16KiB", "64KiB", "256KiB"]}'
 check_says "... as those of sizes" 'data-x="logarithmic"' ratios/latest/report/figure-*-goodput-of-all-flows.svg
