@@ -139,12 +139,15 @@ static bool ends_in(const char *path, const char *setting, size_t length)
            (whole == length || path[whole - length - 1] == '.');
 }
 
+/* A value of JSON (1e-3, [3]), or a word or quantity as it is. */
 static bool has_value(const json_t *value, const char *wanted)
 {
     char *shown = value ? json_bare(value) : NULL;
-    json_t *mine = shown ? json_text(shown) : NULL, *other = json_text(wanted);
-    bool same = json_same(mine, other);
+    json_t *mine = shown ? json_text(shown) : NULL, *word = json_text(wanted),
+           *other = json_loads(wanted, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    bool same = mine && (json_same(mine, word) || (other && json_same(value, other)));
     json_decref(mine);
+    json_decref(word);
     json_decref(other);
     free(shown);
     return same;

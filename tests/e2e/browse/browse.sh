@@ -70,6 +70,7 @@ is "with a value in another unit" "$pair/02" --where memory=gpu --where settings
 check "either of two choices whose paths end alike" test "$(for m in host gpu none; do "$H" browse two --where memory=$m --json | jq '.runs | length'; done | tr -d '\n')" = 110
 is "with a value of the scenario" "$pair/02" --where memory=gpu --where settings.cable=1m
 is "with another" "" --where memory=gpu --where settings.cable=2m
+is "with a number in another form" "$pair/02" --where memory=gpu --where 'flows.*.depth=1.28e2'
 is "with a value of one flow" "$pair/02" --where memory=gpu --where flows.a-to-b.depth=128
 is "with a value of all flows" "$pair/02" --where memory=gpu --where 'flows.*.message=65536B'
 is "with one that not all have" "" --where memory=gpu --where 'flows.*.from=a'
