@@ -350,7 +350,8 @@ struct queue_pair {
     int64_t progress_ps;
     uint32_t timeout_event, turn_event, partner; /* partner: the other way of a ping-pong */
     uint32_t flow;
-    int64_t retransmitted;
+    uint64_t highest_request_psn;           /* behind all that was asked for */
+    int64_t retransmitted, requested_again; /* data packets; requests of reads */
     uint32_t follows,
         follower; /* queue pairs: this one's messages wait for the first's, the second's for its; NONE */
     uint64_t delivered;           /* messages at the receiver */

@@ -235,10 +235,12 @@ void sim_flow_stats(const struct sim *sim, size_t f, struct sim_flow_stats *out)
 {
     const struct flow *flow = &sim->flows[f];
     *out = flow->stats;
-    out->retransmitted_packets = out->delivered_bytes = out->marked_packets = out->in_flight = 0;
+    out->retransmitted_packets = out->requested_again = out->delivered_bytes = out->marked_packets =
+        out->in_flight = 0;
     for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
         const struct queue_pair *qp = &sim->qps[q];
         out->retransmitted_packets += qp->retransmitted;
+        out->requested_again += qp->requested_again;
         out->marked_packets += qp->marked;
         out->in_flight += (int64_t)(qp->posted - qp->completed);
         /* of a ping-pong the bytes are those of the first host's messages */

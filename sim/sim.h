@@ -144,12 +144,13 @@ struct sim_flow_config {
 void sim_flow_defaults(struct sim_flow_config *f);
 
 struct sim_flow_stats {
-    int64_t bytes;    /* payload of completed messages, as seen by the requester */
-    int64_t messages; /* completed */
-    int64_t retransmitted_packets;
-    int64_t delivered_bytes; /* payload that arrived in order, to the packet */
-    int64_t marked_packets;  /* data packets that arrived with CE */
-    int64_t decreases;       /* of its congestion control's rate; -1: it has none, or does not count them */
+    int64_t bytes;                 /* payload of completed messages, as seen by the requester */
+    int64_t messages;              /* completed */
+    int64_t retransmitted_packets; /* of data */
+    int64_t requested_again;       /* read requests that were sent again */
+    int64_t delivered_bytes;       /* payload that arrived in order, to the packet */
+    int64_t marked_packets;        /* data packets that arrived with CE */
+    int64_t decreases; /* of its congestion control's rate; -1: it has none, or does not count them */
     int64_t increases;
     int64_t in_flight;   /* messages that began and are not complete; -1: a ping-pong does not count them */
     int64_t last_ps;     /* the latest completion; -1: none */

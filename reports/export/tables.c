@@ -167,7 +167,7 @@ static const struct export_column flows[] = {
     INTEGER("marked_packets", "packets", "that arrived with CE", "marked_packets"),
     INTEGER("decreases", "", "of the reaction point's rate", "decreases"),
     INTEGER("increases", "", "of the reaction point's rate", "increases"),
-    INTEGER("retransmitted_packets", "packets", "data packets that were sent again", "retransmitted_packets"),
+    INTEGER("retransmitted_packets", "packets", "packets that were sent again: data, and requests of reads", "retransmitted_packets"),
     REAL("begin_ns", "ns", "of a simulated flow that ended, since the beginning of the run",
          "completion_ns.begin"),
     REAL("end_ns", "ns", "of such a flow, since the beginning of the run", "completion_ns.end"),

@@ -139,7 +139,7 @@ static void send_again(struct sim *sim, uint32_t q, uint32_t requester)
         restart_slowly(sim, q);
     if (qp->operation == SIM_READ) {
         qp->nak_sent = false;
-        send_control(sim, requester, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
+        send_control(sim, requester, read_request(sim, q, qp->expected_psn));
         request_reads_again(sim, q);
         return;
     }

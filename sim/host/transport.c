@@ -270,6 +270,17 @@ uint32_t control_packet(struct sim *sim, uint32_t q, enum packet_kind kind, uint
     return p;
 }
 
+uint32_t read_request(struct sim *sim, uint32_t q, uint64_t psn)
+{
+    struct queue_pair *qp = &sim->qps[q];
+    uint64_t end_psn = (psn / qp->packets_per_message + 1) * qp->packets_per_message;
+    if (end_psn > qp->highest_request_psn)
+        qp->highest_request_psn = end_psn;
+    else
+        qp->requested_again++;
+    return control_packet(sim, q, PACKET_READ_REQUEST, psn);
+}
+
 void send_control(struct sim *sim, uint32_t host, uint32_t p)
 {
     const struct host *h = &sim->hosts[host];
@@ -301,7 +312,7 @@ void request_reads(struct sim *sim, uint32_t q)
             event_reschedule(sim->events, qp->turn_event, may_ps);
             return;
         }
-        uint32_t p = control_packet(sim, q, PACKET_READ_REQUEST, qp->requested_psn);
+        uint32_t p = read_request(sim, q, qp->requested_psn);
         qp = &sim->qps[q];
         if (qp->requested_psn == qp->expected_psn)
             qp->progress_ps = sim->now_ps;
@@ -520,7 +531,7 @@ void ask_again(struct sim *sim, uint32_t host, uint32_t q)
     }
     sim->hosts[host].counters.implied_nak_seq_err++;
     congestion_lost(sim, host, q);
-    send_control(sim, host, control_packet(sim, q, PACKET_READ_REQUEST, qp->expected_psn));
+    send_control(sim, host, read_request(sim, q, qp->expected_psn));
 }
 
 /* Is this the packet that is expected? If so the next one is. */

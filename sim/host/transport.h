@@ -16,6 +16,8 @@ void ring_join(struct sim *sim, uint32_t qp);
 void ring_leave(struct sim *sim, uint32_t qp);
 /* A frame without payload on the queue pair: ACK, NAK or read request. */
 uint32_t control_packet(struct sim *sim, uint32_t qp, enum packet_kind kind, uint64_t psn);
+/* A request of what the message of this number has from it on; counted if that was asked for before. */
+uint32_t read_request(struct sim *sim, uint32_t qp, uint64_t psn);
 void send_control(struct sim *sim, uint32_t host, uint32_t p);
 /* What a NAK asks for is missing at the host: notify the sender, if its NIC does, and ask. */
 void send_nak(struct sim *sim, uint32_t host, uint32_t qp, uint64_t psn);

@@ -275,7 +275,8 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
         moved = moved_by_itself(lab, config, &stats, &moved);
     }
     add_rates(line, moved.bytes, moved.messages, stats.failed, moved.duration_ns);
-    json_object_set_new(line, "retransmitted_packets", json_integer(stats.retransmitted_packets));
+    json_object_set_new(line, "retransmitted_packets",
+                        json_integer(stats.retransmitted_packets + stats.requested_again));
     add_counts(line, &counted);
     if (stats.failed)
         json_object_set_new(line, "error", error_text(&stats));
@@ -392,7 +393,7 @@ static int write_traffic_summary(struct sim_lab *lab, size_t t, struct error *e)
         all.messages += one.messages;
         all.delivered_bytes += one.delivered_bytes;
         all.marked_packets += one.marked_packets;
-        all.retransmitted_packets += stats.retransmitted_packets;
+        all.retransmitted_packets += stats.retransmitted_packets + stats.requested_again;
         all.failed += stats.failed;
         if (one.decreases < 0)
             continue;

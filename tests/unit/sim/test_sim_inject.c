@@ -69,6 +69,40 @@ static void answers_are_dropped(void **state)
     }
 }
 
+/* Requests whose numbers were asked for before are sent again: behind a lost one, and of what a lost response
+ * leaves. */
+static void reads_count_requests_that_ask_again(void **state)
+{
+    static const enum packet_kind lost[] = {PACKET_READ_REQUEST, PACKET_DATA};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct lab lab;
+        const struct sim_captured *f;
+        size_t from = 0;
+        int64_t again = 0, highest = -1;
+        open_lab(&lab, 2);
+        struct sim_flow_config *flow = fixture_flow(&lab.f, 0, 1, 10000);
+        flow->operation = SIM_READ;
+        flow->depth = 4;
+        flow->message_count = 12;
+        add_rule(&lab, lost[i], SIM_INJECT_DROP)->first = 5;
+        run(&lab, MS);
+        while ((f = next(&lab, 0, true, PACKET_READ_REQUEST, &from)))
+            if (f->psn / 10 > highest)
+                highest = f->psn / 10;
+            else
+                again++;
+        struct sim_flow_stats stats;
+        sim_flow_stats(lab.sim, 0, &stats);
+        assert_int_equal(highest, 11);
+        assert_true(again > 0);
+        assert_int_equal(stats.requested_again, again);
+        assert_true((stats.retransmitted_packets > 0) == (lost[i] == PACKET_DATA));
+        assert_true(stats.finished_ps > 0);
+        close_lab(&lab);
+    }
+}
+
 /* ---- marks and CNPs */
 
 static struct sim_flow_config *open_marked(struct lab *lab, int64_t bytes)
@@ -455,6 +489,7 @@ int main(void)
         cmocka_unit_test(the_nth_packet_is_dropped),
         cmocka_unit_test(a_corrupt_packet_is_counted),
         cmocka_unit_test(answers_are_dropped),
+        cmocka_unit_test(reads_count_requests_that_ask_again),
         cmocka_unit_test(a_mark_gives_a_cnp),
         cmocka_unit_test(the_second_cnp_is_dropped),
         cmocka_unit_test(a_dropped_pause_comes_late_or_overflows),
