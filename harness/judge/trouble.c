@@ -19,7 +19,7 @@
 /* What is looked at, and where sentences go. */
 struct looked_into {
     const struct cell *cell;
-    const json_t *losses, *result, *flows;
+    const json_t *losses, *quiet, *result, *flows;
     json_t *warnings;
 };
 
@@ -127,6 +127,50 @@ static void find_unfinished(const struct looked_into *x)
     add_still(x, true,
               " completed no message in the measured phase, and the goodput is 0, though parts of messages "
               "arrived: a longer phases.measure or smaller messages show a rate");
+}
+
+/* ---- flows that moved, and stood still for most of the phase: their mean is the rate of neither time */
+
+#define QUIET_SHARE    0.5
+#define QUIET_MESSAGES 20 /* beside it: a flow of few messages has long times between them */
+
+/* The longest such time of the flow in this list, of flows that had something to send all the time; 0: there
+ * is none. */
+static double quiet_ns(const struct looked_into *x, const struct scenario_flow *of)
+{
+    const struct scenario_phases *phases = &x->cell->scenario.phases;
+    const json_t *flow = json_object_get(x->flows, of->name), *quiet = json_object_get(x->quiet, of->name);
+    bool always = of->start_ns <= phases->warmup_ns &&
+                  (of->stop_ns == FIELD_UNSET || of->stop_ns >= phases->warmup_ns + phases->measure_ns);
+    double ns = number_of(quiet, "ns");
+    bool long_enough =
+        ns > QUIET_SHARE * (double)phases->measure_ns && number_of(quiet, "messages") >= QUIET_MESSAGES;
+    return always && long_enough && !result_flow_ends(flow) ? ns : 0;
+}
+
+static void find_stalled(const struct looked_into *x)
+{
+    const struct scenario_flow *flows = x->cell->scenario.flows.items;
+    struct text_names stalled = {0};
+    const json_t *longest = NULL;
+    struct text rest = {0};
+    for (size_t i = 0; i < x->cell->scenario.flows.count; i++) {
+        const json_t *quiet = json_object_get(x->quiet, flows[i].name);
+        if (quiet_ns(x, &flows[i]) == 0)
+            continue;
+        text_names_add(&stalled, flows[i].name);
+        if (!longest || number_of(quiet, "ns") > number_of(longest, "ns"))
+            longest = quiet;
+    }
+    text_add(
+        &rest,
+        " completed no message for %s%.4g of the %.4g ms of the measured phase, from %.4g ms on, and %.0f in "
+        "the rest: the goodput is a mean of both, and no rate at which it ran",
+        stalled.count > 1 ? "up to " : "", number_of(longest, "ns") / 1e6,
+        (double)x->cell->scenario.phases.measure_ns / 1e6, number_of(longest, "from_ns") / 1e6,
+        number_of(longest, "messages"));
+    add_sentence(&stalled, text_string(&rest), x->warnings);
+    text_free(&rest);
 }
 
 /* ---- queue pairs that gave up: single flows have said it themselves */
@@ -362,6 +406,41 @@ static void find_above_line(const struct looked_into *x)
         json_array_append_new(x->warnings, json_text(text_string(&words)));
     }
     text_free(&words);
+    free(all);
+}
+
+/* ---- a phase in which a line carries a few packets: one more or less is a large part */
+
+#define FEWEST_PACKETS 20
+#define PACKET_BYTES   1500 /* where no mtu is set */
+
+static void find_short_phase(const struct looked_into *x)
+{
+    const struct scenario *s = &x->cell->scenario;
+    const struct scenario_flow *flows = s->flows.items;
+    size_t nodes = lab_node_count(&x->cell->lab);
+    struct carried *all = carried_of_lines(&x->cell->lab, nodes);
+    double least = INFINITY, bytes_of = 0, bps_of = 0;
+    for (size_t i = 0; i < s->flows.count; i++) {
+        const struct carried *to = carried_at(&x->cell->lab, all, flow_receiver(&flows[i]));
+        double bytes = s->settings.mtu == FIELD_UNSET ? PACKET_BYTES : (double)s->settings.mtu;
+        bytes =
+            flows[i].message_bytes < (int64_t)bytes ? (double)flows[i].message_bytes + HEADERS_BYTES : bytes;
+        double bps = to ? to->most_bps : 0, packets = (double)s->phases.measure_ns * bps / 8e9 / bytes;
+        if (bps <= 0 || packets >= least ||
+            number_of(json_object_get(x->flows, flows[i].name), "delivered_bytes") <= 0)
+            continue;
+        least = packets;
+        bytes_of = bytes;
+        bps_of = bps;
+    }
+    if (least < FEWEST_PACKETS)
+        json_array_append_new(
+            x->warnings,
+            json_textf("the measured phase of %.4g us has the time of %.2g packets of %.0f bytes at %.4g "
+                       "Gb/s of payload: "
+                       "one more or less is %.0f %% of a rate; a longer phases.measure shows one",
+                       (double)s->phases.measure_ns / 1e3, least, bytes_of, bps_of / 1e9, 100 / least));
     free(all);
 }
 
@@ -806,6 +885,8 @@ static const struct {
     {"flows that were measured for another time than the measured phase", find_other_time},
     {"flows that moved nothing", find_still},
     {"flows that completed no message in the measured phase", find_unfinished},
+    {"flows that stood still for most of the measured phase", find_stalled},
+    {"a measured phase that is too short for rates", find_short_phase},
     {"queue pairs that gave up", find_given_up},
     {"goodput above what a host's line carries", find_above_line},
     {"goodput by completed messages that is far from what was delivered", find_far},
@@ -821,10 +902,10 @@ const char *trouble_kind(size_t i)
     return i < TROUBLES ? troubles[i].is : NULL;
 }
 
-void trouble_find(const struct cell *cell, const json_t *losses, json_t *result)
+void trouble_find(const struct cell *cell, const json_t *losses, const json_t *quiet, json_t *result)
 {
-    const struct looked_into x = {cell, losses, result, json_object_get(result, "flows"),
-                                  json_object_get(result, "warnings")};
+    const struct looked_into x = {
+        cell, losses, quiet, result, json_object_get(result, "flows"), json_object_get(result, "warnings")};
     for (size_t i = 0; i < TROUBLES; i++)
         troubles[i].find(&x);
 }

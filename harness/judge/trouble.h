@@ -5,11 +5,12 @@
 #include "harness/plan/cell.h"
 
 /* Add to the "warnings" of a whole run's result what its figures tell: packets that were lost (`losses`: by
- * role and counter, {"before": the measured phase, "measured": in it}), flows that moved nothing, patterns
+ * role and counter, {"before": the measured phase, "measured": in it}), flows that moved nothing, or nothing
+ * for most of the measured phase (`quiet`, as recorder_quiet has it), phases too short for rates, patterns
  * whose queue pairs gave up, senders that sent more again than arrived, CNPs that no mark asked for, goodput
  * above what a line carries or far from what was delivered,
  * which the flows' "above_line_bps" says, too (docs/result.md). */
-void trouble_find(const struct cell *cell, const json_t *losses, json_t *result);
+void trouble_find(const struct cell *cell, const json_t *losses, const json_t *quiet, json_t *result);
 /* What the i-th kind of these warnings is of, in docs/scenario.md's words; NULL after the last. */
 const char *trouble_kind(size_t i);
 

@@ -109,6 +109,8 @@ struct recorded_flow {
     const struct scenario_flow *of;       /* NULL: one of a traffic pattern */
     json_t *summary;                      /* the summary line */
     int64_t bytes, messages, duration_ns; /* of intervals inside the measure phase */
+    int64_t quiet_ns;                     /* of the latest of them: no message was completed in these, */
+    int64_t longest_ns, longest_end_ns;   /* and the longest such time */
     double live_bps;
     int64_t errors;
     json_t *failed;   /* its first completion error, as the result has it; NULL: none */
@@ -602,6 +604,14 @@ static struct recorded_flow *recorder_find_flow(struct recorder *r, const char *
     return &r->flows[r->flow_count++];
 }
 
+static void flow_note_quiet(struct recorded_flow *flow, int64_t from_ns, int64_t until_ns)
+{
+    if (until_ns - from_ns <= flow->longest_ns)
+        return;
+    flow->longest_ns = until_ns - from_ns;
+    flow->longest_end_ns = until_ns;
+}
+
 static void flow_take_interval(const struct recorder *r, struct recorded_flow *flow, const json_t *json)
 {
     int64_t end = json_integer_value(json_object_get(json, "time_ns"));
@@ -613,6 +623,14 @@ static void flow_take_interval(const struct recorder *r, struct recorded_flow *f
     flow->bytes = sum_of(flow->bytes, json_integer_value(json_object_get(json, "bytes")));
     flow->messages = sum_of(flow->messages, json_integer_value(json_object_get(json, "messages")));
     flow->duration_ns = sum_of(flow->duration_ns, duration);
+    flow->quiet_ns =
+        json_integer_value(json_object_get(json, "messages")) ? 0 : sum_of(flow->quiet_ns, duration);
+    flow_note_quiet(flow, end - flow->quiet_ns, end);
+}
+
+void recorder_note_quiet(struct recorder *r, const char *flow, int64_t from_ns, int64_t until_ns)
+{
+    flow_note_quiet(recorder_find_flow(r, flow), from_ns, until_ns);
 }
 
 static int recorder_write_flow_line(struct recorder *r, const json_t *line, struct error *e)
@@ -1466,6 +1484,20 @@ json_t *recorder_losses(const struct recorder *r)
         json_decref(losses);
     }
     return roles;
+}
+
+json_t *recorder_quiet(const struct recorder *r)
+{
+    json_t *quiet = json_object();
+    for (size_t i = 0; i < r->flow_count; i++) {
+        const struct recorded_flow *flow = &r->flows[i];
+        if (flow->longest_ns)
+            json_put(quiet, flow->name,
+                     json_make("{s:I,s:I,s:I}", "from_ns",
+                               (json_int_t)(flow->longest_end_ns - flow->longest_ns - r->start_ns), "ns",
+                               (json_int_t)flow->longest_ns, "messages", (json_int_t)flow->messages));
+    }
+    return quiet;
 }
 
 void recorder_warnings(const struct recorder *r, json_t *warnings)

@@ -268,6 +268,9 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
     struct sim_flow_stats counted = measured_stats(flow);
     struct moved moved = {counted.bytes, counted.messages, duration};
+    int64_t last_ns = flow->measure_end.last_ps / SIM_PS_PER_NS;
+    if (flow->lines && counted.messages)
+        recorder_note_quiet(lab->run->recorder, config->name, last_ns, end_ns);
     if (config->message_count) {
         json_object_set_new(line, "phase",
                             json_make("{s:I,s:I,s:I}", "bytes", (json_int_t)moved.bytes, "messages",

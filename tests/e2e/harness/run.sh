@@ -229,6 +229,29 @@ check_says "... too" '^  passed   fast \(33[.]5544 Gb/s in all 2 runs, expected 
 check_exit 1 "... and less, in messages of another size" carried --set 'flows.*.message=64KiB'
 check_says "... has no word of it" '^  failed   fast \(24[.][0-9]+ Gb/s, expected > 25 Gb/s\)$' "$SCRATCH/out"
 check "... and no warning" jq -e '.warnings == [] and all(.flows[]; has("above_line_bps") | not)' "$SCRATCH/incast4/incast4/latest/result.json"
+
+# ---- a rate over a phase in which a flow stood still for most of the time, or a line carries a few packets
+cat >"$SCRATCH/pair.json" <<'END'
+{ "schema": 1, "name": "pair", "driver": "sim", "topology": { "kind": "star", "hosts": 2 }, "defaults": { "link": { "rate": "100Gb/s", "length": "5m" } } }
+END
+cat >"$SCRATCH/still.json" <<'END'
+{ "schema": 1, "name": "still", "lab": "pair.json", "roles": ["h[0-1]"], "settings": { "pfc": [], "mtu": 4200 },
+  "phases": { "warmup": "100us", "measure": "10ms", "cooldown": "100us" },
+  "flows": [{ "name": "f", "from": "h1", "to": "h0", "op": "write", "message": "64KiB", "depth": 4 }],
+  "faults": [{ "link": ["h1", "s0"], "kind": "down", "start": "2ms", "stop": "2.2ms" }] }
+END
+warned_of() { # OPTION...
+    "$H" run "$SCRATCH/still.json" --no-report --quiet --out "$OUT" "$@" >"$SCRATCH/out" 2>&1
+    jq -r '.warnings[]' "$OUT/still/latest/result.json"
+}
+stood='^flow f completed no message for 7\.1[0-9]* of the 10 ms of the measured phase, from 2\.[89][0-9]* ms on, and 505 in the rest'
+check "a flow that waits for a time-out until the end stood still for most of the phase" grep -qE "$stood" <<<"$(warned_of)"
+check_says "... on the terminal" 'warning: flow f completed no message for 7' "$SCRATCH/out"
+check "... also where its intervals show it" grep -qE "$stood" <<<"$(warned_of --set sample.every=1ms)"
+check "... and not where it goes on" test -z "$(warned_of --set faults=null)"
+check "a phase of a few packets has no rate" grep -q '^the measured phase of 1.5 us has the time of 4.4 packets of 4196 bytes at 98.04 Gb/s of payload: one more or less is 23 % of a rate' \
+    <<<"$(warned_of --set faults=null --set 'flows.*.message=4KiB' --set phases.measure=1500ns)"
+check "... one of many has" test -z "$(warned_of --set faults=null --set 'flows.*.message=4KiB' --set phases.measure=100us)"
 fewer='expect\[1\] reads max\(s0.port4_prio3_queue_bytes\), of which fewer than 5 samples lie in the measured phase: sample.every is 10ms, and phases.measure 4ms; shorten sample.every or lengthen phases.measure'
 check_exit 1 "a gauge of two samples" carried --set sample.every=10ms
 check_says "... has their number in the reason" '^  failed   level \([0-9]+ bytes, expected < 1 bytes; of 2 samples\)$' "$SCRATCH/out"

@@ -375,7 +375,7 @@ static char *losses_told(const struct fixture *f)
     json_t *result = json_pack("{s:[]}", "warnings"), *losses = recorder_losses(f->recorder), *one;
     struct text words = {0};
     size_t i;
-    trouble_find(&f->cell, losses, result);
+    trouble_find(&f->cell, losses, NULL, result);
     json_array_foreach(json_object_get(result, "warnings"), i, one)
         text_add(&words, "%s\n", json_string_value(one));
     json_decref(losses);
@@ -534,7 +534,7 @@ static char *told_of_cnps(const struct fixture *f, const char *a, const char *b)
     struct text words = {0};
     size_t i;
     assert_non_null(result);
-    trouble_find(&f->cell, NULL, result);
+    trouble_find(&f->cell, NULL, NULL, result);
     json_array_foreach(json_object_get(result, "warnings"), i, one)
         text_add(&words, "%s\n", json_string_value(one));
     json_decref(result);
@@ -713,7 +713,7 @@ static json_t *trouble_of(struct fixture *f, double sent, double moved)
                                (json_int_t)f->cell.scenario.phases.measure_ns, "hosts", "a", "counters",
                                "tx_vport_rdma_unicast_bytes", "delta", sent, "b", "counters");
     assert_non_null(result);
-    trouble_find(&f->cell, NULL, result);
+    trouble_find(&f->cell, NULL, NULL, result);
     json_t *warnings = json_incref(json_object_get(result, "warnings"));
     json_decref(result);
     return warnings;
@@ -725,7 +725,7 @@ static void assert_told_of_flow(struct fixture *f, const char *flow, const char 
     json_t *result =
                json_pack("{s:[],s:{s:o},s:{}}", "warnings", "flows", "f", json_loads(flow, 0, NULL), "hosts"),
            *warnings = json_object_get(result, "warnings");
-    trouble_find(&f->cell, NULL, result);
+    trouble_find(&f->cell, NULL, NULL, result);
     assert_int_equal(json_array_size(warnings), 1);
     assert_string_equal(json_string_value(json_array_get(warnings, 0)), sentence);
     json_decref(result);
