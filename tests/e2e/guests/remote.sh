@@ -20,7 +20,7 @@ vp() { "$BUILD/virt-provision" --lab "$LAB" "$@"; }
 ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/machine"
 : > "$SCRATCH/authorized"
 printf '%s\n' 'Port 2222' 'ListenAddress 127.0.0.1' "HostKey $SCRATCH/machine" "PidFile $SCRATCH/sshd.pid" "AuthorizedKeysFile $SCRATCH/authorized" \
-    'StrictModes no' 'UsePAM no' 'PasswordAuthentication no' 'MaxSessions 64' "SetEnv HOME=$SCRATCH/home" > "$SCRATCH/sshd_config"
+    'StrictModes no' 'UsePAM no' 'PasswordAuthentication no' 'KexAlgorithms curve25519-sha256' 'MaxSessions 64' "SetEnv HOME=$SCRATCH/home" > "$SCRATCH/sshd_config"
 mkdir -p /run/sshd "$SCRATCH/home"
 
 told() { # WHAT PATTERN

@@ -18,10 +18,11 @@ mount -t tmpfs tmpfs /var/lib && mkdir $JOURNAL
 
 # ---- the hosts: each has its own network, sysfs, /run and nic-config journal
 for key in host key stranger; do ssh-keygen -q -t ed25519 -N '' -f "$SCRATCH/$key"; done
-make_host() { # NAME ADDRESS; without what the user's shell does when it starts
+# without what the user's shell does when it starts, and with a key exchange that takes 0.01 s of a processor for each connection: the default one takes 0.13
+make_host() { # NAME ADDRESS
     mkdir -p "$SCRATCH/$1/journal" "$SCRATCH/$1/home"
     printf '%s\n' "ListenAddress $2" "HostKey $SCRATCH/host" 'PidFile none' "AuthorizedKeysFile $SCRATCH/key.pub" 'StrictModes no' 'UsePAM no' \
-        'PasswordAuthentication no' 'MaxSessions 64' "SetEnv HOME=$SCRATCH/$1/home" > "$SCRATCH/$1/sshd_config"
+        'PasswordAuthentication no' 'KexAlgorithms curve25519-sha256' 'MaxSessions 64' "SetEnv HOME=$SCRATCH/$1/home" > "$SCRATCH/$1/sshd_config"
     ip netns add "$1"
     ip link add "to-$1" type veth peer name mgmt0 netns "$1"
     ip addr add 192.0.2.1 peer "$2" dev "to-$1"

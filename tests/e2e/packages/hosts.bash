@@ -25,7 +25,7 @@ start_host() {
     chmod 755 "$SCRATCH"
     for key in host key; do ssh-keygen -q -t ed25519 -N '' -f "$HOST/keys/$key"; done
     printf '%s\n' 'ListenAddress 127.0.0.1:2222' 'HostKey /run/lab/host' 'PidFile none' 'AuthorizedKeysFile /run/lab/key.pub' 'StrictModes no' \
-        'UsePAM no' 'PasswordAuthentication no' >"$HOST/keys/sshd_config"
+        'UsePAM no' 'PasswordAuthentication no' 'KexAlgorithms curve25519-sha256' >"$HOST/keys/sshd_config"
     # shellcheck disable=SC2016 # the inner shell's
     unshare --mount --pid --net --fork --kill-child bash -c '
         mount --make-rprivate / && mount -t tmpfs tmpfs "$1/over" && mkdir "$1"/over/{upper,work} &&

@@ -121,7 +121,7 @@ static void open_guest(struct place *p)
     snprintf(line, sizeof line,
              "printf 'Port %d\\nListenAddress 127.0.0.1\\nHostKey %s/key\\nAuthorizedKeysFile "
              "%s/authorized\\nStrictModes "
-             "no\\nPidFile none\\nUsePAM no\\n' > %s/config",
+             "no\\nPidFile none\\nKexAlgorithms curve25519-sha256\\nUsePAM no\\n' > %s/config",
              port, p->folder, p->folder, p->folder);
     run(line);
     snprintf(line, sizeof line, "%s/config", p->folder);
