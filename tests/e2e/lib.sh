@@ -8,6 +8,7 @@
 #   check_says "what" PATTERN FILE     passes when the extended regular expression is found in FILE
 #   until_true SECONDS COMMAND...      waits until the command succeeds; fails when it has not in that time
 #   forget_files RESULT...            these folders of runs get a result.json without the list of their files, which then may be changed
+#   shorten_cells SCENARIO            CELLS: options of a run that take from its choices the phases, and when flows begin and end, so that all cells are short
 #   at_exit COMMAND ARG...             run when the test ends, however it ends (last first)
 #   finish                             the plan line; the test's last command
 # With STOP_AT_FAILURE set, the first failed check ends the test.
@@ -43,6 +44,13 @@ forget_files() {
     for run; do
         jq 'del(.files)' "$run/result.json" >"$SCRATCH/.result.json" && cat "$SCRATCH/.result.json" >"$run/result.json"
     done
+}
+
+shorten_cells() {
+    CELLS=()
+    # shellcheck disable=SC2034 # for who calls it
+    ! grep -q '"phases[.]measure": \[' "$1" ||
+        CELLS=(--set "sweep=$(jq -c '.sweep | del(.zip[]["phases.measure", "phases.warmup"]) | walk(if type == "object" then del(.start, .stop) else . end)' "$1")")
 }
 
 ok() {

@@ -7,7 +7,8 @@ H=$BUILD/harness
 cd "$BUILD" || exit 2
 
 capture() { # SCENARIO [OPTION...]: short runs, the beginning of each in a file
-    "$H" run "scenarios/$1.json" --duration 2ms --set 'capture={"limit": "5MB"}' --no-report --yes --jobs 2 --out "$SCRATCH/results" "${@:2}" >"$SCRATCH/out.log" 2>&1
+    shorten_cells "scenarios/$1.json"
+    "$H" run "scenarios/$1.json" --duration 2ms "${CELLS[@]}" --set 'capture={"limit": "5MB"}' --no-report --yes --jobs 2 --out "$SCRATCH/results" "${@:2}" >"$SCRATCH/out.log" 2>&1
 }
 # The settings that runs had, as far as their scenarios and labs state them, with an expression over them: a document for each run, in lines.
 settings() { # JQ RESULT...

@@ -8,7 +8,6 @@ cd "$BUILD" || exit 1
 # holds FILTER FILE: the file is there, is JSON, and the filter holds (jq takes an empty file for well).
 # shellcheck disable=SC2317 # called through check
 holds() { [ -s "$2" ] && jq -e "$1" "$2"; }
-mapfile -t SIMULATED < <(jq -r 'select(.lab) | input_filename' "$ROOT"/scenarios/*.json) # the others are for real hosts alone
 
 # ---- the command of the README, from build/
 check_exit 0 "./harness run scenarios/pfc-bidir.json, in build/" ./harness run scenarios/pfc-bidir.json --duration 200ms --out "$OUT" --no-report
@@ -532,10 +531,6 @@ for case in '1=01, ECT(1): simulated NICs send 10, ECT(0), in their place' "3=11
     check "ECN bits that no NIC is meant to send are said: $case" grep -qF "the ECN bits of traffic_class ${case%%=*} are ${case#*=}" <<<"$(said pfc-bidir --set "flows.*.traffic_class=${case%%=*}")"
 done
 check "... on real hosts, too, with what NICs do" grep -q 'traffic_class 107 are 11, .*: Soft-RoCE sends them with every packet, mlx5 takes the DSCP alone' <<<"$(said pfc-bidir --lab soft-pair --set settings.traffic_class=107)"
-# silicon-notification has a switch that never marks, for the CNPs that come without marks; of silicon-timeout's NICs one has no slow restart
-check "the project's scenarios cause no warnings but of what flows between real hosts have" \
-    test "$(for s in "${SIMULATED[@]}"; do said "$s"; done | sed '/nothing on .* when packets are lost (nic.unmarked_cnps)/d; /flow request: nothing on its way .* at a never reduces/d; s/.*warning: flow a-to-b: //; s/ has no effect: simul.*//; s/ has no effect: the simulator does .*//' | xargs)" = "validate numa relaxed_ordering"
-
 check "a pattern is named as one" grep -q 'flow incast is not ECN-capable (traffic class 104, forced by settings: .*): s0 does not mark its packets' <<<"$(said incast-dcqcn --set settings.traffic_class=104)"
 
 # the packets of a pattern have the ECN bits that those of a flow would have
@@ -617,7 +612,8 @@ wait $!
 check "a signal while the report is drawn ends the run by its own exit code" test $? = 130 -o -n "$(grep '^report: ' "$SCRATCH/out")"
 check_says "... which says where the result is" '^result: ' "$SCRATCH/out"
 
-check_exit 0 "check" "$H" check "$ROOT"/scenarios/*.json "$ROOT"/labs/*.json
+# all other scenarios: verdicts.sh
+check_exit 0 "check" "$H" check "$ROOT"/scenarios/{pfc-bidir,nccl-*}.json "$ROOT"/labs/*.json
 check_exit 0 "list --json" "$H" list --json
 check "... is JSON and has the scenario" holds '.scenarios[] | select(.name == "pfc-bidir")' "$SCRATCH/out"
 for type in scenario lab settings; do
@@ -629,9 +625,6 @@ check "... needs takes the absence of a capability" holds '[.. | objects | .need
 check_exit 0 "schema scenario --manual" "$H" schema scenario --manual
 check_says "... names every field of a flow" 'It Cm queue_pairs' "$SCRATCH/out"
 check_exit 0 "doctor on a simulated lab" "$H" doctor --lab sim-geforce-pair --for pfc-bidir
-for scenario in "${SIMULATED[@]}"; do
-    check_exit 0 "doctor finds nothing wrong with $(basename "$scenario" .json) on its own lab" "$H" doctor --for "$scenario"
-done
 check_exit 2 "programs cannot be installed on simulated hosts" "$H" install --lab sim-geforce-pair
 check_exit 2 "nor on hosts that are not in the lab" "$H" install c --lab ssh-pair.example
 check_says "... which the error names" 'lab ssh-pair has no host "c"' "$SCRATCH/err"
