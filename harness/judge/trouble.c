@@ -854,6 +854,27 @@ static void find_untold(const struct looked_into *x)
                  x->warnings);
 }
 
+/* `gpu` leaves the route to the program, other memories name it. */
+static void find_other_memory(const struct looked_into *x)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)x->flows, name, flow)
+    {
+        const json_t *used = json_object_get(flow, "memory_used");
+        const char *asked = json_string_value(json_object_get(flow, "memory")),
+                   *kind = json_string_value(json_object_get(used, "kind")),
+                   *route = json_string_value(json_object_get(used, "route"));
+        bool by_kind = asked && (strcmp(asked, "host") == 0 || strcmp(asked, "gpu") == 0);
+        const char *got = by_kind ? kind : route;
+        if (is_of_hosts(x) && asked && got && strcmp(asked, got) != 0)
+            json_array_append_new(
+                x->warnings, json_textf("flow %s: memory %s was asked for, and the traffic program says that "
+                                        "it used %.60s",
+                                        name, asked, got));
+    }
+}
+
 /* A flow without an end is measured as long as the phase. */
 static void find_other_time(const struct looked_into *x)
 {
@@ -882,6 +903,7 @@ static const struct {
     {"counters that were not read for a part of the measured phase", find_unread},
     {"counters that counted for longer than the measured phase", find_beyond},
     {"flows of which the traffic program said nothing, or that not all went well", find_untold},
+    {"flows whose traffic program used another memory than theirs", find_other_memory},
     {"flows that were measured for another time than the measured phase", find_other_time},
     {"flows that moved nothing", find_still},
     {"flows that completed no message in the measured phase", find_unfinished},

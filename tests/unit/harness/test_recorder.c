@@ -767,6 +767,16 @@ static void what_real_nics_sent_again_is_told(void **state)
         f, "{\"bytes\":5,\"duration_ns\":100000000,\"complete\":true,\"errors\":0}",
         "flow f was measured for 0.1 s, and the measured phase is 2 s long: its figures are not "
         "those of the phase");
+    assert_told_of_flow(f,
+                        "{\"bytes\":5,\"duration_ns\":2000000000,\"complete\":true,\"memory\":\"gpu\","
+                        "\"memory_used\":{\"kind\":\"host\",\"route\":\"host\"}}",
+                        "flow f: memory gpu was asked for, and the traffic program says that it used host");
+    assert_told_of_flow(
+        f,
+        "{\"bytes\":5,\"duration_ns\":2000000000,\"complete\":true,\"memory\":\"cuda-dmabuf\","
+        "\"memory_used\":{\"kind\":\"gpu\",\"route\":\"cuda-peermem\"}}",
+        "flow f: memory cuda-dmabuf was asked for, and the traffic program says that it used "
+        "cuda-peermem");
     lab_free(&f->cell.lab);
     json_decref(lab);
 }
