@@ -225,7 +225,7 @@ $(B)/bench/%: $(O)/bench/%.o $(O)/bench/reference.o $(ALL_ARCHIVES)
 
 unit: $(B)/tests/unit
 # those that do less on sanitized programs, which have all of them
-unit-longer: $(patsubst %.c,$(B)/tests/alone/%,$(notdir $(shell grep -lw SANITIZED $(UNIT))))
+unit-longer: $(patsubst %.c,$(B)/tests/alone/%,$(notdir $(shell grep -lw SANITIZED $(UNIT) /dev/null)))
 fuzzers: $(B)/fuzz/fuzz
 .SECONDARY:
 
