@@ -138,6 +138,16 @@ $(O)/prefix: FORCE
 	@echo '$(PREFIX)' >$@.new
 	$(replace_new)
 
+# What makes results is a part of this one: two builds of the same sources have the same identity, wherever and by whom they are made.
+MAKES_RESULTS := $(sort $(shell find $(wildcard harness sim verify remote lib) -name '*.[ch]' -o -name '*.def'))
+NAME_BUILD := $(O)/harness/run/results.o $(O)/harness/main.o
+$(NAME_BUILD): CPPFLAGS += -DHARNESS_BUILD='"$(shell cat $(O)/build 2>/dev/null)"'
+$(NAME_BUILD): $(O)/build
+$(O)/build: FORCE
+	@mkdir -p $(@D)
+	@sha256sum $(MAKES_RESULTS) | sha256sum | cut -c1-12 >$@.new
+	$(replace_new)
+
 # The table of figures: reports/drawing/figures_NAME.c has figures_NAME[]. Tables are written anew only when a name comes or goes.
 FIGURES     := $(sort $(notdir $(basename $(wildcard reports/drawing/figures_*.c))))
 replace_new  = @cmp -s $@.new $@ && rm $@.new || mv $@.new $@

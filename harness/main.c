@@ -30,6 +30,7 @@ static const struct program program = {
     .name = "harness",
     .about = "Run experiments with priority flow control and DCQCN on simulated, virtual or real RoCE hosts.",
     .commands = commands,
+    .build = HARNESS_BUILD,
 };
 
 int main(int argc, char **argv)

@@ -453,10 +453,10 @@ static json_t *result_json(const struct run *run)
     const json_t *sources = json_object_get(x->cell->lab_json, "sources");
     json_t *hosts = hosts_json(run), *warnings = warnings_json(run, hosts);
     json_t *result = json_make(
-        "{s:i,s:s,s:s,s:b,s:s,s:O*,s:b,s:s?,s:s?,s:I,s:I,s:O,s:O,s:s,s:s,s:O,s:o,s:o,s:o,s:o,s:o}", "schema",
-        1, "program", "harness", "version", HARNESS_VERSION, "simulated", run->driver->simulated, "origin",
-        origin_names[origin_of_run(run)], "scaled", scaled_of_run(run), "complete",
-        run->ending == ENDING_WHOLE, "started", run->started, "finished", finished, "seed",
+        "{s:i,s:s,s:s,s:s,s:b,s:s,s:O*,s:b,s:s?,s:s?,s:I,s:I,s:O,s:O,s:s,s:s,s:O,s:o,s:o,s:o,s:o,s:o}",
+        "schema", 1, "program", "harness", "version", HARNESS_VERSION, "build", results_build(), "simulated",
+        run->driver->simulated, "origin", origin_names[origin_of_run(run)], "scaled", scaled_of_run(run),
+        "complete", run->ending == ENDING_WHOLE, "started", run->started, "finished", finished, "seed",
         (json_int_t)x->seed, "repeat", (json_int_t)x->repeat, "cell", x->cell->choice, "scenario",
         x->cell->scenario_json, "scenario_file", x->plan->scenario_path, "lab_file", x->plan->lab_path, "lab",
         x->cell->lab_json, "sources", sources ? json_deep_copy(sources) : json_object(), "phases",

@@ -1,5 +1,6 @@
 #include "harness/run/request.h"
 
+#include "harness/run/results.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
@@ -31,11 +32,12 @@ static json_t *sets_json(const struct sweep_request *request)
 static json_t *request_document(const struct sweep_request *request, const struct plan *plan)
 {
     char *folder = get_current_dir_name();
-    json_t *document = json_make(
-        "{s:i,s:s,s:s,s:s?,s:s,s:O,s:s,s:s,s:O,s:o,s:I,s:I}", "schema", 1, "program", "harness", "version",
-        HARNESS_VERSION, "working_folder", folder, "scenario_file", plan->scenario_path, "scenario",
-        plan->read.scenario, "lab_file", plan->lab_path, "lab_why", plan->lab_why, "lab", plan->read.lab,
-        "set", sets_json(request), "repeat", (json_int_t)request->repeats, "seed", (json_int_t)request->seed);
+    json_t *document =
+        json_make("{s:i,s:s,s:s,s:s,s:s?,s:s,s:O,s:s,s:s,s:O,s:o,s:I,s:I}", "schema", 1, "program", "harness",
+                  "version", HARNESS_VERSION, "build", results_build(), "working_folder", folder,
+                  "scenario_file", plan->scenario_path, "scenario", plan->read.scenario, "lab_file",
+                  plan->lab_path, "lab_why", plan->lab_why, "lab", plan->read.lab, "set", sets_json(request),
+                  "repeat", (json_int_t)request->repeats, "seed", (json_int_t)request->seed);
     free(folder);
     if (document && request->duration_ns != FIELD_UNSET)
         json_object_set_new(document, "duration_ns", json_integer(request->duration_ns));
@@ -89,13 +91,20 @@ static int request_parse_number(const json_t *document, const char *key, json_in
 static int request_parse(struct kept_request *kept, const char *path, struct error *e)
 {
     const json_t *d = kept->document;
-    const char *version = json_string_value(json_object_get(d, "version"));
+    const char *version = json_string_value(json_object_get(d, "version")),
+               *build = json_string_value(json_object_get(d, "build"));
     struct plan_documents *documents = &kept->documents;
     if (!version || strcmp(version, HARNESS_VERSION) != 0)
         return error_set(e,
                          "%s was written by harness %s, and this is " HARNESS_VERSION
                          ": take that version, or run the sweep anew",
                          path, version ? version : "without a version");
+    if (!build || strcmp(build, results_build()) != 0)
+        return error_set(e,
+                         "%s was written by build %s of harness " HARNESS_VERSION
+                         ", and this is build %s, whose results may be others: take that build, or run the "
+                         "sweep anew",
+                         path, build ? build : "(not named)", results_build());
     documents->scenario = json_object_get(d, "scenario");
     documents->lab = json_object_get(d, "lab");
     documents->scenario_path = json_string_value(json_object_get(d, "scenario_file"));

@@ -49,7 +49,7 @@ struct kept_request {
 /* Write it. */
 int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
                  struct error *e);
-/* Read the request of the folder `asked->resume`. Refused: it is of another version of the program. */
+/* Read the request of the folder `asked->resume`. Refused: it is of another version or build of the program. */
 int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e);
 /* Are the scenario's file and the lab's, if they are there, what they were? */
 int request_check_files(const struct kept_request *kept, struct error *e);

@@ -20,6 +20,11 @@ static char *time_text(const char *format)
     return strdup(buffer);
 }
 
+const char *results_build(void)
+{
+    return HARNESS_BUILD;
+}
+
 char *results_time(void)
 {
     return time_text("%Y-%m-%dT%H:%M:%SZ");

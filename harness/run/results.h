@@ -21,4 +21,8 @@ int results_point_latest(const char *folder, struct error *e);
 /* "2026-03-01T12:00:00Z" for now. The caller frees. */
 char *results_time(void);
 
+/* Twelve hexadecimal digits of a digest over the sources that make results: two builds with the same one give
+ * the same results. While a version is developed, its text stays. */
+const char *results_build(void);
+
 #endif

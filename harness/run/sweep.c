@@ -74,11 +74,11 @@ static json_t *sweep_index_head(const struct sweep *s)
 {
     const struct cell *first = &s->plan.first;
     char *started = results_time();
-    json_t *head = json_make("{s:i,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I}", "schema", 1, "program",
-                             "harness", "version", HARNESS_VERSION, "scenario", first->scenario.name, "title",
-                             first->scenario.title, "simulated", lab_kind(&first->lab)->simulated, "complete",
-                             0, "verdict", "incomplete", "started", started, "sweep", s->plan.sweep,
-                             "repeats", (json_int_t)s->request->repeats);
+    json_t *head = json_make(
+        "{s:i,s:s,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I}", "schema", 1, "program", "harness", "version",
+        HARNESS_VERSION, "build", results_build(), "scenario", first->scenario.name, "title",
+        first->scenario.title, "simulated", lab_kind(&first->lab)->simulated, "complete", 0, "verdict",
+        "incomplete", "started", started, "sweep", s->plan.sweep, "repeats", (json_int_t)s->request->repeats);
     free(started);
     return head;
 }
@@ -829,6 +829,7 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
         return -1;
     }
     bool other = is_other(result, "version", json_text(HARNESS_VERSION), &damage) ||
+                 is_other(result, "build", json_text(results_build()), &damage) ||
                  is_other(result, "scenario", json_incref(cell->scenario_json), &damage) ||
                  is_other(result, "lab", json_incref(cell->lab_json), &damage) ||
                  is_other(result, "seed", json_integer((json_int_t)sweep_seed_of(s, run)), &damage) ||
@@ -848,7 +849,8 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
     plan_release(&s->plan, cell);
     if (whole && other)
         return error_set(
-            e, "%s/result.json is not of this sweep: its version, scenario, lab or seed is another", folder);
+            e, "%s/result.json is not of this sweep: its version, build, scenario, lab or seed is another",
+            folder);
     return whole && !damaged;
 }
 

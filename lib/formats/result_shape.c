@@ -245,6 +245,7 @@ static const struct shape scenario[] = {{"name", TEXT, NULL},
                                         {0}};
 static const struct shape lab[] = {{"name", TEXT, NULL}, {"title", TEXT, NULL}, {"driver", TEXT, NULL}, {0}};
 static const struct shape result[] = {{"version", TEXT, NULL},
+                                      {"build", TEXT, NULL},
                                       {"simulated", TRUTH, NULL},
                                       {"origin", ORIGIN, NULL},
                                       {"scaled", OBJECT, amounts},
@@ -300,6 +301,7 @@ static const struct shape repeat[] = {{"cell", OBJECT, NULL},
 ITEMS(repeated, OBJECT, repeat);
 ITEMS(values, LIST, NULL);
 static const struct shape index_shape[] = {{"version", TEXT, NULL},
+                                           {"build", TEXT, NULL},
                                            {"scenario", TEXT, NULL},
                                            {"title", TEXT, NULL},
                                            {"simulated", TRUTH, NULL},

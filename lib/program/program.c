@@ -471,7 +471,8 @@ static int run_program(const struct program *program, int argc, char **argv)
     if (word && strcmp(word, "help") == 0)
         return print_help(program, argv[at + 1]);
     if (is_given(argc, argv, "--version", "--version") || (word && strcmp(word, "version") == 0)) {
-        print_out("%s %s\n", program->name, HARNESS_VERSION);
+        print_out("%s %s", program->name, HARNESS_VERSION);
+        print_out(program->build ? " (build %s)\n" : "\n", program->build ? program->build : "");
         return EXIT_DONE;
     }
     if (is_given(argc, argv, "--help", "-h"))

@@ -38,6 +38,7 @@ struct program {
     const char *name;
     const char *about;
     const struct command *const *commands; /* ended by NULL */
+    const char *build;                     /* what tells builds of one version apart; NULL: nothing is said */
 };
 
 /* The whole of main; returns the exit status. Every program also has --help and --version (with subcommands

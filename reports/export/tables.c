@@ -52,6 +52,7 @@ static const struct export_column runs[] = {
     TEXT("started", "UTC", "started"),
     TEXT("finished", "UTC", "finished"),
     TEXT("version", "of harness", "version"),
+    TEXT("build", "of that version", "build"),
     TEXT("scenario_file", "where the scenario was read", "scenario_file"),
     TEXT("lab_file", "where the lab was read", "lab_file"),
     INTEGER("measure_start_ns", "ns", "the measure phase, on the clock of the samples", NULL),

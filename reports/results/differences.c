@@ -238,7 +238,7 @@ static const char *name_of(const json_t *result, const char *document)
 /* All that was set in a result: its names are rows of their own where they differ. */
 static json_t *settings_of(const json_t *result, bool *cut)
 {
-    static const char *const documents[] = {"scenario", "lab"}, *const plain[] = {"seed", "version"};
+    static const char *const documents[] = {"scenario", "lab"}, *const plain[] = {"seed", "version", "build"};
     struct flat flat = {.values = json_object()};
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++)
         json_object_set_new(flat.values, documents[i], json_text(name_of(result, documents[i])));

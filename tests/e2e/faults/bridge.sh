@@ -95,7 +95,7 @@ python3 SCRATCH/packets drive SCRATCH/at-a "${six:-10.9.0.}2" > /dev/null
 jq -c --argjson now "$(date +%s%N)" '.flows[] | {type: "summary", flow: .name, message_bytes: 64, time_ns: $now, duration_ns: 1000000000, bytes: 64,
     messages: 1, goodput_bps: 512, messages_per_s: 1, errors: 0, complete: true, memory: {kind: "host", route: "host"}}' <<< "$job"
 STANDIN
-sed -i -e "s|SCRATCH|$SCRATCH|g" -e "s|VERSION|$("$H" --version | sed 's/.* //')|" "$SCRATCH/bin/roce-traffic"
+sed -i -e "s|SCRATCH|$SCRATCH|g" -e "s|VERSION|$("$H" --version | cut -d' ' -f2)|" "$SCRATCH/bin/roce-traffic"
 chmod +x "$SCRATCH/bin/roce-traffic"
 jq -n '{schema: 1, name: "lossy", roles: ["a", "b", "sw"], flows: [{name: "f", from: "a", to: "b"}], phases: {warmup: "100ms", measure: "300ms", cooldown: "0"},
     sample: {every: "100ms", groups: ["throughput"]}, expect: [{name: "something is sent", check: "sum(flows.f.bytes) > 0"}]}' > "$SCRATCH/lossy.json"

@@ -43,7 +43,7 @@ drive)
     ;;
 esac
 STANDIN
-sed -i -e "s|JOBS|$SCRATCH/jobs|" -e "s|VERSION|$("$H" --version | sed 's/.* //')|" "$SCRATCH/bin/roce-traffic"
+sed -i -e "s|JOBS|$SCRATCH/jobs|" -e "s|VERSION|$("$H" --version | cut -d' ' -f2)|" "$SCRATCH/bin/roce-traffic"
 chmod +x "$SCRATCH/bin/roce-traffic"
 
 scenario() { # TRAFFIC...: a scenario with this traffic

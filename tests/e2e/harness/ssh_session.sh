@@ -29,7 +29,7 @@ until [ -e DONE ]; do sleep 0.02; done
 jq -c --argjson now "$(date +%s%N)" '.flows[] | {type: "summary", flow: .name, message_bytes: 65536, time_ns: $now, duration_ns: 1000000000, bytes: 65536,
     messages: 1, goodput_bps: 524288, messages_per_s: 1, errors: 0, complete: true, memory: {kind: "host", route: "host"}}' <<< "$job"
 STANDIN
-sed -i -e "s|NOTES|$SCRATCH/notes|" -e "s|DONE|$SCRATCH/done|" -e "s|VERSION|$("$H" --version | sed 's/.* //')|" "$SCRATCH/bin/roce-traffic"
+sed -i -e "s|NOTES|$SCRATCH/notes|" -e "s|DONE|$SCRATCH/done|" -e "s|VERSION|$("$H" --version | cut -d' ' -f2)|" "$SCRATCH/bin/roce-traffic"
 chmod +x "$SCRATCH/bin/roce-traffic"
 jq -n '{schema: 1, name: "session", roles: ["a", "b"], flows: [{name: "f", from: "a", to: "b"}], phases: {warmup: "100ms", measure: "3s", cooldown: "0"},
     sample: {every: "100ms", groups: ["throughput"]}, expect: [{name: "something is sent", check: "sum(flows.f.goodput_bps) > 0"}]}' > "$SCRATCH/session.json"

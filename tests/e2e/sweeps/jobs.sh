@@ -111,6 +111,7 @@ tampered() { # WHAT FILTER
     rm -rf tampered
 }
 tampered version '.version = "0.0.9"'
+tampered build '.build = "0123456789ab"'
 tampered seed '.seed = 99'
 tampered scenario '.scenario.phases.measure = "1s"'
 tampered lab '.lab.name = "other"'
@@ -121,6 +122,10 @@ request() { # FILTER
 request '.version = "0.0.9"'
 check_exit 2 "a folder of another version is refused" "$H" run --resume changed
 check_says "... with both versions" 'was written by harness 0.0.9, and this is [0-9]' err
+request '.build = "0123456789ab"'
+check_exit 2 "a folder of another build of this version is refused" "$H" run --resume changed
+check_says "... with both builds" 'was written by build 0123456789ab of harness [0-9.]+, and this is build [0-9a-f]{12}, whose' err
+check "... of which harness tells its own" test "$("$H" --version)" = "harness $(jq -r '"\(.version) (build \(.build))"' "$killed/request.json")"
 request '.repeat = 0'
 check_exit 2 "a request that cannot be is refused" "$H" run --resume changed
 check_says "... with its key" 'changed/request.json: repeat: expected a whole number from 1' err
