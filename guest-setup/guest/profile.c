@@ -18,7 +18,7 @@
 static json_t *load_bundle(const char *name, struct error *e)
 {
     struct text below = {0};
-    if (!form_name.fits(name)) {
+    if (!form_fits(&form_name, name)) {
         error_set(e,
                   "\"%.60s\" is not the name of a bundle: expected one in guest-setup/bundles, without .json",
                   name);
@@ -278,7 +278,7 @@ int profile_load(const char *name, const char *bundle, struct profile *p, struct
 {
     struct text below = {0};
     memset(p, 0, sizeof *p);
-    if (!form_name.fits(name))
+    if (!form_fits(&form_name, name))
         return error_set(
             e, "\"%.60s\" is not the name of a profile: expected a folder's name in guest-setup/profiles",
             name);

@@ -334,7 +334,7 @@ static void add_case_name(const struct import *import, struct text *name)
     add_stem(import->flow_path, name);
     if (!name->length)
         text_add(name, "imported");
-    while (name->length > 1 && !form_name.fits(text_string(name)))
+    while (name->length > 1 && !form_fits(&form_name, text_string(name)))
         name->data[--name->length] = '\0'; /* it is too long */
 }
 

@@ -37,7 +37,7 @@ static bool is_variable(const char *text)
 static const struct form form_variable = {
     "a variable that a scenario may set",
     "NCCL_..., CUDA_VISIBLE_DEVICES or CUDA_DEVICE_ORDER, but none that names a file or a plugin",
-    is_variable};
+    .fits = is_variable};
 
 static bool is_type(const char *text)
 {
@@ -45,8 +45,8 @@ static bool is_type(const char *text)
     return length > 0 && length < 16 && !text[length] && strcmp(text, "all") != 0;
 }
 
-static const struct form form_type = {"a name of nccl-tests",
-                                      "one such as \"float\", \"bfloat16\" or \"sum\", not \"all\"", is_type};
+static const struct form form_type = {
+    "a name of nccl-tests", "one such as \"float\", \"bfloat16\" or \"sum\", not \"all\"", .fits = is_type};
 
 static int check_collective(const void *object, const char *path, struct error *e)
 {
@@ -58,7 +58,8 @@ static int check_collective(const void *object, const char *path, struct error *
 
 #define AT(member) .offset = offsetof(struct scenario_collective, member)
 static const struct field collective_fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role, .help = "Unique name."},
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role, .single = true,
+     .help = "Unique name."},
     {"tool", FIELD_CHOICE, AT(tool), .choices = tool_names, .fallback = "\"nccl-tests\"",
      .help = "Program that runs it."},
     {"op", FIELD_CHOICE, AT(op), .choices = collective_op_names, .fallback = "\"all-reduce\"",

@@ -6,13 +6,23 @@
 #ifndef LIB_FORM_H
 #define LIB_FORM_H
 
+#include "lib/text.h"
 #include <stdbool.h>
+#include <stddef.h>
 
 struct form {
     const char *is;       /* "a valid name": for "X is not a valid name" */
     const char *expected; /* "at most 64 letters and digits", for the same sentence and for manuals */
-    bool (*fits)(const char *text);
+    bool (*fits)(const char *text); /* NULL: it is a word of these */
+    const char *characters;         /* of a word besides letters and digits */
+    size_t most;                    /* bytes of a word */
+    const char *pattern;            /* what fits says, as a pattern of JSON Schema; NULL: no pattern has it */
 };
+
+bool form_fits(const struct form *form, const char *text);
+/* The pattern of a form in JSON Schema, for texts in which ranges of names ("h[0-3]", and {} for the number)
+ * are not yet written out, unless it is `single`; false: none has it. */
+bool form_pattern(const struct form *form, bool single, struct text *out);
 
 /* Text of one line: no control characters. Titles and descriptions, and what has no other form. */
 extern const struct form form_line;
@@ -26,6 +36,8 @@ extern const struct form form_name;
 extern const struct form form_role;
 /* A name that other programs chose: domains, networks and devices. */
 extern const struct form form_word;
+/* The key of a map: a priority, a DSCP. */
+extern const struct form form_priority, form_dscp;
 /* A destination of ssh: a host of the user's configuration, or USER@HOST. */
 extern const struct form form_destination;
 

@@ -261,7 +261,7 @@ static int wrong_type(const struct place *at, const json_t *json, const char *ex
 /* Control characters are shown escaped, as JSON writes them. */
 static int check_form(const struct form *form, const json_t *text, const struct place *at)
 {
-    if (form->fits(json_string_value(text)))
+    if (form_fits(form, json_string_value(text)))
         return 0;
     char *shown = json_dumps(text, JSON_ENCODE_ANY);
     error_set(at->e, "%s: %.100s is not %s: expected %s", place_name(at), shown ? shown : "the string",
@@ -283,6 +283,18 @@ static int parse_string(const struct field *field, const json_t *json, char **sl
     return *slot ? 0 : error_set(at->e, "%s: out of memory", place_name(at));
 }
 
+#define EXACT_WHOLE 9007199254740992.0 /* 2 to the power of 53 */
+
+/* 16 and 16.0 are the same number, as in JSON Schema. */
+static bool is_whole(const json_t *json, int64_t *value)
+{
+    double number = json_number_value(json);
+    bool whole = json_is_integer(json) ||
+                 (json_is_real(json) && number == floor(number) && fabs(number) <= EXACT_WHOLE);
+    *value = json_is_integer(json) ? json_integer_value(json) : whole ? (int64_t)number : 0;
+    return whole;
+}
+
 static int wrong_integer(const struct field *field, const json_t *json, struct place *at)
 {
     struct text words = {0};
@@ -298,9 +310,9 @@ static int wrong_integer(const struct field *field, const json_t *json, struct p
 
 static int parse_integer(const struct field *field, const json_t *json, int64_t *slot, struct place *at)
 {
-    *slot = json_integer_value(json);
+    bool whole = is_whole(json, slot);
     bool within = !field_has_range(field) || (*slot >= field->min && *slot <= field->max);
-    return json_is_integer(json) && within ? 0 : wrong_integer(field, json, at);
+    return whole && within ? 0 : wrong_integer(field, json, at);
 }
 
 static int parse_number(const struct field *field, const json_t *json, double *slot, struct place *at)
@@ -597,7 +609,7 @@ static int check_choice(const struct field *field, int value, const char *path, 
 
 static int check_string(const struct field *field, const char *value, const char *path, struct error *e)
 {
-    if (!value || !field->form || field->form->fits(value))
+    if (!value || !field->form || form_fits(field->form, value))
         return 0;
     return error_set(e, "%s.%s: \"%.60s\" is not %s: expected %s", path, field->name, value, field->form->is,
                      field->form->expected);
@@ -692,17 +704,15 @@ static json_t *resolve_items(const struct field *field, const json_t *json, bool
     return object;
 }
 
-#define EXACT_WHOLE 9007199254740992.0 /* 2 to the power of 53 */
-
-static json_t *plain_scalar(const struct field *field, const json_t *json)
+/* `plain`: as table_plain. */
+static json_t *resolve_scalar(const struct field *field, const json_t *json, bool plain)
 {
-    int64_t quantity;
-    double number = json_number_value(json);
-    if (field->kind == FIELD_QUANTITY && json_is_string(json) &&
+    int64_t quantity, number;
+    if (plain && field->kind == FIELD_QUANTITY && json_is_string(json) &&
         units_parse(field->unit, json_string_value(json), &quantity, NULL) == 0)
         return json_integer(quantity);
-    if (json_is_real(json) && number == floor(number) && fabs(number) <= EXACT_WHOLE)
-        return json_integer((json_int_t)number);
+    if ((plain || field->kind == FIELD_INTEGER) && is_whole(json, &number))
+        return json_integer(number);
     return json_deep_copy(json);
 }
 
@@ -712,7 +722,7 @@ static json_t *resolve_value(const struct field *field, const json_t *json, bool
         return resolve_table(field->sub, json, plain);
     if ((field->kind == FIELD_LIST || field->kind == FIELD_MAP) && (plain || !field->inherits))
         return resolve_items(field, json, plain);
-    return plain ? plain_scalar(field, json) : json_deep_copy(json);
+    return resolve_scalar(field, json, plain);
 }
 
 static json_t *resolve_table(const struct table *table, const json_t *json, bool plain)

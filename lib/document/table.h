@@ -65,6 +65,7 @@ struct field {
     const struct form
         *form; /* FIELD_STRING, or such items; NULL: form_line in a document, any text on a command line */
     const struct form *names; /* FIELD_MAP: of the names; NULL: form_line */
+    bool single;              /* a name of which no range of names is written out */
     bool inherits;            /* missing values may come from a lab's "defaults": table_resolve adds none */
     bool any_order;           /* a list whose items mean the same in any order, and repeated */
     /* On a command line only: */

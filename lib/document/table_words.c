@@ -105,10 +105,15 @@ static json_t *schema_choices(const char *const *choices)
     return json_make("{s:o}", "enum", names);
 }
 
-/* What a narrower form allows is said in words: a range of names may stand for several. */
-static json_t *schema_text(void)
+/* What no pattern has is said in words, by the description. */
+static json_t *schema_text(const struct form *form, bool single)
 {
-    return json_make("{s:s,s:s}", "type", "string", "pattern", "^[^\\u0000-\\u001f\\u007f-\\u009f]*$");
+    struct text pattern = {0};
+    if (!form || !form_pattern(form, single, &pattern))
+        form_pattern(&form_line, single, &pattern);
+    json_t *schema = json_make("{s:s,s:s}", "type", "string", "pattern", text_string(&pattern));
+    text_free(&pattern);
+    return schema;
 }
 
 /* The units of its kind. No pattern has its range, which the description states. */
@@ -135,7 +140,7 @@ static json_t *schema_items(const struct field *field)
     json_object_set_new(schema, list ? "maxItems" : "maxProperties",
                         json_integer(counted ? field->max : FIELD_ITEMS_MOST));
     if (!list)
-        json_object_set_new(schema, "propertyNames", schema_text());
+        json_object_set_new(schema, "propertyNames", schema_text(field->names, field->single));
     return schema;
 }
 
@@ -177,7 +182,7 @@ static json_t *schema_of_kind(const struct field *field)
 {
     switch (field->kind) {
     case FIELD_STRING:
-        return schema_text();
+        return schema_text(field->form, field->single);
     case FIELD_BOOL:
         return json_make("{s:s}", "type", "boolean");
     case FIELD_INTEGER:
@@ -205,6 +210,8 @@ static void add_description(json_t *schema, const struct field *field)
     struct text words = {0}, unit = {0};
     if (field->kind == FIELD_QUANTITY)
         field_words(field, &unit);
+    else if (field->form && (field->kind == FIELD_STRING || field->item == FIELD_STRING))
+        text_add(&unit, "%s", field->form->expected);
     if (field->help)
         text_add(&words, "%s", field->help);
     if (unit.length)

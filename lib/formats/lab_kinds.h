@@ -246,7 +246,7 @@ static const struct table management_table = {"lab.management", "The network for
 static const struct field nccl_tests_fields[] = {
     {"folder", FIELD_STRING, AT(folder), .form = &form_folder,
      .help = "Folder of its programs, the same on all hosts. Default: they are found by PATH."},
-    {"suffix", FIELD_STRING, AT(suffix), .form = &form_role,
+    {"suffix", FIELD_STRING, AT(suffix), .form = &form_role, .single = true,
      .help = "What they were built with as NAME_SUFFIX: \"_mpi\" for all_reduce_perf_mpi."},
     {"library_path", FIELD_STRING, AT(library_path),
      .help = "LD_LIBRARY_PATH of its processes, for NCCL in a folder of its own."},
@@ -274,7 +274,13 @@ static const struct table nccl_tests_table = {"lab.nccl_tests", "nccl-tests on t
      .max = 1,                                                                                               \
      .required = true,                                                                                       \
      .help = "Version of the format: 1."},                                                                   \
-        {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name, .help = "Name of the lab."},  \
+        {"name",                                                                                             \
+         FIELD_STRING,                                                                                       \
+         AT(name),                                                                                           \
+         .required = true,                                                                                   \
+         .form = &form_name,                                                                                 \
+         .single = true,                                                                                     \
+         .help = "Name of the lab."},                                                                        \
         {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},                                  \
         {"driver",         FIELD_CHOICE,                                                                     \
          AT(driver),       .choices = kind_names,                                                            \

@@ -34,7 +34,7 @@ static bool is_pci(const char *text)
     return pci_parse(text, &address, NULL) == 0;
 }
 
-const struct form form_pci = {"a PCI address", "one such as 0000:41:00.0", is_pci};
+const struct form form_pci = {"a PCI address", "one such as 0000:41:00.0", .fits = is_pci};
 
 /* ---- CPUs */
 
@@ -90,7 +90,7 @@ static bool is_cpus(const char *text)
     return fits;
 }
 
-const struct form form_cpus = {"a list of CPUs", "one such as 2-15,34-47 (below 4096)", is_cpus};
+const struct form form_cpus = {"a list of CPUs", "one such as 2-15,34-47 (below 4096)", .fits = is_cpus};
 
 /* ---- networks */
 
@@ -152,7 +152,7 @@ static bool is_subnet(const char *text)
 }
 
 const struct form form_subnet = {"an IPv4 network with a prefix length of 8 to 28",
-                                 "one such as 198.51.100.0/26", is_subnet};
+                                 "one such as 198.51.100.0/26", .fits = is_subnet};
 
 bool lab_same_network(const char *one, const char *other)
 {
@@ -171,21 +171,22 @@ static bool is_network_address(const char *text)
     return strchr(text, '/') && address_is_ip(text);
 }
 
-const struct form form_address = {"an IPv4 or IPv6 address", "one such as 10.0.0.1/24", address_is_ip};
+const struct form form_address = {"an IPv4 or IPv6 address", "one such as 10.0.0.1/24",
+                                  .fits = address_is_ip};
 const struct form form_network_address = {"an address with a prefix length", "one such as 10.0.1.1/24",
-                                          is_network_address};
-const struct form form_mac = {"a MAC address", "one such as 52:54:00:12:34:56", address_is_mac};
+                                          .fits = is_network_address};
+const struct form form_mac = {"a MAC address", "one such as 52:54:00:12:34:56", .fits = address_is_mac};
 
 /* ---- folders */
 
 /* It stands in XML and in commands of libvirt and QEMU. */
 static bool is_folder(const char *text)
 {
-    return *text == '/' && !strpbrk(text, "<>&'\"") && form_line.fits(text);
+    return *text == '/' && !strpbrk(text, "<>&'\"") && form_fits(&form_line, text);
 }
 
 const struct form form_folder = {"an absolute path", "one such as /srv/images, without < > & and quotes",
-                                 is_folder};
+                                 .fits = is_folder};
 
 /* ---- URIs of libvirt
  * libvirt runs what some of them name: "command" for the transports ssh and ext, "netcat" on the other
@@ -282,4 +283,4 @@ const struct form form_uri = {"a URI of libvirt's QEMU driver that a lab may hav
                               "mode, no_tty, proxy=auto or native, and socket on this machine: with others "
                               "libvirt runs programs, or trusts "
                               "machines that it does not know",
-                              lab_uri_fits};
+                              .fits = lab_uri_fits};

@@ -98,7 +98,7 @@ static int check_traffic(const void *object, const char *path, struct error *e)
 }
 
 static const struct field traffic_fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role,
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role, .single = true,
      .help = "Unique name of the traffic; its flows are NAME/0, NAME/1, ..."},
     {"pattern", FIELD_CHOICE, AT(pattern), .choices = traffic_pattern_names, .required = true,
      .help = "Who sends to whom."},
@@ -267,7 +267,7 @@ static const struct table published_table = {"scenario.published", "A published 
 static const struct field scenario_fields[] = {
     {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 1, .required = true,
      .help = "Version of the format: 1."},
-    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name,
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_name, .single = true,
      .help = "Name of the scenario, and of the folder of its results."},
     {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
     {"lab", FIELD_STRING, AT(lab),

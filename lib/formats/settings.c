@@ -13,21 +13,6 @@ static const char *const red_at_names[] = {"egress", "ingress", NULL};
 const char *const congestion_control_names[] = {CONGESTION_CONTROLS(CONGESTION_CONTROL_NAME) NULL};
 static const char *const kind_names[] = {"device", "bridge", "absent", "vlan", NULL};
 
-/* Keys of a map of small numbers: "0".."7". */
-static int check_keys(const struct list_of *map, int64_t limit, const char *path, const char *field,
-                      const char *what, struct error *e)
-{
-    const struct named_integer *items = map->items;
-    for (size_t i = 0; i < map->count; i++) {
-        char *end;
-        long key = strtol(items[i].name, &end, 10);
-        if (end == items[i].name || *end || items[i].name[0] < '0' || items[i].name[0] > '9' || key > limit)
-            return error_set(e, "%s%s%s: \"%s\" is not %s: expected a number from 0 to %lld", path,
-                             *path ? "." : "", field, items[i].name, what, (long long)limit);
-    }
-    return 0;
-}
-
 static int check_red(const void *object, const char *path, struct error *e)
 {
     const struct settings_red *red = object;
@@ -53,9 +38,6 @@ static int check_ecn_threshold(const void *object, const char *path, struct erro
 static int check_settings(const void *object, const char *path, struct error *e)
 {
     const struct settings *settings = object;
-    if (check_keys(&settings->prio_to_buffer, 7, path, "prio_to_buffer", "a priority", e) ||
-        check_keys(&settings->dscp_to_prio, 63, path, "dscp_to_prio", "a DSCP", e))
-        return -1;
     char *const *addresses = settings->addresses.items;
     for (size_t i = 0; i < settings->addresses.count; i++)
         if (!strchr(addresses[i], '/') || !address_is_ip(addresses[i]))
@@ -76,13 +58,13 @@ static int check_ets(const void *object, const char *path, struct error *e)
     if (sum != 0 && sum != 100)
         return error_set(e, "%s.weights: they add up to %lld, expected 100 (or all 0: strict priority)", path,
                          (long long)sum);
-    return check_keys(&ets->prio_to_tc, 7, path, "prio_to_tc", "a priority", e);
+    return 0;
 }
 
 #define AT(member) .offset = offsetof(struct settings_ets, member)
 static const struct field ets_fields[] = {
-    {"prio_to_tc", FIELD_MAP, AT(prio_to_tc), .item = FIELD_INTEGER, .min = 0, .max = 7,
-     .help = "Traffic class of each priority."},
+    {"prio_to_tc", FIELD_MAP, AT(prio_to_tc), .item = FIELD_INTEGER, .names = &form_priority, .min = 0,
+     .max = 7, .help = "Traffic class of each priority."},
     {"weights", FIELD_LIST, AT(weights), .item = FIELD_INTEGER, .min = 0, .max = 100,
      .help = "Weight of each traffic class, in per cent; 0: strict priority."},
     {"selection", FIELD_LIST, AT(selection), .item = FIELD_CHOICE, .choices = selection_names,
@@ -94,23 +76,31 @@ static const struct field ets_fields[] = {
 static const struct table ets_table = {"settings.ets", "Enhanced transmission selection (IEEE 802.1Qaz).",
                                        sizeof(struct settings_ets), ets_fields, check_ets};
 
-static int check_vlan(const void *object, const char *path, struct error *e)
+/* A number of 32 bits. */
+static bool is_kernel_priority(const char *text)
 {
-    const struct settings_vlan *vlan = object;
-    return check_keys(&vlan->egress, UINT32_MAX, path, "egress", "a priority of the kernel's packets", e);
+    size_t digits = strspn(text, "0123456789");
+    return digits >= 1 && digits <= 10 && text[digits] == '\0' && (digits == 1 || *text != '0') &&
+           (digits < 10 || strcmp(text, "4294967295") <= 0);
 }
+
+static const struct form form_kernel_priority = {
+    "a priority of the kernel's packets", "a number from 0 to 4294967295", .fits = is_kernel_priority,
+    .pattern = "[0-9]|[1-9][0-9]{1,8}|[1-3][0-9]{9}|4([01][0-9]{8}|2([0-8][0-9]{7}|9([0-3][0-9]{6}|"
+               "4([0-8][0-9]{5}|9([0-5][0-9]{4}|6([0-6][0-9]{3}|7([01][0-9]{2}|2([0-8][0-9]|9[0-5]))))))))"};
 
 #define AT(member) .offset = offsetof(struct settings_vlan, member)
 static const struct field vlan_fields[] = {
     {"of", FIELD_STRING, AT(of), .required = true, .help = "The interface whose frames get the tag."},
     {"id", FIELD_INTEGER, AT(id), .min = 1, .max = 4094, .required = true, .help = "VLAN identifier."},
-    {"egress", FIELD_MAP, AT(egress), .item = FIELD_INTEGER, .min = 0, .max = 7,
+    {"egress", FIELD_MAP, AT(egress), .item = FIELD_INTEGER, .names = &form_kernel_priority, .min = 0,
+     .max = 7,
      .help = "Priority in the tag (PCP) of each priority of the kernel's packets; without an entry it is 0."},
     {0},
 };
 #undef AT
 static const struct table vlan_table = {"settings.vlan", "A VLAN interface (IEEE 802.1Q).",
-                                        sizeof(struct settings_vlan), vlan_fields, check_vlan};
+                                        sizeof(struct settings_vlan), vlan_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct settings_red, member)
 static const struct field red_fields[] = {

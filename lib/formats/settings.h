@@ -96,8 +96,8 @@ enum settings_node {
         FIELD_LIST, .any_order = true, .item = FIELD_INTEGER, .min = 0, .max = 7,                            \
         .help = "Priorities with priority flow control; it is turned off for the others.")                   \
     ROW(struct list_of, prio_to_buffer, "prio_to_buffer",                                                    \
-        (ON_HOSTS, .modelled = ON_SIM_HOST, .buffers = true), FIELD_MAP, .item = FIELD_INTEGER, .min = 0,    \
-        .max = 7, .help = "Receive buffer of each priority.")                                                \
+        (ON_HOSTS, .modelled = ON_SIM_HOST, .buffers = true), FIELD_MAP, .item = FIELD_INTEGER,              \
+        .names = &form_priority, .min = 0, .max = 7, .help = "Receive buffer of each priority.")             \
     ROW(struct list_of, buffer_bytes, "buffer_bytes", (ON_HOSTS, .modelled = ON_SIM_HOST, .buffers = true),  \
         FIELD_LIST, .item = FIELD_INTEGER, .min = 0, .max = UINT32_MAX,                                      \
         .help = "Size of each receive buffer, in bytes; buffers that are not listed have size 0.")           \
@@ -111,7 +111,7 @@ enum settings_node {
         .help = "Source of a frame's priority: the VLAN tag's PCP or the IP header's DSCP.")                 \
     ROW(struct list_of, dscp_to_prio, "dscp_to_prio",                                                        \
         (ON_HOSTS | ON_VIRTUAL_SWITCH, .agree = "maps from DSCP to priority"), FIELD_MAP,                    \
-        .item = FIELD_INTEGER, .min = 0, .max = 7, .help = "Priority of each DSCP.")                         \
+        .item = FIELD_INTEGER, .names = &form_dscp, .min = 0, .max = 7, .help = "Priority of each DSCP.")    \
     ROW(struct settings_ets *, ets, "ets", (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIM_SWITCH),            \
         FIELD_OPTIONAL, .sub = &ets_table, .help = "How traffic classes share the port's bandwidth.")        \
     ROW(struct list_of, ecn, "ecn", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true), FIELD_LIST,  \

@@ -7,16 +7,16 @@
 
 static bool is_option(const char *text)
 {
-    return form_line.fits(text) && text[0] == '-' && text[1] != '\0';
+    return form_fits(&form_line, text) && text[0] == '-' && text[1] != '\0';
 }
 static const struct form form_option = {"an option of sbatch",
-                                        "a text that begins with -, such as --exclusive", is_option};
+                                        "a text that begins with -, such as --exclusive", .fits = is_option};
 
 static bool is_path(const char *text)
 {
-    return form_line.fits(text) && text[0] == '/';
+    return form_fits(&form_line, text) && text[0] == '/';
 }
-static const struct form form_path = {"an absolute path", "a path that begins with /", is_path};
+static const struct form form_path = {"an absolute path", "a path that begins with /", .fits = is_path};
 
 #define AT(member) .offset = offsetof(struct slurm_profile, member)
 static const struct field profile_fields[] = {

@@ -232,14 +232,15 @@ static bool type_fits(const char *type, const json_t *value)
            (strcmp(type, "string") == 0 && json_is_string(value)) ||
            (strcmp(type, "boolean") == 0 && json_is_boolean(value)) ||
            (strcmp(type, "number") == 0 && json_is_number(value)) ||
-           (strcmp(type, "integer") == 0 && json_is_integer(value));
+           (strcmp(type, "integer") == 0 &&
+            (json_is_integer(value) || (json_is_real(value) && fmod(json_real_value(value), 1) == 0)));
 }
 
 static bool pattern_fits(const char *pattern, const char *text)
 {
     regex_t regex;
     if (strstr(pattern, "\\u")) /* a line: no control characters */
-        return true;
+        return form_fits(&form_line, text);
     assert_int_equal(regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB), 0);
     bool fits = regexec(&regex, text, 0, NULL, 0) == 0;
     regfree(&regex);
@@ -370,6 +371,12 @@ static void compare_field(const struct field *field, size_t *count)
 {
     static const char *const words[] = {"",      "0",    "00.0", "1",    "1.5",   ".5",   "1.", "1ns", "1 us",
                                         "1  us", "-1us", "10%",  "1KiB", "2MB/s", "3k/s", "1m", "x"};
+    static const char *const names[] = {
+        "",     "a",        "7",          "8",          "07", "63",  "64",  "a/b", "c d",
+        "c.d",  ".a",       "-a",         "a-",         "_a", "..",  "a:b", "a@b", "\303\251",
+        "a\nb", "\302\205", "4294967295", "4294967296", "-1", "a+b", "a=b"};
+    const struct form *form = field->kind == FIELD_STRING ? field->form : NULL;
+    bool has_pattern = !form || form->pattern || !form->fits; /* what none has is in words */
     json_t *schema = table_schema(&(struct table){"t", NULL, 0, (struct field[]){*field, {0}}, NULL});
     const json_t *own = json_object_get(json_object_get(schema, "properties"), field->name);
     bool whole = field->kind == FIELD_INTEGER && field_has_range(field), number = field->kind == FIELD_NUMBER;
@@ -380,6 +387,14 @@ static void compare_field(const struct field *field, size_t *count)
     compare_value(field, own, json_integer(1));
     compare_value(field, own, json_integer(-1));
     compare_value(field, own, json_real(0.5));
+    compare_value(field, own, json_real(1));
+    for (size_t i = 0; i < sizeof names / sizeof *names && has_pattern; i++)
+        compare_value(field, own, json_string(names[i]));
+    for (size_t length = 60; length <= 125 && has_pattern && field->kind == FIELD_STRING; length++) {
+        char word[126] = "";
+        memset(word, 'a', length);
+        compare_value(field, own, json_string(word));
+    }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (field->kind != FIELD_STRING)
             compare_value(field, own, json_string(words[i]));
@@ -396,6 +411,27 @@ static void compare_field(const struct field *field, size_t *count)
     json_decref(schema);
 }
 
+/* The names of a map are as a text of their form. */
+static void compare_names(const struct field *map, size_t *count)
+{
+    struct field name = {.name = map->name,
+                         .kind = FIELD_STRING,
+                         .form = map->names ? map->names : &form_line,
+                         .single = map->single};
+    json_t *schemas[2];
+    const json_t *own[2];
+    for (int i = 0; i < 2; i++) {
+        schemas[i] =
+            table_schema(&(struct table){"t", NULL, 0, (struct field[]){i ? name : *map, {0}}, NULL});
+        own[i] = json_object_get(json_object_get(schemas[i], "properties"), map->name);
+    }
+    assert_true(json_equal(json_object_get(json_object_get(own[0], "propertyNames"), "pattern"),
+                           json_object_get(own[1], "pattern")));
+    for (int i = 0; i < 2; i++)
+        json_decref(schemas[i]);
+    compare_field(&name, count);
+}
+
 static void compare_fields(const struct table *table, size_t *count)
 {
     for (const struct field *f = table->fields; f->name; f++) {
@@ -404,6 +440,8 @@ static void compare_fields(const struct table *table, size_t *count)
             compare_field(f, count);
         else if (f->kind == FIELD_LIST || f->kind == FIELD_MAP)
             field_is_scalar(item.kind) ? compare_field(&item, count) : (void)0;
+        if (f->kind == FIELD_MAP)
+            compare_names(f, count);
         if (f->sub && f->sub != table)
             compare_fields(f->sub, count);
     }
