@@ -476,6 +476,8 @@ static int allocate(struct sim *sim, const struct sim_config *c, struct error *e
     sim->switch_count = (uint32_t)c->switch_count;
     sim->bridge_count = (uint32_t)c->bridge_count;
     sim->flow_count = (uint32_t)c->flow_count;
+    for (size_t i = 0; i < c->flow_count; i++)
+        sim->flow_priorities |= (uint8_t)(1u << c->flows[i].priority);
     sim->qp_count = count_qps(c);
     sim->ports = allocate_array(sim, sim->port_count, sizeof *sim->ports);
     sim->counters = allocate_array(sim, sim->port_count, sizeof *sim->counters);

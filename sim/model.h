@@ -441,6 +441,7 @@ struct sim {
     /* On a clock of whole nanoseconds much happens at one time: arrivals at that time are processed before a
      * port chooses what to send, which is later by this. */
     int64_t late_ps;
+    uint8_t flow_priorities;  /* bit: of a flow */
     bool has_telemetry;       /* a congestion control listens to ACKs */
     bool has_telemetry_paths; /* one has in-band telemetry */
     uint32_t port_count, host_count, qp_count, flow_count, switch_count, bridge_count, storm_count,

@@ -35,6 +35,7 @@ struct fabric_switch {
     int64_t latency_ps;
     int64_t peak_bytes;
     uint8_t pfc_mask, ecn_mask;
+    uint8_t shown_mask; /* priorities that have columns: lossless ones, those of flows, and 0 */
     bool mark_at_enqueue;
     bool reroutes; /* each packet asks for its port (sim/faults/reroute.c) */
     double lossy_alpha;

@@ -112,12 +112,6 @@ static const char *const of_queue[] = {
 #define COLUMNS_PER_PORT (COUNT(of_port) + COUNT(fault_of_port) + COUNT(of_queue) * SIM_PRIORITIES)
 #define MOST_SUMS        (COUNT(sums) + COUNT(fault_sums) + 1)
 
-/* Priorities that have columns: lossless ones, and 0. */
-static uint8_t shown(const struct fabric_switch *s)
-{
-    return s->pfc_mask | 1;
-}
-
 static void add_column(struct fabric_switch *s, const char *pattern, const struct counter *is, uint32_t port,
                        unsigned priority)
 {
@@ -155,7 +149,7 @@ static int build_columns(const struct sim *sim, struct fabric_switch *s)
         for (size_t i = 0; i < COUNT(of_port); i++)
             add_column(s, of_port[i], port_rows[i], p, 0);
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
-            for (size_t i = 0; i < COUNT(of_queue) && shown(s) >> priority & 1; i++)
+            for (size_t i = 0; i < COUNT(of_queue) && s->shown_mask >> priority & 1; i++)
                 add_column(s, of_queue[i], queue_rows[i], p, priority);
     }
     add_fault_columns(sim, s);
@@ -167,7 +161,7 @@ static int share_columns(const struct sim *sim, uint32_t index)
 {
     struct fabric_switch *s = &sim->switches[index];
     const struct fabric_switch *before = &sim->switches[index ? index - 1 : 0];
-    if (!index || before->port_count != s->port_count || shown(before) != shown(s) ||
+    if (!index || before->port_count != s->port_count || before->shown_mask != s->shown_mask ||
         before->shows_deadlocks != s->shows_deadlocks)
         return build_columns(sim, s);
     s->columns = before->columns;
@@ -191,6 +185,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
                                 .lossy_alpha = physics->lossy_alpha,
                                 .tail_drop_bytes = physics->tail_drop_bytes,
                                 .pfc_mask = c->pfc_mask,
+                                .shown_mask = c->pfc_mask | sim->flow_priorities | 1,
                                 .ecn_mask = physics->ecn.kmax_bytes ? c->ecn_mask : 0,
                                 .mark_at_enqueue = physics->ecn.at == ECN_AT_ENQUEUE,
                                 .latency_ps = physics->latency_ps,
@@ -376,7 +371,7 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
         *value++ = tx_bytes;
         *value++ = rx_bytes;
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
-            if (shown(s) >> priority & 1)
+            if (s->shown_mask >> priority & 1)
                 value = queue_values(sim, port, priority, value);
     }
     const int64_t first[COUNT(sums)] = {s->shared_used, s->peak_bytes, s->headroom_peak, marked,   dropped,
