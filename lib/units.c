@@ -218,6 +218,29 @@ char *units_write(enum unit unit, int64_t value, enum units_prefixes prefixes, c
     return buffer;
 }
 
+const char *units_of_time(double ns, double *one_ns)
+{
+    *one_ns = ns < 1e3 ? 1 : ns < 1e6 ? 1e3 : 1e6;
+    return ns < 1e3 ? "ns" : ns < 1e6 ? "us" : "ms";
+}
+
+#define LIMIT_DIGITS 5
+
+char *units_limit(enum unit unit, int64_t value, char *buffer, size_t size)
+{
+    int64_t scale = units_scale(unit, value, UNITS_DECIMAL), step = 1;
+    units_format(unit, value, buffer, size);
+    if (strspn(buffer, "0123456789") <= LIMIT_DIGITS)
+        return buffer;
+    while (value / step >= 1000)
+        step *= 10;
+    value -= value % step;
+    for (const struct suffix *s = families[unit].suffixes; s->name; s++)
+        if (s->preferred && s->factor == scale)
+            snprintf(buffer, size, "%.6g%s", (double)value / (double)scale, s->name);
+    return buffer;
+}
+
 int64_t units_scale(enum unit unit, int64_t value, enum units_prefixes prefixes)
 {
     int64_t scale = 1;

@@ -30,8 +30,14 @@ char *units_format(enum unit unit, int64_t value, char *buffer, size_t size);
 enum units_prefixes { UNITS_ANY, UNITS_BINARY, UNITS_DECIMAL };
 /* Write the shortest exact form as a person would, with decimals ("1.5us", "12.5Gb/s"); returns buffer. */
 char *units_write(enum unit unit, int64_t value, enum units_prefixes prefixes, char *buffer, size_t size);
+/* A limit as sentences say it: as units_format, but with three digits, rounded toward 0, where that would
+ * have more than five ("8.79Tb/s"); returns buffer. */
+char *units_limit(enum unit unit, int64_t value, char *buffer, size_t size);
 /* How much the largest unit is that is not above value: 1024 of 3000 bytes with binary prefixes. */
 int64_t units_scale(enum unit unit, int64_t value, enum units_prefixes prefixes);
+/* The unit in which times of about so many nanoseconds are easy to read, ns, us or ms, and what one of it is.
+ */
+const char *units_of_time(double ns, double *one_ns);
 /* "a time such as 10ms (ns, us, ms, s, min, h)": for error messages and documents. */
 const char *units_describe(enum unit unit);
 /* Add the names of its units: "ns", "us", ... */

@@ -603,12 +603,15 @@ static void stream_say_limits(struct stream *s)
                       (unsigned long long)s->missing.count, THINGS(s->missing.count, "sign"),
                       s->missing.first);
     s->lost = s->lost || s->missing.count || s->behind_cut;
+    char behind[40] = "";
+    if (s->behind_cut)
+        snprintf(behind, sizeof behind, ", and %llu behind them", (unsigned long long)s->behind_cut);
     if (s->cut)
         findings_open(f,
                       "%llu %s cut before the end of the transport header (at most %u bytes were captured; "
-                      "%d hold all headers: tcpdump -s %d), and %llu behind them",
+                      "%d hold all headers: tcpdump -s %d)%s",
                       (unsigned long long)s->cut, THINGS(s->cut, "packet"), s->cut_bytes, FRAME_SNAP_BYTES,
-                      FRAME_SNAP_BYTES, (unsigned long long)s->behind_cut);
+                      FRAME_SNAP_BYTES, behind);
     if (s->cut_extensions)
         findings_not_judged(f,
                             "headers behind the transport header of %llu %s, which are cut (at most %u bytes "

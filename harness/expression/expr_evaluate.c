@@ -3,6 +3,7 @@
 #include "harness/expression/expr_tree.h"
 #include "lib/collective/result_collectives.h"
 #include "lib/formats/result_flows.h"
+#include "lib/formats/verdicts.h"
 #include "lib/statistics/distribution.h"
 #include "lib/statistics/spread.h"
 #include "lib/text.h"
@@ -382,33 +383,14 @@ static double evaluate(const struct expr_node *node, struct evaluation *v, enum 
     }
 }
 
-static bool compare(enum expr_comparison comparison, double left, double right)
-{
-    switch (comparison) {
-    case LESS:
-        return left < right;
-    case LESS_EQUAL:
-        return left <= right;
-    case GREATER:
-        return left > right;
-    case GREATER_EQUAL:
-        return left >= right;
-    case EQUAL:
-        return left == right;
-    case NOT_EQUAL:
-        return left != right;
-    }
-    return false;
-}
-
 const char *expr_sign(const struct expr *check)
 {
-    return check->sign ? check->sign->text : "";
+    return check->sign ? check->sign : "";
 }
 
 bool expr_compare(const struct expr *check, double left, double right)
 {
-    return check->sign && compare(check->sign->comparison, left, right);
+    return check->sign && verdict_holds(check->sign, left, right);
 }
 
 /* A division by 0 makes it NAN or infinite. */
@@ -447,9 +429,9 @@ static bool is_certain(const struct expr *check, double left, double right)
     if (!check->sign || check->right->kind != NUMBER || of->kind != STATISTIC ||
         (of->function != DELTA && of->function != TOTAL && of->function != MAX))
         return false;
-    bool greater_holds = compare(check->sign->comparison, 1, 0);
-    return greater_holds == compare(check->sign->comparison, left, right) && left >= right &&
-           (left > right || check->sign->comparison == GREATER_EQUAL || check->sign->comparison == LESS);
+    bool greater_holds = verdict_holds(check->sign, 1, 0);
+    return greater_holds == verdict_holds(check->sign, left, right) && left >= right &&
+           (left > right || strcmp(check->sign, ">=") == 0 || strcmp(check->sign, "<") == 0);
 }
 
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,

@@ -60,8 +60,7 @@ void expr_functions_of(int of, char *out, size_t size)
 #define DEPTH_LIMIT 64
 #define OTHER_WORD  "other"
 
-static const struct expr_sign signs[] = {{"<=", LESS_EQUAL}, {">=", GREATER_EQUAL}, {"==", EQUAL},
-                                         {"!=", NOT_EQUAL},  {"<", LESS},           {">", GREATER}};
+static const char *const signs[] = {"<=", ">=", "==", "!=", "<", ">"};
 
 struct parser {
     const char *text, *at;
@@ -172,14 +171,17 @@ bool expr_unit_known(const char *unit, enum dimension *d)
     return known;
 }
 
-/* "10", "2.5", "10ms", "40Gb/s", "5%": the unit follows without a space. */
+/* "10", "2.5", "10ms", "40 Gb/s", "5%": one blank may stand before the unit, as in documents. */
 static struct expr_node *parse_number(struct parser *p)
 {
     char word[64], *end;
-    size_t digits = digits_at(p->at), letters = letters_at(p->at + digits);
+    size_t digits = digits_at(p->at), blank = p->at[digits] == ' ',
+           letters = letters_at(p->at + digits + blank);
+    blank = letters ? blank : 0;
     if (digits + letters >= sizeof word)
         return parser_fail(p, "a shorter number");
-    memcpy(word, p->at, digits + letters);
+    memcpy(word, p->at, digits);
+    memcpy(word + digits, p->at + digits + blank, letters);
     word[digits + letters] = '\0';
     double number = strtod(word, &end);
     if ((size_t)(end - word) != digits || !isfinite(number))
@@ -191,10 +193,10 @@ static struct expr_node *parse_number(struct parser *p)
         node->number /= 100;
     } else if (letters && apply_unit(node, word, end) != 0) {
         free_node(node);
-        p->at += digits;
+        p->at += digits + blank;
         return parser_fail(p, "a unit such as ms, KiB, Gb/s, /s or %");
     }
-    p->at += digits + letters;
+    p->at += digits + blank + letters;
     return node;
 }
 
@@ -395,12 +397,12 @@ static int parse_check(struct parser *p, struct expr *expr)
 {
     size_t i = 0;
     expr->column = parser_column(p);
-    while (i < sizeof signs / sizeof *signs && strncmp(signs[i].text, p->at, strlen(signs[i].text)) != 0)
+    while (i < sizeof signs / sizeof *signs && strncmp(signs[i], p->at, strlen(signs[i])) != 0)
         i++;
     if (i == sizeof signs / sizeof *signs)
         return parser_fail(p, "a comparison (< <= > >= == !=)"), -1;
-    expr->sign = &signs[i];
-    p->at += strlen(expr->sign->text);
+    expr->sign = signs[i];
+    p->at += strlen(expr->sign);
     expr->right = parse_sum(p);
     return expr->right ? 0 : -1;
 }

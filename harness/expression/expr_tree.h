@@ -52,12 +52,6 @@ extern const struct expr_function_row expr_functions[EXPR_FUNCTIONS];
 /* The names of the functions that take one of these, for sentences: "delta, rate or total". */
 void expr_functions_of(int of, char *out, size_t size);
 
-enum expr_comparison { LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, EQUAL, NOT_EQUAL };
-struct expr_sign {
-    const char *text;
-    enum expr_comparison comparison;
-};
-
 struct expr_node {
     enum expr_node_kind kind;
     int column; /* of the text, from 1 */
@@ -82,8 +76,8 @@ bool expr_is_over_samples(const struct expr_node *node, const char *counter);
 
 struct expr {
     struct expr_node *left, *right; /* right only in a check */
-    const struct expr_sign *sign;
-    int column; /* of the comparison */
+    const char *sign;               /* of a check: "<=" */
+    int column;                     /* of the comparison */
 };
 
 #endif

@@ -95,24 +95,40 @@ static json_t *condition_words(const char *beginning, const json_t *when)
     return result;
 }
 
-static void add_number(struct text *out, double value, const char *unit)
+/* The unit in which values are said, and what one of it is: that of the largest, so that all have the same.
+ */
+struct said_in {
+    double one;
+    const char *unit;
+};
+
+static struct said_in said_in(const char *unit, double left, double right)
 {
-    bool rate = strcmp(unit, "b/s") == 0 && fabs(value) >= 1e6;
-    bool many = strcmp(unit, "bytes") == 0 && fabs(value) >= 1e9;
-    double shown = rate || many ? value / 1e9 : value;
+    double most = fmax(fabs(left), fabs(right));
+    if (strcmp(unit, "b/s") == 0 && most >= 1e6)
+        return (struct said_in){1e9, "Gb/s"};
+    if (strcmp(unit, "bytes") == 0 && most >= 1e9)
+        return (struct said_in){1e9, "GB"};
+    return (struct said_in){1, unit};
+}
+
+static void add_number(struct text *out, double value, struct said_in in)
+{
+    double shown = value / in.one;
     bool whole = shown == floor(shown) && fabs(shown) < 9e15;
     text_add(out, whole ? "%.0f" : fabs(shown) >= 1e6 ? "%.1f" : "%.6g", shown);
     if (value != 0)
-        text_add(out, "%s%s", *unit ? " " : "", rate ? "Gb/s" : many ? "GB" : unit);
+        text_add(out, "%s%s", *in.unit ? " " : "", in.unit);
 }
 
 /* "25, expected < 210.6" */
 static json_t *beside_expected(const struct expr_result *r)
 {
     struct text words = {0};
-    add_number(&words, r->left, r->unit);
+    struct said_in in = said_in(r->unit, r->left, r->right);
+    add_number(&words, r->left, in);
     text_add(&words, ", expected %s ", r->sign);
-    add_number(&words, r->right, r->unit);
+    add_number(&words, r->right, in);
     if (*r->note)
         text_add(&words, "; %s", r->note);
     json_t *result = json_text(text_string(&words));
@@ -399,12 +415,12 @@ void over_take(struct over_item *item, const char *name, const json_t *result, c
 
 /* ---- over the runs of a sweep: the judgement */
 
-static void add_spread(struct text *out, const struct spread *spread, const char *unit)
+static void add_spread(struct text *out, const struct spread *spread, struct said_in in)
 {
-    add_number(out, spread->mean, unit);
+    add_number(out, spread->mean, in);
     if (spread->ci95 > 0) {
         text_add(out, " +- ");
-        add_number(out, spread_two_digits(spread->ci95), unit);
+        add_number(out, spread_two_digits(spread->ci95), in);
     }
 }
 
@@ -413,14 +429,15 @@ static json_t *means_beside_expected(const struct over_item *item, const struct 
                                      const struct spread *right)
 {
     struct text words = {0};
+    struct said_in in = said_in(item->unit, left->mean, right->mean);
     bool equal = left->count > 1 && left->stddev == 0;
     if (left->count > 1 && !equal)
         text_add(&words, "mean of %zu runs ", left->count);
-    add_spread(&words, left, item->unit);
+    add_spread(&words, left, in);
     if (equal)
         text_add(&words, " in all %zu runs", left->count);
     text_add(&words, ", expected %s ", expr_sign(item->expr));
-    add_spread(&words, right, item->unit);
+    add_spread(&words, right, in);
     if (*item->note)
         text_add(&words, "; %s", item->note);
     json_t *result = json_text(text_string(&words));

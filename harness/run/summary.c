@@ -5,11 +5,13 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
+#include "lib/formats/verdicts.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/output/verdicts.h"
 #include "lib/roce/counters.h"
 #include "lib/statistics/spread.h"
+#include "lib/units.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,13 +47,9 @@ static void print_rate(double bps, int width)
 
 static void print_time(double ns)
 {
-    print_out("%.6g %s",
-              ns < 1e3   ? ns
-              : ns < 1e6 ? ns / 1e3
-                         : ns / 1e6,
-              ns < 1e3   ? "ns"
-              : ns < 1e6 ? "us"
-                         : "ms");
+    double one;
+    const char *name = units_of_time(ns, &one);
+    print_out("%.6g %s", ns / one, name);
 }
 
 /* What arrived, behind a rate of the same time by completed messages: where told, or where it is far from it.
@@ -369,10 +367,10 @@ static void print_expectations(const json_t *expectations, bool brief, bool late
 /* " (+0.1 %)"; nothing where there is no difference in per cent, of a figure that is 0. */
 static const char *percents(const json_t *difference, char shown[40])
 {
-    double percent = json_number_value(difference);
+    char number[32];
     shown[0] = 0;
     if (difference)
-        snprintf(shown, 40, " (%+.1f %%)", fabs(percent) < 0.05 ? 0.0 : percent);
+        snprintf(shown, 40, " (%s)", verdict_percents(json_number_value(difference), number));
     return shown;
 }
 

@@ -791,27 +791,13 @@ static json_t *sweep_load_result(const struct sweep *s, const char *path, struct
     return result;
 }
 
-/* Has the result a value other than the wanted one, which is released? One without it is damaged. */
-static bool is_other(const json_t *result, const char *key, json_t *wanted, struct error *damage)
+/* Has the result a value other than the wanted one, which is released? */
+static bool is_other(const json_t *result, const char *key, json_t *wanted)
 {
     const json_t *has = json_object_get(result, key);
     bool other = has && !json_same(has, wanted);
-    if (!has && !damage->text[0])
-        error_set(damage, "result.json: %s is missing", key);
     json_decref(wanted);
     return other;
-}
-
-/* What each run writes, whatever its version. */
-static void name_missing_key(const json_t *result, const struct cell *cell, struct error *damage)
-{
-    static const char *const keys[] = {"schema", "finished",  "origin",  "hosts",
-                                       "flows",  "published", "warnings"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys && !damage->text[0]; i++)
-        if (!json_object_get(result, keys[i]))
-            error_set(damage, "result.json: %s is missing", keys[i]);
-    if (cell->scenario.verify.count && !json_object_get(result, "verify") && !damage->text[0])
-        error_set(damage, "result.json: verify is missing");
 }
 
 int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct outcome *outcome,
@@ -828,14 +814,17 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
         json_decref(result);
         return -1;
     }
-    bool other = is_other(result, "version", json_text(HARNESS_VERSION), &damage) ||
-                 is_other(result, "build", json_text(results_build()), &damage) ||
-                 is_other(result, "scenario", json_incref(cell->scenario_json), &damage) ||
-                 is_other(result, "lab", json_incref(cell->lab_json), &damage) ||
-                 is_other(result, "seed", json_integer((json_int_t)sweep_seed_of(s, run)), &damage) ||
-                 is_other(result, "repeat", json_integer((json_int_t)sweep_repeat_of(s, run)), &damage);
-    if (whole)
-        name_missing_key(result, cell, &damage);
+    bool other = is_other(result, "version", json_text(HARNESS_VERSION)) ||
+                 is_other(result, "build", json_text(results_build())) ||
+                 is_other(result, "scenario", json_incref(cell->scenario_json)) ||
+                 is_other(result, "lab", json_incref(cell->lab_json)) ||
+                 is_other(result, "seed", json_integer((json_int_t)sweep_seed_of(s, run))) ||
+                 is_other(result, "repeat", json_integer((json_int_t)sweep_repeat_of(s, run)));
+    const char *missing = result_missing_key(result, true);
+    if (!missing && cell->scenario.verify.count && !json_object_get(result, "verify"))
+        missing = "verify";
+    if (whole && missing && !damage.text[0])
+        error_set(&damage, "result.json: %s is missing", missing);
     bool damaged = damage.text[0];
     const char *reason = json_string_value(json_object_get(result, "reason"));
     *outcome =

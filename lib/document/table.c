@@ -336,8 +336,8 @@ static int parse_quantity(const struct field *field, const json_t *json, int64_t
     if (field_has_range(field) && (*slot < field->min || *slot > field->max)) {
         char low[40], high[40];
         return error_set(at->e, "%s: \"%.40s\" is out of range: expected %s to %s", place_name(at),
-                         json_string_value(json), units_format(field->unit, field->min, low, sizeof low),
-                         units_format(field->unit, field->max, high, sizeof high));
+                         json_string_value(json), units_limit(field->unit, field->min, low, sizeof low),
+                         units_limit(field->unit, field->max, high, sizeof high));
     }
     return 0;
 }
@@ -581,8 +581,8 @@ static int check_integer(const struct field *field, int64_t value, const char *p
     if (field->kind == FIELD_QUANTITY && value != FIELD_UNSET)
         return error_set(e, "%s.%s: %s is out of range: expected %s to %s", path, field->name,
                          units_format(field->unit, value, is, sizeof is),
-                         units_format(field->unit, field->min, low, sizeof low),
-                         units_format(field->unit, field->max, high, sizeof high));
+                         units_limit(field->unit, field->min, low, sizeof low),
+                         units_limit(field->unit, field->max, high, sizeof high));
     return error_set(e, "%s.%s: %" PRId64 " is out of range: expected %" PRId64 " to %" PRId64, path,
                      field->name, value, field->min, field->max);
 }

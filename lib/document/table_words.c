@@ -11,8 +11,8 @@
 static void add_quantity_range(const struct field *field, struct text *out)
 {
     char low[40], high[40];
-    units_format(field->unit, field->min, low, sizeof low);
-    units_format(field->unit, field->max, high, sizeof high);
+    units_limit(field->unit, field->min, low, sizeof low);
+    units_limit(field->unit, field->max, high, sizeof high);
     if (field->max > NO_LIMIT && field->min > 0)
         text_add(out, ", at least %s", low);
     if (field->max <= NO_LIMIT && field_has_range(field))

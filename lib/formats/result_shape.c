@@ -488,23 +488,6 @@ static void mend_rates(struct walk *walk, const struct place *place, json_t *obj
         mend_rate(walk, place, object, "messages_per_s", json_number_value(messages) / seconds);
 }
 
-/* Does what was compared hold by its numbers? "a > b": the sign stands between two expressions. */
-static bool numbers_hold(const char *check, double left, double right)
-{
-    const char *sign = check + strcspn(check, "<>=!");
-    bool or_equal = *sign && sign[1] == '=';
-    switch (*sign) {
-    case '<':
-        return left < right || (or_equal && left == right);
-    case '>':
-        return left > right || (or_equal && left == right);
-    case '!':
-        return left != right;
-    default:
-        return left == right;
-    }
-}
-
 /* The verdict of an expectation is that of its numbers, which are written with 15 digits. */
 static void mend_judged(struct walk *walk, const struct place *place, json_t *object)
 {
@@ -512,10 +495,11 @@ static void mend_judged(struct walk *walk, const struct place *place, json_t *ob
     enum verdict said = verdict_of(json_string_value(json_object_get(object, "verdict")));
     double left = json_number_value(json_object_get(object, "left")),
            right = json_number_value(json_object_get(object, "right"));
-    if ((said != VERDICT_PASSED && said != VERDICT_FAILED) || !check || !check[strcspn(check, "<>=!")] ||
+    const char *sign = check ? check + strcspn(check, "<>=!") : ""; /* it stands between two expressions */
+    if ((said != VERDICT_PASSED && said != VERDICT_FAILED) || !*sign ||
         !json_is_number(json_object_get(object, "left")) || !json_is_number(json_object_get(object, "right")))
         return;
-    enum verdict is = numbers_hold(check, left, right) ? VERDICT_PASSED : VERDICT_FAILED;
+    enum verdict is = verdict_holds(sign, left, right) ? VERDICT_PASSED : VERDICT_FAILED;
     char words[160];
     if (is == said || (left != right && fabs(left - right) <= ROUNDED * fabs(right)))
         return;
@@ -558,20 +542,27 @@ static void mend_verdict(struct walk *walk, const struct place *place, json_t *o
     json_object_set_new(object, "verdict", json_text(verdict_names[is]));
 }
 
-/* Of the keys that every run writes, those that the list of runs reads too (reports/browse/entry.c). */
-static void name_missing(struct walk *walk, const struct place *place, const json_t *object)
+const char *result_missing_key(const json_t *document, bool whole)
 {
-    static const char *const keys[] = {"verdict", "started", "simulated",    "seed", "repeat",
-                                       "cell",    "phases",  "expectations", NULL};
-    for (size_t i = 0; json_object_get(object, "program") && keys[i]; i++)
-        if (!json_object_get(object, keys[i]))
-            note_contradiction(walk, place, keys[i], "is missing");
+    static const struct {
+        const char *key;
+        bool listed; /* the list of runs reads it too (reports/browse/entry.c) */
+    } keys[] = {{"verdict", true}, {"started", true},    {"simulated", true}, {"seed", true},
+                {"repeat", true},  {"cell", true},       {"phases", true},    {"expectations", true},
+                {"schema", false}, {"version", false},   {"build", false},    {"scenario", false},
+                {"lab", false},    {"finished", false},  {"origin", false},   {"hosts", false},
+                {"flows", false},  {"published", false}, {"warnings", false}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if ((whole || keys[i].listed) && !json_object_get(document, keys[i].key))
+            return keys[i].key;
+    return NULL;
 }
 
 static void mend_result(struct walk *walk, const struct place *place, json_t *object)
 {
-    if (!walk->wrong) /* what was taken out has been said */
-        name_missing(walk, place, object);
+    const char *missing = json_object_get(object, "program") ? result_missing_key(object, false) : NULL;
+    if (missing && !walk->wrong) /* what was taken out has been said */
+        note_contradiction(walk, place, missing, "is missing");
     const char *origin = json_string_value(json_object_get(object, "origin"));
     const json_t *simulated = json_object_get(object, "simulated");
     enum verdict said = verdict_of(json_string_value(json_object_get(object, "verdict"))),

@@ -1,6 +1,8 @@
 #include "lib/formats/verdicts.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *const verdict_names[] = {[VERDICT_NONE] = "",
@@ -37,4 +39,25 @@ enum verdict verdict_of_result(const json_t *result)
         return VERDICT_INCOMPLETE;
     return verdict_with(verdict_with(VERDICT_NONE, json_object_get(result, "expectations")),
                         json_object_get(result, "verify"));
+}
+
+bool verdict_holds(const char *sign, double left, double right)
+{
+    bool or_equal = *sign && sign[1] == '=';
+    switch (*sign) {
+    case '<':
+        return left < right || (or_equal && left == right);
+    case '>':
+        return left > right || (or_equal && left == right);
+    case '!':
+        return left != right;
+    default:
+        return left == right;
+    }
+}
+
+const char *verdict_percents(double percent, char shown[32])
+{
+    snprintf(shown, 32, fabs(percent) < 0.05 ? "0.0 %%" : "%+.1f %%", percent);
+    return shown;
 }

@@ -4,6 +4,7 @@
 #define LIB_VERDICTS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 enum verdict {                   /* from best to worst */
                VERDICT_NONE,     /* there is none */
@@ -22,5 +23,10 @@ enum verdict verdict_with(enum verdict verdict, const json_t *judged);
 /* What its "complete", its expectations and the checkers of its captured packets ("verify") make of a result.
  * VERDICT_NONE: it has neither. */
 enum verdict verdict_of_result(const json_t *result);
+
+/* Does "left SIGN right" hold, by a sign (< <= > >= == !=) at the beginning of the text? */
+bool verdict_holds(const char *sign, double left, double right);
+/* "+0.1 %", of how far a figure is from the published one: "0.0 %" is less than can be seen. */
+const char *verdict_percents(double percent, char shown[32]);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/text.h"
+#include "lib/units.h"
 #include "lib/xalloc.h"
 #include "reports/drawing/svg.h"
 #include "reports/results/run.h"
@@ -312,17 +313,17 @@ static void map_free(struct map *map)
 /* ---- data */
 
 /* The unit in which times since the first pause are easy to read. */
-struct unit {
+struct time_unit {
     const char *name;
     double ns;
 };
 
-static struct unit unit_of(const struct map *map)
+static struct time_unit unit_of(const struct map *map)
 {
     int64_t span_ns = map->times_ns[map->ranks] - map->times_ns[1];
-    if (span_ns < 2000)
-        return (struct unit){"ns", 1};
-    return span_ns < 2 * NS_PER_MS ? (struct unit){"us", 1e3} : (struct unit){"ms", 1e6};
+    struct time_unit unit;
+    unit.name = units_of_time((double)span_ns / 2, &unit.ns);
+    return unit;
 }
 
 struct half {
@@ -343,7 +344,7 @@ static int by_share(const void *left, const void *right)
     return a->link != b->link ? (a->link > b->link) - (a->link < b->link) : (int)a->end - (int)b->end;
 }
 
-static void add_half(const struct map *map, const struct half *half, const struct unit *unit,
+static void add_half(const struct map *map, const struct half *half, const struct time_unit *unit,
                      struct text *out)
 {
     const struct map_end *end = &half->link->end[half->end];
@@ -391,7 +392,7 @@ static size_t choose_halves(struct map *map, struct half **halves)
 
 /* Two blocks of halves of links: those that were never held, and those that were. */
 static void add_halves(const struct map *map, const struct half *halves, size_t count,
-                       const struct unit *unit, struct text *out)
+                       const struct time_unit *unit, struct text *out)
 {
     size_t i = 0;
     text_add(out, "# never held\n# x\ty\tdx\tdy\nnan\tnan\tnan\tnan\n");
@@ -545,7 +546,7 @@ static void draw_nodes(const struct map *map, const struct panel *panel, struct 
 
 /* A bar of colours beside the panel, with numbers. Colours of the order follow the rank, so that all can be
  * distinguished; the bar shows some of the times. */
-static void draw_colours(const struct map *map, const struct panel *panel, const struct unit *unit,
+static void draw_colours(const struct map *map, const struct panel *panel, const struct time_unit *unit,
                          struct text *out)
 {
     double x = panel->right + 14, height = panel->bottom - panel->top, step = height / COLOUR_STEPS;
@@ -575,7 +576,7 @@ static void draw_colours(const struct map *map, const struct panel *panel, const
 }
 
 static void draw_panel(const struct map *map, const struct panel *panel, const struct half *halves,
-                       size_t count, const struct unit *unit, struct text *out)
+                       size_t count, const struct time_unit *unit, struct text *out)
 {
     svg_words(out, LEFT, panel->top - 12, (struct svg_font){13, "#333333", SVG_LEFT, false, false},
               panel->words);
@@ -586,7 +587,7 @@ static void draw_panel(const struct map *map, const struct panel *panel, const s
 }
 
 static void draw_map(const struct map *map, const struct run *run, const char *title,
-                     const struct half *halves, size_t count, const struct unit *unit, struct text *out)
+                     const struct half *halves, size_t count, const struct time_unit *unit, struct text *out)
 {
     int panel_height = (int)(map->layers > 1 ? map->layers - 1 : 1) * LAYER + MARGIN - 30;
     double right = SVG_WIDTH * 0.85, first = 62, second = first + panel_height + 40;
@@ -635,7 +636,7 @@ int map_write(const struct run *run, const char *name, const char *title, const 
     if (map_load(&map, run) != 0)
         result = error_set(e, "out of memory for the map %s", name);
     if (result == 0 && map.held && map.layers > 1) {
-        struct unit unit = unit_of(&map);
+        struct time_unit unit = unit_of(&map);
         size_t count = choose_halves(&map, &halves);
         add_halves(&map, halves, count, &unit, &data);
         add_nodes(&map, true, &data);

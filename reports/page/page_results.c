@@ -1,4 +1,5 @@
 /* The first tables: measurements, warnings, expectations, published figures. */
+#include "lib/formats/verdicts.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/document/json_text.h"
 #include "lib/output/verdicts.h"
@@ -613,6 +614,7 @@ static const char *common_origin(const struct runs *runs, bool *differ)
 static void add_published_row(const char *label, const char *origin, const json_t *item, struct text *out)
 {
     double difference = html_value(json_object_get(item, "difference_percent"));
+    char percents[32];
     text_add(out, "<tr><td>");
     html_escaped(out, label);
     if (origin)
@@ -625,7 +627,8 @@ static void add_published_row(const char *label, const char *origin, const json_
     html_number_cell(out, html_value(json_object_get(item, "published")));
     if (json_is_number(json_object_get(item, "value"))) {
         html_number_cell(out, html_value(json_object_get(item, "value")));
-        text_add(out, isfinite(difference) ? "<td class=number>%+.1f %%</td>" : "<td></td>", difference);
+        text_add(out, "<td class=number>%s</td>",
+                 isfinite(difference) ? verdict_percents(difference, percents) : "");
     } else {
         text_add(out, "<td colspan=2 class=soft>not compared: ");
         html_escaped(out, run_member(item, "reason"));

@@ -1,4 +1,5 @@
 /* The page of a sweep of many runs: what failed, the figures over the choices, all cells. */
+#include "lib/formats/verdicts.h"
 #include "lib/document/json_text.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
@@ -630,6 +631,7 @@ static void add_published(const struct sweep_table *t, struct text *out)
     for (size_t i = 0; i < listed; i++) {
         const struct sweep_published *p = &t->published[i];
         struct text choices = {0};
+        char percents[32];
         sweep_describe_row(t, p->row, &choices);
         text_add(out, "<tr>");
         html_cell(out, text_string(&choices));
@@ -641,8 +643,9 @@ static void add_published(const struct sweep_table *t, struct text *out)
         html_number_cell(out, p->published);
         if (isfinite(p->value)) {
             html_number_cell(out, p->value);
-            text_add(out, isfinite(p->difference_percent) ? "<td class=number>%+.1f %%</td>" : "<td></td>",
-                     p->difference_percent);
+            text_add(out, "<td class=number>%s</td>",
+                     isfinite(p->difference_percent) ? verdict_percents(p->difference_percent, percents)
+                                                     : "");
         } else {
             text_add(out, "<td colspan=2 class=soft>not compared: ");
             html_escaped(out, p->reason);
