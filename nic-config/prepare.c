@@ -317,7 +317,7 @@ void transaction_compare(struct transaction *t)
                 (json_object_size(now) == 0 || document_same(*knob, now, target, &same, NULL) != 0))
                 same = false;
             if (!same)
-                transaction_note_change(t, s, now, target);
+                transaction_note_change(t, s, *knob, now, target);
             json_decref(now);
             json_decref(target);
         }

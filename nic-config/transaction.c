@@ -203,8 +203,23 @@ struct subject *transaction_add(struct transaction *t, const char *name, struct 
     return add_known_as(t, name, find_known_name(t, name), e);
 }
 
-void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
-                             const json_t *target)
+/* What is there, and what is missing of the others. A new reference. */
+static json_t *with_missing(const json_t *there, const json_t *others)
+{
+    json_t *all = json_copy((json_t *)(uintptr_t)there), *one, *other;
+    size_t i, k;
+    json_array_foreach(others, i, one)
+    {
+        bool known = false;
+        json_array_foreach(there, k, other) known = known || json_equal(one, other);
+        if (!known)
+            json_array_append(all, one);
+    }
+    return all;
+}
+
+void transaction_note_change(struct transaction *t, const struct subject *s, const struct knob *knob,
+                             const json_t *now, const json_t *target)
 {
     const char *key;
     json_t *to;
@@ -213,8 +228,10 @@ void transaction_note_change(struct transaction *t, const struct subject *s, con
         json_t *from = json_object_get(now, key), *place = json_object_get(s->places, key);
         if (from && json_equal(from, to))
             continue;
-        json_array_append_new(t->changes, json_make("{s:s,s:s,s:O*,s:O*,s:O}", "interface", s->device.name,
-                                                    "setting", key, "place", place, "from", from, "to", to));
+        json_array_append_new(t->changes,
+                              json_make("{s:s,s:s,s:O*,s:O*,s:o}", "interface", s->device.name, "setting",
+                                        key, "place", place, "from", from, "to",
+                                        knob->adds && from ? with_missing(from, to) : json_incref(to)));
     }
 }
 
@@ -334,7 +351,7 @@ static enum step apply_step(struct transaction *t, struct subject *s, const stru
     json_t *target = document_slice(s->target, knob), *now, *after;
     enum step step = bring(t, s, knob, target, &now, &after, e);
     if (step == STEP_WROTE)
-        transaction_note_change(t, s, now, target);
+        transaction_note_change(t, s, knob, now, target);
     if (step == STEP_MISMATCH)
         transaction_note_mismatch(t, s, knob, target, after, e);
     if (step == STEP_MISSING && !subject_wants(s, knob))

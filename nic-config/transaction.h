@@ -53,8 +53,8 @@ void transaction_free(struct transaction *t);
 /* One more interface; NULL with a sentence. */
 struct subject *transaction_add(struct transaction *t, const char *name, struct error *e);
 /* Add to `changes` every key of the target whose current value differs. */
-void transaction_note_change(struct transaction *t, const struct subject *s, const json_t *now,
-                             const json_t *target);
+void transaction_note_change(struct transaction *t, const struct subject *s, const struct knob *knob,
+                             const json_t *now, const json_t *target);
 
 /* Read interfaces: a list of names. */
 int transaction_read(struct transaction *t, const json_t *names, struct error *e);

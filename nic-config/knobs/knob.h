@@ -44,6 +44,7 @@ struct knob {
                  json_t *warnings, struct error *e);
     int (*write)(struct device *d, const struct settings *now, const struct settings *target,
                  struct error *e);
+    bool adds; /* values are lists, of which a write adds what is missing: what else is there stays */
     /* NULL: the values of `keys` are equal. */
     bool (*same)(const struct settings *now, const struct settings *target);
 };

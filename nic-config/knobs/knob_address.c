@@ -155,4 +155,5 @@ const struct knob knob_address = {.name = "addresses",
                                   .read = read_addresses,
                                   .check = check_addresses,
                                   .write = write_addresses,
+                                  .adds = true,
                                   .same = same_addresses};
