@@ -35,7 +35,9 @@ struct browse_arguments {
     int64_t page, open;
 };
 
-static const char *const without_result[] = {"unfinished", "broken", NULL};
+/* unfinished: there is no result yet; broken: it cannot be read */
+static const char *const verdict_words[] = {"passed",     "failed",     "skipped", "unjudged",
+                                            "incomplete", "unfinished", "broken",  NULL};
 static const char *const orders[] = {"time", "scenario", "verdict", "goodput", "pauses", "latency", NULL};
 
 #define AT(member) offsetof(struct browse_arguments, member)
@@ -53,7 +55,8 @@ static const struct field fields[] = {
     {.name = "verdict",
      .kind = FIELD_LIST,
      .offset = AT(verdict),
-     .item = FIELD_STRING,
+     .item = FIELD_CHOICE,
+     .choices = verdict_words,
      .argument = "VERDICT",
      .help = "Only runs with this verdict: passed, failed, skipped, unjudged, incomplete, unfinished (no "
              "result yet) "
@@ -64,8 +67,10 @@ static const struct field fields[] = {
      .item = FIELD_STRING,
      .argument = "SETTING=VALUE",
      .help =
-         "Only runs with this value of a setting that a sweep varied (\"message=64KiB\"), or of the scenario "
-         "(\"settings.cable=7m\", \"flows.*.depth=16\"). May be given several times."},
+         "Only runs with this value of a setting that a sweep varied (\"message=64KiB\"), of the scenario "
+         "(\"settings.cable=7m\", \"flows.*.depth=16\") or of the lab (\"lab.defaults.link.rate=25Gb/s\"), as the "
+         "result "
+         "has it. May be given several times."},
     {.name = "since",
      .kind = FIELD_STRING,
      .offset = AT(since),
@@ -114,18 +119,7 @@ static const struct field fields[] = {
 
 static int check_words(const struct browse_arguments *said, struct error *e)
 {
-    const char *const *words = said->verdict.items, *const *settings = said->where.items;
-    for (size_t i = 0; i < said->verdict.count; i++) {
-        bool known = verdict_of(words[i]) != VERDICT_NONE;
-        for (size_t k = 0; without_result[k]; k++)
-            known |= strcmp(words[i], without_result[k]) == 0;
-        if (!known)
-            return error_set(
-                e,
-                "--verdict: \"%s\" is not a verdict: expected passed, failed, skipped, unjudged, "
-                "incomplete, unfinished or broken",
-                words[i]);
-    }
+    const char *const *settings = said->where.items;
     for (size_t i = 0; i < said->where.count; i++)
         if (!strchr(settings[i], '=') || settings[i][0] == '=')
             return error_set(e, "--where: \"%s\": expected SETTING=VALUE, such as message=64KiB",
@@ -355,11 +349,18 @@ static int show(struct browse_list *list, const char *results, const struct brow
 static int run_browse(const struct call *call)
 {
     const struct browse_arguments *said = call->options;
+    const int *verdicts = said->verdict.items;
+    const char *words[sizeof verdict_words / sizeof *verdict_words];
+    size_t word_count = 0;
+    for (size_t i = 0; verdict_words[i]; i++)
+        for (size_t k = 0; k < said->verdict.count; k++)
+            if (verdicts[k] == (int)i && (!word_count || words[word_count - 1] != verdict_words[i]))
+                words[word_count++] = verdict_words[i];
     const char *results = call->count ? call->arguments[0] : RESULTS_DEFAULT;
     struct browse_filter filter = {.scenario = said->scenario,
                                    .lab = said->lab,
-                                   .verdicts = said->verdict.items,
-                                   .verdict_count = said->verdict.count,
+                                   .verdicts = words,
+                                   .verdict_count = word_count,
                                    .settings = said->where.items,
                                    .setting_count = said->where.count};
     struct browse_list list = {0};

@@ -9,6 +9,7 @@
 #include "lib/formats/result_shape.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
+#include "lib/packets/capture.h"
 #include "lib/output/print.h"
 #include "lib/output/verdicts.h"
 #include "lib/program/program.h"
@@ -418,5 +419,6 @@ const struct command command_verify = {
     .options = &options,
     .least = 1,
     .most = 1 + MOST_CHECKERS,
+    .words = capture_check_names,
     .run = run_verify,
 };

@@ -184,7 +184,7 @@ static const char values_case[] =
     "\"$word\") ;;\n"
     "    SCENARIO | FILE) words=$(\"$list\" list scenarios 2>/dev/null | sed -n 's/^  \\([^ ]*\\) .*/\\1/p'\n"
     "        compgen -f -- \"$word\") ;;\n"
-    "    DOCUMENT) words=$(compgen -f -- \"$word\") ;;\n"
+    "    DOCUMENT | CAPTURE*) words=$(compgen -f -- \"$word\") ;;\n"
     "    FOLDER | RESULT) words=$(compgen -d -- \"$word\") ;;\n"
     "    INTERFACE) words=$(ls /sys/class/net 2>/dev/null) ;;\n"
     "    *'|'* | -* | [a-z]*) words=${values//'|'/ } ;;\n"
@@ -204,7 +204,8 @@ static const char *shell_name(const char *name, char buffer[ARGUMENT_NAME_SIZE])
 static void value_word(const struct field *field, struct text *out)
 {
     char buffer[ARGUMENT_NAME_SIZE];
-    const char *const *choices = field->kind == FIELD_CHOICE ? field->choices : NULL;
+    bool chosen = field->kind == FIELD_CHOICE || (field->kind == FIELD_LIST && field->item == FIELD_CHOICE);
+    const char *const *choices = chosen ? field->choices : NULL;
     if (!choices)
         text_add(out, "%s", arguments_word(field, buffer));
     for (size_t i = 0; choices && choices[i]; i++)
@@ -251,13 +252,16 @@ static void argument_word(const struct command *command, struct text *out)
 
 static void command_case(const struct command *command, struct text *out)
 {
-    struct text options = {0}, argument = {0};
+    struct text options = {0}, argument = {0}, more = {0};
     option_words(command, &options);
     argument_word(command, &argument);
-    text_add(out, "    '%s') options='%s' argument='%s' ;;\n", command->name ? command->name : "",
-             text_string(&options), text_string(&argument));
+    for (const char *const *word = command->words; word && *word; word++)
+        text_add(&more, "%s|", *word);
+    text_add(out, "    '%s') options='%s' argument='%s' more='%s' ;;\n", command->name ? command->name : "",
+             text_string(&options), text_string(&argument), text_string(&more));
     text_free(&options);
     text_free(&argument);
+    text_free(&more);
 }
 
 static void command_words(const struct program *program, struct text *out)
@@ -281,7 +285,7 @@ static void add_completion(const struct program *program, struct text *out)
     text_add(out,
              "_%s() {\n"
              "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-             "    local commands='%s' command='' options='' argument='' values='' words='' list i\n"
+             "    local commands='%s' command='' options='' argument='' more='' values='' words='' list i\n"
              "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
              "        [[ -n $command || ${COMP_WORDS[i]} == -* || \" $commands \" != *\" ${COMP_WORDS[i]} "
              "\"* ]] ||\n"
@@ -292,6 +296,7 @@ static void add_completion(const struct program *program, struct text *out)
     for (const struct command *const *c = program->commands; *c; c++)
         command_case(*c, out);
     text_add(out, "    *) options=$commands argument=${commands// /|} ;;\n    esac\n"
+                  "    [[ -z $more || $before == \"$command\" ]] || argument=$more\n"
                   "    [[ $word != -* ]] || argument=${options// /|}\n"
                   "    case \"$command $before\" in\n");
     for (const struct command *const *c = program->commands; *c; c++)

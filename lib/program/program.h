@@ -31,6 +31,7 @@ struct command {
     const char *about;                   /* one sentence */
     const struct table *options;         /* NULL: only --help */
     size_t least, most;                  /* arguments */
+    const char *const *words;            /* what the arguments behind the first may be; NULL: anything */
     int (*run)(const struct call *call); /* the exit status */
 };
 

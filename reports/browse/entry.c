@@ -167,7 +167,7 @@ static bool all_have_value(const json_t *values, const char *wanted)
 }
 
 /* A choice of the run's cell by its path or the end of it, which several may have; else values of the
- * scenario by their path. */
+ * scenario, or the lab, by their path. */
 static bool has_setting(const struct run *run, const char *setting)
 {
     const char *equals = strchr(setting, '='), *path;
@@ -188,7 +188,8 @@ static bool has_setting(const struct run *run, const char *setting)
     if (chosen)
         return false;
     snprintf(whole, sizeof whole, "%.*s", (int)(length < 400 ? length : 400), setting);
-    json_t *values = paths_values(run_get(run, "scenario"), whole);
+    bool of_lab = strncmp(whole, "lab.", 4) == 0;
+    json_t *values = paths_values(run_get(run, of_lab ? "lab" : "scenario"), whole + (of_lab ? 4 : 0));
     bool all = all_have_value(values, equals + 1);
     json_decref(values);
     return all;
@@ -300,7 +301,12 @@ int browse_read(const char *path, const char *folder, bool finished, const json_
                                .pauses = NAN,
                                .cnps = NAN,
                                .latency_p99_us = NAN};
-    bool read = finished && run_load_parts(&from, path, NULL, parts, &why) == 0;
+    const char *wanted[sizeof parts / sizeof *parts + 1] = {NULL};
+    memcpy(wanted, parts, sizeof parts);
+    for (size_t i = 0; i < filter->setting_count; i++)
+        if (strncmp(filter->settings[i], "lab.", 4) == 0) /* it is large, and read where it is asked for */
+            wanted[sizeof parts / sizeof *parts - 1] = "lab";
+    bool read = finished && run_load_parts(&from, path, NULL, wanted, &why) == 0;
     if (read) {
         const char *slash = strrchr(path, '/');
         if (strcmp(folder, ".") == 0)

@@ -51,18 +51,19 @@ static void add_link(const struct browse_run *run, const char *results, bool bes
     } else {
         text_add(out, "./"); /* a name with a colon is not a scheme */
     }
+    char *started = browse_shown_time(run, 19);
+    const char *time = started ? started : run->started;
     add_address(out, run->folder);
     text_add(out, "%s\">", run->has_page ? "/report/index.html" : "/");
-    html_escaped(out, run->folder);
+    html_escaped(out, *time ? time : "?");
     text_add(out, "</a></td>");
+    free(started);
 }
 
 static void add_row(const struct browse_run *run, const char *results, bool beside, struct text *out)
 {
-    char *started = browse_shown_time(run, 19);
     text_add(out, "<tr>");
-    html_cell(out, started ? started : run->started);
-    free(started);
+    add_link(run, results, beside, out);
     text_add(out, "<td>");
     html_verdict(out, run->verdict);
     text_add(out, "</td>");
@@ -82,7 +83,7 @@ static void add_row(const struct browse_run *run, const char *results, bool besi
     html_number_cell(out, run->pauses);
     html_number_cell(out, run->cnps);
     html_number_cell(out, run->latency_p99_us);
-    add_link(run, results, beside, out);
+    html_cell(out, run->folder);
     text_add(out, "</tr>\n");
 }
 
@@ -99,7 +100,7 @@ void browse_page(const struct browse_list *list, const char *results, bool besid
              "<div class=scroll><table class=runs><thead><tr><th>started, UTC<th>verdict<th>scenario<th>lab"
              "<th>varied<th>reason<th class=number>delivered, Gb/s<th class=number>goodput, Gb/s<th "
              "class=number>pauses received<th "
-             "class=number>CNPs obeyed<th class=number>latency p99, us<th>page or folder</tr></thead>"
+             "class=number>CNPs obeyed<th class=number>latency p99, us<th>folder</tr></thead>"
              "<tbody>\n");
     for (size_t i = 0; i < list->count; i++)
         add_row(&list->runs[i], results, beside, out);

@@ -40,9 +40,11 @@ void rows_tell(struct rows *rows)
     rows->told_ns = now_ns;
     if (!rows->kind)
         log_info("reading run %" PRId64 ": %" PRId64 " samples up to now", rows->number, all->samples);
+    else if (rows->number > all->runs)
+        log_info("writing run %" PRId64 ", which had no result when the export began", rows->number);
     else if (rows_wanted(rows, EXPORT_SAMPLES) && all->samples)
         log_info("writing run %" PRId64 " of %" PRId64 ": %.0f %% of %" PRId64 " samples", rows->number,
-                 all->runs, 100 * (double)rows->samples / (double)all->samples, all->samples);
+                 all->runs, fmin(100, 100 * (double)rows->samples / (double)all->samples), all->samples);
     else
         log_info("writing run %" PRId64 " of %" PRId64, rows->number, all->runs);
 }

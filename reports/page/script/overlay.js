@@ -56,10 +56,13 @@ function overlayCurves(label, parts, runs) {
   parts.forEach(function (part) {
     function isIn(labels) { return function (s) { return labels.some(function (label) { return sameCurve(label, s.label); }); }; }
     const isWanted = isIn(part.panel.series.some(isIn(common)) ? common : wantedLabels([part], each));
+    const taken = []; /* "h0" of the first run may be two curves of this one */
     part.panel.series.forEach(function (s) {
       const first = isWanted(s);
       const like = parts[0].panel.series.find(function (f) { return sameCurve(f.label, s.label); });
-      series.push(Object.assign({}, s, {label: part.run + ': ' + s.label, colour: (like || s).colour, dash: part.number, shown: first, first: first}));
+      const colour = [(like || s).colour, s.colour].concat(OVERLAY_COLOURS).find(function (c) { return taken.indexOf(c) < 0; }) || s.colour;
+      taken.push(colour);
+      series.push(Object.assign({}, s, {label: part.run + ': ' + s.label, colour: colour, dash: part.number, shown: first, first: first}));
     });
   });
   series.sort(function (a, b) { return b.first - a.first; });

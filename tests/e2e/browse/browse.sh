@@ -73,6 +73,8 @@ is "with another" "" --where memory=gpu --where settings.cable=2m
 is "with a number in another form" "$pair/02" --where memory=gpu --where 'flows.*.depth=1.28e2'
 is "with a value of one flow" "$pair/02" --where memory=gpu --where flows.a-to-b.depth=128
 is "with a value of all flows" "$pair/02" --where memory=gpu --where 'flows.*.message=65536B'
+is "with a value of the lab" "$pair/02" --where memory=gpu --where 'lab.defaults.link.rate=25000Mb/s'
+is "with another of it" "" --where memory=gpu --where 'lab.defaults.link.rate=40Gb/s'
 is "with one that not all have" "" --where memory=gpu --where 'flows.*.from=a'
 check_exit 2 "a comparison, which --where has not" "$H" browse two --where 'message=>= 4KiB'
 check_says "  is not taken for a value" 'a value is expected, not a comparison' "$SCRATCH/err"
@@ -92,7 +94,7 @@ is "a sweep alone" "01 02" "results/$pair"
 check_exit 0 "few of them" "$H" browse --limit 1
 check_says "  and how many more there are" '3 more runs: --limit is 1' err
 check_exit 2 "an unknown verdict" "$H" browse --verdict pased
-check_says "  is named" '"pased" is not a verdict' err
+check_says "  is named" '--verdict: "pased" is unknown: expected one of "passed", .*did you mean "passed"' err
 check_exit 2 "a setting without a value" "$H" browse --where memory
 check_exit 2 "a time that is none" "$H" browse --since yesterday
 check_exit 2 "two kinds of output" "$H" browse --json --html x.html

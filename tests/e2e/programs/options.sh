@@ -97,5 +97,8 @@ check "completion of scenarios" test "$(complete_words "$BUILD/harness" run pfc-
 check "completion of labs" test "$(complete_words "$BUILD/harness" doctor --lab sim-gef)" = sim-geforce-pair
 check "completion of choices" test "$(complete_words "$BUILD/harness" list sc)" = scenarios
 check "completion of an option's choices" test "$(complete_words "$BUILD/roce-traffic" drive --memory rm-d)" = rm-dmabuf
+check "completion of choices that may be given several times" test "$(complete_words "$BUILD/harness" browse --verdict unf)" = unfinished
+check "completion of files" test "$(cd "$SCRATCH" && touch seen.pcap && complete_words "$BUILD/harness" verify seen)" = seen.pcap
+check "completion of what stands behind them" test "$(complete_words "$BUILD/harness" verify seen.pcap cn)" = cnp
 check "completion of interfaces" test "$(complete_words "$BUILD/nic-sampler" --netdev lo)" = lo
 finish

@@ -172,6 +172,9 @@ check_exit 0 "their page" "$H" report "$SCRATCH/four/pfc-bidir/latest" --out "$S
 browse open "$SCRATCH/four/page/index.html" 1280 900
 page_is "the names of curves have the dashes of their runs, four of them" 'new Set(Array.from(document.querySelector(".overlays .legend").querySelectorAll("button")).filter(e => e.textContent.includes(": a tx_prio0_bytes"))
     .map(e => e.querySelector(".sample").style.backgroundImage.replace(/rgb\([^)]*\)/g, "ink"))).size === 4'
+page_is "two curves of a run that are one of the first run's have colours of their own" '(panel => (o => o.series.length === 14 && new Set(o.series.filter(s => s.label.startsWith("two: ")).map(s => s.colour)).size === 2)(overlayCurves("x",
+    [{run: "one", number: 0, panel: panel(["h0"].concat(Array.from({length: 11}, (_, i) => "g" + i)))}, {run: "two", number: 1, panel: panel(["h0 tx_prio3_bytes", "h0 tx_prio4_bytes"])}], 2)))(
+    labels => ({most: 0, note: "", kept: "", levels: [], series: labels.map((label, i) => ({label: label, colour: OVERLAY_COLOURS[i], x: [0], y: [1], more: false}))}))'
 page_is "... and times that begin with the run" 'Array.from(document.querySelectorAll("p.soft")).filter(p => p.textContent === "Times in the figures count from the beginning of the measure phase.").length === 4'
 
 # ---- what is said of a figure is what is drawn
