@@ -221,7 +221,7 @@ $(B)/tests/alone/%: $(O)/tests/alone/%.o $(ALL_ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_all) -lcmocka $(ALL_LIBS)
 unit_source = $(filter %/$(1).c,$(UNIT))
-$(O)/tests/alone/%.o: $$(call unit_source,$$*) Makefile | $$(@D)/
+$(patsubst %.c,$(O)/tests/alone/%.o,$(notdir $(UNIT))): $(O)/tests/alone/%.o: $$(call unit_source,$$*) Makefile | $$(@D)/
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/fuzz/fuzz: $(call objects_of,$(FUZZERS) $(FUZZ_HELPERS) tests/fuzz/$(FUZZ_DRIVER).c) $(O)/tests/fuzz_table.o $(ALL_ARCHIVES)
