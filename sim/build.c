@@ -363,7 +363,7 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     if (f->message_count && index - sim->flows[flow].first_qp < (uint32_t)f->one_more)
         qp->message_limit++;
     qp->ps_per_byte_q20 = f->rate_bps ? ((uint64_t)SIM_PS_PER_S * 8 << 20) / (uint64_t)f->rate_bps : 0;
-    qp->ring_next = qp->ring_previous = qp->waiting_ack = NONE;
+    qp->ring_next = qp->ring_previous = qp->waiting_ack = qp->waiting_request = NONE;
     qp->follows = qp->follower = NONE;
     struct pcie *link = &sim->hosts[qp->sender].pcie;
     if (!link->ideal) {

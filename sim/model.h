@@ -321,11 +321,12 @@ struct queue_pair {
     struct recovery *recovery;            /* NULL: packets come in order, and go-back-N */
     uint32_t received_in_message;
     uint32_t unacknowledged;
-    uint32_t waiting_ack; /* an ACK that is still in the port's queue */
-    bool nak_sent, echo;  /* echo: the next ACK carries congestion back */
-    bool request_naked;   /* of a read, the sender: it has asked for the request that it expects */
-    int64_t nak_ps;       /* the last NAK */
-    uint32_t marked;      /* packets that arrived with a mark */
+    uint32_t waiting_ack;     /* an ACK that is still in the port's queue */
+    uint32_t waiting_request; /* of a read: that of what is expected, which is there likewise */
+    bool nak_sent, echo;      /* echo: the next ACK carries congestion back */
+    bool request_naked;       /* of a read, the sender: it has asked for the request that it expects */
+    int64_t nak_ps;           /* the last NAK */
+    uint32_t marked;          /* packets that arrived with a mark */
     int64_t last_cnp_ps;
     uint8_t sender_memory, receiver_memory;
     /* requester */

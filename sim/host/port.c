@@ -4,6 +4,16 @@
 #include "sim/faults/hooks.h"
 #include "sim/host/egress.h"
 
+/* The time-out of a read's request counts from when it leaves. */
+static inline void request_departed(struct sim *sim, uint32_t p)
+{
+    struct queue_pair *qp = &sim->qps[sim->packets[p].qp];
+    if (qp->waiting_request != p)
+        return;
+    qp->waiting_request = NONE;
+    qp->progress_ps = sim->now_ps;
+}
+
 static inline uint32_t next_frame(struct sim *sim, uint32_t port, struct port *out)
 {
     unsigned queues = out->ready & ~(unsigned)out->paused;
@@ -18,6 +28,8 @@ static inline uint32_t next_frame(struct sim *sim, uint32_t port, struct port *o
         bridge_departed(sim, port, p);
     else if (sim->packets[p].kind == PACKET_ACK)
         sim->qps[sim->packets[p].qp].waiting_ack = NONE;
+    else if (sim->packets[p].kind == PACKET_READ_REQUEST)
+        request_departed(sim, p);
     return p;
 }
 

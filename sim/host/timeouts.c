@@ -139,7 +139,11 @@ static void send_again(struct sim *sim, uint32_t q, uint32_t requester)
         restart_slowly(sim, q);
     if (qp->operation == SIM_READ) {
         qp->nak_sent = false;
-        send_control(sim, requester, read_request(sim, q, qp->expected_psn));
+        if (qp->waiting_request != NONE) /* it has not left yet, as over a link that is down: one is enough */
+            return;
+        uint32_t p = read_request(sim, q, qp->expected_psn);
+        sim->qps[q].waiting_request = p;
+        send_control(sim, requester, p);
         request_reads_again(sim, q);
         return;
     }

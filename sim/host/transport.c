@@ -314,8 +314,10 @@ void request_reads(struct sim *sim, uint32_t q)
         }
         uint32_t p = read_request(sim, q, qp->requested_psn);
         qp = &sim->qps[q];
-        if (qp->requested_psn == qp->expected_psn)
+        if (qp->requested_psn == qp->expected_psn) {
             qp->progress_ps = sim->now_ps;
+            qp->waiting_request = p;
+        }
         qp->requested_psn += qp->packets_per_message;
         if (!event_is_pending(sim->events, qp->timeout_event)) {
             qp->progress_ps = sim->now_ps;

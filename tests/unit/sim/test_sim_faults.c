@@ -112,6 +112,29 @@ static void a_time_out_repairs(void **state)
     fixture_close(&f);
 }
 
+/* A read's request waits for the link through three time-outs: it leaves once when that comes up,
+ * and its own time-out counts from there. */
+static void a_request_waits_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_star(&f, 2);
+    struct sim_flow_config *flow = fixture_flow(&f, 0, 1, 20000);
+    flow->operation = SIM_READ;
+    f.hosts[0].nic.ack_timeout_ps = f.hosts[1].nic.ack_timeout_ps = 200 * US;
+    const struct sim_link_state states[] = {{.link = 0, .at_ps = 2 * US + US / 2},
+                                            {.link = 0, .at_ps = 700 * US, .up = true}};
+    set_states(&f, states, 2);
+    struct sim *sim = fixture_start(&f);
+    fixture_run(sim, 3 * MS);
+    assert_int_equal(stats_of(sim, 0).messages, 1);
+    assert_int_equal(counter_of(sim, false, 0, "local_ack_timeout_err"), 3);
+    assert_int_equal(counter_of(sim, false, 1, "rx_read_requests"), 2);
+    assert_int_equal(counter_of(sim, false, 1, "duplicate_request"), 0);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
 /* Without a way back: the first time-out after the last progress, and seven more. */
 static void retries_end(void **state)
 {
@@ -481,6 +504,7 @@ int main(void)
         cmocka_unit_test(frames_on_the_link_are_lost),
         cmocka_unit_test(a_short_gap_cuts_what_is_on_its_way),
         cmocka_unit_test(a_time_out_repairs),
+        cmocka_unit_test(a_request_waits_once),
         cmocka_unit_test(retries_end),
         cmocka_unit_test(pauses_end_with_the_link),
         cmocka_unit_test(rate_is_lower),
