@@ -225,7 +225,8 @@ const char *sim_flow_congestion_control(const struct sim *sim, size_t flow);
 size_t sim_flow_gauges(const struct sim *sim, size_t flow);
 /* "rate" */
 const char *sim_flow_gauge_name(const struct sim *sim, size_t flow, size_t gauge);
-/* The gauge now: the sum over the flow's queue pairs, or their mean, as its name suggests. */
+/* The gauge now: the sum over the flow's queue pairs, or their mean, as its name suggests; of a ping-pong
+ * that of the first host. */
 double sim_flow_gauge_value(const struct sim *sim, size_t flow, size_t gauge);
 
 /* Counters and gauges of a node's port, under mlx5's names where it has one. */

@@ -23,20 +23,21 @@
 
 /* The gauges of a flow, as columns CONTROL_FLOW_GAUGE. G(control, gauge, unit, meaning); read by
  * counters.def, where the first that matches counts: a name that begins with another's comes before it. */
-#define CONGESTION_GAUGES(G)                                                    \
-    G(dcqcn_vwin, rate, "b/s", "Rate that the reaction point allows the flow.") \
-    G(dcqcn_vwin, alpha, "of 1024", "Alpha of the flow's reaction point.")      \
-    G(dcqcn, rate, "b/s", "Rate that the reaction point allows the flow.")      \
-    G(dcqcn, alpha, "of 1024", "Alpha of the flow's reaction point.")           \
-    G(hpcc, rate, "b/s", "Rate that HPCC allows the flow.")                     \
-    G(hpcc, utilization, "of 1024",                                             \
-      "Bytes in flight at the flow's most loaded link, relative "               \
-      "to its bandwidth-delay product (U).")                                    \
-    G(dctcp, rate, "b/s", "Rate that DCTCP allows the flow.")                   \
-    G(dctcp, alpha, "of 1024", "Average marked share of the flow's packets.")   \
-    G(timely_vwin, rate, "b/s", "Rate that TIMELY allows the flow.")            \
-    G(timely_vwin, rtt, "ns", "Round-trip time at the flow's last update.")     \
-    G(timely, rate, "b/s", "Rate that TIMELY allows the flow.")                 \
+#define CONGESTION_GAUGES(G)                                                                             \
+    G(dcqcn_vwin, rate, "b/s",                                                                           \
+      "Rate that the reaction point allows the flow: the sum over its queue pairs.")                     \
+    G(dcqcn_vwin, alpha, "of 1024", "Alpha of the flow's reaction point.")                               \
+    G(dcqcn, rate, "b/s", "Rate that the reaction point allows the flow: the sum over its queue pairs.") \
+    G(dcqcn, alpha, "of 1024", "Alpha of the flow's reaction point.")                                    \
+    G(hpcc, rate, "b/s", "Rate that HPCC allows the flow: the sum over its queue pairs.")                \
+    G(hpcc, utilization, "of 1024",                                                                      \
+      "Bytes in flight at the flow's most loaded link, relative "                                        \
+      "to its bandwidth-delay product (U).")                                                             \
+    G(dctcp, rate, "b/s", "Rate that DCTCP allows the flow: the sum over its queue pairs.")              \
+    G(dctcp, alpha, "of 1024", "Average marked share of the flow's packets.")                            \
+    G(timely_vwin, rate, "b/s", "Rate that TIMELY allows the flow: the sum over its queue pairs.")       \
+    G(timely_vwin, rtt, "ns", "Round-trip time at the flow's last update.")                              \
+    G(timely, rate, "b/s", "Rate that TIMELY allows the flow: the sum over its queue pairs.")            \
     G(timely, rtt, "ns", "Round-trip time at the flow's last update.")
 
 #define CONGESTION_MOST_BPS (INT64_C(1) << 46)

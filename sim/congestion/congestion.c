@@ -397,8 +397,13 @@ double sim_flow_gauge_value(const struct sim *sim, size_t f, size_t gauge)
 {
     const struct flow *flow = &sim->flows[f];
     const struct congestion_gauge *g = &flow->congestion->gauges[gauge];
+    uint32_t sender = sim->qps[flow->first_qp].sender, count = 0;
     double sum = 0;
-    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++)
-        sum += g->read(sim->qps[q].congestion, sim->hosts[sim->qps[q].sender].congestion_params, sim->now_ps);
-    return g->mean ? sum / flow->qp_count : sum;
+    for (uint32_t q = flow->first_qp; q < flow->first_qp + flow->qp_count; q++) {
+        if (sim->qps[q].sender != sender)
+            continue;
+        sum += g->read(sim->qps[q].congestion, sim->hosts[sender].congestion_params, sim->now_ps);
+        count++;
+    }
+    return g->mean ? sum / count : sum;
 }

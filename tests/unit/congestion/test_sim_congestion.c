@@ -226,8 +226,13 @@ static void shows_gauges(void **state)
     open_star(&f, 2, &listener);
     fixture_flow(&f, 0, 1, 8000)->queue_pairs = 4;
     fixture_flow(&f, 0, 1, 8000)->priority = 0; /* no reaction point there */
+    struct sim_flow_config *both = fixture_flow(&f, 0, 1, 500);
+    both->mode = SIM_PING_PONG; /* has a queue pair at each end: the gauges are the first host's */
+    both->queue_pairs = 1;
     struct sim *sim = fixture_start(&f);
     fixture_run(sim, 100 * US);
+    assert_true(sim_flow_gauge_value(sim, 2, 0) == heard_of(sim, sim->flows[2].first_qp)->acked_bytes);
+    assert_true(sim_flow_gauge_value(sim, 2, 1) == heard_of(sim, sim->flows[2].first_qp)->acked_bytes);
     assert_int_equal(sim_flow_gauges(sim, 0), 2);
     assert_true(sim_flow_gauge_value(sim, 0, 0) == 32000);
     assert_true(sim_flow_gauge_value(sim, 0, 1) == 8000);
