@@ -384,24 +384,25 @@ static void add_document(const char *title, const struct run *named, const json_
 
 static void add_source_rows(const json_t *sources, bool fitted, struct text *out)
 {
-    const char *path;
-    json_t *words;
-    json_object_foreach((json_t *)(uintptr_t)sources, path, words)
+    const char *path, *words;
+    json_t *all, *said;
+    json_object_foreach((json_t *)(uintptr_t)sources, path, all)
     {
-        const char *text = json_string_value(words);
-        if (!text || (strncmp(text, "fitted", 6) == 0) != fitted)
-            continue;
-        text_add(out, "<tr><td><code>");
-        html_escaped(out, path);
-        text_add(out, "</code></td>");
-        html_cell(out, text);
-        text_add(out, "</tr>\n");
+        json_object_foreach(all, words, said)
+        {
+            if ((strncmp(words, "fitted", 6) == 0) != fitted)
+                continue;
+            text_add(out, "<tr><td><code>");
+            html_escaped(out, path);
+            text_add(out, "</code></td>");
+            html_cell(out, words);
+            text_add(out, "</tr>\n");
+        }
     }
 }
 
-static void add_sources(const struct run *run, struct text *out)
+static void add_sources(const json_t *sources, struct text *out)
 {
-    const json_t *sources = run_get(run, "sources");
     if (!json_object_size(sources))
         return;
     text_add(out, "<details><summary>Fitted values, and sources of the lab's other values "
@@ -508,15 +509,19 @@ static void add_buffers(const struct runs *runs, struct text *out)
     json_decref(first);
 }
 
-void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out)
+void page_add_documents(const struct run *run, const json_t *sources, const char *scenario_title, bool named,
+                        struct text *out)
 {
-    add_sources(run, out);
+    add_sources(sources, out);
     add_document(scenario_title, named ? run : NULL, run_get(run, "scenario"), out);
     add_document("Lab as used", named ? run : NULL, run_get(run, "lab"), out);
 }
 
 void page_add_details(const struct runs *runs, struct text *out)
 {
+    json_t *sources = json_object();
+    for (size_t i = 0; i < runs->count; i++)
+        run_take_sources(&runs->items[i], sources);
     text_add(out, "<h2>Details</h2>\n");
     if (any_flows(runs))
         add_flows(runs, out);
@@ -524,11 +529,11 @@ void page_add_details(const struct runs *runs, struct text *out)
     add_completions(runs, out);
     add_buffers(runs, out);
     add_all_counters(runs, out);
-    page_add_documents(&runs->items[0], "Scenario as run", runs->count > 1, out);
+    page_add_documents(&runs->items[0], sources, "Scenario as run", runs->count > 1, out);
     if (runs->count > 1)
-        text_add(
-            out,
-            "<p class=soft>Scenario, lab and sources are those of the first of %zu runs; result.json of each "
-            "has its own.</p>\n",
-            runs->count);
+        text_add(out,
+                 "<p class=soft>Scenario and lab are those of the first of %zu runs, sources those of all; "
+                 "result.json of each has its own.</p>\n",
+                 runs->count);
+    json_decref(sources);
 }

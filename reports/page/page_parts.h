@@ -42,9 +42,10 @@ void page_add_collectives(const struct runs *runs, struct text *out);
 
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
-/* Sources of the lab's values, the scenario and the lab. `named`: titles say that they are this run's, one of
- * several. */
-void page_add_documents(const struct run *run, const char *scenario_title, bool named, struct text *out);
+/* Sources of the values of all runs' labs (run_take_sources), the scenario and the lab of one. `named`:
+ * titles say that they are this run's, one of several. */
+void page_add_documents(const struct run *run, const json_t *sources, const char *scenario_title, bool named,
+                        struct text *out);
 
 /* page_ratios.c: cells that differ in nothing but one of these. */
 void page_add_cell_ratios(const struct sweep_table *t, struct text *out);

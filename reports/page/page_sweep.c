@@ -683,6 +683,6 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
     add_published(t, out);
     page_add_cells(t, out);
     text_add(out, "<h2>Details</h2>\n");
-    page_add_documents(&t->first, "Scenario of the first run", false, out);
+    page_add_documents(&t->first, t->sources, "Scenario of the first run", false, out);
     page_end(NULL, out);
 }

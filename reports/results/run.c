@@ -172,6 +172,20 @@ void run_count_origin(const struct run *run, struct origins *origins)
     origins->nominal_bps = nominal;
 }
 
+void run_take_sources(const struct run *run, json_t *all)
+{
+    const char *path;
+    json_t *source;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "sources"), path, source)
+    {
+        if (!json_is_string(source))
+            continue;
+        if (!json_object_get(all, path))
+            json_object_set_new(all, path, json_object());
+        json_object_set_new(json_object_get(all, path), json_string_value(source), json_true());
+    }
+}
+
 /* Times that a line could have: their differences fit into 64 bits. */
 static void find_measure_phase(struct run *run)
 {

@@ -154,6 +154,8 @@ struct origins {
     bool virtual_gpu;             /* a flow uses memory that stands for a GPU's */
 };
 void run_count_origin(const struct run *run, struct origins *origins);
+/* Add where the values of the run's lab come from to {path: {source: true}}. */
+void run_take_sources(const struct run *run, json_t *all);
 
 /* The series of this host and name; NULL: there is none. */
 const struct series *run_series(const struct run *run, const char *host, const char *name);

@@ -867,6 +867,7 @@ static int read_row(const char *folder, size_t row, struct sweep_table *t, struc
         if (*run_text(&run, "reason"))
             t->rows[row].reason = strdup(run_text(&run, "reason"));
         run_count_origin(&run, &t->origins);
+        run_take_sources(&run, t->sources);
         damaged_add(&t->damaged, &run);
         result = sweep_figures_take(&run, row, t, e);
     }
@@ -889,7 +890,8 @@ static int lay_out(const char *folder, struct sweep_table *t, struct error *e)
     t->figure_numbers = json_object();
     t->warnings = json_object();
     t->not_judged = json_object();
-    if (!t->rows || !t->figure_numbers || !t->warnings || !t->not_judged)
+    t->sources = json_object();
+    if (!t->rows || !t->figure_numbers || !t->warnings || !t->not_judged || !t->sources)
         return error_set(e, "out of memory for the runs of %s", folder);
     if (name_rows(folder, cells, t, e) != 0 || sweep_axes_find(cells, t, e) != 0)
         return -1;
@@ -925,6 +927,7 @@ void sweep_table_free(struct sweep_table *t)
     free(t->members);
     run_free(&t->first);
     json_decref(t->index);
+    json_decref(t->sources);
     damaged_free(&t->damaged);
     *t = (struct sweep_table){0};
 }

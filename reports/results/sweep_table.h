@@ -113,6 +113,7 @@ struct sweep_table {
     size_t published_count, published_left_out;
     json_t *warnings; /* words: [how many runs have it, 0: the sweep itself; the first and last one's row] */
     json_t *not_judged; /* by checkers of packets, the same */
+    json_t *sources;    /* of all runs: run_take_sources */
     size_t few;         /* quantiles of too few values, which are left out */
     size_t warnings_left_out, not_judged_left_out, flows_left_out; /* the last of one run, at most */
     size_t with[VERDICT_INCOMPLETE + 1];

@@ -236,6 +236,12 @@ assert len(rows) == 21 and len({len(r) for r in rows}) == 1, [len(r) for r in ro
 assert not [f for r in rows for f in r if f[:1] in "=+@" and f], rows
 assert [r for r in rows if r[1].startswith("'=cmd|\" /C calc\"!A0,<script>")], rows[1]
 END
+# A page has the sources of the values of all its runs, not of the first alone.
+sweep models '{"lab.defaults.host.nic.model": [null, "ideal", "connectx-5", "connectx-6", "connectx-7"]}' --set phases.measure=10us
+sources_of() { grep -o 'nic.tx_latency (connectx-[567])</code></td><td>[a-z]*' "$1" | sed 's/.*(//; s/)<.*>/ /' | tr '\n' ,; }
+check "the page of a sweep has the sources of all its runs' values" test "$(sources_of models/latest/report/index.html)" = 'connectx-5 fitted,connectx-6 assumed,connectx-7 assumed,'
+check "... the one of some runs too" "$H" report --out models-some models/latest/0[245]
+check "... of each of them" test "$(sources_of models-some/index.html)" = 'connectx-6 assumed,connectx-7 assumed,'
 cp -rL two/latest odd && rm -rf odd/report
 jq '.cells[0].cell = 7 | .cells[1].cell = {} | del(.cells[2].cell) | .cells[3].cell = {"traffic.pair.depth": {"a": [null, {"b": {}}]}}' two/latest/index.json >odd/index.json
 jq '.flows = 7 | .hosts = {"a": [], "b": {"counters": {"x": 1}}} | .expectations = [1, {}, {"name": 7}] | .published = [{}] | .warnings = [7]' two/latest/05/result.json >odd/05/result.json
