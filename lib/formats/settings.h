@@ -114,7 +114,8 @@ enum settings_node {
         .item = FIELD_INTEGER, .names = &form_dscp, .min = 0, .max = 7, .help = "Priority of each DSCP.")    \
     ROW(struct settings_ets *, ets, "ets", (ON_HOSTS | ON_SIM_SWITCH, .modelled = ON_SIM_SWITCH),            \
         FIELD_OPTIONAL, .sub = &ets_table, .help = "How traffic classes share the port's bandwidth.")        \
-    ROW(struct list_of, ecn, "ecn", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true), FIELD_LIST,  \
+    ROW(struct list_of, ecn, "ecn",                                                                          \
+        (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true, .follows = true), FIELD_LIST,             \
         .any_order = true, .item = FIELD_INTEGER, .min = 0, .max = 7,                                        \
         .help = "Priorities with DCQCN (reaction and notification point); it is turned off for the others.") \
     ROW(struct list_of, ecn_rp, "ecn_rp", (ON_HOSTS | ON_VIRTUAL_SWITCH, ACTS_AT_ENDS, .roce = true),        \
@@ -152,7 +153,8 @@ enum settings_node {
         .help = "Whether the NIC handles RoCE packets itself (devlink enable_roce).")                        \
     ROW(struct list_of, optional_counters, "optional_counters", (ON_HOSTS, .roce = true), FIELD_LIST,        \
         .item = FIELD_STRING, .min = 0, .max = 64, .help = "RDMA optional counters to turn on.")             \
-    ROW(int64_t, qdisc_quantum, "qdisc_quantum", (ON_HOSTS), FIELD_INTEGER, .min = 0, .max = UINT32_MAX,     \
+    ROW(int64_t, qdisc_quantum, "qdisc_quantum", (ON_HOSTS, .follows = true), FIELD_INTEGER, .min = 0,       \
+        .max = UINT32_MAX,                                                                                   \
         .help = "Quantum of the kernel's default root qdisc, in bytes. It follows from the MTU at the time " \
                 "when the qdisc was created; 0: it does not exist yet.")                                     \
     ROW(struct settings_red *, red, "red",                                                                   \
@@ -174,6 +176,7 @@ struct setting {
     unsigned idle; /* those at which it has nothing to act on while all have the same */
     bool buffers;  /* a setting of receive buffers, which an ideal simulated NIC does not have */
     bool roce;     /* a setting of RoCE: it is not there while RoCE is switched off */
+    bool follows;  /* it may be read back as another value than was set, because of other settings */
     const char *unset;   /* its value where a simulated host is given none, as JSON; NULL: not asked for */
     const char *agree;   /* both ends of a flow must have the same value; in words what is compared: "MTUs" */
     const char *instead; /* what nodes without it have in its place; NULL: nothing */

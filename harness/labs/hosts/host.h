@@ -64,6 +64,10 @@ json_t *remote_settings_get(struct remote_host *h, struct error *e);
  * gets the role's queue settings, and a port whose NIC handles RoCE leaves it to the bridge. A new
  * reference. */
 json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted);
+/* Is what nic-config read back after it set them what was wanted? Settings that it left out are not looked
+ * at. 0, or -1 with the setting that is not in force. */
+int remote_settings_compare(const struct remote_host *h, const json_t *wanted, const json_t *read_back,
+                            struct error *e);
 /* Apply a scenario's settings to the host's NICs; settings that it does not support are named in
  * `warnings`. Returns what was read back. */
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e);

@@ -66,10 +66,44 @@ static void other_ports_are_left_alone(void **state)
            "{" BRIDGE ",\"eth1\":{\"roce\":true," PORT "},\"eth2\":{\"roce\":true," PORT "}}");
 }
 
+/* What nic-config says after it has set pfc, mtu and trust of eth1. NULL: it is believed. */
+static void compare(const char *wanted, const char *read_back, const char *expected)
+{
+    char name[] = "a", first[] = "eth1";
+    struct lab_host lab = {.name = name};
+    struct remote_host h = {.lab = &lab, .netdev = first};
+    json_t *asked = parse_text(wanted), *found = parse_text(read_back);
+    struct error e = {""};
+    assert_int_equal(remote_settings_compare(&h, asked, found, &e), expected ? -1 : 0);
+    if (expected)
+        assert_string_equal(e.text, expected);
+    json_decref(asked);
+    json_decref(found);
+}
+
+static void settings_that_are_not_in_force_are_told(void **state)
+{
+    static const char wanted[] = "{\"mtu\":1400,\"pfc\":[3,0],\"trust\":\"dscp\",\"buffer_bytes\":[0,1000]}";
+    (void)state;
+    compare(wanted, "{\"eth1\":{\"mtu\":1400,\"pfc\":[0,3],\"trust\":\"dscp\",\"buffer_bytes\":[0,1000,0]}}",
+            NULL);
+    compare(wanted, "{\"eth1\":{\"mtu\":1400}}", NULL); /* the others were left out */
+    compare(wanted, "{\"eth1\":{\"mtu\":1500,\"pfc\":[0,3]}}",
+            "host a: mtu of eth1 is not in force: nic-config was to set 1400, and read back 1500");
+    compare(wanted, "{\"eth1\":{\"mtu\":1400,\"pfc\":[0]}}",
+            "host a: pfc of eth1 is not in force: nic-config was to set [3,0], and read back [0]");
+    compare(wanted, "{\"eth1\":{\"mtu\":1400,\"trust\":\"pcp\"}}",
+            "host a: trust of eth1 is not in force: nic-config was to set \"dscp\", and read back \"pcp\"");
+    /* read_ecn of nic-config: `ecn` is what both points have */
+    compare("{\"ecn\":[0],\"ecn_rp\":[]}", "{\"eth1\":{\"ecn\":[],\"ecn_rp\":[],\"ecn_np\":[0]}}", NULL);
+    compare(wanted, "{}", "host a: nic-config set did not say which settings of eth1 are in force");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(an_end_keeps_roce),
                                        cmocka_unit_test(ports_of_a_forwarding_host_leave_roce_to_the_bridge),
-                                       cmocka_unit_test(other_ports_are_left_alone)};
+                                       cmocka_unit_test(other_ports_are_left_alone),
+                                       cmocka_unit_test(settings_that_are_not_in_force_are_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -380,6 +380,62 @@ static json_t *hand_over(struct remote_host *h, const char *command, const json_
     return answer;
 }
 
+static bool has_all(const json_t *list, const json_t *items)
+{
+    size_t i, j;
+    const json_t *item, *other;
+    json_array_foreach(items, i, item)
+    {
+        bool found = false;
+        json_array_foreach(list, j, other) found = found || json_equal(item, other);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Is it in force as it was asked for? What was left out, and what has several forms, is not looked at:
+ * nic-config compares each setting itself. */
+static bool is_in_force(const struct field *f, const json_t *wanted, const json_t *found)
+{
+    bool in_one_form = f->kind == FIELD_INTEGER || f->kind == FIELD_BOOL || f->kind == FIELD_CHOICE;
+    if (!found || !wanted || json_is_null(wanted) || settings_find(f->name)->follows)
+        return true;
+    if (f->kind == FIELD_LIST && f->any_order)
+        return has_all(found, wanted) && has_all(wanted, found);
+    return !in_one_form || json_equal(wanted, found);
+}
+
+int remote_settings_compare(const struct remote_host *h, const json_t *wanted, const json_t *read_back,
+                            struct error *e)
+{
+    const char *netdev;
+    json_t *asked, *interfaces = remote_interfaces(h, wanted);
+    int result = 0;
+    json_object_foreach(interfaces, netdev, asked)
+    {
+        const json_t *there = json_object_get(read_back, netdev);
+        if (result == 0 && !json_is_object(there))
+            result = error_set(e, "host %s: nic-config set did not say which settings of %s are in force",
+                               h->lab->name, netdev);
+        for (const struct field *f = settings_table.fields; result == 0 && f->name; f++) {
+            const json_t *value = json_object_get(asked, f->name), *found = json_object_get(there, f->name);
+            if (is_in_force(f, value, found))
+                continue;
+            char *set = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT),
+                 *now = json_dumps(found, JSON_ENCODE_ANY | JSON_COMPACT);
+            result = error_set(e,
+                               "host %s: %s of %s is not in force: nic-config was to set %.100s, and read "
+                               "back %.100s",
+                               h->lab->name, f->name, netdev, set ? set : "?", now ? now : "?");
+            free(set);
+            free(now);
+        }
+    }
+    json_decref(interfaces);
+    return result;
+}
+
 json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e)
 {
     if (json_object_size(wanted) == 0 && h->lab->extra_nics.count == 0 && !h->lab->nic.vlan)
@@ -395,7 +451,7 @@ json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t 
         free(h->rdma); /* it went with RoCE */
         h->rdma = NULL;
     }
-    read_back = read_back ? json_incref(read_back) : json_object();
+    read_back = remote_settings_compare(h, wanted, read_back, e) == 0 ? json_incref(read_back) : NULL;
     json_decref(answer);
     return read_back;
 }
