@@ -195,7 +195,7 @@ static void find_given_up(const struct looked_into *x)
 
 /* What the flows of a role moved, and at most the packets that this took in both directions. */
 struct moved {
-    double sent_bytes, packets;
+    double sent_bytes, received_bytes, packets;
 };
 
 static struct moved moved_by(const struct cell *cell, const json_t *flows, const char *role)
@@ -209,6 +209,7 @@ static struct moved moved_by(const struct cell *cell, const json_t *flows, const
         if (!sends && strcmp(flow_receiver(&of[i]), role) != 0)
             continue;
         moved.sent_bytes += sends ? bytes : 0;
+        moved.received_bytes += sends ? 0 : bytes;
         moved.packets += number_of(flow, "messages") + bytes / LEAST_MTU_BYTES;
     }
     return moved;
@@ -232,6 +233,69 @@ static void find_sent_again(const struct looked_into *x)
                 json_textf("%s sent %.3g MB of RDMA in the measured phase (%s), and its flows moved %.3g MB: "
                            "more was sent again than arrived, or others send too",
                            role, sent / 1e6, counter, moved.sent_bytes / 1e6));
+    }
+}
+
+/* ---- more moved than the NICs of real hosts counted, in all of the run */
+
+#define COUNTED_SHARE 0.9 /* a counter is read a little before or after the flows end */
+
+static void find_uncounted(const struct looked_into *x)
+{
+    const char *role;
+    json_t *host;
+    json_object_foreach(json_object_get(x->result, "hosts"), role, host)
+    {
+        struct moved moved = moved_by(x->cell, x->flows, role);
+        const struct {
+            const char *counter, *did;
+            double bytes;
+        } ways[] = {{"tx_vport_rdma_unicast_bytes", "sent", moved.sent_bytes},
+                    {"rx_vport_rdma_unicast_bytes", "received", moved.received_bytes}};
+        for (size_t i = 0; !lab_kind(&x->cell->lab)->simulated && i < sizeof ways / sizeof *ways; i++) {
+            const json_t *counted = json_object_get(json_object_get(host, "counters"), ways[i].counter);
+            double total = number_of(counted, "total");
+            if (json_object_get(counted, "total") && !json_object_get(counted, "unread_ns") &&
+                total < ways[i].bytes * COUNTED_SHARE)
+                json_array_append_new(
+                    x->warnings,
+                    json_textf("the traffic programs say that %s %s %.3g MB in the measured phase, and its "
+                               "NIC counted %.3g MB of RDMA in the whole run (%s): the figures are what the "
+                               "programs say, or the traffic took another port",
+                               role, ways[i].did, ways[i].bytes / 1e6, total / 1e6, ways[i].counter));
+        }
+    }
+}
+
+/* ---- links and settings of real hosts that were not the same in all of the measured phase */
+
+static void find_changed(const struct looked_into *x)
+{
+    static const char *const events[] = {"link_carrier_changes", "link_down_events_phy"};
+    const char *role, *name;
+    json_t *host, *counter;
+    if (lab_kind(&x->cell->lab)->simulated || x->cell->scenario.faults.count)
+        return;
+    json_object_foreach(json_object_get(x->result, "hosts"), role, host)
+    {
+        struct text words = {0};
+        json_object_foreach(json_object_get(host, "counters"), name, counter)
+        {
+            const char *group = json_string_value(json_object_get(counter, "group"));
+            double min = number_of(counter, "min"), max = number_of(counter, "max"),
+                   delta = number_of(counter, "delta");
+            if (group && (strcmp(group, "link") == 0 || strcmp(group, "dcqcn") == 0) && min != max)
+                text_add(&words, "%s%s from %.15g to %.15g", words.length ? ", " : "", name, min, max);
+            for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+                if (strcmp(name, events[i]) == 0 && delta > 0)
+                    text_add(&words, "%s%s %.0f", words.length ? ", " : "", name, delta);
+        }
+        if (words.length)
+            json_array_append_new(x->warnings,
+                                  json_textf("%s: its link or its settings changed within the measured phase "
+                                             "(%s): the figures are of before and after",
+                                             role, text_string(&words)));
+        text_free(&words);
     }
 }
 
@@ -913,6 +977,8 @@ static const struct {
     {"goodput above what a host's line carries", find_above_line},
     {"goodput by completed messages that is far from what was delivered", find_far},
     {"more bytes sent again than arrived", find_sent_again},
+    {"more bytes moved than the NICs counted", find_uncounted},
+    {"links and settings that changed within the measured phase", find_changed},
     {"CNPs sent without marks, which some NICs do", find_unmarked_cnps},
     {"CNPs handled beyond those sent: slow restart's own", find_own_cnps},
     {"a capture without a frame", find_empty_capture},

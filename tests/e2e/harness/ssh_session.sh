@@ -1,7 +1,7 @@
 #!/bin/bash
 # What the programs of a run on an ssh lab share, and what does not disturb it: the run's secret is seen by nobody else; clocks that are set do
 # not change phases; what has got the process id of a program that ended is not killed; another controller is refused by the hosts, and
-# settings that others change are named. A stand-in for roce-traffic, as there is no RDMA.
+# settings that others change, or that are not in force, are named. A stand-in for roce-traffic, as there is no RDMA.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash
@@ -32,7 +32,7 @@ STANDIN
 sed -i -e "s|NOTES|$SCRATCH/notes|" -e "s|DONE|$SCRATCH/done|" -e "s|VERSION|$("$H" --version | cut -d' ' -f2)|" "$SCRATCH/bin/roce-traffic"
 chmod +x "$SCRATCH/bin/roce-traffic"
 jq -n '{schema: 1, name: "session", roles: ["a", "b"], flows: [{name: "f", from: "a", to: "b"}], phases: {warmup: "100ms", measure: "3s", cooldown: "0"},
-    sample: {every: "100ms", groups: ["throughput"]}, expect: [{name: "something is sent", check: "sum(flows.f.goodput_bps) > 0"}]}' > "$SCRATCH/session.json"
+    sample: {every: "100ms", groups: ["throughput", "link"]}, expect: [{name: "something is sent", check: "sum(flows.f.goodput_bps) > 0"}]}' > "$SCRATCH/session.json"
 reached() { # PATTERN-IN-run.log: within 30 s, while the run goes on
     for _ in $(seq 300); do
         grep -qs "$1" "$OUT"/session/2*/run.log && return
@@ -148,6 +148,15 @@ check "... run.log has 8 MiB of each" test "$(($(stat -c %s "$OUT/session/latest
 check "... and the result says what was left out" jq -e '[.warnings[] | select(test("left out .* lines .* of what its programs said: run.log takes 8 MiB of a host"))] | length == 2' "$OUT/session/latest/result.json"
 mv "$SCRATCH/nic-sampler" "$SCRATCH/bin/nic-sampler"
 
+# ---- a nic-config that reads back another value than it was to set
+mv "$SCRATCH/bin/nic-config" "$SCRATCH/nic-config"
+printf '#!/bin/sh\n%s "$@" | sed s/1400/1500/\n' "$SCRATCH/nic-config" > "$SCRATCH/bin/nic-config"
+chmod +x "$SCRATCH/bin/nic-config"
+check_exit 3 "a setting that is not in force ends a run" "$H" run "$SCRATCH/session.json" --set settings.mtu=1400 --lab "$LAB" --out "$OUT" --no-report
+check_says "... and is named" '^harness: error: host [ab]: mtu of data0 is not in force: nic-config was to set 1400, and read back 1500$' "$SCRATCH/err"
+check "... the settings are restored" test "$(mtus)" = "1500 1500"
+mv "$SCRATCH/nic-config" "$SCRATCH/bin/nic-config"
+
 # ---- a controller that is killed holds nothing; a host without flock(1) cannot be locked
 begin
 kill -KILL "$run"
@@ -189,8 +198,12 @@ at_a rm -r /run/harness
 at_a 'mkdir /run/harness && mount -t tmpfs -o ro tmpfs /run/harness'
 rm -f "$SCRATCH/done"
 begin
+sleep 0.3 # at least one of its samples
+ip -n a link set data0 mtu 1450
 touch "$SCRATCH/done"
 wait $run
+check "a setting that changes in the measure phase is named" jq -e '[.warnings[] | select(test("within the measured"))] == ["a: its link or its settings changed within the measured phase (link_mtu from 1450 to 1500): the figures are of before and after"]' "$OUT/session/latest/result.json"
+ip -n a link set data0 mtu 1500
 check "a /run that is read-only is a warning" jq -e '[.warnings[] | select(test("not locked"))] | length == 1 and (.[0] | test("^host a is not locked against .*/run/harness/lock: Read-only file system"))' "$OUT/session/latest/result.json"
 at_a umount /run/harness
 mkdir "$SCRATCH/few"

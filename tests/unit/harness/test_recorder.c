@@ -731,6 +731,22 @@ static void assert_told_of_flow(struct fixture *f, const char *flow, const char 
     json_decref(result);
 }
 
+/* The only warning of a run with this flow and these counters of a; NULL: none. */
+static void assert_told_of_hosts(struct fixture *f, const char *flow, const char *counters,
+                                 const char *sentence)
+{
+    json_t *result =
+               json_pack("{s:[],s:{s:o},s:{s:{s:o}}}", "warnings", "flows", "f", json_loads(flow, 0, NULL),
+                         "hosts", "a", "counters", json_loads(counters, 0, NULL)),
+           *warnings = json_object_get(result, "warnings");
+    trouble_find(&f->cell, NULL, NULL, result);
+    const char *said = json_string_value(json_array_get(warnings, 0));
+    assert_int_equal(json_array_size(warnings), sentence ? 1 : 0);
+    if (sentence)
+        assert_string_equal(said, sentence);
+    json_decref(result);
+}
+
 static void what_real_nics_sent_again_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -777,6 +793,28 @@ static void what_real_nics_sent_again_is_told(void **state)
         "\"memory_used\":{\"kind\":\"gpu\",\"route\":\"cuda-peermem\"}}",
         "flow f: memory cuda-dmabuf was asked for, and the traffic program says that it used "
         "cuda-peermem");
+    static const char moved[] = "{\"bytes\":6000000,\"duration_ns\":2000000000,\"complete\":true}";
+    assert_told_of_hosts(f, moved, "{\"tx_vport_rdma_unicast_bytes\":{\"total\":6100000}}", NULL);
+    assert_told_of_hosts(f, moved, "{\"tx_vport_rdma_unicast_bytes\":{\"unit\":\"bytes\"}}", NULL);
+    assert_told_of_hosts(
+        f, moved, "{\"tx_vport_rdma_unicast_bytes\":{\"total\":0,\"unread_ns\":1000000000}}",
+        "a: tx_vport_rdma_unicast_bytes not read for up to 1 s of the measured phase, of which "
+        "the figures say nothing");
+    assert_told_of_hosts(
+        f, moved, "{\"tx_vport_rdma_unicast_bytes\":{\"total\":1000}}",
+        "the traffic programs say that a sent 6 MB in the measured phase, and its NIC counted 0.001 MB of "
+        "RDMA "
+        "in the whole run (tx_vport_rdma_unicast_bytes): the figures are what the programs say, or the "
+        "traffic took another port");
+    assert_told_of_hosts(f, moved,
+                         "{\"link_mtu\":{\"group\":\"link\",\"min\":1400,\"max\":1400},"
+                         "\"link_carrier_changes\":{\"group\":\"link\",\"delta\":0}}",
+                         NULL);
+    assert_told_of_hosts(f, moved,
+                         "{\"link_mtu\":{\"group\":\"link\",\"min\":1400,\"max\":1500},"
+                         "\"link_carrier_changes\":{\"group\":\"link\",\"delta\":2}}",
+                         "a: its link or its settings changed within the measured phase (link_mtu from 1400 "
+                         "to 1500, link_carrier_changes 2): the figures are of before and after");
     lab_free(&f->cell.lab);
     json_decref(lab);
 }
