@@ -1280,6 +1280,7 @@ static json_t *flow_summary(const struct recorder *r, const struct recorded_flow
                                        "flows",
                                        "from",
                                        "to",
+                                       "priority",
                                        "memory_used",
                                        NULL};
     json_t *json = json_object();

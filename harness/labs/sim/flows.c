@@ -255,6 +255,26 @@ static struct moved moved_by_itself(const struct sim_lab *lab, const struct sim_
     return (struct moved){in_phase->bytes, in_phase->messages, end_ns > from_ns ? end_ns - from_ns : 0};
 }
 
+/* The role of a host of the simulator; NULL: it has none. */
+static const char *role_of_host(const struct sim_lab *lab, uint32_t host)
+{
+    const struct scenario *scenario = &lab->run->cell->scenario;
+    for (size_t role = 0; role < scenario->roles.count; role++) {
+        struct sim_node node = lab->setup.node_of_role[role];
+        if (node.kind == SIM_HOST && node.index == host)
+            return scenario_role(scenario, role);
+    }
+    return NULL;
+}
+
+/* What the scenario says of a flow by itself, and of those of a pattern only as a whole. */
+static void describe_part(const struct sim_lab *lab, const struct sim_flow_config *config, json_t *line)
+{
+    json_object_set_new(line, "from", json_text(role_of_host(lab, config->from)));
+    json_object_set_new(line, "to", json_text(role_of_host(lab, config->to)));
+    json_object_set_new(line, "priority", json_integer(config->priority));
+}
+
 static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
 {
     const struct sim_flow_config *config = &lab->setup.flows[i];
@@ -266,6 +286,8 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     sim_flow_stats(lab->sim, i, &stats);
     json_t *line = json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
+    if (i >= lab->run->cell->scenario.flows.count)
+        describe_part(lab, config, line);
     struct sim_flow_stats counted = measured_stats(flow);
     struct moved moved = {counted.bytes, counted.messages, duration};
     int64_t last_ns = flow->measure_end.last_ps / SIM_PS_PER_NS;
