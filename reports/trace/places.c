@@ -2,6 +2,8 @@
 
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
+#include "reports/results/network.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,63 +42,32 @@ static size_t known(const struct places *p, const char *name)
     return number ? (size_t)json_integer_value(number) : PLACE_NONE;
 }
 
-/* The ends of links have no port: ports of a switch count in the order of the links. `ports` is how many of
- * each node came before. */
-static size_t add_end(struct places *p, json_t *ports, const json_t *kinds, const char *node)
+/* A host with several links has one place: pauses.jsonl does not say of which link they are. */
+static void add_ports(struct places *p, const struct network *network)
 {
-    char name[NAME_MOST + 24];
-    json_int_t port = json_integer_value(json_object_get(ports, node));
-    const char *kind = json_string_value(json_object_get(kinds, node));
-    if (strlen(node) > NAME_MOST)
-        return PLACE_NONE;
-    if (kind && strcmp(kind, "host") == 0)
-        snprintf(name, sizeof name, "%s", node);
-    else
-        snprintf(name, sizeof name, "%s:%lld", node, (long long)port);
-    json_object_set_new(ports, node, json_integer(port + 1));
-    size_t place = known(p, name);
-    return place == PLACE_NONE ? add_place(p, name) : place;
-}
-
-/* A host with several links: pauses.jsonl does not say of which one. */
-static void connect(struct places *p, size_t place, size_t peer)
-{
-    struct place *at = place == PLACE_NONE ? NULL : &p->items[place];
-    if (at)
-        at->peer = at->has_links ? PLACE_NONE : peer;
-    if (at)
-        at->has_links = true;
-}
-
-static void add_links(struct places *p, const json_t *kinds)
-{
-    json_t *ports = json_object(), *link;
-    size_t i;
-    json_array_foreach(run_get(p->run, "topology.links"), i, link)
-    {
-        const char *a = run_member(link, "a"), *b = run_member(link, "b");
-        if (!*a || !*b)
-            continue;
-        size_t from = add_end(p, ports, kinds, a), to = add_end(p, ports, kinds, b);
-        connect(p, from, to);
-        connect(p, to, from);
+    size_t *place = xcalloc(network->port_count + 1, sizeof *place);
+    for (size_t i = 0; i < network->port_count; i++) {
+        const char *name = network->ports[i].name;
+        place[i] = known(p, name);
+        if (place[i] == PLACE_NONE && strlen(name) <= NAME_MOST)
+            place[i] = add_place(p, name);
     }
-    json_decref(ports);
+    for (size_t i = 0; i < network->port_count; i++)
+        if (place[i] != PLACE_NONE && network_port(network, network->ports[i].name) == i)
+            p->items[place[i]].peer = place[network->ports[i].peer];
+    free(place);
 }
 
 int places_open(struct places *p, const struct run *run, struct trace_writer *w, struct error *e)
 {
-    json_t *kinds = json_object(), *node;
-    size_t i;
+    struct network network;
     *p = (struct places){.writer = w, .run = run, .index = json_object(), .nodes = json_object()};
-    json_array_foreach(run_get(run, "topology.nodes"), i, node)
-    {
-        json_object_set(kinds, run_member(node, "name"), json_object_get(node, "kind"));
-    }
-    if (p->index && p->nodes && kinds)
-        add_links(p, kinds);
-    json_decref(kinds);
-    return p->index && p->nodes && kinds ? 0 : error_set(e, "out of memory for the network");
+    if (!p->index || !p->nodes)
+        return error_set(e, "out of memory for the network");
+    network_open(&network, run);
+    add_ports(p, &network);
+    network_free(&network);
+    return 0;
 }
 
 void places_free(struct places *p)

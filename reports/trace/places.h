@@ -12,7 +12,6 @@
 struct place {
     char *name;                       /* "h0", "s0:1" */
     size_t peer;                      /* the other end of its link: its place, or PLACE_NONE */
-    bool has_links;                   /* at least one */
     uint64_t track;                   /* 0: not made yet */
     uint64_t sent_name;               /* of events, "XOFF to h0" */
     struct trace_lane *paused;        /* NULL, or a lane a priority */
