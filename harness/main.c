@@ -10,6 +10,7 @@
     X(list)         \
     X(browse)       \
     X(report)       \
+    X(explain)      \
     X(trace)        \
     X(export)       \
     X(schema)       \

@@ -1,0 +1,668 @@
+#include "reports/explain/causes.h"
+
+#include "lib/clock.h"
+#include "lib/xalloc.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the measure phase: pauses and losses that take less from every flow and port are no cause of anything.
+ */
+#define MATTERS 0.01
+/* Of a flow's line: a sender that leaves less unused is not said to be slow. */
+#define SENDER_MATTERS 0.15
+/* A pause that lasts so long while nothing arrives, and for half of the time of all pauses, is not one of a
+ * receiver that empties its buffer. */
+#define STORM_NS (200 * NS_PER_US)
+/* In bytes: what a receiver that is fast enough does not have in a buffer. */
+#define SEVERAL_FRAMES 18000
+
+#define WATCHDOG "lab.defaults.switch.watchdog={\"detect\": \"200us\", \"restore\": \"200us\"}"
+#define SLOWER   "DCQCN slows senders before pauses spread"
+
+const struct cause_words cause_words[CAUSES] = {
+    [CAUSE_DEADLOCK] = {"deadlock", "ports wait for each other in a ring: ", "",
+                        "a PFC watchdog breaks rings", WATCHDOG, false, true},
+    [CAUSE_LINK_DOWN] = {"link-down", "the link ", " went down", NULL, NULL, false, false},
+    [CAUSE_LINK_DAMAGES] = {"link-damages", "the link ", " damages frames",
+                            "selective repeat loses less by each", "settings.selective_repeat=true", false,
+                            false},
+    [CAUSE_HEADROOM] = {"headroom", "the headroom of ",
+                        " is too short: it paused, and lost frames all the same", "more headroom",
+                        "lab.defaults.switch.headroom=64KB", false, false},
+    [CAUSE_NOT_LOSSLESS] = {"not-lossless", "", " is not lossless: what a switch has no room for is lost",
+                            "PFC on the priority", "settings.pfc=", true, false},
+    [CAUSE_LOSS] = {"loss", "packets are lost on the way to ", "", NULL, NULL, false, false},
+    [CAUSE_STORM] = {"storm", "",
+                     " pauses its switch for long times in which nothing arrives (a pause storm)",
+                     "a PFC watchdog drops what such a port does not take", WATCHDOG, false, true},
+    [CAUSE_SLOW_RECEIVER] = {"slow-receiver", "", " takes less than its line carries, and pauses its switch",
+                             SLOWER, "settings.ecn=", true, true},
+    [CAUSE_HOST_PAUSES] = {"host-pauses", "", " pauses its switch", NULL, NULL, false, true},
+    [CAUSE_INCAST] = {"incast", "more is sent to ", " than its line carries (an incast)", SLOWER,
+                      "settings.ecn=", true, true},
+    [CAUSE_UPLINK] = {"uplink", "more is sent over ", " than it carries",
+                      "adaptive routing takes other links as well", "lab.defaults.switch.routing=adaptive",
+                      false, true},
+    [CAUSE_SLOWER_LINK] = {"slower-link", "", " is slower than the sender's line", SLOWER,
+                           "settings.ecn=", true, true},
+    [CAUSE_NETWORK] = {"network", "the network pauses or slows ", "",
+                       "samples of switches would tell where it begins", NULL, false, true},
+    [CAUSE_SENDER] = {"sender", "",
+                      " sends less than its line carries, and nothing that was seen keeps it from sending",
+                      "more messages in flight", "flows.*.depth=128", false, false},
+};
+
+/* ---- causes */
+
+static struct cause *add_cause(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                               char *culprit, enum sureness sureness)
+{
+    if (causes->count == causes->capacity) {
+        causes->capacity = causes->capacity ? 2 * causes->capacity : 16;
+        causes->items = xreallocarray(causes->items, causes->capacity, sizeof *causes->items);
+    }
+    struct cause *cause = &causes->items[causes->count++];
+    *cause = (struct cause){.kind = kind,
+                            .sureness = sureness,
+                            .culprit = culprit,
+                            .port = NETWORK_NONE,
+                            .priority = -1,
+                            .from_ns = 0,
+                            .to_ns = -1,
+                            .cost_of = xcalloc(s->flow_count + 1, sizeof *cause->cost_of)};
+    return cause;
+}
+
+static struct cause *find_cause(const struct causes *causes, enum cause_kind kind, const char *culprit)
+{
+    for (size_t i = 0; i < causes->count; i++)
+        if (causes->items[i].kind == kind && strcmp(causes->items[i].culprit, culprit) == 0)
+            return &causes->items[i];
+    return NULL;
+}
+
+static void add_cost(struct cause *cause, size_t flow, double cost)
+{
+    cost = cost > 1 - cause->cost_of[flow] ? 1 - cause->cost_of[flow] : cost;
+    cause->cost_of[flow] += cost;
+    cause->cost += cost;
+}
+
+bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow)
+{
+    if (cause->priority >= 0 && flow->priority != cause->priority)
+        return false;
+    if (cause->port != NETWORK_NONE)
+        return seen_may_pass(s, flow, cause->port);
+    return strcmp(flow->to, cause->culprit) == 0;
+}
+
+/* Both directions of a link have one name, with the node first that the network has first. */
+static char *link_name(const struct seen *s, size_t port)
+{
+    size_t one = s->network.ports[port].node, other = network_behind(&s->network, port);
+    return xasprintf("%s - %s", s->network.nodes[one < other ? one : other].name,
+                     s->network.nodes[one < other ? other : one].name);
+}
+
+static const char *node_behind(const struct seen *s, size_t port)
+{
+    return s->network.nodes[network_behind(&s->network, port)].name;
+}
+
+static size_t senders_through(struct seen *s, size_t port)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        bool counts =
+            flow->goodput_bps + flow->marked + flow->resent_packets > 0 && seen_may_pass(s, flow, port);
+        for (size_t k = 0; k < i && counts; k++)
+            counts = strcmp(s->flows[k].from, flow->from) != 0 || !seen_may_pass(s, &s->flows[k], port);
+        count += counts;
+    }
+    return count;
+}
+
+/* ---- a host that pauses its switch */
+
+/* Between two samples the host's port was paused by it all the time, and nothing arrived: how long at most.
+ */
+static int64_t silence_ns(const struct seen *s, const char *host, int priority)
+{
+    const struct series *paused = seen_series(s, host, "tx_prio%d_pause_duration", priority);
+    const struct series *bytes = seen_series(s, host, "rx_prio%d_bytes", priority);
+    int64_t longest = 0, since = -1;
+    for (size_t i = 1; paused && bytes && i < paused->count; i++) {
+        int64_t passed_us = (paused->time_ns[i] - paused->time_ns[i - 1]) / NS_PER_US;
+        bool silent = 10 * (paused->value[i] - paused->value[i - 1]) >= 9 * passed_us && passed_us > 0 &&
+                      series_at(bytes, paused->time_ns[i]) <= series_at(bytes, paused->time_ns[i - 1]);
+        since = silent && since < 0 ? paused->time_ns[i - 1] : silent ? since : -1;
+        if (silent && paused->time_ns[i] - since > longest)
+            longest = paused->time_ns[i] - since;
+    }
+    return longest;
+}
+
+/* The host's own receive buffers: the most that a sample saw in one; NAN: not sampled. */
+static double fullest_buffer(const struct seen *s, const char *host)
+{
+    static const char *const names[] = {"bytes", "peak_bytes"};
+    double most = NAN;
+    for (int buffer = 0; buffer < 2 * PRIORITIES; buffer++) {
+        const struct series *bytes = seen_series(s, host, "rx_buffer%d_%s", buffer / 2, names[buffer % 2]);
+        for (size_t i = 0; bytes && i < bytes->count; i++)
+            most = fmax(most, (double)bytes->value[i]);
+    }
+    return most;
+}
+
+static struct cause *judge_host(const struct seen *s, struct causes *causes, const char *host, int priority,
+                                int64_t longest_ns)
+{
+    int64_t silent_ns = silence_ns(s, host, priority);
+    double buffer = fullest_buffer(s, host);
+    double pauses = seen_counter(s, host, "tx_prio%d_pause", priority);
+    double rate = seen_rate(s, host, "rx_prio%d_bytes", priority) * 8;
+    bool sampled = seen_series(s, host, "tx_prio%d_pause_duration", priority) != NULL;
+    double held_us = seen_counter(s, host, "tx_prio%d_pause_duration", priority);
+    longest_ns = silent_ns > longest_ns ? silent_ns : longest_ns;
+    bool storm = longest_ns >= STORM_NS && !((double)longest_ns < held_us * NS_PER_US / 2);
+    enum cause_kind kind = storm && !(buffer > SEVERAL_FRAMES) ? CAUSE_STORM : CAUSE_SLOW_RECEIVER;
+    if (s->hosts_only && !sampled)
+        kind = CAUSE_HOST_PAUSES;
+    struct cause *cause = find_cause(causes, kind, host);
+    if (!cause)
+        cause = add_cause(s, causes, kind, xstrdup(host), isnan(buffer) ? LIKELY : SURE);
+    cause->priority = priority;
+    text_add(&cause->evidence, "%s sent %.0f pauses of priority %d (tx_prio%d_pause)", host, pauses, priority,
+             priority);
+    if (storm)
+        text_add(&cause->evidence, ", and nothing arrived there for %.0f us at a time",
+                 (double)longest_ns / NS_PER_US);
+    else if (rate > 0)
+        text_add(&cause->evidence, " and received %.2f Gb/s meanwhile", rate / 1e9);
+    if (buffer >= 0)
+        text_add(&cause->evidence, "; its receive buffer held up to %.0f bytes", buffer);
+    text_add(&cause->evidence, "\n");
+    return cause;
+}
+
+/* Something behind `name` that was not sampled. */
+static struct cause *judge_network(const struct seen *s, struct causes *causes, const char *name,
+                                   const char *why)
+{
+    struct cause *cause = find_cause(causes, CAUSE_NETWORK, name);
+    if (cause)
+        return cause;
+    cause = add_cause(s, causes, CAUSE_NETWORK, xstrdup(name), POSSIBLE);
+    text_add(&cause->evidence, "%s\n", why);
+    return cause;
+}
+
+/* ---- pauses */
+
+static double paused_by(const struct seen *s, const struct roots *roots, const struct flow_seen *flow,
+                        size_t root)
+{
+    double sum = 0;
+    for (enum way k = 0; k < WAYS; k++)
+        if (flow->stop[k] != SIZE_MAX)
+            sum += flow->stopped[k] * roots_part(s, roots, &s->stops[flow->stop[k]], root);
+    return sum;
+}
+
+/* A port that packets of the flows that pass this one may take as well, and whose link went down: what is
+ * more than this one carries is what the other one does not. NETWORK_NONE: there is none. */
+static size_t failed_beside(struct seen *s, size_t port, int priority)
+{
+    const struct network *n = &s->network;
+    size_t node = n->ports[port].node;
+    for (size_t p = n->nodes[node].first; p != NETWORK_NONE; p = n->ports[p].next) {
+        bool other = false;
+        for (size_t i = 0; i < s->flow_count && p != port && !other; i++)
+            other = s->flows[i].priority == priority && seen_may_pass(s, &s->flows[i], p) &&
+                    seen_may_pass(s, &s->flows[i], port);
+        if (other && seen_counter(s, seen_role(s, node), "port%u_link_discards", n->ports[p].number) > 0)
+            return p;
+    }
+    return NETWORK_NONE;
+}
+
+static struct cause *judge_port(struct seen *s, struct causes *causes, size_t port, int priority,
+                                bool measured)
+{
+    size_t failed = failed_beside(s, port, priority);
+    if (failed != NETWORK_NONE) {
+        char *link = link_name(s, failed);
+        struct cause *down = find_cause(causes, CAUSE_LINK_DOWN, link);
+        if (!down) {
+            down = add_cause(s, causes, CAUSE_LINK_DOWN, xstrdup(link), SURE);
+            text_add(&down->evidence, "%s lost what it had for %s, and sends by %s what went there\n",
+                     seen_role(s, s->network.ports[failed].node), link, s->network.ports[port].name);
+        }
+        free(link);
+        return down;
+    }
+    bool to_host = s->network.nodes[network_behind(&s->network, port)].host;
+    size_t senders = senders_through(s, port);
+    enum cause_kind kind = senders < 2 ? CAUSE_SLOWER_LINK : to_host ? CAUSE_INCAST : CAUSE_UPLINK;
+    char *culprit = kind == CAUSE_INCAST ? xstrdup(node_behind(s, port)) : link_name(s, port);
+    struct cause *cause = find_cause(causes, kind, culprit);
+    if (cause) {
+        free(culprit);
+        return cause;
+    }
+    cause = add_cause(s, causes, kind, culprit, measured ? SURE : LIKELY);
+    cause->port = port;
+    cause->priority = priority;
+    const struct network_port *at = &s->network.ports[port];
+    double sent = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number);
+    text_add(&cause->evidence, "%zu %s send through %s, which carries %.4g Gb/s", senders,
+             THINGS(senders, "host"), at->name, at->rate_bps / 1e9);
+    if (sent >= 0)
+        text_add(&cause->evidence, " and sent %.2f Gb/s in the measure phase", sent / 1e9);
+    text_add(&cause->evidence, "\n");
+    return cause;
+}
+
+/* The ring that the port is in. */
+static struct cause *find_ring(const struct causes *causes, const char *port)
+{
+    for (size_t i = 0; i < causes->count; i++)
+        if (causes->items[i].kind == CAUSE_DEADLOCK && strstr(causes->items[i].culprit, port))
+            return &causes->items[i];
+    return NULL;
+}
+
+static void judge_roots(struct seen *s, struct roots *roots, struct causes *causes)
+{
+    for (size_t r = 0; r < roots->count; r++) {
+        struct root *root = &roots->items[r];
+        struct cause *cause;
+        if (root->worst_ns < MATTERS * (double)s->measure_ns)
+            continue;
+        if (root->kind == ROOT_HOST) {
+            cause = judge_host(s, causes, seen_role(s, network_behind(&s->network, root->port)),
+                               root->priority, seen_stop(s, root->port, root->priority)->longest_ns);
+            cause->port = root->port;
+        } else if (root->kind == ROOT_PORT) {
+            cause = judge_port(s, causes, root->port, root->priority, root->measured);
+        } else if (root->kind == ROOT_RING) {
+            const char *port = s->network.ports[root->port].name;
+            cause = find_ring(causes, port);
+            if (!cause)
+                cause = add_cause(s, causes, CAUSE_DEADLOCK, xstrdup(port), POSSIBLE);
+        } else {
+            cause = judge_network(s, causes, node_behind(s, root->port),
+                                  "it pauses, and nothing that was sampled tells why");
+        }
+        if (cause->port == NETWORK_NONE && root->kind != ROOT_RING) {
+            cause->port = root->port;
+            cause->priority = root->priority;
+        }
+        bool known = cause->from_ns <= cause->to_ns;
+        cause->from_ns = known && cause->from_ns < root->first_ns ? cause->from_ns : root->first_ns;
+        cause->to_ns = known && cause->to_ns > root->last_ns ? cause->to_ns : root->last_ns;
+        for (size_t i = 0; i < s->flow_count; i++)
+            add_cost(cause, i, paused_by(s, roots, &s->flows[i], r));
+        cause->worst = fmax(cause->worst, root->worst_ns / (double)s->measure_ns);
+    }
+}
+
+/* ---- marks, and full lines without pauses */
+
+/* The switch's port on the flow's way that marked most, or that is full. */
+static size_t congested_port(struct seen *s, const struct flow_seen *flow)
+{
+    size_t found = NETWORK_NONE;
+    double most = 0;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        const struct network_port *port = &s->network.ports[p];
+        if (s->network.nodes[port->node].host || !seen_may_pass(s, flow, p))
+            continue;
+        double marks = seen_counter(s, seen_role(s, port->node), "port%u_ecn_marked", port->number);
+        double weight = (isnan(marks) ? 0 : marks) + (seen_is_full(s, p, flow->priority) ? 1 : 0);
+        if (weight > most) {
+            most = weight;
+            found = p;
+        }
+    }
+    return found;
+}
+
+/* The last port on the way to the flow's receiver; NETWORK_NONE: unknown. */
+static size_t last_port(const struct seen *s, const struct flow_seen *flow)
+{
+    const struct network *n = &s->network;
+    size_t host = flow->to_node;
+    return host != NETWORK_NONE && n->nodes[host].ports == 1 ? n->ports[n->nodes[host].first].peer
+                                                             : NETWORK_NONE;
+}
+
+/* Does another host send to the same one at the same time? */
+static bool shares_receiver(const struct seen *s, const struct flow_seen *flow)
+{
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        if (strcmp(other->to, flow->to) == 0 && strcmp(other->from, flow->from) != 0 &&
+            other->start_ns < flow->end_ns && flow->start_ns < other->end_ns)
+            return true;
+    }
+    return false;
+}
+
+static void judge_queues(struct seen *s, struct causes *causes)
+{
+    for (size_t i = 0; i < s->flow_count && !s->hosts_only; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        double cost = flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
+        size_t port = cost > MATTERS ? congested_port(s, flow) : NETWORK_NONE;
+        bool measured = port != NETWORK_NONE;
+        if (!measured && cost > MATTERS && shares_receiver(s, flow))
+            port = last_port(s, flow);
+        if (port != NETWORK_NONE && senders_through(s, port) > 1)
+            add_cost(judge_port(s, causes, port, flow->priority, measured), i, cost);
+        else if (flow->share[SHARE_RATE] > MATTERS)
+            add_cost(
+                judge_network(s, causes, flow->from, "CNPs slow it, and no switch that marks was sampled"), i,
+                flow->share[SHARE_RATE]);
+    }
+}
+
+/* ---- losses */
+
+static double loss_of(const struct flow_seen *flow)
+{
+    return flow->share[SHARE_RESENT] + flow->share[SHARE_LOSS];
+}
+
+static void charge_losses(struct seen *s, struct cause *cause)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (cause->port == NETWORK_NONE || seen_may_pass(s, &s->flows[i], cause->port) ||
+            seen_may_pass(s, &s->flows[i], s->network.ports[cause->port].peer))
+            add_cost(cause, i, loss_of(&s->flows[i]));
+}
+
+static void judge_link(struct seen *s, struct causes *causes, enum cause_kind kind, size_t port,
+                       const char *counter, double count)
+{
+    const struct network_port *at = &s->network.ports[port];
+    char *link = link_name(s, port);
+    struct cause *cause = find_cause(causes, kind, link);
+    bool charged = cause != NULL;
+    if (!cause)
+        cause = add_cause(s, causes, kind, xstrdup(link), SURE);
+    free(link);
+    cause->port = port;
+    text_add(&cause->evidence, "%s counted %.0f (%s) at port %u\n", s->network.nodes[at->node].name, count,
+             counter, at->number);
+    if (!charged)
+        charge_losses(s, cause);
+}
+
+/* Did any port of the switch pause this priority? */
+static bool switch_pauses(const struct seen *s, size_t node, int priority)
+{
+    for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next)
+        if (seen_counter(s, seen_role(s, node), "port%u_tx_prio%d_pause", s->network.ports[p].number,
+                         priority) > 0)
+            return true;
+    return false;
+}
+
+static bool is_lossless(const struct seen *s, int priority)
+{
+    const json_t *pfc = run_get(s->run, "scenario.settings.pfc"), *one;
+    size_t i;
+    json_array_foreach(pfc, i, one) if (json_integer_value(one) == priority) return true;
+    return !pfc;
+}
+
+static void judge_buffer(struct seen *s, struct causes *causes, size_t node, double lost)
+{
+    const char *name = s->network.nodes[node].name;
+    for (int priority = 0; priority < PRIORITIES; priority++) {
+        double cost = 0;
+        for (size_t i = 0; i < s->flow_count; i++)
+            cost += s->flows[i].priority == priority ? loss_of(&s->flows[i]) : 0;
+        if (cost <= 0)
+            continue;
+        bool pauses = switch_pauses(s, node, priority), lossless = pauses || is_lossless(s, priority);
+        char *culprit = lossless ? xstrdup(name) : xasprintf("priority %d", priority);
+        struct cause *cause =
+            add_cause(s, causes, lossless ? CAUSE_HEADROOM : CAUSE_NOT_LOSSLESS, culprit, SURE);
+        cause->priority = priority;
+        text_add(&cause->evidence,
+                 "%s lost %.0f packets for lack of buffer (buffer_discards), %s priority %d\n", name, lost,
+                 pauses ? "though it paused" : "and sent no pauses of", priority);
+        for (size_t i = 0; i < s->flow_count; i++)
+            if (s->flows[i].priority == priority)
+                add_cost(cause, i, loss_of(&s->flows[i]));
+    }
+}
+
+static void judge_losses(struct seen *s, struct causes *causes)
+{
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        const struct network_port *port = &s->network.ports[p];
+        const struct network_node *node = &s->network.nodes[port->node];
+        double damaged = node->host
+                             ? seen_counter(s, seen_role(s, port->node), "rx_crc_errors_phy")
+                             : seen_counter(s, seen_role(s, port->node), "port%u_crc_errors", port->number);
+        double down = node->host
+                          ? seen_counter(s, seen_role(s, port->node), "link_down_events_phy")
+                          : seen_counter(s, seen_role(s, port->node), "port%u_link_discards", port->number);
+        if (s->hosts_only && !node->host)
+            continue;
+        if (damaged > 0)
+            judge_link(s, causes, CAUSE_LINK_DAMAGES, p, "crc errors", damaged);
+        if (down > 0)
+            judge_link(s, causes, CAUSE_LINK_DOWN, p, node->host ? "link_down_events_phy" : "link_discards",
+                       down);
+    }
+    for (size_t node = 0; node < s->network.node_count; node++) {
+        double lost = seen_counter(s, seen_role(s, node), "buffer_discards");
+        if (lost > 0)
+            judge_buffer(s, causes, node, lost);
+    }
+}
+
+/* ---- what hosts alone tell */
+
+static bool is_charged(const struct causes *causes, size_t flow)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        enum cause_kind kind = causes->items[i].kind;
+        bool loses = kind == CAUSE_LINK_DOWN || kind == CAUSE_LINK_DAMAGES || kind == CAUSE_HEADROOM ||
+                     kind == CAUSE_NOT_LOSSLESS || kind == CAUSE_DEADLOCK;
+        if (loses && causes->items[i].cost_of[flow] > 0)
+            return true;
+    }
+    return false;
+}
+
+/* In how many intervals between samples were losses noticed at either end? A link that went down loses at one
+ * moment, a buffer that is too small again and again. */
+static size_t moments_of_loss(const struct seen *s, const struct flow_seen *flow)
+{
+    const struct series *noticed[] = {seen_series(s, flow->to, "out_of_sequence"),
+                                      seen_series(s, flow->from, "packet_seq_err")};
+    size_t most = 0;
+    for (size_t k = 0; k < 2; k++) {
+        size_t count = 0;
+        for (size_t i = 1; noticed[k] && i < noticed[k]->count; i++)
+            count += noticed[k]->value[i] > noticed[k]->value[i - 1];
+        most = count > most ? count : most;
+    }
+    return most;
+}
+#define AGAIN_AND_AGAIN 4
+
+/* Losses that no counter of a link or buffer tells of. */
+static void judge_other_losses(struct seen *s, struct causes *causes)
+{
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        double pauses = seen_counter(s, flow->from, "rx_prio%d_pause", flow->priority);
+        double damaged = seen_counter(s, flow->to, "rx_crc_errors_phy");
+        double down = seen_counter(s, flow->to, "link_down_events_phy") +
+                      seen_counter(s, flow->from, "link_down_events_phy");
+        if (loss_of(flow) <= MATTERS || damaged > 0 || down > 0 || is_charged(causes, i))
+            continue;
+        bool lossless = is_lossless(s, flow->priority);
+        bool small = pauses > 0 && moments_of_loss(s, flow) >= AGAIN_AND_AGAIN;
+        enum cause_kind kind = !lossless ? CAUSE_NOT_LOSSLESS : small ? CAUSE_HEADROOM : CAUSE_LOSS;
+        char *culprit = !lossless ? xasprintf("priority %d", flow->priority)
+                        : small   ? xstrdup("a switch")
+                                  : xstrdup(flow->to);
+        struct cause *cause = find_cause(causes, kind, culprit);
+        if (!cause) {
+            cause = add_cause(s, causes, kind, culprit, POSSIBLE);
+            text_add(&cause->evidence,
+                     "packets of %s were lost on their way to %s, and no host counts damaged frames or a "
+                     "link that went down\n",
+                     flow->name, flow->to);
+        } else {
+            free(culprit);
+        }
+        cause->priority = flow->priority;
+        add_cost(cause, i, loss_of(flow));
+    }
+}
+
+/* The receiver whose line is full is why the flow was paused or slowed, as far as hosts tell. */
+static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
+{
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        double cost = flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
+        const struct flow_seen *full = NULL;
+        struct cause *host = NULL;
+        if (cost <= MATTERS)
+            continue;
+        for (size_t k = 0; k < causes->count && !host; k++) {
+            bool pauses = causes->items[k].kind == CAUSE_STORM ||
+                          causes->items[k].kind == CAUSE_SLOW_RECEIVER ||
+                          causes->items[k].kind == CAUSE_HOST_PAUSES;
+            host = pauses && causes->items[k].priority == flow->priority ? &causes->items[k] : NULL;
+        }
+        for (size_t k = 0; k < s->flow_count && !full && !host; k++) {
+            double sum = 0, line = seen_line_bps(s, s->flows[k].to);
+            size_t others = 0;
+            for (size_t j = 0; j < s->flow_count; j++) {
+                bool same = strcmp(s->flows[j].to, s->flows[k].to) == 0;
+                sum += same ? s->flows[j].goodput_bps : 0;
+                others += same && strcmp(s->flows[j].from, s->flows[k].from) != 0;
+            }
+            if (others && line > 0 && sum > 0.85 * line)
+                full = &s->flows[k];
+        }
+        const char *culprit = host ? NULL : full ? full->to : flow->from;
+        struct cause *cause = host ? host : find_cause(causes, full ? CAUSE_INCAST : CAUSE_NETWORK, culprit);
+        if (!cause) {
+            cause = add_cause(s, causes, full ? CAUSE_INCAST : CAUSE_NETWORK, xstrdup(culprit),
+                              full ? LIKELY : POSSIBLE);
+            cause->priority = flow->priority;
+            text_add(&cause->evidence,
+                     full ? "several hosts send to %s, and its line is full\n"
+                          : "%s is paused or slowed, and no host pauses its switch\n",
+                     culprit);
+        }
+        add_cost(cause, i, cost);
+    }
+}
+
+static void judge_hosts(struct seen *s, struct causes *causes)
+{
+    const json_t *host;
+    const char *role;
+    json_object_foreach((json_t *)(uintptr_t)run_get(s->run, "hosts"), role, host)
+    {
+        for (int priority = 0; priority < PRIORITIES; priority++) {
+            double held_us = seen_counter(s, role, "tx_prio%d_pause_duration", priority);
+            if (held_us * NS_PER_US > MATTERS * (double)s->measure_ns)
+                judge_host(s, causes, role, priority, 0);
+        }
+    }
+    judge_congestion_of_hosts(s, causes);
+}
+
+/* ---- senders, deadlocks */
+
+static void judge_senders(struct seen *s, struct causes *causes)
+{
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        if (flow->share[SHARE_SENDER] < SENDER_MATTERS)
+            continue;
+        struct cause *cause = find_cause(causes, CAUSE_SENDER, flow->from);
+        if (!cause)
+            cause = add_cause(s, causes, CAUSE_SENDER, xstrdup(flow->from), LIKELY);
+        text_add(&cause->evidence,
+                 "%s has %.1f %% of its line, was not paused, not slowed and lost nothing\n", flow->name,
+                 100 * flow->share[SHARE_DELIVERED]);
+        add_cost(cause, i, flow->share[SHARE_SENDER]);
+    }
+}
+
+static void judge_deadlocks(struct seen *s, struct causes *causes)
+{
+    const json_t *deadlock;
+    size_t i;
+    json_array_foreach(run_get(s->run, "deadlocks"), i, deadlock)
+    {
+        struct text ring = {0};
+        const json_t *port;
+        size_t k;
+        json_array_foreach(json_object_get(deadlock, "ports"), k, port)
+            text_add(&ring, "%s%s", k ? " -> " : "", json_string_value(port));
+        if (s->hosts_only || find_cause(causes, CAUSE_DEADLOCK, text_string(&ring))) {
+            text_free(&ring);
+            continue;
+        }
+        struct cause *cause = add_cause(s, causes, CAUSE_DEADLOCK, text_take(&ring), SURE);
+        cause->priority = (int)json_integer_value(json_object_get(deadlock, "priority"));
+        cause->from_ns = json_integer_value(json_object_get(deadlock, "since_ns")) - s->run->start_ns;
+        cause->to_ns = s->measure_ns;
+        text_add(&cause->evidence, "%s\n", run_member(deadlock, "text"));
+        for (size_t f = 0; f < s->flow_count; f++)
+            add_cost(cause, f, 1);
+    }
+}
+
+static int by_cost(const void *left, const void *right)
+{
+    const struct cause *a = left, *b = right;
+    return a->cost > b->cost ? -1 : a->cost < b->cost;
+}
+
+void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
+{
+    *causes = (struct causes){0};
+    judge_deadlocks(s, causes);
+    if (s->hosts_only) {
+        judge_hosts(s, causes);
+    } else {
+        judge_roots(s, roots, causes);
+        judge_queues(s, causes);
+    }
+    judge_losses(s, causes);
+    judge_other_losses(s, causes);
+    judge_senders(s, causes);
+    qsort(causes->items, causes->count, sizeof *causes->items, by_cost);
+}
+
+void causes_free(struct causes *causes)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        free(causes->items[i].culprit);
+        free(causes->items[i].cost_of);
+        text_free(&causes->items[i].evidence);
+    }
+    free(causes->items);
+    text_free(&causes->unknown);
+    *causes = (struct causes){0};
+}

@@ -1,0 +1,63 @@
+/* What went wrong in a run: causes by kind, with what tells of them. */
+#ifndef REPORTS_EXPLAIN_CAUSES_H
+#define REPORTS_EXPLAIN_CAUSES_H
+
+#include "lib/text.h"
+#include "reports/explain/roots.h"
+
+enum cause_kind {
+    CAUSE_DEADLOCK,
+    CAUSE_LINK_DOWN,
+    CAUSE_LINK_DAMAGES,
+    CAUSE_HEADROOM,
+    CAUSE_NOT_LOSSLESS,
+    CAUSE_LOSS, /* where is not known */
+    CAUSE_STORM,
+    CAUSE_SLOW_RECEIVER,
+    CAUSE_HOST_PAUSES, /* one of the two before */
+    CAUSE_INCAST,
+    CAUSE_UPLINK,
+    CAUSE_SLOWER_LINK,
+    CAUSE_NETWORK, /* pauses or marks, and what is behind them was not sampled */
+    CAUSE_SENDER,
+    CAUSES
+};
+
+/* What is said of a kind: `before` and `after` stand around the culprit. */
+struct cause_words {
+    const char *name; /* of --json: "slow-receiver" */
+    const char *before, *after;
+    const char *help;  /* what may help; NULL: nothing that this project sets */
+    const char *set;   /* of `harness run --set`, to see whether it does; NULL: nothing to set */
+    bool set_priority; /* and behind it a list with the cause's priority */
+    bool spreads;      /* to flows that do not go there: they are its victims */
+};
+extern const struct cause_words cause_words[CAUSES];
+
+enum sureness { POSSIBLE, LIKELY, SURE };
+
+struct cause {
+    enum cause_kind kind;
+    enum sureness sureness;
+    char *culprit; /* a host, switch, link ("leaf0 - spine1") or ring; of CAUSE_NOT_LOSSLESS "priority 4" */
+    size_t port;   /* where it begins; NETWORK_NONE: unknown */
+    int priority;  /* -1: all */
+    int64_t from_ns, to_ns; /* from_ns > to_ns: not known */
+    double worst;    /* of the ports that waited for it, the share of the measure phase in which one stood */
+    double cost;     /* the sum of what it took from the flows, each a share of its line */
+    double *cost_of; /* of each flow */
+    struct text evidence; /* sentences, a line each */
+};
+
+struct causes {
+    struct cause *items; /* by cost */
+    size_t count, capacity;
+    struct text unknown; /* sentences, a line each: what the result does not tell */
+};
+
+void causes_find(struct seen *s, struct roots *roots, struct causes *causes);
+void causes_free(struct causes *causes);
+/* Do the flow's packets pass where the cause begins? */
+bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow);
+
+#endif

@@ -1,0 +1,317 @@
+#include "reports/explain/explain.h"
+
+#include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include "reports/explain/causes.h"
+#include <math.h>
+#include <string.h>
+
+/* A cause that took less than this part of what the first one took is not in the explanation. */
+#define MINOR 0.05
+/* Of a flow's line, all flows together: below that nothing is wrong. */
+#define WRONG 0.01
+/* What a flow may lack without a word. */
+#define SMALL 0.1
+
+static const struct {
+    const char *name, *words;
+} shares[SHARES] = {
+    [SHARE_DELIVERED] = {"delivered", "delivered"},
+    [SHARE_RESENT] = {"resent", "sent again"},
+    [SHARE_OTHERS] = {"others", "other flows of its sender"},
+    [SHARE_PAUSED] = {"paused", "paused"},
+    [SHARE_ASKED] = {"not_asked", "not asked for by the scenario"},
+    [SHARE_RATE] = {"rate", "held down by DCQCN"},
+    [SHARE_LOSS] = {"loss", "waiting after losses"},
+    [SHARE_QUEUE] = {"queue", "behind others at a full line"},
+    [SHARE_SENDER] = {"sender", "its sender: too little in flight, or slow"},
+    [SHARE_UNKNOWN] = {"unknown", "not explained"},
+};
+
+static const char *const sureness_words[] = {[POSSIBLE] = "possible", [LIKELY] = "likely", [SURE] = "sure"};
+
+/* ---- the document */
+
+static json_t *lines_of(const struct text *text)
+{
+    json_t *list = json_array();
+    for (const char *at = text_string(text), *end; *at; at = *end ? end + 1 : end) {
+        end = strchrnul(at, '\n');
+        if (end > at)
+            json_array_append_new(list, json_textn(at, (size_t)(end - at)));
+    }
+    return list;
+}
+
+/* What it took from a flow, and whether the flow's own packets go where the cause is. */
+static json_t *flow_of_cause(const struct flow_seen *flow, double cost)
+{
+    return json_make("{s:s, s:f}", "flow", flow->name, "cost", cost);
+}
+
+/* DCQCN may be on for the priority: it helps nothing to say so. */
+static bool is_set(const struct seen *s, const struct cause *cause)
+{
+    const char *set = cause_words[cause->kind].set;
+    const json_t *ecn = run_get(s->run, "scenario.settings.ecn"), *one;
+    size_t i;
+    json_array_foreach(ecn, i, one)
+    {
+        if (set && strcmp(set, "settings.ecn=") == 0 && json_integer_value(one) == cause->priority)
+            return true;
+    }
+    return false;
+}
+
+static json_t *cause_json(struct seen *s, const struct cause *cause)
+{
+    json_t *feeding = json_array(), *victims = json_array();
+    for (size_t i = 0; i < s->flow_count; i++) {
+        bool feeds = !cause_words[cause->kind].spreads || cause_feeds(s, cause, &s->flows[i]);
+        if (cause->cost_of[i] >= WRONG ||
+            (feeds && cause_words[cause->kind].spreads && s->flows[i].goodput_bps > 0))
+            json_array_append_new(feeds ? feeding : victims, flow_of_cause(&s->flows[i], cause->cost_of[i]));
+    }
+    const struct cause_words *words = &cause_words[cause->kind];
+    json_t *json =
+        json_make("{s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:o}", "kind", words->name, "culprit", cause->culprit,
+                  "sureness", sureness_words[cause->sureness], "text",
+                  json_textf("%s%s%s", words->before, cause->culprit, words->after), "cost", cause->cost,
+                  "evidence", lines_of(&cause->evidence), "flows", feeding, "victims", victims);
+    if (cause->priority >= 0)
+        json_put(json, "priority", json_integer(cause->priority));
+    if (cause->from_ns <= cause->to_ns) {
+        json_put(json, "from_ns", json_integer(cause->from_ns));
+        json_put(json, "to_ns", json_integer(cause->to_ns));
+    }
+    if (cause->worst > 0)
+        json_array_append_new(json_object_get(json, "evidence"),
+                              json_textf("a port that waits for it stood for %.1f %% of the measure phase",
+                                         100 * cause->worst));
+    if (words->help && !is_set(s, cause)) {
+        json_put(json, "help", json_text(words->help));
+        if (words->set)
+            json_put(json, "set",
+                     words->set_priority ? json_textf("%s[%d]", words->set, cause->priority)
+                                         : json_text(words->set));
+    }
+    return json;
+}
+
+static json_t *flow_json(const struct flow_seen *flow)
+{
+    json_t *parts = json_object();
+    for (size_t k = 0; k < SHARES; k++)
+        if (flow->share[k] > 0)
+            json_put(parts, shares[k].name, json_real(flow->share[k]));
+    return json_make("{s:s, s:f, s:f, s:o}", "flow", flow->name, "most_bps", flow->most_bps, "goodput_bps",
+                     flow->goodput_bps, "shares", parts);
+}
+
+/* What the result does not tell, and what would. */
+static json_t *unknown_json(const struct seen *s, const struct causes *causes)
+{
+    json_t *list = lines_of(&causes->unknown);
+    bool paused = false;
+    for (size_t i = 0; i < s->flow_count; i++)
+        paused |= s->flows[i].share[SHARE_PAUSED] + s->flows[i].share[SHARE_UNKNOWN] > WRONG;
+    if (s->hosts_only && paused)
+        json_array_append_new(
+            list,
+            json_text("nothing of the switches was sampled: where pauses began is what hosts tell of it"));
+    if (s->run->pauses_left_out)
+        json_array_append_new(list, json_textf("%zu pauses were left out, so times are less than they were",
+                                               s->run->pauses_left_out));
+    if (!json_is_true(run_get(s->run, "complete")))
+        json_array_append_new(list, json_text("the run is not complete: only what ran is explained"));
+    if (s->flow_count == 0)
+        json_array_append_new(
+            list, json_text("there are no flows in the result: what anything took from them is not known"));
+    return list;
+}
+
+/* The whole in a sentence: of a run without a cause, what that rests on. */
+static json_t *summary_text(const struct seen *s, const json_t *causes)
+{
+    double worst = 0, unknown = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const double *share = s->flows[i].share;
+        unknown = fmax(unknown, share[SHARE_UNKNOWN]);
+        worst = fmax(worst, 1 - share[SHARE_DELIVERED] - share[SHARE_OTHERS] - share[SHARE_ASKED]);
+    }
+    if (json_array_size(causes))
+        return json_incref(json_object_get(json_array_get(causes, 0), "text"));
+    if (s->flow_count == 0 || unknown > MINOR)
+        return json_text("no cause was found; what kept flows from their rate is not known");
+    if (worst > SMALL)
+        return json_textf("no cause was found; a flow lacks %.0f %% of its line", 100 * worst);
+    return json_text(
+        "nothing is wrong: each flow has what its sender's line carries, or what the scenario asks for");
+}
+
+/* The names of shares, and what they are. */
+static json_t *share_words(void)
+{
+    json_t *words = json_object();
+    for (size_t k = 0; k < SHARES; k++)
+        json_put(words, shares[k].name, json_text(shares[k].words));
+    return words;
+}
+
+/* It took something from flows or, where what it took is not known, stopped ports. */
+static bool is_told(const struct cause *cause, const struct cause *first)
+{
+    return first->cost >= WRONG ? cause->cost >= WRONG && cause->cost >= MINOR * first->cost
+                                : cause->worst >= MINOR;
+}
+
+json_t *explain_run(const struct run *run, bool hosts_only)
+{
+    struct seen s;
+    struct roots roots = {0};
+    struct causes causes;
+    json_t *list = json_array(), *flows = json_array();
+    seen_open(&s, run, hosts_only);
+    roots_find(&s, &roots);
+    causes_find(&s, &roots, &causes);
+    for (size_t i = 0; i < causes.count; i++)
+        if (is_told(&causes.items[i], &causes.items[0]))
+            json_array_append_new(list, cause_json(&s, &causes.items[i]));
+    for (size_t i = 0; i < s.flow_count; i++)
+        json_array_append_new(flows, flow_json(&s.flows[i]));
+    json_t *explanation = json_make("{s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "hosts_only",
+                                    s.hosts_only, "causes", list, "flows", flows, "shares", share_words(),
+                                    "text", summary_text(&s, list), "unknown", unknown_json(&s, &causes));
+    causes_free(&causes);
+    roots_free(&s, &roots);
+    seen_free(&s);
+    return explanation;
+}
+
+static json_t *explain_folder(struct run *run, bool hosts_only, struct error *e)
+{
+    if (run_load_samples(run, e) != 0)
+        return NULL;
+    json_t *explanation = explain_run(run, hosts_only);
+    const char *origin = run_origin(run);
+    json_put(explanation, "folder", json_text(run->folder));
+    json_put(explanation, "origin", json_text(origin ? origin : "measured"));
+    run_free_samples(run);
+    return explanation;
+}
+
+json_t *explain_result(const char *result, bool hosts_only, struct damaged *damaged, struct error *e)
+{
+    struct runs runs;
+    if (runs_load(&result, 1, &runs, e) != 0)
+        return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(runs.indices); i++)
+        damaged_add_left_out(damaged, json_array_get(runs.indices, i));
+    for (size_t i = 0; i < runs.count && list; i++) {
+        damaged_add(damaged, &runs.items[i]);
+        json_t *one = explain_folder(&runs.items[i], hosts_only, e);
+        if (one)
+            json_array_append_new(list, one);
+        else
+            json_decref(list), list = NULL;
+    }
+    runs_free(&runs);
+    return list;
+}
+
+/* ---- words */
+
+static void add_flows(struct text *out, const char *before, const json_t *flows)
+{
+    size_t i;
+    const json_t *one;
+    if (!json_array_size(flows))
+        return;
+    text_add(out, "    %s", before);
+    json_array_foreach(flows, i, one)
+    {
+        if (i == 4) {
+            text_add(out, " and %zu others", json_array_size(flows) - i);
+            break;
+        }
+        text_add(out, "%s %s", i ? "," : "", run_member(one, "flow"));
+        if (json_number_value(json_object_get(one, "cost")) >= WRONG)
+            text_add(out, " (%.0f %% of its line)", 100 * json_number_value(json_object_get(one, "cost")));
+    }
+    text_add(out, "\n");
+}
+
+static void add_cause(struct text *out, const json_t *cause)
+{
+    size_t i;
+    const json_t *line;
+    text_add(out, "  %s (%s)\n", run_member(cause, "text"), run_member(cause, "sureness"));
+    if (json_object_get(cause, "from_ns"))
+        text_add(out, "    from %.3f to %.3f ms, where 0 is the beginning of the measure phase\n",
+                 json_number_value(json_object_get(cause, "from_ns")) / NS_PER_MS,
+                 json_number_value(json_object_get(cause, "to_ns")) / NS_PER_MS);
+    json_array_foreach(json_object_get(cause, "evidence"), i, line)
+    {
+        if (i < 4)
+            text_add(out, "    %s\n", json_string_value(line));
+    }
+    add_flows(out, "flows:", json_object_get(cause, "flows"));
+    add_flows(out, "victims, which go elsewhere:", json_object_get(cause, "victims"));
+    if (json_object_get(cause, "help"))
+        text_add(out, "    perhaps: %s", run_member(cause, "help"));
+    if (json_object_get(cause, "set"))
+        text_add(out, "; to see it, run with --set '%s'", run_member(cause, "set"));
+    if (json_object_get(cause, "help"))
+        text_add(out, "\n");
+}
+
+static void add_shares(struct text *out, const json_t *flow)
+{
+    const json_t *parts = json_object_get(flow, "shares");
+    bool first = true;
+    text_add(out, "  %-16s", run_member(flow, "flow"));
+    for (size_t k = 0; k < SHARES; k++) {
+        double share = json_number_value(json_object_get(parts, shares[k].name));
+        if (share >= 0.005) {
+            text_add(out, "%s %.0f %% %s", first ? "" : ",", 100 * share, shares[k].words);
+            first = false;
+        }
+    }
+    text_add(out, "\n");
+}
+
+#define FLOWS_SHOWN  16
+#define CAUSES_SHOWN 4
+
+void explain_add_words(const json_t *explanation, bool brief, struct text *out)
+{
+    const json_t *causes = json_object_get(explanation, "causes"),
+                 *flows = json_object_get(explanation, "flows");
+    const json_t *one;
+    size_t i;
+    if (json_array_size(causes) == 0)
+        text_add(out, "%s\n", run_member(explanation, "text"));
+    else if (brief)
+        text_add(out, "%s\n", run_member(json_array_get(causes, 0), "text"));
+    if (brief)
+        return;
+    json_array_foreach(causes, i, one)
+    {
+        if (i < CAUSES_SHOWN)
+            add_cause(out, one);
+    }
+    if (json_array_size(causes) > CAUSES_SHOWN)
+        text_add(out, "  and %zu others: --json has them\n", json_array_size(causes) - CAUSES_SHOWN);
+    if (json_array_size(flows))
+        text_add(out, "where the time of flows went, as parts of what the sender's line carries:\n");
+    json_array_foreach(flows, i, one)
+    {
+        if (i < FLOWS_SHOWN)
+            add_shares(out, one);
+    }
+    if (json_array_size(flows) > FLOWS_SHOWN)
+        text_add(out, "  and %zu others: --json has them\n", json_array_size(flows) - FLOWS_SHOWN);
+    json_array_foreach(json_object_get(explanation, "unknown"), i, one)
+        text_add(out, "not known: %s\n", json_string_value(one));
+}

@@ -1,0 +1,216 @@
+#include "reports/explain/roots.h"
+
+#include "lib/xalloc.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Of the time that a port stands, the part from which on it counts that another one stands as well. */
+#define STANDS 0.03
+/* Of a line, by the bytes that left, where no queue was sampled. */
+#define BUSY 0.9
+/* The same by their payload. */
+#define LOADED 0.85
+
+/* Longer than any queue in a ring takes to empty itself. */
+#define RING_NS 1000000
+
+enum progress { UNSEEN, OPEN, DONE };
+
+struct search {
+    struct seen *seen;
+    struct roots *roots;
+    enum progress *progress; /* of each stop */
+};
+
+static size_t find_root(struct roots *roots, enum root_kind kind, size_t port, int priority, bool measured)
+{
+    for (size_t i = 0; i < roots->count; i++) {
+        struct root *root = &roots->items[i];
+        if (root->kind == kind && root->port == port && root->priority == priority)
+            return i;
+    }
+    if (roots->count == roots->capacity) {
+        roots->capacity = roots->capacity ? 2 * roots->capacity : 16;
+        roots->items = xreallocarray(roots->items, roots->capacity, sizeof *roots->items);
+    }
+    roots->items[roots->count] = (struct root){
+        .kind = kind, .port = port, .priority = priority, .first_ns = INT64_MAX, .measured = measured};
+    return roots->count++;
+}
+
+static void add_part(struct search *x, size_t stop, size_t root, double share)
+{
+    struct part **parts = &x->roots->parts[stop];
+    size_t *count = &x->roots->part_count[stop];
+    for (size_t i = 0; i < *count; i++) {
+        if ((*parts)[i].root == root) {
+            (*parts)[i].share += share;
+            return;
+        }
+    }
+    *parts = xreallocarray(*parts, *count + 1, sizeof **parts);
+    (*parts)[(*count)++] = (struct part){root, share};
+}
+
+/* Do packets of the priority go from the one port on by the other? Acknowledgements go as well, the other
+ * way. */
+static bool leads_on(struct search *x, const struct stop *stop, size_t port)
+{
+    for (size_t i = 0; i < x->seen->flow_count; i++) {
+        const struct flow_seen *flow = &x->seen->flows[i];
+        if (flow->priority == stop->priority && flow->from_node == NETWORK_NONE)
+            return true; /* a pattern's many flows, whose ends are not in the result */
+        for (enum way way = WAY_MAY; flow->priority == stop->priority && way < WAYS;
+             way += WAY_BACK_MAY - WAY_MAY)
+            if (seen_passes(x->seen, flow, way, stop->port) && seen_passes(x->seen, flow, way, port))
+                return true;
+    }
+    return false;
+}
+
+/* The part of the stop's time in which frames waited at the port; NAN: nothing tells. */
+static double backlog(const struct seen *s, size_t port, const struct stop *stop)
+{
+    double waiting = seen_backlog(s, port, stop->priority, stop);
+    if (!isnan(waiting))
+        return waiting;
+    const struct network_port *at = &s->network.ports[port];
+    double rate_bps = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number);
+    return isnan(rate_bps) ? NAN : rate_bps >= BUSY * at->rate_bps;
+}
+
+/* The same by the flows that must leave there, of a switch that was not sampled: some come from several
+ * hosts, and they fill the line. */
+static double load(struct seen *s, size_t port)
+{
+    const struct flow_seen *first = NULL;
+    bool several = false;
+    double sum = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        if (!seen_passes(s, &s->flows[i], WAY_MUST, port))
+            continue;
+        several |= first && s->flows[i].from_node != first->from_node;
+        first = first ? first : &s->flows[i];
+        sum += s->flows[i].goodput_bps;
+    }
+    return several && sum >= LOADED * s->network.ports[port].rate_bps ? 1 : NAN;
+}
+
+static void resolve(struct search *x, size_t number);
+
+static bool ends_stopped(const struct stop *stop)
+{
+    const struct span *last = &stop->spans[stop->count - 1];
+    return last->lasts && last->end_ns - last->start_ns >= RING_NS;
+}
+
+/* A part of the stop is what the other one has for reasons. */
+static void inherit(struct search *x, size_t number, size_t other, double share)
+{
+    resolve(x, other);
+    if (x->progress[other] ==
+        OPEN) { /* they wait for each other: for good only if both still do at the end */
+        const struct stop *stop = &x->seen->stops[other];
+        bool for_good = ends_stopped(stop) && ends_stopped(&x->seen->stops[number]);
+        add_part(
+            x, number,
+            find_root(x->roots, for_good ? ROOT_RING : ROOT_SWITCH, stop->port, stop->priority, for_good),
+            share);
+        return;
+    }
+    for (size_t i = 0; i < x->roots->part_count[other]; i++)
+        add_part(x, number, x->roots->parts[other][i].root, share * x->roots->parts[other][i].share);
+}
+
+/* The ports by which the switch that pauses sends on what comes from the stopped one. */
+static void look_behind(struct search *x, size_t number)
+{
+    const struct stop *stop = &x->seen->stops[number];
+    struct network *n = &x->seen->network;
+    size_t node = network_behind(n, stop->port), unknown = 0;
+    double *weights = xcalloc(n->nodes[node].ports, sizeof *weights), sum = 0;
+    int64_t whole = stop_overlap(stop, stop);
+    size_t k = 0;
+    for (size_t port = n->nodes[node].first; port != NETWORK_NONE; port = n->ports[port].next, k++) {
+        if (port == n->ports[stop->port].peer || !leads_on(x, stop, port))
+            continue;
+        const struct stop *next = seen_stop(x->seen, port, stop->priority);
+        int64_t both = stop_overlap(stop, next);
+        bool stands = (double)both > STANDS * (double)whole;
+        weights[k] = stands ? (double)both / (double)whole : backlog(x->seen, port, stop);
+        unknown += isnan(weights[k]);
+        weights[k] = isnan(weights[k]) ? load(x->seen, port) : weights[k];
+        weights[k] = isnan(weights[k]) ? 0 : weights[k];
+        sum += weights[k];
+    }
+    k = 0;
+    for (size_t port = n->nodes[node].first; sum > 0 && port != NETWORK_NONE;
+         port = n->ports[port].next, k++) {
+        const struct stop *next = seen_stop(x->seen, port, stop->priority);
+        if (weights[k] <= 0)
+            continue;
+        if ((double)stop_overlap(stop, next) > STANDS * (double)whole)
+            inherit(x, number, (size_t)(next - x->seen->stops), weights[k] / sum);
+        else
+            add_part(x, number, find_root(x->roots, ROOT_PORT, port, stop->priority, !unknown),
+                     weights[k] / sum);
+    }
+    if (sum <= 0)
+        add_part(x, number, find_root(x->roots, ROOT_SWITCH, stop->port, stop->priority, false), 1);
+    free(weights);
+}
+
+static void resolve(struct search *x, size_t number)
+{
+    const struct stop *stop = &x->seen->stops[number];
+    if (x->progress[number] != UNSEEN)
+        return;
+    x->progress[number] = OPEN;
+    if (x->seen->network.nodes[network_behind(&x->seen->network, stop->port)].host)
+        add_part(x, number, find_root(x->roots, ROOT_HOST, stop->port, stop->priority, true), 1);
+    else
+        look_behind(x, number);
+    x->progress[number] = DONE;
+}
+
+void roots_find(struct seen *s, struct roots *roots)
+{
+    *roots = (struct roots){.parts = xcalloc(s->stop_count + 1, sizeof *roots->parts),
+                            .part_count = xcalloc(s->stop_count + 1, sizeof *roots->part_count)};
+    struct search x = {s, roots, xcalloc(s->stop_count + 1, sizeof *x.progress)};
+    for (size_t i = 0; i < s->stop_count; i++)
+        resolve(&x, i);
+    for (size_t i = 0; i < s->stop_count; i++) {
+        const struct stop *stop = &s->stops[i];
+        for (size_t k = 0; k < roots->part_count[i]; k++) {
+            struct root *root = &roots->items[roots->parts[i][k].root];
+            double part_ns = roots->parts[i][k].share * (double)stop->held_ns;
+            root->stopped_ns += part_ns;
+            root->worst_ns = fmax(root->worst_ns, part_ns);
+            root->first_ns =
+                stop->spans[0].start_ns < root->first_ns ? stop->spans[0].start_ns : root->first_ns;
+            int64_t end_ns = stop->spans[stop->count - 1].end_ns;
+            root->last_ns = end_ns > root->last_ns ? end_ns : root->last_ns;
+        }
+    }
+    free(x.progress);
+}
+
+void roots_free(struct seen *s, struct roots *roots)
+{
+    for (size_t i = 0; i < s->stop_count; i++)
+        free(roots->parts[i]);
+    free(roots->parts);
+    free(roots->part_count);
+    free(roots->items);
+    *roots = (struct roots){0};
+}
+
+double roots_part(const struct seen *s, const struct roots *roots, const struct stop *stop, size_t root)
+{
+    size_t number = stop ? (size_t)(stop - s->stops) : 0;
+    for (size_t i = 0; stop && i < roots->part_count[number]; i++)
+        if (roots->parts[number][i].root == root)
+            return roots->parts[number][i].share;
+    return 0;
+}

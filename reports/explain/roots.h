@@ -1,0 +1,42 @@
+/* Who waits for whom: where the pauses of a run begin. */
+#ifndef REPORTS_EXPLAIN_ROOTS_H
+#define REPORTS_EXPLAIN_ROOTS_H
+
+#include "reports/explain/seen.h"
+
+enum root_kind {
+    ROOT_HOST,   /* it pauses the switch's port to it */
+    ROOT_PORT,   /* its queue is full, and it is not kept from sending: more comes than it carries */
+    ROOT_RING,   /* ports that wait for each other */
+    ROOT_SWITCH, /* what is behind this port: nothing that was sampled tells why it pauses */
+};
+
+struct root {
+    enum root_kind kind;
+    size_t port;
+    int priority;
+    double stopped_ns;         /* of all ports that wait for it, in the measure phase */
+    double worst_ns;           /* of one of them */
+    int64_t first_ns, last_ns; /* when the first pause began, and the last one ended, in the whole run */
+    bool measured; /* queues, or bytes that left, tell that it is a root, and not the network alone */
+};
+
+/* A part of a stop that a root is the reason of. */
+struct part {
+    size_t root;
+    double share;
+};
+
+struct roots {
+    struct root *items;
+    size_t count, capacity;
+    struct part **parts; /* of each stop, as seen->stops has them */
+    size_t *part_count;
+};
+
+void roots_find(struct seen *s, struct roots *roots);
+void roots_free(struct seen *s, struct roots *roots);
+/* The part of the stop that the root is the reason of. */
+double roots_part(const struct seen *s, const struct roots *roots, const struct stop *stop, size_t root);
+
+#endif

@@ -1,0 +1,526 @@
+#include "reports/explain/seen.h"
+
+#include "lib/clock.h"
+#include "lib/document/json_text.h"
+#include "lib/formats/result_flows.h"
+#include "lib/units.h"
+#include "lib/xalloc.h"
+#include "reports/results/lines.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- counters */
+
+const char *seen_role(const struct seen *s, size_t node)
+{
+    const char *name = s->network.nodes[node].name;
+    const json_t *role = json_object_get(s->roles, name);
+    return role ? json_string_value(role) : name;
+}
+
+static size_t node_of_role(const struct seen *s, const char *role)
+{
+    const char *name = run_member(json_object_get(run_get(s->run, "hosts"), role), "name");
+    return network_node(&s->network, *name ? name : role);
+}
+
+static const json_t *counter_of(const struct seen *s, const char *role, const char *name)
+{
+    const json_t *host = json_object_get(run_get(s->run, "hosts"), role);
+    size_t node = node_of_role(s, role);
+    if (s->hosts_only && node != NETWORK_NONE && !s->network.nodes[node].host)
+        return NULL;
+    return json_object_get(json_object_get(host, "counters"), name);
+}
+
+double seen_counter(const struct seen *s, const char *role, const char *format, ...)
+{
+    char name[80];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    const json_t *counter = counter_of(s, role, name);
+    bool gauge = strcmp(run_member(counter, "kind"), "gauge") == 0;
+    const json_t *value = json_object_get(counter, gauge ? "mean" : "total");
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+double seen_rate(const struct seen *s, const char *role, const char *format, ...)
+{
+    char name[80];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    const json_t *value = json_object_get(counter_of(s, role, name), "rate_per_s");
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+const struct series *seen_series(const struct seen *s, const char *role, const char *format, ...)
+{
+    char name[80];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    return counter_of(s, role, name) ? run_series(s->run, role, name) : NULL;
+}
+
+double series_at(const struct series *series, int64_t time_ns)
+{
+    size_t low = 0, high = series ? series->count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (series->time_ns[middle] <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? (double)series->value[low - 1] : NAN;
+}
+
+/* ---- pauses */
+
+static int by_start(const void *left, const void *right)
+{
+    const struct span *a = left, *b = right;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+/* Put the spans in order, and those together that overlap. */
+static void close_stop(struct stop *stop, int64_t measure_ns)
+{
+    size_t kept = 0;
+    qsort(stop->spans, stop->count, sizeof *stop->spans, by_start);
+    for (size_t i = 0; i < stop->count; i++) {
+        struct span *last = kept ? &stop->spans[kept - 1] : NULL;
+        if (last && stop->spans[i].start_ns <= last->end_ns) {
+            last->end_ns = stop->spans[i].end_ns > last->end_ns ? stop->spans[i].end_ns : last->end_ns;
+            last->lasts |= stop->spans[i].lasts;
+        } else {
+            stop->spans[kept++] = stop->spans[i];
+        }
+    }
+    stop->count = kept;
+    for (size_t i = 0; i < kept; i++) {
+        int64_t length = stop->spans[i].end_ns - stop->spans[i].start_ns;
+        stop->longest_ns = length > stop->longest_ns ? length : stop->longest_ns;
+    }
+    stop->held_ns = stop_within(stop, 0, measure_ns);
+}
+
+static void take_pauses(struct seen *s)
+{
+    size_t *number = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *number);
+    s->stops = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *s->stops);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < s->run->pause_count; i++) {
+            const struct pause *pause = &s->run->pauses[i];
+            size_t port = network_port(&s->network, pause->host);
+            if (port == NETWORK_NONE || pause->priority < 0 || pause->priority >= PRIORITIES)
+                continue;
+            size_t *at = &number[port * PRIORITIES + (size_t)pause->priority];
+            if (pass == 0 && !*at)
+                s->stops[s->stop_count] = (struct stop){.port = port, .priority = pause->priority},
+                *at = ++s->stop_count;
+            struct stop *stop = &s->stops[*at - 1];
+            if (pass == 1 && !stop->spans)
+                stop->spans = xcalloc(stop->count, sizeof *stop->spans), stop->count = 0;
+            if (pass == 1)
+                stop->spans[stop->count] =
+                    (struct span){pause->start_ns, pause->start_ns + pause->duration_ns, pause->lasts};
+            stop->count++;
+        }
+    }
+    for (size_t i = 0; i < s->stop_count; i++)
+        close_stop(&s->stops[i], s->measure_ns);
+    free(number);
+}
+
+struct stop *seen_stop(const struct seen *s, size_t port, int priority)
+{
+    for (size_t i = 0; i < s->stop_count; i++)
+        if (s->stops[i].port == port && s->stops[i].priority == priority)
+            return &s->stops[i];
+    return NULL;
+}
+
+int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; stop && i < stop->count; i++) {
+        int64_t from = stop->spans[i].start_ns > start_ns ? stop->spans[i].start_ns : start_ns;
+        int64_t to = stop->spans[i].end_ns < end_ns ? stop->spans[i].end_ns : end_ns;
+        sum += to > from ? to - from : 0;
+    }
+    return sum;
+}
+
+int64_t stop_overlap(const struct stop *stop, const struct stop *with)
+{
+    int64_t sum = 0;
+    for (size_t i = 0, k = 0; with && i < stop->count && k < with->count;) {
+        const struct span *a = &stop->spans[i], *b = &with->spans[k];
+        int64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
+        int64_t to = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+        sum += to > from ? to - from : 0;
+        if (a->end_ns < b->end_ns)
+            i++;
+        else
+            k++;
+    }
+    return sum;
+}
+
+/* ---- flows */
+
+/* The value of a quantity of the scenario or lab; FALLBACK: it is not there. */
+static int64_t quantity(const json_t *value, int64_t fallback)
+{
+    enum unit unit;
+    int64_t number;
+    const char *words = json_string_value(value);
+    return words && units_find(words, &unit, &number) ? number : fallback;
+}
+
+double seen_line_bps(const struct seen *s, const char *role)
+{
+    size_t node = node_of_role(s, role), i;
+    const json_t *link, *end;
+    if (node != NETWORK_NONE && s->network.nodes[node].ports == 1)
+        return s->network.ports[s->network.nodes[node].first].rate_bps;
+    json_array_foreach(run_get(s->run, "lab.links"), i, link)
+    {
+        size_t k;
+        json_array_foreach(json_object_get(link, "between"), k, end)
+        {
+            if (json_is_string(end) && strcmp(json_string_value(end), role) == 0 &&
+                json_object_get(link, "rate"))
+                return (double)quantity(json_object_get(link, "rate"), 0);
+        }
+    }
+    return 0;
+}
+
+/* Headers of a frame of RoCEv2 over IPv4, preamble and gap: Ethernet 38 bytes, IP 20, UDP 8, BTH 12, ICRC 4.
+ */
+#define HEADERS 82.0
+
+/* The payload that fits into a packet: the largest path MTU of InfiniBand below that of Ethernet. */
+static double packet_payload(const struct seen *s, double message_bytes)
+{
+    double mtu = json_number_value(run_get(s->run, "scenario.settings.mtu")), payload = 4096;
+    while (mtu > 0 && payload > 256 && payload + 64 > mtu)
+        payload /= 2;
+    return message_bytes > 0 && message_bytes < payload ? message_bytes : payload;
+}
+
+/* The flow of the scenario with this name, or of the pattern with the name before "/". */
+static const json_t *asked_of(const struct seen *s, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    size_t length = slash ? (size_t)(slash - name) : strlen(name);
+    static const char *const lists[] = {"scenario.flows", "scenario.traffic"};
+    for (size_t k = 0; k < 2; k++) {
+        const json_t *item;
+        size_t i;
+        json_array_foreach(run_get(s->run, lists[k]), i, item)
+        {
+            const char *own = run_member(item, "name");
+            if (strcmp(own, name) == 0 || (slash && strlen(own) == length && strncmp(own, name, length) == 0))
+                return item;
+        }
+    }
+    return NULL;
+}
+
+/* The time in which the flow had something to send, within the measure phase; of one with an end its own. */
+static void take_time(struct seen *s, struct flow_seen *flow, const json_t *of, const json_t *asked)
+{
+    const json_t *phase = json_array_get(run_get(s->run, "phases"), 0);
+    int64_t begin_ns = json_integer_value(json_object_get(phase, "start_ns")) - s->run->start_ns;
+    const json_t *completion = json_object_get(of, "completion_ns");
+    int64_t start = quantity(json_object_get(asked, "start"), 0) + begin_ns;
+    int64_t stop = quantity(json_object_get(asked, "stop"), INT64_MAX / 4);
+    flow->start_ns = start > 0 ? start : 0;
+    flow->end_ns = stop + begin_ns < s->measure_ns ? stop + begin_ns : s->measure_ns;
+    if (completion && json_is_number(json_object_get(completion, "begin"))) {
+        flow->start_ns = (int64_t)json_number_value(json_object_get(completion, "begin")) + begin_ns;
+        flow->end_ns = (int64_t)json_number_value(json_object_get(completion, "end")) + begin_ns;
+    }
+}
+
+/* Flows that are looked at: each is compared with each. */
+#define FLOWS_MOST 1000
+
+static void take_flows(struct seen *s)
+{
+    const json_t *flows = run_get(s->run, "flows"), *of;
+    const char *name;
+    s->flows = xcalloc(json_object_size(flows) + 1, sizeof *s->flows);
+    json_object_foreach((json_t *)(uintptr_t)flows, name, of)
+    {
+        const json_t *asked = asked_of(s, name);
+        if (!result_flow_counts(flows, name, "*", "goodput_bps"))
+            continue;
+        if (s->flow_count == FLOWS_MOST) {
+            s->flows_left_out++;
+            continue;
+        }
+        struct flow_seen *flow = &s->flows[s->flow_count++];
+        *flow = (struct flow_seen){
+            .name = name,
+            .from = run_member(of, "from"),
+            .to = run_member(of, "to"),
+            .priority = (int)json_integer_value(
+                json_object_get(json_object_get(of, "priority") ? of : asked, "priority")),
+            .goodput_bps = json_number_value(json_object_get(of, "goodput_bps")),
+            .resent_packets = json_number_value(json_object_get(of, "retransmitted_packets")),
+            .decreases = json_number_value(json_object_get(of, "decreases")),
+            .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
+            .marked = json_number_value(json_object_get(of, "marked_packets"))};
+        if (json_object_get(of, "delivered_bps") && !json_object_get(of, "completion_ns"))
+            flow->goodput_bps = json_number_value(json_object_get(of, "delivered_bps"));
+        if (strcmp(run_member(of, "op"), "read") == 0) { /* its data go the other way */
+            const char *reader = flow->from;
+            flow->from = flow->to;
+            flow->to = reader;
+        }
+        flow->from_node = node_of_role(s, flow->from);
+        flow->to_node = node_of_role(s, flow->to);
+        double payload = packet_payload(s, json_number_value(json_object_get(of, "message_bytes")));
+        flow->most_bps = seen_line_bps(s, flow->from) * payload / (payload + HEADERS);
+        take_time(s, flow, of, asked);
+    }
+}
+
+/* An interval of flows.jsonl, in which something was complete: the flow stood still after it. */
+static int take_interval(void *to, char *text, size_t length, struct error *e)
+{
+    struct seen *s = to;
+    json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    const char *name = run_member(line, "flow");
+    int64_t end_ns = json_integer_value(json_object_get(line, "time_ns")) - s->run->start_ns;
+    (void)e;
+    for (size_t i = 0; i < s->flow_count && strcmp(run_member(line, "type"), "interval") == 0; i++)
+        if (strcmp(s->flows[i].name, name) == 0 && json_integer_value(json_object_get(line, "bytes")) > 0)
+            s->flows[i].still_ns = s->flows[i].end_ns - end_ns;
+    json_decref(line);
+    return 0;
+}
+
+/* ---- where a flow's time went */
+
+bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, size_t port)
+{
+    bool back = way == WAY_BACK_MUST || way == WAY_BACK_MAY;
+    size_t from = back ? flow->to_node : flow->from_node, to = back ? flow->from_node : flow->to_node;
+    if (from == NETWORK_NONE || to == NETWORK_NONE)
+        return false;
+    return way == WAY_MAY || way == WAY_BACK_MAY ? network_may_pass(&s->network, from, to, port)
+                                                 : network_must_pass(&s->network, from, to, port);
+}
+
+/* The part of the flow's time in which a port on that way was kept from sending, and which. */
+static double stopped_share(struct seen *s, const struct flow_seen *flow, enum way way, size_t *which)
+{
+    double time_ns = (double)(flow->end_ns - flow->start_ns), most = 0;
+    for (size_t i = 0; i < s->stop_count; i++) {
+        const struct stop *stop = &s->stops[i];
+        double share = (double)stop_within(stop, flow->start_ns, flow->end_ns) / time_ns;
+        if (share > most && stop->priority == flow->priority && seen_passes(s, flow, way, stop->port)) {
+            most = share;
+            *which = i;
+        }
+    }
+    return most;
+}
+
+/* The same of what both ends count; NAN: they do not. */
+static double counted_pauses(const struct seen *s, const struct flow_seen *flow)
+{
+    double sender = seen_rate(s, flow->from, "rx_prio%d_pause_duration", flow->priority);
+    double receiver = seen_rate(s, flow->to, "tx_prio%d_pause_duration", flow->priority);
+    return fmax(sender, receiver) * (double)NS_PER_US / NS_PER_S;
+}
+
+/* What is left of the whole; the share is at most that. */
+static double take_share(struct flow_seen *flow, enum share kind, double share, double *left)
+{
+    share = share > *left ? *left : share > 0 ? share : 0;
+    flow->share[kind] += share;
+    *left -= share;
+    return share;
+}
+
+/* The part of the flow's time in which the other one runs too. */
+static double overlap_of(const struct flow_seen *flow, const struct flow_seen *other)
+{
+    int64_t from = other->start_ns > flow->start_ns ? other->start_ns : flow->start_ns;
+    int64_t to = other->end_ns < flow->end_ns ? other->end_ns : flow->end_ns;
+    return to > from ? (double)(to - from) / (double)(flow->end_ns - flow->start_ns) : 0;
+}
+
+static double others_share(const struct seen *s, const struct flow_seen *flow)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        if (other != flow && strcmp(other->from, flow->from) == 0)
+            sum += other->goodput_bps * overlap_of(flow, other);
+    }
+    return sum / flow->most_bps;
+}
+
+/* What flows bring to the host together while this one runs, as a part of its line. */
+static double load_of(const struct seen *s, const struct flow_seen *flow, const char *to, double line_bps)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        if (strcmp(other->to, to) == 0)
+            sum += other->goodput_bps * overlap_of(flow, other);
+    }
+    return sum / line_bps;
+}
+
+/* Four frames with the largest MTU: what is in a queue that a port empties as fast as it fills. */
+#define BACKLOG_BYTES 18000
+#define FULL          0.9 /* of a line, from which on those who share it wait for each other */
+
+double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const struct series *queue =
+        seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, priority);
+    int64_t from = stop ? stop->spans[0].start_ns : 0;
+    int64_t to = stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns;
+    size_t all = 0, waiting = 0;
+    for (size_t i = 0; queue && i < queue->count; i++) {
+        bool within = queue->time_ns[i] >= from && queue->time_ns[i] <= to;
+        all += within;
+        waiting += within && queue->value[i] > BACKLOG_BYTES;
+    }
+    return all ? (double)waiting / (double)all : NAN;
+}
+
+/* The same by the payload of flows. */
+#define LOAD 0.85
+
+bool seen_is_full(const struct seen *s, size_t port, int priority)
+{
+    const struct network_port *at = &s->network.ports[port];
+    double backlog = seen_backlog(s, port, priority, NULL);
+    double use = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number) / at->rate_bps;
+    return use >= FULL && !(backlog < FULL);
+}
+
+/* Is a line full that the flow shares with others? Its receiver's, or one between switches. */
+static bool waits_in_queue(struct seen *s, const struct flow_seen *flow)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < s->flow_count; i++)
+        others += strcmp(s->flows[i].to, flow->to) == 0 && strcmp(s->flows[i].from, flow->from) != 0;
+    double line = seen_line_bps(s, flow->to);
+    if (others && line > 0 && load_of(s, flow, flow->to, line) >= LOAD)
+        return true;
+    for (size_t p = 0; !s->hosts_only && p < s->network.port_count; p++)
+        if (!s->network.nodes[s->network.ports[p].node].host && seen_may_pass(s, flow, p) &&
+            seen_is_full(s, p, flow->priority))
+            return true;
+    return false;
+}
+
+/* A flow that completed nothing for such a part of its time, up to its end, and was not paused: its packets
+ * are lost, and no time-out has come yet. */
+#define STILL 0.2
+
+static void share_out(struct seen *s, struct flow_seen *flow)
+{
+    double left = 1, time_s = (double)(flow->end_ns - flow->start_ns) / NS_PER_S;
+    if (flow->most_bps <= 0 || time_s <= 0) {
+        flow->share[SHARE_UNKNOWN] = 1;
+        return;
+    }
+    const json_t *asked = asked_of(s, flow->name);
+    double rate = (double)quantity(json_object_get(asked, "rate"), 0);
+    double paused =
+        s->has_pauses ? stopped_share(s, flow, WAY_MUST, &flow->stop[WAY_MUST]) : counted_pauses(s, flow);
+    double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
+    double cnps = seen_counter(s, flow->from, "rp_cnp_handled") - (restarts > 0 ? restarts : 0);
+    double timeouts = seen_counter(s, flow->from, "local_ack_timeout_err");
+    double errors = seen_counter(s, flow->from, "packet_seq_err");
+    take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
+    take_share(flow, SHARE_RESENT, flow->resent_packets * 4096 * 8 / time_s / flow->most_bps, &left);
+    take_share(flow, SHARE_OTHERS, others_share(s, flow), &left);
+    flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
+    if (left > 0 && rate > 0)
+        take_share(flow, SHARE_ASKED, 1 - rate / flow->most_bps, &left);
+    if (json_object_get(asked, "gap"))
+        take_share(flow, SHARE_ASKED, 1, &left);
+    if (flow->decreases > 0 || (cnps > 0 && flow->marked > 0) || (cnps > 0 && s->hosts_only))
+        take_share(flow, SHARE_RATE, 1, &left);
+    bool still = (double)flow->still_ns > STILL * (double)(flow->end_ns - flow->start_ns);
+    if (flow->resent_packets > 0 || timeouts > 0 || errors > 0 || still)
+        take_share(flow, SHARE_LOSS, 1, &left);
+    if (left > 0 && waits_in_queue(s, flow))
+        take_share(flow, SHARE_QUEUE, 1, &left);
+    for (enum way way = WAY_MAY; s->has_pauses && way < WAYS; way++)
+        flow->stopped[way] =
+            take_share(flow, SHARE_PAUSED, stopped_share(s, flow, way, &flow->stop[way]), &left);
+    if (isnan(paused))
+        take_share(flow, SHARE_UNKNOWN, 1, &left);
+    take_share(flow, SHARE_SENDER, 1, &left);
+}
+
+/* ---- all */
+
+bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port)
+{
+    if (flow->from_node == NETWORK_NONE || flow->to_node == NETWORK_NONE)
+        return true;
+    return network_may_pass(&s->network, flow->from_node, flow->to_node, port);
+}
+
+static void name_roles(struct seen *s)
+{
+    const json_t *host;
+    const char *role;
+    s->roles = json_object();
+    json_object_foreach((json_t *)(uintptr_t)run_get(s->run, "hosts"), role, host)
+    {
+        if (*run_member(host, "name"))
+            json_put(s->roles, run_member(host, "name"), json_text(role));
+    }
+}
+
+void seen_open(struct seen *s, const struct run *run, bool hosts_only)
+{
+    *s = (struct seen){.run = run, .hosts_only = hosts_only, .measure_ns = run->end_ns - run->start_ns};
+    network_open(&s->network, run);
+    name_roles(s);
+    s->hosts_only |= s->network.node_count == 0;
+    s->has_pauses = !s->hosts_only && run->pause_count > 0;
+    if (!s->hosts_only)
+        take_pauses(s);
+    take_flows(s);
+    struct error ignored; /* without these lines a flow that stands still is not noticed */
+    run_each_line(run, "flows.jsonl", take_interval, s, &ignored);
+    for (size_t i = 0; i < s->flow_count; i++)
+        share_out(s, &s->flows[i]);
+}
+
+void seen_free(struct seen *s)
+{
+    for (size_t i = 0; i < s->stop_count; i++)
+        free(s->stops[i].spans);
+    free(s->stops);
+    free(s->flows);
+    json_decref(s->roles);
+    network_free(&s->network);
+    *s = (struct seen){0};
+}

@@ -1,0 +1,108 @@
+/* What a result saw of flows, pauses and counters, as the search for causes needs it. */
+#ifndef REPORTS_EXPLAIN_SEEN_H
+#define REPORTS_EXPLAIN_SEEN_H
+
+#include "reports/results/network.h"
+#include "reports/results/run.h"
+
+#define PRIORITIES 8
+
+/* A time in which a port was kept from sending; since the start of the measure phase, as all times here. */
+struct span {
+    int64_t start_ns, end_ns;
+    bool lasts; /* when the run ends */
+};
+
+/* Of a port and a priority: all such times, in order, none of which overlap. */
+struct stop {
+    size_t port;
+    int priority;
+    struct span *spans;
+    size_t count;
+    int64_t held_ns;    /* in the measure phase */
+    int64_t longest_ns; /* of all */
+};
+
+/* Where the time of a flow went, each a share of what its line carries of payload, which add up to 1. */
+enum share {
+    SHARE_DELIVERED, /* completed messages */
+    SHARE_RESENT,    /* what was sent again */
+    SHARE_OTHERS,    /* other flows of its sender */
+    SHARE_PAUSED,    /* the sender was kept from sending */
+    SHARE_ASKED,     /* the scenario asks for no more */
+    SHARE_RATE,      /* DCQCN held the rate down */
+    SHARE_LOSS,      /* waited after losses */
+    SHARE_QUEUE,     /* waited behind others for a full line on its way */
+    SHARE_SENDER, /* nothing in the network was in its way: too little is in flight, or the sender is slow */
+    SHARE_UNKNOWN,
+    SHARES
+};
+
+/* Where a stop keeps a flow from its rate: where all its packets pass, or where some may; and its
+ * acknowledgements, which go the other way. */
+enum way { WAY_MUST, WAY_MAY, WAY_BACK_MUST, WAY_BACK_MAY, WAYS };
+
+struct flow_seen {
+    const char *name; /* of the result */
+    const char *from, *to;
+    size_t from_node, to_node; /* NETWORK_NONE: the result has no topology */
+    int priority;
+    double most_bps;          /* payload that its sender's line carries; 0: unknown */
+    int64_t start_ns, end_ns; /* of its time in the measure phase; of a flow with an end its own time */
+    double goodput_bps, resent_packets, decreases, marked;
+    int64_t still_ns;     /* at the end of its time nothing was complete for so long */
+    size_t stop[WAYS];    /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
+    double stopped[WAYS]; /* the shares of its time that they took */
+    double share[SHARES];
+};
+
+struct seen {
+    const struct run *run;
+    struct network network;
+    json_t *roles;   /* name of a node -> the role that it has */
+    bool hosts_only; /* as real hosts see it: nothing of switches, and no single pauses */
+    bool has_pauses; /* single ones */
+    int64_t measure_ns;
+    struct stop *stops;
+    size_t stop_count;
+    struct flow_seen *flows;
+    size_t flow_count, flows_left_out;
+};
+
+void seen_open(struct seen *s, const struct run *run, bool hosts_only);
+void seen_free(struct seen *s);
+
+/* The stop of this port and priority; NULL: it never was. */
+struct stop *seen_stop(const struct seen *s, size_t port, int priority);
+/* How long both lasted at the same time. `with` NULL: from start to end. */
+int64_t stop_overlap(const struct stop *stop, const struct stop *with);
+int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns);
+
+/* A counter's increase in the whole run, or a gauge's mean in the measure phase; `format` makes its name.
+ * NAN: not counted. */
+double seen_counter(const struct seen *s, const char *role, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+double seen_rate(const struct seen *s, const char *role, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The samples of a column; NULL: none. Those of switches are not seen with `hosts_only`. */
+const struct series *seen_series(const struct seen *s, const char *role, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A sample's value at the time, or before it. NAN: none. */
+double series_at(const struct series *series, int64_t time_ns);
+
+/* The part of the time from the first to the last pause of the stop (NULL: of the measure phase) in which
+ * more than a few frames of the priority waited at a switch's port: it is not the port alone that is busy.
+ * NAN: no queue was sampled. */
+double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop);
+/* Does as much leave a switch's port as its line carries, and do others wait there? */
+bool seen_is_full(const struct seen *s, size_t port, int priority);
+/* The role of a node, or its own name. */
+const char *seen_role(const struct seen *s, size_t node);
+/* May packets of the flow leave by this port? True where routes are not known. */
+bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port);
+/* The same for a way of a flow whose ends are in the topology; else false. */
+bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, size_t port);
+/* What a host's line carries, b/s; 0: unknown. */
+double seen_line_bps(const struct seen *s, const char *role);
+
+#endif
