@@ -9,6 +9,7 @@
 #include "reports/page/page.h"
 #include "reports/drawing/plot.h"
 #include "reports/drawings.h"
+#include "reports/explain/explain.h"
 #include "reports/report_sweep.h"
 #include "reports/results/run.h"
 #include <errno.h>
@@ -107,6 +108,7 @@ static int draw_run(struct runs *runs, size_t index, size_t detail, const struct
     struct run *run = &runs->items[index];
     if (run_load_samples(run, e) != 0)
         return -1;
+    run->explanation = explain_run(run, false);
     int result = 0;
     for (const struct figure *const *file = figures; result == 0 && *file; file++)
         for (const struct figure *f = *file; result == 0 && f->name; f++)
@@ -307,6 +309,8 @@ static int report_runs(const char *const *results, size_t count, const struct sw
         damaged_add_left_out(options->damaged, json_array_get(runs.indices, i));
     int result = make_at(&(struct subject){&runs, table, options->png, options->folder != NULL}, results,
                          count, options, page, e);
+    if (result == 0 && options->why && runs.count == 1 && runs.items[0].explanation)
+        explain_add_words(runs.items[0].explanation, true, options->why);
     runs_free(&runs);
     return result;
 }

@@ -11,6 +11,7 @@ struct report_options {
     const char
         *folder; /* output folder; NULL: in the first result, report/ or, with several, report-with-OTHERS/ */
     bool png;    /* make a PNG of each plot too; needs rsvg-convert */
+    struct text *why;        /* out: of a single run the first cause, in a line; may be NULL */
     struct damaged *damaged; /* out: the runs that are; may be NULL */
 };
 

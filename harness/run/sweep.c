@@ -496,18 +496,19 @@ static bool is_result(const char *folder)
 static void sweep_draw_report(struct sweep *s)
 {
     struct error e;
-    struct text page = {0};
+    struct text page = {0}, why = {0};
     const char *folders[] = {s->folder};
     if (s->request->no_report || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
     progress_say(&s->progress, "drawing report");
-    int result = report_make(folders, 1, &(struct report_options){0}, &page, &e);
+    int result = report_make(folders, 1, &(struct report_options){.why = &why}, &page, &e);
     progress_clear(&s->progress);
     if (result != 0)
         log_warning("no report: %s", e.text);
     else if (!s->request->quiet && !s->request->json)
-        print_out_line("report: %s", text_string(&page));
+        print_out("%sreport: %s\n", text_string(&why), text_string(&page));
     text_free(&page);
+    text_free(&why);
 }
 
 /* Remove the folder of a run, and the scenario's folder if it is then empty. */

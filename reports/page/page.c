@@ -210,6 +210,7 @@ void page_write(const struct runs *runs, const struct drawing *drawings, size_t 
 {
     page_begin(runs->title, library, out);
     add_heading(runs, out);
+    page_add_why(runs, out);
     page_add_summary(runs, out);
     page_add_listed(runs, out);
     page_add_warnings(runs, out);

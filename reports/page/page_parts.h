@@ -40,6 +40,9 @@ void page_add_ratios(const struct runs *runs, struct text *out);
 /* page_results.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
 void page_add_collectives(const struct runs *runs, struct text *out);
 
+/* page_why.c: what kept flows from their rate, by the runs' explanations. */
+void page_add_why(const struct runs *runs, struct text *out);
+
 /* page_details.c */
 void page_add_details(const struct runs *runs, struct text *out);
 /* Sources of the values of all runs' labs (run_take_sources), the scenario and the lab of one. `named`:

@@ -582,6 +582,7 @@ void run_free(struct run *run)
     run_free_samples(run);
     json_decref(run->result);
     json_decref(run->wrong);
+    json_decref(run->explanation);
     free(run->result_folder);
     free(run->cell);
     free(run->folder);

@@ -52,6 +52,8 @@ struct run {
     json_t *result;      /* result.json; of a damaged run it is incomplete, for that reason */
     char *sweep;         /* the folder of the sweep that it is a run of; NULL: of none */
     json_t *judged;      /* what was judged of its cell when the sweep ended (sweep_index.h); NULL: nothing */
+    json_t
+        *explanation; /* what happened in it, and why, once that was looked for (reports/explain/explain.h) */
     char *damage; /* how its files differ from what it wrote (lib/folder/result_files.h); NULL: they do not */
     json_t *wrong; /* sentences about values of result.json that were left out (lib/formats/result_shape.h) */
     int64_t start_ns, end_ns; /* of the measure phase, on the result's clock */
