@@ -1,5 +1,5 @@
 /* Faults between two NICs, as a laboratory measured them on ConnectX-5 and ConnectX-6
- * (unionxic/rdma-fault-characterization, 2026; rows S-4 to S-12 of docs/virtual-connectx.md): what
+ * (unionxic/rdma-fault-characterization, 2026; rows S-4 to S-12 of tests/data/silicon/rows.tsv): what
  * completions, counters, events and queue pairs say and when, beside what they said there.
  *
  *     fault_rows DEVICE             waits for the other one (port 18590)

@@ -70,12 +70,12 @@ errors > "$SCRATCH/before"
 softlab_ssh b 'fault_rows mlx5_0 > /tmp/fault_rows.out 2>&1 & for _ in $(seq 100); do grep -q waits /tmp/fault_rows.out && exit; sleep 0.1; done; exit 1'
 softlab_ssh a 'timeout 600 fault_rows mlx5_0 10.0.2.2 2>&1' > "$SCRATCH/rows"
 check "all rows ran" test "$(grep -cE '^(ok|differs)' "$SCRATCH/rows")" = 41
-# The lines below are the table of docs/virtual-connectx.md.
+# The lines below, without "# ", are tests/data/silicon/virtual.tsv.
 while IFS=$'\t' read -r verdict row what seen measured; do
     case $verdict in
     ok | differs)
         check "$row, $what: as measured" test "$verdict" = ok
-        echo "# | $row | $what | $measured | $seen |"
+        printf '# %s\t%s\t%s\t%s\n' "$row" "$what" "$measured" "$seen"
         ;;
     *) echo "# $verdict" ;;
     esac
