@@ -11,6 +11,12 @@ PFC=$ROOT/scenarios/pfc-bidir.json
 cells() { sed -n 's/^  [0-9][0-9]* //p' out; }
 dry() { "$H" run "$PFC" -n "$@" >out 2>err; }
 
+# ---- the first block: a whole scenario, wherever it is copied to
+awk '/^```json$/ {on = 1; next} /^```$/ {exit} on' "$DOC" >two-into-one.json
+check_exit 0 "the document's first block is a scenario" "$H" check two-into-one.json
+check_exit 0 "... that runs as it is, and passes" "$H" run two-into-one.json --no-report
+check "... in two runs" test "$(jq -r '[.cells[].verdict] | join(" ")' results/two-into-one/latest/index.json)" = "passed passed"
+
 # ---- the table of values
 n=0
 while IFS='|' read -r _ sweep values _; do
