@@ -272,7 +272,7 @@ json_t *facts_pci(const char *root, const struct pci_device *device)
         json_array_append_new(path, json_text(device->chain.addresses[i]));
     json_object_set_new(o, "address", json_text(device->address));
     json_object_set_new(o, "path", path);
-    json_object_set_new(o, "id", device->vendor < 0 ? json_null() : json_text(id));
+    json_object_set_new(o, "id", device->vendor < 0 || device->device < 0 ? json_null() : json_text(id));
     json_object_set_new(o, "class", device->class < 0 ? json_null() : json_text(class));
     json_object_set_new(o, "numa_node",
                         device->numa_node < 0 ? json_null() : json_integer(device->numa_node));

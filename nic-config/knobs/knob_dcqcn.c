@@ -47,8 +47,11 @@ static int read_number(char *path, int64_t *value, struct error *e)
     if (line && !*line) {
         error_set(e, "%s is empty: the driver could not read the value", path);
     } else if (line) {
+        errno = 0;
         *value = strtoll(line, &end, 10);
-        result = end != line && *end == '\0' ? 0 : error_set(e, "%s: \"%.40s\" is not a number", path, line);
+        result = end != line && *end == '\0' && errno == 0 && *value >= 0
+                     ? 0
+                     : error_set(e, "%s: \"%.40s\" is not a number that a parameter can have", path, line);
     }
     free(line);
     free(path);

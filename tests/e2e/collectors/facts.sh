@@ -377,6 +377,10 @@ for number in 15b3:1004 15b3:a2d3 14e4:1606 14e4:16e6 14e4:1809 14e4:181b 14e4:d
 done
 fact "a virtual function says whose PFC is" '.nics[0].pci.virtual_function and any(.checks[]; .check == "port" and .verdict == "warning" and (.reason | test("virtual function: PFC")))'
 
+: >"$SCRATCH/connectx-6dx/sys/bus/pci/devices/0000:41:00.0/device"
+host connectx-6dx
+fact "a device's number that is not shown is not made up" '.nics[0].pci.id == null'
+
 # ---- is the host ready?
 last() { check_says "$1" "^$2\$" <(tail -n 1 "$SCRATCH/out"); } # WHAT, the last line as a pattern
 printed "GPU and NIC, whose link is not shown" 0 dgx-like --check

@@ -236,6 +236,11 @@ static void dcqcn_of_upstream(void **state)
     assert_holds(t, CC_PARAMS "np_cnp_prio", "4");
     /* mode 0: CNPs have cnp_802p_prio (docs/settings.md) */
     assert_holds(t, CC_PARAMS "np_cnp_prio_mode", "0");
+    static const char *const strange[] = {"99999999999999999999999", "-1"};
+    for (size_t i = 0; i < 2; i++) {
+        put(t, CC_PARAMS "rp_ai_rate", strange[i]);
+        free(read_text(t, &knob_dcqcn, KNOB_FAILED, "is not a number that a parameter can have"));
+    }
 }
 
 /* MLNX_OFED 24.07 has the mode in debugfs only; the driver sets it to 0 with the priority. */
