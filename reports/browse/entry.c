@@ -7,6 +7,7 @@
 #include "lib/formats/origin.h"
 #include "lib/formats/verdicts.h"
 #include "lib/roce/counters.h"
+#include "reports/results/differences.h"
 #include "reports/results/run.h"
 #include <ctype.h>
 #include <fnmatch.h>
@@ -139,13 +140,18 @@ static bool ends_in(const char *path, const char *setting, size_t length)
            (whole == length || path[whole - length - 1] == '.');
 }
 
-/* A value of JSON (1e-3, [3]), or a word or quantity as it is. */
+/* A value of JSON (1e-3, [3]), a word or quantity as it is, or the value as lists show it (none, 3 and 4). */
 static bool has_value(const json_t *value, const char *wanted)
 {
     char *shown = value ? json_bare(value) : NULL;
     json_t *mine = shown ? json_text(shown) : NULL, *word = json_text(wanted),
            *other = json_loads(wanted, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    struct text listed = {0};
     bool same = mine && (json_same(mine, word) || (other && json_same(value, other)));
+    if (json_is_array(value) || json_is_object(value))
+        choice_describe(value, &listed);
+    same = same || (listed.length && strcmp(text_string(&listed), wanted) == 0);
+    text_free(&listed);
     json_decref(mine);
     json_decref(word);
     json_decref(other);

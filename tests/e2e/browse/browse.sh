@@ -71,6 +71,10 @@ check "either of two choices whose paths end alike" test "$(for m in host gpu no
 is "with a value of the scenario" "$pair/02" --where memory=gpu --where settings.cable=1m
 is "with another" "" --where memory=gpu --where settings.cable=2m
 is "with a number in another form" "$pair/02" --where memory=gpu --where 'flows.*.depth=1.28e2'
+check "with a list as JSON and as the column of choices shows it" test "$(for v in none '[]' 3 '[3]' '3 and 4' 4; do
+    jq --argjson ecn "$([[ $v == *3* ]] && { [[ $v == *4* ]] && echo '[3, 4]' || echo '[3]'; } || echo '[]')" '.cell = {"settings.ecn": $ecn}' "results/$pair/01/result.json" >two/result.json
+    "$H" browse two --where "ecn=$v" --json | jq '.runs | length'
+done | tr -d '\n')" = 111110
 is "with a value of one flow" "$pair/02" --where memory=gpu --where flows.a-to-b.depth=128
 is "with a value of all flows" "$pair/02" --where memory=gpu --where 'flows.*.message=65536B'
 is "with a value of the lab" "$pair/02" --where memory=gpu --where 'lab.defaults.link.rate=25000Mb/s'
