@@ -427,8 +427,8 @@ static const struct {
     const char *whose;
 } families[] = {
     {"latency_", FLOW, false, "flows of \"flows\", not of traffic patterns"},
-    {"completion_", FLOW | PATTERN | PART, true, "flows with an end: give it a \"size\""},
-    {"slowdown_", PATTERN, true, "traffic patterns whose flows end: give it a \"size\""},
+    {"completion_", FLOW | PATTERN | PART, true, "flows with an end"},
+    {"slowdown_", PATTERN, true, "traffic patterns whose flows end"},
 };
 #define FAMILIES (sizeof families / sizeof *families)
 
@@ -499,8 +499,9 @@ static int decide_flow(const struct expr_node *node, const struct scenario *scen
             continue;
         have = families[i].senders;
         if (!((families[i].at_end ? found.ending : found.all) & have))
-            return error_set(e, "column %d: flows.%.60s has no %s, which is a value of %s", node->column,
-                             node->flow, node->name, families[i].whose);
+            return error_set(e, "column %d: flows.%.60s has no %s, which is a value of %s%s", node->column,
+                             node->flow, node->name, families[i].whose,
+                             families[i].at_end && (found.all & have) ? ": give it a \"size\"" : "");
     }
     if (expr_functions[node->function].two && count_values_of(&found, have) < 2)
         return error_set(

@@ -68,6 +68,7 @@ good "... and skipped by name where the lab lacks a capability" "$INCAST" '.expe
 
 # ---- values of flows
 refused "the slowdown of endless flows" 'column 5: flows.incast has no slowdown_p99, .*traffic patterns whose flows end: give it a "size"' "$INCAST" "$(expecting 'max(flows.incast.slowdown_p99) > 1')"
+refused "the slowdown of a single flow of a pattern that ends" 'flows.incast/\* has no slowdown_p99, which is a value of traffic patterns whose flows end$' "$INCAST" "$(expecting 'max(flows.incast/*.slowdown_p99) > 1')|.traffic[0].size=\"1MiB\""
 refused "the completion of endless flows of a pattern" 'flows.incast/\* has no completion_p99_ns, .*with an end: give it a "size"' "$INCAST" "$(expecting 'max(flows.incast/*.completion_p99_ns) > 1ms')"
 refused "the completion of an endless flow" 'flows.a-to-b has no completion_max_ns' "$PFC" "$(expecting 'max(flows.a-to-b.completion_max_ns) > 1ms')"
 good "the completion of a flow with an end" "$PFC" "$(expecting 'max(flows.a-to-b.completion_max_ns) > 1ms')|.flows[0].size=\"1MiB\""
