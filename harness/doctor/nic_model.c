@@ -10,39 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- names of models */
-
-static void list_models(struct text *out)
-{
-    for (int i = 0; nic_model_names[i]; i++)
-        text_add(out, "%s%s", i ? ", " : "", nic_model_names[i]);
-}
-
-/* Once for each name: the hosts of a lab often have the same. */
-static void check_names(const struct doctor_subject *x)
-{
-    json_t *said = json_object();
-    const struct physics_host *host;
-    for (size_t i = 0; (host = lab_sim_host_at(x->lab, i)); i++) {
-        const char *meant;
-        struct text models = {0};
-        if (!nic_model_is_slip(host->nic.model, &meant) || json_object_get(said, host->nic.model))
-            continue;
-        json_object_set_new(said, host->nic.model, json_true());
-        list_models(&models);
-        text_add(&models, "): it is a title, and the values of ");
-        if (meant)
-            text_add(&models, "%s are not used; write \"%s\" to have them", meant, meant);
-        else
-            text_add(&models, "no model are used");
-        doctor_add(x->entries, host->name, "nic-model", "warning", NULL,
-                   "hosts.%s.nic.model: \"%s\" is not in the table of NIC models (%s", host->name,
-                   host->nic.model, text_string(&models));
-        text_free(&models);
-    }
-    json_decref(said);
-}
-
 /* ---- lines */
 
 /* Of each model the hosts whose link is faster than the model's line. */
@@ -238,6 +205,65 @@ static bool is_given(const json_t *host, const json_t *of_model, const char *pat
     json_decref(plain);
     return !same;
 }
+
+/* ---- names of models */
+
+static void list_models(struct text *out)
+{
+    for (int i = 0; nic_model_names[i]; i++)
+        text_add(out, "%s%s", i ? ", " : "", nic_model_names[i]);
+}
+
+/* Is the host an ideal one, of which the lab says nothing else that a model would? */
+static bool is_bare(const struct physics_host *host, const json_t *said)
+{
+    bool bare = is_ideal(host);
+    for (const struct nic_property *p = nic_properties; bare && p->path; p++)
+        bare = !is_given(said, NULL, p->path);
+    return bare;
+}
+
+static void tell_name(const struct doctor_subject *x, const struct physics_host *host, bool slip,
+                      const char *meant)
+{
+    struct text models = {0};
+    list_models(&models);
+    text_add(&models, "): it is a title, and ");
+    if (meant)
+        text_add(&models, "the values of %s are not used; write \"%s\" to have them", meant, meant);
+    else if (slip)
+        text_add(&models, "the values of no model are used");
+    else
+        text_add(&models, "as the lab says nothing else of the NIC, all values are those of an ideal one");
+    doctor_add(x->entries, host->name, "nic-model", "warning", NULL,
+               "hosts.%s.nic.model: \"%s\" is not in the table of NIC models (%s", host->name,
+               host->nic.model, text_string(&models));
+    text_free(&models);
+}
+
+/* Once for each name: the hosts of a lab often have the same. Of a title that is no slip the first host alone
+ * is looked into. */
+static void check_names(const struct doctor_subject *x)
+{
+    json_t *told = json_object(), *lab = NULL;
+    const struct physics_host *host;
+    struct error ignored;
+    for (size_t i = 0; (host = lab_sim_host_at(x->lab, i)); i++) {
+        const char *meant, *name = host->nic.model;
+        if (!name || nic_model_named(name) >= 0 || json_object_get(told, name))
+            continue;
+        json_object_set_new(told, name, json_true());
+        bool slip = nic_model_is_slip(name, &meant);
+        if (!slip && x->cell && !lab)
+            lab = lab_expand(x->cell->lab_json, &ignored);
+        if (slip || (lab && is_bare(host, json_object_get(json_object_get(lab, "hosts"), host->name))))
+            tell_name(x, host, slip, meant);
+    }
+    json_decref(lab);
+    json_decref(told);
+}
+
+/* ---- what has no effect */
 
 static void check_need(const struct doctor_subject *x, const struct need *need, json_t *const models[],
                        const json_t *hosts)
