@@ -276,6 +276,13 @@ static struct cause *find_ring(const struct causes *causes, const char *port)
     return NULL;
 }
 
+/* The host at the other end of the link counts pauses that it sends, and sent none. */
+static bool never_pauses(const struct seen *s, const struct root *root)
+{
+    const char *role = seen_role(s, network_behind(&s->network, root->port));
+    return seen_counter(s, role, "tx_prio%d_pause", root->priority) == 0;
+}
+
 static void judge_roots(struct seen *s, struct roots *roots, struct causes *causes)
 {
     for (size_t r = 0; r < roots->count; r++) {
@@ -283,7 +290,11 @@ static void judge_roots(struct seen *s, struct roots *roots, struct causes *caus
         struct cause *cause;
         if (root->worst_ns < MATTERS * (double)s->measure_ns)
             continue;
-        if (root->kind == ROOT_HOST) {
+        if (root->kind == ROOT_HOST && never_pauses(s, root)) {
+            cause = judge_network(
+                s, causes, node_behind(s, root->port),
+                "it sent no pauses itself: they come from something that the lab does not name");
+        } else if (root->kind == ROOT_HOST) {
             cause = judge_host(s, causes, seen_role(s, network_behind(&s->network, root->port)),
                                root->priority, seen_stop(s, root->port, root->priority)->longest_ns);
             cause->port = root->port;
@@ -494,7 +505,8 @@ static size_t moments_of_loss(const struct seen *s, const struct flow_seen *flow
     for (size_t k = 0; k < 2; k++) {
         size_t count = 0;
         for (size_t i = 1; noticed[k] && i < noticed[k]->count; i++)
-            count += noticed[k]->value[i] > noticed[k]->value[i - 1];
+            count +=
+                noticed[k]->value[i - 1] != LINES_NULL && noticed[k]->value[i] > noticed[k]->value[i - 1];
         most = count > most ? count : most;
     }
     return most;

@@ -80,7 +80,7 @@ double series_at(const struct series *series, int64_t time_ns)
         else
             high = middle;
     }
-    return low ? (double)series->value[low - 1] : NAN;
+    return low && series->value[low - 1] != LINES_NULL ? (double)series->value[low - 1] : NAN;
 }
 
 /* ---- pauses */
@@ -141,6 +141,54 @@ static void take_pauses(struct seen *s)
     free(number);
 }
 
+/* How long a port stood between two samples, as a pause that ended with the second: so those of ports that
+ * stood at the same time overlap. */
+static void take_samples(struct seen *s, size_t port, int priority)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const struct series *held =
+        s->network.nodes[at->node].host
+            ? seen_series(s, seen_role(s, at->node), "rx_prio%d_pause_duration", priority)
+            : seen_series(s, seen_role(s, at->node), "port%u_rx_prio%d_pause_duration", at->number, priority);
+    struct stop stop = {.port = port, .priority = priority};
+    s->has_pauses |= held != NULL;
+    for (size_t i = 1; held && i < held->count; i++) {
+        int64_t held_ns = (held->value[i] - held->value[i - 1]) * NS_PER_US;
+        int64_t most_ns = held->time_ns[i] - held->time_ns[i - 1];
+        if (held_ns <= 0 || held->value[i] == LINES_NULL || held->value[i - 1] == LINES_NULL)
+            continue;
+        stop.spans = xreallocarray(stop.spans, stop.count + 1, sizeof *stop.spans);
+        stop.spans[stop.count++] = (struct span){held->time_ns[i] - (held_ns < most_ns ? held_ns : most_ns),
+                                                 held->time_ns[i], i + 1 == held->count};
+    }
+    if (stop.count) {
+        close_stop(&stop, s->measure_ns);
+        s->stops[s->stop_count++] = stop;
+    }
+}
+
+/* Where single pauses were not recorded, as of real hosts and switches. */
+static void take_sampled_pauses(struct seen *s)
+{
+    s->stops = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *s->stops);
+    for (size_t port = 0; port < s->network.port_count; port++)
+        for (int priority = 0; priority < PRIORITIES; priority++)
+            take_samples(s, port, priority);
+}
+
+/* Were ports of switches sampled? */
+static bool sees_switches(const struct seen *s)
+{
+    if (run_get(s->run, "topology"))
+        return true;
+    for (size_t i = 0; i < s->network.node_count; i++)
+        for (const struct series *one = NULL;
+             !s->network.nodes[i].host && (one = run_find(s->run, one, "port*_rx_prio*_pause_duration"));)
+            if (strcmp(one->host, seen_role(s, i)) == 0)
+                return true;
+    return false;
+}
+
 struct stop *seen_stop(const struct seen *s, size_t port, int priority)
 {
     for (size_t i = 0; i < s->stop_count; i++)
@@ -189,21 +237,10 @@ static int64_t quantity(const json_t *value, int64_t fallback)
 
 double seen_line_bps(const struct seen *s, const char *role)
 {
-    size_t node = node_of_role(s, role), i;
-    const json_t *link, *end;
-    if (node != NETWORK_NONE && s->network.nodes[node].ports == 1)
-        return s->network.ports[s->network.nodes[node].first].rate_bps;
-    json_array_foreach(run_get(s->run, "lab.links"), i, link)
-    {
-        size_t k;
-        json_array_foreach(json_object_get(link, "between"), k, end)
-        {
-            if (json_is_string(end) && strcmp(json_string_value(end), role) == 0 &&
-                json_object_get(link, "rate"))
-                return (double)quantity(json_object_get(link, "rate"), 0);
-        }
-    }
-    return 0;
+    size_t node = node_of_role(s, role);
+    return node != NETWORK_NONE && s->network.nodes[node].ports == 1
+               ? s->network.ports[s->network.nodes[node].first].rate_bps
+               : 0;
 }
 
 /* Headers of a frame of RoCEv2 over IPv4, preamble and gap: Ethernet 38 bytes, IP 20, UDP 8, BTH 12, ICRC 4.
@@ -503,10 +540,12 @@ void seen_open(struct seen *s, const struct run *run, bool hosts_only)
     *s = (struct seen){.run = run, .hosts_only = hosts_only, .measure_ns = run->end_ns - run->start_ns};
     network_open(&s->network, run);
     name_roles(s);
-    s->hosts_only |= s->network.node_count == 0;
+    s->hosts_only |= !sees_switches(s);
     s->has_pauses = !s->hosts_only && run->pause_count > 0;
-    if (!s->hosts_only)
+    if (s->has_pauses)
         take_pauses(s);
+    else if (!s->hosts_only)
+        take_sampled_pauses(s);
     take_flows(s);
     struct error ignored; /* without these lines a flow that stands still is not noticed */
     run_each_line(run, "flows.jsonl", take_interval, s, &ignored);

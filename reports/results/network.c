@@ -1,6 +1,7 @@
 #include "reports/results/network.h"
 
 #include "lib/document/json_text.h"
+#include "lib/units.h"
 #include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,14 @@ static size_t number_in(const json_t *index, const char *name)
     return number ? (size_t)json_integer_value(number) : NETWORK_NONE;
 }
 
+static void add_node(struct network *n, const char *name, bool host)
+{
+    if (!*name || json_object_get(n->node_index, name))
+        return;
+    json_put(n->node_index, name, json_integer((json_int_t)n->node_count));
+    n->nodes[n->node_count++] = (struct network_node){.name = name, .host = host, .first = NETWORK_NONE};
+}
+
 static void take_nodes(struct network *n, const json_t *nodes)
 {
     const json_t *node;
@@ -18,12 +27,7 @@ static void take_nodes(struct network *n, const json_t *nodes)
     n->nodes = xcalloc(json_array_size(nodes) + 1, sizeof *n->nodes);
     json_array_foreach(nodes, i, node)
     {
-        const char *name = run_member(node, "name");
-        if (!*name || json_object_get(n->node_index, name))
-            continue;
-        json_put(n->node_index, name, json_integer((json_int_t)n->node_count));
-        n->nodes[n->node_count++] = (struct network_node){
-            .name = name, .host = strcmp(run_member(node, "kind"), "host") == 0, .first = NETWORK_NONE};
+        add_node(n, run_member(node, "name"), strcmp(run_member(node, "kind"), "host") == 0);
     }
 }
 
@@ -44,6 +48,12 @@ static void add_port(struct network *n, size_t node, size_t peer, double rate_bp
     at->ports++;
 }
 
+static void add_link(struct network *n, size_t a, size_t b, double rate_bps)
+{
+    add_port(n, a, n->port_count + 1, rate_bps);
+    add_port(n, b, n->port_count - 1, rate_bps);
+}
+
 static void take_links(struct network *n, const json_t *links)
 {
     const json_t *link;
@@ -55,16 +65,53 @@ static void take_links(struct network *n, const json_t *links)
         double rate_bps = json_number_value(json_object_get(link, "rate_bps"));
         if (a == NETWORK_NONE || b == NETWORK_NONE || a == b)
             continue;
-        add_port(n, a, n->port_count + 1, rate_bps);
-        add_port(n, b, n->port_count - 1, rate_bps);
+        add_link(n, a, b, rate_bps);
+    }
+}
+
+/* A guest that forwards is a host of the lab, with "switch" or more NICs. */
+static void take_lab_nodes(struct network *n, const json_t *hosts, const json_t *switches)
+{
+    const char *name;
+    const json_t *host;
+    n->nodes = xcalloc(json_object_size(hosts) + json_object_size(switches) + 1, sizeof *n->nodes);
+    json_object_foreach((json_t *)(uintptr_t)hosts, name, host)
+        add_node(n, name, !json_object_get(host, "switch") && !json_object_get(host, "extra_nics"));
+    json_object_foreach((json_t *)(uintptr_t)switches, name, host) add_node(n, name, false);
+}
+
+static void take_lab_links(struct network *n, const json_t *links)
+{
+    const json_t *link;
+    size_t i;
+    n->ports = xcalloc(2 * json_array_size(links) + 1, sizeof *n->ports);
+    json_array_foreach(links, i, link)
+    {
+        const json_t *between = json_object_get(link, "between");
+        const char *one = json_string_value(json_array_get(between, 0)),
+                   *other = json_string_value(json_array_get(between, 1));
+        int64_t rate_bps = 0;
+        enum unit unit;
+        size_t a = one ? network_node(n, one) : NETWORK_NONE,
+               b = other ? network_node(n, other) : NETWORK_NONE;
+        if (a == NETWORK_NONE || b == NETWORK_NONE || a == b)
+            continue;
+        if (!units_find(run_member(link, "rate"), &unit, &rate_bps) || unit != UNIT_RATE_BPS)
+            rate_bps = 0;
+        add_link(n, a, b, (double)rate_bps);
     }
 }
 
 void network_open(struct network *network, const struct run *run)
 {
     *network = (struct network){.node_index = json_object(), .port_index = json_object()};
-    take_nodes(network, run_get(run, "topology.nodes"));
-    take_links(network, run_get(run, "topology.links"));
+    if (run_get(run, "topology")) {
+        take_nodes(network, run_get(run, "topology.nodes"));
+        take_links(network, run_get(run, "topology.links"));
+    } else {
+        take_lab_nodes(network, run_get(run, "lab.hosts"), run_get(run, "lab.switches"));
+        take_lab_links(network, run_get(run, "lab.links"));
+    }
 }
 
 void network_free(struct network *network)

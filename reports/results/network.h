@@ -1,4 +1,5 @@
-/* The network of a result: its "topology", which only simulated labs have. */
+/* The network of a result: its "topology", which only simulated labs have, or else what the links of the lab
+ * say. */
 #ifndef REPORTS_NETWORK_H
 #define REPORTS_NETWORK_H
 
@@ -35,7 +36,7 @@ struct network {
     json_t *node_index, *port_index; /* name -> number */
 };
 
-/* Of a result without a topology the network has no node. The run must outlive it. */
+/* Of a result without links the network has no node. The run must outlive it. */
 void network_open(struct network *network, const struct run *run);
 void network_free(struct network *network);
 size_t network_node(const struct network *network, const char *name);
