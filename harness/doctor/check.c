@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "lib/log.h"
 #include "lib/output/visible.h"
+#include "lib/words.h"
 #include <stdarg.h>
 #include <string.h>
 
@@ -128,6 +129,25 @@ void doctor_add_evidence(json_t *entries, const char *from, ...)
     json_t *words = line_of(from, arguments);
     va_end(arguments);
     json_object_set_new(json_array_get(entries, json_array_size(entries) - 1), "evidence", words);
+}
+
+void doctor_begin_ssh(struct text *fix, const char *ssh, int64_t port, const char *identity,
+                      const char *known_hosts, const char *command)
+{
+    text_add(fix, "ssh ");
+    if (port != FIELD_UNSET && port)
+        text_add(fix, "-p %lld ", (long long)port);
+    if (identity) {
+        text_add(fix, "-i ");
+        shell_quote(fix, identity);
+        text_add(fix, " ");
+    }
+    if (known_hosts) {
+        text_add(fix, "-oUserKnownHostsFile=");
+        shell_quote(fix, known_hosts);
+        text_add(fix, " ");
+    }
+    text_add(fix, "%s %s", ssh, command);
 }
 
 void doctor_add_new(json_t *entries, json_t *found)

@@ -147,6 +147,10 @@ void doctor_add(json_t *entries, const char *host, const char *check, const char
                 const char *reason, ...) __attribute__((format(printf, 6, 7)));
 /* Add the last entry's evidence: what was read, and where. */
 void doctor_add_evidence(json_t *entries, const char *from, ...) __attribute__((format(printf, 2, 3)));
+/* Begin the command of a fix, to be run by hand: ssh as the lab reaches a host or switch, and what to run
+ * there. */
+void doctor_begin_ssh(struct text *fix, const char *ssh, int64_t port, const char *identity,
+                      const char *known_hosts, const char *command);
 /* Add only entries that are not in the list yet: most cells of a sweep yield the same ones. Takes over
  * `found`. */
 void doctor_add_new(json_t *entries, json_t *found);

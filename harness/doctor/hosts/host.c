@@ -27,8 +27,10 @@ static void examine_host(const struct doctor_subject *x, const struct host_way *
     int opened = remote_host_open_locked(&h.remote, way, &e);
     if (opened == -1) {
         struct text fix = {0};
-        text_add(&fix, host->ssh ? "ssh %s true" : "virt-provision status --lab %s",
-                 host->ssh ? host->ssh : x->lab_path);
+        if (host->ssh)
+            doctor_begin_ssh(&fix, host->ssh, host->port, host->identity, host->known_hosts, "true");
+        else
+            text_add(&fix, "virt-provision status --lab %s", x->lab_path);
         doctor_add(x->entries, host->name, "connection", "failure", text_string(&fix), "%s", e.text);
         doctor_add_evidence(x->entries, "what ssh and libvirt answered");
         text_free(&fix);

@@ -161,11 +161,12 @@ static void examine_config(const struct doctor_subject *x, struct read_switch *s
     struct text fix = {0};
     const struct lab_switch *of = s->of;
     s->read = read_config(x, s, &e) == 0;
-    if (of->ssh)
-        text_add(&fix, "ssh %s redis-cli%s%s -n 4 KEYS 'PORT|*'", of->ssh, of->socket ? " -s " : "",
-                 of->socket ? of->socket : "");
-    else
+    if (of->ssh) {
+        doctor_begin_ssh(&fix, of->ssh, of->port, of->identity, of->known_hosts, "redis-cli");
+        text_add(&fix, "%s%s -n 4 KEYS 'PORT|*'", of->socket ? " -s " : "", of->socket ? of->socket : "");
+    } else {
         text_add(&fix, "record it on the switch: sonic-cfggen -d --print-data > config_db.json");
+    }
     if (s->read)
         doctor_add(x->entries, of->name, "config-db", "ok", NULL, "SONiC%s%s%s%s",
                    *s->config.hwsku ? ", " : "", s->config.hwsku, *s->config.platform ? ", " : "",

@@ -21,6 +21,7 @@ check_says "... counts verdicts" '^[0-9]+ ok, [0-9]+ warnings?, 2 failures, [0-9
 jq '.hosts.b.port = 9' "$LAB" > "$SCRATCH/half.json"
 check_exit 3 "doctor for a scenario, with a host that cannot be reached" "$H" doctor --lab "$SCRATCH/half.json" --for pfc-bidir
 check_says "... names the host" 'failure +b +connection .*Connection refused' "$SCRATCH/out"
+check_says "... and the command that reaches it as the lab does" "-> ssh -p 9 -i $(jq -r '.hosts.b.identity // .defaults.host.identity' "$LAB") .*true$" "$SCRATCH/out"
 check_says "... PFC of its flows is unknown" 'unknown +a->b +pfc .*b: its settings were not read' "$SCRATCH/out"
 check "... no check of both ends is ok" test -z "$(grep -E '^ok +(a->b|b->a)' "$SCRATCH/out")"
 check_exit 3 "... as JSON" "$H" doctor --lab "$SCRATCH/half.json" --for pfc-bidir --json
