@@ -284,6 +284,23 @@ static int check_limits(const char *text, size_t length, const char *name, enum 
     return 0;
 }
 
+/* JSON has no comments: people write them as keys. */
+static void drop_comments(json_t *value)
+{
+    const char *key;
+    json_t *member;
+    void *next;
+    size_t i;
+    json_object_foreach_safe(value, next, key, member)
+    {
+        if (strncmp(key, JSON_COMMENT, strlen(JSON_COMMENT)) == 0)
+            json_object_del(value, key);
+        else
+            drop_comments(member);
+    }
+    json_array_foreach(value, i, member) drop_comments(member);
+}
+
 json_t *json_file_parse(const char *text, size_t length, const char *name, enum document_kind kind,
                         struct error *e)
 {
@@ -302,6 +319,8 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
     json_t *value = json_loadb(text, length, flags, &where);
     if (!value)
         error_set(e, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+    if (kind == DOCUMENT_SCENARIO || kind == DOCUMENT_LAB)
+        drop_comments(value);
     return value;
 }
 

@@ -24,6 +24,9 @@ enum document_kind {
     DOCUMENT_MESSAGE  /* of a peer of roce-traffic */
 };
 
+/* Documents that people write may have comments: members whose keys begin so, which are not in the value. */
+#define JSON_COMMENT "//"
+
 /* Load a document. Errors name path, line and column. The caller owns the value. */
 json_t *json_file_load(const char *path, enum document_kind kind, struct error *e);
 /* The same of a file in a folder from elsewhere: a regular file, not a link. */

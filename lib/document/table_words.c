@@ -1,6 +1,7 @@
 /* What a table says of itself: its fields in words, as JSON Schema, and as lists of a man page. */
 #include "lib/document/table.h"
 
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include <inttypes.h>
 #include <string.h>
@@ -128,6 +129,11 @@ static json_t *schema_quantity(const struct field *field)
     return schema;
 }
 
+static json_t *comment_key(void)
+{
+    return json_make("{s:s}", "pattern", "^" JSON_COMMENT);
+}
+
 static json_t *schema_items(const struct field *field)
 {
     struct field item = field_item(field);
@@ -140,7 +146,11 @@ static json_t *schema_items(const struct field *field)
     json_object_set_new(schema, list ? "maxItems" : "maxProperties",
                         json_integer(counted ? field->max : FIELD_ITEMS_MOST));
     if (!list)
-        json_object_set_new(schema, "propertyNames", schema_text(field->names, field->single));
+        json_object_set_new(
+            schema, "propertyNames",
+            json_make("{s:[o,o]}", "anyOf", schema_text(field->names, field->single), comment_key()));
+    if (!list)
+        json_object_set_new(schema, "patternProperties", json_make("{s:{}}", "^" JSON_COMMENT));
     return schema;
 }
 
@@ -152,8 +162,8 @@ static json_t *schema_object(const struct table *table)
         if (f->required)
             json_array_append_new(required, json_text(f->name));
     }
-    json_t *schema =
-        json_make("{s:s,s:b,s:o}", "type", "object", "additionalProperties", 0, "properties", properties);
+    json_t *schema = json_make("{s:s,s:b,s:o,s:{s:{}}}", "type", "object", "additionalProperties", 0,
+                               "properties", properties, "patternProperties", "^" JSON_COMMENT);
     if (json_array_size(required))
         json_object_set(schema, "required", required);
     json_decref(required);

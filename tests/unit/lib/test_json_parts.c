@@ -63,9 +63,28 @@ static void damage_is_found(void **state)
         check(damaged[i], NULL);
 }
 
+static void comments_are_left_out(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"//\": \"why\", \"// more\": [1], \"flows\": [{\"//\": 1, \"name\": \"/\"}, [{\"//x\": {}}]]}";
+    struct error e;
+    json_t *bare = json_loads("{\"flows\": [{\"name\": \"/\"}, [{}]]}", 0, NULL),
+           *whole = json_loads(text, 0, NULL);
+    static const enum document_kind kinds[] = {DOCUMENT_SCENARIO, DOCUMENT_LAB, DOCUMENT_RESULT};
+    for (size_t i = 0; i < 3; i++) {
+        json_t *is = json_file_parse(text, strlen(text), "a document", kinds[i], &e);
+        assert_true(json_equal(is, kinds[i] == DOCUMENT_RESULT ? whole : bare));
+        json_decref(is);
+    }
+    json_decref(bare);
+    json_decref(whole);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(members_are_copied),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(comments_are_left_out),
+                                       cmocka_unit_test(members_are_copied),
                                        cmocka_unit_test(damage_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
