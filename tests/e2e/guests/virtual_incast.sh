@@ -1,6 +1,6 @@
 #!/bin/bash
 # Two models of an incast: two guests send to a third through a guest that is the switch, and the same in the simulator, whose lab is made
-# from the guests'. DCQCN alone, then PFC alone. docs/virtual-connectx.md has the figures and what makes them differ.
+# from the guests'. DCQCN alone, then PFC alone. docs/virtual-connectx.md says what makes them differ.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Two models of the same thing: pfc-bidir in GPU memory on two guests with virtual ConnectX and in the simulator, whose lab is made from the
-# guests' lab: the same line, buffers, thresholds and write rate, with all times divided by the line's scale. docs/virtual-connectx.md has the
-# figures and what makes them differ.
+# guests' lab: the same line, buffers, thresholds and write rate, with all times divided by the line's scale. docs/virtual-connectx.md says
+# what makes them differ.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/guests/softlab.bash
