@@ -4,7 +4,7 @@
 #include "lib/folder/output.h"
 #include "lib/formats/verdicts.h"
 #include "lib/log.h"
-#include "harness/commands/columns.h"
+#include "lib/output/columns.h"
 #include "lib/output/print.h"
 #include "lib/process.h"
 #include "lib/program/program.h"
@@ -68,7 +68,8 @@ static const struct field fields[] = {
      .argument = "SETTING=VALUE",
      .help =
          "Only runs with this value of a setting that a sweep varied (\"message=64KiB\"), of the scenario "
-         "(\"settings.cable=7m\", \"flows.*.depth=16\") or of the lab (\"lab.defaults.link.rate=25Gb/s\"), as the "
+         "(\"settings.cable=7m\", \"flows.*.depth=16\") or of the lab (\"lab.defaults.link.rate=25Gb/s\"), "
+         "as the "
          "result "
          "has it. May be given several times."},
     {.name = "since",

@@ -1,14 +1,12 @@
 #include "reports/results/sweep_table.h"
 
-#include "lib/collective/result_collectives.h"
 #include "lib/document/json_text.h"
 #include "lib/folder/sweep_index.h"
-#include "lib/formats/result_flows.h"
 #include "lib/output/csv.h"
 #include "lib/output/verdicts.h"
 #include "lib/output/visible.h"
-#include "lib/roce/counters.h"
 #include "reports/results/differences.h"
+#include "reports/results/run_figures.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +16,6 @@
 
 /* The figures of a run that a table of a sweep keeps. */
 
-#define FLOWS_KEPT     8 /* with figures of their own */
 #define FAILURES_KEPT  2000
 #define PUBLISHED_KEPT 200
 #define WORDS_FIT      300 /* of names, rules and reasons: what a table keeps is bounded */
@@ -90,16 +87,19 @@ static void set_value(struct sweep_figure *f, size_t row, double value)
     f->values[row] = value;
 }
 
-static int keep_figure(struct sweep_table *t, size_t row, const char *name, const char *unit, double value,
-                       bool counter)
+struct place {
+    struct sweep_table *table;
+    size_t row;
+};
+
+static int keep_figure(void *context, const char *name, const char *unit, double value, bool counter)
 {
+    const struct place *place = context;
     bool full;
-    if (!isfinite(value))
-        return 0;
-    struct sweep_figure *f = figure(t, name, NULL, unit, &full);
+    struct sweep_figure *f = figure(place->table, name, NULL, unit, &full);
     if (f) {
         f->counter = counter;
-        set_value(f, row, value);
+        set_value(f, place->row, value);
     }
     return f || full ? 0 : -1;
 }
@@ -107,150 +107,6 @@ static int keep_figure(struct sweep_table *t, size_t row, const char *name, cons
 static double number_of(const json_t *value)
 {
     return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-/* ---- flows */
-
-/* A figure of one flow by its name in expressions. */
-static const struct {
-    const char *value, *words, *unit;
-    bool of_all; /* one flow has the same as all flows together */
-} of_flow[] = {
-    {"goodput_bps", "goodput", "b/s", true},
-    {"delivered_bps", "delivered", "b/s", true},
-    {"latency_p50_ns", "latency p50", "ns", false},
-    {"latency_p99_ns", "latency p99", "ns", false},
-    {"latency_p99_9_ns", "latency p99.9", "ns", false},
-    {"completion_p50_ns", "completion p50", "ns", false},
-    {"completion_p99_ns", "completion p99", "ns", false},
-    {"slowdown_p50", "slowdown p50", "", false},
-    {"slowdown_p99", "slowdown p99", "", false},
-};
-#define OF_FLOW (sizeof of_flow / sizeof *of_flow)
-
-static int take_flow(struct sweep_table *t, size_t row, const char *name, const json_t *flow, bool alone)
-{
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < OF_FLOW; i++) {
-        struct text words = {0};
-        if (alone && of_flow[i].of_all)
-            continue;
-        text_add(&words, "%s%s%.100s", of_flow[i].words, alone ? "" : " of ", alone ? "" : name);
-        double value = result_flow_figure(flow, of_flow[i].value);
-        t->few += isnan(value) && result_flow_value(flow, of_flow[i].value);
-        result = keep_figure(t, row, text_string(&words), of_flow[i].unit, value, false);
-        text_free(&words);
-    }
-    return result;
-}
-
-static int take_flows(const struct run *run, size_t row, struct sweep_table *t)
-{
-    json_t *flows = (json_t *)(uintptr_t)run_get(run, "flows"), *flow;
-    const char *name;
-    size_t count = 0, taken = 0;
-    int result = 0;
-    json_object_foreach(flows, name, flow)
-    {
-        count += !result_flow_is_part(flows, name);
-    }
-    if (count) {
-        result =
-            keep_figure(t, row, "delivered by all flows", "b/s", run_sum_flows(run, "delivered_bps"), false);
-        if (result == 0)
-            result =
-                keep_figure(t, row, "goodput of all flows", "b/s", run_sum_flows(run, "goodput_bps"), false);
-        if (result == 0)
-            result = keep_figure(t, row, "messages of all flows", "1/s", run_sum_flows(run, "messages_per_s"),
-                                 false);
-        if (result == 0)
-            result = keep_figure(t, row, "packets sent again in the whole run", "packets",
-                                 run_sum_flows(run, "retransmitted_packets"), true);
-    }
-    json_object_foreach(flows, name, flow)
-    {
-        if (result == 0 && !result_flow_is_part(flows, name) && taken++ < FLOWS_KEPT)
-            result = take_flow(t, row, name, flow, count == 1);
-    }
-    if (taken > FLOWS_KEPT && taken - FLOWS_KEPT > t->flows_left_out)
-        t->flows_left_out = taken - FLOWS_KEPT;
-    return result;
-}
-
-/* ---- collectives */
-
-/* The number of ranks is not a figure: it is what was asked for. */
-static int take_collectives(const struct run *run, size_t row, struct sweep_table *t)
-{
-    json_t *collectives = (json_t *)(uintptr_t)run_get(run, "collectives"), *collective;
-    const char *name, *value, *unit, *words;
-    bool alone = json_object_size(collectives) == 1;
-    int result = 0;
-    json_object_foreach(collectives, name, collective)
-    {
-        double number;
-        for (size_t i = 0; result == 0 && (value = result_collective_name(i, &unit, &words)); i++) {
-            struct text title = {0};
-            if (strcmp(value, "ranks") == 0 || !result_collective_value(collective, value, &number))
-                continue;
-            text_add(&title, "%s%s%.100s", words, alone ? "" : " of ", alone ? "" : name);
-            result = keep_figure(t, row, text_string(&title), unit, number, false);
-            text_free(&title);
-        }
-    }
-    return result;
-}
-
-/* ---- counters */
-
-static bool is_wanted(const char *name, const json_t *counter)
-{
-    static const enum counter_group groups[] = {COUNTER_GROUP_PFC, COUNTER_GROUP_ECN, COUNTER_GROUP_DROPS};
-    const char *group = run_member(counter, "group"), *whole;
-    if (counters_loss(name, &whole) != COUNTER_NO_LOSS)
-        return !counters_of_port(name);
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (strcmp(group, counter_group_names[groups[i]]) == 0)
-            return !counters_of_port(name);
-    return false;
-}
-
-static void add_increases(const json_t *counters, json_t *sums, json_t *units)
-{
-    const char *name;
-    json_t *counter;
-    json_object_foreach((json_t *)(uintptr_t)counters, name, counter)
-    {
-        double delta = number_of(json_object_get(counter, "delta"));
-        if (!isfinite(delta) || !is_wanted(name, counter))
-            continue;
-        double sum = json_number_value(json_object_get(sums, name)) + delta;
-        json_object_set_new(sums, name, json_real(sum));
-        json_object_set_new(units, name, json_text(run_member(counter, "unit")));
-    }
-}
-
-/* The increases of a counter at all hosts together. */
-static int take_counters(const struct run *run, size_t row, struct sweep_table *t)
-{
-    const char *role, *name;
-    json_t *host, *counter, *sums = json_object(), *units = json_object();
-    int result = sums && units ? 0 : -1;
-    if (run_totals(run))
-        add_increases(run_totals(run), sums, units);
-    else
-        json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
-        {
-            add_increases(json_object_get(host, "counters"), sums, units);
-        }
-    json_object_foreach(sums, name, counter)
-    {
-        if (result == 0)
-            result = keep_figure(t, row, name, run_member(units, name), json_number_value(counter), true);
-    }
-    json_decref(sums);
-    json_decref(units);
-    return result;
 }
 
 /* ---- expectations, published figures, warnings */
@@ -388,13 +244,14 @@ static int take_lists(const struct run *run, size_t row, struct sweep_table *t)
 
 static int sweep_figures_take(const struct run *run, size_t row, struct sweep_table *t, struct error *e)
 {
+    struct place place = {t, row};
+    struct run_figures_left left = {0};
     int result = take_lists(run, row, t);
     if (result == 0)
-        result = take_flows(run, row, t);
-    if (result == 0)
-        result = take_collectives(run, row, t);
-    if (result == 0)
-        result = take_counters(run, row, t);
+        result = run_each_figure(run, keep_figure, &place, &left);
+    t->few += left.few;
+    if (left.flows > t->flows_left_out)
+        t->flows_left_out = left.flows;
     return result == 0 ? 0 : error_set(e, "out of memory for the figures of the sweep");
 }
 

@@ -1,4 +1,4 @@
-#include "harness/commands/columns.h"
+#include "lib/output/columns.h"
 
 #include "lib/output/print.h"
 #include "lib/output/visible.h"
