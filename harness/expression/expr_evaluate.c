@@ -364,6 +364,12 @@ static double evaluate(const struct expr_node *node, struct evaluation *v, enum 
     double left = evaluate(node->left, v, &left_dimension);
     double right = node->right ? evaluate(node->right, v, &right_dimension) : 0;
     *dimension = expr_sum_dimension(left_dimension, right_dimension);
+    if ((node->kind == ADD || node->kind == SUBTRACT) && !isnan(left) && !isnan(right) &&
+        !expr_go_together(left_dimension, right_dimension)) {
+        snprintf(v->out->reason, sizeof v->out->reason, "column %d: %s and %s cannot be added", node->column,
+                 expr_dimension_words(left_dimension), expr_dimension_words(right_dimension));
+        return NAN;
+    }
     if (node->kind == MULTIPLY || node->kind == DIVIDE)
         expr_product(node->kind == DIVIDE, left_dimension, right_dimension, dimension, &by);
     switch (node->kind) {
