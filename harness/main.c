@@ -11,6 +11,7 @@
     X(browse)       \
     X(report)       \
     X(explain)      \
+    X(compare)      \
     X(trace)        \
     X(export)       \
     X(schema)       \

@@ -17,12 +17,6 @@
 
 #define SAME_NAMES 1000 /* expectations of a scenario, all of which might have one name */
 
-struct spread_figure {
-    char *name, *unit;
-    struct spread_sums sums;
-    size_t run; /* the last one that had it */
-};
-
 /* ---- the figures */
 
 static struct spread_figure *spreads_new_figure(struct spreads *s, const char *name, const char *unit)
@@ -54,12 +48,10 @@ static struct spread_figure *spreads_find(const struct spreads *s, const char *n
 }
 
 /* A name that the run has had is another figure: two expectations may have one name. */
-static int spreads_add(struct spreads *s, const char *name, const char *unit, const json_t *value)
+int spreads_add(struct spreads *s, const char *name, const char *unit, double value)
 {
     struct text unique = {0};
     struct spread_figure *figure;
-    if (!json_is_number(value))
-        return 0;
     text_add(&unique, "%s", name);
     for (int i = 2;
          (figure = spreads_find(s, text_string(&unique))) && figure->run == s->runs && i <= SAME_NAMES; i++) {
@@ -72,7 +64,7 @@ static int spreads_add(struct spreads *s, const char *name, const char *unit, co
     if (!figure)
         return -1;
     figure->run = s->runs;
-    spread_add(&figure->sums, json_number_value(value));
+    spread_add(&figure->sums, value);
     return 0;
 }
 
@@ -81,7 +73,8 @@ static int spreads_add_named(struct spreads *s, const char *group, const char *o
 {
     struct text whole = {0};
     text_add(&whole, "%s.%s%s%s", group, of, *of ? "." : "", name);
-    int result = spreads_add(s, text_string(&whole), unit, value);
+    int result =
+        json_is_number(value) ? spreads_add(s, text_string(&whole), unit, json_number_value(value)) : 0;
     text_free(&whole);
     return result;
 }
@@ -94,15 +87,13 @@ static int spreads_add_totals(struct spreads *s, const json_t *flows)
         {"goodput_bps", "b/s"}, {"goodput_MiBps", "MiB/s"}, {"messages_per_s", "/s"}};
     int result = 0;
     for (size_t i = 0; result == 0 && i < sizeof values / sizeof *values; i++) {
-        json_t *sum = json_real(result_flows_sum(flows, values[i][0]));
-        result = sum ? spreads_add(s, values[i][0], values[i][1], sum) : -1;
-        json_decref(sum);
+        double sum = result_flows_sum(flows, values[i][0]);
+        result = isfinite(sum) ? spreads_add(s, values[i][0], values[i][1], sum) : -1;
     }
     bool delivered;
-    json_t *sum = json_real(result_flows_throughput(flows, &delivered));
+    double sum = result_flows_throughput(flows, &delivered);
     if (result == 0 && delivered)
-        result = sum ? spreads_add(s, "delivered_bps", "b/s", sum) : -1;
-    json_decref(sum);
+        result = isfinite(sum) ? spreads_add(s, "delivered_bps", "b/s", sum) : -1;
     return result;
 }
 
@@ -178,13 +169,20 @@ static int spreads_add_pauses(struct spreads *s, const json_t *hosts)
     return result;
 }
 
+int spreads_next_run(struct spreads *s)
+{
+    if (!s->places && !(s->places = json_object()))
+        return -1;
+    s->runs++;
+    return 0;
+}
+
 int spreads_add_result(struct spreads *s, const json_t *result)
 {
     const json_t *flows = json_object_get(result, "flows"),
                  *collectives = json_object_get(result, "collectives");
-    if (!s->places && !(s->places = json_object()))
+    if (spreads_next_run(s) != 0)
         return -1;
-    s->runs++;
     if (json_object_size(flows) + json_object_size(collectives) ==
         0) /* it did not run: there are no figures */
         return 0;

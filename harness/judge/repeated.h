@@ -9,7 +9,12 @@
 
 /* ---- figures: mean, standard deviation and confidence interval of each */
 
-struct spread_figure;
+struct spread_figure {
+    char *name, *unit;
+    struct spread_sums sums;
+    size_t run; /* the last one that had it */
+};
+
 struct spreads {
     struct spread_figure *figures; /* in the order in which they came first */
     size_t count, capacity;
@@ -22,7 +27,10 @@ struct room {
     size_t text, memory;
 };
 
-/* The figures of one run's result (docs/result.md, repeated). -1: out of memory. A zeroed struct has none. */
+/* A zeroed struct has none. The figures of another run, one by one; -1: out of memory. */
+int spreads_next_run(struct spreads *spreads);
+int spreads_add(struct spreads *spreads, const char *name, const char *unit, double value);
+/* The figures of one run's result (docs/result.md, repeated), as another run. -1: out of memory. */
 int spreads_add_result(struct spreads *spreads, const json_t *result);
 /* The spread of a figure; of none if there is no such figure. */
 struct spread spreads_of(const struct spreads *spreads, const char *name);

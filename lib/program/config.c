@@ -53,12 +53,29 @@ static const struct field config_fields[] = {
 static const struct table config_table = {"config", "The user's configuration.", sizeof(struct user_config),
                                           config_fields, NULL};
 
-char *config_path(void)
+static char *path_in_folder(const char *name)
 {
     const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    if (base && *base == '/')
-        return files_join(base, "harness/config.json");
-    return home ? files_join(home, ".config/harness/config.json") : NULL;
+    bool own = base && *base == '/';
+    char *folder = own    ? files_join(base, "harness")
+                   : home ? files_join(home, ".config/harness")
+                          : NULL,
+         *path = folder ? files_join(folder, name) : NULL;
+    free(folder);
+    return path;
+}
+
+char *config_path(void)
+{
+    return path_in_folder("config.json");
+}
+
+char *config_baseline(const char *name)
+{
+    char *folder = *name && name[0] != '.' && !strchr(name, '/') ? path_in_folder("baselines") : NULL,
+         *path = folder ? files_join(folder, name) : NULL;
+    free(folder);
+    return path;
 }
 
 int config_load(struct user_config *config, struct error *e)

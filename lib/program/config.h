@@ -22,6 +22,9 @@ struct user_config {
 
 /* Its path; NULL: there is no place for one. The caller frees. */
 char *config_path(void);
+/* The path that a baseline of this name has: a result in the folder baselines beside it (docs/compare.md).
+ * NULL: it is not a plain name, or there is no place for one. The caller frees. */
+char *config_baseline(const char *name);
 /* Read it; the defaults if there is none. Free with config_free. */
 int config_load(struct user_config *config, struct error *e);
 void config_free(struct user_config *config);

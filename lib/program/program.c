@@ -185,7 +185,7 @@ static const char values_case[] =
     "    SCENARIO | FILE) words=$(\"$list\" list scenarios 2>/dev/null | sed -n 's/^  \\([^ ]*\\) .*/\\1/p'\n"
     "        compgen -f -- \"$word\") ;;\n"
     "    DOCUMENT | CAPTURE*) words=$(compgen -f -- \"$word\") ;;\n"
-    "    FOLDER | RESULT) words=$(compgen -d -- \"$word\") ;;\n"
+    "    FOLDER | RESULT | OLD) words=$(compgen -d -- \"$word\") ;;\n"
     "    INTERFACE) words=$(ls /sys/class/net 2>/dev/null) ;;\n"
     "    *'|'* | -* | [a-z]*) words=${values//'|'/ } ;;\n"
     "    esac\n";

@@ -1,0 +1,20 @@
+/*
+ * A rule by which a difference fails: "goodput < 97% of old", "latency_p99 > old + 5us". Its left side is a
+ * figure's name or a value of expressions (harness/expression/expr.h), of the new result; `old` on its right
+ * is the same value of the old one.
+ */
+#ifndef HARNESS_RULE_H
+#define HARNESS_RULE_H
+
+#include "harness/expression/expr.h"
+#include "lib/text.h"
+
+/* Compile into an expression in which `old` is other(LEFT). The caller frees. */
+struct expr *rule_compile(const char *rule, struct error *e);
+
+/* What a rule reads of a result: the left side of it, or the right side of an old one. NAN with a sentence,
+ * if the result lacks it; `unit` is that of the number. */
+double rule_value(const struct expr *rule, const json_t *result, bool old, const char **unit,
+                  struct text *reason);
+
+#endif
