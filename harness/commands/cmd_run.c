@@ -107,6 +107,20 @@ static const struct field fields[] = {
      .help = "Take the names of an ssh lab's hosts, in the lab's order, from the nodes of the job of Slurm "
              "that this runs in "
              "(SLURM_JOB_NODELIST)."},
+    {.name = "against",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct sweep_request, against),
+     .argument = "RESULT",
+     .help =
+         "Compare with this earlier result at the end, as harness compare does: a folder, or the name of a "
+         "baseline (docs/compare.md)."},
+    {.name = "fail_if",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct sweep_request, fail_if),
+     .argument = "RULE",
+     .help = "With --against: fail (exit status 1) if this holds, such as \"goodput < 97% of old\". May be "
+             "given several times."},
     {.name = "dry_run",
      .letter = 'n',
      .kind = FIELD_BOOL,
@@ -156,6 +170,16 @@ static int check_on(const struct sweep_request *request, struct error *e)
     return 0;
 }
 
+static int check_against(const struct sweep_request *request, struct error *e)
+{
+    if (request->fail_if.count && !request->against)
+        return error_set(e, "--fail-if: it compares with an earlier result: give --against too");
+    if (request->against && request->detach)
+        return error_set(e,
+                         "--against: with --detach nobody waits for the end: compare with harness compare");
+    return 0;
+}
+
 /* The nodes of a job are settings of the lab, and kept as such. */
 static int take_hosts(struct sweep_request *request, struct words *sets, struct error *e)
 {
@@ -197,8 +221,8 @@ static int run_run(const struct call *call)
                                    : 0;
     struct user_config config = {0};
     struct words sets = {0};
-    if (wrong || check_on(&request, &e) != 0 || take_hosts(&request, &sets, &e) != 0 ||
-        (request.on && config_load(&config, &e) != 0)) {
+    if (wrong || check_on(&request, &e) != 0 || check_against(&request, &e) != 0 ||
+        take_hosts(&request, &sets, &e) != 0 || (request.on && config_load(&config, &e) != 0)) {
         words_free(&sets);
         return program_fail(EXIT_USAGE, &e);
     }

@@ -34,6 +34,8 @@ struct sweep_request {
     int64_t cells_per_task;
     int detach;
     const struct sweep_engine *engine; /* that has the runs made; NULL: this program, here */
+    const char *against;               /* a result or baseline that the sweep is compared with; NULL: none */
+    struct list_of fail_if;            /* char *: by which rules */
     int dry_run, json, no_report, quiet, yes;
 };
 
@@ -49,7 +51,8 @@ struct kept_request {
 /* Write it. */
 int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
                  struct error *e);
-/* Read the request of the folder `asked->resume`. Refused: it is of another version or build of the program. */
+/* Read the request of the folder `asked->resume`. Refused: it is of another version or build of the program.
+ */
 int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e);
 /* Are the scenario's file and the lab's, if they are there, what they were? */
 int request_check_files(const struct kept_request *kept, struct error *e);

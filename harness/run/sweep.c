@@ -2,6 +2,7 @@
  * concluded. */
 #include "harness/run/sweep.h"
 
+#include "harness/compare/compare.h"
 #include "harness/doctor/check.h"
 #include "harness/judge/repeated.h"
 #include "harness/run/precheck.h"
@@ -18,6 +19,7 @@
 #include "lib/formats/result_shape.h"
 #include "lib/kernel/free_memory.h"
 #include "lib/log.h"
+#include "lib/output/columns.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "reports/reports.h"
@@ -554,6 +556,8 @@ static void sweep_print_json(struct sweep *s)
         json_decref(result);
     }
     json_object_set_new(document, "result", json_text(s->folder));
+    if (s->comparison)
+        json_object_set(document, "against", s->comparison);
     json_print(stdout, document, 12);
     json_decref(document);
 }
@@ -624,7 +628,12 @@ static int sweep_exit_status(struct sweep *s)
                                    [VERDICT_PASSED] = EXIT_DONE,
                                    [VERDICT_FAILED] = EXIT_FAILED,
                                    [VERDICT_INCOMPLETE] = EXIT_LAB};
-    return statuses[index_verdict(&s->index)];
+    int status = statuses[index_verdict(&s->index)];
+    if (!s->against || status == EXIT_FAILED || status == EXIT_LAB)
+        return status;
+    int compared = s->comparison ? compare_status(s->comparison) : EXIT_LAB;
+    /* rules that were met judge a run that has no expectations */
+    return compared != EXIT_DONE || s->request->fail_if.count ? compared : status;
 }
 
 /* " 60 passed, 4 failed" */
@@ -706,6 +715,22 @@ static bool sweep_runs_are_whole(const struct sweep *s)
     return whole == sweep_run_count(s);
 }
 
+/* Of runs that are not whole there is nothing to compare. */
+static void sweep_compare(struct sweep *s)
+{
+    struct error e;
+    if (!s->against)
+        return;
+    if (s->ending == ENDING_WHOLE)
+        s->comparison = compare_results(s->against, s->folder, &s->request->fail_if, &e);
+    else
+        error_set(&e, "the runs are not whole");
+    if (!s->comparison)
+        log_error("not compared with %s: %s", s->against, e.text);
+    else if (!s->request->json)
+        compare_print(s->comparison, columns_of_terminal(stdout), s->request->quiet);
+}
+
 static void sweep_conclude(struct sweep *s)
 {
     struct error e;
@@ -714,6 +739,7 @@ static void sweep_conclude(struct sweep *s)
     if (!s->request->quiet && !s->request->json && (sweep_run_count(s) > SHOWN_WHOLE || s->request->resume))
         sweep_print_verdicts(s);
     sweep_draw_report(s);
+    sweep_compare(s);
     if (s->request->json)
         sweep_print_json(s);
     else if (!s->request->quiet)
@@ -926,6 +952,8 @@ void sweep_free(struct sweep *s)
     index_close(&s->index);
     if (s->lock >= 0)
         close(s->lock);
+    json_decref(s->comparison);
+    free(s->against);
     free(s->outputs);
     free(s->todo);
     free(s->folder);
@@ -977,6 +1005,19 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
     return 0;
 }
 
+/* Before the runs: a link such as `latest` leads elsewhere after them, and rules that cannot be read are to
+ * be known now. */
+static int sweep_find_against(struct sweep *s, struct error *e)
+{
+    if (!s->request->against)
+        return 0;
+    s->against = compare_find(s->request->against, e);
+    if (!s->against)
+        return error_prefix(e, "--against");
+    return is_result(s->against) ? compare_check_rules(&s->request->fail_if, e)
+                                 : error_set(e, "--against %s is not a result", s->request->against);
+}
+
 static int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
 {
     const struct sweep_engine *engine = request->engine;
@@ -985,7 +1026,7 @@ static int sweep_run_planned(const struct sweep_request *request, const struct p
     json_t *warnings = json_object();
     int status = EXIT_USAGE;
     if (sweep_open(&s, request, documents, warnings, &e) != 0 || sweep_check_resumed(&s, &e) != 0 ||
-        (engine && engine->check(engine, &s, &e) != 0)) {
+        sweep_find_against(&s, &e) != 0 || (engine && engine->check(engine, &s, &e) != 0)) {
         log_error("%s", e.text);
     } else {
         doctor_log_warnings(warnings);

@@ -49,6 +49,8 @@ struct sweep {
     json_t *settings_left; /* by a run for the next one; NULL: each run restores its own */
     size_t next;           /* the run after this one, SIZE_MAX: none */
     bool detached;         /* others make the runs, and the sweep is ended later by --resume */
+    char *against;         /* the result that all is compared with in the end; NULL: none */
+    json_t *comparison;    /* with it */
     const char *workshop; /* runs are made in folders of it and get their places when they are whole; NULL: in
                              their places */
     struct outcome (*run_one)(struct sweep *s, size_t run, struct error *e); /* in whatever process it is */
