@@ -260,9 +260,9 @@ docs: all $(B)/tests/unit
 		docs/fill-manual $(B)/$$p docs/$$p.1 >$(B)/manual && { cmp -s $(B)/manual docs/$$p.1 || cp $(B)/manual docs/$$p.1; } || exit; \
 	done
 
-# docs/silicon.md: measurements of NICs beside what is simulated of them
+# docs/silicon.tsv: measurements of NICs beside what is simulated of them; docs/silicon.md: its summary
 silicon: all
-	@docs/fill-silicon $(B)/harness >$(B)/silicon.md && cp $(B)/silicon.md docs/silicon.md && grep '^\*\*' docs/silicon.md
+	@docs/fill-silicon $(B)/harness $(B) && cp $(B)/silicon.md $(B)/silicon.tsv docs && grep '^\*\*' docs/silicon.md
 
 deps-check:
 	@deps/install-packages build check soft-lab
@@ -353,7 +353,7 @@ stage: all
 	@cp -R Makefile lib nic-config collectors traffic virtual-connectx $(SHARE)/harness/
 	@rm -r $(SHARE)/harness/virtual-connectx/tests $(SHARE)/harness/virtual-connectx/README.md
 	@$(INSTALL) -D -m 755 deps/install-packages $(SHARE)/harness/deps/install-packages
-	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(SHARE)/doc/harness
+	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md docs/*.md docs/silicon.tsv $(SHARE)/doc/harness
 	@$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
 	@$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
 	@$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5
