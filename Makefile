@@ -251,11 +251,10 @@ virtual-connectx-check:
 deps:
 	@deps/install-packages build
 
-# documents that programs print: the counters, and the sections of options in the manuals
+# what programs print in documents: models of NICs, tables of others, and the sections of options in the manuals
 docs: all $(B)/tests/unit
-	$(B)/harness schema counters --manual >docs/counters.md
 	$(B)/harness schema nic-models --manual >docs/nic-models.md
-	@UPDATE_DOCS=1 $(B)/tests/unit test_dcqcn test_completion >/dev/null
+	@UPDATE_DOCS=1 $(B)/tests/unit test_dcqcn test_completion test_counters >/dev/null
 	@for p in $(notdir $(BUILT)); do \
 		docs/fill-manual $(B)/$$p docs/$$p.1 >$(B)/manual && { cmp -s $(B)/manual docs/$$p.1 || cp $(B)/manual docs/$$p.1; } || exit; \
 	done

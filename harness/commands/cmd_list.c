@@ -5,6 +5,7 @@
 #include "lib/document/json_file.h"
 #include "lib/log.h"
 #include "lib/physics/nic_models.h"
+#include "lib/roce/counters.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -69,6 +70,56 @@ static json_t *list_models(void)
     return list;
 }
 
+/* Put the catalogue of counters into `all`, of a word its group or its name's row; of an unknown word none.
+ */
+static int list_counters(const char *word, json_t *all)
+{
+    char near[256] = "";
+    bool every = !*word || counters_group_bits(word, strlen(word)) != 0;
+    const struct counter *named = every ? NULL : counters_known(word, near, sizeof near);
+    if (!every && !named) {
+        log_error("list counters: \"%s\" is neither a known counter nor a group (%s)%s%s", word,
+                  counter_group_list, *near ? ": the nearest name is " : "", near);
+        return EXIT_USAGE;
+    }
+    json_t *rows = counters_json(), *list = json_array(), *row;
+    size_t i;
+    json_array_foreach(rows, i, row)
+    {
+        if (named ? strcmp(text_of(row, "pattern"), named->pattern) == 0
+                  : !*word || strcmp(word, "all") == 0 || strcmp(text_of(row, "group"), word) == 0)
+            json_array_append(list, row);
+    }
+    json_object_set_new(all, "counters", list);
+    json_decref(rows);
+    return EXIT_DONE;
+}
+
+/* A line for each counter, and for each NIC of which it is known what it counts there. */
+static void print_counters(const json_t *list)
+{
+    const char *group = "";
+    size_t i, k;
+    json_t *row, *found;
+    json_array_foreach(list, i, row)
+    {
+        bool wraps = json_integer_value(json_object_get(row, "bits")) == 32;
+        if (strcmp(group, text_of(row, "group")) != 0)
+            print_out("%s%s\n", *group ? "\n" : "", text_of(row, "group"));
+        group = text_of(row, "group");
+        print_out("  %-32s %s%s: %s\n", text_of(row, "pattern"), text_of(row, "unit"),
+                  strcmp(text_of(row, "kind"), "gauge") == 0 ? ", gauge"
+                  : wraps                                    ? ", 32 bits"
+                                                             : "",
+                  text_of(row, "meaning"));
+        json_array_foreach(json_object_get(row, "measured"), k, found)
+            print_out("      on %s: %s (%s)\n", text_of(found, "nic"), text_of(found, "counts"),
+                      text_of(found, "source"));
+        if (json_array_size(list) == 1)
+            print_out("      named by: %s\n", text_of(row, "source"));
+    }
+}
+
 static void print_kind(const char *title, const json_t *list)
 {
     size_t i;
@@ -90,9 +141,12 @@ static int run_list(const struct call *call)
     int status = EXIT_DONE;
     const char *what = call->count ? call->arguments[0] : "";
     bool scenarios = !*what || strcmp(what, "scenarios") == 0, labs = !*what || strcmp(what, "labs") == 0,
-         models = !*what || strcmp(what, "models") == 0;
-    if (!scenarios && !labs && !models) {
-        log_error("list: \"%s\" cannot be listed: expected scenarios, labs or models", what);
+         models = !*what || strcmp(what, "models") == 0, counters = strcmp(what, "counters") == 0;
+    if (!scenarios && !labs && !models && !counters) {
+        log_error("list: \"%s\" cannot be listed: expected scenarios, labs, models or counters", what);
+        status = EXIT_USAGE;
+    } else if (call->count > 1 && !counters) {
+        log_error("list: only of counters one can be named, not of %s", what);
         status = EXIT_USAGE;
     } else {
         json_t *all = json_object();
@@ -102,14 +156,18 @@ static int run_list(const struct call *call)
             list_kind(FIND_LAB, "labs", all, &status);
         if (models)
             json_object_set_new(all, "models", list_models());
+        if (counters)
+            status = list_counters(call->count > 1 ? call->arguments[1] : "", all);
         const char *title;
         json_t *list;
-        if (said->json) {
+        if (said->json && json_object_size(all)) {
             json_print(stdout, all, 17);
         } else {
             json_object_foreach(all, title, list)
             {
-                if (json_array_size(list))
+                if (counters)
+                    print_counters(list);
+                else if (json_array_size(list))
                     print_kind(title, list);
             }
         }
@@ -120,10 +178,10 @@ static int run_list(const struct call *call)
 
 const struct command command_list = {
     .name = "list",
-    .arguments = "[scenarios|labs|models]",
-    .about = "List scenarios, labs, and models of NICs.",
+    .arguments = "[scenarios|labs|models|counters [NAME|GROUP]]",
+    .about = "List scenarios, labs and models of NICs; or what counters count, and on which NIC.",
     .options = &options,
     .least = 0,
-    .most = 1,
+    .most = 2,
     .run = run_list,
 };

@@ -69,8 +69,8 @@ static const struct field fields[] = {
     {.name = "manual",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct schema_options, manual),
-     .help = "Print a manual page (mdoc) instead of a JSON Schema; of a catalogue, print its page in docs/: "
-             "counters.md, the tables of errors.md, nic-models.md."},
+     .help = "Print a manual page (mdoc) instead of a JSON Schema; of a catalogue, print what docs/ has of "
+             "it: nic-models.md, the tables of counters.md and errors.md."},
     {0},
 };
 static const struct table options = {

@@ -457,14 +457,25 @@ const char *counters_never_moves_on(const char *name)
     return NULL;
 }
 
-static const char introduction[] =
-    "# Counters\n\n"
-    "`make docs` generates this file from the catalogue, `lib/roce/counters.def`. `harness schema "
-    "counters` prints the\n"
-    "catalogue as JSON. How `nic-sampler` reads counters is in [sampling.md](sampling.md).\n\n"
-    "In a name, `#` is a number (after `prio` a number from 0 to 7) and `*` is any text. A counter "
-    "increases: use its\n"
-    "differences. A gauge is a state: its differences have no meaning. The first matching name applies.\n";
+/* The groups with their first names, and the names that wrap at 32 bits. */
+static void add_groups(struct text *out)
+{
+    text_add(out, "\n| group | what is in it | such as | names |\n|---|---|---|---|\n");
+    for (int group = 0; group < COUNTER_GROUPS; group++) {
+        int names = 0;
+        text_add(out, "| `%s` | %s |", groups[group].name, groups[group].text);
+        for (size_t i = 0; i < ROWS; i++)
+            if (rows[i].group == (enum counter_group)group && names++ < 3)
+                text_add(out, "%s `%s`", names > 1 ? "," : "", rows[i].pattern);
+        text_add(out, " | %d |\n", names);
+    }
+    int narrow = 0;
+    text_add(out, "\n32 bits wide in the catalogue:");
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].kind == COUNTER_COUNT32)
+            text_add(out, "%s `%s`", narrow++ ? "," : "", rows[i].pattern);
+    text_add(out, ".\n");
+}
 
 static void add_readers(struct text *out)
 {
@@ -476,47 +487,29 @@ static void add_readers(struct text *out)
                  readers[i].freshness);
 }
 
-static const char *kind_word(enum counter_kind kind)
-{
-    return kind == COUNTER_GAUGE ? "gauge" : kind == COUNTER_COUNT32 ? "counter, 32 bits" : "counter";
-}
-
-static void add_group(struct text *out, enum counter_group group)
-{
-    text_add(out, "\n## %s: %s\n\n| name | unit | kind | named by | meaning |\n|---|---|---|---|---|\n",
-             groups[group].name, groups[group].text);
-    for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].group == group)
-            text_add(out, "| `%s` | %s | %s | %s | %s |\n", rows[i].pattern, rows[i].unit,
-                     kind_word(rows[i].kind), origins[rows[i].origin].name, rows[i].meaning);
-}
-
+/* What is known of a NIC, NICs in the order in which they come first; sources are in the catalogue. */
 static void add_measured(struct text *out)
 {
     text_add(out, "\n## What NICs were measured to count\n\n"
-                  "By model and, in parentheses, firmware; of others nothing is known. Queue pairs made by "
-                  "DEVX move no counter of "
-                  "errors or retransmissions\n(S-6.15), and sysfs has the RDMA counters as of at most 10 ms "
-                  "ago. What shows a "
-                  "completion error is in [errors.md](errors.md).\n\n"
-                  "| name | NIC | what it counts there | source |\n|---|---|---|---|\n");
-    for (size_t i = 0; i < MEASURED; i++)
-        text_add(out, "| `%s` | %s | %s | %s |\n", measured[i].pattern, measured[i].nic, measured[i].counts,
-                 measured[i].source);
+                  "By model and, in parentheses, firmware; of others nothing is known.\n");
+    for (size_t i = 0; i < MEASURED; i++) {
+        size_t first = 0;
+        while (strcmp(measured[first].nic, measured[i].nic) != 0)
+            first++;
+        if (first < i)
+            continue;
+        text_add(out, "\n### %s\n\n", measured[i].nic);
+        for (size_t k = i; k < MEASURED; k++)
+            if (strcmp(measured[k].nic, measured[i].nic) == 0)
+                text_add(out, "- `%s`: %s\n", measured[k].pattern, measured[k].counts);
+    }
 }
 
 void counters_manual(struct text *out)
 {
-    text_add(out, "%s", introduction);
+    add_groups(out);
     add_readers(out);
-    for (int group = 0; group < COUNTER_GROUPS; group++)
-        add_group(out, (enum counter_group)group);
-    text_add(out, "| any other name | %s | counter | %s | %s |\n", counter_unlisted.unit,
-             origins[counter_unlisted.origin].name, counter_unlisted.meaning);
     add_measured(out);
-    text_add(out, "\n## Who names the counters\n\n| named by | where |\n|---|---|\n");
-    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
-        text_add(out, "| %s | %s |\n", origins[i].name, origins[i].text);
 }
 
 /* [{"nic", "counts", "source"}]; NULL: nothing was measured. */

@@ -86,7 +86,7 @@ const struct counter_unit *counters_unit(const char *name);
  * (16.32.2004)"; NULL: none is known. */
 const char *counters_never_moves_on(const char *name);
 
-/* docs/counters.md, and the rows as a JSON array of objects (a new reference). */
+/* The tables of docs/counters.md, and the rows as a JSON array of objects (a new reference). */
 void counters_manual(struct text *out);
 json_t *counters_json(void);
 

@@ -98,7 +98,7 @@ static const struct export_column hosts[] = {
 static const struct export_column counters[] = {
     RUN,
     HOST,
-    TEXT("counter", "its name in docs/counters.md", NULL),
+    TEXT("counter", "its name, as harness list counters has it", NULL),
     TEXT("unit", "of the values", "unit"),
     TEXT("kind", "counter or gauge", "kind"),
     TEXT("source", "what it was read from", "source"),
@@ -168,7 +168,8 @@ static const struct export_column flows[] = {
     INTEGER("marked_packets", "packets", "that arrived with CE", "marked_packets"),
     INTEGER("decreases", "", "of the reaction point's rate", "decreases"),
     INTEGER("increases", "", "of the reaction point's rate", "increases"),
-    INTEGER("retransmitted_packets", "packets", "packets that were sent again: data, and requests of reads", "retransmitted_packets"),
+    INTEGER("retransmitted_packets", "packets", "packets that were sent again: data, and requests of reads",
+            "retransmitted_packets"),
     REAL("begin_ns", "ns", "of a simulated flow that ended, since the beginning of the run",
          "completion_ns.begin"),
     REAL("end_ns", "ns", "of such a flow, since the beginning of the run", "completion_ns.end"),
@@ -207,25 +208,26 @@ static const struct export_column pauses[] = {
     INTEGER("lasts", "", "1: it had not ended when the run did", NULL),
     END};
 
-static const struct export_column series[] = {INTEGER("series", "", "a counter of a host in a run", NULL),
-                                              RUN,
-                                              HOST,
-                                              TEXT("counter", "its name in docs/counters.md", NULL),
-                                              TEXT("unit", "of its samples", NULL),
-                                              TEXT("kind", "counter or gauge", NULL),
-                                              TEXT("source", "what it was read from", NULL),
-                                              TEXT("counter_group", "its group in docs/counters.md", NULL),
-                                              INTEGER("samples", "", "that the run has", NULL),
-                                              INTEGER("constant", "",
-                                                      "1: all samples have the same value, and the table "
-                                                      "samples has the first and the last of them",
-                                                      NULL),
-                                              END};
+static const struct export_column series[] = {
+    INTEGER("series", "", "a counter of a host in a run", NULL),
+    RUN,
+    HOST,
+    TEXT("counter", "its name, as harness list counters has it", NULL),
+    TEXT("unit", "of its samples", NULL),
+    TEXT("kind", "counter or gauge", NULL),
+    TEXT("source", "what it was read from", NULL),
+    TEXT("counter_group", "its group in docs/counters.md", NULL),
+    INTEGER("samples", "", "that the run has", NULL),
+    INTEGER("constant", "",
+            "1: all samples have the same value, and the table "
+            "samples has the first and the last of them",
+            NULL),
+    END};
 
 static const struct export_column samples[] = {
     RUN,
     HOST,
-    TEXT("counter", "its name in docs/counters.md", NULL),
+    TEXT("counter", "its name, as harness list counters has it", NULL),
     INTEGER("time_ns", "ns", "when reading began, on the result's clock", NULL),
     INTEGER("value", "", "in the unit of the table series; what was not read has no row", NULL),
     END};

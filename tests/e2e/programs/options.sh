@@ -96,6 +96,14 @@ check "completion of options" test "$(complete_words "$BUILD/harness" run --dur)
 check "completion of scenarios" test "$(complete_words "$BUILD/harness" run pfc-b)" = pfc-bidir
 check "completion of labs" test "$(complete_words "$BUILD/harness" doctor --lab sim-gef)" = sim-geforce-pair
 check "completion of choices" test "$(complete_words "$BUILD/harness" list sc)" = scenarios
+check_exit 0 "list counters: one that is named, of a family" "$BUILD/harness" list counters rx_prio3_pause
+check_says "... with its unit and meaning" '^  rx_prio#_pause +frames: PFC frames received' "$SCRATCH/out"
+check_exit 0 "list counters: one that does not move on every NIC" "$BUILD/harness" list counters local_ack_timeout_err
+check_says "... says on which" 'on ConnectX-5 Ex \(16.32.2004\): Never moved' "$SCRATCH/out"
+check "list counters: a group" test "$("$BUILD/harness" list counters buffer | grep -c '^  rx_buffer#_')" = 2
+check_exit 2 "list counters: an unknown name" "$BUILD/harness" list counters np_cpn_sent
+check_says "... with the nearest" 'np_cnp_sent' "$SCRATCH/err"
+check_exit 2 "list: a name of what has none" "$BUILD/harness" list labs x
 check "completion of an option's choices" test "$(complete_words "$BUILD/roce-traffic" drive --memory rm-d)" = rm-dmabuf
 check "completion of choices that may be given several times" test "$(complete_words "$BUILD/harness" browse --verdict unf)" = unfinished
 check "completion of files" test "$(cd "$SCRATCH" && touch seen.pcap && complete_words "$BUILD/harness" verify seen)" = seen.pcap
