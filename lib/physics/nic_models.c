@@ -313,36 +313,38 @@ json_t *nic_models_json(void)
 
 static const char introduction[] =
     "# Models of NICs\n\n"
-    "`make docs` generates this file from the table in `lib/physics/nic_models.c`. `harness schema "
-    "nic-models` prints\n"
-    "the table as JSON, `harness list models` the names.\n\n"
-    "A simulated host whose `nic.model` is one of these names has the model's values wherever the lab, its\n"
-    "defaults included, says nothing. Any other name is a title for display and changes nothing. `harness "
-    "check`\n"
-    "names the models of a lab, and warns of a name that looks like a slip; results and reports have the "
-    "values\n"
-    "that came from here among the lab's sources. What a property means: `man 5 harness-lab`.\n\n"
-    "A source that begins with *fitted* or *assumed* says that nobody measured the value itself: it was "
-    "chosen so\n"
-    "that the simulator shows the figure that is named, or because nothing is known. All others were read "
-    "or\n"
-    "measured. What is not listed has the simulator's default.\n\n"
+    "A simulated host whose `nic.model` is one of these names has the model's values wherever the lab, its "
+    "defaults included, says nothing. Any other name is a title for display and changes nothing.\n\n"
+    "- `harness list models` prints the names, `harness schema nic-models` all values and sources as JSON.\n"
+    "- `harness check` names the models of a lab, and warns of a name that looks like a slip.\n"
+    "- Results and reports have the values that came from here among the lab's sources.\n"
+    "- What a property means: `man 5 harness-lab`.\n\n"
+    "`make docs` writes this file from the table in `lib/physics/nic_models.c`.\n\n"
     "| model | what it is |\n|---|---|\n";
 
-/* How a value is known, by the first word of its source. */
+/* How a value is known, by the first word of its source; "": it was read or measured. */
 static const char *how_known(const struct nic_model_value *of)
 {
     static const char *const words[] = {"fitted", "assumed"};
-    for (size_t i = 0; of->value && i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strncmp(of->source, words[i], strlen(words[i])) == 0)
             return words[i];
-    return of->value ? "the NIC's" : "not known";
+    return "";
 }
 
 /* A row a property, a column a model; the ideal NIC is nobody's. */
-static void add_how_known(struct text *out)
+static void add_values(struct text *out)
 {
-    text_add(out, "\n## What is the NICs' own, fitted, assumed, and not known\n\n| property |");
+    text_add(out,
+             "\n## Values, and how they are known\n\n"
+             "- No mark: the NIC's own, read or measured.\n"
+             "- *fitted*: chosen so that the simulator shows a figure that was measured. Nobody measured "
+             "the value, and that figure is not a proof of it.\n"
+             "- *assumed*: nothing is known, or the same as another model is taken for likely.\n"
+             "- Empty, and properties that are not listed: not known. It has the simulator's default, "
+             "which as a rule is that the NIC does not do it.\n\n"
+             "What a NIC was measured to do that is not modelled stands in "
+             "[silicon.md](silicon.md#what-is-not-met), with the reason.\n\n| property |");
     for (int i = NIC_MODEL_IDEAL + 1; i < NIC_MODEL_COUNT; i++)
         text_add(out, " `%s` |", nic_model_names[i]);
     text_add(out, "\n|---|");
@@ -351,15 +353,30 @@ static void add_how_known(struct text *out)
     text_add(out, "\n");
     for (const struct nic_property *p = nic_properties; p->path; p++) {
         text_add(out, "| `%s` |", p->path);
-        for (int i = NIC_MODEL_IDEAL + 1; i < NIC_MODEL_COUNT; i++)
-            text_add(out, " %s |", how_known(&p->of[i]));
+        for (int i = NIC_MODEL_IDEAL + 1; i < NIC_MODEL_COUNT; i++) {
+            json_t *value = p->of[i].value ? value_of(&p->of[i]) : NULL;
+            char *shown = value ? json_bare(value) : NULL;
+            const char *known = shown ? how_known(&p->of[i]) : "";
+            text_add(out, "%s%s%s%s%s |", shown ? " " : "", shown ? shown : "", *known ? " *" : "", known,
+                     *known ? "*" : "");
+            free(shown);
+            json_decref(value);
+        }
         text_add(out, "\n");
     }
-    text_add(
-        out,
-        "\nThe NIC's: read or measured. Not known: the simulator's default, which as a rule is that the NIC "
-        "does not do it. Properties that are not listed are known of no model. What a NIC was measured to do "
-        "that is not modelled stands in [silicon.md](silicon.md), with the reason.\n\n## Values\n");
+}
+
+/* Where values come from that are not assumed. */
+static void add_sources(struct text *out)
+{
+    text_add(out, "\n## Sources\n\nOf assumed values the reason is in `harness schema nic-models`: mostly "
+                  "that another model "
+                  "has the value, and of latencies that only sums are fitted. S-... are rows of "
+                  "[silicon.tsv](silicon.md).\n\n");
+    for (const struct nic_property *p = nic_properties; p->path; p++)
+        for (int i = 0; i < NIC_MODEL_COUNT; i++)
+            if (p->of[i].value && strcmp(how_known(&p->of[i]), "assumed") != 0)
+                text_add(out, "- `%s`, %s: %s\n", p->path, nic_model_names[i], p->of[i].source);
 }
 
 void nic_models_manual(struct text *out)
@@ -367,16 +384,6 @@ void nic_models_manual(struct text *out)
     text_add(out, "%s", introduction);
     for (int i = 0; i < NIC_MODEL_COUNT; i++)
         text_add(out, "| `%s` | %s |\n", nic_model_names[i], nic_model_titles[i]);
-    add_how_known(out);
-    text_add(out, "\n| property | model | value | source |\n|---|---|---|---|\n");
-    for (const struct nic_property *p = nic_properties; p->path; p++)
-        for (int i = 0; i < NIC_MODEL_COUNT; i++) {
-            json_t *value = p->of[i].value ? value_of(&p->of[i]) : NULL;
-            char *shown = value ? json_bare(value) : NULL;
-            if (shown)
-                text_add(out, "| `%s` | `%s` | %s | %s |\n", p->path, nic_model_names[i], shown,
-                         p->of[i].source);
-            free(shown);
-            json_decref(value);
-        }
+    add_values(out);
+    add_sources(out);
 }
