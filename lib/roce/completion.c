@@ -310,39 +310,47 @@ bool completion_read(const char *line, size_t length, int *status, int *vendor)
 
 /* ---- the tables as a document */
 
-/* What was not measured has no frames either. */
-static void add_counters(struct text *out, const char *const names[], bool measured)
+static void add_counters(struct text *out, const char *const names[])
 {
     if (!names[0])
-        text_add(out, measured ? "none" : "not known");
+        text_add(out, "none");
     for (size_t i = 0; names[i]; i++)
         text_add(out, "%s`%s`", i ? ", " : "", names[i]);
 }
 
+/* What was not measured has no frames either. */
 void completion_manual(struct text *out)
 {
-    text_add(out, "\n| status | vendor | what happened | likely cause | counters of the requester | of the "
-                  "responder | look at | "
-                  "frames of the request | queue pairs after it | source |\n"
-                  "|---|---|---|---|---|---|---|---|---|---|\n");
+    text_add(out, "\n| status | vendor | what happened | likely cause | look at | source |\n"
+                  "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < ERRORS; i++) {
         const struct completion_error *e = &errors[i];
-        bool measured = *e->frames;
-        text_add(out, "| %d `%s` | `0x%02x` (%d) | %s | %s | ", e->status, completion_name(e->status),
-                 (unsigned)e->vendor, e->vendor, e->meaning, e->likely);
-        add_counters(out, e->requester, measured);
-        text_add(out, " | ");
-        add_counters(out, e->responder, measured);
-        text_add(out, " | %s | %s | %s | %s |\n", e->look, measured ? e->frames : "not known",
-                 measured ? e->states : "not known", e->source);
+        const char *rows = strstr(e->source, "S-");
+        text_add(out, "| %d | `0x%02x` (%d) | %s | %s | %s | %s |\n", e->status, (unsigned)e->vendor,
+                 e->vendor, e->meaning, e->likely, e->look, *e->frames && rows ? rows : e->source);
     }
     text_add(out,
-             "\n| status | `ibv_wc_status` | syndrome | meaning, whatever the NIC |\n|---|---|---|---|\n");
+             "\nWhat moves, and what is left of the queue pairs, where it was measured:\n\n"
+             "| status | vendor | counters of the requester | of the responder | frames of the request | "
+             "queue pairs |\n"
+             "|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < ERRORS; i++) {
+        const struct completion_error *e = &errors[i];
+        if (!*e->frames)
+            continue;
+        text_add(out, "| %d | `0x%02x` | ", e->status, (unsigned)e->vendor);
+        add_counters(out, e->requester);
+        text_add(out, " | ");
+        add_counters(out, e->responder);
+        text_add(out, " | %s | %s |\n", e->frames, e->states);
+    }
+    text_add(out,
+             "\nBy status, whatever the NIC (in parentheses the syndrome of the kernel's messages):\n\n");
     for (int i = 1; i < STATUSES; i++) {
-        text_add(out, "| %d | `%s` | ", i, statuses[i].name);
+        text_add(out, "- %d `%s`", i, statuses[i].name);
         if (statuses[i].syndrome)
-            text_add(out, "`0x%02x`", statuses[i].syndrome);
-        text_add(out, " | %s |\n", statuses[i].cause);
+            text_add(out, " (`0x%02x`)", statuses[i].syndrome);
+        text_add(out, ": %s\n", statuses[i].cause);
     }
 }
 
