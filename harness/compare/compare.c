@@ -25,6 +25,7 @@
 #define FIGURES_KEPT 50000 /* of all cells: a figure of a cell takes about 2 KB */
 #define NOTES_KEPT   100
 #define SAME_TIME    0.01 /* measure phases of real runs end a little late */
+#define NICS_NAMED   64   /* of a host: its document may come from elsewhere */
 
 enum { OLD, NEW };
 static const char *const side_words[] = {[OLD] = "OLD", [NEW] = "NEW"};
@@ -421,19 +422,12 @@ static json_t *versions_of_tools(const struct run *run)
 static void add_version_change(json_t *versions, const char *what, const char *host, const json_t *was,
                                const json_t *is)
 {
-    json_t *entry = json_make("{s:s,s:[],s:O?,s:O?}", "what", what, "hosts", "old", was, "new", is), *known;
+    json_t *entry = json_make("{s:s,s:{},s:O?,s:O?}", "what", what, "hosts", "old", was, "new", is);
     char *key = json_dumps(entry, 0);
-    size_t i;
     if (key && !json_object_get(versions, key))
         json_put(versions, key, json_incref(entry));
-    json_t *hosts = json_object_get(key ? json_object_get(versions, key) : NULL, "hosts");
-    bool there = false;
-    json_array_foreach(hosts, i, known)
-    {
-        there = there || (host && strcmp(json_string_value(known), host) == 0);
-    }
-    if (host && !there)
-        json_array_append_new(hosts, json_text(host));
+    if (key && host)
+        json_put(json_object_get(json_object_get(versions, key), "hosts"), host, json_true());
     json_decref(entry);
     free(key);
 }
@@ -466,7 +460,8 @@ static char *nic_models(const json_t *facts)
     json_array_foreach(json_object_get(facts, "nics"), i, nic)
     {
         const char *id = run_member(json_object_get(nic, "pci"), "id");
-        if (*id && json_is_object(json_object_get(nic, "rdma")) && !strstr(text_string(&models), id))
+        if (i < NICS_NAMED && *id && json_is_object(json_object_get(nic, "rdma")) &&
+            !strstr(text_string(&models), id))
             text_add(&models, "%s%s", models.length ? ", " : "", id);
     }
     return text_take(&models);
@@ -586,7 +581,7 @@ static void add_value(struct text *out, const struct spread *value, struct sweep
 {
     text_add(out, "%.6g", value->mean * in.factor);
     if (value->ci95 > 0)
-        text_add(out, " +- %.2g", spread_two_digits(value->ci95) * in.factor);
+        text_add(out, " +- %.6g", spread_two_digits(value->ci95 * in.factor));
     text_add(out, "%s%s", *in.name ? " " : "", in.name);
 }
 
@@ -745,25 +740,32 @@ static bool are_one(const char *a, const char *b)
            of_a.st_ino == of_b.st_ino;
 }
 
-static json_t *values_of(const json_t *object)
+static json_t *keys_of(const json_t *object)
 {
     json_t *list = json_array(), *value;
     const char *key;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        json_array_append(list, value);
+        json_array_append_new(list, json_text(key));
+    }
+    return list;
+}
+
+static json_t *versions_list(const json_t *versions)
+{
+    json_t *list = json_array(), *entry;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)versions, key, entry)
+    {
+        json_object_set_new(entry, "hosts", keys_of(json_object_get(entry, "hosts")));
+        json_array_append(list, entry);
     }
     return list;
 }
 
 static json_t *notes_list(const struct comparison *c)
 {
-    json_t *list = json_array(), *value;
-    const char *words;
-    json_object_foreach(c->notes, words, value)
-    {
-        json_array_append_new(list, json_text(words));
-    }
+    json_t *list = keys_of(c->notes);
     if (c->notes_left_out)
         json_array_append_new(list, json_textf("%zu more such sentences are left out", c->notes_left_out));
     return list;
@@ -777,7 +779,7 @@ static void finish_document(struct comparison *c)
     if (!c->compared)
         note(c, "there is nothing to compare: no cell has a whole run on both sides");
     json_object_set_new(document, "notes", notes_list(c));
-    json_object_set_new(document, "versions", values_of(json_object_get(document, "versions")));
+    json_object_set_new(document, "versions", versions_list(json_object_get(document, "versions")));
     json_object_set_new(document, "compared", json_integer((json_int_t)c->compared));
     json_object_set_new(document, "whole", json_boolean(!c->unsure));
     json_object_set_new(document, "verdict", json_text(verdict_names[c->verdict]));

@@ -138,7 +138,10 @@ struct change {
     const char *cell, *name;
     const json_t *entry;
     double size; /* of the change: percents; infinite from 0 */
+    bool of_all; /* flows */
 };
+
+#define LARGE 0.5 /* percents: changes of all flows together that come before those of single ones */
 
 static double mean_of(const json_t *entry, const char *side)
 {
@@ -148,6 +151,9 @@ static double mean_of(const json_t *entry, const char *side)
 static int by_size(const void *a, const void *b)
 {
     const struct change *x = a, *y = b;
+    bool x_first = x->of_all && x->size >= LARGE, y_first = y->of_all && y->size >= LARGE;
+    if (x_first != y_first)
+        return x_first ? -1 : 1;
     return (y->size > x->size) - (y->size < x->size);
 }
 
@@ -172,7 +178,8 @@ static struct change *find_changes(const json_t *cells, size_t *count, size_t *s
             bool differs = mean_of(entry, "old") != mean_of(entry, "new");
             if (changes && differs)
                 changes[(*count)++] = (struct change){run_member(cell, "name"), name, entry,
-                                                      percent ? fabs(json_number_value(percent)) : INFINITY};
+                                                      percent ? fabs(json_number_value(percent)) : INFINITY,
+                                                      strstr(name, "all flows") != NULL};
             *same += !differs;
         }
     }
@@ -184,12 +191,12 @@ static void add_mean(struct rows *rows, const json_t *spread, struct sweep_unit 
     const json_t *ci95 = json_object_get(spread, "ci95");
     double mean = json_number_value(json_object_get(spread, "mean")) * in.factor;
     if (json_number_value(ci95) > 0)
-        words_add(&rows->cells, "%.5g +- %.2g", mean, spread_two_digits(json_number_value(ci95)) * in.factor);
+        words_add(&rows->cells, "%.5g +- %.6g", mean, spread_two_digits(json_number_value(ci95) * in.factor));
     else
         words_add(&rows->cells, mean == floor(mean) && fabs(mean) < 1e9 ? "%.0f" : "%.5g", mean);
 }
 
-static void add_change(struct rows *rows, const struct change *change)
+static void add_change(struct rows *rows, const struct change *change, bool named, bool spread)
 {
     const json_t *apart = json_object_get(change->entry, "apart"),
                  *percent = json_object_get(change->entry, "change_percent");
@@ -198,39 +205,38 @@ static void add_change(struct rows *rows, const struct change *change)
                                   .high = mean_of(change->entry, "new")};
     struct sweep_unit in = sweep_unit_of(&figure);
     char shown[32];
-    words_add(&rows->cells, "%s", change->cell);
+    if (named)
+        words_add(&rows->cells, "%s", change->cell);
     words_add(&rows->cells, "%s%s%s", change->name, *in.name ? ", " : "", in.name);
     add_mean(rows, json_object_get(change->entry, "old"), in);
     add_mean(rows, json_object_get(change->entry, "new"), in);
     words_add(&rows->cells, "%s", percent ? verdict_percents(json_number_value(percent), shown) : "from 0");
-    words_add(&rows->cells, "%s", apart ? json_is_true(apart) ? "yes" : "no" : "-");
+    if (spread)
+        words_add(&rows->cells, "%s", apart ? json_is_true(apart) ? "yes" : "no" : "-");
 }
 
 /* Of one cell all that differ, of several the largest changes. */
 static void print_figures(const json_t *cells, size_t width)
 {
-    static const struct columns_style styles[] = {{.title = "cell", .least = 10, .keep = 24, .leave = 2},
+    static const struct columns_style styles[] = {{.title = "cell", .least = 10, .keep = 24},
                                                   {.title = "figure", .least = 14, .keep = 24},
                                                   {.title = "OLD", .right = true},
                                                   {.title = "NEW", .right = true},
                                                   {.title = "change", .right = true},
                                                   {.title = "apart", .leave = 1}};
-    bool several = json_array_size(cells) > 1;
+    bool named = json_array_size(cells) > 1, spread = false;
     size_t count, same;
-    struct rows rows = {.columns = several ? 6 : 5};
     struct change *changes = find_changes(cells, &count, &same);
-    if (several)
+    if (named && changes)
         qsort(changes, count, sizeof *changes, by_size);
-    size_t shown = count < ROWS_SHOWN || !several ? count : ROWS_SHOWN;
-    struct rows all = {.columns = 6};
+    size_t shown = count < ROWS_SHOWN || !named ? count : ROWS_SHOWN;
     for (size_t i = 0; i < shown; i++)
-        add_change(&all, &changes[i]);
-    for (size_t i = 0; i < all.cells.count; i++) /* one cell needs no name */
-        if (several || i % 6)
-            words_add(&rows.cells, "%s", all.cells.items[i]);
-    words_free(&all.cells);
+        spread = spread || json_object_get(changes[i].entry, "apart");
+    struct rows rows = {.columns = 4 + named + spread};
+    for (size_t i = 0; i < shown; i++)
+        add_change(&rows, &changes[i], named, spread);
     print_out("\n");
-    rows_print(&rows, styles + !several, width, count - shown, "figures differ");
+    rows_print(&rows, styles + !named, width, count - shown, "figures differ");
     if (same)
         print_out("%zu %s %s the same\n", same, THINGS(same, "figure"), same == 1 ? "is" : "are");
     free(changes);

@@ -134,6 +134,7 @@ json_says "intervals that meet are not apart" '[.cells[].figures[] | .apart == (
 compare 0 "the same sweep" sweep/ "$(cp -r sweep copy && echo copy)" --fail-if 'goodput < old'
 says "a line for all cells" '^passed +4 times$'
 says "repetitions that are all the same show no spread" '^note: repetitions that have the same value in every figure count as one'
+cp -r copy whole
 rm copy/03/result.json
 compare 4 "a sweep that lacks a run" sweep copy --fail-if 'goodput < old'
 says "it is said" '^note: NEW: .*03'
@@ -154,6 +155,9 @@ check_exit 0 "without rules nothing fails" "${RUN[@]}" --against good --json
 json_says "the comparison is in the document" '.against.settings["scenario.flows.a-to-b.memory"].new == "gpu" and .against.verdict == "unjudged"'
 check_exit 0 "rules judge a run that has no expectations" "${RUN[@]}" --set 'expect=[]' --against good --fail-if 'goodput < 50% of old' --quiet
 count() { find new/pfc-bidir -mindepth 1 -maxdepth 1 -type d | wc -l; }
+rm sweep/03/result.json
+check_exit 0 "a sweep that is resumed" "$H" run --resume sweep --against whole --fail-if 'goodput < old' --no-report
+says "is compared, too" '^passed +4 times$'
 BEFORE=$(count)
 check_exit 2 "a baseline that is not there is refused" "${RUN[@]}" --against nothing
 check_exit 2 "a rule that cannot be read is refused" "${RUN[@]}" --against good --fail-if 'goodput'
