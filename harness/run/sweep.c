@@ -127,7 +127,7 @@ static json_t *sweep_entry(const struct sweep *s, size_t run, struct outcome out
 /* ---- how many runs go at a time, and on how many threads each */
 
 /* A thread for fewer hosts leaves half of a processor unused: of a fat tree with 128 hosts 4 threads are 2.3
- * times as fast as one, 8 threads 3.6 times, 16 threads 3.3 times (docs/simulator.md). */
+ * times as fast as one, 8 threads 3.6 times, 16 threads 3.3 times. */
 #define HOSTS_A_THREAD 32
 
 static size_t lesser(size_t a, size_t b)
