@@ -192,6 +192,10 @@ static struct expr_node *parse_number(struct parser *p)
     if (letters == 1 && *end == '%') {
         node->number /= 100;
     } else if (letters && apply_unit(node, word, end) != 0) {
+        if (blank) { /* a word behind a number without a unit */
+            p->at += digits;
+            return node;
+        }
         free_node(node);
         p->at += digits + blank;
         return parser_fail(p, "a unit such as ms, KiB, Gb/s, /s or %");
