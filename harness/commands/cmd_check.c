@@ -3,6 +3,7 @@
 #include "lib/program/program.h"
 #include "harness/doctor/check.h"
 #include "lib/formats/find.h"
+#include "lib/formats/lab_kinds.h"
 #include "harness/plan/decidable.h"
 #include "lib/document/json_file.h"
 #include "lib/log.h"
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct check_options {
     const char *lab;
@@ -137,16 +139,39 @@ static json_t *load_document(const char *path, bool *is_lab, struct error *e)
     return document;
 }
 
-static int check_one(const struct check_options *said, const char *word, struct error *e)
+/* All values that the table of the document does not take, or else the one error that was found. */
+static void log_errors(const json_t *document, bool is_lab, const char *path, const struct error *found)
 {
+    struct error e;
+    struct text all = {0};
+    const char *driver = json_string_value(json_object_get(document, "driver"));
+    const struct lab_kind *kind = is_lab && driver ? lab_kind_named(driver) : NULL;
+    json_t *expanded = is_lab ? lab_expand(document, &e) : scenario_expand(document, &e);
+    const struct table *table = kind ? &kind->table : is_lab ? NULL : &scenario_table;
+    if (!expanded || !table || table_errors(table, expanded, &all) < 2)
+        log_error("%s", found->text);
+    for (const char *line = text_string(&all), *end; expanded && (end = strchr(line, '\n')); line = end + 1)
+        if (strchr(text_string(&all), '\n')[1])
+            log_error("%s: %.*s", path, (int)(end - line), line);
+    json_decref(expanded);
+    text_free(&all);
+}
+
+static int check_one(const struct check_options *said, const char *word)
+{
+    struct error e;
     char *path = find_file(FIND_SCENARIO, word, NULL);
     if (!path)
-        path = find_file(FIND_LAB, word, e);
+        path = find_file(FIND_LAB, word, &e);
     bool is_lab;
-    json_t *document = path ? load_document(path, &is_lab, e) : NULL;
+    json_t *document = path ? load_document(path, &is_lab, &e) : NULL;
     int result = !document ? -1
-                 : is_lab  ? check_lab(said, document, path, e)
-                           : check_scenario(said, document, path, e);
+                 : is_lab  ? check_lab(said, document, path, &e)
+                           : check_scenario(said, document, path, &e);
+    if (!document)
+        log_error("%s", e.text);
+    else if (result != 0)
+        log_errors(document, is_lab, path, &e);
     json_decref(document);
     free(path);
     return result;
@@ -157,9 +182,7 @@ static int run_check(const struct call *call)
     const struct check_options *said = call->options;
     int status = EXIT_DONE;
     for (size_t i = 0; i < call->count; i++) {
-        struct error e;
-        if (check_one(said, call->arguments[i], &e) != 0) {
-            log_error("%s", e.text);
+        if (check_one(said, call->arguments[i]) != 0) {
             status = EXIT_USAGE;
         } else if (!said->quiet) {
             print_out("%s: good\n", call->arguments[i]);

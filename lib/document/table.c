@@ -201,6 +201,9 @@ struct place {
     enum source source;
     struct text path;
     struct error *e;
+    struct text
+        *all; /* sentences, a line each: parsing goes on after an error. NULL: it ends with the first */
+    size_t errors;
 };
 
 static int parse_object(const struct table *table, const json_t *json, void *object, struct place *at);
@@ -377,6 +380,17 @@ static int make_room(const struct field *field, size_t count, struct list_of *li
     return list->items ? 0 : error_set(at->e, "%s: out of memory", place_name(at));
 }
 
+/* The sentence is kept, and parsing goes on with what follows the place that was entered at `before`. */
+static bool goes_on(struct place *at, size_t before)
+{
+    if (!at->all)
+        return false;
+    text_add(at->all, "%s\n", at->e->text);
+    at->errors++;
+    leave_place(at, before);
+    return true;
+}
+
 static int parse_list(const struct field *field, const json_t *json, struct list_of *list, struct place *at)
 {
     if (!json_is_array(json))
@@ -388,8 +402,11 @@ static int parse_list(const struct field *field, const json_t *json, struct list
     for (size_t i = 0; i < count; i++) {
         size_t before = enter_index(at, i);
         list->count = i + 1;
-        if (parse_value(&item, json_array_get(json, i), (char *)list->items + i * step, at) != 0)
-            return -1;
+        if (parse_value(&item, json_array_get(json, i), (char *)list->items + i * step, at) != 0) {
+            if (!goes_on(at, before))
+                return -1;
+            continue;
+        }
         leave_place(at, before);
     }
     return 0;
@@ -417,12 +434,18 @@ static int parse_map(const struct field *field, const json_t *json, struct list_
     json_object_foreach((json_t *)(uintptr_t)json, key, value)
     {
         char *slot = (char *)list->items + i * step;
-        if (check_key(field, key, at) != 0)
-            return -1;
+        if (check_key(field, key, at) != 0) {
+            if (!goes_on(at, at->path.length))
+                return -1;
+            continue;
+        }
         size_t before = enter_key(at, key);
         list->count = ++i;
-        if (parse_value(&item, value, field_map_value(slot, item.kind), at) != 0)
-            return -1;
+        if (parse_value(&item, value, field_map_value(slot, item.kind), at) != 0) {
+            if (!goes_on(at, before))
+                return -1;
+            continue;
+        }
         /* set the name after the object's fields were reset */
         if (!(*(char **)(void *)slot = strdup(key)))
             return error_set(at->e, "%s: out of memory", place_name(at));
@@ -521,6 +544,7 @@ static int parse_object(const struct table *table, const json_t *json, void *obj
 {
     const char *key;
     json_t *value;
+    size_t errors = at->errors;
     memset(object, 0, table->size);
     for (const struct field *f = table->fields; f->name; f++)
         set_unset(f, at->source, field_slot(object, f));
@@ -528,17 +552,19 @@ static int parse_object(const struct table *table, const json_t *json, void *obj
         return wrong_type(at, json, "an object");
     json_object_foreach((json_t *)(uintptr_t)json, key, value)
     {
-        if (!table_find(table, key))
-            return unknown_key(table, key, at);
+        if (!table_find(table, key) && unknown_key(table, key, at) != 0 && !goes_on(at, at->path.length))
+            return -1;
     }
     for (const struct field *f = table->fields; f->name; f++) {
         size_t before = enter_field(at, f);
-        if (fill_field(f, json_object_get(json, f->name), field_slot(object, f), at) != 0)
+        if (fill_field(f, json_object_get(json, f->name), field_slot(object, f), at) == 0)
+            leave_place(at, before);
+        else if (!goes_on(at, before))
             return -1;
-        leave_place(at, before);
     }
-    return table->check && at->source != FROM_NOTHING ? table->check(object, text_string(&at->path), at->e)
-                                                      : 0;
+    if (!table->check || at->source == FROM_NOTHING || at->errors > errors)
+        return 0;
+    return table->check(object, text_string(&at->path), at->e);
 }
 
 static int parse_from(enum source source, const struct table *table, const json_t *json, void *object,
@@ -555,6 +581,20 @@ static int parse_from(enum source source, const struct table *table, const json_
 int table_parse(const struct table *table, const json_t *json, void *object, struct error *e)
 {
     return parse_from(FROM_DOCUMENT, table, json, object, e);
+}
+
+size_t table_errors(const struct table *table, const json_t *json, struct text *errors)
+{
+    struct error e;
+    struct place at = {.source = FROM_DOCUMENT, .e = &e, .all = errors};
+    void *object = calloc(1, table->size);
+    if (object && parse_object(table, json, object, &at) != 0)
+        goes_on(&at, 0);
+    if (object)
+        table_free(table, object);
+    free(object);
+    text_free(&at.path);
+    return at.errors;
 }
 
 int table_parse_options(const struct table *table, const json_t *json, void *object, struct error *e)

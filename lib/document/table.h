@@ -86,6 +86,8 @@ struct table {
 /* Fill *object (of table->size bytes) from json. On error nothing is left allocated and the sentence names
  * path, value and what is allowed; an unknown key names the nearest known one. */
 int table_parse(const struct table *table, const json_t *json, void *object, struct error *e);
+/* Add the sentences of all errors, a line each: what table_parse says is the first. Returns how many. */
+size_t table_errors(const struct table *table, const json_t *json, struct text *errors);
 /* The same from the options of a command line: sentences name options ("--queue-pairs") instead of keys, and
  * a flag that was not given is 0. */
 int table_parse_options(const struct table *table, const json_t *json, void *object, struct error *e);

@@ -276,4 +276,17 @@ if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=64k none small 2>
 else
     skip "a full disk" no-root
 fi
+# ---- all errors of a document at once
+jq -n '{schema: 1, name: "a b", title: "t", lab: "sim-incast", roles: ["h[0-2]"], phasess: {}, phases: {warmup: "0", measure: 5}, settings: {pfc: [9], mtu: "x"},
+    flows: [{name: "f", from: "h0", to: "h1", prority: 3, depth: 0}, {name: "g", from: "h0", op: "wrte", rate: "3 apples"}]}' >"$SCRATCH/slips.json"
+check_exit 2 "a scenario with ten slips" "$BUILD/harness" check "$SCRATCH/slips.json"
+check "  each is told, once" test "$(sed -nE 's|^harness: error: [^ ]*/slips.json: ([^ :]*:? ?[a-z]+ ?[a-z]*).*|\1|p' "$SCRATCH/err" | wc -l)" = 10
+for place in 'unknown key "phasess"' 'name: "a b"' 'phases.measure: 5' 'settings.mtu: "x"' 'settings.pfc\[0\]: 9' 'flows\[0\]: unknown key "prority"; did you mean "priority"' 'flows\[0\].depth: 0' \
+    'flows\[1\].to is missing' 'flows\[1\].op: "wrte"' 'flows\[1\].rate: "3 apples"'; do
+    check_says "  $place" "slips.json: .*$place" "$SCRATCH/err"
+done
+jq -n '{schema: 1, name: "l", driver: "sim", topology: {kind: "star", hosts: 2}, defaults: {link: {rate: 3, delay: "1"}, host: {nic: {ack_every: -1}}}}' >"$SCRATCH/lab-slips.json"
+check_exit 2 "a lab with three slips" "$BUILD/harness" check "$SCRATCH/lab-slips.json"
+check_says "  its links and hosts are told" 'links\[0\].rate: 3 is a number' "$SCRATCH/err"
+check_says "  all of them" 'hosts.h1.nic.ack_every: -1' "$SCRATCH/err"
 finish
