@@ -26,9 +26,11 @@ static void add_pauses(const struct run *run, struct plot *plot)
     if (!any) { /* lines at zero show less than a sentence; not even these: PFC frames are not counted */
         pauses.even_flat = true;
         bool counted = curves_add(run, &pauses, 1, PLOT_STEPS, panel);
+        const char *of_run = strstr(plot->title, ": ");
+        char *title = xasprintf("Throughput%s", of_run ? of_run : "");
         plot_drop_panel(plot);
         free(plot->title);
-        plot->title = xstrdup("Throughput");
+        plot->title = title;
         plot->caption = xasprintf("Wire rate at which each host sends.%s",
                                   counted ? " None of them received a PFC frame meanwhile." : "");
         return;

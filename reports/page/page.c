@@ -150,10 +150,12 @@ static void add_beginning(const struct run *run, struct text *out)
 }
 
 static void add_drawings(const struct runs *runs, const struct drawing *drawings, size_t count,
-                         struct text *out)
+                         size_t explaining, struct text *out)
 {
     size_t last = SIZE_MAX - 1;
     for (size_t i = 0; i < count; i++) {
+        if (i == explaining) /* stands on the first screen */
+            continue;
         size_t run = runs->count == 1 ? 0 : drawings[i].run; /* there is only this run */
         if (run != last) {
             text_add(out, "<h2>");
@@ -208,18 +210,21 @@ void page_end(const struct page_library *library, struct text *out)
 void page_write(const struct runs *runs, const struct drawing *drawings, size_t count, bool table,
                 const struct page_library *library, struct text *out)
 {
+    size_t explaining = page_explaining(runs, drawings, count);
     page_begin(runs->title, library, out);
     add_heading(runs, out);
+    page_add_first(runs, drawings, explaining, out);
+    page_add_differences(runs, out);
+    page_add_warnings(runs, out);
     page_add_why(runs, out);
     page_add_summary(runs, out);
     page_add_listed(runs, out);
-    page_add_warnings(runs, out);
-    page_add_differences(runs, out);
+    page_add_flows(runs, out);
     page_add_ratios(runs, out);
     page_add_published(runs, out);
     page_add_expectations(runs, out);
     page_add_repeated(runs, out);
-    add_drawings(runs, drawings, count, out);
+    add_drawings(runs, drawings, count, explaining, out);
     if (table)
         text_add(out, "<p>All figures of each run, for a spreadsheet or a program: <a "
                       "href=\"sweep.csv\">sweep.csv</a>.</p>\n");

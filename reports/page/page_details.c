@@ -149,11 +149,24 @@ static bool any_ends(const struct runs *runs)
     return false;
 }
 
-static void add_flows(const struct runs *runs, struct text *out)
+static bool any_flows(const struct runs *runs)
+{
+    bool any = false, collectives = false;
+    for (size_t i = 0; i < runs->count; i++) {
+        any = any || json_object_size(run_get(&runs->items[i], "flows"));
+        collectives = collectives || json_object_size(run_get(&runs->items[i], "collectives"));
+    }
+    return any || !collectives;
+}
+
+void page_add_flows(const struct runs *runs, struct text *out)
 {
     const struct flow_columns has = {runs_have_delivered(runs), any_ends(runs), any_latency(runs)};
     size_t few = 0;
+    if (!any_flows(runs))
+        return;
     text_add(out,
+             "<h2>Flows</h2>\n"
              "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
              "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s%s%s</tr>\n",
              has.delivered ? "<th class=number>delivered, Gb/s" : "",
@@ -183,16 +196,6 @@ static void add_flows(const struct runs *runs, struct text *out)
                       "flows together, of "
                       "the others, and of all flows of a run are over the measure phase.</p>\n");
     add_few(few, "messages", out);
-}
-
-static bool any_flows(const struct runs *runs)
-{
-    bool any = false, collectives = false;
-    for (size_t i = 0; i < runs->count; i++) {
-        any = any || json_object_size(run_get(&runs->items[i], "flows"));
-        collectives = collectives || json_object_size(run_get(&runs->items[i], "collectives"));
-    }
-    return any || !collectives;
 }
 
 static bool any_completes(const struct runs *runs)
@@ -523,8 +526,6 @@ void page_add_details(const struct runs *runs, struct text *out)
     for (size_t i = 0; i < runs->count; i++)
         run_take_sources(&runs->items[i], sources);
     text_add(out, "<h2>Details</h2>\n");
-    if (any_flows(runs))
-        add_flows(runs, out);
     page_add_collectives(runs, out);
     add_completions(runs, out);
     add_buffers(runs, out);

@@ -20,6 +20,10 @@ void page_add_drawing(const struct drawing *drawing, const char *run, struct tex
 
 /* page_results.c */
 void page_add_summary(const struct runs *runs, struct text *out);
+/* Of all hosts in the measure phase; NAN: not counted. The share, in %, is the largest of a host. */
+double page_pauses(const struct run *run);
+double page_lost(const struct run *run);
+double page_most_paused(const struct run *run);
 /* Which roles are drawn, where not all are. */
 void page_add_listed(const struct runs *runs, struct text *out);
 void page_add_warnings(const struct runs *runs, struct text *out);
@@ -40,10 +44,27 @@ void page_add_ratios(const struct runs *runs, struct text *out);
 /* page_results.c: collectives between GPUs, their sizes, and what ran them; nothing if no run has some */
 void page_add_collectives(const struct runs *runs, struct text *out);
 
-/* page_why.c: what kept flows from their rate, by the runs' explanations. */
+/* page_first.c: the first screen. `explaining`: the drawing in it, by page_explaining. */
+void page_add_first(const struct runs *runs, const struct drawing *drawings, size_t explaining,
+                    struct text *out);
+/* The drawing that explains the runs best: of the one that failed or lost most, the map of its pauses, else
+ * its pauses and rates. SIZE_MAX: there is none. */
+size_t page_explaining(const struct runs *runs, const struct drawing *drawings, size_t count);
+
+/* The same of a sweep of many runs: which choices those that failed have in common, and the drawing of what
+ * failed most. */
+void page_add_sweep_first(const struct sweep_table *t, const struct drawing *drawings, size_t explaining,
+                          struct text *out);
+size_t page_sweep_explaining(const struct sweep_table *t, const struct drawing *drawings, size_t count);
+
+/* page_why.c: what kept flows from their rate, by the runs' explanations. In a line for each run, of `most`
+ * at most: */
+void page_add_causes(const struct runs *runs, size_t most, struct text *out);
+/* With all that tells of it; of several runs it is folded. */
 void page_add_why(const struct runs *runs, struct text *out);
 
 /* page_details.c */
+void page_add_flows(const struct runs *runs, struct text *out);
 void page_add_details(const struct runs *runs, struct text *out);
 /* Sources of the values of all runs' labs (run_take_sources), the scenario and the lab of one. `named`:
  * titles say that they are this run's, one of several. */

@@ -179,6 +179,33 @@ static double sum_counters(const struct run *run, bool (*picks)(const char *name
     return sum;
 }
 
+double page_pauses(const struct run *run)
+{
+    return sum_counters(run, is_pause, "delta");
+}
+
+double page_lost(const struct run *run)
+{
+    return sum_counters(run, is_lost, "delta");
+}
+
+double page_most_paused(const struct run *run)
+{
+    const char *role, *name;
+    json_t *host, *counter;
+    double most = NAN;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        json_object_foreach(json_object_get(host, "counters"), name, counter)
+        {
+            if (counters_pattern_matches("rx_prio#_pause_duration", name))
+                most =
+                    fmax(html_value(json_object_get(counter, "rate_per_s")) / 1e4, most); /* of us a second */
+        }
+    }
+    return most;
+}
+
 /* ---- tables */
 
 /* A run may have flows, collectives, or both: the columns are those that any of the runs needs. */
@@ -221,9 +248,9 @@ void page_add_summary(const struct runs *runs, struct text *out)
         html_verdict(out, run_text(run, "verdict"));
         text_add(out, "</td>");
         add_traffic(run, delivered, flows, collectives, out);
-        html_number_cell(out, sum_counters(run, is_pause, "delta"));
+        html_number_cell(out, page_pauses(run));
         html_number_cell(out, sum_counters(run, is_pause, "rate_per_s"));
-        html_number_cell(out, sum_counters(run, is_lost, "delta"));
+        html_number_cell(out, page_lost(run));
         html_number_cell(out, sum_counters(run, is_answer, "delta"));
         html_number_cell(out, run_sum_flows(run, "retransmitted_packets"));
         text_add(out, "</tr>\n");

@@ -604,7 +604,7 @@ static void add_left_out(const struct sweep_table *t, size_t left_out, struct te
 }
 
 static void add_figures(const struct sweep_table *t, const struct drawing *drawings, size_t count,
-                        const char *how, size_t left_out, struct text *out)
+                        size_t explaining, const char *how, size_t left_out, struct text *out)
 {
     text_add(out, "<h2>Figures%s</h2>\n", t->dimension_count ? " over the choices" : "");
     if (how)
@@ -615,7 +615,8 @@ static void add_figures(const struct sweep_table *t, const struct drawing *drawi
                        "(Student's t); one without it is the same in all of them, or of one run."
                      : "");
     for (size_t i = 0; i < count; i++)
-        page_add_drawing(&drawings[i], "", out);
+        if (i != explaining) /* stands on the first screen */
+            page_add_drawing(&drawings[i], "", out);
     add_constants(t, out);
     add_left_out(t, left_out, out);
 }
@@ -668,8 +669,11 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
 {
     const char *title = run_text(&t->first, "scenario.title");
     title = *title ? title : run_text(&t->first, "scenario.name");
+    size_t explaining = page_sweep_explaining(t, drawings, count);
     page_begin(title, NULL, out);
     add_heading(t, title, out);
+    page_add_sweep_first(t, drawings, explaining, out);
+    add_choices(t, out);
     add_failures(t, out);
     add_failed_cells(t, out);
     add_unjudged(t, out);
@@ -677,8 +681,7 @@ void page_sweep_write(const struct sweep_table *t, const struct drawing *drawing
     add_notice(t, "Not judged", t->not_judged, t->not_judged_left_out, out);
     add_expectations(t, out);
     add_later(t, out);
-    add_choices(t, out);
-    add_figures(t, drawings, count, how, left_out, out);
+    add_figures(t, drawings, count, explaining, how, left_out, out);
     page_add_cell_ratios(t, out);
     add_published(t, out);
     page_add_cells(t, out);

@@ -123,16 +123,10 @@ static void add_shares(const json_t *explanation, struct text *out)
                  json_array_size(flows) - FLOWS_SHOWN);
 }
 
-static void add_explanation(const struct run *run, bool several, struct text *out)
+static void add_explanation(const struct run *run, struct text *out)
 {
     const json_t *causes = json_object_get(run->explanation, "causes"), *one;
     size_t i;
-    text_add(out, "<h2>What happened, and why");
-    if (several) {
-        text_add(out, ": ");
-        html_escaped(out, run_label(run));
-    }
-    text_add(out, "</h2>\n");
     if (!json_array_size(causes)) {
         text_add(out, "<p>");
         html_escaped(out, run_member(run->explanation, "text"));
@@ -155,9 +149,52 @@ static void add_explanation(const struct run *run, bool several, struct text *ou
     add_shares(run->explanation, out);
 }
 
+/* "memory gpu: b takes less than its line carries (sure)" */
+static void add_line(const struct run *run, struct text *out)
+{
+    const json_t *causes = json_object_get(run->explanation, "causes");
+    text_add(out, "<b>");
+    html_escaped(out, run_label(run));
+    text_add(out, ":</b> ");
+    html_escaped(out, run_member(run->explanation, "text"));
+    if (json_array_size(causes))
+        text_add(out, " <span class=soft>(%s)</span>", run_member(json_array_get(causes, 0), "sureness"));
+    if (json_array_size(causes) > 1)
+        text_add(out, " <span class=soft>and %zu other %s</span>", json_array_size(causes) - 1,
+                 THINGS(json_array_size(causes) - 1, "cause"));
+}
+
+void page_add_causes(const struct runs *runs, size_t most, struct text *out)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < runs->count; i++) {
+        if (!runs->items[i].explanation || shown++ >= most)
+            continue;
+        text_add(out, shown == 1 ? "<ul>\n<li>" : "<li>");
+        add_line(&runs->items[i], out);
+        text_add(out, "</li>\n");
+    }
+    text_add(out, "%s", shown ? "</ul>\n" : "");
+    if (shown > most)
+        text_add(out, "<p class=soft>Causes of %zu more runs are below.</p>\n", shown - most);
+}
+
 void page_add_why(const struct runs *runs, struct text *out)
 {
-    for (size_t i = 0; i < runs->count; i++)
-        if (runs->items[i].explanation)
-            add_explanation(&runs->items[i], runs->count > 1, out);
+    bool any = false;
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct run *run = &runs->items[i];
+        if (!run->explanation)
+            continue;
+        if (!any)
+            text_add(out, "<h2>What happened, and why</h2>\n");
+        any = true;
+        if (runs->count > 1) {
+            text_add(out, "<details><summary>");
+            add_line(run, out);
+            text_add(out, "</summary><div>\n");
+        }
+        add_explanation(run, out);
+        text_add(out, "%s", runs->count > 1 ? "</div></details>\n" : "");
+    }
 }

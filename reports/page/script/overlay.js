@@ -133,7 +133,7 @@ function makeOverlays(figures) {
     if (kinds.indexOf(figure.kind) < 0) kinds.push(figure.kind);
   });
   if (runs.length < 2) return [];
-  let heading = figures[0].place;
+  let heading = (figures.find(function (f) { return !f.place.closest('.first'); }) || figures[0]).place;
   while (heading.previousElementSibling && heading.tagName !== 'H2') heading = heading.previousElementSibling;
   const section = make('section', {class: 'overlays'}, make('h2', {text: 'All runs over time'}));
   heading.parentNode.insertBefore(section, heading);

@@ -55,7 +55,11 @@ check "  not where it is on" test "$(sed -n '/02 (simulated)/,$p' "$SCRATCH/out"
 check "no line has a share of more than the whole" test -z "$(grep -oE '[0-9]+ %' "$SCRATCH/out" | awk '$1 > 100')"
 "$H" run victim-flow --set 'sweep={}' --set expect=null -d 1ms --out "$OUT" >"$SCRATCH/out" 2>"$SCRATCH/err"
 check_says "a run ends with its first cause" '^more is sent to h8 than its line carries \(an incast\)$' "$SCRATCH/out"
-check_says "  and its page has it" 'What happened, and why</h2>' "$OUT/victim-flow/latest/report/index.html"
+page=$OUT/victim-flow/latest/report/index.html
+check_says "  and its page has it" 'What happened, and why</h2>' "$page"
+sed -n '/<section class=first>/,/<.section>/p' "$page" >"$SCRATCH/first"
+check_says "  on the first screen" 'On 16 hosts and 2 switches, measured for 1ms: <b>victim</b> from h7 to h15; <b>incast</b> from 7 hosts to h8[.] .*Why: <b>more is sent to h8 than its line carries \(an incast\)</b>' "$SCRATCH/first"
+check "  with the map of pauses" grep -q 'href="01-map.svg"' "$SCRATCH/first"
 
 # ---- an incast that looks like a storm: two long flows, and four bursts to the receiver of one of them
 jq -n '{schema: 1, name: "chain", driver: "sim", hosts: {"h[1-8]": {}}, switches: {"s[0-3]": {}},

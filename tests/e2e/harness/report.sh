@@ -33,6 +33,13 @@ done)
 if [ -z "$missing" ]; then ok "all files that the page refers to exist"; else nok "all files that the page refers to exist" "$missing"; fi
 check_says "the page says simulated" 'class="pill simulated"' "$report/index.html"
 check_says "the page compares the run with published figures" '5[^0-9]*296|5295\.75' "$report/index.html"
+sed -n '/<section class=first>/,/<.section>/p' "$report/index.html" >"$SCRATCH/first"
+check_says "its first screen says what was run" '<p class=lead>2 runs, which differ in <code>flows[.][*][.]memory</code>, on 2 hosts, measured for 1s: <b>a-to-b</b> from a to b; <b>b-to-a</b> from b to a[.]' "$SCRATCH/first"
+check_says "... how many expectations passed, with those of the sweep's end" "<b>$(jq -s '[.[].expectations[] | select(.verdict == "passed")] | length' "$result"/0[12]/result.json | awk '{ print $1 + 1 }') expectations passed</b>" "$SCRATCH/first"
+check_says "... the cause of each run, in a line" '<li><b>memory gpu:</b> b takes less than its line carries' "$SCRATCH/first"
+check "... figures, six at most, with the published value" test "$(grep -c '^<div><span class=soft>' "$SCRATCH/first") $(grep -c 'published 5&#8239;296' "$SCRATCH/first")" = "6 1"
+check "... and one picture, of the run with a cause: its pauses over its rates, which are not drawn again" test "$(grep -c '<figure>' "$SCRATCH/first") $(grep -c 'href="02-timeline.svg"' "$SCRATCH/first") $(grep -c 'href="02-timeline.svg"' "$report/index.html")" = "1 1 1"
+check "what tells of a cause, and where the time of flows went, is folded for each run" test "$(grep -c '^<details><summary><b>memory \(host\|gpu\):</b>' "$report/index.html")" = 2
 ratio=$(jq -r '.repeated[].expectations[].reason' "$result/index.json")
 check "the page has what was judged beside another cell, with the index's numbers" grep -qF "<td>beside memory host</td><td><span class=\"pill passed\">passed</span><br><span class=soft>${ratio/>/"&gt;"}<" "$report/index.html"
 check "a published figure of two cells is compared once, with the index's numbers" test "$(grep -cE '<td>GPU memory to host memory ' "$report/index.html") $(grep -c 'not compared: it reads another cell' "$report/index.html")" = "1 0"

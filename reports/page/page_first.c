@@ -1,0 +1,616 @@
+/* The first screen of a page: what was run, what came of it against what was expected, and why; a few
+ * figures; and the one picture that explains the run. */
+#include "lib/document/json_text.h"
+#include "lib/formats/result_flows.h"
+#include "lib/formats/verdicts.h"
+#include "lib/output/verdicts.h"
+#include "lib/xalloc.h"
+#include "reports/page/html.h"
+#include "reports/page/page_parts.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRAFFIC_NAMED   4
+#define FAILURES_NAMED  4
+#define RUNS_NAMED      8 /* a line each */
+#define VALUES_NAMED    4 /* of a figure; of more runs the least and the greatest */
+#define FIGURES_SHOWN   6
+#define PUBLISHED_SHOWN 3
+
+/* ---- what was run */
+
+/* "16 hosts and 2 switches" */
+static void add_places(const struct run *run, struct text *out)
+{
+    const json_t *nodes = run_get(run, "topology.nodes"), *node;
+    size_t hosts = 0, switches = 0, i;
+    json_array_foreach(nodes, i, node)
+    {
+        bool host = strcmp(run_member(node, "kind"), "host") == 0;
+        hosts += host;
+        switches += !host;
+    }
+    if (!hosts)
+        hosts = json_object_size(run_get(run, "hosts"));
+    text_add(out, "%zu %s", hosts, THINGS(hosts, "host"));
+    if (switches)
+        text_add(out, " and %zu %s", switches, switches == 1 ? "switch" : "switches");
+}
+
+/* The hosts of an end of a pattern: "h3", "16 hosts". */
+static void add_end(const json_t *end, struct text *out)
+{
+    size_t count = json_array_size(end);
+    if (count > 1)
+        text_add(out, "%zu hosts", count);
+    else
+        html_escaped(out, json_string_value(count ? json_array_get(end, 0) : end));
+}
+
+/* "victim from h7 to h15" */
+static void add_flow(const json_t *flow, struct text *out)
+{
+    const json_t *from = json_object_get(flow, "from"), *to = json_object_get(flow, "to");
+    const char *pattern = run_member(flow, "pattern");
+    text_add(out, "<b>");
+    html_escaped(out, run_member(flow, "name"));
+    text_add(out, "</b>");
+    if (*pattern && strcmp(pattern, run_member(flow, "name")) != 0) {
+        text_add(out, ", a pattern ");
+        html_escaped(out, pattern);
+        text_add(out, ",");
+    }
+    text_add(out, json_array_size(to) || json_is_string(to) ? " from " : " between ");
+    add_end(from, out);
+    if (json_array_size(to) || json_is_string(to)) {
+        text_add(out, " to ");
+        add_end(to, out);
+    }
+}
+
+static void add_traffic(const struct run *run, struct text *out)
+{
+    static const char *const lists[] = {"scenario.flows", "scenario.traffic", "scenario.collectives"};
+    size_t named = 0, all = 0, i;
+    const json_t *flow;
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        json_array_foreach(run_get(run, lists[k]), i, flow)
+        {
+            if (all++ >= TRAFFIC_NAMED)
+                continue;
+            text_add(out, "%s", named++ ? "; " : ": ");
+            if (k < 2)
+                add_flow(flow, out);
+            else
+                html_escaped(out, run_member(flow, "name"));
+        }
+    if (all > named)
+        text_add(out, "; and %zu more", all - named);
+}
+
+/* Paths of the choices in which the runs of a sweep differ. */
+static void add_varied(const struct runs *runs, struct text *out)
+{
+    json_t *paths = json_object(), *value;
+    const char *path;
+    size_t i = 0;
+    for (size_t r = 0; r < runs->count; r++)
+        json_object_foreach((json_t *)(uintptr_t)run_get(&runs->items[r], "cell"), path, value)
+        {
+            if (!json_equal(value, json_object_get(run_get(&runs->items[0], "cell"), path)))
+                json_put(paths, path, json_true());
+        }
+    json_object_foreach(paths, path, value)
+    {
+        text_add(out, i++ ? ", " : ", which differ in ");
+        text_add(out, "<code>");
+        html_escaped(out, path);
+        text_add(out, "</code>");
+    }
+    json_decref(paths);
+}
+
+static void add_what(const struct runs *runs, struct text *out)
+{
+    const struct run *first = &runs->items[0];
+    const char *measure = run_text(first, "scenario.phases.measure");
+    if (runs->count > 1)
+        text_add(out, "%zu runs", runs->count);
+    if (runs->results > 1) {
+        text_add(out, ", named below, beside one another. ");
+        return;
+    }
+    add_varied(runs, out);
+    text_add(out, runs->count > 1 ? ", on " : "On ");
+    add_places(first, out);
+    if (*measure) {
+        text_add(out, ", measured for ");
+        html_escaped(out, measure);
+    }
+    add_traffic(first, out);
+    text_add(out, ". ");
+}
+
+/* ---- what came of it */
+
+static const char *const judged_lists[] = {"expectations", "verify"};
+
+static void add_failed(const struct runs *runs, const struct run *run, const json_t *item, struct text *out)
+{
+    text_add(out, "<li class=failed>");
+    if (runs->count > 1) {
+        html_escaped(out, run_label(run));
+        text_add(out, ": ");
+    }
+    html_escaped(out, run_member(item, "name"));
+    text_add(out, " <span class=soft>(");
+    html_escaped(out, run_member(item, "reason"));
+    text_add(out, ")</span></li>\n");
+}
+
+/* How many expectations of the runs passed and did not, and those that failed. */
+static void add_outcome(const struct runs *runs, struct text *out, struct text *failures)
+{
+    size_t with[VERDICT_INCOMPLETE + 1] = {0}, i, any = 0;
+    const json_t *item;
+    for (size_t r = 0; r < runs->count; r++)
+        for (size_t k = 0; k < sizeof judged_lists / sizeof *judged_lists; k++)
+            json_array_foreach(run_get(&runs->items[r], judged_lists[k]), i, item)
+            {
+                const json_t *later = run_judged_later(&runs->items[r], judged_lists[k], item);
+                enum verdict verdict = verdict_of(run_member(later ? later : item, "verdict"));
+                with[verdict]++;
+                any++;
+                if (verdict == VERDICT_FAILED && with[verdict] <= FAILURES_NAMED)
+                    add_failed(runs, &runs->items[r], later ? later : item, failures);
+            }
+    if (!any) {
+        text_add(out, "Nothing was expected of %s. ", runs->count > 1 ? "them" : "it");
+        return;
+    }
+    if (with[VERDICT_FAILED])
+        text_add(out, "<b class=failed>%zu %s failed</b>, ", with[VERDICT_FAILED],
+                 THINGS(with[VERDICT_FAILED], "expectation"));
+    text_add(out, with[VERDICT_FAILED] ? "%zu passed" : "<b>%zu expectations passed</b>",
+             with[VERDICT_PASSED]);
+    if (with[VERDICT_SKIPPED])
+        text_add(out, ", %zu %s not judged", with[VERDICT_SKIPPED],
+                 with[VERDICT_SKIPPED] == 1 ? "was" : "were");
+    text_add(out, ". ");
+    if (with[VERDICT_FAILED] > FAILURES_NAMED)
+        text_add(failures, "<li class=soft>and %zu more</li>\n", with[VERDICT_FAILED] - FAILURES_NAMED);
+}
+
+/* ---- figures */
+
+static double delivered(const struct run *run)
+{
+    return run_sum_flows(run, "delivered_bps") / 1e9;
+}
+
+static double goodput(const struct run *run)
+{
+    return run_sum_flows(run, "goodput_bps") / 1e9;
+}
+
+static double sent_again(const struct run *run)
+{
+    return run_sum_flows(run, "retransmitted_packets");
+}
+
+static double latency(const struct run *run)
+{
+    return run_latency_us(run, "p99", NULL);
+}
+
+/* Of the first pattern with finite flows. */
+static double slowdown(const struct run *run)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        if (json_object_get(flow, "slowdown"))
+            return result_distribution_value(json_object_get(flow, "slowdown"), "p99", NULL);
+    }
+    return NAN;
+}
+
+/* In the order in which they are wanted. */
+static const struct {
+    const char *name, *unit;
+    double (*of)(const struct run *run);
+    bool even_zero; /* that nothing was lost is worth a place */
+} figures[] = {
+    {"delivered by all flows", "Gb/s", delivered, true},
+    {"goodput of all flows", "Gb/s", goodput, true},
+    {"largest busbw", "GB/s", run_max_busbw_GBps, true},
+    {"time in which a host was paused, at most", "%", page_most_paused, false},
+    {"pauses received by hosts", "", page_pauses, true},
+    {"packets lost", "", page_lost, true},
+    {"slowdown p99", "", slowdown, false},
+    {"latency p99", "us", latency, false},
+    {"packets sent again", "", sent_again, false},
+};
+#define FIGURES (sizeof figures / sizeof *figures)
+
+static void begin_figure(const char *name, struct text *out)
+{
+    text_add(out, "<div><span class=soft>");
+    html_escaped(out, name);
+    text_add(out, "</span>");
+}
+
+static void add_value(const char *label, double value, const char *unit, struct text *out)
+{
+    text_add(out, "<p><span>");
+    html_escaped(out, label);
+    text_add(out, "</span> <span><b>");
+    html_number(out, value);
+    text_add(out, "</b>%s", *unit ? "&#8239;" : "");
+    html_escaped(out, unit);
+    text_add(out, "</span></p>");
+}
+
+/* A value of each run; of many the least and the greatest. */
+static bool add_figure(const struct runs *runs, size_t figure, struct text *out)
+{
+    double least = NAN, most = NAN;
+    for (size_t r = 0; r < runs->count; r++) {
+        double value = figures[figure].of(&runs->items[r]);
+        least = fmin(value, least);
+        most = fmax(value, most);
+    }
+    if (!isfinite(most) || (most == 0 && !figures[figure].even_zero))
+        return false;
+    begin_figure(figures[figure].name, out);
+    if (runs->count > 1 && least == most) {
+        add_value("in all", most, figures[figure].unit, out);
+    } else if (runs->count <= VALUES_NAMED) {
+        for (size_t r = 0; r < runs->count; r++)
+            add_value(runs->count > 1 ? run_label(&runs->items[r]) : "", figures[figure].of(&runs->items[r]),
+                      figures[figure].unit, out);
+    } else {
+        add_value("least", least, figures[figure].unit, out);
+        add_value("most", most, figures[figure].unit, out);
+    }
+    text_add(out, "</div>\n");
+    return true;
+}
+
+static bool add_published(const struct run *run, bool named, const json_t *item, struct text *out)
+{
+    double value = html_value(json_object_get(item, "value")),
+           difference = html_value(json_object_get(item, "difference_percent"));
+    const char *unit = run_member(item, "unit");
+    char percents[32];
+    if (!isfinite(value))
+        return false;
+    begin_figure(run_member(item, "name"), out);
+    add_value(named ? run_label(run) : "", value, unit, out);
+    text_add(out, "<p class=soft>published ");
+    html_number(out, html_value(json_object_get(item, "published")));
+    text_add(out, "%s", *unit ? "&#8239;" : "");
+    html_escaped(out, unit);
+    if (isfinite(difference))
+        text_add(out, " (%s)", verdict_percents(difference, percents));
+    text_add(out, "</p></div>\n");
+    return true;
+}
+
+static void add_figures(const struct runs *runs, struct text *out)
+{
+    size_t shown = 0, i;
+    const json_t *item;
+    bool has_delivered = runs_have_delivered(runs);
+    text_add(out, runs->count > 1 ? "<div class=\"figures several\">\n" : "<div class=figures>\n");
+    for (size_t r = 0; r < runs->count; r++)
+        json_array_foreach(run_get(&runs->items[r], "published"), i, item)
+        {
+            shown += shown < PUBLISHED_SHOWN && add_published(&runs->items[r], runs->count > 1, item, out);
+        }
+    for (size_t f = 0; f < FIGURES && shown < FIGURES_SHOWN; f++)
+        if (figures[f].of != (has_delivered ? goodput : delivered))
+            shown += add_figure(runs, f, out);
+    text_add(out, "</div>\n");
+}
+
+/* ---- the picture */
+
+/* The run whose picture explains most: that which failed, else that of which causes took most. */
+static size_t run_to_show(const struct runs *runs)
+{
+    size_t best = 0, i;
+    double most = -1;
+    for (size_t r = 0; r < runs->count; r++) {
+        double cost = verdict_of(run_text(&runs->items[r], "verdict")) == VERDICT_FAILED ? 1e9 : 0;
+        const json_t *cause;
+        json_array_foreach(json_object_get(runs->items[r].explanation, "causes"), i, cause) cost +=
+            json_number_value(json_object_get(cause, "cost"));
+        if (cost > most) {
+            most = cost;
+            best = r;
+        }
+    }
+    return best;
+}
+
+size_t page_explaining(const struct runs *runs, const struct drawing *drawings, size_t count)
+{
+    static const char *const kinds[] = {"-map", "-timeline", "-throughput", "-dcqcn", "-queues", ""};
+    size_t run = run_to_show(runs);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (size_t i = 0; i < count; i++) {
+            size_t length = strlen(drawings[i].name), end = strlen(kinds[k]);
+            if (drawings[i].run == run && length >= end &&
+                strcmp(drawings[i].name + length - end, kinds[k]) == 0)
+                return i;
+        }
+    return count ? 0 : SIZE_MAX;
+}
+
+/* ---- one or several runs */
+
+void page_add_first(const struct runs *runs, const struct drawing *drawings, size_t explaining,
+                    struct text *out)
+{
+    struct text failures = {0};
+    const struct run *first = &runs->items[0];
+    text_add(out, "<section class=first>\n<p class=lead>");
+    add_what(runs, out);
+    add_outcome(runs, out, &failures);
+    if (runs->count == 1 && first->explanation) {
+        text_add(out, "Why: <b>");
+        html_escaped(out, run_member(first->explanation, "text"));
+        text_add(out, "</b>.");
+    }
+    text_add(out, "</p>\n");
+    if (failures.length)
+        text_add(out, "<ul>\n%s</ul>\n", text_string(&failures));
+    text_free(&failures);
+    if (runs->count > 1)
+        page_add_causes(runs, RUNS_NAMED, out);
+    add_figures(runs, out);
+    if (explaining != SIZE_MAX) {
+        const struct drawing *d = &drawings[explaining];
+        page_add_drawing(
+            d, d->run == SIZE_MAX || d->run >= runs->count ? "" : run_label(&runs->items[d->run]), out);
+    }
+    text_add(out, "</section>\n");
+}
+
+/* ---- a sweep of many runs */
+
+#define GROUPS_NAMED    8
+#define VALUES_OF_GROUP 4
+
+/* The rows in which an expectation failed, and those in which it was judged. */
+struct judged_rows {
+    const struct sweep_table *t;
+    const struct sweep_figure *figure;
+    size_t failed, judged;
+};
+
+static bool row_failed(const struct judged_rows *j, size_t row)
+{
+    return j->figure->verdicts[row] == VERDICT_FAILED;
+}
+
+static bool row_judged(const struct judged_rows *j, size_t row)
+{
+    return row_failed(j, row) || j->figure->verdicts[row] == VERDICT_PASSED;
+}
+
+/* Positions along a dimension: with a row that failed or, if `all`, where none of those that were judged did
+ * not fail. Returns how many; the caller frees them. */
+static bool *positions_failed(const struct judged_rows *j, size_t dimension, bool all, size_t *count)
+{
+    size_t positions = sweep_positions(j->t, dimension);
+    bool *failed = xcalloc(positions + 1, sizeof *failed), *passed = xcalloc(positions + 1, sizeof *passed);
+    *count = 0;
+    for (size_t row = 0; row < j->t->row_count; row++) {
+        uint32_t at = sweep_position(j->t, row, dimension);
+        if (at >= positions || !row_judged(j, row))
+            continue;
+        failed[at] |= row_failed(j, row);
+        passed[at] |= !row_failed(j, row);
+    }
+    for (size_t at = 0; at < positions; at++) {
+        failed[at] = failed[at] && !(all && passed[at]);
+        *count += failed[at];
+    }
+    free(passed);
+    return failed;
+}
+
+/* "rpg_ai_rate &ge; 40", "kmin 10KB to 80KB", "memory gpu or near" */
+static void add_condition(const struct sweep_table *t, size_t dimension, const bool *at, struct text *out)
+{
+    const struct sweep_dimension *d = &t->dimensions[dimension];
+    size_t positions = sweep_positions(t, dimension), first = 0, last = positions - 1, count = 0;
+    struct text from = {0}, to = {0};
+    while (first < last && !at[first])
+        first++;
+    while (last > first && !at[last])
+        last--;
+    for (size_t i = 0; i < positions; i++)
+        count += at[i];
+    html_escaped(out, d->label);
+    sweep_name_position(t, dimension, first, &from);
+    sweep_name_position(t, dimension, last, &to);
+    if (!d->words && count == last - first + 1 && count > 1) {
+        bool open = last == positions - 1;
+        text_add(out, open ? " &ge; " : first == 0 ? " &le; " : " ");
+        html_escaped(out, text_string(open || first > 0 ? &from : &to));
+        if (!open && first > 0) {
+            text_add(out, " to ");
+            html_escaped(out, text_string(&to));
+        }
+    } else {
+        size_t named = 0;
+        for (size_t i = first; i <= last; i++) {
+            struct text name = {0};
+            if (!at[i])
+                continue;
+            sweep_name_position(t, dimension, i, &name);
+            if (named++ < VALUES_OF_GROUP) {
+                text_add(out, named == 1 ? " " : " or ");
+                html_escaped(out, text_string(&name));
+            }
+            text_free(&name);
+        }
+        if (named > VALUES_OF_GROUP)
+            text_add(out, " or %zu other values", named - VALUES_OF_GROUP);
+    }
+    text_free(&from);
+    text_free(&to);
+}
+
+/* Choices each of which is enough to fail. Returns whether there are such that all that failed have one of
+ * them. */
+static bool add_enough(const struct judged_rows *j, struct text *out)
+{
+    const struct sweep_table *t = j->t;
+    bool *explained = xcalloc(t->row_count + 1, sizeof *explained);
+    struct text words = {0};
+    size_t rows = 0;
+    for (size_t d = 0; d < t->dimension_count && rows < j->failed; d++) {
+        size_t count, before = rows;
+        bool *at = positions_failed(j, d, true, &count);
+        for (size_t row = 0; count && row < t->row_count; row++) {
+            uint32_t place = sweep_position(t, row, d);
+            if (!explained[row] && row_failed(j, row) && place < sweep_positions(t, d) && at[place]) {
+                explained[row] = true;
+                rows++;
+            }
+        }
+        if (rows > before) {
+            text_add(&words, "%s", words.length ? " or " : ": all with ");
+            add_condition(t, d, at, &words);
+        }
+        free(at);
+    }
+    bool all = rows == j->failed && words.length;
+    if (all)
+        text_add(out, "%s, and no others", text_string(&words));
+    else if (words.length)
+        text_add(out, "%s, and %zu others", text_string(&words), j->failed - rows);
+    text_free(&words);
+    free(explained);
+    return all;
+}
+
+/* Choices that all that failed have, and not all runs: others have them too. */
+static void add_common(const struct judged_rows *j, struct text *out)
+{
+    bool any = false;
+    for (size_t d = 0; d < j->t->dimension_count; d++) {
+        size_t count;
+        bool *at = positions_failed(j, d, false, &count);
+        if (count && count < sweep_positions(j->t, d)) {
+            text_add(out, any ? " and " : ", only with ");
+            add_condition(j->t, d, at, out);
+            any = true;
+        }
+        free(at);
+    }
+}
+
+/* "fair failed in 42 of 60: all with rpg_ai_rate >= 40 or kmin 10KB to 80KB, and no others" */
+static void add_group(const struct sweep_table *t, const struct sweep_figure *f, struct text *out)
+{
+    struct judged_rows j = {.t = t, .figure = f};
+    for (size_t row = 0; row < t->row_count; row++) {
+        j.failed += row_failed(&j, row);
+        j.judged += row_judged(&j, row);
+    }
+    text_add(out, "<li><b>");
+    html_escaped(out, f->name);
+    text_add(out, "</b> <span class=failed>failed in %zu of %zu</span>", j.failed, j.judged);
+    if (j.failed < j.judged && !add_enough(&j, out))
+        add_common(&j, out);
+    text_add(out, "</li>\n");
+}
+
+static void add_groups(const struct sweep_table *t, struct text *out)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < t->figure_count; i++) {
+        const struct sweep_figure *f = &t->figures[i];
+        if (!f->verdicts || !f->with[VERDICT_FAILED] || groups++ >= GROUPS_NAMED)
+            continue;
+        text_add(out, groups == 1 ? "<ul>\n" : "");
+        add_group(t, f, out);
+    }
+    if (groups > GROUPS_NAMED)
+        text_add(out, "<li class=soft>and %zu more expectations</li>\n", groups - GROUPS_NAMED);
+    text_add(out, groups ? "</ul>\n" : "");
+}
+
+static void add_sweep_what(const struct sweep_table *t, struct text *out)
+{
+    const char *measure = run_text(&t->first, "scenario.phases.measure");
+    text_add(out, "<p class=lead>On ");
+    add_places(&t->first, out);
+    if (*measure) {
+        text_add(out, ", measured for ");
+        html_escaped(out, measure);
+    }
+    add_traffic(&t->first, out);
+    text_add(out, ".");
+    for (size_t i = 0; i < t->dimension_count; i++) {
+        text_add(out, i ? ", " : " Runs differ in <b>");
+        html_escaped(out, t->dimensions[i].label);
+    }
+    text_add(out, "%s", t->dimension_count ? "</b>." : "");
+    text_add(out, "%s</p>\n",
+             t->with[VERDICT_FAILED] || t->with[VERDICT_INCOMPLETE] ? ""
+                                                                    : " No expectation failed in any run.");
+}
+
+/* From the least to the greatest of all runs. */
+static void add_ranges(const struct sweep_table *t, struct text *out)
+{
+    size_t shown = 0;
+    text_add(out, "<div class=\"figures several\">\n");
+    for (size_t i = 0; i < t->figure_count && shown < FIGURES_SHOWN; i++) {
+        const struct sweep_figure *f = &t->figures[i];
+        struct sweep_unit unit = sweep_unit_of(f);
+        if (f->still || !f->known || !(f->high > f->low))
+            continue;
+        shown++;
+        begin_figure(f->name, out);
+        add_value("least", f->low * unit.factor, unit.name, out);
+        add_value("most", f->high * unit.factor, unit.name, out);
+        text_add(out, "</div>\n");
+    }
+    text_add(out, "</div>\n");
+}
+
+size_t page_sweep_explaining(const struct sweep_table *t, const struct drawing *drawings, size_t count)
+{
+    size_t best = count ? 0 : SIZE_MAX, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t failed =
+            drawings[i].run < t->figure_count ? t->figures[drawings[i].run].with[VERDICT_FAILED] : 0;
+        if (failed > most) {
+            most = failed;
+            best = i;
+        }
+    }
+    return best;
+}
+
+void page_add_sweep_first(const struct sweep_table *t, const struct drawing *drawings, size_t explaining,
+                          struct text *out)
+{
+    text_add(out, "<section class=first>\n");
+    add_sweep_what(t, out);
+    add_groups(t, out);
+    add_ranges(t, out);
+    if (explaining != SIZE_MAX)
+        page_add_drawing(&drawings[explaining], "", out);
+    text_add(out, "</section>\n");
+}
