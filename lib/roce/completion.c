@@ -321,13 +321,13 @@ static void add_counters(struct text *out, const char *const names[])
 /* What was not measured has no frames either. */
 void completion_manual(struct text *out)
 {
-    text_add(out, "\n| status | vendor | what happened | likely cause | look at | source |\n"
-                  "|---|---|---|---|---|---|\n");
+    text_add(out, "\n");
     for (size_t i = 0; i < ERRORS; i++) {
         const struct completion_error *e = &errors[i];
         const char *rows = strstr(e->source, "S-");
-        text_add(out, "| %d | `0x%02x` (%d) | %s | %s | %s | %s |\n", e->status, (unsigned)e->vendor,
-                 e->vendor, e->meaning, e->likely, e->look, *e->frames && rows ? rows : e->source);
+        text_add(out, "- **%d `0x%02x`** (%d): %s. Likely: %s. Look at the %s. (%s)\n", e->status,
+                 (unsigned)e->vendor, e->vendor, e->meaning, e->likely, e->look,
+                 *e->frames && rows ? rows : e->source);
     }
     text_add(out,
              "\nWhat moves, and what is left of the queue pairs, where it was measured:\n\n"
