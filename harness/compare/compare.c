@@ -45,8 +45,9 @@ struct gathered {
     enum verdict verdict; /* the worst */
     struct rule_side {
         struct spread_sums sums;
-        struct text reason; /* why a run has no value */
-        const char *unit;
+        bool lacks;             /* a run has no value */
+        struct rule_value last; /* that was read, or the first that lacks it */
+        char note[300];         /* the first that there is */
     } * rules;
 };
 
@@ -264,10 +265,15 @@ static void gather_rules(const struct comparison *c, const struct run *run, bool
 {
     for (size_t i = 0; i < c->rule_count; i++) {
         struct rule_side *rule = &g->rules[i];
-        double value =
-            rule->reason.length ? NAN : rule_value(c->exprs[i], run->result, old, &rule->unit, &rule->reason);
-        if (!isnan(value))
-            spread_add(&rule->sums, value);
+        if (rule->lacks)
+            continue;
+        rule_read(c->exprs[i], run->result, old, &rule->last);
+        rule->lacks = isnan(rule->last.value);
+        if (rule->lacks)
+            continue;
+        spread_add(&rule->sums, rule->last.value);
+        if (!*rule->note)
+            memcpy(rule->note, rule->last.why, sizeof rule->note);
     }
 }
 
@@ -338,10 +344,8 @@ static int gather(struct comparison *c, const struct side *side, const json_t *c
     return result;
 }
 
-static void gathered_free(struct comparison *c, struct gathered *g)
+static void gathered_free(struct gathered *g)
 {
-    for (size_t i = 0; g->rules && i < c->rule_count; i++)
-        text_free(&g->rules[i].reason);
     free(g->rules);
     spreads_free(&g->figures);
     run_free(&g->first);
@@ -593,8 +597,8 @@ static bool rule_lacks(const struct comparison *c, size_t i, const struct gather
         if (g->whole < g->all)
             text_add(why, "%s has %zu whole %s of %zu", side_words[s], g->whole, THINGS(g->whole, "run"),
                      g->all);
-        else if (g->rules[i].reason.length)
-            text_add(why, "%s: %s", side_words[s], text_string(&g->rules[i].reason));
+        else if (g->rules[i].lacks)
+            text_add(why, "%s: %s", side_words[s], g->rules[i].last.why);
         if (why->length)
             return true;
     }
@@ -614,17 +618,20 @@ static enum verdict judge_rule(const struct comparison *c, size_t i, const struc
     const struct rule_side *new = &sides[NEW].rules[i], *old = &sides[OLD].rules[i];
     bool reads_old = expr_reads_other(c->exprs[i]);
     struct spread left = spread_of_sums(&new->sums), right = spread_of_sums(&old->sums);
-    if (reads_old && strcmp(new->unit, old->unit) != 0) {
-        text_add(why, "it is in %s in NEW and in %s in OLD", new->unit, old->unit);
+    if (reads_old && strcmp(new->last.unit, old->last.unit) != 0) {
+        text_add(why, "it is in %s in NEW and in %s in OLD", new->last.unit, old->last.unit);
         return VERDICT_SKIPPED;
     }
     struct sweep_figure figure = {
-        .unit = (char *)(uintptr_t) new->unit, .low = left.mean, .high = right.mean};
+        .unit = (char *)(uintptr_t) new->last.unit, .low = left.mean, .high = right.mean};
     struct sweep_unit in = sweep_unit_of(&figure);
     bool holds = expr_compare(c->exprs[i], left.mean, right.mean);
     add_value(why, &left, in);
     text_add(why, holds ? ", which is %s " : ", which is not %s ", expr_sign(c->exprs[i]));
     add_value(why, &right, in);
+    for (int side = NEW; side >= (reads_old ? OLD : NEW); side--)
+        if (*sides[side].rules[i].note)
+            text_add(why, "; %s: %s", side_words[side], sides[side].rules[i].note);
     return holds ? VERDICT_FAILED : VERDICT_PASSED;
 }
 
@@ -684,8 +691,8 @@ static int compare_cells(struct comparison *c, const struct side sides[2], const
             text_free(&why);
         }
     }
-    gathered_free(c, &g[OLD]);
-    gathered_free(c, &g[NEW]);
+    gathered_free(&g[OLD]);
+    gathered_free(&g[NEW]);
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,22 +188,26 @@ static void find_unlisted(void *context, const char *group, const char *counter,
     }
 }
 
-double rule_value(const struct expr *rule, const json_t *result, bool old, const char **unit,
-                  struct text *reason)
+/* Columns are those of an expression that the user did not write. */
+static const char *without_column(const char *reason)
+{
+    const char *colon = strncmp(reason, "column ", 7) == 0 ? strstr(reason, ": ") : NULL;
+    return colon ? colon + 2 : reason;
+}
+
+void rule_read(const struct expr *rule, const json_t *result, bool old, struct rule_value *out)
 {
     struct expr_result r;
     struct unlisted unlisted = {.result = result};
     enum expr_outcome outcome = expr_evaluate(rule, result, result, &r);
-    *unit = r.unit;
+    *out = (struct rule_value){.value = old ? r.right : r.left, .unit = r.unit};
     expr_each_counter(rule, find_unlisted, &unlisted);
-    if (outcome != EXPR_UNKNOWN && !unlisted.role)
-        return old ? r.right : r.left;
     if (unlisted.role)
-        text_add(reason, "counters of %.60s were not kept, as the run does not list it", unlisted.role);
-    else if (strncmp(r.reason, "column ", 7) == 0 &&
-             strstr(r.reason, ": ")) /* of what the user did not write */
-        text_add(reason, "%s", strstr(r.reason, ": ") + 2);
+        snprintf(out->why, sizeof out->why, "counters of %.60s were not kept, as the run does not list it",
+                 unlisted.role);
     else
-        text_add(reason, "%s", r.reason);
-    return NAN;
+        snprintf(out->why, sizeof out->why, "%.299s",
+                 outcome == EXPR_UNKNOWN ? without_column(r.reason) : r.note);
+    if (unlisted.role || outcome == EXPR_UNKNOWN)
+        out->value = NAN;
 }

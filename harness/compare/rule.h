@@ -7,14 +7,18 @@
 #define HARNESS_RULE_H
 
 #include "harness/expression/expr.h"
-#include "lib/text.h"
+#include <jansson.h>
+#include <stdbool.h>
 
 /* Compile into an expression in which `old` is other(LEFT). The caller frees. */
 struct expr *rule_compile(const char *rule, struct error *e);
 
-/* What a rule reads of a result: the left side of it, or the right side of an old one. NAN with a sentence,
- * if the result lacks it; `unit` is that of the number. */
-double rule_value(const struct expr *rule, const json_t *result, bool old, const char **unit,
-                  struct text *reason);
+/* What a rule reads of a result: the left side of it, or the right side of an old one. */
+struct rule_value {
+    double value;     /* NAN: the result lacks it */
+    const char *unit; /* of the value */
+    char why[300];    /* why it is lacking; else what the number does not say of itself, or "" */
+};
+void rule_read(const struct expr *rule, const json_t *result, bool old, struct rule_value *out);
 
 #endif
