@@ -17,40 +17,47 @@
 /* In bytes: what a receiver that is fast enough does not have in a buffer. */
 #define SEVERAL_FRAMES 18000
 
-#define WATCHDOG "lab.defaults.switch.watchdog={\"detect\": \"200us\", \"restore\": \"200us\"}"
-#define SLOWER   "DCQCN slows senders before pauses spread"
+#define WATCHDOG   "lab.defaults.switch.watchdog={\"detect\": \"200us\", \"restore\": \"200us\"}"
+#define DEEP       128 /* messages in flight: more are not asked for */
+#define TEXT(x)    #x
+#define TEXT_OF(x) TEXT(x)
+#define SLOWER     "DCQCN slows senders before pauses spread"
 
 const struct cause_words cause_words[CAUSES] = {
     [CAUSE_DEADLOCK] = {"deadlock", "ports wait for each other in a ring: ", "",
-                        "a PFC watchdog breaks rings", WATCHDOG, false, true},
-    [CAUSE_LINK_DOWN] = {"link-down", "the link ", " went down", NULL, NULL, false, false},
+                        "a PFC watchdog breaks rings", WATCHDOG, NULL, true},
+    [CAUSE_LINK_DOWN] = {"link-down", "the link ", " went down", NULL, NULL, NULL, false},
     [CAUSE_LINK_DAMAGES] = {"link-damages", "the link ", " damages frames",
-                            "selective repeat loses less by each", "settings.selective_repeat=true", false,
+                            "selective repeat loses less by each", "settings.selective_repeat=true", NULL,
                             false},
     [CAUSE_HEADROOM] = {"headroom", "the headroom of ",
-                        " is too short: it paused, and lost frames all the same", "more headroom",
-                        "lab.defaults.switch.headroom=64KB", false, false},
+                        " is too short: with PFC on, it lost frames all the same", "more headroom",
+                        "lab.defaults.switch.headroom=64KB", NULL, false},
     [CAUSE_NOT_LOSSLESS] = {"not-lossless", "", " is not lossless: what a switch has no room for is lost",
-                            "PFC on the priority", "settings.pfc=", true, false},
-    [CAUSE_LOSS] = {"loss", "packets are lost on the way to ", "", NULL, NULL, false, false},
+                            "PFC on the priority", "settings.pfc=", "pfc", false},
+    [CAUSE_NO_RECEIVE] = {"no-receive", "", " had no receive posted for what arrived (RNR)",
+                          "a receiver that posts more receives", NULL, NULL, false},
+    [CAUSE_LOSS] = {"loss", "packets are lost or overtaken on the way to ", "", NULL, NULL, NULL, false},
     [CAUSE_STORM] = {"storm", "",
                      " pauses its switch for long times in which nothing arrives (a pause storm)",
-                     "a PFC watchdog drops what such a port does not take", WATCHDOG, false, true},
+                     "a PFC watchdog drops what such a port does not take", WATCHDOG, NULL, true},
     [CAUSE_SLOW_RECEIVER] = {"slow-receiver", "", " takes less than its line carries, and pauses its switch",
-                             SLOWER, "settings.ecn=", true, true},
-    [CAUSE_HOST_PAUSES] = {"host-pauses", "", " pauses its switch", NULL, NULL, false, true},
+                             SLOWER, "settings.ecn=", "ecn", true},
+    [CAUSE_HOST_PAUSES] = {"host-pauses", "", " pauses its switch", NULL, NULL, NULL, true},
     [CAUSE_INCAST] = {"incast", "more is sent to ", " than its line carries (an incast)", SLOWER,
-                      "settings.ecn=", true, true},
+                      "settings.ecn=", "ecn", true},
     [CAUSE_UPLINK] = {"uplink", "more is sent over ", " than it carries",
                       "adaptive routing takes other links as well", "lab.defaults.switch.routing=adaptive",
-                      false, true},
+                      NULL, true},
     [CAUSE_SLOWER_LINK] = {"slower-link", "", " is slower than the sender's line", SLOWER,
-                           "settings.ecn=", true, true},
+                           "settings.ecn=", "ecn", true},
+    [CAUSE_SWITCH] = {"network", "", " pauses, and nothing that was sampled tells why",
+                      "samples of queues (the group queue) would tell where it begins", NULL, NULL, false},
     [CAUSE_NETWORK] = {"network", "the network pauses or slows ", "",
-                       "samples of switches would tell where it begins", NULL, false, true},
+                       "samples of switches would tell where it begins", NULL, NULL, false},
     [CAUSE_SENDER] = {"sender", "",
                       " sends less than its line carries, and nothing that was seen keeps it from sending",
-                      "more messages in flight", "flows.*.depth=128", false, false},
+                      "more messages in flight", "flows.*.depth=" TEXT_OF(DEEP), NULL, false},
 };
 
 /* ---- causes */
@@ -116,8 +123,7 @@ static size_t senders_through(struct seen *s, size_t port)
     size_t count = 0;
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        bool counts =
-            flow->goodput_bps + flow->marked + flow->resent_packets > 0 && seen_may_pass(s, flow, port);
+        bool counts = flow->start_ns < flow->end_ns && seen_may_pass(s, flow, port);
         for (size_t k = 0; k < i && counts; k++)
             counts = strcmp(s->flows[k].from, flow->from) != 0 || !seen_may_pass(s, &s->flows[k], port);
         count += counts;
@@ -173,11 +179,14 @@ static struct cause *judge_host(const struct seen *s, struct causes *causes, con
     if (s->hosts_only && !sampled)
         kind = CAUSE_HOST_PAUSES;
     struct cause *cause = find_cause(causes, kind, host);
-    if (!cause)
+    if (!cause) {
         cause = add_cause(s, causes, kind, xstrdup(host), isnan(buffer) ? LIKELY : SURE);
-    cause->priority = priority;
-    text_add(&cause->evidence, "%s sent %.0f pauses of priority %d (tx_prio%d_pause)", host, pauses, priority,
-             priority);
+        cause->priority = priority;
+    } else if (cause->priority != priority) {
+        cause->priority = -1;
+    }
+    text_add(&cause->evidence, "%s sent %.0f PFC frames of priority %d (tx_prio%d_pause)", host, pauses,
+             priority, priority);
     if (storm)
         text_add(&cause->evidence, ", and nothing arrived there for %.0f us at a time",
                  (double)longest_ns / NS_PER_US);
@@ -189,14 +198,14 @@ static struct cause *judge_host(const struct seen *s, struct causes *causes, con
     return cause;
 }
 
-/* Something behind `name` that was not sampled. */
-static struct cause *judge_network(const struct seen *s, struct causes *causes, const char *name,
-                                   const char *why)
+/* Something at or behind `name` that was not sampled. */
+static struct cause *judge_network(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                                   const char *name, const char *why)
 {
-    struct cause *cause = find_cause(causes, CAUSE_NETWORK, name);
+    struct cause *cause = find_cause(causes, kind, name);
     if (cause)
         return cause;
-    cause = add_cause(s, causes, CAUSE_NETWORK, xstrdup(name), POSSIBLE);
+    cause = add_cause(s, causes, kind, xstrdup(name), POSSIBLE);
     text_add(&cause->evidence, "%s\n", why);
     return cause;
 }
@@ -213,9 +222,9 @@ static double paused_by(const struct seen *s, const struct roots *roots, const s
     return sum;
 }
 
-/* A port that packets of the flows that pass this one may take as well, and whose link went down: what is
- * more than this one carries is what the other one does not. NETWORK_NONE: there is none. */
-static size_t failed_beside(struct seen *s, size_t port, int priority)
+/* A port that packets of the flows that pass this one may take as well; `failed`: whose link went down, so
+ * that what is more than this one carries is what the other one does not. NETWORK_NONE: there is none. */
+static size_t port_beside(struct seen *s, size_t port, int priority, bool failed)
 {
     const struct network *n = &s->network;
     size_t node = n->ports[port].node;
@@ -224,7 +233,8 @@ static size_t failed_beside(struct seen *s, size_t port, int priority)
         for (size_t i = 0; i < s->flow_count && p != port && !other; i++)
             other = s->flows[i].priority == priority && seen_may_pass(s, &s->flows[i], p) &&
                     seen_may_pass(s, &s->flows[i], port);
-        if (other && seen_counter(s, seen_role(s, node), "port%u_link_discards", n->ports[p].number) > 0)
+        if (other &&
+            (!failed || seen_counter(s, seen_role(s, node), "port%u_link_discards", n->ports[p].number) > 0))
             return p;
     }
     return NETWORK_NONE;
@@ -233,7 +243,7 @@ static size_t failed_beside(struct seen *s, size_t port, int priority)
 static struct cause *judge_port(struct seen *s, struct causes *causes, size_t port, int priority,
                                 bool measured)
 {
-    size_t failed = failed_beside(s, port, priority);
+    size_t failed = port_beside(s, port, priority, true);
     if (failed != NETWORK_NONE) {
         char *link = link_name(s, failed);
         struct cause *down = find_cause(causes, CAUSE_LINK_DOWN, link);
@@ -259,9 +269,9 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     cause->priority = priority;
     const struct network_port *at = &s->network.ports[port];
     double sent = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number);
-    text_add(&cause->evidence, "%zu %s send through %s, which carries %.4g Gb/s", senders,
-             THINGS(senders, "host"), at->name, at->rate_bps / 1e9);
-    if (sent >= 0)
+    text_add(&cause->evidence, "%zu %s through %s, which carries %.4g Gb/s", senders,
+             senders == 1 ? "host sends" : "hosts send", at->name, at->rate_bps / 1e9);
+    if (sent > 0)
         text_add(&cause->evidence, " and sent %.2f Gb/s in the measure phase", sent / 1e9);
     text_add(&cause->evidence, "\n");
     return cause;
@@ -283,16 +293,25 @@ static bool never_pauses(const struct seen *s, const struct root *root)
     return seen_counter(s, role, "tx_prio%d_pause", root->priority) == 0;
 }
 
+/* Priorities that share a buffer are paused together, also those that no flow has. */
+static bool has_flows(const struct seen *s, int priority)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].priority == priority)
+            return true;
+    return s->flow_count == 0;
+}
+
 static void judge_roots(struct seen *s, struct roots *roots, struct causes *causes)
 {
     for (size_t r = 0; r < roots->count; r++) {
         struct root *root = &roots->items[r];
         struct cause *cause;
-        if (root->worst_ns < MATTERS * (double)s->measure_ns)
+        if (root->worst_ns < MATTERS * (double)s->measure_ns || !has_flows(s, root->priority))
             continue;
         if (root->kind == ROOT_HOST && never_pauses(s, root)) {
             cause = judge_network(
-                s, causes, node_behind(s, root->port),
+                s, causes, CAUSE_NETWORK, node_behind(s, root->port),
                 "it sent no pauses itself: they come from something that the lab does not name");
         } else if (root->kind == ROOT_HOST) {
             cause = judge_host(s, causes, seen_role(s, network_behind(&s->network, root->port)),
@@ -306,8 +325,8 @@ static void judge_roots(struct seen *s, struct roots *roots, struct causes *caus
             if (!cause)
                 cause = add_cause(s, causes, CAUSE_DEADLOCK, xstrdup(port), POSSIBLE);
         } else {
-            cause = judge_network(s, causes, node_behind(s, root->port),
-                                  "it pauses, and nothing that was sampled tells why");
+            cause = judge_network(s, causes, CAUSE_SWITCH, node_behind(s, root->port),
+                                  "no port of its that was sampled is full, or kept from sending");
         }
         if (cause->port == NETWORK_NONE && root->kind != ROOT_RING) {
             cause->port = root->port;
@@ -376,9 +395,9 @@ static void judge_queues(struct seen *s, struct causes *causes)
         if (port != NETWORK_NONE && senders_through(s, port) > 1)
             add_cost(judge_port(s, causes, port, flow->priority, measured), i, cost);
         else if (flow->share[SHARE_RATE] > MATTERS)
-            add_cost(
-                judge_network(s, causes, flow->from, "CNPs slow it, and no switch that marks was sampled"), i,
-                flow->share[SHARE_RATE]);
+            add_cost(judge_network(s, causes, CAUSE_NETWORK, flow->from,
+                                   "CNPs slow it, and no switch that marks was sampled"),
+                     i, flow->share[SHARE_RATE]);
     }
 }
 
@@ -414,6 +433,11 @@ static void judge_link(struct seen *s, struct causes *causes, enum cause_kind ki
         charge_losses(s, cause);
 }
 
+static bool is_lossless(const struct seen *s, int priority)
+{
+    return !run_get(s->run, "scenario.settings.pfc") || seen_is_on(s, "pfc", priority);
+}
+
 /* Did any port of the switch pause this priority? */
 static bool switch_pauses(const struct seen *s, size_t node, int priority)
 {
@@ -422,14 +446,6 @@ static bool switch_pauses(const struct seen *s, size_t node, int priority)
                          priority) > 0)
             return true;
     return false;
-}
-
-static bool is_lossless(const struct seen *s, int priority)
-{
-    const json_t *pfc = run_get(s->run, "scenario.settings.pfc"), *one;
-    size_t i;
-    json_array_foreach(pfc, i, one) if (json_integer_value(one) == priority) return true;
-    return !pfc;
 }
 
 static void judge_buffer(struct seen *s, struct causes *causes, size_t node, double lost)
@@ -513,6 +529,48 @@ static size_t moments_of_loss(const struct seen *s, const struct flow_seen *flow
 }
 #define AGAIN_AND_AGAIN 4
 
+/* Does each switch on the flow's way count what it loses for lack of buffer? Then what was lost is counted.
+ */
+static bool counts_discards(struct seen *s, const struct flow_seen *flow)
+{
+    bool any = false;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        size_t node = s->network.ports[p].node;
+        if (s->network.nodes[node].host || flow->from_node == NETWORK_NONE || !seen_may_pass(s, flow, p))
+            continue;
+        if (isnan(seen_counter(s, seen_role(s, node), "buffer_discards")))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Does the flow's receiver count damaged frames? A simulated one has no counter where nothing can damage
+ * them. */
+static bool counts_damages(const struct seen *s, const struct flow_seen *flow)
+{
+    const json_t *group;
+    size_t i;
+    bool sampled = false;
+    json_array_foreach(run_get(s->run, "scenario.sample.groups"), i, group) sampled |=
+        strcmp(json_string_value(group) ? json_string_value(group) : "", "errors") == 0;
+    return !isnan(seen_counter(s, flow->to, "rx_crc_errors_phy")) ||
+           (sampled && json_is_true(run_get(s->run, "simulated")));
+}
+
+/* What was not sampled, and would tell of losses. */
+static void add_unsampled(struct text *evidence, const char *flow, bool damaged, bool discards)
+{
+    text_add(evidence,
+             "%s sent packets again, or stood still to its end, and no counter that was sampled tells why",
+             flow);
+    if (damaged || discards)
+        text_add(evidence, "; not sampled: %s%s%s",
+                 damaged ? "damaged frames at its receiver (the group errors)" : "",
+                 damaged && discards ? ", " : "", discards ? "what switches on its way lose (drops)" : "");
+    text_add(evidence, "\n");
+}
+
 /* Losses that no counter of a link or buffer tells of. */
 static void judge_other_losses(struct seen *s, struct causes *causes)
 {
@@ -524,19 +582,25 @@ static void judge_other_losses(struct seen *s, struct causes *causes)
                       seen_counter(s, flow->from, "link_down_events_phy");
         if (loss_of(flow) <= MATTERS || damaged > 0 || down > 0 || is_charged(causes, i))
             continue;
-        bool lossless = is_lossless(s, flow->priority);
-        bool small = pauses > 0 && moments_of_loss(s, flow) >= AGAIN_AND_AGAIN;
-        enum cause_kind kind = !lossless ? CAUSE_NOT_LOSSLESS : small ? CAUSE_HEADROOM : CAUSE_LOSS;
-        char *culprit = !lossless ? xasprintf("priority %d", flow->priority)
-                        : small   ? xstrdup("a switch")
-                                  : xstrdup(flow->to);
+        bool discards_known = counts_discards(s, flow), damages_known = counts_damages(s, flow);
+        bool lossy = !discards_known && !is_lossless(s, flow->priority);
+        bool small =
+            !discards_known && pauses > 0 && damages_known && moments_of_loss(s, flow) >= AGAIN_AND_AGAIN;
+        enum cause_kind kind = seen_counter(s, flow->to, "out_of_buffer") > 0 ? CAUSE_NO_RECEIVE
+                               : lossy                                        ? CAUSE_NOT_LOSSLESS
+                               : small                                        ? CAUSE_HEADROOM
+                                                                              : CAUSE_LOSS;
+        char *culprit = kind == CAUSE_NOT_LOSSLESS ? xasprintf("priority %d", flow->priority)
+                        : kind == CAUSE_HEADROOM   ? xstrdup("a switch")
+                                                   : xstrdup(flow->to);
         struct cause *cause = find_cause(causes, kind, culprit);
         if (!cause) {
-            cause = add_cause(s, causes, kind, culprit, POSSIBLE);
-            text_add(&cause->evidence,
-                     "packets of %s were lost on their way to %s, and no host counts damaged frames or a "
-                     "link that went down\n",
-                     flow->name, flow->to);
+            cause = add_cause(s, causes, kind, culprit, kind == CAUSE_NO_RECEIVE ? LIKELY : POSSIBLE);
+            if (kind == CAUSE_NO_RECEIVE)
+                text_add(&cause->evidence, "%s counted %.0f (out_of_buffer)\n", flow->to,
+                         seen_counter(s, flow->to, "out_of_buffer"));
+            else
+                add_unsampled(&cause->evidence, flow->name, !damages_known, !discards_known);
         } else {
             free(culprit);
         }
@@ -595,8 +659,11 @@ static void judge_hosts(struct seen *s, struct causes *causes)
     {
         for (int priority = 0; priority < PRIORITIES; priority++) {
             double held_us = seen_counter(s, role, "tx_prio%d_pause_duration", priority);
-            if (held_us * NS_PER_US > MATTERS * (double)s->measure_ns)
-                judge_host(s, causes, role, priority, 0);
+            if (!(held_us * NS_PER_US > MATTERS * (double)s->measure_ns) || !has_flows(s, priority))
+                continue;
+            struct cause *cause = judge_host(s, causes, role, priority, 0);
+            double held = seen_rate(s, role, "tx_prio%d_pause_duration", priority) * NS_PER_US / NS_PER_S;
+            cause->worst = fmax(cause->worst, held > 0 ? fmin(held, 1) : 0);
         }
     }
     judge_congestion_of_hosts(s, causes);
@@ -613,9 +680,8 @@ static void judge_senders(struct seen *s, struct causes *causes)
         struct cause *cause = find_cause(causes, CAUSE_SENDER, flow->from);
         if (!cause)
             cause = add_cause(s, causes, CAUSE_SENDER, xstrdup(flow->from), LIKELY);
-        text_add(&cause->evidence,
-                 "%s has %.1f %% of its line, was not paused, not slowed and lost nothing\n", flow->name,
-                 100 * flow->share[SHARE_DELIVERED]);
+        text_add(&cause->evidence, "%s has %.1f %% of its line, and leaves %.1f %% unused without a reason\n",
+                 flow->name, 100 * flow->share[SHARE_DELIVERED], 100 * flow->share[SHARE_SENDER]);
         add_cost(cause, i, flow->share[SHARE_SENDER]);
     }
 }
@@ -643,6 +709,23 @@ static void judge_deadlocks(struct seen *s, struct causes *causes)
         for (size_t f = 0; f < s->flow_count; f++)
             add_cost(cause, f, 1);
     }
+}
+
+bool cause_is_helped(struct seen *s, const struct cause *cause)
+{
+    const struct cause_words *words = &cause_words[cause->kind];
+    const json_t *flow;
+    size_t i;
+    bool helped = words->help != NULL;
+    if (words->help && strcmp(words->help, SLOWER) == 0)
+        helped = cause->worst > 0 && !(cause->priority >= 0 && seen_is_on(s, "ecn", cause->priority));
+    if (cause->kind == CAUSE_UPLINK)
+        helped = port_beside(s, cause->port, cause->priority, false) != NETWORK_NONE;
+    if (cause->kind != CAUSE_SENDER)
+        return helped;
+    json_array_foreach(run_get(s->run, "scenario.flows"), i,
+                       flow) if (json_integer_value(json_object_get(flow, "depth")) >= DEEP) return false;
+    return helped;
 }
 
 static int by_cost(const void *left, const void *right)

@@ -11,6 +11,7 @@ enum cause_kind {
     CAUSE_LINK_DAMAGES,
     CAUSE_HEADROOM,
     CAUSE_NOT_LOSSLESS,
+    CAUSE_NO_RECEIVE,
     CAUSE_LOSS, /* where is not known */
     CAUSE_STORM,
     CAUSE_SLOW_RECEIVER,
@@ -18,6 +19,7 @@ enum cause_kind {
     CAUSE_INCAST,
     CAUSE_UPLINK,
     CAUSE_SLOWER_LINK,
+    CAUSE_SWITCH,  /* its pauses, and nothing that was sampled tells why */
     CAUSE_NETWORK, /* pauses or marks, and what is behind them was not sampled */
     CAUSE_SENDER,
     CAUSES
@@ -27,10 +29,10 @@ enum cause_kind {
 struct cause_words {
     const char *name; /* of --json: "slow-receiver" */
     const char *before, *after;
-    const char *help;  /* what may help; NULL: nothing that this project sets */
-    const char *set;   /* of `harness run --set`, to see whether it does; NULL: nothing to set */
-    bool set_priority; /* and behind it a list with the cause's priority */
-    bool spreads;      /* to flows that do not go there: they are its victims */
+    const char *help; /* what may help; NULL: nothing that this project sets */
+    const char *set;  /* of `harness run --set`, to see whether it does; NULL: nothing to set */
+    const char *list; /* and behind it a list of priorities, this setting's and the cause's; NULL: none */
+    bool spreads;     /* to flows that do not go there: they are its victims */
 };
 extern const struct cause_words cause_words[CAUSES];
 
@@ -57,6 +59,9 @@ struct causes {
 
 void causes_find(struct seen *s, struct roots *roots, struct causes *causes);
 void causes_free(struct causes *causes);
+/* Does what its kind says may help, help here? DCQCN that is on, or another way that there is not, does not.
+ */
+bool cause_is_helped(struct seen *s, const struct cause *cause);
 /* Do the flow's packets pass where the cause begins? */
 bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow);
 

@@ -49,18 +49,28 @@ static json_t *flow_of_cause(const struct flow_seen *flow, double cost)
     return json_make("{s:s, s:f}", "flow", flow->name, "cost", cost);
 }
 
-/* DCQCN may be on for the priority: it helps nothing to say so. */
-static bool is_set(const struct seen *s, const struct cause *cause)
+/* What to set, to see whether the help does: of a list of priorities those that are on, and the cause's, or
+ * those of the flows that it took something from. */
+static json_t *what_to_set(const struct seen *s, const struct cause *cause)
 {
-    const char *set = cause_words[cause->kind].set;
-    const json_t *ecn = run_get(s->run, "scenario.settings.ecn"), *one;
-    size_t i;
-    json_array_foreach(ecn, i, one)
-    {
-        if (set && strcmp(set, "settings.ecn=") == 0 && json_integer_value(one) == cause->priority)
-            return true;
+    const struct cause_words *words = &cause_words[cause->kind];
+    bool on[PRIORITIES] = {false}, first = true;
+    struct text list = {0};
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].priority >= 0 && s->flows[i].priority < PRIORITIES)
+            on[s->flows[i].priority] |= cause->priority < 0 && cause->cost_of[i] >= WRONG;
+    text_add(&list, "%s", words->set);
+    for (int priority = 0; priority < PRIORITIES && words->list; priority++) {
+        if (!on[priority] && priority != cause->priority && !seen_is_on(s, words->list, priority))
+            continue;
+        text_add(&list, "%s%d", first ? "[" : ", ", priority);
+        first = false;
     }
-    return false;
+    if (words->list)
+        text_add(&list, "%s", first ? "[]" : "]");
+    json_t *set = json_text(text_string(&list));
+    text_free(&list);
+    return set;
 }
 
 static json_t *cause_json(struct seen *s, const struct cause *cause)
@@ -88,12 +98,10 @@ static json_t *cause_json(struct seen *s, const struct cause *cause)
         json_array_append_new(json_object_get(json, "evidence"),
                               json_textf("a port that waits for it stood for %.1f %% of the measure phase",
                                          100 * cause->worst));
-    if (words->help && !is_set(s, cause)) {
+    if (cause_is_helped(s, cause)) {
         json_put(json, "help", json_text(words->help));
         if (words->set)
-            json_put(json, "set",
-                     words->set_priority ? json_textf("%s[%d]", words->set, cause->priority)
-                                         : json_text(words->set));
+            json_put(json, "set", what_to_set(s, cause));
     }
     return json;
 }

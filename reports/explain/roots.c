@@ -127,7 +127,7 @@ static void look_behind(struct search *x, size_t number)
 {
     const struct stop *stop = &x->seen->stops[number];
     struct network *n = &x->seen->network;
-    size_t node = network_behind(n, stop->port), unknown = 0;
+    size_t node = network_behind(n, stop->port), unknown = 0, ways = 0, way = NETWORK_NONE;
     double *weights = xcalloc(n->nodes[node].ports, sizeof *weights), sum = 0;
     int64_t whole = stop_overlap(stop, stop);
     size_t k = 0;
@@ -135,6 +135,8 @@ static void look_behind(struct search *x, size_t number)
         if (port == n->ports[stop->port].peer || !leads_on(x, stop, port))
             continue;
         const struct stop *next = seen_stop(x->seen, port, stop->priority);
+        ways++;
+        way = port;
         int64_t both = stop_overlap(stop, next);
         bool stands = (double)both > STANDS * (double)whole;
         weights[k] = stands ? (double)both / (double)whole : backlog(x->seen, port, stop);
@@ -155,7 +157,12 @@ static void look_behind(struct search *x, size_t number)
             add_part(x, number, find_root(x->roots, ROOT_PORT, port, stop->priority, !unknown),
                      weights[k] / sum);
     }
-    if (sum <= 0)
+    /* all that comes from there leaves by one port, whose queue was not sampled: the switch pauses for its
+     * sake */
+    bool only = ways == 1 && isnan(seen_backlog(x->seen, way, stop->priority, stop));
+    if (sum <= 0 && only)
+        add_part(x, number, find_root(x->roots, ROOT_PORT, way, stop->priority, false), 1);
+    else if (sum <= 0)
         add_part(x, number, find_root(x->roots, ROOT_SWITCH, stop->port, stop->priority, false), 1);
     free(weights);
 }

@@ -60,6 +60,15 @@ double seen_rate(const struct seen *s, const char *role, const char *format, ...
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+/* The part of what the counter counted in the whole run that is of the measure phase; NAN: it counted
+ * nothing. */
+static double measured_part(const struct seen *s, const char *role, const char *name)
+{
+    const json_t *counter = counter_of(s, role, name);
+    double total = json_number_value(json_object_get(counter, "total"));
+    return total > 0 ? json_number_value(json_object_get(counter, "delta")) / total : NAN;
+}
+
 const struct series *seen_series(const struct seen *s, const char *role, const char *format, ...)
 {
     char name[80];
@@ -235,6 +244,14 @@ static int64_t quantity(const json_t *value, int64_t fallback)
     return words && units_find(words, &unit, &number) ? number : fallback;
 }
 
+bool seen_is_on(const struct seen *s, const char *setting, int priority)
+{
+    const json_t *list = json_object_get(run_get(s->run, "scenario.settings"), setting), *one;
+    size_t i;
+    json_array_foreach(list, i, one) if (json_integer_value(one) == priority) return true;
+    return false;
+}
+
 double seen_line_bps(const struct seen *s, const char *role)
 {
     size_t node = node_of_role(s, role);
@@ -246,14 +263,50 @@ double seen_line_bps(const struct seen *s, const char *role)
 /* Headers of a frame of RoCEv2 over IPv4, preamble and gap: Ethernet 38 bytes, IP 20, UDP 8, BTH 12, ICRC 4.
  */
 #define HEADERS 82.0
+/* What those of the IP packet take of Ethernet's MTU, with the longest extended header. */
+#define HEADERS_OF_MTU 64
+/* Ethernet's MTU, of hosts whose own is not in the result. */
+#define ETHERNET_MTU 1500
 
-/* The payload that fits into a packet: the largest path MTU of InfiniBand below that of Ethernet. */
-static double packet_payload(const struct seen *s, double message_bytes)
+/* The MTU that the role's NIC had: as it was read back, of real hosts by interface. */
+static double mtu_of(const json_t *settings, const char *role)
 {
-    double mtu = json_number_value(run_get(s->run, "scenario.settings.mtu")), payload = 4096;
-    while (mtu > 0 && payload > 256 && payload + 64 > mtu)
+    const json_t *read_back = json_object_get(json_object_get(settings, role), "read_back"), *of;
+    const char *interface;
+    double mtu = json_number_value(json_object_get(read_back, "mtu"));
+    json_object_foreach((json_t *)(uintptr_t)read_back, interface, of)
+    {
+        double one = json_number_value(json_object_get(of, "mtu"));
+        mtu = one > 0 && (mtu <= 0 || one < mtu) ? one : mtu;
+    }
+    return mtu > 0 ? mtu : ETHERNET_MTU;
+}
+
+/* The payload that fits into a packet between both: the largest path MTU of InfiniBand below Ethernet's. */
+static double packet_payload(const json_t *settings, const struct flow_seen *flow)
+{
+    double mtu = fmin(mtu_of(settings, flow->from), mtu_of(settings, flow->to)), payload = 4096;
+    while (payload > 256 && payload + HEADERS_OF_MTU > mtu)
         payload /= 2;
-    return message_bytes > 0 && message_bytes < payload ? message_bytes : payload;
+    return payload;
+}
+
+/* What a message has besides in its packets: RETH and immediate data in one, AETH in the first and last one.
+ */
+static double extended_headers(const char *op, double packets)
+{
+    if (strcmp(op, "read") == 0)
+        return packets > 1 ? 8 : 4;
+    return strcmp(op, "write") == 0 ? 16 : strcmp(op, "write-imm") == 0 ? 20 : 0;
+}
+
+/* The part of the bytes on a line that is payload, of messages of this size; 0: of any size. */
+static double payload_part(const struct flow_seen *flow, const char *op, double message_bytes)
+{
+    if (message_bytes <= 0)
+        return flow->payload / (flow->payload + HEADERS);
+    double packets = ceil(message_bytes / flow->payload);
+    return message_bytes / (4 * ceil(message_bytes / 4) + packets * HEADERS + extended_headers(op, packets));
 }
 
 /* The flow of the scenario with this name, or of the pattern with the name before "/". */
@@ -294,10 +347,24 @@ static void take_time(struct seen *s, struct flow_seen *flow, const json_t *of, 
 /* Flows that are looked at: each is compared with each. */
 #define FLOWS_MOST 1000
 
+/* What the flow's sender sent again in the measure phase, b/s. The result has it of the whole run, and the
+ * losses that the sender noticed of both. */
+static double resent_bps(const struct seen *s, const struct flow_seen *flow)
+{
+    double part = measured_part(s, flow->from, "packet_seq_err");
+    if (isnan(part))
+        part = measured_part(s, flow->from, "local_ack_timeout_err");
+    return flow->resent_packets * flow->payload * 8 * (isnan(part) ? 1 : part) /
+           ((double)(flow->end_ns - flow->start_ns) / NS_PER_S);
+}
+
 static void take_flows(struct seen *s)
 {
     const json_t *flows = run_get(s->run, "flows"), *of;
     const char *name;
+    json_t *settings;
+    struct error ignored; /* without them Ethernet's own MTU is taken */
+    run_load_settings(s->run, &settings, &ignored);
     s->flows = xcalloc(json_object_size(flows) + 1, sizeof *s->flows);
     json_object_foreach((json_t *)(uintptr_t)flows, name, of)
     {
@@ -316,7 +383,9 @@ static void take_flows(struct seen *s)
             .priority = (int)json_integer_value(
                 json_object_get(json_object_get(of, "priority") ? of : asked, "priority")),
             .goodput_bps = json_number_value(json_object_get(of, "goodput_bps")),
-            .resent_packets = json_number_value(json_object_get(of, "retransmitted_packets")),
+            .resent_packets = json_is_number(json_object_get(of, "retransmitted_packets"))
+                                  ? json_number_value(json_object_get(of, "retransmitted_packets"))
+                                  : NAN,
             .decreases = json_number_value(json_object_get(of, "decreases")),
             .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
             .marked = json_number_value(json_object_get(of, "marked_packets"))};
@@ -329,10 +398,18 @@ static void take_flows(struct seen *s)
         }
         flow->from_node = node_of_role(s, flow->from);
         flow->to_node = node_of_role(s, flow->to);
-        double payload = packet_payload(s, json_number_value(json_object_get(of, "message_bytes")));
-        flow->most_bps = seen_line_bps(s, flow->from) * payload / (payload + HEADERS);
+        double message_bytes = json_number_value(json_object_get(of, "message_bytes"));
+        flow->payload = packet_payload(settings, flow);
+        flow->most_bps =
+            seen_line_bps(s, flow->from) * payload_part(flow, run_member(of, "op"), message_bytes);
+        flow->payload = message_bytes > 0 ? fmin(flow->payload, message_bytes) : flow->payload;
         take_time(s, flow, of, asked);
+        double own_ns = (double)(flow->end_ns - flow->start_ns);
+        if (!json_object_get(of, "completion_ns") && own_ns > 0) /* over the whole phase, whenever it ran */
+            flow->goodput_bps *= (double)s->measure_ns / own_ns;
+        flow->resent_bps = own_ns > 0 && flow->resent_packets > 0 ? resent_bps(s, flow) : 0;
     }
+    json_decref(settings);
 }
 
 /* An interval of flows.jsonl, in which something was complete: the flow stood still after it. */
@@ -362,12 +439,15 @@ bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, siz
                                                  : network_must_pass(&s->network, from, to, port);
 }
 
-/* The part of the flow's time in which a port on that way was kept from sending, and which. */
+/* The part of the flow's time in which a port on that way was kept from sending, and which. A port that all
+ * packets pass is not among those that some may. */
 static double stopped_share(struct seen *s, const struct flow_seen *flow, enum way way, size_t *which)
 {
     double time_ns = (double)(flow->end_ns - flow->start_ns), most = 0;
     for (size_t i = 0; i < s->stop_count; i++) {
         const struct stop *stop = &s->stops[i];
+        if ((way == WAY_MAY || way == WAY_BACK_MAY) && seen_passes(s, flow, way - 1, stop->port))
+            continue;
         double share = (double)stop_within(stop, flow->start_ns, flow->end_ns) / time_ns;
         if (share > most && stop->priority == flow->priority && seen_passes(s, flow, way, stop->port)) {
             most = share;
@@ -408,7 +488,7 @@ static double others_share(const struct seen *s, const struct flow_seen *flow)
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *other = &s->flows[i];
         if (other != flow && strcmp(other->from, flow->from) == 0)
-            sum += other->goodput_bps * overlap_of(flow, other);
+            sum += (other->goodput_bps + other->resent_bps) * overlap_of(flow, other);
     }
     return sum / flow->most_bps;
 }
@@ -476,6 +556,27 @@ static bool waits_in_queue(struct seen *s, const struct flow_seen *flow)
  * are lost, and no time-out has come yet. */
 #define STILL 0.2
 
+/* The part of the line that the scenario lets the flow have: its rate, or the most that DCQCN gives each of
+ * its queue pairs. */
+static double wanted_share(const struct seen *s, const struct flow_seen *flow, const json_t *asked)
+{
+    double rate = (double)quantity(json_object_get(asked, "rate"), 0), wanted = 1;
+    double most = json_number_value(run_get(s->run, "scenario.settings.dcqcn.rp.rpg_max_rate")) * 1e6;
+    double queue_pairs = json_number_value(json_object_get(asked, "queue_pairs"));
+    if (rate > 0)
+        wanted = rate / flow->most_bps;
+    if (most > 0 && seen_is_on(s, "ecn", flow->priority))
+        wanted = fmin(wanted, most * fmax(1, queue_pairs) / seen_line_bps(s, flow->from));
+    return wanted;
+}
+
+/* Did the sender notice losses, of whichever of its flows? */
+static bool host_loses(const struct seen *s, const struct flow_seen *flow)
+{
+    return seen_counter(s, flow->from, "local_ack_timeout_err") > 0 ||
+           seen_counter(s, flow->from, "packet_seq_err") > 0;
+}
+
 static void share_out(struct seen *s, struct flow_seen *flow)
 {
     double left = 1, time_s = (double)(flow->end_ns - flow->start_ns) / NS_PER_S;
@@ -484,25 +585,22 @@ static void share_out(struct seen *s, struct flow_seen *flow)
         return;
     }
     const json_t *asked = asked_of(s, flow->name);
-    double rate = (double)quantity(json_object_get(asked, "rate"), 0);
     double paused =
         s->has_pauses ? stopped_share(s, flow, WAY_MUST, &flow->stop[WAY_MUST]) : counted_pauses(s, flow);
     double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
     double cnps = seen_counter(s, flow->from, "rp_cnp_handled") - (restarts > 0 ? restarts : 0);
-    double timeouts = seen_counter(s, flow->from, "local_ack_timeout_err");
-    double errors = seen_counter(s, flow->from, "packet_seq_err");
     take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
-    take_share(flow, SHARE_RESENT, flow->resent_packets * 4096 * 8 / time_s / flow->most_bps, &left);
+    take_share(flow, SHARE_RESENT, flow->resent_bps / flow->most_bps, &left);
     take_share(flow, SHARE_OTHERS, others_share(s, flow), &left);
+    take_share(flow, SHARE_ASKED, left - fmax(0, wanted_share(s, flow, asked) - flow->share[SHARE_DELIVERED]),
+               &left);
     flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
-    if (left > 0 && rate > 0)
-        take_share(flow, SHARE_ASKED, 1 - rate / flow->most_bps, &left);
-    if (json_object_get(asked, "gap"))
+    if (json_object_get(asked, "gap") || strcmp(run_member(asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
     if (flow->decreases > 0 || (cnps > 0 && flow->marked > 0) || (cnps > 0 && s->hosts_only))
         take_share(flow, SHARE_RATE, 1, &left);
     bool still = (double)flow->still_ns > STILL * (double)(flow->end_ns - flow->start_ns);
-    if (flow->resent_packets > 0 || timeouts > 0 || errors > 0 || still)
+    if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
         take_share(flow, SHARE_LOSS, 1, &left);
     if (left > 0 && waits_in_queue(s, flow))
         take_share(flow, SHARE_QUEUE, 1, &left);

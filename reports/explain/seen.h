@@ -49,7 +49,11 @@ struct flow_seen {
     int priority;
     double most_bps;          /* payload that its sender's line carries; 0: unknown */
     int64_t start_ns, end_ns; /* of its time in the measure phase; of a flow with an end its own time */
-    double goodput_bps, resent_packets, decreases, marked;
+    double payload;           /* bytes of a full packet */
+    double goodput_bps;       /* over its time */
+    double resent_packets;    /* in the whole run; NAN: not counted */
+    double resent_bps;        /* over its time */
+    double decreases, marked;
     int64_t still_ns;     /* at the end of its time nothing was complete for so long */
     size_t stop[WAYS];    /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
     double stopped[WAYS]; /* the shares of its time that they took */
@@ -102,6 +106,8 @@ const char *seen_role(const struct seen *s, size_t node);
 bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port);
 /* The same for a way of a flow whose ends are in the topology; else false. */
 bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, size_t port);
+/* Does the scenario turn "pfc" or "ecn" on for the priority, at hosts? */
+bool seen_is_on(const struct seen *s, const char *setting, int priority);
 /* What a host's line carries, b/s; 0: unknown. */
 double seen_line_bps(const struct seen *s, const char *role);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `harness explain` on the scenarios that come with the program and whose cause is known, on an incast that looks like a storm, and on
-# results that are not whole.
+# `harness explain` on the scenarios that come with the program and whose cause is known, on an incast that looks like a storm, on runs
+# with a cause and shares that follow from what the scenario says, and on results that are not whole.
 source "$(dirname "$0")/../lib.sh"
 
 H=$BUILD/harness OUT=$SCRATCH/results
@@ -78,6 +78,60 @@ forget_files "$SCRATCH/sampled"
 jq 'del(.topology)' "$SCRATCH/sampled/result.json" >"$SCRATCH/real" && mv "$SCRATCH/real" "$SCRATCH/sampled/result.json"
 check "  as real hosts and switches tell it, by the lab's links and the pauses that ports counted" test "$(first "$SCRATCH/sampled")" = "incast h3"
 check "  with the same victim" test "$("$H" explain --json "$SCRATCH/sampled" | jq -r '.causes[0].victims | map(.flow) | join(" ")')" = long-2
+
+# ---- what flows lack and what they do not, with four hosts at one switch
+jq -n '{schema: 1, name: "four", driver: "sim", topology: {kind: "star", hosts: 4},
+    defaults: {host: {nic: {model: "ideal"}}, switch: {buffer: "16MiB", xoff_alpha: 0.125}, link: {rate: "100Gb/s", delay: "500ns"}}}' >"$SCRATCH/four.json"
+own() { # NAME JQ [OPTION...]: explains a run of the scenario that JQ changes
+    local name=$1 change=$2
+    shift 2
+    jq -n "def flow(\$f; \$t): {name: (\$f + \$t), from: \$f, to: \$t, priority: 3, message: \"64KiB\", depth: 64};
+        {schema: 1, name: \"$name\", title: \"t\", lab: \"four.json\", roles: [\"h[0-3]\", \"s0\"], phases: {warmup: \"1ms\", measure: \"4ms\", cooldown: \"100us\"},
+         settings: {pfc: [3, 4]}, sample: {every: \"50us\", groups: [\"pfc\", \"throughput\", \"drops\"]}} | $change" >"$SCRATCH/$name.json"
+    run "$SCRATCH/$name.json" "$@"
+    "$H" explain --json "$OUT/$name/latest" >"$SCRATCH/own.json"
+}
+said() { check "$1" jq -e "def said: .causes | map(\"\(.kind) \(.culprit)\"); def of: .flows | map({key: .flow, value: .shares}) | from_entries; $2" "$SCRATCH/own.json"; }
+own full '.flows = [flow("h0"; "h1")]'
+said "a full line with Ethernet's own MTU, 92.5 Gb/s of payload: all of it is delivered" 'said == [] and of.h0h1.delivered > 0.999'
+own small '.flows = [flow("h0"; "h1") + {message: "64B", depth: 512}] | .settings.mtu = 4200'
+said "  and one with writes of 64 bytes, 39.5 Gb/s" 'said == [] and of.h0h1.delivered > 0.999'
+own late '.flows = [flow("h0"; "h1") + {start: "3ms"}, flow("h2"; "h3") + {stop: "2ms"}]'
+said "flows that the scenario starts late and stops early have what they ask for" 'said == [] and ([of[].delivered] | min) > 0.98'
+own ping '.flows = [flow("h0"; "h1") + {mode: "latency", message: "8B", depth: 1}]'
+said "one that measures latency asks for no more" 'said == []'
+own capped '.flows = [flow("h0"; "h1")] | .settings += {ecn: [3], dcqcn: {rp: {rpg_max_rate: 20000}}}'
+said "nor does one that rpg_max_rate limits" 'said == [] and of.h0h1.not_asked > 0.78'
+own slow '.flows = [flow("h0"; "h2"), flow("h1"; "h2"), flow("h1"; "h3") + {rate: "10Gb/s"}] | .settings.mtu = 4200'
+said "a victim that asks for a tenth of the line lost no more than that to the pauses" 'said == ["incast h2"] and (of.h1h3 | .paused > 0.01 and .paused < 0.06 and .not_asked > 0.3)'
+own acks '.flows = [flow("h0"; "h2"), flow("h1"; "h2"), flow("h3"; "h1") + {message: "4KiB", depth: 1}] | .settings.mtu = 4200'
+said "one with a message in flight, whose acknowledgements wait for half of the time: not for more" 'said == ["incast h2", "sender h3"] and (of.h3h1.paused - 0.54 | fabs) < 0.05'
+own strict '.flows = [flow("h0"; "h1"), flow("h2"; "h1") + {priority: 4}] | .settings.mtu = 4200'
+said "a flow that starves behind a higher priority: too much for the receiver's line, which is not slower" 'said == ["incast h1"]'
+own lossy '.flows = [flow("h0"; "h2"), flow("h1"; "h2"), flow("h0"; "h3") + {priority: 4}] | .settings.pfc = [4]'
+said "losses of a priority without PFC: neither the headroom of another is too short, nor did its flow wait" '(said | any(startswith("headroom")) | not) and (of.h0h3 | (.loss // 0) == 0 and .delivered + .others > 0.95)'
+said "  and PFC on it is advised beside that which is on" '.causes | any(.set == "settings.pfc=[3, 4]")'
+said "  no more was sent again than the line can carry beside the flow of its sender" '(of.h0h2 | .delivered + .resent) < 0.6'
+own damaged '.flows = [flow("h0"; "h1"), flow("h2"; "h1")] | .settings.mtu = 4200 | .faults = [{link: ["h1", "s0"], kind: "loss", loss: 1e-3}]'
+said "damaged frames that no sampled counter tells of: not the headroom of a switch that lost none" 'said == ["incast h1", "loss h1"]'
+said "  and what was not sampled is said" '.causes[1].evidence[0] | endswith("not sampled: damaged frames at its receiver (the group errors)")'
+own slower '.flows = [flow("h0"; "h1"), flow("h2"; "h3")] | .faults = [{link: ["h1", "s0"], kind: "rate", rate: "25Gb/s", start: "0ms"}]'
+said "a link that got slower, without samples of queues" 'said[0] == "slower-link h1 - s0"'
+own marked '.flows = [range(3) | flow("h\(.)"; "h3") + {queue_pairs: 8}] | .settings += {ecn: [3], mtu: 4200} | .phases.measure = "6ms"' --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
+said "an incast with DCQCN whose first pauses are in the measure phase: no other cause" 'said == ["incast h3"] and .causes[0].victims == []'
+own stalled '.flows = [flow("h0"; "h1"), flow("h0"; "h3"), flow("h2"; "h3")] | .inject = [{flow: "h0h1", do: "stall", every: 1000, lasts: "200us"}] | .settings.mtu = 4200' --set lab.defaults.host.nic.model=connectx-5
+said "a slow receiver with two priorities in a buffer: its own flow is not a victim, and DCQCN is advised for the one that is used" '.causes[] | select(.kind == "slow-receiver") | .culprit == "h1" and .priority == 3 and ([.victims[].flow] | index("h0h1") | not) and .set == "settings.ecn=[3]"'
+own not-ready '.flows = [flow("h0"; "h1") + {op: "send", message: "4KiB", depth: 8}] | .settings.mtu = 4200 | .inject = [{flow: "h0h1", do: "rnr", every: 50}]'
+said "RNR: the receiver had no receive posted" 'said == ["no-receive h1"]'
+own before '.flows = [flow("h0"; "h1")] | .inject = [{flow: "h0h1", do: "drop", nth: 100, every: 100, stop: "700us"}]'
+said "losses in the warm-up took nothing from the measure phase" 'said == []'
+own few '.flows = [flow("h0"; "h1"), flow("h2"; "h1")] | .flows[] += {message: "4KiB", depth: 4} | .settings.mtu = 4200'
+said "an incast without pauses: DCQCN is not advised against them" 'said == ["incast h1"] and .causes[0].help == null'
+own few '.flows = [flow("h0"; "h1") + {message: "64B", depth: 128}]' --set lab.defaults.host.nic.model=connectx-5
+said "a sender with 128 messages in flight is not advised to have as many" 'said == ["sender h0"] and .causes[0].help == null'
+jq '.topology = {kind: "dumbbell", hosts: 4}' "$SCRATCH/four.json" >"$SCRATCH/two-switches.json"
+own bell '.flows = [flow("h0"; "h4"), flow("h1"; "h5")] | .lab = "two-switches.json" | .roles = ["h[0-7]", "s[0-1]"]'
+said "two switches with one link between them: no other way is advised" 'said == ["uplink s0 - s1"] and .causes[0].help == null'
 
 # ---- results that are not whole
 check_exit 2 "a folder that is no result" "$H" explain "$SCRATCH"
