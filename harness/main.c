@@ -4,6 +4,7 @@
 /* The commands in the order of the help: a row is one file, harness/commands/cmd_NAME.c, with struct command
  * command_NAME. */
 #define COMMANDS(X) \
+    X(new)          \
     X(run)          \
     X(status)       \
     X(check)        \

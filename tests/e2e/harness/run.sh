@@ -26,6 +26,40 @@ check "thresholds are computed: xoff 91392, xon 81408" holds '.hosts.a.buffers[]
 check "the result has the sources of the lab's values" holds '.sources | length > 10' "$LATEST/02/result.json"
 check "phases have their times" holds '[.phases[] | .end_ns - .start_ns] == [1000000000, 200000000, 500000000]' "$LATEST/02/result.json"
 
+# ---- an experiment to begin with
+mkdir "$SCRATCH/own" && cd "$SCRATCH/own" || exit 1
+for options in "" "--hosts 3" "--hosts 128" "--pattern permutation --hosts 2" "--pattern permutation" "--pattern all-to-all --hosts 2" "--pattern all-to-all" "--pattern pair"; do
+    name=n${options//[^a-z0-9]/}
+    read -ra words <<<"$options"
+    check_exit 0 "harness new $name $options" "$H" new "$name" "${words[@]}"
+    check_says "... says how it is run" "^to run it: harness run $name.json\$" "$SCRATCH/out"
+    check_exit 0 "... which is good" "$H" check "$name.json" "$name-lab.json"
+    check_exit 0 "... and passes as it is" "$H" run "$name.json" --no-report -q
+    check "... by two expectations and more, none of which was skipped" holds '[.expectations[].verdict] | length > 1 and all(. == "passed")' "results/$name/latest/result.json"
+done
+check "... with the hosts that were asked for" jq -e '.hosts | has("h127") and (has("h128") | not)' results/nhosts128/latest/result.json
+check_exit 0 "harness new, without a name" "$H" new -q
+check "... prints nothing with -q" test ! -s "$SCRATCH/out"
+check "... it is called after its pattern" test "$(jq -r .name my-incast.json),$(jq -r '.name + " " + (.topology.hosts | tostring)' my-incast-lab.json)" = "my-incast,my-incast-lab 4"
+echo mine >my-incast.json && rm my-incast-lab.json
+check_exit 2 "a scenario that is there" "$H" new
+check_says "... is not overwritten" 'my-incast.json is there already and stays as it is' "$SCRATCH/err"
+check "... and no lab is written beside it" test "$(cat my-incast.json)" = mine -a ! -e my-incast-lab.json
+echo mine >other-lab.json
+check_exit 2 "a lab that is there" "$H" new other
+check "... is not overwritten, and no scenario is written" test "$(cat other-lab.json)" = mine -a ! -e other.json
+ln -s nowhere linked.json
+check_exit 2 "a link is taken for a file that is there" "$H" new linked
+for words in "../up" "$(printf '%061d' 0)" ".hidden" 'a"b' ""; do
+    check_exit 2 "a name that cannot be one: ${words:0:20}" "$H" new "$words"
+    check_says "... what is one" 'is not a valid name: expected at most 60 letters' "$SCRATCH/err"
+done
+check_exit 2 "an incast of two hosts" "$H" new two --hosts 2
+check_says "... how many it has" 'a pattern incast has 3 to 128 hosts' "$SCRATCH/err"
+check_exit 2 "a pair of three hosts" "$H" new three --hosts 3 --pattern pair
+check "... nothing was written by these" test ! -e two.json -a ! -e three.json -a ! -e linked-lab.json -a ! -e ../up.json
+cd "$BUILD" || exit 1
+
 # ---- determinism and seeds
 run_seed() { "$H" run pfc-bidir --set 'sweep={}' --duration 100ms --set phases.warmup=50ms --set phases.cooldown=50ms --seed "$1" --out "$SCRATCH/$2" --quiet --no-report; }
 run_seed 7 one; run_seed 7 two; run_seed 8 three
