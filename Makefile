@@ -1,5 +1,5 @@
 # One Makefile for everything; products go to build/ (build/sanitize/ with SANITIZE=1).
-#   make run     packages, build, ./harness run scenarios/pfc-bidir.json, report
+#   make run     packages, build, build/harness run scenarios/pfc-bidir.json, with its page
 #   make test    packages, build, unit tests and the shorter end-to-end tests that need no guest: a minute and a half after the build
 #   make check   packages, build, what a change must pass, on sanitized programs and guests too: a quarter of an hour on two cores
 #   make check-all   what a release must pass: every test that this machine can run
@@ -268,7 +268,7 @@ deps-check:
 
 run: deps
 	@$(MAKE) --no-print-directory all
-	@cd $(B) && ./harness run scenarios/pfc-bidir.json
+	@$(B)/harness run scenarios/pfc-bidir.json
 
 test: deps-check
 	@tests/run --quick
@@ -352,7 +352,9 @@ stage: all
 	@cp -R Makefile lib nic-config collectors traffic virtual-connectx $(SHARE)/harness/
 	@rm -r $(SHARE)/harness/virtual-connectx/tests $(SHARE)/harness/virtual-connectx/README.md
 	@$(INSTALL) -D -m 755 deps/install-packages $(SHARE)/harness/deps/install-packages
-	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md docs/*.md docs/silicon.tsv $(SHARE)/doc/harness
+	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md $(filter-out docs/README.md,$(wildcard docs/*.md)) docs/silicon.tsv $(SHARE)/doc/harness
+	@$(INSTALL) -m 644 docs/README.md $(SHARE)/doc/harness/index.md
+	@sed -i 's|](docs/README.md|](index.md|g; s|](docs/|](|g' $(SHARE)/doc/harness/README.md
 	@$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
 	@$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
 	@$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5

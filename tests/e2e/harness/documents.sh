@@ -1,5 +1,6 @@
 #!/bin/bash
-# The command blocks of README.md, docs/sweeps.md and docs/geforce-lab.md, run as they are written, in a fresh copy of the tree with its build.
+# The command blocks of README.md, docs/tutorial.md, docs/sweeps.md and docs/geforce-lab.md, run as they are written, in a fresh copy of the
+# tree with its build; and the index of documents.
 #   ```sh        commands; each must succeed
 #   ```console   "$ command" lines ("> " continues one), each followed by what it prints; "..." in a line stands for anything, a
 #                line of "..." for any lines; lines of output after the last one shown are not compared
@@ -264,13 +265,27 @@ document() { # FILE LEAST-RUN: how many blocks must be run at least
     check "$file: at least $2 blocks are run" test "$ran" -ge "$2"
 }
 
+# ---- the index, and how long what a stranger reads first may be
+
+check "docs/README.md: links lead somewhere" extract "$ROOT/docs/README.md" "$BLOCKS/index"
+check "... to every document, once" diff <(cd "$ROOT/docs" && printf '%s\n' [a-z]*.md) <(grep -oE '\]\([a-z][a-z-]*[.]md\)' "$ROOT/docs/README.md" | tr -d '[]()' | sort)
+while read -r file most; do
+    check "$file has at most $most words" test "$(wc -w <"$ROOT/$file")" -le "$most"
+done <<'END'
+README.md 700
+docs/tutorial.md 1600
+docs/README.md 500
+END
+
 # The documents say that the programs, the labs and the caches are where a first user has them.
 export XDG_CACHE_HOME=$SCRATCH/cache HOME=$SCRATCH/home
 mkdir -p "$HOME"
 unset HARNESS_PACKAGES HARNESS_MIRROR
 guard
 BEFORE=$PATH
-document README.md 5
+document README.md 2
+PATH=$BEFORE
+document docs/tutorial.md 11
 PATH=$BEFORE
 document docs/sweeps.md 3
 PATH=$BEFORE

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The published figures, with one lab file for all of them: as close as README.md and docs/simulator.md say.
+# The published figures, with one lab file for all of them: as close as docs/simulator.md says.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 H=$BUILD/harness

@@ -7,7 +7,7 @@ H=$BUILD/harness
 cd "$BUILD" || exit 2
 
 # shellcheck disable=SC2016 # backquotes of the text
-command=$(grep -o '`\./harness run scenarios/victim-flow[^`]*`' "$ROOT/README.md" | tr -d '`')
+command=$(grep -o '`harness run victim-flow [^`]*`' "$ROOT/README.md" | tr -d '`')
 check "the README has its command" test -n "$command"
 read -ra words <<<"$command"
 check_exit 4 "the command runs, and nothing judges it" "$H" "${words[@]:1}" --no-report --out "$SCRATCH/results"
