@@ -1,7 +1,9 @@
 #include "reports/drawing/curves.h"
 
 #include "lib/clock.h"
+#include "lib/units.h"
 #include "lib/xalloc.h"
+#include "reports/results/network.h"
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,8 +74,145 @@ void curves_say_bars(const struct run *run, size_t pauses, size_t bars, int64_t 
     curves_say_pauses(run, panel);
 }
 
+/* ---- what happens in a run */
+
+#define EVENTS_DRAWN 24
+#define EVENTS_OF    64 /* of one fault: a link that flaps */
+
+struct event {
+    int64_t time_ns; /* since the measure phase began */
+    size_t order;
+    char *words;
+};
+
+struct events {
+    struct event *items;
+    size_t count, capacity;
+};
+
+static int by_time(const void *left, const void *right)
+{
+    const struct event *a = left, *b = right;
+    int order = (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+/* One within the measure phase; the words become its own. */
+static void add_event(const struct run *run, struct events *events, int64_t time_ns, char *words)
+{
+    if (time_ns <= 0 || time_ns >= run->end_ns - run->start_ns) {
+        free(words);
+        return;
+    }
+    if (events->count == events->capacity) {
+        events->capacity = events->capacity ? 2 * events->capacity : 16;
+        events->items = xreallocarray(events->items, events->capacity, sizeof *events->items);
+    }
+    events->items[events->count] = (struct event){time_ns, events->count, words};
+    events->count++;
+}
+
+static bool time_of(const json_t *item, const char *key, int64_t *ns)
+{
+    const char *words = json_string_value(json_object_get(item, key));
+    bool known = words && units_parse(UNIT_TIME_NS, words, ns, NULL) == 0;
+    return known;
+}
+
+/* When the phase (that of the warm-up if it is unset) began, since the measure phase did. */
+static int64_t phase_ns(const struct run *run, const char *name)
+{
+    const json_t *phase;
+    size_t i;
+    json_array_foreach(run_get(run, "phases"), i, phase)
+    {
+        if (strcmp(run_member(phase, "name"), *name ? name : "warmup") == 0)
+            return json_integer_value(json_object_get(phase, "start_ns")) - run->start_ns;
+    }
+    return 0;
+}
+
+/* Flows that begin and end. */
+static void add_flow_events(const struct run *run, const char *list, struct events *events)
+{
+    const json_t *flow;
+    int64_t ns, begin_ns = phase_ns(run, "");
+    size_t i;
+    json_array_foreach(run_get(run, list), i, flow)
+    {
+        if (time_of(flow, "start", &ns))
+            add_event(run, events, begin_ns + ns, xasprintf("%s begins", run_member(flow, "name")));
+        if (time_of(flow, "stop", &ns))
+            add_event(run, events, begin_ns + ns, xasprintf("%s ends", run_member(flow, "name")));
+    }
+}
+
+/* Faults of links, and storms. */
+static void add_fault_events(const struct run *run, struct events *events)
+{
+    const json_t *fault;
+    size_t i;
+    json_array_foreach(run_get(run, "scenario.faults"), i, fault)
+    {
+        const char *kind = run_member(fault, "kind");
+        const json_t *link = json_object_get(fault, "link");
+        const char *a = json_string_value(json_array_get(link, 0)),
+                   *b = json_string_value(json_array_get(link, 1));
+        int64_t ns, period_ns, begin_ns = phase_ns(run, run_member(fault, "phase"));
+        bool flaps = strcmp(kind, "flap") == 0 && time_of(fault, "period", &period_ns);
+        if (!a || !b || !time_of(fault, "start", &ns))
+            continue;
+        begin_ns += ns;
+        if (flaps) {
+            const json_t *duty = json_object_get(fault, "duty");
+            double down = json_is_number(duty) ? json_number_value(duty) : 0.5;
+            int64_t count = json_integer_value(json_object_get(fault, "count"));
+            for (int64_t k = 0; k < count && k < EVENTS_OF; k++) {
+                add_event(run, events, begin_ns + k * period_ns, xasprintf("%s - %s down", a, b));
+                add_event(run, events, begin_ns + k * period_ns + (int64_t)(down * (double)period_ns),
+                          xasprintf("%s - %s up", a, b));
+            }
+            continue;
+        }
+        bool is_down = strcmp(kind, "down") == 0;
+        add_event(run, events, begin_ns, xasprintf("%s - %s %s", a, b, kind));
+        if (time_of(fault, "stop", &ns))
+            add_event(run, events, phase_ns(run, run_member(fault, "phase")) + ns,
+                      xasprintf("%s - %s %s%s", a, b, is_down ? "up" : kind, is_down ? "" : " ends"));
+    }
+    json_array_foreach(run_get(run, "scenario.storms"), i, fault)
+    {
+        int64_t ns, begin_ns = phase_ns(run, run_member(fault, "phase"));
+        if (time_of(fault, "start", &ns))
+            add_event(run, events, begin_ns + ns, xasprintf("storm of %s", run_member(fault, "role")));
+        if (time_of(fault, "stop", &ns))
+            add_event(run, events, begin_ns + ns, xasprintf("storm of %s ends", run_member(fault, "role")));
+    }
+}
+
+static void mark_events(const struct run *run, struct plot *plot)
+{
+    struct events events = {0};
+    add_flow_events(run, "scenario.flows", &events);
+    add_flow_events(run, "scenario.traffic", &events);
+    add_fault_events(run, &events);
+    if (events.count)
+        qsort(events.items, events.count, sizeof *events.items, by_time);
+    for (size_t i = 0; i < events.count; i++) {
+        if (i < EVENTS_DRAWN)
+            plot_add_mark(plot, curves_x(run, events.items[i].time_ns), events.items[i].words);
+        free(events.items[i].words);
+    }
+    if (events.count > EVENTS_DRAWN)
+        text_add(&plot->left_out,
+                 "Of %zu times at which flows begin or end, or faults do, the first %d are marked",
+                 events.count, EVENTS_DRAWN);
+    free(events.items);
+}
+
 void curves_limit_x(const struct run *run, struct plot *plot)
 {
+    mark_events(run, plot);
     plot->x_min = 0;
     plot->x_max = curves_x(run, run->end_ns - run->start_ns);
     plot_relabel_x(plot, curves_short(run) ? "time, ms" : "time, s");
@@ -439,7 +578,99 @@ static void add_details(const struct run *run, const struct curves_selection *wa
     free(more);
 }
 
+/* ---- thresholds of switches */
+
+#define LEVELS_DRAWN 8
+
+/* A threshold of the switch as the scenario sets it, else as the lab has it; 0: none is known. */
+static int64_t threshold_of(const struct run *run, const char *node, const char *key, bool *scales)
+{
+    const json_t *set = json_object_get(json_object_get(run_get(run, "scenario.settings_of"), node),
+                                        "ecn_threshold"),
+                 *own = json_object_get(
+                     json_object_get(json_object_get(run_get(run, "lab.switches"), node), "ecn"), key),
+                 *common = json_object_get(run_get(run, "lab.defaults.switch.ecn"), key),
+                 *value = set   ? json_object_get(set, key)
+                          : own ? own
+                                : common;
+    int64_t bytes = 0;
+    if (json_is_string(value) && units_parse(UNIT_BYTES, json_string_value(value), &bytes, NULL) != 0)
+        bytes = 0;
+    *scales = !own || set;
+    return bytes;
+}
+
+/* The rate of the port that the curve "s0 port16_prio3_queue_bytes" is of; 0: unknown. */
+static double rate_of(const struct network *network, size_t node, const char *label)
+{
+    unsigned number;
+    const char *port = strstr(label, " port");
+    if (!port || sscanf(port, " port%u_", &number) != 1)
+        return 0;
+    for (size_t p = network->nodes[node].first; p != NETWORK_NONE; p = network->ports[p].next)
+        if (network->ports[p].number == number)
+            return network->ports[p].rate_bps;
+    return 0;
+}
+
+static void add_threshold(double bytes, const char *name, struct plot_panel *panel)
+{
+    char label[48];
+    snprintf(label, sizeof label, "%s %.4g KiB", name, bytes / 1024);
+    for (size_t i = 0; i < panel->level_count; i++)
+        if (panel->levels[i].y == bytes / 1024) {
+            char *both = strstr(panel->levels[i].label, name)
+                             ? NULL
+                             : xasprintf("%s, %s", name, panel->levels[i].label);
+            if (both)
+                free(panel->levels[i].label);
+            panel->levels[i].label = both ? both : panel->levels[i].label;
+            return;
+        }
+    if (panel->level_count < LEVELS_DRAWN)
+        plot_add_level(panel, bytes / 1024, label);
+}
+
+void curves_add_marking(const struct run *run, struct plot_panel *panel)
+{
+    static const char *const keys[] = {"kmin", "kmax"};
+    struct network network;
+    const json_t *ecn = run_get(run, "scenario.settings.ecn");
+    if (json_is_array(ecn) && !json_array_size(ecn)) /* no packet can be marked */
+        return;
+    network_open(&network, run);
+    for (size_t i = 0; i < panel->series_count; i++) {
+        const char *label = panel->series[i].label;
+        char *name = xasprintf("%.*s", (int)strcspn(label, " "), label);
+        size_t node = network.node_count ? network_node(&network, name) : NETWORK_NONE;
+        double rate = node == NETWORK_NONE ? 0 : rate_of(&network, node, label), reference;
+        int64_t reference_bps = 0;
+        const char *words = json_string_value(run_get(run, "lab.defaults.switch.ecn.reference"));
+        if (words && units_parse(UNIT_RATE_BPS, words, &reference_bps, NULL) != 0)
+            reference_bps = 0;
+        reference = (double)reference_bps;
+        for (size_t k = 0; k < 2 && rate > 0; k++) {
+            bool scales;
+            double bytes = (double)threshold_of(run, name, keys[k], &scales);
+            if (bytes > 0 && (scales || !reference_bps))
+                add_threshold(bytes * (reference > 0 ? rate / reference : 1), keys[k], panel);
+        }
+        free(name);
+    }
+    network_free(&network);
+}
+
 /* ---- both */
+
+void curves_leave_out(const struct run *run, const struct curves_selection *wanted, struct plot *plot)
+{
+    size_t all, still;
+    free(find_series(run, wanted, &all, &still));
+    if (still)
+        plot_leave_out(plot);
+    else
+        plot_drop_panel(plot);
+}
 
 size_t curves_add(const struct run *run, const struct curves_selection *wanted, double scale,
                   enum plot_style style, struct plot_panel *panel)

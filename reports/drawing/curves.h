@@ -28,7 +28,16 @@ struct curves_selection {
 size_t curves_add(const struct run *run, const struct curves_selection *wanted, double scale,
                   enum plot_style style, struct plot_panel *panel);
 
-/* The x axis is the measure phase, in seconds, or in milliseconds for a run of less than a second. */
+/* Remove the last panel, to which curves_add added nothing; with a word if what was selected was sampled, and
+ * never changes. */
+void curves_leave_out(const struct run *run, const struct curves_selection *wanted, struct plot *plot);
+
+/* The lengths of egress queues from and up to which the switches of the panel's curves mark, where the result
+ * has them, as lines at KiB. */
+void curves_add_marking(const struct run *run, struct plot_panel *panel);
+
+/* The x axis is the measure phase, with marks where flows begin and end and faults do, in seconds, or in
+ * milliseconds for a run of less than a second. */
 void curves_limit_x(const struct run *run, struct plot *plot);
 bool curves_short(const struct run *run);
 /* A time since the beginning of the measure phase as the x axis shows it. */

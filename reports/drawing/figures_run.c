@@ -5,6 +5,7 @@
 #include "lib/clock.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,8 +274,9 @@ static bool has_length(const struct run *run, const struct pause *pause)
 
 #define CDF_POINTS 1000
 
-/* The pauses of one host, sorted by length, as a cumulative share. */
-static void add_pause_cdf(const struct run *run, const char *host, struct plot_panel *panel)
+/* The pauses of one host, sorted by length, as a cumulative share, from 0 just before the shortest to 100 %
+ * at the longest of all hosts: of one pause too there is a curve. */
+static void add_pause_cdf(const struct run *run, const char *host, double longest, struct plot_panel *panel)
 {
     struct pause *sorted = calloc(run->pause_count + 1, sizeof *sorted);
     size_t n = 0;
@@ -287,11 +289,13 @@ static void add_pause_cdf(const struct run *run, const char *host, struct plot_p
         qsort(sorted, n, sizeof *sorted, by_duration);
         snprintf(label, sizeof label, "%s is paused (%zu %s)", host, n, THINGS(n, "pause"));
         struct plot_series *curve = plot_add_series(panel, label, PLOT_STEPS);
-        plot_add_point(curve, (double)sorted[0].duration_ns / NS_PER_US, 0); /* none is shorter */
+        plot_add_point(curve, (double)sorted[0].duration_ns / NS_PER_US * (1 - 1e-4), 0);
         for (size_t i = 0; i < n; i += step)
             plot_add_point(curve, (double)sorted[i].duration_ns / NS_PER_US,
                            100.0 * (double)(i + 1) / (double)n);
         plot_add_point(curve, (double)sorted[n - 1].duration_ns / NS_PER_US, 100);
+        if (sorted[n - 1].duration_ns / (double)NS_PER_US < longest)
+            plot_add_point(curve, longest, 100);
     }
     free(sorted);
 }
@@ -338,6 +342,8 @@ static struct paused_host *find_paused(const struct run *run, size_t *count)
 static void fill_pause_cdf(const struct run *run, struct plot *plot)
 {
     struct plot_panel *panel = plot_add_panel(plot, "pauses up to this length, %");
+    double longest = 0;
+    plot->log_x = true;
     size_t all, shown, without_length = 0;
     struct paused_host *hosts = find_paused(run, &all);
     panel->y_max = 105;
@@ -357,8 +363,11 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
         qsort(hosts, all, sizeof *hosts, by_held);
         qsort(hosts, shown, sizeof *hosts, by_host);
     }
+    for (size_t i = 0; i < run->pause_count; i++)
+        if (has_length(run, &run->pauses[i]))
+            longest = fmax(longest, (double)run->pauses[i].duration_ns / NS_PER_US);
     for (size_t i = 0; hosts && i < shown; i++)
-        add_pause_cdf(run, hosts[i].name, panel);
+        add_pause_cdf(run, hosts[i].name, longest, panel);
     free(hosts);
 }
 
@@ -369,7 +378,9 @@ static void fill_queues(const struct run *run, struct plot *plot)
                                                    .kind = COLUMN_GAUGE,
                                                    .unit = "bytes"};
     curves_limit_x(run, plot);
-    curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"));
+    struct plot_panel *panel = plot_add_panel(plot, "queue, KiB");
+    if (curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, panel))
+        curves_add_marking(run, panel);
 }
 
 /* Pauses of real switches; a simulated one's are drawn one by one, as bars. */
@@ -426,7 +437,7 @@ static void fill_ecn(const struct run *run, struct plot *plot)
     if (!curves_add(run, &marks, 1, PLOT_STEPS, plot_add_panel(plot, "packets/s")))
         plot_drop_panel(plot);
     if (!curves_add(run, &drops, 1, PLOT_STEPS, plot_add_panel(plot, "dropped, packets/s")))
-        plot_drop_panel(plot);
+        curves_leave_out(run, &drops, plot);
     else
         plot->caption =
             xasprintf("%s Below, packets that RED dropped in place of marking them.", ecn_caption);

@@ -219,16 +219,19 @@ static void add_curves(const struct run *run, struct plot *plot)
                                                  .stalled = true,
                                                  .extremes = true};
     const char *above = "the queues that cause them", *rates = "the rates at which hosts send";
-    if (!curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "queue, KiB"))) {
-        plot_drop_panel(plot);
+    struct plot_panel *panel = plot_add_panel(plot, "queue, KiB");
+    if (curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, panel)) {
+        curves_add_marking(run, panel);
+    } else {
+        curves_leave_out(run, &queues, plot);
         above = "the receive buffers that cause them";
         if (!curves_add(run, &buffers, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "receive buffer, KiB"))) {
-            plot_drop_panel(plot);
+            curves_leave_out(run, &buffers, plot);
             above = NULL;
         }
     }
     if (!curves_add(run, &sent, 8e-9, PLOT_LINES, plot_add_panel(plot, "sent, Gb/s"))) {
-        plot_drop_panel(plot);
+        curves_leave_out(run, &sent, plot);
         rates = NULL;
     }
     if (above || rates)

@@ -65,6 +65,10 @@ void plot_free(struct plot *plot)
     for (size_t i = 0; i < plot->tic_count; i++)
         free(plot->tics[i].label);
     free(plot->tics);
+    for (size_t i = 0; i < plot->mark_count; i++)
+        free(plot->marks[i].label);
+    free(plot->marks);
+    text_free(&plot->left_out);
     free(plot->panels);
     free(plot->name);
     free(plot->title);
@@ -171,6 +175,19 @@ void plot_add_tic(struct plot *plot, double x, const char *label)
     plot->tics[plot->tic_count - 1] = (struct plot_tic){.label = xstrdup(label), .x = x};
 }
 
+void plot_add_mark(struct plot *plot, double x, const char *label)
+{
+    struct plot_mark *last = plot->mark_count ? &plot->marks[plot->mark_count - 1] : NULL;
+    if (last && last->x == x) {
+        char *both = xasprintf("%s, %s", last->label, label);
+        free(last->label);
+        last->label = both;
+        return;
+    }
+    plot->marks = grow(plot->marks, &plot->mark_count, sizeof *plot->marks);
+    plot->marks[plot->mark_count - 1] = (struct plot_mark){.label = xstrdup(label), .x = x};
+}
+
 void plot_add_segment(struct plot_series *series, double x, double y, double width)
 {
     keep_row(series, (struct plot_row){.x = x, .y = y, .width = width});
@@ -258,6 +275,14 @@ void plot_drop_panel(struct plot *plot)
     free_panel(&plot->panels[--plot->panel_count]);
 }
 
+void plot_leave_out(struct plot *plot)
+{
+    const char *label = plot->panels[plot->panel_count - 1].y_label;
+    text_add(&plot->left_out, "%sNot drawn, as it never changes: %.*s", plot->left_out.length ? ". " : "",
+             (int)strcspn(label, ","), label);
+    plot_drop_panel(plot);
+}
+
 void plot_name_row(struct plot_panel *panel, const char *name)
 {
     panel->row_names = grow(panel->row_names, &panel->rows, sizeof *panel->row_names);
@@ -294,6 +319,13 @@ char *plot_said(const struct plot *plot)
             text_free(&words);
     }
     text_free(&first);
+    if (plot->left_out.length)
+        text_add(&all, "%s%s.", all.length ? " " : "", text_string(&plot->left_out));
+    for (size_t i = 0; i < plot->mark_count; i++) {
+        text_add(&all, i ? "; " : all.length ? " Lines across: " : "Lines across: ");
+        text_add(&all, "%s at %.4g%s", plot->marks[i].label, plot->marks[i].x,
+                 i + 1 == plot->mark_count ? "." : "");
+    }
     return all.length ? text_take(&all) : NULL;
 }
 

@@ -60,6 +60,12 @@ struct plot_tic {
     double x;
 };
 
+/* Where something happens: a line across all panels. */
+struct plot_mark {
+    char *label;
+    double x;
+};
+
 struct plot_panel {
     char *y_label;
     bool log_y;
@@ -92,7 +98,10 @@ struct plot {
     double x_min, x_max;   /* equal: from the data */
     struct plot_tic *tics; /* as many of them as fit; x_min and x_max are set then */
     size_t tic_count;
-    const char *origin; /* run_origin, shown in the picture */
+    struct plot_mark *marks; /* in the order of x */
+    size_t mark_count;
+    struct text left_out; /* sentences about panels that have nothing to show */
+    const char *origin;   /* run_origin, shown in the picture */
     struct plot_panel *panels;
     size_t panel_count;
     size_t detail; /* of each panel */
@@ -110,6 +119,10 @@ void plot_add_point(struct plot_series *series, double x, double y);
 /* With half the width of its interval; NAN: it has none. */
 void plot_add_interval(struct plot_series *series, double x, double y, double half);
 void plot_add_tic(struct plot *plot, double x, const char *label);
+/* After the marks before it; one at the same x takes its words too. */
+void plot_add_mark(struct plot *plot, double x, const char *label);
+/* Remove the last panel with a word: that what it would show was sampled and never changes. */
+void plot_leave_out(struct plot *plot);
 /* From x to x + width at height y. */
 void plot_add_segment(struct plot_series *series, double x, double y, double width);
 /* The next row; the name's parts between commas may stand on lines of their own. */

@@ -136,6 +136,15 @@ void plot_data(const struct plot *plot, struct text *out)
     add_member(out, "title", plot->title);
     add_member(out, "x", plot->x_label);
     add_member(out, "origin", plot->origin);
+    text_add(out, ",\"marks\":[");
+    for (size_t i = 0; i < plot->mark_count; i++) {
+        text_add(out, "%s{\"x\":%.9g", i ? "," : "", plot->marks[i].x);
+        add_member(out, "label", plot->marks[i].label);
+        text_add(out, "}");
+    }
+    text_add(out, "]");
+    if (plot->left_out.length)
+        add_member(out, "leftOut", text_string(&plot->left_out));
     text_add(out, ",\"panels\":[\n");
     for (size_t i = 0; i < plot->panel_count; i++) {
         text_add(out, "%s", i ? ",\n" : "");

@@ -31,6 +31,7 @@
 #define ROW_OF_BARS  30
 #define X_AXIS       56
 #define GAP          26
+#define MARK_LINE    16 /* of the words of marks, above the first panel */
 #define MAX_LINES    8
 #define MAX_LINE     160
 #define X_SIZES      13 /* as many sizes fit side by side */
@@ -222,6 +223,7 @@ static void place_all(const struct plot *plot, struct layout *at)
         y += i ? GAP : 0;
         place->legend_top = y + (panel->note ? LEGEND_LINE : 0);
         y = place->legend_top + (int)place->lines * LEGEND_LINE + 10;
+        y += i == 0 && plot->mark_count ? MARK_LINE : 0;
         place->top = y;
         place->bottom = y += panel_height(plot, panel);
     }
@@ -503,8 +505,32 @@ static void draw_levels(const struct plot_panel *panel, const struct scale *x, c
         if (at < fmin(y->from, y->to) - 1 || at > fmax(y->from, y->to) + 1)
             continue;
         svg_line(out, x->from, at, x->to, at, "#999999", 1.4, "2 4");
-        svg_words(out, x->to + 8, at, (struct svg_font){NAME_SIZE, SOFT, SVG_LEFT, false, false},
-                  panel->levels[i].label);
+        bool free = true; /* of the words of those before it */
+        for (size_t k = 0; k < i; k++)
+            free &= fabs(pixel_of(y, panel->levels[k].y) - at) >= NAME_LINE;
+        if (free)
+            svg_words(out, x->to + 8, at, (struct svg_font){NAME_SIZE, SOFT, SVG_LEFT, false, false},
+                      panel->levels[i].label);
+    }
+}
+
+/* A line for each, and above the first panel the words for which there is room; the caption has all. */
+static void draw_marks(const struct plot *plot, const struct scale *x, const struct place *place, bool words,
+                       struct text *out)
+{
+    double free_from = -INFINITY;
+    for (size_t i = 0; i < plot->mark_count; i++) {
+        const struct plot_mark *mark = &plot->marks[i];
+        double at = pixel_of(x, mark->x), width = (double)strlen(mark->label) * NAME_CHAR;
+        if (at < x->from - 0.5 || at > x->to + 0.5)
+            continue;
+        svg_line(out, at, place->top - (words ? 4 : 0), at, place->bottom, "#8a4fa0", 1.2, "5 3");
+        double left = fmin(at + 2, x->to - width);
+        if (!words || left < free_from || left < x->from)
+            continue;
+        svg_words(out, left, place->top - MARK_LINE / 2.0 - 2,
+                  (struct svg_font){NAME_SIZE, "#6d3a80", SVG_LEFT, false, false}, mark->label);
+        free_from = left + width + TIC_SPACE;
     }
 }
 
@@ -698,6 +724,7 @@ static void draw_panel(const struct plot *plot, const struct layout *at, const s
     svg_line(out, x->from, place->top, x->from, place->bottom, BORDER, 1, NULL);
     svg_line(out, x->from, place->bottom, x->to, place->bottom, BORDER, 1, NULL);
     draw_levels(panel, x, &y, out);
+    draw_marks(plot, x, place, number == 0, out);
     svg_begin_clip(out, x->from - 6, place->top - 6, x->to - x->from + 12, place->bottom - place->top + 12);
     for (size_t i = 0; i < panel->series_count; i++)
         draw_curve(&panel->series[i], x, &y, out);

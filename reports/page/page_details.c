@@ -165,15 +165,16 @@ void page_add_flows(const struct runs *runs, struct text *out)
     size_t few = 0;
     if (!any_flows(runs))
         return;
-    text_add(out,
-             "<h2>Flows</h2>\n"
-             "<div class=scroll><table><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
-             "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s%s%s</tr>\n",
-             has.delivered ? "<th class=number>delivered, Gb/s" : "",
-             has.ends ? "<th class=number>ended after, ms" : "",
-             has.latencies ? "<th class=number>latency mean, us<th class=number>latency p50, us<th "
-                             "class=number>latency p99, us"
-                           : "");
+    text_add(
+        out,
+        "<h2>Flows</h2>\n"
+        "<div class=scroll><table class=wide><tr><th>run<th>flow<th>op<th>memory<th class=number>message, "
+        "B<th class=number>goodput, MiB/s<th class=number>Gb/s<th class=number>messages/s%s%s%s</tr>\n",
+        has.delivered ? "<th class=number>delivered, Gb/s" : "",
+        has.ends ? "<th class=number>ended after, ms" : "",
+        has.latencies ? "<th class=number>latency mean, us<th class=number>latency p50, us<th "
+                        "class=number>latency p99, us"
+                      : "");
     size_t before = out->length, left_out = 0, listed = 0;
     for (; listed < runs->count && out->length - before < FLOWS_BYTES; listed++)
         left_out += add_flows_of(&runs->items[listed], &has, &few, out);

@@ -235,7 +235,7 @@ void page_add_summary(const struct runs *runs, struct text *out)
 {
     bool collectives = runs_have(runs, "collectives"), flows = runs_have(runs, "flows") || !collectives;
     bool delivered = runs_have_delivered(runs);
-    text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table><tr><th>run<th>verdict");
+    text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table class=wide><tr><th>run<th>verdict");
     add_traffic_headings(delivered, flows, collectives, out);
     text_add(out, "<th class=number>pauses received<th class=number>pauses/s"
                   "<th class=number>packets lost<th class=number>NAKs and time-outs"

@@ -43,9 +43,10 @@ function drawBars(plot, rows) {
   context.restore();
 }
 
+/* Of a long name the middle is left out: it begins with the run, and ends with the port and priority. */
 function rowName(name, room) {
-  const fits = Math.max(6, Math.floor(room / 6.6));
-  return name.length <= fits ? name : '\u2026' + name.slice(name.length - fits + 1);
+  const fits = Math.max(8, Math.floor(room / 6.6)), half = Math.floor((fits - 1) / 2);
+  return name.length <= fits ? name : name.slice(0, fits - 1 - half) + '\u2026' + name.slice(name.length - half);
 }
 
 function makeBars(figure, panel, span, last, gutter, target) {
@@ -64,7 +65,7 @@ function makeBars(figure, panel, span, last, gutter, target) {
     series: [{}, {show: true, points: {show: false}, paths: function () { return null; }}]
   });
   options.cursor = Object.assign({}, options.cursor, {points: {show: false}});
-  options.hooks.draw = [function (plot) { drawBars(plot, rows); }];
+  options.hooks.draw = [function (plot) { drawBars(plot, rows); drawMarks(plot, figure, panel); }];
   return new uPlot(options, [[span.least, span.most], [null, null]], target);
 }
 

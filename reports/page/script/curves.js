@@ -62,6 +62,31 @@ function drawLevels(plot, panel) {
   context.restore();
 }
 
+/* Where something happens: a line in each panel, words in the first. */
+function drawMarks(plot, figure, panel) {
+  const context = plot.ctx, box = plot.bbox, ratio = devicePixelRatio;
+  let free = -Infinity;
+  context.save();
+  context.font = 11 * ratio + 'px system-ui, sans-serif';
+  context.textAlign = 'left';
+  context.fillStyle = context.strokeStyle = themeColour('mark');
+  context.lineWidth = ratio;
+  context.setLineDash([5 * ratio, 3 * ratio]);
+  figure.marks.forEach(function (mark) {
+    const x = plot.valToPos(mark.x, 'x', true);
+    if (x < box.left || x > box.left + box.width) return;
+    context.beginPath();
+    context.moveTo(x, box.top);
+    context.lineTo(x, box.top + box.height);
+    context.stroke();
+    const width = context.measureText(mark.label).width, left = Math.min(x + 4 * ratio, box.left + box.width - width);
+    if (panel !== figure.panels[0] || left < free) return;
+    context.fillText(mark.label, left, box.top - 2 * ratio);
+    free = left + width + 8 * ratio;
+  });
+  context.restore();
+}
+
 function axis(more) {
   const soft = function () { return themeColour('soft'); }, line = function () { return themeColour('line'); };
   return Object.assign({
@@ -81,7 +106,7 @@ function xAxis(figure, last) {
 /* Common to curves and bars: the cursor, zooming by dragging, and the span. */
 function plotOptions(figure, span, more) {
   return Object.assign({
-    width: 600, height: 200, padding: [10, 18, 0, 0],
+    width: 600, height: 200, padding: [figure.marks.length ? 16 : 10, 18, 0, 0],
     legend: {show: false},
     cursor: {y: false, drag: {x: true, y: false, setScale: false, dist: 4}, points: {size: 7}},
     hooks: {
@@ -111,7 +136,7 @@ function makeCurves(figure, panel, span, last, gutter, target) {
     series: [{}].concat(panel.series.map(curveOf))
   });
   options.cursor = Object.assign({}, options.cursor, {hover: {skip: [undefined, null], prox: nearSeries(panel)}});
-  options.hooks.draw = [function (plot) { drawLevels(plot, panel); }];
+  options.hooks.draw = [function (plot) { drawLevels(plot, panel); drawMarks(plot, figure, panel); }];
   return new uPlot(options, aligned(panel.series), target);
 }
 

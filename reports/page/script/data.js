@@ -25,6 +25,7 @@ function inSeconds(figure) {
   figure.x = 'time, s';
   figure.least /= 1000;
   figure.most /= 1000;
+  figure.marks.forEach(function (mark) { mark.x /= 1000; });
   figure.panels.forEach(function (panel) {
     panel.series.forEach(function (series) {
       series.x = scaled(series.x);
@@ -46,6 +47,7 @@ function rangeOf(figure) {
       });
     });
   });
+  if (figure.log && least < most && most < least * 2) return [least / 2, most * 2];
   return least < most ? [least, most] : isFinite(least) ? [least / 2, least * 2 || 1] : [0, 1];
 }
 

@@ -83,6 +83,7 @@ function makeFigure(figure, span, target) {
       if (width) p.plot.setSize({width: width, height: height});
     });
   };
+  if (figure.leftOut) view.box.appendChild(make('p', {class: 'kept', text: figure.leftOut + '.'}));
   span.views.push(view);
   view.fit();
   theme.changed.push(function () { view.panels.forEach(function (p) { p.plot.redraw(); }); });

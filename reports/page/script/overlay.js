@@ -102,6 +102,20 @@ function overlayBars(label, parts, runs) {
   return {label: label, note: note, kept: saidOf(parts, keptOf), levels: [], rows: rows, series: series, most: 0};
 }
 
+/* Where something happens in the runs; what is the same in all has no run before its name. */
+function marksOf(figures) {
+  const all = [];
+  function isIn(mark) { return function (m) { return m.x === mark.x && m.label === mark.label; }; }
+  figures.forEach(function (figure) {
+    figure.marks.forEach(function (mark) {
+      const same = figures.every(function (f) { return f.marks.some(isIn(mark)); });
+      const own = {x: mark.x, label: same ? mark.label : figure.run + ': ' + mark.label};
+      if (!all.some(isIn(own))) all.push(own);
+    });
+  });
+  return all.sort(function (a, b) { return a.x - b.x; });
+}
+
 /* `figures` are of one kind, one of each run. */
 function overlayOf(figures, runs) {
   const labels = [];
@@ -119,7 +133,8 @@ function overlayOf(figures, runs) {
   const whole = figures.reduce(function (most, f) { return f.panels.length > most.panels.length ? f : most; });
   return Object.assign({}, figures[0], {
     title: whole.title.replace(': ' + whole.run, '') + (figures.length < runs.length ? ' of ' + figures.length + ' of ' + runs.length + ' runs' : ' of all runs'),
-    origin: saidOf(figures, function (f) { return f.origin || 'measured'; }).replace(/^measured$/, ''), panels: panels,
+    origin: saidOf(figures, function (f) { return f.origin || 'measured'; }).replace(/^measured$/, ''), panels: panels, marks: marksOf(figures),
+    leftOut: saidOf(figures, function (f) { return f.leftOut; }),
     least: Math.min.apply(null, figures.map(function (f) { return f.least; })),
     most: Math.max.apply(null, figures.map(function (f) { return f.most; }))
   });

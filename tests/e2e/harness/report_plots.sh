@@ -60,6 +60,19 @@ for name in incast-pfc web-search pfc-bidir; do
     readable "$name" "$(report_of $name)"
 done
 
+# Where something happens there is a line through all panels; thresholds of marking are lines, where switches' queues reach them.
+check_exit 4 "a link flaps" "$H" run link-flap --set sweep=null --duration 10ms --set "expect=[]" --out "$SCRATCH"
+page=$(report_of link-flap)
+check_says "when it does is marked in pictures" '>h4 - leaf1 down<' "$page/01-throughput.svg"
+check_says "... below them" 'Lines across: h4 - leaf1 down at 2; h4 - leaf1 up at 2[.]6[.]' "$page/index.html"
+check_says "... and on the page" '"marks":\[\{"x":2,"label":"h4 - leaf1 down"\},\{"x":2[.]6,"label":"h4 - leaf1 up"\}\]' "$page/index.html"
+readable "marks" "$page"
+check_exit 4 "flows come and go" "$H" run dcqcn-fairness --duration 30ms --set "expect=[]" --out "$SCRATCH"
+page=$(report_of dcqcn-fairness)
+check "flows that begin are marked, those that begin later are not" test "$(grep -oE '>flow-[0-9] (begins|ends)<' "$page/01-throughput.svg" | paste -sd,)" = '>flow-1 begins<'
+check_says "from where its switch marks is a line at the queue" '>kmin 390[.]6 KiB<' "$page/01-queues.svg"
+check_says "lengths of pauses are on a logarithmic scale" 'data-x="logarithmic"' "$(report_of incast-pfc)/01-pause-cdf.svg"
+
 # A comparison has a folder of its own.
 check_exit 0 "another run" "$H" run incast-dcqcn --duration 3ms --set 'expect=[{"name": "in the second only", "check": "sum(flows.*.goodput_bps) > 1Gb/s"}]' --no-report --out "$SCRATCH"
 page=$(report_of incast-pfc)

@@ -35,6 +35,7 @@ browse open "$page" 1280 900
 quiet "the page"
 page_is "each figure with data can be worked with" \
     'document.querySelectorAll(".interactive").length === document.querySelectorAll("script.plot").length && document.querySelectorAll(".interactive").length > 5'
+page_is "no table is cut off" 'Array.from(document.querySelectorAll(".scroll:not(.picture)")).every(s => s.scrollWidth <= s.clientWidth) || Array.from(document.querySelectorAll(".scroll:not(.picture)")).map(s => s.textContent.slice(0, 30) + s.scrollWidth).join()'
 page_is "its picture is not shown beside it" '!Array.from(document.querySelectorAll("script.plot")).some(s => s.closest("figure").querySelector(".picture").offsetParent)'
 page_is "all senders can be shown, not only those of the picture" 'document.querySelectorAll(".legend")[0].querySelectorAll("button").length > 15'
 
@@ -202,6 +203,8 @@ bars='Array.from(document.querySelectorAll(".overlays .interactive")).find(b => 
 page_is "rows of both runs are those that were paused for the longest time, and the others are counted" \
     "/32 of 41 rows, those with the longest bars/.test($bars.textContent) && (f => overlayOf(f, f.map(x => x.run)).panels[0].rows.filter(r => r.includes('z:99')).length === 2)(
     readFigures().filter(f => f.kind === 'timeline'))"
+page_is "a port with one pause has a curve of its length, and all begin at 0 and end at 100 %" "(c => c.length > 1 && c.every(s => new Set(s.x).size > 1 && s.y[0] === 0 && s.y[s.y.length - 1] === 100))(
+    readFigures().find(f => f.kind === 'pause-cdf').panels[0].series)"
 page_is "of curves that are not shown at first, there is the number" '/12 of [0-9]+ curves are shown at first/.test(document.querySelector(".overlays").textContent)'
 quiet "that page"
 
