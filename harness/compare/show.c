@@ -230,10 +230,10 @@ static void print_figures(const json_t *cells, size_t width)
     if (named && changes)
         qsort(changes, count, sizeof *changes, by_size);
     size_t shown = count < ROWS_SHOWN || !named ? count : ROWS_SHOWN;
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0; changes && i < shown; i++)
         spread = spread || json_object_get(changes[i].entry, "apart");
     struct rows rows = {.columns = 4 + named + spread};
-    for (size_t i = 0; i < shown; i++)
+    for (size_t i = 0; changes && i < shown; i++)
         add_change(&rows, &changes[i], named, spread);
     print_out("\n");
     rows_print(&rows, styles + !named, width, count - shown, "figures differ");
