@@ -422,15 +422,15 @@ static void judge_link(struct seen *s, struct causes *causes, enum cause_kind ki
     const struct network_port *at = &s->network.ports[port];
     char *link = link_name(s, port);
     struct cause *cause = find_cause(causes, kind, link);
-    bool charged = cause != NULL;
     if (!cause)
         cause = add_cause(s, causes, kind, xstrdup(link), SURE);
     free(link);
     cause->port = port;
     text_add(&cause->evidence, "%s counted %.0f (%s) at port %u\n", s->network.nodes[at->node].name, count,
              counter, at->number);
-    if (!charged)
+    if (!cause->losses_charged)
         charge_losses(s, cause);
+    cause->losses_charged = true;
 }
 
 static bool is_lossless(const struct seen *s, int priority)
@@ -562,7 +562,8 @@ static bool counts_damages(const struct seen *s, const struct flow_seen *flow)
 static void add_unsampled(struct text *evidence, const char *flow, bool damaged, bool discards)
 {
     text_add(evidence,
-             "%s sent packets again, or stood still to its end, and no counter that was sampled tells why",
+             "%s sent packets again, or stood still to its end (they or their acknowledgements were lost), "
+             "and no counter that was sampled tells why",
              flow);
     if (damaged || discards)
         text_add(evidence, "; not sampled: %s%s%s",
@@ -711,6 +712,14 @@ static void judge_deadlocks(struct seen *s, struct causes *causes)
     }
 }
 
+static bool watchdog_drops(const struct seen *s)
+{
+    for (size_t node = 0; node < s->network.node_count; node++)
+        if (seen_counter(s, seen_role(s, node), "watchdog_discards") > 0)
+            return true;
+    return false;
+}
+
 bool cause_is_helped(struct seen *s, const struct cause *cause)
 {
     const struct cause_words *words = &cause_words[cause->kind];
@@ -719,6 +728,8 @@ bool cause_is_helped(struct seen *s, const struct cause *cause)
     bool helped = words->help != NULL;
     if (words->help && strcmp(words->help, SLOWER) == 0)
         helped = cause->worst > 0 && !(cause->priority >= 0 && seen_is_on(s, "ecn", cause->priority));
+    if (words->set && strcmp(words->set, WATCHDOG) == 0)
+        helped = !watchdog_drops(s);
     if (cause->kind == CAUSE_UPLINK)
         helped = port_beside(s, cause->port, cause->priority, false) != NETWORK_NONE;
     if (cause->kind != CAUSE_SENDER)

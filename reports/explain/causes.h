@@ -45,6 +45,7 @@ struct cause {
     size_t port;   /* where it begins; NETWORK_NONE: unknown */
     int priority;  /* -1: all */
     int64_t from_ns, to_ns; /* from_ns > to_ns: not known */
+    bool losses_charged;
     double worst;    /* of the ports that waited for it, the share of the measure phase in which one stood */
     double cost;     /* the sum of what it took from the flows, each a share of its line */
     double *cost_of; /* of each flow */

@@ -240,7 +240,8 @@ static void add_flows(struct text *out, const char *before, const json_t *flows)
     json_array_foreach(flows, i, one)
     {
         if (i == 4) {
-            text_add(out, " and %zu others", json_array_size(flows) - i);
+            text_add(out, " and %zu %s", json_array_size(flows) - i,
+                     THINGS(json_array_size(flows) - i, "other"));
             break;
         }
         text_add(out, "%s %s", i ? "," : "", run_member(one, "flow"));
@@ -310,7 +311,8 @@ void explain_add_words(const json_t *explanation, bool brief, struct text *out)
             add_cause(out, one);
     }
     if (json_array_size(causes) > CAUSES_SHOWN)
-        text_add(out, "  and %zu others: --json has them\n", json_array_size(causes) - CAUSES_SHOWN);
+        text_add(out, "  and %zu %s: --json has them\n", json_array_size(causes) - CAUSES_SHOWN,
+                 THINGS(json_array_size(causes) - CAUSES_SHOWN, "other"));
     if (json_array_size(flows))
         text_add(out, "where the time of flows went, as parts of what the sender's line carries:\n");
     json_array_foreach(flows, i, one)
@@ -319,7 +321,8 @@ void explain_add_words(const json_t *explanation, bool brief, struct text *out)
             add_shares(out, one);
     }
     if (json_array_size(flows) > FLOWS_SHOWN)
-        text_add(out, "  and %zu others: --json has them\n", json_array_size(flows) - FLOWS_SHOWN);
+        text_add(out, "  and %zu %s: --json has them\n", json_array_size(flows) - FLOWS_SHOWN,
+                 THINGS(json_array_size(flows) - FLOWS_SHOWN, "other"));
     json_array_foreach(json_object_get(explanation, "unknown"), i, one)
         text_add(out, "not known: %s\n", json_string_value(one));
 }

@@ -407,6 +407,8 @@ static void take_flows(struct seen *s)
         double own_ns = (double)(flow->end_ns - flow->start_ns);
         if (!json_object_get(of, "completion_ns") && own_ns > 0) /* over the whole phase, whenever it ran */
             flow->goodput_bps *= (double)s->measure_ns / own_ns;
+        if (json_object_get(of, "delivered_bps") && flow->goodput_bps <= 0) /* not a packet arrived */
+            flow->still_ns = flow->end_ns - flow->start_ns;
         flow->resent_bps = own_ns > 0 && flow->resent_packets > 0 ? resent_bps(s, flow) : 0;
     }
     json_decref(settings);

@@ -133,6 +133,15 @@ jq '.topology = {kind: "dumbbell", hosts: 4}' "$SCRATCH/four.json" >"$SCRATCH/tw
 own bell '.flows = [flow("h0"; "h4"), flow("h1"; "h5")] | .lab = "two-switches.json" | .roles = ["h[0-7]", "s[0-1]"]'
 said "two switches with one link between them: no other way is advised" 'said == ["uplink s0 - s1"] and .causes[0].help == null'
 
+own silent '.flows = [flow("h0"; "h1") + {depth: 1}] | .inject = [{flow: "h0h1", packet: "ack", do: "drop", nth: 1}]'
+said "a flow whose only acknowledgement was lost waits for its time-out: not a slow sender" 'said == ["loss h1"] and of.h0h1.loss == 1'
+own dropped '.flows = [flow("h0"; "h2"), flow("h0"; "h3")] | .storms = [{role: "h2", priority: 3, start: "2ms", stop: "3ms"}] | .settings.mtu = 4200' --set 'lab.defaults.switch.watchdog={"detect": "200us", "restore": "200us"}'
+said "a storm of which a watchdog dropped packets: none is advised" 'said[0] == "storm h2" and .causes[0].help == null'
+jq '.topology = {kind: "leaf_spine", hosts: 4, leaves: 2, spines: 2}' "$SCRATCH/four.json" >"$SCRATCH/leaves.json"
+own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings.mtu = 4200 | .phases.measure = "6ms" |
+    .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "500us"}]'
+said "a flow that stood on a link that went down, and others that were paused for its sake: the link took it all" 'said == ["link-down leaf0 - spine1"] and (.causes[0].flows | map(.flow)) == ["h0h4", "h1h5", "h2h6", "h3h7"]'
+
 # ---- results that are not whole
 check_exit 2 "a folder that is no result" "$H" explain "$SCRATCH"
 check_exit 2 "a result is needed" "$H" explain
