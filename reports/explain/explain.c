@@ -113,7 +113,7 @@ static json_t *flow_json(const struct flow_seen *flow)
         if (flow->share[k] > 0)
             json_put(parts, shares[k].name, json_real(flow->share[k]));
     return json_make("{s:s, s:f, s:f, s:o}", "flow", flow->name, "most_bps", flow->most_bps, "goodput_bps",
-                     flow->goodput_bps, "shares", parts);
+                     flow->result_bps, "shares", parts);
 }
 
 /* What the result does not tell, and what would. */

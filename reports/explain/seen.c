@@ -404,6 +404,7 @@ static void take_flows(struct seen *s)
             seen_line_bps(s, flow->from) * payload_part(flow, run_member(of, "op"), message_bytes);
         flow->payload = message_bytes > 0 ? fmin(flow->payload, message_bytes) : flow->payload;
         take_time(s, flow, of, asked);
+        flow->result_bps = flow->goodput_bps;
         double own_ns = (double)(flow->end_ns - flow->start_ns);
         if (!json_object_get(of, "completion_ns") && own_ns > 0) /* over the whole phase, whenever it ran */
             flow->goodput_bps *= (double)s->measure_ns / own_ns;

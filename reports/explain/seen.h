@@ -49,10 +49,12 @@ struct flow_seen {
     int priority;
     double most_bps;          /* payload that its sender's line carries; 0: unknown */
     int64_t start_ns, end_ns; /* of its time in the measure phase; of a flow with an end its own time */
-    double payload;           /* bytes of a full packet */
-    double goodput_bps;       /* over its time */
-    double resent_packets;    /* in the whole run; NAN: not counted */
-    double resent_bps;        /* over its time */
+    /* its rate as the result has it: over the measure phase or, if it ends, its own time */
+    double result_bps;
+    double goodput_bps;    /* the same over its time */
+    double payload;        /* bytes of a full packet */
+    double resent_packets; /* in the whole run; NAN: not counted */
+    double resent_bps;     /* over its time */
     double decreases, marked;
     int64_t still_ns;     /* at the end of its time nothing was complete for so long */
     size_t stop[WAYS];    /* of seen->stops, the one that took most of its time; SIZE_MAX: none */

@@ -98,6 +98,7 @@ own small '.flows = [flow("h0"; "h1") + {message: "64B", depth: 512}] | .setting
 said "  and one with writes of 64 bytes, 39.5 Gb/s" 'said == [] and of.h0h1.delivered > 0.999'
 own late '.flows = [flow("h0"; "h1") + {start: "3ms"}, flow("h2"; "h3") + {stop: "2ms"}]'
 said "flows that the scenario starts late and stops early have what they ask for" 'said == [] and ([of[].delivered] | min) > 0.98'
+said "  and the rates that the result has" '[.flows[].goodput_bps / 1e9 | round] == [46, 31]'
 own ping '.flows = [flow("h0"; "h1") + {mode: "latency", message: "8B", depth: 1}]'
 said "one that measures latency asks for no more" 'said == []'
 own capped '.flows = [flow("h0"; "h1")] | .settings += {ecn: [3], dcqcn: {rp: {rpg_max_rate: 20000}}}'
