@@ -433,11 +433,6 @@ static void judge_link(struct seen *s, struct causes *causes, enum cause_kind ki
     cause->losses_charged = true;
 }
 
-static bool is_lossless(const struct seen *s, int priority)
-{
-    return !run_get(s->run, "scenario.settings.pfc") || seen_is_on(s, "pfc", priority);
-}
-
 /* Did any port of the switch pause this priority? */
 static bool switch_pauses(const struct seen *s, size_t node, int priority)
 {
@@ -457,14 +452,18 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
             cost += s->flows[i].priority == priority ? loss_of(&s->flows[i]) : 0;
         if (cost <= 0)
             continue;
-        bool pauses = switch_pauses(s, node, priority), lossless = pauses || is_lossless(s, priority);
+        bool pauses = switch_pauses(s, node, priority),
+             on = seen_is_lossless(s, seen_role(s, node), priority), lossless = pauses || on;
         char *culprit = lossless ? xstrdup(name) : xasprintf("priority %d", priority);
         struct cause *cause =
             add_cause(s, causes, lossless ? CAUSE_HEADROOM : CAUSE_NOT_LOSSLESS, culprit, SURE);
         cause->priority = priority;
         text_add(&cause->evidence,
                  "%s lost %.0f packets for lack of buffer (buffer_discards), %s priority %d\n", name, lost,
-                 pauses ? "though it paused" : "and sent no pauses of", priority);
+                 pauses ? "though it paused"
+                 : on   ? "and sent no pauses of"
+                        : "and has no PFC on",
+                 priority);
         for (size_t i = 0; i < s->flow_count; i++)
             if (s->flows[i].priority == priority)
                 add_cost(cause, i, loss_of(&s->flows[i]));
@@ -584,7 +583,7 @@ static void judge_other_losses(struct seen *s, struct causes *causes)
         if (loss_of(flow) <= MATTERS || damaged > 0 || down > 0 || is_charged(causes, i))
             continue;
         bool discards_known = counts_discards(s, flow), damages_known = counts_damages(s, flow);
-        bool lossy = !discards_known && !is_lossless(s, flow->priority);
+        bool lossy = !discards_known && !seen_is_lossless(s, flow->from, flow->priority);
         bool small =
             !discards_known && pauses > 0 && damages_known && moments_of_loss(s, flow) >= AGAIN_AND_AGAIN;
         enum cause_kind kind = seen_counter(s, flow->to, "out_of_buffer") > 0 ? CAUSE_NO_RECEIVE
@@ -728,6 +727,8 @@ bool cause_is_helped(struct seen *s, const struct cause *cause)
     bool helped = words->help != NULL;
     if (words->help && strcmp(words->help, SLOWER) == 0)
         helped = cause->worst > 0 && !(cause->priority >= 0 && seen_is_on(s, "ecn", cause->priority));
+    if (cause->kind == CAUSE_NOT_LOSSLESS)
+        helped = !seen_is_on(s, "pfc", cause->priority);
     if (words->set && strcmp(words->set, WATCHDOG) == 0)
         helped = !watchdog_drops(s);
     if (cause->kind == CAUSE_UPLINK)

@@ -244,12 +244,26 @@ static int64_t quantity(const json_t *value, int64_t fallback)
     return words && units_find(words, &unit, &number) ? number : fallback;
 }
 
-bool seen_is_on(const struct seen *s, const char *setting, int priority)
+static bool has_priority(const json_t *list, int priority)
 {
-    const json_t *list = json_object_get(run_get(s->run, "scenario.settings"), setting), *one;
+    const json_t *one;
     size_t i;
     json_array_foreach(list, i, one) if (json_integer_value(one) == priority) return true;
     return false;
+}
+
+bool seen_is_on(const struct seen *s, const char *setting, int priority)
+{
+    return has_priority(json_object_get(run_get(s->run, "scenario.settings"), setting), priority);
+}
+
+bool seen_is_lossless(const struct seen *s, const char *role, int priority)
+{
+    const json_t *read_back = json_object_get(json_object_get(s->settings, role), "read_back");
+    const json_t *pfc = json_object_get(read_back, "pfc");
+    if (!pfc)
+        pfc = run_get(s->run, "scenario.settings.pfc");
+    return !pfc || has_priority(pfc, priority);
 }
 
 double seen_line_bps(const struct seen *s, const char *role)
@@ -362,9 +376,6 @@ static void take_flows(struct seen *s)
 {
     const json_t *flows = run_get(s->run, "flows"), *of;
     const char *name;
-    json_t *settings;
-    struct error ignored; /* without them Ethernet's own MTU is taken */
-    run_load_settings(s->run, &settings, &ignored);
     s->flows = xcalloc(json_object_size(flows) + 1, sizeof *s->flows);
     json_object_foreach((json_t *)(uintptr_t)flows, name, of)
     {
@@ -399,7 +410,7 @@ static void take_flows(struct seen *s)
         flow->from_node = node_of_role(s, flow->from);
         flow->to_node = node_of_role(s, flow->to);
         double message_bytes = json_number_value(json_object_get(of, "message_bytes"));
-        flow->payload = packet_payload(settings, flow);
+        flow->payload = packet_payload(s->settings, flow);
         flow->most_bps =
             seen_line_bps(s, flow->from) * payload_part(flow, run_member(of, "op"), message_bytes);
         flow->payload = message_bytes > 0 ? fmin(flow->payload, message_bytes) : flow->payload;
@@ -412,7 +423,6 @@ static void take_flows(struct seen *s)
             flow->still_ns = flow->end_ns - flow->start_ns;
         flow->resent_bps = own_ns > 0 && flow->resent_packets > 0 ? resent_bps(s, flow) : 0;
     }
-    json_decref(settings);
 }
 
 /* An interval of flows.jsonl, in which something was complete: the flow stood still after it. */
@@ -647,8 +657,10 @@ void seen_open(struct seen *s, const struct run *run, bool hosts_only)
         take_pauses(s);
     else if (!s->hosts_only)
         take_sampled_pauses(s);
+    struct error ignored; /* without settings Ethernet's own MTU is taken, and PFC as the scenario has it */
+    run_load_settings(run, &s->settings, &ignored);
     take_flows(s);
-    struct error ignored; /* without these lines a flow that stands still is not noticed */
+    /* without these lines a flow that stands still is not noticed */
     run_each_line(run, "flows.jsonl", take_interval, s, &ignored);
     for (size_t i = 0; i < s->flow_count; i++)
         share_out(s, &s->flows[i]);
@@ -661,6 +673,7 @@ void seen_free(struct seen *s)
     free(s->stops);
     free(s->flows);
     json_decref(s->roles);
+    json_decref(s->settings);
     network_free(&s->network);
     *s = (struct seen){0};
 }

@@ -65,9 +65,10 @@ struct flow_seen {
 struct seen {
     const struct run *run;
     struct network network;
-    json_t *roles;   /* name of a node -> the role that it has */
-    bool hosts_only; /* as real hosts see it: nothing of switches, and no single pauses */
-    bool has_pauses; /* single ones */
+    json_t *settings; /* settings.json; NULL: there is none */
+    json_t *roles;    /* name of a node -> the role that it has */
+    bool hosts_only;  /* as real hosts see it: nothing of switches, and no single pauses */
+    bool has_pauses;  /* single ones */
     int64_t measure_ns;
     struct stop *stops;
     size_t stop_count;
@@ -110,6 +111,8 @@ bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port);
 bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, size_t port);
 /* Does the scenario turn "pfc" or "ecn" on for the priority, at hosts? */
 bool seen_is_on(const struct seen *s, const char *setting, int priority);
+/* Was PFC on for the priority at this role, as it was read back? As the scenario says, where it was not. */
+bool seen_is_lossless(const struct seen *s, const char *role, int priority);
 /* What a host's line carries, b/s; 0: unknown. */
 double seen_line_bps(const struct seen *s, const char *role);
 

@@ -113,6 +113,9 @@ own lossy '.flows = [flow("h0"; "h2"), flow("h1"; "h2"), flow("h0"; "h3") + {pri
 said "losses of a priority without PFC: neither the headroom of another is too short, nor did its flow wait" '(said | any(startswith("headroom")) | not) and (of.h0h3 | (.loss // 0) == 0 and .delivered + .others > 0.95)'
 said "  and PFC on it is advised beside that which is on" '.causes | any(.set == "settings.pfc=[3, 4]")'
 said "  no more was sent again than the line can carry beside the flow of its sender" '(of.h0h2 | .delivered + .resent) < 0.6'
+own switch-off '.flows = [flow("h0"; "h2"), flow("h1"; "h2")] | .settings.mtu = 4200 | .settings_of.s0.pfc = []' --set lab.defaults.switch.buffer=1MiB
+said "PFC on at hosts and off at the switch: the priority is not lossless there, and headroom is not the matter" 'said | any(. == "not-lossless priority 3") and (any(startswith("headroom")) | not)'
+said "  PFC is not advised where the scenario has it on" '.causes[] | select(.kind == "not-lossless") | .help == null and (.evidence[0] | endswith("and has no PFC on priority 3"))'
 own damaged '.flows = [flow("h0"; "h1"), flow("h2"; "h1")] | .settings.mtu = 4200 | .faults = [{link: ["h1", "s0"], kind: "loss", loss: 1e-3}]'
 said "damaged frames that no sampled counter tells of: not the headroom of a switch that lost none" 'said == ["incast h1", "loss h1"]'
 said "  and what was not sampled is said" '.causes[1].evidence[0] | endswith("not sampled: damaged frames at its receiver (the group errors)")'
