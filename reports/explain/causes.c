@@ -609,42 +609,61 @@ static void judge_other_losses(struct seen *s, struct causes *causes)
     }
 }
 
+/* The host whose pauses stopped the flow: its receiver or, if that sends none, another one; NULL: none. */
+static struct cause *host_that_pauses(const struct causes *causes, const struct flow_seen *flow)
+{
+    struct cause *host = NULL;
+    for (size_t k = 0; k < causes->count; k++) {
+        struct cause *cause = &causes->items[k];
+        bool pauses = cause->kind == CAUSE_STORM || cause->kind == CAUSE_SLOW_RECEIVER ||
+                      cause->kind == CAUSE_HOST_PAUSES;
+        if (pauses && (cause->priority < 0 || cause->priority == flow->priority) &&
+            (!host || strcmp(cause->culprit, flow->to) == 0))
+            host = cause;
+    }
+    return host;
+}
+
+/* A receiver that several hosts send to, whose line is full; NULL: none. The flow's own, if it is one. */
+static const char *full_receiver(const struct seen *s, const struct flow_seen *flow)
+{
+    const char *full = NULL;
+    for (size_t k = 0; k < s->flow_count; k++) {
+        double sum = 0, line = seen_line_bps(s, s->flows[k].to);
+        size_t others = 0;
+        for (size_t j = 0; j < s->flow_count; j++) {
+            bool same = strcmp(s->flows[j].to, s->flows[k].to) == 0;
+            sum += same ? s->flows[j].goodput_bps : 0;
+            others += same && strcmp(s->flows[j].from, s->flows[k].from) != 0;
+        }
+        if (others && line > 0 && sum > 0.85 * line && (!full || strcmp(s->flows[k].to, flow->to) == 0))
+            full = s->flows[k].to;
+    }
+    return full;
+}
+
 /* The receiver whose line is full is why the flow was paused or slowed, as far as hosts tell. */
 static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
 {
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        double cost = flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
-        const struct flow_seen *full = NULL;
-        struct cause *host = NULL;
+        double paused = flow->share[SHARE_PAUSED],
+               cost = paused + flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
+        struct cause *host = paused > MATTERS ? host_that_pauses(causes, flow) : NULL;
+        if (host)
+            add_cost(host, i, paused);
+        cost -= host ? paused : 0;
         if (cost <= MATTERS)
             continue;
-        for (size_t k = 0; k < causes->count && !host; k++) {
-            bool pauses = causes->items[k].kind == CAUSE_STORM ||
-                          causes->items[k].kind == CAUSE_SLOW_RECEIVER ||
-                          causes->items[k].kind == CAUSE_HOST_PAUSES;
-            host = pauses && causes->items[k].priority == flow->priority ? &causes->items[k] : NULL;
-        }
-        for (size_t k = 0; k < s->flow_count && !full && !host; k++) {
-            double sum = 0, line = seen_line_bps(s, s->flows[k].to);
-            size_t others = 0;
-            for (size_t j = 0; j < s->flow_count; j++) {
-                bool same = strcmp(s->flows[j].to, s->flows[k].to) == 0;
-                sum += same ? s->flows[j].goodput_bps : 0;
-                others += same && strcmp(s->flows[j].from, s->flows[k].from) != 0;
-            }
-            if (others && line > 0 && sum > 0.85 * line)
-                full = &s->flows[k];
-        }
-        const char *culprit = host ? NULL : full ? full->to : flow->from;
-        struct cause *cause = host ? host : find_cause(causes, full ? CAUSE_INCAST : CAUSE_NETWORK, culprit);
+        const char *full = full_receiver(s, flow), *culprit = full ? full : flow->from;
+        struct cause *cause = find_cause(causes, full ? CAUSE_INCAST : CAUSE_NETWORK, culprit);
         if (!cause) {
             cause = add_cause(s, causes, full ? CAUSE_INCAST : CAUSE_NETWORK, xstrdup(culprit),
                               full ? LIKELY : POSSIBLE);
             cause->priority = flow->priority;
             text_add(&cause->evidence,
                      full ? "several hosts send to %s, and its line is full\n"
-                          : "%s is paused or slowed, and no host pauses its switch\n",
+                          : "%s is paused or slowed, and what hosts count does not tell why\n",
                      culprit);
         }
         add_cost(cause, i, cost);

@@ -137,6 +137,9 @@ jq '.topology = {kind: "dumbbell", hosts: 4}' "$SCRATCH/four.json" >"$SCRATCH/tw
 own bell '.flows = [flow("h0"; "h4"), flow("h1"; "h5")] | .lab = "two-switches.json" | .roles = ["h[0-7]", "s[0-1]"]'
 said "two switches with one link between them: no other way is advised" 'said == ["uplink s0 - s1"] and .causes[0].help == null'
 
+own storms '.flows = [flow("h0"; "h2"), flow("h1"; "h3")] | .storms = [{role: "h2", priority: 3, start: "1500us", stop: "2500us"}, {role: "h3", priority: 3, start: "3ms", stop: "3500us"}]'
+"$H" explain --json --hosts-only "$OUT/storms/latest" >"$SCRATCH/own.json"
+said "two storms, with what hosts count: each has its own flow, and no victims" 'said == ["storm h2", "storm h3"] and [.causes[] | [.flows[].flow], .victims] == [["h0h2"], [], ["h1h3"], []]'
 own silent '.flows = [flow("h0"; "h1") + {depth: 1}] | .inject = [{flow: "h0h1", packet: "ack", do: "drop", nth: 1}]'
 said "a flow whose only acknowledgement was lost waits for its time-out: not a slow sender" 'said == ["loss h1"] and of.h0h1.loss == 1'
 own dropped '.flows = [flow("h0"; "h2"), flow("h0"; "h3")] | .storms = [{role: "h2", priority: 3, start: "2ms", stop: "3ms"}] | .settings.mtu = 4200' --set 'lab.defaults.switch.watchdog={"detect": "200us", "restore": "200us"}'
