@@ -151,7 +151,7 @@ static char *bytes_path(const char *path)
 
 static int note_bytes(const char *file, const char *path, struct error *e)
 {
-    struct stat status;
+    struct stat status = {0};
     char number[24], *to = bytes_path(path);
     int result = !to                        ? error_set(e, "out of memory")
                  : stat(file, &status) != 0 ? error_set_errno(e, errno, "reading %s", file)

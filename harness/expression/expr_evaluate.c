@@ -432,7 +432,7 @@ bool expr_holds_uncounted(const struct expr *check)
 static bool is_certain(const struct expr *check, double left, double right)
 {
     const struct expr_node *of = check->left;
-    if (!check->sign || check->right->kind != NUMBER || of->kind != STATISTIC ||
+    if (!check->sign || !check->right || check->right->kind != NUMBER || of->kind != STATISTIC ||
         (of->function != DELTA && of->function != TOTAL && of->function != MAX))
         return false;
     bool greater_holds = verdict_holds(check->sign, 1, 0);

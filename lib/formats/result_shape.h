@@ -16,8 +16,8 @@ enum result_document { RESULT_DOCUMENT, INDEX_DOCUMENT, SETTINGS_DOCUMENT };
  * expected a whole number from 0: it is left out", and one that counts the others: a list, empty if there was
  * none. Of what is not an object nothing is said. A new reference. */
 json_t *result_take_out_wrong(enum result_document which, json_t *document);
-/* The first key that each run writes, whatever becomes of it, and this result lacks; NULL: it has all. Not
+/* The first key that each run writes, whatever becomes of it, and this one lacks; NULL: it has all. Not
  * `whole`: only parts were read, those that the list of runs reads. */
-const char *result_missing_key(const json_t *result, bool whole);
+const char *result_missing_key(const json_t *document, bool whole);
 
 #endif

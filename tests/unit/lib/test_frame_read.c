@@ -133,7 +133,8 @@ static void tags_of_each_type(void **state)
         size_t length = frame_write(&f, bytes, sizeof bytes);
         memcpy(outer, bytes, 12);
         memcpy(outer + 12, types[i], 2);
-        memcpy(outer + 14, "\xe0\x07", 2);
+        outer[14] = 0xe0;
+        outer[15] = 0x07;
         memcpy(outer + 16, bytes + 12, length - 12);
         frame_read(outer, length + 4, &got);
         assert_int_equal(got.kind, FRAME_ROCE);
