@@ -25,3 +25,8 @@ run_both() { # SCENARIO LAB
 # t: counters by host, from before traffic to after it.
 # shellcheck disable=SC2317 # called through check
 cell_holds() { jq -e "def t: .hosts | map_values(.counters | map_values(.total)); $1" "$run/$2/result.json"; } # FILTER CELL
+# The first cause that `harness explain` finds in a run of the two, and its culprit.
+# shellcheck disable=SC2317 # called through check
+caused_by() { # CELL
+    "$BUILD/harness" explain --json "$run/$1" | jq -r '.causes[0] // {kind: "none", culprit: "-"} | "\(.kind) \(.culprit)"'
+}

@@ -39,6 +39,9 @@ else
     nok "$what"
 fi
 
+check "explain: the incast is the cause ($(caused_by 01))" test "$(caused_by 01)" = "incast h8"
+check "... and the flow to the other host its victim" jq -e '.causes[0].victims | map(.flow) == ["victim"]' <("$BUILD/harness" explain --json "$run/01")
+
 # of both runs
 count "$SCRATCH/counted" "h0 h1 h7 h8 h15" "s0 s1"
 check "each switch has counted the pauses that the other sent" counted \

@@ -47,4 +47,5 @@ check "... and discards nothing" cell_holds '.hosts.s0.counters.watchdog_storms.
 check "the watchdog finds the storm, and discards" cell_holds '.hosts.s0.counters.watchdog_storms.total > 0 and .hosts.s0.counters.watchdog_discards.total > 0' 02
 victim() { jq '.flows.victim.bytes // 0' "$run/$1/result.json"; }
 check "with it the victim sends at least twice as much ($(victim 02) bytes, $(victim 01) without)" test "$(victim 02)" -gt $((2 * $(victim 01)))
+check "explain: the host that pauses is the cause ($(caused_by 01))" test "$(caused_by 01)" = "storm h16"
 finish
