@@ -778,7 +778,8 @@ void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
     judge_losses(s, causes);
     judge_other_losses(s, causes);
     judge_senders(s, causes);
-    qsort(causes->items, causes->count, sizeof *causes->items, by_cost);
+    if (causes->count)
+        qsort(causes->items, causes->count, sizeof *causes->items, by_cost);
 }
 
 void causes_free(struct causes *causes)
