@@ -246,6 +246,14 @@ static void column_add_counter(struct recorder *r, const struct recorded_host *h
     g->closed = time_ns >= r->end_ns;
 }
 
+/* How much later the first time is than the second, at most INT64_MAX; 0: it is not. */
+static int64_t later_ns(int64_t time_ns, int64_t than_ns)
+{
+    if (time_ns <= than_ns)
+        return 0;
+    return than_ns < 0 && time_ns > INT64_MAX + than_ns ? INT64_MAX : time_ns - than_ns;
+}
+
 /* A time without a value that is longer than the interval of samples explains, and than a tenth of the
  * measure phase; 0: it is not. */
 static int64_t long_gap_ns(const struct recorder *r, const struct recorded_host *host, int64_t gap_ns)
@@ -258,7 +266,8 @@ static void column_add_gauge(const struct recorder *r, const struct recorded_hos
 {
     if (time_ns < r->start_ns || time_ns > r->end_ns)
         return;
-    g->unread_ns += long_gap_ns(r, host, time_ns - (g->inside ? g->last_ns : r->start_ns));
+    g->unread_ns =
+        sum_of(g->unread_ns, long_gap_ns(r, host, later_ns(time_ns, g->inside ? g->last_ns : r->start_ns)));
     if (!g->inside) {
         g->min = g->max = g->first = value;
         g->first_ns = time_ns;
@@ -919,10 +928,10 @@ static void add_tally_quantiles(const struct tally *tally, json_t *json)
 static int64_t column_unread_ns(const struct recorder *r, const struct recorded_host *host,
                                 const struct recorded_column *g)
 {
-    int64_t late_ns = g->first_ns - r->start_ns, early_ns = r->end_ns - g->last_ns,
-            unread_ns = g->unread_ns + long_gap_ns(r, host, early_ns);
-    if (g->column.kind == COLUMN_COUNTER)
-        unread_ns = (late_ns > 0 ? late_ns : 0) + (early_ns > 0 ? early_ns : 0);
+    int64_t late_ns = later_ns(g->first_ns, r->start_ns), early_ns = later_ns(r->end_ns, g->last_ns),
+            unread_ns = g->column.kind == COLUMN_COUNTER
+                            ? sum_of(late_ns, early_ns)
+                            : sum_of(g->unread_ns, long_gap_ns(r, host, early_ns));
     if (g->column.kind == COLUMN_COUNTER && g->last_ns <= g->first_ns)
         return 0;
     /* the clock of a sampler was set ahead: which values are those of the phase is unknown */
@@ -936,10 +945,10 @@ static int64_t column_unread_ns(const struct recorder *r, const struct recorded_
 static int64_t column_beyond_ns(const struct recorder *r, const struct recorded_host *host,
                                 const struct recorded_column *g)
 {
-    int64_t before_ns = r->start_ns - g->first_ns, after_ns = g->last_ns - r->end_ns;
+    int64_t before_ns = later_ns(r->start_ns, g->first_ns), after_ns = later_ns(g->last_ns, r->end_ns);
     if (g->column.kind != COLUMN_COUNTER || g->last_ns <= g->first_ns)
         return 0;
-    return long_gap_ns(r, host, (before_ns > 0 ? before_ns : 0) + (after_ns > 0 ? after_ns : 0));
+    return long_gap_ns(r, host, sum_of(before_ns, after_ns));
 }
 
 static json_t *column_summary(const struct recorder *r, const struct recorded_host *host,
