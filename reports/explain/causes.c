@@ -164,6 +164,13 @@ static double fullest_buffer(const struct seen *s, const char *host)
     return most;
 }
 
+/* " and sent 24.87 Gb/s in the measure phase", of lines that guests can fill " ... 1.99 Mb/s ...". */
+static void add_rate(struct text *out, const char *before, double bps, const char *after)
+{
+    bool large = bps >= 1e8;
+    text_add(out, "%s%.4g %s%s", before, bps / (large ? 1e9 : 1e6), large ? "Gb/s" : "Mb/s", after);
+}
+
 static struct cause *judge_host(const struct seen *s, struct causes *causes, const char *host, int priority,
                                 int64_t longest_ns)
 {
@@ -191,7 +198,7 @@ static struct cause *judge_host(const struct seen *s, struct causes *causes, con
         text_add(&cause->evidence, ", and nothing arrived there for %.0f us at a time",
                  (double)longest_ns / NS_PER_US);
     else if (rate > 0)
-        text_add(&cause->evidence, " and received %.2f Gb/s meanwhile", rate / 1e9);
+        add_rate(&cause->evidence, " and received ", rate, " meanwhile");
     if (buffer >= 0)
         text_add(&cause->evidence, "; its receive buffer held up to %.0f bytes", buffer);
     text_add(&cause->evidence, "\n");
@@ -269,10 +276,11 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     cause->priority = priority;
     const struct network_port *at = &s->network.ports[port];
     double sent = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number);
-    text_add(&cause->evidence, "%zu %s through %s, which carries %.4g Gb/s", senders,
-             senders == 1 ? "host sends" : "hosts send", at->name, at->rate_bps / 1e9);
+    text_add(&cause->evidence, "%zu %s through %s, which carries", senders,
+             senders == 1 ? "host sends" : "hosts send", at->name);
+    add_rate(&cause->evidence, " ", at->rate_bps, "");
     if (sent > 0)
-        text_add(&cause->evidence, " and sent %.2f Gb/s in the measure phase", sent / 1e9);
+        add_rate(&cause->evidence, " and sent ", sent, " in the measure phase");
     text_add(&cause->evidence, "\n");
     return cause;
 }

@@ -21,10 +21,13 @@ const char *seen_role(const struct seen *s, size_t node)
     return role ? json_string_value(role) : name;
 }
 
+/* The lab's host of a role: that of its "roles", or the one of the same name. */
 static size_t node_of_role(const struct seen *s, const char *role)
 {
+    const char *bound = run_member(run_get(s->run, "lab.roles"), role);
     const char *name = run_member(json_object_get(run_get(s->run, "hosts"), role), "name");
-    return network_node(&s->network, *name ? name : role);
+    size_t node = network_node(&s->network, *bound ? bound : name);
+    return node != NETWORK_NONE ? node : network_node(&s->network, role);
 }
 
 static const json_t *counter_of(const struct seen *s, const char *role, const char *name)
@@ -641,8 +644,9 @@ static void name_roles(struct seen *s)
     s->roles = json_object();
     json_object_foreach((json_t *)(uintptr_t)run_get(s->run, "hosts"), role, host)
     {
-        if (*run_member(host, "name"))
-            json_put(s->roles, run_member(host, "name"), json_text(role));
+        size_t node = node_of_role(s, role);
+        if (node != NETWORK_NONE)
+            json_put(s->roles, s->network.nodes[node].name, json_text(role));
     }
 }
 
