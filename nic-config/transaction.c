@@ -206,13 +206,11 @@ struct subject *transaction_add(struct transaction *t, const char *name, struct 
 /* What is there, and what is missing of the others. A new reference. */
 static json_t *with_missing(const json_t *there, const json_t *others)
 {
-    json_t *all = json_copy((json_t *)(uintptr_t)there), *one, *other;
-    size_t i, k;
+    json_t *all = json_copy((json_t *)(uintptr_t)there), *one;
+    size_t i;
     json_array_foreach(others, i, one)
     {
-        bool known = false;
-        json_array_foreach(there, k, other) known = known || json_equal(one, other);
-        if (!known)
+        if (!json_list_has(there, one))
             json_array_append(all, one);
     }
     return all;

@@ -152,16 +152,11 @@ void doctor_begin_ssh(struct text *fix, const char *ssh, int64_t port, const cha
 
 void doctor_add_new(json_t *entries, json_t *found)
 {
-    size_t i, k;
-    json_t *entry, *there;
+    size_t i;
+    json_t *entry;
     json_array_foreach(found, i, entry)
     {
-        bool known = false;
-        json_array_foreach(entries, k, there)
-        {
-            known = known || json_equal(there, entry);
-        }
-        if (!known)
+        if (!json_list_has(entries, entry))
             json_array_append(entries, entry);
     }
     json_decref(found);

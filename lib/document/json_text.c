@@ -348,3 +348,15 @@ bool json_same(const json_t *one, const json_t *other)
     struct text none = {0};
     return json_changes(one, other, 0, &none) == 0;
 }
+
+bool json_list_has(const json_t *list, const json_t *value)
+{
+    size_t i;
+    const json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        if (json_equal(item, value))
+            return true;
+    }
+    return false;
+}

@@ -38,6 +38,8 @@ void json_add_canonical(const json_t *value, struct text *out);
 size_t json_changes(const json_t *was, const json_t *is, size_t most, struct text *words);
 /* Is there no such place? So are values that people wrote compared. NULL is the same as nothing. */
 bool json_same(const json_t *one, const json_t *other);
+/* Is it in the list? NULL has nothing. */
+bool json_list_has(const json_t *list, const json_t *value);
 /* As json_object_set_new(), for a key that is not our own word. */
 int json_put(json_t *object, const char *key, json_t *value);
 /* Compact JSON for a script of an HTML page: ASCII alone, so no line separator ends a string, and without <,

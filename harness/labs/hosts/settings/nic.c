@@ -382,13 +382,11 @@ static json_t *hand_over(struct remote_host *h, const char *command, const json_
 
 static bool has_all(const json_t *list, const json_t *items)
 {
-    size_t i, j;
-    const json_t *item, *other;
+    size_t i;
+    const json_t *item;
     json_array_foreach(items, i, item)
     {
-        bool found = false;
-        json_array_foreach(list, j, other) found = found || json_equal(item, other);
-        if (!found)
+        if (!json_list_has(list, item))
             return false;
     }
     return true;
