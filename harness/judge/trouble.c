@@ -134,18 +134,15 @@ static void find_unfinished(const struct looked_into *x)
 #define QUIET_SHARE    0.5
 #define QUIET_MESSAGES 20 /* beside it: a flow of few messages has long times between them */
 
-/* The longest such time of the flow in this list, of flows that had something to send all the time; 0: there
- * is none. */
-static double quiet_ns(const struct looked_into *x, const struct scenario_flow *of)
+/* Did the flow, which had something to send all the time? */
+static bool is_stalled(const struct looked_into *x, const struct scenario_flow *of, const json_t *quiet)
 {
     const struct scenario_phases *phases = &x->cell->scenario.phases;
-    const json_t *flow = json_object_get(x->flows, of->name), *quiet = json_object_get(x->quiet, of->name);
     bool always = of->start_ns <= phases->warmup_ns &&
                   (of->stop_ns == FIELD_UNSET || of->stop_ns >= phases->warmup_ns + phases->measure_ns);
-    double ns = number_of(quiet, "ns");
-    bool long_enough =
-        ns > QUIET_SHARE * (double)phases->measure_ns && number_of(quiet, "messages") >= QUIET_MESSAGES;
-    return always && long_enough && !result_flow_ends(flow) ? ns : 0;
+    return always && number_of(quiet, "ns") > QUIET_SHARE * (double)phases->measure_ns &&
+           number_of(quiet, "messages") >= QUIET_MESSAGES &&
+           !result_flow_ends(json_object_get(x->flows, of->name));
 }
 
 static void find_stalled(const struct looked_into *x)
@@ -156,7 +153,7 @@ static void find_stalled(const struct looked_into *x)
     struct text rest = {0};
     for (size_t i = 0; i < x->cell->scenario.flows.count; i++) {
         const json_t *quiet = json_object_get(x->quiet, flows[i].name);
-        if (quiet_ns(x, &flows[i]) == 0)
+        if (!is_stalled(x, &flows[i], quiet))
             continue;
         text_names_add(&stalled, flows[i].name);
         if (!longest || number_of(quiet, "ns") > number_of(longest, "ns"))
@@ -220,8 +217,6 @@ static void find_sent_again(const struct looked_into *x)
     static const char counter[] = "tx_vport_rdma_unicast_bytes";
     const char *role;
     json_t *host;
-    if (lab_kind(&x->cell->lab)->simulated) /* the simulator says it itself */
-        return;
     json_object_foreach(json_object_get(x->result, "hosts"), role, host)
     {
         const json_t *counted = json_object_get(json_object_get(host, "counters"), counter);
@@ -252,7 +247,7 @@ static void find_uncounted(const struct looked_into *x)
             double bytes;
         } ways[] = {{"tx_vport_rdma_unicast_bytes", "sent", moved.sent_bytes},
                     {"rx_vport_rdma_unicast_bytes", "received", moved.received_bytes}};
-        for (size_t i = 0; !lab_kind(&x->cell->lab)->simulated && i < sizeof ways / sizeof *ways; i++) {
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
             const json_t *counted = json_object_get(json_object_get(host, "counters"), ways[i].counter);
             double total = number_of(counted, "total");
             if (json_object_get(counted, "total") && !json_object_get(counted, "unread_ns") &&
@@ -274,7 +269,7 @@ static void find_changed(const struct looked_into *x)
     static const char *const events[] = {"link_carrier_changes", "link_down_events_phy"};
     const char *role, *name;
     json_t *host, *counter;
-    if (lab_kind(&x->cell->lab)->simulated || x->cell->scenario.faults.count)
+    if (x->cell->scenario.faults.count)
         return;
     json_object_foreach(json_object_get(x->result, "hosts"), role, host)
     {
@@ -843,7 +838,7 @@ static void find_empty_capture(const struct looked_into *x)
 
 /* ---- hosts of which a part of the measured phase was not seen */
 
-/* Is it a counter of a listed role that was read in the run, and not in the measured phase? */
+/* Is it a counter that was read in the run, and not in the measured phase? */
 static bool is_unread(const json_t *counter)
 {
     const char *kind = json_string_value(json_object_get(counter, "kind"));
@@ -892,11 +887,6 @@ static void find_beyond(const struct looked_into *x)
 
 /* ---- flows whose program did not say all of them */
 
-static bool is_of_hosts(const struct looked_into *x)
-{
-    return !lab_kind(&x->cell->lab)->simulated;
-}
-
 static void find_untold(const struct looked_into *x)
 {
     struct text_names untold = {0}, unwhole = {0};
@@ -904,8 +894,6 @@ static void find_untold(const struct looked_into *x)
     json_t *flow;
     json_object_foreach((json_t *)(uintptr_t)x->flows, name, flow)
     {
-        if (!is_of_hosts(x))
-            continue;
         if (!json_object_get(flow, "bytes"))
             text_names_add(&untold, name);
         else if (!json_is_true(json_object_get(flow, "complete")) || number_of(flow, "errors") > 0)
@@ -931,7 +919,7 @@ static void find_other_memory(const struct looked_into *x)
                    *route = json_string_value(json_object_get(used, "route"));
         bool by_kind = asked && (strcmp(asked, "host") == 0 || strcmp(asked, "gpu") == 0);
         const char *got = by_kind ? kind : route;
-        if (is_of_hosts(x) && asked && got && strcmp(asked, got) != 0)
+        if (asked && got && strcmp(asked, got) != 0)
             json_array_append_new(
                 x->warnings, json_textf("flow %s: memory %s was asked for, and the traffic program says that "
                                         "it used %.60s",
@@ -944,7 +932,7 @@ static void find_other_time(const struct looked_into *x)
 {
     const struct scenario_flow *of = x->cell->scenario.flows.items;
     double phase_ns = (double)x->cell->scenario.phases.measure_ns;
-    for (size_t i = 0; is_of_hosts(x) && i < x->cell->scenario.flows.count; i++) {
+    for (size_t i = 0; i < x->cell->scenario.flows.count; i++) {
         const json_t *flow = json_object_get(x->flows, of[i].name);
         double ns = number_of(flow, "duration_ns");
         if (of[i].size_bytes == FIELD_UNSET && of[i].start_ns <= 0 && of[i].stop_ns == FIELD_UNSET &&
@@ -961,27 +949,29 @@ static void find_other_time(const struct looked_into *x)
 static const struct {
     const char *is; /* in the list of docs/scenario.md#warnings */
     void (*find)(const struct looked_into *x);
+    enum { ANY_LAB, REAL_HOSTS } where; /* REAL_HOSTS: the simulator has none of it, or says it itself */
 } troubles[] = {
-    {"packets lost in the warm-up that the figures do not show", find_losses_before},
-    {"packets lost in the measured phase that no expectation of the cell looks at", find_losses_measured},
-    {"counters that were not read for a part of the measured phase", find_unread},
-    {"counters that counted for longer than the measured phase", find_beyond},
-    {"flows of which the traffic program said nothing, or that not all went well", find_untold},
-    {"flows whose traffic program used another memory than theirs", find_other_memory},
-    {"flows that were measured for another time than the measured phase", find_other_time},
-    {"flows that moved nothing", find_still},
-    {"flows that completed no message in the measured phase", find_unfinished},
-    {"flows that stood still for most of the measured phase", find_stalled},
-    {"a measured phase that is too short for rates", find_short_phase},
-    {"queue pairs that gave up", find_given_up},
-    {"goodput above what a host's line carries", find_above_line},
-    {"goodput by completed messages that is far from what was delivered", find_far},
-    {"more bytes sent again than arrived", find_sent_again},
-    {"more bytes moved than the NICs counted", find_uncounted},
-    {"links and settings that changed within the measured phase", find_changed},
-    {"CNPs sent without marks, which some NICs do", find_unmarked_cnps},
-    {"CNPs handled beyond those sent: slow restart's own", find_own_cnps},
-    {"a capture without a frame", find_empty_capture},
+    {"packets lost in the warm-up that the figures do not show", find_losses_before, ANY_LAB},
+    {"packets lost in the measured phase that no expectation of the cell looks at", find_losses_measured,
+     ANY_LAB},
+    {"counters that were not read for a part of the measured phase", find_unread, ANY_LAB},
+    {"counters that counted for longer than the measured phase", find_beyond, ANY_LAB},
+    {"flows of which the traffic program said nothing, or that not all went well", find_untold, REAL_HOSTS},
+    {"flows whose traffic program used another memory than theirs", find_other_memory, REAL_HOSTS},
+    {"flows that were measured for another time than the measured phase", find_other_time, REAL_HOSTS},
+    {"flows that moved nothing", find_still, ANY_LAB},
+    {"flows that completed no message in the measured phase", find_unfinished, ANY_LAB},
+    {"flows that stood still for most of the measured phase", find_stalled, ANY_LAB},
+    {"a measured phase that is too short for rates", find_short_phase, ANY_LAB},
+    {"queue pairs that gave up", find_given_up, ANY_LAB},
+    {"goodput above what a host's line carries", find_above_line, ANY_LAB},
+    {"goodput by completed messages that is far from what was delivered", find_far, ANY_LAB},
+    {"more bytes sent again than arrived", find_sent_again, REAL_HOSTS},
+    {"more bytes moved than the NICs counted", find_uncounted, REAL_HOSTS},
+    {"links and settings that changed within the measured phase", find_changed, REAL_HOSTS},
+    {"CNPs sent without marks, which some NICs do", find_unmarked_cnps, ANY_LAB},
+    {"CNPs handled beyond those sent: slow restart's own", find_own_cnps, ANY_LAB},
+    {"a capture without a frame", find_empty_capture, ANY_LAB},
 };
 #define TROUBLES (sizeof troubles / sizeof *troubles)
 
@@ -994,6 +984,8 @@ void trouble_find(const struct cell *cell, const json_t *losses, const json_t *q
 {
     const struct looked_into x = {
         cell, losses, quiet, result, json_object_get(result, "flows"), json_object_get(result, "warnings")};
+    bool simulated = lab_kind(&cell->lab)->simulated;
     for (size_t i = 0; i < TROUBLES; i++)
-        troubles[i].find(&x);
+        if (!simulated || troubles[i].where == ANY_LAB)
+            troubles[i].find(&x);
 }
