@@ -625,15 +625,15 @@ static void flow_take_interval(const struct recorder *r, struct recorded_flow *f
 {
     int64_t end = json_integer_value(json_object_get(json, "time_ns"));
     int64_t duration = json_integer_value(json_object_get(json, "duration_ns"));
+    int64_t messages = json_integer_value(json_object_get(json, "messages"));
     flow->live_bps = json_number_value(json_object_get(json, "goodput_bps"));
     flow->errors = sum_of(flow->errors, json_integer_value(json_object_get(json, "errors")));
     if (end - duration < r->start_ns || end > r->end_ns)
         return;
     flow->bytes = sum_of(flow->bytes, json_integer_value(json_object_get(json, "bytes")));
-    flow->messages = sum_of(flow->messages, json_integer_value(json_object_get(json, "messages")));
+    flow->messages = sum_of(flow->messages, messages);
     flow->duration_ns = sum_of(flow->duration_ns, duration);
-    flow->quiet_ns =
-        json_integer_value(json_object_get(json, "messages")) ? 0 : sum_of(flow->quiet_ns, duration);
+    flow->quiet_ns = messages ? 0 : sum_of(flow->quiet_ns, duration);
     flow_note_quiet(flow, end - flow->quiet_ns, end);
 }
 
@@ -958,7 +958,8 @@ static json_t *column_summary(const struct recorder *r, const struct recorded_ho
     json_t *json =
         json_make("{s:s,s:s,s:s,s:s}", "unit", g->column.unit, "kind", counter ? "counter" : "gauge",
                   "source", g->column.source, "group", g->column.group);
-    int64_t duration = g->last_ns - g->first_ns;
+    int64_t duration = g->last_ns - g->first_ns, unread_ns = column_unread_ns(r, host, g),
+            beyond_ns = column_beyond_ns(r, host, g);
     if (counter) {
         if (duration > 0) { /* the measure phase began */
             json_object_set_new(json, "delta", json_integer(g->delta));
@@ -977,10 +978,10 @@ static json_t *column_summary(const struct recorder *r, const struct recorded_ho
     }
     json_object_set_new(json, "last", json_integer(g->last));
     json_object_set_new(json, "duration_ns", json_integer(duration));
-    if (column_unread_ns(r, host, g))
-        json_object_set_new(json, "unread_ns", json_integer(column_unread_ns(r, host, g)));
-    if (column_beyond_ns(r, host, g))
-        json_object_set_new(json, "beyond_ns", json_integer(column_beyond_ns(r, host, g)));
+    if (unread_ns)
+        json_object_set_new(json, "unread_ns", json_integer(unread_ns));
+    if (beyond_ns)
+        json_object_set_new(json, "beyond_ns", json_integer(beyond_ns));
     return json;
 }
 

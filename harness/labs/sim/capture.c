@@ -300,17 +300,6 @@ static int64_t choose_step(const struct sim_lab *lab)
     return step_ns > LEAST_STEP ? (int64_t)step_ns : LEAST_STEP;
 }
 
-/* By host, the role that it plays. */
-static char **roles_of_hosts(const struct sim_lab *lab)
-{
-    const struct scenario *scenario = &lab->run->cell->scenario;
-    char **roles = xcalloc(lab->setup.config.host_count + 1, sizeof *roles);
-    for (size_t i = 0; i < scenario->roles.count; i++)
-        if (lab->setup.node_of_role[i].kind == SIM_HOST)
-            roles[lab->setup.node_of_role[i].index] = ((char **)scenario->roles.items)[i];
-    return roles;
-}
-
 int sim_capture_open(struct sim_lab *lab, struct error *e)
 {
     const struct capture *wanted = lab->run->cell->scenario.capture;
@@ -331,7 +320,7 @@ int sim_capture_open(struct sim_lab *lab, struct error *e)
     c->known.pairs = xcalloc(pairs + 1, sizeof *c->known.pairs);
     for (size_t i = 0; i < ports; i++)
         c->known.nodes[i] = i & 1 ? lab->setup.links[i / 2].b : lab->setup.links[i / 2].a;
-    char **roles = roles_of_hosts(lab);
+    char **roles = sim_setup_roles_of_hosts(lab->run->cell, &lab->setup);
     for (size_t i = 0; i < flows; i++)
         c->known.flows[i] = headers_of_flow(lab->run->cell, &lab->setup, roles, i);
     free(roles);

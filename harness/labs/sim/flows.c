@@ -255,27 +255,16 @@ static struct moved moved_by_itself(const struct sim_lab *lab, const struct sim_
     return (struct moved){in_phase->bytes, in_phase->messages, end_ns > from_ns ? end_ns - from_ns : 0};
 }
 
-/* The role of a host of the simulator; NULL: it has none. */
-static const char *role_of_host(const struct sim_lab *lab, uint32_t host)
-{
-    const struct scenario *scenario = &lab->run->cell->scenario;
-    for (size_t role = 0; role < scenario->roles.count; role++) {
-        struct sim_node node = lab->setup.node_of_role[role];
-        if (node.kind == SIM_HOST && node.index == host)
-            return scenario_role(scenario, role);
-    }
-    return NULL;
-}
-
 /* What the scenario says of a flow by itself, and of those of a pattern only as a whole. */
-static void describe_part(const struct sim_lab *lab, const struct sim_flow_config *config, json_t *line)
+static void describe_part(const struct sim_flow_config *config, char *const *roles, json_t *line)
 {
-    json_object_set_new(line, "from", json_text(role_of_host(lab, config->from)));
-    json_object_set_new(line, "to", json_text(role_of_host(lab, config->to)));
+    json_object_set_new(line, "from", json_text(roles[config->from]));
+    json_object_set_new(line, "to", json_text(roles[config->to]));
     json_object_set_new(line, "priority", json_integer(config->priority));
 }
 
-static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
+/* `roles`: by host, the role that it plays. */
+static int write_summary(struct sim_lab *lab, char *const *roles, size_t i, struct error *e)
 {
     const struct sim_flow_config *config = &lab->setup.flows[i];
     struct flow_state *flow = &lab->flows[i];
@@ -287,7 +276,7 @@ static int write_summary(struct sim_lab *lab, size_t i, struct error *e)
     json_t *line = json_make("{s:s,s:s,s:I,s:I}", "type", "summary", "flow", config->name, "message_bytes",
                              (json_int_t)config->message_bytes, "time_ns", (json_int_t)lab->now_ns);
     if (i >= lab->run->cell->scenario.flows.count)
-        describe_part(lab, config, line);
+        describe_part(config, roles, line);
     struct sim_flow_stats counted = measured_stats(flow);
     struct moved moved = {counted.bytes, counted.messages, duration};
     int64_t last_ns = flow->measure_end.last_ps / SIM_PS_PER_NS;
@@ -501,12 +490,14 @@ static void warn_of_sent_again(struct sim_lab *lab)
 
 int flows_write_summaries(struct sim_lab *lab, struct error *e)
 {
+    char **roles = sim_setup_roles_of_hosts(lab->run->cell, &lab->setup);
+    int result = 0;
     warn_of_sent_again(lab);
-    for (size_t i = 0; i < lab->setup.config.flow_count; i++)
-        if (lab->flows[i].lines && write_summary(lab, i, e) != 0)
-            return -1;
-    for (size_t t = 0; t < lab->run->cell->scenario.traffic.count; t++)
-        if (write_traffic_summary(lab, t, e) != 0)
-            return -1;
-    return 0;
+    for (size_t i = 0; result == 0 && i < lab->setup.config.flow_count; i++)
+        if (lab->flows[i].lines)
+            result = write_summary(lab, roles, i, e);
+    for (size_t t = 0; result == 0 && t < lab->run->cell->scenario.traffic.count; t++)
+        result = write_traffic_summary(lab, t, e);
+    free(roles);
+    return result;
 }

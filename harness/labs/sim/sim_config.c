@@ -276,6 +276,15 @@ const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup 
     return node.kind == SIM_SWITCH ? setup->switches[node.index].name : setup->bridges[node.index].name;
 }
 
+char **sim_setup_roles_of_hosts(const struct cell *cell, const struct sim_setup *setup)
+{
+    char **roles = xcalloc(setup->config.host_count + 1, sizeof *roles);
+    for (size_t i = 0; i < cell->scenario.roles.count; i++)
+        if (setup->node_of_role[i].kind == SIM_HOST)
+            roles[setup->node_of_role[i].index] = ((char **)cell->scenario.roles.items)[i];
+    return roles;
+}
+
 /* ---- flows and storms */
 
 /* The host that plays a role; `roles` maps names to indices, error messages begin with `of`. */

@@ -37,6 +37,9 @@ bool sim_config_is_one_message(const struct sim_flow_config *flow);
 /* The name of a node in the lab. */
 const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node);
 
+/* By host, the role that it plays; NULL: none. The caller frees the list. */
+char **sim_setup_roles_of_hosts(const struct cell *cell, const struct sim_setup *setup);
+
 /* Settings of a host as a document (docs/result.md). A new reference. */
 json_t *sim_setup_settings_json(const struct sim_settings *settings);
 
