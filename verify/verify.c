@@ -679,8 +679,9 @@ static json_t *finish(struct stream *s)
         if (s->untimed.length && !a->findings.open &&
             (!a->checker->needs_times || a->checker->needs_times(a->state, &a->context)))
             a->findings.open = text_string(&s->untimed);
+        const char *const *sure = sure_kinds(s, a), *const *proved = proved_kinds(s, a);
         json_array_append_new(checks, findings_json(&a->findings, capture_check_names[a->checker->check],
-                                                    &s->common, proved_kinds(s, a), sure_kinds(s, a)));
+                                                    &s->common, proved, sure));
     }
     json_t *document = json_make("{s:I,s:o,s:o}", "packets", (json_int_t)s->packets, "not_judged",
                                  findings_notes(&s->common), "checks", checks);
