@@ -109,6 +109,8 @@ int folder_create(const struct folder *f, const char *name, const char *data, si
         fd < 0 ? error_set_errno(e, errno, "creating %s", path) : folder_fill(fd, path, data, length, e);
     if (fd >= 0 && close(fd) != 0 && result == 0)
         result = error_set_errno(e, errno, "writing %s", path);
+    if (fd >= 0 && result != 0)
+        unlinkat(f->fd, name, 0);
     free(path);
     return result;
 }

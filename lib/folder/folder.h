@@ -29,7 +29,7 @@ bool folder_has(const struct folder *f, const char *name);
 /* May a new file take this name? Only from a file or a link, which is not followed: devices, FIFOs, sockets
  * and folders are not replaced. */
 int folder_check_place(const struct folder *f, const char *name, struct error *e);
-/* Write a file that does not exist yet, to the disk. */
+/* Write a file that does not exist yet, to the disk: one that cannot be written whole is removed. */
 int folder_create(const struct folder *f, const char *name, const char *data, size_t length, struct error *e);
 /* Write all bytes to an open file, and to the disk; `path` is for sentences. */
 int folder_fill(int fd, const char *path, const char *data, size_t length, struct error *e);

@@ -48,6 +48,8 @@ check "... and no lab is written beside it" test "$(cat my-incast.json)" = mine 
 echo mine >other-lab.json
 check_exit 2 "a lab that is there" "$H" new other
 check "... is not overwritten, and no scenario is written" test "$(cat other-lab.json)" = mine -a ! -e other.json
+full=$(ulimit -f 0 && "$H" new full 2>&1)
+check "a disk without room for the files: neither is left" test "$(grep -c 'writing .*full-lab.json' <<<"$full")" = 1 -a ! -e full.json -a ! -e full-lab.json
 ln -s nowhere linked.json
 check_exit 2 "a link is taken for a file that is there" "$H" new linked
 for words in "../up" "$(printf '%061d' 0)" ".hidden" 'a"b' ""; do
