@@ -112,11 +112,34 @@ static void add_event(const struct run *run, struct events *events, int64_t time
     events->count++;
 }
 
-static bool time_of(const json_t *item, const char *key, int64_t *ns)
+static bool read_quantity(const json_t *value, enum unit unit, int64_t *quantity)
 {
-    const char *words = json_string_value(json_object_get(item, key));
-    bool known = words && units_parse(UNIT_TIME_NS, words, ns, NULL) == 0;
-    return known;
+    const char *words = json_string_value(value);
+    return words && units_parse(unit, words, quantity, NULL) == 0;
+}
+
+static bool read_time(const json_t *item, const char *key, int64_t *ns)
+{
+    return read_quantity(json_object_get(item, key), UNIT_TIME_NS, ns);
+}
+
+/* At the item's "start" or "stop", if it has one. The words become the event's own. */
+static void add_event_of(const struct run *run, const json_t *item, const char *key, int64_t begin_ns,
+                         char *words, struct events *events)
+{
+    int64_t ns;
+    if (read_time(item, key, &ns))
+        add_event(run, events, begin_ns + ns, words);
+    else
+        free(words);
+}
+
+/* Where the item begins and ends. Both words become those of the events. */
+static void add_span(const struct run *run, const json_t *item, int64_t begin_ns, char *begins, char *ends,
+                     struct events *events)
+{
+    add_event_of(run, item, "start", begin_ns, begins, events);
+    add_event_of(run, item, "stop", begin_ns, ends, events);
 }
 
 /* When the phase (that of the warm-up if it is unset) began, since the measure phase did. */
@@ -136,15 +159,45 @@ static int64_t phase_ns(const struct run *run, const char *name)
 static void add_flow_events(const struct run *run, const char *list, struct events *events)
 {
     const json_t *flow;
-    int64_t ns, begin_ns = phase_ns(run, "");
+    int64_t begin_ns = phase_ns(run, "");
     size_t i;
     json_array_foreach(run_get(run, list), i, flow)
     {
-        if (time_of(flow, "start", &ns))
-            add_event(run, events, begin_ns + ns, xasprintf("%s begins", run_member(flow, "name")));
-        if (time_of(flow, "stop", &ns))
-            add_event(run, events, begin_ns + ns, xasprintf("%s ends", run_member(flow, "name")));
+        const char *name = run_member(flow, "name");
+        add_span(run, flow, begin_ns, xasprintf("%s begins", name), xasprintf("%s ends", name), events);
     }
+}
+
+/* A link that goes down and comes up again in each period. */
+static void add_flaps(const struct run *run, const json_t *fault, const char *link, int64_t first_ns,
+                      int64_t period_ns, struct events *events)
+{
+    const json_t *duty = json_object_get(fault, "duty");
+    double down = json_is_number(duty) ? json_number_value(duty) : 0.5;
+    int64_t count = json_integer_value(json_object_get(fault, "count"));
+    for (int64_t k = 0; k < count && k < EVENTS_OF; k++) {
+        int64_t begin_ns = first_ns + k * period_ns;
+        add_event(run, events, begin_ns, xasprintf("%s down", link));
+        add_event(run, events, begin_ns + (int64_t)(down * (double)period_ns), xasprintf("%s up", link));
+    }
+}
+
+static void add_link_events(const struct run *run, const json_t *fault, struct events *events)
+{
+    const json_t *ends = json_object_get(fault, "link");
+    const char *kind = run_member(fault, "kind"), *a = json_string_value(json_array_get(ends, 0)),
+               *b = json_string_value(json_array_get(ends, 1));
+    int64_t start_ns, period_ns, begin_ns = phase_ns(run, run_member(fault, "phase"));
+    if (!a || !b || !read_time(fault, "start", &start_ns))
+        return;
+    char *link = xasprintf("%s - %s", a, b);
+    if (strcmp(kind, "flap") == 0 && read_time(fault, "period", &period_ns))
+        add_flaps(run, fault, link, begin_ns + start_ns, period_ns, events);
+    else
+        add_span(run, fault, begin_ns, xasprintf("%s %s", link, kind),
+                 strcmp(kind, "down") == 0 ? xasprintf("%s up", link) : xasprintf("%s %s ends", link, kind),
+                 events);
+    free(link);
 }
 
 /* Faults of links, and storms. */
@@ -154,39 +207,13 @@ static void add_fault_events(const struct run *run, struct events *events)
     size_t i;
     json_array_foreach(run_get(run, "scenario.faults"), i, fault)
     {
-        const char *kind = run_member(fault, "kind");
-        const json_t *link = json_object_get(fault, "link");
-        const char *a = json_string_value(json_array_get(link, 0)),
-                   *b = json_string_value(json_array_get(link, 1));
-        int64_t ns, period_ns, begin_ns = phase_ns(run, run_member(fault, "phase"));
-        bool flaps = strcmp(kind, "flap") == 0 && time_of(fault, "period", &period_ns);
-        if (!a || !b || !time_of(fault, "start", &ns))
-            continue;
-        begin_ns += ns;
-        if (flaps) {
-            const json_t *duty = json_object_get(fault, "duty");
-            double down = json_is_number(duty) ? json_number_value(duty) : 0.5;
-            int64_t count = json_integer_value(json_object_get(fault, "count"));
-            for (int64_t k = 0; k < count && k < EVENTS_OF; k++) {
-                add_event(run, events, begin_ns + k * period_ns, xasprintf("%s - %s down", a, b));
-                add_event(run, events, begin_ns + k * period_ns + (int64_t)(down * (double)period_ns),
-                          xasprintf("%s - %s up", a, b));
-            }
-            continue;
-        }
-        bool is_down = strcmp(kind, "down") == 0;
-        add_event(run, events, begin_ns, xasprintf("%s - %s %s", a, b, kind));
-        if (time_of(fault, "stop", &ns))
-            add_event(run, events, phase_ns(run, run_member(fault, "phase")) + ns,
-                      xasprintf("%s - %s %s%s", a, b, is_down ? "up" : kind, is_down ? "" : " ends"));
+        add_link_events(run, fault, events);
     }
     json_array_foreach(run_get(run, "scenario.storms"), i, fault)
     {
-        int64_t ns, begin_ns = phase_ns(run, run_member(fault, "phase"));
-        if (time_of(fault, "start", &ns))
-            add_event(run, events, begin_ns + ns, xasprintf("storm of %s", run_member(fault, "role")));
-        if (time_of(fault, "stop", &ns))
-            add_event(run, events, begin_ns + ns, xasprintf("storm of %s ends", run_member(fault, "role")));
+        const char *role = run_member(fault, "role");
+        add_span(run, fault, phase_ns(run, run_member(fault, "phase")), xasprintf("storm of %s", role),
+                 xasprintf("storm of %s ends", role), events);
     }
 }
 
@@ -593,40 +620,38 @@ static int64_t threshold_of(const struct run *run, const char *node, const char 
                  *value = set   ? json_object_get(set, key)
                           : own ? own
                                 : common;
-    int64_t bytes = 0;
-    if (json_is_string(value) && units_parse(UNIT_BYTES, json_string_value(value), &bytes, NULL) != 0)
-        bytes = 0;
+    int64_t bytes;
     *scales = !own || set;
-    return bytes;
+    return read_quantity(value, UNIT_BYTES, &bytes) ? bytes : 0;
 }
 
-/* The rate of the port that the curve "s0 port16_prio3_queue_bytes" is of; 0: unknown. */
-static double rate_of(const struct network *network, size_t node, const char *label)
+/* The rate of the port of the switch that the curve "s0 port16_prio3_queue_bytes" is of; 0: unknown. */
+static double rate_of(const struct network *network, const char *node, const char *label)
 {
     unsigned number;
-    const char *port = strstr(label, " port");
-    if (!port || sscanf(port, " port%u_", &number) != 1)
+    const char *at = strstr(label, " port");
+    if (!at || sscanf(at, " port%u_", &number) != 1)
         return 0;
-    for (size_t p = network->nodes[node].first; p != NETWORK_NONE; p = network->ports[p].next)
-        if (network->ports[p].number == number)
-            return network->ports[p].rate_bps;
-    return 0;
+    char *name = xasprintf("%s:%u", node, number);
+    size_t port = network_port(network, name);
+    free(name);
+    return port == NETWORK_NONE ? 0 : network->ports[port].rate_bps;
 }
 
 static void add_threshold(double bytes, const char *name, struct plot_panel *panel)
 {
     char label[48];
     snprintf(label, sizeof label, "%s %.4g KiB", name, bytes / 1024);
-    for (size_t i = 0; i < panel->level_count; i++)
-        if (panel->levels[i].y == bytes / 1024) {
-            char *both = strstr(panel->levels[i].label, name)
-                             ? NULL
-                             : xasprintf("%s, %s", name, panel->levels[i].label);
-            if (both)
-                free(panel->levels[i].label);
-            panel->levels[i].label = both ? both : panel->levels[i].label;
-            return;
+    for (size_t i = 0; i < panel->level_count; i++) {
+        char *known = panel->levels[i].label;
+        if (panel->levels[i].y != bytes / 1024)
+            continue;
+        if (!strstr(known, name)) {
+            panel->levels[i].label = xasprintf("%s, %s", name, known);
+            free(known);
         }
+        return;
+    }
     if (panel->level_count < LEVELS_DRAWN)
         plot_add_level(panel, bytes / 1024, label);
 }
@@ -635,27 +660,24 @@ void curves_add_marking(const struct run *run, struct plot_panel *panel)
 {
     static const char *const keys[] = {"kmin", "kmax"};
     struct network network;
+    int64_t reference_bps;
     const json_t *ecn = run_get(run, "scenario.settings.ecn");
     if (json_is_array(ecn) && !json_array_size(ecn)) /* no packet can be marked */
         return;
+    if (!read_quantity(run_get(run, "lab.defaults.switch.ecn.reference"), UNIT_RATE_BPS, &reference_bps))
+        reference_bps = 0;
     network_open(&network, run);
     for (size_t i = 0; i < panel->series_count; i++) {
         const char *label = panel->series[i].label;
-        char *name = xasprintf("%.*s", (int)strcspn(label, " "), label);
-        size_t node = network.node_count ? network_node(&network, name) : NETWORK_NONE;
-        double rate = node == NETWORK_NONE ? 0 : rate_of(&network, node, label), reference;
-        int64_t reference_bps = 0;
-        const char *words = json_string_value(run_get(run, "lab.defaults.switch.ecn.reference"));
-        if (words && units_parse(UNIT_RATE_BPS, words, &reference_bps, NULL) != 0)
-            reference_bps = 0;
-        reference = (double)reference_bps;
+        char *node = xasprintf("%.*s", (int)strcspn(label, " "), label);
+        double rate = rate_of(&network, node, label);
         for (size_t k = 0; k < 2 && rate > 0; k++) {
             bool scales;
-            double bytes = (double)threshold_of(run, name, keys[k], &scales);
+            double bytes = (double)threshold_of(run, node, keys[k], &scales);
             if (bytes > 0 && (scales || !reference_bps))
-                add_threshold(bytes * (reference > 0 ? rate / reference : 1), keys[k], panel);
+                add_threshold(bytes * (reference_bps ? rate / (double)reference_bps : 1), keys[k], panel);
         }
-        free(name);
+        free(node);
     }
     network_free(&network);
 }

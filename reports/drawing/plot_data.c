@@ -83,14 +83,19 @@ static void add_rows(char *const *names, size_t count, struct text *out)
     text_add(out, "]");
 }
 
+/* A line across the picture, at this x or y. */
+static void add_line(const char *comma, const char *axis, double at, const char *label, struct text *out)
+{
+    text_add(out, "%s{\"%s\":%.9g", comma, axis, at);
+    add_member(out, "label", label);
+    text_add(out, "}");
+}
+
 static void add_levels(const struct plot_panel *panel, struct text *out)
 {
     text_add(out, ",\"levels\":[");
-    for (size_t i = 0; i < panel->level_count; i++) {
-        text_add(out, "%s{\"y\":%.9g", i ? "," : "", panel->levels[i].y);
-        add_member(out, "label", panel->levels[i].label);
-        text_add(out, "}");
-    }
+    for (size_t i = 0; i < panel->level_count; i++)
+        add_line(i ? "," : "", "y", panel->levels[i].y, panel->levels[i].label, out);
     text_add(out, "]");
 }
 
@@ -137,11 +142,8 @@ void plot_data(const struct plot *plot, struct text *out)
     add_member(out, "x", plot->x_label);
     add_member(out, "origin", plot->origin);
     text_add(out, ",\"marks\":[");
-    for (size_t i = 0; i < plot->mark_count; i++) {
-        text_add(out, "%s{\"x\":%.9g", i ? "," : "", plot->marks[i].x);
-        add_member(out, "label", plot->marks[i].label);
-        text_add(out, "}");
-    }
+    for (size_t i = 0; i < plot->mark_count; i++)
+        add_line(i ? "," : "", "x", plot->marks[i].x, plot->marks[i].label, out);
     text_add(out, "]");
     if (plot->left_out.length)
         add_member(out, "leftOut", text_string(&plot->left_out));

@@ -54,6 +54,7 @@ static void add_flow(const json_t *flow, struct text *out)
 {
     const json_t *from = json_object_get(flow, "from"), *to = json_object_get(flow, "to");
     const char *pattern = run_member(flow, "pattern");
+    bool to_some = json_array_size(to) || json_is_string(to);
     text_add(out, "<b>");
     html_escaped(out, run_member(flow, "name"));
     text_add(out, "</b>");
@@ -62,9 +63,9 @@ static void add_flow(const json_t *flow, struct text *out)
         html_escaped(out, pattern);
         text_add(out, ",");
     }
-    text_add(out, json_array_size(to) || json_is_string(to) ? " from " : " between ");
+    text_add(out, to_some ? " from " : " between ");
     add_end(from, out);
-    if (json_array_size(to) || json_is_string(to)) {
+    if (to_some) {
         text_add(out, " to ");
         add_end(to, out);
     }
@@ -88,6 +89,18 @@ static void add_traffic(const struct run *run, struct text *out)
         }
     if (all > named)
         text_add(out, "; and %zu more", all - named);
+}
+
+/* "16 hosts and 2 switches, measured for 20ms: victim from h7 to h15" */
+static void add_experiment(const struct run *run, struct text *out)
+{
+    const char *measure = run_text(run, "scenario.phases.measure");
+    add_places(run, out);
+    if (*measure) {
+        text_add(out, ", measured for ");
+        html_escaped(out, measure);
+    }
+    add_traffic(run, out);
 }
 
 /* Paths of the choices in which the runs of a sweep differ. */
@@ -114,8 +127,6 @@ static void add_varied(const struct runs *runs, struct text *out)
 
 static void add_what(const struct runs *runs, struct text *out)
 {
-    const struct run *first = &runs->items[0];
-    const char *measure = run_text(first, "scenario.phases.measure");
     if (runs->count > 1)
         text_add(out, "%zu runs", runs->count);
     if (runs->results > 1) {
@@ -124,12 +135,7 @@ static void add_what(const struct runs *runs, struct text *out)
     }
     add_varied(runs, out);
     text_add(out, runs->count > 1 ? ", on " : "On ");
-    add_places(first, out);
-    if (*measure) {
-        text_add(out, ", measured for ");
-        html_escaped(out, measure);
-    }
-    add_traffic(first, out);
+    add_experiment(&runs->items[0], out);
     text_add(out, ". ");
 }
 
@@ -551,14 +557,8 @@ static void add_groups(const struct sweep_table *t, struct text *out)
 
 static void add_sweep_what(const struct sweep_table *t, struct text *out)
 {
-    const char *measure = run_text(&t->first, "scenario.phases.measure");
     text_add(out, "<p class=lead>On ");
-    add_places(&t->first, out);
-    if (*measure) {
-        text_add(out, ", measured for ");
-        html_escaped(out, measure);
-    }
-    add_traffic(&t->first, out);
+    add_experiment(&t->first, out);
     text_add(out, ".");
     for (size_t i = 0; i < t->dimension_count; i++) {
         text_add(out, i ? ", " : " Runs differ in <b>");
