@@ -27,6 +27,12 @@ bool files_exist(const char *path)
     return stat(path, &status) == 0;
 }
 
+bool files_are_one(const char *path, const char *other)
+{
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* Sizes that stat gives are wrong for sysfs and procfs. */
 char *files_read_descriptor(int fd, const char *path, size_t limit, size_t *length, struct error *e)
 {

@@ -31,6 +31,8 @@ int files_sync_name(const char *path, struct error *e);
 /* rm -r; links are not followed. It is not an error if the path does not exist. */
 int files_remove_tree(const char *path, struct error *e);
 bool files_exist(const char *path);
+/* Do both paths lead to one file or folder? Not if one of them leads nowhere. */
+bool files_are_one(const char *path, const char *other);
 /* A path's name in its folder, which is at the end of `path`; *folder: the folder's path, "." if none is
  * named. The caller frees *folder; NULL: out of memory. */
 const char *files_split(const char *path, char **folder);

@@ -4,6 +4,7 @@
 #include "harness/compare/rule.h"
 #include "harness/judge/repeated.h"
 #include "lib/document/json_text.h"
+#include "lib/files.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/verdicts.h"
@@ -20,7 +21,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FIGURES_KEPT 50000 /* of all cells: a figure of a cell takes about 2 KB */
 #define NOTES_KEPT   100
@@ -144,9 +144,9 @@ char *compare_find(const char *name, struct error *e)
 
 /* ---- a side, and its cells */
 
+/* The same for choices that are equal, in any order; the caller frees it. NULL: out of memory. */
 static char *key_of(const json_t *choices)
 {
-    struct text key = {0};
     const char *path;
     json_t *value, *sorted = json_object();
     json_object_foreach((json_t *)(uintptr_t)choices, path, value)
@@ -157,10 +157,8 @@ static char *key_of(const json_t *choices)
         text_free(&one);
     }
     char *words = json_dumps(sorted, JSON_SORT_KEYS);
-    text_add(&key, "%s", words ? words : "");
-    free(words);
     json_decref(sorted);
-    return text_take(&key);
+    return words;
 }
 
 static void add_cell_run(struct side *side, const json_t *choices, const char *folder)
@@ -622,9 +620,7 @@ static enum verdict judge_rule(const struct comparison *c, size_t i, const struc
         text_add(why, "it is in %s in NEW and in %s in OLD", new->last.unit, old->last.unit);
         return VERDICT_SKIPPED;
     }
-    struct sweep_figure figure = {
-        .unit = (char *)(uintptr_t) new->last.unit, .low = left.mean, .high = right.mean};
-    struct sweep_unit in = sweep_unit_of(&figure);
+    struct sweep_unit in = sweep_unit_for(new->last.unit, left.mean, right.mean);
     bool holds = expr_compare(c->exprs[i], left.mean, right.mean);
     add_value(why, &left, in);
     text_add(why, holds ? ", which is %s " : ", which is not %s ", expr_sign(c->exprs[i]));
@@ -740,13 +736,6 @@ static int compare_sides(struct comparison *c, const struct side sides[2], struc
 
 /* ---- the whole */
 
-static bool are_one(const char *a, const char *b)
-{
-    struct stat of_a, of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
-           of_a.st_ino == of_b.st_ino;
-}
-
 static json_t *keys_of(const json_t *object)
 {
     json_t *list = json_array(), *value;
@@ -798,7 +787,7 @@ json_t *compare_results(const char *old_folder, const char *new_folder, const st
     struct comparison c = {.notes = json_object(), .verdict = VERDICT_UNJUDGED};
     struct side sides[2] = {[OLD] = {.word = side_words[OLD], .folder = old_folder},
                             [NEW] = {.word = side_words[NEW], .folder = new_folder}};
-    int result = are_one(old_folder, new_folder)
+    int result = files_are_one(old_folder, new_folder)
                      ? error_set(e, "%s and %s are the same result", old_folder, new_folder)
                      : open_rules(&c, rules, e);
     if (result == 0 && side_open(&sides[OLD], &c, e) == 0 && side_open(&sides[NEW], &c, e) == 0) {
@@ -806,12 +795,12 @@ json_t *compare_results(const char *old_folder, const char *new_folder, const st
             json_make("{s:i,s:O,s:O,s:{},s:{},s:[],s:[],s:[]}", "schema", 1, "old", sides[OLD].head, "new",
                       sides[NEW].head, "settings", "versions", "cells", "only_old", "only_new");
         result = compare_sides(&c, sides, e);
-        if (result == 0)
+        if (result == 0) {
             finish_document(&c);
-        else
+        } else {
             json_decref(c.document);
-        if (result != 0)
             c.document = NULL;
+        }
     }
     side_close(&sides[OLD]);
     side_close(&sides[NEW]);

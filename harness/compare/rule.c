@@ -49,7 +49,7 @@ static int unknown_figure(const char *word, struct error *e)
     }
     const char *near = nearest_word(word, names);
     error_set(e,
-              "there is no figure \"%.60s\"%s%s%s: expected one of %s, or a value of expressions such as "
+              "there is no figure \"%.60s\"%s%s%s: expected one of %s, or an expression such as "
               "max(flows.*.latency_p99_ns)",
               word, near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", text_string(&all));
     text_free(&all);

@@ -200,10 +200,8 @@ static void add_change(struct rows *rows, const struct change *change, bool name
 {
     const json_t *apart = json_object_get(change->entry, "apart"),
                  *percent = json_object_get(change->entry, "change_percent");
-    struct sweep_figure figure = {.unit = (char *)(uintptr_t)run_member(change->entry, "unit"),
-                                  .low = mean_of(change->entry, "old"),
-                                  .high = mean_of(change->entry, "new")};
-    struct sweep_unit in = sweep_unit_of(&figure);
+    struct sweep_unit in = sweep_unit_for(run_member(change->entry, "unit"), mean_of(change->entry, "old"),
+                                          mean_of(change->entry, "new"));
     char shown[32];
     if (named)
         words_add(&rows->cells, "%s", change->cell);

@@ -7,6 +7,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/document/paths.h"
+#include "lib/files.h"
 #include "lib/formats/find.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -15,7 +16,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* What kept cells take together: the text of their documents, and about 2 KB for each flow, role, expectation
  * and node of a lab of their own. */
@@ -728,9 +728,7 @@ static bool has_own_lab(const struct plan *plan, const struct cell_sources *d)
 {
     const char *named = json_string_value(json_object_get(d->scenario, "lab"));
     char *own = named && d->lab ? find_beside(FIND_LAB, plan->scenario_path, named, NULL) : NULL;
-    struct stat one, other;
-    bool same = own && stat(own, &one) == 0 && stat(d->lab_path, &other) == 0 && one.st_dev == other.st_dev &&
-                one.st_ino == other.st_ino;
+    bool same = own && files_are_one(own, d->lab_path);
     free(own);
     return same || !named || !d->lab;
 }

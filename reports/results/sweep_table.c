@@ -303,7 +303,7 @@ static void sweep_figures_free(struct sweep_table *t)
     json_decref(t->not_judged);
 }
 
-struct sweep_unit sweep_unit_of(const struct sweep_figure *figure)
+struct sweep_unit sweep_unit_for(const char *unit, double low, double high)
 {
     static const struct {
         const char *unit;
@@ -314,11 +314,16 @@ struct sweep_unit sweep_unit_of(const struct sweep_figure *figure)
                  {"ns", 0, 1e-3, "us"},
                  {"1/s", 1e6, 1e-6, "M/s"},
                  {"bytes", 1e7, 1 / 1048576.0, "MiB"}};
-    double most = fmax(fabs(figure->low), fabs(figure->high));
+    double most = fmax(fabs(low), fabs(high));
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(figure->unit, units[i].unit) == 0 && most >= units[i].from)
+        if (strcmp(unit, units[i].unit) == 0 && most >= units[i].from)
             return (struct sweep_unit){units[i].factor, units[i].name};
-    return (struct sweep_unit){1, figure->unit};
+    return (struct sweep_unit){1, unit};
+}
+
+struct sweep_unit sweep_unit_of(const struct sweep_figure *figure)
+{
+    return sweep_unit_for(figure->unit, figure->low, figure->high);
 }
 
 /* ---- axes: what varies between cells */

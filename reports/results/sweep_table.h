@@ -153,5 +153,8 @@ struct sweep_unit {
     const char *name;
 };
 struct sweep_unit sweep_unit_of(const struct sweep_figure *figure);
+/* The same of a value in `unit`, or of several from `low` to `high`. The unit must outlive what is returned.
+ */
+struct sweep_unit sweep_unit_for(const char *unit, double low, double high);
 
 #endif
