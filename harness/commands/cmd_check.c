@@ -139,7 +139,8 @@ static json_t *load_document(const char *path, bool *is_lab, struct error *e)
     return document;
 }
 
-/* All values that the table of the document does not take, or else the one error that was found. */
+/* All values that the table of the document does not take where it names several, or else the one error that
+ * was found. */
 static void log_errors(const json_t *document, bool is_lab, const char *path, const struct error *found)
 {
     struct error e;
@@ -148,11 +149,11 @@ static void log_errors(const json_t *document, bool is_lab, const char *path, co
     const struct lab_kind *kind = is_lab && driver ? lab_kind_named(driver) : NULL;
     json_t *expanded = is_lab ? lab_expand(document, &e) : scenario_expand(document, &e);
     const struct table *table = kind ? &kind->table : is_lab ? NULL : &scenario_table;
-    if (!expanded || !table || table_errors(table, expanded, &all) < 2)
+    bool several = expanded && table && table_errors(table, expanded, &all) > 1;
+    if (!several)
         log_error("%s", found->text);
-    for (const char *line = text_string(&all), *end; expanded && (end = strchr(line, '\n')); line = end + 1)
-        if (strchr(text_string(&all), '\n')[1])
-            log_error("%s: %.*s", path, (int)(end - line), line);
+    for (const char *line = text_string(&all), *end; several && (end = strchr(line, '\n')); line = end + 1)
+        log_error("%s: %.*s", path, (int)(end - line), line);
     json_decref(expanded);
     text_free(&all);
 }

@@ -70,8 +70,8 @@ static json_t *list_models(void)
     return list;
 }
 
-/* Put the catalogue of counters into `all`, of a word its group or its name's row; of an unknown word none.
- */
+/* Put the catalogue of counters into `all`: of the group that the word names, or the row of the counter that
+ * it names, or without a word all. An unknown word is an error, and nothing is put. */
 static int list_counters(const char *word, json_t *all)
 {
     char near[256] = "";

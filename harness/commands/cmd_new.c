@@ -188,8 +188,9 @@ static int write_both(const struct making *m, const char *scenario_name, const c
     return result;
 }
 
-/* What was asked for, as far as it makes sense. */
-static int begin(const struct call *call, struct making *m, struct text *given_name, struct error *e)
+/* The pattern, hosts and name that were asked for, or those that stand for them; -1: they do not fit. */
+static int choose_experiment(const struct call *call, struct making *m, struct text *given_name,
+                             struct error *e)
 {
     const struct new_options *said = call->options;
     m->from = &beginnings[said->pattern];
@@ -213,7 +214,7 @@ static int run_new(const struct call *call)
     struct making m;
     struct text given_name = {0}, scenario = {0}, lab = {0};
     struct error e;
-    int result = begin(call, &m, &given_name, &e);
+    int result = choose_experiment(call, &m, &given_name, &e);
     if (result == 0) {
         text_add(&scenario, "%s.json", m.name);
         text_add(&lab, "%s-lab.json", m.name);

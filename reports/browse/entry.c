@@ -310,7 +310,7 @@ int browse_read(const char *path, const char *folder, bool finished, const json_
     const char *wanted[sizeof parts / sizeof *parts + 1] = {NULL};
     memcpy(wanted, parts, sizeof parts);
     for (size_t i = 0; i < filter->setting_count; i++)
-        if (strncmp(filter->settings[i], "lab.", 4) == 0) /* it is large, and read where it is asked for */
+        if (strncmp(filter->settings[i], "lab.", 4) == 0) /* large, so read only where a filter names it */
             wanted[sizeof parts / sizeof *parts - 1] = "lab";
     bool read = finished && run_load_parts(&from, path, NULL, wanted, &why) == 0;
     if (read) {

@@ -26,7 +26,7 @@ struct network_node {
     bool host;
     size_t first; /* port */
     unsigned ports;
-    uint32_t *hops; /* from this node to each, UINT32_MAX: none; made when it is first asked for */
+    uint32_t *hops; /* from this node to each, UINT32_MAX: none; made when first requested */
 };
 
 struct network {

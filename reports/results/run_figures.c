@@ -17,7 +17,9 @@ struct taker {
     struct run_figures_left *left;
 };
 
-static int take(const struct taker *t, const char *name, const char *unit, double value, bool counter)
+/* A value that is not known is not a figure. */
+static int hand_on_figure(const struct taker *t, const char *name, const char *unit, double value,
+                          bool counter)
 {
     return isfinite(value) ? t->each(t->context, name, unit, value, counter) : 0;
 }
@@ -41,6 +43,18 @@ static const struct {
 };
 #define OF_FLOW (sizeof of_flow / sizeof *of_flow)
 
+/* Sums over all flows. */
+static const struct {
+    const char *value, *name, *unit;
+    bool counter;
+} of_all_flows[] = {
+    {"delivered_bps", "delivered by all flows", "b/s", false},
+    {"goodput_bps", "goodput of all flows", "b/s", false},
+    {"messages_per_s", "messages of all flows", "1/s", false},
+    {"retransmitted_packets", "packets sent again in the whole run", "packets", true},
+};
+#define OF_ALL (sizeof of_all_flows / sizeof *of_all_flows)
+
 static int take_flow(const struct taker *t, const char *name, const json_t *flow, bool alone)
 {
     int result = 0;
@@ -51,7 +65,7 @@ static int take_flow(const struct taker *t, const char *name, const json_t *flow
         text_add(&words, "%s%s%.100s", of_flow[i].words, alone ? "" : " of ", alone ? "" : name);
         double value = result_flow_figure(flow, of_flow[i].value);
         t->left->few += isnan(value) && result_flow_value(flow, of_flow[i].value);
-        result = take(t, text_string(&words), of_flow[i].unit, value, false);
+        result = hand_on_figure(t, text_string(&words), of_flow[i].unit, value, false);
         text_free(&words);
     }
     return result;
@@ -67,16 +81,9 @@ static int take_flows(const struct run *run, const struct taker *t)
     {
         count += !result_flow_is_part(flows, name);
     }
-    if (count) {
-        result = take(t, "delivered by all flows", "b/s", run_sum_flows(run, "delivered_bps"), false);
-        if (result == 0)
-            result = take(t, "goodput of all flows", "b/s", run_sum_flows(run, "goodput_bps"), false);
-        if (result == 0)
-            result = take(t, "messages of all flows", "1/s", run_sum_flows(run, "messages_per_s"), false);
-        if (result == 0)
-            result = take(t, "packets sent again in the whole run", "packets",
-                          run_sum_flows(run, "retransmitted_packets"), true);
-    }
+    for (size_t i = 0; count && result == 0 && i < OF_ALL; i++)
+        result = hand_on_figure(t, of_all_flows[i].name, of_all_flows[i].unit,
+                                run_sum_flows(run, of_all_flows[i].value), of_all_flows[i].counter);
     json_object_foreach(flows, name, flow)
     {
         if (result == 0 && !result_flow_is_part(flows, name) && taken++ < FLOWS_KEPT)
@@ -103,7 +110,7 @@ static int take_collectives(const struct run *run, const struct taker *t)
             if (strcmp(value, "ranks") == 0 || !result_collective_value(collective, value, &number))
                 continue;
             text_add(&title, "%s%s%.100s", words, alone ? "" : " of ", alone ? "" : name);
-            result = take(t, text_string(&title), unit, number, false);
+            result = hand_on_figure(t, text_string(&title), unit, number, false);
             text_free(&title);
         }
     }
@@ -155,7 +162,7 @@ static int take_counters(const struct run *run, const struct taker *t)
     json_object_foreach(sums, name, counter)
     {
         if (result == 0)
-            result = take(t, name, run_member(units, name), json_number_value(counter), true);
+            result = hand_on_figure(t, name, run_member(units, name), json_number_value(counter), true);
     }
     json_decref(sums);
     json_decref(units);
