@@ -14,8 +14,6 @@
 /* A pause that lasts so long while nothing arrives, and for half of the time of all pauses, is not one of a
  * receiver that empties its buffer. */
 #define STORM_NS (200 * NS_PER_US)
-/* In bytes: what a receiver that is fast enough does not have in a buffer. */
-#define SEVERAL_FRAMES 18000
 
 #define WATCHDOG   "lab.defaults.switch.watchdog={\"detect\": \"200us\", \"restore\": \"200us\"}"
 #define DEEP       128 /* messages in flight: more are not asked for */
@@ -182,7 +180,7 @@ static struct cause *judge_host(const struct seen *s, struct causes *causes, con
     double held_us = seen_counter(s, host, "tx_prio%d_pause_duration", priority);
     longest_ns = silent_ns > longest_ns ? silent_ns : longest_ns;
     bool storm = longest_ns >= STORM_NS && !((double)longest_ns < held_us * NS_PER_US / 2);
-    enum cause_kind kind = storm && !(buffer > SEVERAL_FRAMES) ? CAUSE_STORM : CAUSE_SLOW_RECEIVER;
+    enum cause_kind kind = storm && !(buffer > SEEN_SEVERAL_FRAMES) ? CAUSE_STORM : CAUSE_SLOW_RECEIVER;
     if (s->hosts_only && !sampled)
         kind = CAUSE_HOST_PAUSES;
     struct cause *cause = find_cause(causes, kind, host);
@@ -245,6 +243,18 @@ static size_t port_beside(struct seen *s, size_t port, int priority, bool failed
             return p;
     }
     return NETWORK_NONE;
+}
+
+/* What was judged of the port before; NULL: nothing, or not that several hosts send through it. */
+static struct cause *find_judged(const struct causes *causes, size_t port, int priority)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        struct cause *cause = &causes->items[i];
+        if ((cause->kind == CAUSE_INCAST || cause->kind == CAUSE_UPLINK) && cause->port == port &&
+            cause->priority == priority)
+            return cause;
+    }
+    return NULL;
 }
 
 static struct cause *judge_port(struct seen *s, struct causes *causes, size_t port, int priority,
@@ -400,8 +410,11 @@ static void judge_queues(struct seen *s, struct causes *causes)
         bool measured = port != NETWORK_NONE;
         if (!measured && cost > MATTERS && shares_receiver(s, flow))
             port = last_port(s, flow);
-        if (port != NETWORK_NONE && senders_through(s, port) > 1)
-            add_cost(judge_port(s, causes, port, flow->priority, measured), i, cost);
+        struct cause *cause = find_judged(causes, port, flow->priority);
+        if (!cause && port != NETWORK_NONE && senders_through(s, port) > 1)
+            cause = judge_port(s, causes, port, flow->priority, measured);
+        if (cause)
+            add_cost(cause, i, cost);
         else if (flow->share[SHARE_RATE] > MATTERS)
             add_cost(judge_network(s, causes, CAUSE_NETWORK, flow->from,
                                    "CNPs slow it, and no switch that marks was sampled"),
@@ -632,27 +645,25 @@ static struct cause *host_that_pauses(const struct causes *causes, const struct 
     return host;
 }
 
-/* A receiver that several hosts send to, whose line is full; NULL: none. The flow's own, if it is one. */
-static const char *full_receiver(const struct seen *s, const struct flow_seen *flow)
+/* Is the flow's receiver one that other hosts send to as well, and its line full? */
+static bool fills_receiver(const struct seen *s, const struct flow_seen *flow)
 {
-    const char *full = NULL;
-    for (size_t k = 0; k < s->flow_count; k++) {
-        double sum = 0, line = seen_line_bps(s, s->flows[k].to);
-        size_t others = 0;
-        for (size_t j = 0; j < s->flow_count; j++) {
-            bool same = strcmp(s->flows[j].to, s->flows[k].to) == 0;
-            sum += same ? s->flows[j].goodput_bps : 0;
-            others += same && strcmp(s->flows[j].from, s->flows[k].from) != 0;
-        }
-        if (others && line > 0 && sum > 0.85 * line && (!full || strcmp(s->flows[k].to, flow->to) == 0))
-            full = s->flows[k].to;
+    double sum = 0, line = seen_line_bps(s, flow->to);
+    size_t others = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        bool same = strcmp(s->flows[i].to, flow->to) == 0;
+        sum += same ? s->flows[i].goodput_bps : 0;
+        others += same && strcmp(s->flows[i].from, flow->from) != 0;
     }
-    return full;
+    return others && line > 0 && sum > SEEN_LOADED * line;
 }
 
 /* The receiver whose line is full is why the flow was paused or slowed, as far as hosts tell. */
 static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
 {
+    const char *any = NULL; /* a receiver that is full */
+    for (size_t i = 0; i < s->flow_count && !any; i++)
+        any = fills_receiver(s, &s->flows[i]) ? s->flows[i].to : NULL;
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
         double paused = flow->share[SHARE_PAUSED],
@@ -663,7 +674,7 @@ static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
         cost -= host ? paused : 0;
         if (cost <= MATTERS)
             continue;
-        const char *full = full_receiver(s, flow), *culprit = full ? full : flow->from;
+        const char *full = fills_receiver(s, flow) ? flow->to : any, *culprit = full ? full : flow->from;
         struct cause *cause = find_cause(causes, full ? CAUSE_INCAST : CAUSE_NETWORK, culprit);
         if (!cause) {
             cause = add_cause(s, causes, full ? CAUSE_INCAST : CAUSE_NETWORK, xstrdup(culprit),
@@ -798,6 +809,5 @@ void causes_free(struct causes *causes)
         text_free(&causes->items[i].evidence);
     }
     free(causes->items);
-    text_free(&causes->unknown);
     *causes = (struct causes){0};
 }

@@ -55,7 +55,6 @@ struct cause {
 struct causes {
     struct cause *items; /* by cost */
     size_t count, capacity;
-    struct text unknown; /* sentences, a line each: what the result does not tell */
 };
 
 void causes_find(struct seen *s, struct roots *roots, struct causes *causes);

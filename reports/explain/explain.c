@@ -117,9 +117,9 @@ static json_t *flow_json(const struct flow_seen *flow)
 }
 
 /* What the result does not tell, and what would. */
-static json_t *unknown_json(const struct seen *s, const struct causes *causes)
+static json_t *unknown_json(const struct seen *s)
 {
-    json_t *list = lines_of(&causes->unknown);
+    json_t *list = json_array();
     bool paused = false;
     for (size_t i = 0; i < s->flow_count; i++)
         paused |= s->flows[i].share[SHARE_PAUSED] + s->flows[i].share[SHARE_UNKNOWN] > WRONG;
@@ -132,6 +132,9 @@ static json_t *unknown_json(const struct seen *s, const struct causes *causes)
                                                s->run->pauses_left_out));
     if (!json_is_true(run_get(s->run, "complete")))
         json_array_append_new(list, json_text("the run is not complete: only what ran is explained"));
+    if (s->flows_left_out)
+        json_array_append_new(list, json_textf("%zu flows beyond the first %zu are not looked at",
+                                               s->flows_left_out, s->flow_count));
     if (s->flow_count == 0)
         json_array_append_new(
             list, json_text("there are no flows in the result: what anything took from them is not known"));
@@ -189,7 +192,7 @@ json_t *explain_run(const struct run *run, bool hosts_only)
         json_array_append_new(flows, flow_json(&s.flows[i]));
     json_t *explanation = json_make("{s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "hosts_only",
                                     s.hosts_only, "causes", list, "flows", flows, "shares", share_words(),
-                                    "text", summary_text(&s, list), "unknown", unknown_json(&s, &causes));
+                                    "text", summary_text(&s, list), "unknown", unknown_json(&s));
     causes_free(&causes);
     roots_free(&s, &roots);
     seen_free(&s);
@@ -293,16 +296,22 @@ static void add_shares(struct text *out, const json_t *flow)
 #define FLOWS_SHOWN  16
 #define CAUSES_SHOWN 4
 
+/* How many of the list are not among the first ones, which are shown. */
+static void add_rest(struct text *out, const json_t *list, size_t shown)
+{
+    size_t rest = json_array_size(list) > shown ? json_array_size(list) - shown : 0;
+    if (rest)
+        text_add(out, "  and %zu %s: --json has them\n", rest, THINGS(rest, "other"));
+}
+
 void explain_add_words(const json_t *explanation, bool brief, struct text *out)
 {
     const json_t *causes = json_object_get(explanation, "causes"),
                  *flows = json_object_get(explanation, "flows");
     const json_t *one;
     size_t i;
-    if (json_array_size(causes) == 0)
+    if (brief || json_array_size(causes) == 0)
         text_add(out, "%s\n", run_member(explanation, "text"));
-    else if (brief)
-        text_add(out, "%s\n", run_member(json_array_get(causes, 0), "text"));
     if (brief)
         return;
     json_array_foreach(causes, i, one)
@@ -310,9 +319,7 @@ void explain_add_words(const json_t *explanation, bool brief, struct text *out)
         if (i < CAUSES_SHOWN)
             add_cause(out, one);
     }
-    if (json_array_size(causes) > CAUSES_SHOWN)
-        text_add(out, "  and %zu %s: --json has them\n", json_array_size(causes) - CAUSES_SHOWN,
-                 THINGS(json_array_size(causes) - CAUSES_SHOWN, "other"));
+    add_rest(out, causes, CAUSES_SHOWN);
     if (json_array_size(flows))
         text_add(out, "where the time of flows went, as parts of what the sender's line carries:\n");
     json_array_foreach(flows, i, one)
@@ -320,9 +327,7 @@ void explain_add_words(const json_t *explanation, bool brief, struct text *out)
         if (i < FLOWS_SHOWN)
             add_shares(out, one);
     }
-    if (json_array_size(flows) > FLOWS_SHOWN)
-        text_add(out, "  and %zu %s: --json has them\n", json_array_size(flows) - FLOWS_SHOWN,
-                 THINGS(json_array_size(flows) - FLOWS_SHOWN, "other"));
+    add_rest(out, flows, FLOWS_SHOWN);
     json_array_foreach(json_object_get(explanation, "unknown"), i, one)
         text_add(out, "not known: %s\n", json_string_value(one));
 }

@@ -6,11 +6,6 @@
 
 /* Of the time that a port stands, the part from which on it counts that another one stands as well. */
 #define STANDS 0.03
-/* Of a line, by the bytes that left, where no queue was sampled. */
-#define BUSY 0.9
-/* The same by their payload. */
-#define LOADED 0.85
-
 /* Longer than any queue in a ring takes to empty itself. */
 #define RING_NS 1000000
 
@@ -19,7 +14,8 @@ enum progress { UNSEEN, OPEN, DONE };
 struct search {
     struct seen *seen;
     struct roots *roots;
-    enum progress *progress; /* of each stop */
+    enum progress *progress;                     /* of each stop */
+    enum load { UNKNOWN, NONE, FILLED } * loads; /* of each port, as far as it was looked for */
 };
 
 static size_t find_root(struct roots *roots, enum root_kind kind, size_t port, int priority, bool measured)
@@ -52,19 +48,37 @@ static void add_part(struct search *x, size_t stop, size_t root, double share)
     (*parts)[(*count)++] = (struct part){root, share};
 }
 
-/* Do packets of the priority go from the one port on by the other? Acknowledgements go as well, the other
- * way. */
-static bool leads_on(struct search *x, const struct stop *stop, size_t port)
+/* A flow's packets, or its acknowledgements, which go the other way, pass the stopped port. */
+struct passing {
+    const struct flow_seen *flow;
+    enum way way;
+};
+
+/* All that pass it, of its priority; the caller frees. `*any`: packets may, of flows whose ends are not in
+ * the result. */
+static struct passing *find_passing(struct search *x, const struct stop *stop, size_t *count, bool *any)
 {
+    struct passing *passing = xcalloc(2 * x->seen->flow_count + 1, sizeof *passing);
+    *count = 0;
+    *any = false;
     for (size_t i = 0; i < x->seen->flow_count; i++) {
         const struct flow_seen *flow = &x->seen->flows[i];
-        if (flow->priority == stop->priority && flow->from_node == NETWORK_NONE)
-            return true; /* a pattern's many flows, whose ends are not in the result */
-        for (enum way way = WAY_MAY; flow->priority == stop->priority && way < WAYS;
-             way += WAY_BACK_MAY - WAY_MAY)
-            if (seen_passes(x->seen, flow, way, stop->port) && seen_passes(x->seen, flow, way, port))
-                return true;
+        if (flow->priority != stop->priority)
+            continue;
+        *any |= flow->from_node == NETWORK_NONE; /* a pattern's many flows */
+        for (enum way way = WAY_MAY; way < WAYS; way += WAY_BACK_MAY - WAY_MAY)
+            if (seen_passes(x->seen, flow, way, stop->port))
+                passing[(*count)++] = (struct passing){flow, way};
     }
+    return passing;
+}
+
+/* Do some of them go on by this port? */
+static bool leads_on(struct search *x, const struct passing *passing, size_t count, size_t port)
+{
+    for (size_t i = 0; i < count; i++)
+        if (seen_passes(x->seen, passing[i].flow, passing[i].way, port))
+            return true;
     return false;
 }
 
@@ -74,26 +88,28 @@ static double backlog(const struct seen *s, size_t port, const struct stop *stop
     double waiting = seen_backlog(s, port, stop->priority, stop);
     if (!isnan(waiting))
         return waiting;
-    const struct network_port *at = &s->network.ports[port];
-    double rate_bps = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number);
-    return isnan(rate_bps) ? NAN : rate_bps >= BUSY * at->rate_bps;
+    double use = seen_use(s, port);
+    return isnan(use) ? NAN : use >= SEEN_FULL;
 }
 
 /* The same by the flows that must leave there, of a switch that was not sampled: some come from several
  * hosts, and they fill the line. */
-static double load(struct seen *s, size_t port)
+static bool is_filled(struct search *x, size_t port)
 {
+    struct seen *s = x->seen;
     const struct flow_seen *first = NULL;
     bool several = false;
     double sum = 0;
-    for (size_t i = 0; i < s->flow_count; i++) {
+    for (size_t i = 0; i < s->flow_count && x->loads[port] == UNKNOWN; i++) {
         if (!seen_passes(s, &s->flows[i], WAY_MUST, port))
             continue;
         several |= first && s->flows[i].from_node != first->from_node;
         first = first ? first : &s->flows[i];
         sum += s->flows[i].goodput_bps;
     }
-    return several && sum >= LOADED * s->network.ports[port].rate_bps ? 1 : NAN;
+    if (x->loads[port] == UNKNOWN)
+        x->loads[port] = several && sum >= SEEN_LOADED * s->network.ports[port].rate_bps ? FILLED : NONE;
+    return x->loads[port] == FILLED;
 }
 
 static void resolve(struct search *x, size_t number);
@@ -130,9 +146,11 @@ static void look_behind(struct search *x, size_t number)
     size_t node = network_behind(n, stop->port), unknown = 0, ways = 0, way = NETWORK_NONE;
     double *weights = xcalloc(n->nodes[node].ports, sizeof *weights), sum = 0;
     int64_t whole = stop_overlap(stop, stop);
-    size_t k = 0;
+    size_t k = 0, count;
+    bool any;
+    struct passing *passing = find_passing(x, stop, &count, &any);
     for (size_t port = n->nodes[node].first; port != NETWORK_NONE; port = n->ports[port].next, k++) {
-        if (port == n->ports[stop->port].peer || !leads_on(x, stop, port))
+        if (port == n->ports[stop->port].peer || !(any || leads_on(x, passing, count, port)))
             continue;
         const struct stop *next = seen_stop(x->seen, port, stop->priority);
         ways++;
@@ -141,8 +159,7 @@ static void look_behind(struct search *x, size_t number)
         bool stands = (double)both > STANDS * (double)whole;
         weights[k] = stands ? (double)both / (double)whole : backlog(x->seen, port, stop);
         unknown += isnan(weights[k]);
-        weights[k] = isnan(weights[k]) ? load(x->seen, port) : weights[k];
-        weights[k] = isnan(weights[k]) ? 0 : weights[k];
+        weights[k] = isnan(weights[k]) ? is_filled(x, port) : weights[k];
         sum += weights[k];
     }
     k = 0;
@@ -164,6 +181,7 @@ static void look_behind(struct search *x, size_t number)
         add_part(x, number, find_root(x->roots, ROOT_PORT, way, stop->priority, false), 1);
     else if (sum <= 0)
         add_part(x, number, find_root(x->roots, ROOT_SWITCH, stop->port, stop->priority, false), 1);
+    free(passing);
     free(weights);
 }
 
@@ -184,7 +202,8 @@ void roots_find(struct seen *s, struct roots *roots)
 {
     *roots = (struct roots){.parts = xcalloc(s->stop_count + 1, sizeof *roots->parts),
                             .part_count = xcalloc(s->stop_count + 1, sizeof *roots->part_count)};
-    struct search x = {s, roots, xcalloc(s->stop_count + 1, sizeof *x.progress)};
+    struct search x = {s, roots, xcalloc(s->stop_count + 1, sizeof *x.progress),
+                       xcalloc(s->network.port_count + 1, sizeof *x.loads)};
     for (size_t i = 0; i < s->stop_count; i++)
         resolve(&x, i);
     for (size_t i = 0; i < s->stop_count; i++) {
@@ -192,7 +211,6 @@ void roots_find(struct seen *s, struct roots *roots)
         for (size_t k = 0; k < roots->part_count[i]; k++) {
             struct root *root = &roots->items[roots->parts[i][k].root];
             double part_ns = roots->parts[i][k].share * (double)stop->held_ns;
-            root->stopped_ns += part_ns;
             root->worst_ns = fmax(root->worst_ns, part_ns);
             root->first_ns =
                 stop->spans[0].start_ns < root->first_ns ? stop->spans[0].start_ns : root->first_ns;
@@ -201,6 +219,7 @@ void roots_find(struct seen *s, struct roots *roots)
         }
     }
     free(x.progress);
+    free(x.loads);
 }
 
 void roots_free(struct seen *s, struct roots *roots)

@@ -15,8 +15,7 @@ struct root {
     enum root_kind kind;
     size_t port;
     int priority;
-    double stopped_ns;         /* of all ports that wait for it, in the measure phase */
-    double worst_ns;           /* of one of them */
+    double worst_ns;           /* of the ports that wait for it, how long one did, in the measure phase */
     int64_t first_ns, last_ns; /* when the first pause began, and the last one ended, in the whole run */
     bool measured; /* queues, or bytes that left, tell that it is a root, and not the network alone */
 };

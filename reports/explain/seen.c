@@ -14,6 +14,8 @@
 
 /* ---- counters */
 
+#define NAME_MOST 80
+
 const char *seen_role(const struct seen *s, size_t node)
 {
     const char *name = s->network.nodes[node].name;
@@ -39,28 +41,37 @@ static const json_t *counter_of(const struct seen *s, const char *role, const ch
     return json_object_get(json_object_get(host, "counters"), name);
 }
 
+/* The counter whose name the format makes. */
+static const json_t *counter_named(const struct seen *s, const char *role, char name[NAME_MOST],
+                                   const char *format, va_list arguments)
+{
+    vsnprintf(name, NAME_MOST, format, arguments);
+    return counter_of(s, role, name);
+}
+
+static double number_or_nan(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
 double seen_counter(const struct seen *s, const char *role, const char *format, ...)
 {
-    char name[80];
+    char name[NAME_MOST];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(name, sizeof name, format, arguments);
+    const json_t *counter = counter_named(s, role, name, format, arguments);
     va_end(arguments);
-    const json_t *counter = counter_of(s, role, name);
-    bool gauge = strcmp(run_member(counter, "kind"), "gauge") == 0;
-    const json_t *value = json_object_get(counter, gauge ? "mean" : "total");
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return number_or_nan(json_object_get(counter, "total"));
 }
 
 double seen_rate(const struct seen *s, const char *role, const char *format, ...)
 {
-    char name[80];
+    char name[NAME_MOST];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(name, sizeof name, format, arguments);
+    const json_t *counter = counter_named(s, role, name, format, arguments);
     va_end(arguments);
-    const json_t *value = json_object_get(counter_of(s, role, name), "rate_per_s");
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return number_or_nan(json_object_get(counter, "rate_per_s"));
 }
 
 /* The part of what the counter counted in the whole run that is of the measure phase; NAN: it counted
@@ -74,12 +85,12 @@ static double measured_part(const struct seen *s, const char *role, const char *
 
 const struct series *seen_series(const struct seen *s, const char *role, const char *format, ...)
 {
-    char name[80];
+    char name[NAME_MOST];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(name, sizeof name, format, arguments);
+    const json_t *counter = counter_named(s, role, name, format, arguments);
     va_end(arguments);
-    return counter_of(s, role, name) ? run_series(s->run, role, name) : NULL;
+    return counter ? run_series(s->run, role, name) : NULL;
 }
 
 double series_at(const struct series *series, int64_t time_ns)
@@ -125,32 +136,42 @@ static void close_stop(struct stop *stop, int64_t measure_ns)
     stop->held_ns = stop_within(stop, 0, measure_ns);
 }
 
+/* The stop of the port and priority, which is made when it is first asked for. */
+static struct stop *make_stop(struct seen *s, size_t port, int priority)
+{
+    size_t *number = &s->stop_of[port * PRIORITIES + (size_t)priority];
+    if (!*number) {
+        s->stops[s->stop_count] = (struct stop){.port = port, .priority = priority};
+        *number = ++s->stop_count;
+    }
+    return &s->stops[*number - 1];
+}
+
+/* Of each stop its spans are counted before they are taken: there may be millions. */
 static void take_pauses(struct seen *s)
 {
-    size_t *number = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *number);
-    s->stops = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *s->stops);
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < s->run->pause_count; i++) {
             const struct pause *pause = &s->run->pauses[i];
             size_t port = network_port(&s->network, pause->host);
             if (port == NETWORK_NONE || pause->priority < 0 || pause->priority >= PRIORITIES)
                 continue;
-            size_t *at = &number[port * PRIORITIES + (size_t)pause->priority];
-            if (pass == 0 && !*at)
-                s->stops[s->stop_count] = (struct stop){.port = port, .priority = pause->priority},
-                *at = ++s->stop_count;
-            struct stop *stop = &s->stops[*at - 1];
-            if (pass == 1 && !stop->spans)
-                stop->spans = xcalloc(stop->count, sizeof *stop->spans), stop->count = 0;
+            struct stop *stop = make_stop(s, port, pause->priority);
             if (pass == 1)
                 stop->spans[stop->count] =
                     (struct span){pause->start_ns, pause->start_ns + pause->duration_ns, pause->lasts};
             stop->count++;
         }
+        for (size_t i = 0; i < s->stop_count; i++) {
+            struct stop *stop = &s->stops[i];
+            if (pass == 1) {
+                close_stop(stop, s->measure_ns);
+            } else {
+                stop->spans = xcalloc(stop->count, sizeof *stop->spans);
+                stop->count = 0;
+            }
+        }
     }
-    for (size_t i = 0; i < s->stop_count; i++)
-        close_stop(&s->stops[i], s->measure_ns);
-    free(number);
 }
 
 /* How long a port stood between two samples, as a pause that ended with the second: so those of ports that
@@ -162,27 +183,25 @@ static void take_samples(struct seen *s, size_t port, int priority)
         s->network.nodes[at->node].host
             ? seen_series(s, seen_role(s, at->node), "rx_prio%d_pause_duration", priority)
             : seen_series(s, seen_role(s, at->node), "port%u_rx_prio%d_pause_duration", at->number, priority);
-    struct stop stop = {.port = port, .priority = priority};
+    struct stop *stop = NULL;
     s->has_pauses |= held != NULL;
     for (size_t i = 1; held && i < held->count; i++) {
         int64_t held_ns = (held->value[i] - held->value[i - 1]) * NS_PER_US;
         int64_t most_ns = held->time_ns[i] - held->time_ns[i - 1];
         if (held_ns <= 0 || held->value[i] == LINES_NULL || held->value[i - 1] == LINES_NULL)
             continue;
-        stop.spans = xreallocarray(stop.spans, stop.count + 1, sizeof *stop.spans);
-        stop.spans[stop.count++] = (struct span){held->time_ns[i] - (held_ns < most_ns ? held_ns : most_ns),
-                                                 held->time_ns[i], i + 1 == held->count};
+        stop = make_stop(s, port, priority);
+        stop->spans = xreallocarray(stop->spans, stop->count + 1, sizeof *stop->spans);
+        stop->spans[stop->count++] = (struct span){held->time_ns[i] - (held_ns < most_ns ? held_ns : most_ns),
+                                                   held->time_ns[i], i + 1 == held->count};
     }
-    if (stop.count) {
-        close_stop(&stop, s->measure_ns);
-        s->stops[s->stop_count++] = stop;
-    }
+    if (stop)
+        close_stop(stop, s->measure_ns);
 }
 
 /* Where single pauses were not recorded, as of real hosts and switches. */
 static void take_sampled_pauses(struct seen *s)
 {
-    s->stops = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *s->stops);
     for (size_t port = 0; port < s->network.port_count; port++)
         for (int priority = 0; priority < PRIORITIES; priority++)
             take_samples(s, port, priority);
@@ -203,10 +222,9 @@ static bool sees_switches(const struct seen *s)
 
 struct stop *seen_stop(const struct seen *s, size_t port, int priority)
 {
-    for (size_t i = 0; i < s->stop_count; i++)
-        if (s->stops[i].port == port && s->stops[i].priority == priority)
-            return &s->stops[i];
-    return NULL;
+    size_t number =
+        priority >= 0 && priority < PRIORITIES ? s->stop_of[port * PRIORITIES + (size_t)priority] : 0;
+    return number ? &s->stops[number - 1] : NULL;
 }
 
 int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns)
@@ -390,19 +408,17 @@ static void take_flows(struct seen *s)
             continue;
         }
         struct flow_seen *flow = &s->flows[s->flow_count++];
-        *flow = (struct flow_seen){
-            .name = name,
-            .from = run_member(of, "from"),
-            .to = run_member(of, "to"),
-            .priority = (int)json_integer_value(
-                json_object_get(json_object_get(of, "priority") ? of : asked, "priority")),
-            .goodput_bps = json_number_value(json_object_get(of, "goodput_bps")),
-            .resent_packets = json_is_number(json_object_get(of, "retransmitted_packets"))
-                                  ? json_number_value(json_object_get(of, "retransmitted_packets"))
-                                  : NAN,
-            .decreases = json_number_value(json_object_get(of, "decreases")),
-            .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
-            .marked = json_number_value(json_object_get(of, "marked_packets"))};
+        *flow =
+            (struct flow_seen){.name = name,
+                               .from = run_member(of, "from"),
+                               .to = run_member(of, "to"),
+                               .priority = (int)json_integer_value(
+                                   json_object_get(json_object_get(of, "priority") ? of : asked, "priority")),
+                               .goodput_bps = json_number_value(json_object_get(of, "goodput_bps")),
+                               .resent_packets = number_or_nan(json_object_get(of, "retransmitted_packets")),
+                               .decreases = json_number_value(json_object_get(of, "decreases")),
+                               .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
+                               .marked = json_number_value(json_object_get(of, "marked_packets"))};
         if (json_object_get(of, "delivered_bps") && !json_object_get(of, "completion_ns"))
             flow->goodput_bps = json_number_value(json_object_get(of, "delivered_bps"));
         if (strcmp(run_member(of, "op"), "read") == 0) { /* its data go the other way */
@@ -521,10 +537,6 @@ static double load_of(const struct seen *s, const struct flow_seen *flow, const 
     return sum / line_bps;
 }
 
-/* Four frames with the largest MTU: what is in a queue that a port empties as fast as it fills. */
-#define BACKLOG_BYTES 18000
-#define FULL          0.9 /* of a line, from which on those who share it wait for each other */
-
 double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop)
 {
     const struct network_port *at = &s->network.ports[port];
@@ -536,20 +548,20 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
     for (size_t i = 0; queue && i < queue->count; i++) {
         bool within = queue->time_ns[i] >= from && queue->time_ns[i] <= to;
         all += within;
-        waiting += within && queue->value[i] > BACKLOG_BYTES;
+        waiting += within && queue->value[i] > SEEN_SEVERAL_FRAMES;
     }
     return all ? (double)waiting / (double)all : NAN;
 }
 
-/* The same by the payload of flows. */
-#define LOAD 0.85
+double seen_use(const struct seen *s, size_t port)
+{
+    const struct network_port *at = &s->network.ports[port];
+    return 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number) / at->rate_bps;
+}
 
 bool seen_is_full(const struct seen *s, size_t port, int priority)
 {
-    const struct network_port *at = &s->network.ports[port];
-    double backlog = seen_backlog(s, port, priority, NULL);
-    double use = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number) / at->rate_bps;
-    return use >= FULL && !(backlog < FULL);
+    return seen_use(s, port) >= SEEN_FULL && !(seen_backlog(s, port, priority, NULL) < SEEN_FULL);
 }
 
 /* Is a line full that the flow shares with others? Its receiver's, or one between switches. */
@@ -559,7 +571,7 @@ static bool waits_in_queue(struct seen *s, const struct flow_seen *flow)
     for (size_t i = 0; i < s->flow_count; i++)
         others += strcmp(s->flows[i].to, flow->to) == 0 && strcmp(s->flows[i].from, flow->from) != 0;
     double line = seen_line_bps(s, flow->to);
-    if (others && line > 0 && load_of(s, flow, flow->to, line) >= LOAD)
+    if (others && line > 0 && load_of(s, flow, flow->to, line) >= SEEN_LOADED)
         return true;
     for (size_t p = 0; !s->hosts_only && p < s->network.port_count; p++)
         if (!s->network.nodes[s->network.ports[p].node].host && seen_may_pass(s, flow, p) &&
@@ -657,6 +669,8 @@ void seen_open(struct seen *s, const struct run *run, bool hosts_only)
     name_roles(s);
     s->hosts_only |= !sees_switches(s);
     s->has_pauses = !s->hosts_only && run->pause_count > 0;
+    s->stops = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *s->stops);
+    s->stop_of = xcalloc(s->network.port_count * PRIORITIES + 1, sizeof *s->stop_of);
     if (s->has_pauses)
         take_pauses(s);
     else if (!s->hosts_only)
@@ -675,6 +689,7 @@ void seen_free(struct seen *s)
     for (size_t i = 0; i < s->stop_count; i++)
         free(s->stops[i].spans);
     free(s->stops);
+    free(s->stop_of);
     free(s->flows);
     json_decref(s->roles);
     json_decref(s->settings);

@@ -72,9 +72,16 @@ struct seen {
     int64_t measure_ns;
     struct stop *stops;
     size_t stop_count;
+    size_t *stop_of; /* by port and priority: 1 + the number of its stop; 0: it never was */
     struct flow_seen *flows;
     size_t flow_count, flows_left_out;
 };
+
+/* In bytes: what is not in a queue or buffer that is emptied as fast as it fills. */
+#define SEEN_SEVERAL_FRAMES 18000
+/* Of a line: from there on those who share it wait for each other; and the same by the payload of flows. */
+#define SEEN_FULL   0.9
+#define SEEN_LOADED 0.85
 
 void seen_open(struct seen *s, const struct run *run, bool hosts_only);
 void seen_free(struct seen *s);
@@ -85,8 +92,8 @@ struct stop *seen_stop(const struct seen *s, size_t port, int priority);
 int64_t stop_overlap(const struct stop *stop, const struct stop *with);
 int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns);
 
-/* A counter's increase in the whole run, or a gauge's mean in the measure phase; `format` makes its name.
- * NAN: not counted. */
+/* A counter's increase in the whole run, and its rate in the measure phase; `format` makes its name. NAN: not
+ * counted. */
 double seen_counter(const struct seen *s, const char *role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 double seen_rate(const struct seen *s, const char *role, const char *format, ...)
@@ -101,6 +108,8 @@ double series_at(const struct series *series, int64_t time_ns);
  * more than a few frames of the priority waited at a switch's port: it is not the port alone that is busy.
  * NAN: no queue was sampled. */
 double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop);
+/* The part of what a switch's port carries that left there in the measure phase; NAN: not counted. */
+double seen_use(const struct seen *s, size_t port);
 /* Does as much leave a switch's port as its line carries, and do others wait there? */
 bool seen_is_full(const struct seen *s, size_t port, int priority);
 /* The role of a node, or its own name. */
