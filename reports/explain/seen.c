@@ -136,7 +136,7 @@ static void close_stop(struct stop *stop, int64_t measure_ns)
     stop->held_ns = stop_within(stop, 0, measure_ns);
 }
 
-/* The stop of the port and priority, which is made when it is first asked for. */
+/* The stop of the port and priority, which is made when it is first needed. */
 static struct stop *make_stop(struct seen *s, size_t port, int priority)
 {
     size_t *number = &s->stop_of[port * PRIORITIES + (size_t)priority];

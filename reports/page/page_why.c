@@ -27,7 +27,8 @@ static void add_flows(const char *what, const json_t *flows, struct text *out)
             text_add(out, " (%.0f %% of its line)", 100 * cost);
     }
     if (json_array_size(flows) > FLOWS_NAMED)
-        text_add(out, " and %zu others", json_array_size(flows) - FLOWS_NAMED);
+        text_add(out, " and %zu %s", json_array_size(flows) - FLOWS_NAMED,
+                 THINGS(json_array_size(flows) - FLOWS_NAMED, "other"));
     text_add(out, "</p>\n");
 }
 
@@ -119,8 +120,8 @@ static void add_shares(const json_t *explanation, struct text *out)
     }
     text_add(out, "</table></div>\n");
     if (json_array_size(flows) > FLOWS_SHOWN)
-        text_add(out, "<p class=soft>And %zu other flows: <code>harness explain --json</code>.</p>\n",
-                 json_array_size(flows) - FLOWS_SHOWN);
+        text_add(out, "<p class=soft>And %zu other %s: <code>harness explain --json</code>.</p>\n",
+                 json_array_size(flows) - FLOWS_SHOWN, THINGS(json_array_size(flows) - FLOWS_SHOWN, "flow"));
 }
 
 static void add_explanation(const struct run *run, struct text *out)
@@ -138,8 +139,9 @@ static void add_explanation(const struct run *run, struct text *out)
             add_cause(one, out);
     }
     if (json_array_size(causes) > CAUSES_SHOWN)
-        text_add(out, "<p class=soft>And %zu other causes: <code>harness explain</code>.</p>\n",
-                 json_array_size(causes) - CAUSES_SHOWN);
+        text_add(out, "<p class=soft>And %zu other %s: <code>harness explain</code>.</p>\n",
+                 json_array_size(causes) - CAUSES_SHOWN,
+                 THINGS(json_array_size(causes) - CAUSES_SHOWN, "cause"));
     json_array_foreach(json_object_get(run->explanation, "unknown"), i, one)
     {
         text_add(out, "<p class=soft>Not known: ");
