@@ -141,14 +141,22 @@ static json_t *unknown_json(const struct seen *s)
     return list;
 }
 
+/* What the scenario asks of the flow, and its sender's other flows leave: a share of its line. */
+static double asked_share(const struct flow_seen *flow)
+{
+    return 1 - flow->share[SHARE_OTHERS] - flow->share[SHARE_ASKED];
+}
+
 /* The whole in a sentence: of a run without a cause, what that rests on. */
 static json_t *summary_text(const struct seen *s, const json_t *causes)
 {
-    double worst = 0, unknown = 0;
+    double worst = 0, unknown = 0, least = 1;
     for (size_t i = 0; i < s->flow_count; i++) {
         const double *share = s->flows[i].share;
+        double its = asked_share(&s->flows[i]);
         unknown = fmax(unknown, share[SHARE_UNKNOWN]);
-        worst = fmax(worst, 1 - share[SHARE_DELIVERED] - share[SHARE_OTHERS] - share[SHARE_ASKED]);
+        worst = fmax(worst, its - share[SHARE_DELIVERED]);
+        least = its > 0 ? fmin(least, share[SHARE_DELIVERED] / its) : least;
     }
     if (json_array_size(causes))
         return json_incref(json_object_get(json_array_get(causes, 0), "text"));
@@ -156,6 +164,10 @@ static json_t *summary_text(const struct seen *s, const json_t *causes)
         return json_text("no cause was found; what kept flows from their rate is not known");
     if (worst > SMALL)
         return json_textf("no cause was found; a flow lacks %.0f %% of its line", 100 * worst);
+    if (least < 1 - WRONG)
+        return json_textf("nothing took %.0f %% or more from a flow: each has at least %.0f %% of what its "
+                          "sender's line carries, or the scenario asks for",
+                          100 * MINOR, floor(100 * least));
     return json_text(
         "nothing is wrong: each flow has what its sender's line carries, or what the scenario asks for");
 }
@@ -169,9 +181,20 @@ static json_t *share_words(void)
     return words;
 }
 
-/* It took something from flows or, where what it took is not known, stopped ports. */
-static bool is_told(const struct cause *cause, const struct cause *first)
+/* It took much of what a flow asks for, however little that is of its line. */
+static bool slows_a_flow(const struct seen *s, const struct cause *cause)
 {
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (cause->cost_of[i] > MINOR * asked_share(&s->flows[i]))
+            return true;
+    return false;
+}
+
+/* It took something from flows or, where what it took is not known, stopped ports. */
+static bool is_told(const struct seen *s, const struct cause *cause, const struct cause *first)
+{
+    if (slows_a_flow(s, cause))
+        return cause->cost >= MINOR * first->cost;
     return first->cost >= WRONG ? cause->cost >= WRONG && cause->cost >= MINOR * first->cost
                                 : cause->worst >= MINOR;
 }
@@ -186,7 +209,7 @@ json_t *explain_run(const struct run *run, bool hosts_only)
     roots_find(&s, &roots);
     causes_find(&s, &roots, &causes);
     for (size_t i = 0; i < causes.count; i++)
-        if (is_told(&causes.items[i], &causes.items[0]))
+        if (is_told(&s, &causes.items[i], &causes.items[0]))
             json_array_append_new(list, cause_json(&s, &causes.items[i]));
     for (size_t i = 0; i < s.flow_count; i++)
         json_array_append_new(flows, flow_json(&s.flows[i]));

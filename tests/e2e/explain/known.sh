@@ -35,6 +35,11 @@ while IFS='|' read -r scenario cell cause hosts; do
     is=$(first "$OUT/$scenario/latest$cell" --hosts-only)
     check "  with what hosts count: $hosts" test "$is" = "$hosts"
 done <<<"$known"
+run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s'
+check "link-flap at 3 of 100 Gb/s: the link took a tenth of what the flow asks for, though little of its line" test "$(first "$OUT/link-flap/latest")" = "link-down h4 - leaf1"
+run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.02 --set faults.0.count=1
+least=$("$H" explain --json "$OUT/link-flap/latest" | jq '[.flows[].shares | .delivered / (1 - (.others // 0) - (.not_asked // 0))] | min * 100 | floor')
+check "  and a flow with $least % of what it asks for is said to have that" jq -e --arg least "at least $least %" '.causes == [] and (.text | contains($least))' <("$H" explain --json "$OUT/link-flap/latest")
 run headroom-sweep --set 'sweep={"lab.defaults.switch.headroom": ["0"]}' --set expect=null
 check "a headroom of 0: that of s0 is too short" test "$(first "$OUT/headroom-sweep/latest/01")" = "headroom s0"
 run pfc-bidir --set phases.warmup=10ms -d 100ms --set phases.cooldown=10ms
