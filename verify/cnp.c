@@ -426,6 +426,15 @@ static void cnps_end(void *state, struct verify_context *c)
         any = any || ((const struct cnp_port *)states_have(&s->ports, i, sizeof(struct cnp_port)))->timed;
     findings_judged(c->findings, "CNPs", s->cnps);
     check_last(s, c);
+    if (!s->cnps && !s->echoes && findings_count(c->findings) && !c->of_all->complete) {
+        c->findings->proves_nothing = true;
+        findings_open(
+            c->findings,
+            "whether %llu marked %s answered: there is no CNP at all, so either none is sent, or the "
+            "capture does not see what a NIC makes by itself (complete: it has all)",
+            (unsigned long long)findings_count(c->findings),
+            findings_count(c->findings) == 1 ? "packet is" : "packets are");
+    }
     if (s->lost)
         findings_not_judged(
             c->findings,

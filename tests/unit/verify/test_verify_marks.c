@@ -147,6 +147,19 @@ static void mark_without_a_cnp(void **state)
     }
 }
 
+/* A capture without any CNP is of a NIC that sends none, or of a place that does not see them. */
+static void marks_without_any_cnp(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t number = packet(1, true);
+    talk.now_ns += 200000;
+    packet(2, false);
+    talk_bad(&talk, "cnp", NP, "marked packet without a CNP", number);
+    talk.incomplete = true;
+    talk_unknown(&talk, "cnp", NP, "whether 1 marked packet is answered: there is no CNP at all");
+}
+
 /* A marked packet that is not acknowledged may have been lost in its receiver's NIC, which sends no CNP then:
  * at the end, until an ACK of what comes behind it, or a NAK. */
 static void mark_that_was_lost(void **state)
@@ -427,6 +440,7 @@ int main(void)
         cmocka_unit_test(cnp_without_a_mark),
         cmocka_unit_test(cnp_too_early),
         cmocka_unit_test(mark_without_a_cnp),
+        cmocka_unit_test(marks_without_any_cnp),
         cmocka_unit_test(mark_that_was_lost),
         cmocka_unit_test(mark_behind_the_ports_cnp),
         cmocka_unit_test(mark_in_an_answer),
