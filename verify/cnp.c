@@ -317,6 +317,10 @@ static void cnp(struct cnps *s, struct verify_context *c, const struct verify_pa
     struct last_cnp *of_pair = states_at(&s->sent_pairs, c->flows->flows[p->flow].pair, sizeof *of_pair);
     if (!last || !of_pair)
         return;
+    uint32_t of = c->flows->flows[p->flow].partner;
+    struct flow_marks *m = of == FLOW_NONE ? NULL : states_have(&s->flows, of, sizeof *m);
+    if (m) /* it may come too late */
+        check_waiting(s, m, last_cnp_of(s, c, of), c, p->time_ns);
     s->cnps++;
     s->unset = s->unset || (interval_ns(c) < 0 && p->time_ns >= 0);
     check_header(c, p);

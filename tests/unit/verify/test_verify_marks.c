@@ -158,6 +158,8 @@ static void marks_without_any_cnp(void **state)
     talk_bad(&talk, "cnp", NP, "marked packet without a CNP", number);
     talk.incomplete = true;
     talk_unknown(&talk, "cnp", NP, "whether 1 marked packet is answered: there is no CNP at all");
+    cnp();
+    talk_bad(&talk, "cnp", NP, "marked packet without a CNP", number);
 }
 
 /* A marked packet that is not acknowledged may have been lost in its receiver's NIC, which sends no CNP then:
