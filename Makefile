@@ -6,7 +6,7 @@
 #   make deb     packages of Debian, in build/packages; make rpm: of Rocky; make package-check: both in clean roots
 # Others: all docs deps lint bench thread-check fuzz fuzz-long soft-lab virtual-connectx virtual-connectx-check virtual-check virtual-lab stage install uninstall clean
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 PREFIX  ?= /usr/local
 DESTDIR ?=
 CC      ?= cc
@@ -354,12 +354,12 @@ stage: all
 	@$(INSTALL) -D -m 755 deps/install-packages $(SHARE)/harness/deps/install-packages
 	@$(INSTALL) -m 644 README.md LICENSE CHANGELOG.md $(filter-out docs/README.md,$(wildcard docs/*.md)) docs/silicon.tsv $(SHARE)/doc/harness
 	@$(INSTALL) -m 644 docs/README.md $(SHARE)/doc/harness/index.md
-	@sed -i 's|](docs/README.md|](index.md|g; s|](docs/|](|g' $(SHARE)/doc/harness/README.md
+	@sed -i 's|](docs/README.md|](index.md|g; s|](docs/|](|g' $(SHARE)/doc/harness/README.md $(SHARE)/doc/harness/CHANGELOG.md
 	@$(INSTALL) -m 644 $(wildcard docs/*.1) $(SHARE)/man/man1
 	@$(B)/harness schema scenario --manual >$(SHARE)/man/man5/harness-scenario.5
 	@$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5
-	@# manuals cite docs/NAME.md, which is installed
-	@sed -i 's|docs/\([a-z-]*\.md\)|$(PREFIX)/share/doc/harness/\1|g' $(SHARE)/man/man?/*
+	@# manuals cite docs/NAME.md, which is installed, and say of which version they are
+	@sed -i 's|docs/\([a-z-]*\.md\)|$(PREFIX)/share/doc/harness/\1|g; s|^\.Os$$|.Os harness $(VERSION)|' $(SHARE)/man/man?/*
 	@for p in $(notdir $(BUILT)); do $(B)/$$p --completion >$(SHARE)/bash-completion/completions/$$p || exit; done
 	@for u in nic-sampler@.service nic-sampler.target; do sed 's|@PREFIX@|$(PREFIX)|' packaging/$$u >$(UNITS)/$$u || exit; done
 	@chmod -R u=rwX,go=rX $(STAGE)

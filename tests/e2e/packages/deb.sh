@@ -39,8 +39,7 @@ contents() {
     check "the copyright has the whole licence" diff <(sed '1,/^License/d; /^Files: usr/,$d' "$SCRATCH/copyright" | sed '${/^$/d}' | tr -s ' .\n' '\n') <(sed '1,/^Copyright/d' "$ROOT/LICENSE" | tr -s ' .\n' '\n')
     dpkg-deb --fsys-tarfile "$DEB" | tar -xO ./usr/share/doc/harness-host/changelog.Debian.gz | gunzip >"$SCRATCH/changelog"
     check "the changelog is of that version and time" test "$(dpkg-parsechangelog -l "$SCRATCH/changelog" -S Version) $(dpkg-parsechangelog -l "$SCRATCH/changelog" -S Timestamp)" = "$UNRELEASED-1 $SOURCE_DATE_EPOCH"
-    check "it has each entry of CHANGELOG.md's newest section" test "$(grep -c '^  \* ' "$SCRATCH/changelog")" = \
-        "$(awk '/^## / { some++ } some == 1 && /^- /' "$ROOT/CHANGELOG.md" | wc -l)"
+    check "it has each entry of CHANGELOG.md's newest section" test "$(sed '/^ -- /q' "$SCRATCH/changelog" | grep -c '^  \* ')" = "$(newest_entries)"
 }
 contents
 

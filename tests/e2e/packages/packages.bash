@@ -2,13 +2,17 @@
 # For tests of packages, after tests/e2e/lib.sh:
 #   lay_out_stage           what `make install` installs, of the programs in build/, as $STAGE
 #   packages KIND OUT [REVISION [COMMAND...]]     packaging/build over it, run by COMMAND
+#   newest_entries          how many entries CHANGELOG.md's newest section with entries has
 #   program_of_packages ROOT WHAT...      the main jobs of the programs that were installed in ROOT
 #   tree ROOT               its files and folders, without those of the package manager itself
 STAGE=$SCRATCH/stage
 # shellcheck disable=SC2153 # lib.sh sets ROOT
 VERSION=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
-export SOURCE_DATE_EPOCH=1790000000 # 2026-09-21
-DAY=20260921
+# The last commit is of the day of the last release, later: packages name both.
+RELEASED=$(sed -nE 's/^## [^ ]+ - ([0-9-]{10})$/\1/p' "$ROOT/CHANGELOG.md" | head -n 1)
+SOURCE_DATE_EPOCH=$(date -u -d "$RELEASED 00:26:40" +%s)
+export SOURCE_DATE_EPOCH
+DAY=${RELEASED//-/}
 UNRELEASED=$VERSION
 ! awk '/^## / { n = $2 } /^- / { exit n != "Unreleased" }' "$ROOT/CHANGELOG.md" || UNRELEASED=$VERSION+$DAY
 
@@ -21,6 +25,8 @@ packages() {
     local kind=$1 out=$2 revision=${3:-1}
     "${@:4}" "$ROOT/packaging/build" "$kind" "$STAGE" "$VERSION" "$revision" "$out"
 }
+
+newest_entries() { awk '/^## / && n { exit } /^- / { n++ } END { print n }' "$ROOT/CHANGELOG.md"; }
 
 # Another time, folder, umask, locale, time zone and home than the first build's.
 otherwise() {

@@ -2,8 +2,9 @@
 # make install, into a folder of its own: programs find what was installed with them, wherever that is; uninstall leaves nothing behind.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/../lib.sh"
-skip_unless "make install" make tar
+skip_unless "make install" make tar jq
 
+VERSION=$(sed -n 's/^VERSION := //p' "$ROOT/Makefile")
 PROGRAMS="harness virt-provision nic-config nic-sampler host-facts roce-traffic"
 TO=$SCRATCH/image
 # shellcheck disable=SC2317 # called through check_exit
@@ -21,7 +22,7 @@ check "nothing goes beside the prefix" test "$(cd "$TO" && echo *)/$(cd "$TO/opt
 
 there=$TO/opt/lab
 for program in $PROGRAMS; do
-    check "$program runs" "$there/bin/$program" --version
+    check "$program says the Makefile's version" test "$("$there/bin/$program" --version | head -n 1 | cut -d' ' -f1,2)" = "$program $VERSION"
     check "$program has its completion" bash -c "source '$there/share/bash-completion/completions/$program' && complete -p $program"
     check "$program has its manual" test -s "$there/share/man/man1/$program.1"
 done
@@ -29,6 +30,13 @@ check "the exporter's unit starts the installed program" grep -q '^ExecStart=/op
 while read -r document; do
     check "a document that manuals cite: $document" test -s "$TO$document"
 done < <(cat "$there"/share/man/man?/*.[15] | grep -oE '/opt/lab/share/doc/harness/[a-z-]+[.]md' | sort -u)
+check "each manual says which version it is of" test "$(grep -lx "[.]Os harness $VERSION" "$there"/share/man/man?/*.[15] | wc -l)" = "$(find "$there/share/man" -name '*.[15]' ! -name other.1 | wc -l)"
+release=$(sed -nE 's/^## ([0-9.]+) - [0-9-]{10}$/\1/p' "$ROOT/CHANGELOG.md" | head -n 1)
+check "the newest release of the changelog is this version" test "$release" = "$VERSION"
+for old in "$VERSION" 0.1.0; do
+    check "no other file states $old" test -z "$(cd "$ROOT" && grep -rnE "(^|[^0-9.])${old//./[.]}([^0-9.]|\$)" --exclude-dir=__pycache__ bench collectors deps docs guest-setup harness labs lib \
+        nic-config packaging/{build,debian,files,harness.spec,changelog} patches remote reports scenarios sim traffic verify virtual-connectx README.md CONTRIBUTING.md | tee /dev/stderr)"
+done
 check "no manual cites the source tree" bash -c "! grep -lE '(^|[^/])docs/[a-z-]+[.]md' '$there'/share/man/man?/*.[15]"
 
 cd "$SCRATCH" || exit
@@ -46,6 +54,8 @@ else
     skip "the library of report pages is installed" no-page-library "$library"
 fi
 check_exit 0 "harness finds its scenarios there" "$there/bin/harness" check pfc-bidir
+check_exit 4 "... and runs one" "$there/bin/harness" run pfc-bidir --duration 1ms --set expect=null --set sweep=null --set published=null --no-report --quiet --out "$SCRATCH/results"
+check "results, and the lines in them, are of this version" test "$(jq -r .version results/pfc-bidir/latest/result.json) $(head -n 1 results/pfc-bidir/latest/samples.jsonl | jq -r .version)" = "$VERSION $VERSION"
 mkdir "$SCRATCH/copied"
 cp "$there/bin/virt-provision" "$SCRATCH/copied"
 "$SCRATCH/copied/virt-provision" rebuild --lab "$there/share/harness/labs/soft-pair.json" --dry-run >"$SCRATCH/out" 2>&1
