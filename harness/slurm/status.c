@@ -32,6 +32,7 @@ static const char *const standing_keys[STANDINGS] = {
 struct status {
     struct sweep sweep;
     unsigned char *standing; /* of each run */
+    unsigned char *own;      /* the verdict of each run's result; VERDICT_NONE: it is not whole */
     size_t with[STANDINGS], verdicts[VERDICT_INCOMPLETE + 1];
     enum verdict verdict; /* of all whole runs, by the index; VERDICT_NONE: it is not known */
     json_t *judged;       /* what was judged at the end (sweep_index_judged); NULL: nothing */
@@ -61,7 +62,7 @@ static int status_look_at_runs(struct status *st, struct error *e)
                             : outcome.ending != ENDING_NOT_STARTED ? STANDS_BROKEN
                             : st->holder                           ? STANDS_HERE
                                                                    : STANDS_MISSING;
-        st->verdicts[outcome.verdict] += whole > 0;
+        st->own[run] = whole > 0 ? (unsigned char)outcome.verdict : VERDICT_NONE;
     }
     return 0;
 }
@@ -146,7 +147,7 @@ static void print_judged(const struct status *st)
     if (sweep_has_index(&st->sweep) && st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep))
         print_out("the sweep: %s\n",
                   st->verdict ? verdict_names[st->verdict] : "not judged as a whole: it has no index.json");
-    json_array_foreach(st->judged, i, cell)
+    json_array_foreach(st->verdict ? st->judged : NULL, i, cell)
     {
         struct text choice = {0};
         summary_choice(json_object_get(cell, "cell"), &choice);
@@ -227,14 +228,31 @@ static void status_look_at_index(struct status *st)
 {
     static const char *const paths[] = {"verdict", NULL};
     struct folder folder = {.fd = -1};
-    if (st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep) &&
-        folder_open(&folder, st->sweep.folder, NULL) == 0 && folder_has(&folder, SWEEP_INDEX)) {
+    if (folder_open(&folder, st->sweep.folder, NULL) == 0 && folder_has(&folder, SWEEP_INDEX)) {
         json_t *index = json_file_load_parts_in(&folder, SWEEP_INDEX, DOCUMENT_INDEX, paths, NULL);
-        st->verdict = index ? verdict_said_by(index) : VERDICT_NONE;
+        if (index && st->with[STANDS_WHOLE] == sweep_run_count(&st->sweep))
+            st->verdict = verdict_said_by(index);
         st->judged = sweep_index_judged(&folder);
         json_decref(index);
     }
     folder_close(&folder);
+}
+
+/* As browse and pages count them: with what the sweep's end judged of their cells. */
+static int status_count_verdicts(struct status *st, struct error *e)
+{
+    for (size_t run = 0; run < sweep_run_count(&st->sweep); run++) {
+        char *folder = st->own[run] ? sweep_folder_of(&st->sweep, run) : NULL;
+        if (!st->own[run])
+            continue;
+        if (!folder)
+            return error_set(e, "out of memory");
+        const char *slash = strrchr(folder, '/');
+        st->verdicts[sweep_index_verdict(st->own[run],
+                                         sweep_index_judged_of(st->judged, slash ? slash + 1 : folder))]++;
+        free(folder);
+    }
+    return 0;
 }
 
 static int status_look(struct status *st, const struct kept_request *kept, struct error *e)
@@ -244,7 +262,8 @@ static int status_look(struct status *st, const struct kept_request *kept, struc
         return -1;
     st->sweep.folder = sweep_resumed_folder(&kept->request);
     st->standing = calloc(sweep_run_count(&st->sweep) + 1, 1);
-    if (!st->sweep.folder || !st->standing)
+    st->own = calloc(sweep_run_count(&st->sweep) + 1, 1);
+    if (!st->sweep.folder || !st->standing || !st->own)
         return error_set(e, "out of memory");
     st->holder = request_holder(st->sweep.folder);
     if (status_look_at_runs(st, e) != 0)
@@ -253,7 +272,7 @@ static int status_look(struct status *st, const struct kept_request *kept, struc
     for (size_t run = 0; run < sweep_run_count(&st->sweep); run++)
         st->with[st->standing[run]]++;
     status_look_at_index(st);
-    return 0;
+    return status_count_verdicts(st, e);
 }
 
 static int status_report(const struct status *st, bool json)
@@ -285,6 +304,7 @@ int slurm_status(const char *folder, bool json)
     sweep_free(&st.sweep);
     request_free(&kept);
     free(st.standing);
+    free(st.own);
     free(st.job);
     free(st.failed);
     json_decref(st.judged);

@@ -276,6 +276,11 @@ json_t *sweep_index_judged_of(const json_t *judged, const char *name)
     return NULL;
 }
 
+enum verdict sweep_index_verdict(enum verdict own, const json_t *entry)
+{
+    return verdict_with(own, json_object_get(entry, "expectations"));
+}
+
 json_t *sweep_index_load(const struct folder *folder, struct error *e)
 {
     json_t *index = folder_has(folder, SWEEP_INDEX)

@@ -4,6 +4,7 @@
 #define LIB_SWEEP_INDEX_H
 
 #include "lib/folder/folder.h"
+#include "lib/formats/verdicts.h"
 #include <jansson.h>
 
 #define SWEEP_INDEX       "index.json"
@@ -27,5 +28,8 @@ json_t *sweep_index_load(const struct folder *folder, struct error *e);
 json_t *sweep_index_judged(const struct folder *folder);
 /* The entry in it of the cell that a run in the folder `name` is of; NULL: there is none. */
 json_t *sweep_index_judged_of(const json_t *judged, const char *name);
+/* The verdict by which a run counts: the worst of its own and of what that entry (NULL: none) says of its
+ * cell. */
+enum verdict sweep_index_verdict(enum verdict own, const json_t *entry);
 
 #endif

@@ -240,32 +240,16 @@ static char *scenario_of_name(const char *folder)
     return slash ? strndup(folder, (size_t)(slash - folder)) : strdup("");
 }
 
-/* Why the end of its sweep gave its cell a worse verdict than it had itself: the first that did. */
-static char *reason_of_sweep(const struct run *from, const char *verdict)
-{
-    struct text words = {0};
-    size_t i;
-    const json_t *item;
-    json_array_foreach(json_object_get(from->judged, "expectations"), i, item)
-    {
-        if (words.length || strcmp(run_member(item, "verdict"), verdict) != 0)
-            continue;
-        text_add(&words, "%s at the end of the sweep: %s (%s)", verdict, run_member(item, "name"),
-                 run_member(item, "reason"));
-    }
-    return text_take(&words);
-}
-
 static void describe_result(const struct run *from, const char *path, struct browse_run *run)
 {
     enum verdict known = verdict_of(run_text(from, "verdict"));
     const char *verdict = known == VERDICT_NONE ? "broken" : verdict_names[run_verdict(from)];
     char *page = files_join(path, "report/index.html");
-    const char *reason = run_text(from, "reason"), *wrong = json_string_value(json_array_get(from->wrong, 0));
+    const char *wrong = json_string_value(json_array_get(from->wrong, 0));
     run->verdict = strdup(verdict);
     run->reason = strcmp(verdict, "broken") == 0 ? strdup("its verdict is none that a result can have")
-                  : run_verdict(from) != known   ? reason_of_sweep(from, verdict)
-                                                 : strdup(wrong && !from->damage ? wrong : reason);
+                  : run_verdict(from) == known && wrong && !from->damage ? strdup(wrong)
+                                                                         : run_reason(from);
     run->started = strdup(run_text(from, "started"));
     run->scenario = strdup(run_text(from, "scenario.name"));
     run->lab = strdup(run_text(from, "lab.name"));

@@ -246,7 +246,7 @@ static void add_unjudged(const struct sweep_table *t, struct text *out)
     size_t listed = 0;
     for (size_t row = 0; row < t->row_count; row++) {
         enum verdict verdict = t->rows[row].verdict;
-        if (!t->rows[row].reason || (verdict != VERDICT_SKIPPED && verdict != VERDICT_UNJUDGED))
+        if (!*t->rows[row].reason || (verdict != VERDICT_SKIPPED && verdict != VERDICT_UNJUDGED))
             continue;
         if (!json_object_get(reasons, t->rows[row].reason))
             json_put(reasons, t->rows[row].reason, json_array());

@@ -11,6 +11,7 @@
 #include "lib/formats/result_shape.h"
 #include "lib/log.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include "reports/results/differences.h"
 #include <fnmatch.h>
 #include <math.h>
@@ -352,33 +353,34 @@ void run_look_for_sweep(struct run *run)
     free(path);
 }
 
-static enum verdict worse(enum verdict verdict, const char *word)
-{
-    enum verdict other = verdict_of(word);
-    return other > verdict ? other : verdict;
-}
-
 enum verdict run_verdict(const struct run *run)
 {
-    enum verdict verdict = verdict_of(run_text(run, "verdict"));
+    return sweep_index_verdict(verdict_of(run_text(run, "verdict")), run->judged);
+}
+
+char *run_reason(const struct run *run)
+{
+    enum verdict verdict = run_verdict(run);
     size_t i;
     const json_t *item;
-    json_array_foreach(json_object_get(run->judged, "expectations"), i, item) verdict =
-        worse(verdict, run_member(item, "verdict"));
-    return verdict;
+    json_array_foreach(json_object_get(run->judged, "expectations"), i, item)
+    {
+        if (verdict != verdict_of(run_text(run, "verdict")) &&
+            verdict == verdict_of(run_member(item, "verdict")))
+            return xasprintf("%s at the end of the sweep: %s (%s)", verdict_names[verdict],
+                             run_member(item, "name"), run_member(item, "reason"));
+    }
+    return xstrdup(run_text(run, "reason"));
 }
 
 enum verdict runs_verdict(const struct runs *runs)
 {
     enum verdict verdict = VERDICT_UNJUDGED;
-    size_t i;
-    const json_t *index;
     for (size_t k = 0; k < runs->count; k++) {
         enum verdict one = run_verdict(&runs->items[k]);
         verdict = one > verdict ? one : verdict;
     }
-    json_array_foreach(runs->indices, i, index) verdict = worse(verdict, run_member(index, "verdict"));
-    return verdict;
+    return verdict_with(verdict, runs->indices);
 }
 
 const json_t *run_judged_later(const struct run *run, const char *list, const json_t *item)

@@ -82,6 +82,8 @@ void run_note_judged(struct run *run, const char *sweep, const json_t *judged, c
 void run_look_for_sweep(struct run *run);
 /* The worst of its own verdict and of what was judged of its cell when its sweep ended. */
 enum verdict run_verdict(const struct run *run);
+/* Why it has this verdict, where it says so; "" if it does not. The caller frees. */
+char *run_reason(const struct run *run);
 /* The verdict of all: the worst of the runs' and, of whole sweeps, of their indices'. */
 enum verdict runs_verdict(const struct runs *runs);
 /* The expectation of this name and check (`list` "expectations", or "published") among what was judged of

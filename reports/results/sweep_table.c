@@ -724,10 +724,10 @@ static int read_row(const char *folder, size_t row, struct sweep_table *t, struc
     struct run run = {0};
     int result = run_load(&run, folder, t->rows[row].folder, e);
     if (result == 0) {
-        t->rows[row].verdict = verdict_of(run_text(&run, "verdict"));
+        run_note_judged(&run, folder, json_object_get(t->index, "repeated"), t->rows[row].folder);
+        t->rows[row].verdict = run_verdict(&run);
         t->with[t->rows[row].verdict]++;
-        if (*run_text(&run, "reason"))
-            t->rows[row].reason = strdup(run_text(&run, "reason"));
+        t->rows[row].reason = run_reason(&run);
         run_count_origin(&run, &t->origins);
         run_take_sources(&run, t->sources);
         damaged_add(&t->damaged, &run);
@@ -876,7 +876,7 @@ static void add_row(const struct sweep_table *t, size_t row, struct text *out)
             csv_text(out, value->exact);
     }
     text_add(out, ",%lld,%s,", t->rows[row].repeat, verdict_names[t->rows[row].verdict]);
-    csv_text(out, t->rows[row].reason ? t->rows[row].reason : "");
+    csv_text(out, t->rows[row].reason);
     for (size_t i = 0; i < t->figure_count; i++) {
         const struct sweep_figure *f = &t->figures[i];
         if (f->still)

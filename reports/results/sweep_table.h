@@ -57,7 +57,7 @@ struct sweep_row {
     size_t cell;
     long long repeat;
     enum verdict verdict;
-    char *reason; /* why it was not judged, or is incomplete; NULL: it was */
+    char *reason; /* why it was not judged, is incomplete, or failed when the sweep ended; "": nothing says */
 };
 
 struct sweep_figure {

@@ -163,11 +163,12 @@ sweep ratios '{"traffic.pair.message": ["1KiB", "4KiB", "16KiB", "64KiB", "256Ki
 check_says "... as those of sizes" 'data-x="logarithmic"' ratios/latest/report/figure-*-goodput-of-all-flows.svg
 
 cp -rL one/latest over && rm -rf over/report
-jq '.repeated = [{"cell": {"x.pmax": 0.1}, "expectations": [{"name": "steady <b>", "check": "a > 1", "verdict": "failed", "reason": "mean of 3 runs 0.9"}, {"verdict": "passed"}, 7]}, 7]' \
+jq '.repeated = [{"folders": ["01"], "cell": {"x.pmax": 0.1}, "expectations": [{"name": "steady <b>", "check": "a > 1", "verdict": "failed", "reason": "mean of 3 runs 0.9"}, {"verdict": "passed"}, 7]}, 7]' \
     one/latest/index.json >over/index.json
 check_exit 1 "an expectation that failed over repetitions alone" "$H" report over
 check_says "... stands first too, with the cell and the reason" '<tr><td>pmax 0\.1</td><td class=words>steady &lt;b&gt;<br><code>a &gt; 1</code></td><td>mean of 3 runs 0\.9</td>' \
     over/report/index.html
+check_says "... and its run counts as failed" '<b>[0-9]+ runs</b>.*: 1 failed, ' over/report/index.html
 
 # ---- three choices: small multiples; words: curves; more and samples: points
 sweep three '{"traffic.pair.message": ["4KiB", "16KiB", "64KiB"], "traffic.pair.depth": [1, 4, 8], "settings_of.s0.ecn_threshold.kmin": ["50KB", "100KB"]}'
