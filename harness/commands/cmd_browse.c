@@ -29,6 +29,7 @@ struct browse_arguments {
     const char *since;
     int sort, reverse;
     int64_t limit;
+    int cells;
     int json;
     const char *html;
     int force;
@@ -91,7 +92,13 @@ static const struct field fields[] = {
      .offset = AT(limit),
      .min = 1,
      .max = INT64_MAX,
-     .help = "List at most N runs."},
+     .help = "List at most N runs, or sweeps."},
+    {.name = "cells",
+     .kind = FIELD_BOOL,
+     .offset = AT(cells),
+     .help =
+         "A line for each run of a sweep, in place of one for the sweep. So it is with --where, --json, and "
+         "an order by a figure."},
     {.name = "json", .kind = FIELD_BOOL, .offset = AT(json), .help = "Print one JSON document."},
     {.name = "html",
      .kind = FIELD_STRING,
@@ -245,6 +252,11 @@ static int print_table(const struct browse_list *list, const char *results, stru
     for (size_t i = 0; i < list->count * columns; i++)
         free(cells[i]);
     free(cells);
+    for (size_t i = 0; i < list->count; i++)
+        if (list->runs[i].cell_count) {
+            log_info("runs of sweep %zu: harness browse %s/%s", i + 1, results, list->runs[i].folder);
+            break;
+        }
     return 0;
 }
 
@@ -298,7 +310,7 @@ static int show_page(const struct browse_list *list, const char *results, const 
     if ((uint64_t)n > list->count)
         return error_set(e, "there is no run %" PRId64 " in the list: it has %zu", n, list->count);
     const struct browse_run *run = &list->runs[n - 1];
-    if (verdict_of(run->verdict) == VERDICT_NONE)
+    if (verdict_of(run->verdict) == VERDICT_NONE && !run->cell_count)
         return error_set(e, "%s/%s is %s and has no page: %s", results, run->folder, run->verdict,
                          run->reason);
     char *folder = strcmp(run->folder, ".") == 0 ? strdup(results) : files_join(results, run->folder);
@@ -331,13 +343,19 @@ static int print_json(const struct browse_list *list, struct error *e)
 static int show(struct browse_list *list, const char *results, const struct browse_arguments *said,
                 struct error *e)
 {
+    bool cells = said->cells == 1 || said->json == 1 || said->where.count || said->sort >= BROWSE_BY_GOODPUT;
+    if (!cells)
+        browse_fold(list, results);
     browse_sort(list, (enum browse_order)said->sort, said->reverse == 1);
     if (said->page != FIELD_UNSET || said->open != FIELD_UNSET)
         return show_page(list, results, said, e);
     size_t count = list->count;
     if (said->limit != FIELD_UNSET && (uint64_t)said->limit < count)
         list->count = (size_t)said->limit;
-    list->beyond = count - list->count;
+    size_t limit = list->count;
+    list->count = count;
+    list->beyond = browse_count(list, limit);
+    list->count = limit;
     int result = said->html        ? write_page(list, results, said, e)
                  : said->json == 1 ? print_json(list, e)
                                    : print_table(list, results, e);

@@ -1,4 +1,4 @@
-/* The runs below a results folder: what each was, and its main figures. */
+/* The runs below a results folder: what each was, and its main figures. Those of a sweep can be one. */
 #ifndef REPORTS_BROWSE_H
 #define REPORTS_BROWSE_H
 
@@ -9,21 +9,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A run. Texts are "" where the result does not say. */
+/* A run, or a sweep. Texts are "" where the result does not say. */
 struct browse_run {
     char *folder;  /* below the results folder; "." if it is that folder */
+    char *sweep;   /* the folder of its sweep there; "": none, or that folder */
     char *verdict; /* one of lib/formats/verdicts.h, by what was judged when its sweep ended, too; unfinished:
                       it has no result yet; broken: it cannot be read */
     char *reason;  /* why it is incomplete, skipped, unjudged or one of the last two, what its sweep's end
                       failed, or which of its values are of the wrong type; a sentence */
     char *started; /* "2026-03-01T12:00:00Z" */
     char *scenario, *lab, *origin;
-    char *varied;                                     /* "memory gpu, message 64KiB" */
-    json_t *cell;                                     /* the same as the result has it, or NULL */
-    double delivered_bps;                             /* NAN: not counted, as of real hosts */
+    char *varied;         /* "memory gpu, message 64KiB"; of a sweep "4 runs: 3 passed, 1 failed" */
+    json_t *cell;         /* the same as the result has it, or NULL */
+    double delivered_bps; /* NAN: not counted, as of real hosts */
     double goodput_bps, pauses, cnps, latency_p99_us; /* NAN: none */
     size_t passed, failed, skipped;                   /* expectations */
     bool has_page;                                    /* report/index.html */
+    struct browse_run *cells;                         /* of a sweep: its runs, which have no cells */
+    size_t cell_count;                                /* 0: it is a run */
 };
 
 /* Which runs are wanted. */
@@ -40,7 +43,7 @@ struct browse_list {
     struct browse_run *runs;
     size_t count, capacity;
     size_t left_out; /* by the filter */
-    size_t beyond;   /* the end of the list, by its limit */
+    size_t beyond;   /* the end of the list, by its limit: runs */
 };
 
 /*
@@ -51,6 +54,12 @@ struct browse_list {
 int browse_find(const char *results, const struct browse_filter *filter, struct browse_list *list,
                 struct error *e);
 void browse_free(struct browse_list *list);
+
+/* Make one of the runs of each sweep, before they are sorted: its verdict is the worst, its figures are
+ * unknown, and its page is that of the sweep. */
+void browse_fold(struct browse_list *list, const char *results);
+/* How many runs there are from entry `first` on, in sweeps too. */
+size_t browse_count(const struct browse_list *list, size_t first);
 
 /* By time, the newest first, then by folder; the other orders have equal ones in this order. Runs without a
  * figure come last. */

@@ -17,12 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NOLINTNEXTLINE(misc-no-recursion): cells have no cells */
 void browse_free_run(struct browse_run *run)
 {
-    char *const texts[] = {run->folder,   run->verdict, run->reason, run->started,
-                           run->scenario, run->lab,     run->origin, run->varied};
+    char *const texts[] = {run->folder,   run->sweep, run->verdict, run->reason, run->started,
+                           run->scenario, run->lab,   run->origin,  run->varied};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
+    for (size_t i = 0; i < run->cell_count; i++)
+        browse_free_run(&run->cells[i]);
+    free(run->cells);
     json_decref(run->cell);
     *run = (struct browse_run){0};
 }

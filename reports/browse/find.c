@@ -5,6 +5,9 @@
 #include "lib/files.h"
 #include "lib/folder/folder.h"
 #include "lib/folder/sweep_index.h"
+#include "lib/formats/verdicts.h"
+#include "lib/text.h"
+#include "lib/xalloc.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
@@ -19,6 +22,7 @@ struct search {
     const struct browse_filter *filter;
     struct browse_list *list;
     const json_t *judged; /* when the sweep ended whose folder is looked into; NULL */
+    const char *sweep;    /* its folder below the results; "": that is it, or there is none */
 };
 
 static int add_result(struct search *s, const struct folder *folder, const char *below, bool finished,
@@ -30,6 +34,7 @@ static int add_result(struct search *s, const struct folder *folder, const char 
     list->left_out += wanted == 0;
     if (wanted <= 0)
         return wanted;
+    run.sweep = xstrdup(s->sweep);
     if (list->count == list->capacity) {
         size_t larger = list->capacity ? 2 * list->capacity : 64;
         struct browse_run *runs = realloc(list->runs, larger * sizeof *runs);
@@ -89,11 +94,12 @@ static int look_into(struct search *s, const struct folder *folder, const char *
         return add_result(s, folder, below, false, e);
     if (!levels)
         return 0;
-    const json_t *above = s->judged;
+    const struct search above = *s;
     json_t *judged = sweep_index_judged(folder);
     s->judged = judged;
+    s->sweep = sweep_index_exists(folder) ? below : "";
     int result = look_below(s, folder, below, levels, e);
-    s->judged = above;
+    *s = above;
     json_decref(judged);
     return result;
 }
@@ -103,7 +109,7 @@ int browse_find(const char *results, const struct browse_filter *filter, struct 
 {
     struct folder folder;
     *list = (struct browse_list){0};
-    struct search s = {filter, list, NULL};
+    struct search s = {filter, list, NULL, ""};
     int result = folder_open(&folder, results, e);
     if (result == 0)
         result = look_into(&s, &folder, "", LEVELS, e);
@@ -117,6 +123,101 @@ void browse_free(struct browse_list *list)
         browse_free_run(&list->runs[i]);
     free(list->runs);
     *list = (struct browse_list){0};
+}
+
+/* ---- sweeps */
+
+/* From best to worst: those of runs that can be read, then the words of the others. */
+static int rank(const char *verdict)
+{
+    return verdict_of(verdict) != VERDICT_NONE  ? (int)verdict_of(verdict)
+           : strcmp(verdict, "unfinished") == 0 ? VERDICT_INCOMPLETE + 1
+                                                : VERDICT_INCOMPLETE + 2;
+}
+
+/* "4 runs: 1 failed, 3 passed", the worst first. */
+static char *count_verdicts(const struct browse_run *cells, size_t count)
+{
+    struct text words = {0};
+    text_add(&words, "%zu %s", count, THINGS(count, "run"));
+    const char *comma = ": ";
+    for (int of = VERDICT_INCOMPLETE + 2; of > VERDICT_NONE; of--) {
+        size_t with = 0, last = 0;
+        for (size_t i = 0; i < count; i++)
+            if (rank(cells[i].verdict) == of) {
+                with++;
+                last = i;
+            }
+        if (with) {
+            text_add(&words, "%s%zu %s", comma, with, cells[last].verdict);
+            comma = ", ";
+        }
+    }
+    return text_take(&words);
+}
+
+/* Takes the cells, which are at least one. */
+static struct browse_run make_sweep(struct browse_run *cells, size_t count, const char *results)
+{
+    const struct browse_run *worst = &cells[0], *told = NULL, *known = &cells[0], *first = &cells[0];
+    char *page = xasprintf("%s/%s/report/index.html", results, cells[0].sweep);
+    struct browse_run sweep = {.folder = xstrdup(cells[0].sweep),
+                               .sweep = xstrdup(""),
+                               .varied = count_verdicts(cells, count),
+                               .delivered_bps = NAN,
+                               .goodput_bps = NAN,
+                               .pauses = NAN,
+                               .cnps = NAN,
+                               .latency_p99_us = NAN,
+                               .has_page = files_exist(page),
+                               .cells = cells,
+                               .cell_count = count};
+    for (size_t i = 0; i < count; i++) {
+        worst = rank(cells[i].verdict) > rank(worst->verdict) ? &cells[i] : worst;
+        known = *known->lab ? known : &cells[i];
+        first = *cells[i].started && strcmp(cells[i].started, first->started) < 0 ? &cells[i] : first;
+        if (*cells[i].reason && (!told || rank(cells[i].verdict) > rank(told->verdict)))
+            told = &cells[i];
+        sweep.passed += cells[i].passed;
+        sweep.failed += cells[i].failed;
+        sweep.skipped += cells[i].skipped;
+    }
+    const char *name = told ? strrchr(told->folder, '/') : NULL;
+    sweep.verdict = xstrdup(worst->verdict);
+    sweep.reason = told ? xasprintf("%s: %s", name ? name + 1 : told->folder, told->reason) : xstrdup("");
+    sweep.started = xstrdup(first->started);
+    sweep.scenario = xstrdup(known->scenario);
+    sweep.lab = xstrdup(known->lab);
+    sweep.origin = xstrdup(known->origin);
+    free(page);
+    return sweep;
+}
+
+void browse_fold(struct browse_list *list, const char *results)
+{
+    size_t kept = 0;
+    for (size_t i = 0, count; i < list->count; i += count) {
+        const char *sweep = list->runs[i].sweep;
+        for (count = 1; *sweep && i + count < list->count; count++)
+            if (strcmp(sweep, list->runs[i + count].sweep) != 0)
+                break;
+        if (*sweep) {
+            struct browse_run *cells = xreallocarray(NULL, count, sizeof *cells);
+            memcpy(cells, &list->runs[i], count * sizeof *cells);
+            list->runs[kept++] = make_sweep(cells, count, results);
+        } else {
+            list->runs[kept++] = list->runs[i];
+        }
+    }
+    list->count = kept;
+}
+
+size_t browse_count(const struct browse_list *list, size_t first)
+{
+    size_t runs = 0;
+    for (size_t i = first; i < list->count; i++)
+        runs += list->runs[i].cell_count ? list->runs[i].cell_count : 1;
+    return runs;
 }
 
 /* ---- order */

@@ -4,7 +4,6 @@
 #include "lib/document/json_text.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,76 +33,167 @@ json_t *browse_json(const struct browse_list *list)
 
 /* ---- the page */
 
-/* A path as a part of an address: every byte that could have a meaning there is %XX. */
-static void add_address(struct text *out, const char *path)
+static void add_link(const struct browse_run *run, const char *results, bool beside, const char *words,
+                     struct text *out)
 {
-    for (const unsigned char *c = (const unsigned char *)path; *c; c++)
-        text_add(out, isalnum(*c) || strchr("/-_.~", *c) ? "%c" : "%%%02X", *c);
-}
-
-static void add_link(const struct browse_run *run, const char *results, bool beside, struct text *out)
-{
-    text_add(out, "<td><a href=\"");
+    text_add(out, "<a href=\"");
     if (!beside) {
         text_add(out, "file://");
-        add_address(out, results);
+        html_address(out, results);
         text_add(out, "/");
     } else {
         text_add(out, "./"); /* a name with a colon is not a scheme */
     }
-    char *started = browse_shown_time(run, 19);
-    const char *time = started ? started : run->started;
-    add_address(out, run->folder);
+    html_address(out, run->folder);
     text_add(out, "%s\">", run->has_page ? "/report/index.html" : "/");
-    html_escaped(out, *time ? time : "?");
-    text_add(out, "</a></td>");
-    free(started);
+    html_escaped(out, words);
+    text_add(out, "</a>");
 }
 
-static void add_row(const struct browse_run *run, const char *results, bool beside, struct text *out)
+enum browse_column {
+    COLUMN_STARTED,
+    COLUMN_VERDICT,
+    COLUMN_SCENARIO,
+    COLUMN_LAB,
+    COLUMN_VARIED,
+    COLUMN_REASON,
+    COLUMN_DELIVERED,
+    COLUMN_GOODPUT,
+    COLUMN_PAUSES,
+    COLUMN_CNPS,
+    COLUMN_LATENCY,
+    COLUMN_FOLDER,
+};
+#define COLUMNS (COLUMN_FOLDER + 1)
+
+static const struct {
+    const char *title;
+    bool number;
+} columns[COLUMNS] = {
+    [COLUMN_STARTED] = {"started, UTC", false},
+    [COLUMN_VERDICT] = {"verdict", false},
+    [COLUMN_SCENARIO] = {"scenario", false},
+    [COLUMN_LAB] = {"lab", false},
+    [COLUMN_VARIED] = {"varied", false},
+    [COLUMN_REASON] = {"reason", false},
+    [COLUMN_DELIVERED] = {"delivered, Gb/s", true},
+    [COLUMN_GOODPUT] = {"goodput, Gb/s", true},
+    [COLUMN_PAUSES] = {"PFC frames received", true},
+    [COLUMN_CNPS] = {"CNPs obeyed", true},
+    [COLUMN_LATENCY] = {"latency p99, us", true},
+    [COLUMN_FOLDER] = {"folder", false},
+};
+
+/* NAN for a column of words, and for what is unknown. */
+static double number_of(const struct browse_run *run, enum browse_column column)
 {
-    text_add(out, "<tr>");
-    add_link(run, results, beside, out);
-    text_add(out, "<td>");
-    html_verdict(out, run->verdict);
-    text_add(out, "</td>");
-    html_cell(out, run->scenario);
-    text_add(out, "<td>");
+    switch (column) {
+    case COLUMN_DELIVERED:
+        return run->delivered_bps / 1e9;
+    case COLUMN_GOODPUT:
+        return run->goodput_bps / 1e9;
+    case COLUMN_PAUSES:
+        return run->pauses;
+    case COLUMN_CNPS:
+        return run->cnps;
+    case COLUMN_LATENCY:
+        return run->latency_p99_us;
+    default:
+        return NAN;
+    }
+}
+
+/* Does any of them say something there? */
+static bool is_said(const struct browse_run *runs, size_t count, enum browse_column column)
+{
+    for (size_t i = 0; i < count; i++)
+        if (column == COLUMN_VARIED   ? *runs[i].varied != '\0'
+            : column == COLUMN_REASON ? *runs[i].reason != '\0'
+            : columns[column].number  ? isfinite(number_of(&runs[i], column)) != 0
+                                      : true)
+            return true;
+        else if (is_said(runs[i].cells, runs[i].cell_count, column))
+            return true;
+    return false;
+}
+
+static void add_lab(const struct browse_run *run, struct text *out)
+{
     html_escaped(out, run->lab);
     if (*run->origin && strcmp(run->origin, "measured") != 0) {
-        text_add(out, " <span class=\"pill simulated\">");
+        text_add(out, " <span class=simulated>");
         html_escaped(out, run->origin);
         text_add(out, "</span>");
     }
-    text_add(out, "</td>");
-    html_cell(out, run->varied);
-    html_cell(out, run->reason);
-    html_number_cell(out, run->delivered_bps / 1e9);
-    html_number_cell(out, run->goodput_bps / 1e9);
-    html_number_cell(out, run->pauses);
-    html_number_cell(out, run->cnps);
-    html_number_cell(out, run->latency_p99_us);
-    html_cell(out, run->folder);
+}
+
+/* The page of a run or a sweep, and what shows the runs of a sweep; of one of these its folder alone. */
+static void add_beginning(const struct browse_run *run, const char *results, bool beside, struct text *out)
+{
+    char *started = browse_shown_time(run, 19);
+    const char *name = strrchr(run->folder, '/');
+    add_link(run, results, beside, *run->sweep && name ? name + 1 : started && *started ? started : "?", out);
+    if (run->cell_count)
+        text_add(out, "<br><label><input type=checkbox> show %zu %s</label>", run->cell_count,
+                 THINGS(run->cell_count, "run"));
+    free(started);
+}
+
+static void add_row(const struct browse_run *run, const bool *shown, bool is_cell, const char *results,
+                    bool beside, struct text *out)
+{
+    text_add(out, is_cell ? "<tr class=cell>" : "<tr>");
+    for (enum browse_column i = 0; i < COLUMNS; i++) {
+        if (!shown[i])
+            continue;
+        text_add(out, "<td%s", columns[i].number ? " class=number" : "");
+        if (i > COLUMN_SCENARIO)
+            text_add(out, " data-t=\"%s\"", columns[i].title);
+        text_add(out, ">");
+        if (i == COLUMN_STARTED)
+            add_beginning(run, results, beside, out);
+        else if (i == COLUMN_VERDICT)
+            html_verdict(out, run->verdict);
+        else if (i == COLUMN_SCENARIO && !is_cell)
+            html_escaped(out, run->scenario);
+        else if (i == COLUMN_LAB && !is_cell)
+            add_lab(run, out);
+        else if (i == COLUMN_VARIED || i == COLUMN_REASON)
+            html_escaped(out, i == COLUMN_VARIED ? run->varied : run->reason);
+        else if (columns[i].number && !run->cell_count)
+            html_number(out, number_of(run, i));
+        else if (i == COLUMN_FOLDER && !is_cell)
+            html_escaped(out, run->folder);
+        text_add(out, "</td>");
+    }
     text_add(out, "</tr>\n");
 }
 
 void browse_page(const struct browse_list *list, const char *results, bool beside, struct text *out)
 {
+    bool shown[COLUMNS];
     page_begin("Runs", NULL, out);
-    text_add(out, "<h1>Runs</h1><p class=soft>%zu of %zu runs below <code>", list->count,
-             list->count + list->left_out + list->beyond);
+    text_add(out, "<h1>Runs</h1><p class=soft>%zu of %zu runs below <code>", browse_count(list, 0),
+             browse_count(list, 0) + list->left_out + list->beyond);
     html_escaped(out, results);
     text_add(out, "</code>%s%s</p><p id=filter></p>\n",
              list->left_out ? ", those that fit the options of the list" : "",
              list->beyond ? ", up to its limit" : "");
-    text_add(out,
-             "<div class=scroll><table class=runs><thead><tr><th>started, UTC<th>verdict<th>scenario<th>lab"
-             "<th>varied<th>reason<th class=number>delivered, Gb/s<th class=number>goodput, Gb/s<th "
-             "class=number>pauses received<th "
-             "class=number>CNPs obeyed<th class=number>latency p99, us<th>folder</tr></thead>"
-             "<tbody>\n");
-    for (size_t i = 0; i < list->count; i++)
-        add_row(&list->runs[i], results, beside, out);
-    text_add(out, "</tbody></table></div>\n");
+    text_add(out, "<div class=scroll><table class=runs><thead><tr>");
+    for (enum browse_column i = 0; i < COLUMNS; i++) {
+        shown[i] = is_said(list->runs, list->count, i);
+        if (shown[i])
+            text_add(out, "<th%s>%s", columns[i].number ? " class=number" : "", columns[i].title);
+    }
+    text_add(out, "</tr></thead>\n");
+    for (size_t i = 0; i < list->count; i++) {
+        const struct browse_run *run = &list->runs[i];
+        text_add(out, "<tbody>\n");
+        add_row(run, shown, false, results, beside, out);
+        for (size_t k = 0; k < run->cell_count; k++)
+            add_row(&run->cells[k], shown, true, results, beside, out);
+        text_add(out, "</tbody>\n");
+    }
+    text_add(out, "</table></div>\n");
     page_end(NULL, out);
 }

@@ -2,6 +2,7 @@
 
 #include "lib/formats/verdicts.h"
 #include "lib/output/visible.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,12 @@ void html_base64(struct text *out, const char *bytes, size_t length)
             four[k] = digits[bits >> (18 - 6 * k) & 63];
         text_add_bytes(out, four, 4);
     }
+}
+
+void html_address(struct text *out, const char *path)
+{
+    for (const unsigned char *c = (const unsigned char *)path; *c; c++)
+        text_add(out, isalnum(*c) || strchr("/-_.~", *c) ? "%c" : "%%%02X", *c);
 }
 
 void html_cell(struct text *out, const char *words)

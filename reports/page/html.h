@@ -8,6 +8,8 @@
 /* Text, also between double quotes of an attribute: markup is escaped, and controls are made visible
  * (lib/output/visible.h). */
 void html_escaped(struct text *out, const char *words);
+/* A path, or a value, as a part of an address: every byte that could have a meaning there is %XX. */
+void html_address(struct text *out, const char *path);
 /* Bytes in base64, as in a data: URI. */
 void html_base64(struct text *out, const char *bytes, size_t length);
 /* A table cell with text. */

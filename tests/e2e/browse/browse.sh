@@ -136,10 +136,12 @@ check "a scenario's filter knows the unfinished by its folder" test "$("$H" brow
 # ---- why a run has no figures, beside what it was
 "$H" run numa-near-far --no-report --quiet --out skipped >>run.log 2>&1
 check_exit 0 "a sweep whose lab lacks what it needs" "$H" browse skipped
+check_says "... says why in its line" ' 6 runs: 3 passed, 3 skipped .* 0[1-6]: lab sim-geforce-pair lacks numa: ' out
+check_exit 0 "... and its runs" "$H" browse skipped --cells
 check "its skipped rows have their choices, and the reason" test "$(grep -c ' numa far  .*lab sim-geforce-pair lacks numa: ' out) $(grep -oE 'mode [a-z]+, message [0-9A-Za-z]+, numa far' out | sort -u | wc -l)" = "3 3"
 "$H" browse skipped --html skipped.html >/dev/null
-check "... on the page too" grep -q 'numa far</td><td>lab sim-geforce-pair lacks numa: ' skipped.html
-check_exit 0 "a run that was skipped has a page" "$H" browse skipped --verdict skipped --page 1
+check "... on the page too" grep -q 'numa far</td><td data-t="reason">lab sim-geforce-pair lacks numa: ' skipped.html
+check_exit 0 "a run that was skipped has a page" "$H" browse skipped --verdict skipped --cells --page 1
 
 check_exit 0 "the page of the sweep" "$H" report skipped/numa-near-far/latest
 check "... has the reason once, with how many runs have it" grep -q '<li>lab sim-geforce-pair lacks numa: .* <span class=soft>(skipped: mode bandwidth, message 4KiB, numa far, and 2 more runs)</span></li>' skipped/numa-near-far/latest/report/index.html
@@ -151,16 +153,35 @@ check_exit 0 "a table" "$H" browse odd
 check "has no escape sequences, and a line for each run" bash -c "! grep -qP '[\x00-\x08\x0b-\x1f]' out && [ \$(wc -l <out) = \$((\$(wc -l <odd.list) + 1)) ]"
 wide=
 for columns in 60 80 100 132 200; do
-    script -qec "stty cols $columns && '$H' browse results" /dev/null </dev/null | tr -d '\r' >table
+    script -qec "stty cols $columns && '$H' browse results --cells" /dev/null </dev/null | tr -d '\r' >table
     [ "$(wc -l <table)" = 5 ] || wide+="$columns: $(wc -l <table) lines; "
     awk -v most="$columns" 'length($0) > most { exit 1 }' table || wide+="$columns: $(awk '{ print length($0) }' table | sort -n | tail -n 1); "
     [ "$columns" != 80 ] || grep -q 'N .*STARTED.*VERDICT.*SCENARIO.*LAB.*VARIED.*GOODPUT.*PAUSES' table || wide+="80: $(head -n 1 table)"
     [ "$columns" != 200 ] || grep -q "FOLDER" table || wide+="200: $(head -n 1 table)"
 done
 if [ -z "$wide" ]; then ok "fits 60, 80, 100, 132 and 200 columns"; else nok "fits 60, 80, 100, 132 and 200 columns" "$wide"; fi
+
+# ---- a sweep is a line
+for columns in 80 200; do
+    script -qec "stty cols $columns && '$H' browse results" /dev/null </dev/null | tr -d '\r' >table
+    check "at $columns columns the runs of a sweep are one line, with their verdicts" test "$(wc -l <table) $(grep -cE ' 2 runs: 2 passed ' table)" = "5 1"
+    check "... which says how its runs are listed" grep -qx "harness: runs of sweep 3: harness browse results/$pair" table
+    check "... and fits" awk -v most="$columns" 'length($0) > most { exit 1 }' table
+done
+check_exit 0 "its runs" "$H" browse "results/$pair"
+check "... are all there" test "$(grep -cE ' memory (host|gpu) ' out)" = 2
+check_exit 0 "what is asked by a setting is its runs" "$H" browse results --where memory=gpu
+check "... and no sweep" test "$(grep -c ' memory gpu ' out) $(grep -c 'runs:' out)" = "1 0"
+"$H" run pfc-bidir --set phases.warmup=100ms --duration 4ms --set phases.cooldown=2ms --no-report --quiet --out ended --set "expect=[{\"name\": \"moves\", \"check\": \"min(flows.*.bytes) > 0\"}, {\"name\": \"as fast\", \"when\": {\"flows.*.memory\": \"gpu\"}, \"check\": \"sum(flows.*.goodput_bps) / other(sum(flows.*.goodput_bps)) > 99%\", \"against\": {\"flows.*.memory\": \"host\"}}]" >>run.log 2>&1
+ended=$(readlink -f ended/pfc-bidir/latest)
+check_exit 0 "a sweep that failed at its end" "$H" browse ended
+check "... counts as harness status does" test "$(grep -oE '2 runs: 1 failed, 1 passed  .* 02: failed at the end of the sweep: as fast ' out | cut -c1-26) $("$H" status --json "$ended" | jq -c '[.verdicts.failed, .verdicts.passed]')" = "2 runs: 1 failed, 1 passed [1,1]"
+check_exit 0 "its page is the sweep's" "$H" browse ended --page 1
+check "... which is drawn in its folder" test "$(realpath "$(tail -n 1 out)")" = "$ended/report/index.html"
+
 # what was not counted in any run leaves its room to what was varied
 "$H" run write-sweep --no-report --quiet --duration 100us --set phases.warmup=0s --set 'expect=[{"name": "it ran", "check": "sum(flows.*.bytes) >= 0"}]' --set published=null --set 'sweep={"flows.*.memory": ["host", "gpu"], "flows.*.message": ["64KiB", "1MiB"]}' --out uncounted >>run.log 2>&1
-script -qec "stty cols 110 && '$H' browse uncounted" /dev/null </dev/null | tr -d '\r' >table
+script -qec "stty cols 110 && '$H' browse uncounted --cells" /dev/null </dev/null | tr -d '\r' >table
 check "columns without a value are left out before choices are cut" test "$(grep -coE ' memory (host|gpu), message (64KiB|1MiB) ' table) $(grep -c PAUSES table)" = "4 0"
 "$H" browse results >/dev/full 2>err
 check "a full disk is a failure" test $? != 0
@@ -168,6 +189,7 @@ check "a full disk is a failure" test $? != 0
 # ---- a page
 check_exit 0 "a page beside the results" "$H" browse results --html results/index.html
 check "links them by their folders" grep -q "href=\"./$pair/02/\"" results/index.html
+check "... and the sweep by its own, with what opens its runs without a script" grep -q "^<tr><td><a href=\"./$pair/\">[^<]*</a><br><label><input type=checkbox> show 2 runs</label>" results/index.html
 check_exit 2 "it is not replaced" "$H" browse results --html results/index.html
 check_exit 0 "without --force" "$H" browse results --html results/index.html --force
 check_exit 0 "a page elsewhere" "$H" browse odd --html odd.html
@@ -180,7 +202,7 @@ else
 fi
 
 check_exit 0 "a page of few of them" "$H" browse results --html few.html --limit 1
-check "has no more" test "$(grep -c '<tr><td>' few.html)" = 1
+check "has no more" test "$(grep -c '<tr' few.html)" = 2
 check_says "... and says of how many they are" '1 of 4 runs below <code>.*</code>, up to its limit' few.html
 check_says "  and how many more there are is said" '3 more runs: --limit is 1' err
 
@@ -200,7 +222,7 @@ check "nothing is opened unless it is asked for" test ! -e opened
 PATH=$SCRATCH/bin:$PATH check_exit 0 "--open opens it" "$H" browse results --open 1
 check "  by its path alone" test "$(cat opened)" = "results/$first/report/index.html"
 check_exit 2 "a number that is not in the list" "$H" browse results --page 99
-check_says "  is named" 'no run 99 in the list: it has 4' err
+check_says "  is named" 'no run 99 in the list: it has 3' err
 check_exit 2 "an unfinished run has no page" "$H" browse odd --verdict unfinished --page 1
 check_says "  and the sentence says why" 'is unfinished and has no page' err
 

@@ -264,4 +264,18 @@ filter 'incast no-such-word'
 page_is "... its filter hides those that lack a word" "$rows.every(r => r.hidden)"
 filter 'INCAST dcqcn'
 page_is "... and shows those that have all" "$rows.some(r => !r.hidden)"
+check_exit 0 "a sweep in the list" "$H" browse "$SCRATCH/four" --html "$SCRATCH/four.html"
+for width in 1200 390; do
+    browse open "$SCRATCH/four.html" $width 900
+    page_is "the list is not cut at $width pixels" 'document.documentElement.scrollWidth <= innerWidth && (s => s.scrollWidth <= s.clientWidth)(document.querySelector(".scroll"))'
+    page_is "... and the sweep is one line" "$rows.filter(r => r.checkVisibility()).length === 1"
+    filter 'cable 5m'
+    page_is "... a word of one of its runs shows that run" "$rows.filter(r => r.checkVisibility()).length === 2 && $rows[3].checkVisibility()"
+    filter ''
+    browse eval 'document.querySelector("input[type=checkbox]").click(), 1'
+    page_is "... which opens to its four runs" "$rows.filter(r => r.checkVisibility()).length === 5"
+    page_is "... and is not cut" 'document.documentElement.scrollWidth <= innerWidth && (s => s.scrollWidth <= s.clientWidth)(document.querySelector(".scroll"))'
+done
+browse open "$SCRATCH/four.html" 1280 900 noscript
+page_is "without script the sweep is one line, with its runs to be opened" "$rows.filter(r => r.checkVisibility()).length === 1 && document.querySelector('input[type=checkbox]').checkVisibility()"
 finish
