@@ -32,7 +32,21 @@ static void add_flows(const char *what, const json_t *flows, struct text *out)
     text_add(out, "</p>\n");
 }
 
-static void add_cause(const json_t *cause, struct text *out)
+/* Where the plots of the run show the time of its cause (script/link.js), with a little room on both sides.
+ */
+static void add_time(const struct run *run, const json_t *cause, struct text *out)
+{
+    double from = json_number_value(json_object_get(cause, "from_ns")) / NS_PER_MS,
+           to = json_number_value(json_object_get(cause, "to_ns")) / NS_PER_MS, room = (to - from) / 20;
+    text_add(out, "<p><a href=\"#run=");
+    html_address(out, run_label(run));
+    text_add(
+        out,
+        "&amp;t=%.6f,%.6f\">From %.3f to %.3f ms</a>, where 0 is the beginning of the measure phase.</p>\n",
+        from - room, to + room, from, to);
+}
+
+static void add_cause(const struct run *run, const json_t *cause, struct text *out)
 {
     const json_t *line;
     size_t i;
@@ -46,9 +60,7 @@ static void add_cause(const json_t *cause, struct text *out)
     }
     text_add(out, ".</p>\n");
     if (json_object_get(cause, "from_ns"))
-        text_add(out, "<p>From %.3f to %.3f ms, where 0 is the beginning of the measure phase.</p>\n",
-                 json_number_value(json_object_get(cause, "from_ns")) / NS_PER_MS,
-                 json_number_value(json_object_get(cause, "to_ns")) / NS_PER_MS);
+        add_time(run, cause, out);
     add_flows("Flows", json_object_get(cause, "flows"), out);
     add_flows("Victims, which go elsewhere", json_object_get(cause, "victims"), out);
     if (json_object_get(cause, "help")) {
@@ -136,7 +148,7 @@ static void add_explanation(const struct run *run, struct text *out)
     json_array_foreach(causes, i, one)
     {
         if (i < CAUSES_SHOWN)
-            add_cause(one, out);
+            add_cause(run, one, out);
     }
     if (json_array_size(causes) > CAUSES_SHOWN)
         text_add(out, "<p class=soft>And %zu other %s: <code>harness explain</code>.</p>\n",

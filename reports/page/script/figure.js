@@ -46,25 +46,27 @@ function wordsAt(figure, panel, plot, x) {
   return at + ': ' + listed(valuesAt(plot).map(function (value, i) { return value === undefined ? null : panel.series[i].label + ' ' + showNumber(value); }).filter(Boolean), 12);
 }
 
-function makeTools(figure, span) {
+function makeTools(figure, span, view) {
   function tool(text, label, click) { return makeButton(text, click, label + ': ' + figure.title); }
   return make('div', {class: 'tools', role: 'group', 'aria-label': 'View of ' + figure.title},
     tool('+', 'Zoom in', function () { span.zoom(0.5, span.centre()); }),
     tool('\u2212', 'Zoom out', function () { span.zoom(2, span.centre()); }),
     tool('\u2190', 'Earlier', function () { span.pan(-0.25); }),
     tool('\u2192', 'Later', function () { span.pan(0.25); }),
+    tool('link', 'Copy a link to this view', function () { view.link(); }),
     tool('reset', 'Show all', function () { span.reset(); }));
 }
 
 function makeFigure(figure, span, target) {
   const range = make('span', {class: 'soft range'}), at = make('p', {class: 'at soft', text: 'Drag to zoom; point at a plot for its values.'});
   const said = make('p', {class: 'unseen', 'aria-live': 'polite'});
-  const view = {box: make('div', {class: 'interactive'})};
-  view.box.appendChild(make('div', {class: 'bar'}, make('strong', {text: figure.title}), make('span', {class: 'origin', text: figure.origin || ''}), range, makeTools(figure, span)));
+  const view = {box: make('div', {class: 'interactive'}), figure: figure, span: span, key: figure.key};
+  view.box.appendChild(make('div', {class: 'bar'}, make('strong', {text: figure.title}), make('span', {class: 'origin', text: figure.origin || ''}), range, makeTools(figure, span, view)));
   view.box.appendChild(at);
   view.box.appendChild(said);
   target(view.box);
   view.gutter = gutterOf(figure, view.box.clientWidth);
+  view.tell = function (words) { at.textContent = said.textContent = words; };
   view.announce = function (panel, plot) { said.textContent = wordsAt(figure, panel, plot, span.x); };
   view.panels = figure.panels.map(function (panel, i) { return makePanel(figure, panel, span, i === figure.panels.length - 1, view); });
   view.zoomed = function () {

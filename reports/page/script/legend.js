@@ -41,6 +41,7 @@ function makeLegend(panel, show) {
   box.appendChild(list);
   return {
     box: box,
+    choose: setAll,
     show: function (values) {
       values.forEach(function (value, i) { if (panel.series[i].shown) entries[i].value.textContent = value === undefined ? '' : showNumber(value); });
     }

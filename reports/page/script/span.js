@@ -5,9 +5,11 @@ function makeSpan(least, most, log) {
 
   span.set = function (min, max) {
     const tiny = (there(span.most) - there(span.least)) / 1e6;
+    min = Math.max(min, span.least);
+    max = Math.min(max, span.most);
     if (!(there(max) - there(min) > tiny)) return;
-    span.min = Math.max(min, span.least);
-    span.max = Math.min(max, span.most);
+    span.min = min;
+    span.max = max;
     span.plots.forEach(function (plot) { plot.setScale('x', {min: span.min, max: span.max}); });
     span.views.forEach(function (view) { view.zoomed(); });
   };
@@ -31,6 +33,7 @@ function makeSpan(least, most, log) {
     if (span.moving) return;
     span.moving = true;
     span.x = x;
+    if (x !== null) span.last = x;
     span.plots.forEach(function (plot) {
       if (plot !== source) plot.setCursor({left: x === null ? -10 : plot.valToPos(x, 'x'), top: x === null ? -10 : plot.over.clientHeight / 2});
     });

@@ -4,7 +4,8 @@ function startFigures() {
   figures.forEach(function (figure) {
     figure.panels.forEach(function (panel) { panel.series.forEach(function (s) { s.first = s.shown = !s.more; }); });
   });
-  const all = makeOverlays(figures).concat(figures);
+  const overlays = makeOverlays(figures), all = overlays.concat(figures);
+  all.forEach(function (figure) { figure.key = overlays.indexOf(figure) >= 0 ? 'all-' + figure.kind : figure.name; });
   const timed = all.filter(function (f) { return f.time; }).map(rangeOf);
   const time = makeSpan(Math.min.apply(null, timed.map(function (r) { return r[0]; })), Math.max.apply(null, timed.map(function (r) { return r[1]; })), false);
   const views = all.map(function (figure) {
@@ -15,6 +16,7 @@ function startFigures() {
     figure.place.querySelectorAll('.picture, .picture-note').forEach(function (part) { part.classList.add('replaced'); });
     return view;
   });
+  makeLinks(views, time);
   let width = innerWidth;
   addEventListener('resize', function () {
     if (innerWidth === width) return;

@@ -114,6 +114,30 @@ page_is "the pause of $name at $at ms lasts $long us there" \
     "(w => w.includes('$name priority 3 (' + Number(Number($long).toPrecision(4)) + ' us)'))($pauses.parentNode.querySelector('.at').textContent)"
 quiet "all of that"
 
+# ---- a link to a view: zoom, time and series
+browse open "$page" 1280 900
+browse eval "$queue.focus(), 1"
+browse key +
+browse key Home
+browse key ArrowRight
+said="[$queue.closest('figure').querySelector('.range').textContent, $queue.parentNode.querySelector('.legend [aria-pressed=false]').textContent, Math.abs($queue.closest('figure').getBoundingClientRect().top) < 60].join()"
+browse eval "$queue.parentNode.querySelector('.legend button').click(), Array.from($queue.closest('figure').querySelectorAll('.tools button')).find(b => b.textContent === 'link').click(), $queue.closest('figure').scrollIntoView(), $said"
+before=$answer
+page_is "a button says that the view is in a link" "/^(A link to this view is copied|The address of this page has this view now)\.$/.test($queue.closest('figure').querySelector('.at').textContent)"
+browse eval "location.hash"
+link=${answer//\"/}
+check "the address has figure, zoom, time and series" grep -qE '^#at=[0-9]+-queues&t=[0-9.]+,[0-9.]+&x=[0-9.]+&s\.[0-9]+-queues\.0=0$' <<<"$link"
+browse open "$page$link" 1280 900
+browse eval "$said"
+check "... which show the same on a new page: ${before//\"/}" test "$answer" = "$before"
+page_is "... also the time" "(r => Math.abs($queue.querySelector('.u-cursor-x').getBoundingClientRect().right - r.left - r.width * (/&x=([0-9.]+)/.exec(location.hash)[1] - /&t=([0-9.]+)/.exec(location.hash)[1]) / (/,([0-9.]+)/.exec(location.hash)[1] - /&t=([0-9.]+)/.exec(location.hash)[1])) < 3)($queue.querySelector('.u-over').getBoundingClientRect())"
+browse open "$page#at=nothing&t=9,x&x=-&s.1=z" 1280 900
+page_is "a link that says nothing shows all" '!Array.from(document.querySelectorAll(".range")).some(r => r.textContent)'
+browse eval "document.querySelector('.cause a').click(), 1"
+page_is "the time of a cause is a link to it in the plots" "/^0 to [0-9.]+ ms$/.test($pauses.closest('figure').querySelector('.range').textContent) && Math.abs($pauses.closest('figure').getBoundingClientRect().top) < 60"
+quiet "links to views"
+browse open "$page" 1280 900
+
 # ---- colours
 page_is "the page is light" 'getComputedStyle(document.body).backgroundColor === "rgb(255, 255, 255)"'
 browse eval "window.before = $pixels, document.getElementById('theme').value = 'dark', document.getElementById('theme').dispatchEvent(new Event('change')), 1"
