@@ -335,16 +335,21 @@ static const char *how_known(const struct nic_model_value *of)
 /* A row a property, a column a model; the ideal NIC is nobody's. */
 static void add_values(struct text *out)
 {
-    text_add(out,
-             "\n## Values, and how they are known\n\n"
-             "- No mark: the NIC's own, read or measured.\n"
-             "- *fitted*: chosen so that the simulator shows a figure that was measured. Nobody measured "
-             "the value, and that figure is not a proof of it.\n"
-             "- *assumed*: nothing is known, or the same as another model is taken for likely.\n"
-             "- Empty, and properties that are not listed: not known. It has the simulator's default, "
-             "which as a rule is that the NIC does not do it.\n\n"
-             "What a NIC was measured to do that is not modelled stands in "
-             "[silicon.md](silicon.md#what-is-not-met), with the reason.\n\n| property |");
+    text_add(
+        out,
+        "\n## Values, and how they are known\n\n"
+        "- No mark: the NIC's own, read or measured.\n"
+        "- *fitted*: chosen so that the simulator shows a figure that was measured; nobody measured "
+        "the value.\n"
+        "- *assumed*: nothing is known, or the same as another model is likely.\n"
+        "- Empty, or not listed: not known. It has the simulator's default: as a rule the NIC does not "
+        "do it.\n\n"
+        "Sources: connectx-4-lx, remote-lab.net, March 2026 ([simulator.md](simulator.md#fitted-values)); "
+        "connectx-5, openfabric-systems/simllm and unionxic/rdma-fault-characterization; connectx-6, the "
+        "latter and its data sheet; connectx-7, NVIDIA/nccl issue 2409 and its data sheet. The source of "
+        "each value, with the rows of [silicon.tsv](silicon.md) to which it was fitted: "
+        "`harness schema nic-models`. What a NIC was measured to do that is not modelled: "
+        "[silicon.md](silicon.md#what-is-not-met).\n\n| property |");
     for (int i = NIC_MODEL_IDEAL + 1; i < NIC_MODEL_COUNT; i++)
         text_add(out, " `%s` |", nic_model_names[i]);
     text_add(out, "\n|---|");
@@ -366,24 +371,10 @@ static void add_values(struct text *out)
     }
 }
 
-/* Where values come from that are not assumed. */
-static void add_sources(struct text *out)
-{
-    text_add(out, "\n## Sources\n\nOf assumed values the reason is in `harness schema nic-models`: mostly "
-                  "that another model "
-                  "has the value, and of latencies that only sums are fitted. S-... are rows of "
-                  "[silicon.tsv](silicon.md).\n\n");
-    for (const struct nic_property *p = nic_properties; p->path; p++)
-        for (int i = 0; i < NIC_MODEL_COUNT; i++)
-            if (p->of[i].value && strcmp(how_known(&p->of[i]), "assumed") != 0)
-                text_add(out, "- `%s`, %s: %s\n", p->path, nic_model_names[i], p->of[i].source);
-}
-
 void nic_models_manual(struct text *out)
 {
     text_add(out, "%s", introduction);
     for (int i = 0; i < NIC_MODEL_COUNT; i++)
         text_add(out, "| `%s` | %s |\n", nic_model_names[i], nic_model_titles[i]);
     add_values(out);
-    add_sources(out);
 }

@@ -325,24 +325,16 @@ void completion_manual(struct text *out)
     for (size_t i = 0; i < ERRORS; i++) {
         const struct completion_error *e = &errors[i];
         const char *rows = strstr(e->source, "S-");
-        text_add(out, "- **%d `0x%02x`** (%d): %s. Likely: %s. Look at the %s. (%s)\n", e->status,
-                 (unsigned)e->vendor, e->vendor, e->meaning, e->likely, e->look,
-                 *e->frames && rows ? rows : e->source);
-    }
-    text_add(out,
-             "\nWhat moves, and what is left of the queue pairs, where it was measured:\n\n"
-             "| status | vendor | counters of the requester | of the responder | frames of the request | "
-             "queue pairs |\n"
-             "|---|---|---|---|---|---|\n");
-    for (size_t i = 0; i < ERRORS; i++) {
-        const struct completion_error *e = &errors[i];
-        if (!*e->frames)
-            continue;
-        text_add(out, "| %d | `0x%02x` | ", e->status, (unsigned)e->vendor);
-        add_counters(out, e->requester);
-        text_add(out, " | ");
-        add_counters(out, e->responder);
-        text_add(out, " | %s | %s |\n", e->frames, e->states);
+        text_add(out, "- **%d `0x%02x`** (%d): %s. Likely: %s. Look at the %s.", e->status,
+                 (unsigned)e->vendor, e->vendor, e->meaning, e->likely, e->look);
+        if (*e->frames) {
+            text_add(out, " Requester: ");
+            add_counters(out, e->requester);
+            text_add(out, "; responder: ");
+            add_counters(out, e->responder);
+            text_add(out, "; frames: %s; %s.", e->frames, e->states);
+        }
+        text_add(out, " (%s)\n", *e->frames && rows ? rows : e->source);
     }
     text_add(out,
              "\nBy status, whatever the NIC (in parentheses the syndrome of the kernel's messages):\n\n");
