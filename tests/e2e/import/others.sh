@@ -1,12 +1,12 @@
 #!/bin/bash
-# The table "Others' cases" of docs/simulator-reference.md: each of its rows is imported here, from a file of the same contents as the
+# Each row of tests/data/import/cases.txt is imported here, from a file of the same contents as the
 # other simulator's, and what the row says of it is compared with what the programs say. A row without a case fails.
 # shellcheck disable=SC2016 # names of files stand between backquotes in the table
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 1
 H=$BUILD/harness
-sed -n "/^## Others' cases/,/^csg-htsim/p" "$ROOT/docs/simulator-reference.md" | grep '^| [^|]' | sed 1d >rows
+grep "^| [^|]" "$ROOT/tests/data/import/cases.txt" | sed 1d >rows
 
 # imported WORDS FORMAT FILE... [OPTION...]: the figures of `row`, for one import after the other
 flows=() ends=()
