@@ -7,6 +7,7 @@
 #include "lib/roce/completion.h"
 #include "lib/roce/counters.h"
 #include "lib/formats/scenario.h"
+#include "verify/verify_settings.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,19 +83,21 @@ static int run_schema(const struct call *call)
     const char *type = call->arguments[0];
     const struct catalogue *catalogue = catalogue_named(type);
     bool scenario = strcmp(type, "scenario") == 0, lab = strcmp(type, "lab") == 0,
-         settings = strcmp(type, "settings") == 0;
-    int status = scenario || lab || settings || catalogue ? EXIT_DONE : EXIT_USAGE;
+         settings = strcmp(type, "settings") == 0, verify = strcmp(type, "verify") == 0;
+    int status = scenario || lab || settings || verify || catalogue ? EXIT_DONE : EXIT_USAGE;
     if (status != EXIT_DONE) {
-        log_error(
-            "schema: \"%s\" is not a document type: expected scenario, lab, settings, counters, errors or "
-            "nic-models",
-            type);
+        log_error("schema: \"%s\" is not a document type: expected scenario, lab, settings, verify, "
+                  "counters, errors or nic-models",
+                  type);
     } else if (catalogue) {
         print_catalogue(catalogue, said->manual > 0);
-    } else if (said->manual && !settings) {
+    } else if (said->manual && (scenario || lab)) {
         print_manual(type, lab);
     } else {
-        json_t *schema = lab ? lab_schema() : table_schema(scenario ? &scenario_table : &settings_table);
+        json_t *schema = lab ? lab_schema()
+                             : table_schema(scenario ? &scenario_table
+                                            : verify ? &verify_settings_table
+                                                     : &settings_table);
         json_print(stdout, schema, 17);
         json_decref(schema);
     }
@@ -103,9 +106,9 @@ static int run_schema(const struct call *call)
 
 const struct command command_schema = {
     .name = "schema",
-    .arguments = "scenario|lab|settings|counters|errors|nic-models",
-    .about = "Print the JSON Schema of a document type, or a catalogue: counters, what completion errors "
-             "mean, models of NICs.",
+    .arguments = "scenario|lab|settings|verify|counters|errors|nic-models",
+    .about = "Print the JSON Schema of a document type (verify: what harness verify --settings takes), or a "
+             "catalogue: counters, what completion errors mean, models of NICs.",
     .options = &options,
     .least = 1,
     .most = 1,

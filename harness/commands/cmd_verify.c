@@ -34,8 +34,9 @@ static const struct field fields[] = {
      .offset = offsetof(struct verify_options, settings),
      .argument = "FILE",
      .help =
-         "What must be known beyond the packets: the hosts' settings, addresses, time-outs (docs/verify.md). "
-         "What is not stated is not judged. Of a run with a capture, its settings.json, its result.json or "
+         "What must be known beyond the packets: the hosts' settings, addresses, time-outs (harness schema "
+         "verify). What is not stated is not judged. Of a run with a capture, its settings.json, its "
+         "result.json or "
          "its folder will do. Default: of a run's own capture, those of the run; else none."},
     {.name = "host",
      .kind = FIELD_LIST,

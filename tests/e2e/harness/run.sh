@@ -652,7 +652,7 @@ check_says "... which says where the result is" '^result: ' "$SCRATCH/out"
 check_exit 0 "check" "$H" check "$ROOT"/scenarios/{pfc-bidir,nccl-*}.json "$ROOT"/labs/*.json
 check_exit 0 "list --json" "$H" list --json
 check "... is JSON and has the scenario" holds '.scenarios[] | select(.name == "pfc-bidir")' "$SCRATCH/out"
-for type in scenario lab settings; do
+for type in scenario lab settings verify; do
     check_exit 0 "schema $type" "$H" schema $type
     check "... is a JSON Schema" holds 'to_entries[] | select(.key | test("schema")) | .value | test("2020-12")' "$SCRATCH/out"
 done
