@@ -947,38 +947,21 @@ static void find_other_time(const struct looked_into *x)
 /* ---- all */
 
 static const struct {
-    const char *is; /* in the list of docs/scenario.md#warnings */
     void (*find)(const struct looked_into *x);
     enum { ANY_LAB, REAL_HOSTS } where; /* REAL_HOSTS: the simulator has none of it, or says it itself */
 } troubles[] = {
-    {"packets lost in the warm-up that the figures do not show", find_losses_before, ANY_LAB},
-    {"packets lost in the measured phase that no expectation of the cell looks at", find_losses_measured,
-     ANY_LAB},
-    {"counters that were not read for a part of the measured phase", find_unread, ANY_LAB},
-    {"counters that counted for longer than the measured phase", find_beyond, ANY_LAB},
-    {"flows of which the traffic program said nothing, or that not all went well", find_untold, REAL_HOSTS},
-    {"flows whose traffic program used another memory than theirs", find_other_memory, REAL_HOSTS},
-    {"flows that were measured for another time than the measured phase", find_other_time, REAL_HOSTS},
-    {"flows that moved nothing", find_still, ANY_LAB},
-    {"flows that completed no message in the measured phase", find_unfinished, ANY_LAB},
-    {"flows that stood still for most of the measured phase", find_stalled, ANY_LAB},
-    {"a measured phase that is too short for rates", find_short_phase, ANY_LAB},
-    {"queue pairs that gave up", find_given_up, ANY_LAB},
-    {"goodput above what a host's line carries", find_above_line, ANY_LAB},
-    {"goodput by completed messages that is far from what was delivered", find_far, ANY_LAB},
-    {"more bytes sent again than arrived", find_sent_again, REAL_HOSTS},
-    {"more bytes moved than the NICs counted", find_uncounted, REAL_HOSTS},
-    {"links and settings that changed within the measured phase", find_changed, REAL_HOSTS},
-    {"CNPs sent without marks, which some NICs do", find_unmarked_cnps, ANY_LAB},
-    {"CNPs handled beyond those sent: slow restart's own", find_own_cnps, ANY_LAB},
-    {"a capture without a frame", find_empty_capture, ANY_LAB},
+    {find_losses_before, ANY_LAB}, {find_losses_measured, ANY_LAB},
+    {find_unread, ANY_LAB},        {find_beyond, ANY_LAB},
+    {find_untold, REAL_HOSTS},     {find_other_memory, REAL_HOSTS},
+    {find_other_time, REAL_HOSTS}, {find_still, ANY_LAB},
+    {find_unfinished, ANY_LAB},    {find_stalled, ANY_LAB},
+    {find_short_phase, ANY_LAB},   {find_given_up, ANY_LAB},
+    {find_above_line, ANY_LAB},    {find_far, ANY_LAB},
+    {find_sent_again, REAL_HOSTS}, {find_uncounted, REAL_HOSTS},
+    {find_changed, REAL_HOSTS},    {find_unmarked_cnps, ANY_LAB},
+    {find_own_cnps, ANY_LAB},      {find_empty_capture, ANY_LAB},
 };
 #define TROUBLES (sizeof troubles / sizeof *troubles)
-
-const char *trouble_kind(size_t i)
-{
-    return i < TROUBLES ? troubles[i].is : NULL;
-}
 
 void trouble_find(const struct cell *cell, const json_t *losses, const json_t *quiet, json_t *result)
 {

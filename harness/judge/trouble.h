@@ -12,7 +12,5 @@
  * above what a line carries or far from what was delivered,
  * which the flows' "above_line_bps" says, too (docs/result.md). */
 void trouble_find(const struct cell *cell, const json_t *losses, const json_t *quiet, json_t *result);
-/* What the i-th kind of these warnings is of, in docs/scenario.md's words; NULL after the last. */
-const char *trouble_kind(size_t i);
 
 #endif
