@@ -26,7 +26,7 @@ struct gathered {
     size_t count, capacity;
     size_t ending; /* of flows that end */
     size_t above;  /* of flows with a goodput above what a line carries */
-    size_t far;    /* flows whose goodput is far from what was delivered */
+    size_t far;    /* flows whose goodput differs from what was delivered */
     int64_t began, finished,
         earlier;     /* flows with an end, where the value is one of those that have finished */
     int64_t samples; /* the fewest of a gauge that has few; 0: none has */
@@ -253,7 +253,7 @@ static void note_flows(const struct expr_node *node, const struct gathered *g, s
         add_note(out, note);
     } else if (of_completed && g->far) {
         snprintf(note, sizeof note,
-                 "flows.%.40s: by completed messages, which is far from what was delivered, see the warnings",
+                 "flows.%.40s: by completed messages, which differs from what was delivered, see the warnings",
                  node->flow);
         add_note(out, note);
     }

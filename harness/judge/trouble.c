@@ -530,7 +530,7 @@ static void find_far(const struct looked_into *x)
         return;
     text_add_names(&words, "flow", &far);
     text_add(&words,
-             ": the goodput of the messages that completed in the measured phase is far from what was "
+             ": the goodput of the messages that completed in the measured phase differs from what was "
              "delivered in it (%s%s%.4g Gb/s completed, %.4g delivered): messages",
              far.count > 1 ? farthest : "", far.count > 1 ? ": " : "", completed_bps / 1e9,
              delivered_bps / 1e9);

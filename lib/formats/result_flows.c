@@ -10,7 +10,9 @@
 #include <string.h>
 
 #define PART_NAME (FLOW_MAX_NAME + 24)
-#define FAR_SHARE 0.1
+/* Completed messages are far from what was delivered: below it, and above it, as no link can carry more. */
+#define FAR_BELOW 0.1
+#define FAR_ABOVE 0.02
 
 /* The distribution, or the completion error, that a value is a member of, and its key; NULL: it is none. */
 static const json_t *distribution_of(const json_t *flow, const char *value, char key[32])
@@ -160,7 +162,8 @@ bool result_flow_is_far(const json_t *flow)
     const json_t *arrived = result_flow_value(flow, "delivered_bytes"),
                  *phase = json_object_get(flow, "phase");
     double completed = json_number_value(json_object_get(phase ? phase : flow, "bytes"));
-    return arrived && fabs(completed - json_number_value(arrived)) > FAR_SHARE * json_number_value(arrived);
+    double delivered = json_number_value(arrived);
+    return arrived && (completed < (1 - FAR_BELOW) * delivered || completed > (1 + FAR_ABOVE) * delivered);
 }
 
 double result_flows_throughput(const json_t *flows, bool *delivered)

@@ -52,6 +52,8 @@ check "two priorities have none" jq -e 'has("deadlocks") | not' "${ring[1]}"
 "$H" report "$SCRATCH/1/pfc-deadlock/latest" >/dev/null 2>&1
 check "the page says it" grep -qE 'deadlock on priority 3 since [0-9.]+ ms: s[0-4]:[0-9] waits for s' "$SCRATCH/1/pfc-deadlock/latest/report/index.html"
 check "the run says it in a sentence" grep -qE 'deadlock on priority 3 since [0-9.]+ ms: s[0-4]:[0-9] waits for s' "$SCRATCH/pfc-deadlock.said"
+above=$(jq -r '.flows["ring-0"] | .goodput_bps / .delivered_bps * 100 | floor' "${ring[0]}")
+check "messages that complete for $above % of what was delivered are warned of" grep -qE 'warning: flows? ring-0.* differs from what was delivered in it' "$SCRATCH/pfc-deadlock.said"
 P=$SCRATCH/1/pfc-deadlock/latest
 check "the pauses of a deadlock last when the run ends" jq -se 'map(select(.[4] == true)) | length == 10 and all(.[]; .[2] < 140000 and .[2] + .[3] >= 3199999)' "$P/01/pauses.jsonl"
 # shellcheck disable=SC2016 # awk's
