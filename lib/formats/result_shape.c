@@ -475,7 +475,7 @@ static void mend_rate(struct walk *walk, const struct place *place, json_t *obje
     json_object_set_new(object, key, json_real(wanted));
 }
 
-/* Of a flow, or of its part in the measure phase (harness/record/recorder.c: add_rates). */
+/* Of a flow, or of its part in the measure phase (harness/record/flows.c: add_rates). */
 static void mend_rates(struct walk *walk, const struct place *place, json_t *object)
 {
     const json_t *bytes = json_object_get(object, "bytes"), *messages = json_object_get(object, "messages");
