@@ -4,6 +4,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/sweep_index.h"
 #include "lib/formats/find.h"
 #include "lib/program/program.h"
 #include "lib/text.h"
@@ -95,10 +96,12 @@ static int request_parse(struct kept_request *kept, const char *path, struct err
                *build = json_string_value(json_object_get(d, "build"));
     struct plan_documents *documents = &kept->documents;
     if (!version || strcmp(version, HARNESS_VERSION) != 0)
-        return error_set(e,
-                         "%s was written by harness %s, and this is " HARNESS_VERSION
-                         ": take that version, or run the sweep anew",
-                         path, version ? version : "without a version");
+        return error_set(
+            e,
+            "%s was written by harness %s, and this is " HARNESS_VERSION
+            ", which reads the runs (report, browse) and counts or resumes none: take that version, "
+            "or run the sweep anew",
+            path, version ? version : "without a version");
     if (!build || strcmp(build, results_build()) != 0)
         return error_set(e,
                          "%s was written by build %s of harness " HARNESS_VERSION
@@ -185,8 +188,18 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
     kept->request.yes = true; /* it was asked for then */
     if (!path)
         return error_set(e, "out of memory");
-    int result =
-        files_exist(path) ? 0 : error_set(e, "%s is not the folder of a sweep: it has no " REQUEST, folder);
+    int result = 0;
+    if (!files_exist(path)) {
+        char *index = files_join(folder, SWEEP_INDEX);
+        bool sweep = index && files_exist(index);
+        free(index);
+        result =
+            sweep ? error_set(e,
+                              "%s has no " REQUEST ", as sweeps of early versions 0.1: its runs can be read "
+                              "(report, browse), not counted or resumed; run the sweep anew",
+                              folder)
+                  : error_set(e, "%s is not the folder of a sweep: it has no " REQUEST, folder);
+    }
     if (result == 0 && !(kept->document = json_file_load(path, DOCUMENT_REQUEST, e)))
         result = -1;
     if (result == 0)

@@ -510,9 +510,13 @@ static void mend_judged(struct walk *walk, const struct place *place, json_t *ob
     json_object_set_new(object, "verdict", json_text(verdict_names[is]));
 }
 
-/* How far a figure is from the published one (harness/judge/verdict.c: entry_set_value). */
+/* How far a figure is from the published one (harness/judge/verdict.c: entry_set_value). harness 0.1 called
+ * the figure "measured", also where it was simulated. */
 static void mend_published(struct walk *walk, const struct place *place, json_t *object)
 {
+    if (json_object_get(object, "published") && !json_object_get(object, "value") &&
+        json_is_number(json_object_get(object, "measured")))
+        json_object_set(object, "value", json_object_get(object, "measured"));
     const json_t *value = json_object_get(object, "value"),
                  *said = json_object_get(object, "difference_percent");
     double published = json_number_value(json_object_get(object, "published")),

@@ -257,6 +257,15 @@ static struct cause *find_judged(const struct causes *causes, size_t port, int p
     return NULL;
 }
 
+/* Some flows of the priority may pass any port: the result does not say between whom they are. */
+static bool has_unplaced(const struct seen *s, int priority)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].priority == priority && !*s->flows[i].from)
+            return true;
+    return false;
+}
+
 static struct cause *judge_port(struct seen *s, struct causes *causes, size_t port, int priority,
                                 bool measured)
 {
@@ -274,6 +283,10 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     }
     bool to_host = s->network.nodes[network_behind(&s->network, port)].host;
     size_t senders = senders_through(s, port);
+    if (senders < 2 && has_unplaced(s, priority))
+        return judge_network(s, causes, CAUSE_SWITCH, s->network.nodes[s->network.ports[port].node].name,
+                             "the result does not say between which hosts flows of patterns are, as of "
+                             "harness 0.1");
     enum cause_kind kind = senders < 2 ? CAUSE_SLOWER_LINK : to_host ? CAUSE_INCAST : CAUSE_UPLINK;
     char *culprit = kind == CAUSE_INCAST ? xstrdup(node_behind(s, port)) : link_name(s, port);
     struct cause *cause = find_cause(causes, kind, culprit);

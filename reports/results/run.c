@@ -10,6 +10,7 @@
 #include "lib/formats/result_flows.h"
 #include "lib/formats/result_shape.h"
 #include "lib/log.h"
+#include "lib/roce/traffic_pattern.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include "reports/results/differences.h"
@@ -287,6 +288,62 @@ static void take_out_wrong(struct run *run)
     json_array_extend(json_object_get(run->result, "warnings"), run->wrong);
 }
 
+/* Numbers of the hosts that a pattern names, in their order; `known` has those that were numbered before. The
+ * caller frees them. */
+static uint32_t *number_hosts(const json_t *names, json_t *known)
+{
+    uint32_t *numbers = xcalloc(json_array_size(names) + 1, sizeof *numbers);
+    const json_t *name;
+    size_t i;
+    json_array_foreach(names, i, name)
+    {
+        const char *host = json_string_value(name) ? json_string_value(name) : "";
+        if (!json_object_get(known, host))
+            json_object_set_new(known, host, json_integer((json_int_t)json_object_size(known)));
+        numbers[i] = (uint32_t)json_integer_value(json_object_get(known, host));
+    }
+    return numbers;
+}
+
+/* Pairs of hosts of a pattern that are looked through. */
+#define PAIRS_MOST 1000000
+
+/* harness 0.1 did not write between whom a single flow of a pattern is. Where nothing was drawn, its number
+ * says it: `from` and `to` are put in place. */
+static void place_flows_of(json_t *flows, const json_t *pattern)
+{
+    const char *name = run_member(pattern, "name"), *word = run_member(pattern, "pattern");
+    const json_t *from = json_object_get(pattern, "from"), *to = json_object_get(pattern, "to");
+    json_t *known = json_object();
+    uint32_t *senders = number_hosts(from, known), *receivers = number_hosts(to, known);
+    struct traffic_ends ends = {senders, receivers, json_array_size(from), json_array_size(to),
+                                json_integer_value(json_object_get(pattern, "shift"))};
+    struct traffic_pair *pairs = NULL;
+    size_t count = 0, kind = 0;
+    struct error e;
+    while (traffic_pattern_names[kind] && strcmp(traffic_pattern_names[kind], word) != 0)
+        kind++;
+    bool drawn = kind == PATTERN_POISSON || (kind == PATTERN_PERMUTATION && ends.shift <= 0);
+    bool many = ends.from_count * (ends.to_count ? ends.to_count : ends.from_count) > PAIRS_MOST;
+    if (traffic_pattern_names[kind] && !drawn && !many &&
+        traffic_pairs(kind, &ends, NULL, &pairs, &count, &e) != 0)
+        count = 0;
+    for (size_t i = 0; i < count; i++) {
+        char *of = xasprintf("%s/%zu", name, i);
+        json_t *flow = json_object_get(flows, of);
+        free(of);
+        if (!flow || json_object_get(flow, "from"))
+            continue;
+        const json_t *hosts = ends.to_count ? to : from;
+        json_object_set(flow, "from", json_array_get(from, pairs[i].from));
+        json_object_set(flow, "to", json_array_get(hosts, pairs[i].to));
+    }
+    free(pairs);
+    free(senders);
+    free(receivers);
+    json_decref(known);
+}
+
 /* `paths` NULL: all of it. */
 static int read_result(struct run *run, const char *const *paths, struct error *e)
 {
@@ -299,6 +356,10 @@ static int read_result(struct run *run, const char *const *paths, struct error *
         if (result == 0) {
             take_out_wrong(run);
             note_damage(run, &folder);
+            const json_t *pattern;
+            size_t i;
+            json_array_foreach(run_get(run, "scenario.traffic"), i, pattern)
+                place_flows_of(json_object_get(run->result, "flows"), pattern);
         }
     }
     if (!run->result)
