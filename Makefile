@@ -339,7 +339,7 @@ UNITS    = $(STAGE)/lib/systemd/system
 stage: all
 	@rm -rf $(STAGE)
 	@$(INSTALL) -d $(STAGE)/bin $(SHARE)/harness/scenarios $(SHARE)/harness/labs $(SHARE)/man/man1 $(SHARE)/man/man5 \
-		$(SHARE)/doc/harness $(SHARE)/bash-completion/completions $(UNITS)
+		$(SHARE)/doc/harness $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d $(UNITS)
 	@$(INSTALL) -m 755 $(BUILT) $(STAGE)/bin
 	@$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
 	@$(INSTALL) -m 644 labs/*.json $(SHARE)/harness/labs
@@ -360,7 +360,8 @@ stage: all
 	@$(B)/harness schema lab --manual >$(SHARE)/man/man5/harness-lab.5
 	@# manuals cite docs/NAME.md, which is installed, and say of which version they are
 	@sed -i 's|docs/\([a-z-]*\.md\)|$(PREFIX)/share/doc/harness/\1|g; s|^\.Os$$|.Os harness $(VERSION)|' $(SHARE)/man/man?/*
-	@for p in $(notdir $(BUILT)); do $(B)/$$p --completion >$(SHARE)/bash-completion/completions/$$p || exit; done
+	@for p in $(notdir $(BUILT)); do $(B)/$$p --completion bash >$(SHARE)/bash-completion/completions/$$p && \
+		$(B)/$$p --completion zsh >$(SHARE)/zsh/site-functions/_$$p && $(B)/$$p --completion fish >$(SHARE)/fish/vendor_completions.d/$$p.fish || exit; done
 	@for u in nic-sampler@.service nic-sampler.target; do sed 's|@PREFIX@|$(PREFIX)|' packaging/$$u >$(UNITS)/$$u || exit; done
 	@chmod -R u=rwX,go=rX $(STAGE)
 

@@ -29,11 +29,14 @@
 COMMANDS(DECLARED)
 static const struct command *const commands[] = {COMMANDS(LISTED) NULL};
 
+extern void harness_complete(const struct completing *c, const char *word); /* commands/complete.c */
+
 static const struct program program = {
     .name = "harness",
     .about = "Run experiments with priority flow control and DCQCN on simulated, virtual or real RoCE hosts.",
     .commands = commands,
     .build = HARNESS_BUILD,
+    .complete = harness_complete,
 };
 
 int main(int argc, char **argv)

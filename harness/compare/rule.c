@@ -31,6 +31,11 @@ static const struct {
 };
 #define FIGURES (sizeof figures / sizeof *figures)
 
+const char *rule_figure_name(size_t i)
+{
+    return i < FIGURES ? figures[i].name : NULL;
+}
+
 static const char *figure_value(const char *word)
 {
     for (size_t i = 0; i < FIGURES; i++)

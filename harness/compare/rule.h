@@ -13,6 +13,9 @@
 /* Compile into an expression in which `old` is other(LEFT). The caller frees. */
 struct expr *rule_compile(const char *rule, struct error *e);
 
+/* The name of figure i; NULL after the last. */
+const char *rule_figure_name(size_t i);
+
 /* What a rule reads of a result: the left side of it, or the right side of an old one. */
 struct rule_value {
     double value;     /* NAN: the result lacks it */

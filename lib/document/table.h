@@ -99,6 +99,10 @@ void table_free(const struct table *table, void *object);
 /* Could a path ("flows.*.depth"; a part may be a glob) lead to a value in a document of the table? The
  * sentence names the nearest key. */
 int table_check_path(const struct table *table, const char *path, struct error *e);
+/* Call `found` with each field that such a path leads to in a document of the table: of an item of a list or
+ * map ("flows.*"), with what describes an item. */
+typedef void table_found(void *context, const struct field *field);
+void table_at_path(const struct table *table, const char *path, table_found *found, void *context);
 /* The checks of table_parse for a struct that was not filled from a document: numbers, choices and
  * sub-objects are within their ranges, and table->check passes. Optional fields may be unset. The sentence
  * begins with `of`. */

@@ -59,6 +59,28 @@ int table_check_path(const struct table *table, const char *path, struct error *
     return check_at(table, path, e);
 }
 
+void table_at_path(const struct table *table, const char *path, table_found *found, void *context)
+{
+    char part[128];
+    size_t length = strcspn(path, ".");
+    snprintf(part, sizeof part, "%.*s", (int)(length < 127 ? length : 127), path);
+    for (const struct field *f = table->fields; f->name; f++) {
+        const char *rest = path[length] ? path + length + 1 : NULL;
+        struct field at = *f;
+        if (fnmatch(part, f->name, 0) != 0)
+            continue;
+        if (rest && (f->kind == FIELD_LIST || f->kind == FIELD_MAP)) {
+            at = field_item(f);
+            rest = strchr(rest, '.');
+            rest += rest != NULL;
+        }
+        if (!rest)
+            found(context, &at);
+        else if (at.sub)
+            table_at_path(at.sub, rest, found, context);
+    }
+}
+
 /* ---- in a struct */
 
 struct getting {

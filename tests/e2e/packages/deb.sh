@@ -23,7 +23,7 @@ contents() {
     local deb package files=$SCRATCH/files
     for deb in "$FIRST"/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -t; done | grep -v '/$' | sed 's,^\./,,' | LC_ALL=C sort >"$files"
     check "no file is in two packages" test -z "$(uniq -d "$files")"
-    (cd "$STAGE" && find . ! -type d -printf 'usr/%P\n') | sed -E '/doc.*LICENSE$/d; s,usr/lib/systemd,lib/systemd,; s,(share/man/.*),\1.gz,' | LC_ALL=C sort >"$SCRATCH/installed"
+    (cd "$STAGE" && find . ! -type d -printf 'usr/%P\n') | sed -E '/doc.*LICENSE$/d; s,usr/lib/systemd,lib/systemd,; s,zsh/site-functions,zsh/vendor-completions,; s,(share/man/.*),\1.gz,' | LC_ALL=C sort >"$SCRATCH/installed"
     check "all that make install has is in them, and only their own documents beside it" diff "$SCRATCH/installed" \
         <(grep -vE '^usr/share/(doc/harness[a-z-]*/(changelog.Debian.gz|copyright)|lintian/overrides/harness.*)$' "$files")
     check "documents are not compressed: they cite each other" grep -qx usr/share/doc/harness/counters.md "$files"

@@ -46,6 +46,8 @@ program_of_packages() {
         check "$program runs" "$root/usr/bin/$program" --version
         check "$program has its manual" test -s "$root/usr/share/man/man1/$program.1.gz"
         check "$program has its completion" test -s "$root/usr/share/bash-completion/completions/$program"
+        check "... in zsh" test -s "$root/usr/share/zsh/site-functions/_$program" -o -s "$root/usr/share/zsh/vendor-completions/_$program"
+        check "... in fish" test -s "$root/usr/share/fish/vendor_completions.d/$program.fish"
         check "$program has no symbols" sh -c "nm '$root/usr/bin/$program' 2>&1 | grep -q 'no symbols'"
     done
     cd "$SCRATCH" || exit

@@ -64,7 +64,7 @@ for package in harness harness-host harness-virt; do check "the same bytes: $pac
 in_root() { rpm --root "$SCRATCH/root" --dbpath /var/lib/rpm --nodeps --noscripts --nosignature "$@"; }
 installed() {
     local root=$SCRATCH/root
-    mkdir -p "$root"/{usr/{bin,lib/systemd/system,share/{man/man1,man/man5,doc,bash-completion/completions}},etc,var/lib/rpm}
+    mkdir -p "$root"/{usr/{bin,lib/systemd/system,share/{man/man1,man/man5,doc,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}},etc,var/lib/rpm}
     tree "$root" >"$SCRATCH/before"
     check_exit 0 "installed" in_root --install "$FIRST"/*.rpm
     program_of_packages "$root"

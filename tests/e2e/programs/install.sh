@@ -24,6 +24,7 @@ there=$TO/opt/lab
 for program in $PROGRAMS; do
     check "$program says the Makefile's version" test "$("$there/bin/$program" --version | head -n 1 | cut -d' ' -f1,2)" = "$program $VERSION"
     check "$program has its completion" bash -c "source '$there/share/bash-completion/completions/$program' && complete -p $program"
+    check "... in zsh and fish" test -s "$there/share/zsh/site-functions/_$program" -a -s "$there/share/fish/vendor_completions.d/$program.fish"
     check "$program has its manual" test -s "$there/share/man/man1/$program.1"
 done
 check "the exporter's unit starts the installed program" grep -q '^ExecStart=/opt/lab/bin/nic-sampler ' "$there/lib/systemd/system/nic-sampler@.service"

@@ -10,8 +10,23 @@ options() { sed -nE 's/^ +(-[a-zA-Z], )?--([a-z-]+).*/\2/p' "$1" | sort -u; }
 
 # What bash offers for the last word.
 complete_words() { # PROGRAM WORD...
-    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); name=_${1##*/}; "${name//-/_}"
+    bash -c '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE=$* COMP_POINT=${#COMP_LINE}; name=_${1##*/}; "${name//-/_}"
         printf "%s\n" "${COMPREPLY[@]}"' - "$SCRATCH/${1##*/}.completion" "$@"
+}
+# What a shell that was really started passes to harness when keys are typed, tab (\t) among them: once for each line of keys.
+# shellcheck disable=SC2317 # called by its name
+typed_in() { # SHELL KEYS...
+    local shell=$1 load
+    shift
+    rm -f "$SCRATCH/typed"
+    case $shell in
+    bash) load=". $SCRATCH/harness.completion" shell='bash --norc --noprofile -i' ;;
+    zsh) load="fpath=($SCRATCH/zsh \$fpath); autoload -U compinit; compinit -u -D" shell='zsh -f -i' ;;
+    fish) load="source $SCRATCH/harness.fish" shell='fish --no-config -i' ;;
+    esac
+    printf '%s\n' "$load" "$(printf '%b\n' "$@")" exit |
+        HOME=$SCRATCH/home PATH=$SCRATCH/typing:$PATH TERM=xterm timeout 60 script -qec "$shell" /dev/null >"$SCRATCH/terminal" 2>&1
+    cat "$SCRATCH/typed"
 }
 
 compare_command() { # PROGRAM COMMAND: its options are in all three; COMMAND may be empty
@@ -109,4 +124,52 @@ check "completion of choices that may be given several times" test "$(complete_w
 check "completion of files" test "$(cd "$SCRATCH" && touch seen.pcap && complete_words "$BUILD/harness" verify seen)" = seen.pcap
 check "completion of what stands behind them" test "$(complete_words "$BUILD/harness" verify seen.pcap cn)" = cnp
 check "completion of interfaces" test "$(complete_words "$BUILD/nic-sampler" --netdev lo)" = lo
+
+# ---- values that the documents and results of the command line have
+
+offers() { check "completion $1" test "$("$BUILD/harness" --complete "${@:3}" | cut -f 1 | sort | paste -sd ' ')" = "$2"; } # WHAT WORDS WORD...
+cd "$SCRATCH" || exit
+offers "of keys: those of the format" "phases.cooldown= phases.measure= phases.warmup=" run --set phases.
+offers "... in an object" "settings.dcqcn.np. settings.dcqcn.rp." run pfc-bidir --set settings.dcqcn.
+offers "... the scenario's flows, and all of them" "flows.*. flows.a-to-b. flows.b-to-a." run pfc-bidir --set flows.
+offers "... of another scenario" "flows.*. flows.a-to-b." check write-latency --set flows.
+offers "... below a wildcard" "flows.*.memory= flows.*.message=" run --set flows.*.me pfc-bidir --set flows.*.me
+offers "... of the scenario that doctor is given" "flows.*. flows.a-to-b. flows.b-to-a." doctor --for pfc-bidir --set flows.
+offers "... of the lab that the scenario names" "lab.hosts.*. lab.hosts.a. lab.hosts.b." run pfc-bidir --set lab.hosts.
+offers "... of the lab that is given" "lab.hosts.*. lab.hosts.a. lab.hosts.b. lab.hosts.switch." run pfc-bidir --lab geforce-bridge --set lab.hosts.
+offers "of a key's choices" "flows.*.op=read flows.*.op=send flows.*.op=write flows.*.op=write-imm" run pfc-bidir --set flows.*.op=
+offers "... of what it is now, and of its default" "phases.measure=10s phases.measure=2s" run write-latency --set phases.measure=
+offers "in one word with the option" "--set=phases.measure=" run pfc-bidir --set=phases.m
+mkdir -p results/mine/20260101-000000 home typing zsh config/harness/baselines/before config/harness/baselines/broken
+ln -s 20260101-000000 results/mine/latest
+for command in explain report status; do offers "of results: $command" "results/mine/latest" "$command" res; done
+offers "... of those of a scenario: the shell knows them" ":folders" report results/mine/
+offers "of baselines" "before broken results/mine/latest" compare ""
+offers "... behind the first" "before" compare old be
+offers "... of a run" "before broken results/mine/latest" run pfc-bidir --against ""
+offers "of rules" "latency_p50 latency_p99 latency_p99_9" compare --fail-if lat
+offers "of counters" "rx_buffer#_bytes rx_buffer#_peak_bytes" list counters rx_buffer#
+offers "of scenarios and labs" ":files sim-geforce-pair" check sim-gef
+offers "of nothing behind the last argument" "" run pfc-bidir ""
+check "completion says what words are" grep -qP '^explain\tSay what happened in a run, and why$' <("$BUILD/harness" --complete ex)
+check_exit 2 "a shell that is not known" "$BUILD/harness" --completion csh
+check_says "... is refused with those that are" '--completion csh: expected bash, zsh or fish' "$SCRATCH/err"
+
+# ---- in the shells themselves
+
+printf '#!/bin/sh\n[ "$1" != --complete ] || exec "%s" "$@"\nprintf "%%s\\n" "$*" >>"%s"\n' "$BUILD/harness" "$SCRATCH/typed" >typing/harness
+chmod +x typing/harness
+"$BUILD/harness" --completion zsh >zsh/_harness
+"$BUILD/harness" --completion fish >harness.fish
+for shell in bash zsh fish; do
+    command -v $shell >/dev/null || { skip "completion in $shell" no-command $shell && continue; }
+    typed_in $shell 'harness doct\t --for pfc-bid\t' 'harness run pfc-bidir --set phases.mea\t2s' 'harness run pfc-bidir --set flows.a-to-b.op=write-\t' \
+        'harness run pfc-bidir --lab=sim-gef\t -q' 'harness report resu\t' 'harness compare bef\t old' >seen
+    printf '%s\n' 'doctor --for pfc-bidir' 'run pfc-bidir --set phases.measure=2s' 'run pfc-bidir --set flows.a-to-b.op=write-imm' 'run pfc-bidir --lab=sim-geforce-pair -q' \
+        'report results/mine/latest' 'compare before old' >wanted
+    check "completion in $shell: what is typed, with tabs" diff <(sed 's/ *$//' seen) wanted
+    [ $shell != fish ] || continue # it takes the wildcard for one of files
+    typed_in $shell 'harness run pfc-bidir --set flows.*.mess\t4KiB' >seen
+    check "... below a wildcard" grep -qxF 'run pfc-bidir --set flows.*.message=4KiB' seen
+done
 finish
