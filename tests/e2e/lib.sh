@@ -134,7 +134,19 @@ check() {
     shift
     # into a file: the pipe of a substitution is waited for until processes that the command leaves have ended too. A subshell in its place
     # would have no coprocess.
-    if _=$(exec >"$SCRATCH/.checked" 2>&1 && "$@"); then ok "$what"; else nok "$what" "$* -> $? : $(cat "$SCRATCH/.checked")"; fi
+    if _=$(exec >"$SCRATCH/.checked" 2>&1 && "$@"); then
+        ok "$what"
+    else
+        nok "$what" "$* -> $? : $(cat "$SCRATCH/.checked")"
+        said_last
+    fi
+}
+# The end of what was kept of the latest program, which may be why a check of its files failed.
+said_last() {
+    local of
+    for of in out err; do
+        [ ! -s "$SCRATCH/$of" ] || tail -n 4 "$SCRATCH/$of" | cut -c 1-300 | sed "s/^/#   ($of) /"
+    done
 }
 
 check_exit() {
