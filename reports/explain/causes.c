@@ -36,12 +36,11 @@ const struct cause_words cause_words[CAUSES] = {
     [CAUSE_NO_RECEIVE] = {"no-receive", "", " had no receive posted for what arrived (RNR)",
                           "a receiver that posts more receives", NULL, NULL, false},
     [CAUSE_LOSS] = {"loss", "packets are lost or overtaken on the way to ", "", NULL, NULL, NULL, false},
-    [CAUSE_STORM] = {"storm", "",
-                     " pauses its switch for long times in which nothing arrives (a pause storm)",
+    [CAUSE_STORM] = {"storm", "", " pauses its link for long times in which nothing arrives (a pause storm)",
                      "a PFC watchdog drops what such a port does not take", WATCHDOG, NULL, true},
-    [CAUSE_SLOW_RECEIVER] = {"slow-receiver", "", " takes less than its line carries, and pauses its switch",
+    [CAUSE_SLOW_RECEIVER] = {"slow-receiver", "", " takes less than its line carries, and pauses its link",
                              SLOWER, "settings.ecn=", "ecn", true},
-    [CAUSE_HOST_PAUSES] = {"host-pauses", "", " pauses its switch", NULL, NULL, NULL, true},
+    [CAUSE_HOST_PAUSES] = {"host-pauses", "", " pauses its link", NULL, NULL, NULL, true},
     [CAUSE_INCAST] = {"incast", "more is sent to ", " than its line carries (an incast)", SLOWER,
                       "settings.ecn=", "ecn", true},
     [CAUSE_UPLINK] = {"uplink", "more is sent over ", " than it carries",
@@ -129,7 +128,7 @@ static size_t senders_through(struct seen *s, size_t port)
     return count;
 }
 
-/* ---- a host that pauses its switch */
+/* ---- a host that pauses its link */
 
 /* Between two samples the host's port was paused by it all the time, and nothing arrived: how long at most.
  */
@@ -302,8 +301,12 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     text_add(&cause->evidence, "%zu %s through %s, which carries", senders,
              senders == 1 ? "host sends" : "hosts send", at->name);
     add_rate(&cause->evidence, " ", at->rate_bps, "");
+    const struct stop *stop = seen_stop(s, port, priority);
     if (sent > 0)
         add_rate(&cause->evidence, " and sent ", sent, " in the measure phase");
+    if (stop && (double)stop->held_ns > MATTERS * (double)s->measure_ns)
+        text_add(&cause->evidence, ", for %.1f %% of which it was itself paused",
+                 100 * (double)stop->held_ns / (double)s->measure_ns);
     text_add(&cause->evidence, "\n");
     return cause;
 }
@@ -797,6 +800,35 @@ static int by_cost(const void *left, const void *right)
     return a->cost > b->cost ? -1 : a->cost < b->cost;
 }
 
+/* Does a port that stood for long stand behind what is told of a line that is far from full? Packets for that
+ * port fill the buffers, and what passes by them waits wherever it leaves. */
+static bool is_aftermath(const struct seen *s, const struct cause *cause, const struct cause *first)
+{
+    bool of_line =
+        cause->kind == CAUSE_INCAST || cause->kind == CAUSE_UPLINK || cause->kind == CAUSE_SLOWER_LINK;
+    return (first->kind == CAUSE_STORM || first->kind == CAUSE_DEADLOCK) && of_line &&
+           cause->port != NETWORK_NONE && seen_use(s, cause->port) < SEEN_FULL / 2;
+}
+
+static void free_cause(struct cause *cause)
+{
+    free(cause->culprit);
+    free(cause->cost_of);
+    text_free(&cause->evidence);
+}
+
+static void drop_aftermaths(const struct seen *s, struct causes *causes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < causes->count; i++) {
+        if (is_aftermath(s, &causes->items[i], &causes->items[0]))
+            free_cause(&causes->items[i]);
+        else
+            causes->items[kept++] = causes->items[i];
+    }
+    causes->count = kept;
+}
+
 void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
 {
     *causes = (struct causes){0};
@@ -812,15 +844,13 @@ void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
     judge_senders(s, causes);
     if (causes->count)
         qsort(causes->items, causes->count, sizeof *causes->items, by_cost);
+    drop_aftermaths(s, causes);
 }
 
 void causes_free(struct causes *causes)
 {
-    for (size_t i = 0; i < causes->count; i++) {
-        free(causes->items[i].culprit);
-        free(causes->items[i].cost_of);
-        text_free(&causes->items[i].evidence);
-    }
+    for (size_t i = 0; i < causes->count; i++)
+        free_cause(&causes->items[i]);
     free(causes->items);
     *causes = (struct causes){0};
 }

@@ -35,6 +35,7 @@ while IFS='|' read -r scenario cell cause hosts; do
     is=$(first "$OUT/$scenario/latest$cell" --hosts-only)
     check "  with what hosts count: $hosts" test "$is" = "$hosts"
 done <<<"$known"
+check "pfc-storm-watchdog: beside the storm no line is accused that is far from full" test "$("$H" explain --json "$OUT/pfc-storm-watchdog/latest/01" | jq -r '[.causes[].kind] | unique | join(" ")')" = storm
 run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s'
 check "link-flap at 3 of 100 Gb/s: the link took a tenth of what the flow asks for, though little of its line" test "$(first "$OUT/link-flap/latest")" = "link-down h4 - leaf1"
 run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.02 --set faults.0.count=1
