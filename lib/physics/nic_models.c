@@ -315,11 +315,10 @@ static const char introduction[] =
     "# Models of NICs\n\n"
     "A simulated host whose `nic.model` is one of these names has the model's values wherever the lab, its "
     "defaults included, says nothing. Any other name is a title for display and changes nothing.\n\n"
-    "- `harness list models` prints the names, `harness schema nic-models` all values and sources as JSON.\n"
-    "- `harness check` names the models of a lab, and warns of a name that looks like a slip.\n"
-    "- Results and reports have the values that came from here among the lab's sources.\n"
-    "- What a property means: `man 5 harness-lab`.\n\n"
-    "`make docs` writes this file from the table in `lib/physics/nic_models.c`.\n\n"
+    "`harness check` names the models of a lab, and warns of a name that looks like a slip. Results have "
+    "what came "
+    "from here among the lab's sources. What a property means: `man 5 harness-lab`. (`make docs` writes this "
+    "file.)\n\n"
     "| model | what it is |\n|---|---|\n";
 
 /* How a value is known, by the first word of its source; "": it was read or measured. */
@@ -339,9 +338,9 @@ static void add_values(struct text *out)
         out,
         "\n## Values, and how they are known\n\n"
         "- No mark: the NIC's own, read or measured.\n"
-        "- *fitted*: chosen so that the simulator shows a figure that was measured; nobody measured "
+        "- ~16.6M/s: fitted: chosen so that the simulator shows a figure that was measured; nobody measured "
         "the value.\n"
-        "- *assumed*: nothing is known, or the same as another model is likely.\n"
+        "- 16?: assumed: nothing is known, or the same as another model is likely.\n"
         "- Empty, or not listed: not known. It has the simulator's default: as a rule the NIC does not "
         "do it.\n\n"
         "Sources: connectx-4-lx, remote-lab.net, March 2026 ([simulator.md](simulator.md#fitted-values)); "
@@ -362,8 +361,8 @@ static void add_values(struct text *out)
             json_t *value = p->of[i].value ? value_of(&p->of[i]) : NULL;
             char *shown = value ? json_bare(value) : NULL;
             const char *known = shown ? how_known(&p->of[i]) : "";
-            text_add(out, "%s%s%s%s%s |", shown ? " " : "", shown ? shown : "", *known ? " *" : "", known,
-                     *known ? "*" : "");
+            text_add(out, "%s%s%s%s |", shown ? " " : "", strcmp(known, "fitted") == 0 ? "~" : "",
+                     shown ? shown : "", strcmp(known, "assumed") == 0 ? "?" : "");
             free(shown);
             json_decref(value);
         }

@@ -460,14 +460,14 @@ const char *counters_never_moves_on(const char *name)
 /* The groups with their first names, and the names that wrap at 32 bits. */
 static void add_groups(struct text *out)
 {
-    text_add(out, "\n| group | what is in it | such as | names |\n|---|---|---|---|\n");
+    text_add(out, "\n");
     for (int group = 0; group < COUNTER_GROUPS; group++) {
         int names = 0;
-        text_add(out, "| `%s` | %s |", groups[group].name, groups[group].text);
+        text_add(out, "- `%s`: %s:", groups[group].name, groups[group].text);
         for (size_t i = 0; i < ROWS; i++)
             if (rows[i].group == (enum counter_group)group && names++ < 3)
                 text_add(out, "%s `%s`", names > 1 ? "," : "", rows[i].pattern);
-        text_add(out, " | %d |\n", names);
+        text_add(out, "%s\n", names > 3 ? ", ..." : "");
     }
     int narrow = 0;
     text_add(out, "\n32 bits wide in the catalogue:");
@@ -479,11 +479,9 @@ static void add_groups(struct text *out)
 
 static void add_readers(struct text *out)
 {
-    text_add(
-        out,
-        "\n## Sources of nic-sampler\n\n| source | read by | columns | how fresh |\n|---|---|---|---|\n");
+    text_add(out, "\n## Sources of nic-sampler\n\n");
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
-        text_add(out, "| `%s` | %s | %s | %s |\n", readers[i].name, readers[i].interface, readers[i].columns,
+        text_add(out, "- `%s` (%s): %s; %s\n", readers[i].name, readers[i].interface, readers[i].columns,
                  readers[i].freshness);
 }
 
