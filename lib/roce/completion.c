@@ -336,13 +336,17 @@ void completion_manual(struct text *out)
         }
         text_add(out, " (%s)\n", *e->frames && rows ? rows : e->source);
     }
-    text_add(out,
-             "\nBy status, whatever the NIC (in parentheses the syndrome of the kernel's messages):\n\n");
+    text_add(out, "\nBy status, whatever the NIC (in parentheses the syndrome of the kernel's messages; "
+                  "without words: as "
+                  "above):\n\n");
     for (int i = 1; i < STATUSES; i++) {
         text_add(out, "- %d `%s`", i, statuses[i].name);
         if (statuses[i].syndrome)
             text_add(out, " (`0x%02x`)", statuses[i].syndrome);
-        text_add(out, ": %s\n", statuses[i].cause);
+        bool said = false;
+        for (size_t k = 0; k < ERRORS; k++)
+            said = said || (errors[k].status == i && strncmp(errors[k].meaning, statuses[i].cause, 20) == 0);
+        text_add(out, said ? "\n" : ": %s\n", statuses[i].cause);
     }
 }
 

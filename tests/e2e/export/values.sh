@@ -83,7 +83,7 @@ check "the database has the words and numbers as they are, CSV no formulas and n
 
 # ---- the document
 # shellcheck disable=SC2016 # a quote of the document
-grep -o '^| `[a-z_]*`' "$ROOT/docs/export.md" | tr -d '|` ' | sort >documented
+grep -o '^- `[a-z_]*`' "$ROOT/docs/export.md" | tr -d '` -' | sort >documented
 python3 -c 'import sqlite3; print("\n".join(sorted(t for (t,) in sqlite3.connect("all.sqlite").execute("SELECT DISTINCT table_name FROM columns"))))' >there
 check "docs/export.md names every table" cmp documented there
 cat >meanings.py <<'END'

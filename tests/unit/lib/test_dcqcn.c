@@ -188,17 +188,16 @@ static void the_sampler_has_a_column_a_row(void **state)
 
 static void add_rows(struct text *out, const char *point)
 {
-    text_add(out, "\n| `dcqcn.%s` | upstream | default | range | meaning |\n|---|---|---|---|---|\n", point);
+    text_add(out, "\n| `dcqcn.%s` | upstream | default | meaning |\n|---|---|---|---|\n", point);
     for (const struct dcqcn_parameter *p = dcqcn_parameters; p->name; p++) {
         if (strcmp(p->point, point) != 0)
             continue;
         text_add(out, "| `%s`%s%s | `%s` | ", p->name, p->ofed ? "" : " (MLNX_OFED: in debugfs too)",
                  p->simulated ? "" : " (not simulated)", p->upstream);
         if (p->boolean)
-            text_add(out, "%s | | ", p->standard ? "true" : "false");
+            text_add(out, "%s | ", p->standard ? "true" : "false");
         else
-            text_add(out, "%lld%s%s | %lld to %lld | ", (long long)p->standard, *p->unit ? " " : "", p->unit,
-                     (long long)p->least, (long long)p->most);
+            text_add(out, "%lld%s%s | ", (long long)p->standard, *p->unit ? " " : "", p->unit);
         text_add(out, "%s |\n", p->meaning);
     }
 }
