@@ -318,8 +318,7 @@ static const char introduction[] =
     "`harness check` names the models of a lab, and warns of a name that looks like a slip. Results have "
     "what came "
     "from here among the lab's sources. What a property means: `man 5 harness-lab`. (`make docs` writes this "
-    "file.)\n\n"
-    "| model | what it is |\n|---|---|\n";
+    "file.)\n\n";
 
 /* How a value is known, by the first word of its source; "": it was read or measured. */
 static const char *how_known(const struct nic_model_value *of)
@@ -374,6 +373,6 @@ void nic_models_manual(struct text *out)
 {
     text_add(out, "%s", introduction);
     for (int i = 0; i < NIC_MODEL_COUNT; i++)
-        text_add(out, "| `%s` | %s |\n", nic_model_names[i], nic_model_titles[i]);
+        text_add(out, "- `%s`: %s\n", nic_model_names[i], nic_model_titles[i]);
     add_values(out);
 }

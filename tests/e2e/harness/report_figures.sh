@@ -67,7 +67,7 @@ check_exit 0 "a storm that a watchdog ends" "$H" run pfc-storm-watchdog --out "$
 sweep=$(readlink -f "$SCRATCH/results/pfc-storm-watchdog/latest")
 page=$sweep/report/index.html
 for column in $(sed -n '/<h2>Measurements/,/<.tr>/p' "$page" | grep -oP '<th class=number>\K[^<]*' | tr ' ' _); do
-    check "the manual has the column ${column//_/ }" grep -qF "| ${column//_/ } |" "$ROOT/docs/report.md"
+    check "the manual has the column ${column//_/ }" grep -qF -- "- ${column//_/ }: " "$ROOT/docs/report.md"
 done
 check "packets lost are those that its switches dropped" test "$(cells "$page" Measurements 9 | paste -sd,)" = \
     "$(jq -s '[.[] | [.hosts[].counters.watchdog_discards.delta // 0] | add] | join(",")' -r "$sweep"/0[12]/result.json)"
