@@ -214,12 +214,13 @@ static void list_models(struct text *out)
         text_add(out, "%s%s", i ? ", " : "", nic_model_names[i]);
 }
 
-/* Is the host an ideal one, of which the lab says nothing else that a model would? */
+/* Is the host an ideal one, of which the lab says nothing else that a model would? How often it acknowledges
+ * is said of ideal ones, too. */
 static bool is_bare(const struct physics_host *host, const json_t *said)
 {
     bool bare = is_ideal(host);
     for (const struct nic_property *p = nic_properties; bare && p->path; p++)
-        bare = !is_given(said, NULL, p->path);
+        bare = strcmp(p->path, "nic.ack_every") == 0 || !is_given(said, NULL, p->path);
     return bare;
 }
 

@@ -62,7 +62,7 @@ jq '.phases.measure = "10us" | .storms = [] | .expect = []' short.json >models-r
 "$H" check models.json >out 2>&1
 check_says "check names a lab's models" '^NIC model connectx-5 \(3 hosts\): what the lab does not state comes from the table' out
 check_says "... and warns of a name that looks like a slip" 'warning: hosts.h02.nic.model: "connect-x-5" is not in the table .*ideal, connectx-4-lx, connectx-5.*write "connectx-5"' out
-jq '.hosts |= {"h[00-03]": {"nic": {"model": "card 8"}}, "h02": {"nic": {"rx_latency": "1ns"}}}' ranges.json >titles.json
+jq '.hosts |= {"h[00-03]": {"nic": {"model": "card 8", "ack_every": 16}}, "h02": {"nic": {"rx_latency": "1ns"}}}' ranges.json >titles.json
 "$H" check models-run.json --lab titles.json >out 2>&1
 check_says "... and of a title beside which a lab says nothing of the NIC" '^harness: warning: hosts.h00.nic.model: "card 8" is not in the table .*says nothing else of the NIC, all values are those of an ideal one$' out
 "$H" check models-run.json --lab ranges.json >out 2>&1
