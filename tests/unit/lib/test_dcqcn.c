@@ -197,7 +197,7 @@ static void add_rows(struct text *out, const char *point)
         if (p->boolean)
             text_add(out, "%s | ", p->standard ? "true" : "false");
         else
-            text_add(out, "%lld%s%s | ", (long long)p->standard, *p->unit ? " " : "", p->unit);
+            text_add(out, "%lld | ", (long long)p->standard);
         text_add(out, "%s |\n", p->meaning);
     }
 }
