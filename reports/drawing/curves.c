@@ -1,6 +1,7 @@
 #include "reports/drawing/curves.h"
 
 #include "lib/clock.h"
+#include "lib/physics/fabric.h"
 #include "lib/units.h"
 #include "lib/xalloc.h"
 #include "reports/results/network.h"
@@ -217,12 +218,42 @@ static void add_fault_events(const struct run *run, struct events *events)
     }
 }
 
+/* Rules of inject that begin or end within the run. */
+static void add_injection_events(const struct run *run, struct events *events)
+{
+    const json_t *rule;
+    size_t i;
+    json_array_foreach(run_get(run, "scenario.inject"), i, rule)
+    {
+        const char *name = run_member(rule, "name"), *packet = run_member(rule, "packet");
+        char *words =
+            *name ? xstrdup(name) : xasprintf("%s of %s", run_member(rule, "do"), *packet ? packet : "data");
+        add_span(run, rule, phase_ns(run, run_member(rule, "phase")), xasprintf("%s begins", words),
+                 xasprintf("%s ends", words), events);
+        free(words);
+    }
+}
+
+/* A ring of ports is a deadlock from when the last of them waits. */
+static void add_deadlock_events(const struct run *run, struct events *events)
+{
+    const json_t *ring;
+    size_t i;
+    json_array_foreach(run_get(run, "deadlocks"), i, ring)
+    {
+        add_event(run, events, json_integer_value(json_object_get(ring, "since_ns")) - run->start_ns,
+                  xasprintf("deadlock of %zu ports", json_array_size(json_object_get(ring, "ports"))));
+    }
+}
+
 static void mark_events(const struct run *run, struct plot *plot)
 {
     struct events events = {0};
     add_flow_events(run, "scenario.flows", &events);
     add_flow_events(run, "scenario.traffic", &events);
     add_fault_events(run, &events);
+    add_injection_events(run, &events);
+    add_deadlock_events(run, &events);
     if (events.count)
         qsort(events.items, events.count, sizeof *events.items, by_time);
     for (size_t i = 0; i < events.count; i++) {
@@ -609,7 +640,22 @@ static void add_details(const struct run *run, const struct curves_selection *wa
 
 #define LEVELS_DRAWN 8
 
-/* A threshold of the switch as the scenario sets it, else as the lab has it; 0: none is known. */
+/* A size of the simulated switch, by its key in the lab, or what it is without. */
+static double size_of(const struct run *run, const char *node, const char *key)
+{
+    const json_t *own = json_object_get(json_object_get(run_get(run, "lab.switches"), node), key),
+                 *common = json_object_get(run_get(run, "lab.defaults.switch"), key);
+    const struct field *field = physics_switch_table.fields;
+    while (field->name && strcmp(field->name, key) != 0)
+        field++;
+    json_t *otherwise = field->name ? json_loads(field->fallback, JSON_DECODE_ANY, NULL) : NULL;
+    int64_t bytes;
+    bool known = read_quantity(own ? own : common ? common : otherwise, UNIT_BYTES, &bytes);
+    json_decref(otherwise);
+    return known ? (double)bytes : 0;
+}
+
+/* A threshold of marking as the scenario sets it, else as the lab has it; 0: none is known. */
 static int64_t threshold_of(const struct run *run, const char *node, const char *key, bool *scales)
 {
     const json_t *set = json_object_get(json_object_get(run_get(run, "scenario.settings_of"), node),
@@ -654,6 +700,58 @@ static void add_threshold(double bytes, const char *name, struct plot_panel *pan
     }
     if (panel->level_count < LEVELS_DRAWN)
         plot_add_level(panel, bytes / 1024, label);
+    else if (!strstr(text_string(&panel->lacks), "more thresholds than"))
+        plot_lack(panel, "more thresholds than the %d that are drawn are left out", LEVELS_DRAWN);
+}
+
+void curves_add_held(const struct run *run, struct plot *plot)
+{
+    static const struct curves_selection held = {.pattern = "port*_prio[0-7]_ingress_bytes",
+                                                 .group = COUNTER_GROUP_QUEUE,
+                                                 .kind = COLUMN_GAUGE,
+                                                 .unit = "bytes"};
+    struct plot_panel *panel = plot_add_panel(plot, "held of a port, KiB");
+    if (!curves_add(run, &held, 1.0 / 1024, PLOT_LINES, panel)) {
+        plot_drop_panel(plot);
+        return;
+    }
+    bool known = false;
+    for (size_t i = 0; i < panel->series_count; i++) {
+        const char *label = panel->series[i].label;
+        char *node = xasprintf("%.*s", (int)strcspn(label, " "), label);
+        double xoff = size_of(run, node, "xoff"), reserve = size_of(run, node, "reserve");
+        known = known || xoff > 0;
+        if (xoff > 0) {
+            add_threshold(reserve + xoff, "xoff", panel);
+            add_threshold(reserve + xoff - size_of(run, node, "xon_offset"), "xon", panel);
+        }
+        free(node);
+    }
+    if (!known) /* by the free part of the buffer */
+        plot_drop_panel(plot);
+}
+
+/* xoff and xon of the receive buffers that lossless priorities go into, each value once. */
+void curves_add_xoff(const struct run *run, struct plot_panel *panel)
+{
+    const char *role;
+    json_t *host;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        size_t i;
+        json_t *buffer;
+        json_array_foreach(json_object_get(host, "buffers"), i, buffer)
+        {
+            double xoff = json_number_value(json_object_get(buffer, "xoff_bytes")),
+                   xon = json_number_value(json_object_get(buffer, "xon_bytes"));
+            if (!json_array_size(json_object_get(buffer, "priorities")))
+                continue;
+            if (xoff > 0)
+                add_threshold(xoff, "xoff", panel);
+            if (xon > 0)
+                add_threshold(xon, "xon", panel);
+        }
+    }
 }
 
 void curves_add_marking(const struct run *run, struct plot_panel *panel)

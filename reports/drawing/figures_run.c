@@ -145,42 +145,6 @@ static void fill_paused(const struct run *run, struct plot *plot)
     curves_add(run, &durations, 1e-4, PLOT_STEPS, panel);
 }
 
-/* Horizontal lines at the thresholds, once each. */
-static void add_thresholds(const struct run *run, struct plot_panel *panel)
-{
-    const char *role;
-    json_t *host;
-    double seen[16] = {0};
-    size_t count = 0, left_out = 0;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
-    {
-        size_t i;
-        json_t *buffer;
-        json_array_foreach(json_object_get(host, "buffers"), i, buffer)
-        {
-            static const char *const keys[] = {"xoff_bytes", "xon_bytes"};
-            for (size_t k = 0; k < 2; k++) {
-                double bytes = json_number_value(json_object_get(buffer, keys[k]));
-                bool known = bytes <= 0 || !json_array_size(json_object_get(buffer, "priorities"));
-                for (size_t j = 0; j < count; j++)
-                    known |= seen[j] == bytes;
-                if (known)
-                    continue;
-                if (count == sizeof seen / sizeof *seen) {
-                    left_out++;
-                    continue;
-                }
-                char label[48];
-                seen[count++] = bytes;
-                snprintf(label, sizeof label, "%s %.0f B", k ? "xon" : "xoff", bytes);
-                plot_add_level(panel, bytes / 1024, label);
-            }
-        }
-    }
-    if (left_out)
-        plot_lack(panel, "%zu thresholds of %zu are drawn", count, count + left_out);
-}
-
 static void fill_buffer(const struct run *run, struct plot *plot)
 {
     static const struct curves_selection fill = {
@@ -188,7 +152,7 @@ static void fill_buffer(const struct run *run, struct plot *plot)
     curves_limit_x(run, plot);
     struct plot_panel *panel = plot_add_panel(plot, "receive buffer, KiB");
     if (curves_add(run, &fill, 1.0 / 1024, curves_short(run) ? PLOT_STEPS : PLOT_IMPULSES, panel))
-        add_thresholds(run, panel);
+        curves_add_xoff(run, panel);
 }
 
 /* Byte counters as rates, or else gauges that are rates already. False: there is nothing to draw. */
@@ -381,6 +345,7 @@ static void fill_queues(const struct run *run, struct plot *plot)
     struct plot_panel *panel = plot_add_panel(plot, "queue, KiB");
     if (curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, panel))
         curves_add_marking(run, panel);
+    curves_add_held(run, plot);
 }
 
 /* Pauses of real switches; a simulated one's are drawn one by one, as bars. */
@@ -455,7 +420,11 @@ const struct figure figures_run[] = {
     {"pcie", "PCIe rates", "time, s", pcie_rates, .run = fill_pcie},
     {"pause-cdf", "Length of pauses", "length of a pause, us",
      "Cumulative distribution of the lengths of single pauses.", .run = fill_pause_cdf},
-    {"queues", "Queues", "time, s", "Egress queues of switches and forwarding hosts.", .run = fill_queues},
+    {"queues", "Queues", "time, s",
+     "Egress queues of switches and forwarding hosts. Where a switch pauses at a fixed length, what it holds "
+     "of "
+     "an ingress port, with xoff and xon.",
+     .run = fill_queues},
     {"switch-pauses", "Pauses at switch ports", "time, s",
      "PFC frames that ports of switches received and sent, as often as the switch copies its counters.",
      .run = fill_switch_pauses},

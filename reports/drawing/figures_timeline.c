@@ -225,7 +225,10 @@ static void add_curves(const struct run *run, struct plot *plot)
     } else {
         curves_leave_out(run, &queues, plot);
         above = "the receive buffers that cause them";
-        if (!curves_add(run, &buffers, 1.0 / 1024, PLOT_LINES, plot_add_panel(plot, "receive buffer, KiB"))) {
+        panel = plot_add_panel(plot, "receive buffer, KiB");
+        if (curves_add(run, &buffers, 1.0 / 1024, PLOT_LINES, panel)) {
+            curves_add_xoff(run, panel);
+        } else {
             curves_leave_out(run, &buffers, plot);
             above = NULL;
         }

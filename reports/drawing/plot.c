@@ -321,6 +321,10 @@ char *plot_said(const struct plot *plot)
     text_free(&first);
     if (plot->left_out.length)
         text_add(&all, "%s%s.", all.length ? " " : "", text_string(&plot->left_out));
+    for (size_t i = 0; i < plot->panel_count; i++)
+        for (size_t k = 0; k < plot->panels[i].level_count; k++)
+            text_add(&all, "%s%s%s", k ? "; " : all.length ? " Lines along: " : "Lines along: ",
+                     plot->panels[i].levels[k].label, k + 1 == plot->panels[i].level_count ? "." : "");
     for (size_t i = 0; i < plot->mark_count; i++) {
         text_add(&all, i ? "; " : all.length ? " Lines across: " : "Lines across: ");
         text_add(&all, "%s at %.4g%s", plot->marks[i].label, plot->marks[i].x,

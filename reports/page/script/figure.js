@@ -20,8 +20,9 @@ function makePanel(figure, panel, span, last, view) {
   if (legend) view.box.appendChild(legend.box);
   view.box.appendChild(box);
   const plot = (panel.rows ? makeBars : makeCurves)(figure, panel, span, last, view.gutter, box);
-  if (panel.kept || panel.note)
-    view.box.appendChild(make('p', {class: 'kept', text: [panel.note, panel.kept].filter(Boolean).join('. ') + '.'}));
+  const levels = panel.levels.length ? 'Lines along: ' + panel.levels.map(function (level) { return level.label; }).join('; ') : '';
+  if (panel.kept || panel.note || levels)
+    view.box.appendChild(make('p', {class: 'kept', text: [panel.note, levels, panel.kept].filter(Boolean).join('. ') + '.'}));
   span.plots.push(plot);
   addKeys(plot, span, box, function () { view.announce(panel, plot); });
   return {plot: plot, panel: panel, legend: legend, extra: last ? 48 : 10};
@@ -85,6 +86,8 @@ function makeFigure(figure, span, target) {
       if (width) p.plot.setSize({width: width, height: height});
     });
   };
+  const lines = figure.marks.map(function (mark) { return mark.label + ' at ' + showNumber(mark.x) + ' ' + unitOf(figure); });
+  if (lines.length) view.box.appendChild(make('p', {class: 'kept', text: 'Lines across: ' + lines.join('; ') + '.'}));
   if (figure.leftOut) view.box.appendChild(make('p', {class: 'kept', text: figure.leftOut + '.'}));
   span.views.push(view);
   view.fit();

@@ -71,6 +71,18 @@ check_exit 4 "flows come and go" "$H" run dcqcn-fairness --duration 30ms --set "
 page=$(report_of dcqcn-fairness)
 check "flows that begin are marked, those that begin later are not" test "$(grep -oE '>flow-[0-9] (begins|ends)<' "$page/01-throughput.svg" | paste -sd,)" = '>flow-1 begins<'
 check_says "from where its switch marks is a line at the queue" '>kmin 390[.]6 KiB<' "$page/01-queues.svg"
+check_exit 4 "frames are marked by a fault, and switches pause at a fixed length" "$H" run incast-pfc --duration 1ms --set sample.every=5us --set lab.defaults.switch.xoff=200KB --set capture=null --set "expect=[]" \
+    --set 'inject=[{"flow":"incast/3","do":"mark","count":9,"phase":"measure","start":"200us","stop":"700us"}]' --out "$SCRATCH/fixed"
+page=$(readlink -f "$SCRATCH/fixed/incast-pfc/latest/report")
+check_says "the fault is marked" '>mark of data begins<' "$page/01-queues.svg"
+check_says "... at its times" 'Lines across: mark of data begins at 0[.]2; mark of data ends at 0[.]7[.]' "$page/index.html"
+# 4 KiB of reserve and 200 KB, and 3 KiB less: the lab's, and the simulator's own
+check_says "what a switch holds of a port has its xoff and xon" '"label":"held of a port, KiB".*"levels":\[\{"y":199[.]3125,"label":"xoff 199[.]3 KiB"\},\{"y":196[.]3125,"label":"xon 196[.]3 KiB"\}\]' "$page/index.html"
+check_says "... both named below it, though they are close" 'Lines along: xoff 199[.]3 KiB; xon 196[.]3 KiB[.]' "$page/index.html"
+check "... and pauses begin there" awk -F'\t' '!/^#/ && NF == 2 && $2 > 199 && $2 < 400 { found = 1 } END { exit !found }' "$page/01-queues.tsv"
+check "where the free buffer sets it there is no such line" test -z "$(grep -o 'xoff [0-9.]* KiB' "$(report_of incast-pfc)/index.html")"
+check_exit 4 "a receiver pauses" "$H" run pfc-bidir --set sweep=null --duration 30ms --set sample.every=100us --set "expect=[]" --set published=null --out "$SCRATCH/receiver"
+check "receive buffers have xoff and xon, also below their pauses" test "$(grep -oE '"levels":\[\{"y":[0-9.]+,"label":"xoff [0-9.]+ KiB"\},\{"y":[0-9.]+,"label":"xon ' "$SCRATCH/receiver/pfc-bidir/latest/report/index.html" | wc -l)" = 2
 check_says "lengths of pauses are on a logarithmic scale" 'data-x="logarithmic"' "$(report_of incast-pfc)/01-pause-cdf.svg"
 
 # A comparison has a folder of its own.
