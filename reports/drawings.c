@@ -74,6 +74,7 @@ void drawings_free(struct drawings *drawings)
         free(drawings->items[i].title);
         free(drawings->items[i].caption);
         free(drawings->items[i].note);
+        free(drawings->items[i].says);
         free(drawings->items[i].picture);
         text_free(&drawings->items[i].data);
     }

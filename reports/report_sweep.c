@@ -59,7 +59,7 @@ static int draw_figure(const struct sweep_table *t, size_t figure, size_t which,
                        struct drawings *made, struct error *e)
 {
     const char *caption = caption_of(&t->figures[figure]);
-    struct text name = {0}, title = {0}, note = {0};
+    struct text name = {0}, title = {0}, note = {0}, says = {0};
     bool drawn = false;
     name_files(t, figure, which, &name);
     title_of(t, figure, which, &title);
@@ -69,8 +69,12 @@ static int draw_figure(const struct sweep_table *t, size_t figure, size_t which,
     if (result == 0 && drawn) {
         drawings_keep(made, text_string(&name), text_string(&title), caption, figure);
         drawings_last(made)->note = note.length ? text_take(&note) : NULL;
+        if (!which)
+            over_sweep_say(t, figure, &says);
+        drawings_last(made)->says = says.length ? text_take(&says) : NULL;
     }
     text_free(&note);
+    text_free(&says);
     text_free(&name);
     text_free(&title);
     return result;
@@ -80,9 +84,11 @@ int report_sweep_draw(const struct sweep_table *t, const struct folder *fresh, s
                       struct text *page, struct error *e)
 {
     size_t left_out = 0, each = over_sweep_count(t);
-    for (size_t i = 0; i < t->figure_count; i++)
-        for (size_t which = 0; which < each && over_sweep_wants(t, i); which++)
-            if (made->count >= OVER_SWEEP_MOST)
+    for (size_t which = 0; which < each; which++)
+        for (size_t i = 0; i < t->figure_count; i++)
+            if (!over_sweep_wants(t, i))
+                continue;
+            else if (made->count >= OVER_SWEEP_MOST)
                 left_out++;
             else if (draw_figure(t, i, which, fresh, made, e) != 0)
                 return -1;

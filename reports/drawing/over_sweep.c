@@ -1,6 +1,7 @@
 #include "reports/drawing/over_sweep.h"
 
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include "reports/drawing/heat.h"
 #include "reports/drawing/plot.h"
 #include <math.h>
@@ -14,6 +15,7 @@
 #define MOST_ROWS   60
 #define MOST_PLACES 40000
 #define EVEN        1.5 /* the largest space between two values by the smallest */
+#define GROUPS      4   /* of a choice with more numbers than become curves */
 #define NONE        SIZE_MAX
 #define MARGIN      0.03 /* of the range, beside the first and the last point */
 
@@ -96,25 +98,30 @@ static struct roles choose_roles(const struct sweep_table *t)
     return r;
 }
 
+/* The dimension of drawing `which` of points: numbers that have no row each, in their order. NONE: there are
+ * no more. */
+static size_t nth_numbers(const struct sweep_table *t, size_t which)
+{
+    for (size_t i = 0; i < t->dimension_count; i++)
+        if (!t->dimensions[i].words && sweep_positions(t, i) > MOST_CURVES && which-- == 0)
+            return i;
+    return NONE;
+}
+
 const char *over_sweep_how(const struct sweep_table *t)
 {
     static const char *const words[] = {
         [FORM_ROWS] = "A bar for each value.",
-        [FORM_POINTS] = ("Each point is a cell, over one of its choices. Its other choices differ too: "
-                         "the table of cells has them."),
+        [FORM_POINTS] =
+            "Each row is a value of a choice. Other choices differ too: the table of cells has them.",
         [FORM_CURVES] = "Each point is a cell, a combination of choices.",
         [FORM_HEAT] = "Each field is a cell, a combination of choices. Its colour follows the scale above.",
     };
+    if (choose_roles(t).form == FORM_POINTS && nth_numbers(t, 0) != NONE)
+        return "Each row is a value of a choice or, of many, some that follow one another; below, each point "
+               "is a "
+               "cell over one of its choices. Other choices differ too: the table of cells has them.";
     return words[choose_roles(t).form];
-}
-
-/* The dimension of drawing `which` of points: those of numbers, in their order. NONE: there are no more. */
-static size_t nth_numbers(const struct sweep_table *t, size_t which)
-{
-    for (size_t i = 0; i < t->dimension_count; i++)
-        if (!t->dimensions[i].words && which-- == 0)
-            return i;
-    return NONE;
 }
 
 size_t over_sweep_count(const struct sweep_table *t)
@@ -125,12 +132,12 @@ size_t over_sweep_count(const struct sweep_table *t)
         return form != FORM_NONE;
     while (nth_numbers(t, count) != NONE)
         count++;
-    return count;
+    return count + 1; /* the first is of all choices */
 }
 
 const char *over_sweep_choice(const struct sweep_table *t, size_t which)
 {
-    size_t dimension = choose_roles(t).form == FORM_POINTS ? nth_numbers(t, which) : NONE;
+    size_t dimension = choose_roles(t).form == FORM_POINTS && which ? nth_numbers(t, which - 1) : NONE;
     return dimension == NONE ? NULL : t->dimensions[dimension].label;
 }
 
@@ -456,6 +463,158 @@ static void fill_points(const struct sweep_table *t, size_t dimension, size_t fi
     }
 }
 
+/* ---- all choices: what each does to a figure */
+
+/* Values of a choice that stand in one row. */
+struct group {
+    size_t dimension, first, last;
+    double sum, least, most;
+    size_t count; /* cells with a value */
+};
+
+/* A choice, and how far the means of its groups are apart. */
+struct effect {
+    size_t dimension;
+    double size;
+};
+
+static int by_size(const void *left, const void *right)
+{
+    const struct effect *a = left, *b = right;
+    int order = (a->size < b->size) - (a->size > b->size);
+    return order ? order : (a->dimension > b->dimension) - (a->dimension < b->dimension);
+}
+
+/* The row of positions along a dimension: one for each, or, of many, for as many that follow one another. */
+static struct group take_group(const struct sweep_table *t, size_t figure, size_t dimension, size_t first,
+                               size_t last)
+{
+    struct group g = {
+        .dimension = dimension, .first = first, .last = last, .least = INFINITY, .most = -INFINITY};
+    for (size_t cell = 0; cell < t->cell_count; cell++) {
+        size_t at = position(t, cell, dimension);
+        double value = sweep_spread(t, figure, cell).mean;
+        if (at == NONE || at < first || at > last || !isfinite(value))
+            continue;
+        g.sum += value;
+        g.count++;
+        g.least = fmin(g.least, value);
+        g.most = fmax(g.most, value);
+    }
+    return g;
+}
+
+static size_t group_count(const struct sweep_table *t, size_t dimension)
+{
+    size_t all = positions(t, dimension);
+    return all <= MOST_CURVES ? all : t->dimensions[dimension].words ? MOST_CURVES : GROUPS;
+}
+
+static struct group nth_group(const struct sweep_table *t, size_t figure, size_t dimension, size_t n)
+{
+    size_t all = positions(t, dimension), groups = group_count(t, dimension);
+    bool each = all <= MOST_CURVES || t->dimensions[dimension].words;
+    return each ? take_group(t, figure, dimension, n, n)
+                : take_group(t, figure, dimension, n * all / groups, (n + 1) * all / groups - 1);
+}
+
+static double mean_of(const struct group *g)
+{
+    return g->count ? g->sum / (double)g->count : NAN;
+}
+
+/* The groups of the choice with the least and the greatest mean. */
+static void find_ends(const struct sweep_table *t, size_t figure, size_t dimension, struct group ends[2])
+{
+    ends[0] = ends[1] = nth_group(t, figure, dimension, 0);
+    for (size_t n = 1; n < group_count(t, dimension); n++) {
+        struct group g = nth_group(t, figure, dimension, n);
+        if (!g.count)
+            continue;
+        ends[0] = !ends[0].count || mean_of(&g) < mean_of(&ends[0]) ? g : ends[0];
+        ends[1] = !ends[1].count || mean_of(&g) > mean_of(&ends[1]) ? g : ends[1];
+    }
+}
+
+static struct effect effect_of(const struct sweep_table *t, size_t figure, size_t dimension)
+{
+    struct group ends[2];
+    find_ends(t, figure, dimension, ends);
+    double size = mean_of(&ends[1]) - mean_of(&ends[0]);
+    return (struct effect){dimension, size > 0 ? size : 0};
+}
+
+/* "message 64KiB", "rpg_ai_rate 5 to 12" */
+static char *group_name(const struct sweep_table *t, const struct group *g)
+{
+    char *first = position_name(t, g->dimension, g->first), *last = position_name(t, g->dimension, g->last);
+    char *name = xasprintf("%s %s%s%s", t->dimensions[g->dimension].label, first ? first : "",
+                           g->last > g->first ? " to " : "", g->last > g->first && last ? last : "");
+    free(first);
+    free(last);
+    return name;
+}
+
+void over_sweep_say(const struct sweep_table *t, size_t figure, struct text *out)
+{
+    struct sweep_unit unit = sweep_unit_of(&t->figures[figure]);
+    struct effect most = {0};
+    for (size_t i = 0; i < t->dimension_count; i++) {
+        struct effect mine = effect_of(t, figure, i);
+        most = mine.size > most.size ? mine : most;
+    }
+    if (t->dimension_count < 2 || !(most.size > 0))
+        return;
+    text_add(out, "The largest effect on \"%s\" has %s: on average", t->figures[figure].name,
+             t->dimensions[most.dimension].label);
+    struct group ends[2];
+    find_ends(t, figure, most.dimension, ends);
+    for (size_t i = 0; i < 2; i++) {
+        char *name = group_name(t, &ends[i]);
+        text_add(out, "%s %.4g%s%s with %s", i ? ", and" : "", shown_value(&unit, mean_of(&ends[i])),
+                 *unit.name ? " " : "", unit.name, name);
+        free(name);
+    }
+    text_add(out, ".");
+}
+
+static void fill_effects(const struct sweep_table *t, size_t figure, struct plot *plot, struct text *note)
+{
+    struct sweep_unit unit = sweep_unit_of(&t->figures[figure]);
+    struct effect *effects = xcalloc(t->dimension_count, sizeof *effects);
+    struct plot_panel *panel = plot_add_panel(plot, "");
+    size_t row = 0, left_out = 0;
+    for (size_t i = 0; i < t->dimension_count; i++)
+        effects[i] = effect_of(t, figure, i);
+    qsort(effects, t->dimension_count, sizeof *effects, by_size);
+    for (size_t i = 0; i < t->dimension_count; i++) {
+        size_t dimension = effects[i].dimension, groups = group_count(t, dimension);
+        if (row + groups > MOST_ROWS) {
+            left_out++;
+            continue;
+        }
+        note_positions(t, dimension, t->dimensions[dimension].words ? MOST_CURVES : NONE, note);
+        struct plot_series *s = plot_add_series(panel, "", PLOT_INTERVALS_ROWS);
+        for (size_t n = 0; n < groups; n++) {
+            struct group g = nth_group(t, figure, dimension, n);
+            char *name = group_name(t, &g);
+            plot_name_row(panel, name);
+            free(name);
+            plot_add_range(s, shown_value(&unit, mean_of(&g)), (double)row++, shown_value(&unit, g.least),
+                           shown_value(&unit, g.most));
+        }
+    }
+    if (left_out)
+        text_add(note, "%s%zu %s with less effect %s left out.", note->length ? " " : "", left_out,
+                 THINGS(left_out, "choice"), left_out == 1 ? "is" : "are");
+    plot_relabel_x(plot, *unit.name ? unit.name : "value");
+    text_add(note,
+             "%sA point is the mean of the cells with that value, its line from the least to the greatest of "
+             "them; the choice with the largest effect stands first.",
+             note->length ? " " : "");
+    free(effects);
+}
+
 /* ---- words alone: a bar for each */
 
 static void fill_rows(const struct sweep_table *t, const struct roles *r, size_t figure, struct plot *plot)
@@ -497,7 +656,9 @@ static int draw_plot(const struct sweep_table *t, const struct roles *r, size_t 
     size_t *cell_at = r->form == FORM_CURVES ? place_cells(t, r) : NULL;
     if (r->form == FORM_CURVES && !cell_at)
         return error_set(e, "out of memory for the drawing %s", plot->name);
-    if (r->form == FORM_POINTS)
+    if (r->form == FORM_POINTS && r->x == NONE)
+        fill_effects(t, figure, plot, note);
+    else if (r->form == FORM_POINTS)
         fill_points(t, r->x, figure, plot);
     else if (r->form == FORM_CURVES)
         fill_plot(t, r, figure, cell_at, plot);
@@ -519,9 +680,9 @@ int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, co
     struct roles r = choose_roles(t);
     const char *origin = run_origin(&t->first);
     *drawn = false;
-    if (r.form == FORM_POINTS)
-        r.x = nth_numbers(t, which);
-    if (r.form == FORM_NONE || r.x == NONE)
+    if (r.form == FORM_POINTS && which)
+        r.x = nth_numbers(t, which - 1);
+    if (r.form == FORM_NONE || (r.x == NONE && which))
         return 0;
     note_cells(t, &r, figure, note);
     if (r.form == FORM_HEAT) {
@@ -534,7 +695,7 @@ int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, co
     else
         note_positions(t, r.panels, MOST_PANELS, note);
     struct plot plot;
-    plot_init(&plot, name, title, t->dimensions[r.x].label);
+    plot_init(&plot, name, title, r.x == NONE ? "" : t->dimensions[r.x].label);
     plot.origin = origin;
     int result = draw_plot(t, &r, figure, &plot, folder, drawn, note, e);
     plot_free(&plot);

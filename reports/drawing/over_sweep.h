@@ -17,6 +17,8 @@ size_t over_sweep_count(const struct sweep_table *t);
 const char *over_sweep_choice(const struct sweep_table *t, size_t which);
 /* Is there something to see in a drawing of the figure: different values? */
 bool over_sweep_wants(const struct sweep_table *t, size_t figure);
+/* Which of several choices moves the mean of the figure most, in a sentence; nothing if none does. */
+void over_sweep_say(const struct sweep_table *t, size_t figure, struct text *out);
 /* Write FOLDER/NAME.tsv and FOLDER/NAME.svg of a figure. *drawn is false if it has nothing to show. `note`:
  * what is drawn of how much, for its caption. */
 int over_sweep_draw(const struct sweep_table *t, size_t figure, size_t which, const char *name,

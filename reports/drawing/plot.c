@@ -169,6 +169,14 @@ void plot_add_interval(struct plot_series *series, double x, double y, double ha
     count_point(series, (struct plot_row){.x = x, .y = y, .low = middle - reach, .high = middle + reach});
 }
 
+void plot_add_range(struct plot_series *series, double x, double row, double low, double high)
+{
+    if (!isfinite(x))
+        return;
+    series->highest = fmax(series->highest, row);
+    count_point(series, (struct plot_row){.x = x, .y = row, .low = low, .high = high});
+}
+
 void plot_add_tic(struct plot *plot, double x, const char *label)
 {
     plot->tics = grow(plot->tics, &plot->tic_count, sizeof *plot->tics);
@@ -323,7 +331,10 @@ char *plot_said(const struct plot *plot)
         text_add(&all, "%s%s.", all.length ? " " : "", text_string(&plot->left_out));
     for (size_t i = 0; i < plot->panel_count; i++)
         for (size_t k = 0; k < plot->panels[i].level_count; k++)
-            text_add(&all, "%s%s%s", k ? "; " : all.length ? " Lines along: " : "Lines along: ",
+            text_add(&all, "%s%s%s",
+                     k            ? "; "
+                     : all.length ? " Lines along: "
+                                  : "Lines along: ",
                      plot->panels[i].levels[k].label, k + 1 == plot->panels[i].level_count ? "." : "");
     for (size_t i = 0; i < plot->mark_count; i++) {
         text_add(&all, i ? "; " : all.length ? " Lines across: " : "Lines across: ");

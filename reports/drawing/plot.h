@@ -118,6 +118,8 @@ struct plot_series *plot_add_series(struct plot_panel *panel, const char *label,
 void plot_add_point(struct plot_series *series, double x, double y);
 /* With half the width of its interval; NAN: it has none. */
 void plot_add_interval(struct plot_series *series, double x, double y, double half);
+/* Of a row, with the ends of its interval; NAN: it has no point. */
+void plot_add_range(struct plot_series *series, double x, double row, double low, double high);
 void plot_add_tic(struct plot *plot, double x, const char *label);
 /* After the marks before it; one at the same x takes its words too. */
 void plot_add_mark(struct plot *plot, double x, const char *label);

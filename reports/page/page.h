@@ -19,6 +19,7 @@ struct drawing {
     char *title;
     char *caption;
     char *note;       /* after the caption, or NULL */
+    char *says;       /* what it shows, a sentence for the first screen, or NULL */
     struct text data; /* for the page's script (plot_data), or nothing */
     char *picture;    /* NAME.svg, which the page contains */
     size_t picture_length;

@@ -589,14 +589,25 @@ static void add_ranges(const struct sweep_table *t, struct text *out)
     text_add(out, "</div>\n");
 }
 
+/* "sum(flows.*.bytes) > 0" asks whether anything happened: how much it was says little. */
+static bool asks_for_any(const char *check)
+{
+    size_t length = strlen(check);
+    return length > 2 && strcmp(check + length - 2, " 0") == 0;
+}
+
 size_t page_sweep_explaining(const struct sweep_table *t, const struct drawing *drawings, size_t count)
 {
     size_t best = count ? 0 : SIZE_MAX, most = 0;
     for (size_t i = 0; i < count; i++) {
-        size_t failed =
-            drawings[i].run < t->figure_count ? t->figures[drawings[i].run].with[VERDICT_FAILED] : 0;
-        if (failed > most) {
-            most = failed;
+        const struct sweep_figure *f =
+            drawings[i].run < t->figure_count ? &t->figures[drawings[i].run] : NULL;
+        size_t worth = !f                                   ? 0
+                       : f->with[VERDICT_FAILED]            ? 1 + f->with[VERDICT_FAILED]
+                       : f->check && asks_for_any(f->check) ? 0
+                                                            : 1;
+        if (worth > most) {
+            most = worth;
             best = i;
         }
     }
@@ -609,6 +620,11 @@ void page_add_sweep_first(const struct sweep_table *t, const struct drawing *dra
     text_add(out, "<section class=first>\n");
     add_sweep_what(t, out);
     add_groups(t, out);
+    if (explaining != SIZE_MAX && drawings[explaining].says) {
+        text_add(out, "<p class=lead>");
+        html_escaped(out, drawings[explaining].says);
+        text_add(out, "</p>\n");
+    }
     add_ranges(t, out);
     if (explaining != SIZE_MAX)
         page_add_drawing(&drawings[explaining], "", out);
