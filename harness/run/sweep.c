@@ -23,6 +23,7 @@
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "reports/reports.h"
+#include "reports/results/differences.h"
 #include "lib/text.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -296,10 +297,14 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
     struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
     struct text label = {0};
+    const char *path;
+    json_t *value;
     if (!cell)
         return outcome;
-    summary_choice(cell->choice, &label);
-    s->progress.cell = s->kept + s->ended + 1;
+    json_object_foreach(cell->choice, path, value) choice_add(path, value, s->plan.sweep, &label);
+    if (s->request->repeats > 1)
+        text_add(&label, "%srun %zu", label.length ? ", " : "", sweep_repeat_of(s, run));
+    s->progress.cell = s->progress.place ? run + 1 : s->kept + s->ended + 1;
     s->progress.cells = sweep_run_count(s);
     s->progress.label = text_string(&label);
     struct experiment x = {.plan = &s->plan,
@@ -374,10 +379,10 @@ static void sweep_run_in_turn(struct sweep *s)
 
 /* ---- the runs side by side */
 
-static struct outcome side_run(void *context, size_t k, struct error *e)
+static struct outcome side_run(void *context, size_t k, size_t place, struct error *e)
 {
     struct sweep *s = context;
-    s->progress.on = false;
+    progress_take(&s->progress, place);
     s->interrupt.count = 0;
     return s->run_one(s, s->todo[k], e);
 }
@@ -396,12 +401,19 @@ static bool side_ended(void *context, size_t k, struct worked *worked)
     struct sweep *s = context;
     s->cost_ns += worked->took_ns;
     s->outputs[k] = worked->output;
-    bool more = sweep_count_run(s, s->todo[k], worked->outcome, &worked->e);
     progress_clear(&s->progress);
+    bool more = sweep_count_run(s, s->todo[k], worked->outcome, &worked->e);
     while (s->printed < s->todo_count && s->index.entries[s->todo[s->printed]])
         side_print_next(s);
     sweep_check_output(s);
     return more;
+}
+
+static void side_said(void *context, const char *bytes, size_t length)
+{
+    struct sweep *s = context;
+    progress_clear(&s->progress);
+    print_bytes(stderr, bytes, length);
 }
 
 static void side_waiting(void *context, size_t running)
@@ -429,13 +441,16 @@ static void sweep_run_side_by_side(struct sweep *s)
                         .interrupt = &s->interrupt,
                         .run = side_run,
                         .ended = side_ended,
+                        .said = s->progress.on ? side_said : NULL,
                         .waiting = side_waiting};
+    progress_share(&s->progress, s->jobs);
     s->outputs = calloc(s->todo_count + 1, sizeof *s->outputs);
     if (!s->outputs)
         error_set(&e, "out of memory for %zu runs", s->todo_count);
     if (!s->outputs || workers_run(&work, &e) != 0)
         sweep_fail(s, ENDING_LAB_FAILED, &e);
     progress_clear(&s->progress);
+    progress_unshare(&s->progress);
     while (s->outputs && s->printed < s->todo_count) /* also those after one that never began */
         side_print_next(s);
     sweep_check_output(s);

@@ -4,6 +4,7 @@
 #include "lib/process.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -36,6 +37,7 @@ struct workers {
     struct worker *places;  /* work->jobs of them, and as many of the following */
     struct report *reports; /* shared */
     struct pollfd *polled;
+    int said[2]; /* the runs' standard error; -1: their own */
     size_t running, next;
     int signals; /* passed on so far */
     bool closed; /* no run is begun any more */
@@ -50,14 +52,17 @@ size_t workers_processors(void)
 
 /* ---- the process of a run */
 
-static void worker_main(const struct work *work, size_t i, struct report *report, int out, pid_t parent)
+static void worker_main(const struct workers *w, size_t place, int out, pid_t parent)
 {
+    const struct work *work = w->work;
+    struct report *report = &w->reports[place];
     setpgid(0, 0);            /* the terminal's signals come from the parent, once each */
     signal(SIGTTOU, SIG_IGN); /* it may print warnings although it is in the background */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0)
+    if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0 ||
+        (w->said[1] >= 0 && dup2(w->said[1], STDERR_FILENO) < 0))
         _exit(1);
-    report->outcome = work->run(work->context, i, &report->e);
+    report->outcome = work->run(work->context, w->next, place, &report->e);
     report->whole = fflush(stdout) == 0;
     _exit(0);
 }
@@ -74,7 +79,7 @@ static int worker_begin(struct workers *w, size_t place, struct error *e)
     memset(&w->reports[place], 0, sizeof w->reports[place]);
     *worker = (struct worker){.pid = fork(), .i = w->next, .out = ends[0], .began_ns = clock_monotonic_ns()};
     if (worker->pid == 0)
-        worker_main(w->work, w->next, &w->reports[place], ends[1], parent);
+        worker_main(w, place, ends[1], parent);
     close(ends[1]);
     if (worker->pid < 0) {
         close(ends[0]);
@@ -133,6 +138,15 @@ static void worker_read_output(struct workers *w, size_t place)
         worker_end(w, place);
 }
 
+/* A run writes a line at once, which a pipe does not cut (PIPE_BUF). */
+static void workers_hear(struct workers *w)
+{
+    char bytes[PIPE_BUF];
+    ssize_t got;
+    while (w->said[0] >= 0 && (got = read(w->said[0], bytes, sizeof bytes)) > 0)
+        w->work->said(w->work->context, bytes, (size_t)got);
+}
+
 static void workers_pass_signals(struct workers *w)
 {
     int count = interrupt_count(w->work->interrupt);
@@ -149,7 +163,9 @@ static void workers_wait(struct workers *w)
     for (size_t place = 0; place < jobs; place++)
         w->polled[place] = (struct pollfd){w->places[place].pid ? w->places[place].out : -1, POLLIN, 0};
     w->polled[jobs] = (struct pollfd){w->work->interrupt->fd, POLLIN, 0};
-    int ready = poll(w->polled, jobs + 1, LOOK_MS);
+    w->polled[jobs + 1] = (struct pollfd){w->said[0], POLLIN, 0};
+    int ready = poll(w->polled, jobs + 2, LOOK_MS);
+    workers_hear(w);
     for (size_t place = 0; ready > 0 && place < jobs; place++)
         if (w->polled[place].revents)
             worker_read_output(w, place);
@@ -160,6 +176,10 @@ static void workers_wait(struct workers *w)
 static int workers_run_all(struct workers *w, struct error *e)
 {
     int result = 0;
+    if (w->work->said && pipe2(w->said, O_CLOEXEC | O_NONBLOCK) != 0)
+        return error_set_errno(e, errno, "making a pipe for what runs say");
+    if (w->said[1] >= 0) /* a run waits for its reader, as at a terminal */
+        fcntl(w->said[1], F_SETFL, 0);
     do {
         if (result == 0 && workers_begin_more(w, e) != 0) {
             result = -1;
@@ -168,6 +188,10 @@ static int workers_run_all(struct workers *w, struct error *e)
         if (w->running > 0)
             workers_wait(w);
     } while (w->running > 0 || (w->next < w->work->count && !w->closed));
+    workers_hear(w);
+    for (int i = 0; i < 2; i++)
+        if (w->said[i] >= 0)
+            close(w->said[i]);
     return result;
 }
 
@@ -175,8 +199,9 @@ int workers_run(const struct work *work, struct error *e)
 {
     size_t bytes = work->jobs * sizeof(struct report);
     struct workers w = {.work = work,
+                        .said = {-1, -1},
                         .places = calloc(work->jobs, sizeof *w.places),
-                        .polled = calloc(work->jobs + 1, sizeof *w.polled),
+                        .polled = calloc(work->jobs + 2, sizeof *w.polled),
                         .reports =
                             mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     int result = w.places && w.polled && w.reports != MAP_FAILED

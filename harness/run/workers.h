@@ -19,8 +19,11 @@ struct work {
     void *context;
     struct interrupt *interrupt; /* each of its signals is passed on to the runs; no run is begun any more */
 
-    /* In the process of the run. Standard output is `output` of its worked. */
-    struct outcome (*run)(void *context, size_t i, struct error *e);
+    /* In the process of the run. Standard output is `output` of its worked. `place`: below `jobs`; no run
+     * that goes on at the same time has the same. */
+    struct outcome (*run)(void *context, size_t i, size_t place, struct error *e);
+    /* In this process: what runs say on standard error, in whole lines; NULL: they write there themselves. */
+    void (*said)(void *context, const char *bytes, size_t length);
     /* In this process, when a run has ended, in any order. Takes over worked.output. false: begin no other.
      */
     bool (*ended)(void *context, size_t i, struct worked *worked);

@@ -419,10 +419,11 @@ static int sweep_open_workshop(struct sweep *s, struct error *e)
     return s->workshop ? files_make_folders(s->workshop, e) : error_set(e, "out of memory");
 }
 
-static struct outcome first_run_make(void *context, size_t i, struct error *e)
+static struct outcome first_run_make(void *context, size_t i, size_t place, struct error *e)
 {
     struct sweep *s = context;
     (void)i;
+    (void)place;
     s->progress.on = false;
     s->interrupt.count = 0;
     signal(SIGALRM, SIG_DFL);

@@ -44,10 +44,12 @@ same() { # FOLDER
 }
 results_in() { find "$1" -path '*/[0-9]*/result.json' ! -path '*/slurm/*' 2> /dev/null | wc -l; }
 
-# Progress on a terminal of 80 columns is one line that never wraps.
+# What a terminal was sent, line by line, without its cursor's movements.
+lines_of() { tr '\r' '\n' < "$1" | sed -E 's/\x1b\[[0-9]*[AJK]//g'; } # TYPESCRIPT
+# The line of a sweep's progress on a terminal of 80 columns never wraps.
 is_one_line() { # RUNS PATTERN ARGUMENT...
     script -qec "stty cols 80; '$H' run wide.json --no-report --out progress ${*:3}" /dev/null < /dev/null > typescript 2>&1
-    tr '\r' '\n' < typescript | sed 's/\x1b\[K//g' > lines
+    lines_of typescript > lines
     grep -qE "^[0-9]+ of $1 runs, [0-9]+ failed, $2" lines && ! grep -E "^[0-9]+ of $1" lines | grep -E '.{80}'
 }
 check_progress() { # RUNS PATTERN ARGUMENT...
