@@ -285,7 +285,7 @@ static int check_limits(const char *text, size_t length, const char *name, enum 
 }
 
 /* JSON has no comments: people write them as keys. */
-static void drop_comments(json_t *value)
+void json_drop_comments(json_t *value)
 {
     const char *key;
     json_t *member;
@@ -296,9 +296,9 @@ static void drop_comments(json_t *value)
         if (strncmp(key, JSON_COMMENT, strlen(JSON_COMMENT)) == 0)
             json_object_del(value, key);
         else
-            drop_comments(member);
+            json_drop_comments(member);
     }
-    json_array_foreach(value, i, member) drop_comments(member);
+    json_array_foreach(value, i, member) json_drop_comments(member);
 }
 
 json_t *json_file_parse(const char *text, size_t length, const char *name, enum document_kind kind,
@@ -318,9 +318,12 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
     }
     json_t *value = json_loadb(text, length, flags, &where);
     if (!value)
-        error_set(e, "%s:%d:%d: %s", name, where.line, where.column, where.text);
+        error_set(e, "%s:%d:%d: %s%s", name, where.line, where.column, where.text,
+                  strstr(where.text, "duplicate object key near '\"" JSON_COMMENT)
+                      ? ": comments of one object have different keys, such as \"//\" and \"// 2\""
+                      : "");
     if (kind == DOCUMENT_SCENARIO || kind == DOCUMENT_LAB)
-        drop_comments(value);
+        json_drop_comments(value);
     return value;
 }
 

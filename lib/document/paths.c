@@ -259,6 +259,7 @@ int paths_assignment(const char *text, char **path, json_t **value, struct error
     *value = json_file_parse(sign + 1, strlen(sign + 1), "value", DOCUMENT_LINE, NULL);
     if (!*value)
         *value = json_text(sign + 1);
+    json_drop_comments(*value);
     if (*path && *value)
         return 0;
     free(*path);

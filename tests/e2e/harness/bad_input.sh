@@ -55,6 +55,8 @@ text "not text" 'case.json' '\0377\0376\0001\0002'
 text "not UTF-8 inside a string" 'case.json' '{ "schema": 1, "name": "\0377" }'
 text "a zero byte in a name" 'case.json' '{ "schema": 1, "name": "a\\u0000b", "roles": ["a"] }'
 text "the same key twice" 'case.json.*duplicate' '{ "schema": 1, "schema": 1 }'
+text "two comments of one key" "case.json:1:[0-9]+: duplicate object key near '\"//\"': comments of one object have different keys, such as \"//\" and \"// 2\"" \
+    '{ "schema": 1, "//": "one", "//": "two" }'
 head -c 17000000 /dev/zero | tr '\0' ' ' >case.json
 expect 2 'case.json.*(16 MiB|16777216|large)' "17 MiB of blanks" run case.json --lab "$LAB"
 python3 -c 'print("[" * 100000)' >case.json 2>/dev/null || printf '[%.0s' {1..100000} >case.json
@@ -99,6 +101,8 @@ scenario "unknown congestion control" 'settings.congestion_control: "cubic" is u
 scenario "HPCC parameter out of range" 'settings.hpcc.u_target: 95 is out of range' '.settings.hpcc.u_target=95'
 scenario "TIMELY with t_low above t_high" 'settings.timely: t_low 50.000 us is above t_high 5.000 us' '.settings.timely={"t_low":"50us","t_high":"5us"}'
 scenario "DCQCN parameter out of range" 'settings.dcqcn.rp.dce_tcp_g: 4096 is out of range' '.settings.dcqcn.rp.dce_tcp_g=4096'
+scenario "a misspelled key beside a comment" 'settings: unknown key "pfcc"; did you mean "pfc"' '.settings={"//":"PFC","pfcc":[3]}'
+scenario "a comment that is a path" 'settings: unknown key "//": expected one of' '.sweep={"settings.//":[1,2]}'
 scenario "a newer schema" 'schema: 2 is' '.schema=2'
 scenario "a group of counters that does not exist" 'sample.groups\[0\]: "pcf" is unknown: expected one of "all", "pfc", .*"errors", .*"buffer"' '.sample.groups=["pcf"]'
 scenario "a capability that must be there and not be there" 'expect\[0\].needs: "gpu" and "!gpu" exclude each other' '.expect[0].needs=["gpu","!gpu"]'

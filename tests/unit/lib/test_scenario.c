@@ -251,6 +251,10 @@ static void assignments_are_read(void **state)
     assert_int_equal(json_array_size(value), 2);
     free(path);
     json_decref(value);
+    assert_int_equal(paths_assignment("a={\"//\": \"why\", \"b\": 1}", &path, &value, &e), 0);
+    assert_int_equal(json_object_size(value), 1);
+    free(path);
+    json_decref(value);
     assert_int_equal(paths_assignment("a=b=c", &path, &value, &e), 0);
     assert_string_equal(json_string_value(value), "b=c");
     free(path);
