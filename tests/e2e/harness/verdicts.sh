@@ -59,6 +59,7 @@ same() { # WHAT EXIT_CODE SCENARIO LAB ARG...
 for scenario in "$ROOT"/scenarios/*.json; do
     name=${scenario##*/}
     name=${name%.json}
+    check "$name says in a comment why" test "$(jq '[.. | objects | keys[] | select(startswith("//"))] | length' "$scenario")" -ge 1
     make_labs "$scenario"
     # collectives are for real hosts alone, and name no lab
     case $name in
