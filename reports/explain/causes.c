@@ -50,6 +50,8 @@ const struct cause_words cause_words[CAUSES] = {
                            "settings.ecn=", "ecn", true},
     [CAUSE_SWITCH] = {"network", "", " pauses, and nothing that was sampled tells why",
                       "samples of queues (the group queue) would tell where it begins", NULL, NULL, false},
+    [CAUSE_NETWORK_TO] = {"network", "the network pauses or slows what goes to ", "",
+                          "samples of switches would tell where it begins", NULL, NULL, false},
     [CAUSE_NETWORK] = {"network", "the network pauses or slows ", "",
                        "samples of switches would tell where it begins", NULL, NULL, false},
     [CAUSE_SENDER] = {"sender", "",
@@ -661,17 +663,43 @@ static struct cause *host_that_pauses(const struct causes *causes, const struct 
     return host;
 }
 
-/* Is the flow's receiver one that other hosts send to as well, and its line full? */
+/* What several hosts send to this one, as a part of its line; 0: one alone does, or it is not known. */
+static double received_of_several(const struct seen *s, const char *to)
+{
+    double sum = 0, line = seen_line_bps(s, to);
+    const char *from = NULL;
+    bool several = false;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        if (strcmp(s->flows[i].to, to) != 0)
+            continue;
+        sum += s->flows[i].goodput_bps;
+        several = several || (from && strcmp(s->flows[i].from, from) != 0);
+        from = s->flows[i].from;
+    }
+    return several && line > 0 ? sum / line : 0;
+}
+
+/* Where what it gets is marked, DCQCN keeps a queue short, and its line not always full. */
 static bool fills_receiver(const struct seen *s, const struct flow_seen *flow)
 {
-    double sum = 0, line = seen_line_bps(s, flow->to);
-    size_t others = 0;
-    for (size_t i = 0; i < s->flow_count; i++) {
-        bool same = strcmp(s->flows[i].to, flow->to) == 0;
-        sum += same ? s->flows[i].goodput_bps : 0;
-        others += same && strcmp(s->flows[i].from, flow->from) != 0;
-    }
-    return others && line > 0 && sum > SEEN_LOADED * line;
+    double full = seen_counter(s, flow->to, "np_cnp_sent") > 0 ? SEEN_MARKED : SEEN_LOADED;
+    return received_of_several(s, flow->to) > full;
+}
+
+/* What was taken from it on its way, as its host counts. */
+static double slowed_by_network(const struct flow_seen *flow)
+{
+    return flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
+}
+
+/* Is another host slowed that sends to the flow's receiver? */
+static bool is_slowed_with_others(const struct seen *s, const struct flow_seen *flow)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (strcmp(s->flows[i].to, flow->to) == 0 && strcmp(s->flows[i].from, flow->from) != 0 &&
+            slowed_by_network(&s->flows[i]) > MATTERS)
+            return true;
+    return false;
 }
 
 /* The receiver whose line is full is why the flow was paused or slowed, as far as hosts tell. */
@@ -682,24 +710,29 @@ static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
         any = fills_receiver(s, &s->flows[i]) ? s->flows[i].to : NULL;
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        double paused = flow->share[SHARE_PAUSED],
-               cost = paused + flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
+        double paused = flow->share[SHARE_PAUSED], cost = slowed_by_network(flow);
         struct cause *host = paused > MATTERS ? host_that_pauses(causes, flow) : NULL;
         if (host)
             add_cost(host, i, paused);
         cost -= host ? paused : 0;
         if (cost <= MATTERS)
             continue;
-        const char *full = fills_receiver(s, flow) ? flow->to : any, *culprit = full ? full : flow->from;
-        struct cause *cause = find_cause(causes, full ? CAUSE_INCAST : CAUSE_NETWORK, culprit);
+        const char *full = fills_receiver(s, flow) ? flow->to : any;
+        bool several = !full && is_slowed_with_others(s, flow);
+        enum cause_kind kind = full ? CAUSE_INCAST : several ? CAUSE_NETWORK_TO : CAUSE_NETWORK;
+        const char *culprit = full ? full : several ? flow->to : flow->from;
+        struct cause *cause = find_cause(causes, kind, culprit);
         if (!cause) {
-            cause = add_cause(s, causes, full ? CAUSE_INCAST : CAUSE_NETWORK, xstrdup(culprit),
-                              full ? LIKELY : POSSIBLE);
+            cause = add_cause(s, causes, kind, xstrdup(culprit), full ? LIKELY : POSSIBLE);
             cause->priority = flow->priority;
-            text_add(&cause->evidence,
-                     full ? "several hosts send to %s, and its line is full\n"
-                          : "%s is paused or slowed, and what hosts count does not tell why\n",
-                     culprit);
+            if (full)
+                text_add(&cause->evidence,
+                         "several hosts send to %s, together %.0f %% of what its line carries\n", culprit,
+                         100 * received_of_several(s, culprit));
+            else
+                text_add(&cause->evidence,
+                         "%s%s %s paused or slowed, and what hosts count does not tell why\n",
+                         several ? "several hosts that send to " : "", culprit, several ? "are" : "is");
         }
         add_cost(cause, i, cost);
     }

@@ -19,8 +19,9 @@ enum cause_kind {
     CAUSE_INCAST,
     CAUSE_UPLINK,
     CAUSE_SLOWER_LINK,
-    CAUSE_SWITCH,  /* its pauses, and nothing that was sampled tells why */
-    CAUSE_NETWORK, /* pauses or marks, and what is behind them was not sampled */
+    CAUSE_SWITCH,     /* its pauses, and nothing that was sampled tells why */
+    CAUSE_NETWORK_TO, /* pauses or marks of what goes to a host, the same */
+    CAUSE_NETWORK,    /* pauses or marks, and what is behind them was not sampled */
     CAUSE_SENDER,
     CAUSES
 };

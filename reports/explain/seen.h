@@ -82,6 +82,7 @@ struct seen {
 /* Of a line: from there on those who share it wait for each other; and the same by the payload of flows. */
 #define SEEN_FULL   0.9
 #define SEEN_LOADED 0.85
+#define SEEN_MARKED 0.7 /* of a line whose packets are marked */
 
 void seen_open(struct seen *s, const struct run *run, bool hosts_only);
 void seen_free(struct seen *s);

@@ -10,7 +10,7 @@ first() { "$H" explain --json "$@" | jq -r '.causes[0] // {kind: "none", culprit
 
 # scenario, its run ("" for one that is no sweep), cause with all samples, with what hosts count
 known='incast-pfc||incast h16|incast h16
-incast-dcqcn||incast h16|network h13
+incast-dcqcn||incast h16|incast h16
 victim-flow|/01|incast h8|incast h8
 pfc-storm-victim|/01|storm h16|storm h16
 pfc-storm-watchdog|/01|storm h31|storm h31
