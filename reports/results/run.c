@@ -354,12 +354,12 @@ static int read_result(struct run *run, const char *const *paths, struct error *
         run->result = load_result(&folder, paths, e);
         result = run->result ? check_result(run, e) : -1;
         if (result == 0) {
-            take_out_wrong(run);
-            note_damage(run, &folder);
             const json_t *pattern;
             size_t i;
             json_array_foreach(run_get(run, "scenario.traffic"), i, pattern)
                 place_flows_of(json_object_get(run->result, "flows"), pattern);
+            take_out_wrong(run);
+            note_damage(run, &folder);
         }
     }
     if (!run->result)
