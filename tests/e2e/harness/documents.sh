@@ -268,6 +268,7 @@ document() { # FILE LEAST-RUN: how many blocks must be run at least
 # ---- the index, and how long what a stranger reads first may be
 
 check "docs/README.md: links lead somewhere" extract "$ROOT/docs/README.md" "$BLOCKS/index"
+check "CHANGELOG.md: links lead somewhere" extract "$ROOT/CHANGELOG.md" "$BLOCKS/changelog"
 check "... to every document, once" diff <(cd "$ROOT/docs" && printf '%s\n' [a-z]*.md) <(grep -oE '\]\([a-z][a-z-]*[.]md\)' "$ROOT/docs/README.md" | tr -d '[]()' | sort)
 while read -r file most; do
     check "$file has at most $most words" test "$(wc -w <"$ROOT/$file")" -le "$most"
