@@ -285,8 +285,21 @@ static bool is_word(const char *at, size_t length, const char *word)
     return strlen(word) == length && strncmp(word, at, length) == 0;
 }
 
+/* "flows.f.goodput_bps" has no value by itself: several flows, and several samples, may be meant. */
+static struct expr_node *bare_selector(struct parser *p, size_t length)
+{
+    bool flow = strncmp(p->at, "flows.", 6) == 0;
+    error_set(p->e, "\"%.200s\", column %d: %.*s needs a function: write %s(%.*s), or another one of %s",
+              p->text, parser_column(p), (int)length, p->at, flow ? "sum" : "delta", (int)length, p->at,
+              flow ? "min, max and mean" : "rate, total, min, max and mean");
+    return NULL;
+}
+
 static struct expr_node *unknown_function(struct parser *p, size_t length)
 {
+    size_t selector = strcspn(p->at, " \t<>=!()");
+    if (length && memchr(p->at, '.', selector))
+        return bare_selector(p, selector);
     const char *names[EXPR_FUNCTIONS + 2] = {0};
     char word[32], all[160], expected[240];
     for (size_t i = 0; i < EXPR_FUNCTIONS; i++)

@@ -65,7 +65,7 @@ same='run 01 and its 4 repetitions have the same value in every figure, as their
 check_exit 0 "a run whose seed changes nothing, five times" "$H" run same.json --repeat 5 --out same
 check "... the results are the same in every figure" test "$(jq -c '[.flows, .expectations, (.hosts | map_values(.counters))]' same/same/2*/0*/result.json | sort -u | wc -l)" = 1
 check_says "... it has no interval" '^same, 5 runs that are identical: goodput [0-9.]+ Gb/s, delivered [0-9.]+ Gb/s$' out
-check_says "... nor has what is judged over them" '^  passed   all moves \([0-9]+ bytes in all 5 runs, expected > 0\)$' out
+check_says "... nor has what is judged over them" '^  passed   all moves \([0-9]+ bytes in all 5 runs, expected > 0[;)]' out
 check_says "... which is warned of" "^warning: $same\$" out
 check "... in the index" test "$(repeated same -r '.warnings[], .repeated[0].identical')" = "$same
 true"
@@ -150,6 +150,7 @@ refused "a cell that does not exist" 'published\[0\].against: no cell of the swe
 refused "something else than paths" 'expect\[1\].against: expected an object' '.expect[1].against = ["host"]'
 refused "a word that is none" 'expect\[0\].over: .*"repeat".*' '.expect[0].over = "repeat"'
 refused "fairness of one flow" 'column 6: jain of one value says nothing' '.expect[0].check = "jain(flows.f.bytes) > 0"'
+refused "a value of a flow without a function" 'flows\.[^ ]* needs a function: write sum\(flows' '.expect[0].check = "flows.*.goodput_bps > 1Gb/s"'
 refused "a quantile of a counter" 'column 5: tx_prio0_pause is a counter: expected delta, .*, not p99' '.expect[0].check = "p99(b.tx_prio0_pause) > 0"'
 check "... and nothing is left" test ! -e refused
 
