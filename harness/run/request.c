@@ -4,6 +4,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/result_files.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/formats/find.h"
 #include "lib/program/program.h"
@@ -190,6 +191,8 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
         return error_set(e, "out of memory");
     int result = 0;
     if (!files_exist(path)) {
+        static const char *const files[] = {REQUEST, NULL};
+        char *meant = result_files_meant(folder, files);
         char *index = files_join(folder, SWEEP_INDEX);
         bool sweep = index && files_exist(index);
         free(index);
@@ -198,7 +201,9 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
                               "%s has no " REQUEST ", as sweeps of early versions 0.1: its runs can be read "
                               "(report, browse), not counted or resumed; run the sweep anew",
                               folder)
-                  : error_set(e, "%s is not the folder of a sweep: it has no " REQUEST, folder);
+                  : error_set(e, "%s is not the folder of a sweep: it has no " REQUEST "%s%s", folder,
+                              meant ? "; perhaps " : "", meant ? meant : "");
+        free(meant);
     }
     if (result == 0 && !(kept->document = json_file_load(path, DOCUMENT_REQUEST, e)))
         result = -1;

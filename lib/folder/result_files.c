@@ -2,6 +2,7 @@
 
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/files.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/packets/capture.h"
 #include <dirent.h>
@@ -184,4 +185,61 @@ int result_files_check_size(const struct folder *folder, const json_t *result, c
     if (!json_is_integer(bytes) || fstatat(folder->fd, name, &status, 0) != 0)
         return 0;
     return check_size(name, status.st_size, json_integer_value(bytes), e);
+}
+
+static int is_visible_folder(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+}
+
+static bool has_one_of(const char *folder, const char *const files[])
+{
+    bool has = false;
+    for (size_t i = 0; !has && files[i]; i++) {
+        char *path = files_join(folder, files[i]);
+        has = path && files_exist(path);
+        free(path);
+    }
+    return has;
+}
+
+/* The last folder by name in this one that has one of the files; NULL: none, and `only` is the single folder
+ * that is in it, or NULL. */
+static char *last_that_has(const char *folder, const char *const files[], char **only)
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_visible_folder, by_name);
+    char *found = NULL;
+    *only = NULL;
+    for (int i = 0; i < count; i++) {
+        char *below = files_join(folder, entries[i]->d_name);
+        if (below && has_one_of(below, files)) {
+            free(found);
+            found = below;
+        } else {
+            free(*only);
+            *only = below;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    if (count != 1) {
+        free(*only);
+        *only = NULL;
+    }
+    return found;
+}
+
+char *result_files_meant(const char *folder, const char *const files[])
+{
+    const char *slash = files_exist(folder) ? NULL : strrchr(folder, '/');
+    char *at = slash ? strndup(folder, (size_t)(slash - folder)) : strdup(folder), *only = NULL,
+         *deeper = NULL;
+    char *found = at ? last_that_has(at, files, &only) : NULL;
+    if (!found && only)
+        found = last_that_has(only, files, &deeper);
+    free(at);
+    free(only);
+    free(deeper);
+    return found;
 }

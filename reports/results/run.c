@@ -255,8 +255,11 @@ static json_t *load_result(const struct folder *folder, const char *const *paths
 {
     static const char name[] = "result.json";
     if (!folder_has(folder, name)) {
-        error_set(e, "it has no %s: expected the folder of a run or sweep, which `harness browse` lists",
-                  name);
+        static const char *const either[] = {name, SWEEP_INDEX, NULL};
+        char *meant = result_files_meant(folder->path, either);
+        error_set(e, "it has no %s: expected the folder of a run or sweep, %s%s", name,
+                  meant ? "perhaps " : "which `harness browse` lists", meant ? meant : "");
+        free(meant);
         return NULL;
     }
     return paths ? json_file_load_parts_in(folder, name, DOCUMENT_RESULT, paths, e)

@@ -183,6 +183,11 @@ check_exit 1 "... are no change" "$H" run --resume "$killed" --no-report --quiet
 mv kept.json wide.json
 check_exit 2 "a folder that is no sweep is refused" "$H" run --resume "$SCRATCH"
 check_says "... with a sentence" "is not the folder of a sweep: it has no request.json" err
+above=$(dirname "$(dirname "$killed")")
+check_exit 2 "one above a sweep too" "$H" status "$above"
+check_says "... which is named" "no request.json; perhaps $above/.*/$(basename "$killed")" err
+check_exit 2 "and to explain" "$H" explain "$(dirname "$killed")"
+check_says "..." "perhaps $killed" err
 check_exit 2 "--resume takes no scenario" "$H" run wide.json --resume "$killed"
 check_exit 2 "... and nothing that the folder says" "$H" run --resume "$killed" --repeat 3
 check_says "... which is named" 'give no --repeat' err
