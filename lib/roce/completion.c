@@ -343,10 +343,10 @@ void completion_manual(struct text *out)
         text_add(out, "- %d `%s`", i, statuses[i].name);
         if (statuses[i].syndrome)
             text_add(out, " (`0x%02x`)", statuses[i].syndrome);
-        bool said = false;
+        bool said = false; /* by a row with a byte */
         for (size_t k = 0; k < ERRORS; k++)
             said = said || (errors[k].status == i && strncmp(errors[k].meaning, statuses[i].cause, 20) == 0);
-        text_add(out, said ? "\n" : ": %s\n", statuses[i].cause);
+        text_add(out, "%s%s\n", said ? "" : ": ", said ? "" : statuses[i].cause);
     }
 }
 
