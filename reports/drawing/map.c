@@ -308,6 +308,7 @@ static void map_free(struct map *map)
 #define LAYER        118  /* pixels */
 #define MARGIN       150
 #define LEFT         20
+#define TITLE_FITS   70 /* characters, beside the origin */
 #define COLOUR_STEPS 40
 
 /* ---- data */
@@ -615,7 +616,12 @@ static void draw_map(const struct map *map, const struct run *run, const char *t
                                     second + panel_height,
                                     right}};
     svg_begin(out, (int)second + panel_height + 16);
-    svg_words(out, LEFT, 18, (struct svg_font){17, "#111111", SVG_LEFT, false, false}, title);
+    size_t length = strlen(title); /* the run's name ends it, and is told apart by its end */
+    char *shown = length > TITLE_FITS
+                      ? xasprintf("%.*s...%s", TITLE_FITS / 2, title, title + length - TITLE_FITS / 2 + 3)
+                      : xstrdup(title);
+    svg_words(out, LEFT, 18, (struct svg_font){17, "#111111", SVG_LEFT, false, false}, shown);
+    free(shown);
     if (run_origin(run))
         svg_words(out, right, 18, (struct svg_font){13, "#b35900", SVG_RIGHT, false, false}, run_origin(run));
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++)

@@ -149,6 +149,17 @@ page_is "it is dark where the reader prefers that" 'getComputedStyle(document.bo
 page_is "390 pixels are enough: the page does not scroll sideways" 'document.documentElement.scrollWidth <= 390 && Array.from(document.querySelectorAll(".interactive canvas")).every(c => c.getBoundingClientRect().right <= 390)'
 quiet "a narrow page"
 
+page_is "... nor does a table: each of its rows is a paragraph, with the titles of its columns" '(b => b.length > 2 && b.every(s => s.scrollWidth <= s.clientWidth + 1))(Array.from(document.querySelectorAll(".scroll:not(.picture)")).filter(s => s.checkVisibility())) && document.querySelector(".wide.labelled td:nth-child(5)").dataset.t === "MiB/s" || Array.from(document.querySelectorAll(".scroll:not(.picture)")).filter(s => s.scrollWidth > s.clientWidth + 1).map(s => s.textContent.slice(0, 30)).join()'
+# Names that cannot be broken at a hyphen or a space
+mkdir "$SCRATCH/long"
+for name in results_of_the_first_experiment_with_firmware_22_41_1000 results_of_the_second_experiment_with_firmware_22_43_2026; do cp -r "$result" "$SCRATCH/long/$name"; done
+check_exit 0 "two results with long names" "$H" report "$SCRATCH"/long/* --out "$SCRATCH/long-page"
+for width in 1280 390; do
+    browse open "$SCRATCH/long-page/index.html" $width 900
+    page_is "... are not cut in any table at $width pixels" 'document.documentElement.scrollWidth <= innerWidth && Array.from(document.querySelectorAll(".scroll:not(.picture)")).every(s => s.scrollWidth <= s.clientWidth + 1)'
+done
+check_says "... and the end of a name, which tells them apart, is in the title of the map" 'Pauses in the network: [^<]*\.\.\.[^<]*firmware_22_41_1000<' "$SCRATCH/long-page/01-map.svg"
+
 # ---- without script, and printed, there are the pictures
 browse open "$page" 1280 900 noscript
 page_is "without script each picture is there" '(i => i.length > 5 && i.every(p => p.naturalWidth > 100 && p.offsetParent && p.alt) && !document.querySelector(".interactive"))(Array.from(document.images))'
