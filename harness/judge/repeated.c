@@ -79,6 +79,17 @@ static int spreads_add_named(struct spreads *s, const char *group, const char *o
     return result;
 }
 
+/* The page has no such quantile of a run; the mean of several says of how many. */
+static void spreads_note_few(struct spreads *s, const char *flow, const char *value)
+{
+    struct text whole = {0};
+    text_add(&whole, "flows.%s.%s", flow, value);
+    struct spread_figure *figure = spreads_find(s, text_string(&whole));
+    if (figure)
+        figure->few++;
+    text_free(&whole);
+}
+
 /* ---- of a result */
 
 static int spreads_add_totals(struct spreads *s, const json_t *flows)
@@ -108,9 +119,13 @@ static int spreads_add_flows(struct spreads *s, const json_t *flows, bool parts)
     {
         if (result_flow_is_part(flows, name) != parts)
             continue;
-        for (size_t i = 0; result == 0 && (value = expr_flow_value(i, &dimension)); i++)
+        for (size_t i = 0; result == 0 && (value = expr_flow_value(i, &dimension)); i++) {
+            double figure = result_flow_figure(flow, value);
             result = spreads_add_named(s, "flows", name, value, expr_flow_value_unit(i),
                                        result_flow_value(flow, value));
+            if (result == 0 && isnan(figure) && json_is_number(result_flow_value(flow, value)))
+                spreads_note_few(s, name, value);
+        }
     }
     return result;
 }
@@ -226,6 +241,8 @@ json_t *spreads_json(const struct spreads *s, struct room room, size_t *left_out
         struct spread spread = spread_of_sums(&figure->sums);
         json_t *shown = spread_json(&spread), *named = json_object();
         json_object_set_new(shown, "unit", json_text(figure->unit));
+        if (figure->few)
+            json_object_set_new(shown, "few", json_integer((json_int_t)figure->few));
         json_put(named, figure->name, json_incref(shown));
         struct room needed = room_of(named, 6);
         if (shown && named && *left_out == 0 && needed.text <= room.text && needed.memory <= room.memory) {

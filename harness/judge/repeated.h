@@ -13,6 +13,7 @@ struct spread_figure {
     char *name, *unit;
     struct spread_sums sums;
     size_t run; /* the last one that had it */
+    size_t few; /* runs of which it is a quantile of too few values: no more than the largest */
 };
 
 struct spreads {

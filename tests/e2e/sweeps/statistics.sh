@@ -45,6 +45,11 @@ near() { # FOLDER: each computed figure is the index's, to five digits
 }
 check "means, deviations and intervals are those of the results" near "$(only figures)"
 check "... they differ from run to run" test "$(repeated figures '.repeated[3].figures["goodput_bps"].stddev > 1e6')" = true
+few() { # of each cell and flow: how many runs have too few values for a p99_9, by the results and by the index
+    jq -s --slurpfile index "$1/index.json" '[_nwise(5)] as $cells | [range($cells | length) as $i | ("f", "g") as $f |
+        [([$cells[$i][] | select(.flows[$f].latency_ns | .count and .count < 1000)] | length), ($index[0].repeated[$i].figures["flows.\($f).latency_p99_9_ns"].few // 0)]]' "$1"/[0-9]*/result.json
+}
+check "... and one of quantiles of too few values says of how many: $(few "$(only figures)" | jq -c .)" jq -e 'all(.[]; .[0] == .[1]) and any(.[]; .[0] > 0)' <(few "$(only figures)")
 check "... and have units" test "$(repeated figures -r '.repeated[3].figures | [.goodput_bps, .["flows.f.goodput_MiBps"], .["flows.f.latency_p50_ns"], .["pauses.b.tx_prio0_pause"]] | map(.unit) | join(" ")')" = "b/s MiB/s ns frames"
 check_says "each cell has a line with its goodput" '^pair, flows.\*.memory gpu, flows.f.message 64KiB, 5 runs: goodput [0-9.]+ \+- [0-9.]+ Gb/s, delivered [0-9.]+ \+- [0-9.]+ Gb/s$' out
 check "jain is Jain's index" jq -e -s 'all(.[]; ([.flows[].goodput_bps] | (add * add) / (length * (map(. * .) | add))) as $jain | (.expectations[1].left - $jain | fabs) < 1e-9)' "$(only figures)"/[0-9]*/result.json
