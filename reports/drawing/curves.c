@@ -704,7 +704,7 @@ static void add_threshold(double bytes, const char *name, struct plot_panel *pan
         plot_lack(panel, "more thresholds than the %d that are drawn are left out", LEVELS_DRAWN);
 }
 
-void curves_add_held(const struct run *run, struct plot *plot)
+bool curves_add_held(const struct run *run, struct plot *plot)
 {
     static const struct curves_selection held = {.pattern = "port*_prio[0-7]_ingress_bytes",
                                                  .group = COUNTER_GROUP_QUEUE,
@@ -713,7 +713,7 @@ void curves_add_held(const struct run *run, struct plot *plot)
     struct plot_panel *panel = plot_add_panel(plot, "held of a port, KiB");
     if (!curves_add(run, &held, 1.0 / 1024, PLOT_LINES, panel)) {
         plot_drop_panel(plot);
-        return;
+        return false;
     }
     bool known = false;
     for (size_t i = 0; i < panel->series_count; i++) {
@@ -729,6 +729,7 @@ void curves_add_held(const struct run *run, struct plot *plot)
     }
     if (!known) /* by the free part of the buffer */
         plot_drop_panel(plot);
+    return known;
 }
 
 /* xoff and xon of the receive buffers that lossless priorities go into, each value once. */

@@ -37,9 +37,9 @@ void curves_leave_out(const struct run *run, const struct curves_selection *want
 void curves_add_marking(const struct run *run, struct plot_panel *panel);
 /* xoff and xon of the hosts' receive buffers as lines at KiB, each value once. */
 void curves_add_xoff(const struct run *run, struct plot_panel *panel);
-/* A panel of what simulated switches with a fixed xoff hold of their ingress ports, with xoff and xon; none
- * where the free part of the buffer sets it, or where nothing is held. */
-void curves_add_held(const struct run *run, struct plot *plot);
+/* A panel of what simulated switches with a fixed xoff hold of their ingress ports, with xoff and xon; false,
+ * and none, where the free part of the buffer sets it, or where nothing is held. */
+bool curves_add_held(const struct run *run, struct plot *plot);
 
 /* The x axis is the measure phase, with marks where flows begin and end and faults do, in seconds, or in
  * milliseconds for a run of less than a second. */

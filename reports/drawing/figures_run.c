@@ -335,6 +335,8 @@ static void fill_pause_cdf(const struct run *run, struct plot *plot)
     free(hosts);
 }
 
+static const char queues_caption[] = "Egress queues of switches and forwarding hosts.";
+
 static void fill_queues(const struct run *run, struct plot *plot)
 {
     static const struct curves_selection queues = {.pattern = "@(*queue_bytes|qdisc_*_backlog)",
@@ -345,7 +347,9 @@ static void fill_queues(const struct run *run, struct plot *plot)
     struct plot_panel *panel = plot_add_panel(plot, "queue, KiB");
     if (curves_add(run, &queues, 1.0 / 1024, PLOT_LINES, panel))
         curves_add_marking(run, panel);
-    curves_add_held(run, plot);
+    if (curves_add_held(run, plot))
+        plot->caption = xasprintf("%s Below, what switches hold of their ingress ports, with xoff and xon.",
+                                  queues_caption);
 }
 
 /* Pauses of real switches; a simulated one's are drawn one by one, as bars. */
@@ -420,11 +424,7 @@ const struct figure figures_run[] = {
     {"pcie", "PCIe rates", "time, s", pcie_rates, .run = fill_pcie},
     {"pause-cdf", "Length of pauses", "length of a pause, us",
      "Cumulative distribution of the lengths of single pauses.", .run = fill_pause_cdf},
-    {"queues", "Queues", "time, s",
-     "Egress queues of switches and forwarding hosts. Where a switch pauses at a fixed length, what it holds "
-     "of "
-     "an ingress port, with xoff and xon.",
-     .run = fill_queues},
+    {"queues", "Queues", "time, s", queues_caption, .run = fill_queues},
     {"switch-pauses", "Pauses at switch ports", "time, s",
      "PFC frames that ports of switches received and sent, as often as the switch copies its counters.",
      .run = fill_switch_pauses},

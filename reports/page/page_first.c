@@ -234,7 +234,7 @@ static const struct {
     {"goodput of all flows", "Gb/s", goodput, true},
     {"largest busbw", "GB/s", run_max_busbw_GBps, true},
     {"time in which a host was paused, at most", "%", page_most_paused, false},
-    {"pauses received by hosts", "", page_pauses, true},
+    {"PFC frames received by hosts", "", page_pauses, true},
     {"packets lost", "", page_lost, true},
     {"slowdown p99", "", slowdown, false},
     {"latency p99", "us", latency, false},
@@ -347,6 +347,12 @@ size_t page_explaining(const struct runs *runs, const struct drawing *drawings, 
 {
     static const char *const kinds[] = {"-map", "-timeline", "-throughput", "-dcqcn", "-queues", ""};
     size_t run = run_to_show(runs);
+    /* Of flows that end, where nobody is paused, how long they took says more than the rates of some hosts.
+     */
+    if (isfinite(slowdown(&runs->items[run])) && !(page_pauses(&runs->items[run]) > 0))
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(drawings[i].name, "sweep-slowdown") == 0)
+                return i;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (size_t i = 0; i < count; i++) {
             size_t length = strlen(drawings[i].name), end = strlen(kinds[k]);
@@ -370,7 +376,9 @@ void page_add_first(const struct runs *runs, const struct drawing *drawings, siz
     if (runs->count == 1 && first->explanation) {
         text_add(out, "Why: <b>");
         html_escaped(out, run_member(first->explanation, "text"));
-        text_add(out, "</b>.");
+        text_add(out, "</b>");
+        page_add_victims(first->explanation, out);
+        text_add(out, ".");
     }
     text_add(out, "</p>\n");
     if (failures.length)

@@ -237,7 +237,7 @@ void page_add_summary(const struct runs *runs, struct text *out)
     bool delivered = runs_have_delivered(runs);
     text_add(out, "<h2>Measurements</h2>\n<div class=scroll><table class=wide><tr><th>run<th>verdict");
     add_traffic_headings(delivered, flows, collectives, out);
-    text_add(out, "<th class=number>pauses received<th class=number>pauses/s"
+    text_add(out, "<th class=number>PFC frames received<th class=number>PFC frames/s"
                   "<th class=number>packets lost<th class=number>NAKs and time-outs"
                   "<th class=number>packets sent again, whole run</tr>\n");
     for (size_t i = 0; i < runs->count; i++) {

@@ -4,9 +4,10 @@
 #include "lib/clock.h"
 #include <math.h>
 
-#define CAUSES_SHOWN 3
-#define FLOWS_SHOWN  24
-#define FLOWS_NAMED  4
+#define CAUSES_SHOWN  3
+#define FLOWS_SHOWN   24
+#define FLOWS_NAMED   4
+#define VICTIMS_NAMED 2
 
 /* "flows: a (10 % of its line), b" */
 static void add_flows(const char *what, const json_t *flows, struct text *out)
@@ -163,6 +164,33 @@ static void add_explanation(const struct run *run, struct text *out)
     add_shares(run->explanation, out);
 }
 
+void page_add_victims(const json_t *explanation, struct text *out)
+{
+    const json_t *victims =
+                     json_object_get(json_array_get(json_object_get(explanation, "causes"), 0), "victims"),
+                 *victim;
+    size_t i, all = json_array_size(victims);
+    if (!all)
+        return;
+    text_add(out, "; ");
+    json_array_foreach(victims, i, victim)
+    {
+        if (i == VICTIMS_NAMED)
+            break;
+        text_add(out, "%s<b>", i ? ", " : "");
+        html_escaped(out, run_member(victim, "flow"));
+        text_add(out, "</b>");
+    }
+    if (all > VICTIMS_NAMED)
+        text_add(out, " and %zu %s", all - VICTIMS_NAMED, THINGS(all - VICTIMS_NAMED, "other"));
+    double cost = json_number_value(json_object_get(json_array_get(victims, 0), "cost"));
+    text_add(out, all == 1 ? ", which goes elsewhere, loses" : ", which go elsewhere, lose");
+    if (all == 1 && cost >= 0.01)
+        text_add(out, " %.0f %% of its line", 100 * cost);
+    else
+        text_add(out, " by it, too");
+}
+
 /* "memory gpu: b takes less than its line carries (sure)" */
 static void add_line(const struct run *run, struct text *out)
 {
@@ -176,6 +204,7 @@ static void add_line(const struct run *run, struct text *out)
     if (json_array_size(causes) > 1)
         text_add(out, " <span class=soft>and %zu other %s</span>", json_array_size(causes) - 1,
                  THINGS(json_array_size(causes) - 1, "cause"));
+    page_add_victims(run->explanation, out);
 }
 
 void page_add_causes(const struct runs *runs, size_t most, struct text *out)

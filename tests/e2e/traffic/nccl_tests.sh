@@ -51,7 +51,7 @@ check "a trace has its phases" "$H" trace "$OUT/collectives/latest"
 check "a report shows it" "$H" report "$OUT/collectives/latest"
 check_says "... with each size" '1&#8239;048&#8239;576' "$OUT/collectives/latest/report/index.html"
 check_says "... as nccl-tests prints it" '<td class=number>12\.60</td>' "$OUT/collectives/latest/report/index.html"
-check_says "... with its largest bandwidth, without a goodput of flows" '<th>verdict<th class=number>largest busbw, GB/s<th class=number>pauses received' "$OUT/collectives/latest/report/index.html"
+check_says "... with its largest bandwidth, without a goodput of flows" '<th>verdict<th class=number>largest busbw, GB/s<th class=number>PFC frames received' "$OUT/collectives/latest/report/index.html"
 check "... and a curve over the sizes" grep -qP '^1048576\t12\.6' "$OUT/collectives/latest/report/sweep-busbw.tsv"
 "$H" export "$OUT/collectives/latest" --format csv --out "$SCRATCH/csv" > "$SCRATCH/export" 2>&1
 check "an export has a row for each size" test "$(grep -c '^1,x,' "$SCRATCH/csv/collective_sizes.csv")" = 18
