@@ -19,7 +19,7 @@
 /* What is looked at, and where sentences go. */
 struct looked_into {
     const struct cell *cell;
-    const json_t *losses, *quiet, *result, *flows;
+    const json_t *losses, *evenness, *result, *flows;
     json_t *warnings;
 };
 
@@ -140,7 +140,7 @@ static bool is_stalled(const struct looked_into *x, const struct scenario_flow *
     const struct scenario_phases *phases = &x->cell->scenario.phases;
     bool always = of->start_ns <= phases->warmup_ns &&
                   (of->stop_ns == FIELD_UNSET || of->stop_ns >= phases->warmup_ns + phases->measure_ns);
-    return always && number_of(quiet, "ns") > QUIET_SHARE * (double)phases->measure_ns &&
+    return always && number_of(quiet, "quiet_ns") > QUIET_SHARE * (double)phases->measure_ns &&
            number_of(quiet, "messages") >= QUIET_MESSAGES &&
            !result_flow_ends(json_object_get(x->flows, of->name));
 }
@@ -152,22 +152,74 @@ static void find_stalled(const struct looked_into *x)
     const json_t *longest = NULL;
     struct text rest = {0};
     for (size_t i = 0; i < x->cell->scenario.flows.count; i++) {
-        const json_t *quiet = json_object_get(x->quiet, flows[i].name);
+        const json_t *quiet = json_object_get(x->evenness, flows[i].name);
         if (!is_stalled(x, &flows[i], quiet))
             continue;
         text_names_add(&stalled, flows[i].name);
-        if (!longest || number_of(quiet, "ns") > number_of(longest, "ns"))
+        if (!longest || number_of(quiet, "quiet_ns") > number_of(longest, "quiet_ns"))
             longest = quiet;
     }
     text_add(
         &rest,
         " completed no message for %s%.4g of the %.4g ms of the measured phase, from %.4g ms on, and %.0f in "
         "the rest: the goodput is a mean of both, and no rate at which it ran",
-        stalled.count > 1 ? "up to " : "", number_of(longest, "ns") / 1e6,
-        (double)x->cell->scenario.phases.measure_ns / 1e6, number_of(longest, "from_ns") / 1e6,
+        stalled.count > 1 ? "up to " : "", number_of(longest, "quiet_ns") / 1e6,
+        (double)x->cell->scenario.phases.measure_ns / 1e6, number_of(longest, "quiet_from_ns") / 1e6,
         number_of(longest, "messages"));
     add_sentence(&stalled, text_string(&rest), x->warnings);
     text_free(&rest);
+}
+
+/* ---- flows that DCQCN slows, and that get faster or slower throughout the phase */
+
+#define UNSETTLED_SHARE     0.1 /* of the sum of both halves' mean */
+#define UNSETTLED_INTERVALS 10
+
+/* Did CNPs slow the flow, which had something to send all the time? */
+static bool is_slowed(const struct looked_into *x, const json_t *index, const char *name,
+                      const json_t *evenness)
+{
+    const struct scenario_phases *phases = &x->cell->scenario.phases;
+    const json_t *flow = json_object_get(x->flows, name),
+                 *host = json_object_get(json_object_get(x->result, "hosts"),
+                                         json_string_value(json_object_get(flow, "from"))),
+                 *cnps = json_object_get(json_object_get(host, "counters"), "rp_cnp_handled");
+    char *pattern = pattern_of(x->flows, name);
+    struct wanted wanted = wanted_of(x->cell, index, pattern ? pattern : name);
+    free(pattern);
+    return number_of(evenness, "intervals") >= UNSETTLED_INTERVALS && number_of(cnps, "delta") > 0 &&
+           !wanted.arrives && !result_flow_ends(flow) && !json_object_get(flow, "completion_ns") &&
+           wanted.start_ns <= phases->warmup_ns &&
+           (wanted.stop_ns == FIELD_UNSET || wanted.stop_ns >= phases->warmup_ns + phases->measure_ns);
+}
+
+static void find_unsettled(const struct looked_into *x)
+{
+    json_t *index = index_by_name(x->cell), *evenness;
+    struct text_names slowed = {0};
+    struct text rest = {0};
+    const char *name;
+    double early = 0, late = 0;
+    json_object_foreach((json_t *)(uintptr_t)x->evenness, name, evenness)
+    {
+        if (!is_slowed(x, index, name, evenness))
+            continue;
+        text_names_add(&slowed, name);
+        early += number_of(evenness, "early_bytes");
+        late += number_of(evenness, "bytes") - number_of(evenness, "early_bytes");
+    }
+    double change = early + late > 0 ? (late - early) / (early + late) * 2 : 0;
+    text_add(
+        &rest,
+        "%s, slowed by CNPs, had %.0f %% %s goodput in the second half of the measured phase than in the "
+        "first: "
+        "DCQCN had not settled, and figures are of the way there; a longer phases.warmup and phases.measure "
+        "give settled ones",
+        slowed.count > 1 ? " together" : "", fabs(change) * 100, change > 0 ? "more" : "less");
+    if (fabs(change) > UNSETTLED_SHARE)
+        add_sentence(&slowed, text_string(&rest), x->warnings);
+    text_free(&rest);
+    json_decref(index);
 }
 
 /* ---- queue pairs that gave up: single flows have said it themselves */
@@ -950,23 +1002,24 @@ static const struct {
     void (*find)(const struct looked_into *x);
     enum { ANY_LAB, REAL_HOSTS } where; /* REAL_HOSTS: the simulator has none of it, or says it itself */
 } troubles[] = {
-    {find_losses_before, ANY_LAB}, {find_losses_measured, ANY_LAB},
-    {find_unread, ANY_LAB},        {find_beyond, ANY_LAB},
-    {find_untold, REAL_HOSTS},     {find_other_memory, REAL_HOSTS},
-    {find_other_time, REAL_HOSTS}, {find_still, ANY_LAB},
-    {find_unfinished, ANY_LAB},    {find_stalled, ANY_LAB},
-    {find_short_phase, ANY_LAB},   {find_given_up, ANY_LAB},
-    {find_above_line, ANY_LAB},    {find_far, ANY_LAB},
-    {find_sent_again, REAL_HOSTS}, {find_uncounted, REAL_HOSTS},
-    {find_changed, REAL_HOSTS},    {find_unmarked_cnps, ANY_LAB},
-    {find_own_cnps, ANY_LAB},      {find_empty_capture, ANY_LAB},
+    {find_losses_before, ANY_LAB}, {find_losses_measured, ANY_LAB}, {find_unread, ANY_LAB},
+    {find_beyond, ANY_LAB},        {find_untold, REAL_HOSTS},       {find_other_memory, REAL_HOSTS},
+    {find_other_time, REAL_HOSTS}, {find_still, ANY_LAB},           {find_unfinished, ANY_LAB},
+    {find_stalled, ANY_LAB},       {find_unsettled, ANY_LAB},       {find_short_phase, ANY_LAB},
+    {find_given_up, ANY_LAB},      {find_above_line, ANY_LAB},      {find_far, ANY_LAB},
+    {find_sent_again, REAL_HOSTS}, {find_uncounted, REAL_HOSTS},    {find_changed, REAL_HOSTS},
+    {find_unmarked_cnps, ANY_LAB}, {find_own_cnps, ANY_LAB},        {find_empty_capture, ANY_LAB},
 };
 #define TROUBLES (sizeof troubles / sizeof *troubles)
 
-void trouble_find(const struct cell *cell, const json_t *losses, const json_t *quiet, json_t *result)
+void trouble_find(const struct cell *cell, const json_t *losses, const json_t *evenness, json_t *result)
 {
-    const struct looked_into x = {
-        cell, losses, quiet, result, json_object_get(result, "flows"), json_object_get(result, "warnings")};
+    const struct looked_into x = {cell,
+                                  losses,
+                                  evenness,
+                                  result,
+                                  json_object_get(result, "flows"),
+                                  json_object_get(result, "warnings")};
     bool simulated = lab_kind(&cell->lab)->simulated;
     for (size_t i = 0; i < TROUBLES; i++)
         if (!simulated || troubles[i].where == ANY_LAB)

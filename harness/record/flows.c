@@ -35,11 +35,15 @@ static void flow_take_interval(const struct recorder *r, struct recorded_flow *f
     int64_t end = json_integer_value(json_object_get(json, "time_ns"));
     int64_t duration = json_integer_value(json_object_get(json, "duration_ns"));
     int64_t messages = json_integer_value(json_object_get(json, "messages"));
+    int64_t bytes = json_integer_value(json_object_get(json, "bytes"));
     flow->live_bps = json_number_value(json_object_get(json, "goodput_bps"));
     flow->errors = recorded_sum(flow->errors, json_integer_value(json_object_get(json, "errors")));
     if (end - duration < r->start_ns || end > r->end_ns)
         return;
-    flow->bytes = recorded_sum(flow->bytes, json_integer_value(json_object_get(json, "bytes")));
+    flow->bytes = recorded_sum(flow->bytes, bytes);
+    if (end - duration / 2 <= r->start_ns + (r->end_ns - r->start_ns) / 2)
+        flow->early_bytes = recorded_sum(flow->early_bytes, bytes);
+    flow->intervals++;
     flow->messages = recorded_sum(flow->messages, messages);
     flow->duration_ns = recorded_sum(flow->duration_ns, duration);
     flow->quiet_ns = messages ? 0 : recorded_sum(flow->quiet_ns, duration);
@@ -396,18 +400,20 @@ int recorder_pattern(struct recorder *r, const char *pattern, int64_t time_ns, s
     return result;
 }
 
-/* ---- times without a completed message */
+/* ---- how even the rates were */
 
-json_t *recorder_quiet(const struct recorder *r)
+json_t *recorder_evenness(const struct recorder *r)
 {
-    json_t *quiet = json_object();
+    json_t *evenness = json_object();
     for (size_t i = 0; i < r->flow_count; i++) {
         const struct recorded_flow *flow = &r->flows[i];
-        if (flow->longest_ns)
-            json_put(quiet, flow->name,
-                     json_make("{s:I,s:I,s:I}", "from_ns",
-                               (json_int_t)(flow->longest_end_ns - flow->longest_ns - r->start_ns), "ns",
-                               (json_int_t)flow->longest_ns, "messages", (json_int_t)flow->messages));
+        if (flow->intervals || flow->longest_ns)
+            json_put(evenness, flow->name,
+                     json_make("{s:I,s:I,s:I,s:I,s:I,s:I}", "quiet_from_ns",
+                               (json_int_t)(flow->longest_end_ns - flow->longest_ns - r->start_ns),
+                               "quiet_ns", (json_int_t)flow->longest_ns, "messages",
+                               (json_int_t)flow->messages, "bytes", (json_int_t)flow->bytes, "early_bytes",
+                               (json_int_t)flow->early_bytes, "intervals", (json_int_t)flow->intervals));
     }
-    return quiet;
+    return evenness;
 }

@@ -100,8 +100,10 @@ struct recorded_flow {
     const struct scenario_flow *of;       /* NULL: one of a traffic pattern */
     json_t *summary;                      /* the summary line */
     int64_t bytes, messages, duration_ns; /* of intervals inside the measure phase */
-    int64_t quiet_ns;                     /* of the latest of them: no message was completed in these, */
-    int64_t longest_ns, longest_end_ns;   /* and the longest such time */
+    int64_t early_bytes; /* of intervals in the first half of the measure phase, by their middle */
+    size_t intervals;    /* inside it */
+    int64_t quiet_ns;    /* of the latest of them: no message was completed in these, */
+    int64_t longest_ns, longest_end_ns; /* and the longest such time */
     double live_bps;
     int64_t errors;
     json_t *failed;   /* its first completion error, as the result has it; NULL: none */

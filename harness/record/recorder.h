@@ -89,10 +89,10 @@ void recorder_warnings(const struct recorder *r, json_t *warnings);
 /* What counted losses (lib/roce/counters.h), by role and counter: {"before": the measure phase, "measured":
  * in it}. A new reference. */
 json_t *recorder_losses(const struct recorder *r);
-/* By flow, the longest time in the measure phase in which no message was completed, as its intervals have it:
- * {"from_ns": since the phase began, "ns": how long, "messages": those of the whole phase}. A new reference.
- */
-json_t *recorder_quiet(const struct recorder *r);
+/* By flow, of its intervals in the measure phase: {"intervals": how many, "bytes", "messages", "early_bytes":
+ * those of the first half, "quiet_ns": the longest time in which no message was completed, "quiet_from_ns":
+ * when that began, since the phase did}. A new reference. */
+json_t *recorder_evenness(const struct recorder *r);
 /* A flow whose intervals are too long to show it completed no message in this time, of the measure phase. */
 void recorder_note_quiet(struct recorder *r, const char *flow, int64_t from_ns, int64_t until_ns);
 

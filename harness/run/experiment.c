@@ -509,10 +509,10 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
     if (result && path) {
         if (!why_not && run->ending == ENDING_WHOLE) {
             json_t *losses = recorder_losses(run->context.recorder),
-                   *quiet = recorder_quiet(run->context.recorder);
-            trouble_find(run->x->cell, losses, quiet, result);
+                   *evenness = recorder_evenness(run->context.recorder);
+            trouble_find(run->x->cell, losses, evenness, result);
             json_decref(losses);
-            json_decref(quiet);
+            json_decref(evenness);
         }
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
         run_verify_result(run, why_not, result);

@@ -53,6 +53,12 @@ victim=$OUT/victim-flow/latest/01
 check "the victim of an incast is one, and the flows that feed it are not" jq -e '.causes[0] | [.victims[].flow] == ["victim"] and ([.flows[].flow] | sort) == [range(7) | "incast/\(.)"]' "$SCRATCH/victim.json"
 stood=$(jq '([.topology.links[] | select(.a == "h7") | .a_held["3"].held_ns] | add) / (.phases[1].end_ns - .phases[1].start_ns)' "$victim/result.json")
 check "what pauses took from the victim is the share of time in which its host stood: $stood" jq -e "(.flows[] | select(.flow == \"victim\") | .shares.paused) - $stood | fabs < 0.03" "$SCRATCH/victim.json"
+settles=$OUT/victim-flow/latest/02
+change=$(jq -rs --slurpfile r "$settles/result.json" '$r[0].phases[1] as {$start_ns, $end_ns} | (($start_ns + $end_ns) / 2) as $half
+    | map(select(.type == "interval" and .flow != "incast" and .time_ns - .duration_ns >= $start_ns and .time_ns <= $end_ns))
+    | map(if .time_ns - .duration_ns / 2 <= $half then [.bytes, 0] else [0, .bytes] end) | transpose | map(add) | (.[1] - .[0]) / (.[0] + .[1]) * 200 | round' "$settles/flows.jsonl")
+check "a run in which DCQCN was settling says so: $change % more in its second half" jq -e --arg change "$change % more goodput in the second half" '[.warnings[] | select(contains($change))] | length == 1' "$settles/result.json"
+check "  not one in which nothing is marked" jq -e '[.warnings[] | select(test("settled"))] == []' "$OUT/victim-flow/latest/01/result.json"
 check_exit 0 "for people" "$H" explain "$OUT/victim-flow/latest"
 check_says "  each run of a sweep" 'victim-flow/.*/01 \(simulated\):$' "$SCRATCH/out"
 check_says "  the cause, and how sure that is" '^  more is sent to h8 than its line carries \(an incast\) \(sure\)$' "$SCRATCH/out"
