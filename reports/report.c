@@ -11,6 +11,7 @@
 #include "reports/drawings.h"
 #include "reports/explain/explain.h"
 #include "reports/report_sweep.h"
+#include "reports/results/sweep_words.h"
 #include "reports/results/run.h"
 #include <errno.h>
 #include <stdint.h>
@@ -323,6 +324,8 @@ static int report_distinct(const char *const *results, size_t count, const struc
         return sweep < 0 ? -1 : report_runs(results, count, NULL, options, page, e);
     struct sweep_table table;
     int result = sweep_table_load(results[0], &table, e);
+    if (result == 0 && options->cells)
+        sweep_print_cells(options->cells, &table, options->width);
     if (result == 0 && table.row_count > RUNS_DRAWN) {
         if (options->damaged) {
             *options->damaged = table.damaged;
@@ -368,4 +371,14 @@ int report_make(const char *const *results, size_t count, const struct report_op
     free(distinct);
     free(folders);
     return result;
+}
+
+int report_cells(const char *result, FILE *file, size_t width, struct error *e)
+{
+    struct sweep_table table;
+    int loaded = sweep_table_load(result, &table, e);
+    if (loaded == 0)
+        sweep_print_cells(file, &table, width);
+    sweep_table_free(&table);
+    return loaded;
 }

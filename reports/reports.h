@@ -6,6 +6,7 @@
 #include "lib/text.h"
 #include "reports/results/damaged.h"
 #include <stddef.h>
+#include <stdio.h>
 
 struct report_options {
     const char
@@ -13,6 +14,8 @@ struct report_options {
     bool png;    /* make a PNG of each plot too; needs rsvg-convert */
     struct text *why;        /* out: of a single run the first cause, in a line; may be NULL */
     struct damaged *damaged; /* out: the runs that are; may be NULL */
+    FILE *cells;             /* the table of a sweep's cells is printed there (report_cells); may be NULL */
+    size_t width;            /* of that file's terminal; 0: any */
 };
 
 /*
@@ -22,5 +25,8 @@ struct report_options {
  */
 int report_make(const char *const *results, size_t count, const struct report_options *options,
                 struct text *page, struct error *e);
+
+/* Print which runs of a sweep failed, by their choices, and a table of its first cells. */
+int report_cells(const char *result, FILE *file, size_t width, struct error *e);
 
 #endif

@@ -9,8 +9,10 @@
 #include "lib/formats/find.h"
 #include "lib/program/program.h"
 #include "lib/text.h"
+#include "lib/words.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,48 @@ int request_keep(const char *folder, const struct sweep_request *request, const 
     free(path);
     json_decref(document);
     return result;
+}
+
+/* ---- going on */
+
+static void add_number(const char *option, int64_t value, struct words *command)
+{
+    if (value != FIELD_UNSET)
+        words_add(command, "%s", option), words_add(command, "%" PRId64, value);
+}
+
+static void add_options(const struct sweep_request *asked, struct words *command)
+{
+    const char *const *rules = asked->fail_if.items;
+    const struct {
+        const char *option;
+        int given;
+    } flags[] = {{"--no-report", asked->no_report},
+                 {"--quiet", asked->quiet},
+                 {"--json", asked->json},
+                 {"--yes", asked->yes}};
+    add_number("--jobs", asked->jobs, command);
+    add_number("--threads", asked->threads, command);
+    if (asked->on)
+        words_add_all(command, (const char *const[]){"--on", asked->on, NULL});
+    add_number("--cells-per-task", asked->cells_per_task, command);
+    if (asked->against)
+        words_add_all(command, (const char *const[]){"--against", asked->against, NULL});
+    for (size_t i = 0; i < asked->fail_if.count; i++)
+        words_add_all(command, (const char *const[]){"--fail-if", rules[i], NULL});
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].given)
+            words_add(command, "%s", flags[i].option);
+}
+
+void request_resume_command(const char *folder, const struct sweep_request *asked, struct text *out)
+{
+    struct words command = {0};
+    words_add_all(&command, (const char *const[]){program_invocation_name, "run", "--resume", folder, NULL});
+    if (asked)
+        add_options(asked, &command);
+    shell_quote_all(out, (const char *const *)command.items);
+    words_free(&command);
 }
 
 /* ---- reading */

@@ -9,10 +9,11 @@
 
 struct sweep_engine;
 
-/* How a sweep with missing or broken runs is finished: a format for its folder. */
-#define SWEEP_RESUME_HINT "harness run --resume %s runs what is missing or broken"
+/* What is said above the command (request_resume_command) that finishes a sweep with missing or broken
+ * runs. */
+#define SWEEP_RESUME_HINT "this runs what is missing or broken:"
 /* The same where all runs are whole, and only what is said of all of them is not. */
-#define SWEEP_JUDGE_HINT "harness run --resume %s judges the runs together: all of them are whole"
+#define SWEEP_JUDGE_HINT "this judges the runs together; all of them are whole:"
 
 #define SWEEP_MOST_REPEATS 10000
 #define SWEEP_MOST_SEED    (INT64_MAX - SWEEP_MOST_REPEATS) /* the seeds of repetitions follow it */
@@ -48,6 +49,9 @@ struct kept_request {
         request; /* the command line's, with what the folder says of sets, duration, repetitions and seed */
 };
 
+/* Add the command by which this program goes on in the folder, for a shell: with the options of `asked` that
+ * the folder does not keep itself; NULL: none. */
+void request_resume_command(const char *folder, const struct sweep_request *asked, struct text *out);
 /* Write it. */
 int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
                  struct error *e);

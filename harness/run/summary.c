@@ -449,19 +449,25 @@ void summary_log_warnings(const char *folder, const json_t *result, const json_t
 }
 
 void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
-                   bool brief, size_t repeats, const json_t *said)
+                   size_t repeats, const json_t *said)
 {
     struct text label = {0};
+    bool brief = repeats > 1;
     summary_choice(cell->choice, &label);
     const char *origin = origin_word(origin_of_result(result));
-    if (brief || repeats > 1) /* it is one of many */
+    if (brief) /* it is one of many */
         print_out("%s: ", strrchr(folder, '/') + 1);
-    if (repeats > 1)
+    if (brief)
         text_add(&label, "%srun %" JSON_INTEGER_FORMAT " of %zu, seed %" JSON_INTEGER_FORMAT,
                  label.length ? ", " : "", json_integer_value(json_object_get(result, "repeat")), repeats,
                  json_integer_value(json_object_get(result, "seed")));
-    print_out("%s%s%s: %s%s%s%s\n", cell->scenario.name, label.length ? ", " : "", text_string(&label),
+    print_out("%s%s%s: %s%s%s%s", cell->scenario.name, label.length ? ", " : "", text_string(&label),
               verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
+    if (brief && result) {
+        print_out(", ");
+        print_rate(result_flows_sum(json_object_get(result, "flows"), "goodput_bps"), 0);
+    }
+    print_out("\n");
     if (!brief) {
         figures_print_flows(result);
         figures_print_collectives(result);

@@ -8,10 +8,10 @@
 /* "flows.*.memory gpu, phases.measure 2s" */
 void summary_choice(const json_t *choice, struct text *out);
 /* The run in this folder: its verdict, and from its result (NULL: there is none) flows, expectations,
- * published figures, warnings. `brief`: only the expectations that failed, and warnings; it is one of
- * `repeats` of its cell. `said`: an object whose keys are warnings that were said before; may be NULL. */
+ * published figures, warnings; of one of several `repeats` of its cell the goodput, the expectations that
+ * failed and warnings. `said`: an object whose keys are warnings that were said before; may be NULL. */
 void summary_print(const struct cell *cell, const char *folder, const json_t *result, enum verdict verdict,
-                   bool brief, size_t repeats, const json_t *said);
+                   size_t repeats, const json_t *said);
 /* Was the warning said before the run? It may go on after that with what was counted since. */
 bool summary_was_said(const json_t *said, const char *warning);
 /* Log the warnings alone; `folder`: the run is one of several. */

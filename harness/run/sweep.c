@@ -34,7 +34,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHOWN_WHOLE 20 /* runs; of more, only those that did not pass are printed */
+#define SHOWN_WHOLE 20 /* runs; of more a table of cells is printed at the end */
 
 /* ---- what people read */
 
@@ -266,10 +266,16 @@ int sweep_fail(struct sweep *s, enum ending ending, const struct error *e)
     return -1;
 }
 
+/* Are there too many runs for all to be printed? */
+static bool sweep_is_long(const struct sweep *s)
+{
+    return sweep_run_count(s) > SHOWN_WHOLE;
+}
+
 static bool sweep_prints(const struct sweep *s, struct outcome outcome)
 {
     return !s->request->quiet && !s->request->json && outcome.ending != ENDING_NOT_STARTED &&
-           (sweep_run_count(s) <= SHOWN_WHOLE || outcome.verdict > VERDICT_PASSED);
+           !sweep_is_long(s);
 }
 
 void sweep_print_run(const struct sweep *s, size_t run, const char *folder, const json_t *result,
@@ -283,8 +289,8 @@ void sweep_print_run(const struct sweep *s, size_t run, const char *folder, cons
     char *path = result ? NULL : files_join(folder, "result.json");
     json_t *read = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
     if (cell && prints)
-        summary_print(cell, folder, result ? result : read, outcome.verdict, sweep_run_count(s) > SHOWN_WHOLE,
-                      (size_t)s->request->repeats, s->warned);
+        summary_print(cell, folder, result ? result : read, outcome.verdict, (size_t)s->request->repeats,
+                      s->warned);
     else
         summary_log_warnings(sweep_has_index(s) ? folder : NULL, result ? result : read, s->warned);
     json_decref(read);
@@ -510,20 +516,37 @@ static bool is_result(const char *folder)
     return is;
 }
 
+/* The table of a long sweep's cells, and the page. */
 static void sweep_draw_report(struct sweep *s)
 {
     struct error e;
     struct text page = {0}, why = {0};
     const char *folders[] = {s->folder};
-    if (s->request->no_report || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
+    bool people = !s->request->quiet && !s->request->json;
+    if (s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
-    progress_say(&s->progress, "drawing report");
-    int result = report_make(folders, 1, &(struct report_options){.why = &why}, &page, &e);
+    char *cells = NULL;
+    size_t length = 0, width = columns_of_terminal(stdout);
+    FILE *table = people && sweep_is_long(s) ? open_memstream(&cells, &length) : NULL;
+    progress_say(&s->progress, s->request->no_report ? "reading results" : "drawing report");
+    int result =
+        !s->request->no_report
+            ? report_make(folders, 1, &(struct report_options){.why = &why, .cells = table, .width = width},
+                          &page, &e)
+        : table ? report_cells(s->folder, table, width, &e)
+                : 0;
     progress_clear(&s->progress);
+    if (table && fclose(table) == 0)
+        print_bytes(stdout, cells, length);
+    free(cells);
     if (result != 0)
-        log_warning("no report: %s", e.text);
-    else if (!s->request->quiet && !s->request->json)
+        log_warning("no %s: %s", s->request->no_report ? "table" : "report", e.text);
+    else if (people && page.length)
         print_out("%sreport: %s\n", text_string(&why), text_string(&page));
+    if (result == 0 && table)
+        print_out_line(s->request->no_report ? "all runs: harness report %s draws them, and writes sweep.csv"
+                                             : "all runs: %s/report/sweep.csv",
+                       s->folder);
     text_free(&page);
     text_free(&why);
 }
@@ -598,7 +621,7 @@ static void sweep_print_judged(void *context, const struct repeated_cell *judged
 {
     const struct sweep *s = context;
     if (!s->request->quiet && !s->request->json)
-        summary_print_repeated(judged, sweep_run_count(s) > SHOWN_WHOLE);
+        summary_print_repeated(judged, sweep_is_long(s));
 }
 
 static void sweep_judge_cells(struct sweep *s)
@@ -751,7 +774,7 @@ static void sweep_conclude(struct sweep *s)
     struct error e;
     if (is_result(s->folder) && sweep_is_in_place(s) && results_point_latest(s->folder, &e) != 0)
         log_warning("%s", e.text);
-    if (!s->request->quiet && !s->request->json && (sweep_run_count(s) > SHOWN_WHOLE || s->request->resume))
+    if (!s->request->quiet && !s->request->json && (sweep_is_long(s) || s->request->resume))
         sweep_print_verdicts(s);
     sweep_draw_report(s);
     sweep_compare(s);
@@ -761,10 +784,13 @@ static void sweep_conclude(struct sweep *s)
         print_out_line("result: %s", s->folder);
     if (s->ending == ENDING_WHOLE || !sweep_has_index(s))
         return;
-    if (sweep_runs_are_whole(s))
-        log_info(SWEEP_JUDGE_HINT, s->folder);
-    else
-        log_info(SWEEP_RESUME_HINT, s->folder);
+    struct text command = {0};
+    struct sweep_request again = *s->request;
+    again.against = s->against; /* a link such as latest leads elsewhere by now */
+    request_resume_command(s->folder, &again, &command);
+    log_info("%s", sweep_runs_are_whole(s) ? SWEEP_JUDGE_HINT : SWEEP_RESUME_HINT);
+    print_to(stderr, "    %s\n", text_string(&command));
+    text_free(&command);
 }
 
 /* ---- a sweep that goes on in its folder */

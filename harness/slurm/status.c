@@ -139,6 +139,14 @@ static void print_whole(const struct status *st)
     print_out("\n");
 }
 
+static void print_resume(const struct sweep *s, const char *what)
+{
+    struct text command = {0};
+    request_resume_command(s->folder, NULL, &command);
+    print_out("%s\n    %s\n", what, text_string(&command));
+    text_free(&command);
+}
+
 /* What was judged when the sweep had ended, and did not pass: no run has it. */
 static void print_judged(const struct status *st)
 {
@@ -189,10 +197,10 @@ static void print_status(const struct status *st)
         print_out_line("%s", st->failed ? st->failed : text_string(&st->ends));
     print_out("%s", text_string(&st->clocks));
     if (st->with[STANDS_BROKEN] + st->with[STANDS_MISSING] && !st->holder && !st->job)
-        print_out_line(SWEEP_RESUME_HINT, s->folder);
+        print_resume(s, SWEEP_RESUME_HINT);
     else if (sweep_has_index(s) && st->with[STANDS_WHOLE] == sweep_run_count(s) && !st->verdict &&
              !st->holder)
-        print_out_line(SWEEP_JUDGE_HINT, s->folder);
+        print_resume(s, SWEEP_JUDGE_HINT);
     text_free(&waiting);
     text_free(&here);
 }

@@ -1,6 +1,7 @@
 #include "lib/document/arguments.h"
 
 #include "lib/document/nearest.h"
+#include "lib/output/columns.h"
 #include "lib/output/print.h"
 #include <ctype.h>
 #include <errno.h>
@@ -345,21 +346,7 @@ static void add_default(const struct field *field, struct text *out)
 
 void arguments_wrap(FILE *out, const char *words, size_t column)
 {
-    size_t at = column;
-    while (*words) {
-        size_t length = strcspn(words, " ");
-        if (at > column && at + 1 + length > HELP_WIDTH) {
-            print_to(out, "\n%*s", (int)column, "");
-            at = column;
-        } else if (at > column) {
-            print_to(out, " ");
-            at++;
-        }
-        print_to(out, "%.*s", (int)length, words);
-        at += length;
-        words += length + (words[length] == ' ');
-    }
-    print_to(out, "\n");
+    columns_wrap(out, words, column, column, HELP_WIDTH);
 }
 
 /* The first sentence, the choices and the default. */

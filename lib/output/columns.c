@@ -43,6 +43,33 @@ static size_t width_of(struct text *shown, const char *cell)
     return count;
 }
 
+/* ---- sentences */
+
+void columns_wrap(FILE *file, const char *words, size_t at, size_t indent, size_t width)
+{
+    struct text shown = {0}, line = {0};
+    bool fresh = true; /* nothing stands in the line yet */
+    show(&shown, words);
+    for (const char *word = text_string(&shown); *word;) {
+        size_t length = strcspn(word, " "), count;
+        bytes_of(word, length, SIZE_MAX, &count);
+        if (!fresh && width && at + 1 + count > width) {
+            text_add(&line, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!fresh) {
+            text_add(&line, " ");
+            at++;
+        }
+        fresh = false;
+        text_add_bytes(&line, word, length);
+        at += count;
+        word += length + (word[length] == ' ');
+    }
+    print_to(file, "%s\n", text_string(&line));
+    text_free(&shown);
+    text_free(&line);
+}
+
 /* ---- widths */
 
 static size_t total(const size_t *widths, size_t count)

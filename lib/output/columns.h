@@ -21,5 +21,8 @@ size_t columns_of_terminal(FILE *file);
  * that is cut ends in "..". */
 void columns_print(FILE *file, const struct columns_style *styles, size_t count, const char *const *cells,
                    size_t rows, size_t width);
+/* Print words and a line feed, broken at spaces where a line would be wider than `width` (0: never). The
+ * first line is already at column `at`; further ones begin in column `indent`. */
+void columns_wrap(FILE *file, const char *words, size_t at, size_t indent, size_t width);
 
 #endif

@@ -5,6 +5,7 @@
 #include "lib/formats/verdicts.h"
 #include "lib/output/verdicts.h"
 #include "lib/xalloc.h"
+#include "reports/results/sweep_words.h"
 #include "reports/page/html.h"
 #include "reports/page/page_parts.h"
 #include <math.h>
@@ -397,155 +398,19 @@ void page_add_first(const struct runs *runs, const struct drawing *drawings, siz
 
 /* ---- a sweep of many runs */
 
-#define GROUPS_NAMED    8
-#define VALUES_OF_GROUP 4
-
-/* The rows in which an expectation failed, and those in which it was judged. */
-struct judged_rows {
-    const struct sweep_table *t;
-    const struct sweep_figure *figure;
-    size_t failed, judged;
-};
-
-static bool row_failed(const struct judged_rows *j, size_t row)
-{
-    return j->figure->verdicts[row] == VERDICT_FAILED;
-}
-
-static bool row_judged(const struct judged_rows *j, size_t row)
-{
-    return row_failed(j, row) || j->figure->verdicts[row] == VERDICT_PASSED;
-}
-
-/* Positions along a dimension: with a row that failed or, if `all`, where none of those that were judged did
- * not fail. Returns how many; the caller frees them. */
-static bool *positions_failed(const struct judged_rows *j, size_t dimension, bool all, size_t *count)
-{
-    size_t positions = sweep_positions(j->t, dimension);
-    bool *failed = xcalloc(positions + 1, sizeof *failed), *passed = xcalloc(positions + 1, sizeof *passed);
-    *count = 0;
-    for (size_t row = 0; row < j->t->row_count; row++) {
-        uint32_t at = sweep_position(j->t, row, dimension);
-        if (at >= positions || !row_judged(j, row))
-            continue;
-        failed[at] |= row_failed(j, row);
-        passed[at] |= !row_failed(j, row);
-    }
-    for (size_t at = 0; at < positions; at++) {
-        failed[at] = failed[at] && !(all && passed[at]);
-        *count += failed[at];
-    }
-    free(passed);
-    return failed;
-}
-
-/* "rpg_ai_rate &ge; 40", "kmin 10KB to 80KB", "memory gpu or near" */
-static void add_condition(const struct sweep_table *t, size_t dimension, const bool *at, struct text *out)
-{
-    const struct sweep_dimension *d = &t->dimensions[dimension];
-    size_t positions = sweep_positions(t, dimension), first = 0, last = positions - 1, count = 0;
-    struct text from = {0}, to = {0};
-    while (first < last && !at[first])
-        first++;
-    while (last > first && !at[last])
-        last--;
-    for (size_t i = 0; i < positions; i++)
-        count += at[i];
-    html_escaped(out, d->label);
-    sweep_name_position(t, dimension, first, &from);
-    sweep_name_position(t, dimension, last, &to);
-    if (!d->words && count == last - first + 1 && count > 1) {
-        bool open = last == positions - 1;
-        text_add(out, open ? " &ge; " : first == 0 ? " &le; " : " ");
-        html_escaped(out, text_string(open || first > 0 ? &from : &to));
-        if (!open && first > 0) {
-            text_add(out, " to ");
-            html_escaped(out, text_string(&to));
-        }
-    } else {
-        size_t named = 0;
-        for (size_t i = first; i <= last; i++) {
-            struct text name = {0};
-            if (!at[i])
-                continue;
-            sweep_name_position(t, dimension, i, &name);
-            if (named++ < VALUES_OF_GROUP) {
-                text_add(out, named == 1 ? " " : " or ");
-                html_escaped(out, text_string(&name));
-            }
-            text_free(&name);
-        }
-        if (named > VALUES_OF_GROUP)
-            text_add(out, " or %zu other values", named - VALUES_OF_GROUP);
-    }
-    text_free(&from);
-    text_free(&to);
-}
-
-/* Choices each of which is enough to fail. Returns whether there are such that all that failed have one of
- * them. */
-static bool add_enough(const struct judged_rows *j, struct text *out)
-{
-    const struct sweep_table *t = j->t;
-    bool *explained = xcalloc(t->row_count + 1, sizeof *explained);
-    struct text words = {0};
-    size_t rows = 0;
-    for (size_t d = 0; d < t->dimension_count && rows < j->failed; d++) {
-        size_t count, before = rows;
-        bool *at = positions_failed(j, d, true, &count);
-        for (size_t row = 0; count && row < t->row_count; row++) {
-            uint32_t place = sweep_position(t, row, d);
-            if (!explained[row] && row_failed(j, row) && place < sweep_positions(t, d) && at[place]) {
-                explained[row] = true;
-                rows++;
-            }
-        }
-        if (rows > before) {
-            text_add(&words, "%s", words.length ? " or " : ": all with ");
-            add_condition(t, d, at, &words);
-        }
-        free(at);
-    }
-    bool all = rows == j->failed && words.length;
-    if (all)
-        text_add(out, "%s, and no others", text_string(&words));
-    else if (words.length)
-        text_add(out, "%s, and %zu others", text_string(&words), j->failed - rows);
-    text_free(&words);
-    free(explained);
-    return all;
-}
-
-/* Choices that all that failed have, and not all runs: others have them too. */
-static void add_common(const struct judged_rows *j, struct text *out)
-{
-    bool any = false;
-    for (size_t d = 0; d < j->t->dimension_count; d++) {
-        size_t count;
-        bool *at = positions_failed(j, d, false, &count);
-        if (count && count < sweep_positions(j->t, d)) {
-            text_add(out, any ? " and " : ", only with ");
-            add_condition(j->t, d, at, out);
-            any = true;
-        }
-        free(at);
-    }
-}
+#define GROUPS_NAMED 8
 
 /* "fair failed in 42 of 60: all with rpg_ai_rate >= 40 or kmin 10KB to 80KB, and no others" */
 static void add_group(const struct sweep_table *t, const struct sweep_figure *f, struct text *out)
 {
-    struct judged_rows j = {.t = t, .figure = f};
-    for (size_t row = 0; row < t->row_count; row++) {
-        j.failed += row_failed(&j, row);
-        j.judged += row_judged(&j, row);
-    }
+    struct text where = {0};
+    struct sweep_failed count = sweep_failed_where(t, f, &where);
     text_add(out, "<li><b>");
     html_escaped(out, f->name);
-    text_add(out, "</b> <span class=failed>failed in %zu of %zu</span>", j.failed, j.judged);
-    if (j.failed < j.judged && !add_enough(&j, out))
-        add_common(&j, out);
+    text_add(out, "</b> <span class=failed>failed in %zu of %zu</span>", count.failed, count.judged);
+    html_escaped(out, text_string(&where));
     text_add(out, "</li>\n");
+    text_free(&where);
 }
 
 static void add_groups(const struct sweep_table *t, struct text *out)

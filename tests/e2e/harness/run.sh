@@ -605,7 +605,8 @@ sleep 0.5
 kill -INT $victim
 wait $victim
 check "Ctrl-C: exit code 130" test $? = 130
-check_says "... with how to go on" "harness run --resume $SCRATCH/interrupted/pfc-bidir/20[^/]* runs what is missing or broken" "$SCRATCH/err"
+check_says "... with how to go on" "this runs what is missing or broken:" "$SCRATCH/err"
+check "... the command, with the options that the folder does not keep" grep -qE "^    $H run --resume $SCRATCH/interrupted/pfc-bidir/20[^/ ]* --no-report$" "$SCRATCH/err"
 R=$SCRATCH/interrupted/pfc-bidir/latest
 check "... the result is incomplete and says why" holds '(.complete | not) and .verdict == "incomplete" and (.reason | test("interrupted"))' "$R/01/result.json"
 check "... the index too" holds '(.complete | not) and .verdict == "incomplete" and (.cells | length > 0 and all(.complete | not))' "$R/index.json"

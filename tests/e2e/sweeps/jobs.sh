@@ -24,8 +24,13 @@ check "... gives the same bytes" same "$(only five)"
 "$H" run wide.json --no-report --out printed6 --jobs 6 > printed6.out 2> /dev/null
 check "six runs print the same in any order" diff <(grep -v ^result: printed1.out) <(grep -v ^result: printed6.out)
 check "... of each its verdict" test "$(grep -c '^wide, ' printed6.out)" = 6
-check_exit 1 "of 24 runs only those are printed that failed" "$H" run wide.json --no-report --repeat 4 --out brief
-check "... by their folder and what failed" test "$(grep -c -e '^[0-9]*: wide, .*64KiB, run [1-4] of 4, seed [1-9][0-9]*: failed (simulated)$' -e '^  failed   small messages' out)" = 24
+check_exit 1 "of 24 runs a table is printed" "$H" run wide.json --no-report --repeat 4 --out brief
+check_says "... with what failed, and where" '^small messages failed in 12 of 12$' out
+check "... its cells by their choices, those that failed first" test "$(sed -n '/^run /,/^ *$/s/  */ /gp' out | head -4)" = "$(
+    printf '%s\n' 'run depth message verdict goodput, Gb/s small messages data moves, MiB' '05 2 64KiB failed 23.069 176 ! 11' '13 4 64KiB failed 23.069 176 ! 11' '21 8 64KiB failed 23.069 176 ! 11'
+)"
+check_says "... how many" '^6 of 6 cells, those that failed first; !: an expectation that failed$' out
+check_says "... and where all is" '^all runs: harness report brief/wide/2[^ ]* draws them, and writes sweep.csv$' out
 check_says "... with a line of all" '^24 runs: 12 passed, 12 failed$' out
 
 # ---- progress: one line that never wraps

@@ -102,7 +102,8 @@ check_says "... which is printed" '^  failed   fast \(mean of 5 runs' out
 check_exit 1 "... also with --quiet" run above --quiet --out quiet
 check "... which prints nothing" test ! -s out
 check_exit 1 "... also of many runs" "$H" run above.json --no-report --repeat 21 --out many
-check "... of which only what failed is printed" test "$(grep -vc '^result:' out)" = 4
+check "... of which only the cell is printed" test "$(grep -vc '^result:' out)" = 8
+check_says "... with mean and interval" '^01 +failed +[0-9.]+ \+- [0-9.]+ ' out
 check_says "... and how many cells did" '^1 cell, by what is judged over all runs: 1 failed$' out
 check_exit 1 "with --json" run above --json --out json
 check "... the document has it" test "$(jq -r '.repeated[0].expectations[0].verdict' out)" = failed

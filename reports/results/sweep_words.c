@@ -1,0 +1,304 @@
+#include "reports/results/sweep_words.h"
+
+#include "lib/output/columns.h"
+#include "lib/output/print.h"
+#include "lib/words.h"
+#include "lib/xalloc.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUES_OF_GROUP 4
+#define GROUPS_NAMED    8
+#define CELLS_SHOWN     20
+#define CHECKS_SHOWN    8 /* expectations with a column */
+#define MOST_AXES       12
+
+/* ---- which runs failed, by their choices */
+
+/* The rows in which an expectation failed, and those in which it was judged. */
+struct judged_rows {
+    const struct sweep_table *t;
+    const struct sweep_figure *figure;
+    size_t failed, judged;
+};
+
+static bool row_failed(const struct judged_rows *j, size_t row)
+{
+    return j->figure->verdicts[row] == VERDICT_FAILED;
+}
+
+static bool row_judged(const struct judged_rows *j, size_t row)
+{
+    return row_failed(j, row) || j->figure->verdicts[row] == VERDICT_PASSED;
+}
+
+/* Positions along a dimension: with a row that failed or, if `all`, where none of those that were judged did
+ * not fail. Returns how many; the caller frees them. */
+static bool *positions_failed(const struct judged_rows *j, size_t dimension, bool all, size_t *count)
+{
+    size_t positions = sweep_positions(j->t, dimension);
+    bool *failed = xcalloc(positions + 1, sizeof *failed), *passed = xcalloc(positions + 1, sizeof *passed);
+    *count = 0;
+    for (size_t row = 0; row < j->t->row_count; row++) {
+        uint32_t at = sweep_position(j->t, row, dimension);
+        if (at >= positions || !row_judged(j, row))
+            continue;
+        failed[at] |= row_failed(j, row);
+        passed[at] |= !row_failed(j, row);
+    }
+    for (size_t at = 0; at < positions; at++) {
+        failed[at] = failed[at] && !(all && passed[at]);
+        *count += failed[at];
+    }
+    free(passed);
+    return failed;
+}
+
+/* "rpg_ai_rate >= 40", "kmin 10KB to 80KB", "memory gpu or near" */
+static void add_condition(const struct sweep_table *t, size_t dimension, const bool *at, struct text *out)
+{
+    const struct sweep_dimension *d = &t->dimensions[dimension];
+    size_t positions = sweep_positions(t, dimension), first = 0, last = positions - 1, count = 0;
+    struct text from = {0}, to = {0};
+    while (first < last && !at[first])
+        first++;
+    while (last > first && !at[last])
+        last--;
+    for (size_t i = 0; i < positions; i++)
+        count += at[i];
+    text_add(out, "%s", d->label);
+    sweep_name_position(t, dimension, first, &from);
+    sweep_name_position(t, dimension, last, &to);
+    if (!d->words && count == last - first + 1 && count > 1) {
+        bool open = last == positions - 1;
+        text_add(out, open ? " >= " : first == 0 ? " <= " : " ");
+        text_add(out, "%s", text_string(open || first > 0 ? &from : &to));
+        if (!open && first > 0) {
+            text_add(out, " to ");
+            text_add(out, "%s", text_string(&to));
+        }
+    } else {
+        size_t named = 0;
+        for (size_t i = first; i <= last; i++) {
+            struct text name = {0};
+            if (!at[i])
+                continue;
+            sweep_name_position(t, dimension, i, &name);
+            if (named++ < VALUES_OF_GROUP) {
+                text_add(out, named == 1 ? " " : " or ");
+                text_add(out, "%s", text_string(&name));
+            }
+            text_free(&name);
+        }
+        if (named > VALUES_OF_GROUP)
+            text_add(out, " or %zu other values", named - VALUES_OF_GROUP);
+    }
+    text_free(&from);
+    text_free(&to);
+}
+
+/* Choices each of which is enough to fail. Returns whether there are such that all that failed have one of
+ * them. */
+static bool add_enough(const struct judged_rows *j, struct text *out)
+{
+    const struct sweep_table *t = j->t;
+    bool *explained = xcalloc(t->row_count + 1, sizeof *explained);
+    struct text words = {0};
+    size_t rows = 0;
+    for (size_t d = 0; d < t->dimension_count && rows < j->failed; d++) {
+        size_t count, before = rows;
+        bool *at = positions_failed(j, d, true, &count);
+        for (size_t row = 0; count && row < t->row_count; row++) {
+            uint32_t place = sweep_position(t, row, d);
+            if (!explained[row] && row_failed(j, row) && place < sweep_positions(t, d) && at[place]) {
+                explained[row] = true;
+                rows++;
+            }
+        }
+        if (rows > before) {
+            text_add(&words, "%s", words.length ? " or " : ": all with ");
+            add_condition(t, d, at, &words);
+        }
+        free(at);
+    }
+    bool all = rows == j->failed && words.length;
+    if (all)
+        text_add(out, "%s, and no others", text_string(&words));
+    else if (words.length)
+        text_add(out, "%s, and %zu others", text_string(&words), j->failed - rows);
+    text_free(&words);
+    free(explained);
+    return all;
+}
+
+/* Choices that all that failed have, and not all runs: others have them too. */
+static void add_common(const struct judged_rows *j, struct text *out)
+{
+    bool any = false;
+    for (size_t d = 0; d < j->t->dimension_count; d++) {
+        size_t count;
+        bool *at = positions_failed(j, d, false, &count);
+        if (count && count < sweep_positions(j->t, d)) {
+            text_add(out, any ? " and " : ", only with ");
+            add_condition(j->t, d, at, out);
+            any = true;
+        }
+        free(at);
+    }
+}
+
+struct sweep_failed sweep_failed_where(const struct sweep_table *t, const struct sweep_figure *f,
+                                       struct text *where)
+{
+    struct judged_rows j = {.t = t, .figure = f};
+    for (size_t row = 0; row < t->row_count; row++) {
+        j.failed += row_failed(&j, row);
+        j.judged += row_judged(&j, row);
+    }
+    if (j.failed && j.failed < j.judged && !add_enough(&j, where))
+        add_common(&j, where);
+    return (struct sweep_failed){j.failed, j.judged};
+}
+
+/* ---- a table of cells, for people */
+
+static void print_groups(FILE *file, const struct sweep_table *t, size_t width)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < t->figure_count; i++) {
+        const struct sweep_figure *f = &t->figures[i];
+        struct text line = {0};
+        if (!f->verdicts || !f->with[VERDICT_FAILED] || groups++ >= GROUPS_NAMED)
+            continue;
+        struct text where = {0};
+        struct sweep_failed count = sweep_failed_where(t, f, &where);
+        text_add(&line, "%s failed in %zu of %zu%s", f->name, count.failed, count.judged,
+                 text_string(&where));
+        columns_wrap(file, text_string(&line), 0, 2, width);
+        text_free(&where);
+        text_free(&line);
+    }
+    if (groups > GROUPS_NAMED)
+        print_to(file, "... and %zu more expectations failed\n", groups - GROUPS_NAMED);
+}
+
+/* What stands in a column behind the cell's folder, its choices and its verdict. */
+struct shown_figure {
+    size_t figure;
+    struct sweep_unit unit;
+    char title[80];
+};
+
+static bool is_goodput(const struct sweep_figure *f)
+{
+    return strcmp(f->name, "goodput of all flows") == 0;
+}
+
+/* Goodput, then expectations: those that failed first. */
+static size_t choose_figures(const struct sweep_table *t, struct shown_figure shown[CHECKS_SHOWN + 1])
+{
+    size_t count = 0;
+    for (int turn = 0; turn < 3; turn++)
+        for (size_t i = 0; i < t->figure_count && count < CHECKS_SHOWN + 1; i++) {
+            const struct sweep_figure *f = &t->figures[i];
+            bool failed = f->verdicts && f->with[VERDICT_FAILED];
+            if (!f->known || (turn == 0 ? !is_goodput(f) : !f->check || failed != (turn == 1)))
+                continue;
+            struct shown_figure *s = &shown[count++];
+            *s = (struct shown_figure){.figure = i, .unit = sweep_unit_of(f)};
+            snprintf(s->title, sizeof s->title, "%s%s%s", turn == 0 ? "goodput" : f->name,
+                     *s->unit.name ? ", " : "", s->unit.name);
+        }
+    return count;
+}
+
+static enum verdict verdict_of_cell(const struct sweep_table *t, size_t cell)
+{
+    const struct sweep_cell *c = &t->cells[cell];
+    enum verdict worst = VERDICT_UNJUDGED;
+    for (size_t i = 0; i < c->count; i++) {
+        enum verdict mine = t->rows[t->members[c->first + i]].verdict;
+        worst = mine > worst ? mine : worst;
+    }
+    return worst;
+}
+
+/* Five digits, or all of a large count. */
+static void add_number(double value, struct text *out)
+{
+    bool count = fabs(value) >= 1e5 && fabs(value) < 1e12;
+    text_add(out, count ? "%.0f" : "%.5g", value);
+}
+
+/* "23.12 +- 0.02", with "!" where the expectation failed. */
+static void add_figure(const struct sweep_table *t, const struct shown_figure *s, size_t cell,
+                       struct words *cells)
+{
+    const struct sweep_figure *f = &t->figures[s->figure];
+    struct spread spread = sweep_spread(t, s->figure, cell);
+    struct text shown = {0};
+    if (spread.count)
+        add_number(spread.mean * s->unit.factor, &shown);
+    if (spread.count && isfinite(spread.ci95) && spread.ci95 > 0)
+        text_add(&shown, " +- %g", spread_two_digits(spread.ci95 * s->unit.factor));
+    words_add(cells, "%s%s", shown.length ? text_string(&shown) : "-",
+              f->verdicts && sweep_failed(t, s->figure, cell) ? " !" : "");
+    text_free(&shown);
+}
+
+static void add_cell_row(const struct sweep_table *t, size_t cell, const struct shown_figure *figures,
+                         size_t count, struct words *cells)
+{
+    size_t row = t->members[t->cells[cell].first], axes = 0;
+    words_add(cells, "%s", t->rows[row].folder);
+    for (size_t i = 0; i < t->axis_count && axes < MOST_AXES; i++) {
+        const struct sweep_value *value = sweep_choice(t, row, i);
+        if (!t->axes[i].varies)
+            continue;
+        words_add(cells, "%s", value ? value->shown : "unset");
+        axes++;
+    }
+    words_add(cells, "%s", verdict_names[verdict_of_cell(t, cell)]);
+    for (size_t i = 0; i < count; i++)
+        add_figure(t, &figures[i], cell, cells);
+}
+
+/* Where there is no room, figures are left out from the last one on; then names are cut. */
+static size_t make_styles(const struct sweep_table *t, const struct shown_figure *figures, size_t count,
+                          struct columns_style *styles)
+{
+    size_t made = 0, axes = 0;
+    styles[made++] = (struct columns_style){.title = "run"};
+    for (size_t i = 0; i < t->axis_count && axes < MOST_AXES; i++)
+        if (t->axes[i].varies) {
+            styles[made++] = (struct columns_style){
+                .title = t->axes[i].label, .right = !t->axes[i].words, .least = 4, .keep = 10};
+            axes++;
+        }
+    styles[made++] = (struct columns_style){.title = "verdict"};
+    for (size_t i = 0; i < count; i++)
+        styles[made++] = (struct columns_style){
+            .title = figures[i].title, .right = true, .least = 8, .keep = 16, .leave = (int)i + 1};
+    return made;
+}
+
+void sweep_print_cells(FILE *file, const struct sweep_table *t, size_t width)
+{
+    struct shown_figure figures[CHECKS_SHOWN + 1];
+    struct columns_style styles[MOST_AXES + CHECKS_SHOWN + 4];
+    struct words cells = {0};
+    size_t count = choose_figures(t, figures), columns = make_styles(t, figures, count, styles), shown = 0;
+    print_groups(file, t, width);
+    for (int failed = 1; failed >= 0; failed--)
+        for (size_t cell = 0; cell < t->cell_count && shown < CELLS_SHOWN; cell++)
+            if ((verdict_of_cell(t, cell) > VERDICT_PASSED) == failed) {
+                add_cell_row(t, cell, figures, count, &cells);
+                shown++;
+            }
+    if (!cells.failed)
+        columns_print(file, styles, columns, (const char *const *)cells.items, shown, width);
+    words_free(&cells);
+    print_to(file, "%zu of %zu cells%s\n", shown, t->cell_count,
+             t->with[VERDICT_FAILED] ? ", those that failed first; !: an expectation that failed" : "");
+}
