@@ -380,6 +380,7 @@ void page_add_first(const struct runs *runs, const struct drawing *drawings, siz
         text_add(out, "</b>");
         page_add_victims(first->explanation, out);
         text_add(out, ".");
+        page_add_parts(first->explanation, out);
     }
     text_add(out, "</p>\n");
     if (failures.length)

@@ -64,6 +64,8 @@ void page_add_causes(const struct runs *runs, size_t most, struct text *out);
  * it has some.
  */
 void page_add_victims(const json_t *explanation, struct text *out);
+/* "Flows on average: 5 % delivered, 94 % held down by DCQCN." */
+void page_add_parts(const json_t *explanation, struct text *out);
 /* With all that tells of it; of several runs it is folded. */
 void page_add_why(const struct runs *runs, struct text *out);
 

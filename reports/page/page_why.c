@@ -191,6 +191,25 @@ void page_add_victims(const json_t *explanation, struct text *out)
         text_add(out, " by it, too");
 }
 
+void page_add_parts(const json_t *explanation, struct text *out)
+{
+    const json_t *flows = json_object_get(explanation, "flows"), *flow, *word;
+    const char *name, *comma = " <span class=soft>Flows on average: ";
+    size_t i;
+    json_object_foreach((json_t *)(uintptr_t)json_object_get(explanation, "shares"), name, word)
+    {
+        double sum = 0;
+        json_array_foreach(flows, i, flow) sum +=
+            json_number_value(json_object_get(json_object_get(flow, "shares"), name));
+        double percents = json_array_size(flows) ? 100 * sum / (double)json_array_size(flows) : 0;
+        if (percents < 0.5)
+            continue;
+        text_add(out, "%s%.0f %% %s", comma, percents, json_string_value(word));
+        comma = ", ";
+    }
+    text_add(out, *comma == ',' ? ".</span>" : "");
+}
+
 /* "memory gpu: b takes less than its line carries (sure)" */
 static void add_line(const struct run *run, struct text *out)
 {
@@ -205,6 +224,8 @@ static void add_line(const struct run *run, struct text *out)
         text_add(out, " <span class=soft>and %zu other %s</span>", json_array_size(causes) - 1,
                  THINGS(json_array_size(causes) - 1, "cause"));
     page_add_victims(run->explanation, out);
+    text_add(out, ".");
+    page_add_parts(run->explanation, out);
 }
 
 void page_add_causes(const struct runs *runs, size_t most, struct text *out)

@@ -166,6 +166,7 @@ for columns in 80 200; do
     script -qec "stty cols $columns && '$H' browse results" /dev/null </dev/null | tr -d '\r' >table
     check "at $columns columns the runs of a sweep are one line, with their verdicts" test "$(wc -l <table) $(grep -cE ' 2 runs: 2 passed ' table)" = "5 1"
     check "... which says how its runs are listed" grep -qx "harness: runs of sweep 3: harness browse results/$pair" table
+    # shellcheck disable=SC2016 # awk's
     check "... and fits" awk -v most="$columns" 'length($0) > most { exit 1 }' table
 done
 check_exit 0 "its runs" "$H" browse "results/$pair"

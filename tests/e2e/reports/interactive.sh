@@ -199,7 +199,7 @@ page_is "where each run's measured time began in it is said" '(b => b.length ===
 check_exit 4 "a run of which nobody was paused" run scenarios/pfc-bidir.json --set sweep=null --set 'flows.*.memory=host' --duration 2ms --set phases.warmup=0s --set sample.every=100us --out "$SCRATCH/calm"
 check_exit 0 "its page" "$H" report "$SCRATCH/calm/pfc-bidir/latest"
 check_says "has no drawing of lines at 0, but a sentence" '<figcaption>Wire rate at which each host sends[.] None of them received a PFC frame meanwhile[.]' "$SCRATCH/calm/pfc-bidir/latest/report/index.html"
-check "... and no rate of PFC frames" test -z "$(grep -o 'PFC frames/s' "$SCRATCH/calm/pfc-bidir/latest/report/index.html")"
+check "... and no rate of PFC frames" test -z "$(grep -o '"label":"PFC frames/s' "$SCRATCH/calm/pfc-bidir/latest/report/index.html")"
 check_exit 0 "a page of both" "$H" report "$SCRATCH/other/pfc-bidir/latest" "$SCRATCH/calm/pfc-bidir/latest" --out "$SCRATCH/mixed"
 browse open "$SCRATCH/mixed/index.html" 1280 900
 page_is "both in one plot have those of the one" 'document.querySelector(".overlays").textContent.includes("Throughput and PFC frames of all runs")'
@@ -305,7 +305,7 @@ for width in 1200 390; do
     page_is "the list is not cut at $width pixels" 'document.documentElement.scrollWidth <= innerWidth && (s => s.scrollWidth <= s.clientWidth)(document.querySelector(".scroll"))'
     page_is "... and the sweep is one line" "$rows.filter(r => r.checkVisibility()).length === 1"
     filter 'cable 5m'
-    page_is "... a word of one of its runs shows that run" "$rows.filter(r => r.checkVisibility()).length === 2 && $rows[3].checkVisibility()"
+    page_is "... a word of one of its runs shows that run" "$rows.filter(r => r.checkVisibility()).length === 2 && ${rows}[3].checkVisibility()"
     filter ''
     browse eval 'document.querySelector("input[type=checkbox]").click(), 1'
     page_is "... which opens to its four runs" "$rows.filter(r => r.checkVisibility()).length === 5"
