@@ -238,7 +238,7 @@ static const struct {
     {"PFC frames received by hosts", "", page_pauses, true},
     {"packets lost", "", page_lost, true},
     {"slowdown p99", "", slowdown, false},
-    {"latency p99", "us", latency, false},
+    {"latency p99 of the slowest flow", "us", latency, false},
     {"packets sent again", "", sent_again, false},
 };
 #define FIGURES (sizeof figures / sizeof *figures)

@@ -185,12 +185,11 @@ static void add_comparison(const struct page_comparison *c, const struct runs *r
         }
     }
     if (any)
-        text_add(
-            out,
-            "</table></div>\n<p class=soft>Runs that differ only in the %s of their flows. Goodput is "
-            "that of all flows together, latency that of the first flow that measures it. A p99 of less than "
-            "100 messages is left out.</p>\n",
-            c->key);
+        text_add(out,
+                 "</table></div>\n<p class=soft>Runs that differ only in the %s of their flows. Goodput is "
+                 "that of all flows together, latency that of the slowest flow. A p99 of less than "
+                 "100 messages is left out.</p>\n",
+                 c->key);
 }
 
 void page_add_ratios(const struct runs *runs, struct text *out)
@@ -335,7 +334,7 @@ static void add_cell_comparison(const struct page_comparison *c, const struct sw
         text_add(out,
                  "</table></div>\n<p class=soft>%zu of %zu pairs of cells that differ only in the %s of "
                  "their flows. Latency is that "
-                 "of the first flow that measures it.</p>\n",
+                 "of the slowest flow.</p>\n",
                  pairs < PAIRS_LISTED ? pairs : (size_t)PAIRS_LISTED, pairs, c->key);
 }
 

@@ -82,17 +82,21 @@ bool runs_have(const struct runs *runs, const char *key)
 
 double run_latency_us(const struct run *run, const char *quantile, bool *few)
 {
-    if (few)
-        *few = false;
+    double most = NAN;
+    bool any_few = false;
     const char *name;
     json_t *flow;
     json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
     {
         const json_t *latency = json_object_get(flow, "latency_ns");
+        bool is_few = false;
         if (json_object_get(latency, quantile))
-            return result_distribution_value(latency, quantile, few) / 1e3;
+            most = fmax(most, result_distribution_value(latency, quantile, &is_few) / 1e3);
+        any_few |= is_few;
     }
-    return NAN;
+    if (few)
+        *few = any_few && isnan(most);
+    return most;
 }
 
 size_t run_latency_flows(const struct run *run)

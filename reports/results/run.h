@@ -134,7 +134,7 @@ bool runs_have_delivered(const struct runs *runs);
 double run_max_busbw_GBps(const struct run *run);
 /* Has the result of any run an entry in this object: "flows", "collectives"? */
 bool runs_have(const struct runs *runs, const char *key);
-/* A quantile of the latency ("p50") of the first flow that measured latency, in us; NAN if none did, or too
+/* The largest quantile ("p50") of the flows that measured latency, in us; NAN if none did, or all too
  * few messages for it (result_distribution_value). */
 double run_latency_us(const struct run *run, const char *quantile, bool *few);
 /* How many flows measured latency; a pattern is one. */
