@@ -222,22 +222,33 @@ size_t browse_count(const struct browse_list *list, size_t first)
 
 /* ---- order */
 
-/* Of "pfc-bidir/20260301T120000Z-3/01" 3: the third folder of its second; 1 without a number. */
-static long nth_of_its_second(const char *folder)
+#define STAMP_LENGTH 16
+
+/* When the result was made that the run is of, "20260301T120000Z", and the how many-th in that second: of
+ * "pfc-bidir/20260301T120000Z-3/01" 3. Where no folder is named so, when the run began. */
+static long stamp_of(const struct browse_run *run, char stamp[STAMP_LENGTH + 1])
 {
-    for (const char *part = folder; part; part = strchr(part, '/'), part += part != NULL) {
-        int length = 0;
-        if (sscanf(part, "%*8[0-9]T%*6[0-9]Z%n", &length) == 0 && length == 16)
-            return part[length] == '-' ? strtol(part + length + 1, NULL, 10) : 1;
+    size_t length = 0;
+    for (const char *part = run->folder; part; part = strchr(part, '/'), part += part != NULL) {
+        int end = 0;
+        if (sscanf(part, "%*8[0-9]T%*6[0-9]Z%n", &end) != 0 || end != STAMP_LENGTH)
+            continue;
+        snprintf(stamp, STAMP_LENGTH + 1, "%s", part);
+        return part[end] == '-' ? strtol(part + end + 1, NULL, 10) : 1;
     }
+    for (const char *at = run->started; *at && length < STAMP_LENGTH; at++)
+        if (*at != '-' && *at != ':')
+            stamp[length++] = *at;
+    stamp[length] = '\0';
     return 1;
 }
 
-/* The newest first; the runs of a sweep, which may have begun within a second, in its order. */
+/* The newest first; the runs of a sweep in its order, whenever they began. */
 static int by_time(const struct browse_run *a, const struct browse_run *b)
 {
-    int order = strcmp(b->started, a->started);
-    long first = nth_of_its_second(a->folder), second = nth_of_its_second(b->folder);
+    char of_a[STAMP_LENGTH + 1], of_b[STAMP_LENGTH + 1];
+    long first = stamp_of(a, of_a), second = stamp_of(b, of_b);
+    int order = strcmp(of_b, of_a);
     if (!order)
         order = (first < second) - (first > second);
     return order ? order : strcmp(a->folder, b->folder);

@@ -95,6 +95,9 @@ check "by pauses, the most first" jq -e '.runs | map(.pauses) | . == (sort | rev
 check "by goodput, the least first" jq -e '.runs | map(.goodput_bps) | . == sort' <("$H" browse --sort goodput --reverse --json)
 check "a run alone" test "$("$H" browse "results/$pair/01" --json | jq -r '.runs[0].folder')" = .
 is "a sweep alone" "01 02" "results/$pair"
+mkdir later && cp -rL "results/$pair" later/20260301T120000Z
+jq '.started = "2099-01-01T00:00:00Z"' "results/$pair/02/result.json" >later/20260301T120000Z/02/result.json
+check "the runs of a sweep are in its order, also where one began much later" test "$("$H" browse later --json | jq -r '[.runs[].folder] | join(" ")')" = "20260301T120000Z/01 20260301T120000Z/02"
 check_exit 0 "few of them" "$H" browse --limit 1
 check_says "  and how many more there are" '3 more runs: --limit is 1' err
 check_exit 2 "an unknown verdict" "$H" browse --verdict pased
