@@ -1,0 +1,46 @@
+/* How causes are found: what ports of the network tell, what hosts tell, and losses. */
+#ifndef REPORTS_EXPLAIN_JUDGE_H
+#define REPORTS_EXPLAIN_JUDGE_H
+
+#include "reports/explain/causes.h"
+
+/* Of the measure phase: pauses and losses that take less from every flow and port are no cause of anything.
+ */
+#define MATTERS 0.01
+
+/* A new cause, which owns `culprit`. */
+struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause_kind kind, char *culprit,
+                         enum sureness sureness);
+/* NULL: there is none of this kind and culprit. */
+struct cause *causes_get(const struct causes *causes, enum cause_kind kind, const char *culprit);
+/* It took this share from the flow: with what it took before, at most all. */
+void cause_add_cost(struct cause *cause, size_t flow, double cost);
+
+/* Both directions of a link have one name, with the node first that the network has first; the caller frees.
+ */
+char *judge_link_name(const struct seen *s, size_t port);
+/* A port that packets of the flows that pass this one may take as well; `failed`: whose link went down, so
+ * that what is more than this one carries is what the other one does not. NETWORK_NONE: there is none. */
+size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed);
+/* " and sent 24.87 Gb/s in the measure phase", of lines that guests can fill " ... 1.99 Mb/s ...". */
+void judge_add_rate(struct text *out, const char *before, double bps, const char *after);
+/* Priorities that share a buffer are paused together, also those that no flow has. */
+bool judge_has_flows(const struct seen *s, int priority);
+
+/* A host that pauses its link, for `longest_ns` at a time. */
+struct cause *judge_host(const struct seen *s, struct causes *causes, const char *host, int priority,
+                         int64_t longest_ns);
+/* Something at or behind `name` that was not sampled. */
+struct cause *judge_unsampled(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                              const char *name, const char *why);
+
+/* Pauses by their roots; marks, and full lines without pauses; both as ports of switches tell it. */
+void judge_roots(struct seen *s, struct roots *roots, struct causes *causes);
+void judge_queues(struct seen *s, struct causes *causes);
+/* Pauses and marks as hosts alone tell it. */
+void judge_hosts(struct seen *s, struct causes *causes);
+/* Losses that a counter of a link or buffer tells of, and those that none does. */
+void judge_losses(struct seen *s, struct causes *causes);
+void judge_other_losses(struct seen *s, struct causes *causes);
+
+#endif

@@ -1,0 +1,212 @@
+#include "reports/explain/judge.h"
+
+#include "lib/xalloc.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- losses */
+
+static double loss_of(const struct flow_seen *flow)
+{
+    return flow->share[SHARE_RESENT] + flow->share[SHARE_LOSS];
+}
+
+static void charge_losses(struct seen *s, struct cause *cause)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (cause->port == NETWORK_NONE || seen_may_pass(s, &s->flows[i], cause->port) ||
+            seen_may_pass(s, &s->flows[i], s->network.ports[cause->port].peer))
+            cause_add_cost(cause, i, loss_of(&s->flows[i]));
+}
+
+static void judge_link(struct seen *s, struct causes *causes, enum cause_kind kind, size_t port,
+                       const char *counter, double count)
+{
+    const struct network_port *at = &s->network.ports[port];
+    char *link = judge_link_name(s, port);
+    struct cause *cause = causes_get(causes, kind, link);
+    if (!cause)
+        cause = causes_add(s, causes, kind, xstrdup(link), SURE);
+    free(link);
+    cause->port = port;
+    text_add(&cause->evidence, "%s counted %.0f (%s) at port %u\n", s->network.nodes[at->node].name, count,
+             counter, at->number);
+    if (!cause->losses_charged)
+        charge_losses(s, cause);
+    cause->losses_charged = true;
+}
+
+/* Did any port of the switch pause this priority? */
+static bool switch_pauses(const struct seen *s, size_t node, int priority)
+{
+    for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next)
+        if (seen_counter(s, seen_role(s, node), "port%u_tx_prio%d_pause", s->network.ports[p].number,
+                         priority) > 0)
+            return true;
+    return false;
+}
+
+static void judge_buffer(struct seen *s, struct causes *causes, size_t node, double lost)
+{
+    const char *name = s->network.nodes[node].name;
+    for (int priority = 0; priority < PRIORITIES; priority++) {
+        double cost = 0;
+        for (size_t i = 0; i < s->flow_count; i++)
+            cost += s->flows[i].priority == priority ? loss_of(&s->flows[i]) : 0;
+        if (cost <= 0)
+            continue;
+        bool pauses = switch_pauses(s, node, priority),
+             on = seen_is_lossless(s, seen_role(s, node), priority), lossless = pauses || on;
+        char *culprit = lossless ? xstrdup(name) : xasprintf("priority %d", priority);
+        struct cause *cause =
+            causes_add(s, causes, lossless ? CAUSE_HEADROOM : CAUSE_NOT_LOSSLESS, culprit, SURE);
+        cause->priority = priority;
+        text_add(&cause->evidence,
+                 "%s lost %.0f packets for lack of buffer (buffer_discards), %s priority %d\n", name, lost,
+                 pauses ? "though it paused"
+                 : on   ? "and sent no pauses of"
+                        : "and has no PFC on",
+                 priority);
+        for (size_t i = 0; i < s->flow_count; i++)
+            if (s->flows[i].priority == priority)
+                cause_add_cost(cause, i, loss_of(&s->flows[i]));
+    }
+}
+
+void judge_losses(struct seen *s, struct causes *causes)
+{
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        const struct network_port *port = &s->network.ports[p];
+        const struct network_node *node = &s->network.nodes[port->node];
+        double damaged = node->host
+                             ? seen_counter(s, seen_role(s, port->node), "rx_crc_errors_phy")
+                             : seen_counter(s, seen_role(s, port->node), "port%u_crc_errors", port->number);
+        double down = node->host
+                          ? seen_counter(s, seen_role(s, port->node), "link_down_events_phy")
+                          : seen_counter(s, seen_role(s, port->node), "port%u_link_discards", port->number);
+        if (s->hosts_only && !node->host)
+            continue;
+        if (damaged > 0)
+            judge_link(s, causes, CAUSE_LINK_DAMAGES, p, "crc errors", damaged);
+        if (down > 0)
+            judge_link(s, causes, CAUSE_LINK_DOWN, p, node->host ? "link_down_events_phy" : "link_discards",
+                       down);
+    }
+    for (size_t node = 0; node < s->network.node_count; node++) {
+        double lost = seen_counter(s, seen_role(s, node), "buffer_discards");
+        if (lost > 0)
+            judge_buffer(s, causes, node, lost);
+    }
+}
+
+/* ---- what hosts alone tell */
+
+static bool is_charged(const struct causes *causes, size_t flow)
+{
+    for (size_t i = 0; i < causes->count; i++) {
+        enum cause_kind kind = causes->items[i].kind;
+        bool loses = kind == CAUSE_LINK_DOWN || kind == CAUSE_LINK_DAMAGES || kind == CAUSE_HEADROOM ||
+                     kind == CAUSE_NOT_LOSSLESS || kind == CAUSE_DEADLOCK;
+        if (loses && causes->items[i].cost_of[flow] > 0)
+            return true;
+    }
+    return false;
+}
+
+/* In how many intervals between samples were losses noticed at either end? A link that went down loses at one
+ * moment, a buffer that is too small again and again. */
+static size_t moments_of_loss(const struct seen *s, const struct flow_seen *flow)
+{
+    const struct series *noticed[] = {seen_series(s, flow->to, "out_of_sequence"),
+                                      seen_series(s, flow->from, "packet_seq_err")};
+    size_t most = 0;
+    for (size_t k = 0; k < 2; k++) {
+        size_t count = 0;
+        for (size_t i = 1; noticed[k] && i < noticed[k]->count; i++)
+            count +=
+                noticed[k]->value[i - 1] != LINES_NULL && noticed[k]->value[i] > noticed[k]->value[i - 1];
+        most = count > most ? count : most;
+    }
+    return most;
+}
+#define AGAIN_AND_AGAIN 4
+
+/* Does each switch on the flow's way count what it loses for lack of buffer? Then what was lost is counted.
+ */
+static bool counts_discards(struct seen *s, const struct flow_seen *flow)
+{
+    bool any = false;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        size_t node = s->network.ports[p].node;
+        if (s->network.nodes[node].host || flow->from_node == NETWORK_NONE || !seen_may_pass(s, flow, p))
+            continue;
+        if (isnan(seen_counter(s, seen_role(s, node), "buffer_discards")))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* Does the flow's receiver count damaged frames? A simulated one has no counter where nothing can damage
+ * them. */
+static bool counts_damages(const struct seen *s, const struct flow_seen *flow)
+{
+    const json_t *group;
+    size_t i;
+    bool sampled = false;
+    json_array_foreach(run_get(s->run, "scenario.sample.groups"), i, group) sampled |=
+        strcmp(json_string_value(group) ? json_string_value(group) : "", "errors") == 0;
+    return !isnan(seen_counter(s, flow->to, "rx_crc_errors_phy")) ||
+           (sampled && json_is_true(run_get(s->run, "simulated")));
+}
+
+/* What was not sampled, and would tell of losses. */
+static void add_unsampled(struct text *evidence, const char *flow, bool damaged, bool discards)
+{
+    text_add(evidence,
+             "%s sent packets again, or stood still to its end (they or their acknowledgements were lost), "
+             "and no counter that was sampled tells why",
+             flow);
+    if (damaged || discards)
+        text_add(evidence, "; not sampled: %s%s%s",
+                 damaged ? "damaged frames at its receiver (the group errors)" : "",
+                 damaged && discards ? ", " : "", discards ? "what switches on its way lose (drops)" : "");
+    text_add(evidence, "\n");
+}
+
+void judge_other_losses(struct seen *s, struct causes *causes)
+{
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        double pauses = seen_counter(s, flow->from, "rx_prio%d_pause", flow->priority);
+        double damaged = seen_counter(s, flow->to, "rx_crc_errors_phy");
+        double down = seen_counter(s, flow->to, "link_down_events_phy") +
+                      seen_counter(s, flow->from, "link_down_events_phy");
+        if (loss_of(flow) <= MATTERS || damaged > 0 || down > 0 || is_charged(causes, i))
+            continue;
+        bool discards_known = counts_discards(s, flow), damages_known = counts_damages(s, flow);
+        bool lossy = !discards_known && !seen_is_lossless(s, flow->from, flow->priority);
+        bool small =
+            !discards_known && pauses > 0 && damages_known && moments_of_loss(s, flow) >= AGAIN_AND_AGAIN;
+        enum cause_kind kind = seen_counter(s, flow->to, "out_of_buffer") > 0 ? CAUSE_NO_RECEIVE
+                               : lossy                                        ? CAUSE_NOT_LOSSLESS
+                               : small                                        ? CAUSE_HEADROOM
+                                                                              : CAUSE_LOSS;
+        char *culprit = kind == CAUSE_NOT_LOSSLESS ? xasprintf("priority %d", flow->priority)
+                        : kind == CAUSE_HEADROOM   ? xstrdup("a switch")
+                                                   : xstrdup(flow->to);
+        struct cause *cause = causes_get(causes, kind, culprit);
+        if (!cause) {
+            cause = causes_add(s, causes, kind, culprit, kind == CAUSE_NO_RECEIVE ? LIKELY : POSSIBLE);
+            if (kind == CAUSE_NO_RECEIVE)
+                text_add(&cause->evidence, "%s counted %.0f (out_of_buffer)\n", flow->to,
+                         seen_counter(s, flow->to, "out_of_buffer"));
+            else
+                add_unsampled(&cause->evidence, flow->name, !damages_known, !discards_known);
+        } else {
+            free(culprit);
+        }
+        cause->priority = flow->priority;
+        cause_add_cost(cause, i, loss_of(flow));
+    }
+}
