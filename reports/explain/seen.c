@@ -15,6 +15,7 @@
 /* ---- counters */
 
 #define NAME_MOST 80
+#define TAKES_ALL 0.95 /* of what a flow asks for */
 
 const char *seen_role(const struct seen *s, size_t node)
 {
@@ -62,6 +63,16 @@ double seen_counter(const struct seen *s, const char *role, const char *format, 
     const json_t *counter = counter_named(s, role, name, format, arguments);
     va_end(arguments);
     return number_or_nan(json_object_get(counter, "total"));
+}
+
+double seen_delta(const struct seen *s, const char *role, const char *format, ...)
+{
+    char name[NAME_MOST];
+    va_list arguments;
+    va_start(arguments, format);
+    const json_t *counter = counter_named(s, role, name, format, arguments);
+    va_end(arguments);
+    return number_or_nan(json_object_get(counter, "delta"));
 }
 
 double seen_rate(const struct seen *s, const char *role, const char *format, ...)
@@ -287,6 +298,12 @@ bool seen_is_lossless(const struct seen *s, const char *role, int priority)
     return !pfc || has_priority(pfc, priority);
 }
 
+bool seen_takes_all(const struct flow_seen *flow)
+{
+    return flow->share[SHARE_DELIVERED] >=
+           TAKES_ALL * (1 - flow->share[SHARE_OTHERS] - flow->share[SHARE_ASKED]);
+}
+
 double seen_line_bps(const struct seen *s, const char *role)
 {
     size_t node = node_of_role(s, role);
@@ -382,15 +399,36 @@ static void take_time(struct seen *s, struct flow_seen *flow, const json_t *of, 
 /* Flows that are looked at: each is compared with each. */
 #define FLOWS_MOST 1000
 
+/* What left the flow's sender beyond what arrived, as payload and bytes of the measure phase: the part of it
+ * that is this flow's, by what they sent again in the whole run. NAN: not counted, or acknowledgements left
+ * as well. */
+static double excess_bytes(const struct seen *s, const struct flow_seen *flow)
+{
+    double delivered = 0, packets = 0, measure_s = (double)s->measure_ns / NS_PER_S;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        if (other->priority == flow->priority && strcmp(other->to, flow->from) == 0)
+            return NAN;
+        if (other->priority != flow->priority || strcmp(other->from, flow->from) != 0)
+            continue;
+        delivered += other->goodput_bps / 8 * (double)(other->end_ns - other->start_ns) / NS_PER_S;
+        packets += other->resent_packets;
+    }
+    double sent = seen_rate(s, flow->from, "tx_prio%d_bytes", flow->priority) * measure_s;
+    double excess = sent * flow->most_bps / seen_line_bps(s, flow->from) - delivered;
+    return (excess > 0 ? excess : isnan(excess) ? NAN : 0) * flow->resent_packets / packets;
+}
+
 /* What the flow's sender sent again in the measure phase, b/s. The result has it of the whole run, and the
- * losses that the sender noticed of both. */
+ * losses that the sender noticed of both; one that goes back sends many packets for each, or few. */
 static double resent_bps(const struct seen *s, const struct flow_seen *flow)
 {
     double part = measured_part(s, flow->from, "packet_seq_err");
     if (isnan(part))
         part = measured_part(s, flow->from, "local_ack_timeout_err");
-    return flow->resent_packets * flow->payload * 8 * (isnan(part) ? 1 : part) /
-           ((double)(flow->end_ns - flow->start_ns) / NS_PER_S);
+    double all = flow->resent_packets * flow->payload, excess = excess_bytes(s, flow);
+    double bytes = isnan(excess) || part == 0 ? all * (isnan(part) ? 1 : part) : fmin(excess, all);
+    return bytes * 8 / ((double)(flow->end_ns - flow->start_ns) / NS_PER_S);
 }
 
 static void take_flows(struct seen *s)
@@ -440,8 +478,10 @@ static void take_flows(struct seen *s)
             flow->goodput_bps *= (double)s->measure_ns / own_ns;
         if (json_object_get(of, "delivered_bps") && flow->goodput_bps <= 0) /* not a packet arrived */
             flow->still_ns = flow->end_ns - flow->start_ns;
-        flow->resent_bps = own_ns > 0 && flow->resent_packets > 0 ? resent_bps(s, flow) : 0;
     }
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].end_ns > s->flows[i].start_ns && s->flows[i].resent_packets > 0)
+            s->flows[i].resent_bps = resent_bps(s, &s->flows[i]);
 }
 
 /* An interval of flows.jsonl, in which something was complete: the flow stood still after it. */

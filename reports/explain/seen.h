@@ -93,9 +93,11 @@ struct stop *seen_stop(const struct seen *s, size_t port, int priority);
 int64_t stop_overlap(const struct stop *stop, const struct stop *with);
 int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns);
 
-/* A counter's increase in the whole run, and its rate in the measure phase; `format` makes its name. NAN: not
- * counted. */
+/* A counter's increase in the whole run, in the measure phase, and its rate in that; `format` makes its name.
+ * NAN: not counted. */
 double seen_counter(const struct seen *s, const char *role, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+double seen_delta(const struct seen *s, const char *role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 double seen_rate(const struct seen *s, const char *role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -123,6 +125,8 @@ bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, siz
 bool seen_is_on(const struct seen *s, const char *setting, int priority);
 /* Was PFC on for the priority at this role, as it was read back? As the scenario says, where it was not. */
 bool seen_is_lossless(const struct seen *s, const char *role, int priority);
+/* Does the flow lack nothing of what it asks for? */
+bool seen_takes_all(const struct flow_seen *flow);
 /* What a host's line carries, b/s; 0: unknown. */
 double seen_line_bps(const struct seen *s, const char *role);
 
