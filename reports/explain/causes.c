@@ -1,5 +1,6 @@
 #include "reports/explain/judge.h"
 
+#include "lib/units.h"
 #include "lib/xalloc.h"
 #include <math.h>
 #include <stdlib.h>
@@ -34,6 +35,12 @@ const struct cause_words cause_words[CAUSES] = {
     [CAUSE_SLOW_RECEIVER] = {"slow-receiver", "", " takes less than its line carries, and pauses its link",
                              SLOWER, "settings.ecn=", "ecn", true},
     [CAUSE_HOST_PAUSES] = {"host-pauses", "", " pauses its link", NULL, NULL, NULL, true},
+    [CAUSE_RECEIVER_DROPS] = {"slow-receiver", "",
+                              " takes less than its line carries, and loses what it has no room for",
+                              "PFC on the priority", "settings.pfc=", "pfc", false},
+    [CAUSE_RECEIVER_MARKS] = {"slow-receiver", "",
+                              " takes less than its line carries, and asks senders to slow down", NULL, NULL,
+                              NULL, false},
     [CAUSE_INCAST] = {"incast", "more is sent to ", " than its line carries (an incast)", SLOWER,
                       "settings.ecn=", "ecn", true},
     [CAUSE_UPLINK] = {"uplink", "more is sent over ", " than it carries",
@@ -47,6 +54,8 @@ const struct cause_words cause_words[CAUSES] = {
                           "samples of switches would tell where it begins", NULL, NULL, false},
     [CAUSE_NETWORK] = {"network", "the network pauses or slows ", "",
                        "samples of switches would tell where it begins", NULL, NULL, false},
+    [CAUSE_DCQCN] = {"dcqcn", "DCQCN slows senders more than the port ", " needs, which is idle meanwhile",
+                     "senders recover faster with a larger rpg_ai_rate and rpg_hai_rate", NULL, NULL, false},
     [CAUSE_SENDER] = {"sender", "",
                       " sends less than its line carries, and nothing that was seen keeps it from sending",
                       "more messages in flight", "flows.*.depth=" TEXT_OF(DEEP), NULL, false},
@@ -66,6 +75,7 @@ struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause
                             .sureness = sureness,
                             .culprit = culprit,
                             .port = NETWORK_NONE,
+                            .told_port = NETWORK_NONE,
                             .priority = -1,
                             .from_ns = 0,
                             .to_ns = -1,
@@ -139,33 +149,87 @@ static void judge_deadlocks(struct seen *s, struct causes *causes)
     }
 }
 
-static bool watchdog_drops(const struct seen *s)
+static bool watchdog_acts(const struct seen *s)
 {
     for (size_t node = 0; node < s->network.node_count; node++)
-        if (seen_counter(s, seen_role(s, node), "watchdog_discards") > 0)
+        if (seen_counter(s, seen_role(s, node), "watchdog_storms") > 0)
             return true;
     return false;
 }
 
-bool cause_is_helped(struct seen *s, const struct cause *cause)
+/* The setting with the priorities that are on and the cause's, or those of the flows that it took something
+ * from; the caller frees. NULL: all of them are on. */
+static char *list_to_set(const struct seen *s, const struct cause *cause, const char *set, const char *list)
 {
-    const struct cause_words *words = &cause_words[cause->kind];
+    bool wanted[PRIORITIES] = {false}, any = false;
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].priority >= 0 && s->flows[i].priority < PRIORITIES)
+            wanted[s->flows[i].priority] |= cause->priority < 0 && cause->cost_of[i] >= MATTERS;
+    struct text out = {0};
+    for (int priority = 0; priority < PRIORITIES; priority++) {
+        bool on = seen_is_on(s, list, priority), add = priority == cause->priority || wanted[priority];
+        any |= add && !on;
+        if (add || on)
+            text_add(&out, "%s%d", out.length ? ", " : "", priority);
+    }
+    char *value = any ? xasprintf("%s[%s]", set, text_string(&out)) : NULL;
+    text_free(&out);
+    return value;
+}
+
+/* Does the run have already what would be set? */
+static bool is_set(struct seen *s, const struct cause *cause, const char *set)
+{
+    enum unit unit;
+    int64_t headroom, asked;
+    if (cause->kind == CAUSE_HEADROOM)
+        return units_find(run_member(run_get(s->run, "lab.defaults.switch"), "headroom"), &unit, &headroom) &&
+               units_find(strchr(set, '=') + 1, &unit, &asked) && headroom >= asked;
+    if (cause->kind == CAUSE_LINK_DAMAGES)
+        return json_is_true(run_get(s->run, "scenario.settings.selective_repeat"));
+    if (cause->kind == CAUSE_UPLINK)
+        return judge_port_beside(s, cause->port, cause->priority, false) == NETWORK_NONE ||
+               strcmp(run_member(run_get(s->run, "lab.defaults.switch"), "routing"), "adaptive") == 0;
+    if (set && strcmp(set, WATCHDOG) == 0)
+        return watchdog_acts(s);
     const json_t *flow;
     size_t i;
-    bool helped = words->help != NULL;
-    if (words->help && strcmp(words->help, SLOWER) == 0)
-        helped = cause->worst > 0 && !(cause->priority >= 0 && seen_is_on(s, "ecn", cause->priority));
-    if (cause->kind == CAUSE_NOT_LOSSLESS)
-        helped = !seen_is_on(s, "pfc", cause->priority);
-    if (words->set && strcmp(words->set, WATCHDOG) == 0)
-        helped = !watchdog_drops(s);
-    if (cause->kind == CAUSE_UPLINK)
-        helped = judge_port_beside(s, cause->port, cause->priority, false) != NETWORK_NONE;
-    if (cause->kind != CAUSE_SENDER)
-        return helped;
-    json_array_foreach(run_get(s->run, "scenario.flows"), i,
-                       flow) if (json_integer_value(json_object_get(flow, "depth")) >= DEEP) return false;
-    return helped;
+    json_array_foreach(cause->kind == CAUSE_SENDER ? run_get(s->run, "scenario.flows") : NULL, i, flow)
+    {
+        if (json_integer_value(json_object_get(flow, "depth")) >= DEEP)
+            return true;
+    }
+    return false;
+}
+
+/* Pauses that take less from each port are not worth another threshold. */
+#define PAUSES_MUCH 0.05
+
+struct help cause_help(struct seen *s, const struct cause *cause)
+{
+    const struct cause_words *words = &cause_words[cause->kind];
+    const struct help none = {NULL, NULL};
+    if (cause->starved)
+        return (struct help){"ETS gives each priority a part of the line",
+                             xasprintf("settings_of.%s.ets={\"weights\": [12, 12, 12, 12, 13, 13, 13, 13]}",
+                                       seen_role(s, s->network.ports[cause->port].node))};
+    if (cause->overridden && cause->kind != CAUSE_STORM && cause->kind != CAUSE_DEADLOCK)
+        return (struct help){
+            "a watchdog that takes only longer pauses for a storm lets these stop the sender", NULL};
+    bool slower = words->help && strcmp(words->help, SLOWER) == 0;
+    if (!words->help || is_set(s, cause, words->set) || (slower && cause->worst <= 0))
+        return none;
+    if (!words->list)
+        return (struct help){words->help, words->set ? xstrdup(words->set) : NULL};
+    char *set = list_to_set(s, cause, words->set, words->list);
+    if (set)
+        return (struct help){words->help, set};
+    return slower && cause->worst >= PAUSES_MUCH
+               ? (struct help){"DCQCN is on, and ports pause before it slows senders enough: lower kmin and "
+                               "kmax, or "
+                               "a higher pmax, mark more before that",
+                               NULL}
+               : none;
 }
 
 static int by_cost(const void *left, const void *right)
@@ -211,8 +275,9 @@ void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
         judge_hosts(s, causes);
     } else {
         judge_roots(s, roots, causes);
-        judge_queues(s, causes);
+        judge_queues(s, roots, causes);
     }
+    judge_receivers(s, causes);
     judge_losses(s, causes);
     judge_other_losses(s, causes);
     judge_senders(s, causes);

@@ -15,13 +15,16 @@ enum cause_kind {
     CAUSE_LOSS, /* where is not known */
     CAUSE_STORM,
     CAUSE_SLOW_RECEIVER,
-    CAUSE_HOST_PAUSES, /* one of the two before */
+    CAUSE_HOST_PAUSES,    /* one of the two before */
+    CAUSE_RECEIVER_DROPS, /* and nothing pauses its link, or what pauses it is not obeyed */
+    CAUSE_RECEIVER_MARKS, /* CNPs without a mark of a switch */
     CAUSE_INCAST,
     CAUSE_UPLINK,
     CAUSE_SLOWER_LINK,
     CAUSE_SWITCH,     /* its pauses, and nothing that was sampled tells why */
     CAUSE_NETWORK_TO, /* pauses or marks of what goes to a host, the same */
     CAUSE_NETWORK,    /* pauses or marks, and what is behind them was not sampled */
+    CAUSE_DCQCN,      /* it holds senders down while the port that marks is idle */
     CAUSE_SENDER,
     CAUSES
 };
@@ -46,7 +49,12 @@ struct cause {
     size_t port;   /* where it begins; NETWORK_NONE: unknown */
     int priority;  /* -1: all */
     int64_t from_ns, to_ns; /* from_ns > to_ns: not known */
-    bool losses_charged;
+    bool losses_charged, drops_told;
+    bool overridden;  /* a watchdog does not obey its pauses, which costs what is lost then */
+    bool starved;     /* higher priorities go first at its port, and take what these lack */
+    size_t told_port; /* the port to name that waited; NETWORK_NONE: none */
+    double told,
+        told_took;   /* the share of the measure phase in which it did, and what that took from a flow */
     double worst;    /* of the ports that waited for it, the share of the measure phase in which one stood */
     double cost;     /* the sum of what it took from the flows, each a share of its line */
     double *cost_of; /* of each flow */
@@ -60,9 +68,13 @@ struct causes {
 
 void causes_find(struct seen *s, struct roots *roots, struct causes *causes);
 void causes_free(struct causes *causes);
-/* Does what its kind says may help, help here? DCQCN that is on, or another way that there is not, does not.
- */
-bool cause_is_helped(struct seen *s, const struct cause *cause);
+/* What may help here: DCQCN that is on, a watchdog that dropped, or another way that there is not, does not.
+ * The caller frees `set`. */
+struct help {
+    const char *words; /* NULL: nothing */
+    char *set;         /* of `harness run --set`, to see whether it does; NULL: nothing to set */
+};
+struct help cause_help(struct seen *s, const struct cause *cause);
 /* Do the flow's packets pass where the cause begins? */
 bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow);
 

@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "reports/explain/causes.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A cause that took less than this part of what the first one took is not in the explanation. */
@@ -49,28 +50,19 @@ static json_t *flow_of_cause(const struct flow_seen *flow, double cost)
     return json_make("{s:s, s:f}", "flow", flow->name, "cost", cost);
 }
 
-/* What to set, to see whether the help does: of a list of priorities those that are on, and the cause's, or
- * those of the flows that it took something from. */
-static json_t *what_to_set(const struct seen *s, const struct cause *cause)
+/* Of a switch's port also what it sent: one that is half empty hardly feels the pauses. */
+static json_t *told_text(const struct seen *s, const struct cause *cause)
 {
-    const struct cause_words *words = &cause_words[cause->kind];
-    bool on[PRIORITIES] = {false}, first = true;
-    struct text list = {0};
-    for (size_t i = 0; i < s->flow_count; i++)
-        if (s->flows[i].priority >= 0 && s->flows[i].priority < PRIORITIES)
-            on[s->flows[i].priority] |= cause->priority < 0 && cause->cost_of[i] >= WRONG;
-    text_add(&list, "%s", words->set);
-    for (int priority = 0; priority < PRIORITIES && words->list; priority++) {
-        if (!on[priority] && priority != cause->priority && !seen_is_on(s, words->list, priority))
-            continue;
-        text_add(&list, "%s%d", first ? "[" : ", ", priority);
-        first = false;
-    }
-    if (words->list)
-        text_add(&list, "%s", first ? "[]" : "]");
-    json_t *set = json_text(text_string(&list));
-    text_free(&list);
-    return set;
+    const struct network_port *port = &s->network.ports[cause->told_port];
+    double use = s->network.nodes[port->node].host ? NAN : seen_use(s, cause->told_port);
+    struct text out = {0};
+    text_add(&out, "the port %s, which waits for it, was under XOFF for %.1f %% of the measure phase",
+             port->name, 100 * cause->told);
+    if (!isnan(use))
+        text_add(&out, ", and sent %.0f %% of what it carries", 100 * use);
+    json_t *text = json_text(text_string(&out));
+    text_free(&out);
+    return text;
 }
 
 static json_t *cause_json(struct seen *s, const struct cause *cause)
@@ -94,15 +86,14 @@ static json_t *cause_json(struct seen *s, const struct cause *cause)
         json_put(json, "from_ns", json_integer(cause->from_ns));
         json_put(json, "to_ns", json_integer(cause->to_ns));
     }
-    if (cause->worst > 0)
-        json_array_append_new(json_object_get(json, "evidence"),
-                              json_textf("a port that waits for it stood for %.1f %% of the measure phase",
-                                         100 * cause->worst));
-    if (cause_is_helped(s, cause)) {
-        json_put(json, "help", json_text(words->help));
-        if (words->set)
-            json_put(json, "set", what_to_set(s, cause));
-    }
+    if (cause->told_port != NETWORK_NONE && cause->told >= WRONG)
+        json_array_append_new(json_object_get(json, "evidence"), told_text(s, cause));
+    struct help help = cause_help(s, cause);
+    if (help.words)
+        json_put(json, "help", json_text(help.words));
+    if (help.set)
+        json_put(json, "set", json_text(help.set));
+    free(help.set);
     return json;
 }
 
@@ -112,7 +103,7 @@ static json_t *flow_json(const struct flow_seen *flow)
     for (size_t k = 0; k < SHARES; k++)
         if (flow->share[k] > 0)
             json_put(parts, shares[k].name, json_real(flow->share[k]));
-    return json_make("{s:s, s:f, s:f, s:o}", "flow", flow->name, "most_bps", flow->most_bps, "goodput_bps",
+    return json_make("{s:s, s:f, s:f, s:o}", "flow", flow->name, "most_bps", flow->most_bps, "delivered_bps",
                      flow->result_bps, "shares", parts);
 }
 
@@ -147,6 +138,49 @@ static double asked_share(const struct flow_seen *flow)
     return 1 - flow->share[SHARE_OTHERS] - flow->share[SHARE_ASKED];
 }
 
+/* "a (lost 57 % of its line), b (lost nothing) and 3 others" */
+static void name_flows(struct text *out, const json_t *flows, size_t most)
+{
+    const json_t *one;
+    size_t i, count = json_array_size(flows);
+    json_array_foreach(flows, i, one)
+    {
+        double lost = json_number_value(json_object_get(one, "cost"));
+        if (i == most)
+            break;
+        text_add(out, "%s%s (lost ", i ? ", " : "", run_member(one, "flow"));
+        if (lost >= WRONG)
+            text_add(out, "%.0f %% of its line)", 100 * lost);
+        else
+            text_add(out, "nothing)");
+    }
+    if (count > most)
+        text_add(out, " and %zu %s", count - most, THINGS(count - most, "other"));
+}
+#define FLOWS_NAMED   4
+#define VICTIMS_NAMED 2
+
+/* The first cause, and its victims: that is what is noticed. */
+static json_t *first_text(const json_t *cause)
+{
+    json_t *hurt = json_array(), *victim;
+    size_t i;
+    json_array_foreach(json_object_get(cause, "victims"), i, victim)
+    {
+        if (json_number_value(json_object_get(victim, "cost")) >= MINOR)
+            json_array_append(hurt, victim);
+    }
+    struct text out = {0};
+    text_add(&out, "%s", run_member(cause, "text"));
+    if (json_array_size(hurt))
+        text_add(&out, "; %s: ", THINGS(json_array_size(hurt), "victim"));
+    name_flows(&out, hurt, VICTIMS_NAMED);
+    json_t *text = json_text(text_string(&out));
+    text_free(&out);
+    json_decref(hurt);
+    return text;
+}
+
 /* The whole in a sentence: of a run without a cause, what that rests on. */
 static json_t *summary_text(const struct seen *s, const json_t *causes)
 {
@@ -159,7 +193,7 @@ static json_t *summary_text(const struct seen *s, const json_t *causes)
         least = its > 0 ? fmin(least, share[SHARE_DELIVERED] / its) : least;
     }
     if (json_array_size(causes))
-        return json_incref(json_object_get(json_array_get(causes, 0), "text"));
+        return first_text(json_array_get(causes, 0));
     if (s->flow_count == 0 || unknown > MINOR)
         return json_text("no cause was found; what kept flows from their rate is not known");
     if (worst > SMALL)
@@ -258,24 +292,14 @@ json_t *explain_result(const char *result, bool hosts_only, struct damaged *dama
 
 static void add_flows(struct text *out, const char *before, const json_t *flows)
 {
-    size_t i;
-    const json_t *one;
     if (!json_array_size(flows))
         return;
-    text_add(out, "    %s", before);
-    json_array_foreach(flows, i, one)
-    {
-        if (i == 4) {
-            text_add(out, " and %zu %s", json_array_size(flows) - i,
-                     THINGS(json_array_size(flows) - i, "other"));
-            break;
-        }
-        text_add(out, "%s %s", i ? "," : "", run_member(one, "flow"));
-        if (json_number_value(json_object_get(one, "cost")) >= WRONG)
-            text_add(out, " (%.0f %% of its line)", 100 * json_number_value(json_object_get(one, "cost")));
-    }
+    text_add(out, "    %s ", before);
+    name_flows(out, flows, FLOWS_NAMED);
     text_add(out, "\n");
 }
+
+#define EVIDENCE_SHOWN 6
 
 static void add_cause(struct text *out, const json_t *cause)
 {
@@ -288,7 +312,7 @@ static void add_cause(struct text *out, const json_t *cause)
                  json_number_value(json_object_get(cause, "to_ns")) / NS_PER_MS);
     json_array_foreach(json_object_get(cause, "evidence"), i, line)
     {
-        if (i < 4)
+        if (i < EVIDENCE_SHOWN)
             text_add(out, "    %s\n", json_string_value(line));
     }
     add_flows(out, "flows:", json_object_get(cause, "flows"));

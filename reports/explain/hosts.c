@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/xalloc.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A pause that lasts so long while nothing arrives, and for half of the time of all pauses, is not one of a
@@ -29,7 +30,8 @@ static int64_t silence_ns(const struct seen *s, const char *host, int priority)
     return longest;
 }
 
-/* The host's own receive buffers: the most that a sample saw in one; NAN: not sampled. */
+/* The host's own receive buffers: the most that a sample of the measure phase saw in one;
+ * NAN: not sampled. */
 static double fullest_buffer(const struct seen *s, const char *host)
 {
     static const char *const names[] = {"bytes", "peak_bytes"};
@@ -37,7 +39,8 @@ static double fullest_buffer(const struct seen *s, const char *host)
     for (int buffer = 0; buffer < 2 * PRIORITIES; buffer++) {
         const struct series *bytes = seen_series(s, host, "rx_buffer%d_%s", buffer / 2, names[buffer % 2]);
         for (size_t i = 0; bytes && i < bytes->count; i++)
-            most = fmax(most, (double)bytes->value[i]);
+            if (bytes->time_ns[i] >= 0 && bytes->time_ns[i] <= s->measure_ns)
+                most = fmax(most, (double)bytes->value[i]);
     }
     return most;
 }
@@ -47,7 +50,6 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
 {
     int64_t silent_ns = silence_ns(s, host, priority);
     double buffer = fullest_buffer(s, host);
-    double pauses = seen_counter(s, host, "tx_prio%d_pause", priority);
     double rate = seen_rate(s, host, "rx_prio%d_bytes", priority) * 8;
     bool sampled = seen_series(s, host, "tx_prio%d_pause_duration", priority) != NULL;
     double held_us = seen_counter(s, host, "tx_prio%d_pause_duration", priority);
@@ -63,18 +65,44 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
     } else if (cause->priority != priority) {
         cause->priority = -1;
     }
-    text_add(&cause->evidence, "%s sent %.0f PFC frames of priority %d (tx_prio%d_pause)", host, pauses,
-             priority, priority);
-    if (storm)
-        text_add(&cause->evidence, ", and nothing arrived there for %.0f us at a time",
-                 (double)longest_ns / NS_PER_US);
-    else if (rate > 0)
-        judge_add_rate(&cause->evidence, " and received ", rate, " meanwhile");
+    char *pauses = xasprintf("tx_prio%d_pause", priority);
+    text_add(&cause->evidence, "%s sent PFC frames of priority %d:", host, priority);
+    judge_add_count(s, &cause->evidence, host, pauses);
+    free(pauses);
+    if (!storm && rate > 0)
+        judge_add_rate(&cause->evidence, ", and received ", rate, " in that");
     if (buffer >= 0)
-        text_add(&cause->evidence, "; its receive buffer held up to %.0f bytes", buffer);
+        text_add(&cause->evidence, "; its receive buffer held up to %.0f bytes in that", buffer);
     text_add(&cause->evidence, "\n");
+    if (storm)
+        text_add(&cause->evidence, "nothing arrived there for up to %.0f us at a time, in the whole run\n",
+                 (double)longest_ns / NS_PER_US);
     return cause;
 }
+void judge_add_count(const struct seen *s, struct text *out, const char *role, const char *counter)
+{
+    double delta = seen_delta(s, role, "%s", counter), total = seen_counter(s, role, "%s", counter);
+    bool measured = delta > 0 || !(total > 0);
+    text_add(out, " %.0f (%s) in the %s", measured ? fmax(0, delta) : total, counter,
+             measured ? "measure phase" : "whole run");
+}
+
+struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                             const char *host, int priority)
+{
+    static const enum cause_kind kinds[] = {CAUSE_SLOW_RECEIVER, CAUSE_STORM, CAUSE_HOST_PAUSES,
+                                            CAUSE_RECEIVER_DROPS, CAUSE_RECEIVER_MARKS};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct cause *cause = causes_get(causes, kinds[k], host);
+        if (cause && (cause->priority == priority || cause->priority < 0))
+            return cause;
+    }
+    struct cause *cause =
+        causes_add(s, causes, kind, xstrdup(host), kind == CAUSE_RECEIVER_DROPS ? SURE : LIKELY);
+    cause->priority = priority;
+    return cause;
+}
+
 /* The host whose pauses stopped the flow: its receiver or, if that sends none, another one; NULL: none. */
 static struct cause *host_that_pauses(const struct causes *causes, const struct flow_seen *flow)
 {
@@ -165,6 +193,16 @@ static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
     }
 }
 
+/* Are there flows of the priority to the host, or acknowledgements? */
+static bool has_flows(const struct seen *s, const char *host, int priority)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].priority == priority &&
+            (!*s->flows[i].to || strcmp(s->flows[i].to, host) == 0 || strcmp(s->flows[i].from, host) == 0))
+            return true;
+    return s->flow_count == 0;
+}
+
 void judge_hosts(struct seen *s, struct causes *causes)
 {
     const json_t *host;
@@ -173,11 +211,13 @@ void judge_hosts(struct seen *s, struct causes *causes)
     {
         for (int priority = 0; priority < PRIORITIES; priority++) {
             double held_us = seen_counter(s, role, "tx_prio%d_pause_duration", priority);
-            if (!(held_us * NS_PER_US > MATTERS * (double)s->measure_ns) || !judge_has_flows(s, priority))
+            if (!(held_us * NS_PER_US > MATTERS * (double)s->measure_ns) || !has_flows(s, role, priority))
                 continue;
             struct cause *cause = judge_host(s, causes, role, priority, 0);
             double held = seen_rate(s, role, "tx_prio%d_pause_duration", priority) * NS_PER_US / NS_PER_S;
             cause->worst = fmax(cause->worst, held > 0 ? fmin(held, 1) : 0);
+            text_add(&cause->evidence, "it kept its link under XOFF for %.1f %% of the measure phase\n",
+                     100 * cause->worst);
         }
     }
     judge_congestion_of_hosts(s, causes);

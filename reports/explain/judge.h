@@ -24,8 +24,9 @@ char *judge_link_name(const struct seen *s, size_t port);
 size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed);
 /* " and sent 24.87 Gb/s in the measure phase", of lines that guests can fill " ... 1.99 Mb/s ...". */
 void judge_add_rate(struct text *out, const char *before, double bps, const char *after);
-/* Priorities that share a buffer are paused together, also those that no flow has. */
-bool judge_has_flows(const struct seen *s, int priority);
+/* Do flows of the priority, or their acknowledgements, pass the port? Priorities that share a buffer are
+ * paused together, also those that no flow has. */
+bool judge_has_flows(struct seen *s, size_t port, int priority);
 
 /* A host that pauses its link, for `longest_ns` at a time. */
 struct cause *judge_host(const struct seen *s, struct causes *causes, const char *host, int priority,
@@ -34,11 +35,20 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
 struct cause *judge_unsampled(const struct seen *s, struct causes *causes, enum cause_kind kind,
                               const char *name, const char *why);
 
+/* A receiver that takes less than its line carries: the cause that there is of it, or a new one of this kind.
+ */
+struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                             const char *host, int priority);
+/* " 58 (rx_discards_phy) in the measure phase", or in the whole run if it counted nothing in that. */
+void judge_add_count(const struct seen *s, struct text *out, const char *role, const char *counter);
+
 /* Pauses by their roots; marks, and full lines without pauses; both as ports of switches tell it. */
 void judge_roots(struct seen *s, struct roots *roots, struct causes *causes);
-void judge_queues(struct seen *s, struct causes *causes);
+void judge_queues(struct seen *s, struct roots *roots, struct causes *causes);
 /* Pauses and marks as hosts alone tell it. */
 void judge_hosts(struct seen *s, struct causes *causes);
+/* What receivers lose, for lack of room. */
+void judge_receivers(struct seen *s, struct causes *causes);
 /* Losses that a counter of a link or buffer tells of, and those that none does. */
 void judge_losses(struct seen *s, struct causes *causes);
 void judge_other_losses(struct seen *s, struct causes *causes);

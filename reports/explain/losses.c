@@ -29,8 +29,8 @@ static void judge_link(struct seen *s, struct causes *causes, enum cause_kind ki
         cause = causes_add(s, causes, kind, xstrdup(link), SURE);
     free(link);
     cause->port = port;
-    text_add(&cause->evidence, "%s counted %.0f (%s) at port %u\n", s->network.nodes[at->node].name, count,
-             counter, at->number);
+    text_add(&cause->evidence, "%s counted %.0f (%s) at port %u in the whole run\n",
+             s->network.nodes[at->node].name, count, counter, at->number);
     if (!cause->losses_charged)
         charge_losses(s, cause);
     cause->losses_charged = true;
@@ -61,15 +61,50 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
         struct cause *cause =
             causes_add(s, causes, lossless ? CAUSE_HEADROOM : CAUSE_NOT_LOSSLESS, culprit, SURE);
         cause->priority = priority;
-        text_add(&cause->evidence,
-                 "%s lost %.0f packets for lack of buffer (buffer_discards), %s priority %d\n", name, lost,
-                 pauses ? "though it paused"
-                 : on   ? "and sent no pauses of"
-                        : "and has no PFC on",
-                 priority);
+        text_add(
+            &cause->evidence,
+            "%s lost %.0f packets for lack of buffer (buffer_discards) in the whole run, %s priority %d\n",
+            name, lost,
+            pauses ? "though it paused"
+            : on   ? "and sent no pauses of"
+                   : "and has no PFC on",
+            priority);
         for (size_t i = 0; i < s->flow_count; i++)
             if (s->flows[i].priority == priority)
                 cause_add_cost(cause, i, loss_of(&s->flows[i]));
+    }
+}
+
+/* Did the watchdog of the switch before the flow's receiver act? */
+static bool watchdog_before(const struct seen *s, const struct flow_seen *flow)
+{
+    const struct network *n = &s->network;
+    if (flow->to_node == NETWORK_NONE || n->nodes[flow->to_node].ports != 1)
+        return false;
+    size_t before = network_behind(n, n->nodes[flow->to_node].first);
+    return seen_counter(s, seen_role(s, before), "watchdog_storms") > 0;
+}
+
+void judge_receivers(struct seen *s, struct causes *causes)
+{
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        double lost = seen_counter(s, flow->to, "rx_discards_phy"),
+               its = seen_counter(s, flow->to, "rx_prio%d_discards", flow->priority);
+        if (loss_of(flow) <= MATTERS || !(lost > 0) || its == 0)
+            continue;
+        struct cause *cause = judge_receiver(s, causes, CAUSE_RECEIVER_DROPS, flow->to, flow->priority);
+        if (!cause->drops_told) {
+            text_add(&cause->evidence, "%s lost packets for lack of room:", flow->to);
+            judge_add_count(s, &cause->evidence, flow->to, "rx_discards_phy");
+            text_add(&cause->evidence, ", %s\n",
+                     seen_counter(s, flow->to, "tx_prio%d_pause", flow->priority) > 0
+                         ? "though it sent pauses"
+                         : "and sent no pauses");
+        }
+        cause->drops_told = cause->losses_charged = true;
+        cause->overridden |= watchdog_before(s, flow);
+        cause_add_cost(cause, i, loss_of(flow));
     }
 }
 
@@ -106,7 +141,7 @@ static bool is_charged(const struct causes *causes, size_t flow)
     for (size_t i = 0; i < causes->count; i++) {
         enum cause_kind kind = causes->items[i].kind;
         bool loses = kind == CAUSE_LINK_DOWN || kind == CAUSE_LINK_DAMAGES || kind == CAUSE_HEADROOM ||
-                     kind == CAUSE_NOT_LOSSLESS || kind == CAUSE_DEADLOCK;
+                     kind == CAUSE_NOT_LOSSLESS || kind == CAUSE_DEADLOCK || causes->items[i].losses_charged;
         if (loses && causes->items[i].cost_of[flow] > 0)
             return true;
     }

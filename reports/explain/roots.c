@@ -112,6 +112,25 @@ static bool is_filled(struct search *x, size_t port)
     return x->loads[port] == FILLED;
 }
 
+/* Do the lines of all hosts that send by this port together carry no more than it does? Then a queue stands
+ * there for as long after a pause as they send at their whole rate. */
+static bool never_overflows(struct seen *s, size_t port)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        bool counted = flow->from_node == NETWORK_NONE;
+        if (counted)
+            return false;
+        for (size_t k = 0; k < i && !counted; k++)
+            counted = s->flows[k].from_node == flow->from_node && seen_may_pass(s, &s->flows[k], port);
+        double line = seen_line_bps(s, flow->from);
+        if (!counted && seen_may_pass(s, flow, port))
+            sum += line > 0 ? line : INFINITY;
+    }
+    return sum <= s->network.ports[port].rate_bps;
+}
+
 static void resolve(struct search *x, size_t number);
 
 static bool ends_stopped(const struct stop *stop)
@@ -168,7 +187,8 @@ static void look_behind(struct search *x, size_t number)
         const struct stop *next = seen_stop(x->seen, port, stop->priority);
         if (weights[k] <= 0)
             continue;
-        if ((double)stop_overlap(stop, next) > STANDS * (double)whole)
+        int64_t both = stop_overlap(stop, next);
+        if ((double)both > STANDS * (double)whole || (both > 0 && never_overflows(x->seen, port)))
             inherit(x, number, (size_t)(next - x->seen->stops), weights[k] / sum);
         else
             add_part(x, number, find_root(x->roots, ROOT_PORT, port, stop->priority, !unknown),

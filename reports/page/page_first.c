@@ -377,9 +377,7 @@ void page_add_first(const struct runs *runs, const struct drawing *drawings, siz
     if (runs->count == 1 && first->explanation) {
         text_add(out, "Why: <b>");
         html_escaped(out, run_member(first->explanation, "text"));
-        text_add(out, "</b>");
-        page_add_victims(first->explanation, out);
-        text_add(out, ".");
+        text_add(out, "</b>.");
         page_add_parts(first->explanation, out);
     }
     text_add(out, "</p>\n");

@@ -60,10 +60,6 @@ size_t page_sweep_explaining(const struct sweep_table *t, const struct drawing *
 /* page_why.c: what kept flows from their rate, by the runs' explanations. In a line for each run, of `most`
  * at most: */
 void page_add_causes(const struct runs *runs, size_t most, struct text *out);
-/* "; victim, which goes elsewhere, loses 86 % of its line": the victims of an explanation's first cause, if
- * it has some.
- */
-void page_add_victims(const json_t *explanation, struct text *out);
 /* "Flows on average: 5 % delivered, 94 % held down by DCQCN." */
 void page_add_parts(const json_t *explanation, struct text *out);
 /* With all that tells of it; of several runs it is folded. */

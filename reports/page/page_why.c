@@ -4,12 +4,11 @@
 #include "lib/clock.h"
 #include <math.h>
 
-#define CAUSES_SHOWN  3
-#define FLOWS_SHOWN   24
-#define FLOWS_NAMED   4
-#define VICTIMS_NAMED 2
+#define CAUSES_SHOWN 3
+#define FLOWS_SHOWN  24
+#define FLOWS_NAMED  4
 
-/* "flows: a (10 % of its line), b" */
+/* "flows: a (lost 10 % of its line), b (lost nothing)" */
 static void add_flows(const char *what, const json_t *flows, struct text *out)
 {
     const json_t *flow;
@@ -25,7 +24,9 @@ static void add_flows(const char *what, const json_t *flows, struct text *out)
         text_add(out, "%s", i ? ", " : "");
         html_escaped(out, run_member(flow, "flow"));
         if (cost >= 0.01)
-            text_add(out, " (%.0f %% of its line)", 100 * cost);
+            text_add(out, " (lost %.0f %% of its line)", 100 * cost);
+        else
+            text_add(out, " (lost nothing)");
     }
     if (json_array_size(flows) > FLOWS_NAMED)
         text_add(out, " and %zu %s", json_array_size(flows) - FLOWS_NAMED,
@@ -84,7 +85,7 @@ static void add_bar(const json_t *flow, const json_t *words, struct text *out)
     text_add(out, "<tr><td>");
     html_escaped(out, run_member(flow, "flow"));
     text_add(out, "<td class=number>%.2f Gb/s<td><div class=parts>",
-             json_number_value(json_object_get(flow, "goodput_bps")) / 1e9);
+             json_number_value(json_object_get(flow, "delivered_bps")) / 1e9);
     json_object_foreach((json_t *)(uintptr_t)json_object_get(flow, "shares"), name, share)
     {
         text_add(out, "<i class=of-%s style=\"width:%.2f%%\" title=\"%.1f %% ", name,
@@ -123,9 +124,10 @@ static void add_shares(const json_t *explanation, struct text *out)
     text_add(out,
              "<p class=soft>Where the time of flows went: parts of what the sender's line carries.</p>\n");
     add_keys(flows, words, out);
-    text_add(out,
-             "<div class=scroll><table class=shares>\n<tr><th>flow<th class=number>goodput<th>where its time "
-             "went\n");
+    text_add(
+        out,
+        "<div class=scroll><table class=shares>\n<tr><th>flow<th class=number>delivered<th>where its time "
+        "went\n");
     json_array_foreach(flows, i, flow)
     {
         if (i < FLOWS_SHOWN)
@@ -164,33 +166,6 @@ static void add_explanation(const struct run *run, struct text *out)
     add_shares(run->explanation, out);
 }
 
-void page_add_victims(const json_t *explanation, struct text *out)
-{
-    const json_t *victims =
-                     json_object_get(json_array_get(json_object_get(explanation, "causes"), 0), "victims"),
-                 *victim;
-    size_t i, all = json_array_size(victims);
-    if (!all)
-        return;
-    text_add(out, "; ");
-    json_array_foreach(victims, i, victim)
-    {
-        if (i == VICTIMS_NAMED)
-            break;
-        text_add(out, "%s<b>", i ? ", " : "");
-        html_escaped(out, run_member(victim, "flow"));
-        text_add(out, "</b>");
-    }
-    if (all > VICTIMS_NAMED)
-        text_add(out, " and %zu %s", all - VICTIMS_NAMED, THINGS(all - VICTIMS_NAMED, "other"));
-    double cost = json_number_value(json_object_get(json_array_get(victims, 0), "cost"));
-    text_add(out, all == 1 ? ", which goes elsewhere, loses" : ", which go elsewhere, lose");
-    if (all == 1 && cost >= 0.01)
-        text_add(out, " %.0f %% of its line", 100 * cost);
-    else
-        text_add(out, " by it, too");
-}
-
 void page_add_parts(const json_t *explanation, struct text *out)
 {
     const json_t *flows = json_object_get(explanation, "flows"), *flow, *word;
@@ -223,7 +198,6 @@ static void add_line(const struct run *run, struct text *out)
     if (json_array_size(causes) > 1)
         text_add(out, " <span class=soft>and %zu other %s</span>", json_array_size(causes) - 1,
                  THINGS(json_array_size(causes) - 1, "cause"));
-    page_add_victims(run->explanation, out);
     text_add(out, ".");
     page_add_parts(run->explanation, out);
 }

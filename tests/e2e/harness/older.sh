@@ -39,7 +39,7 @@ for archive in "$ROOT"/tests/data/kept/*.tar.gz; do
 
     check_exit 0 "causes in the result $of" "$H" explain result/01
     check_says "... the receiver of the incast, for sure" '^  more is sent to h2 than its line carries \(an incast\) \(sure\)' "$SCRATCH/out"
-    check_says "... with both senders, which it does not name" '2 hosts send through s1:0' "$SCRATCH/out"
+    check_says "... with both senders, which it does not name" '2 hosts have flows through s1:0' "$SCRATCH/out"
     check_says "... and the victim" 'victims, which go elsewhere: victim' "$SCRATCH/out"
     check_exit 0 "the runs of the result $of compared" "$H" compare result/01 result/02
     check_says "... by the setting" '^settings.ecn +none +3$' "$SCRATCH/out"

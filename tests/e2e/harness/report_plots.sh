@@ -87,7 +87,7 @@ check "where the free buffer sets it there is no such line" test -z "$(grep -o '
 first() { sed -n '/<section class=first>/,/<.section>/p' "$1/index.html"; }
 check "the first picture of flows that end, where nobody is paused, is of how long they took" test "$(first "$(report_of web-search)" | grep -oE 'href="[^"]*\.svg"')" = 'href="sweep-slowdown.svg"'
 check_exit 4 "an incast has a victim" "$H" run victim-flow --set sweep=null --set settings.ecn=[] --duration 2ms --set "expect=[]" --out "$SCRATCH"
-check "... which the first screen names, with the share of its line" grep -qE 'Why: <b>more is sent to h8 than its line carries \(an incast\)</b>; <b>victim</b>, which goes elsewhere, loses [5-9][0-9] % of its line\. <span class=soft>Flows on average: [0-9]+ % delivered, [0-9]+ % paused' <(first "$(report_of victim-flow)")
+check "... which the first screen names, with the share of its line" grep -qE 'Why: <b>more is sent to h8 than its line carries \(an incast\); victim: victim \(lost [5-9][0-9] % of its line\)</b>\. <span class=soft>Flows on average: [0-9]+ % delivered, [0-9]+ % paused' <(first "$(report_of victim-flow)")
 check_exit 4 "a receiver pauses" "$H" run pfc-bidir --set sweep=null --duration 30ms --set sample.every=100us --set "expect=[]" --set published=null --out "$SCRATCH/receiver"
 check "receive buffers have xoff and xon, also below their pauses" test "$(grep -oE '"levels":\[\{"y":[0-9.]+,"label":"xoff [0-9.]+ KiB"\},\{"y":[0-9.]+,"label":"xon ' "$SCRATCH/receiver/pfc-bidir/latest/report/index.html" | wc -l)" = 2
 check_says "lengths of pauses are on a logarithmic scale" 'data-x="logarithmic"' "$(report_of incast-pfc)/01-pause-cdf.svg"
