@@ -50,9 +50,10 @@ struct cause {
     int priority;  /* -1: all */
     int64_t from_ns, to_ns; /* from_ns > to_ns: not known */
     bool losses_charged, drops_told;
-    bool overridden;  /* a watchdog does not obey its pauses, which costs what is lost then */
-    bool starved;     /* higher priorities go first at its port, and take what these lack */
-    size_t told_port; /* the port to name that waited; NETWORK_NONE: none */
+    unsigned watchdogs; /* that did not obey its pauses, as far as they are told of */
+    bool overridden;    /* a watchdog does not obey its pauses, which costs what is lost then */
+    bool starved;       /* higher priorities go first at its port, and take what these lack */
+    size_t told_port;   /* the port to name that waited; NETWORK_NONE: none */
     double told,
         told_took;   /* the share of the measure phase in which it did, and what that took from a flow */
     double worst;    /* of the ports that waited for it, the share of the measure phase in which one stood */

@@ -160,15 +160,20 @@ static void name_flows(struct text *out, const json_t *flows, size_t most)
 #define FLOWS_NAMED   4
 #define VICTIMS_NAMED 2
 
-/* The first cause, and its victims: that is what is noticed. */
+/* The first cause, and its victims, the one that lost most first: that is what is noticed. */
 static json_t *first_text(const json_t *cause)
 {
     json_t *hurt = json_array(), *victim;
     size_t i;
     json_array_foreach(json_object_get(cause, "victims"), i, victim)
     {
-        if (json_number_value(json_object_get(victim, "cost")) >= MINOR)
-            json_array_append(hurt, victim);
+        double cost = json_number_value(json_object_get(victim, "cost"));
+        size_t place = 0;
+        while (place < json_array_size(hurt) &&
+               json_number_value(json_object_get(json_array_get(hurt, place), "cost")) >= cost)
+            place++;
+        if (cost >= MINOR)
+            json_array_insert(hurt, place, victim);
     }
     struct text out = {0};
     text_add(&out, "%s", run_member(cause, "text"));

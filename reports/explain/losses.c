@@ -209,6 +209,18 @@ static void add_unsampled(struct text *evidence, const char *flow, bool damaged,
     text_add(evidence, "\n");
 }
 
+/* The cause that the flow's receiver pauses its link; NULL: it does not, or little. */
+static struct cause *receiver_that_pauses(const struct causes *causes, const struct flow_seen *flow)
+{
+    static const enum cause_kind kinds[] = {CAUSE_SLOW_RECEIVER, CAUSE_STORM, CAUSE_HOST_PAUSES};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct cause *cause = causes_get(causes, kinds[k], flow->to);
+        if (cause && (cause->priority < 0 || cause->priority == flow->priority))
+            return cause;
+    }
+    return NULL;
+}
+
 void judge_other_losses(struct seen *s, struct causes *causes)
 {
     for (size_t i = 0; i < s->flow_count; i++) {
@@ -227,6 +239,17 @@ void judge_other_losses(struct seen *s, struct causes *causes)
                                : lossy                                        ? CAUSE_NOT_LOSSLESS
                                : small                                        ? CAUSE_HEADROOM
                                                                               : CAUSE_LOSS;
+        struct cause *pausing = kind == CAUSE_LOSS && damages_known && !discards_known
+                                    ? receiver_that_pauses(causes, flow)
+                                    : NULL;
+        if (pausing) {
+            text_add(&pausing->evidence,
+                     "%s sent packets again, or stood still to its end: what the pauses held up was dropped "
+                     "(a watchdog does so), as far as hosts tell\n",
+                     flow->name);
+            cause_add_cost(pausing, i, loss_of(flow));
+            continue;
+        }
         char *culprit = kind == CAUSE_NOT_LOSSLESS ? xasprintf("priority %d", flow->priority)
                         : kind == CAUSE_HEADROOM   ? xstrdup("a switch")
                                                    : xstrdup(flow->to);

@@ -236,31 +236,57 @@ static struct cause *judge_root(struct seen *s, struct root *root, struct causes
     return cause;
 }
 
-/* A switch's watchdog did not obey pauses at this port: what is lost for it is the sake of what pauses it. */
+/* What the switch's watchdog did is a line of the cause: of the first switches. */
+#define WATCHDOGS_TOLD 2
+
+static void tell_watchdog(const struct seen *s, struct cause *cause, const char *role, bool drops)
+{
+    struct text line = {0};
+    text_add(&line, "the PFC watchdog of %s took ", role);
+    bool told = strstr(text_string(&cause->evidence), text_string(&line)) != NULL;
+    text_free(&line);
+    if (told || cause->watchdogs++ >= WATCHDOGS_TOLD)
+        return;
+    text_add(&cause->evidence, "the PFC watchdog of %s took pauses for storms:", role);
+    judge_add_count(s, &cause->evidence, role, "watchdog_storms");
+    text_add(&cause->evidence, drops ? "\nand dropped what waited:" : ", and went on in spite of them");
+    if (drops)
+        judge_add_count(s, &cause->evidence, role, "watchdog_discards");
+    text_add(&cause->evidence, "\n");
+}
+
+/* The part of the stop that the root is the reason of, as the watchdog sees it, which takes only long pauses
+ * for a storm: hosts that pause, if some do, rather than ports that carry too little. */
+static double stormy_part(const struct seen *s, const struct roots *roots, const struct stop *stop,
+                          size_t root)
+{
+    double hosts = 0, part = roots_part(s, roots, stop, root);
+    for (size_t k = 0; k < roots->count; k++)
+        hosts += roots->items[k].kind == ROOT_HOST ? roots_part(s, roots, stop, k) : 0;
+    if (hosts <= 0)
+        return part;
+    return roots->items[root].kind == ROOT_HOST ? part / hosts : 0;
+}
+
+/* A switch's watchdog did not obey pauses at this port: what it dropped is charged to what pauses it. */
 static void judge_watchdog(struct seen *s, struct roots *roots, struct causes *causes,
                            const struct stop *stop)
 {
     const struct network_port *at = &s->network.ports[stop->port];
     const char *role = seen_role(s, at->node);
-    double storms = seen_counter(s, role, "port%u_tx_queue%d_storms_detected", at->number, stop->priority);
-    storms = storms > 0 ? storms : seen_counter(s, role, "watchdog_storms");
     bool drops = seen_counter(s, role, "watchdog_discards") > 0;
-    if (s->network.nodes[at->node].host || !(storms > 0) || !judge_has_flows(s, stop->port, stop->priority) ||
+    if (s->network.nodes[at->node].host || !(seen_counter(s, role, "watchdog_storms") > 0) ||
+        !judge_has_flows(s, stop->port, stop->priority) ||
         (drops && seen_counter(s, role, "port%u_discards", at->number) <= 0))
         return;
     for (size_t k = 0; k < roots->count; k++) {
-        double part = roots_part(s, roots, stop, k);
+        double part = stormy_part(s, roots, stop, k);
         if (part <= 0)
             continue;
         struct cause *cause = judge_root(s, &roots->items[k], causes);
+        tell_watchdog(s, cause, role, drops);
         cause->overridden |= drops;
         cause->losses_charged |= drops;
-        text_add(&cause->evidence, "the PFC watchdog of %s took them for storms:", role);
-        judge_add_count(s, &cause->evidence, role, "watchdog_storms");
-        text_add(&cause->evidence, drops ? "\nand dropped what waited:" : ", and went on in spite of them");
-        if (drops)
-            judge_add_count(s, &cause->evidence, role, "watchdog_discards");
-        text_add(&cause->evidence, "\n");
         for (size_t i = 0; i < s->flow_count && drops; i++)
             if (s->flows[i].priority == stop->priority && seen_may_pass(s, &s->flows[i], stop->port))
                 cause_add_cost(cause, i,

@@ -399,6 +399,9 @@ static void take_time(struct seen *s, struct flow_seen *flow, const json_t *of, 
 /* Flows that are looked at: each is compared with each. */
 #define FLOWS_MOST 1000
 
+/* What a frame has on the line that counters of bytes do not have: preamble and gap. */
+#define NOT_COUNTED 20
+
 /* What left the flow's sender beyond what arrived, as payload and bytes of the measure phase: the part of it
  * that is this flow's, by what they sent again in the whole run. NAN: not counted, or acknowledgements left
  * as well. */
@@ -415,7 +418,8 @@ static double excess_bytes(const struct seen *s, const struct flow_seen *flow)
         packets += other->resent_packets;
     }
     double sent = seen_rate(s, flow->from, "tx_prio%d_bytes", flow->priority) * measure_s;
-    double excess = sent * flow->most_bps / seen_line_bps(s, flow->from) - delivered;
+    double on_line = flow->payload * seen_line_bps(s, flow->from) / flow->most_bps;
+    double excess = sent * flow->payload / (on_line - NOT_COUNTED) - delivered;
     return (excess > 0 ? excess : isnan(excess) ? NAN : 0) * flow->resent_packets / packets;
 }
 

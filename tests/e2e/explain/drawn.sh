@@ -4,11 +4,11 @@
 # is never accused.
 source "$(dirname "$0")/../lib.sh"
 
-# draw SEED: sets kind, culprit, and writes lab.json and run.json into $dir
+# draw SEED [KIND]: sets kind, culprit, and writes lab.json and run.json into $dir
 draw() {
     RANDOM=$1
     local kinds=(slow-receiver incast storm link-down headroom not-lossless link-damages sender none)
-    kind=${kinds[$1 % ${#kinds[@]}]}
+    kind=${2:-${kinds[$1 % ${#kinds[@]}]}}
     local topology hosts switches
     case $((RANDOM % 3)) in
         0) hosts=12 topology='{"kind": "star", "hosts": 12}' switches='"s0"' ;;
@@ -22,13 +22,17 @@ draw() {
     local order=() i j swap
     for ((i = 0; i < hosts; i++)); do order[i]=$i; done
     for ((i = hosts - 1; i > 0; i--)); do j=$((RANDOM % (i + 1))) swap=${order[i]} order[i]=${order[j]} order[j]=$swap; done
-    local c=h${order[0]} flows=() model=connectx-5 host='{}' switch='' faults='' storms='' pfc='[3]' priority=3 rate=$((10 + RANDOM % 30))
+    local c=h${order[0]} flows=() model=connectx-5 host='{}' switch='' faults='' storms='' pfc='[3]' ecn='[]' actions=(drop forward) priority=3 rate=$((10 + RANDOM % 30))
     flow() { flows+=("{\"name\": \"$1\", \"from\": \"$2\", \"to\": \"$3\", \"message\": \"${5:-64KiB}\", \"depth\": ${6:-32}, \"priority\": ${7:-3}${4:+, \"rate\": \"$4Gb/s\"}}"); }
     # beside it, flows that have room: each with hosts of its own
     for ((i = 8; i < 8 + 2 * (1 + RANDOM % 2); i += 2)); do flow "beside-$i" "h${order[i]}" "h${order[i + 1]}" "$((5 + RANDOM % 10))"; done
     culprit=$c
     case $kind in
-        slow-receiver)
+        slow-receiver*)
+            [ "$kind" = slow-receiver-dcqcn ] && ecn='[3]' switch=', "ecn": {"kmin": "50KB", "kmax": "200KB", "pmax": 0.2}'
+            [ "$kind" = slow-receiver-lossy ] && pfc='[]'
+            [ "$kind" = slow-receiver-watchdog ] && switch=", \"watchdog\": {\"detect\": \"$((3 + RANDOM % 20))us\", \"restore\": \"$((5 + RANDOM % 50))us\", \"action\": \"${actions[RANDOM % 2]}\"}"
+            kind=slow-receiver
             host="{\"$c\": {\"pcie\": {\"generation\": 3, \"lanes\": $((1 << RANDOM % 3))}}}"
             for ((i = 1; i <= 1 + RANDOM % 2; i++)); do flow "to-$i" "h${order[i]}" "$c"; done ;;
         incast) for ((i = 1; i <= 2 + RANDOM % 5; i++)); do flow "to-$i" "h${order[i]}" "$c"; done ;;
@@ -61,14 +65,17 @@ draw() {
     printf '{"schema": 1, "name": "drawn", "driver": "sim", "topology": %s, "hosts": %s, "defaults": {"host": {"nic": {"model": "%s", "ack_timeout": "1ms"}}, "switch": {"convergence": "100us"%s}, "link": {"rate": "100Gb/s", "length": "20m"}}}\n' \
         "$topology" "$host" "$model" "$switch" >"$dir/lab.json"
     local IFS=,
-    printf '{"schema": 1, "name": "drawn", "title": "drawn", "lab": "lab.json", "roles": ["h[0-%d]", %s], "phases": {"warmup": "200us", "measure": "2ms", "cooldown": "100us"}, "settings": {"mtu": 4200, "pfc": %s, "trust": "dscp"}, "flows": [%s]%s%s, "sample": {"every": "20us", "groups": ["pfc", "drops", "errors", "queue", "throughput", "ecn", "buffer"]}}\n' \
-        $((hosts - 1)) "$switches" "$pfc" "${flows[*]}" "${faults:+, \"faults\": [$faults]}" "${storms:+, \"storms\": [$storms]}" >"$dir/run.json"
+    printf '{"schema": 1, "name": "drawn", "title": "drawn", "lab": "lab.json", "roles": ["h[0-%d]", %s], "phases": {"warmup": "200us", "measure": "2ms", "cooldown": "100us"}, "settings": {"mtu": 4200, "pfc": %s, "ecn": %s, "trust": "dscp"}, "flows": [%s]%s%s, "sample": {"every": "20us", "groups": ["pfc", "drops", "errors", "queue", "throughput", "ecn", "buffer"]}}\n' \
+        $((hosts - 1)) "$switches" "$pfc" "$ecn" "${flows[*]}" "${faults:+, \"faults\": [$faults]}" "${storms:+, \"storms\": [$storms]}" >"$dir/run.json"
 }
 
 dir=$SCRATCH
 all=0 right=0 accused=0 hosts_right=0 hosts_wrong=0 unequal=0
-for seed in $(seq 1 "${1:-54}"); do
-    draw "$seed"
+for seed in $(seq 1 "${1:-54}") 1-dcqcn 2-dcqcn 3-dcqcn 1-lossy 2-lossy 3-lossy 1-watchdog 2-watchdog 3-watchdog 4-watchdog; do
+    variant=${seed#*-}
+    [ "$variant" = "$seed" ] && variant=
+    seed=${seed%-*}
+    draw "$seed" ${variant:+"slow-receiver-$variant"}
     rm -rf "$dir/out"
     "$BUILD/harness" run "$dir/run.json" --seed "$seed" --no-report --quiet --out "$dir/out" >"$dir/said" 2>&1 || [ $? = 4 ] || sed "s/^/# seed $seed: /" "$dir/said"
     for view in "" --hosts-only; do
@@ -83,7 +90,7 @@ for seed in $(seq 1 "${1:-54}"); do
             link-damages) [ "$kind_said" = "$kind" ] && [[ " $culprit_said " = *" ${culprit%% *} "* ]] && found=yes ;;
             *) [ "$said" = "$kind $culprit" ] && found=yes ;;
         esac
-        [ $found = yes ] || echo "# seed $seed $view: drawn is $kind $culprit, said $said"
+        [ $found = yes ] || echo "# seed $seed $variant $view: drawn is $kind $culprit, said $said"
         [ "$kind" = none ] && [ $found = no ] && accused=$((accused + 1))
         if [ -z "$view" ]; then
             all=$((all + 1))
