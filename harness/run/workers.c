@@ -160,6 +160,7 @@ static void workers_pass_signals(struct workers *w)
 static void workers_wait(struct workers *w)
 {
     size_t jobs = w->work->jobs;
+    w->work->waiting(w->work->context, w->running);
     for (size_t place = 0; place < jobs; place++)
         w->polled[place] = (struct pollfd){w->places[place].pid ? w->places[place].out : -1, POLLIN, 0};
     w->polled[jobs] = (struct pollfd){w->work->interrupt->fd, POLLIN, 0};
@@ -170,7 +171,6 @@ static void workers_wait(struct workers *w)
         if (w->polled[place].revents)
             worker_read_output(w, place);
     workers_pass_signals(w);
-    w->work->waiting(w->work->context, w->running);
 }
 
 static int workers_run_all(struct workers *w, struct error *e)

@@ -43,17 +43,17 @@ watched() { # COLUMNS ROWS ARGUMENT...
     lines_of typescript > lines
 }
 if [ -n "$(command -v script)" ]; then
-    watched 80 24 --set phases.measure=150ms --jobs 2
+    watched 80 24 --set phases.measure=500ms --jobs 2
     for cell in "01 depth 4" "02 depth 8"; do
         check_says "progress has a line of the run: phase, time left, rate, pauses" "^$cell  measure +[0-9]+%, [0-9]+ s left  [0-9.]+ Gb/s, [0-9]+ pauses/s$" lines
     done
     check "... drawn in place, above the sweep's: back by its two lines" grep -q $'\r\x1b\[2A01 depth 4' typescript
     check "... and taken away before the runs are printed" grep -q $'\x1b\[J\r*wide, flows' typescript
     check "... no line of it is as wide as the terminal" has_no '^0[12] .{77}' lines
-    watched 40 24 --set phases.measure=150ms --jobs 2
+    watched 40 24 --set phases.measure=500ms --jobs 2
     check_says "of a narrow terminal the name is cut, and then the rest" '^01 dep.*  measure +[0-9]+%' lines
     check "... as wide as it is" has_no '^(0[12]|[0-9]+ of) .{37}' lines
-    watched 80 4 --set phases.measure=150ms --repeat 2 --jobs 4
+    watched 80 4 --set phases.measure=300ms --repeat 2 --jobs 4
     check_says "a terminal of four rows has a run, how many more, and the sweep" '^... and 3 more$' lines
     check "... no more" has_no $'\x1b\\[3A' typescript
     "$H" run wide.json --no-report --out piped --jobs 2 > /dev/null 2> err
