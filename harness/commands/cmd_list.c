@@ -1,5 +1,5 @@
 #include "lib/document/json_text.h"
-#include "lib/output/print.h"
+#include "lib/output/columns.h"
 #include "lib/program/program.h"
 #include "lib/formats/find.h"
 #include "lib/document/json_file.h"
@@ -95,23 +95,39 @@ static int list_counters(const char *word, json_t *all)
     return EXIT_DONE;
 }
 
+/* A name in its column, and words beside it, which stay there on a terminal, or of a narrow one below it. */
+static void print_entry(int width, const char *name, struct text *words)
+{
+    size_t column = (size_t)width + 3, length = strlen(name) + 3, terminal = columns_of_terminal(stdout);
+    if (terminal && terminal < 2 * column) {
+        column = length = 6;
+        print_out("  %s\n%*s", name, (int)column, "");
+    } else {
+        print_out("  %-*s ", width, name);
+    }
+    columns_wrap(stdout, text_string(words), length > column ? length : column, column, terminal);
+    text_free(words);
+}
+
 /* A line for each counter, and for each NIC of which it is known what it counts there. */
 static void print_counters(const json_t *list)
 {
     const char *group = "";
     size_t i, k;
     json_t *row, *found;
+    struct text words = {0};
     json_array_foreach(list, i, row)
     {
         bool wraps = json_integer_value(json_object_get(row, "bits")) == 32;
         if (strcmp(group, text_of(row, "group")) != 0)
             print_out("%s%s\n", *group ? "\n" : "", text_of(row, "group"));
         group = text_of(row, "group");
-        print_out("  %-32s %s%s: %s\n", text_of(row, "pattern"), text_of(row, "unit"),
-                  strcmp(text_of(row, "kind"), "gauge") == 0 ? ", gauge"
-                  : wraps                                    ? ", 32 bits"
-                                                             : "",
-                  text_of(row, "meaning"));
+        text_add(&words, "%s%s: %s", text_of(row, "unit"),
+                 strcmp(text_of(row, "kind"), "gauge") == 0 ? ", gauge"
+                 : wraps                                    ? ", 32 bits"
+                                                            : "",
+                 text_of(row, "meaning"));
+        print_entry(32, text_of(row, "pattern"), &words);
         json_array_foreach(json_object_get(row, "measured"), k, found)
             print_out("      on %s: %s (%s)\n", text_of(found, "nic"), text_of(found, "counts"),
                       text_of(found, "source"));
@@ -129,9 +145,10 @@ static void print_kind(const char *title, const json_t *list)
     {
         const char *error = json_string_value(json_object_get(entry, "error")),
                    *driver = text_of(entry, "driver");
-        print_out("  %-24s %s%s%s\n",
-                  *text_of(entry, "name") ? text_of(entry, "name") : text_of(entry, "path"),
-                  *driver ? driver : "", *driver ? "  " : "", error ? error : text_of(entry, "title"));
+        struct text words = {0};
+        text_add(&words, "%s%s%s", *driver ? driver : "", *driver ? "  " : "",
+                 error ? error : text_of(entry, "title"));
+        print_entry(24, *text_of(entry, "name") ? text_of(entry, "name") : text_of(entry, "path"), &words);
     }
 }
 

@@ -523,11 +523,12 @@ static void sweep_draw_report(struct sweep *s)
     struct text page = {0}, why = {0};
     const char *folders[] = {s->folder};
     bool people = !s->request->quiet && !s->request->json;
-    if (s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
+    bool long_one = people && sweep_is_long(s);
+    if ((s->request->no_report && !long_one) || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
     char *cells = NULL;
     size_t length = 0, width = columns_of_terminal(stdout);
-    FILE *table = people && sweep_is_long(s) ? open_memstream(&cells, &length) : NULL;
+    FILE *table = long_one ? open_memstream(&cells, &length) : NULL;
     progress_say(&s->progress, s->request->no_report ? "reading results" : "drawing report");
     int result =
         !s->request->no_report

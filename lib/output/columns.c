@@ -5,17 +5,10 @@
 #include "lib/text.h"
 #include <stdint.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #define MOST_COLUMNS 32
 #define GAP          2 /* between columns */
 #define CUT          ".."
-
-size_t columns_of_terminal(FILE *file)
-{
-    struct winsize size;
-    return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 /* ---- characters */
 
@@ -47,27 +40,12 @@ static size_t width_of(struct text *shown, const char *cell)
 
 void columns_wrap(FILE *file, const char *words, size_t at, size_t indent, size_t width)
 {
-    struct text shown = {0}, line = {0};
-    bool fresh = true; /* nothing stands in the line yet */
+    struct text shown = {0}, folded = {0};
     show(&shown, words);
-    for (const char *word = text_string(&shown); *word;) {
-        size_t length = strcspn(word, " "), count;
-        bytes_of(word, length, SIZE_MAX, &count);
-        if (!fresh && width && at + 1 + count > width) {
-            text_add(&line, "\n%*s", (int)indent, "");
-            at = indent;
-        } else if (!fresh) {
-            text_add(&line, " ");
-            at++;
-        }
-        fresh = false;
-        text_add_bytes(&line, word, length);
-        at += count;
-        word += length + (word[length] == ' ');
-    }
-    print_to(file, "%s\n", text_string(&line));
+    print_fold(&folded, text_string(&shown), at, indent, width);
+    print_to(file, "%s\n", text_string(&folded));
     text_free(&shown);
-    text_free(&line);
+    text_free(&folded);
 }
 
 /* ---- widths */

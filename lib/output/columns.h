@@ -2,6 +2,7 @@
 #ifndef LIB_OUTPUT_COLUMNS_H
 #define LIB_OUTPUT_COLUMNS_H
 
+#include "lib/output/print.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,8 +16,6 @@ struct columns_style {
                      one with "-" in each row; 0: never */
 };
 
-/* The columns of the terminal that the file is; 0: it is none, and lines may have any length. */
-size_t columns_of_terminal(FILE *file);
 /* Print a line of titles and the rows: `cells` has `count` cells for each, any bytes, NULL for none. A cell
  * that is cut ends in "..". */
 void columns_print(FILE *file, const struct columns_style *styles, size_t count, const char *const *cells,

@@ -2,11 +2,85 @@
 
 #include "lib/output/visible.h"
 
+#include <stdio_ext.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#define HANG         4 /* columns behind the beginning of a line */
+#define HANG_OF_PART 6 /* where its beginning was printed before */
+
+/* ---- lines as wide as the terminal */
+
+size_t columns_of_terminal(FILE *file)
+{
+    struct winsize size;
+    return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+static size_t characters(const char *bytes, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += ((unsigned char)bytes[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* One line, up to its line feed; returns where it ends. */
+static const char *fold_line(struct text *out, const char *line, size_t at, size_t indent, size_t width)
+{
+    size_t own = at ? 0 : strspn(line, " "), hang = own + HANG, column = at, begins = own;
+    if (indent != PRINT_HANGING)
+        hang = indent;
+    else if (at)
+        hang = HANG_OF_PART;
+    while (*line && *line != '\n') {
+        size_t spaces = strspn(line, " "), length = strcspn(line + spaces, " \n"),
+               count = characters(line + spaces, length);
+        if (spaces && length && width && column > begins && column + spaces + count > width) {
+            text_add(out, "\n%*s", (int)hang, "");
+            column = begins = hang;
+        } else {
+            text_add(out, "%*s", (int)spaces, "");
+            column += spaces;
+        }
+        text_add_bytes(out, line + spaces, length);
+        column += count;
+        line += spaces + length;
+    }
+    return line;
+}
+
+void print_fold(struct text *out, const char *text, size_t at, size_t indent, size_t width)
+{
+    while (*text) {
+        text = fold_line(out, text, at, indent, width);
+        if (*text == '\n') {
+            text_add(out, "\n");
+            text++;
+        }
+        at = 0;
+    }
+}
+
+/* A terminal's output is kept until its line ends: what is kept stands in the line. */
+static void put(FILE *file, const char *shown)
+{
+    size_t width = file == stdout ? columns_of_terminal(stdout) : 0, kept = width ? __fpending(stdout) : 0;
+    struct text folded = {0};
+    if (width && (!kept || __flbf(stdout)))
+        print_fold(&folded, shown, kept, PRINT_HANGING, width);
+    fputs(folded.length ? text_string(&folded) : shown,
+          file); /* the program's end asks whether all was written */
+    text_free(&folded);
+}
+
+/* ---- printing */
+
 void print_bytes(FILE *file, const char *bytes, size_t length)
 {
     struct text shown = {0};
     visible_add(&shown, bytes, length, VISIBLE_TEXT);
-    fputs(text_string(&shown), file); /* the program's end asks whether all was written */
+    put(file, text_string(&shown));
     text_free(&shown);
 }
 
@@ -34,7 +108,7 @@ void print_out_line(const char *format, ...)
     visible_add_line(&line, format, arguments);
     va_end(arguments);
     text_add(&line, "\n");
-    fwrite(text_string(&line), 1, line.length, stdout);
+    put(stdout, text_string(&line));
     text_free(&line);
 }
 

@@ -636,6 +636,24 @@ check "kill -9: no folder is taken for a result" test ! -e "$SCRATCH/killed/pfc-
 if command -v script >/dev/null; then
     script -qec "$H run write-latency --duration 200ms --no-report --out $OUT" /dev/null >"$SCRATCH/tty" 2>&1 </dev/null
     check_says "a terminal shows the phase, the time left and rates" 'measure +[0-9]+%, [0-9.]+ s left +[0-9.]+ Gb/s' "$SCRATCH/tty"
+    # ---- nothing is wider than the terminal; elsewhere lines stay whole
+    on_terminal() { # COLUMNS ARGUMENT...
+        script -qec "stty cols $1 rows 50; $H ${*:2}" /dev/null <"/dev/null" | tr -d '\r' | sed -E 's/^.*\x1b\[J//' >"$SCRATCH/tty"
+    }
+    wide() { awk -v most="$1" 'length($0) > most' "$SCRATCH/tty"; }
+    for columns in 80 44; do
+        for command in "run incast-dcqcn --out $SCRATCH/w --set phases.measure=500us --set phases.warmup=1ms" "run web-search --out $SCRATCH/w --set phases.measure=500us -n" "list" \
+            "list counters" "check $ROOT/scenarios/pfc-bidir.json" "doctor --lab sim-geforce-pair" "explain $SCRATCH/w/incast-dcqcn/latest" "status nowhere" "run pfc-bidir --set foo.bar=3"; do
+            # shellcheck disable=SC2086 # words
+            on_terminal $columns $command
+            # names and paths have no place to break
+            check "at $columns columns nothing of \"${command%% -*}\" is wider" test -s "$SCRATCH/tty" -a -z "$(wide $columns | grep -vE '^ *[^ ]+$|[^ ]{40}')"
+        done
+    done
+    on_terminal 80 list
+    check "... and the words are the same" diff <(tr -s ' \n' '\n' <"$SCRATCH/tty") <("$H" list | tr -s ' \n' '\n')
+    check_says "... in their column" '^ {27}[a-z]' "$SCRATCH/tty"
+    check "elsewhere a line has all of its words" test "$("$H" list | wc -L)" -gt 120
 else
     skip "progress on a terminal" no-command script
 fi

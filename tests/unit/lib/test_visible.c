@@ -91,6 +91,30 @@ static void what_is_printed_is_visible(void **state)
     free(buffer);
 }
 
+static void check_folded(const char *text, size_t at, size_t indent, size_t width, const char *expected)
+{
+    struct text out = {0};
+    print_fold(&out, text, at, indent, width);
+    assert_string_equal(text_string(&out), expected);
+    text_free(&out);
+}
+
+static void lines_are_broken_at_spaces(void **state)
+{
+    (void)state;
+    check_folded("one two three\n", 0, PRINT_HANGING, 0, "one two three\n");
+    check_folded("one two three\n", 0, PRINT_HANGING, 13, "one two three\n");
+    check_folded("one two three\n", 0, PRINT_HANGING, 12, "one two\n    three\n");
+    check_folded("  a   b  c\nd e\n", 0, PRINT_HANGING, 7, "  a   b\n      c\nd e\n"); /* columns stay */
+    check_folded("averylongword x\n", 0, PRINT_HANGING, 5, "averylongword\n    x\n");
+    check_folded("one two\n", 8, 10, 14, "one\n          two\n");
+    check_folded(" two\nthree four\n", 9, PRINT_HANGING, 12, "\n      two\nthree four\n");
+    check_folded("\xc3\xa4\xc3\xa4 \xc3\xb6\n", 0, PRINT_HANGING, 4,
+                 "\xc3\xa4\xc3\xa4 \xc3\xb6\n"); /* characters */
+    check_folded("no end of", 0, PRINT_HANGING, 6, "no end\n    of");
+    check_folded("", 3, PRINT_HANGING, 2, "");
+}
+
 /* ---- errors */
 
 static void an_error_is_text(void **state)
@@ -209,6 +233,7 @@ int main(void)
         cmocka_unit_test(a_cut_keeps_whole_characters),
         cmocka_unit_test(what_a_terminal_would_execute_becomes_words),
         cmocka_unit_test(what_is_printed_is_visible),
+        cmocka_unit_test(lines_are_broken_at_spaces),
         cmocka_unit_test(an_error_is_text),
         cmocka_unit_test(a_long_error_is_cut_between_characters),
         cmocka_unit_test(any_bytes_make_a_string),
