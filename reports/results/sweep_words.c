@@ -33,16 +33,28 @@ static bool row_judged(const struct judged_rows *j, size_t row)
     return row_failed(j, row) || j->figure->verdicts[row] == VERDICT_PASSED;
 }
 
-/* Positions along a dimension: with a row that failed or, if `all`, where none of those that were judged did
- * not fail. Returns how many; the caller frees them. */
-static bool *positions_failed(const struct judged_rows *j, size_t dimension, bool all, size_t *count)
+/* One position of a dimension. */
+struct place {
+    size_t dimension;
+    uint32_t at;
+};
+
+static bool row_is_at(const struct judged_rows *j, size_t row, const struct place *place)
+{
+    return !place || sweep_position(j->t, row, place->dimension) == place->at;
+}
+
+/* Positions along a dimension, of the rows at `within` (NULL: all): with a row that failed or, if `all`,
+ * where none of those that were judged did not fail. Returns how many; the caller frees them. */
+static bool *positions_failed(const struct judged_rows *j, size_t dimension, bool all,
+                              const struct place *within, size_t *count)
 {
     size_t positions = sweep_positions(j->t, dimension);
     bool *failed = xcalloc(positions + 1, sizeof *failed), *passed = xcalloc(positions + 1, sizeof *passed);
     *count = 0;
     for (size_t row = 0; row < j->t->row_count; row++) {
         uint32_t at = sweep_position(j->t, row, dimension);
-        if (at >= positions || !row_judged(j, row))
+        if (at >= positions || !row_judged(j, row) || !row_is_at(j, row, within))
             continue;
         failed[at] |= row_failed(j, row);
         passed[at] |= !row_failed(j, row);
@@ -98,35 +110,91 @@ static void add_condition(const struct sweep_table *t, size_t dimension, const b
     text_free(&to);
 }
 
-/* Choices each of which is enough to fail. Returns whether there are such that all that failed have one of
- * them. */
+/* Rows that failed and are at one of these positions, and `within`: how many are new in `explained`, which
+ * they are added to if `take`. */
+static size_t explain_rows(const struct judged_rows *j, size_t dimension, const bool *at,
+                           const struct place *within, bool *explained, bool take)
+{
+    size_t rows = 0;
+    for (size_t row = 0; row < j->t->row_count; row++) {
+        uint32_t place = sweep_position(j->t, row, dimension);
+        if (explained[row] || !row_failed(j, row) || place >= sweep_positions(j->t, dimension) ||
+            !at[place] || !row_is_at(j, row, within))
+            continue;
+        explained[row] = explained[row] || take;
+        rows++;
+    }
+    return rows;
+}
+
+/* A position and positions of another dimension that are enough together, those that explain most. */
+static size_t explain_by_pair(const struct judged_rows *j, bool *explained, struct text *words)
+{
+    size_t most = 0, other = 0;
+    struct place best = {0};
+    for (struct place p = {0}; p.dimension < j->t->dimension_count; p.dimension++)
+        for (p.at = 0; p.at < sweep_positions(j->t, p.dimension); p.at++)
+            for (size_t d = 0; d < j->t->dimension_count; d++) {
+                size_t count;
+                bool *at = d == p.dimension ? NULL : positions_failed(j, d, true, &p, &count);
+                size_t rows = at ? explain_rows(j, d, at, &p, explained, false) : 0;
+                free(at);
+                if (rows > most) {
+                    most = rows;
+                    best = p;
+                    other = d;
+                }
+            }
+    if (most) {
+        size_t count;
+        bool *at = positions_failed(j, other, true, &best, &count);
+        bool *one = xcalloc(sweep_positions(j->t, best.dimension) + 1, sizeof *one);
+        one[best.at] = true;
+        explain_rows(j, other, at, &best, explained, true);
+        text_add(words, "%s", words->length ? " or " : ": all with ");
+        add_condition(j->t, best.dimension, one, words);
+        if (count < sweep_positions(j->t, other)) {
+            text_add(words, " and ");
+            add_condition(j->t, other, at, words);
+        }
+        free(one);
+        free(at);
+    }
+    return most;
+}
+
+#define PAIRS_NAMED 2
+
+/* Choices that are enough to fail, alone or two together. Returns whether there are such that all that failed
+ * have them. */
 static bool add_enough(const struct judged_rows *j, struct text *out)
 {
     const struct sweep_table *t = j->t;
     bool *explained = xcalloc(t->row_count + 1, sizeof *explained);
     struct text words = {0};
-    size_t rows = 0;
+    size_t rows = 0, more;
     for (size_t d = 0; d < t->dimension_count && rows < j->failed; d++) {
-        size_t count, before = rows;
-        bool *at = positions_failed(j, d, true, &count);
-        for (size_t row = 0; count && row < t->row_count; row++) {
-            uint32_t place = sweep_position(t, row, d);
-            if (!explained[row] && row_failed(j, row) && place < sweep_positions(t, d) && at[place]) {
-                explained[row] = true;
-                rows++;
-            }
-        }
-        if (rows > before) {
+        size_t count;
+        bool *at = positions_failed(j, d, true, NULL, &count);
+        more = count ? explain_rows(j, d, at, NULL, explained, true) : 0;
+        if (more) {
             text_add(&words, "%s", words.length ? " or " : ": all with ");
             add_condition(t, d, at, &words);
         }
+        rows += more;
         free(at);
     }
-    bool all = rows == j->failed && words.length;
+    struct text pairs = {0};
+    size_t in_pairs = 0;
+    text_add(&pairs, "%s", text_string(&words));
+    for (size_t i = 0; i < PAIRS_NAMED && rows + in_pairs < j->failed; i++)
+        in_pairs += explain_by_pair(j, explained, &pairs);
+    bool all = rows + in_pairs == j->failed && pairs.length;
     if (all)
-        text_add(out, "%s, and no others", text_string(&words));
+        text_add(out, "%s, and no others", text_string(&pairs));
     else if (words.length)
         text_add(out, "%s, and %zu others", text_string(&words), j->failed - rows);
+    text_free(&pairs);
     text_free(&words);
     free(explained);
     return all;
@@ -138,7 +206,7 @@ static void add_common(const struct judged_rows *j, struct text *out)
     bool any = false;
     for (size_t d = 0; d < j->t->dimension_count; d++) {
         size_t count;
-        bool *at = positions_failed(j, d, false, &count);
+        bool *at = positions_failed(j, d, false, NULL, &count);
         if (count && count < sweep_positions(j->t, d)) {
             text_add(out, any ? " and " : ", only with ");
             add_condition(j->t, d, at, out);
