@@ -19,6 +19,8 @@ const struct cause_words cause_words[CAUSES] = {
     [CAUSE_DEADLOCK] = {"deadlock", "ports wait for each other in a ring: ", "",
                         "a PFC watchdog breaks rings", WATCHDOG, NULL, true},
     [CAUSE_LINK_DOWN] = {"link-down", "the link ", " went down", NULL, NULL, NULL, false},
+    [CAUSE_NO_ROUTE] = {"link-down", "", " had no way left for packets, as a link was down", NULL, NULL, NULL,
+                        false},
     [CAUSE_LINK_DAMAGES] = {"link-damages", "the link ", " damages frames",
                             "selective repeat loses less by each", "settings.selective_repeat=true", NULL,
                             false},

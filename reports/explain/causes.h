@@ -8,6 +8,7 @@
 enum cause_kind {
     CAUSE_DEADLOCK,
     CAUSE_LINK_DOWN,
+    CAUSE_NO_ROUTE, /* a switch had no link left to send by */
     CAUSE_LINK_DAMAGES,
     CAUSE_HEADROOM,
     CAUSE_NOT_LOSSLESS,

@@ -2,6 +2,7 @@
 
 #include "lib/xalloc.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- losses */
@@ -9,6 +10,16 @@
 static double loss_of(const struct flow_seen *flow)
 {
     return flow->share[SHARE_RESENT] + flow->share[SHARE_LOSS];
+}
+
+/* May packets of the flow, or their acknowledgements, pass the switch? */
+static bool passes_node(struct seen *s, const struct flow_seen *flow, size_t node)
+{
+    const struct network *n = &s->network;
+    for (size_t p = n->nodes[node].first; p != NETWORK_NONE && !n->nodes[node].host; p = n->ports[p].next)
+        if (seen_may_pass(s, flow, p) || seen_passes(s, flow, WAY_BACK_MAY, p))
+            return true;
+    return false;
 }
 
 static void charge_losses(struct seen *s, struct cause *cause)
@@ -52,7 +63,9 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
     for (int priority = 0; priority < PRIORITIES; priority++) {
         double cost = 0;
         for (size_t i = 0; i < s->flow_count; i++)
-            cost += s->flows[i].priority == priority ? loss_of(&s->flows[i]) : 0;
+            cost += s->flows[i].priority == priority && passes_node(s, &s->flows[i], node)
+                        ? loss_of(&s->flows[i])
+                        : 0;
         if (cost <= 0)
             continue;
         bool pauses = switch_pauses(s, node, priority),
@@ -70,7 +83,7 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
                    : "and has no PFC on",
             priority);
         for (size_t i = 0; i < s->flow_count; i++)
-            if (s->flows[i].priority == priority)
+            if (s->flows[i].priority == priority && passes_node(s, &s->flows[i], node))
                 cause_add_cost(cause, i, loss_of(&s->flows[i]));
     }
 }
@@ -134,7 +147,7 @@ void judge_losses(struct seen *s, struct causes *causes)
     }
 }
 
-/* ---- what hosts alone tell */
+/* ---- losses that are not charged yet */
 
 static bool is_charged(const struct causes *causes, size_t flow)
 {
@@ -146,6 +159,36 @@ static bool is_charged(const struct causes *causes, size_t flow)
             return true;
     }
     return false;
+}
+
+/* Packets that came to a switch whose links to their receiver are all down: which, if its ports count that.
+ */
+static void judge_routes(struct seen *s, struct causes *causes, size_t node)
+{
+    const struct network *n = &s->network;
+    const char *role = seen_role(s, node);
+    struct cause *cause = NULL;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        if (loss_of(flow) <= MATTERS || !passes_node(s, flow, node) || is_charged(causes, i))
+            continue;
+        for (size_t p = n->nodes[node].first; p != NETWORK_NONE && !cause; p = n->ports[p].next)
+            if (seen_counter(s, role, "port%u_link_down_events", n->ports[p].number) > 0) {
+                char *link = judge_link_name(s, p);
+                cause = causes_get(causes, CAUSE_LINK_DOWN, link);
+                cause = cause ? cause : causes_add(s, causes, CAUSE_LINK_DOWN, xstrdup(link), SURE);
+                cause->port = p;
+                free(link);
+            }
+        cause = cause ? cause : causes_add(s, causes, CAUSE_NO_ROUTE, xstrdup(n->nodes[node].name), SURE);
+        if (!cause->losses_charged) {
+            text_add(&cause->evidence, "%s lost packets that it had no way for:", role);
+            judge_add_count(s, &cause->evidence, role, "route_discards");
+            text_add(&cause->evidence, "\n");
+        }
+        cause->losses_charged = true;
+        cause_add_cost(cause, i, loss_of(flow));
+    }
 }
 
 /* In how many intervals between samples were losses noticed at either end? A link that went down loses at one
@@ -195,13 +238,37 @@ static bool counts_damages(const struct seen *s, const struct flow_seen *flow)
            (sampled && json_is_true(run_get(s->run, "simulated")));
 }
 
+/* ": s1 port1_discards 12": the losses that were counted on the flow's way and at its receiver, a few. */
+#define LOSSES_TOLD 4
+
+static void add_counted(struct seen *s, struct text *out, const struct flow_seen *flow)
+{
+    size_t told = 0;
+    for (size_t node = 0; node < s->network.node_count && told < LOSSES_TOLD; node++) {
+        bool passes = node == flow->to_node || passes_node(s, flow, node);
+        const json_t *counter;
+        const char *name, *role = seen_role(s, node);
+        json_object_foreach((json_t *)(uintptr_t)seen_counters(s, role), name, counter)
+        {
+            bool lost = strstr(name, "discard") || strstr(name, "drop") || strstr(name, "errors_phy");
+            if (!passes || !lost || told == LOSSES_TOLD ||
+                !(json_number_value(json_object_get(counter, "total")) > 0))
+                continue;
+            text_add(out, "%s %s", told++ ? ", " : ", but may be of these losses:", role);
+            judge_add_count(s, out, role, name);
+        }
+    }
+}
+
 /* What was not sampled, and would tell of losses. */
-static void add_unsampled(struct text *evidence, const char *flow, bool damaged, bool discards)
+static void add_unsampled(struct seen *s, struct text *evidence, const struct flow_seen *flow, bool damaged,
+                          bool discards)
 {
     text_add(evidence,
              "%s sent packets again, or stood still to its end (they or their acknowledgements were lost), "
              "and no counter that was sampled tells why",
-             flow);
+             flow->name);
+    add_counted(s, evidence, flow);
     if (damaged || discards)
         text_add(evidence, "; not sampled: %s%s%s",
                  damaged ? "damaged frames at its receiver (the group errors)" : "",
@@ -223,6 +290,9 @@ static struct cause *receiver_that_pauses(const struct causes *causes, const str
 
 void judge_other_losses(struct seen *s, struct causes *causes)
 {
+    for (size_t node = 0; node < s->network.node_count; node++)
+        if (seen_counter(s, seen_role(s, node), "route_discards") > 0)
+            judge_routes(s, causes, node);
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
         double pauses = seen_counter(s, flow->from, "rx_prio%d_pause", flow->priority);
@@ -260,7 +330,7 @@ void judge_other_losses(struct seen *s, struct causes *causes)
                 text_add(&cause->evidence, "%s counted %.0f (out_of_buffer)\n", flow->to,
                          seen_counter(s, flow->to, "out_of_buffer"));
             else
-                add_unsampled(&cause->evidence, flow->name, !damages_known, !discards_known);
+                add_unsampled(s, &cause->evidence, flow, !damages_known, !discards_known);
         } else {
             free(culprit);
         }

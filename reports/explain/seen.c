@@ -33,13 +33,18 @@ static size_t node_of_role(const struct seen *s, const char *role)
     return node != NETWORK_NONE ? node : network_node(&s->network, role);
 }
 
-static const json_t *counter_of(const struct seen *s, const char *role, const char *name)
+const json_t *seen_counters(const struct seen *s, const char *role)
 {
     const json_t *host = json_object_get(run_get(s->run, "hosts"), role);
     size_t node = node_of_role(s, role);
     if (s->hosts_only && node != NETWORK_NONE && !s->network.nodes[node].host)
         return NULL;
-    return json_object_get(json_object_get(host, "counters"), name);
+    return json_object_get(host, "counters");
+}
+
+static const json_t *counter_of(const struct seen *s, const char *role, const char *name)
+{
+    return json_object_get(seen_counters(s, role), name);
 }
 
 /* The counter whose name the format makes. */

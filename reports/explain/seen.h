@@ -101,6 +101,8 @@ double seen_delta(const struct seen *s, const char *role, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 double seen_rate(const struct seen *s, const char *role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* All counters of a role, by name; NULL: none. */
+const json_t *seen_counters(const struct seen *s, const char *role);
 /* The samples of a column; NULL: none. Those of switches are not seen with `hosts_only`. */
 const struct series *seen_series(const struct seen *s, const char *role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

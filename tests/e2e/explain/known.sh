@@ -195,6 +195,10 @@ slow '.flows[1].priority = 4 | .settings += {pfc: [3, 4], ecn: [3]}'
 said "pauses of a priority that no flow to the receiver has" '.causes[0] | .priority == 3 and .set == null and (.evidence | any(contains("tx_prio4")) | not)'
 slow . --set lab.hosts.h3.memory.write=22.5Gb/s
 said "figures are of the measure phase, and the port is named whose pauses are felt" ".causes[0].evidence | any(contains(\"$(jq '.hosts.h3.counters.tx_prio3_pause.delta' "$OUT/slow/latest/result.json") (tx_prio3_pause) in the measure phase\")) and any(test(\"the port s1:1, .* XOFF for [23][0-9.]* % of the measure phase\"))"
+slow '.flows[].start = "5ms" | .faults = [{link: ["s0", "s1"], kind: "down", start: "2ms"}] | .sample.groups += ["errors", "link"]'
+said "a link that was down before any packet came: switches count those that had no way" 'said == ["link-down s0 - s1"] and (.causes[0].evidence | any(contains("route_discards")))'
+slow '.flows[].start = "5ms" | .faults = [{link: ["s0", "s1"], kind: "down", start: "2ms"}]'
+said "  and without the group that counts links, the switch is named" 'said == ["link-down s0"]'
 own three '.flows = [range(3) | flow("h\(.)"; "h3")] | .flows[] += {depth: 16} | .settings = {pfc: [3], ecn: [3], mtu: 4200} | .sample.groups += ["ecn", "queue"]' \
     --set lab.defaults.link.rate=25Gb/s --set lab.defaults.switch.xoff_alpha=0.03 --set lab.defaults.switch.ecn='{"kmin": "100KB", "kmax": "1600KB", "pmax": 0.01}'
 said "thresholds that mark too little before XOFF" 'said == ["incast h3"] and (.causes[0] | .set == null and (.help | contains("pmax")))'
