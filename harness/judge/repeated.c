@@ -369,7 +369,7 @@ static void repeated_add_cell(const struct repeated_source *source, const struct
     struct repeated_cell judged = {.cell = cell,
                                    .goodput_bps = spreads_of(&g->spreads, "goodput_bps"),
                                    .delivered_bps = spreads_of(&g->spreads, "delivered_bps"),
-
+                                   .figures = &g->spreads,
                                    .identical = source->repeats > 1 && spreads_are_identical(&g->spreads)};
     judged.expectations = over_expectations(&g->over, &judged.verdict);
     judged.published = over_published(&g->over);

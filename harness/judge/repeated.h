@@ -48,6 +48,7 @@ void spreads_free(struct spreads *spreads);
 struct repeated_cell {
     const struct cell *cell;
     struct spread goodput_bps, delivered_bps; /* of all flows together; of none where it was not counted */
+    const struct spreads *figures;            /* all; of one run its own */
     bool identical;                           /* its runs, in all figures */
     json_t *expectations, *published;         /* as in index.json */
     enum verdict verdict;                     /* the worst of the expectations */

@@ -490,6 +490,51 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
     text_free(&label);
 }
 
+/* ", p99 90.6 +- 1.2 us" of a flow's latencies; nothing where there are none. */
+static void print_latency(const struct repeated_cell *judged, const char *flow, const char *quantile,
+                          const char *before)
+{
+    struct text name = {0};
+    text_add(&name, "flows.%s.latency_%s_ns", flow, quantile);
+    struct spread spread = spreads_of(judged->figures, text_string(&name));
+    text_free(&name);
+    if (!spread.count)
+        return;
+    print_out("%s%s %.2f", before, quantile, spread.mean / 1e3);
+    if (!judged->identical && isfinite(spread.ci95))
+        print_out(" +- %g", spread_two_digits(spread.ci95 / 1e3));
+    print_out(" us");
+}
+
+/* A line for each flow over the repetitions; of a pattern one for all of it. */
+static void print_repeated_flows(const struct repeated_cell *judged)
+{
+    static const char before[] = "flows.", behind[] = ".goodput_bps";
+    size_t shown = 0, left = 0;
+    for (size_t i = 0; i < judged->figures->count; i++) {
+        const char *name = judged->figures->figures[i].name;
+        size_t length = strlen(name), around = sizeof before + sizeof behind - 2;
+        if (length <= around || strncmp(name, before, sizeof before - 1) != 0 ||
+            strcmp(name + length - (sizeof behind - 1), behind) != 0 || strchr(name, '/'))
+            continue;
+        if (shown++ >= FLOWS_SHOWN) {
+            left++;
+            continue;
+        }
+        struct text flow = {0};
+        struct spread spread = spreads_of(judged->figures, name);
+        text_add(&flow, "%.*s", (int)(length - around), name + sizeof before - 1);
+        print_out("  %-16s ", text_string(&flow));
+        figures_print_goodput(spread.mean, judged->identical ? NAN : spread.ci95);
+        print_latency(judged, text_string(&flow), "p50", "   latency ");
+        print_latency(judged, text_string(&flow), "p99", ", ");
+        print_out("\n");
+        text_free(&flow);
+    }
+    if (left)
+        print_out("  ... and %zu more\n", left);
+}
+
 void summary_print_repeated(const struct repeated_cell *judged, bool brief)
 {
     struct text label = {0};
@@ -508,6 +553,8 @@ void summary_print_repeated(const struct repeated_cell *judged, bool brief)
         }
     }
     print_out("\n");
+    if (!brief && goodput->count > 1)
+        print_repeated_flows(judged);
     print_expectations(judged->expectations, brief, true);
     if (!brief)
         print_published(judged->published, true);

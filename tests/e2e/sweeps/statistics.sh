@@ -70,6 +70,7 @@ same='run 01 and its 4 repetitions have the same value in every figure, as their
 check_exit 0 "a run whose seed changes nothing, five times" "$H" run same.json --repeat 5 --out same
 check "... the results are the same in every figure" test "$(jq -c '[.flows, .expectations, (.hosts | map_values(.counters))]' same/same/2*/0*/result.json | sort -u | wc -l)" = 1
 check_says "... it has no interval" '^same, 5 runs that are identical: goodput [0-9.]+ Gb/s, delivered [0-9.]+ Gb/s$' out
+check "... and each of its flows a line, once" test "$(grep -cE '^  f +[0-9.]+ Gb/s   latency p50 [0-9.]+ us, p99 [0-9.]+ us$' out)" = 1
 check_says "... nor has what is judged over them" '^  passed   all moves \([0-9]+ bytes in all 5 runs, expected > 0[;)]' out
 check_says "... which is warned of" "^warning: $same\$" out
 check "... in the index" test "$(repeated same -r '.warnings[], .repeated[0].identical')" = "$same
@@ -99,6 +100,8 @@ check_exit 1 "an expectation that does not hold in the mean" run above
 check "... fails although a run is above" test "$(lefts above '>')" = true -a "$(repeated above -r '.repeated[0].expectations[0].verdict')" = failed
 check "... and with it the sweep, not its runs" test "$(repeated above -c '[.verdict, ([.cells[].verdict] | unique)]')" = '["failed",["passed"]]'
 check_says "... which is printed" '^  failed   fast \(mean of 5 runs' out
+check_says "... below the mean and interval of each flow" '^  f +[0-9.]+ \+- [0-9.]+ Gb/s   latency p50 [0-9.]+ \+- [0-9.]+ us, p99 ' out
+check "... a run is a line with its goodput" test "$(grep -cE '^0[1-5]: .*run [1-5] of 5, seed [0-9]+: passed \(simulated\), [0-9.]+ Gb/s$' out)" = 5
 check_exit 1 "... also with --quiet" run above --quiet --out quiet
 check "... which prints nothing" test ! -s out
 check_exit 1 "... also of many runs" "$H" run above.json --no-report --repeat 21 --out many
