@@ -58,7 +58,7 @@ static void print_models(const struct lab *lab)
                       THINGS(hosts[i], "host"));
 }
 
-static void warn_of_models(const struct lab *lab)
+static size_t warn_of_models(const struct lab *lab)
 {
     const struct doctor_subject x = {.lab = lab, .entries = json_array()};
     json_t *entry;
@@ -72,10 +72,11 @@ static void warn_of_models(const struct lab *lab)
         text_free(&words);
     }
     json_decref(x.entries);
+    return i;
 }
 
 static int check_lab(const struct check_options *said, const json_t *document, const char *path,
-                     struct error *e)
+                     size_t *warnings, struct error *e)
 {
     struct lab lab;
     json_t *whole = lab_expand(document, e);
@@ -83,7 +84,7 @@ static int check_lab(const struct check_options *said, const json_t *document, c
     json_decref(whole);
     if (result != 0)
         return error_prefix(e, "%s", path);
-    warn_of_models(&lab);
+    *warnings = warn_of_models(&lab);
     if (!said->quiet)
         print_models(&lab);
     lab_free(&lab);
@@ -92,7 +93,7 @@ static int check_lab(const struct check_options *said, const json_t *document, c
 
 /* With the lab that is given, else with the one that the scenario names, else alone. */
 static int check_scenario(const struct check_options *said, json_t *document, const char *path,
-                          struct error *e)
+                          size_t *warned, struct error *e)
 {
     struct plan plan;
     const struct plan_documents documents = {.scenario = document, .scenario_path = path};
@@ -110,6 +111,7 @@ static int check_scenario(const struct check_options *said, json_t *document, co
             result = -1;
         else
             doctor_log_warnings(warnings);
+        *warned = json_object_size(warnings);
         if (result == 0 && !said->quiet && plan.first.lab_json)
             print_models(&plan.first.lab);
         plan_free(&plan);
@@ -158,8 +160,10 @@ static void log_errors(const json_t *document, bool is_lab, const char *path, co
     text_free(&all);
 }
 
+/* -1: it is not good. Else how many warnings it has. */
 static int check_one(const struct check_options *said, const char *word)
 {
+    size_t warnings = 0;
     struct error e;
     char *path = find_file(FIND_SCENARIO, word, NULL);
     if (!path)
@@ -167,15 +171,15 @@ static int check_one(const struct check_options *said, const char *word)
     bool is_lab;
     json_t *document = path ? load_document(path, &is_lab, &e) : NULL;
     int result = !document ? -1
-                 : is_lab  ? check_lab(said, document, path, &e)
-                           : check_scenario(said, document, path, &e);
+                 : is_lab  ? check_lab(said, document, path, &warnings, &e)
+                           : check_scenario(said, document, path, &warnings, &e);
     if (!document)
         log_error("%s", e.text);
     else if (result != 0)
         log_errors(document, is_lab, path, &e);
     json_decref(document);
     free(path);
-    return result;
+    return result == 0 ? (int)warnings : -1;
 }
 
 static int run_check(const struct call *call)
@@ -183,11 +187,13 @@ static int run_check(const struct call *call)
     const struct check_options *said = call->options;
     int status = EXIT_DONE;
     for (size_t i = 0; i < call->count; i++) {
-        if (check_one(said, call->arguments[i]) != 0) {
+        int warnings = check_one(said, call->arguments[i]);
+        if (warnings < 0)
             status = EXIT_USAGE;
-        } else if (!said->quiet) {
+        else if (!said->quiet && warnings)
+            print_out("%s: good, with %d %s\n", call->arguments[i], warnings, THINGS(warnings, "warning"));
+        else if (!said->quiet)
             print_out("%s: good\n", call->arguments[i]);
-        }
     }
     return status;
 }
