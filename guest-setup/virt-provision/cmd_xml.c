@@ -27,7 +27,7 @@ static int print_xml(struct context *c, const char *const *words, size_t count, 
         char *xml = disk ? guest_build_xml(&build, disk, e) : NULL;
         result = xml ? 0 : -1;
         if (xml)
-            print_out("%s", xml);
+            print_document(xml);
         free(xml);
         free(disk);
         record_free(&record);

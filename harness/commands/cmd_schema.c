@@ -27,7 +27,7 @@ static void print_manual(const char *type, bool lab)
     else
         table_manual(&scenario_table, &out);
     text_add(&out, ".Sh SEE ALSO\n.Xr harness 1\n");
-    print_out("%s", text_string(&out));
+    print_document(text_string(&out));
     text_free(&out);
 }
 
@@ -57,7 +57,7 @@ static void print_catalogue(const struct catalogue *catalogue, bool manual)
         catalogue->manual(&out);
     else
         json_print(stdout, rows, 17);
-    print_out("%s", text_string(&out));
+    print_document(text_string(&out));
     text_free(&out);
     json_decref(rows);
 }

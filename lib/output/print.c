@@ -84,6 +84,14 @@ void print_bytes(FILE *file, const char *bytes, size_t length)
     text_free(&shown);
 }
 
+void print_document(const char *text)
+{
+    struct text shown = {0};
+    visible_add(&shown, text, strlen(text), VISIBLE_TEXT);
+    fputs(text_string(&shown), stdout);
+    text_free(&shown);
+}
+
 void print_list(FILE *file, const char *format, va_list arguments)
 {
     struct text raw = {0};

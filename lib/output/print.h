@@ -12,6 +12,8 @@
 
 /* A line on stdout, whatever is in its values: their line breaks become words, too. */
 void print_out_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A document or a script on stdout, whose lines stay as they are. */
+void print_document(const char *text);
 /* As printf. */
 void print_out(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As fprintf. */

@@ -281,7 +281,7 @@ static int run_command(const struct program *program, const struct command *comm
 
 static int print_text(struct text *out)
 {
-    print_out("%s", text_string(out));
+    print_document(text_string(out));
     text_free(out);
     return EXIT_DONE;
 }

@@ -653,6 +653,8 @@ if command -v script >/dev/null; then
     on_terminal 80 list
     check "... and the words are the same" diff <(tr -s ' \n' '\n' <"$SCRATCH/tty") <("$H" list | tr -s ' \n' '\n')
     check_says "... in their column" '^ {27}[a-z]' "$SCRATCH/tty"
+    on_terminal 44 --completion zsh
+    check "a script stays as it is" diff "$SCRATCH/tty" <("$H" --completion zsh)
     check "elsewhere a line has all of its words" test "$("$H" list | wc -L)" -gt 120
 else
     skip "progress on a terminal" no-command script
