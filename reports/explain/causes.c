@@ -22,8 +22,8 @@ const struct cause_words cause_words[CAUSES] = {
     [CAUSE_NO_ROUTE] = {"link-down", "", " had no way left for packets, as a link was down", NULL, NULL, NULL,
                         false},
     [CAUSE_LINK_DAMAGES] = {"link-damages", "the link ", " damages frames",
-                            "selective repeat loses less by each", "settings.selective_repeat=true", NULL,
-                            false},
+                            "selective repeat loses less by each",
+                            "lab.defaults.host.nic.recovery=selective-repeat", NULL, false},
     [CAUSE_HEADROOM] = {"headroom", "the headroom of ",
                         " is too short: with PFC on, it lost frames all the same", "more headroom",
                         "lab.defaults.switch.headroom=64KB", NULL, false},
@@ -188,7 +188,8 @@ static bool is_set(struct seen *s, const struct cause *cause, const char *set)
         return units_find(run_member(run_get(s->run, "lab.defaults.switch"), "headroom"), &unit, &headroom) &&
                units_find(strchr(set, '=') + 1, &unit, &asked) && headroom >= asked;
     if (cause->kind == CAUSE_LINK_DAMAGES)
-        return json_is_true(run_get(s->run, "scenario.settings.selective_repeat"));
+        return strcmp(run_member(run_get(s->run, "lab.defaults.host.nic"), "recovery"), "selective-repeat") ==
+               0;
     if (cause->kind == CAUSE_UPLINK)
         return judge_port_beside(s, cause->port, cause->priority, false) == NETWORK_NONE ||
                strcmp(run_member(run_get(s->run, "lab.defaults.switch"), "routing"), "adaptive") == 0;
@@ -221,8 +222,10 @@ struct help cause_help(struct seen *s, const struct cause *cause)
     bool slower = words->help && strcmp(words->help, SLOWER) == 0;
     if (!words->help || is_set(s, cause, words->set) || (slower && cause->worst <= 0))
         return none;
-    if (!words->list)
-        return (struct help){words->help, words->set ? xstrdup(words->set) : NULL};
+    bool settable =
+        words->set && (strncmp(words->set, "lab.", 4) != 0 || json_is_true(run_get(s->run, "simulated")));
+    if (!words->list) /* hosts and switches that a lab only names are not what its values make of them */
+        return (struct help){words->help, settable ? xstrdup(words->set) : NULL};
     char *set = list_to_set(s, cause, words->set, words->list);
     if (set)
         return (struct help){words->help, set};

@@ -54,8 +54,9 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
     bool sampled = seen_series(s, host, "tx_prio%d_pause_duration", priority) != NULL;
     double held_us = seen_counter(s, host, "tx_prio%d_pause_duration", priority);
     longest_ns = silent_ns > longest_ns ? silent_ns : longest_ns;
-    bool storm = longest_ns >= STORM_NS && !((double)longest_ns < held_us * NS_PER_US / 2);
-    enum cause_kind kind = storm && !(buffer > SEEN_SEVERAL_FRAMES) ? CAUSE_STORM : CAUSE_SLOW_RECEIVER;
+    bool full = buffer > SEEN_SEVERAL_FRAMES, empty = buffer <= SEEN_SEVERAL_FRAMES;
+    bool storm = longest_ns >= STORM_NS && (empty || !((double)longest_ns < held_us * NS_PER_US / 2));
+    enum cause_kind kind = storm && !full ? CAUSE_STORM : CAUSE_SLOW_RECEIVER;
     if (s->hosts_only && !sampled)
         kind = CAUSE_HOST_PAUSES;
     struct cause *cause = causes_get(causes, kind, host);

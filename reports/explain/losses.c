@@ -22,6 +22,27 @@ static bool passes_node(struct seen *s, const struct flow_seen *flow, size_t nod
     return false;
 }
 
+/* Packets that were lost for lack of room in the measure phase or, if none were in that, in the whole run. */
+static double lost_at(const struct seen *s, const char *role, const char *counter)
+{
+    double delta = seen_delta(s, role, "%s", counter), total = seen_counter(s, role, "%s", counter);
+    return delta > 0 ? delta : total > 0 ? total : 0;
+}
+
+/* The part of what the flow lost for lack of room that was lost at this switch or, NETWORK_NONE, its
+ * receiver. */
+static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t at)
+{
+    double room = lost_at(s, flow->to, "rx_discards_phy"), own = at == NETWORK_NONE ? room : 0;
+    double all = room + lost_at(s, flow->to, "rx_crc_errors_phy");
+    for (size_t node = 0; node < s->network.node_count; node++) {
+        double lost = passes_node(s, flow, node) ? lost_at(s, seen_role(s, node), "buffer_discards") : 0;
+        all += lost;
+        own += node == at ? lost : 0;
+    }
+    return all > 0 ? own / all : 0;
+}
+
 static void charge_losses(struct seen *s, struct cause *cause)
 {
     for (size_t i = 0; i < s->flow_count; i++)
@@ -57,6 +78,22 @@ static bool switch_pauses(const struct seen *s, size_t node, int priority)
     return false;
 }
 
+/* Of the measure phase: a port that stood for longer is told of. */
+#define PORT_PAUSED 0.1
+
+/* A buffer fills also because what leaves it is paused. */
+static void tell_paused_ports(struct seen *s, struct cause *cause, size_t node, int priority)
+{
+    for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next) {
+        const struct stop *stop = seen_stop(s, p, priority);
+        double held = stop ? (double)stop->held_ns / (double)s->measure_ns : 0;
+        if (held > PORT_PAUSED && judge_has_flows(s, p, priority))
+            text_add(
+                &cause->evidence, "its port %s (to %s) was under XOFF for %.1f %% of the measure phase\n",
+                s->network.ports[p].name, s->network.nodes[network_behind(&s->network, p)].name, 100 * held);
+    }
+}
+
 static void judge_buffer(struct seen *s, struct causes *causes, size_t node, double lost)
 {
     const char *name = s->network.nodes[node].name;
@@ -84,7 +121,8 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
             priority);
         for (size_t i = 0; i < s->flow_count; i++)
             if (s->flows[i].priority == priority && passes_node(s, &s->flows[i], node))
-                cause_add_cost(cause, i, loss_of(&s->flows[i]));
+                cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node) * loss_of(&s->flows[i]));
+        tell_paused_ports(s, cause, node, priority);
     }
 }
 
@@ -117,7 +155,7 @@ void judge_receivers(struct seen *s, struct causes *causes)
         }
         cause->drops_told = cause->losses_charged = true;
         cause->overridden |= watchdog_before(s, flow);
-        cause_add_cost(cause, i, loss_of(flow));
+        cause_add_cost(cause, i, part_lost_at(s, flow, NETWORK_NONE) * loss_of(flow));
     }
 }
 

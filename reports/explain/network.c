@@ -6,6 +6,8 @@
 
 /* Of the measure phase: a port that stands for longer may be full for that. */
 #define STANDS 0.03
+/* The same of a queue of a single sender: it is not only the beginning. */
+#define STANDS_ALONE 0.3
 
 /* ---- ports and links */
 
@@ -466,13 +468,19 @@ static void judge_idle(struct seen *s, struct causes *causes, size_t number)
     int priority = causes->items[number].priority;
     const struct stop *stop = seen_stop(s, port, priority);
     double held = stop ? (double)stop->held_ns / (double)s->measure_ns : 0, slowed = 0;
-    double idle = 1 - held - seen_use(s, port), rate = s->network.ports[port].rate_bps;
+    size_t empty = count_empty(s, port, priority, &all);
+    double use = seen_use(s, port), rate = s->network.ports[port].rate_bps;
+    double idle = 1 - held - use;
+    if (all) { /* a queue that stands while the line has room: the line carries less than its rate */
+        idle = fmin(idle, (double)empty / (double)all);
+        rate = fmin(rate, use * rate / (1 - held - idle));
+    }
     for (size_t i = 0; i < s->flow_count; i++)
         slowed +=
             fmin(s->flows[i].share[SHARE_RATE], causes->items[number].cost_of[i]) * s->flows[i].most_bps;
-    if (!(idle > 1 - SEEN_FULL) || slowed <= 0)
+    bool unknown = !all && causes->items[number].kind == CAUSE_SLOWER_LINK;
+    if (!(idle > 1 - SEEN_FULL) || slowed <= 0 || unknown)
         return;
-    size_t empty = count_empty(s, port, priority, &all);
     struct cause *cause =
         causes_add(s, causes, CAUSE_DCQCN, xstrdup(s->network.ports[port].name), empty ? SURE : LIKELY);
     struct cause *load = &causes->items[number];
@@ -492,6 +500,14 @@ static void judge_idle(struct seen *s, struct causes *causes, size_t number)
     }
 }
 
+/* Does it carry less than the flow's sender, who sends there alone? By its line, or by a queue that stands
+ * though nothing pauses the port. */
+static bool is_slower(const struct seen *s, const struct flow_seen *flow, size_t port)
+{
+    return s->network.ports[port].rate_bps < seen_line_bps(s, flow->from) ||
+           seen_backlog(s, port, flow->priority, NULL) > STANDS_ALONE;
+}
+
 void judge_queues(struct seen *s, struct roots *roots, struct causes *causes)
 {
     for (size_t i = 0; i < s->flow_count; i++) {
@@ -503,7 +519,7 @@ void judge_queues(struct seen *s, struct roots *roots, struct causes *causes)
         const struct stop *stop = waits_itself(s, port, flow->priority);
         struct cause *cause = stop ? NULL : find_judged(causes, port, flow->priority);
         if (!stop && !cause && port != NETWORK_NONE &&
-            (senders_through(s, port) > 1 || s->network.ports[port].rate_bps < seen_line_bps(s, flow->from)))
+            (senders_through(s, port) > 1 || is_slower(s, flow, port)))
             cause = judge_port(s, causes, port, flow->priority,
                                found != NETWORK_NONE && seen_use(s, port) >= SEEN_MARKED);
         if (stop)

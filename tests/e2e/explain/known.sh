@@ -199,6 +199,14 @@ slow '.flows[].start = "5ms" | .faults = [{link: ["s0", "s1"], kind: "down", sta
 said "a link that was down before any packet came: switches count those that had no way" 'said == ["link-down s0 - s1"] and (.causes[0].evidence | any(contains("route_discards")))'
 slow '.flows[].start = "5ms" | .faults = [{link: ["s0", "s1"], kind: "down", start: "2ms"}]'
 said "  and without the group that counts links, the switch is named" 'said == ["link-down s0"]'
+slow '.settings.ecn = [3] | .faults = [{link: ["h3", "s1"], kind: "rate", rate: "10Gb/s", start: "0ms"}]' --set lab.hosts.h3.memory.write=25Gb/s
+said "a link that got slower, with DCQCN" 'said[0] == "slower-link h3 - s1"'
+slow '.storms = [{role: "h3", priority: 3, start: "6ms", stop: "9ms"}] | .settings_of.s1.watchdog = {detect: "200us", action: "forward"}' --set lab.hosts.h3.memory.write=25Gb/s
+said "a storm that a watchdog cuts in pieces: its receive buffer is empty, so it is not slow" 'said[0] == "storm h3"'
+slow '.flows[1].to = "h3" | .settings.pfc = []'
+said "what a switch loses and what the receiver does: each its part" 'said == ["not-lossless priority 3"]'
+set=$("$H" explain --json "$OUT/lossy-link/latest/03" | jq -r '.causes[0].set')
+check "what is advised against damages can be set: $set" "$H" check lossy-link --set "$set"
 own three '.flows = [range(3) | flow("h\(.)"; "h3")] | .flows[] += {depth: 16} | .settings = {pfc: [3], ecn: [3], mtu: 4200} | .sample.groups += ["ecn", "queue"]' \
     --set lab.defaults.link.rate=25Gb/s --set lab.defaults.switch.xoff_alpha=0.03 --set lab.defaults.switch.ecn='{"kmin": "100KB", "kmax": "1600KB", "pmax": 0.01}'
 said "thresholds that mark too little before XOFF" 'said == ["incast h3"] and (.causes[0] | .set == null and (.help | contains("pmax")))'
