@@ -68,7 +68,10 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
     }
     char *pauses = xasprintf("tx_prio%d_pause", priority);
     text_add(&cause->evidence, "%s sent PFC frames of priority %d:", host, priority);
-    judge_add_count(s, &cause->evidence, host, pauses);
+    if (isnan(seen_counter(s, host, "%s", pauses)))
+        text_add(&cause->evidence, " uncounted (%s) in the measure phase", pauses);
+    else
+        judge_add_count(s, &cause->evidence, host, pauses);
     free(pauses);
     if (!storm && rate > 0)
         judge_add_rate(&cause->evidence, ", and received ", rate, " in that");

@@ -102,26 +102,34 @@ static bool has_unplaced(const struct seen *s, int priority)
     return false;
 }
 
-/* Do flows of higher priorities have all that they ask for at the cause's port, and fill it? */
-static void look_at_priorities(struct seen *s, struct cause *cause)
+/* Lower priorities have less than this part of what the higher ones have, where these go first. */
+#define STARVES 0.1
+
+/* Do flows of higher priorities take what this one lacks at the port: all that they ask for, at a port that
+ * is full, or nearly all that passes? */
+static void look_at_priorities(struct seen *s, struct cause *cause, size_t port, int priority)
 {
-    double higher = 0, own = 0;
-    const json_t *read_back = json_object_get(
-        json_object_get(s->settings, seen_role(s, s->network.ports[cause->port].node)), "read_back");
+    double higher = 0, pleased = 0, own = 0;
+    bool asks = false;
+    const json_t *read_back =
+        json_object_get(json_object_get(s->settings, seen_role(s, s->network.ports[port].node)), "read_back");
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        if (flow->priority < cause->priority || !seen_passes(s, flow, WAY_MUST, cause->port))
+        if (flow->priority < priority || !seen_passes(s, flow, WAY_MUST, port))
             continue;
-        if (flow->priority == cause->priority)
-            own += flow->result_bps;
-        else if (seen_takes_all(flow))
-            higher += flow->result_bps;
+        asks |= flow->priority == priority && !seen_takes_all(flow);
+        own += flow->priority == priority ? flow->result_bps : 0;
+        higher += flow->priority > priority ? flow->result_bps : 0;
+        pleased += flow->priority > priority && seen_takes_all(flow) ? flow->result_bps : 0;
     }
-    if (higher <= own || json_object_get(read_back, "ets") || !(seen_use(s, cause->port) >= SEEN_FULL))
+    bool full = seen_use(s, port) >= SEEN_FULL && pleased > own, starves = own < STARVES * higher;
+    if (!asks || json_object_get(read_back, "ets") || !(full || starves))
         return;
-    cause->starved = true;
-    judge_add_rate(&cause->evidence, "flows of higher priorities have ", higher, "");
-    judge_add_rate(&cause->evidence, " of it and lack nothing, those of this one ", own,
+    cause->starved |= full;
+    text_add(&cause->evidence, "at %s flows of higher priorities than %d have", s->network.ports[port].name,
+             priority);
+    judge_add_rate(&cause->evidence, " ", higher, "");
+    judge_add_rate(&cause->evidence, ", those of this one ", own,
                    ": without ETS the higher priority goes first\n");
 }
 
@@ -168,7 +176,7 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
         text_add(&cause->evidence, ", for %.1f %% of which it was itself paused",
                  100 * (double)stop->held_ns / (double)s->measure_ns);
     text_add(&cause->evidence, "\n");
-    look_at_priorities(s, cause);
+    look_at_priorities(s, cause, port, priority);
     return cause;
 }
 
@@ -207,6 +215,7 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
         struct cause *cause =
             judge_host(s, causes, seen_role(s, network_behind(&s->network, root->port)), root->priority,
                        seen_stop(s, root->port, root->priority)->longest_ns);
+        look_at_priorities(s, cause, root->port, root->priority);
         cause->port = root->port;
         return cause;
     }

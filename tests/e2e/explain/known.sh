@@ -207,6 +207,8 @@ slow '.flows[1].to = "h3" | .settings.pfc = []'
 said "what a switch loses and what the receiver does: each its part" 'said == ["not-lossless priority 3"]'
 set=$("$H" explain --json "$OUT/lossy-link/latest/03" | jq -r '.causes[0].set')
 check "what is advised against damages can be set: $set" "$H" check lossy-link --set "$set"
+slow '.flows[1] += {to: "h3", priority: 4} | .settings.pfc = [3, 4]'
+said "two priorities to it, of which one starves" '.causes[0] | .culprit == "h3" and (.evidence | any(contains("the higher priority goes first"))) and .set == "settings.ecn=[3, 4]"'
 own three '.flows = [range(3) | flow("h\(.)"; "h3")] | .flows[] += {depth: 16} | .settings = {pfc: [3], ecn: [3], mtu: 4200} | .sample.groups += ["ecn", "queue"]' \
     --set lab.defaults.link.rate=25Gb/s --set lab.defaults.switch.xoff_alpha=0.03 --set lab.defaults.switch.ecn='{"kmin": "100KB", "kmax": "1600KB", "pmax": 0.01}'
 said "thresholds that mark too little before XOFF" 'said == ["incast h3"] and (.causes[0] | .set == null and (.help | contains("pmax")))'
