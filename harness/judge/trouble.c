@@ -172,7 +172,7 @@ static void find_stalled(const struct looked_into *x)
 
 /* ---- flows that DCQCN slows, and that get faster or slower throughout the phase */
 
-#define UNSETTLED_SHARE     0.1 /* of the sum of both halves' mean */
+#define UNSETTLED_SHARE     0.1 /* of the first half */
 #define UNSETTLED_INTERVALS 10
 
 /* Did CNPs slow the flow, which had something to send all the time? */
@@ -187,10 +187,25 @@ static bool is_slowed(const struct looked_into *x, const json_t *index, const ch
     char *pattern = pattern_of(x->flows, name);
     struct wanted wanted = wanted_of(x->cell, index, pattern ? pattern : name);
     free(pattern);
-    return number_of(evenness, "intervals") >= UNSETTLED_INTERVALS && number_of(cnps, "delta") > 0 &&
+    return number_of(evenness, "intervals") >= UNSETTLED_INTERVALS && number_of(cnps, "total") > 0 &&
            !wanted.arrives && !result_flow_ends(flow) && !json_object_get(flow, "completion_ns") &&
            wanted.start_ns <= phases->warmup_ns &&
            (wanted.stop_ns == FIELD_UNSET || wanted.stop_ns >= phases->warmup_ns + phases->measure_ns);
+}
+
+/* Has the scenario something begin or end within the phase, from which rates change? */
+static bool changes_midway(const struct looked_into *x)
+{
+    const struct scenario *scenario = &x->cell->scenario;
+    const struct scenario_phases *phases = &scenario->phases;
+    const struct scenario_flow *flows = scenario->flows.items;
+    const struct scenario_traffic *traffic = scenario->traffic.items;
+    bool changes = scenario->faults.count || scenario->storms.count || scenario->injections.count;
+    for (size_t i = 0; i < scenario->flows.count; i++)
+        changes |= flows[i].start_ns > phases->warmup_ns || flows[i].stop_ns != FIELD_UNSET;
+    for (size_t i = 0; i < scenario->traffic.count; i++)
+        changes |= traffic[i].start_ns > phases->warmup_ns || traffic[i].stop_ns != FIELD_UNSET;
+    return changes;
 }
 
 static void find_unsettled(const struct looked_into *x)
@@ -208,7 +223,7 @@ static void find_unsettled(const struct looked_into *x)
         early += number_of(evenness, "early_bytes");
         late += number_of(evenness, "bytes") - number_of(evenness, "early_bytes");
     }
-    double change = early + late > 0 ? (late - early) / (early + late) * 2 : 0;
+    double change = early > 0 ? late / early - 1 : 0;
     text_add(
         &rest,
         "%s, slowed by CNPs, had %.0f %% %s goodput in the second half of the measured phase than in the "
@@ -216,7 +231,7 @@ static void find_unsettled(const struct looked_into *x)
         "DCQCN had not settled, and figures are of the way there; a longer phases.warmup and phases.measure "
         "give settled ones",
         slowed.count > 1 ? " together" : "", fabs(change) * 100, change > 0 ? "more" : "less");
-    if (fabs(change) > UNSETTLED_SHARE)
+    if (fabs(change) > UNSETTLED_SHARE && !changes_midway(x))
         add_sentence(&slowed, text_string(&rest), x->warnings);
     text_free(&rest);
     json_decref(index);

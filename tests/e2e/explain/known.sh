@@ -56,7 +56,7 @@ check "what pauses took from the victim is the share of time in which its host s
 settles=$OUT/victim-flow/latest/02
 change=$(jq -rs --slurpfile r "$settles/result.json" '$r[0].phases[1] as {$start_ns, $end_ns} | (($start_ns + $end_ns) / 2) as $half
     | map(select(.type == "interval" and .flow != "incast" and .time_ns - .duration_ns >= $start_ns and .time_ns <= $end_ns))
-    | map(if .time_ns - .duration_ns / 2 <= $half then [.bytes, 0] else [0, .bytes] end) | transpose | map(add) | (.[1] - .[0]) / (.[0] + .[1]) * 200 | round' "$settles/flows.jsonl")
+    | map(if .time_ns - .duration_ns / 2 <= $half then [.bytes, 0] else [0, .bytes] end) | transpose | map(add) | (.[1] / .[0] - 1) * 100 | round' "$settles/flows.jsonl")
 check "a run in which DCQCN was settling says so: $change % more in its second half" jq -e --arg change "$change % more goodput in the second half" '[.warnings[] | select(contains($change))] | length == 1' "$settles/result.json"
 check "  not one in which nothing is marked" jq -e '[.warnings[] | select(test("settled"))] == []' "$OUT/victim-flow/latest/01/result.json"
 check_exit 0 "for people" "$H" explain "$OUT/victim-flow/latest"
