@@ -217,16 +217,40 @@ static void offer_entries(const struct completing *c, const char *folder,
         closedir(open);
 }
 
-/* Whoever has typed the scenario's folder may mean any of its results: the shell names them. */
-static void offer_latest(const struct completing *c, const char *folder, const char *name)
+/* Is what was typed below this folder? */
+static bool is_typed_below(const struct completing *c, const char *folder)
 {
-    struct text path = {0};
-    text_add(&path, "%s/%s/", folder, name);
-    bool inside = strncmp(c->typed, text_string(&path), path.length) == 0;
-    text_add(&path, "latest");
-    if (!inside && files_exist(text_string(&path)))
-        completing_offer(c, text_string(&path), "the newest result of it");
-    text_free(&path);
+    size_t length = strlen(folder);
+    return strncmp(c->typed, folder, length) == 0 && c->typed[length] == '/';
+}
+
+/* A result, or a run of the sweep that was typed. */
+static void offer_result(const struct completing *c, const char *folder, const char *name)
+{
+    static const char *const files[] = {"result.json", "index.json"};
+    char *path = files_join(folder, name);
+    bool is_result = false;
+    for (size_t i = 0; path && i < sizeof files / sizeof *files; i++) {
+        char *file = files_join(path, files[i]);
+        is_result |= file && files_exist(file);
+        free(file);
+    }
+    if (is_result && is_typed_below(c, path))
+        offer_entries(c, path, offer_result);
+    else if (is_result)
+        completing_offer(c, path, strcmp(name, "latest") == 0 ? "the newest result of it" : "");
+    free(path);
+}
+
+/* The newest result of each scenario, or all of the one whose folder was typed. */
+static void offer_results(const struct completing *c, const char *folder, const char *name)
+{
+    char *path = files_join(folder, name);
+    if (path && is_typed_below(c, path))
+        offer_entries(c, path, offer_result);
+    else if (path)
+        offer_result(c, path, "latest");
+    free(path);
 }
 
 static void offer_baseline(const struct completing *c, const char *folder, const char *name)
@@ -248,7 +272,7 @@ static void complete_baseline(const struct completing *c)
 static void complete_result(const struct completing *c)
 {
     const char *results = completing_value(c, "out");
-    offer_entries(c, results && !c->option ? results : "results", offer_latest);
+    offer_entries(c, results && !c->option ? results : "results", offer_results);
 }
 
 /* ---- by the word of the usage */

@@ -142,8 +142,10 @@ offers "... of what it is now, and of its default" "phases.measure=10s phases.me
 offers "in one word with the option" "--set=phases.measure=" run pfc-bidir --set=phases.m
 mkdir -p results/mine/20260101-000000 home typing zsh config/harness/baselines/before config/harness/baselines/broken
 ln -s 20260101-000000 results/mine/latest
+mkdir results/mine/20260101-000000/{01,report} results/mine/cut && touch results/mine/20260101-000000/{index.json,01/result.json}
 for command in explain report status; do offers "of results: $command" "results/mine/latest" "$command" res; done
-offers "... of those of a scenario: the shell knows them" ":folders" report results/mine/
+offers "... of those of a scenario" "results/mine/20260101-000000 results/mine/latest" report results/mine/
+offers "... of the runs of a sweep, and nothing else in it" "results/mine/latest/01" explain results/mine/latest/
 offers "of baselines" "before broken results/mine/latest" compare ""
 offers "... behind the first" "before" compare old be
 offers "... of a run" "before broken results/mine/latest" run pfc-bidir --against ""
