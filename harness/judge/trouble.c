@@ -72,6 +72,13 @@ static double number_of(const json_t *flow, const char *key)
     return json_number_value(json_object_get(flow, key));
 }
 
+/* The increase in the run; -1: the role has no such counter. */
+static double total_of(const json_t *host, const char *counter)
+{
+    const json_t *counted = json_object_get(json_object_get(host, "counters"), counter);
+    return counted ? number_of(counted, "total") : -1;
+}
+
 /* It had something to send in the measured phase, and moved nothing. Times count from the start of the run.
  */
 static bool is_still(const struct cell *cell, const json_t *index, const json_t *flows, const char *name,
@@ -180,14 +187,14 @@ static bool is_slowed(const struct looked_into *x, const json_t *index, const ch
                       const json_t *evenness)
 {
     const struct scenario_phases *phases = &x->cell->scenario.phases;
-    const json_t *flow = json_object_get(x->flows, name),
-                 *host = json_object_get(json_object_get(x->result, "hosts"),
-                                         json_string_value(json_object_get(flow, "from"))),
-                 *cnps = json_object_get(json_object_get(host, "counters"), "rp_cnp_handled");
+    const json_t *flow = json_object_get(x->flows, name), *hosts = json_object_get(x->result, "hosts"),
+                 *sender = json_object_get(hosts, json_string_value(json_object_get(flow, "from"))),
+                 *receiver = json_object_get(hosts, json_string_value(json_object_get(flow, "to")));
     char *pattern = pattern_of(x->flows, name);
     struct wanted wanted = wanted_of(x->cell, index, pattern ? pattern : name);
     free(pattern);
-    return number_of(evenness, "intervals") >= UNSETTLED_INTERVALS && number_of(cnps, "total") > 0 &&
+    return number_of(evenness, "intervals") >= UNSETTLED_INTERVALS &&
+           total_of(sender, "rp_cnp_handled") > 0 && total_of(receiver, "np_cnp_sent") > 0 &&
            !wanted.arrives && !result_flow_ends(flow) && !json_object_get(flow, "completion_ns") &&
            wanted.start_ns <= phases->warmup_ns &&
            (wanted.stop_ns == FIELD_UNSET || wanted.stop_ns >= phases->warmup_ns + phases->measure_ns);
@@ -767,13 +774,6 @@ static void find_losses_measured(const struct looked_into *x)
 }
 
 /* ---- CNPs without marks, and more handled than sent: what NICs do by themselves (docs/counters.md) */
-
-/* The increase in the run; -1: the role has no such counter. */
-static double total_of(const json_t *host, const char *counter)
-{
-    const json_t *counted = json_object_get(json_object_get(host, "counters"), counter);
-    return counted ? number_of(counted, "total") : -1;
-}
 
 /* "; a packet_seq_err 1465, local_ack_timeout_err 6": those that moved. */
 static void add_moved(const char *role, const json_t *host, const char *const counters[], struct text *words)

@@ -132,6 +132,7 @@ static const struct loss {
     {"packet_seq_err", COUNTER_LOSS_ANSWERED, NULL},
     {"implied_nak_seq_err", COUNTER_LOSS_ANSWERED, NULL},
     {"local_ack_timeout_err", COUNTER_LOSS_ANSWERED, NULL},
+    {"roce_adp_retrans", COUNTER_LOSS_ANSWERED, NULL},
     {"rnr_nak_retry_err", COUNTER_LOSS_ANSWERED, NULL},
     {"rcvd_seq_err", COUNTER_LOSS_ANSWERED, NULL},
     {"rcvd_rnr_err", COUNTER_LOSS_ANSWERED, NULL},
