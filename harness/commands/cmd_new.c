@@ -211,7 +211,7 @@ static int choose_experiment(const struct call *call, struct making *m, struct t
 static int run_new(const struct call *call)
 {
     const struct new_options *said = call->options;
-    struct making m;
+    struct making m = {0};
     struct text given_name = {0}, scenario = {0}, lab = {0};
     struct error e;
     int result = choose_experiment(call, &m, &given_name, &e);

@@ -107,12 +107,11 @@ static double number_of(const struct browse_run *run, enum browse_column column)
 static bool is_said(const struct browse_run *runs, size_t count, enum browse_column column)
 {
     for (size_t i = 0; i < count; i++)
-        if (column == COLUMN_VARIED   ? *runs[i].varied != '\0'
-            : column == COLUMN_REASON ? *runs[i].reason != '\0'
-            : columns[column].number  ? isfinite(number_of(&runs[i], column)) != 0
-                                      : true)
-            return true;
-        else if (is_said(runs[i].cells, runs[i].cell_count, column))
+        if ((column == COLUMN_VARIED   ? *runs[i].varied != '\0'
+             : column == COLUMN_REASON ? *runs[i].reason != '\0'
+             : columns[column].number  ? isfinite(number_of(&runs[i], column)) != 0
+                                       : true) ||
+            is_said(runs[i].cells, runs[i].cell_count, column))
             return true;
     return false;
 }

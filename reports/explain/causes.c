@@ -75,13 +75,13 @@ struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause
     struct cause *cause = &causes->items[causes->count++];
     *cause = (struct cause){.kind = kind,
                             .sureness = sureness,
-                            .culprit = culprit,
                             .port = NETWORK_NONE,
                             .told_port = NETWORK_NONE,
                             .priority = -1,
                             .from_ns = 0,
                             .to_ns = -1,
                             .cost_of = xcalloc(s->flow_count + 1, sizeof *cause->cost_of)};
+    cause->culprit = culprit;
     return cause;
 }
 

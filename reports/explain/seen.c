@@ -173,7 +173,7 @@ static void take_pauses(struct seen *s)
             if (port == NETWORK_NONE || pause->priority < 0 || pause->priority >= PRIORITIES)
                 continue;
             struct stop *stop = make_stop(s, port, pause->priority);
-            if (pass == 1)
+            if (pass == 1 && stop->spans)
                 stop->spans[stop->count] =
                     (struct span){pause->start_ns, pause->start_ns + pause->duration_ns, pause->lasts};
             stop->count++;
