@@ -717,12 +717,19 @@ static void sweep_print_warnings(const struct sweep *s)
     json_decref(known);
 }
 
-/* "64 runs: 60 passed, 4 failed" */
+/* "64 runs: 60 passed, 4 failed": each by the worse of its own verdict and its cell's, as `status` counts. */
 static void sweep_print_verdicts(const struct sweep *s)
 {
-    size_t judged = 0;
+    size_t judged = 0, with[VERDICT_INCOMPLETE + 1] = {0};
+    const json_t *cells = json_object_get(s->index.head, "repeated");
+    for (size_t run = 0; run < s->index.count; run++) {
+        const json_t *entry = s->index.entries[run];
+        const char *folder = json_string_value(json_object_get(entry, "folder"));
+        if (folder)
+            with[sweep_index_verdict(verdict_said_by(entry), sweep_index_judged_of(cells, folder))]++;
+    }
     print_out("%zu %s:", sweep_run_count(s), THINGS(sweep_run_count(s), "run"));
-    print_counts(s->index.with);
+    print_counts(with);
     print_out("%s\n", s->kept == sweep_run_count(s) ? " (all were there)" : "");
     sweep_print_warnings(s);
     for (enum verdict v = VERDICT_UNJUDGED; v <= VERDICT_INCOMPLETE; v++)

@@ -108,6 +108,11 @@ check_exit 1 "... also of many runs" "$H" run above.json --no-report --repeat 21
 check "... of which only the cell is printed" test "$(grep -vc '^result:' out)" = 8
 check_says "... with mean and interval" '^01 +failed +[0-9.]+ \+- [0-9.]+ ' out
 check_says "... and how many cells did" '^1 cell, by what is judged over all runs: 1 failed$' out
+cp out long.out
+told=$(grep -oE '^[0-9]+ runs: .*' long.out)
+"$H" status "$(readlink -f "$(sed -n 's/^result: //p' long.out)")" > out
+check_says "... and runs are counted as status does: $told" "$(sed 's/ runs: / whole: /' <<< "$told")" out
+cp long.out out
 check_exit 1 "with --json" run above --json --out json
 check "... the document has it" test "$(jq -r '.repeated[0].expectations[0].verdict' out)" = failed
 jq '.expect[1].check |= sub("> .*"; "> 1b/s")' above.json > once.json
