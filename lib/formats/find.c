@@ -127,6 +127,7 @@ static void add_places(struct text *places, const struct words *roots)
 }
 
 static int find_below(enum find_kind kind, const struct words *roots, char ***paths, size_t *count);
+static void add_folder(const char *folder, char ***paths, size_t *count);
 
 /* There is no such file: the sentence names the folders that were searched, and the nearest name there. */
 static void set_unknown(enum find_kind kind, const struct words *roots, const char *word, struct error *e)
@@ -134,6 +135,8 @@ static void set_unknown(enum find_kind kind, const struct words *roots, const ch
     char **paths, *said = bare_name(word);
     size_t count;
     find_below(kind, roots, &paths, &count);
+    if (!strchr(word, '/'))
+        add_folder(roots->items[0], &paths, &count); /* documents of both kinds */
     const char **names = calloc(count + 1, sizeof *names);
     for (size_t i = 0; names && i < count; i++)
         names[i] = bare_name(paths[i]);
@@ -211,12 +214,10 @@ static bool have_name(char *const *paths, size_t count, const char *name)
     return false;
 }
 
-static void add_folder(const char *root, enum find_kind kind, char ***paths, size_t *count)
+static void add_folder(const char *folder, char ***paths, size_t *count)
 {
-    struct text folder = {0};
     const struct dirent *entry;
-    text_add(&folder, "%s/%s", root, folders[kind]);
-    DIR *open = opendir(text_string(&folder));
+    DIR *open = opendir(folder);
     while (open && (entry = readdir(open))) {
         size_t length = strlen(entry->d_name);
         if (length < 6 || strcmp(entry->d_name + length - 5, ".json") != 0 ||
@@ -226,21 +227,24 @@ static void add_folder(const char *root, enum find_kind kind, char ***paths, siz
         if (!grown)
             break;
         *paths = grown;
-        grown[*count] = files_join(text_string(&folder), entry->d_name);
+        grown[*count] = files_join(folder, entry->d_name);
         if (grown[*count])
             (*count)++;
     }
     if (open)
         closedir(open);
-    text_free(&folder);
 }
 
 static int find_below(enum find_kind kind, const struct words *roots, char ***paths, size_t *count)
 {
     *paths = NULL;
     *count = 0;
-    for (size_t i = 0; i < roots->count; i++)
-        add_folder(roots->items[i], kind, paths, count);
+    for (size_t i = 0; i < roots->count; i++) {
+        char *folder = files_join(roots->items[i], folders[kind]);
+        if (folder)
+            add_folder(folder, paths, count);
+        free(folder);
+    }
     if (*count)
         qsort(*paths, *count, sizeof **paths, by_name);
     return *count ? 0 : -1;

@@ -495,6 +495,9 @@ for command in check run; do
     check_exit 2 "$command: a lab that is not beside the scenario" from_here "$command" ../mine/scenarios/x.json
     check_says "... with the folders searched, of which the current one is none" "x.json: lab: there is no lab \"mine.json\": searched $SCRATCH/mine/scenarios, $SCRATCH/mine, /[^:]*, each also under labs/$" "$SCRATCH/err"
 done
+cp "$ROOT/labs/sim-geforce-pair.json" "$SCRATCH/mine/scenarios/mine-lab.json" && jq '.lab = "mine-lb.json"' "$SCRATCH/mine/scenarios/x.json" >"$SCRATCH/mine/scenarios/y.json"
+check_exit 2 "a slip in the name of a lab beside the scenario" from_here check ../mine/scenarios/y.json
+check_says "... has it proposed" 'each also under labs/; did you mean "mine-lab"[?]$' "$SCRATCH/err"
 jq '.hosts |= map_values(.identity = "keys/lab") | .hosts.b.known_hosts = "~/known"' "$ROOT/labs/ssh-pair.example.json" >"$SCRATCH/mine/real.json"
 check_exit 0 "files of a real lab" from_here lab get ../mine/real.json hosts.a.identity hosts.b.known_hosts
 check "... begin there too, and ~ is ssh's" test "$(paste -sd ' ' "$SCRATCH/out")" = "../mine/keys/lab ~/known"
