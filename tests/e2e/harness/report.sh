@@ -36,6 +36,8 @@ check_says "the page compares the run with published figures" '5[^0-9]*296|5295\
 sed -n '/<section class=first>/,/<.section>/p' "$report/index.html" >"$SCRATCH/first"
 check_says "its first screen says what was run" '<p class=lead>2 runs, which differ in <code>flows[.][*][.]memory</code>, on 2 hosts, measured for 1s: <b>a-to-b</b> from a to b; <b>b-to-a</b> from b to a[.]' "$SCRATCH/first"
 check_says "... how many expectations passed, with those of the sweep's end" "<b>$(jq -s '[.[].expectations[] | select(.verdict == "passed")] | length' "$result"/0[12]/result.json | awk '{ print $1 + 1 }') expectations passed</b>" "$SCRATCH/first"
+others=$(jq -s '[.[].expectations[] | select(.verdict == "skipped" and (.reason | startswith("only when ") | not))] | length' "$result"/0[12]/result.json)
+check "... and that $others others were not judged, without those that \`when\` leaves to the other run" test "$(grep -oE '[0-9]+ (was|were) not judged' "$SCRATCH/first" | grep -oE '^[0-9]+' || echo 0)" = "$((others > 0 ? others - 1 : 0))"
 check_says "... the cause of each run, in a line" '<li><b>memory gpu:</b> b takes less than its line carries' "$SCRATCH/first"
 check "... figures, six at most, with the published value" test "$(grep -c '^<div><span class=soft>' "$SCRATCH/first") $(grep -c 'published 5&#8239;296' "$SCRATCH/first")" = "6 1"
 check "... and one picture, of the run with a cause: its pauses over its rates, which are not drawn again" test "$(grep -c '<figure>' "$SCRATCH/first") $(grep -c 'href="02-timeline.svg"' "$SCRATCH/first") $(grep -c 'href="02-timeline.svg"' "$report/index.html")" = "1 1 1"
