@@ -129,6 +129,12 @@ bool seen_is_on(const struct seen *s, const char *setting, int priority);
 bool seen_is_lossless(const struct seen *s, const char *role, int priority);
 /* Does the flow lack nothing of what it asks for? */
 bool seen_takes_all(const struct flow_seen *flow);
+/* The flow of the scenario with this name, or of the pattern with the name before "/"; NULL: none. */
+const json_t *seen_asked(const struct seen *s, const char *name);
+/* The value of a quantity of the scenario or lab, in its base unit; `fallback`: it is not there. */
+int64_t seen_quantity(const json_t *value, int64_t fallback);
+/* Where the flow's time went: its shares (shares.c). */
+void seen_share_out(struct seen *s, struct flow_seen *flow);
 /* What a host's line carries, b/s; 0: unknown. */
 double seen_line_bps(const struct seen *s, const char *role);
 

@@ -1,0 +1,147 @@
+#include "reports/explain/seen.h"
+
+#include "lib/clock.h"
+#include <math.h>
+#include <string.h>
+
+/* The part of the flow's time in which a port on that way was kept from sending, and which. A port that all
+ * packets pass is not among those that some may. */
+static double stopped_share(struct seen *s, const struct flow_seen *flow, enum way way, size_t *which)
+{
+    double time_ns = (double)(flow->end_ns - flow->start_ns), most = 0;
+    for (size_t i = 0; i < s->stop_count; i++) {
+        const struct stop *stop = &s->stops[i];
+        if ((way == WAY_MAY || way == WAY_BACK_MAY) && seen_passes(s, flow, way - 1, stop->port))
+            continue;
+        double share = (double)stop_within(stop, flow->start_ns, flow->end_ns) / time_ns;
+        if (share > most && stop->priority == flow->priority && seen_passes(s, flow, way, stop->port)) {
+            most = share;
+            *which = i;
+        }
+    }
+    return most;
+}
+
+/* The same of what both ends count; NAN: they do not. */
+static double counted_pauses(const struct seen *s, const struct flow_seen *flow)
+{
+    double sender = seen_rate(s, flow->from, "rx_prio%d_pause_duration", flow->priority);
+    double receiver = seen_rate(s, flow->to, "tx_prio%d_pause_duration", flow->priority);
+    return fmax(sender, receiver) * (double)NS_PER_US / NS_PER_S;
+}
+
+/* What is left of the whole; the share is at most that. */
+static double take_share(struct flow_seen *flow, enum share kind, double share, double *left)
+{
+    share = share > *left ? *left : share > 0 ? share : 0;
+    flow->share[kind] += share;
+    *left -= share;
+    return share;
+}
+
+/* The part of the flow's time in which the other one runs too. */
+static double overlap_of(const struct flow_seen *flow, const struct flow_seen *other)
+{
+    int64_t from = other->start_ns > flow->start_ns ? other->start_ns : flow->start_ns;
+    int64_t to = other->end_ns < flow->end_ns ? other->end_ns : flow->end_ns;
+    return to > from ? (double)(to - from) / (double)(flow->end_ns - flow->start_ns) : 0;
+}
+
+static double others_share(const struct seen *s, const struct flow_seen *flow)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        if (other != flow && strcmp(other->from, flow->from) == 0)
+            sum += (other->goodput_bps + other->resent_bps) * overlap_of(flow, other);
+    }
+    return sum / flow->most_bps;
+}
+
+/* What flows bring to the host together while this one runs, as a part of its line. */
+static double load_of(const struct seen *s, const struct flow_seen *flow, const char *to, double line_bps)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        if (strcmp(other->to, to) == 0)
+            sum += other->goodput_bps * overlap_of(flow, other);
+    }
+    return sum / line_bps;
+}
+
+/* Is a line full that the flow shares with others? Its receiver's, or one between switches. */
+static bool waits_in_queue(struct seen *s, const struct flow_seen *flow)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < s->flow_count; i++)
+        others += strcmp(s->flows[i].to, flow->to) == 0 && strcmp(s->flows[i].from, flow->from) != 0;
+    double line = seen_line_bps(s, flow->to);
+    if (others && line > 0 && load_of(s, flow, flow->to, line) >= SEEN_LOADED)
+        return true;
+    for (size_t p = 0; !s->hosts_only && p < s->network.port_count; p++)
+        if (!s->network.nodes[s->network.ports[p].node].host && seen_may_pass(s, flow, p) &&
+            seen_is_full(s, p, flow->priority))
+            return true;
+    return false;
+}
+
+/* A flow that completed nothing for such a part of its time, up to its end, and was not paused: its packets
+ * are lost, and no time-out has come yet. */
+#define STILL 0.2
+
+/* The part of the line that the scenario lets the flow have: its rate, or the most that DCQCN gives each of
+ * its queue pairs. */
+static double wanted_share(const struct seen *s, const struct flow_seen *flow, const json_t *asked)
+{
+    double rate = (double)seen_quantity(json_object_get(asked, "rate"), 0), wanted = 1;
+    double most = json_number_value(run_get(s->run, "scenario.settings.dcqcn.rp.rpg_max_rate")) * 1e6;
+    double queue_pairs = json_number_value(json_object_get(asked, "queue_pairs"));
+    if (rate > 0)
+        wanted = rate / flow->most_bps;
+    if (most > 0 && seen_is_on(s, "ecn", flow->priority))
+        wanted = fmin(wanted, most * fmax(1, queue_pairs) / seen_line_bps(s, flow->from));
+    return wanted;
+}
+
+/* Did the sender notice losses, of whichever of its flows? */
+static bool host_loses(const struct seen *s, const struct flow_seen *flow)
+{
+    return seen_counter(s, flow->from, "local_ack_timeout_err") > 0 ||
+           seen_counter(s, flow->from, "packet_seq_err") > 0;
+}
+
+void seen_share_out(struct seen *s, struct flow_seen *flow)
+{
+    double left = 1, time_s = (double)(flow->end_ns - flow->start_ns) / NS_PER_S;
+    if (flow->most_bps <= 0 || time_s <= 0) {
+        flow->share[SHARE_UNKNOWN] = 1;
+        return;
+    }
+    const json_t *asked = seen_asked(s, flow->name);
+    double paused =
+        s->has_pauses ? stopped_share(s, flow, WAY_MUST, &flow->stop[WAY_MUST]) : counted_pauses(s, flow);
+    double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
+    double cnps = seen_counter(s, flow->from, "rp_cnp_handled") - (restarts > 0 ? restarts : 0);
+    take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
+    take_share(flow, SHARE_RESENT, flow->resent_bps / flow->most_bps, &left);
+    take_share(flow, SHARE_OTHERS, others_share(s, flow), &left);
+    take_share(flow, SHARE_ASKED, left - fmax(0, wanted_share(s, flow, asked) - flow->share[SHARE_DELIVERED]),
+               &left);
+    flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
+    if (json_object_get(asked, "gap") || strcmp(run_member(asked, "mode"), "latency") == 0)
+        take_share(flow, SHARE_ASKED, 1, &left);
+    if (flow->decreases > 0 || (cnps > 0 && flow->marked > 0) || (cnps > 0 && s->hosts_only))
+        take_share(flow, SHARE_RATE, 1, &left);
+    bool still = (double)flow->still_ns > STILL * (double)(flow->end_ns - flow->start_ns);
+    if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
+        take_share(flow, SHARE_LOSS, 1, &left);
+    if (left > 0 && waits_in_queue(s, flow))
+        take_share(flow, SHARE_QUEUE, 1, &left);
+    for (enum way way = WAY_MAY; s->has_pauses && way < WAYS; way++)
+        flow->stopped[way] =
+            take_share(flow, SHARE_PAUSED, stopped_share(s, flow, way, &flow->stop[way]), &left);
+    if (isnan(paused))
+        take_share(flow, SHARE_UNKNOWN, 1, &left);
+    take_share(flow, SHARE_SENDER, 1, &left);
+}
