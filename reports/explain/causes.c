@@ -115,7 +115,9 @@ static void judge_senders(struct seen *s, struct causes *causes)
 {
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        if (flow->share[SHARE_SENDER] < SENDER_MATTERS)
+        const json_t *asked = seen_asked(s, flow->name);
+        bool rests = json_object_get(asked, "gap") && flow->share[SHARE_ASKED] > flow->share[SHARE_SENDER];
+        if (flow->share[SHARE_SENDER] < SENDER_MATTERS || rests)
             continue;
         struct cause *cause = causes_get(causes, CAUSE_SENDER, flow->from);
         if (!cause)
@@ -250,7 +252,7 @@ static bool is_aftermath(const struct seen *s, const struct cause *cause, const 
     bool of_line =
         cause->kind == CAUSE_INCAST || cause->kind == CAUSE_UPLINK || cause->kind == CAUSE_SLOWER_LINK;
     return (first->kind == CAUSE_STORM || first->kind == CAUSE_DEADLOCK) && of_line &&
-           cause->port != NETWORK_NONE && seen_use(s, cause->port) < SEEN_FULL / 2;
+           cause->port != NETWORK_NONE && seen_use(s, cause->port, NULL) < SEEN_FULL / 2;
 }
 
 static void free_cause(struct cause *cause)

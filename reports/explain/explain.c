@@ -54,7 +54,7 @@ static json_t *flow_of_cause(const struct flow_seen *flow, double cost)
 static json_t *told_text(const struct seen *s, const struct cause *cause)
 {
     const struct network_port *port = &s->network.ports[cause->told_port];
-    double use = s->network.nodes[port->node].host ? NAN : seen_use(s, cause->told_port);
+    double use = s->network.nodes[port->node].host ? NAN : seen_use(s, cause->told_port, NULL);
     struct text out = {0};
     text_add(&out, "the port %s, which waits for it, was under XOFF for %.1f %% of the measure phase",
              port->name, 100 * cause->told);
@@ -229,9 +229,12 @@ static bool slows_a_flow(const struct seen *s, const struct cause *cause)
     return false;
 }
 
-/* It took something from flows or, where what it took is not known, stopped ports. */
+/* It took something from flows or, where what it took is not known, stopped ports. A link that fails is told
+ * of beside what took more: it is to be mended. */
 static bool is_told(const struct seen *s, const struct cause *cause, const struct cause *first)
 {
+    if (cause->kind == CAUSE_LINK_DOWN && cause->cost >= WRONG)
+        return true;
     if (slows_a_flow(s, cause))
         return cause->cost >= MINOR * first->cost;
     return first->cost >= WRONG ? cause->cost >= WRONG && cause->cost >= MINOR * first->cost

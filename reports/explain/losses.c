@@ -7,11 +7,6 @@
 
 /* ---- losses */
 
-static double loss_of(const struct flow_seen *flow)
-{
-    return flow->share[SHARE_RESENT] + flow->share[SHARE_LOSS];
-}
-
 /* May packets of the flow, or their acknowledgements, pass the switch? */
 static bool passes_node(struct seen *s, const struct flow_seen *flow, size_t node)
 {
@@ -48,7 +43,7 @@ static void charge_losses(struct seen *s, struct cause *cause)
     for (size_t i = 0; i < s->flow_count; i++)
         if (cause->port == NETWORK_NONE || seen_may_pass(s, &s->flows[i], cause->port) ||
             seen_may_pass(s, &s->flows[i], s->network.ports[cause->port].peer))
-            cause_add_cost(cause, i, loss_of(&s->flows[i]));
+            cause_add_cost(cause, i, seen_lost(&s->flows[i]));
 }
 
 static void judge_link(struct seen *s, struct causes *causes, enum cause_kind kind, size_t port,
@@ -101,7 +96,7 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
         double cost = 0;
         for (size_t i = 0; i < s->flow_count; i++)
             cost += s->flows[i].priority == priority && passes_node(s, &s->flows[i], node)
-                        ? loss_of(&s->flows[i])
+                        ? seen_lost(&s->flows[i])
                         : 0;
         if (cost <= 0)
             continue;
@@ -121,7 +116,7 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
             priority);
         for (size_t i = 0; i < s->flow_count; i++)
             if (s->flows[i].priority == priority && passes_node(s, &s->flows[i], node))
-                cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node) * loss_of(&s->flows[i]));
+                cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node) * seen_lost(&s->flows[i]));
         tell_paused_ports(s, cause, node, priority);
     }
 }
@@ -142,7 +137,7 @@ void judge_receivers(struct seen *s, struct causes *causes)
         const struct flow_seen *flow = &s->flows[i];
         double lost = seen_counter(s, flow->to, "rx_discards_phy"),
                its = seen_counter(s, flow->to, "rx_prio%d_discards", flow->priority);
-        if (loss_of(flow) <= MATTERS || !(lost > 0) || its == 0)
+        if (seen_lost(flow) <= MATTERS || !(lost > 0) || its == 0)
             continue;
         struct cause *cause = judge_receiver(s, causes, CAUSE_RECEIVER_DROPS, flow->to, flow->priority);
         if (!cause->drops_told) {
@@ -155,7 +150,7 @@ void judge_receivers(struct seen *s, struct causes *causes)
         }
         cause->drops_told = cause->losses_charged = true;
         cause->overridden |= watchdog_before(s, flow);
-        cause_add_cost(cause, i, part_lost_at(s, flow, NETWORK_NONE) * loss_of(flow));
+        cause_add_cost(cause, i, part_lost_at(s, flow, NETWORK_NONE) * seen_lost(flow));
     }
 }
 
@@ -208,7 +203,7 @@ static void judge_routes(struct seen *s, struct causes *causes, size_t node)
     struct cause *cause = NULL;
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        if (loss_of(flow) <= MATTERS || !passes_node(s, flow, node) || is_charged(causes, i))
+        if (seen_lost(flow) <= MATTERS || !passes_node(s, flow, node) || is_charged(causes, i))
             continue;
         for (size_t p = n->nodes[node].first; p != NETWORK_NONE && !cause; p = n->ports[p].next)
             if (seen_counter(s, role, "port%u_link_down_events", n->ports[p].number) > 0) {
@@ -225,7 +220,7 @@ static void judge_routes(struct seen *s, struct causes *causes, size_t node)
             text_add(&cause->evidence, "\n");
         }
         cause->losses_charged = true;
-        cause_add_cost(cause, i, loss_of(flow));
+        cause_add_cost(cause, i, seen_lost(flow));
     }
 }
 
@@ -337,7 +332,7 @@ void judge_other_losses(struct seen *s, struct causes *causes)
         double damaged = seen_counter(s, flow->to, "rx_crc_errors_phy");
         double down = seen_counter(s, flow->to, "link_down_events_phy") +
                       seen_counter(s, flow->from, "link_down_events_phy");
-        if (loss_of(flow) <= MATTERS || damaged > 0 || down > 0 || is_charged(causes, i))
+        if (seen_lost(flow) <= MATTERS || damaged > 0 || down > 0 || is_charged(causes, i))
             continue;
         bool discards_known = counts_discards(s, flow), damages_known = counts_damages(s, flow);
         bool lossy = !discards_known && !seen_is_lossless(s, flow->from, flow->priority);
@@ -355,7 +350,7 @@ void judge_other_losses(struct seen *s, struct causes *causes)
                      "%s sent packets again, or stood still to its end: what the pauses held up was dropped "
                      "(a watchdog does so), as far as hosts tell\n",
                      flow->name);
-            cause_add_cost(pausing, i, loss_of(flow));
+            cause_add_cost(pausing, i, seen_lost(flow));
             continue;
         }
         char *culprit = kind == CAUSE_NOT_LOSSLESS ? xasprintf("priority %d", flow->priority)
@@ -373,6 +368,6 @@ void judge_other_losses(struct seen *s, struct causes *causes)
             free(culprit);
         }
         cause->priority = flow->priority;
-        cause_add_cost(cause, i, loss_of(flow));
+        cause_add_cost(cause, i, seen_lost(flow));
     }
 }

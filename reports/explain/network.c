@@ -1,7 +1,9 @@
 #include "reports/explain/judge.h"
 
+#include "lib/clock.h"
 #include "lib/xalloc.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the measure phase: a port that stands for longer may be full for that. */
@@ -122,7 +124,7 @@ static void look_at_priorities(struct seen *s, struct cause *cause, size_t port,
         higher += flow->priority > priority ? flow->result_bps : 0;
         pleased += flow->priority > priority && seen_takes_all(flow) ? flow->result_bps : 0;
     }
-    bool full = seen_use(s, port) >= SEEN_FULL && pleased > own, starves = own < STARVES * higher;
+    bool full = seen_use(s, port, NULL) >= SEEN_FULL && pleased > own, starves = own < STARVES * higher;
     if (!asks || json_object_get(read_back, "ets") || !(full || starves))
         return;
     cause->starved |= full;
@@ -133,8 +135,20 @@ static void look_at_priorities(struct seen *s, struct cause *cause, size_t port,
                    ": without ETS the higher priority goes first\n");
 }
 
+/* " in the measure phase", or when the flow ran in it. */
+static void add_when(const struct seen *s, struct text *out, const struct flow_seen *during)
+{
+    if (seen_is_partial(s, during))
+        text_add(out, " from %.3f to %.3f ms, when %s ran", (double)during->start_ns / NS_PER_MS,
+                 (double)during->end_ns / NS_PER_MS, during->name);
+    else
+        text_add(out, " in the measure phase");
+}
+
+/* More comes than the port carries, while the flow runs that feels most of it (NULL: in the measure phase).
+ */
 static struct cause *judge_port(struct seen *s, struct causes *causes, size_t port, int priority,
-                                bool measured)
+                                bool measured, const struct flow_seen *during)
 {
     size_t failed = judge_port_beside(s, port, priority, true);
     if (failed != NETWORK_NONE) {
@@ -165,13 +179,15 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     cause->port = port;
     cause->priority = priority;
     const struct network_port *at = &s->network.ports[port];
-    double sent = 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number);
+    double sent = seen_use(s, port, during) * at->rate_bps;
     text_add(&cause->evidence, "%zu %s flows through %s (to %s), which carries", senders,
              senders == 1 ? "host has" : "hosts have", at->name, node_behind(s, port));
     judge_add_rate(&cause->evidence, " ", at->rate_bps, "");
     const struct stop *stop = seen_stop(s, port, priority);
-    if (sent > 0)
-        judge_add_rate(&cause->evidence, " and sent ", sent, " in the measure phase");
+    if (sent > 0) {
+        judge_add_rate(&cause->evidence, " and sent ", sent, "");
+        add_when(s, &cause->evidence, during);
+    }
     if (stop && (double)stop->held_ns > MATTERS * (double)s->measure_ns)
         text_add(&cause->evidence, ", for %.1f %% of which it was itself paused",
                  100 * (double)stop->held_ns / (double)s->measure_ns);
@@ -205,7 +221,8 @@ bool judge_has_flows(struct seen *s, size_t port, int priority)
     return s->flow_count == 0;
 }
 
-static struct cause *find_of_root(struct seen *s, const struct root *root, struct causes *causes)
+static struct cause *find_of_root(struct seen *s, const struct root *root, struct causes *causes,
+                                  const struct flow_seen *during)
 {
     if (root->kind == ROOT_HOST && never_pauses(s, root))
         return judge_unsampled(
@@ -220,7 +237,7 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
         return cause;
     }
     if (root->kind == ROOT_PORT)
-        return judge_port(s, causes, root->port, root->priority, root->measured);
+        return judge_port(s, causes, root->port, root->priority, root->measured, during);
     const char *port = s->network.ports[root->port].name;
     struct cause *ring = root->kind == ROOT_RING ? find_ring(causes, port) : NULL;
     if (root->kind == ROOT_RING)
@@ -229,12 +246,27 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
                            "no port of its that was sampled is full, or kept from sending");
 }
 
+/* The flow that the root took most from; NULL: none. */
+static const struct flow_seen *most_paused(const struct seen *s, const struct roots *roots,
+                                           const struct root *root)
+{
+    const struct flow_seen *flow = NULL;
+    double most = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        double its = paused_by(s, roots, &s->flows[i], (size_t)(root - roots->items));
+        flow = its > most ? &s->flows[i] : flow;
+        most = fmax(most, its);
+    }
+    return flow;
+}
+
 /* The cause that the root is, which is judged when it is first needed. */
-static struct cause *judge_root(struct seen *s, struct root *root, struct causes *causes)
+static struct cause *judge_root(struct seen *s, const struct roots *roots, struct root *root,
+                                struct causes *causes)
 {
     if (root->cause)
         return &causes->items[root->cause - 1];
-    struct cause *cause = find_of_root(s, root, causes);
+    struct cause *cause = find_of_root(s, root, causes, most_paused(s, roots, root));
     root->cause = 1 + (size_t)(cause - causes->items);
     if (cause->port == NETWORK_NONE && root->kind != ROOT_RING) {
         cause->port = root->port;
@@ -294,14 +326,13 @@ static void judge_watchdog(struct seen *s, struct roots *roots, struct causes *c
         double part = stormy_part(s, roots, stop, k);
         if (part <= 0)
             continue;
-        struct cause *cause = judge_root(s, &roots->items[k], causes);
+        struct cause *cause = judge_root(s, roots, &roots->items[k], causes);
         tell_watchdog(s, cause, role, drops);
         cause->overridden |= drops;
         cause->losses_charged |= drops;
         for (size_t i = 0; i < s->flow_count && drops; i++)
             if (s->flows[i].priority == stop->priority && seen_may_pass(s, &s->flows[i], stop->port))
-                cause_add_cost(cause, i,
-                               part * (s->flows[i].share[SHARE_RESENT] + s->flows[i].share[SHARE_LOSS]));
+                cause_add_cost(cause, i, part * seen_lost(&s->flows[i]));
     }
 }
 
@@ -309,13 +340,8 @@ static void judge_watchdog(struct seen *s, struct roots *roots, struct causes *c
  * its way may stand for longer without being felt, as they carry more than is sent. */
 static void tell_port(struct seen *s, const struct roots *roots, size_t root, struct cause *cause)
 {
-    const struct flow_seen *flow = NULL;
-    double took = 0, nearest = INFINITY;
-    for (size_t i = 0; i < s->flow_count; i++) {
-        double its = paused_by(s, roots, &s->flows[i], root);
-        flow = its > took ? &s->flows[i] : flow;
-        took = fmax(took, its);
-    }
+    const struct flow_seen *flow = most_paused(s, roots, &roots->items[root]);
+    double took = flow ? paused_by(s, roots, flow, root) : 0, nearest = INFINITY;
     if (cause->told_port != NETWORK_NONE && took <= cause->told_took)
         return;
     for (size_t i = 0; i < s->stop_count; i++) {
@@ -340,7 +366,7 @@ void judge_roots(struct seen *s, struct roots *roots, struct causes *causes)
         bool feels = root->kind == ROOT_RING || judge_has_flows(s, root->port, root->priority);
         if (root->worst_ns < MATTERS * (double)s->measure_ns || !feels)
             continue;
-        struct cause *cause = judge_root(s, root, causes);
+        struct cause *cause = judge_root(s, roots, root, causes);
         for (size_t i = 0; i < s->flow_count; i++)
             cause_add_cost(cause, i, paused_by(s, roots, &s->flows[i], r));
         tell_port(s, roots, r, cause);
@@ -361,7 +387,7 @@ static size_t congested_port(struct seen *s, const struct flow_seen *flow)
         if (s->network.nodes[port->node].host || !seen_may_pass(s, flow, p))
             continue;
         double marks = seen_counter(s, seen_role(s, port->node), "port%u_ecn_marked", port->number);
-        double weight = (isnan(marks) ? 0 : marks) + (seen_is_full(s, p, flow->priority) ? 1 : 0);
+        double weight = (isnan(marks) ? 0 : marks) + (seen_is_full(s, p, flow) ? 1 : 0);
         if (weight > most) {
             most = weight;
             found = p;
@@ -392,11 +418,12 @@ static bool shares_receiver(const struct seen *s, const struct flow_seen *flow)
 }
 
 /* What keeps the port from sending, if its queue stands for that: it carries less than it could. */
-static const struct stop *waits_itself(const struct seen *s, size_t port, int priority)
+static const struct stop *waits_itself(const struct seen *s, size_t port, const struct flow_seen *flow)
 {
-    const struct stop *stop = port != NETWORK_NONE ? seen_stop(s, port, priority) : NULL;
-    bool stands = stop && (double)stop->held_ns > STANDS * (double)s->measure_ns;
-    return stands && !(seen_use(s, port) >= SEEN_FULL) ? stop : NULL;
+    const struct stop *stop = port != NETWORK_NONE ? seen_stop(s, port, flow->priority) : NULL;
+    bool stands = stop && (double)stop_within(stop, flow->start_ns, flow->end_ns) >
+                              STANDS * (double)(flow->end_ns - flow->start_ns);
+    return stands && !(seen_use(s, port, flow) >= SEEN_FULL) ? stop : NULL;
 }
 
 /* Marks of a port that waits are of what it waits for. */
@@ -408,7 +435,7 @@ static void charge_roots(struct seen *s, struct roots *roots, struct causes *cau
         double part = roots_part(s, roots, stop, k);
         if (part <= 0)
             continue;
-        struct cause *cause = judge_root(s, &roots->items[k], causes);
+        struct cause *cause = judge_root(s, roots, &roots->items[k], causes);
         cause_add_cost(cause, flow, part * cost);
         struct text line = {0}, counter = {0};
         text_add(&counter, "port%u_ecn_marked", at->number);
@@ -423,6 +450,93 @@ static void charge_roots(struct seen *s, struct roots *roots, struct causes *cau
     }
 }
 
+/* The samples in which the port's queue was empty while the flow ran; `*all` of them. */
+static size_t count_empty(const struct seen *s, size_t port, const struct flow_seen *during, size_t *all)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const struct series *queue =
+        seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, during->priority);
+    size_t empty = 0;
+    *all = 0;
+    for (size_t i = 0; queue && i < queue->count; i++) {
+        bool within = queue->time_ns[i] >= during->start_ns && queue->time_ns[i] <= during->end_ns;
+        *all += within;
+        empty += within && queue->value[i] == 0;
+    }
+    return empty;
+}
+
+/* Of all marks: fewer in the measure phase are leftovers of what was before. */
+#define MARKS_LEFT 0.02
+
+/* How idle the port was while a flow ran. */
+struct idleness {
+    double idle;       /* of the time; 0: less than counts */
+    double rate_bps;   /* that the port carries */
+    size_t empty, all; /* samples of its queue */
+    bool before;       /* nearly all that it marked it marked before the measure phase */
+};
+
+static struct idleness find_idleness(const struct seen *s, size_t port, const struct flow_seen *during)
+{
+    const struct network_port *at = &s->network.ports[port];
+    struct idleness is = {.rate_bps = at->rate_bps};
+    double time_ns = (double)(during->end_ns - during->start_ns), use = seen_use(s, port, during);
+    double held =
+        (double)stop_within(seen_stop(s, port, during->priority), during->start_ns, during->end_ns) / time_ns;
+    is.empty = count_empty(s, port, during, &is.all);
+    is.idle = 1 - held - use;
+    if (is.all) { /* a queue that stands while the line has room: the line carries less than its rate */
+        is.idle = fmin(is.idle, (double)is.empty / (double)is.all);
+        is.rate_bps = fmin(is.rate_bps, use * is.rate_bps / (1 - held - is.idle));
+    }
+    is.idle = is.idle > 1 - SEEN_FULL ? is.idle : 0;
+    double marks = seen_counter(s, seen_role(s, at->node), "port%u_ecn_marked", at->number);
+    double now = seen_delta(s, seen_role(s, at->node), "port%u_ecn_marked", at->number);
+    is.before = marks > 0 && now < MARKS_LEFT * marks;
+    return is;
+}
+
+/* What DCQCN took from the cause's flow, as its load. */
+static double slowed_by(const struct seen *s, const struct cause *load, size_t flow)
+{
+    return fmin(s->flows[flow].share[SHARE_RATE], load->cost_of[flow]);
+}
+
+static void tell_idle(const struct seen *s, struct cause *cause, const struct flow_seen *flow,
+                      const struct idleness *is)
+{
+    const struct network_port *at = &s->network.ports[cause->port];
+    text_add(&cause->evidence, "%s (to %s) sent %.0f %% of what it carries", at->name,
+             node_behind(s, cause->port), 100 * seen_use(s, cause->port, flow));
+    add_when(s, &cause->evidence, flow);
+    if (is->all)
+        text_add(&cause->evidence, ", and its queue was empty in %zu of %zu samples", is->empty, is->all);
+    text_add(&cause->evidence, "\n");
+    if (is->before)
+        text_add(
+            &cause->evidence,
+            "of the %.0f packets that it marked in the whole run %.0f were in the measure phase: DCQCN holds "
+            "the senders down since before it\n",
+            seen_counter(s, seen_role(s, at->node), "port%u_ecn_marked", at->number),
+            seen_delta(s, seen_role(s, at->node), "port%u_ecn_marked", at->number));
+}
+
+/* DCQCN holds the flow, and others, down at a port that is idle meanwhile. */
+static struct cause *judge_dcqcn(const struct seen *s, struct causes *causes, size_t port,
+                                 const struct flow_seen *flow, const struct idleness *is)
+{
+    const char *name = s->network.ports[port].name;
+    struct cause *cause = causes_get(causes, CAUSE_DCQCN, name);
+    if (cause)
+        return cause;
+    cause = causes_add(s, causes, CAUSE_DCQCN, xstrdup(name), is->empty ? SURE : LIKELY);
+    cause->priority = flow->priority;
+    cause->port = port;
+    tell_idle(s, cause, flow, is);
+    return cause;
+}
+
 /* CNPs for which no port that carries too much was found: the receiver's own, or it is not known. */
 static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t port)
 {
@@ -432,7 +546,7 @@ static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t p
     double own = seen_counter(s, flow->to, "rx_prio%d_marked", flow->priority);
     size_t last = last_port(s, flow);
     struct text why = {0};
-    if ((own > 0 || cnps > marked) && last != NETWORK_NONE && seen_use(s, last) < SEEN_FULL) {
+    if ((own > 0 || cnps > marked) && last != NETWORK_NONE && seen_use(s, last, flow) < SEEN_FULL) {
         struct cause *cause = judge_receiver(s, causes, CAUSE_RECEIVER_MARKS, flow->to, flow->priority);
         if (!cause->evidence.length) {
             text_add(&cause->evidence, "%s sent CNPs:", flow->to);
@@ -442,6 +556,11 @@ static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t p
             text_add(&cause->evidence, "\n");
         }
         cause_add_cost(cause, i, flow->share[SHARE_RATE]);
+        return;
+    }
+    struct idleness is = port != NETWORK_NONE ? find_idleness(s, port, flow) : (struct idleness){0};
+    if (is.idle > 0) {
+        cause_add_cost(judge_dcqcn(s, causes, port, flow, &is), i, flow->share[SHARE_RATE]);
         return;
     }
     if (port == NETWORK_NONE)
@@ -454,59 +573,36 @@ static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t p
     text_free(&why);
 }
 
-/* The samples of the measure phase in which the port's queue was empty; `*all` of them. */
-static size_t count_empty(const struct seen *s, size_t port, int priority, size_t *all)
-{
-    const struct network_port *at = &s->network.ports[port];
-    const struct series *queue =
-        seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, priority);
-    size_t empty = 0;
-    *all = 0;
-    for (size_t i = 0; queue && i < queue->count; i++) {
-        bool within = queue->time_ns[i] >= 0 && queue->time_ns[i] <= s->measure_ns;
-        *all += within;
-        empty += within && queue->value[i] == 0;
-    }
-    return empty;
-}
-
 /* What DCQCN took from the cause's flows while their port was idle: not its load did. */
 static void judge_idle(struct seen *s, struct causes *causes, size_t number)
 {
-    size_t port = causes->items[number].port, all;
-    int priority = causes->items[number].priority;
-    const struct stop *stop = seen_stop(s, port, priority);
-    double held = stop ? (double)stop->held_ns / (double)s->measure_ns : 0, slowed = 0;
-    size_t empty = count_empty(s, port, priority, &all);
-    double use = seen_use(s, port), rate = s->network.ports[port].rate_bps;
-    double idle = 1 - held - use;
-    if (all) { /* a queue that stands while the line has room: the line carries less than its rate */
-        idle = fmin(idle, (double)empty / (double)all);
-        rate = fmin(rate, use * rate / (1 - held - idle));
-    }
-    for (size_t i = 0; i < s->flow_count; i++)
-        slowed +=
-            fmin(s->flows[i].share[SHARE_RATE], causes->items[number].cost_of[i]) * s->flows[i].most_bps;
-    bool unknown = !all && causes->items[number].kind == CAUSE_SLOWER_LINK;
-    if (!(idle > 1 - SEEN_FULL) || slowed <= 0 || unknown)
-        return;
-    struct cause *cause =
-        causes_add(s, causes, CAUSE_DCQCN, xstrdup(s->network.ports[port].name), empty ? SURE : LIKELY);
     struct cause *load = &causes->items[number];
-    cause->priority = priority;
-    cause->port = port;
-    text_add(&cause->evidence, "%s (to %s) sent %.0f %% of what it carries in the measure phase",
-             s->network.ports[port].name, node_behind(s, port), 100 * seen_use(s, port));
-    if (all)
-        text_add(&cause->evidence, ", and its queue was empty in %zu of %zu samples", empty, all);
-    text_add(&cause->evidence, "\n");
+    size_t port = load->port, most = 0;
+    double *wasted = xcalloc(s->flow_count + 1, sizeof *wasted);
     for (size_t i = 0; i < s->flow_count; i++) {
-        double its = fmin(s->flows[i].share[SHARE_RATE], load->cost_of[i]);
-        double wasted = its * fmin(1, idle * rate / slowed);
-        cause_add_cost(cause, i, wasted);
-        load->cost_of[i] -= wasted;
-        load->cost -= wasted;
+        const struct flow_seen *flow = &s->flows[i];
+        double its = slowed_by(s, load, i), slowed = 0;
+        if (its <= 0)
+            continue;
+        struct idleness is = find_idleness(s, port, flow);
+        for (size_t k = 0; k < s->flow_count; k++)
+            slowed += slowed_by(s, load, k) * s->flows[k].most_bps * seen_overlap(flow, &s->flows[k]);
+        bool unknown = !is.all && load->kind == CAUSE_SLOWER_LINK;
+        if (is.idle > 0 && !unknown)
+            wasted[i] = its * (is.before ? 1 : fmin(1, is.idle * is.rate_bps / slowed));
+        most = wasted[i] > wasted[most] ? i : most;
     }
+    if (s->flow_count && wasted[most] > 0) {
+        struct idleness is = find_idleness(s, port, &s->flows[most]);
+        struct cause *cause = judge_dcqcn(s, causes, port, &s->flows[most], &is);
+        load = &causes->items[number];
+        for (size_t i = 0; i < s->flow_count; i++) {
+            cause_add_cost(cause, i, wasted[i]);
+            load->cost_of[i] -= wasted[i];
+            load->cost -= wasted[i];
+        }
+    }
+    free(wasted);
 }
 
 /* Does it carry less than the flow's sender, who sends there alone? By its line, or by a queue that stands
@@ -517,27 +613,49 @@ static bool is_slower(const struct seen *s, const struct flow_seen *flow, size_t
            seen_backlog(s, port, flow->priority, NULL) > STANDS_ALONE;
 }
 
+/* Flows are judged in the order of what queues took from them: what is said of a port is of the time of the
+ * one that lost most there. */
+struct turn {
+    size_t flow;
+    double cost;
+};
+
+static int by_turn(const void *left, const void *right)
+{
+    const struct turn *a = left, *b = right;
+    if (a->cost != b->cost)
+        return a->cost > b->cost ? -1 : 1;
+    return a->flow < b->flow ? -1 : 1;
+}
+
+static void judge_queue(struct seen *s, struct roots *roots, struct causes *causes, size_t i, double cost)
+{
+    const struct flow_seen *flow = &s->flows[i];
+    size_t found = cost > MATTERS ? congested_port(s, flow) : NETWORK_NONE;
+    size_t port =
+        found == NETWORK_NONE && cost > MATTERS && shares_receiver(s, flow) ? last_port(s, flow) : found;
+    const struct stop *stop = waits_itself(s, port, flow);
+    struct cause *cause = stop ? NULL : find_judged(causes, port, flow->priority);
+    if (!stop && !cause && port != NETWORK_NONE && (senders_through(s, port) > 1 || is_slower(s, flow, port)))
+        cause = judge_port(s, causes, port, flow->priority,
+                           found != NETWORK_NONE && seen_use(s, port, flow) >= SEEN_MARKED, flow);
+    if (stop)
+        charge_roots(s, roots, causes, stop, i, cost);
+    else if (cause)
+        cause_add_cost(cause, i, cost);
+    else if (flow->share[SHARE_RATE] > MATTERS)
+        judge_cnps(s, causes, i, found);
+}
+
 void judge_queues(struct seen *s, struct roots *roots, struct causes *causes)
 {
-    for (size_t i = 0; i < s->flow_count; i++) {
-        const struct flow_seen *flow = &s->flows[i];
-        double cost = flow->share[SHARE_RATE] + flow->share[SHARE_QUEUE];
-        size_t found = cost > MATTERS ? congested_port(s, flow) : NETWORK_NONE;
-        size_t port =
-            found == NETWORK_NONE && cost > MATTERS && shares_receiver(s, flow) ? last_port(s, flow) : found;
-        const struct stop *stop = waits_itself(s, port, flow->priority);
-        struct cause *cause = stop ? NULL : find_judged(causes, port, flow->priority);
-        if (!stop && !cause && port != NETWORK_NONE &&
-            (senders_through(s, port) > 1 || is_slower(s, flow, port)))
-            cause = judge_port(s, causes, port, flow->priority,
-                               found != NETWORK_NONE && seen_use(s, port) >= SEEN_MARKED);
-        if (stop)
-            charge_roots(s, roots, causes, stop, i, cost);
-        else if (cause)
-            cause_add_cost(cause, i, cost);
-        else if (flow->share[SHARE_RATE] > MATTERS)
-            judge_cnps(s, causes, i, found);
-    }
+    struct turn *turns = xcalloc(s->flow_count + 1, sizeof *turns);
+    for (size_t i = 0; i < s->flow_count; i++)
+        turns[i] = (struct turn){i, s->flows[i].share[SHARE_RATE] + s->flows[i].share[SHARE_QUEUE]};
+    qsort(turns, s->flow_count, sizeof *turns, by_turn);
+    for (size_t i = 0; i < s->flow_count; i++)
+        judge_queue(s, roots, causes, turns[i].flow, turns[i].cost);
+    free(turns);
     for (size_t k = 0, count = causes->count; k < count; k++) {
         enum cause_kind kind = causes->items[k].kind;
         if ((kind == CAUSE_INCAST || kind == CAUSE_UPLINK || kind == CAUSE_SLOWER_LINK) &&

@@ -88,7 +88,7 @@ static double backlog(const struct seen *s, size_t port, const struct stop *stop
     double waiting = seen_backlog(s, port, stop->priority, stop);
     if (!isnan(waiting))
         return waiting;
-    double use = seen_use(s, port);
+    double use = seen_use(s, port, NULL);
     return isnan(use) ? NAN : use >= SEEN_FULL;
 }
 

@@ -462,6 +462,8 @@ static void take_flows(struct seen *s)
                                .goodput_bps = json_number_value(json_object_get(of, "goodput_bps")),
                                .resent_packets = number_or_nan(json_object_get(of, "retransmitted_packets")),
                                .decreases = json_number_value(json_object_get(of, "decreases")),
+                               .increases = json_number_value(json_object_get(of, "increases")),
+                               .interval_end_ns = INT64_MIN,
                                .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
                                .marked = json_number_value(json_object_get(of, "marked_packets"))};
         if (json_object_get(of, "delivered_bps") && !json_object_get(of, "completion_ns"))
@@ -473,13 +475,14 @@ static void take_flows(struct seen *s)
         }
         flow->from_node = node_of_role(s, flow->from);
         flow->to_node = node_of_role(s, flow->to);
-        double message_bytes = json_number_value(json_object_get(of, "message_bytes"));
+        double message_bytes = flow->message_bytes = json_number_value(json_object_get(of, "message_bytes"));
         flow->payload = packet_payload(s->settings, flow);
         flow->most_bps =
             seen_line_bps(s, flow->from) * payload_part(flow, run_member(of, "op"), message_bytes);
         flow->payload = message_bytes > 0 ? fmin(flow->payload, message_bytes) : flow->payload;
         take_time(s, flow, of, asked);
         flow->result_bps = flow->goodput_bps;
+        flow->messages_per_s = json_number_value(json_object_get(of, "messages_per_s"));
         double own_ns = (double)(flow->end_ns - flow->start_ns);
         if (!json_object_get(of, "completion_ns") && own_ns > 0) /* over the whole phase, whenever it ran */
             flow->goodput_bps *= (double)s->measure_ns / own_ns;
@@ -491,6 +494,40 @@ static void take_flows(struct seen *s)
             s->flows[i].resent_bps = resent_bps(s, &s->flows[i]);
 }
 
+/* Did one of its ends notice a loss in this time, of whichever of its flows? */
+static bool loses_within(const struct seen *s, const struct flow_seen *flow, int64_t from_ns, int64_t to_ns)
+{
+    static const char *const at_sender[] = {"local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err",
+                                            "roce_adp_retrans"},
+                             *const at_receiver[] = {"out_of_sequence", "duplicate_request"};
+    bool any = false;
+    for (size_t k = 0; k < sizeof at_sender / sizeof *at_sender; k++) {
+        const struct series *noticed = seen_series(s, flow->from, "%s", at_sender[k]);
+        any |= series_at(noticed, to_ns) > series_at(noticed, from_ns);
+    }
+    for (size_t k = 0; k < sizeof at_receiver / sizeof *at_receiver; k++) {
+        const struct series *noticed = seen_series(s, flow->to, "%s", at_receiver[k]);
+        any |= series_at(noticed, to_ns) > series_at(noticed, from_ns);
+    }
+    return any;
+}
+
+/* Nothing of the flow was complete in this time, though a message takes less: it waited, if a loss was
+ * noticed then. */
+static void take_stall(struct seen *s, struct flow_seen *flow, int64_t from_ns, int64_t to_ns,
+                       int64_t every_ns)
+{
+    int64_t from = from_ns > flow->start_ns ? from_ns : flow->start_ns;
+    int64_t to = to_ns < flow->end_ns ? to_ns : flow->end_ns;
+    double usual_ns =
+        flow->goodput_bps > 0 ? 8 * flow->message_bytes / flow->goodput_bps * NS_PER_S : INFINITY;
+    double stalled = (double)(to - from - seen_stopped_ns(s, flow, from, to));
+    stalled -= usual_ns > (double)every_ns ? usual_ns : 0;
+    if (to - from >= every_ns && stalled > 0 && flow->resent_packets != 0 &&
+        loses_within(s, flow, from, to + every_ns))
+        flow->stalled_ns += (int64_t)stalled;
+}
+
 /* An interval of flows.jsonl, in which something was complete: the flow stood still after it. */
 static int take_interval(void *to, char *text, size_t length, struct error *e)
 {
@@ -500,8 +537,14 @@ static int take_interval(void *to, char *text, size_t length, struct error *e)
     int64_t end_ns = json_integer_value(json_object_get(line, "time_ns")) - s->run->start_ns;
     (void)e;
     for (size_t i = 0; i < s->flow_count && strcmp(run_member(line, "type"), "interval") == 0; i++)
-        if (strcmp(s->flows[i].name, name) == 0 && json_integer_value(json_object_get(line, "bytes")) > 0)
-            s->flows[i].still_ns = s->flows[i].end_ns - end_ns;
+        if (strcmp(s->flows[i].name, name) == 0 && json_integer_value(json_object_get(line, "bytes")) > 0) {
+            struct flow_seen *flow = &s->flows[i];
+            int64_t every_ns = json_integer_value(json_object_get(line, "duration_ns"));
+            if (flow->interval_end_ns != INT64_MIN && every_ns > 0)
+                take_stall(s, flow, flow->interval_end_ns, end_ns - every_ns, every_ns);
+            flow->interval_end_ns = end_ns;
+            flow->still_ns = flow->end_ns - end_ns;
+        }
     json_decref(line);
     return 0;
 }
@@ -518,13 +561,12 @@ bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, siz
                                                  : network_must_pass(&s->network, from, to, port);
 }
 
-double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop)
+/* The part of the samples from one time to another in which more than a few frames waited at the port. */
+static double backlog_within(const struct seen *s, size_t port, int priority, int64_t from, int64_t to)
 {
     const struct network_port *at = &s->network.ports[port];
     const struct series *queue =
         seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, priority);
-    int64_t from = stop ? stop->spans[0].start_ns : 0;
-    int64_t to = stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns;
     size_t all = 0, waiting = 0;
     for (size_t i = 0; queue && i < queue->count; i++) {
         bool within = queue->time_ns[i] >= from && queue->time_ns[i] <= to;
@@ -534,15 +576,45 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
     return all ? (double)waiting / (double)all : NAN;
 }
 
-double seen_use(const struct seen *s, size_t port)
+double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop)
 {
-    const struct network_port *at = &s->network.ports[port];
-    return 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number) / at->rate_bps;
+    return backlog_within(s, port, priority, stop ? stop->spans[0].start_ns : 0,
+                          stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns);
 }
 
-bool seen_is_full(const struct seen *s, size_t port, int priority)
+bool seen_is_partial(const struct seen *s, const struct flow_seen *flow)
 {
-    return seen_use(s, port) >= SEEN_FULL && !(seen_backlog(s, port, priority, NULL) < SEEN_FULL);
+    return flow && flow->end_ns > flow->start_ns && (flow->start_ns > 0 || flow->end_ns < s->measure_ns);
+}
+
+/* The last sample at this time or before it; SIZE_MAX: none. */
+static size_t sample_at(const struct series *series, int64_t time_ns)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; series && i < series->count && series->time_ns[i] <= time_ns; i++)
+        found = i;
+    return found;
+}
+
+double seen_use(const struct seen *s, size_t port, const struct flow_seen *during)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const char *role = seen_role(s, at->node);
+    const struct series *sent =
+        seen_is_partial(s, during) ? seen_series(s, role, "port%u_tx_bytes", at->number) : NULL;
+    size_t first = sent ? sample_at(sent, during->start_ns) : SIZE_MAX,
+           last = sent ? sample_at(sent, during->end_ns) : SIZE_MAX;
+    if (first == SIZE_MAX || first >= last || sent->value[first] == LINES_NULL ||
+        sent->value[last] == LINES_NULL)
+        return 8 * seen_rate(s, role, "port%u_tx_bytes", at->number) / at->rate_bps;
+    double time_s = (double)(sent->time_ns[last] - sent->time_ns[first]) / NS_PER_S;
+    return 8 * (double)(sent->value[last] - sent->value[first]) / time_s / at->rate_bps;
+}
+
+bool seen_is_full(const struct seen *s, size_t port, const struct flow_seen *during)
+{
+    return seen_use(s, port, during) >= SEEN_FULL &&
+           !(backlog_within(s, port, during->priority, during->start_ns, during->end_ns) < SEEN_FULL);
 }
 
 /* ---- all */

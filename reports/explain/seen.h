@@ -53,11 +53,19 @@ struct flow_seen {
     double result_bps;
     double goodput_bps;    /* the same over its time */
     double payload;        /* bytes of a full packet */
+    double message_bytes;  /* 0: of several sizes */
+    double messages_per_s; /* as result_bps */
     double resent_packets; /* in the whole run; NAN: not counted */
     double resent_bps;     /* over its time */
     double decreases, marked;
-    int64_t still_ns;     /* at the end of its time nothing was complete for so long */
-    size_t stop[WAYS];    /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
+    int64_t still_ns;        /* at the end of its time nothing was complete for so long */
+    int64_t interval_end_ns; /* of the last line of flows.jsonl in which something was; before the first:
+                                INT64_MIN */
+    int64_t
+        stalled_ns;    /* of its time nothing was complete, and it was not paused, until a loss was noticed */
+    double increases;  /* of its rate, by DCQCN */
+    double lacks;      /* the share of its line that it asked for and did not get */
+    size_t stop[WAYS]; /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
     double stopped[WAYS]; /* the shares of its time that they took */
     double share[SHARES];
 };
@@ -113,10 +121,13 @@ double series_at(const struct series *series, int64_t time_ns);
  * more than a few frames of the priority waited at a switch's port: it is not the port alone that is busy.
  * NAN: no queue was sampled. */
 double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop);
-/* The part of what a switch's port carries that left there in the measure phase; NAN: not counted. */
-double seen_use(const struct seen *s, size_t port);
-/* Does as much leave a switch's port as its line carries, and do others wait there? */
-bool seen_is_full(const struct seen *s, size_t port, int priority);
+/* The part of what a switch's port carries that left there while the flow ran (NULL: in the measure phase);
+ * NAN: not counted. */
+double seen_use(const struct seen *s, size_t port, const struct flow_seen *during);
+/* Did the flow run in a part of the measure phase only? */
+bool seen_is_partial(const struct seen *s, const struct flow_seen *flow);
+/* Does as much leave a switch's port as its line carries, and do others wait there, while the flow runs? */
+bool seen_is_full(const struct seen *s, size_t port, const struct flow_seen *during);
 /* The role of a node, or its own name. */
 const char *seen_role(const struct seen *s, size_t node);
 /* May packets of the flow leave by this port? True where routes are not known. */
@@ -135,6 +146,12 @@ const json_t *seen_asked(const struct seen *s, const char *name);
 int64_t seen_quantity(const json_t *value, int64_t fallback);
 /* Where the flow's time went: its shares (shares.c). */
 void seen_share_out(struct seen *s, struct flow_seen *flow);
+/* What losses took from the flow: it waited, and what it sent again took room that it asked for. */
+double seen_lost(const struct flow_seen *flow);
+/* The part of the flow's time in which the other one runs too. */
+double seen_overlap(const struct flow_seen *flow, const struct flow_seen *other);
+/* The most that a port on all its packets' way was kept from sending in this time. */
+int64_t seen_stopped_ns(struct seen *s, const struct flow_seen *flow, int64_t from_ns, int64_t to_ns);
 /* What a host's line carries, b/s; 0: unknown. */
 double seen_line_bps(const struct seen *s, const char *role);
 

@@ -1,7 +1,11 @@
 #include "reports/explain/seen.h"
 
 #include "lib/clock.h"
+#include "lib/formats/flow.h"
+#include "lib/xalloc.h"
+#include "reports/results/lines.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The part of the flow's time in which a port on that way was kept from sending, and which. A port that all
@@ -18,6 +22,17 @@ static double stopped_share(struct seen *s, const struct flow_seen *flow, enum w
             most = share;
             *which = i;
         }
+    }
+    return most;
+}
+
+int64_t seen_stopped_ns(struct seen *s, const struct flow_seen *flow, int64_t from_ns, int64_t to_ns)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < s->stop_count; i++) {
+        const struct stop *stop = &s->stops[i];
+        int64_t within = stop->priority == flow->priority ? stop_within(stop, from_ns, to_ns) : 0;
+        most = within > most && seen_passes(s, flow, WAY_MUST, stop->port) ? within : most;
     }
     return most;
 }
@@ -39,8 +54,7 @@ static double take_share(struct flow_seen *flow, enum share kind, double share, 
     return share;
 }
 
-/* The part of the flow's time in which the other one runs too. */
-static double overlap_of(const struct flow_seen *flow, const struct flow_seen *other)
+double seen_overlap(const struct flow_seen *flow, const struct flow_seen *other)
 {
     int64_t from = other->start_ns > flow->start_ns ? other->start_ns : flow->start_ns;
     int64_t to = other->end_ns < flow->end_ns ? other->end_ns : flow->end_ns;
@@ -53,7 +67,7 @@ static double others_share(const struct seen *s, const struct flow_seen *flow)
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *other = &s->flows[i];
         if (other != flow && strcmp(other->from, flow->from) == 0)
-            sum += (other->goodput_bps + other->resent_bps) * overlap_of(flow, other);
+            sum += (other->goodput_bps + other->resent_bps) * seen_overlap(flow, other);
     }
     return sum / flow->most_bps;
 }
@@ -65,7 +79,7 @@ static double load_of(const struct seen *s, const struct flow_seen *flow, const 
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *other = &s->flows[i];
         if (strcmp(other->to, to) == 0)
-            sum += other->goodput_bps * overlap_of(flow, other);
+            sum += other->goodput_bps * seen_overlap(flow, other);
     }
     return sum / line_bps;
 }
@@ -81,7 +95,7 @@ static bool waits_in_queue(struct seen *s, const struct flow_seen *flow)
         return true;
     for (size_t p = 0; !s->hosts_only && p < s->network.port_count; p++)
         if (!s->network.nodes[s->network.ports[p].node].host && seen_may_pass(s, flow, p) &&
-            seen_is_full(s, p, flow->priority))
+            seen_is_full(s, p, flow))
             return true;
     return false;
 }
@@ -104,6 +118,66 @@ static double wanted_share(const struct seen *s, const struct flow_seen *flow, c
     return wanted;
 }
 
+/* The part of its time in which a flow with a gap rests: between bursts of so many messages. */
+static double rest_share(const struct flow_seen *flow, const json_t *asked)
+{
+    double depth = json_number_value(json_object_get(asked, "depth"));
+    double queue_pairs = fmax(1, json_number_value(json_object_get(asked, "queue_pairs")));
+    double gap_s = (double)seen_quantity(json_object_get(asked, "gap"), 0) / NS_PER_S;
+    double messages = flow->result_bps > 0 ? flow->messages_per_s * flow->goodput_bps / flow->result_bps : 0;
+    depth = depth > 0 ? depth : strtod(FLOW_DEPTH_DEFAULT, NULL);
+    return gap_s * messages / (depth * queue_pairs);
+}
+
+/* Beyond what the rate that DCQCN allows leaves unused, of the line: senders do not use all of it. */
+#define RATE_SLACK 0.02
+/* Of the line: a rate that is this much lower is felt. */
+#define RATE_FELT 0.01
+
+/* What the rate that DCQCN allows was below what the flow wants, as its gauge tells; NAN: it was not sampled.
+ */
+static double held_share(const struct seen *s, const struct flow_seen *flow, double wanted)
+{
+    char *name = xstrdup(flow->name);
+    for (char *at = name; *at; at++)
+        *at = *at == '/' ? '-' : *at;
+    const struct series *rate = s->hosts_only ? NULL : seen_series(s, flow->from, "dcqcn_%s_rate", name);
+    double held = 0, line = seen_line_bps(s, flow->from);
+    size_t count = 0;
+    free(name);
+    for (size_t i = 0; rate && i < rate->count; i++) {
+        if (rate->time_ns[i] < flow->start_ns || rate->time_ns[i] > flow->end_ns ||
+            rate->value[i] == LINES_NULL)
+            continue;
+        held += fmax(0, fmin(1, wanted) - (double)rate->value[i] / line);
+        count++;
+    }
+    return count ? held / (double)count : NAN;
+}
+
+/* What DCQCN kept the flow from, at most. A rate that was cut before the measure phase may still be low in
+ * it: then it increases. */
+static double rate_share(const struct seen *s, const struct flow_seen *flow, double wanted)
+{
+    double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
+    double cnps = seen_counter(s, flow->from, "rp_cnp_handled") - (restarts > 0 ? restarts : 0);
+    double held = held_share(s, flow, wanted);
+    if (!isnan(held))
+        return held > RATE_FELT ? held + RATE_SLACK : 0;
+    return flow->decreases > 0 || (cnps > 0 && (flow->marked > 0 || flow->increases > 0 || s->hosts_only));
+}
+
+double seen_lost(const struct flow_seen *flow)
+{
+    static const enum share lost[] = {SHARE_RESENT, SHARE_PAUSED, SHARE_RATE,   SHARE_LOSS,
+                                      SHARE_QUEUE,  SHARE_SENDER, SHARE_UNKNOWN};
+    double sum = 0;
+    for (size_t k = 0; k < sizeof lost / sizeof *lost; k++)
+        sum += flow->share[lost[k]];
+    double beside = fmin(fmax(0, sum - flow->lacks), flow->share[SHARE_RESENT]);
+    return flow->share[SHARE_RESENT] + flow->share[SHARE_LOSS] - beside;
+}
+
 /* Did the sender notice losses, of whichever of its flows? */
 static bool host_loses(const struct seen *s, const struct flow_seen *flow)
 {
@@ -114,6 +188,10 @@ static bool host_loses(const struct seen *s, const struct flow_seen *flow)
 void seen_share_out(struct seen *s, struct flow_seen *flow)
 {
     double left = 1, time_s = (double)(flow->end_ns - flow->start_ns) / NS_PER_S;
+    if (time_s <= 0 && s->measure_ns > 0) { /* it ran before, or after */
+        flow->share[SHARE_ASKED] = 1;
+        return;
+    }
     if (flow->most_bps <= 0 || time_s <= 0) {
         flow->share[SHARE_UNKNOWN] = 1;
         return;
@@ -121,19 +199,19 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     const json_t *asked = seen_asked(s, flow->name);
     double paused =
         s->has_pauses ? stopped_share(s, flow, WAY_MUST, &flow->stop[WAY_MUST]) : counted_pauses(s, flow);
-    double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
-    double cnps = seen_counter(s, flow->from, "rp_cnp_handled") - (restarts > 0 ? restarts : 0);
+    double wanted = wanted_share(s, flow, asked), time_ns = (double)(flow->end_ns - flow->start_ns);
     take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
     take_share(flow, SHARE_RESENT, flow->resent_bps / flow->most_bps, &left);
     take_share(flow, SHARE_OTHERS, others_share(s, flow), &left);
-    take_share(flow, SHARE_ASKED, left - fmax(0, wanted_share(s, flow, asked) - flow->share[SHARE_DELIVERED]),
-               &left);
+    take_share(flow, SHARE_ASKED, left - fmax(0, wanted - flow->share[SHARE_DELIVERED]), &left);
+    double rest = take_share(flow, SHARE_ASKED, rest_share(flow, asked), &left);
+    flow->lacks = fmax(0, fmin(1, wanted) - rest - flow->share[SHARE_DELIVERED]);
+    take_share(flow, SHARE_LOSS, fmin(1, wanted) * (double)flow->stalled_ns / time_ns, &left);
     flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
-    if (json_object_get(asked, "gap") || strcmp(run_member(asked, "mode"), "latency") == 0)
+    if (strcmp(run_member(asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
-    if (flow->decreases > 0 || (cnps > 0 && flow->marked > 0) || (cnps > 0 && s->hosts_only))
-        take_share(flow, SHARE_RATE, 1, &left);
-    bool still = (double)flow->still_ns > STILL * (double)(flow->end_ns - flow->start_ns);
+    take_share(flow, SHARE_RATE, rate_share(s, flow, wanted), &left);
+    bool still = (double)flow->still_ns > STILL * time_ns;
     if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
         take_share(flow, SHARE_LOSS, 1, &left);
     if (left > 0 && waits_in_queue(s, flow))

@@ -161,6 +161,20 @@ own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "500us"}]'
 said "a flow that stood on a link that went down, and others that were paused for its sake: the link took it all" 'said == ["link-down leaf0 - spine1"] and (.causes[0].flows | map(.flow)) == ["h0h4", "h1h5", "h2h6", "h3h7"]'
 
+said "  no flow is said to have lost more than it asked for and did not get" '[.flows[] as $f | .causes[].flows[] | select(.flow == $f.flow) | .cost - (40e9 / $f.most_bps - ($f.shares.delivered // 0)) < 1e-6] | all and length == 4'
+own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings += {mtu: 4200, ecn: [3]} | .phases.measure = "20ms" | .sample.groups += ["ecn"] |
+    .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "3ms"}]' --set lab.defaults.switch.convergence=1ms --set lab.defaults.host.nic.ack_timeout=1048576ns --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
+stood=$(jq -s '[.[] | select(.type == "interval" and .flow == "h0h4" and .bytes == 0)] | (map(.duration_ns) | add) / 20e6 * 0.408' "$OUT/apart/latest/flows.jsonl")
+said "a flow that stood still around a time-out waited after losses, and DCQCN has the rest: $stood of its line" "(of.h0h4.loss - $stood | fabs) < 0.01 and of.h0h4.rate > 0.01 and $stood > 0.01"
+own rests '.flows = [range(3) | flow("h\(.)"; "h3") + {depth: 16, gap: "20us"}] | .settings += {mtu: 4200, ecn: [3]} | .sample.groups += ["ecn", "queue"]' --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
+said "flows with a gap of 20 us in a cycle of some 260: what DCQCN takes is not what they do not ask for" 'said[0] == "incast h3" and ([of[] | .not_asked > 0.03 and .not_asked < 0.1 and .rate > 0.4] | all)'
+own rests '.flows = [flow("h0"; "h3") + {depth: 1, gap: "1ms"}]'
+said "  and one alone has what it asks for" 'said == []'
+own since '.flows = [flow("h0"; "h3"), flow("h1"; "h3") + {stop: "300us", depth: 16}, flow("h2"; "h3") + {stop: "300us", depth: 16}] | .settings += {mtu: 4200, ecn: [3]} | .sample.groups += ["ecn", "queue"]' --set 'lab.defaults.switch.ecn={"kmin": "20KB", "kmax": "80KB", "pmax": 1}'
+said "a rate that DCQCN cut before the measure phase, in which nothing is marked: not a slow sender" 'said == ["dcqcn s0:3"] and of.h0h3.rate > 0.15 and of.h1h3.not_asked == 1 and (.causes[0].evidence | any(endswith("since before it")))'
+own part '.flows = [flow("h0"; "h3") + {start: "3ms", stop: "5ms"}, flow("h1"; "h3") + {start: "3ms", stop: "5ms"}] | .settings += {mtu: 4200, ecn: [3]} | .sample.groups += ["ecn", "queue"] | .phases.measure = "8ms"' --set 'lab.defaults.switch.ecn={"kmin": "1MB", "kmax": "4MB", "pmax": 0.01}'
+said "a port is judged while its flows run, not over the whole phase: it was not idle" 'said == ["incast h3"] and (.causes[0].evidence[0] | test("sent 9[0-9.]* Gb/s from 2.000 to 4.000 ms, when h[01]h3 ran$"))'
+
 # ---- a receiver that takes 10 Gb/s of its 25, whatever keeps its pauses from stopping the sender; the way to it is shared
 jq -n '{schema: 1, name: "slow-lab", driver: "sim", topology: {kind: "dumbbell", hosts: 2, uplink: "100Gb/s"}, hosts: {h3: {pcie: {generation: 3, lanes: 8}, memory: {write: "10Gb/s"}}},
     defaults: {host: {nic: {model: "ideal"}}, switch: {buffer: "4MiB", ecn: {kmin: "100KB", kmax: "400KB", pmax: 0.2}}, link: {rate: "25Gb/s", length: "3m"}}}' >"$SCRATCH/slow-lab.json"
