@@ -316,9 +316,8 @@ static const char introduction[] =
     "A simulated host whose `nic.model` is one of these names has the model's values wherever the lab, its "
     "defaults included, says nothing. Any other name is a title for display and changes nothing.\n\n"
     "`harness check` names the models of a lab, and warns of a name that looks like a slip. Results have "
-    "what came "
-    "from here among the lab's sources. What a property means: `man 5 harness-lab`. (`make docs` writes this "
-    "file.)\n\n";
+    "what came from here among the lab's sources. What a property means: the manual of labs "
+    "([lab.md](lab.md)). (`make docs` writes this file.)\n\n";
 
 /* How a value is known, by the first word of its source; "": it was read or measured. */
 static const char *how_known(const struct nic_model_value *of)
