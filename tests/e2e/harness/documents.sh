@@ -277,6 +277,11 @@ README.md 700
 docs/tutorial.md 1600
 docs/README.md 500
 END
+all_words() { # of every document, CHANGELOG.md excepted
+    (cd "$ROOT" && printf '%s\n' docs/*.md README.md CONTRIBUTING.md */README.md | sort -u | xargs cat | wc -w)
+}
+WORDS=$(all_words)
+check "all documents together, which have $WORDS words, have at most 45000" test "$WORDS" -le 45000
 
 # The documents say that the programs, the labs and the caches are where a first user has them.
 export XDG_CACHE_HOME=$SCRATCH/cache HOME=$SCRATCH/home
