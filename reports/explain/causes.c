@@ -18,7 +18,8 @@
 const struct cause_words cause_words[CAUSES] = {
     [CAUSE_DEADLOCK] = {"deadlock", "ports wait for each other in a ring: ", "",
                         "a PFC watchdog breaks rings", WATCHDOG, NULL, true},
-    [CAUSE_LINK_DOWN] = {"link-down", "the link ", " went down", NULL, NULL, NULL, false},
+    [CAUSE_LINK_DOWN] = {"link-down", "the link ", " went down", "routes that follow a link's loss sooner",
+                         "lab.defaults.switch.convergence=50us", NULL, false},
     [CAUSE_NO_ROUTE] = {"link-down", "", " had no way left for packets, as a link was down", NULL, NULL, NULL,
                         false},
     [CAUSE_LINK_DAMAGES] = {"link-damages", "the link ", " damages frames",
@@ -49,6 +50,8 @@ const struct cause_words cause_words[CAUSES] = {
                       "adaptive routing takes other links as well", "lab.defaults.switch.routing=adaptive",
                       NULL, true},
     [CAUSE_SLOWER_LINK] = {"slower-link", "", " is slower than the sender's line", SLOWER,
+                           "settings.ecn=", "ecn", true},
+    [CAUSE_SLOWED_LINK] = {"slower-link", "the link ", " carries less than its rate", SLOWER,
                            "settings.ecn=", "ecn", true},
     [CAUSE_SWITCH] = {"network", "", " pauses, and nothing that was sampled tells why",
                       "samples of queues (the group queue) would tell where it begins", NULL, NULL, false},
@@ -181,6 +184,23 @@ static char *list_to_set(const struct seen *s, const struct cause *cause, const 
     return value;
 }
 
+/* Did flows lose packets on a link that went down, though there is another one? */
+static bool waited_for_routes(struct seen *s, const struct cause *cause)
+{
+    bool lost = false;
+    int priority = -1;
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (cause->cost_of[i] >= MATTERS && seen_lost(&s->flows[i]) >= MATTERS) {
+            lost = true;
+            priority = s->flows[i].priority;
+        }
+    const size_t ends[] = {cause->port, cause->port != NETWORK_NONE ? s->network.ports[cause->port].peer : 0};
+    for (size_t k = 0; k < 2 && lost && cause->port != NETWORK_NONE; k++)
+        if (judge_port_beside(s, ends[k], priority, false) != NETWORK_NONE)
+            return true;
+    return false;
+}
+
 /* Does the run have already what would be set? */
 static bool is_set(struct seen *s, const struct cause *cause, const char *set)
 {
@@ -189,6 +209,11 @@ static bool is_set(struct seen *s, const struct cause *cause, const char *set)
     if (cause->kind == CAUSE_HEADROOM)
         return units_find(run_member(run_get(s->run, "lab.defaults.switch"), "headroom"), &unit, &headroom) &&
                units_find(strchr(set, '=') + 1, &unit, &asked) && headroom >= asked;
+    if (cause->kind == CAUSE_LINK_DOWN)
+        return !waited_for_routes(s, cause) ||
+               (units_find(run_member(run_get(s->run, "lab.defaults.switch"), "convergence"), &unit,
+                           &headroom) &&
+                units_find(strchr(set, '=') + 1, &unit, &asked) && headroom <= asked);
     if (cause->kind == CAUSE_LINK_DAMAGES)
         return strcmp(run_member(run_get(s->run, "lab.defaults.host.nic"), "recovery"), "selective-repeat") ==
                0;
@@ -221,6 +246,8 @@ struct help cause_help(struct seen *s, const struct cause *cause)
     if (cause->overridden && cause->kind != CAUSE_STORM && cause->kind != CAUSE_DEADLOCK)
         return (struct help){
             "a watchdog that takes only longer pauses for a storm lets these stop the sender", NULL};
+    const struct network_port *port = cause->port != NETWORK_NONE ? &s->network.ports[cause->port] : NULL;
+    bool unmarked = port && seen_counter(s, seen_role(s, port->node), "port%u_ecn_marked", port->number) == 0;
     bool slower = words->help && strcmp(words->help, SLOWER) == 0;
     if (!words->help || is_set(s, cause, words->set) || (slower && cause->worst <= 0))
         return none;
@@ -231,6 +258,11 @@ struct help cause_help(struct seen *s, const struct cause *cause)
     char *set = list_to_set(s, cause, words->set, words->list);
     if (set)
         return (struct help){words->help, set};
+    if (slower && cause->worst >= PAUSES_MUCH && unmarked)
+        return (struct help){
+            "DCQCN is on, and no packet was marked: PFC stops senders before a queue reaches kmin, "
+            "so a lower kmin marks before that",
+            NULL};
     return slower && cause->worst >= PAUSES_MUCH
                ? (struct help){"DCQCN is on, and ports pause before it slows senders enough: lower kmin and "
                                "kmax, or "

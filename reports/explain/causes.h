@@ -22,10 +22,11 @@ enum cause_kind {
     CAUSE_INCAST,
     CAUSE_UPLINK,
     CAUSE_SLOWER_LINK,
-    CAUSE_SWITCH,     /* its pauses, and nothing that was sampled tells why */
-    CAUSE_NETWORK_TO, /* pauses or marks of what goes to a host, the same */
-    CAUSE_NETWORK,    /* pauses or marks, and what is behind them was not sampled */
-    CAUSE_DCQCN,      /* it holds senders down while the port that marks is idle */
+    CAUSE_SLOWED_LINK, /* since some time, or between two */
+    CAUSE_SWITCH,      /* its pauses, and nothing that was sampled tells why */
+    CAUSE_NETWORK_TO,  /* pauses or marks of what goes to a host, the same */
+    CAUSE_NETWORK,     /* pauses or marks, and what is behind them was not sampled */
+    CAUSE_DCQCN,       /* it holds senders down while the port that marks is idle */
     CAUSE_SENDER,
     CAUSES
 };

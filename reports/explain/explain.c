@@ -44,10 +44,13 @@ static json_t *lines_of(const struct text *text)
     return list;
 }
 
-/* What it took from a flow, and whether the flow's own packets go where the cause is. */
-static json_t *flow_of_cause(const struct flow_seen *flow, double cost)
+/* Adds what it took from a flow to a list that has the flow first that lost most. */
+static void put_by_cost(json_t *list, const struct flow_seen *flow, double cost)
 {
-    return json_make("{s:s, s:f}", "flow", flow->name, "cost", cost);
+    size_t place = json_array_size(list);
+    while (place && json_number_value(json_object_get(json_array_get(list, place - 1), "cost")) < cost)
+        place--;
+    json_array_insert_new(list, place, json_make("{s:s, s:f}", "flow", flow->name, "cost", cost));
 }
 
 /* Of a switch's port also what it sent: one that is half empty hardly feels the pauses. */
@@ -68,11 +71,14 @@ static json_t *told_text(const struct seen *s, const struct cause *cause)
 static json_t *cause_json(struct seen *s, const struct cause *cause)
 {
     json_t *feeding = json_array(), *victims = json_array();
+    bool any = false; /* lost something */
+    for (size_t i = 0; i < s->flow_count; i++)
+        any |= cause->cost_of[i] >= WRONG;
     for (size_t i = 0; i < s->flow_count; i++) {
         bool feeds = !cause_words[cause->kind].spreads || cause_feeds(s, cause, &s->flows[i]);
         if (cause->cost_of[i] >= WRONG ||
-            (feeds && cause_words[cause->kind].spreads && s->flows[i].goodput_bps > 0))
-            json_array_append_new(feeds ? feeding : victims, flow_of_cause(&s->flows[i], cause->cost_of[i]));
+            (!any && feeds && cause_words[cause->kind].spreads && s->flows[i].goodput_bps > 0))
+            put_by_cost(feeds ? feeding : victims, &s->flows[i], cause->cost_of[i]);
     }
     const struct cause_words *words = &cause_words[cause->kind];
     json_t *json =
@@ -160,20 +166,15 @@ static void name_flows(struct text *out, const json_t *flows, size_t most)
 #define FLOWS_NAMED   4
 #define VICTIMS_NAMED 2
 
-/* The first cause, and its victims, the one that lost most first: that is what is noticed. */
+/* The first cause, and its victims: that is what is noticed. */
 static json_t *first_text(const json_t *cause)
 {
     json_t *hurt = json_array(), *victim;
     size_t i;
     json_array_foreach(json_object_get(cause, "victims"), i, victim)
     {
-        double cost = json_number_value(json_object_get(victim, "cost"));
-        size_t place = 0;
-        while (place < json_array_size(hurt) &&
-               json_number_value(json_object_get(json_array_get(hurt, place), "cost")) >= cost)
-            place++;
-        if (cost >= MINOR)
-            json_array_insert(hurt, place, victim);
+        if (json_number_value(json_object_get(victim, "cost")) >= MINOR)
+            json_array_append(hurt, victim);
     }
     struct text out = {0};
     text_add(&out, "%s", run_member(cause, "text"));

@@ -22,6 +22,12 @@ char *judge_link_name(const struct seen *s, size_t port);
 /* A port that packets of the flows that pass this one may take as well; `failed`: whose link went down, so
  * that what is more than this one carries is what the other one does not. NETWORK_NONE: there is none. */
 size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed);
+/* When the port's link was down, from the first time to the last, as samples tell. */
+bool judge_down_time(const struct seen *s, size_t port, int64_t *from_ns, int64_t *to_ns);
+/* The cause that it went down: that which there is, or a new one. */
+struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port);
+/* The same that it carries less than its rate; NULL: nothing tells that it does. */
+struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, int priority);
 /* " and sent 24.87 Gb/s in the measure phase", of lines that guests can fill " ... 1.99 Mb/s ...". */
 void judge_add_rate(struct text *out, const char *before, double bps, const char *after);
 /* Do flows of the priority, or their acknowledgements, pass the port? Priorities that share a buffer are

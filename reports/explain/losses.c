@@ -24,6 +24,27 @@ static double lost_at(const struct seen *s, const char *role, const char *counte
     return delta > 0 ? delta : total > 0 ? total : 0;
 }
 
+/* What the switch lost of what came in by the ports that the flow may come by; of one that does not count it
+ * by port, all. */
+static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t node)
+{
+    const struct network *n = &s->network;
+    const char *role = seen_role(s, node);
+    double sum = 0;
+    if (n->nodes[node].host || !passes_node(s, flow, node))
+        return 0;
+    for (size_t p = n->nodes[node].first; p != NETWORK_NONE; p = n->ports[p].next) {
+        char *counter = xasprintf("port%u_discards", n->ports[p].number);
+        bool comes = seen_may_pass(s, flow, n->ports[p].peer),
+             counted = !isnan(seen_counter(s, role, "%s", counter));
+        sum += comes && counted ? lost_at(s, role, counter) : 0;
+        free(counter);
+        if (!counted)
+            return lost_at(s, role, "buffer_discards");
+    }
+    return sum;
+}
+
 /* The part of what the flow lost for lack of room that was lost at this switch or, NETWORK_NONE, its
  * receiver. */
 static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t at)
@@ -31,7 +52,7 @@ static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t 
     double room = lost_at(s, flow->to, "rx_discards_phy"), own = at == NETWORK_NONE ? room : 0;
     double all = room + lost_at(s, flow->to, "rx_crc_errors_phy");
     for (size_t node = 0; node < s->network.node_count; node++) {
-        double lost = passes_node(s, flow, node) ? lost_at(s, seen_role(s, node), "buffer_discards") : 0;
+        double lost = lost_on_way(s, flow, node);
         all += lost;
         own += node == at ? lost : 0;
     }
@@ -51,7 +72,8 @@ static void judge_link(struct seen *s, struct causes *causes, enum cause_kind ki
 {
     const struct network_port *at = &s->network.ports[port];
     char *link = judge_link_name(s, port);
-    struct cause *cause = causes_get(causes, kind, link);
+    struct cause *cause =
+        kind == CAUSE_LINK_DOWN ? judge_link_down(s, causes, port) : causes_get(causes, kind, link);
     if (!cause)
         cause = causes_add(s, causes, kind, xstrdup(link), SURE);
     free(link);
@@ -76,6 +98,17 @@ static bool switch_pauses(const struct seen *s, size_t node, int priority)
 /* Of the measure phase: a port that stood for longer is told of. */
 #define PORT_PAUSED 0.1
 
+/* By which ports came what it lost. */
+static void tell_losing_ports(const struct seen *s, struct cause *cause, size_t node)
+{
+    for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next) {
+        double lost = seen_counter(s, seen_role(s, node), "port%u_discards", s->network.ports[p].number);
+        if (lost > 0)
+            text_add(&cause->evidence, "of them %.0f came from %s\n", lost,
+                     s->network.nodes[network_behind(&s->network, p)].name);
+    }
+}
+
 /* A buffer fills also because what leaves it is paused. */
 static void tell_paused_ports(struct seen *s, struct cause *cause, size_t node, int priority)
 {
@@ -95,7 +128,7 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
     for (int priority = 0; priority < PRIORITIES; priority++) {
         double cost = 0;
         for (size_t i = 0; i < s->flow_count; i++)
-            cost += s->flows[i].priority == priority && passes_node(s, &s->flows[i], node)
+            cost += s->flows[i].priority == priority && lost_on_way(s, &s->flows[i], node) > 0
                         ? seen_lost(&s->flows[i])
                         : 0;
         if (cost <= 0)
@@ -117,6 +150,7 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
         for (size_t i = 0; i < s->flow_count; i++)
             if (s->flows[i].priority == priority && passes_node(s, &s->flows[i], node))
                 cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node) * seen_lost(&s->flows[i]));
+        tell_losing_ports(s, cause, node);
         tell_paused_ports(s, cause, node, priority);
     }
 }
@@ -207,11 +241,7 @@ static void judge_routes(struct seen *s, struct causes *causes, size_t node)
             continue;
         for (size_t p = n->nodes[node].first; p != NETWORK_NONE && !cause; p = n->ports[p].next)
             if (seen_counter(s, role, "port%u_link_down_events", n->ports[p].number) > 0) {
-                char *link = judge_link_name(s, p);
-                cause = causes_get(causes, CAUSE_LINK_DOWN, link);
-                cause = cause ? cause : causes_add(s, causes, CAUSE_LINK_DOWN, xstrdup(link), SURE);
-                cause->port = p;
-                free(link);
+                cause = judge_link_down(s, causes, p);
             }
         cause = cause ? cause : causes_add(s, causes, CAUSE_NO_ROUTE, xstrdup(n->nodes[node].name), SURE);
         if (!cause->losses_charged) {

@@ -11,14 +11,7 @@
 /* The same of a queue of a single sender: it is not only the beginning. */
 #define STANDS_ALONE 0.3
 
-/* ---- ports and links */
-
-char *judge_link_name(const struct seen *s, size_t port)
-{
-    size_t one = s->network.ports[port].node, other = network_behind(&s->network, port);
-    return xasprintf("%s - %s", s->network.nodes[one < other ? one : other].name,
-                     s->network.nodes[one < other ? other : one].name);
-}
+/* ---- ports */
 
 static const char *node_behind(const struct seen *s, size_t port)
 {
@@ -65,22 +58,6 @@ static double paused_by(const struct seen *s, const struct roots *roots, const s
         if (flow->stop[k] != SIZE_MAX)
             sum += flow->stopped[k] * roots_part(s, roots, &s->stops[flow->stop[k]], root);
     return sum;
-}
-
-size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed)
-{
-    const struct network *n = &s->network;
-    size_t node = n->ports[port].node;
-    for (size_t p = n->nodes[node].first; p != NETWORK_NONE; p = n->ports[p].next) {
-        bool other = false;
-        for (size_t i = 0; i < s->flow_count && p != port && !other; i++)
-            other = s->flows[i].priority == priority && seen_may_pass(s, &s->flows[i], p) &&
-                    seen_may_pass(s, &s->flows[i], port);
-        if (other &&
-            (!failed || seen_counter(s, seen_role(s, node), "port%u_link_discards", n->ports[p].number) > 0))
-            return p;
-    }
-    return NETWORK_NONE;
 }
 
 /* What was judged of the port before: that more comes than it carries. NULL: nothing. */
@@ -150,16 +127,18 @@ static void add_when(const struct seen *s, struct text *out, const struct flow_s
 static struct cause *judge_port(struct seen *s, struct causes *causes, size_t port, int priority,
                                 bool measured, const struct flow_seen *during)
 {
+    struct cause *slowed = judge_slowed(s, causes, port, priority);
+    if (slowed)
+        return slowed;
     size_t failed = judge_port_beside(s, port, priority, true);
     if (failed != NETWORK_NONE) {
-        char *link = judge_link_name(s, failed);
-        struct cause *down = causes_get(causes, CAUSE_LINK_DOWN, link);
-        if (!down) {
-            down = causes_add(s, causes, CAUSE_LINK_DOWN, xstrdup(link), SURE);
-            text_add(&down->evidence, "%s lost what it had for %s, and sends by %s what went there\n",
-                     seen_role(s, s->network.ports[failed].node), link, s->network.ports[port].name);
-        }
-        free(link);
+        struct cause *down = judge_link_down(s, causes, failed);
+        struct text line = {0};
+        text_add(&line, "%s sends by %s what went there\n", seen_role(s, s->network.ports[failed].node),
+                 s->network.ports[port].name);
+        if (!strstr(text_string(&down->evidence), text_string(&line)))
+            text_add(&down->evidence, "%s", text_string(&line));
+        text_free(&line);
         return down;
     }
     bool to_host = s->network.nodes[network_behind(&s->network, port)].host;
@@ -271,6 +250,10 @@ static struct cause *judge_root(struct seen *s, const struct roots *roots, struc
     if (cause->port == NETWORK_NONE && root->kind != ROOT_RING) {
         cause->port = root->port;
         cause->priority = root->priority;
+    }
+    if (cause->kind == CAUSE_LINK_DOWN || cause->kind == CAUSE_SLOWED_LINK) { /* it has its own times */
+        cause->worst = fmax(cause->worst, root->worst_ns / (double)s->measure_ns);
+        return cause;
     }
     bool known = cause->from_ns <= cause->to_ns;
     cause->from_ns = known && cause->from_ns < root->first_ns ? cause->from_ns : root->first_ns;

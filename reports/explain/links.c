@@ -1,0 +1,186 @@
+#include "reports/explain/judge.h"
+
+#include "lib/clock.h"
+#include "lib/xalloc.h"
+#include "reports/results/lines.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *judge_link_name(const struct seen *s, size_t port)
+{
+    size_t one = s->network.ports[port].node, other = network_behind(&s->network, port);
+    return xasprintf("%s - %s", s->network.nodes[one < other ? one : other].name,
+                     s->network.nodes[one < other ? other : one].name);
+}
+
+/* ---- links that went down */
+
+/* Flows whose packets were sent again are named in the evidence, a few. */
+#define FLOWS_TOLD 4
+
+/* The first and last sample of the column that is more than the one before it. */
+static bool find_increases(const struct series *series, size_t *first, size_t *last)
+{
+    bool any = false;
+    for (size_t i = 1; series && i < series->count; i++)
+        if (series->value[i - 1] != LINES_NULL && series->value[i] > series->value[i - 1]) {
+            *first = any ? *first : i;
+            *last = i;
+            any = true;
+        }
+    return any;
+}
+
+bool judge_down_time(const struct seen *s, size_t port, int64_t *from_ns, int64_t *to_ns)
+{
+    const size_t ends[] = {port, s->network.ports[port].peer};
+    bool any = false, back = false;
+    for (size_t k = 0; k < 2; k++) {
+        const struct network_port *at = &s->network.ports[ends[k]];
+        const char *role = seen_role(s, at->node);
+        const struct series *down = seen_series(s, role, "port%u_link_down_events", at->number),
+                            *sent = seen_series(s, role, "port%u_tx_bytes", at->number);
+        size_t first = 1, last = 1;
+        down = down ? down : seen_series(s, role, "port%u_link_discards", at->number);
+        if (!find_increases(down, &first, &last))
+            continue;
+        *from_ns = !any || down->time_ns[first - 1] < *from_ns ? down->time_ns[first - 1] : *from_ns;
+        *to_ns = back ? *to_ns : down->time_ns[down->count - 1];
+        any = true;
+        for (size_t i = 1; sent && i < sent->count; i++)
+            if (sent->time_ns[i - 1] >= down->time_ns[last] && sent->value[i] > sent->value[i - 1]) {
+                *to_ns = back && *to_ns < sent->time_ns[i - 1] ? *to_ns : sent->time_ns[i - 1];
+                back = true;
+                break;
+            }
+    }
+    return any;
+}
+
+/* Did the port's link lose packets as it was down, or was it down for a part of the measure phase? */
+static bool failed_link(const struct seen *s, size_t port)
+{
+    const size_t ends[] = {port, s->network.ports[port].peer};
+    int64_t from = 0, to = 0;
+    for (size_t k = 0; k < 2; k++)
+        if (seen_counter(s, seen_role(s, s->network.ports[ends[k]].node), "port%u_link_discards",
+                         s->network.ports[ends[k]].number) > 0)
+            return true;
+    if (!judge_down_time(s, port, &from, &to))
+        return false;
+    from = from > 0 ? from : 0;
+    to = to < s->measure_ns ? to : s->measure_ns;
+    return (double)(to - from) > MATTERS * (double)s->measure_ns;
+}
+
+size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed)
+{
+    const struct network *n = &s->network;
+    size_t node = n->ports[port].node;
+    for (size_t p = n->nodes[node].first; p != NETWORK_NONE; p = n->ports[p].next) {
+        bool other = false;
+        for (size_t i = 0; i < s->flow_count && p != port && !other; i++)
+            other = s->flows[i].priority == priority && seen_may_pass(s, &s->flows[i], p) &&
+                    seen_may_pass(s, &s->flows[i], port);
+        if (other && (!failed || failed_link(s, p)))
+            return p;
+    }
+    return NETWORK_NONE;
+}
+
+struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port)
+{
+    char *link = judge_link_name(s, port);
+    struct cause *cause = causes_get(causes, CAUSE_LINK_DOWN, link);
+    if (cause) {
+        free(link);
+        return cause;
+    }
+    cause = causes_add(s, causes, CAUSE_LINK_DOWN, link, SURE);
+    cause->port = port;
+    if (!s->hosts_only)
+        judge_down_time(s, port, &cause->from_ns, &cause->to_ns);
+    size_t told = 0;
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].resent_packets > 0 && told++ < FLOWS_TOLD)
+            text_add(&cause->evidence, "%s%s", told == 1 ? "sent packets again: " : ", ", s->flows[i].name);
+    if (told > FLOWS_TOLD)
+        text_add(&cause->evidence, " and %zu %s", told - FLOWS_TOLD, THINGS(told - FLOWS_TOLD, "other"));
+    if (told)
+        text_add(&cause->evidence, "\n");
+    return cause;
+}
+
+/* ---- links whose rate was lowered */
+
+/* Of a line: a port that sends less while its queue stands, and nothing pauses it, has a slower link. */
+#define SLOWED 0.7
+/* Intervals between samples, at least, in which that must be so, and the part of all of them that have one
+ * rate. */
+#define SLOWED_LEAST 5
+#define SLOWED_ALIKE 0.8
+
+static int by_rate(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* The rate between two samples of a port that had all the time what to send; NAN: it had not, or nothing was
+ * sampled. */
+static double busy_rate(const struct seen *s, const struct series *sent, size_t i, const struct series *queue,
+                        const struct stop *stop)
+{
+    int64_t from = sent->time_ns[i - 1], to = sent->time_ns[i];
+    bool stands = series_at(queue, from) > SEEN_SEVERAL_FRAMES && series_at(queue, to) > SEEN_SEVERAL_FRAMES;
+    if (from < 0 || to > s->measure_ns || to <= from || !stands || sent->value[i] == LINES_NULL ||
+        sent->value[i - 1] == LINES_NULL || (double)stop_within(stop, from, to) > 0.1 * (double)(to - from))
+        return NAN;
+    return 8 * (double)(sent->value[i] - sent->value[i - 1]) / ((double)(to - from) / NS_PER_S);
+}
+
+struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, int priority)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const char *role = seen_role(s, at->node);
+    const struct series *sent = seen_series(s, role, "port%u_tx_bytes", at->number),
+                        *queue = seen_series(s, role, "port%u_prio%d_queue_bytes", at->number, priority);
+    const struct stop *stop = seen_stop(s, port, priority);
+    double *rates = xcalloc(sent ? sent->count + 1 : 1, sizeof *rates), median = NAN;
+    size_t count = 0, alike = 0, first = 0, last = 0;
+    for (size_t i = 1; sent && queue && i < sent->count; i++) {
+        double rate = busy_rate(s, sent, i, queue, stop);
+        if (rate < SLOWED * at->rate_bps)
+            rates[count++] = rate;
+    }
+    qsort(rates, count, sizeof *rates, by_rate);
+    median = count ? rates[count / 2] : NAN;
+    free(rates);
+    for (size_t i = 1; count && i < sent->count; i++) {
+        double rate = busy_rate(s, sent, i, queue, stop);
+        if (!(fabs(rate - median) < 0.05 * median))
+            continue;
+        first = alike++ ? first : i;
+        last = i;
+    }
+    if (alike < SLOWED_LEAST || (double)alike < SLOWED_ALIKE * (double)count)
+        return NULL;
+    char *link = judge_link_name(s, port);
+    struct cause *cause = causes_get(causes, CAUSE_SLOWED_LINK, link);
+    if (cause) {
+        free(link);
+        return cause;
+    }
+    cause = causes_add(s, causes, CAUSE_SLOWED_LINK, link, SURE);
+    cause->port = port;
+    cause->priority = priority;
+    cause->from_ns = sent->time_ns[first - 1];
+    cause->to_ns = sent->time_ns[last];
+    text_add(&cause->evidence, "%s (to %s) sent", at->name,
+             s->network.nodes[network_behind(&s->network, port)].name);
+    judge_add_rate(&cause->evidence, " ", median, "");
+    judge_add_rate(&cause->evidence, " while its queue stood and nothing paused it, and its link has ",
+                   at->rate_bps, "\n");
+    return cause;
+}
