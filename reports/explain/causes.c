@@ -232,6 +232,36 @@ static bool is_set(struct seen *s, const struct cause *cause, const char *set)
     return false;
 }
 
+/* "flows.*.depth=128", of a scenario whose flows are patterns "traffic.*.depth=128"; the caller frees. */
+static char *setting_of(const struct seen *s, const struct cause *cause)
+{
+    const char *set = cause_words[cause->kind].set;
+    bool patterns = cause->kind == CAUSE_SENDER && json_array_size(run_get(s->run, "scenario.flows")) == 0;
+    return patterns ? xasprintf("traffic%s", strchr(set, '.')) : xstrdup(set);
+}
+
+/* Does a value with this name anywhere in the scenario or lab give switches thresholds to mark by? */
+static bool has_member(const json_t *value, const char *name)
+{
+    const json_t *one;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)value, key, one)
+    {
+        if ((strcmp(key, name) == 0 && json_is_object(one)) || has_member(one, name))
+            return true;
+    }
+    return false;
+}
+
+/* A simulated switch without thresholds marks nothing. */
+static bool can_mark(const struct seen *s)
+{
+    return !json_is_true(run_get(s->run, "simulated")) ||
+           has_member(run_get(s->run, "scenario.settings"), "ecn_threshold") ||
+           has_member(run_get(s->run, "scenario.settings_of"), "ecn_threshold") ||
+           has_member(run_get(s->run, "lab"), "ecn");
+}
+
 /* Pauses that take less from each port are not worth another threshold. */
 #define PAUSES_MUCH 0.05
 
@@ -254,8 +284,15 @@ struct help cause_help(struct seen *s, const struct cause *cause)
     bool settable =
         words->set && (strncmp(words->set, "lab.", 4) != 0 || json_is_true(run_get(s->run, "simulated")));
     if (!words->list) /* hosts and switches that a lab only names are not what its values make of them */
-        return (struct help){words->help, settable ? xstrdup(words->set) : NULL};
+        return (struct help){words->help, settable ? setting_of(s, cause) : NULL};
     char *set = list_to_set(s, cause, words->set, words->list);
+    if (set && slower && !can_mark(s)) {
+        free(set);
+        return (struct help){SLOWER
+                             ", once switches have thresholds to mark by: settings.ecn_threshold beside "
+                             "settings.ecn",
+                             NULL};
+    }
     if (set)
         return (struct help){words->help, set};
     if (slower && cause->worst >= PAUSES_MUCH && unmarked)
@@ -306,6 +343,33 @@ static void drop_aftermaths(const struct seen *s, struct causes *causes)
     causes->count = kept;
 }
 
+/* How the senders that it cost something noticed losses: they wait longer for a time-out than for a NAK. */
+static void tell_notices(const struct seen *s, struct cause *cause)
+{
+    static const char *const notices[] = {"packet_seq_err", "local_ack_timeout_err", "roce_adp_retrans"},
+                             *const words[] = {"by NAKs", "by time-outs", "by adaptive retransmission"};
+    double count[3] = {0};
+    for (size_t i = 0; i < s->flow_count; i++) {
+        bool counted = cause->cost_of[i] < MATTERS || seen_lost(&s->flows[i]) < MATTERS;
+        for (size_t k = 0; k < i && !counted; k++)
+            counted = strcmp(s->flows[k].from, s->flows[i].from) == 0 && cause->cost_of[k] >= MATTERS &&
+                      seen_lost(&s->flows[k]) >= MATTERS;
+        for (size_t k = 0; k < 3 && !counted; k++) {
+            double delta = seen_delta(s, s->flows[i].from, "%s", notices[k]);
+            count[k] += delta > 0 ? delta : 0;
+        }
+    }
+    bool any = false;
+    for (size_t k = 0; k < 3; k++)
+        if (count[k] > 0) {
+            text_add(&cause->evidence, "%s %.0f %s (%s)", any ? "," : "its senders noticed losses", count[k],
+                     words[k], notices[k]);
+            any = true;
+        }
+    if (any)
+        text_add(&cause->evidence, " in the measure phase\n");
+}
+
 void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
 {
     *causes = (struct causes){0};
@@ -320,6 +384,8 @@ void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
     judge_losses(s, causes);
     judge_other_losses(s, causes);
     judge_senders(s, causes);
+    for (size_t i = 0; i < causes->count; i++)
+        tell_notices(s, &causes->items[i]);
     if (causes->count)
         qsort(causes->items, causes->count, sizeof *causes->items, by_cost);
     drop_aftermaths(s, causes);

@@ -53,6 +53,9 @@ static void put_by_cost(json_t *list, const struct flow_seen *flow, double cost)
     json_array_insert_new(list, place, json_make("{s:s, s:f}", "flow", flow->name, "cost", cost));
 }
 
+/* Shares that differ by less are the same in words. */
+#define ROUNDED 0.001
+
 /* Of a switch's port also what it sent: one that is half empty hardly feels the pauses. */
 static json_t *told_text(const struct seen *s, const struct cause *cause)
 {
@@ -60,7 +63,9 @@ static json_t *told_text(const struct seen *s, const struct cause *cause)
     double use = s->network.nodes[port->node].host ? NAN : seen_use(s, cause->told_port, NULL);
     struct text out = {0};
     text_add(&out, "the port %s, which waits for it, was under XOFF for %.1f %% of the measure phase",
-             port->name, 100 * cause->told);
+             port->name, 100 * cause->told_held);
+    if (cause->told < cause->told_held - ROUNDED)
+        text_add(&out, " (for its sake %.1f %%)", 100 * cause->told);
     if (!isnan(use))
         text_add(&out, ", and sent %.0f %% of what it carries", 100 * use);
     json_t *text = json_text(text_string(&out));

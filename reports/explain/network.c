@@ -338,6 +338,7 @@ static void tell_port(struct seen *s, const struct roots *roots, size_t root, st
         nearest = distance;
         cause->told_port = stop->port;
         cause->told = share;
+        cause->told_held = (double)stop->held_ns / (double)s->measure_ns;
         cause->told_took = took;
     }
 }

@@ -92,6 +92,13 @@ static double backlog(const struct seen *s, size_t port, const struct stop *stop
     return isnan(use) ? NAN : use >= SEEN_FULL;
 }
 
+/* The part of what the port carries that left it from the stop's first pause to its last; NAN: not sampled.
+ */
+static double use_during(const struct seen *s, size_t port, const struct stop *stop)
+{
+    return seen_use_within(s, port, stop->spans[0].start_ns, stop->spans[stop->count - 1].end_ns);
+}
+
 /* The same by the flows that must leave there, of a switch that was not sampled: some come from several
  * hosts, and they fill the line. */
 static bool is_filled(struct search *x, size_t port)
@@ -164,6 +171,7 @@ static void look_behind(struct search *x, size_t number)
     struct network *n = &x->seen->network;
     size_t node = network_behind(n, stop->port), unknown = 0, ways = 0, way = NETWORK_NONE;
     double *weights = xcalloc(n->nodes[node].ports, sizeof *weights), sum = 0;
+    bool *idle = xcalloc(n->nodes[node].ports, sizeof *idle), busy = false;
     int64_t whole = stop_overlap(stop, stop);
     size_t k = 0, count;
     bool any;
@@ -179,6 +187,13 @@ static void look_behind(struct search *x, size_t number)
         weights[k] = stands ? (double)both / (double)whole : backlog(x->seen, port, stop);
         unknown += isnan(weights[k]);
         weights[k] = isnan(weights[k]) ? is_filled(x, port) : weights[k];
+        double use = stands ? NAN : use_during(x->seen, port, stop);
+        idle[k] = use < SEEN_LOADED;
+        busy |= weights[k] > 0 && (stands || use >= SEEN_LOADED);
+    }
+    for (k = 0; k < n->nodes[node].ports;
+         k++) { /* beside one that is full, one with short queues is not why */
+        weights[k] = busy && idle[k] ? 0 : weights[k];
         sum += weights[k];
     }
     k = 0;
@@ -203,6 +218,7 @@ static void look_behind(struct search *x, size_t number)
         add_part(x, number, find_root(x->roots, ROOT_SWITCH, stop->port, stop->priority, false), 1);
     free(passing);
     free(weights);
+    free(idle);
 }
 
 static void resolve(struct search *x, size_t number)

@@ -596,19 +596,25 @@ static size_t sample_at(const struct series *series, int64_t time_ns)
     return found;
 }
 
+double seen_use_within(const struct seen *s, size_t port, int64_t from_ns, int64_t to_ns)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const struct series *sent = seen_series(s, seen_role(s, at->node), "port%u_tx_bytes", at->number);
+    size_t first = sample_at(sent, from_ns), last = sample_at(sent, to_ns);
+    if (first == SIZE_MAX || first >= last || sent->value[first] == LINES_NULL ||
+        sent->value[last] == LINES_NULL)
+        return NAN;
+    double time_s = (double)(sent->time_ns[last] - sent->time_ns[first]) / NS_PER_S;
+    return 8 * (double)(sent->value[last] - sent->value[first]) / time_s / at->rate_bps;
+}
+
 double seen_use(const struct seen *s, size_t port, const struct flow_seen *during)
 {
     const struct network_port *at = &s->network.ports[port];
-    const char *role = seen_role(s, at->node);
-    const struct series *sent =
-        seen_is_partial(s, during) ? seen_series(s, role, "port%u_tx_bytes", at->number) : NULL;
-    size_t first = sent ? sample_at(sent, during->start_ns) : SIZE_MAX,
-           last = sent ? sample_at(sent, during->end_ns) : SIZE_MAX;
-    if (first == SIZE_MAX || first >= last || sent->value[first] == LINES_NULL ||
-        sent->value[last] == LINES_NULL)
-        return 8 * seen_rate(s, role, "port%u_tx_bytes", at->number) / at->rate_bps;
-    double time_s = (double)(sent->time_ns[last] - sent->time_ns[first]) / NS_PER_S;
-    return 8 * (double)(sent->value[last] - sent->value[first]) / time_s / at->rate_bps;
+    double use =
+        seen_is_partial(s, during) ? seen_use_within(s, port, during->start_ns, during->end_ns) : NAN;
+    return isnan(use) ? 8 * seen_rate(s, seen_role(s, at->node), "port%u_tx_bytes", at->number) / at->rate_bps
+                      : use;
 }
 
 bool seen_is_full(const struct seen *s, size_t port, const struct flow_seen *during)

@@ -124,6 +124,8 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
 /* The part of what a switch's port carries that left there while the flow ran (NULL: in the measure phase);
  * NAN: not counted. */
 double seen_use(const struct seen *s, size_t port, const struct flow_seen *during);
+/* The same from one time to another; NAN also where it has no two samples. */
+double seen_use_within(const struct seen *s, size_t port, int64_t from_ns, int64_t to_ns);
 /* Did the flow run in a part of the measure phase only? */
 bool seen_is_partial(const struct seen *s, const struct flow_seen *flow);
 /* Does as much leave a switch's port as its line carries, and do others wait there, while the flow runs? */

@@ -117,6 +117,7 @@ own capped '.flows = [flow("h0"; "h1")] | .settings += {ecn: [3], dcqcn: {rp: {r
 said "nor does one that rpg_max_rate limits" 'said == [] and of.h0h1.not_asked > 0.78'
 own slow '.flows = [flow("h0"; "h2"), flow("h1"; "h2"), flow("h1"; "h3") + {rate: "10Gb/s"}] | .settings.mtu = 4200'
 said "a victim that asks for a tenth of the line lost no more than that to the pauses" 'said == ["incast h2"] and (of.h1h3 | .paused > 0.01 and .paused < 0.06 and .not_asked > 0.3)'
+said "  and DCQCN alone is not advised where switches have no thresholds" '.causes[0] | .set == null and (.help | contains("settings.ecn_threshold"))'
 own acks '.flows = [flow("h0"; "h2"), flow("h1"; "h2"), flow("h3"; "h1") + {message: "4KiB", depth: 1}] | .settings.mtu = 4200'
 said "one with a message in flight, whose acknowledgements wait for half of the time: not for more" 'said == ["incast h2", "sender h3"] and (of.h3h1.paused - 0.54 | fabs) < 0.05'
 own strict '.flows = [flow("h0"; "h1"), flow("h2"; "h1") + {priority: 4}] | .settings.mtu = 4200'
@@ -135,7 +136,7 @@ own slower '.flows = [flow("h0"; "h1"), flow("h2"; "h3")] | .faults = [{link: ["
 said "a link that got slower, without samples of queues" 'said[0] == "slower-link h1 - s0"'
 own marked '.flows = [range(3) | flow("h\(.)"; "h3") + {queue_pairs: 8}] | .settings += {ecn: [3], mtu: 4200} | .phases.measure = "6ms"' --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
 said "an incast with DCQCN whose first pauses are in the measure phase, and whose port is idle for a fifth of it" 'said == ["incast h3", "dcqcn s0:3"] and .causes[0].victims == [] and (.causes[1].cost - 0.2 | fabs) < 0.03'
-own stalled '.flows = [flow("h0"; "h1"), flow("h0"; "h3"), flow("h2"; "h3")] | .inject = [{flow: "h0h1", do: "stall", every: 1000, lasts: "200us"}] | .settings.mtu = 4200' --set lab.defaults.host.nic.model=connectx-5
+own stalled '.flows = [flow("h0"; "h1"), flow("h0"; "h3"), flow("h2"; "h3")] | .inject = [{flow: "h0h1", do: "stall", every: 1000, lasts: "200us"}] | .settings.mtu = 4200' --set lab.defaults.host.nic.model=connectx-5 --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
 said "a slow receiver with two priorities in a buffer: its own flow is not a victim, and DCQCN is advised for the one that is used" '.causes[] | select(.kind == "slow-receiver") | .culprit == "h1" and .priority == 3 and ([.victims[].flow] | index("h0h1") | not) and .set == "settings.ecn=[3]"'
 own not-ready '.flows = [flow("h0"; "h1") + {op: "send", message: "4KiB", depth: 8}] | .settings.mtu = 4200 | .inject = [{flow: "h0h1", do: "rnr", every: 50}]'
 said "RNR: the receiver had no receive posted" 'said == ["no-receive h1"]'
@@ -145,9 +146,15 @@ own few '.flows = [flow("h0"; "h1"), flow("h2"; "h1")] | .flows[] += {message: "
 said "an incast without pauses: DCQCN is not advised against them" 'said == ["incast h1"] and .causes[0].help == null'
 own few '.flows = [flow("h0"; "h1") + {message: "64B", depth: 128}]' --set lab.defaults.host.nic.model=connectx-5
 said "a sender with 128 messages in flight is not advised to have as many" 'said == ["sender h0"] and .causes[0].help == null'
+own few '.traffic = [{name: "p", pattern: "incast", from: ["h0"], to: ["h1"], message: "64B", depth: 4, priority: 3}]' --set lab.defaults.host.nic.model=connectx-5
+said "  one of a pattern to have as many, by a setting that it has" 'said == ["sender h0"] and .causes[0].set == "traffic.*.depth=128"'
 jq '.topology = {kind: "dumbbell", hosts: 4}' "$SCRATCH/four.json" >"$SCRATCH/two-switches.json"
 own bell '.flows = [flow("h0"; "h4"), flow("h1"; "h5")] | .lab = "two-switches.json" | .roles = ["h[0-7]", "s[0-1]"]'
 said "two switches with one link between them: no other way is advised" 'said == ["uplink s0 - s1"] and .causes[0].help == null'
+jq '.topology = {kind: "leaf_spine", hosts: 2, leaves: 2, spines: 1} | .defaults.switch = {buffer: "1MiB", reserve: "4KiB", xoff_alpha: 0.125, xon_offset: "3KiB"} |
+    .hosts = {"h[0-1]": {nic: {model: "connectx-5"}}, "h[2-3]": {nic: {model: "connectx-6"}}}' "$SCRATCH/four.json" >"$SCRATCH/one-spine.json"
+own all '.traffic = [{name: "a2a", pattern: "all-to-all", from: ["h[0-3]"], message: "64KiB", depth: 16, priority: 3}] | .lab = "one-spine.json" | .roles = ["h[0-3]", "leaf[0-1]", "spine0"] | .settings.mtu = 4200 | .sample.groups += ["queue"]'
+said "all to all over one spine: not the receivers, which are at three quarters of their line" '(said | sort) == ["uplink leaf0 - spine0", "uplink leaf1 - spine0"]'
 
 own storms '.flows = [flow("h0"; "h2"), flow("h1"; "h3")] | .storms = [{role: "h2", priority: 3, start: "1500us", stop: "2500us"}, {role: "h3", priority: 3, start: "3ms", stop: "3500us"}]'
 "$H" explain --json --hosts-only "$OUT/storms/latest" >"$SCRATCH/own.json"
@@ -161,11 +168,11 @@ own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "500us"}]'
 said "a flow that stood on a link that went down, and others that were paused for its sake: the link took it all" 'said == ["link-down leaf0 - spine1"] and (.causes[0].flows | map(.flow) | sort) == ["h0h4", "h1h5", "h2h6", "h3h7"]'
 
-said "  no flow is said to have lost more than it asked for and did not get" '[.flows[] as $f | .causes[].flows[] | select(.flow == $f.flow) | .cost - (40e9 / $f.most_bps - ($f.shares.delivered // 0)) < 1e-6] | all and length == 4'
 own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings += {mtu: 4200, ecn: [3]} | .phases.measure = "20ms" | .sample.groups += ["ecn"] |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "3ms"}]' --set lab.defaults.switch.convergence=1ms --set lab.defaults.host.nic.ack_timeout=1048576ns --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
 stood=$(jq -s '[.[] | select(.type == "interval" and .flow == "h0h4" and .bytes == 0)] | (map(.duration_ns) | add) / 20e6 * 0.408' "$OUT/apart/latest/flows.jsonl")
 said "a flow that stood still around a time-out waited after losses, and DCQCN has the rest: $stood of its line" "(of.h0h4.loss - $stood | fabs) < 0.01 and of.h0h4.rate > 0.01 and $stood > 0.01"
+said "  no flow is said to have lost more than it asked for and did not get" '[.flows[] as $f | .causes[].flows[] | select(.flow == $f.flow) | .cost - (40e9 / $f.most_bps - ($f.shares.delivered // 0)) < 1e-6] | all and length >= 4'
 said "  from when the samples have it down, to their end, with who sent again and what may help" '.causes[0] | .from_ns == 2e6 and .to_ns >= 20e6 and (.evidence | any(. == "sent packets again: h0h4")) and (.set | contains("convergence")) and ([.flows[].cost] | . == (sort | reverse))'
 own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings += {mtu: 4200, ecn: [3]} | .phases.measure = "10ms" | .sample.groups += ["ecn", "link"] |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "3ms", stop: "6ms"}]' --set lab.defaults.switch.routing=adaptive --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
@@ -226,8 +233,8 @@ slow '.storms = [{role: "h3", priority: 3, start: "6ms", stop: "9ms"}] | .settin
 said "a storm that a watchdog cuts in pieces: its receive buffer is empty, so it is not slow" 'said[0] == "storm h3"'
 slow '.flows[1].to = "h3" | .settings.pfc = []'
 said "what a switch loses and what the receiver does: each its part" 'said == ["not-lossless priority 3"]'
-slow '.flows = [flow("h0"; "h2"), flow("h1"; "h3"), flow("h2"; "h1"), flow("h3"; "h0")] | .settings = {pfc: [], mtu: 4200}' --set lab.topology.uplink=25Gb/s --set lab.defaults.switch.buffer=256KiB --set lab.hosts.h3.memory.write=25Gb/s
-said "what two switches lose is charged to the flows that came by the ports that lost it, once" '([.causes[] | select(.kind == "not-lossless") | .flows | map(.flow) | sort] | sort) == [["h0h2", "h1h3"], ["h2h1", "h3h0"]] and ([.causes[].flows[].cost] | add) <= 4 and (.causes[0].evidence | any(test("^of them [0-9]+ came from h[0-3]$")))'
+slow '.flows = [flow("h0"; "h2"), flow("h1"; "h3"), flow("h2"; "h1"), flow("h3"; "h0")] | .settings = {pfc: [], mtu: 4200}' --set lab.topology.uplink=25Gb/s --set lab.defaults.switch.buffer=256KiB --set lab.defaults.host.nic.ack_timeout=131072ns --set lab.hosts.h3.memory.write=25Gb/s
+said "what two switches lose is charged to the flows that came by the ports that lost it, once" '([.causes[] | select(.kind == "not-lossless") | .flows | map(.flow) | sort] | sort) == [["h0h2", "h1h3"], ["h2h1", "h3h0"]] and ([.causes[].flows[].cost] | add) <= 4 and (.causes[0].evidence | any(test("^of them [0-9]+ came from h[0-3]$")) and any(test("^its senders noticed losses [0-9]+ by ")))'
 set=$("$H" explain --json "$OUT/lossy-link/latest/03" | jq -r '.causes[0].set')
 check "what is advised against damages can be set: $set" "$H" check lossy-link --set "$set"
 slow '.flows[1] += {to: "h3", priority: 4} | .settings.pfc = [3, 4]'
