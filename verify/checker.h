@@ -52,6 +52,10 @@ struct verify_context {
     int64_t unit_ns; /* of the last packet's times; 0: they are as fine as here */
 };
 
+/* Is it said that the capture has all packets of its ports? By the settings or, at its end, by what it
+ * counts. */
+bool verify_is_whole(const struct verify_settings *of_all, const struct capture_reader *capture);
+
 /* Nanoseconds from an earlier time to the packet; -1: one of them has none. */
 static inline int64_t verify_since_ns(const struct verify_packet *p, int64_t earlier_ns)
 {

@@ -430,7 +430,7 @@ static void cnps_end(void *state, struct verify_context *c)
         any = any || ((const struct cnp_port *)states_have(&s->ports, i, sizeof(struct cnp_port)))->timed;
     findings_judged(c->findings, "CNPs", s->cnps);
     check_last(s, c);
-    if (!s->cnps && !s->echoes && findings_count(c->findings) && !c->of_all->complete) {
+    if (!s->cnps && !s->echoes && findings_count(c->findings) && !verify_is_whole(c->of_all, c->capture)) {
         c->findings->proves_nothing = true;
         findings_open(
             c->findings,

@@ -640,19 +640,18 @@ static const char *const *proved_kinds(const struct stream *s, struct active *a)
     return s->lost || s->disordered.length ? a->checker->proved : NULL;
 }
 
-/* Is it said that the capture has all packets of its ports? */
-static bool stream_is_whole(const struct stream *s)
+bool verify_is_whole(const struct verify_settings *of_all, const struct capture_reader *capture)
 {
-    bool counted = capture_read_interfaces(s->capture);
-    for (uint32_t i = 0; i < capture_read_interfaces(s->capture); i++)
-        counted = counted && capture_read_interface(s->capture, i)->counted;
-    return s->settings->complete || counted;
+    bool counted = capture_read_interfaces(capture);
+    for (uint32_t i = 0; i < capture_read_interfaces(capture); i++)
+        counted = counted && capture_read_interface(capture, i)->counted;
+    return of_all->complete || counted;
 }
 
 /* The kinds of findings that hold without a witness; NULL: all. */
 static const char *const *sure_kinds(const struct stream *s, struct active *a)
 {
-    const char *const *sure = stream_is_whole(s) ? NULL : a->checker->sure;
+    const char *const *sure = verify_is_whole(s->settings, s->capture) ? NULL : a->checker->sure;
     uint64_t unsure = findings_unsure(&a->findings, sure);
     if (unsure && !s->lost && !s->copies)
         findings_open(

@@ -203,7 +203,6 @@ json_t *judge_capture_settings(const struct cell *cell, const json_t *settings, 
     json_t *document = document_of(common);
     json_object_set_new(document, "schema", json_integer(1));
     json_object_set_new(document, "times", json_boolean(lab_kind(&cell->lab)->simulated));
-    json_object_set_new(document, "complete", json_boolean(lab_kind(&cell->lab)->simulated));
     add_circumstances(cell, document);
     if (json_object_size(differ))
         json_object_set_new(document, "ports", settings_of_ports(cell, settings, common));
@@ -349,6 +348,7 @@ static json_t *capture_judge(const char *folder, const struct list_of *checks, c
         error_prefix(e, "verify: the run's settings");
         return NULL;
     }
+    settings.complete = settings.times; /* of a simulated run */
     json_t *judged = capture_judge_file(folder, &settings, which, e);
     verify_settings_free(&settings);
     return judged;

@@ -53,7 +53,7 @@ static void expect_settings(const char *settings_text, const char *expected_text
     "false,\"recovery\":[],"                                                                               \
     "\"interfaces\":[\"" name ":*\"]"
 #define FROM_THE_LAB                                                                                     \
-    "\"schema\":1,\"times\":true,\"complete\":true,\"ack_timeout\":\"1000000ns\",\"nak_delay\":\"0ns\"," \
+    "\"schema\":1,\"times\":true,\"ack_timeout\":\"1000000ns\",\"nak_delay\":\"0ns\"," \
     "\"cnp_pacing\":"                                                                                    \
     "\"queue-pair\",\"unmarked_"                                                                         \
     "cnps\":false,\"recovery\":["                                                                        \
@@ -109,7 +109,7 @@ static void of_real_hosts_what_a_scenario_has_is_taken(void **state)
         "{\"a\":{\"wanted\":{\"pfc\":[3]},\"read_back\":{\"d\":{\"mtu\":4200,\"trust\":\"dscp\",\"driver\":"
         "\"x\"}}},"
         "\"b\":{\"wanted\":{\"pfc\":[3]},\"read_back\":{\"d\":{\"mtu\":1500,\"trust\":\"dscp\"}}}}",
-        "[{\"schema\":1,\"times\":false,\"complete\":false,\"settings\":{\"trust\":\"dscp\",\"pfc\":[3],"
+        "[{\"schema\":1,\"times\":false,\"settings\":{\"trust\":\"dscp\",\"pfc\":[3],"
         "\"dcqcn\":{}},\"ports\":"
         "["
         "{\"interfaces\":[\"a:*\"],\"settings\":{\"mtu\":4200,\"trust\":\"dscp\",\"pfc\":[3],\"dcqcn\":{}}},"
@@ -126,7 +126,7 @@ static void addresses_do_not_differ(void **state)
         REAL_SCENARIO, REAL_LAB,
         "{\"a\":{\"wanted\":{\"pfc\":[3]},\"read_back\":{\"d\":{\"addresses\":[\"10.0.0.1/24\"]}}},"
         "\"b\":{\"wanted\":{\"pfc\":[3]},\"read_back\":{\"d\":{\"addresses\":[\"10.0.0.2/24\"]}}}}",
-        "[{\"schema\":1,\"times\":false,\"complete\":false,\"settings\":{\"trust\":\"pcp\",\"pfc\":[3],"
+        "[{\"schema\":1,\"times\":false,\"settings\":{\"trust\":\"pcp\",\"pfc\":[3],"
         "\"dcqcn\":{}}},{}]");
 }
 
