@@ -385,7 +385,8 @@ void causes_find(struct seen *s, struct roots *roots, struct causes *causes)
     judge_other_losses(s, causes);
     judge_senders(s, causes);
     for (size_t i = 0; i < causes->count; i++)
-        tell_notices(s, &causes->items[i]);
+        if (judge_loses(&causes->items[i]) || causes->items[i].kind == CAUSE_LOSS)
+            tell_notices(s, &causes->items[i]);
     if (causes->count)
         qsort(causes->items, causes->count, sizeof *causes->items, by_cost);
     drop_aftermaths(s, causes);

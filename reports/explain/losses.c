@@ -216,15 +216,18 @@ void judge_losses(struct seen *s, struct causes *causes)
 
 /* ---- losses that are not charged yet */
 
+bool judge_loses(const struct cause *cause)
+{
+    return cause->kind == CAUSE_LINK_DOWN || cause->kind == CAUSE_LINK_DAMAGES ||
+           cause->kind == CAUSE_HEADROOM || cause->kind == CAUSE_NOT_LOSSLESS ||
+           cause->kind == CAUSE_DEADLOCK || cause->losses_charged;
+}
+
 static bool is_charged(const struct causes *causes, size_t flow)
 {
-    for (size_t i = 0; i < causes->count; i++) {
-        enum cause_kind kind = causes->items[i].kind;
-        bool loses = kind == CAUSE_LINK_DOWN || kind == CAUSE_LINK_DAMAGES || kind == CAUSE_HEADROOM ||
-                     kind == CAUSE_NOT_LOSSLESS || kind == CAUSE_DEADLOCK || causes->items[i].losses_charged;
-        if (loses && causes->items[i].cost_of[flow] > 0)
+    for (size_t i = 0; i < causes->count; i++)
+        if (judge_loses(&causes->items[i]) && causes->items[i].cost_of[flow] > 0)
             return true;
-    }
     return false;
 }
 

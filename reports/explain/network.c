@@ -65,8 +65,9 @@ static struct cause *find_judged(const struct causes *causes, size_t port, int p
 {
     for (size_t i = 0; i < causes->count; i++) {
         struct cause *cause = &causes->items[i];
-        if ((cause->kind == CAUSE_INCAST || cause->kind == CAUSE_UPLINK) && cause->port == port &&
-            cause->priority == priority)
+        bool of_port =
+            cause->kind == CAUSE_INCAST || cause->kind == CAUSE_UPLINK || cause->kind == CAUSE_SLOWED_LINK;
+        if (of_port && cause->port == port && cause->priority == priority)
             return cause;
     }
     return NULL;
@@ -563,12 +564,17 @@ static void judge_idle(struct seen *s, struct causes *causes, size_t number)
     struct cause *load = &causes->items[number];
     size_t port = load->port, most = 0;
     double *wasted = xcalloc(s->flow_count + 1, sizeof *wasted);
+    const struct flow_seen *last = NULL; /* whose time `is` is of */
+    struct idleness is = {0};
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
         double its = slowed_by(s, load, i), slowed = 0;
         if (its <= 0)
             continue;
-        struct idleness is = find_idleness(s, port, flow);
+        if (!last || last->start_ns != flow->start_ns || last->end_ns != flow->end_ns ||
+            last->priority != flow->priority)
+            is = find_idleness(s, port, flow);
+        last = flow;
         for (size_t k = 0; k < s->flow_count; k++)
             slowed += slowed_by(s, load, k) * s->flows[k].most_bps * seen_overlap(flow, &s->flows[k]);
         bool unknown = !is.all && load->kind == CAUSE_SLOWER_LINK;
@@ -577,7 +583,7 @@ static void judge_idle(struct seen *s, struct causes *causes, size_t number)
         most = wasted[i] > wasted[most] ? i : most;
     }
     if (s->flow_count && wasted[most] > 0) {
-        struct idleness is = find_idleness(s, port, &s->flows[most]);
+        is = find_idleness(s, port, &s->flows[most]);
         struct cause *cause = judge_dcqcn(s, causes, port, &s->flows[most], &is);
         load = &causes->items[number];
         for (size_t i = 0; i < s->flow_count; i++) {

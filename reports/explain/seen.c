@@ -246,7 +246,15 @@ struct stop *seen_stop(const struct seen *s, size_t port, int priority)
 int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns)
 {
     int64_t sum = 0;
-    for (size_t i = 0; stop && i < stop->count; i++) {
+    size_t low = 0, high = stop ? stop->count : 0;
+    while (low < high) { /* the first span that ends after the start */
+        size_t middle = low + (high - low) / 2;
+        if (stop->spans[middle].end_ns <= start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; stop && i < stop->count && stop->spans[i].start_ns < end_ns; i++) {
         int64_t from = stop->spans[i].start_ns > start_ns ? stop->spans[i].start_ns : start_ns;
         int64_t to = stop->spans[i].end_ns < end_ns ? stop->spans[i].end_ns : end_ns;
         sum += to > from ? to - from : 0;
