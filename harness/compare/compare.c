@@ -550,7 +550,7 @@ static json_t *figure_entry(const struct spread_figure *figure, const struct spr
     if (old->mean != 0)
         json_object_set_new(entry, "change_percent", json_real(difference / fabs(old->mean) * 100));
     if (spread && old->count > 1 && new->count > 1)
-        json_object_set_new(entry, "apart", json_boolean(fabs(difference) > old->ci95 + new->ci95));
+        json_object_set_new(entry, "apart", json_boolean(spread_apart(old, new)));
     return entry;
 }
 

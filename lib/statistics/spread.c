@@ -82,3 +82,8 @@ json_t *spread_json(const struct spread *s)
     return json_make("{s:I,s:o,s:o,s:o}", "count", (json_int_t)s->count, "mean", number_or_null(s->mean),
                      "stddev", number_or_null(s->stddev), "ci95", number_or_null(s->ci95));
 }
+
+bool spread_apart(const struct spread *a, const struct spread *b)
+{
+    return fabs(a->mean - b->mean) > (isnan(a->ci95) ? 0 : a->ci95) + (isnan(b->ci95) ? 0 : b->ci95);
+}

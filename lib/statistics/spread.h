@@ -3,6 +3,7 @@
 #define LIB_SPREAD_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct spread {
@@ -24,6 +25,8 @@ struct spread spread_of_sums(const struct spread_sums *sums);
 /* The interval is that of Student's t distribution: it holds for independent values that are normally
  * distributed. */
 struct spread spread_of(const double *values, size_t count);
+/* Do the intervals of two means not meet? One without an interval counts as its mean. */
+bool spread_apart(const struct spread *a, const struct spread *b);
 /* An interval with two digits, to show: it is no more certain than that. */
 double spread_two_digits(double ci95);
 /* {"count", "mean", "stddev", "ci95"}; the last two are null where there are none. A new reference. */

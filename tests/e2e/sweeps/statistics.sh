@@ -95,7 +95,8 @@ check_exit 0 "an expectation that holds in the mean" run below
 check "... passes although a run is below" test "$(lefts below '<=')" = true -a "$(repeated below -r '.repeated[0].expectations[0].verdict')" = passed
 check "... no run is judged by it" test "$(jq -r '.expectations[1] | "\(.verdict) \(.over) \(.reason)"' "$(only below)"/*/result.json | sort -u)" = "skipped repeats judged over the repetitions, at the end of the sweep"
 check "... both sides and the interval are in the index" test "$(repeated below '.repeated[0] | .figures.goodput_bps as $g | .expectations[0] | .count == 5 and (.left - $g.mean | fabs) < 1 and (.left_ci95 - $g.ci95 | fabs) < 1 and .right_ci95 == 0')" = true
-check "... and so is what it says" test "$(repeated below -r '.repeated[0].expectations[0].reason' | grep -cE '^mean of 5 runs [0-9.]+ Gb/s \+- [0-9.]+ Gb/s, expected > [0-9.]+ Gb/s$')" = 1
+check "... and so is what it says" test "$(repeated below -r '.repeated[0].expectations[0].reason' | grep -cE '^mean of 5 runs [0-9.]+ Gb/s \+- [0-9.]+ Gb/s, expected > [0-9.]+ Gb/s')" = 1
+check "... also where the difference is within the interval" test "$(repeated below -r '.repeated[0].expectations[0] | (.left - .right | fabs) > .left_ci95')" = "$(repeated below -r '.repeated[0].expectations[0].reason | endswith("; the difference is within their spread") | not')"
 check_exit 1 "an expectation that does not hold in the mean" run above
 check "... fails although a run is above" test "$(lefts above '>')" = true -a "$(repeated above -r '.repeated[0].expectations[0].verdict')" = failed
 check "... and with it the sweep, not its runs" test "$(repeated above -c '[.verdict, ([.cells[].verdict] | unique)]')" = '["failed",["passed"]]'
