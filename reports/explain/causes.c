@@ -118,9 +118,7 @@ static void judge_senders(struct seen *s, struct causes *causes)
 {
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        const json_t *asked = seen_asked(s, flow->name);
-        bool rests = json_object_get(asked, "gap") && flow->share[SHARE_ASKED] > flow->share[SHARE_SENDER];
-        if (flow->share[SHARE_SENDER] < SENDER_MATTERS || rests)
+        if (flow->share[SHARE_SENDER] < SENDER_MATTERS || flow->rests)
             continue;
         struct cause *cause = causes_get(causes, CAUSE_SENDER, flow->from);
         if (!cause)

@@ -64,6 +64,7 @@ struct flow_seen {
     int64_t
         stalled_ns;    /* of its time nothing was complete, and it was not paused, until a loss was noticed */
     double increases;  /* of its rate, by DCQCN */
+    bool rests;        /* a gap takes more from it than its sender does otherwise: it asks for no more */
     double lacks;      /* the share of its line that it asked for and did not get */
     size_t stop[WAYS]; /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
     double stopped[WAYS]; /* the shares of its time that they took */

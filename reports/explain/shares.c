@@ -118,15 +118,20 @@ static double wanted_share(const struct seen *s, const struct flow_seen *flow, c
     return wanted;
 }
 
-/* The part of its time in which a flow with a gap rests: between bursts of so many messages. */
-static double rest_share(const struct flow_seen *flow, const json_t *asked)
+/* How long the flow takes for as many messages as it has in flight, seconds; INFINITY: none was complete. */
+static double window_s(const struct flow_seen *flow, const json_t *asked)
 {
     double depth = json_number_value(json_object_get(asked, "depth"));
     double queue_pairs = fmax(1, json_number_value(json_object_get(asked, "queue_pairs")));
-    double gap_s = (double)seen_quantity(json_object_get(asked, "gap"), 0) / NS_PER_S;
     double messages = flow->result_bps > 0 ? flow->messages_per_s * flow->goodput_bps / flow->result_bps : 0;
     depth = depth > 0 ? depth : strtod(FLOW_DEPTH_DEFAULT, NULL);
-    return gap_s * messages / (depth * queue_pairs);
+    return depth * queue_pairs / messages;
+}
+
+/* The part of its time in which a flow with a gap rests: between bursts of that many messages. */
+static double rest_share(const struct flow_seen *flow, const json_t *asked)
+{
+    return (double)seen_quantity(json_object_get(asked, "gap"), 0) / NS_PER_S / window_s(flow, asked);
 }
 
 /* Beyond what the rate that DCQCN allows leaves unused, of the line: senders do not use all of it. */
@@ -155,16 +160,22 @@ static double held_share(const struct seen *s, const struct flow_seen *flow, dou
     return count ? held / (double)count : NAN;
 }
 
+/* Messages in flight that take no longer, beside their time on the line, wait for nothing. */
+#define UNHELD_S 20e-6
+
 /* What DCQCN kept the flow from, at most. A rate that was cut before the measure phase may still be low in
  * it: then it increases. */
-static double rate_share(const struct seen *s, const struct flow_seen *flow, double wanted)
+static double rate_share(const struct seen *s, const struct flow_seen *flow, const json_t *asked,
+                         double wanted)
 {
     double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
     double cnps = seen_counter(s, flow->from, "rp_cnp_handled") - (restarts > 0 ? restarts : 0);
     double held = held_share(s, flow, wanted);
     if (!isnan(held))
         return held > RATE_FELT ? held + RATE_SLACK : 0;
-    return flow->decreases > 0 || (cnps > 0 && (flow->marked > 0 || flow->increases > 0 || s->hosts_only));
+    double unheld_s = UNHELD_S + window_s(flow, asked) * flow->goodput_bps / flow->most_bps;
+    bool recovers = flow->increases > 0 && window_s(flow, asked) > unheld_s;
+    return flow->decreases > 0 || (cnps > 0 && (flow->marked > 0 || recovers || s->hosts_only));
 }
 
 double seen_lost(const struct flow_seen *flow)
@@ -210,7 +221,7 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
     if (strcmp(run_member(asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
-    take_share(flow, SHARE_RATE, rate_share(s, flow, wanted), &left);
+    take_share(flow, SHARE_RATE, rate_share(s, flow, asked, wanted), &left);
     bool still = (double)flow->still_ns > STILL * time_ns;
     if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
         take_share(flow, SHARE_LOSS, 1, &left);
@@ -222,4 +233,5 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     if (isnan(paused))
         take_share(flow, SHARE_UNKNOWN, 1, &left);
     take_share(flow, SHARE_SENDER, 1, &left);
+    flow->rests = rest > flow->share[SHARE_SENDER];
 }

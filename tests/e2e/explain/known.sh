@@ -184,8 +184,12 @@ own rests '.flows = [range(3) | flow("h\(.)"; "h3") + {depth: 16, gap: "20us"}] 
 said "flows with a gap of 20 us in a cycle of some 260: what DCQCN takes is not what they do not ask for" 'said[0] == "incast h3" and ([of[] | .not_asked > 0.03 and .not_asked < 0.1 and .rate > 0.4] | all)'
 own rests '.flows = [flow("h0"; "h3") + {depth: 1, gap: "1ms"}]'
 said "  and one alone has what it asks for" 'said == []'
+own rests '.flows = [flow("h0"; "h3") + {depth: 1, gap: "5us", message: "4KiB"}] | .settings.mtu = 4200'
+said "  also with a round trip of each burst that is half as long" 'said == [] and of.h0h3.not_asked < 0.7 and (.text | startswith("nothing is wrong"))'
 own since '.flows = [flow("h0"; "h3"), flow("h1"; "h3") + {stop: "300us", depth: 16}, flow("h2"; "h3") + {stop: "300us", depth: 16}] | .settings += {mtu: 4200, ecn: [3]} | .sample.groups += ["ecn", "queue"]' --set 'lab.defaults.switch.ecn={"kmin": "20KB", "kmax": "80KB", "pmax": 1}'
 said "a rate that DCQCN cut before the measure phase, in which nothing is marked: not a slow sender" 'said == ["dcqcn s0:3"] and of.h0h3.rate > 0.15 and of.h1h3.not_asked == 1 and (.causes[0].evidence | any(endswith("since before it")))'
+own since '.flows = [flow("h0"; "h3") + {message: "64B", depth: 4}, flow("h1"; "h3") + {stop: "300us", depth: 16}, flow("h2"; "h3") + {stop: "300us", depth: 16}] | .settings += {mtu: 4200, ecn: [3]} | .sample.groups += ["ecn", "queue"]' --set 'lab.defaults.switch.ecn={"kmin": "20KB", "kmax": "80KB", "pmax": 1}'
+said "  but a sender with too little in flight, which waits for nothing, is one" 'said == ["sender h0"]'
 own part '.flows = [flow("h0"; "h3") + {start: "3ms", stop: "5ms"}, flow("h1"; "h3") + {start: "3ms", stop: "5ms"}] | .settings += {mtu: 4200, ecn: [3]} | .sample.groups += ["ecn", "queue"] | .phases.measure = "8ms"' --set 'lab.defaults.switch.ecn={"kmin": "1MB", "kmax": "4MB", "pmax": 0.01}'
 said "a port is judged while its flows run, not over the whole phase: it was not idle" 'said == ["incast h3"] and (.causes[0].evidence[0] | test("sent 9[0-9.]* Gb/s from 2.000 to 4.000 ms, when h[01]h3 ran$"))'
 
