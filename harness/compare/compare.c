@@ -652,12 +652,8 @@ static void keep_rule(struct comparison *c, json_t *cell, const char *rule, enum
 static json_t *cell_entry(const json_t *cell)
 {
     struct text name = {0};
-    const char *path;
-    json_t *value, *choices = json_object_get(cell, "cell");
-    json_object_foreach(choices, path, value)
-    {
-        choice_add(path, value, choices, &name);
-    }
+    json_t *choices = json_object_get(cell, "cell");
+    choices_add(choices, &name);
     json_t *entry = json_make("{s:O,s:s}", "cell", choices, "name", text_string(&name));
     text_free(&name);
     return entry;

@@ -12,6 +12,7 @@
 #include "lib/roce/counters.h"
 #include "lib/statistics/spread.h"
 #include "lib/units.h"
+#include "reports/results/differences.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -333,18 +334,6 @@ json_t *summary_json(const json_t *result)
 
 /* ---- a run */
 
-void summary_choice(const json_t *choice, struct text *out)
-{
-    const char *path;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
-    {
-        char *shown = json_bare(value);
-        text_add(out, "%s%s %s", out->length ? ", " : "", path, shown ? shown : "?");
-        free(shown);
-    }
-}
-
 /* `later`: also those that are judged at the end of a sweep. */
 static void print_expectations(const json_t *expectations, bool brief, bool later)
 {
@@ -453,7 +442,7 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
 {
     struct text label = {0};
     bool brief = repeats > 1;
-    summary_choice(cell->choice, &label);
+    choices_add(cell->choice, &label);
     const char *origin = origin_word(origin_of_result(result));
     if (brief) /* it is one of many */
         print_out("%s: ", strrchr(folder, '/') + 1);
@@ -541,7 +530,7 @@ void summary_print_repeated(const struct repeated_cell *judged, bool brief)
     const struct spread *goodput = &judged->goodput_bps;
     if (brief && judged->verdict <= VERDICT_PASSED)
         return;
-    summary_choice(judged->cell->choice, &label);
+    choices_add(judged->cell->choice, &label);
     print_out("%s%s%s", judged->cell->scenario.name, label.length ? ", " : "", text_string(&label));
     if (goodput->count > 1) {
         const struct spread *delivered = &judged->delivered_bps;

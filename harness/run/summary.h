@@ -5,8 +5,6 @@
 #include "harness/judge/repeated.h"
 #include "lib/text.h"
 
-/* "flows.*.memory gpu, phases.measure 2s" */
-void summary_choice(const json_t *choice, struct text *out);
 /* The run in this folder: its verdict, and from its result (NULL: there is none) flows, expectations,
  * published figures, warnings; of one of several `repeats` of its cell the goodput, the expectations that
  * failed and warnings. `said`: an object whose keys are warnings that were said before; may be NULL. */

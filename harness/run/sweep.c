@@ -49,7 +49,7 @@ static void sweep_print_dry_run(const struct sweep *s)
     for (size_t i = 0; i < s->plan.cell_count; i++) {
         struct text label = {0};
         json_t *choice = choices_at(&s->plan.choices, i);
-        summary_choice(choice, &label);
+        choices_add(choice, &label);
         json_decref(choice);
         print_out("  %02zu %s\n", i * (size_t)s->request->repeats + 1,
                   label.length ? text_string(&label) : "without changes");
@@ -303,11 +303,9 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
     struct outcome outcome = {.ending = ENDING_LAB_FAILED, .verdict = VERDICT_INCOMPLETE};
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
     struct text label = {0};
-    const char *path;
-    json_t *value;
     if (!cell)
         return outcome;
-    json_object_foreach(cell->choice, path, value) choice_add(path, value, s->plan.sweep, &label);
+    choices_add(cell->choice, &label);
     if (s->request->repeats > 1)
         text_add(&label, "%srun %zu", label.length ? ", " : "", sweep_repeat_of(s, run));
     s->progress.cell = s->progress.place ? run + 1 : s->kept + s->ended + 1;

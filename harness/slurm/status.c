@@ -1,7 +1,6 @@
 #include "harness/slurm/commands.h"
 #include "harness/slurm/slurm.h"
 #include "harness/slurm/submission.h"
-#include "harness/run/summary.h"
 #include "harness/run/sweep.h"
 
 #include "lib/document/json_file.h"
@@ -11,6 +10,7 @@
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/text.h"
+#include "reports/results/differences.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +158,7 @@ static void print_judged(const struct status *st)
     json_array_foreach(st->verdict ? st->judged : NULL, i, cell)
     {
         struct text choice = {0};
-        summary_choice(json_object_get(cell, "cell"), &choice);
+        choices_add(json_object_get(cell, "cell"), &choice);
         json_array_foreach(json_object_get(cell, "expectations"), j, item)
         {
             const char *verdict = json_string_value(json_object_get(item, "verdict")),

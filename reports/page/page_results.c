@@ -23,12 +23,7 @@
 /* "memory gpu, message 64KiB" */
 static void choices_of(const json_t *cell, const char *otherwise, struct text *out)
 {
-    const char *path;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)cell, path, value)
-    {
-        choice_add(path, value, cell, out);
-    }
+    choices_add(cell, out);
     if (!out->length)
         text_add(out, "%s", otherwise);
 }

@@ -319,8 +319,7 @@ static void begin_failures(struct text *out)
 static void add_failed_cells(const struct sweep_table *t, struct text *out)
 {
     size_t i, j, shown = 0;
-    json_t *entry, *item, *value;
-    const char *path;
+    json_t *entry, *item;
     json_array_foreach(json_object_get(t->index, "repeated"), i, entry)
     {
         json_array_foreach(json_object_get(entry, "expectations"), j, item)
@@ -333,10 +332,7 @@ static void add_failed_cells(const struct sweep_table *t, struct text *out)
                     out,
                     "<h2>What failed over repetitions or beside another cell</h2>\n<div class=scroll><table "
                     "class=failures><thead><tr><th>choices<th>expectation<th>reason</tr></thead>\n");
-            json_object_foreach(json_object_get(entry, "cell"), path, value)
-            {
-                choice_add(path, value, json_object_get(entry, "cell"), &choices);
-            }
+            choices_add(json_object_get(entry, "cell"), &choices);
             text_add(out, "<tr>");
             html_cell(out, choices.length ? text_string(&choices) : "all runs");
             text_add(out, "<td class=words>");

@@ -103,6 +103,16 @@ void choice_add(const char *path, const json_t *value, const json_t *choices, st
     choice_describe(value, out);
 }
 
+void choices_add(const json_t *choices, struct text *out)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)choices, path, value)
+    {
+        choice_add(path, value, choices, out);
+    }
+}
+
 bool choice_number(const json_t *value, double *number, bool *is_bytes)
 {
     int64_t parsed;

@@ -21,6 +21,8 @@ const char *choice_name(const char *path, const json_t *choices);
 /* A choice, which is one of `choices`, by its name: "memory gpu", with a comma before it if `out` is not
  * empty. */
 void choice_add(const char *path, const json_t *value, const json_t *choices, struct text *out);
+/* All choices of a cell: "memory gpu, message 64KiB". */
+void choices_add(const json_t *choices, struct text *out);
 /* As a number: a plain one, or a quantity with a unit; of sizes in bytes *is_bytes is set. False of all
  * others. */
 bool choice_number(const json_t *value, double *number, bool *is_bytes);

@@ -140,12 +140,7 @@ const char *run_origin(const struct run *run)
 /* "memory gpu, message 64KiB": the cell's choices by the last part of their paths. */
 static void describe_cell(const struct run *run, struct text *out)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)run_get(run, "cell"), key, value)
-    {
-        choice_add(key, value, run_get(run, "cell"), out);
-    }
+    choices_add(run_get(run, "cell"), out);
     json_int_t repeat = json_integer_value(run_get(run, "repeat"));
     if (repeat > 1)
         text_add(out, "%srun %lld", out->length ? ", " : "", (long long)repeat);

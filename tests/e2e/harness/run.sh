@@ -12,7 +12,7 @@ holds() { [ -s "$2" ] && jq -e "$1" "$2"; }
 # ---- the command of the README, from build/
 check_exit 0 "./harness run scenarios/pfc-bidir.json, in build/" ./harness run scenarios/pfc-bidir.json --duration 200ms --out "$OUT" --no-report
 check_says "it prints which lab it uses, and that it is simulated" 'lab sim-geforce-pair .*simulated' "$SCRATCH/err"
-check_says "it prints the outcome" 'pfc-bidir, flows.*memory gpu: passed \(simulated\)' "$SCRATCH/out"
+check_says "it prints the outcome" '^pfc-bidir, memory gpu: passed \(simulated\)' "$SCRATCH/out"
 LATEST=$OUT/pfc-bidir/latest
 check "latest points at it" test -f "$LATEST/index.json"
 check "the index names both cells" test "$(jq -r '[.cells[] | .cell["flows.*.memory"] + " " + .verdict] | join(",")' "$LATEST/index.json")" = "host passed,gpu passed"
