@@ -33,7 +33,9 @@ struct gathered {
     double q, of;    /* a quantile that is of fewer values, `of`, than it takes; 0: there is none */
     int64_t unread_ns, beyond_ns; /* the most of a counter or gauge */
     bool failed;
-    bool unread; /* a counter is there without this figure */
+    bool unread;        /* a counter is there without this figure */
+    size_t unread_some; /* how many of those that have such figures are */
+    const char *silent; /* a flow that completed nothing, and so has no latency; NULL: none */
     enum dimension dimension;
 };
 
@@ -76,9 +78,13 @@ static void gather_counter(const struct expr_node *node, const char *name, const
     enum dimension d = expr_unit_dimension(unit ? unit : "", &scale);
     if (node->function == RATE)
         d = expr_rate_dimension(d, &scale);
+    const char *kind = json_string_value(json_object_get(counter, "kind"));
+    int of = kind && strcmp(kind, "gauge") == 0 ? OF_GAUGE : OF_COUNTER;
     g->unread |= !json_is_number(value);
-    if (!json_is_number(value))
+    if (!json_is_number(value)) {
+        g->unread_some += kind && (expr_functions[node->function].of & of);
         return;
+    }
     g->dimension = d;
     gather(g, json_number_value(value) * scale);
     gather_most(json_object_get(counter, "unread_ns"), &g->unread_ns);
@@ -125,6 +131,15 @@ static void gather_ending(const struct expr_node *node, const json_t *flows, con
     }
 }
 
+/* Has a flow no latency because it completed nothing? Others may not have measured any. */
+static bool is_silent(const struct expr_node *node, const json_t *flow, const char *name)
+{
+    const json_t *messages = json_object_get(flow, "messages");
+    return strncmp(node->name, "latency_", 8) == 0 && fnmatch(node->flow, name, 0) == 0 &&
+           json_is_integer(messages) && json_integer_value(messages) == 0 &&
+           !json_object_get(flow, "latency_ns");
+}
+
 static void gather_flows(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const json_t *flows = json_object_get(result, "flows");
@@ -134,6 +149,8 @@ static void gather_flows(const struct expr_node *node, const json_t *result, str
     {
         bool counts = result_flow_counts(flows, name, node->flow, node->name);
         gather_ending(node, flows, name, counts, g);
+        if (is_silent(node, flow, name))
+            g->silent = name;
         if (!counts)
             continue;
         gather(g, json_number_value(result_flow_value(flow, node->name)));
@@ -252,9 +269,10 @@ static void note_flows(const struct expr_node *node, const struct gathered *g, s
                  node->flow);
         add_note(out, note);
     } else if (of_completed && g->far) {
-        snprintf(note, sizeof note,
-                 "flows.%.40s: by completed messages, which differs from what was delivered, see the warnings",
-                 node->flow);
+        snprintf(
+            note, sizeof note,
+            "flows.%.40s: by completed messages, which differs from what was delivered, see the warnings",
+            node->flow);
         add_note(out, note);
     }
 }
@@ -270,7 +288,18 @@ static void note_samples(const struct gathered *g, struct expr_result *out)
 /* A figure that lacks a part of the measure phase, or has more than it. */
 static void note_unread(const struct expr_node *node, const struct gathered *g, struct evaluation *v)
 {
-    char note[160];
+    char note[240];
+    if (g->unread_some || g->silent) {
+        if (g->silent)
+            snprintf(note, sizeof note, "flow %.60s completed no message, and has no %.40s", g->silent,
+                     node->name);
+        else
+            snprintf(note, sizeof note, "%.30s.%.60s was not read in the measure phase at %zu of %zu places",
+                     node->group, node->name, g->unread_some, g->unread_some + g->count);
+        add_note(v->out, note);
+        snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
+        v->unread = true;
+    }
     if (g->unread_ns) {
         snprintf(note, sizeof note, "%.30s.%.60s was not read for %.4g s of the measure phase", node->group,
                  node->name, (double)g->unread_ns / 1e9);
