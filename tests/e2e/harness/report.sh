@@ -134,7 +134,7 @@ for sweep in "$one" "$two"; do
     ./harness status --json "$sweep" | jq -c .verdicts >"$SCRATCH/counts"
     check "... as browse does ($(cat "$SCRATCH/counts"))" test "$(./harness browse "$sweep" --json | jq -cS '[.runs[].verdict] | group_by(.) | map({key: .[0], value: length}) | from_entries')" = "$(jq -cS . "$SCRATCH/counts")"
 done
-check_says "... in which expectation" "^ failed flows.*memory gpu: as fast \($(jq -r '.repeated[0].expectations[0].reason' "$one/index.json")\)$" "$SCRATCH/out"
+check_says "... in which expectation" "^ failed memory gpu: as fast \($(jq -r '.repeated[0].expectations[0].reason' "$one/index.json")\)$" "$SCRATCH/out"
 check "... for programs" test "$(./harness status --json "$one" | jq -r .verdict)" = failed
 check "browse finds the cells" test "$(./harness browse "$SCRATCH/failed" --verdict failed --json | jq -r '.runs[] | "\(.folder | sub("/[^/]*/"; "/")) \(.expectations.failed)"' | sort | xargs)" = "incast-dcqcn/01 1 incast-dcqcn/02 1 pfc-bidir/02 1"
 check_exit 0 "traces of the sweep" ./harness trace "$one"
