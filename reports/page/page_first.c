@@ -483,10 +483,12 @@ size_t page_sweep_explaining(const struct sweep_table *t, const struct drawing *
     for (size_t i = 0; i < count; i++) {
         const struct sweep_figure *f =
             drawings[i].run < t->figure_count ? &t->figures[drawings[i].run] : NULL;
-        size_t worth = !f                                   ? 0
-                       : f->with[VERDICT_FAILED]            ? 1 + f->with[VERDICT_FAILED]
-                       : f->check && asks_for_any(f->check) ? 0
-                                                            : 1;
+        size_t failed = f ? f->with[VERDICT_FAILED] : 0;
+        size_t worth = !f                                  ? 0
+                       : failed && f->with[VERDICT_PASSED] ? t->row_count + failed
+                       : failed                            ? 1 + failed
+                       : f->check && (asks_for_any(f->check) || f->known < t->row_count) ? 0
+                                                                                         : 1;
         if (worth > most) {
             most = worth;
             best = i;

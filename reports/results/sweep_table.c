@@ -125,9 +125,12 @@ static int keep_failure(struct sweep_table *t, size_t row, size_t figure_number,
     return failures[t->failure_count++].reason ? 0 : -1;
 }
 
-static int take_expectation(struct sweep_table *t, size_t row, const json_t *item)
+/* `later`: what the sweep's end says of it, NULL: nothing. That is of the cell, and its first run has it. */
+static int take_expectation(struct sweep_table *t, size_t row, const json_t *item, const json_t *later)
 {
-    bool full;
+    const json_t *left = json_object_get(item, "left");
+    bool full, own = !later || t->rows[row].repeat > 1;
+    item = own ? item : later;
     enum verdict verdict = verdict_of(run_member(item, "verdict"));
     struct sweep_figure *f =
         figure(t, run_member(item, "name"), run_member(item, "check"), run_member(item, "unit"), &full);
@@ -141,10 +144,10 @@ static int take_expectation(struct sweep_table *t, size_t row, const json_t *ite
     f->with[f->verdicts[row]] -= f->verdicts[row] != VERDICT_NONE;
     f->verdicts[row] = (unsigned char)verdict;
     f->with[verdict]++;
-    set_value(f, row, number_of(json_object_get(item, "left")));
+    set_value(f, row, number_of(json_is_number(left) ? left : json_object_get(item, "left")));
     if (!f->unit)
         return -1;
-    return verdict == VERDICT_FAILED
+    return own && verdict == VERDICT_FAILED
                ? keep_failure(t, row, (size_t)(f - t->figures), run_member(item, "reason"))
                : 0;
 }
@@ -223,11 +226,12 @@ static int take_lists(const struct run *run, size_t row, struct sweep_table *t)
         result = keep_failure(t, row, SIZE_MAX, run_text(run, "reason"));
     json_array_foreach(run_get(run, "expectations"), i, item)
     {
-        result = result == 0 ? take_expectation(t, row, item) : result;
+        result = result == 0 ? take_expectation(t, row, item, run_judged_later(run, "expectations", item))
+                             : result;
     }
     json_array_foreach(run_get(run, "verify"), i, item)
     {
-        result = result == 0 ? take_expectation(t, row, item) : result;
+        result = result == 0 ? take_expectation(t, row, item, NULL) : result;
         result = result == 0 ? take_not_judged(t, row, item) : result;
     }
     json_array_foreach(run_get(run, "published"), i, item)

@@ -110,6 +110,15 @@ print(f"{checked} values")
 if checked < 10: sys.exit("too few values were compared")
 END
 
+# ---- what is judged beside another cell has no verdict in a run
+jq '.name = "beside" | .sweep = {"traffic.pair.message": ["4KiB", "16KiB", "64KiB"], "traffic.pair.depth": [1, 8]} | .expect = [
+    {name: "all is well", when: {"traffic.pair.depth": 1}, check: "sum(flows.*.delivered_bps) > 1Mb/s"},
+    {name: "more at once", when: {"traffic.pair.depth": 8}, against: {"traffic.pair.depth": 1}, check: "sum(flows.*.delivered_bps) / other(sum(flows.*.delivered_bps)) > 1.5"}]' base.json >beside.json
+check_exit 1 "a sweep with a cell that fails beside another one" "$H" run beside.json --lab "$LAB" --out .
+sed -n '/<section class=first>/,/<.section>/p' beside/latest/report/index.html >first
+check_says "an expectation that failed beside another cell is named first" '<b>more at once</b> <span class=failed>failed in 1 of 3</span>: all with message 64KiB, and no others' first
+check "... and is the picture, not the one that passed wherever it was judged" grep -q '<figure>.*href="figure-002-more-at-once.svg"' first
+
 # ---- two choices: heat maps
 sweep two '{"traffic.pair.message": {"from": "4KiB", "to": "64KiB", "factor": 2}, "traffic.pair.depth": [1, 2, 4, 8]}'
 two=$(readlink -f two/latest)

@@ -106,7 +106,7 @@ check "... a run is a line with its goodput" test "$(grep -cE '^0[1-5]: .*run [1
 check_exit 1 "... also with --quiet" run above --quiet --out quiet
 check "... which prints nothing" test ! -s out
 check_exit 1 "... also of many runs" "$H" run above.json --no-report --repeat 21 --out many
-check "... of which only the cell is printed" test "$(grep -vc '^result:' out)" = 8
+check "... of which only the cell is printed, with what failed in it" test "$(grep -vc '^result:' out) $(grep -c '^fast failed in 1 of 1$' out)" = "9 1"
 check_says "... with mean and interval" '^01 +failed +[0-9.]+ \+- [0-9.]+ ' out
 check_says "... and how many cells did" '^1 cell, by what is judged over all runs: 1 failed$' out
 cp out long.out
