@@ -336,6 +336,7 @@ fi
 start_browser
 browse open "$page" 390 800
 page_is "nothing is wider than a narrow window" 'document.documentElement.scrollWidth <= 390'
+page_is "a picture that is wider scrolls in its box, to its end, and fades where it goes on" '(box => (box.scrollLeft = 9999, box.scrollLeft + box.clientWidth === box.scrollWidth && box.scrollWidth >= 748 && getComputedStyle(box).maskImage !== "none"))(document.querySelector(".picture"))'
 browse eval 'window.table = document.querySelector("table.sortable"), window.heads = Array.from(table.tHead.rows[0].cells),
     window.size = heads.findIndex(h => h.textContent.startsWith("message")), window.head = heads[size], head.querySelector("button").focus(), 1'
 page_is "a heading can be focused" 'document.activeElement === head.querySelector("button")'
