@@ -14,6 +14,7 @@
 #include "reports/results/sweep_words.h"
 #include "reports/results/run.h"
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #include <sys/stat.h>
 
 #define PAGE "index.html"
+
+#define PAUSES_MATTER 5 /* % of the measure phase, at some end of a link */
 
 /* Points on an interactive page, about: each takes up to 22 bytes, and the page is to stay below 10 MB. */
 #define PAGE_POINTS 280000
@@ -85,17 +88,18 @@ static int draw_map(const struct run *run, size_t index, const struct folder *fo
 {
     struct text title = {0}, note = {0};
     char name[64];
-    bool drawn;
+    double most;
     snprintf(name, sizeof name, "%02zu-map", index + 1);
     text_add(&title, "Pauses in the network%s%s", *run->label ? ": " : "", run->label);
-    int result = map_write(run, name, text_string(&title), folder, &drawn, &note, e);
-    if (result == 0 && drawn) {
+    int result = map_write(run, name, text_string(&title), folder, &most, &note, e);
+    if (result == 0 && isfinite(most)) {
         drawings_keep(
             made, name, text_string(&title),
             "The half of a link next to a node is coloured by how long that node was paused on "
             "it; an arrow shows the direction that was paused. In the lower map, the colour is the start of "
             "the pause that its title names: it shows how a storm spreads.",
             index);
+        drawings_last(made)->minor = most < PAUSES_MATTER;
         drawings_last(made)->note = note.length ? text_take(&note) : NULL;
     }
     text_free(&note);

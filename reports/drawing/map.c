@@ -632,13 +632,13 @@ static void draw_map(const struct map *map, const struct run *run, const char *t
 }
 
 int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
-              bool *drawn, struct text *note, struct error *e)
+              double *most, struct text *note, struct error *e)
 {
     struct map map = {0};
     struct text data = {0}, drawing = {0};
     struct half *halves = NULL;
     int result = 0;
-    *drawn = false;
+    *most = NAN;
     if (map_load(&map, run) != 0)
         result = error_set(e, "out of memory for the map %s", name);
     if (result == 0 && map.held && map.layers > 1) {
@@ -652,7 +652,7 @@ int map_write(const struct run *run, const char *name, const char *title, const 
         draw_map(&map, run, title, halves, count, &unit, &drawing);
         add_note(&map, note);
         result = svg_write(folder, name, &data, &drawing, e);
-        *drawn = result == 0;
+        *most = halves[count - 1].link->end[halves[count - 1].end].share;
     }
     free(halves);
     text_free(&data);

@@ -8,9 +8,10 @@
 #include "lib/text.h"
 #include "reports/results/run.h"
 
-/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg, as plot_write does; *drawn is false when the run has no
- * topology, no switches or no pauses: then nothing is written. `note`: what it has not, for its caption. */
+/* Write FOLDER/NAME.tsv and FOLDER/NAME.svg, as plot_write does; *most: the time for which the end
+ * that was paused longest was, in per cent of the measure phase; NAN when the run has no topology, no
+ * switches or no pauses: then nothing is written. `note`: what it has not, for its caption. */
 int map_write(const struct run *run, const char *name, const char *title, const struct folder *folder,
-              bool *drawn, struct text *note, struct error *e);
+              double *most, struct text *note, struct error *e);
 
 #endif

@@ -23,6 +23,7 @@ struct drawing {
     struct text data; /* for the page's script (plot_data), or nothing */
     char *picture;    /* NAME.svg, which the page contains */
     size_t picture_length;
+    bool minor; /* what it shows took next to nothing */
     bool png;   /* NAME.png is there too */
     size_t run; /* which run it belongs to, on the page of a sweep which figure it shows; SIZE_MAX: to all */
 };

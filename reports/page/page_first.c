@@ -353,23 +353,50 @@ static size_t run_to_show(const struct runs *runs)
     return best;
 }
 
+#define PAUSE_KINDS 2 /* the first ones of the kinds below are of pauses */
+
+/* Did a link of it change, by its faults or by what was sampled? */
+static bool link_changed(const struct run *run)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(run_get(run, "scenario.faults"), i, item)
+    {
+        if (strcmp(run_member(item, "kind"), "loss") != 0)
+            return true;
+    }
+    json_array_foreach(json_object_get(run->explanation, "causes"), i, item)
+    {
+        if (strcmp(run_member(item, "kind"), "link-down") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Is the drawing called NAME and the kind, such as "-map"? */
+static bool is_of_kind(const struct drawing *drawing, const char *kind)
+{
+    size_t length = strlen(drawing->name), end = strlen(kind);
+    return length >= end && strcmp(drawing->name + length - end, kind) == 0;
+}
+
 size_t page_explaining(const struct runs *runs, const struct drawing *drawings, size_t count)
 {
     static const char *const kinds[] = {"-map", "-timeline", "-throughput", "-dcqcn", "-queues", ""};
-    size_t run = run_to_show(runs);
+    size_t run = run_to_show(runs), first = link_changed(&runs->items[run]) ? PAUSE_KINDS : 0;
     /* Of flows that end, where nobody is paused, how long they took says more than the rates of some hosts.
      */
     if (isfinite(slowdown(&runs->items[run])) && !(page_pauses(&runs->items[run]) > 0))
         for (size_t i = 0; i < count; i++)
             if (strcmp(drawings[i].name, "sweep-slowdown") == 0)
                 return i;
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (size_t i = 0; i < count; i++) {
-            size_t length = strlen(drawings[i].name), end = strlen(kinds[k]);
-            if (drawings[i].run == run && length >= end &&
-                strcmp(drawings[i].name + length - end, kinds[k]) == 0)
+    for (size_t i = 0; i < count; i++)
+        if (drawings[i].run == run && drawings[i].minor)
+            first = PAUSE_KINDS;
+    for (size_t k = first; k < sizeof kinds / sizeof *kinds; k++)
+        for (size_t i = 0; i < count; i++)
+            if (drawings[i].run == run && is_of_kind(&drawings[i], kinds[k]))
                 return i;
-        }
     return count ? 0 : SIZE_MAX;
 }
 

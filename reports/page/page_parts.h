@@ -48,7 +48,8 @@ void page_add_collectives(const struct runs *runs, struct text *out);
 void page_add_first(const struct runs *runs, const struct drawing *drawings, size_t explaining,
                     struct text *out);
 /* The drawing that explains the runs best: of the one that failed or lost most, the map of its pauses, else
- * its pauses and rates. SIZE_MAX: there is none. */
+ * its pauses and rates; where a link changed, or its pauses took next to nothing, its rates with the times of
+ * faults. SIZE_MAX: there is none. */
 size_t page_explaining(const struct runs *runs, const struct drawing *drawings, size_t count);
 
 /* The same of a sweep of many runs: which choices those that failed have in common, and the drawing of what
