@@ -34,7 +34,7 @@ static void offer_key(struct keys *k, const char *name, bool holds_more, const c
     struct text word = {0};
     text_add(&word, "%s%s%s%s%s", k->prefix, text_string(&k->parent), k->parent.length ? "." : "", name,
              holds_more ? "." : "=");
-    if (!strpbrk(name, ".=\n") && !json_object_get(k->offered, name) &&
+    if (!strpbrk(name, ".=") && !json_object_get(k->offered, name) &&
         json_put(k->offered, name, json_true()) == 0)
         completing_offer(k->c, text_string(&word), about);
     text_free(&word);

@@ -23,9 +23,19 @@ static size_t first_part(const char *words)
     return length;
 }
 
+/* Does a shell run nothing of the word, however it stands in quotes? Others than who types name keys, values,
+ * results. */
+static bool is_harmless(const char *word)
+{
+    while (isalnum((unsigned char)*word) || (unsigned char)*word > 127 ||
+           (*word && strchr(" ._-/:=,@+%*{}[]~#", *word)))
+        word++;
+    return !*word;
+}
+
 void completing_offer(const struct completing *c, const char *word, const char *about)
 {
-    if (strncmp(word, c->typed, strlen(c->typed)) != 0 || strpbrk(word, "\n\t"))
+    if (strncmp(word, c->typed, strlen(c->typed)) != 0 || !is_harmless(word))
         return;
     size_t length = about ? first_part(about) : 0;
     while (length && (about[length - 1] == '.' || about[length - 1] == '\n'))
@@ -269,11 +279,13 @@ static const char bash[] =
     "    while IFS= read -r line; do\n"
     "        case $line in\n"
     "        :files) compopt -o filenames 2>/dev/null\n"
-    "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"${words[-1]#\"$kept\"}\") ;;\n"
+    "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -X $'*\\n*' -- "
+    "\"${words[-1]#\"$kept\"}\") ;;\n"
     "        :folders) compopt -o filenames 2>/dev/null\n"
-    "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- \"${words[-1]#\"$kept\"}\") ;;\n"
+    "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -X $'*\\n*' -- "
+    "\"${words[-1]#\"$kept\"}\") ;;\n"
     "        *) line=${line%%$'\\t'*} line=${line#\"$kept\"}\n"
-    "            [[ $piece == [\\\"\\']* ]] || printf -v line %q \"$line\"\n"
+    "            [[ $piece =~ ^(\\\"[^\\\"]*|\\'[^\\']*)$ ]] || printf -v line %q \"$line\"\n"
     "            [[ $line != *[.=] ]] || compopt -o nospace 2>/dev/null\n"
     "            COMPREPLY+=(\"$line\") ;;\n"
     "        esac\n"

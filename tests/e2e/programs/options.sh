@@ -21,7 +21,7 @@ typed_in() { # SHELL KEYS...
     rm -f "$SCRATCH/typed"
     case $shell in
     bash) load=". $SCRATCH/harness.completion" shell='bash --norc --noprofile -i' ;;
-    zsh) load="fpath=($SCRATCH/zsh \$fpath); autoload -U compinit; compinit -u -D" shell='zsh -f -i' ;;
+    zsh) load="setopt interactivecomments; fpath=($SCRATCH/zsh \$fpath); autoload -U compinit; compinit -u -D" shell='zsh -f -i' ;;
     fish) load="source $SCRATCH/harness.fish" shell='fish --no-config -i' ;;
     esac
     printf '%s\n' "$load" "$(printf '%b\n' "$@")" exit |
@@ -163,6 +163,12 @@ printf '#!/bin/sh\n[ "$1" != --complete ] || exec "%s" "$@"\nprintf "%%s\\n" "$*
 chmod +x typing/harness
 "$BUILD/harness" --completion zsh >zsh/_harness
 "$BUILD/harness" --completion fish >harness.fish
+# each ends its line with a comment and a quote: closed, whether the shell closed the first or not
+printf '%s\n' '{"schema": 1, "name": "hostile", "expect": {"at most one": {}}, "settings": {"zz$(touch ran-1)": 1, "yy`touch ran-2`": 1,' \
+    '"xx'\''$(touch ran-3)'\''": 1, "ww\"$(touch ran-4)\"": 1, "vv\n$(touch ran-5)": 1, "uu\t$(touch ran-6)": 1, "ss": "$(touch ran-7)"}}' >hostile.json
+touch 'ff$(touch ran-8)' $'hh\ntwo' && mkdir 'config/harness/baselines/gg$(touch ran-9)'
+check "completion of no name in two lines" test -z "$(complete_words "$BUILD/harness" verify hh)"
+for key in zz yy xx ww vv uu ss=; do offers "of nothing hostile: $key" "" check hostile.json --set "settings.$key"; done
 for shell in bash zsh fish; do
     command -v $shell >/dev/null || { skip "completion in $shell" no-command $shell && continue; }
     typed_in $shell 'harness doct\t --for pfc-bid\t' 'harness run pfc-bidir --set phases.mea\t2s' 'harness run pfc-bidir --set flows.a-to-b.op=write-\t' \
@@ -170,6 +176,18 @@ for shell in bash zsh fish; do
     printf '%s\n' 'doctor --for pfc-bidir' 'run pfc-bidir --set phases.measure=2s' 'run pfc-bidir --set flows.a-to-b.op=write-imm' 'run pfc-bidir --lab=sim-geforce-pair -q' \
         'report results/mine/latest' 'compare before old' >wanted
     check "completion in $shell: what is typed, with tabs" diff <(sed 's/ *$//' seen) wanted
+    typed_in $shell 'harness run pfc-bidir --set "phases.mea\t2s #"' 'harness run pfc-bidir --set "flows.a-to-b.op=write-\t #"' \
+        "harness check hostile.json --set 'expect.at\\t #'" 'harness check hostile.json --set expect.at\t' >seen
+    check "... in quotes, and of a key with blanks" diff <(sed 's/[ #]*$//' seen) <(printf '%s\n' 'run pfc-bidir --set phases.measure=2s' \
+        'run pfc-bidir --set flows.a-to-b.op=write-imm' 'check hostile.json --set expect.at most one.' 'check hostile.json --set expect.at most one.')
+    lines=() && rm -f ran-*
+    for word in zz yy xx ww vv uu ss=; do
+        for quote in '' '"' "'"; do lines+=("harness check hostile.json --set ${quote}settings.$word\\t1 #$quote"); done
+    done
+    for quote in '' '"' "'"; do lines+=("harness compare ${quote}gg\\t #$quote" "harness verify ${quote}ff\\t #$quote"); done
+    typed_in $shell "${lines[@]}" >seen
+    check "... all of which were typed" test "$(wc -l <seen)" = ${#lines[@]}
+    check "... nothing that a key, a value, a baseline or a file is named is run" eval '! compgen -G "ran-*"'
     [ $shell != fish ] || continue # it takes the wildcard for one of files
     typed_in $shell 'harness run pfc-bidir --set flows.*.mess\t4KiB' >seen
     check "... below a wildcard" grep -qxF 'run pfc-bidir --set flows.*.message=4KiB' seen
