@@ -246,12 +246,29 @@ static void add_deadlock_events(const struct run *run, struct events *events)
     }
 }
 
+/* Links that went down by what was sampled, where no fault of the scenario says when. */
+static void add_link_causes(const struct run *run, struct events *events)
+{
+    const json_t *cause;
+    size_t i;
+    if (json_array_size(run_get(run, "scenario.faults")))
+        return;
+    json_array_foreach(json_object_get(run->explanation, "causes"), i, cause)
+    {
+        const json_t *from_ns = json_object_get(cause, "from_ns");
+        if (strcmp(run_member(cause, "kind"), "link-down") == 0 && json_is_integer(from_ns))
+            add_event(run, events, json_integer_value(from_ns),
+                      xasprintf("%s down", run_member(cause, "culprit")));
+    }
+}
+
 static void mark_events(const struct run *run, struct plot *plot)
 {
     struct events events = {0};
     add_flow_events(run, "scenario.flows", &events);
     add_flow_events(run, "scenario.traffic", &events);
     add_fault_events(run, &events);
+    add_link_causes(run, &events);
     add_injection_events(run, &events);
     add_deadlock_events(run, &events);
     if (events.count)

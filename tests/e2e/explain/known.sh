@@ -180,6 +180,10 @@ said "a dead link from which adaptive routing turned at once is why the other on
 "$H" report "$OUT/apart/latest" >/dev/null
 sed -n '/<section class=first>/,/<.section>/p' "$OUT/apart/latest/report/index.html" >"$SCRATCH/first"
 check "  its page begins with the rates over time and when the link went down, not with a map of pauses" test "$(grep -c 'leaf0 - spine1 down"' "$SCRATCH/first") $(grep -c 'href="01-throughput.svg"' "$SCRATCH/first") $(grep -c 'href="01-map.svg"' "$SCRATCH/first")" = "1 1 0"
+cp -rL "$OUT/apart/latest" "$SCRATCH/unsaid"
+jq 'del(.scenario.faults)' "$OUT/apart/latest/result.json" >"$SCRATCH/unsaid/result.json"
+"$H" report "$SCRATCH/unsaid" >/dev/null
+check "  also where nothing but samples say so" test "$(sed -n '/<section class=first>/,/<.section>/p' "$SCRATCH/unsaid/report/index.html" | grep -cE 'leaf0 - spine1 down"|href="01-throughput.svg"')" = 2
 own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "20Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings += {mtu: 4200, ecn: [3]} | .phases.measure = "8ms" | .sample.groups += ["ecn", "queue"] |
     .faults = [{link: ["leaf0", "spine1"], kind: "rate", rate: "10Gb/s", start: "3ms", stop: "6ms"}]' --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
 said "a link that was slower for 3 of 8 ms: since when and until when, and neither an idle port nor too much load" 'said[0] == "slower-link leaf0 - spine1" and (.causes[0] | (.from_ns - 2.1e6 | fabs) < 0.2e6 and (.to_ns - 5e6 | fabs) < 0.2e6 and (.evidence[0] | test("sent (9[.]|10)[0-9.]* Gb/s")))'
