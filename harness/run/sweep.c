@@ -77,11 +77,12 @@ static json_t *sweep_index_head(const struct sweep *s)
 {
     const struct cell *first = &s->plan.first;
     char *started = results_time();
-    json_t *head = json_make(
-        "{s:i,s:s,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I}", "schema", 1, "program", "harness", "version",
-        HARNESS_VERSION, "build", results_build(), "scenario", first->scenario.name, "title",
-        first->scenario.title, "simulated", lab_kind(&first->lab)->simulated, "complete", 0, "verdict",
-        "incomplete", "started", started, "sweep", s->plan.sweep, "repeats", (json_int_t)s->request->repeats);
+    json_t *head = json_make("{s:i,s:s,s:s,s:s,s:s,s:s?,s:b,s:b,s:s,s:s?,s:O,s:I,s:I}", "schema", 1,
+                             "program", "harness", "version", HARNESS_VERSION, "build", results_build(),
+                             "scenario", first->scenario.name, "title", first->scenario.title, "simulated",
+                             lab_kind(&first->lab)->simulated, "complete", 0, "verdict", "incomplete",
+                             "started", started, "sweep", s->plan.sweep, "repeats",
+                             (json_int_t)s->request->repeats, "runs", (json_int_t)sweep_run_count(s));
     free(started);
     return head;
 }

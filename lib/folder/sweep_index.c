@@ -248,6 +248,37 @@ static void index_take_out_wrong(json_t *index, const struct folder *folder)
     json_decref(wrong);
 }
 
+/* The first line of index.jsonl. */
+static json_t *index_load_first_line(const struct folder *folder, struct error *e)
+{
+    int fd = folder_open_file(folder, SWEEP_INDEX_LINES, e);
+    json_t *head = fd >= 0 ? json_file_load_next_line(fd, SWEEP_INDEX_LINES, DOCUMENT_INDEX, e) : NULL;
+    if (fd >= 0)
+        close(fd);
+    return head;
+}
+
+json_t *sweep_index_summary(const struct folder *folder, struct error *e)
+{
+    static const char *const paths[] = {"scenario", "complete", "reason", "started",  "finished",
+                                        "sweep",    "runs",     "cells",  "repeated", NULL};
+    json_t *head = folder_has(folder, SWEEP_INDEX)
+                       ? json_file_load_parts_in(folder, SWEEP_INDEX, DOCUMENT_INDEX, paths, e)
+                       : index_load_first_line(folder, e);
+    if (head)
+        json_decref(result_take_out_wrong(INDEX_DOCUMENT, head));
+    if (head && !json_object_get(head, "cells") && !json_object_get(head, "sweep")) {
+        error_set(e, "%s: its index is not that of a sweep: it has no cells", folder->path);
+        json_decref(head);
+        return NULL;
+    }
+    size_t listed = json_array_size(json_object_get(head, "cells"));
+    if (head && (size_t)json_integer_value(json_object_get(head, "runs")) < listed)
+        json_object_set_new(head, "runs", json_integer((json_int_t)listed));
+    json_object_del(head, "cells");
+    return head;
+}
+
 json_t *sweep_index_judged(const struct folder *folder)
 {
     static const char *const paths[] = {"repeated", NULL};

@@ -23,6 +23,9 @@ bool sweep_index_exists(const struct folder *folder);
  * now. A new reference; NULL with an error, also if no run is left. */
 json_t *sweep_index_load(const struct folder *folder, struct error *e);
 
+/* What the index says of the sweep as a whole: the document without its cells, but "runs", how many it has in
+ * all, which older indices do not say: of these how many are listed. A new reference; NULL with an error. */
+json_t *sweep_index_summary(const struct folder *folder, struct error *e);
 /* What was judged when the sweep ended ("repeated", docs/result.md); NULL: nothing was, or it has not ended.
  * A new reference. */
 json_t *sweep_index_judged(const struct folder *folder);
