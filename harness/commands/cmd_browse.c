@@ -59,7 +59,8 @@ static const struct field fields[] = {
      .item = FIELD_CHOICE,
      .choices = verdict_words,
      .argument = "VERDICT",
-     .help = "Only runs with this verdict: passed, failed, skipped, unjudged, incomplete, unfinished (no "
+     .help = "Only runs, or sweeps in one line, with this verdict: passed, failed, skipped, unjudged, "
+             "incomplete, unfinished (no "
              "result yet) "
              "or broken (a result that cannot be read). May be given several times."},
     {.name = "where",
@@ -310,7 +311,7 @@ static int show_page(const struct browse_list *list, const char *results, const 
     if ((uint64_t)n > list->count)
         return error_set(e, "there is no run %" PRId64 " in the list: it has %zu", n, list->count);
     const struct browse_run *run = &list->runs[n - 1];
-    if (verdict_of(run->verdict) == VERDICT_NONE && !run->cell_count)
+    if (verdict_of(run->verdict) == VERDICT_NONE && !run->is_sweep)
         return error_set(e, "%s/%s is %s and has no page: %s", results, run->folder, run->verdict,
                          run->reason);
     char *folder = strcmp(run->folder, ".") == 0 ? strdup(results) : files_join(results, run->folder);
@@ -340,12 +341,25 @@ static int print_json(const struct browse_list *list, struct error *e)
     return 0;
 }
 
-static int show(struct browse_list *list, const char *results, const struct browse_arguments *said,
-                struct error *e)
+/* Sweeps that are not whole and have no line which says so: those whose runs are listed one by one. */
+static void say_lacks(const struct browse_list *list, const char *results)
+{
+    for (size_t i = 0; i < list->lack_count; i++) {
+        const struct browse_lack *lack = &list->lacks[i];
+        bool itself = strcmp(lack->folder, ".") == 0;
+        if (!lack->has_line)
+            log_info("the sweep in %s%s%s is %s, with %zu of %zu runs: %s", results, itself ? "" : "/",
+                     itself ? "" : lack->folder, lack->verdict, lack->found, lack->runs, lack->reason);
+    }
+}
+
+static int show(struct browse_list *list, const char *results, const struct browse_filter *filter,
+                const struct browse_arguments *said, struct error *e)
 {
     bool cells = said->cells == 1 || said->json == 1 || said->where.count || said->sort >= BROWSE_BY_GOODPUT;
     if (!cells)
         browse_fold(list, results);
+    browse_keep_verdicts(list, filter);
     browse_sort(list, (enum browse_order)said->sort, said->reverse == 1);
     if (said->page != FIELD_UNSET || said->open != FIELD_UNSET)
         return show_page(list, results, said, e);
@@ -362,6 +376,8 @@ static int show(struct browse_list *list, const char *results, const struct brow
     if (list->beyond)
         log_info("%zu more %s: --limit is %zu", list->beyond, THINGS(list->beyond, "run"), list->count);
     list->count = count;
+    if (said->json != 1)
+        say_lacks(list, results);
     return result;
 }
 
@@ -390,10 +406,11 @@ static int run_browse(const struct call *call)
     if (result == 0)
         result = browse_find(results, &filter, &list, &e);
     if (result == 0)
-        result = show(&list, results, said, &e);
+        result = show(&list, results, &filter, said, &e);
+    bool unread = damaged_warn(&list.unread);
     browse_free(&list);
     if (result == 0)
-        return EXIT_DONE;
+        return unread ? EXIT_FAILED : EXIT_DONE;
     log_error("%s", e.text);
     return EXIT_USAGE;
 }

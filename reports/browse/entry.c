@@ -129,14 +129,6 @@ static void take_figures(const struct run *from, struct browse_run *run)
 
 /* ---- the filter */
 
-static bool one_of(const char *const *words, size_t count, const char *word)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(words[i], word) == 0)
-            return true;
-    return count == 0;
-}
-
 static bool ends_in(const char *path, const char *setting, size_t length)
 {
     size_t whole = strlen(path);
@@ -210,13 +202,18 @@ static bool matches(const char *glob, const char *word)
     return !glob || fnmatch(glob, word, 0) == 0;
 }
 
+bool browse_fits(const struct browse_filter *filter, const char *scenario, const char *lab,
+                 const char *started)
+{
+    return matches(filter->scenario, scenario) && matches(filter->lab, lab) &&
+           (!filter->since || strcmp(started, filter->since) >= 0);
+}
+
 /* `from` is NULL for what has no result: its settings are unknown. */
 static bool is_wanted(const struct browse_filter *filter, const struct browse_run *run,
                       const struct run *from)
 {
-    if (!matches(filter->scenario, run->scenario) || !matches(filter->lab, run->lab) ||
-        !one_of(filter->verdicts, filter->verdict_count, run->verdict) ||
-        (filter->since && strcmp(run->started, filter->since) < 0))
+    if (!browse_fits(filter, run->scenario, run->lab, run->started))
         return false;
     for (size_t i = 0; i < filter->setting_count; i++)
         if (!from || !has_setting(from, filter->settings[i]))
@@ -284,7 +281,7 @@ static bool is_whole(const struct browse_run *run)
            run->origin && run->varied;
 }
 
-int browse_read(const char *path, const char *folder, bool finished, const json_t *judged,
+int browse_read(const char *path, const char *folder, bool finished, const char *unread, const json_t *judged,
                 const struct browse_filter *filter, struct browse_run *run, struct error *e)
 {
     struct run from = {0};
@@ -300,7 +297,7 @@ int browse_read(const char *path, const char *folder, bool finished, const json_
     for (size_t i = 0; i < filter->setting_count; i++)
         if (strncmp(filter->settings[i], "lab.", 4) == 0) /* large, so read only where a filter names it */
             wanted[sizeof parts / sizeof *parts - 1] = "lab";
-    bool read = finished && run_load_parts(&from, path, NULL, wanted, &why) == 0;
+    bool read = finished && !unread && run_load_parts(&from, path, NULL, wanted, &why) == 0;
     if (read) {
         const char *slash = strrchr(path, '/');
         if (strcmp(folder, ".") == 0)
@@ -308,8 +305,8 @@ int browse_read(const char *path, const char *folder, bool finished, const json_
         else
             run_note_judged(&from, path, judged, slash ? slash + 1 : path);
         describe_result(&from, path, run);
-    } else if (finished)
-        describe_other(path, "broken", why.text, run);
+    } else if (finished || unread)
+        describe_other(path, "broken", unread ? unread : why.text, run);
     else
         describe_other(path, "unfinished", "there is no result.json: it is running, or it was killed", run);
     int result = is_whole(run) ? 1 : error_set(e, "out of memory for %s", path);

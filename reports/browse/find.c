@@ -9,11 +9,13 @@
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LEVELS 6 /* of folders in folders that are looked into */
@@ -23,14 +25,18 @@ struct search {
     struct browse_list *list;
     const json_t *judged; /* when the sweep ended whose folder is looked into; NULL */
     const char *sweep;    /* its folder below the results; "": that is it, or there is none */
+    bool in_sweep;
+    size_t found; /* folders of its runs */
 };
 
 static int add_result(struct search *s, const struct folder *folder, const char *below, bool finished,
-                      struct error *e)
+                      const char *unread, struct error *e)
 {
     struct browse_list *list = s->list;
     struct browse_run run;
-    int wanted = browse_read(folder->path, *below ? below : ".", finished, s->judged, s->filter, &run, e);
+    int wanted =
+        browse_read(folder->path, *below ? below : ".", finished, unread, s->judged, s->filter, &run, e);
+    s->found++;
     list->left_out += wanted == 0;
     if (wanted <= 0)
         return wanted;
@@ -64,18 +70,54 @@ static int may_hold_runs(const struct dirent *entry)
 static int look_into(struct search *s, const struct folder *folder, const char *below, int levels,
                      struct error *e);
 
+static void note_unread(struct search *s, const char *why)
+{
+    text_add(&s->list->unread.left_out, "%s: runs in it are not listed\n", why);
+}
+
+/* May names in it be looked up? */
+static int check_access(const struct folder *folder, struct error *e)
+{
+    return faccessat(folder->fd, ".", X_OK, AT_EACCESS) == 0
+               ? 0
+               : error_set_errno(e, errno, "looking into the folder %s", folder->path);
+}
+
+/* A folder that could not be opened: a run of a sweep is broken. What is gone by now, or is none, is
+ * passed over. */
+static int add_unopened(struct search *s, const struct folder *in, const struct folder *folder,
+                        const char *name, const char *below, const char *why, struct error *e)
+{
+    struct stat status;
+    if (fstatat(in->fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode))
+        return 0;
+    if (s->in_sweep && !name[strspn(name, "0123456789")])
+        return add_result(s, folder, below, false, why, e);
+    note_unread(s, why);
+    return 0;
+}
+
 static int look_below(struct search *s, const struct folder *folder, const char *below, int levels,
                       struct error *e)
 {
     struct dirent **names = NULL;
     int count = scandirat(folder->fd, ".", &names, may_hold_runs, by_name), result = 0;
+    if (count < 0) {
+        struct error why;
+        error_set_errno(&why, errno, "reading the folder %s", folder->path);
+        note_unread(s, why.text);
+    }
     for (int i = 0; i < count; i++) {
         struct folder in = {.fd = -1};
+        struct error why;
         char *path = *below ? files_join(below, names[i]->d_name) : strdup(names[i]->d_name);
         if (!path)
             result = error_set(e, "out of memory for the runs in %s", folder->path);
-        else if (result == 0 && folder_open_in(&in, folder, names[i]->d_name, false, NULL) == 0)
+        else if (result == 0 && folder_open_in(&in, folder, names[i]->d_name, false, &why) == 0 &&
+                 check_access(&in, &why) == 0)
             result = look_into(s, &in, path, levels - 1, e);
+        else if (result == 0)
+            result = add_unopened(s, folder, &in, names[i]->d_name, path, why.text, e);
         folder_close(&in);
         free(path);
         free(names[i]);
@@ -84,23 +126,65 @@ static int look_below(struct search *s, const struct folder *folder, const char 
     return result;
 }
 
+/* What a sweep that has been looked into lacks, if one of its runs is wanted. `head`: its index
+ * (sweep_index_summary), or NULL for that reason; without runs it may then be a file of somebody else's. */
+static void note_lack(struct search *s, const char *below, const json_t *head, const char *why, bool wanted)
+{
+    struct browse_list *list = s->list;
+    size_t runs = (size_t)json_integer_value(json_object_get(head, "runs"));
+    size_t missing = runs > s->found ? runs - s->found : 0;
+    bool whole = json_is_true(json_object_get(head, "complete")),
+         ended = whole || json_object_get(head, "finished");
+    const char *reason = whole ? NULL : json_string_value(json_object_get(head, "reason")),
+               *scenario = json_string_value(json_object_get(head, "scenario")),
+               *started = json_string_value(json_object_get(head, "started"));
+    scenario = scenario ? scenario : "";
+    started = started ? started : "";
+    if (!s->found)
+        wanted = head && !s->filter->setting_count && browse_fits(s->filter, scenario, "", started);
+    if (!wanted || (whole && !missing))
+        return;
+    list->lacks = xreallocarray(list->lacks, list->lack_count + 1, sizeof *list->lacks);
+    list->lacks[list->lack_count++] = (struct browse_lack){
+        .folder = xstrdup(*below ? below : "."),
+        .verdict = !head   ? "broken"
+                   : ended ? "incomplete"
+                           : "unfinished",
+        .reason = !head     ? xstrdup(why)
+                  : !ended  ? xstrdup("it has not ended: it is running, or it was killed")
+                  : reason  ? xstrdup(reason)
+                  : missing ? xasprintf("%zu %s missing", missing, missing == 1 ? "run is" : "runs are")
+                            : xstrdup("its index says that it is not complete"),
+        .scenario = xstrdup(scenario),
+        .started = xstrdup(started),
+        .runs = runs > s->found ? runs : s->found,
+        .found = s->found};
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): at most LEVELS deep */
 static int look_into(struct search *s, const struct folder *folder, const char *below, int levels,
                      struct error *e)
 {
     if (folder_has(folder, "result.json"))
-        return add_result(s, folder, below, true, e);
+        return add_result(s, folder, below, true, NULL, e);
     if (folder_has(folder, "samples.jsonl") || folder_has(folder, "run.log"))
-        return add_result(s, folder, below, false, e);
+        return add_result(s, folder, below, false, NULL, e);
     if (!levels)
         return 0;
     const struct search above = *s;
-    json_t *judged = sweep_index_judged(folder);
-    s->judged = judged;
-    s->sweep = sweep_index_exists(folder) ? below : "";
+    struct error why = {""};
+    bool is_sweep = sweep_index_exists(folder);
+    json_t *head = is_sweep ? sweep_index_summary(folder, &why) : NULL;
+    size_t before = s->list->count;
+    s->judged = json_object_get(head, "repeated");
+    s->sweep = is_sweep ? below : "";
+    s->in_sweep = is_sweep;
+    s->found = 0;
     int result = look_below(s, folder, below, levels, e);
+    if (is_sweep && result == 0)
+        note_lack(s, below, head, why.text, s->list->count > before);
     *s = above;
-    json_decref(judged);
+    json_decref(head);
     return result;
 }
 
@@ -109,16 +193,29 @@ int browse_find(const char *results, const struct browse_filter *filter, struct 
 {
     struct folder folder;
     *list = (struct browse_list){0};
-    struct search s = {filter, list, NULL, ""};
+    struct search s = {.filter = filter, .list = list, .sweep = ""};
     int result = folder_open(&folder, results, e);
+    if (result == 0)
+        result = check_access(&folder, e);
     if (result == 0)
         result = look_into(&s, &folder, "", LEVELS, e);
     folder_close(&folder);
     return result;
 }
 
+static void free_lack(struct browse_lack *lack)
+{
+    char *const texts[] = {lack->folder, lack->reason, lack->scenario, lack->started};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+}
+
 void browse_free(struct browse_list *list)
 {
+    for (size_t i = 0; i < list->lack_count; i++)
+        free_lack(&list->lacks[i]);
+    free(list->lacks);
+    damaged_free(&list->unread);
     for (size_t i = 0; i < list->count; i++)
         browse_free_run(&list->runs[i]);
     free(list->runs);
@@ -135,11 +232,14 @@ static int rank(const char *verdict)
                                                 : VERDICT_INCOMPLETE + 2;
 }
 
-/* "4 runs: 1 failed, 3 passed", the worst first. */
-static char *count_verdicts(const struct browse_run *cells, size_t count)
+/* "4 of 6 runs: 1 failed, 3 passed", the worst first. */
+static char *count_verdicts(const struct browse_run *cells, size_t count, size_t all)
 {
     struct text words = {0};
-    text_add(&words, "%zu %s", count, THINGS(count, "run"));
+    text_add(&words, "%zu ", count);
+    if (all > count)
+        text_add(&words, "of %zu ", all);
+    text_add(&words, "%s", THINGS(all > count ? all : count, "run"));
     const char *comma = ": ";
     for (int of = VERDICT_INCOMPLETE + 2; of > VERDICT_NONE; of--) {
         size_t with = 0, last = 0;
@@ -156,20 +256,22 @@ static char *count_verdicts(const struct browse_run *cells, size_t count)
     return text_take(&words);
 }
 
-/* Takes the cells, which are at least one. */
-static struct browse_run make_sweep(struct browse_run *cells, size_t count, const char *results)
+/* Takes the cells, which are at least one. `lack`: NULL if it is whole. */
+static struct browse_run make_sweep(struct browse_run *cells, size_t count, const struct browse_lack *lack,
+                                    const char *results)
 {
     const struct browse_run *worst = &cells[0], *told = NULL, *known = &cells[0], *first = &cells[0];
     char *page = xasprintf("%s/%s/report/index.html", results, cells[0].sweep);
     struct browse_run sweep = {.folder = xstrdup(cells[0].sweep),
                                .sweep = xstrdup(""),
-                               .varied = count_verdicts(cells, count),
+                               .varied = count_verdicts(cells, count, lack ? lack->runs : 0),
                                .delivered_bps = NAN,
                                .goodput_bps = NAN,
                                .pauses = NAN,
                                .cnps = NAN,
                                .latency_p99_us = NAN,
                                .has_page = files_exist(page),
+                               .is_sweep = true,
                                .cells = cells,
                                .cell_count = count};
     for (size_t i = 0; i < count; i++) {
@@ -183,14 +285,58 @@ static struct browse_run make_sweep(struct browse_run *cells, size_t count, cons
         sweep.skipped += cells[i].skipped;
     }
     const char *name = told ? strrchr(told->folder, '/') : NULL;
-    sweep.verdict = xstrdup(worst->verdict);
-    sweep.reason = told ? xasprintf("%s: %s", name ? name + 1 : told->folder, told->reason) : xstrdup("");
+    bool lacks = lack && rank(lack->verdict) >= rank(worst->verdict);
+    sweep.verdict = xstrdup(lacks ? lack->verdict : worst->verdict);
+    sweep.reason = lacks  ? xstrdup(lack->reason)
+                   : told ? xasprintf("%s: %s", name ? name + 1 : told->folder, told->reason)
+                          : xstrdup("");
     sweep.started = xstrdup(first->started);
     sweep.scenario = xstrdup(known->scenario);
     sweep.lab = xstrdup(known->lab);
     sweep.origin = xstrdup(known->origin);
     free(page);
     return sweep;
+}
+
+static struct browse_lack *lack_of(const struct browse_list *list, const char *sweep)
+{
+    for (size_t i = 0; i < list->lack_count; i++)
+        if (strcmp(list->lacks[i].folder, sweep) == 0)
+            return &list->lacks[i];
+    return NULL;
+}
+
+static struct browse_run make_empty_sweep(const struct browse_lack *lack)
+{
+    return (struct browse_run){.folder = xstrdup(lack->folder),
+                               .sweep = xstrdup(""),
+                               .verdict = xstrdup(lack->verdict),
+                               .reason = xstrdup(lack->reason),
+                               .started = xstrdup(lack->started),
+                               .scenario = xstrdup(lack->scenario),
+                               .lab = xstrdup(""),
+                               .origin = xstrdup(""),
+                               .varied = count_verdicts(NULL, 0, lack->runs),
+                               .delivered_bps = NAN,
+                               .goodput_bps = NAN,
+                               .pauses = NAN,
+                               .cnps = NAN,
+                               .latency_p99_us = NAN,
+                               .is_sweep = true};
+}
+
+/* A line for each sweep of which nothing was found. */
+static void add_empty_sweeps(struct browse_list *list)
+{
+    for (size_t i = 0; i < list->lack_count; i++) {
+        struct browse_lack *lack = &list->lacks[i];
+        if (lack->found || strcmp(lack->folder, ".") == 0)
+            continue;
+        list->runs = xreallocarray(list->runs, list->count + 1, sizeof *list->runs);
+        list->runs[list->count++] = make_empty_sweep(lack);
+        list->capacity = list->count;
+        lack->has_line = true;
+    }
 }
 
 void browse_fold(struct browse_list *list, const char *results)
@@ -204,19 +350,53 @@ void browse_fold(struct browse_list *list, const char *results)
         if (*sweep) {
             struct browse_run *cells = xreallocarray(NULL, count, sizeof *cells);
             memcpy(cells, &list->runs[i], count * sizeof *cells);
-            list->runs[kept++] = make_sweep(cells, count, results);
+            struct browse_lack *lack = lack_of(list, sweep);
+            list->runs[kept++] = make_sweep(cells, count, lack, results);
+            if (lack)
+                lack->has_line = true;
         } else {
             list->runs[kept++] = list->runs[i];
         }
     }
     list->count = kept;
+    add_empty_sweeps(list);
+}
+
+static bool has_wanted_verdict(const struct browse_filter *filter, const char *verdict)
+{
+    for (size_t i = 0; i < filter->verdict_count; i++)
+        if (strcmp(filter->verdicts[i], verdict) == 0)
+            return true;
+    return filter->verdict_count == 0;
+}
+
+void browse_keep_verdicts(struct browse_list *list, const struct browse_filter *filter)
+{
+    size_t kept = 0, lacks = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct browse_run *run = &list->runs[i];
+        if (has_wanted_verdict(filter, run->verdict)) {
+            list->runs[kept++] = *run;
+            continue;
+        }
+        list->left_out += run->is_sweep ? run->cell_count : 1;
+        browse_free_run(run);
+    }
+    for (size_t i = 0; i < list->lack_count; i++) {
+        if (has_wanted_verdict(filter, list->lacks[i].verdict))
+            list->lacks[lacks++] = list->lacks[i];
+        else
+            free_lack(&list->lacks[i]);
+    }
+    list->count = kept;
+    list->lack_count = lacks;
 }
 
 size_t browse_count(const struct browse_list *list, size_t first)
 {
     size_t runs = 0;
     for (size_t i = first; i < list->count; i++)
-        runs += list->runs[i].cell_count ? list->runs[i].cell_count : 1;
+        runs += list->runs[i].is_sweep ? list->runs[i].cell_count : 1;
     return runs;
 }
 

@@ -28,7 +28,15 @@ json_t *browse_json(const struct browse_list *list)
     json_t *runs = json_array();
     for (size_t i = 0; runs && i < list->count; i++)
         json_array_append_new(runs, run_json(&list->runs[i]));
-    return json_make("{s:o,s:I}", "runs", runs, "left_out", (json_int_t)list->left_out);
+    json_t *lacks = json_array();
+    for (size_t i = 0; lacks && i < list->lack_count; i++) {
+        const struct browse_lack *lack = &list->lacks[i];
+        json_array_append_new(lacks, json_make("{s:s,s:s,s:s,s:I,s:I}", "folder", lack->folder, "verdict",
+                                               lack->verdict, "reason", lack->reason, "runs",
+                                               (json_int_t)lack->runs, "found", (json_int_t)lack->found));
+    }
+    return json_make("{s:o,s:o,s:I}", "runs", runs, "not_whole", lacks, "left_out",
+                     (json_int_t)list->left_out);
 }
 
 /* ---- the page */
@@ -159,7 +167,7 @@ static void add_row(const struct browse_run *run, const bool *shown, bool is_cel
             add_lab(run, out);
         else if (i == COLUMN_VARIED || i == COLUMN_REASON)
             html_escaped(out, i == COLUMN_VARIED ? run->varied : run->reason);
-        else if (columns[i].number && !run->cell_count)
+        else if (columns[i].number && !run->is_sweep)
             html_number(out, number_of(run, i));
         else if (i == COLUMN_FOLDER && !is_cell)
             html_escaped(out, run->folder);

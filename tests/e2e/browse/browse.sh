@@ -183,6 +183,67 @@ check "... counts as harness status does" test "$(grep -oE '2 runs: 1 failed, 1 
 check_exit 0 "its page is the sweep's" "$H" browse ended --page 1
 check "... which is drawn in its folder" test "$(realpath "$(tail -n 1 out)")" = "$ended/report/index.html"
 
+# ---- a sweep that is not whole
+"$H" run pfc-bidir --repeat 1000 --jobs 1 --set sweep=null --set published=null --set 'expect=[{"name": "moves", "check": "min(flows.*.bytes) > 0"}]' --duration 4ms --set phases.warmup=2ms --set phases.cooldown=2ms --no-report --quiet --out broken-off >>run.log 2>&1 &
+victim=$!
+for _ in $(seq 1000); do
+    [ -z "$(find broken-off -path '*/02/result.json' 2>/dev/null)" ] || break
+    sleep 0.02
+done
+kill -STOP $victim
+check_exit 0 "a sweep that has not ended" "$H" browse broken-off
+check "... says so" grep -qE ' unfinished .* [0-9]+ of 1000 runs: .*  it has not ended: it is running, or it was killed$' out
+kill -CONT $victim
+kill -INT $victim
+wait $victim
+off=$(echo broken-off/pfc-bidir/2*Z)
+there=$(find "$off" -mindepth 1 -maxdepth 1 -name '[0-9]*' | wc -l)
+check_exit 0 "a sweep after Ctrl-C" "$H" browse broken-off
+check "... is incomplete: how many of its runs are there, and why" grep -qE " incomplete .* $there of 1000 runs: .*[0-9]+ passed .*  interrupted\$" out
+check "... whichever verdict is asked for" test "$("$H" browse broken-off --verdict incomplete | grep -c ' of 1000 runs: ') $("$H" browse broken-off --verdict passed --verdict failed)" = "1 no runs in broken-off fit these options"
+check "... on the page too" grep -q ">$there of 1000 runs: .*>interrupted<" <("$H" browse broken-off --html broken-off.html >/dev/null && tr -d '\n' <broken-off.html)
+# shellcheck disable=SC2016 # jq's variables
+check "... beside its runs in JSON" jq -e --argjson there "$there" '.not_whole == [{folder: .runs[0].folder[:-3], verdict: "incomplete", reason: "interrupted", runs: 1000, found: $there}] and (.runs | length) == $there' <("$H" browse broken-off --json)
+check_exit 0 "its runs stay what they are" "$H" browse broken-off --cells --verdict passed
+check "... all that are whole" test "$(grep -c ' passed ' out)" -ge 2
+check_exit 0 "the sweep's own folder" "$H" browse "$off"
+check_says "... says it, too" "the sweep in $off is incomplete, with $there of 1000 runs: interrupted" err
+rm -r "$off"/[0-9]*
+check_exit 0 "a sweep without any run" "$H" browse broken-off
+check_says "... is listed" ' incomplete .*pfc-bidir .* 0 of 1000 runs .* interrupted' out
+cp -r ended less
+rm -r less/pfc-bidir/*Z/02
+check_exit 0 "a sweep whose run 02 is gone" "$H" browse less
+check_says "... is incomplete, not passed" ' incomplete .* 1 of 2 runs: 1 passed .* 1 run is missing' out
+jq 'del(.runs)' less/pfc-bidir/latest/index.json >index && cp index less/pfc-bidir/latest/index.json
+check_exit 0 "one whose index does not say how many it has" "$H" browse less
+check_says "... lists them" ' incomplete .* 1 of 2 runs: 1 passed .* 1 run is missing' out
+echo '{' >less/pfc-bidir/latest/index.json
+check_exit 0 "one whose index cannot be read" "$H" browse less
+check_says "... is broken, and says why" ' broken .* 1 run: 1 passed .*/index\.json' out
+
+# ---- folders that cannot be opened
+cp -r ended shut
+shut=$(echo shut/pfc-bidir/*Z)
+cp "$H" reader
+chmod -R a+rX .
+as_user=()
+[ "$(id -u)" != 0 ] || as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all)
+if [ "$(id -u)" != 0 ] || command -v setpriv >/dev/null; then
+    for mode in 000 444; do
+        chmod $mode "$shut/02"
+        check_exit 0 "a run of a sweep with mode $mode" "${as_user[@]}" ./reader browse shut
+        check_says "... is broken, with the reason" ' broken .* 2 runs: 1 broken, 1 passed .* 02: .*/02: Permission denied' out
+        chmod 755 "$shut/02"
+        chmod $mode "$shut"
+        check_exit 1 "another folder with mode $mode" "${as_user[@]}" ./reader browse shut
+        check_says "... is named" "warning: .*the folder $shut: Permission denied: runs in it are not listed" err
+        chmod 755 "$shut"
+    done
+else
+    skip "folders that cannot be opened" no-command setpriv
+fi
+
 # what was not counted in any run leaves its room to what was varied
 "$H" run write-sweep --no-report --quiet --duration 100us --set phases.warmup=0s --set 'expect=[{"name": "it ran", "check": "sum(flows.*.bytes) >= 0"}]' --set published=null --set 'sweep={"flows.*.memory": ["host", "gpu"], "flows.*.message": ["64KiB", "1MiB"]}' --out uncounted >>run.log 2>&1
 script -qec "stty cols 110 && '$H' browse uncounted --cells" /dev/null </dev/null | tr -d '\r' >table
