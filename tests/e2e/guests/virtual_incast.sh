@@ -87,4 +87,10 @@ show_both
 # shellcheck disable=SC2016
 check "nothing is lost" beside '$s.lost + $v.lost == 0'
 for figure in "pauses/s" "share of time h0 paused" "share of time h1 paused" "queue, bytes" "h0, kb/s" "h1, kb/s"; do agree "$figure" 15; done
+
+# ---- what happened, and why
+for run in dcqcn-virtual/incast-dcqcn pfc-virtual/incast-pfc; do
+    said=$("$H" explain --json "$OUT/$run/latest" | jq -r '.causes[0] // {kind: "none", culprit: "-"} | "\(.kind) \(.culprit)"')
+    check "explain: $run is an incast into h16 ($said)" test "$said" = "incast h16"
+done
 finish
