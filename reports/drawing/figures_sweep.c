@@ -240,7 +240,8 @@ static void note_latencies(const struct runs *runs, size_t step, struct plot_pan
         most = flows > most ? flows : most;
     }
     if (most > 1)
-        plot_lack(panel, "Up to %zu flows of a run measured latency: the slowest is drawn, of each quantile", most);
+        plot_lack(panel, "Up to %zu flows of a run measured latency: the slowest is drawn, of each quantile",
+                  most);
 }
 
 /* Without an axis: one row per run, one dot per quantile. */

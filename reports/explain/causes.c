@@ -192,8 +192,10 @@ static bool waited_for_routes(struct seen *s, const struct cause *cause)
             lost = true;
             priority = s->flows[i].priority;
         }
-    const size_t ends[] = {cause->port, cause->port != NETWORK_NONE ? s->network.ports[cause->port].peer : 0};
-    for (size_t k = 0; k < 2 && lost && cause->port != NETWORK_NONE; k++)
+    if (!lost || cause->port == NETWORK_NONE || !s->network.ports)
+        return false;
+    const size_t ends[] = {cause->port, s->network.ports[cause->port].peer};
+    for (size_t k = 0; k < 2; k++)
         if (judge_port_beside(s, ends[k], priority, false) != NETWORK_NONE)
             return true;
     return false;

@@ -52,7 +52,7 @@ check "the MTU is ip link's" [ "$(value "$SCRATCH/lines" link_mtu 0)" = "$(ip -j
 ip -6 address add 2001:db8::1/64 dev v0 nodad
 until_true 30 grep -q '^Ip6OutMcastOctets *[[:space:]]*[1-9]' /proc/net/dev_snmp6/v0 # neighbours are looked for
 six() { grep -E '^Ip6In(NoECT|ECT1|ECT0|CE)Pkts' /proc/net/dev_snmp6/v0 | awk '{print $1, $2}' | sort; }
-sampled_six() { run --netdev v0 --count 1 > "$SCRATCH/six" 2> /dev/null && for c in Ip6InCEPkts Ip6InECT0Pkts Ip6InECT1Pkts Ip6InNoECTPkts; do echo "$c $(value "$SCRATCH/six" $c 0)"; done; }
+sampled_six() { run --netdev v0 --count 1 > "$SCRATCH/six" 2> /dev/null && for c in Ip6InCEPkts Ip6InECT0Pkts Ip6InECT1Pkts Ip6InNoECTPkts; do echo "$c $(value "$SCRATCH/six" "$c" 0)"; done; }
 same_six() { # the kernel's own packets may come meanwhile: only counts that stood still are compared
     local before sampled
     before=$(six) && sampled=$(sampled_six) && [ "$before" = "$(six)" ] && [ "$sampled" = "$before" ]

@@ -2,7 +2,8 @@
 # `harness explain` on simulated runs whose cause, culprit and load are drawn at random: is the first cause that it names the one
 # that was drawn? With all samples in 95 % of the runs, with what hosts count in 85 % or "not known"; a run in which nothing is wrong
 # is never accused.
-source "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
 
 # draw SEED [KIND]: sets kind, culprit, and writes lab.json and run.json into $dir
 draw() {

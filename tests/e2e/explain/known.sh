@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # `harness explain` on the scenarios that come with the program and whose cause is known, on an incast that looks like a storm, on runs
 # with a cause and shares that follow from what the scenario says, and on results that are not whole.
-source "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
 
 H=$BUILD/harness OUT=$SCRATCH/results
 
@@ -40,6 +41,7 @@ run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s'
 check "link-flap at 3 of 100 Gb/s: the link took a tenth of what the flow asks for, though little of its line" test "$(first "$OUT/link-flap/latest")" = "link-down h4 - leaf1"
 run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.02 --set faults.0.count=1
 least=$("$H" explain --json "$OUT/link-flap/latest" | jq '[.flows[].shares | .delivered / (1 - (.others // 0) - (.not_asked // 0))] | min * 100 | floor')
+# shellcheck disable=SC2016 # jq's variables
 check "  and a flow with $least % of what it asks for is said to have that" jq -e --arg least "at least $least %" '.causes == [] and (.text | contains($least))' <("$H" explain --json "$OUT/link-flap/latest")
 run headroom-sweep --set 'sweep={"lab.defaults.switch.headroom": ["0"]}' --set expect=null
 check "a headroom of 0: that of s0 is too short" test "$(first "$OUT/headroom-sweep/latest/01")" = "headroom s0"
@@ -57,6 +59,7 @@ settles=$OUT/victim-flow/latest/02
 change=$(jq -rs --slurpfile r "$settles/result.json" '$r[0].phases[1] as {$start_ns, $end_ns} | (($start_ns + $end_ns) / 2) as $half
     | map(select(.type == "interval" and .flow != "incast" and .time_ns - .duration_ns >= $start_ns and .time_ns <= $end_ns))
     | map(if .time_ns - .duration_ns / 2 <= $half then [.bytes, 0] else [0, .bytes] end) | transpose | map(add) | (.[1] / .[0] - 1) * 100 | round' "$settles/flows.jsonl")
+# shellcheck disable=SC2016 # jq's variables
 check "a run in which DCQCN was settling says so: $change % more in its second half" jq -e --arg change "$change % more goodput in the second half" '[.warnings[] | select(contains($change))] | length == 1' "$settles/result.json"
 check "  not one in which nothing is marked" jq -e '[.warnings[] | select(test("settled"))] == []' "$OUT/victim-flow/latest/01/result.json"
 check_exit 0 "for people" "$H" explain "$OUT/victim-flow/latest"
@@ -172,6 +175,7 @@ own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "3ms"}]' --set lab.defaults.switch.convergence=1ms --set lab.defaults.host.nic.ack_timeout=1048576ns --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
 stood=$(jq -s '[.[] | select(.type == "interval" and .flow == "h0h4" and .bytes == 0)] | (map(.duration_ns) | add) / 20e6 * 0.408' "$OUT/apart/latest/flows.jsonl")
 said "a flow that stood still around a time-out waited after losses, and DCQCN has the rest: $stood of its line" "(of.h0h4.loss - $stood | fabs) < 0.01 and of.h0h4.rate > 0.01 and $stood > 0.01"
+# shellcheck disable=SC2016 # the quotes of --set
 said "  no flow is said to have lost more than it asked for and did not get" '[.flows[] as $f | .causes[].flows[] | select(.flow == $f.flow) | .cost - (40e9 / $f.most_bps - ($f.shares.delivered // 0)) < 1e-6] | all and length >= 4'
 said "  from when the samples have it down, to their end, with who sent again and what may help" '.causes[0] | .from_ns == 2e6 and .to_ns >= 20e6 and (.evidence | any(. == "sent packets again: h0h4")) and (.set | contains("convergence")) and ([.flows[].cost] | . == (sort | reverse))'
 own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings += {mtu: 4200, ecn: [3]} | .phases.measure = "10ms" | .sample.groups += ["ecn", "link"] |

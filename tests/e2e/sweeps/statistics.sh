@@ -112,7 +112,7 @@ check_says "... and how many cells did" '^1 cell, by what is judged over all run
 cp out long.out
 told=$(grep -oE '^[0-9]+ runs: .*' long.out)
 "$H" status "$(readlink -f "$(sed -n 's/^result: //p' long.out)")" > out
-check_says "... and runs are counted as status does: $told" "$(sed 's/ runs: / whole: /' <<< "$told")" out
+check_says "... and runs are counted as status does: $told" "${told/ runs: / whole: }" out
 cp long.out out
 check_exit 1 "with --json" run above --json --out json
 check "... the document has it" test "$(jq -r '.repeated[0].expectations[0].verdict' out)" = failed

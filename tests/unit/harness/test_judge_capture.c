@@ -52,11 +52,11 @@ static void expect_settings(const char *settings_text, const char *expected_text
     "\"ack_timeout\":\"1000000ns\",\"nak_delay\":\"0ns\",\"cnp_pacing\":\"queue-pair\",\"unmarked_cnps\":" \
     "false,\"recovery\":[],"                                                                               \
     "\"interfaces\":[\"" name ":*\"]"
-#define FROM_THE_LAB                                                                                     \
+#define FROM_THE_LAB                                                                   \
     "\"schema\":1,\"times\":true,\"ack_timeout\":\"1000000ns\",\"nak_delay\":\"0ns\"," \
-    "\"cnp_pacing\":"                                                                                    \
-    "\"queue-pair\",\"unmarked_"                                                                         \
-    "cnps\":false,\"recovery\":["                                                                        \
+    "\"cnp_pacing\":"                                                                  \
+    "\"queue-pair\",\"unmarked_"                                                       \
+    "cnps\":false,\"recovery\":["                                                      \
     "]"
 
 static void what_was_read_back_is_over_what_was_wanted(void **state)
