@@ -38,23 +38,29 @@ check_progress 240 '2 running(, [0-9]+ s left)?' --repeat 40 --jobs 2
 
 # ---- and a line for each run that goes on, which says what it does
 has_no() { ! grep -qE "$1" "$2"; } # PATTERN FILE
-watched() { # COLUMNS ROWS ARGUMENT...
-    script -qec "stty cols $1 rows $2; '$H' run wide.json --no-report --out watched --set 'sweep={\"flows.*.depth\": [4, 8]}' ${*:3}" /dev/null < /dev/null > typescript 2>&1
-    lines_of typescript > lines
+two_depths() { # COLUMNS ROWS ARGUMENT...
+    watched_until_drawn 500 16000 "$@" --set "'sweep={\"flows.*.depth\": [4, 8]}'"
 }
 if [ -n "$(command -v script)" ]; then
-    watched 80 24 --set phases.measure=500ms --jobs 2
+    wanted=()
     for cell in "01 depth 4" "02 depth 8"; do
-        check_says "progress has a line of the run: phase, time left, rate, pauses" "^$cell  measure +[0-9]+%, [0-9]+ s left  [0-9.]+ Gb/s, [0-9]+ pauses/s$" lines
+        wanted+=("^$cell  measure +[0-9]+%, [0-9]+ s left  [0-9.]+ Gb/s, [0-9]+ pauses/s$")
     done
-    check "... drawn in place, above the sweep's: back by its two lines" grep -q $'\r\x1b\[2A01 depth 4' typescript
+    wanted+=($'\r\x1b\\[2A01 depth 4')
+    two_depths 80 24 --jobs 2
+    for line in 0 1; do
+        check_says "progress has a line of the run: phase, time left, rate, pauses" "${wanted[line]}" lines
+    done
+    check "... drawn in place, above the sweep's: back by its two lines" grep -q "${wanted[2]}" typescript
     check "... and taken away before the runs are printed" grep -q $'\x1b\[J\r*wide, [a-z]' typescript
     check "... no line of it is as wide as the terminal" has_no '^0[12] .{77}' lines
-    watched 40 24 --set phases.measure=500ms --jobs 2
-    check_says "of a narrow terminal the name is cut, and then the rest" '^01 dep.*  measure +[0-9]+%' lines
+    wanted=('^01 dep.*  measure +[0-9]+%')
+    two_depths 40 24 --jobs 2
+    check_says "of a narrow terminal the name is cut, and then the rest" "${wanted[0]}" lines
     check "... as wide as it is" has_no '^(0[12]|[0-9]+ of) .{37}' lines
-    watched 80 4 --set phases.measure=300ms --repeat 2 --jobs 4
-    check_says "a terminal of four rows has a run, how many more, and the sweep" '^... and 3 more$' lines
+    wanted=('^... and 3 more$')
+    two_depths 80 4 --repeat 2 --jobs 4
+    check_says "a terminal of four rows has a run, how many more, and the sweep" "${wanted[0]}" lines
     check "... no more" has_no $'\x1b\\[3A' typescript
     "$H" run wide.json --no-report --out piped --jobs 2 > /dev/null 2> err
     check "without a terminal nothing is drawn" has_no $'\r' err

@@ -46,11 +46,31 @@ results_in() { find "$1" -path '*/[0-9]*/result.json' ! -path '*/slurm/*' 2> /de
 
 # What a terminal was sent, line by line, without its cursor's movements.
 lines_of() { tr '\r' '\n' < "$1" | sed -E 's/\x1b\[[0-9]*[AJK]//g'; } # TYPESCRIPT
+# Runs wide.json on a terminal: `typescript` is what that was sent, `lines` its lines.
+watched() { # COLUMNS ROWS ARGUMENT...
+    script -qec "stty cols $1 rows $2; '$H' run wide.json --no-report --out watched ${*:3}" /dev/null < /dev/null > typescript 2>&1
+    lines_of typescript > lines
+}
+was_sent() { # PATTERN...
+    local pattern
+    for pattern; do grep -qE "$pattern" typescript lines || return 1; done
+}
+# A terminal is drawn ten times a second, and the faster a machine is, the fewer times before a simulated run ends. So watches with a measure phase
+# of FROM ms, then with one twice as long, and so on, until the terminal was sent all of $wanted, or the phase is LIMIT ms long. Judges nothing.
+wanted=()
+watched_until_drawn() { # FROM LIMIT COLUMNS ROWS ARGUMENT...
+    local ms
+    for ((ms = $1; ms <= $2; ms *= 2)); do
+        watched "${@:3}" --set phases.measure=${ms}ms
+        ! was_sent "${wanted[@]}" || return
+    done
+    echo "# the terminal was not sent all of: ${wanted[*]@Q}"
+}
 # The line of a sweep's progress on a terminal of 80 columns never wraps.
 is_one_line() { # RUNS PATTERN ARGUMENT...
-    script -qec "stty cols 80; '$H' run wide.json --no-report --out progress ${*:3}" /dev/null < /dev/null > typescript 2>&1
-    lines_of typescript > lines
-    grep -qE "^[0-9]+ of $1 runs, [0-9]+ failed, $2" lines && ! grep -E "^[0-9]+ of $1" lines | grep -E '.{80}'
+    wanted=("^[0-9]+ of $1 runs, [0-9]+ failed, $2")
+    watched_until_drawn 4 1024 80 24 "${@:3}"
+    was_sent "${wanted[@]}" && ! grep -E "^[0-9]+ of $1" lines | grep -E '.{80}'
 }
 check_progress() { # RUNS PATTERN ARGUMENT...
     if [ -n "$(command -v script)" ]; then
