@@ -80,12 +80,17 @@ static const struct field *find_option(const struct table *table, const struct k
 
 const struct field *arguments_find(const struct table *table, const char *word)
 {
-    struct key key = {.name = word + 2, .length = strcspn(word, "=") - 2};
     if (word[0] != '-' || !word[1])
         return NULL;
-    if (word[1] != '-')
-        key = (struct key){.letter = word[1]};
+    struct key key = {.letter = word[1]};
+    if (word[1] == '-')
+        key = (struct key){.name = word + 2, .length = strcspn(word, "=") - 2};
     return find_option(table, &key);
+}
+
+bool arguments_value_follows(const struct field *field, const char *word)
+{
+    return field->kind != FIELD_BOOL && !strchr(word, '=') && (word[1] == '-' || !word[2]);
 }
 
 static int unknown_option(const struct table *table, const char *name, size_t length, struct error *e)

@@ -33,5 +33,7 @@ const char *arguments_name(const struct field *field, char buffer[ARGUMENT_NAME_
 const char *arguments_word(const struct field *field, char buffer[ARGUMENT_NAME_SIZE]);
 /* The option that a word of a command line names ("--name", "--name=value", "-n"), or NULL. */
 const struct field *arguments_find(const struct table *table, const char *word);
+/* Is the value of the option that this word names the word behind it? */
+bool arguments_value_follows(const struct field *field, const char *word);
 
 #endif

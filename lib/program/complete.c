@@ -51,13 +51,7 @@ void completing_offer(const struct completing *c, const char *word, const char *
 static const struct field *option_of(const struct completing *c, const char *word)
 {
     const struct table *table = c->command ? c->command->options : NULL;
-    return table && word[0] == '-' && word[1] ? arguments_find(table, word) : NULL;
-}
-
-/* Is the word behind this one the option's value? */
-static bool wants_value(const struct field *field, const char *word)
-{
-    return field && field->kind != FIELD_BOOL && !strchr(word, '=') && (word[1] == '-' || !word[2]);
+    return table ? arguments_find(table, word) : NULL;
 }
 
 /* Go over the words before the last one: the options' values and the arguments. */
@@ -68,7 +62,7 @@ static const char *find_said(const struct completing *c, const char *option, siz
     for (size_t i = 0; i + 1 < c->count; i++) {
         const char *word = c->words[i], *sign = strchr(word, '=');
         const struct field *field = option_of(c, word);
-        bool next = wants_value(field, word);
+        bool next = field && arguments_value_follows(field, word);
         if (field && option && strcmp(arguments_name(field, name), option) == 0)
             return next ? i + 2 < c->count ? c->words[i + 1] : NULL : sign ? sign + 1 : word + 2;
         i += next;
@@ -215,14 +209,6 @@ static void offer_argument(const struct completing *c)
     offer_values(c, usage, strcspn(usage, " "));
 }
 
-static const struct command *command_named(const struct program *program, const char *name)
-{
-    for (const struct command *const *c = program->commands; *c; c++)
-        if ((*c)->name && strcmp((*c)->name, name) == 0)
-            return *c;
-    return NULL;
-}
-
 void complete_words(const struct program *program, const char *const *words, size_t count, struct text *out)
 {
     if (!count)
@@ -231,14 +217,14 @@ void complete_words(const struct program *program, const char *const *words, siz
     bool single = !program->commands[0]->name, help = false;
     c.command = single ? program->commands[0] : NULL;
     for (size_t i = 0; !c.command && i + 1 < count; i++) {
-        c.command = command_named(program, words[i]);
+        c.command = program_command(program, words[i]);
         help = help || strcmp(words[i], "help") == 0;
     }
     const char *last = words[count - 1], *before = count > 1 ? words[count - 2] : "",
                *sign = strchr(last, '=');
     const struct field *field = option_of(&c, before);
     c.typed = c.before = last;
-    if (wants_value(field, before)) {
+    if (field && arguments_value_follows(field, before)) {
         c.option = before;
         offer_option_values(&c, field);
     } else if (last[0] == '-' && sign && (field = option_of(&c, last))) {

@@ -174,7 +174,7 @@ int program_manual(const struct program *program, const char *section, struct te
 
 /* ---- finding the command */
 
-static const struct command *find_command(const struct program *program, const char *name)
+const struct command *program_command(const struct program *program, const char *name)
 {
     for (const struct command *const *c = program->commands; *c; c++)
         if ((*c)->name && strcmp((*c)->name, name) == 0)
@@ -205,7 +205,7 @@ static bool takes_next(const struct program *program, const char *word)
     for (const struct command *const *c = program->commands; *c; c++) {
         const struct field *field = (*c)->options ? arguments_find((*c)->options, word) : NULL;
         if (field)
-            return field->kind != FIELD_BOOL && !strchr(word, '=') && (word[1] == '-' || !word[2]);
+            return arguments_value_follows(field, word);
     }
     return false;
 }
@@ -288,7 +288,7 @@ static int print_text(struct text *out)
 
 static int print_help(const struct program *program, const char *name)
 {
-    const struct command *command = name ? find_command(program, name) : NULL;
+    const struct command *command = name ? program_command(program, name) : NULL;
     if (name && !command)
         return unknown_command(program, name);
     if (command)
@@ -356,7 +356,7 @@ static int run_program(const struct program *program, int argc, char **argv)
         help_program(stderr, program);
         return EXIT_USAGE;
     }
-    command = find_command(program, word);
+    command = program_command(program, word);
     if (!command)
         return unknown_command(program, word);
     remove_word(&argc, argv, at);

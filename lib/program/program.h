@@ -54,6 +54,8 @@ struct program {
  * SIGPIPE and SIGXFSZ are ignored: what could not be written is an error (EFBIG: the limit on the size of
  * files). Descriptors 0 to 2 are opened if they are closed. */
 int program_main(const struct program *program, int argc, char **argv);
+/* The command of this name; NULL: there is none. */
+const struct command *program_command(const struct program *program, const char *name);
 /* Print the error and return the exit status. */
 int program_fail(int status, const struct error *e);
 
