@@ -1,7 +1,7 @@
 #include "lib/program/program.h"
 
+#include "lib/kernel/sysfs.h"
 #include <ctype.h>
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,12 +107,10 @@ void completing_offer_names(const struct completing *c, enum find_kind kind)
 
 static void offer_interfaces(const struct completing *c)
 {
-    DIR *folder = opendir("/sys/class/net");
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        if (entry->d_name[0] != '.')
-            completing_offer(c, entry->d_name, NULL);
-    if (folder)
-        closedir(folder);
+    struct sysfs_names names = sysfs_list("", "/sys/class/net");
+    for (size_t i = 0; i < names.count; i++)
+        completing_offer(c, names.items[i], NULL);
+    sysfs_names_free(&names);
 }
 
 /* One of the alternatives of "CAPTURE|RUN" or "on|off": capitals stand for a value, others are the value. */
