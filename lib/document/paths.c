@@ -10,13 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PART_LIMIT 128
-
-/* Take the first part off a path; the rest, or NULL when it was the last. */
-static const char *path_first_part(const char *path, char part[PART_LIMIT])
+const char *paths_first_part(const char *path, char part[PATHS_PART])
 {
     size_t length = strcspn(path, ".");
-    snprintf(part, PART_LIMIT, "%.*s", (int)(length < PART_LIMIT - 1 ? length : PART_LIMIT - 1), path);
+    snprintf(part, PATHS_PART, "%.*s", (int)(length < PATHS_PART - 1 ? length : PATHS_PART - 1), path);
     return path[length] ? path + length + 1 : NULL;
 }
 
@@ -119,8 +116,8 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
 
 static size_t set_at(json_t *at, const char *path, const json_t *value)
 {
-    char part[PART_LIMIT];
-    const char *rest = path_first_part(path, part);
+    char part[PATHS_PART];
+    const char *rest = paths_first_part(path, part);
     if (json_is_array(at))
         return set_in_list(at, part, rest, value);
     return json_is_object(at) ? set_in_object(at, part, rest, value) : 0;
@@ -131,8 +128,8 @@ static size_t set_at(json_t *at, const char *path, const json_t *value)
  * {} stands for. */
 static void add_written_name(const json_t *document, const char *path, struct text *out)
 {
-    char list[PART_LIMIT], part[PART_LIMIT];
-    const char *rest = path_first_part(path, list), *after = rest ? path_first_part(rest, part) : NULL;
+    char list[PATHS_PART], part[PATHS_PART];
+    const char *rest = paths_first_part(path, list), *after = rest ? paths_first_part(rest, part) : NULL;
     size_t i;
     const json_t *item;
     json_array_foreach(rest ? json_object_get(document, list) : NULL, i, item)
@@ -164,7 +161,7 @@ int paths_set(json_t *document, const char *path, const json_t *value, struct er
 
 static void collect_values(const json_t *at, const char *path, json_t *values)
 {
-    char part[PART_LIMIT];
+    char part[PATHS_PART];
     const char *key, *rest;
     json_t *child;
     size_t i;
@@ -172,7 +169,7 @@ static void collect_values(const json_t *at, const char *path, json_t *values)
         json_array_append(values, (json_t *)(uintptr_t)at);
         return;
     }
-    rest = path_first_part(path, part);
+    rest = paths_first_part(path, part);
     json_array_foreach(at, i, child)
     {
         if (item_matches(child, i, part))
@@ -228,8 +225,8 @@ static const char *nearest_child(const json_t *at, const char *part)
 
 bool paths_nearest(const json_t *document, const char *path, struct text *out)
 {
-    char part[PART_LIMIT];
-    const char *rest = path_first_part(path, part);
+    char part[PATHS_PART];
+    const char *rest = paths_first_part(path, part);
     json_t *children = paths_values(document, part), *child;
     const char *near = json_array_size(children) ? NULL : nearest_child(document, part);
     bool found = near;

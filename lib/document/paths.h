@@ -15,6 +15,10 @@ const char *paths_in_lab(const char *path);
 /* Is any key of a map of paths a path into the lab? */
 bool paths_any_in_lab(const json_t *map);
 
+/* Take the first part off a path, at most as many bytes as fit; the rest, or NULL when it was the last. */
+#define PATHS_PART 128
+const char *paths_first_part(const char *path, char part[PATHS_PART]);
+
 /* Set the value at every place that path matches (missing objects on the way are created, except under a
  * glob). An object is merged into the one that is there, null removes what is there (RFC 7396, JSON Merge
  * Patch); a list is replaced. Fails when nothing matches. */

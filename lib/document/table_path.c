@@ -4,6 +4,7 @@
  */
 #include "lib/document/table.h"
 
+#include "lib/document/paths.h"
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
@@ -40,11 +41,9 @@ static int check_below(const struct field *field, const char *rest, struct error
 
 static int check_at(const struct table *table, const char *path, struct error *e)
 {
-    char part[128];
-    size_t length = strcspn(path, ".");
-    const char *rest = path[length] ? path + length + 1 : NULL;
+    char part[PATHS_PART];
+    const char *rest = paths_first_part(path, part);
     struct error first = {""};
-    snprintf(part, sizeof part, "%.*s", (int)(length < 127 ? length : 127), path);
     for (const struct field *f = table->fields; f->name; f++) {
         if (fnmatch(part, f->name, 0) != 0)
             continue;
@@ -61,11 +60,10 @@ int table_check_path(const struct table *table, const char *path, struct error *
 
 void table_at_path(const struct table *table, const char *path, table_found *found, void *context)
 {
-    char part[128];
-    size_t length = strcspn(path, ".");
-    snprintf(part, sizeof part, "%.*s", (int)(length < 127 ? length : 127), path);
+    char part[PATHS_PART];
+    const char *behind = paths_first_part(path, part);
     for (const struct field *f = table->fields; f->name; f++) {
-        const char *rest = path[length] ? path + length + 1 : NULL;
+        const char *rest = behind;
         struct field at = *f;
         if (fnmatch(part, f->name, 0) != 0)
             continue;
