@@ -203,43 +203,33 @@ static bool has_one_of(const char *folder, const char *const files[])
     return has;
 }
 
-/* The last folder by name in this one that has one of the files; NULL: none, and `only` is the single folder
- * that is in it, or NULL. */
-static char *last_that_has(const char *folder, const char *const files[], char **only)
+/* The last folder by name in this one that has one of the files; `deeper`: or in the only one that is in it.
+ * NULL: none. */
+static char *last_that_has(const char *folder, const char *const files[], bool deeper)
 {
     struct dirent **entries = NULL;
     int count = scandir(folder, &entries, is_visible_folder, by_name);
     char *found = NULL;
-    *only = NULL;
-    for (int i = 0; i < count; i++) {
-        char *below = files_join(folder, entries[i]->d_name);
+    for (int i = count; i-- > 0;) {
+        char *below = found ? NULL : files_join(folder, entries[i]->d_name);
         if (below && has_one_of(below, files)) {
-            free(found);
             found = below;
         } else {
-            free(*only);
-            *only = below;
+            if (below && deeper && count == 1)
+                found = last_that_has(below, files, false);
+            free(below);
         }
         free(entries[i]);
     }
     free(entries);
-    if (count != 1) {
-        free(*only);
-        *only = NULL;
-    }
     return found;
 }
 
 char *result_files_meant(const char *folder, const char *const files[])
 {
     const char *slash = files_exist(folder) ? NULL : strrchr(folder, '/');
-    char *at = slash ? strndup(folder, (size_t)(slash - folder)) : strdup(folder), *only = NULL,
-         *deeper = NULL;
-    char *found = at ? last_that_has(at, files, &only) : NULL;
-    if (!found && only)
-        found = last_that_has(only, files, &deeper);
+    char *at = slash ? strndup(folder, (size_t)(slash - folder)) : strdup(folder);
+    char *found = at ? last_that_has(at, files, true) : NULL;
     free(at);
-    free(only);
-    free(deeper);
     return found;
 }
