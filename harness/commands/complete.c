@@ -7,6 +7,8 @@
 #include "lib/document/json_text.h"
 #include "lib/document/paths.h"
 #include "lib/files.h"
+#include "lib/folder/result_files.h"
+#include "lib/folder/sweep_index.h"
 #include "lib/formats/find.h"
 #include "lib/formats/lab.h"
 #include "lib/formats/scenario.h"
@@ -15,7 +17,6 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- --set KEY=VALUE */
 
@@ -227,14 +228,9 @@ static bool is_typed_below(const struct completing *c, const char *folder)
 /* A result, or a run of the sweep that was typed. */
 static void offer_result(const struct completing *c, const char *folder, const char *name)
 {
-    static const char *const files[] = {"result.json", "index.json"};
+    static const char *const files[] = {"result.json", SWEEP_INDEX, NULL};
     char *path = files_join(folder, name);
-    bool is_result = false;
-    for (size_t i = 0; path && i < sizeof files / sizeof *files; i++) {
-        char *file = files_join(path, files[i]);
-        is_result |= file && files_exist(file);
-        free(file);
-    }
+    bool is_result = path && result_files_any(path, files);
     if (is_result && is_typed_below(c, path))
         offer_entries(c, path, offer_result);
     else if (is_result)

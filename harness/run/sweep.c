@@ -508,11 +508,8 @@ void sweep_list_todo(struct sweep *s)
 /* Only a folder that was written completely is a result. */
 static bool is_result(const char *folder)
 {
-    char *result = files_join(folder, "result.json"), *index = files_join(folder, SWEEP_INDEX);
-    bool is = (result && files_exist(result)) || (index && files_exist(index));
-    free(result);
-    free(index);
-    return is;
+    static const char *const files[] = {"result.json", SWEEP_INDEX, NULL};
+    return result_files_any(folder, files);
 }
 
 /* The table of a long sweep's cells, and the page. */

@@ -192,7 +192,7 @@ static int is_visible_folder(const struct dirent *entry)
     return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
-static bool has_one_of(const char *folder, const char *const files[])
+bool result_files_any(const char *folder, const char *const files[])
 {
     bool has = false;
     for (size_t i = 0; !has && files[i]; i++) {
@@ -212,7 +212,7 @@ static char *last_that_has(const char *folder, const char *const files[], bool d
     char *found = NULL;
     for (int i = count; i-- > 0;) {
         char *below = found ? NULL : files_join(folder, entries[i]->d_name);
-        if (below && has_one_of(below, files)) {
+        if (below && result_files_any(below, files)) {
             found = below;
         } else {
             if (below && deeper && count == 1)

@@ -25,9 +25,11 @@ int result_files_check_size(const struct folder *folder, const json_t *result, c
  * result later (a trace, an export) is not. */
 bool result_files_have(const struct folder *folder, const char *name);
 
-/* The folder that has one of these files (ended by NULL) and was perhaps meant by another one: the last by
- * name in it, or in the only one that is in it; of a folder that does not exist in the one above it. A new
- * string; NULL: there is none. */
+/* Has a folder one of these files (ended by NULL)? */
+bool result_files_any(const char *folder, const char *const files[]);
+/* The folder that has one of them and was perhaps meant by another one: the last by name in it, or in the
+ * only one that is in it; of a folder that does not exist in the one above it. A new string; NULL: there is
+ * none. */
 char *result_files_meant(const char *folder, const char *const files[]);
 
 #endif
