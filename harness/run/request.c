@@ -63,8 +63,10 @@ int request_keep(const char *folder, const struct sweep_request *request, const 
 
 static void add_number(const char *option, int64_t value, struct words *command)
 {
-    if (value != FIELD_UNSET)
-        words_add(command, "%s", option), words_add(command, "%" PRId64, value);
+    if (value == FIELD_UNSET)
+        return;
+    words_add(command, "%s", option);
+    words_add(command, "%" PRId64, value);
 }
 
 static void add_options(const struct sweep_request *asked, struct words *command)
@@ -225,6 +227,22 @@ static int request_check_file(const struct kept_request *kept, const char *key, 
     return result;
 }
 
+/* Why a folder without a request cannot be taken. -1. */
+static int refuse_folder(const char *folder, struct error *e)
+{
+    static const char *const request[] = {REQUEST, NULL}, *const index[] = {SWEEP_INDEX, NULL};
+    if (result_files_any(folder, index))
+        return error_set(e,
+                         "%s has no " REQUEST ", as sweeps of early versions 0.1: its runs can be read "
+                         "(report, browse), not counted or resumed; run the sweep anew",
+                         folder);
+    char *meant = result_files_meant(folder, request);
+    error_set(e, "%s is not the folder of a sweep: it has no " REQUEST "%s%s", folder,
+              meant ? "; perhaps " : "", meant ? meant : "");
+    free(meant);
+    return -1;
+}
+
 int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e)
 {
     const char *folder = asked->resume;
@@ -233,22 +251,7 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
     kept->request.yes = true; /* it was asked for then */
     if (!path)
         return error_set(e, "out of memory");
-    int result = 0;
-    if (!files_exist(path)) {
-        static const char *const files[] = {REQUEST, NULL};
-        char *meant = result_files_meant(folder, files);
-        char *index = files_join(folder, SWEEP_INDEX);
-        bool sweep = index && files_exist(index);
-        free(index);
-        result =
-            sweep ? error_set(e,
-                              "%s has no " REQUEST ", as sweeps of early versions 0.1: its runs can be read "
-                              "(report, browse), not counted or resumed; run the sweep anew",
-                              folder)
-                  : error_set(e, "%s is not the folder of a sweep: it has no " REQUEST "%s%s", folder,
-                              meant ? "; perhaps " : "", meant ? meant : "");
-        free(meant);
-    }
+    int result = files_exist(path) ? 0 : refuse_folder(folder, e);
     if (result == 0 && !(kept->document = json_file_load(path, DOCUMENT_REQUEST, e)))
         result = -1;
     if (result == 0)
