@@ -1,6 +1,7 @@
 #include "harness/slurm/commands.h"
 #include "harness/slurm/slurm.h"
 #include "harness/slurm/submission.h"
+#include "harness/run/results.h"
 #include "harness/run/sweep.h"
 
 #include "lib/document/json_file.h"
@@ -247,20 +248,14 @@ static void status_look_at_index(struct status *st)
 }
 
 /* As browse and pages count them: with what the sweep's end judged of their cells. */
-static int status_count_verdicts(struct status *st, struct error *e)
+static void status_count_verdicts(struct status *st)
 {
     for (size_t run = 0; run < sweep_run_count(&st->sweep); run++) {
-        char *folder = st->own[run] ? sweep_folder_of(&st->sweep, run) : NULL;
-        if (!st->own[run])
-            continue;
-        if (!folder)
-            return error_set(e, "out of memory");
-        const char *slash = strrchr(folder, '/');
-        st->verdicts[sweep_index_verdict(st->own[run],
-                                         sweep_index_judged_of(st->judged, slash ? slash + 1 : folder))]++;
-        free(folder);
+        char name[24];
+        results_cell_name(run + 1, name, sizeof name);
+        if (st->own[run])
+            st->verdicts[sweep_index_verdict(st->own[run], sweep_index_judged_of(st->judged, name))]++;
     }
-    return 0;
 }
 
 static int status_look(struct status *st, const struct kept_request *kept, struct error *e)
@@ -280,7 +275,8 @@ static int status_look(struct status *st, const struct kept_request *kept, struc
     for (size_t run = 0; run < sweep_run_count(&st->sweep); run++)
         st->with[st->standing[run]]++;
     status_look_at_index(st);
-    return status_count_verdicts(st, e);
+    status_count_verdicts(st);
+    return 0;
 }
 
 static int status_report(const struct status *st, bool json)
