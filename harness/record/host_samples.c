@@ -3,12 +3,14 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/xalloc.h"
-#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MOST_COLUMNS LINES_MAX_COLUMNS /* of a host in a run: a sampler's later headers may add some */
+#define MOST_LAYOUTS 64                /* of a host: what it prints cannot fill the memory */
 
 /* ---- columns */
 
@@ -343,6 +345,15 @@ static int host_take_object(struct recorder *r, struct recorded_host *host, cons
     }
     return 0;
 }
+
+/* A program of a host that was taken over could fill the disk. Honest hosts are far from it: a sampler's
+ * samples follow from its interval, and the lines of a flow from the number of its intervals, which is the
+ * same for every duration (harness/traffic/roce_traffic.c). */
+#define MOST_SAMPLES      1000u       /* and twice as many as their interval has time for */
+#define MOST_OBJECT_BYTES (16u << 20) /* headers and events of a sampler, and for each of its intervals */
+#define INTERVAL_BYTES    512u
+#define MOST_FLOW_BYTES   (4u << 20) /* lines of traffic, and for each flow of the scenario */
+#define FLOW_BYTES        (256u << 10)
 
 bool recorded_host_may_write(const struct recorder *r, struct recorded_host *host, enum allowance kind,
                              size_t length)

@@ -5,7 +5,6 @@
 #include "lib/roce/counters.h"
 #include "lib/statistics/distribution.h"
 #include "lib/xalloc.h"
-#include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,12 +7,8 @@
 #include "lib/folder/record_file.h"
 #include "lib/statistics/histogram.h"
 
-#define PRIORITIES 8
-
-#define MOST_COLUMNS  LINES_MAX_COLUMNS /* of a host in a run: a sampler's later headers may add some */
-#define MOST_LAYOUTS  64                /* of a host: what it prints cannot fill the memory */
+#define PRIORITIES    8
 #define MOST_WARNINGS 200
-#define MOST_SAID     1000 /* bytes of a host's text in a warning */
 
 /* A column over the measure phase: counters from the last sample at or before its start to the first at or
  * after its end, gauges inside. */
@@ -53,15 +49,9 @@ struct plain {
     int64_t first, last;           /* at the ends of the measure phase */
 };
 
-/* What a host may have written in all: a program of it that was taken over could fill the disk. Honest hosts
- * are far from it: a sampler's samples follow from its interval, and the lines of a flow from the number of
- * its intervals, which is the same for every duration (harness/traffic/roce_traffic.c). */
+/* What a host may have written in all is limited (recorded_host_may_write): samples, headers and events of
+ * its sampler, lines of its traffic. */
 enum allowance { ALLOW_SAMPLES, ALLOW_OBJECTS, ALLOW_FLOWS, ALLOWANCES };
-#define MOST_SAMPLES      1000u       /* and twice as many as their interval has time for */
-#define MOST_OBJECT_BYTES (16u << 20) /* headers and events of a sampler, and for each of its intervals */
-#define INTERVAL_BYTES    512u
-#define MOST_FLOW_BYTES   (4u << 20) /* lines of traffic, and for each flow of the scenario */
-#define FLOW_BYTES        (256u << 10)
 
 struct left_out {
     uint64_t taken, lines, bytes; /* samples or bytes that were taken; what was left out */

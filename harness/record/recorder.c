@@ -16,6 +16,8 @@ int64_t recorded_sum(int64_t a, int64_t b)
 
 /* ---- warnings and times */
 
+#define MOST_SAID 1000 /* bytes of a host's text in a warning */
+
 void recorder_warn(struct recorder *r, const char *format, ...)
 {
     va_list arguments;
