@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/output/visible.h"
 #include "lib/roce/counters.h"
 #include "lib/xalloc.h"
 #include <inttypes.h>
@@ -30,12 +31,7 @@ void recorder_warn(struct recorder *r, const char *format, ...)
 
 int recorded_words(const char *text)
 {
-    size_t length = text ? strlen(text) : 0;
-    if (length <= MOST_SAID)
-        return (int)length;
-    for (length = MOST_SAID; length && ((unsigned char)text[length] & 0xc0) == 0x80;)
-        length--; /* not within a character */
-    return (int)length;
+    return text ? (int)utf8_cut(text, strlen(text), MOST_SAID) : 0;
 }
 
 int recorded_host_to_run_clock(const struct recorded_host *host, int64_t *time_ns, struct error *e)
