@@ -61,6 +61,13 @@ static struct wanted wanted_of(const struct cell *cell, const json_t *index, con
     return (struct wanted){t->start_ns, t->stop_ns, t->pattern == PATTERN_POISSON};
 }
 
+/* Has it something to send from the end of the warm-up to that of the measured phase? */
+static bool sends_throughout(const struct wanted *wanted, const struct scenario_phases *phases)
+{
+    return !wanted->arrives && wanted->start_ns <= phases->warmup_ns &&
+           (wanted->stop_ns == FIELD_UNSET || wanted->stop_ns >= phases->warmup_ns + phases->measure_ns);
+}
+
 /* The name of the pattern that the flow is a part of; NULL: of none. */
 static char *pattern_of(const json_t *flows, const char *name)
 {
@@ -141,13 +148,13 @@ static void find_unfinished(const struct looked_into *x)
 #define QUIET_SHARE    0.5
 #define QUIET_MESSAGES 20 /* beside it: a flow of few messages has long times between them */
 
-/* Did the flow, which had something to send all the time? */
+/* Did the flow stand still, although it had something to send all the time? */
 static bool is_stalled(const struct looked_into *x, const struct scenario_flow *of, const json_t *quiet)
 {
     const struct scenario_phases *phases = &x->cell->scenario.phases;
-    bool always = of->start_ns <= phases->warmup_ns &&
-                  (of->stop_ns == FIELD_UNSET || of->stop_ns >= phases->warmup_ns + phases->measure_ns);
-    return always && number_of(quiet, "quiet_ns") > QUIET_SHARE * (double)phases->measure_ns &&
+    const struct wanted wanted = {of->start_ns, of->stop_ns, false};
+    return sends_throughout(&wanted, phases) &&
+           number_of(quiet, "quiet_ns") > QUIET_SHARE * (double)phases->measure_ns &&
            number_of(quiet, "messages") >= QUIET_MESSAGES &&
            !result_flow_ends(json_object_get(x->flows, of->name));
 }
@@ -182,11 +189,10 @@ static void find_stalled(const struct looked_into *x)
 #define UNSETTLED_SHARE     0.1 /* of the first half */
 #define UNSETTLED_INTERVALS 10
 
-/* Did CNPs slow the flow, which had something to send all the time? */
+/* Did CNPs slow the flow, and had it something to send all the time? */
 static bool is_slowed(const struct looked_into *x, const json_t *index, const char *name,
                       const json_t *evenness)
 {
-    const struct scenario_phases *phases = &x->cell->scenario.phases;
     const json_t *flow = json_object_get(x->flows, name), *hosts = json_object_get(x->result, "hosts"),
                  *sender = json_object_get(hosts, json_string_value(json_object_get(flow, "from"))),
                  *receiver = json_object_get(hosts, json_string_value(json_object_get(flow, "to")));
@@ -195,9 +201,8 @@ static bool is_slowed(const struct looked_into *x, const json_t *index, const ch
     free(pattern);
     return number_of(evenness, "intervals") >= UNSETTLED_INTERVALS &&
            total_of(sender, "rp_cnp_handled") > 0 && total_of(receiver, "np_cnp_sent") > 0 &&
-           !wanted.arrives && !result_flow_ends(flow) && !json_object_get(flow, "completion_ns") &&
-           wanted.start_ns <= phases->warmup_ns &&
-           (wanted.stop_ns == FIELD_UNSET || wanted.stop_ns >= phases->warmup_ns + phases->measure_ns);
+           !result_flow_ends(flow) && !json_object_get(flow, "completion_ns") &&
+           sends_throughout(&wanted, &x->cell->scenario.phases);
 }
 
 /* Has the scenario something begin or end within the phase, from which rates change? */
@@ -217,11 +222,13 @@ static bool changes_midway(const struct looked_into *x)
 
 static void find_unsettled(const struct looked_into *x)
 {
-    json_t *index = index_by_name(x->cell), *evenness;
     struct text_names slowed = {0};
     struct text rest = {0};
     const char *name;
     double early = 0, late = 0;
+    if (changes_midway(x))
+        return;
+    json_t *index = index_by_name(x->cell), *evenness;
     json_object_foreach((json_t *)(uintptr_t)x->evenness, name, evenness)
     {
         if (!is_slowed(x, index, name, evenness))
@@ -234,11 +241,10 @@ static void find_unsettled(const struct looked_into *x)
     text_add(
         &rest,
         "%s, slowed by CNPs, had %.0f %% %s goodput in the second half of the measured phase than in the "
-        "first: "
-        "DCQCN had not settled, and figures are of the way there; a longer phases.warmup and phases.measure "
-        "give settled ones",
+        "first: DCQCN had not settled, and figures are of the way there; a longer phases.warmup and "
+        "phases.measure give settled ones",
         slowed.count > 1 ? " together" : "", fabs(change) * 100, change > 0 ? "more" : "less");
-    if (fabs(change) > UNSETTLED_SHARE && !changes_midway(x))
+    if (fabs(change) > UNSETTLED_SHARE)
         add_sentence(&slowed, text_string(&rest), x->warnings);
     text_free(&rest);
     json_decref(index);
