@@ -79,7 +79,8 @@ static int spreads_add_named(struct spreads *s, const char *group, const char *o
     return result;
 }
 
-/* The page has no such quantile of a run; the mean of several says of how many. */
+/* The figure of this run is a quantile of too few values: pages leave it out, and the mean over the runs says
+ * of how many it is so. */
 static void spreads_note_few(struct spreads *s, const char *flow, const char *value)
 {
     struct text whole = {0};
@@ -120,10 +121,9 @@ static int spreads_add_flows(struct spreads *s, const json_t *flows, bool parts)
         if (result_flow_is_part(flows, name) != parts)
             continue;
         for (size_t i = 0; result == 0 && (value = expr_flow_value(i, &dimension)); i++) {
-            double figure = result_flow_figure(flow, value);
-            result = spreads_add_named(s, "flows", name, value, expr_flow_value_unit(i),
-                                       result_flow_value(flow, value));
-            if (result == 0 && isnan(figure) && json_is_number(result_flow_value(flow, value)))
+            const json_t *number = result_flow_value(flow, value);
+            result = spreads_add_named(s, "flows", name, value, expr_flow_value_unit(i), number);
+            if (result == 0 && json_is_number(number) && isnan(result_flow_figure(flow, value)))
                 spreads_note_few(s, name, value);
         }
     }
