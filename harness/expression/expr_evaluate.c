@@ -78,10 +78,10 @@ static void gather_counter(const struct expr_node *node, const char *name, const
     enum dimension d = expr_unit_dimension(unit ? unit : "", &scale);
     if (node->function == RATE)
         d = expr_rate_dimension(d, &scale);
-    const char *kind = json_string_value(json_object_get(counter, "kind"));
-    int of = kind && strcmp(kind, "gauge") == 0 ? OF_GAUGE : OF_COUNTER;
-    g->unread |= !json_is_number(value);
     if (!json_is_number(value)) {
+        const char *kind = json_string_value(json_object_get(counter, "kind"));
+        int of = kind && strcmp(kind, "gauge") == 0 ? OF_GAUGE : OF_COUNTER;
+        g->unread = true;
         g->unread_some += kind && (expr_functions[node->function].of & of);
         return;
     }
@@ -285,27 +285,32 @@ static void note_samples(const struct gathered *g, struct expr_result *out)
         add_note(out, note);
 }
 
-/* A figure that lacks a part of the measure phase, or has more than it. */
+/* The value lacks something: it is judged only where that would change nothing. */
+static void note_lack(struct evaluation *v, const char *note)
+{
+    add_note(v->out, note);
+    snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
+    v->unread = true;
+}
+
+/* A figure that lacks places, flows or a part of the measure phase, or has more than the phase. */
 static void note_unread(const struct expr_node *node, const struct gathered *g, struct evaluation *v)
 {
     char note[240];
-    if (g->unread_some || g->silent) {
-        if (g->silent)
-            snprintf(note, sizeof note, "flow %.60s completed no message, and has no %.40s", g->silent,
-                     node->name);
-        else
-            snprintf(note, sizeof note, "%.30s.%.60s was not read in the measure phase at %zu of %zu places",
-                     node->group, node->name, g->unread_some, g->unread_some + g->count);
-        add_note(v->out, note);
-        snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
-        v->unread = true;
+    if (g->silent) {
+        snprintf(note, sizeof note, "flow %.60s completed no message, and has no %.40s", g->silent,
+                 node->name);
+        note_lack(v, note);
+    }
+    if (g->unread_some) {
+        snprintf(note, sizeof note, "%.30s.%.60s was not read in the measure phase at %zu of %zu places",
+                 node->group, node->name, g->unread_some, g->unread_some + g->count);
+        note_lack(v, note);
     }
     if (g->unread_ns) {
         snprintf(note, sizeof note, "%.30s.%.60s was not read for %.4g s of the measure phase", node->group,
                  node->name, (double)g->unread_ns / 1e9);
-        add_note(v->out, note);
-        snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
-        v->unread = true;
+        note_lack(v, note);
     }
     if (g->beyond_ns) {
         snprintf(note, sizeof note, "%.30s.%.60s counted for %.4g s more than the measure phase", node->group,
