@@ -87,8 +87,9 @@ static struct size terminal_size(void)
     return (struct size){known && size.ws_row ? size.ws_row : 24, known && size.ws_col ? size.ws_col : 80};
 }
 
-/* To the beginning of what was drawn. A terminal that became narrower has broken its lines. */
-static void add_back(const struct progress *p, size_t columns, struct text *out)
+/* To the beginning of what was drawn, in whose place the next lines come. A terminal that became narrower has
+ * broken its lines. */
+static void go_back(struct progress *p, size_t columns, struct text *out)
 {
     size_t rows = 0;
     for (size_t i = 0; i < p->drawn_count; i++)
@@ -96,6 +97,7 @@ static void add_back(const struct progress *p, size_t columns, struct text *out)
     text_add(out, "\r");
     if (rows > 1)
         text_add(out, "\033[%zuA", rows - 1);
+    p->drawn_count = 0;
 }
 
 /* The name is cut, and then the state, so that both stand in a line of the terminal. */
@@ -115,8 +117,10 @@ static void add_line(struct progress *p, const char *name, const char *state, si
     text_free(&line);
 }
 
+/* And clear what is left of earlier lines. */
 static void draw(struct text *out)
 {
+    text_add(out, "\033[J");
     fwrite(text_string(out), 1, out->length, stderr);
     fflush(stderr);
 }
@@ -137,10 +141,8 @@ static void show_run(struct progress *p, struct text *state)
         place_put(p->place, text_string(&name), text_string(state));
     } else {
         struct size size = terminal_size();
-        add_back(p, size.columns, &out);
-        p->drawn_count = 0;
+        go_back(p, size.columns, &out);
         add_line(p, text_string(&name), text_string(state), size.columns, &out);
-        text_add(&out, "\033[J");
         draw(&out);
     }
     text_free(&name);
@@ -154,10 +156,8 @@ void progress_clear(struct progress *p)
     if (p->place) {
         place_put(p->place, "", "");
     } else if (p->on) {
-        add_back(p, terminal_size().columns, &out);
-        text_add(&out, "\033[J");
+        go_back(p, terminal_size().columns, &out);
         draw(&out);
-        p->drawn_count = 0;
     }
     text_free(&out);
 }
@@ -257,11 +257,9 @@ void progress_sweep(struct progress *p, const struct progress_sweep *sweep)
         text_add(&state, "%zu running", sweep->running);
     if (sweep->left_ns >= 0)
         add_left(sweep->left_ns, &state);
-    add_back(p, size.columns, &out);
-    p->drawn_count = 0;
+    go_back(p, size.columns, &out);
     add_runs(p, sweep->running, size, &out);
     add_line(p, "", text_string(&state), size.columns, &out);
-    text_add(&out, "\033[J");
     draw(&out);
     text_free(&state);
     text_free(&out);
