@@ -2,7 +2,6 @@
 #include "harness/run/summary.h"
 
 #include "lib/collective/result_collectives.h"
-#include "lib/document/json_text.h"
 #include "lib/formats/origin.h"
 #include "lib/formats/result_flows.h"
 #include "lib/formats/verdicts.h"
@@ -11,6 +10,7 @@
 #include "lib/output/verdicts.h"
 #include "lib/roce/counters.h"
 #include "lib/statistics/spread.h"
+#include "lib/text.h"
 #include "lib/units.h"
 #include "reports/results/differences.h"
 #include <math.h>
@@ -444,12 +444,12 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
     bool brief = repeats > 1;
     choices_add(cell->choice, &label);
     const char *origin = origin_word(origin_of_result(result));
-    if (brief) /* it is one of many */
+    if (brief) { /* it is one of many */
         print_out("%s: ", strrchr(folder, '/') + 1);
-    if (brief)
         text_add(&label, "%srun %" JSON_INTEGER_FORMAT " of %zu, seed %" JSON_INTEGER_FORMAT,
                  label.length ? ", " : "", json_integer_value(json_object_get(result, "repeat")), repeats,
                  json_integer_value(json_object_get(result, "seed")));
+    }
     print_out("%s%s%s: %s%s%s%s", cell->scenario.name, label.length ? ", " : "", text_string(&label),
               verdict_names[verdict], origin ? " (" : "", origin ? origin : "", origin ? ")" : "");
     if (brief && result) {
@@ -501,7 +501,8 @@ static void print_repeated_flows(const struct repeated_cell *judged)
     static const char before[] = "flows.", behind[] = ".goodput_bps";
     size_t shown = 0, left = 0;
     for (size_t i = 0; i < judged->figures->count; i++) {
-        const char *name = judged->figures->figures[i].name;
+        const struct spread_figure *figure = &judged->figures->figures[i];
+        const char *name = figure->name;
         size_t length = strlen(name), around = sizeof before + sizeof behind - 2;
         if (length <= around || strncmp(name, before, sizeof before - 1) != 0 ||
             strcmp(name + length - (sizeof behind - 1), behind) != 0 || strchr(name, '/'))
@@ -511,7 +512,7 @@ static void print_repeated_flows(const struct repeated_cell *judged)
             continue;
         }
         struct text flow = {0};
-        struct spread spread = spreads_of(judged->figures, name);
+        struct spread spread = spread_of_sums(&figure->sums);
         text_add(&flow, "%.*s", (int)(length - around), name + sizeof before - 1);
         print_out("  %-16s ", text_string(&flow));
         figures_print_goodput(spread.mean, judged->identical ? NAN : spread.ci95);

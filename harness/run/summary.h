@@ -3,7 +3,6 @@
 #define HARNESS_SUMMARY_H
 
 #include "harness/judge/repeated.h"
-#include "lib/text.h"
 
 /* The run in this folder: its verdict, and from its result (NULL: there is none) flows, expectations,
  * published figures, warnings; of one of several `repeats` of its cell the goodput, the expectations that

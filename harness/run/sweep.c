@@ -19,7 +19,6 @@
 #include "lib/formats/result_shape.h"
 #include "lib/kernel/free_memory.h"
 #include "lib/log.h"
-#include "lib/output/columns.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "reports/reports.h"
