@@ -363,13 +363,11 @@ static int show(struct browse_list *list, const char *results, const struct brow
     browse_sort(list, (enum browse_order)said->sort, said->reverse == 1);
     if (said->page != FIELD_UNSET || said->open != FIELD_UNSET)
         return show_page(list, results, said, e);
-    size_t count = list->count;
+    size_t count = list->count, shown = count;
     if (said->limit != FIELD_UNSET && (uint64_t)said->limit < count)
-        list->count = (size_t)said->limit;
-    size_t limit = list->count;
-    list->count = count;
-    list->beyond = browse_count(list, limit);
-    list->count = limit;
+        shown = (size_t)said->limit;
+    list->beyond = browse_count(list, shown);
+    list->count = shown;
     int result = said->html        ? write_page(list, results, said, e)
                  : said->json == 1 ? print_json(list, e)
                                    : print_table(list, results, e);
