@@ -517,31 +517,31 @@ static void sweep_draw_report(struct sweep *s)
     struct error e;
     struct text page = {0}, why = {0};
     const char *folders[] = {s->folder};
-    bool people = !s->request->quiet && !s->request->json;
-    bool long_one = people && sweep_is_long(s);
-    if ((s->request->no_report && !long_one) || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
+    bool people = !s->request->quiet && !s->request->json, draws = !s->request->no_report,
+         tells = people && sweep_is_long(s);
+    if ((!draws && !tells) || s->ending == ENDING_NOT_STARTED || !is_result(s->folder))
         return;
     char *cells = NULL;
     size_t length = 0, width = columns_of_terminal(stdout);
-    FILE *table = long_one ? open_memstream(&cells, &length) : NULL;
-    progress_say(&s->progress, s->request->no_report ? "reading results" : "drawing report");
-    int result =
-        !s->request->no_report
-            ? report_make(folders, 1, &(struct report_options){.why = &why, .cells = table, .width = width},
-                          &page, &e)
-        : table ? report_cells(s->folder, table, width, &e)
-                : 0;
+    FILE *table = tells ? open_memstream(&cells, &length) : NULL; /* not amid the line of progress */
+    const struct report_options options = {.why = &why, .cells = table, .width = width};
+    int result = 0;
+    progress_say(&s->progress, draws ? "drawing report" : "reading results");
+    if (draws)
+        result = report_make(folders, 1, &options, &page, &e);
+    else if (table)
+        result = report_cells(s->folder, table, width, &e);
     progress_clear(&s->progress);
     if (table && fclose(table) == 0)
         print_bytes(stdout, cells, length);
     free(cells);
     if (result != 0)
-        log_warning("no %s: %s", s->request->no_report ? "table" : "report", e.text);
+        log_warning("no %s: %s", draws ? "report" : "table", e.text);
     else if (people && page.length)
         print_out("%sreport: %s\n", text_string(&why), text_string(&page));
     if (result == 0 && table)
-        print_out_line(s->request->no_report ? "all runs: harness report %s draws them, and writes sweep.csv"
-                                             : "all runs: %s/report/sweep.csv",
+        print_out_line(draws ? "all runs: %s/report/sweep.csv"
+                             : "all runs: harness report %s draws them, and writes sweep.csv",
                        s->folder);
     text_free(&page);
     text_free(&why);
