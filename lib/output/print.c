@@ -36,7 +36,7 @@ static const char *fold_line(struct text *out, const char *line, size_t at, size
     while (*line && *line != '\n') {
         size_t spaces = strspn(line, " "), length = strcspn(line + spaces, " \n"),
                count = characters(line + spaces, length);
-        if (spaces && length && width && column > begins && column + spaces + count > width) {
+        if (spaces && length && column > begins && column + spaces + count > width) {
             text_add(out, "\n%*s", (int)hang, "");
             column = begins = hang;
         } else {
@@ -52,6 +52,10 @@ static const char *fold_line(struct text *out, const char *line, size_t at, size
 
 void print_fold(struct text *out, const char *text, size_t at, size_t indent, size_t width)
 {
+    if (!width) {
+        text_add_bytes(out, text, strlen(text));
+        return;
+    }
     while (*text) {
         text = fold_line(out, text, at, indent, width);
         if (*text == '\n') {
@@ -62,13 +66,16 @@ void print_fold(struct text *out, const char *text, size_t at, size_t indent, si
     }
 }
 
-/* A terminal's output is kept until its line ends: what is kept stands in the line. */
+/* A terminal's output is kept until its line ends (__flbf): what is kept stands in the line. Before the first
+ * output there is no buffer, and it is not known yet; a buffer of one byte is that of an unbuffered stream.
+ * Elsewhere the kernel is not asked each time. */
 static void put(FILE *file, const char *shown)
 {
-    size_t width = file == stdout ? columns_of_terminal(stdout) : 0, kept = width ? __fpending(stdout) : 0;
+    bool may_be_terminal = file == stdout && (__flbf(stdout) || __fbufsize(stdout) <= 1);
+    size_t width = may_be_terminal ? columns_of_terminal(stdout) : 0;
     struct text folded = {0};
-    if (width && (!kept || __flbf(stdout)))
-        print_fold(&folded, shown, kept, PRINT_HANGING, width);
+    if (width)
+        print_fold(&folded, shown, __fpending(stdout), PRINT_HANGING, width);
     fputs(folded.length ? text_string(&folded) : shown,
           file); /* the program's end asks whether all was written */
     text_free(&folded);
