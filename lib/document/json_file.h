@@ -26,7 +26,7 @@ enum document_kind {
 
 /* Documents that people write may have comments: members whose keys begin so, which are not in the value. */
 #define JSON_COMMENT "//"
-/* Take them out of a value that came otherwise. */
+/* Take them out of a value that people wrote elsewhere, as in --set. */
 void json_drop_comments(json_t *value);
 
 /* Load a document. Errors name path, line and column. The caller owns the value. */

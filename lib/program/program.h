@@ -81,8 +81,8 @@ struct completing {
 };
 
 /* Print a word that may stand there, if it begins with what was typed and has letters, digits, blanks and
- * marks alone of which no shell runs anything. `about`: its first sentence is shown
- * beside it; may be NULL. A word that ends in '.' or '=' goes on. */
+ * such marks alone of which a shell runs nothing. `about`: its first sentence is shown beside it; may be
+ * NULL. A word that ends in '.' or '=' goes on. */
 void completing_offer(const struct completing *c, const char *word, const char *about);
 /* The names of all scenarios or labs. */
 void completing_offer_names(const struct completing *c, enum find_kind kind);
