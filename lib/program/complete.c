@@ -37,10 +37,11 @@ void completing_offer(const struct completing *c, const char *word, const char *
 {
     if (strncmp(word, c->typed, strlen(c->typed)) != 0 || !is_harmless(word))
         return;
+    const char *last = c->words[c->count - 1];
     size_t length = about ? first_part(about) : 0;
     while (length && (about[length - 1] == '.' || about[length - 1] == '\n'))
         length--;
-    text_add(c->out, "%.*s%s", (int)c->before_length, c->before, word);
+    text_add(c->out, "%.*s%s", (int)(c->typed - last), last, word);
     if (length)
         text_add(c->out, "\t%.*s", (int)length, about);
     text_add(c->out, "\n");
@@ -63,8 +64,11 @@ static const char *find_said(const struct completing *c, const char *option, siz
         const char *word = c->words[i], *sign = strchr(word, '=');
         const struct field *field = option_of(c, word);
         bool next = field && arguments_value_follows(field, word);
-        if (field && option && strcmp(arguments_name(field, name), option) == 0)
-            return next ? i + 2 < c->count ? c->words[i + 1] : NULL : sign ? sign + 1 : word + 2;
+        bool asked = field && option && strcmp(arguments_name(field, name), option) == 0;
+        if (asked && next)
+            return i + 2 < c->count ? c->words[i + 1] : NULL;
+        if (asked)
+            return sign ? sign + 1 : word + 2;
         i += next;
         if (word[0] == '-')
             continue;
@@ -221,14 +225,13 @@ void complete_words(const struct program *program, const char *const *words, siz
     const char *last = words[count - 1], *before = count > 1 ? words[count - 2] : "",
                *sign = strchr(last, '=');
     const struct field *field = option_of(&c, before);
-    c.typed = c.before = last;
+    c.typed = last;
     if (field && arguments_value_follows(field, before)) {
         c.option = before;
         offer_option_values(&c, field);
     } else if (last[0] == '-' && sign && (field = option_of(&c, last))) {
         c.option = last;
         c.typed = sign + 1;
-        c.before_length = (size_t)(c.typed - last);
         offer_option_values(&c, field);
     } else if (last[0] == '-') {
         offer_options(&c);

@@ -74,9 +74,7 @@ struct completing {
     const char *const *words;      /* behind the program's name */
     size_t count;                  /* at least 1 */
     const char *option;            /* whose value is typed: "--lab"; NULL: an argument, or none */
-    const char *typed;             /* so far */
-    const char *before;            /* what stands before it in the last word: "--lab=" */
-    size_t before_length;
+    const char *typed;             /* so far: the last word, or in it what is behind "--lab=" */
     struct text *out;
 };
 
