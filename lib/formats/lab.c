@@ -106,6 +106,60 @@ size_t lab_node_count(const struct lab *lab)
     return lab->hosts.count + lab->switches.count;
 }
 
+/* ---- machines */
+
+/* What the host says itself. */
+static const char *machine_of(const struct lab *lab, size_t host)
+{
+    const struct lab_host *real = lab_host_at(lab, host);
+    const struct physics_host *simulated = lab_sim_host_at(lab, host);
+    return real ? real->machine : simulated ? simulated->machine : NULL;
+}
+
+const char *lab_machine_name(const struct lab *lab, size_t host)
+{
+    const char *machine = machine_of(lab, host);
+    return machine ? machine : lab_node_name(lab, host);
+}
+
+bool lab_same_machine(const struct lab *lab, size_t host, size_t other)
+{
+    return host == other || strcmp(lab_machine_name(lab, host), lab_machine_name(lab, other)) == 0;
+}
+
+size_t lab_machine_first(const struct lab *lab, size_t host)
+{
+    while (host > 0 && lab_same_machine(lab, host, host - 1))
+        host--;
+    return host;
+}
+
+int lab_machine_index(const struct lab *lab, const char *name)
+{
+    const json_t *index = json_object_get(lab->machine_index, name);
+    return index ? (int)json_integer_value(index) : -1;
+}
+
+const char *lab_nic_name(const struct lab *lab, size_t host)
+{
+    const char *machine = machine_of(lab, host), *name = lab_node_name(lab, host);
+    size_t length = machine ? strlen(machine) : 0;
+    return machine && strncmp(name, machine, length) == 0 && name[length] == '.' ? name + length + 1 : NULL;
+}
+
+void lab_add_nics(const struct lab *lab, size_t first, const char *role, struct text *out)
+{
+    for (size_t i = first; i < lab->hosts.count && lab_same_machine(lab, first, i); i++) {
+        const char *nic = lab_nic_name(lab, i);
+        if (i == first + 8)
+            text_add(out, ", ...");
+        if (i >= first + 8)
+            return;
+        text_add(out, "%s%.100s%s%.60s", i == first ? "" : ", ", nic ? role : lab_node_name(lab, i),
+                 nic ? "." : "", nic ? nic : "");
+    }
+}
+
 const char *lab_link_port(const struct lab_link *link, const char *name)
 {
     const struct named_string *ports = link->ports.items;
@@ -148,7 +202,16 @@ const char *lab_node_of(const struct lab *lab, const char *role)
 {
     const json_t *index = json_object_get(lab->role_index, role);
     const struct named_string *roles = lab->roles.items;
-    return index ? roles[json_integer_value(index)].value : role;
+    if (index)
+        return roles[json_integer_value(index)].value;
+    const char *nic = strrchr(role, '.');
+    index = nic ? json_object_getn(lab->role_index, role, (size_t)(nic - role)) : NULL;
+    if (!index)
+        return role;
+    char name[FORM_ROLE_MOST + 80];
+    snprintf(name, sizeof name, "%s%s", roles[json_integer_value(index)].value, nic);
+    int node = lab_node_index(lab, name);
+    return node >= 0 ? lab_node_name(lab, (size_t)node) : role;
 }
 
 int lab_host_of(const struct lab *lab, const char *role)
@@ -187,8 +250,18 @@ const struct lab_switch *lab_real_switch(const struct lab *lab, const char *role
 static int unknown_node(const struct lab *lab, const char *path, const char *name, struct error *e)
 {
     const char **words = calloc(lab_node_count(lab) + 1, sizeof *words);
+    int machine = lab_machine_index(lab, name);
     if (!words)
         return error_set(e, "%s: out of memory", path);
+    if (machine >= 0) {
+        struct text nics = {0};
+        free(words);
+        lab_add_nics(lab, (size_t)machine, name, &nics);
+        error_set(e, "%s: host \"%.60s\" has several NICs: expected one of %s", path, name,
+                  text_string(&nics));
+        text_free(&nics);
+        return -1;
+    }
     for (size_t n = 0; n < lab_node_count(lab); n++)
         words[n] = lab_node_name(lab, n);
     const char *near = nearest_word(name, words);
@@ -206,6 +279,11 @@ static int index_names(struct lab *lab, struct error *e)
     int failed = 0;
     lab->node_index = json_object();
     lab->role_index = json_object();
+    lab->machine_index = json_object();
+    for (size_t i = 0; i < lab->hosts.count; i++)
+        if (lab_nic_name(lab, i) && !json_object_get(lab->machine_index, lab_machine_name(lab, i)))
+            failed |= json_object_set_new(lab->machine_index, lab_machine_name(lab, i),
+                                          json_integer((json_int_t)i));
     for (size_t i = 0; (name = lab_node_name(lab, i)); i++)
         if (!json_object_get(lab->node_index, name))
             failed |= json_object_set_new(lab->node_index, name, json_integer((json_int_t)i));
@@ -394,9 +472,12 @@ static int check_guests(const struct lab *lab, struct error *e)
             check_ports(lab, host, e) != 0)
             return -1;
         for (size_t k = 0; k < i && (other = lab_host_at(lab, k)); k++)
-            if (host->domain && other->domain && strcmp(host->domain, other->domain) == 0)
-                return error_set(e, "hosts.%s.domain: %s is already the domain of host %s", host->name,
-                                 host->domain, other->name);
+            if (host->domain && other->domain && strcmp(host->domain, other->domain) == 0 &&
+                !lab_same_machine(lab, i, k))
+                return error_set(e,
+                                 "hosts.%s.domain: %s is already the domain of host %s: give both the same "
+                                 "\"machine\" where they are one",
+                                 host->name, host->domain, other->name);
     }
     return 0;
 }
@@ -487,7 +568,7 @@ static int check_destination(json_t *taken, const char *kind, const char *name, 
         result =
             error_set(e,
                       "%s%s.%s.ssh: %.100s leads to the machine of %s already: each host and switch of a lab "
-                      "is a machine of its own; the NICs of one machine cannot be two ends of a run",
+                      "is a machine of its own; a machine with several NICs is one host with \"nics\"",
                       kind, strcmp(kind, "switch") == 0 ? "es" : "s", name, ssh,
                       json_string_value(json_array_get(first, 0)));
     else if (!first)
@@ -505,13 +586,51 @@ static int check_destinations(const struct lab *lab, struct error *e)
     const struct lab_switch *s;
     int result = 0;
     for (size_t i = 0; result == 0 && (host = lab_host_at(lab, i)); i++)
-        if (host->ssh)
+        if (host->ssh && lab_machine_first(lab, i) == i)
             result = check_destination(taken, "host", host->name, host->ssh, host->port, e);
     for (size_t i = 0; result == 0 && (s = lab_real_switch_at(lab, i)); i++)
         if (s->ssh)
             result = check_destination(taken, "switch", s->name, s->ssh, s->port, e);
     json_decref(taken);
     return result;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+#define MOST_MACHINES 1000
+
+/* The hosts of one machine are reached in one way, and its programs are in one place. */
+static int check_machines(const struct lab *lab, struct error *e)
+{
+    const struct lab_host *host, *first;
+    size_t machines = 0;
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++) {
+        first = lab_host_at(lab, lab_machine_first(lab, i));
+        machines += first == host;
+        if (machines > MOST_MACHINES)
+            return error_set(e, "hosts: more than %d machines, each of which has a connection",
+                             MOST_MACHINES);
+        const char *differs = !same_word(host->ssh, first->ssh)                   ? "ssh"
+                              : !same_word(host->domain, first->domain)           ? "domain"
+                              : !same_word(host->profile, first->profile)         ? "profile"
+                              : host->port != first->port                         ? "port"
+                              : !same_word(host->identity, first->identity)       ? "identity"
+                              : !same_word(host->known_hosts, first->known_hosts) ? "known_hosts"
+                              : !same_word(host->programs, first->programs)       ? "programs"
+                              : host->sudo != first->sudo                         ? "sudo"
+                                                                                  : NULL;
+        if (differs)
+            return error_set(e, "hosts.%s.%s: differs from that of %s, which is the same machine \"%s\"",
+                             host->name, differs, first->name, lab_machine_name(lab, i));
+        if (first != host && (lab_forwards(host) || lab_forwards(first)))
+            return error_set(e,
+                             "hosts.%s: is one machine with %s: a host that forwards is all of its machine",
+                             host->name, first->name);
+    }
+    return 0;
 }
 
 /* "scaled" replaces what scenarios set: its paths lead into scenarios. */
@@ -532,7 +651,7 @@ static int check_lab(const struct lab *lab, struct error *e)
     const struct named_string *roles = lab->roles.items;
     int result = 0;
     for (size_t i = 0; result == 0 && i < lab->roles.count; i++)
-        if (lab_node_index(lab, roles[i].value) < 0) {
+        if (lab_node_index(lab, roles[i].value) < 0 && lab_machine_index(lab, roles[i].value) < 0) {
             char path[160];
             snprintf(path, sizeof path, "roles.%.100s", roles[i].name);
             result = unknown_node(lab, path, roles[i].value, e);
@@ -551,6 +670,8 @@ static int check_lab(const struct lab *lab, struct error *e)
         result = check_guests(lab, e);
     if (result == 0)
         result = check_addresses(lab, e);
+    if (result == 0)
+        result = check_machines(lab, e);
     if (result == 0)
         result = check_destinations(lab, e);
     if (result == 0)
@@ -614,6 +735,7 @@ void lab_free(struct lab *lab)
 {
     json_decref(lab->node_index);
     json_decref(lab->role_index);
+    json_decref(lab->machine_index);
     table_free(&lab_kind(lab)->table, lab);
 }
 

@@ -22,6 +22,7 @@ struct lab_vlan {
 
 /* A NIC of a real host. */
 struct lab_nic {
+    char *name;          /* in "nics"; NULL: of a node, which has its NIC alone (lab_expand) */
     char *pci;           /* "0000:41:00.0": passed through to the guest; NULL: a virtual NIC of a link */
     char *netdev;        /* inside the host; NULL: found by its address, MAC or PCI device */
     char *rdma;          /* RDMA device; NULL: found by its netdev */
@@ -30,9 +31,11 @@ struct lab_nic {
     int64_t gid_index;   /* unset: chosen by type and address */
     int64_t ack_timeout; /* local ACK timeout of its queue pairs, 4.096 us * 2^n; unset: the traffic tool's */
     struct lab_vlan *vlan; /* flows use it; NULL: packets have no tag */
+    char *gpu;             /* name of the nearest of the host's gpus; NULL: by their order */
 };
 
 struct lab_gpu {
+    char *name;        /* in "gpus"; NULL: the node's own, the nearest */
     char *pci;         /* address of its first function; NULL: none is passed through */
     int64_t functions; /* unset: all that the machine has */
     int64_t index;     /* inside the host */
@@ -50,9 +53,12 @@ struct lab_pin {
     int64_t hugepage_bytes; /* unset: none */
 };
 
-/* A host that is reached over ssh: a guest of libvirt, or a host that exists already. */
+/* A host that is reached over ssh: a guest of libvirt, or a host that exists already. A host with several
+ * NICs is as many of these, HOST.NIC, which are one machine: it has one connection, lock, journal and
+ * sampler. */
 struct lab_host {
-    char *name; /* name in the lab; also its role, unless the lab's "roles" assign another */
+    char *name;    /* name in the lab; also its role, unless the lab's "roles" assign another */
+    char *machine; /* NULL: the host is all of its machine; read with lab_machine_name */
     /* libvirt: for guests; other hosts such as the machine itself have only ssh */
     char *domain;
     char *profile;
@@ -70,8 +76,10 @@ struct lab_host {
     char *programs; /* folder of the harness's programs on the host */
     int sudo;       /* run them through sudo -n */
     struct lab_nic nic;
-    struct list_of extra_nics; /* struct lab_nic: a forwarding host's other ports */
-    struct lab_gpu *gpu;
+    struct list_of extra_nics;         /* struct lab_nic: a forwarding host's other ports */
+    struct lab_gpu *gpu;               /* the nearest to the NIC */
+    struct list_of nics;               /* empty: lab_expand has made nodes of them */
+    struct list_of gpus;               /* struct lab_gpu: all of the machine; empty: `gpu` is the only one */
     struct physics_switch *forwarding; /* NULL: the guest is not a virtual switch */
 };
 
@@ -145,8 +153,9 @@ struct lab {
     json_t *defaults;
     json_t *scaled;  /* path into a scenario -> replacement, if the scenario has a value at that path */
     json_t *sources; /* path pattern -> where the values come from */
-    json_t *node_index,
-        *role_index; /* made by lab_parse: name -> number of the node; role -> item of roles */
+    json_t *node_index, *role_index,
+        *machine_index; /* made by lab_parse: name -> number of the node; role -> item of roles; host with
+                           several NICs -> number of its first node */
 };
 
 /* A kind of lab and its properties. The rest of the program checks these properties, never the kind
@@ -177,7 +186,8 @@ void lab_free(struct lab *lab);
 json_t *lab_expand_ranges(const json_t *json, struct error *e);
 /* A copy in which, besides, "topology" is replaced by hosts, switches and links, and "defaults" are merged
  * into each of them, over the values of the NIC's model (lib/physics/nic_models.h), whose sources are added
- * to the lab's. */
+ * to the lab's. Each NIC of a host with "nics" is a host of its own, HOST.NIC, with "machine": HOST; hosts of
+ * one machine follow each other. */
 json_t *lab_expand(const json_t *json, struct error *e);
 
 /* ---- hosts, switches and links: item i, NULL after the last */
@@ -197,6 +207,21 @@ size_t lab_node_count(const struct lab *lab);
 /* The number of the node with this name, or -1. */
 int lab_node_index(const struct lab *lab, const char *name);
 
+/* ---- machines: a host with several NICs is several nodes, one after the other */
+
+/* The name of a host's machine: "a" of a.rail0; the host's own where it is all of its machine. */
+const char *lab_machine_name(const struct lab *lab, size_t host);
+/* The first node of a host's machine. */
+size_t lab_machine_first(const struct lab *lab, size_t host);
+bool lab_same_machine(const struct lab *lab, size_t host, size_t other);
+/* The first node of the host with several NICs that has this name, or -1: no such host, or one that is a node
+ * itself. */
+int lab_machine_index(const struct lab *lab, const char *name);
+/* The name of a node's NIC: "rail0" of a.rail0; NULL: the node is no NIC of several. */
+const char *lab_nic_name(const struct lab *lab, size_t host);
+/* "a.rail0, a.rail1, ..." of a machine, as they are called where `role` plays it: at most eight. */
+void lab_add_nics(const struct lab *lab, size_t first, const char *role, struct text *out);
+
 /* The port of a real switch at which a link ends; NULL: the link does not end there, or does not say at
  * which. */
 const char *lab_link_port(const struct lab_link *link, const char *name);
@@ -213,7 +238,8 @@ const char *lab_flow_address(const struct lab_nic *nic);
 
 /* ---- roles */
 
-/* The name of the host or switch that has a role: from "roles", else the role's own name. */
+/* The name of the host or switch that has a role: from "roles", else the role's own name. ROLE.NIC is that
+ * NIC of the role's host. */
 const char *lab_node_of(const struct lab *lab, const char *role);
 /* The host that has a role: its index, or -1. */
 int lab_host_of(const struct lab *lab, const char *role);

@@ -1,10 +1,11 @@
-/* Expands a lab: writes ranges of names out, generates hosts, switches and links from a topology, and copies
- * the shared values into each of them. */
+/* Expands a lab: writes ranges of names out, generates hosts, switches and links from a topology, makes a
+ * node of each NIC of a host with several, and copies the shared values into each of them. */
 #include "lib/document/json_text.h"
 #include "lib/formats/lab.h"
 #include "lib/document/json_file.h"
 #include "lib/names/range.h"
 #include "lib/physics/nic_models.h"
+#include <stdlib.h>
 #include <string.h>
 
 #define LINK_LIMIT         100000 /* as many as a lab may have */
@@ -239,6 +240,283 @@ static int share_defaults(json_t *document, json_t *defaults, struct error *e)
     return 0;
 }
 
+/* ---- hosts with several NICs: each is a node of its own, HOST.NIC */
+
+#define MOST_NICS  64     /* of a host, and GPUs */
+#define MOST_NODES 100000 /* as many hosts as a lab may have */
+
+static const struct form form_nic = {"a valid name",
+                                     "at most 32 letters, digits, '_', '-', of which '-' is not the first",
+                                     .characters = "_-", .most = 32};
+
+/* A host's NICs or GPUs: its own over those of the defaults, without those that are null. *map NULL: it has
+ * none. A new reference. */
+static int take_map(const char *host, const char *key, const json_t *own, const json_t *shared, json_t **map,
+                    struct error *e)
+{
+    const char *name;
+    json_t *value, *merged;
+    *map = NULL;
+    if (json_is_null(own) || (!own && !json_is_object(shared)))
+        return 0;
+    if (own && !json_is_object(own))
+        return error_set(e, "hosts.%.80s.%s: expected an object of names", host, key);
+    merged = own ? json_merged(json_is_object(shared) ? shared : NULL, own) : json_merged(NULL, shared);
+    if (json_object_size(merged) == 0 || json_object_size(merged) > MOST_NICS) {
+        error_set(e, "hosts.%.80s.%s: %zu items: expected 1 to %d", host, key, json_object_size(merged),
+                  MOST_NICS);
+        json_decref(merged);
+        return -1;
+    }
+    json_object_foreach(merged, name, value)
+    {
+        if (form_fits(&form_nic, name) && json_is_object(value))
+            continue;
+        if (json_is_object(value))
+            error_set(e, "hosts.%.80s.%s: \"%.60s\" is not %s: expected %s", host, key, name, form_nic.is,
+                      form_nic.expected);
+        else
+            error_set(e, "hosts.%.80s.%s.%.60s: expected an object", host, key, name);
+        json_decref(merged);
+        return -1;
+    }
+    *map = merged;
+    return 0;
+}
+
+/* GPUs are numbered in their order, as NVML does, and have what the defaults' "gpu" says. */
+static void complete_gpus(json_t *gpus, const json_t *shared, bool simulated)
+{
+    const char *name;
+    json_t *gpu;
+    void *next;
+    json_int_t i = 0;
+    json_object_foreach_safe(gpus, next, name, gpu)
+    {
+        json_t *whole = json_is_object(shared) ? json_merged(shared, gpu) : json_copy(gpu);
+        const json_t *index = json_object_get(whole, "index");
+        const char *words = json_string_value(index);
+        if (!simulated && !index)
+            json_object_set_new(whole, "index", json_integer(i));
+        else if (words && *words && strspn(words, "0123456789") == strlen(words) && strlen(words) < 7)
+            json_object_set_new(whole, "index", json_integer(strtol(words, NULL, 10))); /* of a range's {} */
+        json_object_set_new(gpus, name, whole);
+        i++;
+    }
+}
+
+/* Put the GPU that is nearest to NIC i of n into its node: the one that the NIC names, or else by order. */
+static int put_nearest(json_t *node, const char *path, json_t *gpus, size_t i, size_t n, struct error *e)
+{
+    const char *named = json_string_value(json_object_get(json_object_get(node, "nic"), "gpu")), *name;
+    json_t *gpu, *nearest = named ? json_object_get(gpus, named) : NULL;
+    size_t k = 0;
+    if (named && !nearest)
+        return error_set(e, "%s.gpu: the host has no GPU \"%.60s\" among its gpus", path, named);
+    json_object_foreach(gpus, name, gpu)
+    {
+        if (!nearest && k++ == i * json_object_size(gpus) / n)
+            nearest = gpu;
+    }
+    if (nearest && !json_object_get(node, "gpu"))
+        json_object_set_new(node, "gpu", json_copy(nearest));
+    return 0;
+}
+
+/* A host's maps, and what its nodes have in common. */
+struct machine {
+    const char *name;
+    json_t *host;   /* without its maps */
+    json_t *nics;   /* NULL: the host is a node itself */
+    json_t *gpus;   /* NULL: none */
+    bool simulated; /* a node has its nearest GPU alone */
+};
+
+static int add_node(const struct machine *m, const char *name, const json_t *nic, size_t i, json_t *nodes,
+                    struct error *e)
+{
+    char path[200];
+    json_t *node = json_copy(m->host);
+    snprintf(path, sizeof path, nic ? "hosts.%.80s.nics.%.60s" : "hosts.%.80s.nic", m->name, name);
+    if (nic) {
+        json_object_set_new(node, "machine", json_text(m->name));
+        json_object_set(node, "nic", (json_t *)(uintptr_t)nic);
+    }
+    if (m->gpus && put_nearest(node, path, m->gpus, i, nic ? json_object_size(m->nics) : 1, e) != 0) {
+        json_decref(node);
+        return -1;
+    }
+    if (m->gpus && !m->simulated)
+        json_object_set(node, "gpus", m->gpus);
+    json_t *key = nic ? json_textf("%s.%s", m->name, name) : json_text(m->name);
+    bool again = json_object_get(nodes, json_string_value(key));
+    if (again)
+        error_set(e, "%s: the lab has a host \"%.100s\" besides", path, json_string_value(key));
+    else
+        json_object_set(nodes, json_string_value(key), node);
+    json_decref(key);
+    json_decref(node);
+    return again ? -1 : 0;
+}
+
+static int add_nodes(const struct machine *m, json_t *nodes, struct error *e)
+{
+    static const char *const not_with_nics[] = {"extra_nics", "switch", "machine"};
+    const char *name;
+    json_t *nic;
+    size_t i = 0;
+    if (!m->nics)
+        return add_node(m, m->name, NULL, 0, nodes, e);
+    for (size_t k = 0; k < sizeof not_with_nics / sizeof *not_with_nics; k++)
+        if (json_object_get(m->host, not_with_nics[k]))
+            return error_set(e, "hosts.%.80s: has nics, whose nodes are %.80s.NIC, and \"%s\": expected one",
+                             m->name, m->name, not_with_nics[k]);
+    if (json_object_size(nodes) + json_object_size(m->nics) > MOST_NODES)
+        return error_set(e, "hosts: their NICs are more than %d", MOST_NODES);
+    json_object_foreach(m->nics, name, nic)
+    {
+        if (add_node(m, name, nic, i++, nodes, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Add the nodes of a host, which is one itself unless it has "nics". `shared`: the defaults of hosts. */
+static int split_host(const char *name, json_t *host, const json_t *shared, bool simulated, json_t *nodes,
+                      struct error *e)
+{
+    const json_t *nic = json_object_get(host, "nic"), *nics = json_object_get(host, "nics"),
+                 *gpus = json_object_get(host, "gpus");
+    const json_t *shared_nics = nic && !json_is_null(nic) ? NULL : json_object_get(shared, "nics");
+    const json_t *shared_gpus = json_object_get(host, "gpu") ? NULL : json_object_get(shared, "gpus");
+    struct machine m = {.name = name, .simulated = simulated};
+    if (!json_is_object(host) || (!nics && !gpus && !shared_nics && !shared_gpus)) {
+        if (json_object_get(nodes, name))
+            return error_set(e, "hosts.%.80s: is also a NIC of another host", name);
+        json_object_set(nodes, name, host);
+        return 0;
+    }
+    if (nic && !json_is_null(nic) && nics && !json_is_null(nics))
+        return error_set(
+            e, "hosts.%.80s: has nic and nics: expected nics with all NICs, or nic for a single one", name);
+    int result = take_map(name, "nics", nics, shared_nics, &m.nics, e);
+    if (result == 0)
+        result = take_map(name, "gpus", gpus, shared_gpus, &m.gpus, e);
+    m.host = json_copy(host);
+    json_object_del(m.host, "nics");
+    json_object_del(m.host, "gpus");
+    if (m.gpus)
+        complete_gpus(m.gpus, json_object_get(shared, "gpu"), simulated);
+    if (result == 0)
+        result = add_nodes(&m, nodes, e);
+    json_decref(m.host);
+    json_decref(m.nics);
+    json_decref(m.gpus);
+    return result;
+}
+
+/* Nodes of one machine follow each other: the machines are in the order of their first nodes. */
+static json_t *in_machines(json_t *nodes)
+{
+    json_t *machines = json_object(), *ordered, *node, *own;
+    const char *name, *machine;
+    bool named = false;
+    json_object_foreach(nodes, name, node)
+    {
+        machine = json_string_value(json_object_get(node, "machine"));
+        named = named || machine;
+        own = child_of(machines, machine ? machine : name, json_object());
+        json_object_set(own, name, node);
+    }
+    ordered = named ? json_object() : json_incref(nodes);
+    json_object_foreach(named ? machines : NULL, machine, own)
+    {
+        json_object_update(ordered, own);
+    }
+    json_decref(machines);
+    return ordered;
+}
+
+/* An end that is a host of a single NIC in "nics" is that NIC. */
+static void name_single_nics(json_t *links, const json_t *hosts, const json_t *nodes)
+{
+    json_t *link, *end;
+    size_t i, k;
+    json_array_foreach(links, i, link)
+    {
+        json_t *between = json_object_get(link, "between");
+        json_array_foreach(between, k, end)
+        {
+            const char *name = json_string_value(end), *nic;
+            json_t *nics = name && !json_object_get(nodes, name)
+                               ? json_object_get(json_object_get(hosts, name), "nics")
+                               : NULL;
+            if (json_object_size(nics) == 1 && (nic = json_object_iter_key(json_object_iter(nics))))
+                json_array_set_new(between, k, json_textf("%s.%s", name, nic));
+        }
+    }
+}
+
+static int check_shared_map(const json_t *shared, const char *key, struct error *e)
+{
+    const json_t *map = json_object_get(shared, key);
+    return !map || json_is_object(map) || json_is_null(map)
+               ? 0
+               : error_set(e, "defaults.host.%s: expected an object of names", key);
+}
+
+static int split_hosts(json_t *document, const json_t *defaults, struct error *e)
+{
+    json_t *hosts = json_object_get(document, "hosts"), *host, *nodes = json_object();
+    const json_t *shared = json_object_get(defaults, "host");
+    bool simulated = is_simulated(document);
+    const char *name;
+    int result = check_shared_map(shared, "nics", e) != 0 ? -1 : check_shared_map(shared, "gpus", e);
+    json_object_foreach(hosts, name, host)
+    {
+        if (result == 0)
+            result = split_host(name, host, shared, simulated, nodes, e);
+    }
+    if (result == 0 && json_is_object(hosts)) {
+        name_single_nics(json_object_get(document, "links"), hosts, nodes);
+        json_object_set_new(document, "hosts", in_machines(nodes));
+    }
+    json_decref(nodes);
+    return result;
+}
+
+/* What the nodes have in "nics" and "gpus" is theirs already. A new reference. */
+static json_t *without_maps(json_t *defaults)
+{
+    json_t *shared = json_object_get(defaults, "host"), *rest = json_copy(defaults);
+    if (json_is_object(shared)) {
+        shared = json_copy(shared);
+        json_object_del(shared, "nics");
+        json_object_del(shared, "gpus");
+        json_object_set_new(rest, "host", shared);
+    }
+    return rest;
+}
+
+/* A NIC in a slot of its own has its values over those of the host's "pcie". */
+static void lift_slots(json_t *hosts)
+{
+    const char *name;
+    json_t *host;
+    json_object_foreach(hosts, name, host)
+    {
+        json_t *nic = json_object_get(host, "nic"), *pcie = json_object_get(nic, "pcie");
+        if (!json_is_object(pcie))
+            continue;
+        json_object_set_new(host, "pcie", json_merged(json_object_get(host, "pcie"), pcie));
+        nic = json_copy(nic);
+        json_object_del(nic, "pcie");
+        json_object_set_new(host, "nic", nic);
+    }
+}
+
+/* ---- values of simulated hosts */
+
 static const json_t *model_in(const json_t *host)
 {
     return json_object_get(json_object_get(host, "nic"), "model");
@@ -302,8 +580,11 @@ static void drop_nulls(json_t *document)
 static int expand_ranges(json_t *document, struct error *e)
 {
     static const struct expand_ends ends = {.one = "between", .list = true};
-    return expand_keys(document, "hosts", e) == 0 && expand_keys(document, "switches", e) == 0 &&
-                   expand_map(document, "roles", e) == 0 && expand_items(document, "links", &ends, e) == 0
+    static const char *const of_hosts[] = {"nics", "gpus", NULL};
+    return expand_nested_keys(document, "hosts", of_hosts, e) == 0 &&
+                   expand_nested_keys(document, "defaults", of_hosts, e) == 0 &&
+                   expand_keys(document, "switches", e) == 0 && expand_map(document, "roles", e) == 0 &&
+                   expand_items(document, "links", &ends, e) == 0
                ? 0
                : -1;
 }
@@ -321,18 +602,32 @@ json_t *lab_expand_ranges(const json_t *json, struct error *e)
 
 json_t *lab_expand(const json_t *json, struct error *e)
 {
-    json_t *document = json_deep_copy(json);
-    json_t *topology = json_incref(json_object_get(document, "topology"));
-    json_t *defaults = json_incref(json_object_get(document, "defaults"));
-    json_object_del(document, "topology");
-    json_object_del(document, "defaults");
-    if (expand_ranges(document, e) != 0 || (topology && draw_topology(document, topology, e) != 0) ||
-        (defaults && share_defaults(document, defaults, e) != 0)) {
+    json_t *document = json_deep_copy(json), *topology = NULL, *defaults = NULL;
+    int result = expand_ranges(document, e);
+    if (result == 0) {
+        topology = json_incref(json_object_get(document, "topology"));
+        defaults = json_incref(json_object_get(document, "defaults"));
+        json_object_del(document, "topology");
+        json_object_del(document, "defaults");
+    }
+    if (result == 0 && topology)
+        result = draw_topology(document, topology, e);
+    if (result == 0)
+        result = split_hosts(document, defaults, e);
+    if (result == 0 && defaults) {
+        json_t *rest = without_maps(defaults);
+        json_decref(defaults);
+        defaults = rest;
+        result = share_defaults(document, defaults, e);
+    }
+    if (result != 0) {
         json_decref(document);
         document = NULL;
     }
-    if (is_simulated(document))
+    if (is_simulated(document)) {
         share_in_sim_hosts(document, json_object_get(defaults, "host"));
+        lift_slots(json_object_get(document, "hosts"));
+    }
     drop_nulls(document);
     json_decref(topology);
     json_decref(defaults);

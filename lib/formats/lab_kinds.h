@@ -60,6 +60,8 @@ static const struct field nic_fields[] = {
      .help =
          "VLAN that flows use: the tag carries their priority. A run makes the VLAN interface and removes "
          "it afterwards. Default: packets have no tag."},
+    {"gpu", FIELD_STRING, AT(gpu), .form = &form_role,
+     .help = "Name of the nearest of the host's gpus. Default: by order, NIC i of n has GPU i*g/n of g."},
     {0},
 };
 #undef AT
@@ -128,6 +130,30 @@ static const struct table pin_table = {"lab.pin", "Placement of the guest on its
         {"nic", FIELD_OBJECT, AT(nic), .sub = &nic_table, .help = "The NIC of the experiment."},       \
         {"extra_nics",      FIELD_LIST, AT(extra_nics), .item = FIELD_OBJECT,                          \
          .sub = &nic_table, .min = 0,   .max = 64,      .help = "Other ports of a forwarding host."},  \
+        {"nics",                                                                                       \
+         FIELD_MAP,                                                                                    \
+         AT(nics),                                                                                     \
+         .item = FIELD_OBJECT,                                                                         \
+         .sub = &nic_table,                                                                            \
+         .names = &form_role,                                                                          \
+         .inherits = true,                                                                             \
+         .min = 1,                                                                                     \
+         .max = 64,                                                                                    \
+         .help = "In place of nic: the NICs by name, or ranges of names. Each is a node HOST.NIC."},   \
+        {"gpus",                                                                                       \
+         FIELD_MAP,                                                                                    \
+         AT(gpus),                                                                                     \
+         .item = FIELD_OBJECT,                                                                         \
+         .sub = &gpu_table,                                                                            \
+         .names = &form_role,                                                                          \
+         .inherits = true,                                                                             \
+         .min = 1,                                                                                     \
+         .max = 64,                                                                                    \
+         .help = "In place of gpu: the GPUs by name, or ranges of names. Their indices are, unless "   \
+                 "given, in this order."},                                                             \
+        {"machine", FIELD_STRING, AT(machine), .form = &form_name,                                     \
+         .help = "Name of the machine that the host is, where several hosts are one: they share "      \
+                 "connection, lock, journal and sampler. The nodes of nics have it."},                 \
     {                                                                                                  \
         "gpu", FIELD_OPTIONAL, AT(gpu), .sub = &gpu_table, .help = "The GPU of the experiment."        \
     }
@@ -343,7 +369,7 @@ static const struct field libvirt_fields[] = {
     {"management", FIELD_OBJECT, AT(management), .sub = &management_table,
      .help = "Network for ssh connections to guests. Default: libvirt's network \"default\"."},
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &libvirt_host_table, .names = &form_name,
-     .min = 1, .max = 1000, .required = true,
+     .min = 1, .max = 10000, .required = true,
      .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
     {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &switch_table, .names = &form_name,
      .inherits = true, .min = 0, .max = 1000,
@@ -354,7 +380,7 @@ static const struct field ssh_fields[] = {
     COMMON,
     NCCL_TESTS,
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .names = &form_name,
-     .min = 1, .max = 1000, .required = true,
+     .min = 1, .max = 10000, .required = true,
      .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
     {"switches", FIELD_MAP, AT(switches), .item = FIELD_OBJECT, .sub = &switch_table, .names = &form_name,
      .inherits = true, .min = 0, .max = 1000,

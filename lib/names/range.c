@@ -152,7 +152,10 @@ static const char *fill_number(const struct range *range, size_t i, const char *
         error_set(e, "\"%.60s\": expected {}, {+1} or {2+1} for a number of \"%.60s\"", at, range->word);
         return NULL;
     }
-    if (bracket < 1 || bracket > range->bracket_count || (!chosen && range->bracket_count > 1)) {
+    size_t own = range->bracket_count - range->outer, near = own ? own : range->outer;
+    if (!chosen && own)
+        bracket = (uint32_t)range->outer + 1;
+    if (bracket < 1 || bracket > range->bracket_count || (!chosen && near > 1)) {
         error_set(e, "\"%.*s\": \"%.60s\" has %zu %s: expected {1%s for the first one",
                   (int)(end - at + 1 < 60 ? end - at + 1 : 60), at, range->word, range->bracket_count,
                   THINGS(range->bracket_count, "range"), sign ? "+1}" : "}");
@@ -326,15 +329,103 @@ static bool has_range(const json_t *object)
     return false;
 }
 
+/* The value for name i of a range, whose maps below it are left for fill_below. */
+static json_t *fill_above(const struct range *range, size_t i, const json_t *value, const char *const *below,
+                          struct error *e)
+{
+    json_t *rest = json_is_object(value) && below ? json_copy((json_t *)(uintptr_t)value)
+                                                  : json_incref((json_t *)(uintptr_t)value);
+    for (size_t k = 0; below && below[k]; k++)
+        json_object_del(rest, below[k]);
+    json_t *filled = range_fill(range, i, rest, e);
+    json_decref(rest);
+    return filled;
+}
+
+/* One entry of a map below name i of `outer`: the names that it stands for, with their values. */
+static int add_below(json_t *named, const struct range *outer, size_t i, const char *word,
+                     const json_t *value, size_t *memory, struct error *e)
+{
+    struct text whole = {0};
+    struct range own, both;
+    int result = range_parse(word, &own, e);
+    text_add(&whole, "%s.%s", outer->word, word);
+    if (result == 0 && (result = range_parse(text_string(&whole), &both, e)) == 0) {
+        both.outer = outer->bracket_count;
+        result = check_count(json_object_size(named) + own.count, e) != 0
+                     ? -1
+                     : check_room(value, own.count, memory, word, e);
+    }
+    for (size_t k = 0; result == 0 && k < own.count; k++) {
+        json_t *name = name_at(&own, k), *filled = both.bracket_count
+                                                       ? range_fill(&both, i * own.count + k, value, e)
+                                                       : json_incref((json_t *)(uintptr_t)value);
+        if (filled && own.bracket_count && json_object_get(named, json_string_value(name)))
+            result =
+                error_set(e, "\"%.60s\" of \"%.60s\" is in another range too", json_string_value(name), word);
+        else if (filled)
+            json_object_set(named, json_string_value(name), filled);
+        else
+            result = error_prefix(e, "%.80s", word);
+        json_decref(name);
+        json_decref(filled);
+    }
+    text_free(&whole);
+    return result;
+}
+
+static json_t *in_order(const json_t *map, json_t *named);
+
+/* A map below name i: its ranges are written out, and what a name has by itself is merged over them. */
+static json_t *fill_map(const struct range *outer, size_t i, const json_t *map, size_t *memory,
+                        struct error *e)
+{
+    json_t *named = json_object(), *own = json_object(), *value;
+    const char *word;
+    int result = 0;
+    json_object_foreach((json_t *)(uintptr_t)map, word, value)
+    {
+        if (result == 0)
+            result = add_below(is_range(word) ? named : own, outer, i, word, value, memory, e);
+        if (is_range(word))
+            json_object_set_new(own, word, json_null()); /* its place */
+    }
+    json_t *filled = result == 0 ? in_order(own, named) : NULL;
+    json_decref(named);
+    json_decref(own);
+    return filled;
+}
+
+/* Put the maps below the value of name i into `filled`. */
+static int fill_below(const struct range *outer, size_t i, const json_t *value, const char *const *below,
+                      json_t *filled, size_t *memory, struct error *e)
+{
+    for (size_t k = 0; below && below[k]; k++) {
+        json_t *map = json_object_get(value, below[k]), *own;
+        if (!map)
+            continue;
+        own = json_is_object(map) ? fill_map(outer, i, map, memory, e) : json_incref(map);
+        if (!own)
+            return error_prefix(e, "%s", below[k]);
+        json_object_set_new(filled, below[k], own);
+    }
+    return 0;
+}
+
 /* The names of a range with their values. */
-static int add_keys(json_t *names, const char *word, const json_t *value, size_t *memory, struct error *e)
+static int add_keys(json_t *names, const char *word, const json_t *value, const char *const *below,
+                    size_t *memory, struct error *e)
 {
     struct range range;
     if (range_parse(word, &range, e) != 0 || check_count(json_object_size(names) + range.count, e) != 0 ||
         check_room(value, range.count, memory, word, e) != 0)
         return -1;
     for (size_t i = 0; i < range.count; i++) {
-        json_t *name = name_at(&range, i), *filled = range_fill(&range, i, value, e);
+        json_t *name = name_at(&range, i), *filled = fill_above(&range, i, value, below, e);
+        if (filled && fill_below(&range, i, value, below, filled, memory, e) != 0) {
+            json_decref(filled);
+            filled = NULL;
+        }
         bool again = json_object_get(names, json_string_value(name));
         if (again)
             error_set(e,
@@ -387,23 +478,63 @@ static json_t *in_order(const json_t *map, json_t *named)
     return expanded;
 }
 
-int expand_keys(json_t *object, const char *key, struct error *e)
+/* A copy of the map in which the maps below its single names are written out; the map itself if there are
+ * none. */
+static json_t *singles_filled(json_t *map, const char *const *below, size_t *memory, struct error *e)
 {
-    json_t *map = json_object_get(object, key), *named, *value;
+    json_t *copy = NULL, *value;
+    const char *word;
+    json_object_foreach(map, word, value)
+    {
+        bool has = false;
+        for (size_t k = 0; below && below[k]; k++)
+            has = has || json_is_object(json_object_get(value, below[k]));
+        if (!has || is_range(word))
+            continue;
+        struct range single = {.word = word, .count = 1};
+        json_t *filled = json_copy(value);
+        if (fill_below(&single, 0, value, below, filled, memory, e) != 0) {
+            error_prefix(e, "%.80s", word);
+            json_decref(filled);
+            json_decref(copy);
+            return NULL;
+        }
+        copy = copy ? copy : json_copy(map);
+        json_object_set_new(copy, word, filled);
+    }
+    return copy ? copy : json_incref(map);
+}
+
+int expand_nested_keys(json_t *object, const char *key, const char *const *below, struct error *e)
+{
+    json_t *written = json_object_get(object, key), *map, *named, *value;
     const char *word;
     size_t memory = 0;
-    int result = 0;
-    if (!json_is_object(map) || !has_range(map))
+    if (!json_is_object(written))
         return 0;
+    map = singles_filled(written, below, &memory, e);
+    if (!map)
+        return error_prefix(e, "%s", key);
+    int result = map == written ? 0 : json_object_set(object, key, map);
+    if (!has_range(map)) {
+        json_decref(map);
+        return result;
+    }
     named = json_object();
     json_object_foreach(map, word, value)
     {
         if (result == 0 && is_range(word))
-            result = add_keys(named, word, value, &memory, e);
+            result = add_keys(named, word, value, below, &memory, e);
     }
     json_t *expanded = result == 0 ? in_order(map, named) : NULL;
     json_decref(named);
+    json_decref(map);
     return put_expanded(object, key, expanded, result, e);
+}
+
+int expand_keys(json_t *object, const char *key, struct error *e)
+{
+    return expand_nested_keys(object, key, NULL, e);
 }
 
 /* ---- pairs */

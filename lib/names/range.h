@@ -19,6 +19,7 @@ struct range {
         size_t count;     /* of its numbers */
     } brackets[RANGE_BRACKETS];
     size_t bracket_count; /* 0: a single name */
+    size_t outer;         /* so many of them are of the name that this one is below; else 0 */
     size_t count;         /* of the names */
 };
 
@@ -28,8 +29,9 @@ int range_parse(const char *word, struct range *range, struct error *e);
 /* Append name i < count; the numbers of the last bracket change fastest. */
 void range_name(const struct range *range, size_t i, struct text *out);
 /* A copy of a value for name i, in whose strings {} is the number as the name has it, {+1} and {-1} the
- * number with that added, and {2} or {2+1} that of the second bracket. A new reference, which shares strings
- * with the value; NULL with a sentence. */
+ * number with that added, and {2} or {2+1} that of the second bracket. Below another name {} is the number of
+ * the nearer one that has a range. A new reference, which shares strings with the value; NULL with a
+ * sentence. */
 json_t *range_fill(const struct range *range, size_t i, const json_t *value, struct error *e);
 
 /* ---- ranges in documents
@@ -42,6 +44,9 @@ int expand_list(json_t *object, const char *key, struct error *e);
  * besides is merged over it, where null stays, for what is merged next. Two ranges may not have a name in
  * common. */
 int expand_keys(json_t *object, const char *key, struct error *e);
+/* The same, where members of each value that `below` names (ended by NULL) are such maps too: the NICs of a
+ * host. Their values are filled in by both ranges, whose brackets count from the outer one's. */
+int expand_nested_keys(json_t *object, const char *key, const char *const *below, struct error *e);
 /* A map of names to names, pairwise; or all to a single one. */
 int expand_map(json_t *object, const char *key, struct error *e);
 

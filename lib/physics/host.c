@@ -209,6 +209,12 @@ static const struct field nic_fields[] = {
              "(openfabric-systems/simllm, September 2026)."},
     {"byte_reset", FIELD_QUANTITY, .unit = UNIT_BYTES, .min = 0, .max = 1 << 30, AT(byte_reset_bytes),
      .help = "Bytes between rate increases, for values that exceed rpg_byte_reset's 15 bits."},
+    {"pcie", FIELD_OPTIONAL, AT(pcie), .sub = &physics_pcie_table,
+     .help =
+         "PCI Express link of this NIC's own slot, for one of several nics: over the values of the host's "
+         "pcie."},
+    {"gpu", FIELD_STRING, AT(gpu), .form = &form_role,
+     .help = "Name of the nearest of the host's gpus. Default: by order."},
     {0},
 };
 #undef AT
@@ -410,6 +416,17 @@ static const struct field host_fields[] = {
     {"memory", FIELD_OBJECT, AT(memory), .sub = &physics_memory_table, .help = "Host memory."},
     {"gpu", FIELD_OPTIONAL, AT(gpu), .sub = &physics_memory_table,
      .help = "GPU memory behind its BAR1; default: no GPU."},
+    {"nics", FIELD_MAP, AT(nics), .item = FIELD_OBJECT, .sub = &physics_nic_table, .names = &form_role,
+     .inherits = true, .min = 1, .max = 64,
+     .help = "In place of nic: the NICs by name, or ranges of names. Each is a node HOST.NIC with a link of "
+             "its own."},
+    {"gpus", FIELD_MAP, AT(gpus), .item = FIELD_OBJECT, .sub = &physics_memory_table, .names = &form_role,
+     .inherits = true, .min = 1, .max = 64,
+     .help =
+         "In place of gpu: the GPUs by name, or ranges of names. NIC i of n is nearest to GPU i*g/n of g, "
+         "unless it names another."},
+    {"machine", FIELD_STRING, AT(machine), .form = &form_name,
+     .help = "Name of the machine that the host is, where several hosts are one. The nodes of nics have it."},
     {"software", FIELD_OBJECT, AT(software), .sub = &physics_software_table,
      .help = "The program that posts and polls."},
     {0},

@@ -31,6 +31,7 @@ struct physics_ingress {
 };
 
 struct physics_nic {
+    char *name;            /* in "nics"; NULL: of a node, which has its NIC alone */
     char *model, *address; /* a name of lib/physics/nic_models.h or a title; for display; NULL: unknown */
     int64_t messages_per_s, queue_pair_messages_per_s;
     int64_t tx_latency_ps, rx_latency_ps, completion_ps;
@@ -74,6 +75,8 @@ struct physics_nic {
     int64_t burst_bytes;       /* 0: a packet */
     int dcqcn_profile;         /* enum dcqcn_profile */
     struct dcqcn_values dcqcn; /* unset: mlx5's defaults */
+    struct physics_pcie *pcie; /* of its own slot, until the lab is expanded; NULL then */
+    char *gpu;                 /* name of the nearest of the host's gpus; NULL: by their order */
 };
 
 /* The NIC's PCI Express link. */
@@ -91,6 +94,7 @@ struct physics_pcie {
 /* A memory as seen by the NIC's DMA: one service centre for reads and writes. An access of n bytes occupies
  * it for the larger of its access time and n / rate. */
 struct physics_memory {
+    char *name; /* in "gpus"; else NULL */
     int64_t write_bps, read_bps;
     int64_t write_access_ps, read_access_ps;
     int64_t write_latency_ps, read_latency_ps;
@@ -118,10 +122,12 @@ struct physics_software {
 
 struct physics_host {
     char *name;
+    char *machine; /* that it is a node of, one for each NIC; NULL: it is all of its machine */
     struct physics_nic nic;
     struct physics_pcie pcie;
     struct physics_memory memory;
     struct physics_memory *gpu; /* NULL: none */
+    struct list_of nics, gpus;  /* empty once the lab is expanded */
     struct physics_software software;
 };
 

@@ -177,6 +177,118 @@ static void labs_are_written_out(void **state)
                "hosts: the ranges stand for more than 100000 names");
 }
 
+/* {} is the number of the NIC, or the host's where the NIC has none; brackets count from the host's. */
+static void nics_are_nodes(void **state)
+{
+    (void)state;
+    expect_lab(
+        "{\"driver\":\"ssh\",\"hosts\":{\"h[4-5]\":{\"ssh\":\"h{}\",\"nics\":{\"r[0-1]\":{\"netdev\":"
+        "\"e{}\",\"address\":\"10.0.{2}.{1+1}/24\"},\"x\":{\"netdev\":\"x{}\"}}},\"h5\":{\"nics\":{"
+        "\"r1\":{\"mac\":\"m\"},\"x\":null}}},\"defaults\":{\"host\":{\"port\":22,\"nic\":{"
+        "\"gid_index\":3}}}}",
+        "{\"driver\":\"ssh\",\"hosts\":{\"h4.r0\":{\"machine\":\"h4\",\"ssh\":\"h4\",\"port\":22,\"nic\":{"
+        "\"netdev\":\"e0\",\"address\":\"10.0.0.5/24\",\"gid_index\":3}},\"h4.r1\":{\"machine\":\"h4\","
+        "\"ssh\":\"h4\",\"port\":22,\"nic\":{\"netdev\":\"e1\",\"address\":\"10.0.1.5/24\",\"gid_index\":"
+        "3}},\"h4.x\":{\"machine\":\"h4\",\"ssh\":\"h4\",\"port\":22,\"nic\":{\"netdev\":\"x4\","
+        "\"gid_index\":3}},\"h5.r0\":{\"machine\":\"h5\",\"ssh\":\"h5\",\"port\":22,\"nic\":{\"netdev\":"
+        "\"e0\",\"address\":\"10.0.0.6/24\",\"gid_index\":3}},\"h5.r1\":{\"machine\":\"h5\",\"ssh\":\"h5\","
+        "\"port\":22,\"nic\":{\"netdev\":\"e1\",\"address\":\"10.0.1.6/24\",\"mac\":\"m\",\"gid_index\":3}"
+        "}}}");
+    expect_lab(
+        "{\"driver\":\"ssh\",\"hosts\":{\"a\":{\"nics\":{\"x\":{},\"y\":{},\"z\":{\"gpu\":\"g0\"}},"
+        "\"gpus\":{\"g[0-1]\":{}}}},\"links\":[{\"between\":[\"b\",\"a.x\"]}]}",
+        "{\"driver\":\"ssh\",\"hosts\":{\"a.x\":{\"machine\":\"a\",\"nic\":{},\"gpu\":{\"index\":0},"
+        "\"gpus\":{\"g0\":{\"index\":0},\"g1\":{\"index\":1}}},\"a.y\":{\"machine\":\"a\",\"nic\":{},\"gpu\":"
+        "{\"index\":0},\"gpus\":{\"g0\":{\"index\":0},\"g1\":{\"index\":1}}},\"a.z\":{\"machine\":\"a\","
+        "\"nic\":{\"gpu\":\"g0\"},\"gpu\":{\"index\":0},\"gpus\":{\"g0\":{\"index\":0},\"g1\":{\"index\":1}"
+        "}}},\"links\":[{\"between\":[\"b\",\"a.x\"]}]}");
+    expect_lab(
+        "{\"driver\":\"sim\",\"hosts\":{\"a\":{\"pcie\":{\"generation\":4},\"nics\":{\"x\":{\"pcie\":{"
+        "\"lanes\":8}}},\"gpus\":{\"g\":{\"write\":\"1Gb/s\"}}}},\"links\":[{\"between\":[\"a\",\"s\"]}]}",
+        "{\"driver\":\"sim\",\"hosts\":{\"a.x\":{\"machine\":\"a\",\"nic\":{},\"pcie\":{\"generation\":4,"
+        "\"lanes\":8},\"gpu\":{\"write\":\"1Gb/s\"}}},\"links\":[{\"between\":[\"a.x\",\"s\"]}]}");
+    expect_lab("{\"driver\":\"ssh\",\"hosts\":{\"a\":{\"nic\":{},\"nics\":{\"x\":{}}}}}",
+               "hosts.a: has nic and nics");
+    expect_lab("{\"hosts\":{\"a\":{\"nics\":{\"x\":{}}},\"a.x\":{}}}",
+               "hosts.a.x: is also a NIC of another host");
+    expect_lab("{\"hosts\":{\"a\":{\"nics\":{\"x.y\":{}}}}}", "hosts.a.nics: \"x.y\" is not a valid name");
+    expect_lab("{\"hosts\":{\"a\":{\"nics\":{\"r[0-1]\":{},\"r[1-2]\":{}}}}}",
+               "nics: \"r1\" of \"r[1-2]\" is in another range too");
+    expect_lab("{\"hosts\":{\"a\":{\"nics\":{}}}}", "hosts.a.nics: 0 items");
+    expect_lab("{\"hosts\":{\"a\":{}},\"defaults\":{\"host\":{\"nics\":1}}}",
+               "defaults.host.nics: expected an object");
+    expect_lab("{\"hosts\":{\"a\":{\"gpus\":{\"g\":{}},\"nics\":{\"x\":{\"gpu\":\"h\"}}}}}",
+               "hosts.a.nics.x.gpu: the host has no GPU \"h\"");
+    expect_lab(
+        "{\"topology\":{\"kind\":\"star\",\"hosts\":10000},\"defaults\":{\"host\":{\"nics\":{\"r[0-63]\":{}"
+        "}}}}",
+        "hosts: their NICs are more than 100000");
+}
+
+static void expect_refused(const char *document, const char *sentence)
+{
+    struct error e = {""};
+    struct lab lab;
+    json_t *json = parse(document), *whole = lab_expand(json, &e);
+    if (whole && lab_parse(whole, NULL, &lab, &e) == 0) {
+        lab_free(&lab);
+        fail_msg("%s is good", document);
+    }
+    if (!strstr(e.text, sentence))
+        fail_msg("%s", e.text);
+    json_decref(json);
+    json_decref(whole);
+}
+
+#define SSH_LAB "{\"schema\":1,\"name\":\"t\",\"driver\":\"ssh\",\"hosts\":{"
+
+static void nodes_know_their_machine(void **state)
+{
+    struct error e;
+    struct lab lab;
+    struct text nics = {0};
+    json_t *json =
+        parse(SSH_LAB "\"a\":{\"ssh\":\"a\",\"nics\":{\"r[0-1]\":{}}},\"b\":{\"ssh\":\"b\"},\"c\":{"
+                      "\"ssh\":\"c\"},\"b2\":{\"ssh\":\"b\",\"machine\":\"b\"}},\"roles\":{\"x\":\"a\","
+                      "\"y\":\"a.r1\"}}");
+    json_t *whole = lab_expand(json, &e);
+    (void)state;
+    if (!whole || lab_parse(whole, NULL, &lab, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_int_equal(lab.hosts.count, 5);
+    assert_string_equal(lab_machine_name(&lab, 1), "a");
+    assert_string_equal(lab_nic_name(&lab, 1), "r1");
+    assert_int_equal(lab_machine_first(&lab, 1), 0);
+    assert_string_equal(lab_node_name(&lab, 3), "b2"); /* it is put beside b */
+    assert_string_equal(lab_machine_name(&lab, 3), "b");
+    assert_null(lab_nic_name(&lab, 3));
+    assert_true(lab_same_machine(&lab, 2, 3));
+    assert_false(lab_same_machine(&lab, 3, 4));
+    assert_int_equal(lab_machine_index(&lab, "a"), 0);
+    assert_int_equal(lab_machine_index(&lab, "b"), -1);
+    assert_int_equal(lab_host_of(&lab, "x.r1"), 1);
+    assert_int_equal(lab_host_of(&lab, "y"), 1);
+    assert_int_equal(lab_host_of(&lab, "a.r0"), 0);
+    assert_int_equal(lab_host_of(&lab, "x"), -1);
+    assert_int_equal(lab_host_of(&lab, "x.r2"), -1);
+    lab_add_nics(&lab, 0, "x", &nics);
+    assert_string_equal(text_string(&nics), "x.r0, x.r1");
+    text_free(&nics);
+    lab_free(&lab);
+    json_decref(json);
+    json_decref(whole);
+    expect_refused(SSH_LAB "\"a\":{\"ssh\":\"a\"},\"b\":{\"ssh\":\"a\"}}}",
+                   "hosts.b.ssh: a leads to the machine of host a already");
+    expect_refused(SSH_LAB "\"a\":{\"ssh\":\"a\"},\"b\":{\"ssh\":\"b\",\"machine\":\"a\"}}}",
+                   "hosts.b.ssh: differs from that of a, which is the same machine \"a\"");
+    expect_refused(SSH_LAB
+                   "\"a\":{\"ssh\":\"a\",\"nics\":{\"r[0-1]\":{}}},\"b\":{\"ssh\":\"b\"}},\"links\":[{"
+                   "\"between\":[\"a\",\"b\"]}]}",
+                   "links[0].between[0]: host \"a\" has several NICs: expected one of a.r0, a.r1");
+    expect_refused(SSH_LAB "\"a\":{\"ssh\":\"a\",\"machine\":\"m\",\"nics\":{\"r[0-1]\":{}}}}}",
+                   "hosts.a: has nics, whose nodes are a.NIC, and \"machine\"");
+}
+
 /* Names of a wrong type are the table's to refuse. */
 static void other_types_are_left(void **state)
 {
@@ -339,6 +451,8 @@ int main(void)
         cmocka_unit_test(what_is_no_range_is_refused),
         cmocka_unit_test(values_have_the_number_of_the_name),
         cmocka_unit_test(labs_are_written_out),
+        cmocka_unit_test(nics_are_nodes),
+        cmocka_unit_test(nodes_know_their_machine),
         cmocka_unit_test(other_types_are_left),
         cmocka_unit_test(flows_are_written_out),
         cmocka_unit_test(fat_trees_have_their_paths),
