@@ -332,9 +332,9 @@ static void read_version_words(const struct printed_words *words, struct nccl_te
     for (size_t i = 4; i < count; i++) {
         const char *word = words->items[i];
         if (strncmp(word, headers, strlen(headers)) == 0)
-            (void)printed_count(word + strlen(headers), &out->headers);
+            (void)printed_count(word + strlen(headers), &out->nccl_built_with);
         else if (strncmp(word, library, strlen(library)) == 0)
-            (void)printed_count(word + strlen(library), &out->library);
+            (void)printed_count(word + strlen(library), &out->nccl_version);
     }
 }
 
@@ -752,13 +752,13 @@ static json_t *versions_json(const struct nccl_tests_output *out, const struct n
     json_t *result = json_object();
     if (*out->version)
         json_object_set_new(result, "version", json_text(out->version));
-    if (out->headers) {
-        nccl_version_text(out->headers, text, sizeof text);
+    if (out->nccl_built_with) {
+        nccl_version_text(out->nccl_built_with, text, sizeof text);
         json_object_set_new(result, "nccl_built_with", json_text(text));
     }
-    if (out->library)
-        nccl_version_text(out->library, text, sizeof text);
-    if (*debug->version || out->library)
+    if (out->nccl_version)
+        nccl_version_text(out->nccl_version, text, sizeof text);
+    if (*debug->version || out->nccl_version)
         json_object_set_new(result, "nccl_version", json_text(*debug->version ? debug->version : text));
     return result;
 }

@@ -34,9 +34,9 @@ struct nccl_tests_output {
     size_t row_count;
     struct nccl_tests_rank *ranks;
     size_t rank_count;
-    bool ranks_cut;            /* the program lists no more for want of room */
-    char version[32];          /* "2.17.9"; "" before 2.17.4, which do not say it */
-    int64_t library, headers;  /* NCCL's version code: 22105 is 2.21.5; 0: not said */
+    bool ranks_cut;   /* the program lists no more for want of room */
+    char version[32]; /* of nccl-tests: "2.17.9"; "" before 2.17.4, which do not say it */
+    int64_t nccl_version, nccl_built_with; /* codes: 22105 is 2.21.5; 0: not said */
     int64_t reduced_max_bytes; /* the largest size, where GPU memory has no room for more; 0: not reduced */
     int64_t out_of_bounds;     /* sizes with wrong elements */
     double average_busbw_GBps; /* of all rows, both halves */

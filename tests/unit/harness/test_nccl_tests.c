@@ -48,8 +48,8 @@ static void tables_are_read(void **state)
     (void)state;
     assert_int_equal(read_text("ran: x\n" VERSION WHOLE, &out, &e), 0);
     assert_string_equal(out.version, "2.17.9");
-    assert_int_equal(out.headers, 22803);
-    assert_int_equal(out.library, 22105);
+    assert_int_equal(out.nccl_built_with, 22803);
+    assert_int_equal(out.nccl_version, 22105);
     assert_int_equal(out.rank_count, 2);
     assert_string_equal(out.ranks[0].host, "hostA");
     assert_string_equal(out.ranks[0].gpu, "NVIDIA H100 80GB HBM3");
@@ -122,7 +122,7 @@ static void lines_of_versions(void **state)
 {
     static const struct {
         const char *line, *version;
-        int64_t headers, library;
+        int64_t nccl_built_with, nccl_version;
     } rows[] = {
         {"# nccl-tests version 2.20.0 (0123abc) nccl-headers=23102 nccl-library=23007\n", "2.20.0", 23102,
          23007},
@@ -138,8 +138,8 @@ static void lines_of_versions(void **state)
         snprintf(text, sizeof text, "%s%s", rows[i].line, WHOLE);
         assert_int_equal(read_text(text, &out, &e), 0);
         assert_string_equal(out.version, rows[i].version);
-        assert_int_equal(out.headers, rows[i].headers);
-        assert_int_equal(out.library, rows[i].library);
+        assert_int_equal(out.nccl_built_with, rows[i].nccl_built_with);
+        assert_int_equal(out.nccl_version, rows[i].nccl_version);
         assert_int_equal(out.row_count, 2);
         nccl_tests_output_free(&out);
     }
