@@ -16,21 +16,16 @@
 
 /* ---- which runs failed, by their choices */
 
-/* The rows in which an expectation failed, and those in which it was judged. */
+/* Rows in which an expectation was judged. */
 struct judged_rows {
     const struct sweep_table *t;
     const struct sweep_figure *figure;
-    size_t failed, judged;
+    size_t *rows, count, failed; /* the caller frees the rows */
 };
 
 static bool row_failed(const struct judged_rows *j, size_t row)
 {
     return j->figure->verdicts[row] == VERDICT_FAILED;
-}
-
-static bool row_judged(const struct judged_rows *j, size_t row)
-{
-    return row_failed(j, row) || j->figure->verdicts[row] == VERDICT_PASSED;
 }
 
 /* One position of a dimension. */
@@ -39,25 +34,33 @@ struct place {
     uint32_t at;
 };
 
-static bool row_is_at(const struct judged_rows *j, size_t row, const struct place *place)
+/* `place` NULL: anywhere. */
+static struct judged_rows find_judged(const struct sweep_table *t, const struct sweep_figure *f,
+                                      const struct place *place)
 {
-    return !place || sweep_position(j->t, row, place->dimension) == place->at;
+    struct judged_rows j = {.t = t, .figure = f, .rows = xcalloc(t->row_count + 1, sizeof *j.rows)};
+    for (size_t row = 0; row < t->row_count; row++) {
+        bool failed = row_failed(&j, row),
+             there = !place || sweep_position(t, row, place->dimension) == place->at;
+        if (there && (failed || f->verdicts[row] == VERDICT_PASSED)) {
+            j.rows[j.count++] = row;
+            j.failed += failed;
+        }
+    }
+    return j;
 }
 
-/* Positions along a dimension, of the rows at `within` (NULL: all): with a row that failed or, if `all`,
- * where none of those that were judged did not fail. Returns how many; the caller frees them. */
-static bool *positions_failed(const struct judged_rows *j, size_t dimension, bool all,
-                              const struct place *within, size_t *count)
+/* Positions along a dimension where a row failed or, if `all`, where each did. *count: how many; the caller
+ * frees them. */
+static bool *positions_failed(const struct judged_rows *j, size_t dimension, bool all, size_t *count)
 {
     size_t positions = sweep_positions(j->t, dimension);
     bool *failed = xcalloc(positions + 1, sizeof *failed), *passed = xcalloc(positions + 1, sizeof *passed);
     *count = 0;
-    for (size_t row = 0; row < j->t->row_count; row++) {
-        uint32_t at = sweep_position(j->t, row, dimension);
-        if (at >= positions || !row_judged(j, row) || !row_is_at(j, row, within))
-            continue;
-        failed[at] |= row_failed(j, row);
-        passed[at] |= !row_failed(j, row);
+    for (size_t i = 0; i < j->count; i++) {
+        uint32_t at = sweep_position(j->t, j->rows[i], dimension);
+        if (at < positions)
+            *(row_failed(j, j->rows[i]) ? &failed[at] : &passed[at]) = true;
     }
     for (size_t at = 0; at < positions; at++) {
         failed[at] = failed[at] && !(all && passed[at]);
@@ -110,57 +113,72 @@ static void add_condition(const struct sweep_table *t, size_t dimension, const b
     text_free(&to);
 }
 
-/* Rows that failed and are at one of these positions, and `within`: how many are new in `explained`, which
- * they are added to if `take`. */
-static size_t explain_rows(const struct judged_rows *j, size_t dimension, const bool *at,
-                           const struct place *within, bool *explained, bool take)
+/* Rows that failed and are at one of these positions: how many are new in `explained`, which they are added
+ * to if `take`. */
+static size_t explain_rows(const struct judged_rows *j, size_t dimension, const bool *at, bool *explained,
+                           bool take)
 {
     size_t rows = 0;
-    for (size_t row = 0; row < j->t->row_count; row++) {
+    for (size_t i = 0; i < j->count; i++) {
+        size_t row = j->rows[i];
         uint32_t place = sweep_position(j->t, row, dimension);
-        if (explained[row] || !row_failed(j, row) || place >= sweep_positions(j->t, dimension) ||
-            !at[place] || !row_is_at(j, row, within))
+        if (explained[row] || !row_failed(j, row) || place >= sweep_positions(j->t, dimension) || !at[place])
             continue;
-        explained[row] = explained[row] || take;
+        explained[row] = take;
         rows++;
     }
     return rows;
 }
 
-/* A position and positions of another dimension that are enough together, those that explain most. */
+/* A position and positions of another dimension that are enough to fail together, and how many rows that
+ * explains. */
+struct pair {
+    struct place one;
+    size_t other, rows;
+};
+
+/* `there`: the rows at the place. Take another dimension with it if that explains more than `best`. */
+static void find_other(const struct judged_rows *there, const struct place *place, bool *explained,
+                       struct pair *best)
+{
+    for (size_t d = 0; d < there->t->dimension_count && there->failed > best->rows; d++) {
+        size_t count;
+        bool *at = d == place->dimension ? NULL : positions_failed(there, d, true, &count);
+        size_t rows = at ? explain_rows(there, d, at, explained, false) : 0;
+        free(at);
+        if (rows > best->rows)
+            *best = (struct pair){*place, d, rows};
+    }
+}
+
+/* The pair that explains most. */
 static size_t explain_by_pair(const struct judged_rows *j, bool *explained, struct text *words)
 {
-    size_t most = 0, other = 0;
-    struct place best = {0};
+    struct pair best = {0};
     for (struct place p = {0}; p.dimension < j->t->dimension_count; p.dimension++)
-        for (p.at = 0; p.at < sweep_positions(j->t, p.dimension); p.at++)
-            for (size_t d = 0; d < j->t->dimension_count; d++) {
-                size_t count;
-                bool *at = d == p.dimension ? NULL : positions_failed(j, d, true, &p, &count);
-                size_t rows = at ? explain_rows(j, d, at, &p, explained, false) : 0;
-                free(at);
-                if (rows > most) {
-                    most = rows;
-                    best = p;
-                    other = d;
-                }
-            }
-    if (most) {
+        for (p.at = 0; p.at < sweep_positions(j->t, p.dimension); p.at++) {
+            struct judged_rows there = find_judged(j->t, j->figure, &p);
+            find_other(&there, &p, explained, &best);
+            free(there.rows);
+        }
+    if (best.rows) {
         size_t count;
-        bool *at = positions_failed(j, other, true, &best, &count);
-        bool *one = xcalloc(sweep_positions(j->t, best.dimension) + 1, sizeof *one);
-        one[best.at] = true;
-        explain_rows(j, other, at, &best, explained, true);
+        struct judged_rows there = find_judged(j->t, j->figure, &best.one);
+        bool *at = positions_failed(&there, best.other, true, &count);
+        bool *one = xcalloc(sweep_positions(j->t, best.one.dimension) + 1, sizeof *one);
+        one[best.one.at] = true;
+        explain_rows(&there, best.other, at, explained, true);
         text_add(words, "%s", words->length ? " or " : ": all with ");
-        add_condition(j->t, best.dimension, one, words);
-        if (count < sweep_positions(j->t, other)) {
+        add_condition(j->t, best.one.dimension, one, words);
+        if (count < sweep_positions(j->t, best.other)) {
             text_add(words, " and ");
-            add_condition(j->t, other, at, words);
+            add_condition(j->t, best.other, at, words);
         }
         free(one);
         free(at);
+        free(there.rows);
     }
-    return most;
+    return best.rows;
 }
 
 #define PAIRS_NAMED 2
@@ -175,8 +193,8 @@ static bool add_enough(const struct judged_rows *j, struct text *out)
     size_t rows = 0, more;
     for (size_t d = 0; d < t->dimension_count && rows < j->failed; d++) {
         size_t count;
-        bool *at = positions_failed(j, d, true, NULL, &count);
-        more = count ? explain_rows(j, d, at, NULL, explained, true) : 0;
+        bool *at = positions_failed(j, d, true, &count);
+        more = count ? explain_rows(j, d, at, explained, true) : 0;
         if (more) {
             text_add(&words, "%s", words.length ? " or " : ": all with ");
             add_condition(t, d, at, &words);
@@ -206,7 +224,7 @@ static void add_common(const struct judged_rows *j, struct text *out)
     bool any = false;
     for (size_t d = 0; d < j->t->dimension_count; d++) {
         size_t count;
-        bool *at = positions_failed(j, d, false, NULL, &count);
+        bool *at = positions_failed(j, d, false, &count);
         if (count && count < sweep_positions(j->t, d)) {
             text_add(out, any ? " and " : ", only with ");
             add_condition(j->t, d, at, out);
@@ -219,14 +237,11 @@ static void add_common(const struct judged_rows *j, struct text *out)
 struct sweep_failed sweep_failed_where(const struct sweep_table *t, const struct sweep_figure *f,
                                        struct text *where)
 {
-    struct judged_rows j = {.t = t, .figure = f};
-    for (size_t row = 0; row < t->row_count; row++) {
-        j.failed += row_failed(&j, row);
-        j.judged += row_judged(&j, row);
-    }
-    if (j.failed && j.failed < j.judged && !add_enough(&j, where))
+    struct judged_rows j = find_judged(t, f, NULL);
+    if (j.failed && j.failed < j.count && !add_enough(&j, where))
         add_common(&j, where);
-    return (struct sweep_failed){j.failed, j.judged};
+    free(j.rows);
+    return (struct sweep_failed){j.failed, j.count};
 }
 
 /* ---- a table of cells, for people */
