@@ -67,16 +67,6 @@ static void add_head(const struct sweep_table *t, const size_t *columns, size_t 
     text_add(out, "</tr></thead>\n<tbody>\n");
 }
 
-static enum verdict worst(const struct sweep_table *t, const struct sweep_cell *cell)
-{
-    enum verdict found = VERDICT_NONE;
-    for (size_t i = 0; i < cell->count; i++) {
-        enum verdict mine = t->rows[t->members[cell->first + i]].verdict;
-        found = mine > found ? mine : found;
-    }
-    return found;
-}
-
 static void add_choice_cells(const struct sweep_table *t, size_t row, struct text *out)
 {
     for (size_t i = 0; i < t->axis_count; i++) {
@@ -130,7 +120,7 @@ static void add_cell(const struct sweep_table *t, size_t cell, const size_t *col
     text_add(out, "</td>");
     add_choice_cells(t, row, out);
     text_add(out, "<td>");
-    html_verdict(out, verdict_names[worst(t, c)]);
+    html_verdict(out, verdict_names[sweep_verdict(t, cell)]);
     text_add(out, "</td>");
     for (size_t i = 0; i < chosen; i++)
         add_value(t, columns[i], cell, out);

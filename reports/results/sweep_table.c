@@ -816,6 +816,17 @@ struct spread sweep_spread(const struct sweep_table *t, size_t figure, size_t ce
     return spread;
 }
 
+enum verdict sweep_verdict(const struct sweep_table *t, size_t cell)
+{
+    const struct sweep_cell *c = &t->cells[cell];
+    enum verdict worst = VERDICT_UNJUDGED;
+    for (size_t i = 0; i < c->count; i++) {
+        enum verdict mine = t->rows[t->members[c->first + i]].verdict;
+        worst = mine > worst ? mine : worst;
+    }
+    return worst;
+}
+
 bool sweep_failed(const struct sweep_table *t, size_t figure, size_t cell)
 {
     const struct sweep_cell *c = &t->cells[cell];

@@ -139,6 +139,8 @@ size_t sweep_positions(const struct sweep_table *t, size_t dimension);
 void sweep_name_position(const struct sweep_table *t, size_t dimension, size_t position, struct text *out);
 /* A figure over the repetitions of a cell. */
 struct spread sweep_spread(const struct sweep_table *t, size_t figure, size_t cell);
+/* The worst verdict of the cell's runs. */
+enum verdict sweep_verdict(const struct sweep_table *t, size_t cell);
 /* Did the expectation fail in one of the cell's runs? */
 bool sweep_failed(const struct sweep_table *t, size_t figure, size_t cell);
 /* The most repetitions of a cell. */

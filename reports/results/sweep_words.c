@@ -296,17 +296,6 @@ static size_t choose_figures(const struct sweep_table *t, struct shown_figure sh
     return count;
 }
 
-static enum verdict verdict_of_cell(const struct sweep_table *t, size_t cell)
-{
-    const struct sweep_cell *c = &t->cells[cell];
-    enum verdict worst = VERDICT_UNJUDGED;
-    for (size_t i = 0; i < c->count; i++) {
-        enum verdict mine = t->rows[t->members[c->first + i]].verdict;
-        worst = mine > worst ? mine : worst;
-    }
-    return worst;
-}
-
 /* Five digits, or all of a large count. */
 static void add_number(double value, struct text *out)
 {
@@ -342,7 +331,7 @@ static void add_cell_row(const struct sweep_table *t, size_t cell, const struct 
         words_add(cells, "%s", value ? value->shown : "unset");
         axes++;
     }
-    words_add(cells, "%s", verdict_names[verdict_of_cell(t, cell)]);
+    words_add(cells, "%s", verdict_names[sweep_verdict(t, cell)]);
     for (size_t i = 0; i < count; i++)
         add_figure(t, &figures[i], cell, cells);
 }
@@ -375,7 +364,7 @@ void sweep_print_cells(FILE *file, const struct sweep_table *t, size_t width)
     print_groups(file, t, width);
     for (int failed = 1; failed >= 0; failed--)
         for (size_t cell = 0; cell < t->cell_count && shown < CELLS_SHOWN; cell++)
-            if ((verdict_of_cell(t, cell) > VERDICT_PASSED) == failed) {
+            if ((sweep_verdict(t, cell) > VERDICT_PASSED) == failed) {
                 add_cell_row(t, cell, figures, count, &cells);
                 shown++;
             }
