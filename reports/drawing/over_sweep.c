@@ -472,9 +472,10 @@ struct group {
     size_t count; /* cells with a value */
 };
 
-/* A choice, and how far the means of its groups are apart. */
+/* A choice: its groups with the least and the greatest mean, and how far those are apart. */
 struct effect {
     size_t dimension;
+    struct group least, most;
     double size;
 };
 
@@ -523,25 +524,19 @@ static double mean_of(const struct group *g)
     return g->count ? g->sum / (double)g->count : NAN;
 }
 
-/* The groups of the choice with the least and the greatest mean. */
-static void find_ends(const struct sweep_table *t, size_t figure, size_t dimension, struct group ends[2])
+static struct effect effect_of(const struct sweep_table *t, size_t figure, size_t dimension)
 {
-    ends[0] = ends[1] = nth_group(t, figure, dimension, 0);
-    for (size_t n = 1; n < group_count(t, dimension); n++) {
+    struct effect e = {.dimension = dimension};
+    for (size_t n = 0; n < group_count(t, dimension); n++) {
         struct group g = nth_group(t, figure, dimension, n);
         if (!g.count)
             continue;
-        ends[0] = !ends[0].count || mean_of(&g) < mean_of(&ends[0]) ? g : ends[0];
-        ends[1] = !ends[1].count || mean_of(&g) > mean_of(&ends[1]) ? g : ends[1];
+        e.least = !e.least.count || mean_of(&g) < mean_of(&e.least) ? g : e.least;
+        e.most = !e.most.count || mean_of(&g) > mean_of(&e.most) ? g : e.most;
     }
-}
-
-static struct effect effect_of(const struct sweep_table *t, size_t figure, size_t dimension)
-{
-    struct group ends[2];
-    find_ends(t, figure, dimension, ends);
-    double size = mean_of(&ends[1]) - mean_of(&ends[0]);
-    return (struct effect){dimension, size > 0 ? size : 0};
+    double size = mean_of(&e.most) - mean_of(&e.least);
+    e.size = size > 0 ? size : 0;
+    return e;
 }
 
 /* "message 64KiB", "rpg_ai_rate 5 to 12" */
@@ -567,11 +562,10 @@ void over_sweep_say(const struct sweep_table *t, size_t figure, struct text *out
         return;
     text_add(out, "The largest effect on \"%s\" has %s: on average", t->figures[figure].name,
              t->dimensions[most.dimension].label);
-    struct group ends[2];
-    find_ends(t, figure, most.dimension, ends);
+    const struct group *const ends[] = {&most.least, &most.most};
     for (size_t i = 0; i < 2; i++) {
-        char *name = group_name(t, &ends[i]);
-        text_add(out, "%s %.4g%s%s with %s", i ? ", and" : "", shown_value(&unit, mean_of(&ends[i])),
+        char *name = group_name(t, ends[i]);
+        text_add(out, "%s %.4g%s%s with %s", i ? ", and" : "", shown_value(&unit, mean_of(ends[i])),
                  *unit.name ? " " : "", unit.name, name);
         free(name);
     }
