@@ -310,8 +310,6 @@ static uint32_t *number_hosts(const json_t *names, json_t *known)
 /* Pairs of hosts of a pattern that are looked through. */
 #define PAIRS_MOST 1000000
 
-/* harness 0.1 did not write between whom a single flow of a pattern is. Where nothing was drawn, its number
- * says it: `from` and `to` are put in place. */
 static void place_flows_of(json_t *flows, const json_t *pattern)
 {
     const char *name = run_member(pattern, "name"), *word = run_member(pattern, "pattern");
@@ -346,6 +344,25 @@ static void place_flows_of(json_t *flows, const json_t *pattern)
     json_decref(known);
 }
 
+/* harness 0.1 did not write between whom a single flow of a pattern is. Where nothing was drawn, its number
+ * says it: `from` and `to` are put in place. */
+static void place_flows(struct run *run)
+{
+    json_t *flows = json_object_get(run->result, "flows"), *flow;
+    const json_t *pattern;
+    const char *name;
+    size_t i;
+    bool placed = true;
+    json_object_foreach(flows, name, flow)
+    {
+        placed = placed && (!strchr(name, '/') || json_object_get(flow, "from"));
+    }
+    json_array_foreach(placed ? NULL : run_get(run, "scenario.traffic"), i, pattern)
+    {
+        place_flows_of(flows, pattern);
+    }
+}
+
 /* `paths` NULL: all of it. */
 static int read_result(struct run *run, const char *const *paths, struct error *e)
 {
@@ -356,10 +373,8 @@ static int read_result(struct run *run, const char *const *paths, struct error *
         run->result = load_result(&folder, paths, e);
         result = run->result ? check_result(run, e) : -1;
         if (result == 0) {
-            const json_t *pattern;
-            size_t i;
-            json_array_foreach(run_get(run, "scenario.traffic"), i, pattern)
-                place_flows_of(json_object_get(run->result, "flows"), pattern);
+            if (!paths)
+                place_flows(run);
             take_out_wrong(run);
             note_damage(run, &folder);
         }
