@@ -29,29 +29,27 @@ struct search {
     size_t found; /* folders of its runs */
 };
 
+static void add_run(struct browse_list *list, struct browse_run run)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        list->runs = xreallocarray(list->runs, list->capacity, sizeof *list->runs);
+    }
+    list->runs[list->count++] = run;
+}
+
 static int add_result(struct search *s, const struct folder *folder, const char *below, bool finished,
                       const char *unread, struct error *e)
 {
-    struct browse_list *list = s->list;
     struct browse_run run;
     int wanted =
         browse_read(folder->path, *below ? below : ".", finished, unread, s->judged, s->filter, &run, e);
     s->found++;
-    list->left_out += wanted == 0;
+    s->list->left_out += wanted == 0;
     if (wanted <= 0)
         return wanted;
     run.sweep = xstrdup(s->sweep);
-    if (list->count == list->capacity) {
-        size_t larger = list->capacity ? 2 * list->capacity : 64;
-        struct browse_run *runs = realloc(list->runs, larger * sizeof *runs);
-        if (!runs) {
-            browse_free_run(&run);
-            return error_set(e, "out of memory for the runs in %s", folder->path);
-        }
-        list->runs = runs;
-        list->capacity = larger;
-    }
-    list->runs[list->count++] = run;
+    add_run(s->list, run);
     return 0;
 }
 
@@ -256,13 +254,11 @@ static char *count_verdicts(const struct browse_run *cells, size_t count, size_t
     return text_take(&words);
 }
 
-/* Takes the cells, which are at least one. `lack`: NULL if it is whole. */
-static struct browse_run make_sweep(struct browse_run *cells, size_t count, const struct browse_lack *lack,
-                                    const char *results)
+/* Takes the cells. `lack`: NULL if it is whole. What it was, and what came of it, is not in it yet. */
+static struct browse_run begin_sweep(const char *folder, struct browse_run *cells, size_t count,
+                                     const struct browse_lack *lack)
 {
-    const struct browse_run *worst = &cells[0], *told = NULL, *known = &cells[0], *first = &cells[0];
-    char *page = xasprintf("%s/%s/report/index.html", results, cells[0].sweep);
-    struct browse_run sweep = {.folder = xstrdup(cells[0].sweep),
+    return (struct browse_run){.folder = xstrdup(folder),
                                .sweep = xstrdup(""),
                                .varied = count_verdicts(cells, count, lack ? lack->runs : 0),
                                .delivered_bps = NAN,
@@ -270,10 +266,19 @@ static struct browse_run make_sweep(struct browse_run *cells, size_t count, cons
                                .pauses = NAN,
                                .cnps = NAN,
                                .latency_p99_us = NAN,
-                               .has_page = files_exist(page),
                                .is_sweep = true,
                                .cells = cells,
                                .cell_count = count};
+}
+
+/* The same with all, by the cells, which are at least one. */
+static struct browse_run make_sweep(struct browse_run *cells, size_t count, const struct browse_lack *lack,
+                                    const char *results)
+{
+    const struct browse_run *worst = &cells[0], *told = NULL, *known = &cells[0], *first = &cells[0];
+    char *page = xasprintf("%s/%s/report/index.html", results, cells[0].sweep);
+    struct browse_run sweep = begin_sweep(cells[0].sweep, cells, count, lack);
+    sweep.has_page = files_exist(page);
     for (size_t i = 0; i < count; i++) {
         worst = rank(cells[i].verdict) > rank(worst->verdict) ? &cells[i] : worst;
         known = *known->lab ? known : &cells[i];
@@ -308,21 +313,14 @@ static struct browse_lack *lack_of(const struct browse_list *list, const char *s
 
 static struct browse_run make_empty_sweep(const struct browse_lack *lack)
 {
-    return (struct browse_run){.folder = xstrdup(lack->folder),
-                               .sweep = xstrdup(""),
-                               .verdict = xstrdup(lack->verdict),
-                               .reason = xstrdup(lack->reason),
-                               .started = xstrdup(lack->started),
-                               .scenario = xstrdup(lack->scenario),
-                               .lab = xstrdup(""),
-                               .origin = xstrdup(""),
-                               .varied = count_verdicts(NULL, 0, lack->runs),
-                               .delivered_bps = NAN,
-                               .goodput_bps = NAN,
-                               .pauses = NAN,
-                               .cnps = NAN,
-                               .latency_p99_us = NAN,
-                               .is_sweep = true};
+    struct browse_run sweep = begin_sweep(lack->folder, NULL, 0, lack);
+    sweep.verdict = xstrdup(lack->verdict);
+    sweep.reason = xstrdup(lack->reason);
+    sweep.started = xstrdup(lack->started);
+    sweep.scenario = xstrdup(lack->scenario);
+    sweep.lab = xstrdup("");
+    sweep.origin = xstrdup("");
+    return sweep;
 }
 
 /* A line for each sweep of which nothing was found. */
@@ -332,9 +330,7 @@ static void add_empty_sweeps(struct browse_list *list)
         struct browse_lack *lack = &list->lacks[i];
         if (lack->found || strcmp(lack->folder, ".") == 0)
             continue;
-        list->runs = xreallocarray(list->runs, list->count + 1, sizeof *list->runs);
-        list->runs[list->count++] = make_empty_sweep(lack);
-        list->capacity = list->count;
+        add_run(list, make_empty_sweep(lack));
         lack->has_line = true;
     }
 }
