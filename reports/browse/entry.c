@@ -223,15 +223,19 @@ static bool is_wanted(const struct browse_filter *filter, const struct browse_ru
 
 /* ---- a run */
 
+bool browse_is_stamp(const char *name)
+{
+    return strspn(name, "0123456789") == 8 && name[8] == 'T' && strspn(name + 9, "0123456789") == 6 &&
+           name[15] == 'Z';
+}
+
 /* The folder's name tells when a run began whose result does not: 20260301T120000Z. */
 static void time_of_name(const char *path, char out[32])
 {
     out[0] = '\0';
-    for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/') {
-        size_t digits = strspn(at, "0123456789");
-        if (digits == 8 && at[8] == 'T' && strspn(at + 9, "0123456789") == 6 && at[15] == 'Z')
+    for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/')
+        if (browse_is_stamp(at))
             snprintf(out, 32, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", at, at + 4, at + 6, at + 9, at + 11, at + 13);
-    }
 }
 
 /* The scenario's folder is above that of the time. */

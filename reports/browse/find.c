@@ -406,11 +406,10 @@ static long stamp_of(const struct browse_run *run, char stamp[STAMP_LENGTH + 1])
 {
     size_t length = 0;
     for (const char *part = run->folder; part; part = strchr(part, '/'), part += part != NULL) {
-        int end = 0;
-        if (sscanf(part, "%*8[0-9]T%*6[0-9]Z%n", &end) != 0 || end != STAMP_LENGTH)
+        if (!browse_is_stamp(part))
             continue;
         snprintf(stamp, STAMP_LENGTH + 1, "%s", part);
-        return part[end] == '-' ? strtol(part + end + 1, NULL, 10) : 1;
+        return part[STAMP_LENGTH] == '-' ? strtol(part + STAMP_LENGTH + 1, NULL, 10) : 1;
     }
     for (const char *at = run->started; *at && length < STAMP_LENGTH; at++)
         if (*at != '-' && *at != ':')
