@@ -9,62 +9,91 @@
 #include <unistd.h>
 
 /* Documents to begin with, each a text in which ' stands for a quote and @ with a letter for a value: @n the
- * name, @h the number of hosts, @o one less, @l the number of the last host and @s that of the one before. */
+ * name, @h the number of hosts, @o one less, @l the number of the last host, @s that of the one before, @e
+ * half of the hosts, @u the rate of as many links of 25 Gb/s, and @f what a fair share is above. */
+struct network {
+    const char *word;
+    int64_t most;                 /* hosts */
+    bool even;                    /* the number of them */
+    const char *title, *document; /* of the lab */
+    const char *roles, *drops;    /* of the scenario */
+    const char *fair;             /* of many senders to one, more than this */
+};
 struct beginning {
     const char *pattern;
     int64_t least, most; /* hosts */
-    const char *title, *roles, *flows, *drops, *expect;
-    const char *network_title, *network; /* of the lab */
+    const char *title, *flows, *expect;
+    const struct network *cable; /* the only network that it has; NULL: any of `networks` */
 };
 
-#define STAR_ROLES "'h[0-@l]', 's0'"
-#define STAR_DROPS "delta(s0.buffer_discards) == 0"
-#define STAR_TITLE "@h hosts at 25 Gb/s on one switch"
-#define STAR_NETWORK                                                                                    \
-    "  'topology': { 'kind': 'star', 'hosts': @h },\n"                                                  \
+#define SWITCHES                                                                                        \
     "  'defaults': {\n"                                                                                 \
     "    'host': { 'nic': { 'model': 'ideal' } },\n"                                                    \
     "    'switch': { 'buffer': '4MiB', 'reserve': '4KiB', 'xoff_alpha': 0.125, 'xon_offset': '3KiB',\n" \
     "                'ecn': { 'kmin': '100KB', 'kmax': '400KB', 'pmax': 0.2 } },\n"                     \
     "    'link': { 'rate': '25Gb/s', 'length': '3m' }\n"                                                \
     "  },\n"
+
+static const struct network networks[] = {
+    {.word = "star",
+     .most = 128,
+     .title = "@h hosts at 25 Gb/s on one switch",
+     .document = "  'topology': { 'kind': 'star', 'hosts': @h },\n" SWITCHES,
+     .roles = "'h[0-@l]', 's0'",
+     .drops = "delta(s0.buffer_discards) == 0",
+     .fair = "50% * max(flows.*.goodput_bps)"},
+    /* A link to a spine carries all hosts of a leaf, wherever ECMP sends their flows. PFC shares the
+     * receiver's link among the leaf's ports, so that all hosts behind a spine have the share of one. */
+    {.word = "leaf-spine",
+     .most = 64,
+     .even = true,
+     .title = "@h hosts at 25 Gb/s, two leaves and two spines",
+     .document = "  'topology': { 'kind': 'leaf_spine', 'hosts': @e, 'leaves': 2, 'spines': 2, 'uplink': "
+                 "'@uGb/s' },\n" SWITCHES,
+     .roles = "'h[0-@l]', 'leaf[0-1]', 'spine[0-1]'",
+     .drops = "delta(*.buffer_discards) == 0",
+     .fair = "max(flows.*.goodput_bps) / @h"},
+};
+static const char *const network_words[] = {"star", "leaf-spine", NULL};
+
+static const struct network cable = {
+    .most = 2,
+    .title = "two hosts and a cable of 25 Gb/s",
+    .document = "  'defaults': { 'host': { 'nic': { 'model': 'ideal' } } },\n"
+                "  'hosts': { 'a': {}, 'b': {} },\n"
+                "  'links': [{ 'between': ['a', 'b'], 'rate': '25Gb/s', 'length': '3m' }],\n",
+    .roles = "'a', 'b'",
+    .drops = "delta(*.*discard*) == 0"};
+
 #define TRAFFIC(ends)                                      \
     "  'traffic': [{ 'name': '@p', 'pattern': '@p', " ends \
     ", 'message': '64KiB', 'depth': 16, 'priority': 3 }],\n"
 #define EXPECT(name, check) "    { 'name': '" name "', 'check': '" check "', 'needs': ['rdma'] }"
 
 static const struct beginning beginnings[] = {
-    {"incast", 3, 128, "@o hosts send to one", STAR_ROLES, TRAFFIC("'from': ['h[0-@s]'], 'to': ['h@l']"),
-     STAR_DROPS,
+    {"incast", 3, 128, "@o hosts send to one", TRAFFIC("'from': ['h[0-@s]'], 'to': ['h@l']"),
      EXPECT("h@l receives at its line rate", "sum(flows.*.goodput_bps) > 90% * 25Gb/s") ",\n" EXPECT(
-         "no sender starves", "min(flows.*.goodput_bps) > 50% * max(flows.*.goodput_bps)"),
-     STAR_TITLE, STAR_NETWORK},
-    {"permutation", 2, 128, "@h hosts, each of which sends to one and receives from one", STAR_ROLES,
-     TRAFFIC("'from': ['h[0-@l]']"), STAR_DROPS,
-     EXPECT("every host sends at its line rate", "min(flows.*.goodput_bps) > 90% * 25Gb/s"), STAR_TITLE,
-     STAR_NETWORK},
-    {"all-to-all", 2, 64, "@h hosts, each of which sends to every other", STAR_ROLES,
-     TRAFFIC("'from': ['h[0-@l]']"), STAR_DROPS,
-     EXPECT("no flow starves", "min(flows.*.goodput_bps) > 25% * max(flows.*.goodput_bps)"), STAR_TITLE,
-     STAR_NETWORK},
-    {"pair", 2, 2, "Two hosts send to each other", "'a', 'b'",
+         "no sender starves", "min(flows.*.goodput_bps) > @f"),
+     NULL},
+    {"permutation", 2, 128, "@h hosts, each of which sends to one and receives from one",
+     TRAFFIC("'from': ['h[0-@l]']"),
+     EXPECT("every host sends at its line rate", "min(flows.*.goodput_bps) > 90% * 25Gb/s"), NULL},
+    {"all-to-all", 2, 64, "@h hosts, each of which sends to every other", TRAFFIC("'from': ['h[0-@l]']"),
+     EXPECT("no flow starves", "min(flows.*.goodput_bps) > 25% * max(flows.*.goodput_bps)"), NULL},
+    {"pair", 2, 2, "Two hosts send to each other",
      "  'flows': [\n"
      "    { 'name': 'a-to-b', 'from': 'a', 'to': 'b', 'message': '64KiB', 'depth': 16, 'priority': 3 },\n"
      "    { 'name': 'b-to-a', 'from': 'b', 'to': 'a', 'message': '64KiB', 'depth': 16, 'priority': 3 }\n"
      "  ],\n",
-     "delta(*.*discard*) == 0",
      EXPECT("both directions move data", "min(flows.*.bytes) > 0") ",\n" EXPECT(
          "neither direction starves", "min(flows.*.goodput_bps) > 50% * max(flows.*.goodput_bps)"),
-     "two hosts and a cable of 25 Gb/s",
-     "  'defaults': { 'host': { 'nic': { 'model': 'ideal' } } },\n"
-     "  'hosts': { 'a': {}, 'b': {} },\n"
-     "  'links': [{ 'between': ['a', 'b'], 'rate': '25Gb/s', 'length': '3m' }],\n"},
+     &cable},
 };
 static const char *const patterns[] = {"incast", "permutation", "all-to-all", "pair", NULL};
 
 struct new_options {
     int64_t hosts;
-    int pattern, quiet;
+    int pattern, network, quiet;
 };
 
 static const struct field fields[] = {
@@ -83,6 +112,14 @@ static const struct field fields[] = {
      .help =
          "Who sends to whom. A pair has the roles a and b and no switch, and so runs on two guests or two "
          "hosts too."},
+    {.name = "network",
+     .kind = FIELD_CHOICE,
+     .offset = offsetof(struct new_options, network),
+     .choices = network_words,
+     .fallback = "\"star\"",
+     .help =
+         "What connects the hosts: one switch, or two leaves with half of the hosts each, and two spines. "
+         "A pair has a cable alone."},
     {.name = "quiet",
      .letter = 'q',
      .kind = FIELD_BOOL,
@@ -96,6 +133,7 @@ static const struct table options = {.name = "new", .size = sizeof(struct new_op
 
 struct making {
     const struct beginning *from;
+    const struct network *network;
     int64_t hosts;
     const char *name;
 };
@@ -120,6 +158,15 @@ static void add(struct text *out, const struct making *m, const char *words)
         case 's':
             text_add(out, "%lld", (long long)m->hosts - 2);
             break;
+        case 'f':
+            add(out, m, m->network->fair);
+            break;
+        case 'e':
+            text_add(out, "%lld", (long long)m->hosts / 2);
+            break;
+        case 'u':
+            text_add(out, "%lld", (long long)m->hosts / 2 * 25);
+            break;
         default:
             text_add(out, "%lld", (long long)m->hosts - 1); /* o, l */
         }
@@ -131,14 +178,14 @@ static void add_scenario(struct text *out, const struct making *m)
     add(out, m, "{\n  'schema': 1,\n  'name': '@n',\n  'title': '");
     add(out, m, m->from->title);
     add(out, m, "',\n  'lab': '@n-lab.json',\n  'roles': [");
-    add(out, m, m->from->roles);
+    add(out, m, m->network->roles);
     add(out, m,
         "],\n  'phases': { 'warmup': '5ms', 'measure': '20ms' },\n"
         "  'settings': { 'mtu': 4200, 'pfc': [3], 'trust': 'dscp' },\n");
     add(out, m, m->from->flows);
     add(out, m,
         "  'sample': { 'every': '100us' },\n  'expect': [\n    { 'name': 'nothing is dropped', 'check': '");
-    add(out, m, m->from->drops);
+    add(out, m, m->network->drops);
     add(out, m, "', 'needs': ['lossless'] },\n");
     add(out, m, m->from->expect);
     add(out, m, "\n  ]\n}\n");
@@ -147,9 +194,9 @@ static void add_scenario(struct text *out, const struct making *m)
 static void add_lab(struct text *out, const struct making *m)
 {
     add(out, m, "{\n  'schema': 1,\n  'name': '@n-lab',\n  'title': 'Simulated: ");
-    add(out, m, m->from->network_title);
+    add(out, m, m->network->title);
     add(out, m, "',\n  'driver': 'sim',\n");
-    add(out, m, m->from->network);
+    add(out, m, m->network->document);
     add(out, m, "  'sources': { 'defaults.*': 'assumed: values to begin with, by harness new' }\n}\n");
 }
 
@@ -194,10 +241,20 @@ static int choose_experiment(const struct call *call, struct making *m, struct t
 {
     const struct new_options *said = call->options;
     m->from = &beginnings[said->pattern];
+    m->network = m->from->cable ? m->from->cable : &networks[said->network];
     m->hosts = said->hosts != FIELD_UNSET ? said->hosts : m->from->most == 2 ? 2 : 4;
-    if (m->hosts < m->from->least || m->hosts > m->from->most)
-        return error_set(e, "new: --hosts %lld: a pattern %s has %lld to %lld hosts", (long long)m->hosts,
-                         m->from->pattern, (long long)m->from->least, (long long)m->from->most);
+    long long most = m->from->most < m->network->most ? m->from->most : m->network->most;
+    if (m->hosts < m->from->least || m->hosts > most)
+        return error_set(e, "new: --hosts %lld: a pattern %s has %lld to %lld hosts%s%s", (long long)m->hosts,
+                         m->from->pattern, (long long)m->from->least, most,
+                         most < m->from->most ? " on a network " : "",
+                         most < m->from->most ? m->network->word : "");
+    if (m->from->cable && said->network != 0)
+        return error_set(e, "new: --network %s: a pattern %s has a cable alone", network_words[said->network],
+                         m->from->pattern);
+    if (m->network->even && m->hosts % 2)
+        return error_set(e, "new: --hosts %lld: each leaf has half of the hosts: expected an even number",
+                         (long long)m->hosts);
     text_add(given_name, "my-%s", m->from->pattern);
     m->name = call->count ? call->arguments[0] : text_string(given_name);
     if (!form_fits(&form_name, m->name) || strlen(m->name) > 60) /* the lab's is longer by "-lab" */

@@ -28,7 +28,7 @@ check "phases have their times" holds '[.phases[] | .end_ns - .start_ns] == [100
 
 # ---- an experiment to begin with
 mkdir "$SCRATCH/own" && cd "$SCRATCH/own" || exit 1
-for options in "" "--hosts 3" "--hosts 128" "--pattern permutation --hosts 2" "--pattern permutation" "--pattern all-to-all --hosts 2" "--pattern all-to-all" "--pattern pair"; do
+for options in "" "--hosts 3" "--hosts 128" "--pattern permutation --hosts 2" "--pattern permutation" "--pattern all-to-all --hosts 2" "--pattern all-to-all" "--network leaf-spine --hosts 8" "--network leaf-spine --hosts 64" "--network leaf-spine --pattern permutation --hosts 32" "--network leaf-spine --pattern all-to-all" "--pattern pair"; do
     name=n${options//[^a-z0-9]/}
     read -ra words <<<"$options"
     check_exit 0 "harness new $name $options" "$H" new "$name" "${words[@]}"
@@ -59,6 +59,10 @@ done
 check_exit 2 "an incast of two hosts" "$H" new two --hosts 2
 check_says "... how many it has" 'a pattern incast has 3 to 128 hosts' "$SCRATCH/err"
 check_exit 2 "a pair of three hosts" "$H" new three --hosts 3 --pattern pair
+check_exit 2 "a leaf and a half" "$H" new two --hosts 5 --network leaf-spine
+check_exit 2 "more than leaves and spines have" "$H" new two --hosts 66 --network leaf-spine
+check_says "... how many they have" "has 3 to 64 hosts on a network leaf-spine" "$SCRATCH/err"
+check_exit 2 "a pair at leaves and spines" "$H" new two --pattern pair --network leaf-spine
 check "... nothing was written by these" test ! -e two.json -a ! -e three.json -a ! -e linked-lab.json -a ! -e ../up.json
 cd "$BUILD" || exit 1
 
