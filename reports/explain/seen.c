@@ -451,6 +451,7 @@ static void take_flows(struct seen *s)
     const json_t *flows = run_get(s->run, "flows"), *of;
     const char *name;
     s->flows = xcalloc(json_object_size(flows) + 1, sizeof *s->flows);
+    s->flow_index = json_object();
     json_object_foreach((json_t *)(uintptr_t)flows, name, of)
     {
         const json_t *asked = seen_asked(s, name);
@@ -460,6 +461,7 @@ static void take_flows(struct seen *s)
             s->flows_left_out++;
             continue;
         }
+        json_put(s->flow_index, name, json_integer((json_int_t)s->flow_count));
         struct flow_seen *flow = &s->flows[s->flow_count++];
         *flow =
             (struct flow_seen){.name = name,
@@ -537,22 +539,26 @@ static void take_stall(struct seen *s, struct flow_seen *flow, int64_t from_ns, 
 }
 
 /* An interval of flows.jsonl, in which something was complete: the flow stood still after it. */
-static int take_interval(void *to, char *text, size_t length, struct error *e)
+static void take_interval(struct seen *s, const json_t *line)
 {
-    struct seen *s = to;
-    json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-    const char *name = run_member(line, "flow");
+    const json_t *number = json_object_get(s->flow_index, run_member(line, "flow"));
+    if (!number || strcmp(run_member(line, "type"), "interval") != 0 ||
+        json_integer_value(json_object_get(line, "bytes")) <= 0)
+        return;
+    struct flow_seen *flow = &s->flows[json_integer_value(number)];
     int64_t end_ns = json_integer_value(json_object_get(line, "time_ns")) - s->run->start_ns;
+    int64_t every_ns = json_integer_value(json_object_get(line, "duration_ns"));
+    if (flow->interval_end_ns != INT64_MIN && every_ns > 0)
+        take_stall(s, flow, flow->interval_end_ns, end_ns - every_ns, every_ns);
+    flow->interval_end_ns = end_ns;
+    flow->still_ns = flow->end_ns - end_ns;
+}
+
+static int take_line(void *to, char *text, size_t length, struct error *e)
+{
+    json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
     (void)e;
-    for (size_t i = 0; i < s->flow_count && strcmp(run_member(line, "type"), "interval") == 0; i++)
-        if (strcmp(s->flows[i].name, name) == 0 && json_integer_value(json_object_get(line, "bytes")) > 0) {
-            struct flow_seen *flow = &s->flows[i];
-            int64_t every_ns = json_integer_value(json_object_get(line, "duration_ns"));
-            if (flow->interval_end_ns != INT64_MIN && every_ns > 0)
-                take_stall(s, flow, flow->interval_end_ns, end_ns - every_ns, every_ns);
-            flow->interval_end_ns = end_ns;
-            flow->still_ns = flow->end_ns - end_ns;
-        }
+    take_interval(to, line);
     json_decref(line);
     return 0;
 }
@@ -670,7 +676,7 @@ void seen_open(struct seen *s, const struct run *run, bool hosts_only)
     run_load_settings(run, &s->settings, &ignored);
     take_flows(s);
     /* without these lines a flow that stands still is not noticed */
-    run_each_line(run, "flows.jsonl", take_interval, s, &ignored);
+    run_each_line(run, "flows.jsonl", take_line, s, &ignored);
     for (size_t i = 0; i < s->flow_count; i++)
         seen_share_out(s, &s->flows[i]);
 }
@@ -684,6 +690,7 @@ void seen_free(struct seen *s)
     free(s->flows);
     json_decref(s->roles);
     json_decref(s->settings);
+    json_decref(s->flow_index);
     network_free(&s->network);
     *s = (struct seen){0};
 }

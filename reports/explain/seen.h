@@ -84,6 +84,7 @@ struct seen {
     size_t *stop_of; /* by port and priority: 1 + the number of its stop; 0: it never was */
     struct flow_seen *flows;
     size_t flow_count, flows_left_out;
+    json_t *flow_index; /* name -> number */
 };
 
 /* In bytes: what is not in a queue or buffer that is emptied as fast as it fills. */
