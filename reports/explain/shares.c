@@ -8,33 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The part of the flow's time in which a port on that way was kept from sending, and which. A port that all
- * packets pass is not among those that some may. */
-static double stopped_share(struct seen *s, const struct flow_seen *flow, enum way way, size_t *which)
+/* The most that one port on that way was kept from sending between two times; *which becomes the number of
+ * its stop, if there is one. A port that all packets pass is not among those that some may. */
+static int64_t longest_stop_ns(struct seen *s, const struct flow_seen *flow, enum way way, int64_t from_ns,
+                               int64_t to_ns, size_t *which)
 {
-    double time_ns = (double)(flow->end_ns - flow->start_ns), most = 0;
-    for (size_t i = 0; i < s->stop_count; i++) {
-        const struct stop *stop = &s->stops[i];
-        if ((way == WAY_MAY || way == WAY_BACK_MAY) && seen_passes(s, flow, way - 1, stop->port))
-            continue;
-        double share = (double)stop_within(stop, flow->start_ns, flow->end_ns) / time_ns;
-        if (share > most && stop->priority == flow->priority && seen_passes(s, flow, way, stop->port)) {
-            most = share;
-            *which = i;
-        }
-    }
-    return most;
-}
-
-int64_t seen_stopped_ns(struct seen *s, const struct flow_seen *flow, int64_t from_ns, int64_t to_ns)
-{
+    bool may = way == WAY_MAY || way == WAY_BACK_MAY;
     int64_t most = 0;
     for (size_t i = 0; i < s->stop_count; i++) {
         const struct stop *stop = &s->stops[i];
         int64_t within = stop->priority == flow->priority ? stop_within(stop, from_ns, to_ns) : 0;
-        most = within > most && seen_passes(s, flow, WAY_MUST, stop->port) ? within : most;
+        if (within <= most || !seen_passes(s, flow, way, stop->port) ||
+            (may && seen_passes(s, flow, way - 1, stop->port)))
+            continue;
+        most = within;
+        *which = i;
     }
     return most;
+}
+
+/* The same as a part of the flow's time. */
+static double stopped_share(struct seen *s, const struct flow_seen *flow, enum way way, size_t *which)
+{
+    return (double)longest_stop_ns(s, flow, way, flow->start_ns, flow->end_ns, which) /
+           (double)(flow->end_ns - flow->start_ns);
+}
+
+int64_t seen_stopped_ns(struct seen *s, const struct flow_seen *flow, int64_t from_ns, int64_t to_ns)
+{
+    size_t which = SIZE_MAX;
+    return longest_stop_ns(s, flow, WAY_MUST, from_ns, to_ns, &which);
 }
 
 /* The same of what both ends count; NAN: they do not. */
