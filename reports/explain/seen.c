@@ -373,7 +373,8 @@ static double payload_part(const struct flow_seen *flow, const char *op, double 
     return message_bytes / (4 * ceil(message_bytes / 4) + packets * HEADERS + extended_headers(op, packets));
 }
 
-const json_t *seen_asked(const struct seen *s, const char *name)
+/* The flow of the scenario with this name, or of the pattern with the name before "/"; NULL: none. */
+static const json_t *find_asked(const struct seen *s, const char *name)
 {
     const char *slash = strrchr(name, '/');
     size_t length = slash ? (size_t)(slash - name) : strlen(name);
@@ -392,13 +393,13 @@ const json_t *seen_asked(const struct seen *s, const char *name)
 }
 
 /* The time in which the flow had something to send, within the measure phase; of one with an end its own. */
-static void take_time(struct seen *s, struct flow_seen *flow, const json_t *of, const json_t *asked)
+static void take_time(struct seen *s, struct flow_seen *flow, const json_t *of)
 {
     const json_t *phase = json_array_get(run_get(s->run, "phases"), 0);
     int64_t begin_ns = json_integer_value(json_object_get(phase, "start_ns")) - s->run->start_ns;
     const json_t *completion = json_object_get(of, "completion_ns");
-    int64_t start = seen_quantity(json_object_get(asked, "start"), 0) + begin_ns;
-    int64_t stop = seen_quantity(json_object_get(asked, "stop"), INT64_MAX / 4);
+    int64_t start = seen_quantity(json_object_get(flow->asked, "start"), 0) + begin_ns;
+    int64_t stop = seen_quantity(json_object_get(flow->asked, "stop"), INT64_MAX / 4);
     flow->start_ns = start > 0 ? start : 0;
     flow->end_ns = stop + begin_ns < s->measure_ns ? stop + begin_ns : s->measure_ns;
     if (completion && json_is_number(json_object_get(completion, "begin"))) {
@@ -454,7 +455,6 @@ static void take_flows(struct seen *s)
     s->flow_index = json_object();
     json_object_foreach((json_t *)(uintptr_t)flows, name, of)
     {
-        const json_t *asked = seen_asked(s, name);
         if (!result_flow_counts(flows, name, "*", "goodput_bps"))
             continue;
         if (s->flow_count == FLOWS_MOST) {
@@ -462,9 +462,11 @@ static void take_flows(struct seen *s)
             continue;
         }
         json_put(s->flow_index, name, json_integer((json_int_t)s->flow_count));
+        const json_t *asked = find_asked(s, name);
         struct flow_seen *flow = &s->flows[s->flow_count++];
         *flow =
             (struct flow_seen){.name = name,
+                               .asked = asked,
                                .from = run_member(of, "from"),
                                .to = run_member(of, "to"),
                                .priority = (int)json_integer_value(
@@ -490,7 +492,7 @@ static void take_flows(struct seen *s)
         flow->most_bps =
             seen_line_bps(s, flow->from) * payload_part(flow, run_member(of, "op"), message_bytes);
         flow->payload = message_bytes > 0 ? fmin(flow->payload, message_bytes) : flow->payload;
-        take_time(s, flow, of, asked);
+        take_time(s, flow, of);
         flow->result_bps = flow->goodput_bps;
         flow->messages_per_s = json_number_value(json_object_get(of, "messages_per_s"));
         double own_ns = (double)(flow->end_ns - flow->start_ns);

@@ -43,7 +43,8 @@ enum share {
 enum way { WAY_MUST, WAY_MAY, WAY_BACK_MUST, WAY_BACK_MAY, WAYS };
 
 struct flow_seen {
-    const char *name; /* of the result */
+    const char *name;    /* of the result */
+    const json_t *asked; /* its flow or pattern of the scenario; NULL: there is none */
     const char *from, *to;
     size_t from_node, to_node; /* NETWORK_NONE: the result has no topology */
     int priority;
@@ -144,8 +145,6 @@ bool seen_is_on(const struct seen *s, const char *setting, int priority);
 bool seen_is_lossless(const struct seen *s, const char *role, int priority);
 /* Does the flow lack nothing of what it asks for? */
 bool seen_takes_all(const struct flow_seen *flow);
-/* The flow of the scenario with this name, or of the pattern with the name before "/"; NULL: none. */
-const json_t *seen_asked(const struct seen *s, const char *name);
 /* The value of a quantity of the scenario or lab, in its base unit; `fallback`: it is not there. */
 int64_t seen_quantity(const json_t *value, int64_t fallback);
 /* Where the flow's time went: its shares (shares.c). */

@@ -109,11 +109,11 @@ static bool waits_in_queue(struct seen *s, const struct flow_seen *flow)
 
 /* The part of the line that the scenario lets the flow have: its rate, or the most that DCQCN gives each of
  * its queue pairs. */
-static double wanted_share(const struct seen *s, const struct flow_seen *flow, const json_t *asked)
+static double wanted_share(const struct seen *s, const struct flow_seen *flow)
 {
-    double rate = (double)seen_quantity(json_object_get(asked, "rate"), 0), wanted = 1;
+    double rate = (double)seen_quantity(json_object_get(flow->asked, "rate"), 0), wanted = 1;
     double most = json_number_value(run_get(s->run, "scenario.settings.dcqcn.rp.rpg_max_rate")) * 1e6;
-    double queue_pairs = json_number_value(json_object_get(asked, "queue_pairs"));
+    double queue_pairs = json_number_value(json_object_get(flow->asked, "queue_pairs"));
     if (rate > 0)
         wanted = rate / flow->most_bps;
     if (most > 0 && seen_is_on(s, "ecn", flow->priority))
@@ -122,19 +122,19 @@ static double wanted_share(const struct seen *s, const struct flow_seen *flow, c
 }
 
 /* How long the flow takes for as many messages as it has in flight, seconds; INFINITY: none was complete. */
-static double window_s(const struct flow_seen *flow, const json_t *asked)
+static double window_s(const struct flow_seen *flow)
 {
-    double depth = json_number_value(json_object_get(asked, "depth"));
-    double queue_pairs = fmax(1, json_number_value(json_object_get(asked, "queue_pairs")));
+    double depth = json_number_value(json_object_get(flow->asked, "depth"));
+    double queue_pairs = fmax(1, json_number_value(json_object_get(flow->asked, "queue_pairs")));
     double messages = flow->result_bps > 0 ? flow->messages_per_s * flow->goodput_bps / flow->result_bps : 0;
     depth = depth > 0 ? depth : strtod(FLOW_DEPTH_DEFAULT, NULL);
     return depth * queue_pairs / messages;
 }
 
 /* The part of its time in which a flow with a gap rests: between bursts of that many messages. */
-static double rest_share(const struct flow_seen *flow, const json_t *asked)
+static double rest_share(const struct flow_seen *flow)
 {
-    return (double)seen_quantity(json_object_get(asked, "gap"), 0) / NS_PER_S / window_s(flow, asked);
+    return (double)seen_quantity(json_object_get(flow->asked, "gap"), 0) / NS_PER_S / window_s(flow);
 }
 
 /* Beyond what the rate that DCQCN allows leaves unused, of the line: senders do not use all of it. */
@@ -168,16 +168,15 @@ static double held_share(const struct seen *s, const struct flow_seen *flow, dou
 
 /* What DCQCN kept the flow from, at most. A rate that was cut before the measure phase may still be low in
  * it: then it increases. */
-static double rate_share(const struct seen *s, const struct flow_seen *flow, const json_t *asked,
-                         double wanted)
+static double rate_share(const struct seen *s, const struct flow_seen *flow, double wanted)
 {
     double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
     double cnps = seen_counter(s, flow->from, "rp_cnp_handled") - (restarts > 0 ? restarts : 0);
     double held = held_share(s, flow, wanted);
     if (!isnan(held))
         return held > RATE_FELT ? held + RATE_SLACK : 0;
-    double unheld_s = UNHELD_S + window_s(flow, asked) * flow->goodput_bps / flow->most_bps;
-    bool recovers = flow->increases > 0 && window_s(flow, asked) > unheld_s;
+    double unheld_s = UNHELD_S + window_s(flow) * flow->goodput_bps / flow->most_bps;
+    bool recovers = flow->increases > 0 && window_s(flow) > unheld_s;
     return flow->decreases > 0 || (cnps > 0 && (flow->marked > 0 || recovers || s->hosts_only));
 }
 
@@ -210,21 +209,20 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         flow->share[SHARE_UNKNOWN] = 1;
         return;
     }
-    const json_t *asked = seen_asked(s, flow->name);
     double paused =
         s->has_pauses ? stopped_share(s, flow, WAY_MUST, &flow->stop[WAY_MUST]) : counted_pauses(s, flow);
-    double wanted = wanted_share(s, flow, asked), time_ns = (double)(flow->end_ns - flow->start_ns);
+    double wanted = wanted_share(s, flow), time_ns = (double)(flow->end_ns - flow->start_ns);
     take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
     take_share(flow, SHARE_RESENT, flow->resent_bps / flow->most_bps, &left);
     take_share(flow, SHARE_OTHERS, others_share(s, flow), &left);
     take_share(flow, SHARE_ASKED, left - fmax(0, wanted - flow->share[SHARE_DELIVERED]), &left);
-    double rest = take_share(flow, SHARE_ASKED, rest_share(flow, asked), &left);
+    double rest = take_share(flow, SHARE_ASKED, rest_share(flow), &left);
     flow->lacks = fmax(0, fmin(1, wanted) - rest - flow->share[SHARE_DELIVERED]);
     take_share(flow, SHARE_LOSS, fmin(1, wanted) * (double)flow->stalled_ns / time_ns, &left);
     flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
-    if (strcmp(run_member(asked, "mode"), "latency") == 0)
+    if (strcmp(run_member(flow->asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
-    take_share(flow, SHARE_RATE, rate_share(s, flow, asked, wanted), &left);
+    take_share(flow, SHARE_RATE, rate_share(s, flow, wanted), &left);
     bool still = (double)flow->still_ns > STILL * time_ns;
     if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
         take_share(flow, SHARE_LOSS, 1, &left);
