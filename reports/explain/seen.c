@@ -60,34 +60,14 @@ static double number_or_nan(const json_t *value)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-double seen_counter(const struct seen *s, const char *role, const char *format, ...)
+double seen_value(const struct seen *s, const char *role, const char *member, const char *format, ...)
 {
     char name[NAME_MOST];
     va_list arguments;
     va_start(arguments, format);
     const json_t *counter = counter_named(s, role, name, format, arguments);
     va_end(arguments);
-    return number_or_nan(json_object_get(counter, "total"));
-}
-
-double seen_delta(const struct seen *s, const char *role, const char *format, ...)
-{
-    char name[NAME_MOST];
-    va_list arguments;
-    va_start(arguments, format);
-    const json_t *counter = counter_named(s, role, name, format, arguments);
-    va_end(arguments);
-    return number_or_nan(json_object_get(counter, "delta"));
-}
-
-double seen_rate(const struct seen *s, const char *role, const char *format, ...)
-{
-    char name[NAME_MOST];
-    va_list arguments;
-    va_start(arguments, format);
-    const json_t *counter = counter_named(s, role, name, format, arguments);
-    va_end(arguments);
-    return number_or_nan(json_object_get(counter, "rate_per_s"));
+    return number_or_nan(json_object_get(counter, member));
 }
 
 /* The part of what the counter counted in the whole run that is of the measure phase; NAN: it counted

@@ -104,14 +104,13 @@ struct stop *seen_stop(const struct seen *s, size_t port, int priority);
 int64_t stop_overlap(const struct stop *stop, const struct stop *with);
 int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns);
 
-/* A counter's increase in the whole run, in the measure phase, and its rate in that; `format` makes its name.
- * NAN: not counted. */
-double seen_counter(const struct seen *s, const char *role, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-double seen_delta(const struct seen *s, const char *role, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-double seen_rate(const struct seen *s, const char *role, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* What the result has of a counter, whose name `format` makes: its increase in the whole run ("total") and in
+ * the measure phase ("delta"), and its rate in that ("rate_per_s"). NAN: not counted. */
+double seen_value(const struct seen *s, const char *role, const char *member, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+#define seen_counter(s, role, ...) seen_value(s, role, "total", __VA_ARGS__)
+#define seen_delta(s, role, ...)   seen_value(s, role, "delta", __VA_ARGS__)
+#define seen_rate(s, role, ...)    seen_value(s, role, "rate_per_s", __VA_ARGS__)
 /* All counters of a role, by name; NULL: none. */
 const json_t *seen_counters(const struct seen *s, const char *role);
 /* The samples of a column; NULL: none. Those of switches are not seen with `hosts_only`. */
