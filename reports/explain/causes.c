@@ -68,8 +68,8 @@ const struct cause_words cause_words[CAUSES] = {
 
 /* ---- causes */
 
-struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause_kind kind, char *culprit,
-                         enum sureness sureness)
+struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                         const char *culprit, enum sureness sureness)
 {
     if (causes->count == causes->capacity) {
         causes->capacity = causes->capacity ? 2 * causes->capacity : 16;
@@ -78,13 +78,13 @@ struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause
     struct cause *cause = &causes->items[causes->count++];
     *cause = (struct cause){.kind = kind,
                             .sureness = sureness,
+                            .culprit = xstrdup(culprit),
                             .port = NETWORK_NONE,
                             .told_port = NETWORK_NONE,
                             .priority = -1,
                             .from_ns = 0,
                             .to_ns = -1,
                             .cost_of = xcalloc(s->flow_count + 1, sizeof *cause->cost_of)};
-    cause->culprit = culprit;
     return cause;
 }
 
@@ -94,6 +94,15 @@ struct cause *causes_get(const struct causes *causes, enum cause_kind kind, cons
         if (causes->items[i].kind == kind && strcmp(causes->items[i].culprit, culprit) == 0)
             return &causes->items[i];
     return NULL;
+}
+
+struct cause *causes_get_or_add(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                                const char *culprit, enum sureness sureness, bool *is_new)
+{
+    struct cause *cause = causes_get(causes, kind, culprit);
+    if (is_new)
+        *is_new = !cause;
+    return cause ? cause : causes_add(s, causes, kind, culprit, sureness);
 }
 
 void cause_add_cost(struct cause *cause, size_t flow, double cost)
@@ -120,9 +129,7 @@ static void judge_senders(struct seen *s, struct causes *causes)
         const struct flow_seen *flow = &s->flows[i];
         if (flow->share[SHARE_SENDER] < SENDER_MATTERS || flow->rests)
             continue;
-        struct cause *cause = causes_get(causes, CAUSE_SENDER, flow->from);
-        if (!cause)
-            cause = causes_add(s, causes, CAUSE_SENDER, xstrdup(flow->from), LIKELY);
+        struct cause *cause = causes_get_or_add(s, causes, CAUSE_SENDER, flow->from, LIKELY, NULL);
         text_add(&cause->evidence, "%s has %.1f %% of its line, and leaves %.1f %% unused without a reason\n",
                  flow->name, 100 * flow->share[SHARE_DELIVERED], 100 * flow->share[SHARE_SENDER]);
         cause_add_cost(cause, i, flow->share[SHARE_SENDER]);
@@ -133,18 +140,18 @@ static void judge_deadlocks(struct seen *s, struct causes *causes)
 {
     const json_t *deadlock;
     size_t i;
-    json_array_foreach(run_get(s->run, "deadlocks"), i, deadlock)
+    json_array_foreach(s->hosts_only ? NULL : run_get(s->run, "deadlocks"), i, deadlock)
     {
         struct text ring = {0};
         const json_t *port;
         size_t k;
+        bool is_new;
         json_array_foreach(json_object_get(deadlock, "ports"), k, port)
             text_add(&ring, "%s%s", k ? " -> " : "", json_string_value(port));
-        if (s->hosts_only || causes_get(causes, CAUSE_DEADLOCK, text_string(&ring))) {
-            text_free(&ring);
+        struct cause *cause = causes_get_or_add(s, causes, CAUSE_DEADLOCK, text_string(&ring), SURE, &is_new);
+        text_free(&ring);
+        if (!is_new)
             continue;
-        }
-        struct cause *cause = causes_add(s, causes, CAUSE_DEADLOCK, text_take(&ring), SURE);
         cause->priority = (int)json_integer_value(json_object_get(deadlock, "priority"));
         cause->from_ns = json_integer_value(json_object_get(deadlock, "since_ns")) - s->run->start_ns;
         cause->to_ns = s->measure_ns;

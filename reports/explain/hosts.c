@@ -59,13 +59,9 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
     enum cause_kind kind = storm && !full ? CAUSE_STORM : CAUSE_SLOW_RECEIVER;
     if (s->hosts_only && !sampled)
         kind = CAUSE_HOST_PAUSES;
-    struct cause *cause = causes_get(causes, kind, host);
-    if (!cause) {
-        cause = causes_add(s, causes, kind, xstrdup(host), isnan(buffer) ? LIKELY : SURE);
-        cause->priority = priority;
-    } else if (cause->priority != priority) {
-        cause->priority = -1;
-    }
+    bool is_new;
+    struct cause *cause = causes_get_or_add(s, causes, kind, host, isnan(buffer) ? LIKELY : SURE, &is_new);
+    cause->priority = is_new || cause->priority == priority ? priority : -1;
     char *pauses = xasprintf("tx_prio%d_pause", priority);
     text_add(&cause->evidence, "%s sent PFC frames of priority %d:", host, priority);
     if (isnan(seen_counter(s, host, "%s", pauses)))
@@ -101,8 +97,7 @@ struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum c
         if (cause && (cause->priority == priority || cause->priority < 0))
             return cause;
     }
-    struct cause *cause =
-        causes_add(s, causes, kind, xstrdup(host), kind == CAUSE_RECEIVER_DROPS ? SURE : LIKELY);
+    struct cause *cause = causes_add(s, causes, kind, host, kind == CAUSE_RECEIVER_DROPS ? SURE : LIKELY);
     cause->priority = priority;
     return cause;
 }
@@ -180,9 +175,9 @@ static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
         bool several = !full && is_slowed_with_others(s, flow);
         enum cause_kind kind = full ? CAUSE_INCAST : several ? CAUSE_NETWORK_TO : CAUSE_NETWORK;
         const char *culprit = full ? full : several ? flow->to : flow->from;
-        struct cause *cause = causes_get(causes, kind, culprit);
-        if (!cause) {
-            cause = causes_add(s, causes, kind, xstrdup(culprit), full ? LIKELY : POSSIBLE);
+        bool is_new;
+        struct cause *cause = causes_get_or_add(s, causes, kind, culprit, full ? LIKELY : POSSIBLE, &is_new);
+        if (is_new) {
             cause->priority = flow->priority;
             if (full)
                 text_add(&cause->evidence,

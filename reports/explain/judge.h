@@ -8,11 +8,13 @@
  */
 #define MATTERS 0.01
 
-/* A new cause, which owns `culprit`. */
-struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause_kind kind, char *culprit,
-                         enum sureness sureness);
+struct cause *causes_add(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                         const char *culprit, enum sureness sureness);
 /* NULL: there is none of this kind and culprit. */
 struct cause *causes_get(const struct causes *causes, enum cause_kind kind, const char *culprit);
+/* That which there is, or a new one, as *is_new (if not NULL) says. */
+struct cause *causes_get_or_add(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                                const char *culprit, enum sureness sureness, bool *is_new);
 /* It took this share from the flow: with what it took before, at most all. */
 void cause_add_cost(struct cause *cause, size_t flow, double cost);
 

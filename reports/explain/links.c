@@ -92,12 +92,11 @@ size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed)
 struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port)
 {
     char *link = judge_link_name(s, port);
-    struct cause *cause = causes_get(causes, CAUSE_LINK_DOWN, link);
-    if (cause) {
-        free(link);
+    bool is_new;
+    struct cause *cause = causes_get_or_add(s, causes, CAUSE_LINK_DOWN, link, SURE, &is_new);
+    free(link);
+    if (!is_new)
         return cause;
-    }
-    cause = causes_add(s, causes, CAUSE_LINK_DOWN, link, SURE);
     cause->port = port;
     if (!s->hosts_only)
         judge_down_time(s, port, &cause->from_ns, &cause->to_ns);
@@ -167,12 +166,11 @@ struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, i
     if (alike < SLOWED_LEAST || (double)alike < SLOWED_ALIKE * (double)count)
         return NULL;
     char *link = judge_link_name(s, port);
-    struct cause *cause = causes_get(causes, CAUSE_SLOWED_LINK, link);
-    if (cause) {
-        free(link);
+    bool is_new;
+    struct cause *cause = causes_get_or_add(s, causes, CAUSE_SLOWED_LINK, link, SURE, &is_new);
+    free(link);
+    if (!is_new)
         return cause;
-    }
-    cause = causes_add(s, causes, CAUSE_SLOWED_LINK, link, SURE);
     cause->port = port;
     cause->priority = priority;
     cause->from_ns = sent->time_ns[first - 1];

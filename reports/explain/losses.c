@@ -72,10 +72,8 @@ static void judge_link(struct seen *s, struct causes *causes, enum cause_kind ki
 {
     const struct network_port *at = &s->network.ports[port];
     char *link = judge_link_name(s, port);
-    struct cause *cause =
-        kind == CAUSE_LINK_DOWN ? judge_link_down(s, causes, port) : causes_get(causes, kind, link);
-    if (!cause)
-        cause = causes_add(s, causes, kind, xstrdup(link), SURE);
+    struct cause *cause = kind == CAUSE_LINK_DOWN ? judge_link_down(s, causes, port)
+                                                  : causes_get_or_add(s, causes, kind, link, SURE, NULL);
     free(link);
     cause->port = port;
     text_add(&cause->evidence, "%s counted %.0f (%s) at port %u in the whole run\n",
@@ -138,6 +136,7 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
         char *culprit = lossless ? xstrdup(name) : xasprintf("priority %d", priority);
         struct cause *cause =
             causes_add(s, causes, lossless ? CAUSE_HEADROOM : CAUSE_NOT_LOSSLESS, culprit, SURE);
+        free(culprit);
         cause->priority = priority;
         text_add(
             &cause->evidence,
@@ -246,7 +245,7 @@ static void judge_routes(struct seen *s, struct causes *causes, size_t node)
             if (seen_counter(s, role, "port%u_link_down_events", n->ports[p].number) > 0) {
                 cause = judge_link_down(s, causes, p);
             }
-        cause = cause ? cause : causes_add(s, causes, CAUSE_NO_ROUTE, xstrdup(n->nodes[node].name), SURE);
+        cause = cause ? cause : causes_add(s, causes, CAUSE_NO_ROUTE, n->nodes[node].name, SURE);
         if (!cause->losses_charged) {
             text_add(&cause->evidence, "%s lost packets that it had no way for:", role);
             judge_add_count(s, &cause->evidence, role, "route_discards");
@@ -389,17 +388,15 @@ void judge_other_losses(struct seen *s, struct causes *causes)
         char *culprit = kind == CAUSE_NOT_LOSSLESS ? xasprintf("priority %d", flow->priority)
                         : kind == CAUSE_HEADROOM   ? xstrdup("a switch")
                                                    : xstrdup(flow->to);
-        struct cause *cause = causes_get(causes, kind, culprit);
-        if (!cause) {
-            cause = causes_add(s, causes, kind, culprit, kind == CAUSE_NO_RECEIVE ? LIKELY : POSSIBLE);
-            if (kind == CAUSE_NO_RECEIVE)
-                text_add(&cause->evidence, "%s counted %.0f (out_of_buffer)\n", flow->to,
-                         seen_counter(s, flow->to, "out_of_buffer"));
-            else
-                add_unsampled(s, &cause->evidence, flow, !damages_known, !discards_known);
-        } else {
-            free(culprit);
-        }
+        bool is_new;
+        struct cause *cause = causes_get_or_add(s, causes, kind, culprit,
+                                                kind == CAUSE_NO_RECEIVE ? LIKELY : POSSIBLE, &is_new);
+        free(culprit);
+        if (is_new && kind == CAUSE_NO_RECEIVE)
+            text_add(&cause->evidence, "%s counted %.0f (out_of_buffer)\n", flow->to,
+                     seen_counter(s, flow->to, "out_of_buffer"));
+        else if (is_new)
+            add_unsampled(s, &cause->evidence, flow, !damages_known, !discards_known);
         cause->priority = flow->priority;
         cause_add_cost(cause, i, seen_lost(flow));
     }

@@ -40,11 +40,10 @@ static size_t senders_through(struct seen *s, size_t port)
 struct cause *judge_unsampled(const struct seen *s, struct causes *causes, enum cause_kind kind,
                               const char *name, const char *why)
 {
-    struct cause *cause = causes_get(causes, kind, name);
-    if (cause)
-        return cause;
-    cause = causes_add(s, causes, kind, xstrdup(name), POSSIBLE);
-    text_add(&cause->evidence, "%s\n", why);
+    bool is_new;
+    struct cause *cause = causes_get_or_add(s, causes, kind, name, POSSIBLE, &is_new);
+    if (is_new)
+        text_add(&cause->evidence, "%s\n", why);
     return cause;
 }
 
@@ -150,12 +149,11 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
                                "harness 0.1");
     enum cause_kind kind = senders < 2 ? CAUSE_SLOWER_LINK : to_host ? CAUSE_INCAST : CAUSE_UPLINK;
     char *culprit = kind == CAUSE_INCAST ? xstrdup(node_behind(s, port)) : judge_link_name(s, port);
-    struct cause *cause = causes_get(causes, kind, culprit);
-    if (cause) {
-        free(culprit);
+    bool is_new;
+    struct cause *cause = causes_get_or_add(s, causes, kind, culprit, measured ? SURE : LIKELY, &is_new);
+    free(culprit);
+    if (!is_new)
         return cause;
-    }
-    cause = causes_add(s, causes, kind, culprit, measured ? SURE : LIKELY);
     cause->port = port;
     cause->priority = priority;
     const struct network_port *at = &s->network.ports[port];
@@ -221,7 +219,7 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
     const char *port = s->network.ports[root->port].name;
     struct cause *ring = root->kind == ROOT_RING ? find_ring(causes, port) : NULL;
     if (root->kind == ROOT_RING)
-        return ring ? ring : causes_add(s, causes, CAUSE_DEADLOCK, xstrdup(port), POSSIBLE);
+        return ring ? ring : causes_add(s, causes, CAUSE_DEADLOCK, port, POSSIBLE);
     return judge_unsampled(s, causes, CAUSE_SWITCH, node_behind(s, root->port),
                            "no port of its that was sampled is full, or kept from sending");
 }
@@ -512,10 +510,10 @@ static struct cause *judge_dcqcn(const struct seen *s, struct causes *causes, si
                                  const struct flow_seen *flow, const struct idleness *is)
 {
     const char *name = s->network.ports[port].name;
-    struct cause *cause = causes_get(causes, CAUSE_DCQCN, name);
-    if (cause)
+    bool is_new;
+    struct cause *cause = causes_get_or_add(s, causes, CAUSE_DCQCN, name, is->empty ? SURE : LIKELY, &is_new);
+    if (!is_new)
         return cause;
-    cause = causes_add(s, causes, CAUSE_DCQCN, xstrdup(name), is->empty ? SURE : LIKELY);
     cause->priority = flow->priority;
     cause->port = port;
     tell_idle(s, cause, flow, is);
