@@ -175,8 +175,7 @@ struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, i
     cause->priority = priority;
     cause->from_ns = sent->time_ns[first - 1];
     cause->to_ns = sent->time_ns[last];
-    text_add(&cause->evidence, "%s (to %s) sent", at->name,
-             s->network.nodes[network_behind(&s->network, port)].name);
+    text_add(&cause->evidence, "%s (to %s) sent", at->name, seen_behind(s, port));
     judge_add_rate(&cause->evidence, " ", median, "");
     judge_add_rate(&cause->evidence, " while its queue stood and nothing paused it, and its link has ",
                    at->rate_bps, "\n");

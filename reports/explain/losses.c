@@ -102,8 +102,7 @@ static void tell_losing_ports(const struct seen *s, struct cause *cause, size_t 
     for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next) {
         double lost = seen_counter(s, seen_role(s, node), "port%u_discards", s->network.ports[p].number);
         if (lost > 0)
-            text_add(&cause->evidence, "of them %.0f came from %s\n", lost,
-                     s->network.nodes[network_behind(&s->network, p)].name);
+            text_add(&cause->evidence, "of them %.0f came from %s\n", lost, seen_behind(s, p));
     }
 }
 
@@ -114,9 +113,9 @@ static void tell_paused_ports(struct seen *s, struct cause *cause, size_t node, 
         const struct stop *stop = seen_stop(s, p, priority);
         double held = stop ? (double)stop->held_ns / (double)s->measure_ns : 0;
         if (held > PORT_PAUSED && judge_has_flows(s, p, priority))
-            text_add(
-                &cause->evidence, "its port %s (to %s) was under XOFF for %.1f %% of the measure phase\n",
-                s->network.ports[p].name, s->network.nodes[network_behind(&s->network, p)].name, 100 * held);
+            text_add(&cause->evidence,
+                     "its port %s (to %s) was under XOFF for %.1f %% of the measure phase\n",
+                     s->network.ports[p].name, seen_behind(s, p), 100 * held);
     }
 }
 

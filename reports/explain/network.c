@@ -13,11 +13,6 @@
 
 /* ---- ports */
 
-static const char *node_behind(const struct seen *s, size_t port)
-{
-    return s->network.nodes[network_behind(&s->network, port)].name;
-}
-
 void judge_add_rate(struct text *out, const char *before, double bps, const char *after)
 {
     bool large = bps >= 1e8;
@@ -148,7 +143,7 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
                                "the result does not say between which hosts flows of patterns are, as of "
                                "harness 0.1");
     enum cause_kind kind = senders < 2 ? CAUSE_SLOWER_LINK : to_host ? CAUSE_INCAST : CAUSE_UPLINK;
-    char *culprit = kind == CAUSE_INCAST ? xstrdup(node_behind(s, port)) : judge_link_name(s, port);
+    char *culprit = kind == CAUSE_INCAST ? xstrdup(seen_behind(s, port)) : judge_link_name(s, port);
     bool is_new;
     struct cause *cause = causes_get_or_add(s, causes, kind, culprit, measured ? SURE : LIKELY, &is_new);
     free(culprit);
@@ -159,7 +154,7 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     const struct network_port *at = &s->network.ports[port];
     double sent = seen_use(s, port, during) * at->rate_bps;
     text_add(&cause->evidence, "%zu %s flows through %s (to %s), which carries", senders,
-             senders == 1 ? "host has" : "hosts have", at->name, node_behind(s, port));
+             senders == 1 ? "host has" : "hosts have", at->name, seen_behind(s, port));
     judge_add_rate(&cause->evidence, " ", at->rate_bps, "");
     const struct stop *stop = seen_stop(s, port, priority);
     if (sent > 0) {
@@ -204,7 +199,7 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
 {
     if (root->kind == ROOT_HOST && never_pauses(s, root))
         return judge_unsampled(
-            s, causes, CAUSE_NETWORK, node_behind(s, root->port),
+            s, causes, CAUSE_NETWORK, seen_behind(s, root->port),
             "it sent no pauses itself: they come from something that the lab does not name");
     if (root->kind == ROOT_HOST) {
         struct cause *cause =
@@ -220,7 +215,7 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
     struct cause *ring = root->kind == ROOT_RING ? find_ring(causes, port) : NULL;
     if (root->kind == ROOT_RING)
         return ring ? ring : causes_add(s, causes, CAUSE_DEADLOCK, port, POSSIBLE);
-    return judge_unsampled(s, causes, CAUSE_SWITCH, node_behind(s, root->port),
+    return judge_unsampled(s, causes, CAUSE_SWITCH, seen_behind(s, root->port),
                            "no port of its that was sampled is full, or kept from sending");
 }
 
@@ -423,7 +418,7 @@ static void charge_roots(struct seen *s, struct roots *roots, struct causes *cau
         struct text line = {0}, counter = {0};
         text_add(&counter, "port%u_ecn_marked", at->number);
         text_add(&line, "%s (to %s), which waits for it, marked packets:", at->name,
-                 node_behind(s, stop->port));
+                 seen_behind(s, stop->port));
         judge_add_count(s, &line, seen_role(s, at->node), text_string(&counter));
         if (seen_counter(s, seen_role(s, at->node), "%s", text_string(&counter)) > 0 &&
             !strstr(text_string(&cause->evidence), text_string(&line)))
@@ -491,7 +486,7 @@ static void tell_idle(const struct seen *s, struct cause *cause, const struct fl
 {
     const struct network_port *at = &s->network.ports[cause->port];
     text_add(&cause->evidence, "%s (to %s) sent %.0f %% of what it carries", at->name,
-             node_behind(s, cause->port), 100 * seen_use(s, cause->port, flow));
+             seen_behind(s, cause->port), 100 * seen_use(s, cause->port, flow));
     add_when(s, &cause->evidence, flow);
     if (is->all)
         text_add(&cause->evidence, ", and its queue was empty in %zu of %zu samples", is->empty, is->all);
@@ -550,7 +545,7 @@ static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t p
         text_add(&why, "CNPs slow it, and no switch that marks was sampled");
     else
         text_add(&why, "CNPs slow it for marks of %s (to %s), which carries all that is sent there",
-                 s->network.ports[port].name, node_behind(s, port));
+                 s->network.ports[port].name, seen_behind(s, port));
     cause_add_cost(judge_unsampled(s, causes, CAUSE_NETWORK, flow->from, text_string(&why)), i,
                    flow->share[SHARE_RATE]);
     text_free(&why);

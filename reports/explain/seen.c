@@ -24,6 +24,11 @@ const char *seen_role(const struct seen *s, size_t node)
     return role ? json_string_value(role) : name;
 }
 
+const char *seen_behind(const struct seen *s, size_t port)
+{
+    return s->network.nodes[network_behind(&s->network, port)].name;
+}
+
 /* The lab's host of a role: that of its "roles", or the one of the same name. */
 static size_t node_of_role(const struct seen *s, const char *role)
 {

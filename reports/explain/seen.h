@@ -134,6 +134,8 @@ bool seen_is_partial(const struct seen *s, const struct flow_seen *flow);
 bool seen_is_full(const struct seen *s, size_t port, const struct flow_seen *during);
 /* The role of a node, or its own name. */
 const char *seen_role(const struct seen *s, size_t node);
+/* The name of the node at the other end of the port's link. */
+const char *seen_behind(const struct seen *s, size_t port);
 /* May packets of the flow leave by this port? True where routes are not known. */
 bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port);
 /* The same for a way of a flow whose ends are in the topology; else false. */
