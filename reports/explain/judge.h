@@ -24,6 +24,8 @@ char *judge_link_name(const struct seen *s, size_t port);
 /* A port that packets of the flows that pass this one may take as well; `failed`: whose link went down, so
  * that what is more than this one carries is what the other one does not. NETWORK_NONE: there is none. */
 size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed);
+/* The port by which all packets of the flow reach its receiver; NETWORK_NONE: unknown. */
+size_t judge_last_port(const struct seen *s, const struct flow_seen *flow);
 /* Is it one that loses packets? */
 bool judge_loses(const struct cause *cause);
 /* When the port's link was down, from the first time to the last, as samples tell. */

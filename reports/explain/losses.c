@@ -12,7 +12,7 @@ static bool passes_node(struct seen *s, const struct flow_seen *flow, size_t nod
 {
     const struct network *n = &s->network;
     for (size_t p = n->nodes[node].first; p != NETWORK_NONE && !n->nodes[node].host; p = n->ports[p].next)
-        if (seen_may_pass(s, flow, p) || seen_passes(s, flow, WAY_BACK_MAY, p))
+        if (seen_may_use(s, flow, p))
             return true;
     return false;
 }
@@ -156,11 +156,9 @@ static void judge_buffer(struct seen *s, struct causes *causes, size_t node, dou
 /* Did the watchdog of the switch before the flow's receiver act? */
 static bool watchdog_before(const struct seen *s, const struct flow_seen *flow)
 {
-    const struct network *n = &s->network;
-    if (flow->to_node == NETWORK_NONE || n->nodes[flow->to_node].ports != 1)
-        return false;
-    size_t before = network_behind(n, n->nodes[flow->to_node].first);
-    return seen_counter(s, seen_role(s, before), "watchdog_storms") > 0;
+    size_t last = judge_last_port(s, flow);
+    return last != NETWORK_NONE &&
+           seen_counter(s, seen_role(s, s->network.ports[last].node), "watchdog_storms") > 0;
 }
 
 void judge_receivers(struct seen *s, struct causes *causes)

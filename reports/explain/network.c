@@ -188,8 +188,7 @@ static bool never_pauses(const struct seen *s, const struct root *root)
 bool judge_has_flows(struct seen *s, size_t port, int priority)
 {
     for (size_t i = 0; i < s->flow_count; i++)
-        if (s->flows[i].priority == priority &&
-            (seen_may_pass(s, &s->flows[i], port) || seen_passes(s, &s->flows[i], WAY_BACK_MAY, port)))
+        if (s->flows[i].priority == priority && seen_may_use(s, &s->flows[i], port))
             return true;
     return s->flow_count == 0;
 }
@@ -324,8 +323,7 @@ static void tell_port(struct seen *s, const struct roots *roots, size_t root, st
     for (size_t i = 0; i < s->stop_count; i++) {
         const struct stop *stop = &s->stops[i];
         double share = roots_part(s, roots, stop, root) * (double)stop->held_ns / (double)s->measure_ns;
-        bool passed =
-            !flow || seen_may_pass(s, flow, stop->port) || seen_passes(s, flow, WAY_BACK_MAY, stop->port);
+        bool passed = !flow || seen_may_use(s, flow, stop->port);
         double distance = flow ? fabs(share - took) : 1 - share;
         if (share <= 0 || !passed || distance >= nearest)
             continue;
@@ -374,8 +372,7 @@ static size_t congested_port(struct seen *s, const struct flow_seen *flow)
     return found;
 }
 
-/* The last port on the way to the flow's receiver; NETWORK_NONE: unknown. */
-static size_t last_port(const struct seen *s, const struct flow_seen *flow)
+size_t judge_last_port(const struct seen *s, const struct flow_seen *flow)
 {
     const struct network *n = &s->network;
     size_t host = flow->to_node;
@@ -522,7 +519,7 @@ static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t p
     double cnps = seen_counter(s, flow->to, "np_cnp_sent"),
            marked = seen_counter(s, flow->to, "np_ecn_marked_roce_packets");
     double own = seen_counter(s, flow->to, "rx_prio%d_marked", flow->priority);
-    size_t last = last_port(s, flow);
+    size_t last = judge_last_port(s, flow);
     struct text why = {0};
     if ((own > 0 || cnps > marked) && last != NETWORK_NONE && seen_use(s, last, flow) < SEEN_FULL) {
         struct cause *cause = judge_receiver(s, causes, CAUSE_RECEIVER_MARKS, flow->to, flow->priority);
@@ -615,8 +612,9 @@ static void judge_queue(struct seen *s, struct roots *roots, struct causes *caus
 {
     const struct flow_seen *flow = &s->flows[i];
     size_t found = cost > MATTERS ? congested_port(s, flow) : NETWORK_NONE;
-    size_t port =
-        found == NETWORK_NONE && cost > MATTERS && shares_receiver(s, flow) ? last_port(s, flow) : found;
+    size_t port = found == NETWORK_NONE && cost > MATTERS && shares_receiver(s, flow)
+                      ? judge_last_port(s, flow)
+                      : found;
     const struct stop *stop = waits_itself(s, port, flow);
     struct cause *cause = stop ? NULL : find_judged(causes, port, flow->priority);
     if (!stop && !cause && port != NETWORK_NONE && (senders_through(s, port) > 1 || is_slower(s, flow, port)))

@@ -552,6 +552,13 @@ static int take_line(void *to, char *text, size_t length, struct error *e)
 
 /* ---- ways and ports */
 
+bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port)
+{
+    if (flow->from_node == NETWORK_NONE || flow->to_node == NETWORK_NONE)
+        return true;
+    return network_may_pass(&s->network, flow->from_node, flow->to_node, port);
+}
+
 bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, size_t port)
 {
     bool back = way == WAY_BACK_MUST || way == WAY_BACK_MAY;
@@ -560,6 +567,11 @@ bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, siz
         return false;
     return way == WAY_MAY || way == WAY_BACK_MAY ? network_may_pass(&s->network, from, to, port)
                                                  : network_must_pass(&s->network, from, to, port);
+}
+
+bool seen_may_use(struct seen *s, const struct flow_seen *flow, size_t port)
+{
+    return seen_may_pass(s, flow, port) || seen_passes(s, flow, WAY_BACK_MAY, port);
 }
 
 /* The part of the samples from one time to another in which more than a few frames waited at the port. */
@@ -625,13 +637,6 @@ bool seen_is_full(const struct seen *s, size_t port, const struct flow_seen *dur
 }
 
 /* ---- all */
-
-bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port)
-{
-    if (flow->from_node == NETWORK_NONE || flow->to_node == NETWORK_NONE)
-        return true;
-    return network_may_pass(&s->network, flow->from_node, flow->to_node, port);
-}
 
 static void name_roles(struct seen *s)
 {

@@ -140,6 +140,8 @@ const char *seen_behind(const struct seen *s, size_t port);
 bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port);
 /* The same for a way of a flow whose ends are in the topology; else false. */
 bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, size_t port);
+/* May packets of the flow leave by this port, or their acknowledgements? */
+bool seen_may_use(struct seen *s, const struct flow_seen *flow, size_t port);
 /* Does the scenario turn "pfc" or "ecn" on for the priority, at hosts? */
 bool seen_is_on(const struct seen *s, const char *setting, int priority);
 /* Was PFC on for the priority at this role, as it was read back? As the scenario says, where it was not. */
