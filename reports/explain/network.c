@@ -244,14 +244,12 @@ static struct cause *judge_root(struct seen *s, const struct roots *roots, struc
         cause->port = root->port;
         cause->priority = root->priority;
     }
-    if (cause->kind == CAUSE_LINK_DOWN || cause->kind == CAUSE_SLOWED_LINK) { /* it has its own times */
-        cause->worst = fmax(cause->worst, root->worst_ns / (double)s->measure_ns);
+    cause->worst = fmax(cause->worst, root->worst_ns / (double)s->measure_ns);
+    if (cause->kind == CAUSE_LINK_DOWN || cause->kind == CAUSE_SLOWED_LINK) /* it has its own times */
         return cause;
-    }
     bool known = cause->from_ns <= cause->to_ns;
     cause->from_ns = known && cause->from_ns < root->first_ns ? cause->from_ns : root->first_ns;
     cause->to_ns = known && cause->to_ns > root->last_ns ? cause->to_ns : root->last_ns;
-    cause->worst = fmax(cause->worst, root->worst_ns / (double)s->measure_ns);
     return cause;
 }
 
