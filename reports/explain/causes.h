@@ -52,12 +52,12 @@ struct cause {
     int priority;  /* -1: all */
     int64_t from_ns, to_ns; /* from_ns > to_ns: not known */
     bool losses_charged, drops_told;
-    unsigned watchdogs;     /* that did not obey its pauses, as far as they are told of */
-    bool overridden;        /* a watchdog does not obey its pauses, which costs what is lost then */
-    bool starved;           /* higher priorities go first at its port, and take what these lack */
-    size_t told_port;       /* the port to name that waited; NETWORK_NONE: none */
-    double told, told_held, /* the share of the measure phase in which it did for this, and did at all */
-        told_took;          /* and what that took from a flow */
+    unsigned watchdogs_told; /* switches whose PFC watchdog did not obey its pauses, in `evidence` */
+    bool overridden;         /* a watchdog does not obey its pauses, which costs what is lost then */
+    bool starved;            /* higher priorities go first at its port, and take what these lack */
+    size_t told_port;        /* the port to name that waited; NETWORK_NONE: none */
+    double told, told_held,  /* the share of the measure phase in which it did for this, and did at all */
+        told_took;           /* and what that took from a flow */
     double worst;    /* of the ports that waited for it, the share of the measure phase in which one stood */
     double cost;     /* the sum of what it took from the flows, each a share of its line */
     double *cost_of; /* of each flow */

@@ -42,6 +42,15 @@ struct cause *judge_unsampled(const struct seen *s, struct causes *causes, enum 
     return cause;
 }
 
+/* Adds a line that was perhaps said of another flow or port already; returns whether it was not. */
+static bool tell_once(struct cause *cause, const struct text *line)
+{
+    if (strstr(text_string(&cause->evidence), text_string(line)))
+        return false;
+    text_add(&cause->evidence, "%s", text_string(line));
+    return true;
+}
+
 /* ---- pauses */
 
 static double paused_by(const struct seen *s, const struct roots *roots, const struct flow_seen *flow,
@@ -131,8 +140,7 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
         struct text line = {0};
         text_add(&line, "%s sends by %s what went there\n", seen_role(s, s->network.ports[failed].node),
                  s->network.ports[port].name);
-        if (!strstr(text_string(&down->evidence), text_string(&line)))
-            text_add(&down->evidence, "%s", text_string(&line));
+        tell_once(down, &line);
         text_free(&line);
         return down;
     }
@@ -258,31 +266,26 @@ static struct cause *judge_root(struct seen *s, const struct roots *roots, struc
 
 static void tell_watchdog(const struct seen *s, struct cause *cause, const char *role, bool drops)
 {
-    struct text line = {0};
-    text_add(&line, "the PFC watchdog of %s took ", role);
-    bool told = strstr(text_string(&cause->evidence), text_string(&line)) != NULL;
-    text_free(&line);
-    if (told || cause->watchdogs++ >= WATCHDOGS_TOLD)
+    if (cause->watchdogs_told == WATCHDOGS_TOLD)
         return;
-    text_add(&cause->evidence, "the PFC watchdog of %s took pauses for storms:", role);
-    judge_add_count(s, &cause->evidence, role, "watchdog_storms");
-    text_add(&cause->evidence, drops ? "\nand dropped what waited:" : ", and went on in spite of them");
+    struct text lines = {0};
+    text_add(&lines, "the PFC watchdog of %s took pauses for storms:", role);
+    judge_add_count(s, &lines, role, "watchdog_storms");
+    text_add(&lines, drops ? "\nand dropped what waited:" : ", and went on in spite of them");
     if (drops)
-        judge_add_count(s, &cause->evidence, role, "watchdog_discards");
-    text_add(&cause->evidence, "\n");
+        judge_add_count(s, &lines, role, "watchdog_discards");
+    text_add(&lines, "\n");
+    cause->watchdogs_told += tell_once(cause, &lines);
+    text_free(&lines);
 }
 
-/* The part of the stop that the root is the reason of, as the watchdog sees it, which takes only long pauses
- * for a storm: hosts that pause, if some do, rather than ports that carry too little. */
-static double stormy_part(const struct seen *s, const struct roots *roots, const struct stop *stop,
-                          size_t root)
+/* The part of the stop that hosts are the reason of, which pause their links. */
+static double hosts_part(const struct seen *s, const struct roots *roots, const struct stop *stop)
 {
-    double hosts = 0, part = roots_part(s, roots, stop, root);
+    double sum = 0;
     for (size_t k = 0; k < roots->count; k++)
-        hosts += roots->items[k].kind == ROOT_HOST ? roots_part(s, roots, stop, k) : 0;
-    if (hosts <= 0)
-        return part;
-    return roots->items[root].kind == ROOT_HOST ? part / hosts : 0;
+        sum += roots->items[k].kind == ROOT_HOST ? roots_part(s, roots, stop, k) : 0;
+    return sum;
 }
 
 /* A switch's watchdog did not obey pauses at this port: what it dropped is charged to what pauses it. */
@@ -296,8 +299,11 @@ static void judge_watchdog(struct seen *s, struct roots *roots, struct causes *c
         !judge_has_flows(s, stop->port, stop->priority) ||
         (drops && seen_counter(s, role, "port%u_discards", at->number) <= 0))
         return;
+    double hosts = hosts_part(s, roots, stop);
     for (size_t k = 0; k < roots->count; k++) {
-        double part = stormy_part(s, roots, stop, k);
+        double part = roots_part(s, roots, stop, k);
+        if (hosts > 0) /* a watchdog takes long pauses for a storm: a host's, not those of a full port */
+            part = roots->items[k].kind == ROOT_HOST ? part / hosts : 0;
         if (part <= 0)
             continue;
         struct cause *cause = judge_root(s, roots, &roots->items[k], causes);
@@ -404,23 +410,24 @@ static void charge_roots(struct seen *s, struct roots *roots, struct causes *cau
                          size_t flow, double cost)
 {
     const struct network_port *at = &s->network.ports[stop->port];
+    const char *role = seen_role(s, at->node);
+    char *counter = xasprintf("port%u_ecn_marked", at->number);
+    bool marks = seen_counter(s, role, "%s", counter) > 0;
+    struct text line = {0};
+    text_add(&line, "%s (to %s), which waits for it, marked packets:", at->name, seen_behind(s, stop->port));
+    judge_add_count(s, &line, role, counter);
+    text_add(&line, "\n");
     for (size_t k = 0; k < roots->count; k++) {
         double part = roots_part(s, roots, stop, k);
         if (part <= 0)
             continue;
         struct cause *cause = judge_root(s, roots, &roots->items[k], causes);
         cause_add_cost(cause, flow, part * cost);
-        struct text line = {0}, counter = {0};
-        text_add(&counter, "port%u_ecn_marked", at->number);
-        text_add(&line, "%s (to %s), which waits for it, marked packets:", at->name,
-                 seen_behind(s, stop->port));
-        judge_add_count(s, &line, seen_role(s, at->node), text_string(&counter));
-        if (seen_counter(s, seen_role(s, at->node), "%s", text_string(&counter)) > 0 &&
-            !strstr(text_string(&cause->evidence), text_string(&line)))
-            text_add(&cause->evidence, "%s\n", text_string(&line));
-        text_free(&line);
-        text_free(&counter);
+        if (marks)
+            tell_once(cause, &line);
     }
+    text_free(&line);
+    free(counter);
 }
 
 /* The samples in which the port's queue was empty while the flow ran; `*all` of them. */
