@@ -28,8 +28,6 @@ size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed)
 size_t judge_last_port(const struct seen *s, const struct flow_seen *flow);
 /* Is it one that loses packets? */
 bool judge_loses(const struct cause *cause);
-/* When the port's link was down, from the first time to the last, as samples tell. */
-bool judge_down_time(const struct seen *s, size_t port, int64_t *from_ns, int64_t *to_ns);
 /* The cause that it went down: that which there is, or a new one. */
 struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port);
 /* The same that it carries less than its rate; NULL: nothing tells that it does. */
@@ -43,9 +41,6 @@ bool judge_has_flows(struct seen *s, size_t port, int priority);
 /* A host that pauses its link, for `longest_ns` at a time. */
 struct cause *judge_host(const struct seen *s, struct causes *causes, const char *host, int priority,
                          int64_t longest_ns);
-/* Something at or behind `name` that was not sampled. */
-struct cause *judge_unsampled(const struct seen *s, struct causes *causes, enum cause_kind kind,
-                              const char *name, const char *why);
 
 /* A receiver that takes less than its line carries: the cause that there is of it, or a new one of this kind.
  */

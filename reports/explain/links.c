@@ -32,7 +32,8 @@ static bool find_increases(const struct series *series, size_t *first, size_t *l
     return any;
 }
 
-bool judge_down_time(const struct seen *s, size_t port, int64_t *from_ns, int64_t *to_ns)
+/* When the port's link was down, from the first time to the last, as samples tell. */
+static bool find_down_time(const struct seen *s, size_t port, int64_t *from_ns, int64_t *to_ns)
 {
     const size_t ends[] = {port, s->network.ports[port].peer};
     bool any = false, back = false;
@@ -67,7 +68,7 @@ static bool failed_link(const struct seen *s, size_t port)
         if (seen_counter(s, seen_role(s, s->network.ports[ends[k]].node), "port%u_link_discards",
                          s->network.ports[ends[k]].number) > 0)
             return true;
-    if (!judge_down_time(s, port, &from, &to))
+    if (!find_down_time(s, port, &from, &to))
         return false;
     from = from > 0 ? from : 0;
     to = to < s->measure_ns ? to : s->measure_ns;
@@ -99,7 +100,7 @@ struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port
         return cause;
     cause->port = port;
     if (!s->hosts_only)
-        judge_down_time(s, port, &cause->from_ns, &cause->to_ns);
+        find_down_time(s, port, &cause->from_ns, &cause->to_ns);
     size_t told = 0;
     for (size_t i = 0; i < s->flow_count; i++)
         if (s->flows[i].resent_packets > 0 && told++ < FLOWS_TOLD)

@@ -32,8 +32,9 @@ static size_t senders_through(struct seen *s, size_t port)
     return count;
 }
 
-struct cause *judge_unsampled(const struct seen *s, struct causes *causes, enum cause_kind kind,
-                              const char *name, const char *why)
+/* Something at or behind `name` that was not sampled. */
+static struct cause *judge_unsampled(const struct seen *s, struct causes *causes, enum cause_kind kind,
+                                     const char *name, const char *why)
 {
     bool is_new;
     struct cause *cause = causes_get_or_add(s, causes, kind, name, POSSIBLE, &is_new);
