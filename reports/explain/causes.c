@@ -112,6 +112,28 @@ void cause_add_cost(struct cause *cause, size_t flow, double cost)
     cause->cost += cost;
 }
 
+void judge_add_rate(struct text *out, const char *before, double bps, const char *after)
+{
+    bool large = bps >= 1e8;
+    text_add(out, "%s%.4g %s%s", before, bps / (large ? 1e9 : 1e6), large ? "Gb/s" : "Mb/s", after);
+}
+
+double judge_count(const struct seen *s, const char *role, const char *counter, bool *whole)
+{
+    double delta = seen_delta(s, role, "%s", counter), total = seen_counter(s, role, "%s", counter);
+    bool is_whole = !(delta > 0) && total > 0;
+    if (whole)
+        *whole = is_whole;
+    return is_whole ? total : fmax(0, delta);
+}
+
+void judge_add_count(const struct seen *s, struct text *out, const char *role, const char *counter)
+{
+    bool whole;
+    double count = judge_count(s, role, counter, &whole);
+    text_add(out, " %.0f (%s) in the %s", count, counter, whole ? "whole run" : "measure phase");
+}
+
 bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow)
 {
     if (cause->priority >= 0 && flow->priority != cause->priority)

@@ -79,13 +79,6 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
                  (double)longest_ns / NS_PER_US);
     return cause;
 }
-void judge_add_count(const struct seen *s, struct text *out, const char *role, const char *counter)
-{
-    double delta = seen_delta(s, role, "%s", counter), total = seen_counter(s, role, "%s", counter);
-    bool measured = delta > 0 || !(total > 0);
-    text_add(out, " %.0f (%s) in the %s", measured ? fmax(0, delta) : total, counter,
-             measured ? "measure phase" : "whole run");
-}
 
 struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum cause_kind kind,
                              const char *host, int priority)

@@ -32,6 +32,11 @@ bool judge_loses(const struct cause *cause);
 struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port);
 /* The same that it carries less than its rate; NULL: nothing tells that it does. */
 struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, int priority);
+/* What was counted in the measure phase or, if nothing was in that, in the whole run, as *whole (if not NULL)
+ * says. */
+double judge_count(const struct seen *s, const char *role, const char *counter, bool *whole);
+/* " 58 (rx_discards_phy) in the measure phase" */
+void judge_add_count(const struct seen *s, struct text *out, const char *role, const char *counter);
 /* " and sent 24.87 Gb/s in the measure phase", of lines that guests can fill " ... 1.99 Mb/s ...". */
 void judge_add_rate(struct text *out, const char *before, double bps, const char *after);
 /* Do flows of the priority, or their acknowledgements, pass the port? Priorities that share a buffer are
@@ -46,8 +51,6 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
  */
 struct cause *judge_receiver(const struct seen *s, struct causes *causes, enum cause_kind kind,
                              const char *host, int priority);
-/* " 58 (rx_discards_phy) in the measure phase", or in the whole run if it counted nothing in that. */
-void judge_add_count(const struct seen *s, struct text *out, const char *role, const char *counter);
 
 /* Pauses by their roots; marks, and full lines without pauses; both as ports of switches tell it. */
 void judge_roots(struct seen *s, struct roots *roots, struct causes *causes);

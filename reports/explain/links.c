@@ -2,7 +2,6 @@
 
 #include "lib/clock.h"
 #include "lib/xalloc.h"
-#include "reports/results/lines.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,13 +17,6 @@ static bool passes_node(struct seen *s, const struct flow_seen *flow, size_t nod
     return false;
 }
 
-/* Packets that were lost for lack of room in the measure phase or, if none were in that, in the whole run. */
-static double lost_at(const struct seen *s, const char *role, const char *counter)
-{
-    double delta = seen_delta(s, role, "%s", counter), total = seen_counter(s, role, "%s", counter);
-    return delta > 0 ? delta : total > 0 ? total : 0;
-}
-
 /* What the switch lost of what came in by the ports that the flow may come by; of one that does not count it
  * by port, all. */
 static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t node)
@@ -37,10 +30,10 @@ static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t n
         char *counter = xasprintf("port%u_discards", n->ports[p].number);
         bool comes = seen_may_pass(s, flow, n->ports[p].peer),
              counted = !isnan(seen_counter(s, role, "%s", counter));
-        sum += comes && counted ? lost_at(s, role, counter) : 0;
+        sum += comes && counted ? judge_count(s, role, counter, NULL) : 0;
         free(counter);
         if (!counted)
-            return lost_at(s, role, "buffer_discards");
+            return judge_count(s, role, "buffer_discards", NULL);
     }
     return sum;
 }
@@ -49,8 +42,8 @@ static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t n
  * receiver. */
 static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t at)
 {
-    double room = lost_at(s, flow->to, "rx_discards_phy"), own = at == NETWORK_NONE ? room : 0;
-    double all = room + lost_at(s, flow->to, "rx_crc_errors_phy");
+    double room = judge_count(s, flow->to, "rx_discards_phy", NULL), own = at == NETWORK_NONE ? room : 0;
+    double all = room + judge_count(s, flow->to, "rx_crc_errors_phy", NULL);
     for (size_t node = 0; node < s->network.node_count; node++) {
         double lost = lost_on_way(s, flow, node);
         all += lost;

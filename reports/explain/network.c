@@ -13,12 +13,6 @@
 
 /* ---- ports */
 
-void judge_add_rate(struct text *out, const char *before, double bps, const char *after)
-{
-    bool large = bps >= 1e8;
-    text_add(out, "%s%.4g %s%s", before, bps / (large ? 1e9 : 1e6), large ? "Gb/s" : "Mb/s", after);
-}
-
 static size_t senders_through(struct seen *s, size_t port)
 {
     size_t count = 0;

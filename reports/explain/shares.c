@@ -3,7 +3,6 @@
 #include "lib/clock.h"
 #include "lib/formats/flow.h"
 #include "lib/xalloc.h"
-#include "reports/results/lines.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
