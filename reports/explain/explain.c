@@ -44,15 +44,6 @@ static json_t *lines_of(const struct text *text)
     return list;
 }
 
-/* Adds what it took from a flow to a list that has the flow first that lost most. */
-static void put_by_cost(json_t *list, const struct flow_seen *flow, double cost)
-{
-    size_t place = json_array_size(list);
-    while (place && json_number_value(json_object_get(json_array_get(list, place - 1), "cost")) < cost)
-        place--;
-    json_array_insert_new(list, place, json_make("{s:s, s:f}", "flow", flow->name, "cost", cost));
-}
-
 /* Shares that differ by less are the same in words. */
 #define ROUNDED 0.001
 
@@ -75,17 +66,19 @@ static json_t *told_text(const struct seen *s, const struct cause *cause)
 
 static json_t *cause_json(struct seen *s, const struct cause *cause)
 {
-    json_t *feeding = json_array(), *victims = json_array();
-    bool any = false; /* lost something */
-    for (size_t i = 0; i < s->flow_count; i++)
-        any |= cause->cost_of[i] >= WRONG;
-    for (size_t i = 0; i < s->flow_count; i++) {
-        bool feeds = !cause_words[cause->kind].spreads || cause_feeds(s, cause, &s->flows[i]);
-        if (cause->cost_of[i] >= WRONG ||
-            (!any && feeds && cause_words[cause->kind].spreads && s->flows[i].goodput_bps > 0))
-            put_by_cost(feeds ? feeding : victims, &s->flows[i], cause->cost_of[i]);
-    }
     const struct cause_words *words = &cause_words[cause->kind];
+    json_t *feeding = json_array(), *victims = json_array();
+    size_t *order = seen_by_cost(s, cause->cost_of);
+    bool any = s->flow_count && cause->cost_of[order[0]] >= WRONG; /* lost something */
+    for (size_t k = 0; k < s->flow_count; k++) {
+        const struct flow_seen *flow = &s->flows[order[k]];
+        double cost = cause->cost_of[order[k]];
+        bool feeds = !words->spreads || cause_feeds(s, cause, flow);
+        if (cost >= WRONG || (!any && feeds && words->spreads && flow->goodput_bps > 0))
+            json_array_append_new(feeds ? feeding : victims,
+                                  json_make("{s:s, s:f}", "flow", flow->name, "cost", cost));
+    }
+    free(order);
     json_t *json =
         json_make("{s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:o}", "kind", words->name, "culprit", cause->culprit,
                   "sureness", sureness_words[cause->sureness], "text",

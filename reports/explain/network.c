@@ -593,21 +593,6 @@ static bool is_slower(const struct seen *s, const struct flow_seen *flow, size_t
            seen_backlog(s, port, flow->priority, NULL) > STANDS_ALONE;
 }
 
-/* Flows are judged in the order of what queues took from them: what is said of a port is of the time of the
- * one that lost most there. */
-struct turn {
-    size_t flow;
-    double cost;
-};
-
-static int by_turn(const void *left, const void *right)
-{
-    const struct turn *a = left, *b = right;
-    if (a->cost != b->cost)
-        return a->cost > b->cost ? -1 : 1;
-    return a->flow < b->flow ? -1 : 1;
-}
-
 static void judge_queue(struct seen *s, struct roots *roots, struct causes *causes, size_t i, double cost)
 {
     const struct flow_seen *flow = &s->flows[i];
@@ -628,15 +613,18 @@ static void judge_queue(struct seen *s, struct roots *roots, struct causes *caus
         judge_cnps(s, causes, i, found);
 }
 
+/* Flows are judged in the order of what queues took from them: what is said of a port is of the time of the
+ * one that lost most there. */
 void judge_queues(struct seen *s, struct roots *roots, struct causes *causes)
 {
-    struct turn *turns = xcalloc(s->flow_count + 1, sizeof *turns);
+    double *cost_of = xcalloc(s->flow_count + 1, sizeof *cost_of);
     for (size_t i = 0; i < s->flow_count; i++)
-        turns[i] = (struct turn){i, s->flows[i].share[SHARE_RATE] + s->flows[i].share[SHARE_QUEUE]};
-    qsort(turns, s->flow_count, sizeof *turns, by_turn);
-    for (size_t i = 0; i < s->flow_count; i++)
-        judge_queue(s, roots, causes, turns[i].flow, turns[i].cost);
-    free(turns);
+        cost_of[i] = s->flows[i].share[SHARE_RATE] + s->flows[i].share[SHARE_QUEUE];
+    size_t *order = seen_by_cost(s, cost_of);
+    for (size_t k = 0; k < s->flow_count; k++)
+        judge_queue(s, roots, causes, order[k], cost_of[order[k]]);
+    free(order);
+    free(cost_of);
     for (size_t k = 0, count = causes->count; k < count; k++) {
         enum cause_kind kind = causes->items[k].kind;
         if ((kind == CAUSE_INCAST || kind == CAUSE_UPLINK || kind == CAUSE_SLOWER_LINK) &&

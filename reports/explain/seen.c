@@ -550,6 +550,24 @@ static int take_line(void *to, char *text, size_t length, struct error *e)
     return 0;
 }
 
+static int by_cost(const void *left, const void *right, void *costs)
+{
+    const size_t *a = left, *b = right;
+    const double *cost_of = costs;
+    if (cost_of[*a] != cost_of[*b])
+        return cost_of[*a] > cost_of[*b] ? -1 : 1;
+    return *a < *b ? -1 : 1;
+}
+
+size_t *seen_by_cost(const struct seen *s, const double *cost_of)
+{
+    size_t *order = xcalloc(s->flow_count + 1, sizeof *order);
+    for (size_t i = 0; i < s->flow_count; i++)
+        order[i] = i;
+    qsort_r(order, s->flow_count, sizeof *order, by_cost, (void *)(uintptr_t)cost_of);
+    return order;
+}
+
 /* ---- ways and ports */
 
 bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port)

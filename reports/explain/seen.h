@@ -154,6 +154,8 @@ int64_t seen_quantity(const json_t *value, int64_t fallback);
 void seen_share_out(struct seen *s, struct flow_seen *flow);
 /* What losses took from the flow: it waited, and what it sent again took room that it asked for. */
 double seen_lost(const struct flow_seen *flow);
+/* The numbers of all flows, those first that have most of these costs; the caller frees. */
+size_t *seen_by_cost(const struct seen *s, const double *cost_of);
 /* The part of the flow's time in which the other one runs too. */
 double seen_overlap(const struct flow_seen *flow, const struct flow_seen *other);
 /* The most that a port on all its packets' way was kept from sending in this time. */
