@@ -623,6 +623,7 @@ void sim_free(struct sim *sim)
     free(sim->congestion_states);
     free(sim->congestion_params);
     free(sim->paths);
+    free(sim->numbers);
     links_free(sim);
     free(sim->ports);
     free(sim->counters);

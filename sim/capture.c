@@ -233,12 +233,9 @@ struct sim_queue_pair sim_queue_pair(const struct sim *sim, uint32_t q)
                                    .payload_bytes = qp->payload_bytes,
                                    .last_payload_bytes = qp->last_payload_bytes,
                                    .message_bytes = qp->message_bytes,
+                                   .sender_address = routing_address(sim, qp->sender),
+                                   .receiver_address = routing_address(sim, qp->receiver),
                                    .source_port = (uint16_t)(sim->source_ports ? sim->source_ports[q] : 0)};
-}
-
-uint32_t sim_host_address(uint32_t host)
-{
-    return routing_address(host);
 }
 
 uint32_t sim_port_number(const struct sim *sim, uint32_t port)

@@ -43,12 +43,11 @@ struct sim_queue_pair {
     /* UDP, of what the data's sender sends, and of what it receives, as switches hash them. Only while frames
      * are captured. */
     uint16_t source_port;
+    uint32_t sender_address, receiver_address; /* IPv4, which switches hash */
 };
 size_t sim_queue_pairs(const struct sim *sim);
 struct sim_queue_pair sim_queue_pair(const struct sim *sim, uint32_t qp);
 
-/* The IPv4 address of a host, which switches hash. */
-uint32_t sim_host_address(uint32_t host);
 /* The number of a port among its node's. */
 uint32_t sim_port_number(const struct sim *sim, uint32_t port);
 /* Bytes of a switch port's egress queue up to which it marks nothing; -1: it never marks. */

@@ -257,6 +257,8 @@ uint64_t sim_bytes_needed(const struct sim_config *c)
     if (c->switch_count)
         bytes += ports * sizeof(struct switch_port) + c->switch_count * sizeof(struct fabric_switch);
     bytes += c->host_count * (sizeof(struct host) + EVENTS_OF_HOST * sizeof(struct event));
+    if (c->numbers)
+        bytes += (c->host_count + c->switch_count + c->bridge_count) * sizeof *c->numbers;
     bytes += c->pause_log_capacity * sizeof(struct sim_pause);
     if (c->switch_count)
         bytes += ports * DEADLOCK_BYTES;

@@ -426,6 +426,7 @@ struct sim {
     struct link_faults *faults;    /* NULL: no link or frame has any */
     struct reroute *reroute;       /* NULL: paths do not change */
     uint32_t *source_ports;        /* UDP, of queue pairs; NULL: not needed */
+    uint32_t *numbers;             /* of nodes, for ECMP; NULL: as they are counted */
     struct deadlock *deadlock;     /* NULL: no switch */
     struct capture_state *capture; /* NULL: none */
     struct island *islands;

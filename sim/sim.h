@@ -191,6 +191,10 @@ struct sim_config {
     size_t link_state_count;
     const struct sim_injection *injections; /* sim/faults/faults.h */
     size_t injection_count;
+    /* Numbers of hosts, then of switches and of bridges, at most 65535 each: two hosts with one number have
+     * one address, as the ports of one machine may. They and the connection's ports are what ECMP hashes.
+     * NULL: they count from 0. */
+    const uint32_t *numbers;
     uint16_t udp_destination_port; /* of all connections, for ECMP; source ports count up from 10000 per pair
                                       of hosts */
     size_t pause_log_capacity;     /* pauses kept for sim_pauses, 0: none */

@@ -646,6 +646,29 @@ static int check_scaled(const struct lab *lab, struct error *e)
     return 0;
 }
 
+int32_t lab_number_in_name(const char *name)
+{
+    const char *end = name + strcspn(name, "."), *at = end;
+    while (at > name && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    long number = 0;
+    for (const char *digit = at; digit < end && number <= 65535; digit++)
+        number = number * 10 + (*digit - '0');
+    return at < end && number <= 65535 ? (int32_t)number : -1;
+}
+
+static int check_numbers(const struct lab *lab, struct error *e)
+{
+    for (size_t i = 0; lab->ecmp_numbers == ECMP_NUMBERS_NAMES && i < lab_node_count(lab); i++)
+        if (lab_number_in_name(lab_node_name(lab, i)) < 0)
+            return error_set(
+                e,
+                "ecmp_numbers: \"names\" needs a number from 0 to 65535 in the name of each node: "
+                "\"%.60s\" has none",
+                lab_node_name(lab, i));
+    return 0;
+}
+
 static int check_lab(const struct lab *lab, struct error *e)
 {
     const struct named_string *roles = lab->roles.items;
@@ -662,6 +685,8 @@ static int check_lab(const struct lab *lab, struct error *e)
         result = check_switches(lab, e);
     if (result == 0)
         result = check_tree(lab, e);
+    if (result == 0)
+        result = check_numbers(lab, e);
     if (result == 0)
         result = check_lengths(lab, e);
     if (result == 0)

@@ -147,6 +147,7 @@ struct lab {
     struct physics_framing *framing;   /* sim */
     int truncate_to_ns;                /* sim */
     int64_t udp_port;                  /* sim */
+    int ecmp_numbers;                  /* sim: enum lab_ecmp_numbers */
     struct lab_nccl_tests *nccl_tests; /* real hosts; may be NULL */
     struct list_of links;              /* read with lab_link_at */
     struct lab_topology *topology;     /* expanded by lab_expand, like the defaults */
@@ -157,6 +158,9 @@ struct lab {
         *machine_index; /* made by lab_parse: name -> number of the node; role -> item of roles; host with
                            several NICs -> number of its first node */
 };
+
+/* Which number stands for a node in the hash that selects among equal paths. */
+enum lab_ecmp_numbers { ECMP_NUMBERS_ORDER, ECMP_NUMBERS_NAMES };
 
 /* A kind of lab and its properties. The rest of the program checks these properties, never the kind
  * itself. */
@@ -235,6 +239,10 @@ bool lab_gpu_paced(const struct lab_gpu *gpu);
 /* The address that flows use, with its prefix length: that of the NIC's VLAN, else the NIC's own; may be
  * NULL. */
 const char *lab_flow_address(const struct lab_nic *nic);
+
+/* The number in the name of a node, of a NIC that of its machine: 12 of "h12" and of "h12.port1". -1: there
+ * is none up to 65535. */
+int32_t lab_number_in_name(const char *name);
 
 /* ---- roles */
 

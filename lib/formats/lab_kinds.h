@@ -341,6 +341,8 @@ static const struct table nccl_tests_table = {"lab.nccl_tests", "nccl-tests on t
     }
 /* ---- the kinds */
 
+static const char *const ecmp_numbers_names[] = {"order", "names", NULL};
+
 static const struct field sim_fields[] = {
     COMMON,
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &physics_host_table, .names = &form_name,
@@ -355,6 +357,12 @@ static const struct field sim_fields[] = {
      .help = "Truncate durations to whole nanoseconds, as some simulators do."},
     {"udp_port", FIELD_INTEGER, AT(udp_port), .min = 1, .max = 65535, .fallback = "4791",
      .help = "Destination port of all connections, used in the hash that selects among equal paths."},
+    {"ecmp_numbers", FIELD_CHOICE, AT(ecmp_numbers), .choices = ecmp_numbers_names,
+     .help =
+         "The number that stands for a node in that hash. order, the default: hosts, then switches, count "
+         "from 0 in the "
+         "order of the lab. names: the number in the node's name, 12 of h12 and of its NIC h12.port1: what "
+         "cases of the HPCC simulator hash, where the ports of a host have one address."},
     {"topology", FIELD_OPTIONAL, AT(topology), .sub = &lab_topology_table,
      .help = "Shape from which hosts, switches and links are generated."},
     {0},

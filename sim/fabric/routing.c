@@ -4,6 +4,7 @@
  * walked once, at the start, and packets carry their place on it: forwarding is one load from `paths`.
  */
 #include "sim/fabric/routing.h"
+#include "lib/roce/ecmp.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,21 +15,6 @@ uint32_t graph_node(const struct sim *sim, unsigned kind, uint32_t index)
     if (kind == SIM_HOST)
         return index;
     return sim->host_count + (kind == SIM_BRIDGE ? sim->switch_count : 0) + index;
-}
-
-/* The 32-bit MurmurHash3 (Appleby, public domain) of three words. */
-uint32_t graph_hash(const uint32_t words[3], uint32_t seed)
-{
-    uint32_t h = seed;
-    for (int i = 0; i < 3; i++) {
-        uint32_t k = words[i] * 0xcc9e2d51u;
-        h ^= (k << 15 | k >> 17) * 0x1b873593u;
-        h = (h << 13 | h >> 19) * 5 + 0xe6546b64u;
-    }
-    h ^= 12;
-    h = (h ^ h >> 16) * 0x85ebca6bu;
-    h = (h ^ h >> 13) * 0xc2b2ae35u;
-    return h ^ h >> 16;
 }
 
 static uint32_t port_node(const struct sim *sim, uint32_t port)
@@ -108,7 +94,7 @@ uint32_t graph_choose(const struct graph *g, uint32_t node, const uint8_t *down,
         choices += graph_is_nearer(g, k, node, down, distance);
     if (!choices)
         return NONE;
-    uint32_t pick = graph_hash(key, seed) % choices;
+    uint32_t pick = ecmp_hash(key, seed) % choices;
     while (!graph_is_nearer(g, i, node, down, distance) || pick--)
         i++;
     return i;
@@ -138,10 +124,14 @@ struct pair {
     uint32_t given;
 };
 
-/* Hosts' addresses, as the HPCC simulator gives them: 11.0.n.1. */
-uint32_t routing_address(uint32_t host)
+static uint32_t number_of(const struct sim *sim, uint32_t node)
 {
-    return 0x0b000001u + (host / 256 << 16) + (host % 256 << 8);
+    return sim->numbers ? sim->numbers[node] : node;
+}
+
+uint32_t routing_address(const struct sim *sim, uint32_t host)
+{
+    return ecmp_address(number_of(sim, host));
 }
 
 static int allocate(struct network *n)
@@ -188,16 +178,16 @@ uint32_t routing_seed(const struct sim *sim, const struct sim_config *config, ui
 {
     uint32_t first_switch = sim->host_count;
     if (node < first_switch || node >= first_switch + config->switch_count)
-        return node;
+        return number_of(sim, node);
     uint32_t seed = (uint32_t)config->switches[node - first_switch].physics.ecmp_seed;
-    return seed ? seed : node;
+    return seed ? seed : number_of(sim, node);
 }
 
 /* Egress ports from a host's neighbour to `to`; *place is where they begin in `paths`. 0, -1 no path, -2 no
  * memory. */
 static int walk_path(struct network *n, uint32_t from, uint32_t to, uint32_t ports_word, uint32_t *place)
 {
-    const uint32_t key[3] = {routing_address(from), routing_address(to), ports_word};
+    const uint32_t key[3] = {routing_address(n->sim, from), routing_address(n->sim, to), ports_word};
     uint32_t node = graph_neighbour(&n->graph, from), last = graph_neighbour(&n->graph, to);
     *place = n->path_count;
     if (node == to)
@@ -221,14 +211,15 @@ static int walk_path(struct network *n, uint32_t from, uint32_t to, uint32_t por
     return append_to_path(n, n->sim->ports[n->sim->hosts[to].port].peer) ? -2 : 0;
 }
 
-/* The source port of a pair's next connection: they count up. */
+/* The source port of a pair's next connection: they count up, for each pair of addresses. */
 static uint32_t next_source_port(struct network *n, uint32_t sender, uint32_t receiver)
 {
-    uint32_t key = sender << 16 | receiver, i = (key * 0x9e3779b1u) >> 7 & n->pair_mask;
+    uint32_t key = number_of(n->sim, sender) << 16 | number_of(n->sim, receiver),
+             i = (key * 0x9e3779b1u) >> 7 & n->pair_mask;
     while (n->pairs[i].given && n->pairs[i].key != key)
         i = (i + 1) & n->pair_mask;
     n->pairs[i].key = key;
-    return ROUTING_SOURCE_PORT + (n->pairs[i].given++ & 0xffff);
+    return ECMP_FIRST_SOURCE_PORT + (n->pairs[i].given++ & 0xffff);
 }
 
 static int route_qp(struct network *n, uint32_t q, struct error *e)
@@ -248,10 +239,25 @@ static int route_qp(struct network *n, uint32_t q, struct error *e)
     return rc ? error_set(e, "simulator: out of memory for paths") : 0;
 }
 
+/* Sentences and captures need them after the configuration is gone. */
+static int copy_numbers(struct sim *sim, const struct sim_config *config)
+{
+    size_t nodes = (size_t)sim->host_count + sim->switch_count + sim->bridge_count;
+    if (!config->numbers)
+        return 0;
+    sim->numbers = calloc(nodes + 1, sizeof *sim->numbers);
+    if (!sim->numbers)
+        return -1;
+    memcpy(sim->numbers, config->numbers, nodes * sizeof *sim->numbers);
+    sim->bytes += nodes * sizeof *sim->numbers;
+    return 0;
+}
+
 int routing_build(struct sim *sim, const struct sim_config *config, struct error *e)
 {
     struct network n = {.sim = sim, .config = config};
-    int rc = allocate(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
+    int rc =
+        copy_numbers(sim, config) || allocate(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
     for (uint32_t q = 0; q < sim->qp_count && !rc; q++)
         rc = route_qp(&n, q, e);
     for (uint32_t i = 0; i < n.graph.node_count && n.distances; i++)

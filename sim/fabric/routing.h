@@ -8,7 +8,6 @@
 
 /* A node's number among all: hosts, then switches, then bridges. */
 uint32_t graph_node(const struct sim *sim, unsigned kind, uint32_t index);
-uint32_t graph_hash(const uint32_t words[3], uint32_t seed);
 
 #define GRAPH_UNREACHABLE UINT16_MAX
 
@@ -40,11 +39,9 @@ uint32_t graph_choose(const struct graph *g, uint32_t node, const uint8_t *down,
 
 /* ---- the paths of connections */
 
-#define ROUTING_SOURCE_PORT 10000 /* UDP source port of a pair's first connection; the next ones count up */
-
 /* Find the paths of all queue pairs; the config's links are ports already. */
 int routing_build(struct sim *sim, const struct sim_config *config, struct error *e);
-uint32_t routing_address(uint32_t host); /* the IPv4 address that is hashed */
+uint32_t routing_address(const struct sim *sim, uint32_t host); /* the IPv4 address that is hashed */
 /* The seed of a node's hash. */
 uint32_t routing_seed(const struct sim *sim, const struct sim_config *config, uint32_t node);
 

@@ -297,8 +297,8 @@ static uint32_t choose_by_hash(const struct sim *sim, uint32_t node, uint32_t se
     const struct queue_pair *qp = &sim->qps[packet->qp];
     uint32_t source = sim->source_ports[packet->qp], destination = r->destination_port;
     bool data = packet_is_forward(qp, packet->kind);
-    const uint32_t key[3] = {routing_address(data ? qp->sender : qp->receiver),
-                             routing_address(data ? qp->receiver : qp->sender),
+    const uint32_t key[3] = {routing_address(sim, data ? qp->sender : qp->receiver),
+                             routing_address(sim, data ? qp->receiver : qp->sender),
                              data ? source | destination << 16 : destination | source << 16};
     uint32_t place = graph_choose(&r->graph, node, t->down, distance, seed, key);
     return place == NONE ? NONE : r->graph.ports[place];

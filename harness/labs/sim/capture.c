@@ -95,9 +95,8 @@ static void set_port_address(uint8_t mac[6], struct sim_node node, uint32_t port
     memcpy(mac, bytes, sizeof bytes);
 }
 
-static void set_host_addresses(uint8_t mac[6], uint8_t ip[16], uint32_t host)
+static void set_host_addresses(uint8_t mac[6], uint8_t ip[16], uint32_t host, uint32_t address)
 {
-    uint32_t address = sim_host_address(host);
     set_port_address(mac, (struct sim_node){SIM_HOST, host}, 0);
     for (unsigned i = 0; i < 4; i++)
         ip[i] = (uint8_t)(address >> (24 - 8 * i));
@@ -202,8 +201,10 @@ static void set_roce(const struct sim_queue_pair *qp, const struct sim_flow_head
                                 .qpn = (FIRST_QPN + 2 * from->qp + forward) & QPN_MASK};
     r->source_port = qp->source_port;
     r->immediate = r->payload_bytes = 0;
-    set_host_addresses(to->ethernet.source, r->ip.source, forward ? qp->sender : qp->receiver);
-    set_host_addresses(to->ethernet.destination, r->ip.destination, forward ? qp->receiver : qp->sender);
+    set_host_addresses(to->ethernet.source, r->ip.source, forward ? qp->sender : qp->receiver,
+                       forward ? qp->sender_address : qp->receiver_address);
+    set_host_addresses(to->ethernet.destination, r->ip.destination, forward ? qp->receiver : qp->sender,
+                       forward ? qp->receiver_address : qp->sender_address);
     to->ethernet.tagged = flow->tagged && from->priority;
     to->ethernet.priority = from->priority;
     if (data)

@@ -86,6 +86,24 @@ static void configure_links(const struct lab *lab, struct sim_setup *setup)
     }
 }
 
+/* In the simulator's order: hosts, switches, bridges. */
+static void configure_numbers(const struct lab *lab, struct sim_setup *setup)
+{
+    if (lab->ecmp_numbers != ECMP_NUMBERS_NAMES)
+        return;
+    setup->numbers = xcalloc(lab_node_count(lab) + 1, sizeof *setup->numbers);
+    for (size_t i = 0; i < lab_node_count(lab); i++) {
+        size_t place = i;
+        if (i >= lab->hosts.count) {
+            struct sim_node node = setup->node_of_switch[i - lab->hosts.count];
+            place =
+                lab->hosts.count + node.index + (node.kind == SIM_BRIDGE ? setup->config.switch_count : 0);
+        }
+        setup->numbers[place] = (uint32_t)lab_number_in_name(lab_node_name(lab, i));
+    }
+    setup->config.numbers = setup->numbers;
+}
+
 static void configure_lab(const struct lab *lab, struct sim_setup *setup)
 {
     const struct physics_host *host;
@@ -98,6 +116,7 @@ static void configure_lab(const struct lab *lab, struct sim_setup *setup)
     for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
         configure_host(&setup->hosts[i], host, &defaults);
     configure_switches(lab, setup);
+    configure_numbers(lab, setup);
     configure_links(lab, setup);
     setup->config.hosts = setup->hosts;
     setup->config.host_count = lab->hosts.count;
@@ -725,6 +744,7 @@ void sim_setup_free(struct sim_setup *setup)
     free(setup->hosts);
     free(setup->switches);
     free(setup->bridges);
+    free(setup->numbers);
     free(setup->node_of_switch);
     free(setup->links);
     free(setup->storms);

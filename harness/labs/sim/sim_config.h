@@ -14,6 +14,7 @@ struct sim_setup {
     struct sim_link_config *links;
     struct sim_switch_config *switches;
     struct sim_bridge_config *bridges;
+    uint32_t *numbers; /* of nodes, for ECMP; NULL: as they are counted */
     struct sim_storm_config *storms;
     struct sim_link_state *link_states;
     struct sim_injection *injections;

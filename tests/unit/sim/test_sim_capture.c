@@ -193,7 +193,32 @@ static void queue_pairs_are_described(void **state)
     assert_int_equal(qp.receiver, 0);
     assert_int_equal(qp.source_port, sim_queue_pair(sim, 1).source_port + 1);
     assert_int_equal(qp.packets_per_message, 10);
-    assert_int_equal(sim_host_address(258), 0x0b010201);
+    assert_int_equal(qp.sender_address, 0x0b000201);
+    assert_int_equal(qp.receiver_address, 0x0b000001);
+    sim_free(sim);
+    fixture_close(&f);
+}
+
+/* Hosts with one number are ports of one machine: they have its address, and share its source ports. */
+static void ports_of_a_machine_have_one_address(void **state)
+{
+    static const uint32_t numbers[] = {300, 5, 5, 6, 7, 8, 9, 10, 11, 12};
+    struct fixture f;
+    struct sim_capture_config capture;
+    bool ports[MOST_PORTS];
+    (void)state;
+    open_incast(&f, &capture, ports);
+    f.config.numbers = numbers;
+    struct sim *sim = fixture_start(&f);
+    struct sim_queue_pair one = sim_queue_pair(sim, 0), other = sim_queue_pair(sim, 1),
+                          third = sim_queue_pair(sim, 2);
+    assert_int_equal(one.sender_address, 0x0b000501);
+    assert_int_equal(other.sender_address, 0x0b000501);
+    assert_int_equal(third.sender_address, 0x0b000601);
+    assert_int_equal(third.receiver_address, 0x0b012c01);
+    assert_int_equal(one.source_port, 10000);
+    assert_int_equal(other.source_port, 10001);
+    assert_int_equal(third.source_port, 10000);
     sim_free(sim);
     fixture_close(&f);
 }
@@ -207,6 +232,7 @@ int main(void)
         cmocka_unit_test(each_port_alone),
         cmocka_unit_test(it_can_be_stopped),
         cmocka_unit_test(queue_pairs_are_described),
+        cmocka_unit_test(ports_of_a_machine_have_one_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

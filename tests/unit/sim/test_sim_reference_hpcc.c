@@ -4,7 +4,7 @@
  * the other cases. docs/simulator-reference.md has the table.
  */
 #include "tests/unit/sim/sim_scenario.h"
-#include "sim/fabric/routing.h"
+#include "lib/roce/ecmp.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -80,7 +80,7 @@ static void test_ecmp_hash(void **state)
     for (uint32_t h = 0; h < 32; h++) {
         uint32_t to = (h + 8) % 32;
         const uint32_t key[3] = {0x0b000001 + (h << 8), 0x0b000001 + (to << 8), 10000 | 100 << 16};
-        assert_int_equal(graph_hash(key, 32 + h / 8) % 8, spines[h]);
+        assert_int_equal(ecmp_hash(key, 32 + h / 8) % 8, spines[h]);
     }
 }
 
