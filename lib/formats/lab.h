@@ -116,11 +116,19 @@ struct lab_link {
 
 /* Nodes that are generated from a shape: names are h0.., s0.., leaf0.., spine0.., edge0.., agg0..,
  * core0... */
-enum lab_topology_kind { TOPOLOGY_STAR, TOPOLOGY_DUMBBELL, TOPOLOGY_LEAF_SPINE, TOPOLOGY_FAT_TREE };
+enum lab_topology_kind {
+    TOPOLOGY_STAR,
+    TOPOLOGY_DUMBBELL,
+    TOPOLOGY_LEAF_SPINE,
+    TOPOLOGY_FAT_TREE,
+    TOPOLOGY_RAIL_LEAF_SPINE,
+    TOPOLOGY_DUAL_PLANE,
+};
 struct lab_topology {
     int kind;               /* enum lab_topology_kind */
     int64_t hosts;          /* of a star; of each side of a dumbbell; of each leaf */
-    int64_t leaves, spines; /* leaf_spine */
+    int64_t leaves, spines; /* leaf_spine; of each plane */
+    int64_t groups, rails;  /* rail_leaf_spine */
     int64_t k;              /* fat_tree: ports of a switch */
     char *uplink;           /* rate of links between switches; unset: as the other links */
 };

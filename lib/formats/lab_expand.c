@@ -9,20 +9,32 @@
 #include <string.h>
 
 #define LINK_LIMIT         100000 /* as many as a lab may have */
+#define MOST_NICS          64     /* of a host, and GPUs */
+#define GROUPS             2      /* of rail_leaf_spine; not fallbacks, which every result would have */
+#define RAILS              8
 #define SHARED_LIMIT_BYTES ((size_t)512 << 20)
 
-static const char *const topology_names[] = {"star", "dumbbell", "leaf_spine", "fat_tree", NULL};
+static const char *const topology_names[] = {
+    "star", "dumbbell", "leaf_spine", "fat_tree", "rail_leaf_spine", "dual_plane", NULL};
 
 #define AT(member) .offset = offsetof(struct lab_topology, member)
 static const struct field topology_fields[] = {
     {"kind", FIELD_CHOICE, AT(kind), .choices = topology_names, .required = true,
      .help = "Shape of the network."},
     {"hosts", FIELD_INTEGER, AT(hosts), .min = 1, .max = 10000, .fallback = "8",
-     .help = "Number of hosts: of the star, on each side of the dumbbell, or on each leaf of leaf_spine."},
+     .help = "Number of hosts: of the star, on each side of the dumbbell, on each leaf of leaf_spine, in "
+             "each group "
+             "of rail_leaf_spine, or on each pair of leaves of dual_plane."},
     {"leaves", FIELD_INTEGER, AT(leaves), .min = 1, .max = 1000, .fallback = "4",
-     .help = "Number of leaves of leaf_spine."},
-    {"spines", FIELD_INTEGER, AT(spines), .min = 1, .max = 1000, .fallback = "4",
-     .help = "Number of spines of leaf_spine."},
+     .help = "Number of leaves of leaf_spine, or of each plane of dual_plane."},
+    {"spines", FIELD_INTEGER, AT(spines), .min = 0, .max = 1000, .fallback = "4",
+     .help = "Number of spines of leaf_spine, of rail_leaf_spine, or of each plane of dual_plane. With 0 the "
+             "rails "
+             "of rail_leaf_spine are not joined."},
+    {"groups", FIELD_INTEGER, AT(groups), .min = 1, .max = 1000,
+     .help = "Number of groups of hosts of rail_leaf_spine: each has a leaf for each rail. Default: 2."},
+    {"rails", FIELD_INTEGER, AT(rails), .min = 1, .max = MOST_NICS,
+     .help = "Number of NICs of each host of rail_leaf_spine, rail0 and up. Default: 8."},
     {"k", FIELD_INTEGER, AT(k), .min = 2, .max = 32, .fallback = "4",
      .help = "Number of ports of each switch of fat_tree; must be even."},
     {"uplink", FIELD_STRING, AT(uplink),
@@ -33,8 +45,21 @@ static const struct field topology_fields[] = {
 const struct table lab_topology_table = {
     "lab.topology",
     "Generate nodes and links: hosts h0, h1, ...; switches s0 (star), s0, s1 (dumbbell), leaf0, spine0 "
-    "(leaf_spine), edge0, agg0, core0 (fat_tree).",
+    "(leaf_spine, rail_leaf_spine, dual_plane), edge0, agg0, core0 (fat_tree). Hosts have the NICs rail0, "
+    "rail1, ... "
+    "(rail_leaf_spine) or plane0 and plane1 (dual_plane).",
     sizeof(struct lab_topology), topology_fields, NULL};
+
+static json_t *child_of(json_t *document, const char *key, json_t *empty)
+{
+    json_t *there = json_object_get(document, key);
+    if (there) {
+        json_decref(empty);
+        return there;
+    }
+    json_object_set_new(document, key, empty);
+    return empty;
+}
 
 /* The lists to which a topology adds its nodes and links. */
 struct drawing {
@@ -57,6 +82,59 @@ static void draw_link(struct drawing *d, const char *a, int64_t i, const char *b
     if (d->uplink && strcmp(a, "h") != 0)
         json_object_set_new(link, "rate", json_text(d->uplink));
     json_array_append_new(d->links, link);
+}
+
+/* NIC number `nic` of host h; what the document says of the host's NICs lies over what is drawn. */
+static void draw_nic(struct drawing *d, const char *kind, int64_t h, int64_t nic)
+{
+    char name[32], of_nic[32];
+    snprintf(name, sizeof name, "h%lld", (long long)h);
+    snprintf(of_nic, sizeof of_nic, "%s%lld", kind, (long long)nic);
+    json_t *host = child_of(d->hosts, name, json_object());
+    json_t *nics = json_is_object(host) ? child_of(host, "nics", json_object()) : NULL;
+    if (json_is_object(nics) && !json_object_get(nics, of_nic))
+        json_object_set_new(nics, of_nic, json_object());
+}
+
+static void draw_nic_link(struct drawing *d, const char *kind, int64_t h, int64_t nic, int64_t leaf)
+{
+    draw_nic(d, kind, h, nic);
+    json_array_append_new(d->links, json_make("{s:[o,o]}", "between",
+                                              json_textf("h%lld.%s%lld", (long long)h, kind, (long long)nic),
+                                              json_textf("leaf%lld", (long long)leaf)));
+}
+
+static void draw_leaves(struct drawing *d, int64_t leaves, int64_t spines)
+{
+    for (int64_t leaf = 0; leaf < leaves; leaf++)
+        draw_node(d->switches, "leaf", leaf);
+    for (int64_t spine = 0; spine < spines; spine++)
+        draw_node(d->switches, "spine", spine);
+}
+
+/* NIC i of each host is on leaf i of its group; every leaf has a link to every spine. */
+static void draw_rail_leaf_spine(struct drawing *d, const struct lab_topology *t)
+{
+    int64_t leaves = t->groups * t->rails;
+    draw_leaves(d, leaves, t->spines);
+    for (int64_t h = 0; h < t->groups * t->hosts; h++)
+        for (int64_t rail = 0; rail < t->rails; rail++)
+            draw_nic_link(d, "rail", h, rail, h / t->hosts * t->rails + rail);
+    for (int64_t leaf = 0; leaf < leaves; leaf++)
+        for (int64_t spine = 0; spine < t->spines; spine++)
+            draw_link(d, "leaf", leaf, "spine", spine);
+}
+
+/* Two networks of leaves and spines, which nothing joins: each host has a NIC in both. */
+static void draw_dual_plane(struct drawing *d, const struct lab_topology *t)
+{
+    draw_leaves(d, 2 * t->leaves, 2 * t->spines);
+    for (int64_t h = 0; h < t->leaves * t->hosts; h++)
+        for (int64_t plane = 0; plane < 2; plane++)
+            draw_nic_link(d, "plane", h, plane, plane * t->leaves + h / t->hosts);
+    for (int64_t leaf = 0; leaf < 2 * t->leaves; leaf++)
+        for (int64_t spine = 0; spine < t->spines; spine++)
+            draw_link(d, "leaf", leaf, "spine", leaf / t->leaves * t->spines + spine);
 }
 
 static void draw_star(struct drawing *d, const struct lab_topology *t)
@@ -82,10 +160,7 @@ static void draw_dumbbell(struct drawing *d, const struct lab_topology *t)
 
 static void draw_leaf_spine(struct drawing *d, const struct lab_topology *t)
 {
-    for (int64_t leaf = 0; leaf < t->leaves; leaf++)
-        draw_node(d->switches, "leaf", leaf);
-    for (int64_t spine = 0; spine < t->spines; spine++)
-        draw_node(d->switches, "spine", spine);
+    draw_leaves(d, t->leaves, t->spines);
     for (int64_t leaf = 0; leaf < t->leaves; leaf++) {
         for (int64_t h = 0; h < t->hosts; h++) {
             draw_node(d->hosts, "h", leaf * t->hosts + h);
@@ -122,46 +197,58 @@ static void draw_fat_tree(struct drawing *d, const struct lab_topology *t)
     }
 }
 
-static json_t *child_of(json_t *document, const char *key, json_t *empty)
+static int check_topology(const struct lab_topology *t, struct error *e)
 {
-    json_t *there = json_object_get(document, key);
-    if (there) {
-        json_decref(empty);
-        return there;
-    }
-    json_object_set_new(document, key, empty);
-    return empty;
+    int64_t links = t->kind == TOPOLOGY_LEAF_SPINE        ? t->leaves * (t->hosts + t->spines)
+                    : t->kind == TOPOLOGY_RAIL_LEAF_SPINE ? t->groups * t->rails * (t->hosts + t->spines)
+                    : t->kind == TOPOLOGY_DUAL_PLANE      ? 2 * t->leaves * (t->hosts + t->spines)
+                                                          : 0;
+    const char *kind = topology_names[t->kind];
+    if (t->kind == TOPOLOGY_FAT_TREE && t->k % 2)
+        return error_set(e, "topology.k: %lld is odd: expected an even number of ports", (long long)t->k);
+    if ((t->kind == TOPOLOGY_LEAF_SPINE || t->kind == TOPOLOGY_DUAL_PLANE) && !t->spines)
+        return error_set(e, "topology.spines: 0: expected at least 1 of %s", kind);
+    if (links > LINK_LIMIT && t->kind == TOPOLOGY_RAIL_LEAF_SPINE)
+        return error_set(
+            e,
+            "topology: %lld groups of %lld rails with %lld hosts and %lld spines are more than %d "
+            "links",
+            (long long)t->groups, (long long)t->rails, (long long)t->hosts, (long long)t->spines, LINK_LIMIT);
+    if (links > LINK_LIMIT)
+        return error_set(e, "topology: %s%lld leaves with %lld hosts and %lld spines are more than %d links",
+                         t->kind == TOPOLOGY_DUAL_PLANE ? "twice " : "", (long long)t->leaves,
+                         (long long)t->hosts, (long long)t->spines, LINK_LIMIT);
+    return 0;
 }
 
 static int draw_topology(json_t *document, const json_t *topology, struct error *e)
 {
+    static void (*const draw[])(struct drawing * d, const struct lab_topology *t) = {
+        [TOPOLOGY_STAR] = draw_star,
+        [TOPOLOGY_DUMBBELL] = draw_dumbbell,
+        [TOPOLOGY_LEAF_SPINE] = draw_leaf_spine,
+        [TOPOLOGY_FAT_TREE] = draw_fat_tree,
+        [TOPOLOGY_RAIL_LEAF_SPINE] = draw_rail_leaf_spine,
+        [TOPOLOGY_DUAL_PLANE] = draw_dual_plane,
+    };
     struct lab_topology t;
     if (table_parse(&lab_topology_table, topology, &t, e) != 0)
         return error_prefix(e, "topology");
+    t.groups = t.groups == FIELD_UNSET ? GROUPS : t.groups;
+    t.rails = t.rails == FIELD_UNSET ? RAILS : t.rails;
     struct drawing d = {.uplink = t.uplink};
     d.hosts = child_of(document, "hosts", json_object());
     d.switches = child_of(document, "switches", json_object());
     d.links = child_of(document, "links", json_array());
-    int result = 0;
+    int result = check_topology(&t, e);
     if (!json_is_object(d.hosts) || !json_is_object(d.switches) || !json_is_array(d.links))
         result = error_set(e, "%s, to which \"topology\" adds its own: expected %s",
                            !json_is_object(d.hosts)      ? "hosts"
                            : !json_is_object(d.switches) ? "switches"
                                                          : "links",
                            json_is_object(d.hosts) && json_is_object(d.switches) ? "a list" : "an object");
-    else if (t.kind == TOPOLOGY_FAT_TREE && t.k % 2)
-        result = error_set(e, "topology.k: %lld is odd: expected an even number of ports", (long long)t.k);
-    else if (t.kind == TOPOLOGY_STAR)
-        draw_star(&d, &t);
-    else if (t.kind == TOPOLOGY_LEAF_SPINE && t.leaves * (t.hosts + t.spines) > LINK_LIMIT)
-        result = error_set(e, "topology: %lld leaves with %lld hosts and %lld spines are more than %d links",
-                           (long long)t.leaves, (long long)t.hosts, (long long)t.spines, LINK_LIMIT);
-    else if (t.kind == TOPOLOGY_DUMBBELL)
-        draw_dumbbell(&d, &t);
-    else if (t.kind == TOPOLOGY_LEAF_SPINE)
-        draw_leaf_spine(&d, &t);
-    else
-        draw_fat_tree(&d, &t);
+    if (result == 0)
+        draw[t.kind](&d, &t);
     table_free(&lab_topology_table, &t);
     return result;
 }
@@ -242,7 +329,6 @@ static int share_defaults(json_t *document, json_t *defaults, struct error *e)
 
 /* ---- hosts with several NICs: each is a node of its own, HOST.NIC */
 
-#define MOST_NICS  64     /* of a host, and GPUs */
 #define MOST_NODES 100000 /* as many hosts as a lab may have */
 
 static const struct form form_nic = {"a valid name",

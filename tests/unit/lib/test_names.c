@@ -444,6 +444,51 @@ static void other_topologies_have_their_paths(void **state)
     expect_paths("{\"kind\":\"leaf_spine\",\"hosts\":2,\"leaves\":3,\"spines\":5}", "h0", "h5", 4, 5);
 }
 
+/* Rails stay on their leaf within a group; between groups, and from rail to rail, paths lead over all spines.
+ * Planes are not joined. */
+static void topologies_of_many_nics_have_their_paths(void **state)
+{
+    (void)state;
+    const char *rails = "{\"kind\":\"rail_leaf_spine\",\"hosts\":3,\"groups\":2,\"rails\":4,\"spines\":5}";
+    expect_size("{\"kind\":\"rail_leaf_spine\"}", 128, 20, 128 + 64);
+    expect_size(rails, 24, 13, 24 + 40);
+    expect_paths(rails, "h0.rail1", "h2.rail1", 2, 1);
+    expect_paths(rails, "h0.rail1", "h2.rail3", 4, 5);
+    expect_paths(rails, "h0.rail1", "h3.rail1", 4, 5);
+    expect_paths(rails, "h0.rail1", "leaf1", 1, 1);
+    expect_paths(rails, "h5.rail3", "leaf7", 1, 1);
+    expect_paths("{\"kind\":\"rail_leaf_spine\",\"spines\":0}", "h0.rail1", "h1.rail2", SIZE_MAX, 0);
+    const char *planes = "{\"kind\":\"dual_plane\",\"hosts\":2,\"leaves\":3,\"spines\":5}";
+    expect_size("{\"kind\":\"dual_plane\"}", 64, 16, 96);
+    expect_size(planes, 12, 16, 12 + 30);
+    expect_paths(planes, "h0.plane1", "h5.plane1", 4, 5);
+    expect_paths(planes, "h0.plane0", "h1.plane0", 2, 1);
+    expect_paths(planes, "h0.plane0", "h0.plane1", SIZE_MAX, 0);
+    expect_paths(planes, "h5.plane1", "leaf5", 1, 1);
+}
+
+static void numbers_are_those_in_names(void **state)
+{
+    struct error e;
+    struct lab lab;
+    (void)state;
+    assert_int_equal(lab_number_in_name("h12"), 12);
+    assert_int_equal(lab_number_in_name("h12.port1"), 12);
+    assert_int_equal(lab_number_in_name("r2s007"), 7);
+    assert_int_equal(lab_number_in_name("s65535"), 65535);
+    assert_int_equal(lab_number_in_name("s65536"), -1);
+    assert_int_equal(lab_number_in_name("spine"), -1);
+    assert_int_equal(lab_number_in_name("a.port1"), -1);
+    json_t *json = parse(
+        "{\"schema\":1,\"name\":\"t\",\"driver\":\"sim\",\"ecmp_numbers\":\"names\",\"hosts\":{\"h0\":{},"
+        "\"b\":{}},\"links\":[{\"between\":[\"h0\",\"b\"],\"rate\":\"1Gb/s\"}]}");
+    assert_int_equal(lab_parse(json, NULL, &lab, &e), -1);
+    assert_string_equal(e.text,
+                        "ecmp_numbers: \"names\" needs a number from 0 to 65535 in the name of each node: "
+                        "\"b\" has none");
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +503,8 @@ int main(void)
         cmocka_unit_test(fat_trees_have_their_paths),
         cmocka_unit_test(each_switch_of_a_fat_tree_has_k_ports),
         cmocka_unit_test(other_topologies_have_their_paths),
+        cmocka_unit_test(topologies_of_many_nics_have_their_paths),
+        cmocka_unit_test(numbers_are_those_in_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
