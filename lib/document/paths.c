@@ -17,15 +17,43 @@ const char *paths_first_part(const char *path, char part[PATHS_PART])
     return path[length] ? path + length + 1 : NULL;
 }
 
+/* A key with dots takes as many parts off a path as it has itself: "settings_of.a.rail3.mtu" leads to the key
+ * "a.rail3". False: it has none, or is not what these parts say. */
+static bool takes_parts(const char *path, const char *key, const char **rest)
+{
+    char parts[2 * PATHS_PART];
+    size_t length = 0;
+    const char *dot = strchr(key, '.');
+    if (!dot)
+        return false;
+    for (; dot; dot = strchr(dot + 1, '.'), length++)
+        if (!(length += strcspn(path + length, "."), path[length]))
+            return false;
+    length += strcspn(path + length, ".");
+    if (length >= sizeof parts)
+        return false;
+    snprintf(parts, sizeof parts, "%.*s", (int)length, path);
+    if (strcmp(parts, key) != 0 && fnmatch(parts, key, 0) != 0)
+        return false;
+    *rest = path[length] ? path + length + 1 : NULL;
+    return true;
+}
+
 static bool is_glob(const char *part)
 {
     return strpbrk(part, "*?[");
 }
 
+/* A string is its own name. */
+static const char *name_of(const json_t *item)
+{
+    return json_string_value(json_is_string(item) ? item : json_object_get(item, "name"));
+}
+
 /* By its number or its name; a string is its own name, also one with brackets, such as the roles h[0-16]. */
 static bool item_matches(const json_t *item, size_t index, const char *part)
 {
-    const char *name = json_string_value(json_is_string(item) ? item : json_object_get(item, "name"));
+    const char *name = name_of(item);
     char number[24];
     snprintf(number, sizeof number, "%zu", index);
     return strcmp(part, number) == 0 || (name && strcmp(part, name) == 0) ||
@@ -79,22 +107,51 @@ static size_t list_put(json_t *list, size_t i, const json_t *value)
 static size_t set_at(json_t *at, const char *path, const json_t *value);
 
 /* From the last item: removed ones leave the numbers of those before them. */
-static size_t set_in_list(json_t *list, const char *part, const char *rest, const json_t *value)
+static size_t set_in_list(json_t *list, const char *path, const char *part, const char *rest,
+                          const json_t *value)
 {
     size_t count = 0;
-    for (size_t i = json_array_size(list); i-- > 0;)
-        if (item_matches(json_array_get(list, i), i, part))
-            count += rest ? set_at(json_array_get(list, i), rest, value) : list_put(list, i, value);
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        json_t *item = json_array_get(list, i);
+        const char *name = name_of(item), *own = rest;
+        if ((name && takes_parts(path, name, &own)) || item_matches(item, i, part))
+            count += own ? set_at(item, own, value) : list_put(list, i, value);
+    }
     return count;
 }
 
-static size_t set_in_object(json_t *object, const char *part, const char *rest, const json_t *value)
+/* The longest key with dots that a path without globs begins with, or NULL. */
+static const char *dotted_key(json_t *object, const char *path, const char **rest)
 {
-    const char *key;
+    const char *key, *found = NULL, *behind;
+    json_t *child;
+    json_object_foreach(object, key, child)
+    {
+        if (takes_parts(path, key, &behind) && (!found || strlen(key) > strlen(found))) {
+            found = key;
+            *rest = behind;
+        }
+    }
+    return found;
+}
+
+static size_t set_in_object(json_t *object, const char *path, const char *part, const char *rest,
+                            const json_t *value)
+{
+    const char *key, *own;
     json_t *child;
     void *next;
     size_t count = 0;
     if (!is_glob(part)) {
+        key = rest ? dotted_key(object, path, &own) : NULL;
+        if (key && own)
+            return set_at(json_object_get(object, key), own, value);
+        if (key) {
+            char *copy = strdup(key); /* it may go with its value */
+            count = copy ? object_put(object, copy, value) : 0;
+            free(copy);
+            return count;
+        }
         if (!rest)
             return object_put(object, part, value);
         child = json_object_get(object, part);
@@ -108,8 +165,9 @@ static size_t set_in_object(json_t *object, const char *part, const char *rest, 
     }
     json_object_foreach_safe(object, next, key, child)
     {
-        if (key_matches(key, part))
-            count += rest ? set_at(child, rest, value) : object_put(object, key, value);
+        own = rest;
+        if (takes_parts(path, key, &own) || key_matches(key, part))
+            count += own ? set_at(child, own, value) : object_put(object, key, value);
     }
     return count;
 }
@@ -119,8 +177,8 @@ static size_t set_at(json_t *at, const char *path, const json_t *value)
     char part[PATHS_PART];
     const char *rest = paths_first_part(path, part);
     if (json_is_array(at))
-        return set_in_list(at, part, rest, value);
-    return json_is_object(at) ? set_in_object(at, part, rest, value) : 0;
+        return set_in_list(at, path, part, rest, value);
+    return json_is_object(at) ? set_in_object(at, path, part, rest, value) : 0;
 }
 
 /* "; in-0 is one of those that are written as in-{}: name flows.in-{}.depth", of items of a list that a name
@@ -172,13 +230,15 @@ static void collect_values(const json_t *at, const char *path, json_t *values)
     rest = paths_first_part(path, part);
     json_array_foreach(at, i, child)
     {
-        if (item_matches(child, i, part))
-            collect_values(child, rest, values);
+        const char *name = name_of(child), *own = rest;
+        if ((name && takes_parts(path, name, &own)) || item_matches(child, i, part))
+            collect_values(child, own, values);
     }
     json_object_foreach((json_t *)(uintptr_t)at, key, child)
     {
-        if (key_matches(key, part))
-            collect_values(child, rest, values);
+        const char *own = rest;
+        if (takes_parts(path, key, &own) || key_matches(key, part))
+            collect_values(child, own, values);
     }
 }
 
