@@ -1,10 +1,10 @@
 #include "harness/compare/rule.h"
 
 #include "lib/document/nearest.h"
+#include "lib/names/range.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include <ctype.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,7 +187,7 @@ static void find_unlisted(void *context, const char *group, const char *counter,
     (void)key;
     json_object_foreach(json_object_get(u->result, "hosts"), role, host)
     {
-        if (!u->role && json_is_false(json_object_get(host, "listed")) && fnmatch(group, role, 0) == 0 &&
+        if (!u->role && json_is_false(json_object_get(host, "listed")) && name_matches(group, role) &&
             !json_object_get(json_object_get(host, "counters"), counter))
             u->role = role;
     }
@@ -200,10 +200,11 @@ static const char *without_column(const char *reason)
     return colon ? colon + 2 : reason;
 }
 
-void rule_read(const struct expr *rule, const json_t *result, bool old, struct rule_value *out)
+void rule_read(struct expr *rule, const json_t *result, bool old, struct rule_value *out)
 {
     struct expr_result r;
     struct unlisted unlisted = {.result = result};
+    expr_name_roles_of(rule, result);
     enum expr_outcome outcome = expr_evaluate(rule, result, result, &r);
     *out = (struct rule_value){.value = old ? r.right : r.left, .unit = r.unit};
     expr_each_counter(rule, find_unlisted, &unlisted);

@@ -22,6 +22,6 @@ struct rule_value {
     const char *unit; /* of the value */
     char why[300];    /* why it is lacking; else what the number does not say of itself, or "" */
 };
-void rule_read(const struct expr *rule, const json_t *result, bool old, struct rule_value *out);
+void rule_read(struct expr *rule, const json_t *result, bool old, struct rule_value *out);
 
 #endif

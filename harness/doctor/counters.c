@@ -3,6 +3,7 @@
 #include "harness/doctor/check.h"
 
 #include "harness/plan/decidable.h"
+#include "lib/names/range.h"
 #include "lib/roce/counters.h"
 #include <fnmatch.h>
 
@@ -53,7 +54,7 @@ static void search_counter(void *context, const char *role_glob, const char *cou
     const char *role, *unseen = NULL;
     for (size_t i = 0; (role = scenario_role(&search->cell->scenario, i)); i++) {
         const json_t *names = json_object_get(search->columns, role);
-        if (fnmatch(role_glob, role, 0) != 0)
+        if (!name_matches(role_glob, role))
             continue;
         if (is_sampled(names, counter_glob) || (names && comes_with_settings(search, role, counter_glob)))
             return;

@@ -22,6 +22,11 @@ struct expr;
 struct expr *expr_compile(const char *text, bool check, struct error *e);
 void expr_free(struct expr *expr);
 
+/* Tell roles from counters where a name has several dots, "a.rail3.COUNTER": the role is the longest that the
+ * scenario, or the result, has. Before anything else that is asked of an expression. */
+void expr_name_roles(struct expr *expr, const struct scenario *scenario);
+void expr_name_roles_of(struct expr *expr, const json_t *result);
+
 /* Are the roles, flows, values and counters known, and are the units compatible? */
 int expr_validate(const struct expr *expr, const struct scenario *scenario, struct error *e);
 

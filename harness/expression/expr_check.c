@@ -4,6 +4,7 @@
 #include "harness/expression/expr_tree.h"
 #include "lib/collective/result_collectives.h"
 #include "lib/document/nearest.h"
+#include "lib/names/range.h"
 #include "lib/roce/counters.h"
 #include "lib/xalloc.h"
 #include <fnmatch.h>
@@ -89,11 +90,21 @@ static int refuse_unknown(const struct expr_node *node, const char *what, const 
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
+/* Is a glob one of a NIC of a role, or of a flow of a NIC, as far as is known without a lab? */
+static bool is_below(const char *glob, const char *name)
+{
+    const char *dot = strrchr(glob, '.');
+    char *above = dot && dot[1] ? xstrndup(glob, (size_t)(dot - glob)) : NULL;
+    bool below = above && fnmatch(above, name, 0) == 0;
+    free(above);
+    return below;
+}
+
 static int validate_role(const struct expr_node *node, const struct scenario *scenario, struct error *e)
 {
     char *const *roles = scenario->roles.items;
     for (size_t i = 0; i < scenario->roles.count; i++)
-        if (fnmatch(node->group, roles[i], 0) == 0)
+        if (name_matches(node->group, roles[i]) || (!scenario->bound && is_below(node->group, roles[i])))
             return 0;
     const char **words = xcalloc(scenario->roles.count + 1, sizeof *words);
     memcpy(words, roles, scenario->roles.count * sizeof *words);
@@ -107,7 +118,7 @@ static bool matches_traffic(const char *glob, const char *name)
 {
     char first[160];
     snprintf(first, sizeof first, "%.150s/0", name);
-    return fnmatch(glob, first, 0) == 0 || fnmatch(glob, name, 0) == 0 ||
+    return fnmatch(glob, first, 0) == 0 || name_matches(glob, name) ||
            (strncmp(glob, name, strlen(name)) == 0 && glob[strlen(name)] == '/');
 }
 
@@ -116,10 +127,12 @@ static int validate_flow(const struct expr_node *node, const struct scenario *sc
     const struct scenario_flow *flows = scenario->flows.items;
     const struct scenario_traffic *traffic = scenario->traffic.items;
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (fnmatch(node->flow, flows[i].name, 0) == 0)
+        if (name_matches(node->flow, flows[i].name) ||
+            (!scenario->bound && is_below(node->flow, flows[i].name)))
             return 0;
     for (size_t i = 0; i < scenario->traffic.count; i++)
-        if (matches_traffic(node->flow, traffic[i].name))
+        if (matches_traffic(node->flow, traffic[i].name) ||
+            (!scenario->bound && is_below(node->flow, traffic[i].name)))
             return 0;
     const char **words = xcalloc(scenario->flows.count + 1, sizeof *words);
     for (size_t i = 0; i < scenario->flows.count; i++)
@@ -232,10 +245,32 @@ static int counter_dimension(const struct expr_node *node, enum dimension *dimen
                              e);
 }
 
-static int validate_counter(const struct expr_node *node, enum dimension *dimension, struct error *e)
+/* A counter of a driver may have a dot, but not one behind what looks like a NIC of the role. */
+static int refuse_near_nic(const struct expr_node *node, const struct scenario *scenario, struct error *e)
+{
+    char *const *roles = scenario->roles.items;
+    const char *dot = strchr(node->name, '.'), *nic;
+    char *part = dot ? xstrndup(node->name, (size_t)(dot - node->name)) : NULL;
+    const char **words = part ? xcalloc(scenario->roles.count + 1, sizeof *words) : NULL;
+    size_t count = 0;
+    for (size_t i = 0; part && i < scenario->roles.count; i++)
+        if (fnmatch(node->group, roles[i], 0) != 0 && name_matches(node->group, roles[i]) &&
+            (nic = strrchr(roles[i], '.')))
+            words[count++] = nic + 1;
+    const char *near = count ? nearest_word(part, words) : NULL;
+    if (near)
+        error_set(e, "column %d: role %.60s has no NIC \"%.60s\"; did you mean \"%.60s.%s\"?", node->column,
+                  node->group, part, node->group, near);
+    free(part);
+    free(words);
+    return near ? -1 : 0;
+}
+
+static int validate_counter(const struct expr_node *node, const struct scenario *scenario,
+                            enum dimension *dimension, struct error *e)
 {
     double scale = 1;
-    if (counter_dimension(node, dimension, e) != 0)
+    if (refuse_near_nic(node, scenario, e) != 0 || counter_dimension(node, dimension, e) != 0)
         return -1;
     if (node->function == RATE)
         *dimension = expr_rate_dimension(*dimension, &scale);
@@ -258,7 +293,7 @@ static int dimension_of(const struct expr_node *node, const struct scenario *sce
     if (node->kind == STATISTIC && node->flow)
         return validate_flow(node, scenario, e) != 0 ? -1 : validate_flow_value(node, dimension, e);
     if (node->kind == STATISTIC)
-        return validate_role(node, scenario, e) != 0 ? -1 : validate_counter(node, dimension, e);
+        return validate_role(node, scenario, e) != 0 ? -1 : validate_counter(node, scenario, dimension, e);
     if (dimension_of(node->left, scenario, &left, e) != 0 ||
         (node->right && dimension_of(node->right, scenario, &right, e) != 0))
         return -1;
@@ -448,7 +483,7 @@ static void names_note(struct senders *found, enum sender sender, bool ends)
 static void find_traffic(const char *glob, const struct scenario_traffic *traffic, struct senders *found)
 {
     int64_t count = scenario_traffic_flows(traffic);
-    bool ends = scenario_traffic_ends(traffic), own = fnmatch(glob, traffic->name, 0) == 0;
+    bool ends = scenario_traffic_ends(traffic), own = name_matches(glob, traffic->name);
     size_t parts = 0;
     char name[160];
     if (own)
@@ -481,12 +516,14 @@ static int decide_flow(const struct expr_node *node, const struct scenario *scen
     const struct scenario_traffic *traffic = scenario->traffic.items;
     struct senders found = {0};
     for (size_t i = 0; i < scenario->flows.count; i++)
-        if (fnmatch(node->flow, flows[i].name, 0) == 0) {
+        if (name_matches(node->flow, flows[i].name)) {
             names_note(&found, FLOW, flows[i].size_bytes != FIELD_UNSET);
             found.flows++;
         }
     for (size_t i = 0; i < scenario->traffic.count; i++)
         find_traffic(node->flow, &traffic[i], &found);
+    if (!found.all && !scenario->bound && strchr(node->flow, '.'))
+        return 0; /* of a NIC that no lab has named */
     if (!found.all)
         return error_set(
             e,

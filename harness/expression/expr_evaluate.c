@@ -4,6 +4,7 @@
 #include "lib/collective/result_collectives.h"
 #include "lib/formats/result_flows.h"
 #include "lib/formats/verdicts.h"
+#include "lib/names/range.h"
 #include "lib/statistics/distribution.h"
 #include "lib/statistics/spread.h"
 #include "lib/text.h"
@@ -103,7 +104,7 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
     json_t *host, *counter;
     json_object_foreach(json_object_get(result, "hosts"), role, host)
     {
-        if (fnmatch(node->group, role, 0) != 0)
+        if (!name_matches(node->group, role))
             continue;
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
@@ -125,7 +126,7 @@ static void gather_ending(const struct expr_node *node, const json_t *flows, con
         g->finished += json_integer_value(json_object_get(all, "finished"));
         g->earlier += json_integer_value(json_object_get(all, "earlier"));
     } else if (counts ||
-               (*node->name == 'c' && !all && result_flow_ends(flow) && fnmatch(node->flow, name, 0) == 0)) {
+               (*node->name == 'c' && !all && result_flow_ends(flow) && name_matches(node->flow, name))) {
         g->began++;
         g->finished += counts;
     }
@@ -135,7 +136,7 @@ static void gather_ending(const struct expr_node *node, const json_t *flows, con
 static bool is_silent(const struct expr_node *node, const json_t *flow, const char *name)
 {
     const json_t *messages = json_object_get(flow, "messages");
-    return strncmp(node->name, "latency_", 8) == 0 && fnmatch(node->flow, name, 0) == 0 &&
+    return strncmp(node->name, "latency_", 8) == 0 && name_matches(node->flow, name) &&
            json_is_integer(messages) && json_integer_value(messages) == 0 &&
            !json_object_get(flow, "latency_ns");
 }

@@ -2,6 +2,8 @@
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/document/nearest.h"
+#include "lib/names/range.h"
+#include "lib/roce/counters.h"
 #include "lib/units.h"
 #include "lib/xalloc.h"
 #include <ctype.h>
@@ -211,6 +213,16 @@ bool expr_is_of_collectives(const struct expr_node *node)
     return node->group && strcmp(node->group, COLLECTIVES) == 0;
 }
 
+/* The length of the name of a flow before its value: up to the last dot, as FLOW.NIC has one itself. */
+static size_t flow_at(const char *at, const char *allowed)
+{
+    size_t length = strspn(at, allowed), next;
+    while (length && at[length] == '.' && (next = strspn(at + length + 1, allowed)) &&
+           at[length + 1 + next] == '.')
+        length += 1 + next;
+    return length;
+}
+
 /* ROLE.COUNTER, flows.FLOW.VALUE or collectives.NAME.VALUE, up to the closing bracket. */
 static int parse_selector(struct parser *p, struct expr_node *node)
 {
@@ -228,6 +240,8 @@ static int parse_selector(struct parser *p, struct expr_node *node)
     p->at++;
     bool counter = !node->group || (strcmp(node->group, "flows") != 0 && !expr_is_of_collectives(node));
     size_t second = strspn(p->at, counter ? of_counter : allowed);
+    if (!counter && strcmp(node->group, "flows") == 0)
+        second = flow_at(p->at, allowed);
     if (!second)
         return parser_fail(p, "a name"), -1;
     if (!counter) {
@@ -423,6 +437,89 @@ static int parse_check(struct parser *p, struct expr *expr)
     expr->right = parse_sum(p);
     return expr->right ? 0 : -1;
 }
+
+/* ---- where a role ends and its counter begins */
+
+typedef bool is_role_fn(const void *context, const char *glob);
+
+struct roles {
+    is_role_fn *has;
+    const void *context;
+    bool unbound; /* no lab has named NICs: one may be in front of a counter that is known */
+};
+
+/* The place of the dot of "a.rail3.COUNTER" that ends the role: that of the longest one there is. */
+static size_t role_at(const char *whole, const struct roles *roles)
+{
+    size_t first = strcspn(whole, "."), longest = 0;
+    for (size_t dot = first; whole[dot]; dot += 1 + strcspn(whole + dot + 1, ".")) {
+        char *role = xstrndup(whole, dot), near[128];
+        const struct counter *counter = counters_known(whole + dot + 1, near, sizeof near);
+        bool known = counter && counter->origin != COUNTER_FROM_DRIVER, glob = strpbrk(role, "*?[");
+        if (roles->has(roles->context, role) && (known || !longest || !glob))
+            longest = dot;
+        else if (roles->unbound && known && longest)
+            longest = dot;
+        free(role);
+    }
+    return longest ? longest : first;
+}
+
+static void name_role(struct expr_node *node, const struct roles *roles)
+{
+    if (!node)
+        return;
+    if (node->kind == STATISTIC && !node->flow && strchr(node->name, '.')) {
+        char *whole = xasprintf("%s.%s", node->group, node->name);
+        size_t dot = role_at(whole, roles);
+        free(node->group);
+        free(node->name);
+        node->group = xstrndup(whole, dot);
+        node->name = xstrdup(whole + dot + 1);
+        free(whole);
+    }
+    name_role(node->left, roles);
+    name_role(node->right, roles);
+}
+
+static bool is_role_of_scenario(const void *context, const char *glob)
+{
+    const struct scenario *scenario = context;
+    char *const *roles = scenario->roles.items;
+    for (size_t i = 0; i < scenario->roles.count; i++)
+        if (name_matches(glob, roles[i]))
+            return true;
+    return false;
+}
+
+static bool is_role_of_result(const void *context, const char *glob)
+{
+    const json_t *result = context;
+    const char *role;
+    json_t *host;
+    json_object_foreach(json_object_get(result, "hosts"), role, host)
+    {
+        if (name_matches(glob, role))
+            return true;
+    }
+    return false;
+}
+
+void expr_name_roles(struct expr *expr, const struct scenario *scenario)
+{
+    const struct roles roles = {is_role_of_scenario, scenario, !scenario->bound};
+    name_role(expr->left, &roles);
+    name_role(expr->right, &roles);
+}
+
+void expr_name_roles_of(struct expr *expr, const json_t *result)
+{
+    const struct roles roles = {is_role_of_result, result, false};
+    name_role(expr->left, &roles);
+    name_role(expr->right, &roles);
+}
+
+/* ---- all */
 
 struct expr *expr_compile(const char *text, bool check, struct error *e)
 {

@@ -5,6 +5,7 @@
 #include "lib/document/json_text.h"
 #include "lib/faults/injection.h"
 #include "lib/formats/result_flows.h"
+#include "lib/names/range.h"
 #include "lib/roce/counters.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
@@ -674,7 +675,7 @@ static void look_at(void *context, const char *role, const char *counter, const 
     if (looked->loss->is == COUNTER_LOSS_ANSWERED)
         for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
             looked->found = looked->found || fnmatch(counter, answers[i], 0) == 0;
-    if (fnmatch(role, looked->loss->role, 0) == 0 && fnmatch(counter, looked->loss->counter, 0) == 0)
+    if (name_matches(role, looked->loss->role) && fnmatch(counter, looked->loss->counter, 0) == 0)
         looked->found = true;
 }
 

@@ -1,6 +1,7 @@
 /* How a plan is made: cells out of documents, documents out of a request. */
 #include "harness/plan/plan.h"
 
+#include "harness/plan/bind.h"
 #include "harness/plan/condition.h"
 #include "harness/plan/patterns.h"
 #include "harness/plan/settings_fit.h"
@@ -47,6 +48,7 @@ static int compile_expression(const char *text, bool check, const json_t *agains
     *into = expr_compile(text, check, e);
     if (!*into)
         return error_prefix(e, "%s[%zu].%s", path, i, check ? "check" : "of");
+    expr_name_roles(*into, scenario);
     if (expr_validate(*into, scenario, e) != 0 || check_other(*into, against, e) != 0)
         return error_prefix(e, "%s[%zu].%s: \"%.200s\"", path, i, check ? "check" : "of", text);
     return 0;
@@ -114,6 +116,7 @@ static void cell_free(struct cell *cell)
     scenario_free(&cell->scenario);
     json_decref(cell->choice);
     json_decref(cell->scenario_json);
+    json_decref(cell->written_json);
     json_decref(cell->lab_json);
     json_decref(cell->changed);
     json_decref(cell->known);
@@ -186,16 +189,29 @@ static bool cell_borrow_expressions(struct cell *cell, const struct cell *first)
 
 /* ---- a cell */
 
-/* Parse a scenario document into the cell, with its expanded and resolved form. */
-static int cell_parse_scenario(struct cell *cell, const json_t *document, const struct cell *first,
-                               struct error *e)
+/* Parse a scenario document into the cell, with its expanded and resolved form. `lab`: that its names are
+ * bound to; NULL: none. */
+static int cell_parse_scenario(struct cell *cell, const json_t *document, const struct lab *lab,
+                               const struct cell *first, struct error *e)
 {
-    json_t *expanded = scenario_expand(document, e);
+    json_t *expanded = scenario_expand(document, e), *written = NULL;
+    bool bound = false;
     if (!expanded)
         return -1;
+    if (lab && bind_is_needed(expanded, lab))
+        written = json_deep_copy(expanded);
+    if (written && bind_scenario(expanded, lab, &bound, e) != 0) {
+        json_decref(written);
+        json_decref(expanded);
+        return -1;
+    }
     int result = scenario_parse(expanded, &cell->scenario, e);
+    cell->scenario.bound = lab;
     if (result == 0)
         cell->scenario_json = scenario_resolve(expanded);
+    if (result == 0 && bound)
+        cell->written_json = scenario_resolve(written);
+    json_decref(written);
     json_decref(expanded);
     return result == 0 && !(first && cell_borrow_expressions(cell, first)) ? compile_expressions(cell, e)
                                                                            : result;
@@ -229,6 +245,23 @@ static int cell_check_roles(const struct cell *cell, struct error *e)
                 "role \"%s\" of the scenario has no host in lab %s: give a host that name, or assign one "
                 "with \"roles\": {\"%s\": HOST}",
                 role, cell->lab.name, role);
+    return 0;
+}
+
+/* A kernel delivers what it sends to an address of its own without the wire. */
+static int cell_check_ends(const struct cell *cell, struct error *e)
+{
+    const struct scenario_flow *flows = cell->scenario.flows.items;
+    const struct lab *lab = &cell->lab;
+    for (size_t i = 0; i < cell->scenario.flows.count; i++) {
+        int from = lab_host_of(lab, flows[i].from), to = lab_host_of(lab, flows[i].to);
+        if (from >= 0 && to >= 0 && from != to && lab_same_machine(lab, (size_t)from, (size_t)to))
+            return error_set(
+                e,
+                "flow %.100s: %.100s and %.100s are NICs of one machine, %.100s, which does not send "
+                "from one to the other by the wire: expected NICs of two machines",
+                flows[i].name, flows[i].from, flows[i].to, lab_machine_name(lab, (size_t)from));
+    }
     return 0;
 }
 
@@ -547,6 +580,8 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
     json_t *value;
     const char *path;
     int result = 0;
+    bool known = true;
+    struct error of_lab;
     json_object_foreach(choice, path, value)
     {
         if (result != 0)
@@ -560,17 +595,22 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
     }
     if (result == 0 && lab && apply_scaled(scenario, lab, d->requested, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
-    if (result == 0 && cell_parse_scenario(cell, scenario, first, e) != 0)
+    if (result == 0 && lab && !has_lab)
+        known = cell_parse_lab(cell, lab, d->lab_opened ? d->lab_opened : d->lab_path, &of_lab) == 0;
+    if (result == 0 && cell_parse_scenario(cell, scenario, lab && known ? &cell->lab : NULL, first, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
-    if (result == 0 && lab && !has_lab &&
-        cell_parse_lab(cell, lab, d->lab_opened ? d->lab_opened : d->lab_path, e) != 0)
+    if (result == 0 && !known) {
+        *e = of_lab;
         result = refuse_lab(d, choice, e);
+    }
     if (result == 0 && lab && cell_check_roles(cell, e) != 0)
         result = refuse_lab(d, choice, e);
     if (result == 0 && lab && settings_fit(cell, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && lab && !lab_kind(&cell->lab)->simulated &&
         plan_expand_patterns(&cell->scenario, &cell->lab, d->seed, e) != 0)
+        result = error_prefix(e, "%s", d->scenario_path);
+    if (result == 0 && lab && !lab_kind(&cell->lab)->simulated && cell_check_ends(cell, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && lab)
         set_cooldown(cell, scenario);
@@ -884,7 +924,11 @@ json_t *plan_values(const struct cell *cell, const char *path)
 {
     json_t *chosen = json_object_get(cell->choice, path);
     const json_t *document = document_of(cell, &path);
-    return chosen ? json_make("[O]", chosen) : document ? paths_values(document, path) : NULL;
+    json_t *values = chosen ? json_make("[O]", chosen) : document ? paths_values(document, path) : NULL;
+    if (json_array_size(values) || document != cell->scenario_json || !cell->written_json)
+        return values;
+    json_decref(values);
+    return paths_values(cell->written_json, path);
 }
 
 static json_t *values_of_cell(const void *context, const char *path)

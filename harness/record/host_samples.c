@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/names/range.h"
 #include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -106,7 +107,7 @@ static void column_add_gauge(const struct recorder *r, const struct recorded_hos
 static bool column_is_kept(const struct recorder *r, const struct recorded_host *host, const char *name)
 {
     for (size_t i = 0; i < r->kept_count; i++)
-        if (fnmatch(r->kept[i].role, host->role, 0) == 0 && fnmatch(r->kept[i].counter, name, 0) == 0)
+        if (name_matches(r->kept[i].role, host->role) && fnmatch(r->kept[i].counter, name, 0) == 0)
             return true;
     return false;
 }

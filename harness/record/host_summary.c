@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/names/range.h"
 #include "lib/roce/counters.h"
 #include "lib/statistics/distribution.h"
 #include "lib/xalloc.h"
@@ -100,7 +101,7 @@ static json_t *column_kept_summary(const struct recorder *r, const struct record
         if (json_object_get(whole, always[i]))
             json_object_set(json, always[i], json_object_get(whole, always[i]));
     for (size_t i = 0; i < r->kept_count; i++)
-        if (fnmatch(r->kept[i].role, host->role, 0) == 0 && fnmatch(r->kept[i].counter, name, 0) == 0 &&
+        if (name_matches(r->kept[i].role, host->role) && fnmatch(r->kept[i].counter, name, 0) == 0 &&
             json_object_get(whole, r->kept[i].key))
             json_object_set(json, r->kept[i].key, json_object_get(whole, r->kept[i].key));
     return json;

@@ -51,7 +51,7 @@ bool form_pattern(const struct form *form, bool single, struct text *out)
 {
     if (form->pattern) {
         text_add(out, "^(%s)$", form->pattern);
-    } else if (!form->fits) {
+    } else if (form->characters) {
         text_add(out, "^(");
         add_class(form->characters, ".-", out);
         add_class(form->characters, "", out);
@@ -66,7 +66,7 @@ bool form_pattern(const struct form *form, bool single, struct text *out)
         }
         text_add(out, ")$");
     }
-    return form->pattern || !form->fits;
+    return form->pattern || form->characters;
 }
 
 static bool is_dscp(const char *text)
@@ -88,6 +88,13 @@ static bool is_destination(const char *text)
     return is_word(&word, text) && (!at || (at[1] != '\0' && at[1] != '-'));
 }
 
+static bool is_nic_of(const char *text)
+{
+    static const struct form word = {.characters = "._-", .most = FORM_ROLE_MOST};
+    const char *dot = strchr(text, '.');
+    return is_word(&word, text) && (!dot || (dot[1] != '\0' && dot[1] != '-' && !strchr(dot + 1, '.')));
+}
+
 const struct form form_line = {.is = "text of one line",
                                .expected = "text without line breaks and other control characters",
                                .fits = is_line,
@@ -99,6 +106,10 @@ const struct form form_name = {
 const struct form form_role = {"a valid name",
                                "at most 100 letters, digits, '_', '-', of which '-' is not the first",
                                .characters = "_-", .most = FORM_ROLE_MOST};
+const struct form form_nic_of = {"a valid name",
+                                 "at most 100 letters, digits, '_', '-', of which '-' is not the first, and "
+                                 "one '.' before the name of a NIC",
+                                 .fits = is_nic_of, .characters = "._-", .most = FORM_ROLE_MOST};
 const struct form form_word = {
     "a valid name",
     "at most 120 letters, digits and . _ - + : @ = , of which neither '.' nor '-' is the first",

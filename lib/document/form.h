@@ -34,6 +34,8 @@ extern const struct form form_name;
  * most FORM_ROLE_MOST bytes, and what reads results has room for them. */
 #define FORM_ROLE_MOST 100
 extern const struct form form_role;
+/* A role, or ROLE.NIC, one of the NICs of its host; a flow, or FLOW.NIC. */
+extern const struct form form_nic_of;
 /* A name that other programs chose: domains, networks and devices. */
 extern const struct form form_word;
 /* The key of a map: a priority, a DSCP. */

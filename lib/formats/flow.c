@@ -103,9 +103,12 @@ static int check_flow(const void *object, const char *path, struct error *e)
 }
 
 static const struct field fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role,
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_nic_of,
      .help = "Unique name of the flow."},
-    {"from", FIELD_STRING, AT(from), .required = true, .help = "Role that starts the operations."},
+    {"from", FIELD_STRING, AT(from), .required = true,
+     .help =
+         "Role that starts the operations. ROLE.NIC is one NIC of its host, a glob such as ROLE.rail* a flow "
+         "for each; a role alone is the first one."},
     {"to", FIELD_STRING, AT(to), .required = true, .help = "Role at the other end."},
     {"tool", FIELD_CHOICE, AT(tool), .choices = flow_tool_names,
      .help = "Traffic tool that runs the flow between real hosts; unset: roce."},
@@ -186,6 +189,14 @@ static bool may_wait(const struct scenario_flow *flow)
     return flow->mode == MODE_BANDWIDTH && flow->op != OP_READ;
 }
 
+/* Is it the same end? A glob of NICs may be any NIC of its role. */
+static bool same_end(const char *a, const char *b)
+{
+    size_t length = strcspn(a, ".");
+    bool glob = strpbrk(a, "*?") || strpbrk(b, "*?");
+    return strcmp(a, b) == 0 || (glob && strcspn(b, ".") == length && strncmp(a, b, length) == 0);
+}
+
 static int check_wait(const struct scenario_flow *flow, const struct scenario_flow *before, const char *at,
                       struct error *e)
 {
@@ -197,7 +208,7 @@ static int check_wait(const struct scenario_flow *flow, const struct scenario_fl
         return error_set(
             e, "%s: flow %s is a read or measures latency: only writes and sends wait for each other", at,
             may_wait(flow) ? before->name : flow->name);
-    if (strcmp(before->to, flow->from) != 0 && strcmp(before->from, flow->from) != 0)
+    if (!same_end(before->to, flow->from) && !same_end(before->from, flow->from))
         return error_set(
             e,
             "%s: %s, which sends this flow, does not see the end of flow %s, from %s to %s: expected a "

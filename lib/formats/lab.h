@@ -229,7 +229,7 @@ bool lab_same_machine(const struct lab *lab, size_t host, size_t other);
 /* The first node of the host with several NICs that has this name, or -1: no such host, or one that is a node
  * itself. */
 int lab_machine_index(const struct lab *lab, const char *name);
-/* The name of a node's NIC: "rail0" of a.rail0; NULL: the node is no NIC of several. */
+/* The name of a node's NIC: "rail0" of a.rail0; NULL: it is not one of several. */
 const char *lab_nic_name(const struct lab *lab, size_t host);
 /* "a.rail0, a.rail1, ..." of a machine, as they are called where `role` plays it: at most eight. */
 void lab_add_nics(const struct lab *lab, size_t first, const char *role, struct text *out);

@@ -1,6 +1,7 @@
 #include "lib/formats/result_flows.h"
 
 #include "lib/formats/flow.h"
+#include "lib/names/range.h"
 #include "lib/statistics/distribution.h"
 #include <fnmatch.h>
 #include <math.h>
@@ -144,7 +145,7 @@ bool result_flow_counts(const json_t *flows, const char *name, const char *glob,
 {
     char single[PART_NAME];
     const json_t *flow;
-    if (fnmatch(glob, name, 0) != 0 || !result_flow_value(json_object_get(flows, name), value))
+    if (!name_matches(glob, name) || !result_flow_value(json_object_get(flows, name), value))
         return false;
     for (size_t i = 0; (flow = part_of(flows, name, i, single)); i++)
         if (fnmatch(glob, single, 0) == 0 && result_flow_value(flow, value))

@@ -98,7 +98,7 @@ static int check_traffic(const void *object, const char *path, struct error *e)
 }
 
 static const struct field traffic_fields[] = {
-    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_role, .single = true,
+    {"name", FIELD_STRING, AT(name), .required = true, .form = &form_nic_of, .single = true,
      .help = "Unique name of the traffic; its flows are NAME/0, NAME/1, ..."},
     {"pattern", FIELD_CHOICE, AT(pattern), .choices = traffic_pattern_names, .required = true,
      .help = "Who sends to whom."},
@@ -272,11 +272,11 @@ static const struct field scenario_fields[] = {
     {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
     {"lab", FIELD_STRING, AT(lab),
      .help = "The simulated lab that is used if no lab is given. A path begins at the scenario's folder."},
-    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_role, .min = 1, .max = 100000,
+    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_nic_of, .min = 1, .max = 100000,
      .required = true,
      .help =
          "Names of the hosts; \"h[0-31]\" stands for h0 to h31, \"h[0-1,16]\" for h0, h1 and h16. Wherever a "
-         "role is named, such a range of names may stand."},
+         "role is named, such a range of names may stand. ROLE.NIC is one NIC of a host that has several."},
     {"phases", FIELD_OBJECT, AT(phases), .sub = &phases_table, .help = "Durations of the phases."},
     {"settings", FIELD_OBJECT, AT(settings), .sub = &settings_table, .help = "Settings of every role."},
     {"settings_of", FIELD_MAP, AT(settings_of), .item = FIELD_OBJECT, .sub = &settings_table, .min = 0,
@@ -332,9 +332,12 @@ static int names_add(json_t *names, const char *name, size_t number)
     return json_object_set_new(names, name, json_integer((json_int_t)number));
 }
 
+/* ROLE.NIC and ROLE.GLOB are known only with a lab, which is asked before (harness/plan/bind.h). */
 static bool is_role(const struct scenario *scenario, const char *name)
 {
-    return json_object_get(scenario->role_index, name);
+    const char *dot = json_object_get(scenario->role_index, name) ? NULL : strrchr(name, '.');
+    return dot ? dot[1] && json_object_getn(scenario->role_index, name, (size_t)(dot - name))
+               : json_object_get(scenario->role_index, name) != NULL;
 }
 
 static int unknown_role(const struct list_of *roles, const char *path, const char *role, struct error *e)
@@ -373,7 +376,9 @@ static int collect_roles(struct scenario *scenario, struct error *e)
 {
     char *const *items = scenario->roles.items;
     for (size_t i = 0; i < scenario->roles.count; i++) {
-        if (strcmp(items[i], "flows") == 0 || strcmp(items[i], "collectives") == 0)
+        size_t length = strcspn(items[i], ".");
+        if ((length == 5 && strncmp(items[i], "flows", length) == 0) ||
+            (length == 11 && strncmp(items[i], "collectives", length) == 0))
             return error_set(
                 e, "roles[%zu]: \"%s\" cannot be the name of a role, because expressions use this word", i,
                 items[i]);

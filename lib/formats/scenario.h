@@ -105,6 +105,7 @@ struct scenario {
     struct list_of published; /* struct scenario_published */
     json_t *conditions;       /* of all of them; NULL: none */
     json_t *role_index;       /* made by scenario_parse: name -> number of the role */
+    bool bound;               /* a lab has said which NICs its roles have (harness/plan/bind.h) */
 };
 
 extern const struct table scenario_table;

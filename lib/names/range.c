@@ -3,6 +3,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+#include <fnmatch.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,18 @@ struct piece {
     uint32_t first, last;
     int width; /* of its numbers with leading zeros; 0: they have none */
 };
+
+bool name_matches(const char *glob, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    char above[160];
+    if (fnmatch(glob, name, 0) == 0)
+        return true;
+    if (!dot || strchr(dot, '/') || (size_t)(dot - name) >= sizeof above)
+        return false;
+    snprintf(above, sizeof above, "%.*s", (int)(dot - name), name);
+    return fnmatch(glob, above, 0) == 0;
+}
 
 /* ---- reading */
 

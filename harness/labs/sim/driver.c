@@ -9,11 +9,11 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
 #include "lib/kernel/free_memory.h"
+#include "lib/names/range.h"
 #include "lib/physics/host.h"
 #include "lib/roce/counters.h"
 #include "lib/statistics/histogram.h"
 #include "lib/xalloc.h"
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +139,7 @@ static void check_counter(void *context, const char *role_glob, const char *coun
     if (c->result != 0)
         return;
     for (size_t i = 0; found != 0 && (role = scenario_role(&c->lab->run->cell->scenario, i)); i++)
-        if (fnmatch(role_glob, role, 0) == 0)
+        if (name_matches(role_glob, role))
             found = check_counter_of_role(c->lab, &c->senders, i, counter, c->e);
     c->result = found;
 }

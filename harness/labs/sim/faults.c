@@ -16,6 +16,15 @@
 static int refuse_unknown_node(const struct lab *lab, const char *path, const char *name, struct error *e)
 {
     size_t count = lab->hosts.count + lab->switches.count;
+    int machine = lab_machine_index(lab, lab_node_of(lab, name));
+    if (machine >= 0) {
+        struct text nics = {0};
+        lab_add_nics(lab, (size_t)machine, name, &nics);
+        error_set(e, "%s: host \"%.60s\" has several NICs: expected one of %s", path, name,
+                  text_string(&nics));
+        text_free(&nics);
+        return -1;
+    }
     const char **words = xcalloc(count + 1, sizeof *words);
     for (size_t i = 0; i < count; i++)
         words[i] = lab_node_name(lab, i);

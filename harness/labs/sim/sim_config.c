@@ -7,11 +7,11 @@
 #include "harness/plan/traffic_class.h"
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
+#include "lib/names/range.h"
 #include "lib/physics/fabric.h"
 #include "lib/physics/host.h"
 #include "lib/xalloc.h"
 #include "sim/workload.h"
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -628,13 +628,13 @@ static bool flow_is_named(const char *glob, const char *flow)
 {
     char pattern[256];
     const char *slash = strrchr(flow, '/');
-    if (fnmatch(glob, flow, 0) == 0)
+    if (name_matches(glob, flow))
         return true;
     if (!slash || (size_t)(slash - flow) >= sizeof pattern)
         return false;
     memcpy(pattern, flow, (size_t)(slash - flow));
     pattern[slash - flow] = '\0';
-    return fnmatch(glob, pattern, 0) == 0;
+    return name_matches(glob, pattern);
 }
 
 static int choose_captured_flows(const struct capture *c, const struct sim_setup *setup, bool *flows,

@@ -5,9 +5,9 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/settings.h"
 #include "lib/interrupt.h"
+#include "lib/names/range.h"
 #include "lib/output/visible.h"
 #include "lib/xalloc.h"
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static void check_port_exists(void *context, const char *role_glob, const char *
     if (s->result != 0 || digits == 0 || digits > 6 || counter[4 + digits] != '_')
         return;
     for (size_t i = 0; (role = scenario_role(&s->cell->scenario, i)); i++) {
-        if (fnmatch(role_glob, role, 0) != 0)
+        if (!name_matches(role_glob, role))
             continue;
         if (!lab_real_switch(&s->cell->lab, role))
             return;

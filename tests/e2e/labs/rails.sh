@@ -1,0 +1,85 @@
+#!/bin/bash
+# Hosts with several NICs: a lab's "nics" are nodes, and a scenario's names are bound to them.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 1
+H=$BUILD/harness
+newest() { find "$1" -name result.json | sort | sed -n "${2:-1}p"; }
+
+# ---- a lab, and one that names the nodes itself
+cat >rails.json <<'END'
+{ "schema": 1, "name": "x", "driver": "sim", "roles": { "a": "h0", "b": "h1" },
+  "hosts": { "h[0-1]": { "gpus": { "gpu[0-1]": {} } }, "h1": { "nics": { "rail3": { "tx_latency": "9ns" } } } },
+  "switches": { "s": {} }, "links": [ { "between": ["h0.rail[0-3]", "s"] }, { "between": ["h1.rail[0-3]", "s"] } ],
+  "defaults": { "host": { "nics": { "rail[0-3]": { "tx_latency": "{+5}ns" } } }, "link": { "rate": "25Gb/s" } } }
+END
+jq -n '{schema: 1, name: "x", driver: "sim", hosts: ([range(2) as $h | range(4) as $i | {key: "h\($h).rail\($i)",
+      value: {machine: "h\($h)", nic: {tx_latency: (if $h == 1 and $i == 3 then "9ns" else "\($i + 5)ns" end)}, gpu: {}}}] | from_entries),
+    switches: {s: {}}, links: [range(2) as $h | range(4) as $i | {between: ["h\($h).rail\($i)", "s"]}], defaults: {link: {rate: "25Gb/s"}},
+    roles: {a: "h0", b: "h1"}}' >nodes.json
+for lab in rails nodes; do "$H" lab show $lab.json | jq -S 'del(.hosts[].nic.model)' >shown-$lab.json; done
+check "NICs are nodes" cmp shown-rails.json shown-nodes.json
+check "a node's machine is named" test "$("$H" lab get rails.json hosts.h1.rail2.machine)" = h1
+
+# ---- a scenario
+jq -n '{schema: 1, name: "x", lab: "rails.json", roles: ["a", "b"], phases: {warmup: "10us", measure: "1ms", cooldown: "10us"}, sample: {every: "100us"},
+    settings: {pfc: [0]}, settings_of: {a: {mtu: 1500}, "a.rail3": {mtu: 4200}}, storms: [{role: "a", start: "500us", stop: "510us"}],
+    flows: [{name: "up", from: "a.rail*", to: "b.rail*", size: "64KiB"}, {name: "next", from: "b.*l?", to: "a.rail*", size: "64KiB", after: [{flows: ["up"]}]},
+            {name: "down", from: "b", to: "a"}],
+    traffic: [{name: "many", pattern: "incast", from: ["a.*1"], to: ["b.rail?"]}], inject: [{name: "loss", flow: "up", do: "drop", nth: 2}],
+    expect: [{name: "each", check: "count(flows.up.goodput_bps) == 4"}, {name: "one", check: "count(flows.up.rail2.goodput_bps) == 1"},
+             {name: "NIC", check: "delta(b.rail1.rx_prio0_bytes) > 0"}, {name: "patterns", check: "count(flows.many.rail1.goodput_bps) == 1"},
+             {name: "sum", check: "delta(b.rx_prio0_bytes) == delta(b.rail0.rx_prio0_bytes) + delta(b.rail1.rx_prio0_bytes) + delta(b.rail2.rx_prio0_bytes) + delta(b.rail3.rx_prio0_bytes)"}]}' >s.json
+check "it is good" "$H" check s.json
+check "it is good without a lab" "$H" check <(jq 'del(.lab)' s.json)
+check_exit 0 "it runs" "$H" run -q --no-report s.json --out one
+R=$(newest one)
+check "roles are NICs" test "$(jq -r '.hosts | keys_unsorted | join(" ")' "$R")" = "a.rail0 a.rail1 a.rail2 a.rail3 b.rail0 b.rail1 b.rail2 b.rail3"
+check "a glob is a flow for each NIC" test "$(jq -r '[.flows | to_entries[] | select(.key | startswith("up")) | "\(.key) \(.value.from) \(.value.to)"] | join(", ")' "$R")" = \
+    "up.rail0 a.rail0 b.rail0, up.rail1 a.rail1 b.rail1, up.rail2 a.rail2 b.rail2, up.rail3 a.rail3 b.rail3"
+check "a host alone is its first NIC" test "$(jq -r '.flows.down | "\(.from) \(.to)"' "$R")" = "b.rail0 a.rail0"
+check "settings of a NIC lie over those of its host" test "$(jq -c '[.scenario.settings_of[].mtu]' "$R")" = "[1500,1500,1500,4200]"
+check "a flow waits for the one of its NIC" test "$(jq -c '[.scenario.flows[] | select(.name | startswith("next")).after[0].flows[]]' "$R")" = '["up.rail0","up.rail1","up.rail2","up.rail3"]'
+check "storms and rules are for each NIC" test "$(jq -c '[[.scenario.storms[].role], [.scenario.inject[] | .name, .flow]]' "$R")" = \
+    '[["a.rail0","a.rail1","a.rail2","a.rail3"],["loss.rail0","up.rail0","loss.rail1","up.rail1","loss.rail2","up.rail2","loss.rail3","up.rail3"]]'
+check "expectations read one NIC, and all" test "$(jq -c '[.expectations[].verdict] | unique' "$R")" = '["passed"]'
+
+# ---- the same with nodes that the lab and the scenario write out
+jq 'del(.storms, .inject, .traffic, .expect[3])' s.json >short.json
+jq '.lab = "nodes.json" | .flows = ([range(4) | {name: "up.rail\(.)", from: "a.rail\(.)", to: "b.rail\(.)", size: "64KiB"}] +
+    [range(4) | {name: "next.rail\(.)", from: "b.rail\(.)", to: "a.rail\(.)", size: "64KiB", after: [{flows: ["up.rail\(.)"]}]}] + [{name: "down", from: "b.rail0", to: "a.rail0"}])' short.json >long.json
+check_exit 0 "without what the lab binds" "$H" run -q --no-report short.json --out short
+check_exit 0 "... and written out" "$H" run -q --no-report long.json --out long
+check "it is the same" cmp <(jq '.hosts, .flows' "$(newest short)") <(jq '.hosts, .flows' "$(newest long)")
+
+# ---- paths
+"$H" run -q --no-report s.json --out set --set settings_of.a.rail3.mtu=9000 --set settings_of.a.rail1.mtu=9000 --set lab.hosts.h0.nics.rail0.tx_latency=1us >/dev/null 2>&1
+check "a path leads to the settings of a NIC" test "$(jq -c '[.scenario.settings_of[].mtu]' "$(newest set)")" = "[1500,9000,1500,9000]"
+check "... and into a lab's NIC" test "$(jq -r .lab.hosts.h0.nics.rail0.tx_latency "$(newest set)")" = 1us
+"$H" run -q --no-report s.json --out swept --set 'sweep={"settings_of.a.rail3.mtu": [1500, 4200]}' >/dev/null 2>&1
+check "a sweep varies one NIC" test "$(jq -r '.scenario.settings_of["a.rail3"].mtu' "$(newest swept 1)") $(jq -r '.scenario.settings_of["a.rail3"].mtu' "$(newest swept 2)")" = "1500 4200"
+
+# ---- what is refused
+refused() { # NAME PATTERN SETTING...
+    local sets=()
+    for set in "${@:3}"; do sets+=(--set "$set"); done
+    check_exit 2 "$1" "$H" check s.json "${sets[@]}"
+    check_says "... is refused" "$2" err
+}
+refused "a glob that no NIC matches" 'flows\[0\].from: "a.rial\*" is not a NIC of host h0: expected one of a.rail0, a.rail1, a.rail2, a.rail3' 'flows.up.from=a.rial*'
+refused "a NIC that is not there" 'flows\[0\].to: "b.rail9" is not a NIC of host h1; did you mean "rail."\?: expected one of' 'flows.up.to=b.rail9'
+refused "globs without a common NIC" 'flows\[0\]: no NIC has a name that all of a.\*0 and b.\*1 match' 'flows.up.from=a.*0' 'flows.up.to=b.*1'
+refused "a setting of a NIC that is not there" 'settings_of: "a.rail7" is not a NIC of host h0' settings_of.a.rail7.mtu=1500
+refused "a link of the whole host" 'host "a" has several NICs: expected one of a.rail0, a.rail1' 'faults=[{"link":["a","s"],"kind":"down","start":"10us","stop":"20us"}]'
+refused "a port of the whole host" 'capture.ports\[0\]: "a:0": the host has several NICs, with a port each: expected one of a.rail0' 'capture.ports=["a:0"]'
+refused "a counter of a NIC that is not there" 'role a has no NIC "rail9"; did you mean "a.rail.' 'expect=[{"name":"x","check":"delta(a.rail9.tx_bytes) > 0"}]'
+jq '.driver = "ssh" | .hosts = {"h[0-1]": {ssh: "h{}", nics: {"rail[0-1]": {netdev: "e{}"}}}} | del(.switches, .links, .defaults)' rails.json >ssh.json
+jq 'del(.traffic, .inject, .storms, .expect, .settings_of) | .flows = [{name: "in", from: "a.rail0", to: "a.rail1"}]' s.json >inside.json
+check_exit 2 "a flow inside of a machine on real hosts" "$H" check inside.json --lab ssh.json
+check_says "... is refused" 'flow in: a.rail0 and a.rail1 are NICs of one machine, h0' err
+
+# ---- the example
+check_exit 0 "pfc-bidir-rails runs" "$H" run -q --no-report pfc-bidir-rails --out example
+check "only the slow GPU's rail is paused" test "$(jq -c '[.hosts | to_entries[] | select((.value.counters.tx_prio3_pause.delta // 0) > 0).key]' "$(newest example 2)")" = '["b.rail3"]'
+
+finish
