@@ -49,10 +49,11 @@ int vcx_window_claim(phys_addr_t memory)
 {
     resource_size_t bytes = (resource_size_t)vcx_functions * VCX_BAR_BYTES;
     int rc;
+    /* a page short at first: a resource as long as the reserved one would be inserted around it */
     window.start = memory;
-    window.end = memory + bytes - 1;
+    window.end = memory + bytes - PAGE_SIZE - 1;
     rc = insert_resource(&iomem_resource, &window);
-    if (rc == 0 && was_reserved())
+    if (rc == 0 && adjust_resource(&window, memory, bytes) == 0 && was_reserved())
         return 0;
     if (rc == 0)
         remove_resource(&window);
