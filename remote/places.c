@@ -45,7 +45,7 @@ char *places_lab(const struct lab *lab, struct error *e)
 char *places_of_host(const struct lab *lab, const struct lab_host *host, const char *name, struct error *e)
 {
     struct text below = {0};
-    text_add(&below, "hosts/%s%s%s", host->name, name ? "/" : "", name ? name : "");
+    text_add(&below, "hosts/%s%s%s", lab_guest_name(host), name ? "/" : "", name ? name : "");
     char *path = places_in_lab(lab, text_string(&below), e);
     text_free(&below);
     return path;

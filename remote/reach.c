@@ -40,7 +40,7 @@ static int fill_target(struct virt *v, const struct lab *lab, const struct lab_h
                        const struct mark *mark, struct ssh_target *t, struct error *e)
 {
     struct text alias = {0};
-    text_add(&alias, "%s-%s", lab->name, host->name);
+    text_add(&alias, "%s-%s", lab->name, lab_guest_name(host));
     t->key_alias = text_take(&alias);
     t->user = strdup(mark->user[0] ? mark->user : "root");
     t->identity = places_in_lab(lab, "id_ed25519", e);

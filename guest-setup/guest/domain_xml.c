@@ -69,7 +69,7 @@ static int add_pins(xmlNodePtr tune, const struct lab_host *host, struct error *
     unsigned *cpus;
     size_t count;
     if (cpu_list_parse(host->pin.vcpus, &cpus, &count, e) != 0)
-        return error_prefix(e, "hosts.%s.pin.vcpus", host->name);
+        return error_prefix(e, "hosts.%s.pin.vcpus", lab_guest_name(host));
     for (size_t i = 0; i < count; i++) {
         char vcpu[24], cpu[24];
         ELEMENT(tune, "vcpupin", "vcpu", decimal_text(vcpu, (long long)i), "cpuset",
@@ -238,6 +238,11 @@ static void add_card(xmlNodePtr devices, const struct pci_address *functions, si
         add_function(devices, &functions[i], bus, (unsigned)i, count > 1);
 }
 
+static bool same_card(const struct pci_address *a, const struct pci_address *b)
+{
+    return a->domain == b->domain && a->bus == b->bus && a->slot == b->slot;
+}
+
 static void add_passthrough(xmlNodePtr devices, const struct domain_parts *parts)
 {
     unsigned bus = 1;
@@ -246,8 +251,12 @@ static void add_passthrough(xmlNodePtr devices, const struct domain_parts *parts
     ELEMENT(devices, "controller", "type", "pci", "index", "0", "model", "pcie-root");
     for (size_t i = 0; i < parts->nic_count; i++)
         add_card(devices, &parts->nic[i], 1, bus++);
-    if (parts->gpu_count)
-        add_card(devices, parts->gpu, parts->gpu_count, bus);
+    for (size_t i = 0, count; i < parts->gpu_count; i += count) {
+        count = 1;
+        while (i + count < parts->gpu_count && same_card(&parts->gpu[i], &parts->gpu[i + count]))
+            count++;
+        add_card(devices, &parts->gpu[i], count, bus++);
+    }
 }
 
 #define QEMU_URI "http://libvirt.org/schemas/domain/qemu/1.0"
@@ -275,7 +284,7 @@ static void fill_mark(const struct lab *lab, const struct lab_host *host, const 
 {
     memset(mark, 0, sizeof *mark);
     snprintf(mark->lab, sizeof mark->lab, "%s", lab->name);
-    snprintf(mark->host, sizeof mark->host, "%s", host->name);
+    snprintf(mark->host, sizeof mark->host, "%s", lab_guest_name(host));
     snprintf(mark->user, sizeof mark->user, "%s", parts->user);
     snprintf(mark->mac, sizeof mark->mac, "%s", wiring->ports[0].mac);
     snprintf(mark->address, sizeof mark->address, "%s", wiring->ports[0].address);
@@ -291,7 +300,7 @@ static void fill_mark(const struct lab *lab, const struct lab_host *host, const 
 static void make_uuid(const struct lab *lab, const struct lab_host *host, char uuid[37])
 {
     uint64_t half[2] = {14695981039346656037u, 1099511628211u};
-    const char *const parts[] = {MARK_URI, "/", lab->name, "/", host->name};
+    const char *const parts[] = {MARK_URI, "/", lab->name, "/", lab_guest_name(host)};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         for (const char *c = parts[i]; *c; c++)
             for (size_t k = 0; k < 2; k++)

@@ -20,9 +20,9 @@ struct domain_parts {
     const char *seed;                      /* path of its seed */
     const char *console;                   /* path of its serial log */
     bool safe_disk; /* false: writes are not flushed (cache mode unsafe), for a guest that can be rebuilt */
-    const struct pci_address *nic; /* NULL: none; more follow for the lab's extra_nics with a pci address */
+    const struct pci_address *nic; /* NULL: none; one for each NIC of the lab with a pci address */
     size_t nic_count;
-    const struct pci_address *gpu; /* functions of the GPU */
+    const struct pci_address *gpu; /* functions of the GPUs, card by card */
     size_t gpu_count;
 };
 

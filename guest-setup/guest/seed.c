@@ -51,7 +51,7 @@ int seed_host_key(const struct lab *lab, const struct lab_host *host, struct err
     char *folder = places_of_host(lab, host, NULL, e), *path = folder ? files_join(folder, HOST_KEY) : NULL;
     int result = path ? files_make_folders(folder, e) : -1;
     if (result == 0)
-        result = make_key(path, host->name, e);
+        result = make_key(path, lab_guest_name(host), e);
     free(path);
     free(folder);
     return result;
@@ -64,12 +64,14 @@ int seed_pin(const struct lab *lab, struct error *e)
     char *known = places_in_lab(lab, "known_hosts", e);
     int result = known ? 0 : -1;
     for (size_t i = 0; result == 0 && (host = lab_host_at(lab, i)); i++) {
+        if (lab_machine_first(lab, i) != i)
+            continue;
         char *path = places_of_host(lab, host, HOST_KEY ".pub", e);
         char *key = path && files_exist(path) ? files_read_line(path, e) : NULL;
         if (!path || (files_exist(path) && !key))
             result = -1;
         if (key)
-            text_add(&lines, "%s-%s %s\n", lab->name, host->name, key);
+            text_add(&lines, "%s-%s %s\n", lab->name, lab_guest_name(host), key);
         free(key);
         free(path);
     }
@@ -145,8 +147,8 @@ static int seed_pack(const struct seed *s, const char *const argv[], struct erro
     struct text err = {0}, out = {0};
     int status = process_run(argv, NULL, &out, &err, 60 * NS_PER_S, e);
     if (status > 0)
-        error_set(e, "creating the seed of host %s: %s ended with %d: %.300s", s->host->name, argv[0], status,
-                  text_string(&err));
+        error_set(e, "creating the seed of host %s: %s ended with %d: %.300s", lab_guest_name(s->host),
+                  argv[0], status, text_string(&err));
     text_free(&err);
     text_free(&out);
     return status == 0 ? 0 : -1;
@@ -173,7 +175,7 @@ static int lay_out_tar(const struct seed *s, struct error *e)
     char *network = network_lines(&s->wiring);
     int result = network ? 0 : error_set(e, "out of memory");
     struct text name = {0};
-    text_add(&name, "%s\n", s->host->name);
+    text_add(&name, "%s\n", lab_guest_name(s->host));
     if (result == 0)
         result = put_file(s, "etc/hostname", text_string(&name), 0644, e);
     if (result == 0)
@@ -209,9 +211,9 @@ static json_t *key_list(const struct seed *s)
 
 static json_t *user_data(const struct seed *s)
 {
-    json_t *data = json_make("{s:s, s:b, s:b, s:b, s:{s:s, s:s}}", "hostname", s->host->name, "ssh_pwauth", 0,
-                             "disable_root", 0, "ssh_deletekeys", 1, "ssh_keys", "ed25519_private",
-                             s->host_private, "ed25519_public", s->host_public);
+    json_t *data = json_make("{s:s, s:b, s:b, s:b, s:{s:s, s:s}}", "hostname", lab_guest_name(s->host),
+                             "ssh_pwauth", 0, "disable_root", 0, "ssh_deletekeys", 1, "ssh_keys",
+                             "ed25519_private", s->host_private, "ed25519_public", s->host_public);
     if (strcmp(s->profile->user, "root") == 0)
         json_object_set_new(data, "ssh_authorized_keys", key_list(s));
     else
@@ -259,8 +261,9 @@ static int make_cloud_init(const struct seed *s, const char *path, struct error 
     struct text id = {0};
     char hash[17];
     content_hash(s->host_public, strlen(s->host_public), hash);
-    text_add(&id, "%s-%s-%s", s->lab->name, s->host->name, hash);
-    json_t *meta = json_make("{s:s, s:s}", "instance-id", text_string(&id), "local-hostname", s->host->name);
+    text_add(&id, "%s-%s-%s", s->lab->name, lab_guest_name(s->host), hash);
+    json_t *meta =
+        json_make("{s:s, s:s}", "instance-id", text_string(&id), "local-hostname", lab_guest_name(s->host));
     text_free(&id);
     if (put_json(s, "meta-data", "", meta, e) != 0 ||
         put_json(s, "user-data", "#cloud-config\n", user_data(s), e) != 0 ||

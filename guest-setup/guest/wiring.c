@@ -21,7 +21,7 @@ static uint32_t hash_words(const char *const words[], size_t count)
 /* A MAC address with QEMU's prefix. */
 static void make_mac(const struct lab *lab, const struct lab_host *host, const char *port, char mac[18])
 {
-    const char *const words[] = {lab->name, "/", host->name, "/", port};
+    const char *const words[] = {lab->name, "/", lab_guest_name(host), "/", port};
     uint32_t hash = hash_words(words, sizeof words / sizeof *words);
     snprintf(mac, 18, "52:54:00:%02x:%02x:%02x", (hash >> 16) & 255, (hash >> 8) & 255, hash & 255);
 }
@@ -51,6 +51,12 @@ static void link_name(const struct lab *lab, size_t link, char *name, size_t siz
     network_name(lab, what, name, size);
 }
 
+/* The number of the guest's first node in the lab. */
+static size_t first_node(const struct lab *lab, const struct lab_host *host)
+{
+    return lab_machine_first(lab, (size_t)(host - lab_host_at(lab, 0)));
+}
+
 /* ---- the management subnet */
 
 static int parse_subnet(const char *text, struct lab_subnet *subnet, struct error *e)
@@ -71,12 +77,12 @@ static int management_port(const struct lab *lab, const struct lab_host *host, s
                            struct error *e)
 {
     struct lab_subnet subnet = {.prefix = 24};
-    size_t index = (size_t)(host - lab_host_at(lab, 0));
+    size_t index = first_node(lab, host);
     *port = (struct wiring_port){.name = "mgmt0"};
     make_mac(lab, host, "mgmt0", port->mac);
     if (is_session(lab)) {
         port->plug = PLUG_FORWARD;
-        port->local_port = make_socket_port(lab, "ssh", host->name);
+        port->local_port = make_socket_port(lab, "ssh", lab_guest_name(host));
         snprintf(port->address, sizeof port->address, "10.0.2.15/24"); /* QEMU forwards to this address */
         return 0;
     }
@@ -140,8 +146,9 @@ static const struct lab_nic *nic_of(const struct lab_host *host, const char *nam
                                                                                        : NULL;
 }
 
+/* The port `name` of a guest for a link; number: which of the node's links it is. */
 static void data_port(const struct lab *lab, const struct lab_host *host, size_t link, size_t number,
-                      struct wiring_port *port)
+                      const char *name, struct wiring_port *port)
 {
     const struct lab_link *cable = lab_link_at(lab, link);
     *port = (struct wiring_port){.mtu = cable->mtu == FIELD_UNSET ? 0 : cable->mtu,
@@ -149,7 +156,7 @@ static void data_port(const struct lab *lab, const struct lab_host *host, size_t
     char *const *ends = cable->between.items;
     const char *peer = ends[strcmp(ends[0], host->name) == 0];
     port->peer_profile = host_named(lab, peer)->profile;
-    snprintf(port->name, sizeof port->name, "data%zu", number % 1000);
+    snprintf(port->name, sizeof port->name, "%s", name);
     link_name(lab, link, port->network, sizeof port->network);
     make_mac(lab, host, port->name, port->mac);
     if (is_session(lab)) {
@@ -157,6 +164,7 @@ static void data_port(const struct lab *lab, const struct lab_host *host, size_t
         port->local_port = make_socket_port(lab, port->network, host->name);
         port->peer_port = make_socket_port(lab, port->network, peer);
     }
+    port->nic_address = number == 0 ? host->nic.address : NULL;
     const struct lab_nic *nic = nic_of(host, port->name, number);
     if (nic && nic->address)
         snprintf(port->address, sizeof port->address, "%s", nic->address);
@@ -164,21 +172,42 @@ static void data_port(const struct lab *lab, const struct lab_host *host, size_t
         snprintf(port->mac, sizeof port->mac, "%s", nic->mac);
 }
 
+/* Add the ports of one of the guest's nodes, in the order of its links. */
+static int add_data_ports(const struct lab *lab, const struct lab_host *node, struct wiring *wiring,
+                          struct error *e)
+{
+    const struct lab_link *link;
+    for (size_t i = 0, number = 0; (link = lab_link_at(lab, i)); i++) {
+        char name[16];
+        if (!link_has_end(link, node->name) || !is_virtual(lab, link))
+            continue;
+        if (wiring->count == WIRING_MAX_PORTS)
+            return error_set(e, "hosts.%s: has more than %d links", lab_guest_name(node),
+                             WIRING_MAX_PORTS - 1);
+        snprintf(name, sizeof name, "data%zu", (wiring->count - 1) % 1000);
+        data_port(lab, node, i, number++, name, &wiring->ports[wiring->count++]);
+    }
+    return 0;
+}
+
+size_t wiring_nodes(const struct lab *lab, const struct lab_host *host)
+{
+    size_t first = first_node(lab, host), count = 0;
+    while (lab_host_at(lab, first + count) && lab_same_machine(lab, first, first + count))
+        count++;
+    return count;
+}
+
 int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct wiring *wiring,
                     struct error *e)
 {
-    const struct lab_link *link;
+    size_t first = first_node(lab, host), nodes = wiring_nodes(lab, host);
     *wiring = (struct wiring){.count = 1};
     if (management_port(lab, host, &wiring->ports[0], e) != 0)
         return -1;
-    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
-        if (!link_has_end(link, host->name) || !is_virtual(lab, link))
-            continue;
-        if (wiring->count == WIRING_MAX_PORTS)
-            return error_set(e, "hosts.%s: has more than %d links", host->name, WIRING_MAX_PORTS - 1);
-        data_port(lab, host, i, wiring->count - 1, &wiring->ports[wiring->count]);
-        wiring->count++;
-    }
+    for (size_t i = 0; i < nodes; i++)
+        if (add_data_ports(lab, lab_host_at(lab, first + i), wiring, e) != 0)
+            return -1;
     return 0;
 }
 

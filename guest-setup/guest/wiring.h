@@ -25,6 +25,7 @@ struct wiring_port {
     int64_t mtu;              /* 0: that of the network */
     int64_t rate_bps;         /* of the link; 0: the lab does not say */
     const char *peer_profile; /* of the guest at the other end; the lab owns it */
+    const char *nic_address;  /* of the lab's NIC whose first link this is; NULL: none; the lab owns it */
 };
 
 struct wiring {
@@ -32,7 +33,9 @@ struct wiring {
     size_t count;
 };
 
-/* Fill the wiring of a guest (a host with a domain). */
+/* How many nodes of the lab the guest is: its NICs ("nics"), or 1. They follow each other in lab.hosts. */
+size_t wiring_nodes(const struct lab *lab, const struct lab_host *host);
+/* Fill the wiring of a guest (a host with a domain): the data interfaces of its NICs, one after the other. */
 int wiring_of_guest(const struct lab *lab, const struct lab_host *host, struct wiring *wiring,
                     struct error *e);
 

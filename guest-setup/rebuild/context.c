@@ -32,13 +32,20 @@ static int load_lab(struct context *c, struct error *e)
     return result;
 }
 
+/* Is the node the first one of a guest? */
+static bool is_guest(const struct lab *lab, size_t node)
+{
+    return lab_host_at(lab, node)->domain && lab_machine_first(lab, node) == node;
+}
+
+/* The guest with this name or domain, or with this NIC: its first node. */
 static const struct lab_host *guest_named(const struct lab *lab, const char *name)
 {
     const struct lab_host *host = lab_real_host(lab, name);
     if (host && host->domain)
-        return host;
+        return lab_host_at(lab, lab_machine_first(lab, (size_t)(host - lab_host_at(lab, 0))));
     for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
-        if (host->domain && strcmp(host->domain, name) == 0)
+        if (is_guest(lab, i) && (strcmp(host->domain, name) == 0 || strcmp(lab_guest_name(host), name) == 0))
             break;
     return host;
 }
@@ -48,8 +55,8 @@ static int unknown_host(const struct lab *lab, const char *name, struct error *e
     const struct lab_host *host;
     struct text known = {0};
     for (size_t i = 0; (host = lab_host_at(lab, i)); i++)
-        if (host->domain)
-            text_add(&known, "%s%s", known.length ? ", " : "", host->name);
+        if (is_guest(lab, i))
+            text_add(&known, "%s%s", known.length ? ", " : "", lab_guest_name(host));
     error_set(e, "lab %s has no guest \"%.60s\": its guests are %s", lab->name, name, text_string(&known));
     text_free(&known);
     return -1;
@@ -69,7 +76,7 @@ int context_load(struct context *c, const char *const *names, size_t count, stru
             return unknown_host(&c->lab, names[i], e);
     }
     for (size_t i = 0; count == 0 && (host = lab_host_at(&c->lab, i)); i++)
-        if (host->domain)
+        if (is_guest(&c->lab, i))
             c->hosts[c->host_count++] = host;
     return 0;
 }
@@ -99,7 +106,7 @@ void context_report(const struct context *c, const struct lab_host *host, const 
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
     if (host)
-        log_info("%s: %s", host->name, text);
+        log_info("%s: %s", lab_guest_name(host), text);
     else
         log_info("%s", text);
 }

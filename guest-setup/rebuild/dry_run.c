@@ -61,7 +61,8 @@ static void print_image(const struct guest_build *build)
 static int print_host(struct guest_build *build, struct error *e)
 {
     const struct profile *p = &build->profile;
-    print_out("\nhost %s: domain %s, profile %s\n", build->host->name, build->host->domain, p->name);
+    print_out("\nhost %s: domain %s, profile %s\n", lab_guest_name(build->host), build->host->domain,
+              p->name);
     print_image(build);
     if (p->bundle.name) {
         print_out("    packages: fetch, check signatures and checksums, store in the cache\n");

@@ -23,58 +23,84 @@ bool guest_build_is_local(const struct lab *lab)
 static int add_nic(struct guest_build *build, const char *pci, const char *key, struct error *e)
 {
     if (build->nic_count == WIRING_MAX_PORTS)
-        return error_set(e, "hosts.%s.%s: too many", build->host->name, key);
+        return error_set(e, "hosts.%s.%s: too many", lab_guest_name(build->host), key);
     if (pci_parse(pci, &build->nics[build->nic_count], e) != 0)
-        return error_prefix(e, "hosts.%s.%s.pci", build->host->name, key);
+        return error_prefix(e, "hosts.%s.%s.pci", lab_guest_name(build->host), key);
     build->nic_count++;
     return 0;
 }
 
-/* The GPU's functions: their number is from the lab, else from the machine. */
-static int add_gpu(struct guest_build *build, struct error *e)
+/* A GPU's functions: their number is from the lab, else from the machine. key: of the host in the lab. */
+static int add_gpu(struct guest_build *build, const struct lab_gpu *gpu, const char *key, struct error *e)
 {
-    const struct lab_gpu *gpu = build->host->gpu;
-    struct pci_address first;
+    struct pci_address first, functions[8], *to = build->gpus + build->gpu_count;
     if (pci_parse(gpu->pci, &first, e) != 0)
-        return error_prefix(e, "hosts.%s.gpu.pci", build->host->name);
+        return error_prefix(e, "hosts.%s.%s.pci", lab_guest_name(build->host), key);
     first.function = 0;
-    size_t shown = guest_build_is_local(&build->context->lab) ? pci_functions("/sys", &first, build->gpu) : 0;
+    size_t shown = guest_build_is_local(&build->context->lab) ? pci_functions("/sys", &first, functions) : 0;
     size_t said = gpu->functions == FIELD_UNSET ? 0 : (size_t)gpu->functions;
     if (said && shown && said != shown)
-        return error_set(e, "hosts.%s.gpu.functions: %zu, but the machine has %zu at %s", build->host->name,
-                         said, shown, gpu->pci);
-    build->gpu_count = said ? said : shown ? shown : 1;
-    for (size_t i = 0; i < build->gpu_count && !shown; i++) {
-        build->gpu[i] = first;
-        build->gpu[i].function = (unsigned)i;
+        return error_set(e, "hosts.%s.%s.functions: %zu, but the machine has %zu at %s",
+                         lab_guest_name(build->host), key, said, shown, gpu->pci);
+    size_t count = said ? said : shown ? shown : 1;
+    if (build->gpu_count + count > GUEST_GPU_FUNCTIONS)
+        return error_set(e, "hosts.%s.%s: too many GPUs for a guest", lab_guest_name(build->host), key);
+    for (size_t i = 0; i < count; i++) {
+        to[i] = shown ? functions[i] : first;
+        if (!shown)
+            to[i].function = (unsigned)i;
     }
+    build->gpu_count += count;
+    return 0;
+}
+
+/* All of the host's GPUs, whichever is nearest to which NIC. */
+static int add_gpus(struct guest_build *build, struct error *e)
+{
+    const struct lab_host *host = build->host;
+    const struct lab_gpu *gpus = host->gpus.items;
+    for (size_t i = 0; i < host->gpus.count; i++) {
+        char key[80];
+        snprintf(key, sizeof key, "gpus.%.60s", gpus[i].name);
+        if (gpus[i].pci && add_gpu(build, &gpus[i], key, e) != 0)
+            return -1;
+    }
+    return host->gpus.count == 0 && host->gpu && host->gpu->pci ? add_gpu(build, host->gpu, "gpu", e) : 0;
+}
+
+static int add_nics_of(struct guest_build *build, const struct lab_host *node, struct error *e)
+{
+    const struct lab_nic *extra = node->extra_nics.items;
+    if (node->nic.pci && add_nic(build, node->nic.pci, "nic", e) != 0)
+        return -1;
+    for (size_t i = 0; i < node->extra_nics.count; i++)
+        if (extra[i].pci && add_nic(build, extra[i].pci, "extra_nics", e) != 0)
+            return -1;
     return 0;
 }
 
 static int find_devices(struct guest_build *build, struct error *e)
 {
-    const struct lab_nic *extra = build->host->extra_nics.items;
-    if (build->host->nic.pci && add_nic(build, build->host->nic.pci, "nic", e) != 0)
-        return -1;
-    for (size_t i = 0; i < build->host->extra_nics.count; i++)
-        if (extra[i].pci && add_nic(build, extra[i].pci, "extra_nics", e) != 0)
+    size_t nodes = wiring_nodes(&build->context->lab, build->host);
+    for (size_t i = 0; i < nodes; i++)
+        if (add_nics_of(build, build->host + i, e) != 0)
             return -1;
-    return build->host->gpu && build->host->gpu->pci ? add_gpu(build, e) : 0;
+    return add_gpus(build, e);
 }
 
 int guest_build_check_devices(const struct guest_build *build, struct error *e)
 {
-    struct pci_address ours[WIRING_MAX_PORTS + 8];
+    struct pci_address ours[WIRING_MAX_PORTS + GUEST_GPU_FUNCTIONS];
     size_t count = 0;
     if (!guest_build_is_local(&build->context->lab))
         return 0;
     for (size_t i = 0; i < build->nic_count; i++)
         ours[count++] = build->nics[i];
     for (size_t i = 0; i < build->gpu_count; i++)
-        ours[count++] = build->gpu[i];
+        ours[count++] = build->gpus[i];
     for (size_t i = 0; i < count; i++)
         if (pci_check("/sys", &ours[i], ours, count, e) != 0)
-            return error_prefix(e, "host %s", build->host->name);
+            return error_prefix(e, "host %s", lab_guest_name(build->host));
     return 0;
 }
 
@@ -86,7 +112,7 @@ int guest_build_bind_devices(const struct guest_build *build, bool to_vfio, stru
         if (bind("/sys", &build->nics[i], e) != 0)
             return -1;
     for (size_t i = 0; i < build->gpu_count; i++)
-        if (bind("/sys", &build->gpu[i], e) != 0)
+        if (bind("/sys", &build->gpus[i], e) != 0)
             return -1;
     return 0;
 }
@@ -96,7 +122,7 @@ int guest_build_open(struct context *c, const struct lab_host *host, struct stor
 {
     *build = (struct guest_build){.context = c, .host = host, .storage = storage, .type = "qemu"};
     if (profile_load(host->profile, host->bundle, &build->profile, e) != 0)
-        return error_prefix(e, "host %s", host->name);
+        return error_prefix(e, "host %s", lab_guest_name(host));
     if (find_devices(build, e) == 0)
         return 0;
     guest_build_free(build);
@@ -121,7 +147,7 @@ static char *volume_name(const char *first, const char *second)
 
 char *volume_of_host(const struct guest_build *build, const char *suffix)
 {
-    return volume_name(build->host->name, suffix);
+    return volume_name(lab_guest_name(build->host), suffix);
 }
 
 char *volume_of_image(const struct guest_build *build, const char *suffix)
@@ -172,7 +198,7 @@ char *guest_build_xml(const struct guest_build *build, const char *disk, struct 
                                  .safe_disk = !direct,
                                  .nic = build->nics,
                                  .nic_count = build->nic_count,
-                                 .gpu = build->gpu,
+                                 .gpu = build->gpus,
                                  .gpu_count = build->gpu_count};
     if (kernel && initrd && seed && console && disk_path && (arguments || !direct))
         xml = domain_xml(&build->context->lab, build->host, &parts, e);
@@ -205,7 +231,7 @@ int guest_build_check_domain(struct guest_build *build, struct error *e)
     if (marked < 0)
         return -1;
     bool ours = marked && strcmp(mark.lab, build->context->lab.name) == 0 &&
-                strcmp(mark.host, build->host->name) == 0;
+                strcmp(mark.host, lab_guest_name(build->host)) == 0;
     if (ours || build->context->options.adopt)
         return 1;
     if (marked)
@@ -366,7 +392,7 @@ int guest_builds_run(struct context *c, struct guest_build *builds, void *(*work
     interrupt_close(&c->interrupt);
     free(threads);
     if (started < c->host_count)
-        return error_set(e, "cannot start a thread for host %s", builds[started].host->name);
+        return error_set(e, "cannot start a thread for host %s", lab_guest_name(builds[started].host));
     for (size_t i = 0; i < c->host_count; i++) {
         if (builds[i].result == 0)
             continue;

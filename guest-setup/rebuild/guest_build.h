@@ -6,6 +6,8 @@
 #include "guest-setup/guest/profile.h"
 #include "guest-setup/guest/storage.h"
 
+#define GUEST_GPU_FUNCTIONS 64
+
 /* The inputs of a host's domain; volumes are named by host and image. */
 struct guest_build {
     struct context *context;
@@ -15,7 +17,7 @@ struct guest_build {
     char *image_id;
     struct pci_address nics[WIRING_MAX_PORTS];
     size_t nic_count;
-    struct pci_address gpu[8];
+    struct pci_address gpus[GUEST_GPU_FUNCTIONS]; /* functions of the GPUs, card by card */
     size_t gpu_count;
     const char *type; /* "kvm" or "qemu" */
     int result;       /* of this host */

@@ -119,7 +119,7 @@ static int pump_packages(struct guest *g, struct process *from, struct process *
         if (got == 0 || (got > 0 && write_all(to->in, buffer, (size_t)got) != 0))
             break;
         if (got < 0 && errno != EAGAIN && errno != EINTR)
-            result = error_set_errno(e, errno, "reading the packages for host %s", g->host->name);
+            result = error_set_errno(e, errno, "reading the packages for host %s", lab_guest_name(g->host));
         else if (atomic_load(&g->context->cancelled))
             result = error_set(e, "interrupted: the next rebuild continues from here");
     }
@@ -148,12 +148,13 @@ static int must_end_well(struct guest *g, struct process *p, const char *what, c
     if (ended < 0)
         return -1;
     if (ended == 0)
-        return error_set(e, "%s the packages for host %s did not end", what, g->host->name);
+        return error_set(e, "%s the packages for host %s did not end", what, lab_guest_name(g->host));
     /* if the packer failed because its reader ended early, the reader's error has the reason */
     if ((WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
         (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE))
         return 0;
-    return error_set(e, "%s the packages for host %s failed: look at %s", what, g->host->name, where);
+    return error_set(e, "%s the packages for host %s failed: look at %s", what, lab_guest_name(g->host),
+                     where);
 }
 
 int packages_serve(struct guest *g, const char *to, struct error *e)

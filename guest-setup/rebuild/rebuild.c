@@ -132,7 +132,7 @@ static int go_back_to_step(struct guest_build *build, struct record *r, int *fro
         return -1;
     if (!there || guest_build_check_domain(build, e) != 1)
         return error_set(e, "host %s has not been built yet: --from needs a built host; leave it out",
-                         build->host->name);
+                         lab_guest_name(build->host));
     for (size_t i = (size_t)*from; i < build->profile.step_count; i++)
         record_forget_step(r, &build->profile.steps[i]);
     record_set_complete(r, false);
@@ -309,7 +309,7 @@ static int choose_type(struct context *c, struct guest_build *builds, struct err
         builds[i].type = type;
         if (builds[i].nic_count + builds[i].gpu_count && strcmp(type, "kvm") != 0)
             return error_set(e, "host %s has devices passed through, which needs KVM: %s",
-                             builds[i].host->name, why);
+                             lab_guest_name(builds[i].host), why);
     }
     return 0;
 }

@@ -44,7 +44,9 @@ static int restore_over_ssh(struct guest_build *build, struct ssh_session *ssh, 
     text_add(&path, "%s/nic-config", build->host->programs ? build->host->programs : "/usr/local/bin");
     reset_nic_settings_command(text_string(&path), words);
     int status = ssh_run(ssh, words, NULL, &out, NULL, RESTORE_NS, e);
-    int result = status < 0 ? -1 : reset_nic_settings_result(build->host->name, status, text_string(&out), e);
+    int result = status < 0
+                     ? -1
+                     : reset_nic_settings_result(lab_guest_name(build->host), status, text_string(&out), e);
     text_free(&path);
     text_free(&out);
     return result;
@@ -80,7 +82,7 @@ int reset_nic_settings(struct guest_build *build, const char *what_next, struct 
             e,
             "host %s is not %s, because the firmware of its NIC may keep settings of an earlier run, "
             "whose journal goes with the disk (--discard-settings does it all the same)",
-            build->host->name, what_next);
+            lab_guest_name(build->host), what_next);
     return result;
 }
 
@@ -103,7 +105,7 @@ static int reset_host(struct guest_build *build, struct error *e)
         return error_set(e,
                          "host %s has no snapshot because its rebuild was not finished: virt-provision "
                          "rebuild %s finishes it",
-                         build->host->name, build->host->name);
+                         lab_guest_name(build->host), lab_guest_name(build->host));
     if (guest_build_check_domain(build, e) < 0 || reset_nic_settings(build, "reset", e) != 0 ||
         virt_domain_stop(build->context->virt, build->host->domain, 0, e) != 0 ||
         guest_build_delete_volume(build, DISK_WORK, e) != 0 ||

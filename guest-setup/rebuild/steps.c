@@ -53,7 +53,7 @@ static struct ssh_session *connect_once(struct guest *g, int64_t limit_ns, struc
     struct ssh_session *s = NULL;
     if (virt_host_target(g->context->virt, &g->context->lab, g->host, 3 * NS_PER_S, &target, e) == 0) {
         target.cancelled = &g->context->cancelled;
-        s = ssh_open(g->host->name, &target, limit_ns, e);
+        s = ssh_open(lab_guest_name(g->host), &target, limit_ns, e);
     }
     ssh_target_free(&target);
     return s;
@@ -77,8 +77,8 @@ int guest_connect(struct guest *g, struct error *e)
     }
     return rebuild_cancelled(g, e)
                ? -1
-               : error_set(e, "host %s did not answer ssh within %lld s of its start: %s", g->host->name,
-                           (long long)(g->profile->ready_ns / NS_PER_S), why.text);
+               : error_set(e, "host %s did not answer ssh within %lld s of its start: %s",
+                           lab_guest_name(g->host), (long long)(g->profile->ready_ns / NS_PER_S), why.text);
 }
 
 static int read_boot_id(struct guest *g, char id[64], struct error *e)
@@ -125,7 +125,7 @@ static int reboot_guest(struct guest *g, struct error *e)
         if (read_boot_id(g, after, NULL) == 0 && strcmp(before, after) != 0)
             return 0;
     } while (clock_monotonic_ns() < deadline_ns);
-    return error_set(e, "host %s did not reboot within %lld s", g->host->name,
+    return error_set(e, "host %s did not reboot within %lld s", lab_guest_name(g->host),
                      (long long)(g->profile->ready_ns / NS_PER_S));
 }
 
@@ -160,8 +160,8 @@ static int pack_members(struct guest *g, struct parcels *all, const char *folder
     int status = process_run(pack, NULL, &archive, NULL, SHORT_NS, e), result = status < 0 ? -1 : 0;
     free(pack);
     if (status > 0)
-        result =
-            error_set(e, "packing files of %s for host %s: tar ended with %d", folder, g->host->name, status);
+        result = error_set(e, "packing files of %s for host %s: tar ended with %d", folder,
+                           lab_guest_name(g->host), status);
     all->each[all->count].to = to;
     snprintf(all->each[all->count].length, sizeof all->each->length, "%zu", archive.length);
     all->count++;
@@ -198,7 +198,8 @@ static int pack_programs(struct guest *g, struct parcels *all, struct error *e)
     self[length < 0 ? 0 : length] = '\0';
     char *slash = strrchr(self, '/');
     if (!slash)
-        return error_set(e, "/proc is not mounted: cannot find the programs for host %s", g->host->name);
+        return error_set(e, "/proc is not mounted: cannot find the programs for host %s",
+                         lab_guest_name(g->host));
     *slash = '\0';
     for (size_t i = 0; i < programs->count; i++) {
         const char *name = ((char *const *)programs->items)[i];
@@ -266,7 +267,7 @@ int guest_put(struct guest *g, struct error *e)
 
 /* ---- running a step */
 
-#define STEP_VARIABLES 11
+#define STEP_VARIABLES 13
 
 /* The environment of a step, as arguments of env(1). */
 static void step_environment(const struct guest *g, struct text variables[STEP_VARIABLES])
@@ -276,13 +277,17 @@ static void step_environment(const struct guest *g, struct text variables[STEP_V
     size_t ports = wiring_of_guest(&g->context->lab, h, &wiring, NULL) == 0 ? wiring.count - 1 : 0;
     text_add(&variables[9], "LAB_DATA_RATES=");
     text_add(&variables[10], "LAB_DATA_PEERS=");
+    text_add(&variables[11], "LAB_DATA_ADDRESSES=");
     for (size_t i = 1; i <= ports; i++) {
-        const char *between = i > 1 ? " " : "", *peer = wiring.ports[i].peer_profile;
+        const char *between = i > 1 ? " " : "", *peer = wiring.ports[i].peer_profile,
+                   *address = wiring.ports[i].nic_address;
         text_add(&variables[9], "%s%lld", between, (long long)wiring.ports[i].rate_bps);
         text_add(&variables[10], "%s%s", between, peer ? peer : "-");
+        text_add(&variables[11], "%s%s", between, address ? address : "-");
     }
+    text_add(&variables[12], "LAB_NICS=%zu", wiring_nodes(&g->context->lab, h));
     text_add(&variables[0], "LAB=%s", g->context->lab.name);
-    text_add(&variables[1], "LAB_HOST=%s", h->name);
+    text_add(&variables[1], "LAB_HOST=%s", lab_guest_name(h));
     text_add(&variables[2], "LAB_PROFILE=%s", g->profile->name);
     text_add(&variables[3], "LAB_PROGRAMS=%s", h->programs);
     text_add(&variables[4], "LAB_NIC_ADDRESS=%s", h->nic.address ? h->nic.address : "");
@@ -334,7 +339,7 @@ static int follow_step(struct guest *g, struct process *p, struct output *o, con
         if (rebuild_cancelled(g, e))
             return -1;
         if (clock_monotonic_ns() > deadline_ns)
-            return error_set(e, "step %s on host %s did not end within %lld s", name, g->host->name,
+            return error_set(e, "step %s on host %s did not end within %lld s", name, lab_guest_name(g->host),
                              (long long)(g->profile->step_ns / NS_PER_S));
     }
 }
@@ -368,14 +373,14 @@ static int run_once(struct guest *g, const struct profile_step *step, const char
     struct output output = {.guest = g};
     struct process p;
     int status = -1, result = -1;
-    const char *argv[20] = {"env"};
     size_t n = 1;
     step_environment(g, variables);
     text_add(&path, GUEST_FILES "/steps/%s", step->name);
-    for (size_t i = 0; i < STEP_VARIABLES; i++)
-        argv[n++] = text_string(&variables[i]);
     const char *script = strcmp(what, "apply") == 0 ? apply_alone : ask;
     const char *const rest[] = {"sh", "-c", script, "step", left, text_string(&path), what};
+    const char *argv[1 + STEP_VARIABLES + sizeof rest / sizeof *rest + 1] = {"env"};
+    for (size_t i = 0; i < STEP_VARIABLES; i++)
+        argv[n++] = text_string(&variables[i]);
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         argv[n++] = rest[i];
     guest_log(g, "%s %s", step->name, what);
@@ -436,8 +441,8 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
         if (applied < 0)
             return -1;
         if (applied != 0 && applied != REBOOT_ME)
-            return error_set(e, "step %s failed on host %s (exit status %d)%s%s", step->name, g->host->name,
-                             applied, *last ? ": " : "", last);
+            return error_set(e, "step %s failed on host %s (exit status %d)%s%s", step->name,
+                             lab_guest_name(g->host), applied, *last ? ": " : "", last);
         if (applied == REBOOT_ME) {
             context_report(g->context, g->host, "%s requests a reboot", step->name);
             if (reboot_guest(g, e) != 0)
@@ -448,7 +453,7 @@ static int apply_step(struct guest *g, const struct profile_step *step, char fou
             return checked;
         if (applied != REBOOT_ME || reboots == MAX_REBOOTS)
             return error_set(e, "step %s was applied on host %s, but its check fails%s%s", step->name,
-                             g->host->name, *found ? ": " : "", found);
+                             lab_guest_name(g->host), *found ? ": " : "", found);
     }
 }
 
@@ -497,7 +502,7 @@ int guest_verify(struct guest *g, struct error *e)
             return -1;
         if (status > 0)
             return error_set(e, "the check of step %s fails on host %s after all steps were done%s%s",
-                             p->steps[i].name, g->host->name, *found ? ": " : "", found);
+                             p->steps[i].name, lab_guest_name(g->host), *found ? ": " : "", found);
     }
     return 0;
 }

@@ -44,7 +44,8 @@ static int start_ssh(struct context *c, const char *const *words, size_t count, 
     if (virt_domain_state(c->virt, c->hosts[0]->domain, &state, e) != 0)
         return -1;
     if (state == VIRT_OFF)
-        return error_set(e, "host %s is off: virt-provision start %s", c->hosts[0]->name, c->hosts[0]->name);
+        return error_set(e, "host %s is off: virt-provision start %s", lab_guest_name(c->hosts[0]),
+                         lab_guest_name(c->hosts[0]));
     if (virt_domain_target(c->virt, &c->lab, c->hosts[0], &target, e) != 0)
         return -1;
     char **arguments = ssh_with_command(&target, words + 1, count - 1);

@@ -19,7 +19,7 @@ static int print_ssh_config(struct context *c, const char *const *words, size_t 
         struct ssh_target t;
         if (virt_domain_target(c->virt, &c->lab, c->hosts[i], &t, e) != 0)
             return -1;
-        printf("Host %s\n    HostName %s\n", c->hosts[i]->name, t.host);
+        printf("Host %s\n    HostName %s\n", lab_guest_name(c->hosts[i]), t.host);
         if (t.port)
             printf("    Port %lld\n", (long long)t.port);
         print_ssh_option("User", t.user);

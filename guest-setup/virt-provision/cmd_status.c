@@ -66,10 +66,10 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
         json_array_append_new(steps, step_status(&record, &profile.steps[i]));
     int asked = c->options.check && reachable ? check_steps(c, host, &profile, steps, e) : 0;
     json_t *status = json_make(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o}", "host", host->name, "domain", host->domain,
-        "state", virt_state_names[state], "address", reachable ? target.host : "", "profile", host->profile,
-        "image", record_string(&record, "image"), "type", record_string(&record, "type"), "complete",
-        record_complete(&record), "finished", record_string(&record, "finished"), "steps", steps);
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o}", "host", lab_guest_name(host), "domain",
+        host->domain, "state", virt_state_names[state], "address", reachable ? target.host : "", "profile",
+        host->profile, "image", record_string(&record, "image"), "type", record_string(&record, "type"),
+        "complete", record_complete(&record), "finished", record_string(&record, "finished"), "steps", steps);
     ssh_target_free(&target);
     record_free(&record);
     profile_free(&profile);
@@ -78,7 +78,7 @@ static json_t *host_status(struct context *c, const struct lab_host *host, struc
         return NULL;
     }
     if (!status)
-        error_set(e, "the status of host %s cannot be written as JSON", host->name);
+        error_set(e, "the status of host %s cannot be written as JSON", lab_guest_name(host));
     return status;
 }
 

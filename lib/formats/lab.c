@@ -175,6 +175,11 @@ const char *lab_link_peer(const struct lab_link *link, const char *name)
     return strcmp(ends[0], name) == 0 ? ends[1] : strcmp(ends[1], name) == 0 ? ends[0] : NULL;
 }
 
+const char *lab_guest_name(const struct lab_host *host)
+{
+    return host->machine ? host->machine : host->name;
+}
+
 bool lab_forwards(const struct lab_host *host)
 {
     return host->extra_nics.count > 0 || host->forwarding;

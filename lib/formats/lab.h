@@ -240,6 +240,8 @@ const char *lab_link_port(const struct lab_link *link, const char *name);
 /* The name at a link's other end; NULL: it does not end at `name`. */
 const char *lab_link_peer(const struct lab_link *link, const char *name);
 
+/* The name of the guest that a node is, or is a NIC of. */
+const char *lab_guest_name(const struct lab_host *host);
 /* Does the host forward, as a bridge or as a virtual switch? */
 bool lab_forwards(const struct lab_host *host);
 /* Does the lab say how slow the memory is that stands for the GPU's? */

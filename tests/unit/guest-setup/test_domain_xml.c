@@ -36,6 +36,15 @@ static const char soft[] =
     "'b':{'domain':'soft-b','profile':'p','nic':{'address':'10.0.1.2/24'}}},"
     "'links':[{'between':['a','sw'],'mtu':4200},{'between':['sw','b']}]}";
 
+/* Two rails, whose links are in another order; a NIC and two GPUs of b are the machine's. */
+static const char rails[] =
+    "{'schema':1,'name':'rails','driver':'libvirt','management':{'subnet':'198.51.100.64/26'},'hosts':{"
+    "'a':{'domain':'rails-a','profile':'p','nics':{'rail[0-1]':{'netdev':'roce{}','address':'10.0.{}.1/"
+    "24'}}},"
+    "'b':{'domain':'rails-b','profile':'q','nics':{'rail[0-1]':{'netdev':'data{}','address':'10.0.{}.2/24'},"
+    "'far':{'pci':'0000:41:00.0'}},'gpus':{'gpu0':{'pci':'0000:06:00.0'},'gpu1':{'pci':'0000:07:00.0'}}}},"
+    "'links':[{'between':['a.rail1','b.rail1'],'mtu':9000},{'between':['b.rail0','a.rail0']}]}";
+
 static struct lab parse(const char *document)
 {
     struct lab lab = {0};
@@ -314,6 +323,77 @@ static void networks_are_cables(void **state)
     lab_free(&lab);
 }
 
+/* ---- a guest with several NICs */
+
+static void a_guest_has_the_links_of_all_its_nics(void **state)
+{
+    (void)state;
+    struct lab lab = parse(rails);
+    struct wiring a, same, b;
+    struct wiring_network *networks;
+    size_t count;
+    assert_int_equal(wiring_nodes(&lab, host(&lab, "a.rail1")), 2);
+    assert_int_equal(wiring_nodes(&lab, host(&lab, "b.rail0")), 3);
+    assert_int_equal(wiring_of_guest(&lab, host(&lab, "a.rail0"), &a, NULL), 0);
+    assert_int_equal(wiring_of_guest(&lab, host(&lab, "a.rail1"), &same, NULL), 0);
+    assert_int_equal(wiring_of_guest(&lab, host(&lab, "b.rail0"), &b, NULL), 0);
+    assert_memory_equal(&a, &same, sizeof a);
+    assert_int_equal(a.count, 3);
+    assert_int_equal(b.count, 3);
+    for (size_t i = 1; i < 3; i++) {
+        char name[16], address[24];
+        snprintf(name, sizeof name, "data%zu", i - 1);
+        assert_string_equal(a.ports[i].name, name);
+        assert_string_equal(b.ports[i].name, name);
+        assert_string_equal(a.ports[i].network, b.ports[i].network);
+        assert_string_equal(a.ports[i].peer_profile, "q");
+        /* roce0 is made over data0, and has the address */
+        assert_string_equal(a.ports[i].address, "");
+        snprintf(address, sizeof address, "10.0.%zu.1/24", i - 1);
+        assert_string_equal(a.ports[i].nic_address, address);
+        snprintf(address, sizeof address, "10.0.%zu.2/24", i - 1);
+        assert_string_equal(b.ports[i].address, address);
+    }
+    assert_int_equal(a.ports[1].mtu, 0);
+    assert_int_equal(a.ports[2].mtu, 9000);
+    assert_string_not_equal(a.ports[1].mac, a.ports[2].mac);
+    assert_string_not_equal(a.ports[0].address, b.ports[0].address);
+    assert_int_equal(wiring_networks(&lab, &networks, &count, NULL), 0);
+    assert_int_equal(count, 3);
+    free(networks);
+    lab_free(&lab);
+}
+
+static void a_guest_is_one_domain(void **state)
+{
+    (void)state;
+    struct lab lab = parse(rails);
+    struct error e = {""};
+    struct domain_parts parts = parts_of();
+    struct pci_address nic = {0, 0x41, 0, 0}, gpu[3] = {{0, 6, 0, 0}, {0, 6, 0, 1}, {0, 7, 0, 0}};
+    parts.nic = &nic;
+    parts.nic_count = 1;
+    parts.gpu = gpu;
+    parts.gpu_count = 3;
+    char *one = domain_xml(&lab, host(&lab, "b.rail0"), &parts, &e),
+         *other = domain_xml(&lab, host(&lab, "b.rail1"), &parts, &e);
+    assert_non_null(one);
+    assert_string_equal(one, other);
+    struct look l = look_at(one);
+    assert_xpath(&l, "/domain/name", "rails-b");
+    assert_xpath(&l, "/domain/metadata/*/@host", "b");
+    assert_xpath(&l, "count(//interface[@type='network'])", "3");
+    assert_xpath(&l, "count(//controller[@model='pcie-root-port'])", "3");
+    assert_xpath(&l, "//hostdev[2]/address/@bus = //hostdev[3]/address/@bus", "true");
+    assert_xpath(&l, "//hostdev[3]/address/@bus = //hostdev[4]/address/@bus", "false");
+    assert_xpath(&l, "//hostdev[4]/address/@function", "0x0");
+    look_away(&l);
+    assert_valid(one, "domain");
+    free(one);
+    free(other);
+    lab_free(&lab);
+}
+
 /* ---- what is refused */
 
 static void cpu_lists(void **state)
@@ -385,6 +465,8 @@ int main(void)
         cmocka_unit_test(a_guest_boots_its_kernel_directly),
         cmocka_unit_test(definitions_are_steady_and_differ_by_host),
         cmocka_unit_test(networks_are_cables),
+        cmocka_unit_test(a_guest_has_the_links_of_all_its_nics),
+        cmocka_unit_test(a_guest_is_one_domain),
         cmocka_unit_test(cpu_lists),
         cmocka_unit_test(subnets),
         cmocka_unit_test(marks_survive_the_way_through_xml),
