@@ -1,12 +1,14 @@
 /* How a plan is made: cells out of documents, documents out of a request. */
 #include "harness/plan/plan.h"
 
+#include "harness/plan/assign.h"
 #include "harness/plan/bind.h"
 #include "harness/plan/condition.h"
 #include "harness/plan/patterns.h"
 #include "harness/plan/settings_fit.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/document/nearest.h"
 #include "lib/document/paths.h"
 #include "lib/files.h"
 #include "lib/formats/find.h"
@@ -237,14 +239,21 @@ static int cell_parse_lab(struct cell *cell, const json_t *document, const char 
 static int cell_check_roles(const struct cell *cell, struct error *e)
 {
     const char *role;
-    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++)
-        if (lab_host_of(&cell->lab, role) < 0 && lab_switch_of(&cell->lab, role) < 0 &&
-            !lab_real_switch(&cell->lab, role))
-            return error_set(
-                e,
-                "role \"%s\" of the scenario has no host in lab %s: give a host that name, or assign one "
-                "with \"roles\": {\"%s\": HOST}",
-                role, cell->lab.name, role);
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        if (lab_host_of(&cell->lab, role) >= 0 || lab_switch_of(&cell->lab, role) >= 0 ||
+            lab_real_switch(&cell->lab, role))
+            continue;
+        const char **words = xcalloc(lab_node_count(&cell->lab) + 1, sizeof *words);
+        for (size_t n = 0; n < lab_node_count(&cell->lab); n++)
+            words[n] = lab_node_name(&cell->lab, n);
+        const char *near = nearest_word(role, words);
+        free(words);
+        return error_set(
+            e,
+            "role \"%s\" of the scenario has no host in lab %s%s%s%s: give a host that name, or assign one "
+            "with \"roles\": {\"%s\": HOST}",
+            role, cell->lab.name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", role);
+    }
     return 0;
 }
 
@@ -266,84 +275,6 @@ static int cell_check_ends(const struct cell *cell, struct error *e)
 }
 
 /* ---- a cell: documents with the values of a choice */
-
-/* A path into a list that the document does not have would make an object of it: "links.0.rate" of a lab
- * whose links its topology draws. */
-static int check_list(const struct table *table, const json_t *document, const char *path, struct error *e)
-{
-    size_t length = strcspn(path, ".");
-    for (const struct field *f = table->fields; path[length] && f->name; f++)
-        if (f->kind == FIELD_LIST && strlen(f->name) == length && strncmp(f->name, path, length) == 0 &&
-            !json_object_get(document, f->name))
-            return json_object_get(document, "topology")
-                       ? error_set(e,
-                                   "the lab's \"topology\" draws its %s: change lab.topology, or "
-                                   "lab.defaults for all of them",
-                                   f->name)
-                       : error_set(e,
-                                   "there is no list \"%s\" that it could change: give all of it, as a list",
-                                   f->name);
-    return 0;
-}
-
-/* Hosts and switches that a topology makes are not in the document, where a pattern would find them: it would
- * change some or none of those that it names. */
-static int check_drawn(const json_t *lab, const char *path, struct error *e)
-{
-    static const char *const drawn[] = {"hosts", "switches"};
-    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
-        size_t length = strlen(drawn[i]), part;
-        const char *name;
-        char glob[128];
-        json_t *node;
-        struct error ignored;
-        if (strncmp(path, drawn[i], length) != 0 || path[length] != '.' || !json_object_get(lab, "topology"))
-            continue;
-        part = strcspn(path + length + 1, ".");
-        snprintf(glob, sizeof glob, "%.*s", (int)part, path + length + 1);
-        json_t *whole = strpbrk(glob, "*?[") ? lab_expand(lab, &ignored) : NULL;
-        int result = 0;
-        json_object_foreach(json_object_get(whole, drawn[i]), name, node)
-        {
-            if (result == 0 && fnmatch(glob, name, 0) == 0 &&
-                !json_object_get(json_object_get(lab, drawn[i]), name))
-                result = error_set(e,
-                                   "the lab's \"topology\" makes its %s: name one, such as %.60s, or change "
-                                   "lab.defaults for all of them",
-                                   drawn[i], name);
-        }
-        json_decref(whole);
-        return result;
-    }
-    return 0;
-}
-
-static const struct table *lab_table(const json_t *lab)
-{
-    const char *driver = json_string_value(json_object_get(lab, "driver"));
-    const struct lab_kind *kind = driver ? lab_kind_named(driver) : NULL;
-    return kind ? &kind->table : NULL;
-}
-
-/* The lab has been read by then: its name in the scenario chooses none any more. */
-static int assign_value(json_t *scenario, json_t *lab, const char *path, const json_t *value, struct error *e)
-{
-    const char *in_lab = paths_in_lab(path);
-    if (in_lab && lab && lab_table(lab) && check_list(lab_table(lab), lab, in_lab, e) != 0)
-        return error_prefix(e, "%.100s", path);
-    if (in_lab && lab && check_drawn(lab, in_lab, e) != 0)
-        return error_prefix(e, "%.100s", path);
-    if (in_lab)
-        return lab ? paths_set(lab, in_lab, value, e) : 0;
-    if (check_list(&scenario_table, scenario, path, e) != 0)
-        return error_prefix(e, "%.100s", path);
-    if (fnmatch(path, "lab", 0) == 0)
-        return error_set(e, "%.100s: the lab is not chosen by a value: give --lab LAB, in a run for each lab",
-                         path);
-    if (json_is_null(value) && table_check_path(&scenario_table, path, e) != 0)
-        return error_prefix(e, "%.100s", path);
-    return paths_set(scenario, path, value, e);
-}
 
 /* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times
  * slower), but never adds any, and leaves what the request itself has set. */
@@ -822,6 +753,8 @@ static json_t *plain_cell(const void *context, const json_t *choice)
 static int plan_begin(struct plan *plan, bool many, struct error *e)
 {
     const struct cell_sources *d = &plan->from;
+    if (assign_check_roles(d->scenario, d->requested, e) != 0)
+        return error_prefix(e, "%s", d->scenario_path);
     if (choices_parse(json_object_get(d->scenario, "sweep"), many, values_with_choice, d, &plan->choices,
                       e) != 0)
         return error_prefix(e, "%s", d->scenario_path);

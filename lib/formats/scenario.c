@@ -340,7 +340,7 @@ static bool is_role(const struct scenario *scenario, const char *name)
                : json_object_get(scenario->role_index, name) != NULL;
 }
 
-static int unknown_role(const struct list_of *roles, const char *path, const char *role, struct error *e)
+int scenario_no_role(const struct list_of *roles, const char *path, const char *role, struct error *e)
 {
     const char **words = calloc(roles->count + 1, sizeof *words);
     struct text known = {0};
@@ -367,7 +367,7 @@ static int check_roles(const struct list_of *list, const struct scenario *scenar
         char at[160];
         snprintf(at, sizeof at, "%s[%zu]", path, i);
         if (!is_role(scenario, items[i]))
-            return unknown_role(&scenario->roles, at, items[i], e);
+            return scenario_no_role(&scenario->roles, at, items[i], e);
     }
     return 0;
 }
@@ -395,10 +395,10 @@ static int check_flow_names(const struct scenario *scenario, json_t *flows, stru
         char at[64];
         snprintf(at, sizeof at, "flows[%zu].from", i);
         if (!is_role(scenario, items[i].from))
-            return unknown_role(&scenario->roles, at, items[i].from, e);
+            return scenario_no_role(&scenario->roles, at, items[i].from, e);
         snprintf(at, sizeof at, "flows[%zu].to", i);
         if (!is_role(scenario, items[i].to))
-            return unknown_role(&scenario->roles, at, items[i].to, e);
+            return scenario_no_role(&scenario->roles, at, items[i].to, e);
         if (names_add(flows, items[i].name, i) != 0)
             return error_set(e, "flows[%zu].name: \"%s\" occurs twice", i, items[i].name);
     }
@@ -470,7 +470,7 @@ static int check_settings_of(const struct scenario *scenario, struct error *e)
     for (size_t i = 0; i < scenario->settings_of.count; i++) {
         snprintf(path, sizeof path, "settings_of.%.100s", of[i].name);
         if (!is_role(scenario, of[i].name))
-            return unknown_role(&scenario->roles, "settings_of", of[i].name, e);
+            return scenario_no_role(&scenario->roles, "settings_of", of[i].name, e);
         if (check_optional_counters(&of[i], path, e) != 0)
             return -1;
     }
@@ -486,7 +486,7 @@ static int check_references(struct scenario *scenario, json_t *flows, struct err
     const struct scenario_storm *storms = scenario->storms.items;
     for (size_t i = 0; i < scenario->storms.count; i++)
         if (!is_role(scenario, storms[i].role))
-            return unknown_role(&scenario->roles, "storms", storms[i].role, e);
+            return scenario_no_role(&scenario->roles, "storms", storms[i].role, e);
     if (check_settings_of(scenario, e) != 0 ||
         check_roles(&scenario->sample.roles, scenario, "sample.roles", e) != 0)
         return -1;

@@ -127,6 +127,8 @@ void scenario_phase_starts(const struct scenario *scenario, int64_t phase_ns[4])
 const char *scenario_role(const struct scenario *scenario, size_t i);
 /* The index of the role with this name, or -1. */
 int scenario_role_index(const struct scenario *scenario, const char *name);
+/* The error at `path` that "role" is none of `roles` (char *), with the nearest of them. Returns -1. */
+int scenario_no_role(const struct list_of *roles, const char *path, const char *role, struct error *e);
 /* Do the flows of a pattern end by themselves, and how many are there? -1: that depends on the seed; more
  * than SCENARIO_PATTERN_FLOWS are not counted to the end. */
 bool scenario_traffic_ends(const struct scenario_traffic *traffic);

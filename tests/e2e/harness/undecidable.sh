@@ -175,6 +175,23 @@ set_refused "a sweep over labs" "sweep: $NO_CHOICE" "$PFC" --set 'sweep={"lab":[
 refused "a sweep over labs, in the file" "sweep: $NO_CHOICE" "$PFC" '.sweep={"lab":["sim-incast","sim-geforce-pair"]}|.expect=[]|del(.published)'
 set_refused "a lab by what the lab replaces" "scaled: $NO_CHOICE" "$PFC" --set 'lab.scaled={"lab":"sim-incast"}'
 set_refused "a sweep over the sweep" 'sweep: sweep.x: a sweep does not vary itself' "$PFC" --set 'sweep={"sweep.x":[1,2]}'
+# ---- roles and keys that a path names by a slip: told first, and also where null would take away what is not there
+NO_H99='settings_of.h99.mtu: there is no role "h99"; did you mean "h9"'
+set_refused "a role of settings_of" "--set $NO_H99" "$INCAST" --set settings_of.h99.mtu=1500
+set_refused "... by null" "--set $NO_H99" "$INCAST" --set settings_of.h99.mtu=null
+set_refused "... in a sweep, before its values" "sweep: $NO_H99" "$INCAST" --set 'sweep={"settings_of.h99.mtu":[1024,"1KiB"]}'
+set_refused "... of paths that go together" "sweep: $NO_H99" "$INCAST" --set 'sweep={"zip":[{"settings_of.h99.mtu":[1024,2048]}]}'
+check_exit 2 "a role that the lab lacks" "$H" check "$INCAST" --set expect=null --set 'roles=["h[0-16]","s00"]'
+check_says "... with the host that it may be" 'role "s00" of the scenario has no host in lab sim-incast; did you mean "s0"' err
+set_refused "null at a key of a lab's switches" 'lab.defaults.switch.watchdgo: .*no key "watchdgo"; did you mean "watchdog"' "$INCAST" --set lab.defaults.switch.watchdgo=null
+set_refused "... in a sweep" 'sweep: lab.defaults.switch.watchdgo: .*did you mean "watchdog"' "$INCAST" --set 'sweep={"lab.defaults.switch.watchdgo":[null,{}]}'
+set_refused "... at what defaults are of" 'lab.defaults.swich.ecn: .*no key "swich"; did you mean "switch"' "$INCAST" --set lab.defaults.swich.ecn=null
+set_refused "... at a key of one host" 'lab.hosts.h1.nic.modle: .*did you mean "model"' "$INCAST" --set lab.hosts.h1.nic.modle=null
+set_refused "... at a host that there is not" 'lab.hosts.h77.nic: there is no "h77" in hosts to take away; did you mean "h7"' "$INCAST" --set lab.hosts.h77.nic=null
+set_refused "... at an axis that there is not" 'sweep.settings.mut: there is no "settings.mut" in sweep to take away; did you mean "settings.mtu"' \
+    "$INCAST" --set 'sweep={"settings.mtu":[1024,2048]}' --set sweep.settings.mut=null
+check_exit 0 "null takes an axis away" "$H" run "$INCAST" --set 'sweep={"settings.mtu":[1024,2048]}' --set sweep.settings.mtu=null --dry-run
+check "... which leaves one run" test "$(grep -c 'mtu 1024\|mtu 2048' out)" = 0
 LATE='.start: .* is not before the end of the'
 set_refused "a flow that begins after the end" "flows\[0\]$LATE measure phase, at 11s" "$PFC" --set flows.a-to-b.start=15min
 set_refused "... in one run of a sweep" "flows\[0\]$LATE measure phase, at 11s" "$PFC" --set 'sweep={"flows.a-to-b.start":["0s","20s"]}'
