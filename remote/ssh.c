@@ -14,22 +14,30 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define RETRY_NS   (5 * NS_PER_S) /* time limit for connecting to a host that is not a guest */
-#define RELEASE_NS (2 * NS_PER_S) /* time limit for what ssh_hold started to end */
-#define PUT_LIMIT  (64u << 20)    /* bytes in a file that is put on a host: programs are a few hundred KiB */
+/* sshd takes at most 10 sessions of a connection, unless it is told otherwise (MaxSessions in
+ * sshd_config(5)): three are left for ssh_hold and for commands. */
+#define STARTED_MOST 7
+
+#define RETRY_NS   (5 * NS_PER_S)  /* time limit for connecting to a host that is not a guest */
+#define MORE_NS    (30 * NS_PER_S) /* time limit for a further connection to a host that has answered */
+#define RELEASE_NS (2 * NS_PER_S)  /* time limit for what ssh_hold started to end */
+#define PUT_LIMIT  (64u << 20)     /* bytes in a file that is put on a host: programs are a few hundred KiB */
 
 struct ssh_session {
     char *name;
     struct ssh_target target;
-    char folder[64];       /* folder of the control socket, used only by this process */
-    char socket[80];       /* short: a socket's path has 108 bytes at most */
-    struct process master; /* the connection */
-    struct process holder; /* ssh_hold's; its pid is -1: there is none */
-    int held;              /* the folder, locked: shows that it is in use */
-    char *why;             /* how the connection ended, once it has */
+    char folder[64];           /* folder of the control socket, used only by this process */
+    char socket[80];           /* short: a socket's path has 108 bytes at most */
+    struct process master;     /* the connection */
+    struct process holder;     /* ssh_hold's; its pid is -1: there is none */
+    int held;                  /* the folder, locked: shows that it is in use */
+    char *why;                 /* how the connection ended, once it has */
+    int running[STARTED_MOST]; /* of what ssh_start started over it: pidfds; -1: free */
+    struct ssh_session *more;  /* a further connection, for what has no room in this one; NULL: none yet */
 };
 
 /* ---- ssh's own arguments */
@@ -215,7 +223,7 @@ bool ssh_alive(struct ssh_session *s, struct error *e)
     if (!s->why) {
         int ended = process_wait(&s->master, 0, &status, NULL);
         if (ended == 0)
-            return true;
+            return !s->more || ssh_alive(s->more, e);
         note_end(s, ended == 1 ? status : 0);
     }
     error_set(e, "the ssh connection to host %s (%s) has ended: %s", s->name, s->target.host,
@@ -357,6 +365,8 @@ static int make_session(struct ssh_session *s, const char *name, const struct ss
     s->holder = s->master = (struct process){.pid = -1, .in = -1, .out = -1, .err = -1};
     s->held = -1;
     s->name = strdup(name);
+    for (size_t i = 0; i < STARTED_MOST; i++)
+        s->running[i] = -1;
     if (!copy_target(&s->target, target) || !s->name)
         return error_set(e, "out of memory");
     if (target->host[0] == '-' || !*target->host)
@@ -403,6 +413,10 @@ void ssh_close(struct ssh_session *s)
 {
     if (!s)
         return;
+    ssh_close(s->more);
+    for (size_t i = 0; i < STARTED_MOST; i++)
+        if (s->running[i] >= 0)
+            close(s->running[i]);
     release(s);
     process_stop(&s->master, 2 * NS_PER_S);
     if (s->folder[0]) {
@@ -446,14 +460,47 @@ static char **command_arguments(const struct ssh_session *s, const char *const a
     return NULL;
 }
 
+/* A place for one more program, where one has ended or none was: its index, or -1. */
+static int free_place(struct ssh_session *s)
+{
+    for (int i = 0; i < STARTED_MOST; i++) {
+        struct pollfd ended = {.fd = s->running[i], .events = POLLIN};
+        if (s->running[i] >= 0 && poll(&ended, 1, 0) == 1) {
+            close(s->running[i]);
+            s->running[i] = -1;
+        }
+        if (s->running[i] < 0)
+            return i;
+    }
+    return -1;
+}
+
+/* The connection that has room for one more program, made if there is none. */
+static struct ssh_session *with_room(struct ssh_session *s, int *place, struct error *e)
+{
+    while ((*place = free_place(s)) < 0) {
+        if (!s->more)
+            s->more = ssh_open(s->name, &s->target, MORE_NS, e);
+        if (!s->more) {
+            error_prefix(e, "a further connection, as %d programs run over one", STARTED_MOST);
+            return NULL;
+        }
+        s = s->more;
+    }
+    return s;
+}
+
 int ssh_start(struct ssh_session *s, const char *const argv[], int pipes, struct process *process,
               struct error *e)
 {
-    if (!ssh_alive(s, e))
+    int place;
+    if (!ssh_alive(s, e) || !(s = with_room(s, &place, e)))
         return -1;
     char **arguments = command_arguments(s, argv);
     int result = arguments ? process_start(process, (const char *const *)arguments, pipes, e)
                            : error_set(e, "out of memory");
+    if (result == 0) /* without it (Linux before 5.3) the program is not counted */
+        s->running[place] = (int)syscall(SYS_pidfd_open, process->pid, 0);
     ssh_arguments_free(arguments);
     return result;
 }

@@ -1,5 +1,6 @@
 /*
- * Commands on other machines over the system's ssh: one multiplexed connection per host. The user's
+ * Commands on other machines over the system's ssh: one multiplexed connection per host, and a further one
+ * where more programs run than an sshd takes over one (ssh_start). The user's
  * configuration, agent and jump hosts apply to hosts that virt-provision did not create; its guests are
  * trusted by the key that was pinned when they were created.
  */
