@@ -18,7 +18,8 @@
 #include <string.h>
 
 struct arguments {
-    const char *netdev, *tools, *bundle, *policy, *root;
+    const char *netdev, *bundle, *policy, *root;
+    struct list_of tools;
     int64_t buffer_bytes, gpu;
     int memory;
     int check, nccl_env, measure;
@@ -31,11 +32,13 @@ static const struct field fields[] = {
      .argument = "INTERFACE",
      .help = "Describe only this network interface. Without it, all interfaces of devices are described."},
     {.name = "tools",
-     .kind = FIELD_STRING,
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
      .offset = offsetof(struct arguments, tools),
      .argument = "INTERFACE",
-     .help = "Ask firmware tools and lldpctl about this network interface alone. Without it, they are asked "
-             "about all that are described, which takes time on hosts with many."},
+     .help = "Ask firmware tools and lldpctl about this network interface alone; given several times, about "
+             "these. Without it, they are asked about all that are described, which takes time on hosts with "
+             "many."},
     {.name = "check",
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, check),
@@ -171,7 +174,8 @@ static int print_environment(const json_t *facts, const char *netdev)
 
 static int gather_and_check(const struct arguments *a, const json_t *bundle, const json_t *policy)
 {
-    struct facts_source source = {.root = a->root ? a->root : "", .live = !a->root, .tools = a->tools};
+    struct facts_source source = {
+        .root = a->root ? a->root : "", .live = !a->root, .tools = a->tools.count ? &a->tools : NULL};
     json_t *traffic = a->measure ? traffic_probe(a->netdev, (int)a->gpu, NS_PER_S) : NULL;
     json_t *facts = facts_gather(&source, a->netdev);
     struct checks_wanted wanted = {.buffer_bytes = a->buffer_bytes,
@@ -198,16 +202,25 @@ static int gather_and_check(const struct arguments *a, const json_t *bundle, con
     return status;
 }
 
+static int check_interface(const char *root, const char *name, struct error *e)
+{
+    if (sysfs_safe_name(name) && sysfs_exists(root, "/sys/class/net/%s", name))
+        return 0;
+    return error_set(e, "there is no network interface %.60s in %s/sys/class/net", name, root);
+}
+
 static int validate(const struct arguments *a, struct error *e)
 {
     const char *root = a->root ? a->root : "";
     if (!sysfs_exists(root, "/sys"))
         return error_set(
             e, "the folder %s/sys does not exist: expected a copy of a host's /sys, /proc and /etc", root);
-    const char *const named[] = {a->netdev, a->root ? NULL : a->tools}; /* a copied tree has no tools */
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        if (named[i] && (!sysfs_safe_name(named[i]) || !sysfs_exists(root, "/sys/class/net/%s", named[i])))
-            return error_set(e, "there is no network interface %.60s in %s/sys/class/net", named[i], root);
+    char *const *tools = a->tools.items; /* a copied tree has none */
+    if (a->netdev && check_interface(root, a->netdev, e) != 0)
+        return -1;
+    for (size_t i = 0; !a->root && i < a->tools.count; i++)
+        if (check_interface(root, tools[i], e) != 0)
+            return -1;
     if (a->measure && (!a->netdev || a->gpu == FIELD_UNSET || a->root))
         return error_set(e, "--measure needs --netdev and --gpu, and does not work with --root");
     return 0;

@@ -7,6 +7,7 @@
 #define COLLECTORS_FACTS_H
 
 #include "collectors/facts/pci.h"
+#include "lib/document/table.h"
 #include "lib/error.h"
 #include <jansson.h>
 #include <stdbool.h>
@@ -14,8 +15,9 @@
 
 struct facts_source {
     const char *root;
-    bool live;         /* root is the running host */
-    const char *tools; /* other programs are asked about this interface alone; NULL: about all */
+    bool live;                   /* root is the running host */
+    const struct list_of *tools; /* char *: other programs are asked about these interfaces alone; NULL: about
+                                    all */
 };
 
 /* Each gives a new reference; what cannot be read is null or absent. */

@@ -288,7 +288,11 @@ json_t *facts_versions(const struct facts_source *s)
 
 bool facts_may_ask(const struct facts_source *s, const char *netdev)
 {
-    return !s->tools || strcmp(s->tools, netdev) == 0;
+    char *const *names = s->tools ? s->tools->items : NULL;
+    for (size_t i = 0; s->tools && i < s->tools->count; i++)
+        if (strcmp(names[i], netdev) == 0)
+            return true;
+    return !s->tools;
 }
 
 json_t *facts_gather(const struct facts_source *s, const char *netdev)
