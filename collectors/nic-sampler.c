@@ -14,6 +14,7 @@
 
 struct arguments {
     const char *netdev, *rdma, *groups, *prometheus, *root;
+    struct list_of nics; /* char * */
     int64_t gpu, every_ns, count;
     int optional_counters, realtime;
 };
@@ -37,6 +38,16 @@ static const struct field fields[] = {
      .help = "The RDMA device and its port. Without it, the device of the interface is used. A device that "
              "is named "
              "must exist."},
+    {.name = "nic",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct arguments, nics),
+     .argument = "INTERFACE[:rdma=DEV[/PORT]][:gpu=N]",
+     .help =
+         "Sample this NIC, in place of --netdev, --rdma and --gpu. Given several times, all of them are "
+         "sampled by one process, "
+         "one after the other, and each line says which one it is of. What the machine has once is in the "
+         "lines of the first."},
     {.name = "gpu",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct arguments, gpu),
@@ -161,12 +172,17 @@ static int find_netdev(const char *name, struct target *target, struct error *e)
     return -1;
 }
 
+static struct target target_of(const struct arguments *a)
+{
+    return (struct target){.root = a->root ? a->root : "",
+                           .gpu = a->gpu == FIELD_UNSET ? -1 : (int)a->gpu,
+                           .optional_counters = a->optional_counters > 0,
+                           .every_ns = a->every_ns};
+}
+
 static int make_target(const struct arguments *a, struct target *target, struct error *e)
 {
-    *target = (struct target){.root = a->root ? a->root : "",
-                              .gpu = a->gpu == FIELD_UNSET ? -1 : (int)a->gpu,
-                              .optional_counters = a->optional_counters > 0,
-                              .every_ns = a->every_ns};
+    *target = target_of(a);
     if (!a->netdev && !a->rdma && a->gpu == FIELD_UNSET)
         return error_set(
             e, "nothing to sample: give an interface with --netdev, or a device with --rdma or --gpu");
@@ -175,14 +191,77 @@ static int make_target(const struct arguments *a, struct target *target, struct 
     return a->rdma ? parse_rdma(a->rdma, target, e) : 0;
 }
 
+/* ---- several NICs */
+
+/* One of the words after the interface, which the kernel lets have no colon. */
+static int parse_word(const char *nic, const char *word, struct target *target, struct error *e)
+{
+    int64_t gpu;
+    if (strncmp(word, "rdma=", 5) == 0)
+        return parse_rdma(word + 5, target, e);
+    if (strncmp(word, "gpu=", 4) == 0 && sysfs_parse_number(word + 4, &gpu) && gpu >= 0 && gpu <= 255) {
+        target->gpu = (int)gpu;
+        return 0;
+    }
+    return error_set(
+        e, "--nic %.80s: expected INTERFACE, and behind colons rdma=DEVICE, rdma=DEVICE/PORT or gpu=N", nic);
+}
+
+/* "ens1:rdma=mlx5_0/1:gpu=0" */
+static int parse_nic(const struct arguments *a, const char *nic, struct target *target, struct error *e)
+{
+    char words[256], *rest = words;
+    *target = target_of(a);
+    if (strlen(nic) >= sizeof words)
+        return error_set(e, "--nic %.80s...: this is too long", nic);
+    snprintf(words, sizeof words, "%s", nic);
+    const char *name = strsep(&rest, ":");
+    if (strpbrk(name, "\"\\"))
+        return error_set(
+            e,
+            "--nic %.80s: lines cannot say that they are of this interface: sample it alone, with "
+            "--netdev",
+            nic);
+    if (find_netdev(name, target, e) == -1)
+        return -1;
+    while (rest)
+        if (parse_word(nic, strsep(&rest, ":"), target, e) == -1)
+            return -1;
+    return 0;
+}
+
+static int make_targets(const struct arguments *a, struct sampling_plan *plan, struct error *e)
+{
+    char *const *nics = a->nics.items;
+    if (a->netdev || a->rdma || a->gpu != FIELD_UNSET || a->prometheus)
+        return error_set(
+            e, "--nic stands for --netdev, --rdma and --gpu, and takes no --prometheus: a NIC that is "
+               "scraped has a nic-sampler of its own");
+    if (a->nics.count > SAMPLING_MOST_NICS)
+        return error_set(e, "--nic: at most %d NICs are sampled together", SAMPLING_MOST_NICS);
+    for (size_t i = 0; i < a->nics.count; i++) {
+        struct target *target = &plan->targets[i];
+        if (parse_nic(a, nics[i], target, e) == -1)
+            return -1;
+        target->shared = i > 0;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(plan->targets[k].netdev, target->netdev) == 0)
+                return error_set(e, "--nic: %s is given twice", target->netdev);
+    }
+    plan->count_targets = a->nics.count;
+    plan->named = true;
+    return 0;
+}
+
 static int make_plan(const struct arguments *a, struct sampling_plan *plan, struct error *e)
 {
     *plan = (struct sampling_plan){.groups = UINT32_MAX,
                                    .every_ns = a->every_ns,
                                    .count = a->count,
                                    .prometheus = a->prometheus,
-                                   .realtime = a->realtime > 0};
-    if (make_target(a, &plan->target, e) == -1)
+                                   .realtime = a->realtime > 0,
+                                   .count_targets = 1};
+    if ((a->nics.count ? make_targets(a, plan, e) : make_target(a, &plan->targets[0], e)) == -1)
         return -1;
     return a->groups ? parse_groups(a->groups, &plan->groups, e) : 0;
 }

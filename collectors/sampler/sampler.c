@@ -568,6 +568,8 @@ static bool applies(const struct source_kind *kind, const struct target *target)
         return false;
     if (kind == &source_nvml)
         return target->gpu >= 0;
+    if (kind->counts_for && target->shared) /* a GPU is its NIC's own */
+        return false;
     if (kind == &source_switch) /* few hosts are one */
         return sysfs_exists(target->root, "/sys/kernel/debug/virtual-connectx/switch");
     if (kind == &source_rdma)

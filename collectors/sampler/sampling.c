@@ -20,31 +20,56 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+struct program;
+
+/* A NIC, or whatever else a target is. */
+struct sampled {
+    const struct program *program;
+    const struct target *target;
+    struct sampler *sampler;
+};
+
 struct program {
     const struct sampling_plan *plan;
-    struct sampler *sampler;
+    struct sampled nics[SAMPLING_MOST_NICS];
+    size_t count;
     struct output *output;      /* NULL with Prometheus */
     struct http_server *server; /* only with Prometheus */
     int timer, signals;
-    int64_t samples, overruns;
+    int64_t samples, overruns;      /* of each NIC */
     int64_t overruns_told, told_ns; /* overruns already reported, and when */
-    int64_t read_ns;                /* of the last sample */
+    int64_t read_ns;                /* of the last sample of all */
 };
 
 /* ---- lines */
 
-static void put_event(void *context, const char *source, const char *what, const char *text)
+/* The beginning of an object line: where lines say which NIC they are of, that comes first (docs/lines.md).
+ */
+static json_t *begin_line(const struct sampled *n, const char *type)
 {
-    const struct program *p = context;
-    log_warning("%s: %s: %s", source, what, text);
-    if (!p->output)
-        return;
-    json_t *line =
-        json_make("{s:s,s:I,s:s,s:s,s:s%}", "type", "event", "time_ns", (json_int_t)clock_realtime_ns(),
-                  "source", source, "what", what, "text", text, strlen(text));
-    if (line)
+    return n->program->plan->named ? json_make("{s:s,s:s}", "nic", n->target->netdev, "type", type)
+                                   : json_make("{s:s}", "type", type);
+}
+
+/* Takes over both. */
+static void put_line(const struct program *p, json_t *line, json_t *more)
+{
+    if (line && more && json_object_update(line, more) == 0)
         lines_write_object(output_stream(p->output), line);
     json_decref(line);
+    json_decref(more);
+}
+
+static void put_event(void *context, const char *source, const char *what, const char *text)
+{
+    const struct sampled *n = context;
+    const struct program *p = n->program;
+    log_warning("%s%s%s: %s: %s", p->plan->named ? n->target->netdev : "", p->plan->named ? ": " : "", source,
+                what, text);
+    if (p->output)
+        put_line(p, begin_line(n, "event"),
+                 json_make("{s:I,s:s,s:s,s:s%}", "time_ns", (json_int_t)clock_realtime_ns(), "source", source,
+                           "what", what, "text", text, strlen(text)));
 }
 
 static json_t *missing_json(const struct sampler *sampler)
@@ -56,31 +81,29 @@ static json_t *missing_json(const struct sampler *sampler)
     return list;
 }
 
-static void put_header(const struct program *p)
+static void put_header(const struct sampled *n)
 {
+    const struct program *p = n->program;
     char host[256] = "";
     size_t count;
-    const struct column *columns = sampler_columns(p->sampler, &count);
+    const struct column *columns = sampler_columns(n->sampler, &count);
     (void)gethostname(host, sizeof host - 1);
-    json_t *line =
-        json_make("{s:s,s:i,s:s,s:s,s:I,s:s,s:s,s:o,s:o}", "type", "header", "schema", 1, "program",
-                  "nic-sampler", "version", HARNESS_VERSION, "every_ns", (json_int_t)p->plan->every_ns,
-                  "host", host, "netdev", p->plan->target.netdev, "missing", missing_json(p->sampler),
-                  "columns", lines_columns_json(columns, count));
-    if (line)
-        lines_write_object(output_stream(p->output), line);
-    json_decref(line);
+    put_line(p, begin_line(n, "header"),
+             json_make("{s:i,s:s,s:s,s:I,s:s,s:s,s:o,s:o}", "schema", 1, "program", "nic-sampler", "version",
+                       HARNESS_VERSION, "every_ns", (json_int_t)p->plan->every_ns, "host", host, "netdev",
+                       n->target->netdev, "missing", missing_json(n->sampler), "columns",
+                       lines_columns_json(columns, count)));
 }
 
+/* Of the processor's time each NIC has its share. */
 static void put_end(const struct program *p, const char *reason)
 {
-    json_t *line =
-        json_make("{s:s,s:I,s:I,s:I,s:I,s:s}", "type", "end", "time_ns", (json_int_t)clock_realtime_ns(),
-                  "samples", (json_int_t)p->samples, "overruns", (json_int_t)p->overruns, "cpu_ns",
-                  (json_int_t)clock_process_cpu_ns(), "reason", reason);
-    if (line)
-        lines_write_object(output_stream(p->output), line);
-    json_decref(line);
+    int64_t cpu_ns = clock_process_cpu_ns() / (int64_t)p->count;
+    for (size_t i = 0; i < p->count; i++)
+        put_line(p, begin_line(&p->nics[i], "end"),
+                 json_make("{s:I,s:I,s:I,s:I,s:s}", "time_ns", (json_int_t)clock_realtime_ns(), "samples",
+                           (json_int_t)p->samples, "overruns", (json_int_t)p->overruns, "cpu_ns",
+                           (json_int_t)cpu_ns, "reason", reason));
 }
 
 /* Overruns are reported at most once a second. */
@@ -96,38 +119,49 @@ static void put_overruns(struct program *p)
     p->overruns_told = p->overruns;
     p->told_ns = now_ns;
     log_warning("timer: overrun: %s", text);
-    json_t *line =
-        json_make("{s:s,s:I,s:s,s:s,s:s,s:I}", "type", "event", "time_ns", (json_int_t)clock_realtime_ns(),
-                  "source", "timer", "what", "overrun", "text", text, "overruns", (json_int_t)p->overruns);
-    if (line)
-        lines_write_object(output_stream(p->output), line);
-    json_decref(line);
+    for (size_t i = 0; i < p->count; i++)
+        put_line(p, begin_line(&p->nics[i], "event"),
+                 json_make("{s:I,s:s,s:s,s:s,s:I}", "time_ns", (json_int_t)clock_realtime_ns(), "source",
+                           "timer", "what", "overrun", "text", text, "overruns", (json_int_t)p->overruns));
 }
 
+/* One NIC after the other: what a sample costs grows with their number alone. */
 static void put_sample(struct program *p)
 {
-    struct sample sample;
-    size_t count;
-    /* The order of lines: a new header, then the events of this sample, then its values. */
-    bool changed = sampler_take(p->sampler, &sample);
+    int64_t read_ns = 0;
     p->samples++;
-    p->read_ns = sample.read_ns;
-    if (changed)
-        put_header(p);
-    put_overruns(p);
-    (void)sampler_columns(p->sampler, &count);
-    lines_write_sample(output_stream(p->output), sample.time_ns, sample.read_ns, sample.values, count);
+    for (size_t i = 0; i < p->count; i++) {
+        struct sampled *n = &p->nics[i];
+        struct sample sample;
+        size_t count;
+        /* The order of lines: a new header, then the events of this sample, then its values. */
+        bool changed = sampler_take(n->sampler, &sample);
+        if (changed)
+            put_header(n);
+        if (i == 0)
+            put_overruns(p);
+        (void)sampler_columns(n->sampler, &count);
+        if (p->plan->named)
+            lines_write_sample_of(output_stream(p->output), n->target->netdev, sample.time_ns, sample.read_ns,
+                                  sample.values, count);
+        else
+            lines_write_sample(output_stream(p->output), sample.time_ns, sample.read_ns, sample.values,
+                               count);
+        read_ns += sample.read_ns;
+    }
+    p->read_ns = read_ns;
 }
 
 /* ---- Prometheus */
 
 static void put_labels(const struct program *p, struct text *labels)
 {
-    if (p->plan->target.netdev[0] != '\0')
-        prometheus_label(labels, "netdev", p->plan->target.netdev);
-    if (p->plan->target.rdma[0] != '\0') {
+    const struct target *target = p->nics[0].target;
+    if (target->netdev[0] != '\0')
+        prometheus_label(labels, "netdev", target->netdev);
+    if (target->rdma[0] != '\0') {
         text_add(labels, "%s", labels->length > 0 ? "," : "");
-        prometheus_label(labels, "rdma", p->plan->target.rdma);
+        prometheus_label(labels, "rdma", target->rdma);
     }
 }
 
@@ -137,9 +171,9 @@ static void put_metrics(void *context, struct text *out)
     struct sample sample;
     struct text labels = {0};
     size_t count;
-    (void)sampler_take(p->sampler, &sample);
+    (void)sampler_take(p->nics[0].sampler, &sample);
     p->samples++;
-    const struct column *columns = sampler_columns(p->sampler, &count);
+    const struct column *columns = sampler_columns(p->nics[0].sampler, &count);
     put_labels(p, &labels);
     prometheus_write(out, columns, sample.values, count, text_string(&labels));
     prometheus_write_one(out, "nic_sampler_read_seconds", "gauge", "How long reading all sources took.",
@@ -159,7 +193,7 @@ static void put_metrics(void *context, struct text *out)
 static void follow(struct program *p)
 {
     struct sample sample;
-    (void)sampler_take(p->sampler, &sample);
+    (void)sampler_take(p->nics[0].sampler, &sample);
     p->samples++;
     p->read_ns = sample.read_ns;
 }
@@ -216,9 +250,11 @@ static enum step warm_up(struct program *p, struct error *e)
     struct sample unseen;
     if (!p->output)
         return STEP_GO_ON;
-    put_header(p);
-    if (sampler_take(p->sampler, &unseen))
-        put_header(p);
+    for (size_t i = 0; i < p->count; i++) {
+        put_header(&p->nics[i]);
+        if (sampler_take(p->nics[i].sampler, &unseen))
+            put_header(&p->nics[i]);
+    }
     return send_lines(p, e);
 }
 
@@ -303,11 +339,12 @@ static void warn_when_down(const struct target *target)
     close(s);
 }
 
-static void tell_missing(const struct sampler *sampler)
+static void tell_missing(const struct sampled *n)
 {
+    bool named = n->program->plan->named;
     const char *name, *reason;
-    for (size_t i = 0; (name = sampler_missing(sampler, i, &reason)); i++)
-        log_info("not read: %s: %s", name, reason);
+    for (size_t i = 0; (name = sampler_missing(n->sampler, i, &reason)); i++)
+        log_info("not read: %s%s%s: %s", named ? n->target->netdev : "", named ? ": " : "", name, reason);
 }
 
 /* Optional: without the permission, sampling continues with normal priority. */
@@ -322,8 +359,14 @@ static int open_program(struct program *p, struct error *e)
 {
     if (p->plan->realtime)
         go_first();
-    p->sampler = sampler_open(&p->plan->target, p->plan->groups, put_event, p, e);
-    if (!p->sampler || take_signals(p, e) == -1)
+    for (; p->count < p->plan->count_targets; p->count++) {
+        struct sampled *n = &p->nics[p->count];
+        *n = (struct sampled){.program = p, .target = &p->plan->targets[p->count]};
+        n->sampler = sampler_open(n->target, p->plan->groups, put_event, n, e);
+        if (!n->sampler)
+            return p->plan->named ? error_prefix(e, "%s", n->target->netdev) : -1;
+    }
+    if (take_signals(p, e) == -1)
         return -1;
     if (p->plan->prometheus)
         p->server = http_server_open(p->plan->prometheus, put_metrics, p, e);
@@ -336,7 +379,8 @@ static void close_program(struct program *p)
 {
     http_server_close(p->server);
     output_close(p->output);
-    sampler_close(p->sampler);
+    for (size_t i = 0; i < p->count; i++)
+        sampler_close(p->nics[i].sampler);
     if (p->timer != -1)
         close(p->timer);
     if (p->signals != -1)
@@ -348,8 +392,10 @@ int sampling_run(const struct sampling_plan *plan, struct error *e)
     struct program p = {.plan = plan, .timer = -1, .signals = -1};
     int result = open_program(&p, e);
     if (result == 0) {
-        tell_missing(p.sampler);
-        warn_when_down(&plan->target);
+        for (size_t i = 0; i < p.count; i++) {
+            tell_missing(&p.nics[i]);
+            warn_when_down(p.nics[i].target);
+        }
         if (p.server)
             log_info("serving /metrics at %s port %" PRId64, http_server_host(p.server),
                      http_server_port(p.server));

@@ -4,8 +4,12 @@
 
 #include "collectors/sources/source.h"
 
+#define SAMPLING_MOST_NICS 64
+
 struct sampling_plan {
-    struct target target;
+    struct target targets[SAMPLING_MOST_NICS]; /* one for each NIC */
+    size_t count_targets;
+    bool named;      /* lines say which NIC they are of */
     uint32_t groups; /* bits by enum counter_group */
     int64_t every_ns;
     int64_t count;          /* samples; 0: until a signal arrives or the reader closes standard output */

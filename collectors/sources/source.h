@@ -26,6 +26,7 @@ struct target {
     char rdma[64];         /* RDMA device, "": that of netdev */
     unsigned int rdma_port;
     int gpu;                /* NVML index, -1: none */
+    bool shared;            /* another NIC of the machine has what the machine has once (counts_for) */
     bool optional_counters; /* switch on the RDMA device's optional counters */
     int64_t every_ns;
 };
