@@ -98,8 +98,10 @@ static void describe_holder(struct lab_lock *lock, const char *purpose)
 
 static int say_twice(const struct lab_lock *lock, const char *one, const char *other, struct error *e)
 {
-    return error_set(e, "%s and %s of lab %s are one machine: a lab names each machine once", one, other,
-                     lock->lab->name);
+    return error_set(e,
+                     "%s and %s of lab %s are one machine: a lab names each machine once, its NICs in "
+                     "\"nics\"; or both hosts say the same \"machine\"",
+                     one, other, lock->lab->name);
 }
 
 /* ---- on this machine */
@@ -166,9 +168,10 @@ struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct err
     lock->lab = lab;
     letters_random(lock->id, ID_LETTERS);
     describe_holder(lock, purpose);
-    while ((host = lab_host_at(lab, lock->count))) {
-        const struct subject subject = {"host", host->name, host->domain, host->ssh, host->port};
-        if (lock_host(lock, &subject, e) != 0) {
+    for (size_t i = 0; (host = lab_host_at(lab, i)); i++) {
+        const struct subject subject = {"host", lab_machine_name(lab, i), host->domain, host->ssh,
+                                        host->port};
+        if (lab_machine_first(lab, i) == i && lock_host(lock, &subject, e) != 0) {
             lab_unlock(lock);
             return NULL;
         }

@@ -9,10 +9,10 @@
 /* Locks: one program at a time works on a host, whichever lab names it. Held by flock: on this machine, by
  * the host's name, before it is reached; and on the machine that was reached, whoever names it how. */
 struct lab_lock;
-/* Lock every host of the lab on this machine (by libvirt URI and domain, or by ssh target); it is released
- * when this program ends. If one is locked, the error message names the host, and the holder: program,
- * process, user, machine, start time. `purpose` is shown to others ("run pfc-bidir"). The lab must outlive
- * the lock. */
+/* Lock every machine of the lab's hosts on this one (by libvirt URI and domain, or by ssh target); it is
+ * released when this program ends. If one is locked, the error message names the host, and the holder:
+ * program, process, user, machine, start time. `purpose` is shown to others ("run pfc-bidir"). The lab must
+ * outlive the lock. */
 struct lab_lock *lab_lock(const struct lab *lab, const char *purpose, struct error *e);
 /* Lock a switch of the lab, too, whose settings will change. */
 int lab_lock_switch(struct lab_lock *lock, const struct lab_switch *s, struct error *e);

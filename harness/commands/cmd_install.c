@@ -41,14 +41,14 @@ struct installing {
     const char *packages; /* folder of package files; NULL: there is none */
 };
 
-static void add_installed(const struct lab_host *host, struct text *lines)
+static void add_installed(const struct remote_host *h, struct text *lines)
 {
     struct words names = {0};
     remote_programs_names(&names);
-    text_add(lines, "%s: ", host->name);
+    text_add(lines, "%s: ", remote_machine_name(h));
     for (size_t i = 0; i < names.count; i++)
         text_add(lines, "%s%s", i ? ", " : "", names.items[i]);
-    text_add(lines, " %s in %s", HARNESS_VERSION, host->programs);
+    text_add(lines, " %s in %s", HARNESS_VERSION, h->lab->programs);
     words_free(&names);
 }
 
@@ -60,7 +60,7 @@ static int install_package(struct remote_host *h, const struct host_package *p, 
         return -1;
     if (remote_programs_check(h, e) != 0)
         return error_prefix(e, "after %s was installed", p->file);
-    add_installed(h->lab, lines);
+    add_installed(h, lines);
     text_add(lines, ", package harness-host %s", p->version);
     if (same)
         text_add(lines, ", which was there");
@@ -81,11 +81,11 @@ static int install_copies(struct remote_host *h, const char *package, const char
             e,
             "host %s has the package harness-host %s, whose files copies would overwrite; another one "
             "was not installed: %s",
-            h->lab->name, package, why);
+            remote_machine_name(h), package, why);
     if (!*package && remote_programs_put(h, &failed) != 0)
         return error_set(e, "%.700s%s%.300s", failed.text, why ? "; a package was not installed: " : "",
                          why ? why : "");
-    add_installed(h->lab, lines);
+    add_installed(h, lines);
     if (*package)
         text_add(lines, ", package harness-host %s, which was there; no other was installed: %s", package,
                  why);
@@ -124,7 +124,7 @@ static int install_on(void *context, size_t i, const struct host_way *way, struc
     const struct installing *x = context;
     struct remote_host h;
     (void)i;
-    if (!is_named(way->host->name, x->names, x->count))
+    if (!is_named(way->name, x->names, x->count) && !is_named(way->host->name, x->names, x->count))
         return 0;
     int opened = remote_host_open_locked(&h, way, e);
     if (opened < 0)
@@ -142,7 +142,9 @@ static int check_names(const struct lab *lab, const char *const *names, size_t c
     for (size_t i = 0; i < count; i++) {
         bool known = false;
         for (size_t k = 0; (host = lab_host_at(lab, k)); k++)
-            known = known || strcmp(host->name, names[i]) == 0;
+            known = known ||
+                    (lab_machine_first(lab, k) == k &&
+                     (strcmp(host->name, names[i]) == 0 || strcmp(lab_machine_name(lab, k), names[i]) == 0));
         if (!known) {
             log_error("lab %s has no host \"%.60s\"", lab->name, names[i]);
             return -1;

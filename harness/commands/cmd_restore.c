@@ -111,26 +111,26 @@ static void add_answer(const char *host, const json_t *answer, bool other, struc
 
 /* A guest that is off keeps its journal; its settings are restored once it runs again. A paused guest is
  * resumed when it is connected to. */
-static bool is_off(struct virt *virt, const struct lab_host *host, struct text *lines)
+static bool is_off(const struct host_way *way, struct text *lines)
 {
+    const struct lab_host *host = way->host;
     enum virt_state state;
     struct error e;
-    if (!virt || !host->domain || virt_domain_state(virt, host->domain, &state, &e) != 0 ||
+    if (!way->virt || !host->domain || virt_domain_state(way->virt, host->domain, &state, &e) != 0 ||
         state == VIRT_RUNNING || state == VIRT_PAUSED)
         return false;
-    text_add(lines, "%s: guest %s is %s: nothing can be restored now\n", host->name, host->domain,
+    text_add(lines, "%s: guest %s is %s: nothing can be restored now\n", way->name, host->domain,
              virt_state_names[state]);
     return true;
 }
 
-static int restore_host(void *context, size_t i, const struct host_way *way, struct text *lines,
-                        struct error *e)
+static int restore_machine(void *context, size_t i, const struct host_way *way, struct text *lines,
+                           struct error *e)
 {
-    const struct lab_host *host = way->host;
     struct remote_host h;
     (void)context;
     (void)i;
-    if (is_off(way->virt, host, lines))
+    if (is_off(way, lines))
         return 0;
     int opened = remote_host_open_locked(&h, way, e);
     if (opened < 0)
@@ -140,12 +140,11 @@ static int restore_host(void *context, size_t i, const struct host_way *way, str
     json_t *answer = remote_settings_restore(&h, e);
     int gpu = answer ? virtual_gpu_restore(&h, e) : -1;
     if (gpu > 0)
-        text_add(lines, "%s: the memory that stands for a GPU's is as fast as the host's again\n",
-                 host->name);
+        text_add(lines, "%s: the memory that stands for a GPU's is as fast as the host's again\n", way->name);
     size_t before = lines->length;
     int faults = gpu >= 0 ? host_faults_restore(&h, lines, e) : -1;
     if (answer)
-        add_answer(host->name, answer, gpu > 0 || lines->length > before, lines);
+        add_answer(way->name, answer, gpu > 0 || lines->length > before, lines);
     json_decref(answer);
     remote_host_close(&h);
     return faults < 0 ? -1 : 0;
@@ -200,7 +199,7 @@ static int restore_lab(struct lab *lab)
     size_t failures = 0;
     if (lab_kind(lab)->simulated)
         print_out("lab %s is simulated: nothing to restore\n", lab->name);
-    else if (lab_hosts_run(lab, "restore", restore_host, NULL, &failures, &e) != 0)
+    else if (lab_hosts_run(lab, "restore", restore_machine, NULL, &failures, &e) != 0)
         return program_fail(EXIT_LAB, &e);
     failures += restore_switches(lab);
     return failures ? EXIT_LAB : EXIT_DONE;

@@ -14,7 +14,7 @@
 
 /* What the question is about: the walk over these asks each of their checks. */
 enum doctor_scope {
-    DOCTOR_HOST,  /* a real host that answers; harness/doctor/hosts/ */
+    DOCTOR_HOST,  /* a real host that answers, a NIC of a machine; harness/doctor/hosts/ */
     DOCTOR_CELL,  /* a cell of the scenario */
     DOCTOR_PORT,  /* a port of a SONiC switch that the lab names; harness/doctor/switches/ */
     DOCTOR_CABLE, /* a cable between two SONiC switches */
@@ -32,13 +32,14 @@ enum doctor_when {
 /* What must be there for it to be asked, a bit each; those below the first two are found by checks before
  * it. */
 enum doctor_need {
-    DOCTOR_NEEDS_REAL = 1,      /* the lab has real hosts */
-    DOCTOR_NEEDS_SCENARIO = 2,  /* a scenario is given */
-    DOCTOR_NEEDS_ROLE = 4,      /* the host has a role in it */
-    DOCTOR_NEEDS_PROGRAMS = 8,  /* our programs on the host can be used */
-    DOCTOR_NEEDS_NIC = 16,      /* the host's NIC was found */
-    DOCTOR_NEEDS_PORT = 32,     /* the switch has the port */
-    DOCTOR_NEEDS_PORT_HOST = 64 /* a host is at the other end of the port's cable */
+    DOCTOR_NEEDS_REAL = 1,       /* the lab has real hosts */
+    DOCTOR_NEEDS_SCENARIO = 2,   /* a scenario is given */
+    DOCTOR_NEEDS_ROLE = 4,       /* the host has a role in it */
+    DOCTOR_NEEDS_PROGRAMS = 8,   /* our programs on the host can be used */
+    DOCTOR_NEEDS_NIC = 16,       /* the host's NIC was found */
+    DOCTOR_NEEDS_PORT = 32,      /* the switch has the port */
+    DOCTOR_NEEDS_PORT_HOST = 64, /* a host is at the other end of the port's cable */
+    DOCTOR_NEEDS_FIRST = 128     /* the host is the first of its machine: what a machine has once */
 };
 
 /* What hosts and switches said: objects by role, without a scenario by the host's name. A role that is not
@@ -93,6 +94,7 @@ struct doctor_check {
     CHECK(gid_index)                     \
     CHECK(nic)                           \
     CHECK(link)                          \
+    CHECK(route)                         \
     CHECK(left)                          \
     CHECK(inject)                        \
     CHECK(sampler)                       \

@@ -14,39 +14,83 @@ static const char *role_of_host(const struct doctor_subject *x, const struct lab
     return role;
 }
 
-static void examine_host(const struct doctor_subject *x, const struct host_way *way)
+static struct doctor_host host_of(const struct doctor_subject *x, const struct lab_host *host)
+{
+    struct doctor_host h = {.role = role_of_host(x, host)};
+    h.known_as = x->plan ? h.role : host->name;
+    return h;
+}
+
+static void report_unreached(const struct doctor_subject *x, const struct host_way *way,
+                             const struct error *e)
 {
     const struct lab_host *host = way->host;
-    struct doctor_host h = {.role = role_of_host(x, host)};
-    unsigned found = h.role ? DOCTOR_NEEDS_ROLE : 0;
-    struct doctor_subject of_host = *x;
-    struct error e;
-    h.known_as = x->plan ? h.role : host->name;
-    of_host.host = &h;
-    of_host.found = &found;
-    int opened = remote_host_open_locked(&h.remote, way, &e);
-    if (opened == -1) {
-        struct text fix = {0};
-        if (host->ssh)
-            doctor_begin_ssh(&fix, host->ssh, host->port, host->identity, host->known_hosts, "true");
-        else
-            text_add(&fix, "virt-provision status --lab %s", x->lab_path);
-        doctor_add(x->entries, host->name, "connection", "failure", text_string(&fix), "%s", e.text);
-        doctor_add_evidence(x->entries, "what ssh and libvirt answered");
-        text_free(&fix);
-        return;
+    struct text fix = {0};
+    if (host->ssh)
+        doctor_begin_ssh(&fix, host->ssh, host->port, host->identity, host->known_hosts, "true");
+    else
+        text_add(&fix, "virt-provision status --lab %s", x->lab_path);
+    doctor_add(x->entries, way->name, "connection", "failure", text_string(&fix), "%s", e->text);
+    doctor_add_evidence(x->entries, "what ssh and libvirt answered");
+    text_free(&fix);
+}
+
+/* What is found on a host, in its own lists: threads share none. */
+struct part {
+    struct doctor_subject x;
+    struct doctor_seen seen;
+};
+
+/* The machine's NICs one after the other: its programs are good for all, or for none. */
+static void examine_nodes(struct part parts[], struct doctor_host nodes[], size_t count)
+{
+    unsigned of_machine = 0;
+    for (size_t i = 0; i < count; i++) {
+        unsigned found =
+            of_machine | (i == 0 ? DOCTOR_NEEDS_FIRST : 0) | (nodes[i].role ? DOCTOR_NEEDS_ROLE : 0);
+        struct doctor_subject of_host = parts[i].x;
+        of_host.host = &nodes[i];
+        of_host.found = &found;
+        doctor_walk(DOCTOR_HOST, DOCTOR_EXAMINES, &of_host);
+        of_machine |= found & DOCTOR_NEEDS_PROGRAMS;
     }
-    doctor_add(x->entries, host->name, "connection", "ok", NULL, "ssh answers");
-    doctor_add_evidence(x->entries, "a command that ran there");
+}
+
+/* parts[0]: the first of the machine's hosts; the others follow it in the lab. */
+static void examine_machine(struct part parts[], size_t count, const struct host_way *way)
+{
+    const struct doctor_subject *x = &parts[0].x;
+    struct doctor_host *nodes = xcalloc(count, sizeof *nodes);
+    const struct lab_host *hosts = way->host;
+    struct error e;
+    for (size_t i = 0; i < count; i++) {
+        nodes[i] = host_of(x, &hosts[i]);
+        nodes[i].machine = way->name;
+        nodes[i].nodes = nodes;
+        nodes[i].node_count = count;
+    }
+    int opened = remote_host_open_locked(&nodes[0].remote, way, &e);
+    if (opened == -1) {
+        report_unreached(x, way, &e);
+    } else {
+        doctor_add(x->entries, way->name, "connection", "ok", NULL, "ssh answers");
+        doctor_add_evidence(x->entries, "a command that ran there");
+    }
     if (opened == REMOTE_HOST_IN_USE) {
-        doctor_add(x->entries, host->name, "lock", "failure",
+        doctor_add(x->entries, way->name, "lock", "failure",
                    "wait for the program that has the lock, or stop it, and look again", "%s", e.text);
         doctor_add_evidence(x->entries, "the lock's file, on the host or on this machine");
-        return;
     }
-    doctor_walk(DOCTOR_HOST, DOCTOR_EXAMINES, &of_host);
-    json_decref(h.nics);
-    remote_host_close(&h.remote);
+    for (size_t i = 1; opened >= 0 && i < count; i++)
+        remote_host_join(&nodes[i].remote, &hosts[i], &nodes[0].remote);
+    if (opened >= 0)
+        examine_nodes(parts, nodes, count);
+    for (size_t i = count; i-- > 0;) {
+        json_decref(nodes[i].nics);
+        if (opened >= 0)
+            remote_host_close(&nodes[i].remote);
+    }
+    free(nodes);
 }
 
 bool doctor_find_nic(struct doctor_host *h)
@@ -59,19 +103,16 @@ bool doctor_find_nic(struct doctor_host *h)
 
 /* ---- all, side by side */
 
-/* What is found on a host, in its own lists: threads share none. */
-struct part {
-    struct doctor_subject x;
-    struct doctor_seen seen;
-};
-
 static int visit_host(void *context, size_t i, const struct host_way *way, struct text *printed,
                       struct error *e)
 {
     struct part *parts = context;
     (void)printed;
     (void)e;
-    examine_host(&parts[i].x, way);
+    size_t count = 1;
+    while (lab_host_at(way->lab, i + count) && lab_same_machine(way->lab, i, i + count))
+        count++;
+    examine_machine(&parts[i], count, way);
     return 0;
 }
 

@@ -6,9 +6,13 @@
 #include "harness/doctor/check.h"
 #include "harness/labs/hosts/host.h"
 
-/* A host that answers. */
+/* A host that answers: a NIC of a machine. */
 struct doctor_host {
     struct remote_host remote;
+    const char *machine;       /* its name, for what is said of all its NICs */
+    struct doctor_host *nodes; /* all of the machine that the lab has, this one among them; the first is asked
+                                  what the machine has once */
+    size_t node_count;
     const char *role; /* in the scenario; NULL: it has none */
     const char
         *known_as; /* in struct doctor_seen: by its role, without a scenario by its name; NULL: not there */

@@ -4,6 +4,7 @@
 
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +19,22 @@ static const char *word(const json_t *object, const char *key)
 
 /* Where the lab has no GPU, the checks of the GPU are left out: all would only say that there is none. So is
  * that the host has no RDMA device: the check nic says it of the lab's NIC. */
-static void add_checks_of_facts(const struct lab_host *host, const json_t *facts, json_t *entries)
+static void add_checks_of_facts(const struct doctor_host *h, const json_t *facts, json_t *entries)
 {
     size_t i;
     json_t *check;
+    bool has_gpu = false;
+    for (i = 0; i < h->node_count; i++)
+        has_gpu |= h->nodes[i].remote.lab->gpu != NULL;
     json_array_foreach(json_object_get(facts, "checks"), i, check)
     {
         const char *name = json_string_value(json_object_get(check, "check"));
         const char *verdict = json_string_value(json_object_get(check, "verdict"));
         const char *subject = json_string_value(json_object_get(check, "subject"));
         const char *reason = json_string_value(json_object_get(check, "reason"));
-        if (subject && ((!host->gpu && strcmp(subject, "gpu") == 0) || strcmp(subject, "rdma") == 0))
+        if (subject && ((!has_gpu && strcmp(subject, "gpu") == 0) || strcmp(subject, "rdma") == 0))
             continue;
-        doctor_add(entries, host->name, name ? name : "?", verdict ? verdict : "unknown",
+        doctor_add(entries, h->machine, name ? name : "?", verdict ? verdict : "unknown",
                    json_string_value(json_object_get(check, "fix")), "%s%s%s", subject ? subject : "",
                    subject ? ": " : "", reason ? reason : "");
         const char *evidence = json_string_value(json_object_get(check, "evidence"));
@@ -55,37 +59,63 @@ static unsigned memories_of_role(const struct plan *plan, const char *role)
     return bits;
 }
 
-/* host-facts' checks depend on the route to GPU memory that the role's flows use. */
+/* The memories of all NICs' flows; `netdevs` gets the interfaces that its tools are asked about. */
+static unsigned memories_of_machine(const struct plan *plan, const struct doctor_host *h,
+                                    const char *netdevs[])
+{
+    unsigned bits = 0;
+    size_t count = 0;
+    bool any_role = false;
+    for (size_t i = 0; i < h->node_count; i++) {
+        struct doctor_host *node = &h->nodes[i];
+        doctor_find_nic(node);
+        if (node->remote.netdev)
+            netdevs[count++] = node->remote.netdev;
+        bits |= node->role ? memories_of_role(plan, node->role) : 0;
+        any_role |= node->role != NULL;
+    }
+    return any_role ? bits : memories_of_role(plan, NULL);
+}
+
+static void keep_nics(struct doctor_host *h, const json_t *facts)
+{
+    for (size_t i = 0; i < h->node_count; i++) {
+        json_decref(h->nodes[i].nics);
+        h->nodes[i].nics = json_incref(json_object_get(facts, "nics"));
+    }
+}
+
+/* host-facts' checks depend on the route to GPU memory that the roles' flows use. */
 static void examine_facts(const struct doctor_subject *x)
 {
     struct doctor_host *h = x->host;
-    unsigned bits = memories_of_role(x->plan, h->role);
-    doctor_find_nic(h); /* its tools are asked about this one */
+    const char **netdevs = xcalloc(h->node_count + 1, sizeof *netdevs);
+    unsigned bits = memories_of_machine(x->plan, h, netdevs);
     if (bits >> MEMORY_GPU == 0)
         bits = 1U << MEMORY_HOST;
     for (int memory = bits >> MEMORY_GPU ? MEMORY_GPU : MEMORY_HOST; flow_memory_names[memory]; memory++) {
         struct error e;
         if (!(bits >> memory & 1))
             continue;
-        json_t *facts = remote_facts(&h->remote, memory, &e), *found = json_array();
+        json_t *facts = remote_facts(&h->remote, memory, netdevs, &e), *found = json_array();
         if (facts) {
-            add_checks_of_facts(h->remote.lab, facts, found);
-            json_decref(h->nics);
-            h->nics = json_incref(json_object_get(facts, "nics"));
+            add_checks_of_facts(h, facts, found);
+            keep_nics(h, facts);
         } else {
-            doctor_add(found, h->remote.lab->name, "facts", "failure",
-                       "host-facts, as root on the host, says why", "%s", e.text);
+            doctor_add(found, h->machine, "facts", "failure", "host-facts, as root on the host, says why",
+                       "%s", e.text);
             doctor_add_evidence(found, "host-facts on the host");
         }
         doctor_add_new(x->entries, found);
         json_decref(facts);
     }
+    free(netdevs);
 }
 
 const struct doctor_check doctor_facts = {.name = "facts",
                                           .scope = DOCTOR_HOST,
                                           .when = DOCTOR_EXAMINES,
-                                          .needs = DOCTOR_NEEDS_PROGRAMS,
+                                          .needs = DOCTOR_NEEDS_PROGRAMS | DOCTOR_NEEDS_FIRST,
                                           .examine = examine_facts};
 
 /* ---- the GID that the lab names */

@@ -9,6 +9,7 @@
 #include "lib/document/json_text.h"
 #include "lib/words.h"
 #include "lib/xalloc.h"
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static void examine_clock(const struct doctor_subject *x)
 {
     struct error e;
     struct clock_steady here = clock_steady_start();
-    const char *host = x->host->remote.lab->name;
+    const char *host = x->host->machine;
     int64_t offset_ns, error_ns;
     if (remote_clock(&x->host->remote, &here, &offset_ns, &error_ns, &e) != 0)
         doctor_add(x->entries, host, "clock", "failure", "install bash on the host: it answers with its time",
@@ -33,8 +34,11 @@ static void examine_clock(const struct doctor_subject *x)
     doctor_add_evidence(x->entries, "the host's time, asked for several times over ssh");
 }
 
-const struct doctor_check doctor_clock = {
-    .name = "clock", .scope = DOCTOR_HOST, .when = DOCTOR_EXAMINES, .examine = examine_clock};
+const struct doctor_check doctor_clock = {.name = "clock",
+                                          .scope = DOCTOR_HOST,
+                                          .when = DOCTOR_EXAMINES,
+                                          .needs = DOCTOR_NEEDS_FIRST,
+                                          .examine = examine_clock};
 
 /* Prints a line for each address: exit status and last message of a connection. timeout's own exit status is
  * 124. */
@@ -61,17 +65,48 @@ static void peers_add(struct peers *peers, const struct lab_host *from, const st
     peers->hosts[peers->count++] = to;
 }
 
-/* Hosts that forward receive no flows. */
+/* An address with its prefix length, as bits of its network; 0: none. */
+static size_t network_of(const char *address, unsigned char bits[16])
+{
+    char text[INET6_ADDRSTRLEN];
+    unsigned char all[16] = {0};
+    size_t length = address ? strcspn(address, "/") : 0;
+    if (length == 0 || length >= sizeof text || !address[length])
+        return 0;
+    snprintf(text, sizeof text, "%.*s", (int)length, address);
+    size_t most = inet_pton(AF_INET, text, all) == 1 ? 32 : inet_pton(AF_INET6, text, all) == 1 ? 128 : 0;
+    size_t prefix = (size_t)strtoul(address + length + 1, NULL, 10);
+    if (prefix == 0 || prefix > most)
+        return 0;
+    memset(bits, 0, 16);
+    for (size_t i = 0; i < prefix; i++)
+        bits[i / 8] |= all[i / 8] & (unsigned char)(0x80 >> i % 8);
+    return most * 1000 + prefix;
+}
+
+/* Are two addresses of one network, by their prefix lengths? */
+static bool in_one_network(const char *one, const char *other)
+{
+    unsigned char a[16], b[16];
+    size_t network = network_of(one, a);
+    return network && network == network_of(other, b) && memcmp(a, b, sizeof a) == 0;
+}
+
+/* The lab's next host of another machine: first one of the NIC's own network, as rails reach no other, then
+ * of any. Hosts that forward receive no flows. */
 static void peers_add_next(struct peers *peers, const struct lab *lab, const struct lab_host *from)
 {
     size_t count = lab->hosts.count, at = 0;
     while (at < count && lab_host_at(lab, at) != from)
         at++;
-    for (size_t i = 1; i < count && peers->count == 0; i++) {
-        const struct lab_host *next = lab_host_at(lab, (at + i) % count);
-        if (next->extra_nics.count == 0)
-            peers_add(peers, from, next);
-    }
+    for (int any = 0; any < 2; any++)
+        for (size_t i = 1; i < count && peers->count == 0; i++) {
+            size_t k = (at + i) % count;
+            const struct lab_host *next = lab_host_at(lab, k);
+            if (next->extra_nics.count == 0 && !lab_same_machine(lab, at, k) &&
+                (any || in_one_network(from->nic.address, next->nic.address)))
+                peers_add(peers, from, next);
+        }
 }
 
 static void peers_add_receivers(struct peers *peers, const struct lab *lab, const struct scenario *scenario,
@@ -194,6 +229,138 @@ static void examine_ports(const struct doctor_subject *x)
 const struct doctor_check doctor_port = {
     .name = "port", .scope = DOCTOR_HOST, .when = DOCTOR_EXAMINES, .examine = examine_ports};
 
+/* ---- route: do packets leave and enter by their own NIC, where a machine has several? */
+
+/* $1: the address of the NIC, $2: its interface, the rest: addresses of peers. Prints "arp ALL OWN", the
+ * kernel's arp_ignore, and for each peer "to PEER DEVICE". */
+static const char ask_routes[] =
+    "own=$1; dev=$2; shift 2; cd /proc/sys/net/ipv4/conf && echo \"arp $(cat all/arp_ignore) $(cat "
+    "\"$dev/arp_ignore\")\"; for peer; do said=$(ip route get \"$peer\" from \"$own\" 2>&1); "
+    "case $said in *' dev '*) said=${said#* dev }; echo \"to $peer ${said%% *}\";; "
+    "*) echo \"to $peer none\";; esac; done";
+
+/* Another NIC of the machine whose address is of the same network; NULL: there is none. */
+static const struct doctor_host *neighbour_of(const struct doctor_host *h)
+{
+    for (size_t i = 0; i < h->node_count; i++)
+        if (&h->nodes[i] != h &&
+            in_one_network(h->remote.lab->nic.address, h->nodes[i].remote.lab->nic.address))
+            return &h->nodes[i];
+    return NULL;
+}
+
+static void add_source_routes(const struct doctor_host *h, struct text *fix)
+{
+    const char *address = h->remote.lab->nic.address, *dev = h->remote.netdev;
+    int length = (int)strcspn(address, "/");
+    size_t table = (size_t)(h - h->nodes) + 1;
+    text_add(
+        fix,
+        "give each rail a network of its own, or: ip route add NETWORK dev %s src %.*s table %zu; ip rule "
+        "add from %.*s table %zu; sysctl -w net.ipv4.conf.%s.arp_ignore=1 "
+        "net.ipv4.conf.%s.arp_announce=2 net.ipv4.conf.%s.rp_filter=2",
+        dev, length, address, 100 + table, length, address, 100 + table, dev, dev, dev);
+}
+
+static void report_wrong_way(const struct doctor_subject *x, const char *peer, const char *dev)
+{
+    const struct doctor_host *h = x->host;
+    const struct lab_host *host = h->remote.lab;
+    struct text fix = {0};
+    bool none = strcmp(dev, "none") == 0;
+    add_source_routes(h, &fix);
+    doctor_add(x->entries, host->name, "route", "failure", text_string(&fix),
+               "packets from %.*s to %s %s%s, not by %s: counters and settings of this NIC are not those of "
+               "its flows",
+               (int)strcspn(host->nic.address, "/"), host->nic.address, peer,
+               none ? "have no route" : "leave by ", none ? "" : dev, h->remote.netdev);
+    text_free(&fix);
+}
+
+/* Linux answers for all its addresses on every interface, unless it is told not to. */
+static void report_arp(const struct doctor_subject *x, const struct doctor_host *other)
+{
+    const struct doctor_host *h = x->host;
+    struct text fix = {0};
+    add_source_routes(h, &fix);
+    doctor_add(
+        x->entries, h->remote.lab->name, "route", "failure", text_string(&fix),
+        "%s and %s are in one network (%s, %s), and %s answers ARP for both addresses: what is sent to one "
+        "may come in at the other, where its queue pairs are not",
+        h->remote.netdev, other->remote.netdev ? other->remote.netdev : other->remote.lab->name,
+        h->remote.lab->nic.address, other->remote.lab->nic.address, h->remote.netdev);
+    text_free(&fix);
+}
+
+/* The answers. Returns the number of failures; -1: they are not what was asked for. */
+static int judge_routes(const struct doctor_subject *x, char *answers)
+{
+    const struct doctor_host *h = x->host, *other = neighbour_of(h);
+    bool ipv4 = !strchr(h->remote.lab->nic.address, ':'), asked = false;
+    int failures = 0, all, own;
+    char *line, peer[80], dev[80];
+    while ((line = strsep(&answers, "\n"))) {
+        size_t before = json_array_size(x->entries);
+        if (sscanf(line, "arp %d %d", &all, &own) == 2) {
+            asked = true;
+            if (other && ipv4 && all < 1 && own < 1)
+                report_arp(x, other);
+        } else if (sscanf(line, "to %79s %79s", peer, dev) == 2 && strcmp(dev, h->remote.netdev) != 0) {
+            report_wrong_way(x, peer, dev);
+        }
+        if (json_array_size(x->entries) > before) {
+            failures++;
+            doctor_add_evidence(x->entries,
+                                "%s: the answer of ip route get, and of net.ipv4.conf, on the host", line);
+        }
+    }
+    return asked ? failures : -1;
+}
+
+/* A VLAN's interface is the run's. */
+static void examine_routes(const struct doctor_subject *x)
+{
+    const struct doctor_host *h = x->host;
+    const struct lab_host *host = h->remote.lab;
+    struct peers peers = {.hosts = xcalloc(x->lab->hosts.count + 1, sizeof *peers.hosts)};
+    struct words w = {0};
+    struct text out = {0};
+    struct error e;
+    for (size_t i = 0; x->plan && traffic_tools[i]; i++) {
+        peers.tool = traffic_tools[i];
+        peers_add_receivers(&peers, x->lab, &x->plan->first.scenario, host);
+    }
+    if (!x->plan)
+        peers_add_next(&peers, x->lab, host);
+    if (h->node_count > 1 && host->nic.address && !host->nic.vlan && host->extra_nics.count == 0) {
+        words_add_all(&w, (const char *const[]){"sh", "-c", ask_routes, "sh", NULL});
+        words_add(&w, "%.*s", (int)strcspn(host->nic.address, "/"), host->nic.address);
+        words_add(&w, "%s", h->remote.netdev);
+        for (size_t i = 0; i < peers.count; i++)
+            words_add(&w, "%.*s", (int)strcspn(peers.hosts[i]->nic.address, "/"),
+                      peers.hosts[i]->nic.address);
+        int failures = words_whole(&w, &e) != 0 || ssh_must(h->remote.ssh, (const char *const *)w.items, NULL,
+                                                            &out, REMOTE_COMMAND_NS, &e) != 0
+                           ? -1
+                           : judge_routes(x, out.data);
+        if (failures <= 0) {
+            doctor_add(x->entries, host->name, "route", failures ? "unknown" : "ok", NULL, "%s",
+                       failures ? "which way packets take was not answered"
+                                : "packets leave and enter by this NIC alone");
+            doctor_add_evidence(x->entries, "ip route get and net.ipv4.conf on the host");
+        }
+    }
+    words_free(&w);
+    text_free(&out);
+    free(peers.hosts);
+}
+
+const struct doctor_check doctor_route = {.name = "route",
+                                          .scope = DOCTOR_HOST,
+                                          .when = DOCTOR_EXAMINES,
+                                          .needs = DOCTOR_NEEDS_NIC,
+                                          .examine = examine_routes};
+
 /* ---- traffic tools */
 
 /* Cells that ask the same of the tools need one answer. */
@@ -229,13 +396,13 @@ static void examine_programs(const struct doctor_subject *x)
     struct error e;
     struct text fix = {0};
     const struct lab_host *host = x->host->remote.lab;
+    const char *machine = x->host->machine;
     int result = remote_programs_check(&x->host->remote, &e);
-    text_add(&fix, "harness install %s --lab %s", host->name, x->lab_path);
+    text_add(&fix, "harness install %s --lab %s", machine, x->lab_path);
     if (result == 0)
-        doctor_add(x->entries, host->name, "programs", "ok", NULL, "%s in %s", HARNESS_VERSION,
-                   host->programs);
+        doctor_add(x->entries, machine, "programs", "ok", NULL, "%s in %s", HARNESS_VERSION, host->programs);
     else
-        doctor_add(x->entries, host->name, "programs", result > 0 ? "warning" : "failure", text_string(&fix),
+        doctor_add(x->entries, machine, "programs", result > 0 ? "warning" : "failure", text_string(&fix),
                    "%s", e.text);
     doctor_add_evidence(x->entries, "the programs' --version in %s on the host", host->programs);
     text_free(&fix);
@@ -243,5 +410,8 @@ static void examine_programs(const struct doctor_subject *x)
         *x->found |= DOCTOR_NEEDS_PROGRAMS;
 }
 
-const struct doctor_check doctor_programs = {
-    .name = "programs", .scope = DOCTOR_HOST, .when = DOCTOR_EXAMINES, .examine = examine_programs};
+const struct doctor_check doctor_programs = {.name = "programs",
+                                             .scope = DOCTOR_HOST,
+                                             .when = DOCTOR_EXAMINES,
+                                             .needs = DOCTOR_NEEDS_FIRST,
+                                             .examine = examine_programs};

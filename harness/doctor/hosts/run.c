@@ -54,7 +54,7 @@ static void report_left(const struct doctor_subject *x, const char *what, const 
 {
     struct text fix = {0};
     text_add(&fix, "harness restore --lab %s", x->lab_path);
-    doctor_add(x->entries, x->host->remote.lab->name, "settings", "warning", text_string(&fix),
+    doctor_add(x->entries, x->host->machine, "settings", "warning", text_string(&fix),
                "%s of an earlier run were not restored", what);
     doctor_add_evidence(x->entries, "%s", from);
     text_free(&fix);
@@ -72,7 +72,7 @@ static void examine_left(const struct doctor_subject *x)
 const struct doctor_check doctor_left = {.name = "settings",
                                          .scope = DOCTOR_HOST,
                                          .when = DOCTOR_EXAMINES,
-                                         .needs = DOCTOR_NEEDS_NIC,
+                                         .needs = DOCTOR_NEEDS_NIC | DOCTOR_NEEDS_FIRST,
                                          .examine = examine_left};
 
 /* ---- faults: has the host means for what each cell injects there? */
@@ -83,7 +83,9 @@ static void examine_faults(const struct doctor_subject *x)
     struct error e;
     const struct cell *cell;
     if (host_faults_left(h)) {
-        report_left(x, "faults", "/run/harness-virtual-faults and /run/harness-filter-faults on the host");
+        if (*x->found & DOCTOR_NEEDS_FIRST)
+            report_left(x, "faults",
+                        "/run/harness-virtual-faults and /run/harness-filter-faults on the host");
         return;
     }
     for (size_t i = 0; (cell = doctor_cell_at(x->plan, i)); i++) {

@@ -14,6 +14,7 @@
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include <inttypes.h>
 #include <errno.h>
 #include <poll.h>
@@ -130,36 +131,45 @@ failed:
 static int connect_host(struct remote_lab *lab, size_t i, json_t *warnings, struct error *e)
 {
     struct remote_host *h = &lab->hosts[i];
+    if (!machine_is_first(lab, i)) {
+        remote_host_join(h, h->lab, machine_of_host(lab, i));
+        return 0;
+    }
     if (remote_host_open_unless(h, lab->virt, &lab->run->cell->lab, h->lab, BRING_UP_NS, &lab->cancelled,
                                 e) != 0)
         return -1;
-    int locked = host_is_first(lab, i) ? lab_lock_reached(lab->lock, h->ssh, "host", h->lab->name, e) : 0;
+    int locked = lab_lock_reached(lab->lock, h->ssh, "host", machine_name(lab, i), e);
     if (locked == 1)
         json_array_append_new(warnings, json_text(e->text));
     return locked < 0 ? -1 : 0;
 }
 
-static int end_left_faults(struct remote_host *h, json_t *warnings, struct error *e)
+/* Those of all its NICs. */
+static int end_left_faults(struct remote_lab *lab, size_t i, json_t *warnings, struct error *e)
 {
     struct text said = {0};
-    int result = host_faults_restore(h, &said, e);
+    int result = machine_is_first(lab, i) ? host_faults_restore(&lab->hosts[i], &said, e) : 0;
     if (said.length)
-        json_array_append_new(
-            warnings, json_textf("%s: faults that an earlier run had left were ended first", h->lab->name));
+        json_array_append_new(warnings, json_textf("%s: faults that an earlier run had left were ended first",
+                                                   machine_name(lab, i)));
     text_free(&said);
     return result;
 }
 
+/* Settings come last, when all NICs of the machine are found: they are one journal's. */
 static int bring_up_host(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
 {
     struct remote_host *h = &lab->hosts[role];
+    size_t first = lab->results[role].machine;
     if (connect_host(lab, role, warnings, e) != 0 || remote_find_nic(h, e) != 0)
         return -1;
     if (lab->run->as_is)
         return 0;
-    if (end_left_faults(h, warnings, e) != 0)
+    if (end_left_faults(lab, role, warnings, e) != 0)
         return -1;
-    return roles_bring_up_settings(lab, role, warnings, e);
+    return machine_next(lab, first, role, lab->host_count) == SIZE_MAX
+               ? roles_bring_up_settings(lab, first, warnings, e)
+               : 0;
 }
 
 /* A virtual switch takes the settings of all nodes; a bridge forwards since it booted. */
@@ -171,7 +181,7 @@ static int bring_up_forwarder(struct remote_lab *lab, size_t i, json_t *warnings
         return -1;
     if (lab->run->as_is)
         return 0;
-    if (end_left_faults(h, warnings, e) != 0)
+    if (end_left_faults(lab, i, warnings, e) != 0)
         return -1;
     if (!h->lab->forwarding)
         return 0;
@@ -185,6 +195,8 @@ static int bring_up_forwarder(struct remote_lab *lab, size_t i, json_t *warnings
 static int bring_up_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     (void)context;
+    if (!machine_is_first(lab, i) && !machine_of_host(lab, i)->ssh) /* which has been said */
+        return 0;
     return i < lab->host_count ? bring_up_host(lab, i, warnings, e) : bring_up_forwarder(lab, i, warnings, e);
 }
 
@@ -202,20 +214,41 @@ static int remote_lab_bring_up(void *state, struct error *e)
     return lab->virt ? virt_watch(lab->virt, e) : 0;
 }
 
+/* What the machine has once: its clock, and its facts, which are those of all its NICs. NULL with `e` set:
+ * its clock could not be read. */
+static json_t *describe_machine(struct remote_lab *lab, size_t first, json_t *warnings, struct error *e)
+{
+    struct remote_host *h = &lab->hosts[first];
+    const char **netdevs = xcalloc(lab->host_count + 1, sizeof *netdevs);
+    struct error why;
+    size_t count = 0;
+    json_t *facts = NULL;
+    for (size_t k = first; k != SIZE_MAX; k = machine_next(lab, first, k, lab->host_count))
+        if (lab->hosts[k].netdev)
+            netdevs[count++] = lab->hosts[k].netdev;
+    if (remote_clock(h, &lab->clock, &h->offset_ns, &h->error_ns, e) == 0 &&
+        !(facts = remote_facts(h, MEMORY_GPU, netdevs, &why))) {
+        json_array_append_new(warnings, json_textf("no facts: %s", why.text));
+        facts = json_object();
+    }
+    free(netdevs);
+    return facts;
+}
+
 /* `context`: descriptions by role. */
 static int describe_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
                          struct error *e)
 {
     struct host_description *out = (struct host_description *)context + role;
-    struct remote_host *h = &lab->hosts[role];
-    struct error why;
-    if (remote_clock(h, &lab->clock, &h->offset_ns, &h->error_ns, e) != 0)
-        return -1;
-    out->facts = remote_facts(h, MEMORY_GPU, &why);
-    if (!out->facts) {
-        json_array_append_new(warnings, json_textf("no facts: %s", why.text));
-        out->facts = json_object();
-    }
+    struct remote_host *h = &lab->hosts[role], *machine = machine_of_host(lab, role);
+    out->facts = machine_is_first(lab, role)
+                     ? describe_machine(lab, role, warnings, e)
+                     : json_incref(((struct host_description *)context)[machine - lab->hosts].facts);
+    if (!out->facts)
+        return machine_is_first(lab, role) ? -1 : 0; /* it has been said */
+    h->offset_ns = machine->offset_ns;
+    h->error_ns = machine->error_ns;
+    remote_find_gpu(h, out->facts);
     if (h->lab->gpu && !h->nvml_answers && !h->virtual_gpu)
         json_array_append_new(
             warnings, json_textf("GPU %" PRId64 " of %s is not sampled: NVIDIA's management library (NVML) "
@@ -256,14 +289,16 @@ static int remote_lab_save_settings(void *state, struct role_settings roles[], s
     (KIND(STREAM_SAMPLER) | KIND(STREAM_SERVER) | KIND(STREAM_TRAFFIC) | KIND(STREAM_CAPTURER) | \
      KIND(STREAM_COLLECTIVE))
 
-/* A sampler is ready when it has printed its header and a sample, a server and a capturer when they have
- * printed that they listen, a driver that awaits its start when it says that it is connected. */
+/* A sampler is ready when it has printed its header and a sample for each of its NICs, a server and a
+ * capturer when they have printed that they listen, a driver that awaits its start when it says that it is
+ * connected. */
 static bool is_ready(const struct stream *s)
 {
     if (s->spool)
         return s->spool->listening;
-    return s->kind == STREAM_TRAFFIC ? s->ready || !s->job->tool->awaits_start
-                                     : s->lines >= (s->kind == STREAM_SAMPLER ? 2 : 1);
+    return s->kind == STREAM_TRAFFIC
+               ? s->ready || !s->job->tool->awaits_start
+               : s->lines >= (s->kind == STREAM_SAMPLER ? 2 : 1) && (!s->nics || s->sample_ns);
 }
 
 static const struct stream *not_ready(const struct remote_lab *lab, unsigned kinds)
@@ -479,13 +514,14 @@ static int remote_lab_finish(void *state, struct error *e)
 }
 
 /* Clocks drift: a second reading widens the error bound. This machine's own clock may be set meanwhile;
- * the run's is not. `context`: what the result says of it, by role; NULL where it was not read. */
+ * the run's is not. `context`: what the result says of it, by the first role of each machine; NULL where it
+ * was not read. */
 static int read_clock_again(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
                             struct error *e)
 {
     struct remote_host *h = &lab->hosts[role];
     int64_t offset_ns, error_ns;
-    if (!lab->started || h->silent || !ssh_alive(h->ssh, NULL) ||
+    if (!machine_is_first(lab, role) || !lab->started || h->silent || !ssh_alive(h->ssh, NULL) ||
         remote_clock(h, &lab->clock, &offset_ns, &error_ns, e) != 0)
         return 0;
     int64_t drift_ns = llabs(offset_ns - h->offset_ns);
@@ -494,7 +530,7 @@ static int read_clock_again(struct remote_lab *lab, size_t role, void *context, 
         json_array_append_new(warnings,
                               json_textf("%s: its clock was set by %+.3f s during the run: times of its "
                                          "samples and events are wrong by that",
-                                         role_name(lab, role), (double)(offset_ns - h->offset_ns) / 1e9));
+                                         machine_name(lab, role), (double)(offset_ns - h->offset_ns) / 1e9));
     ((json_t **)context)[role] =
         json_make("{s:I,s:I,s:I}", "offset_ns", (json_int_t)h->offset_ns, "error_ns",
                   (json_int_t)(bound_ns + drift_ns), "drift_ns", (json_int_t)drift_ns);
@@ -522,10 +558,13 @@ static void remote_lab_add_to_result(void *state, json_t *result)
     for (size_t role = 0; role < lab->host_count; role++) {
         json_t *host = json_object_get(json_object_get(result, "hosts"), role_name(lab, role));
         json_object_set_new(host, "buffers", remote_buffers(&lab->hosts[role]));
-        if (clocks && clocks[role])
-            json_object_set_new(host, "clock", clocks[role]);
+        json_t *clock = clocks ? clocks[lab->results[role].machine] : NULL;
+        if (clock)
+            json_object_set_new(host, "clock", json_deep_copy(clock));
         warn_of_log(lab, role);
     }
+    for (size_t role = 0; clocks && role < lab->host_count; role++)
+        json_decref(clocks[role]);
     free(clocks);
     switch_counts_add_to_result(lab, result);
     tools_add_to_result(lab, result);

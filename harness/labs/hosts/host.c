@@ -5,6 +5,7 @@
 #include "lib/text.h"
 #include "remote/reach.h"
 #include "lib/document/json_file.h"
+#include "lib/words.h"
 #include "lib/xalloc.h"
 #include <poll.h>
 #include <stdlib.h>
@@ -51,9 +52,14 @@ int remote_host_open(struct remote_host *h, struct virt *virt, const struct lab 
     return remote_host_open_unless(h, virt, lab, host, timeout_ns, NULL, e);
 }
 
+void remote_host_join(struct remote_host *h, const struct lab_host *host, const struct remote_host *first)
+{
+    *h = (struct remote_host){.lab = host, .ssh = first->ssh, .shares = true};
+}
+
 void remote_host_close(struct remote_host *h)
 {
-    if (h->ssh)
+    if (h->ssh && !h->shares)
         ssh_close(h->ssh);
     free(h->netdev);
     free(h->rdma);
@@ -145,18 +151,25 @@ static bool is_virtual_gpu(const json_t *facts, int64_t index)
     return json_is_object(json_object_get(gpu, "virtual"));
 }
 
-json_t *remote_facts(struct remote_host *h, int memory, struct error *e)
+void remote_find_gpu(struct remote_host *h, const json_t *facts)
 {
-    char program[512];
-    const char *argv[] = {remote_program(h, "host-facts", program, sizeof program),
-                          "--memory",
-                          flow_memory_names[memory],
-                          h->netdev ? "--tools" : NULL,
-                          h->netdev,
-                          NULL};
-    json_t *facts = remote_json(h, argv, NULL, NULL, e);
     h->nvml_answers = h->lab->gpu && has_nvml_index(facts, h->lab->gpu->index);
     h->virtual_gpu = h->lab->gpu && is_virtual_gpu(facts, h->lab->gpu->index);
+}
+
+json_t *remote_facts(struct remote_host *h, int memory, const char *const netdevs[], struct error *e)
+{
+    char program[512];
+    struct words w = {0};
+    json_t *facts = NULL;
+    words_add_all(&w, (const char *const[]){remote_program(h, "host-facts", program, sizeof program),
+                                            "--memory", flow_memory_names[memory], NULL});
+    for (size_t i = 0; netdevs[i]; i++)
+        words_add_all(&w, (const char *const[]){"--tools", netdevs[i], NULL});
+    if (words_whole(&w, e) == 0)
+        facts = remote_json(h, (const char *const *)w.items, NULL, NULL, e);
+    words_free(&w);
+    remote_find_gpu(h, facts);
     return facts;
 }
 

@@ -16,6 +16,7 @@
 struct remote_host {
     const struct lab_host *lab; /* NULL: unused */
     struct ssh_session *ssh;
+    bool shares; /* the connection is that of another host of its machine, which closes it */
     char *netdev, *rdma;
     char *extra[REMOTE_EXTRA_NICS]; /* network devices of a forwarding host's other ports; NULL after the
                                        last */
@@ -42,8 +43,15 @@ int remote_host_open(struct remote_host *h, struct virt *virt, const struct lab 
 int remote_host_open_unless(struct remote_host *h, struct virt *virt, const struct lab *lab,
                             const struct lab_host *host, int64_t timeout_ns, const atomic_bool *cancelled,
                             struct error *e);
+/* Another NIC of the machine of `first`, which stays open as long. */
+void remote_host_join(struct remote_host *h, const struct lab_host *host, const struct remote_host *first);
 void remote_host_close(struct remote_host *h);
 
+/* The name of its machine; its own where it is the only one. */
+static inline const char *remote_machine_name(const struct remote_host *h)
+{
+    return h->lab->machine ? h->lab->machine : h->lab->name;
+}
 /* Path of one of our programs on the host; in `buffer`. */
 const char *remote_program(const struct remote_host *h, const char *name, char *buffer, size_t size);
 /* Run one of our programs that prints a JSON object. Exit status 1 is not an error: the caller decides, by
@@ -68,9 +76,16 @@ json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted);
  * at. 0, or -1 with the setting that is not in force. */
 int remote_settings_compare(const struct remote_host *h, const json_t *wanted, const json_t *read_back,
                             struct error *e);
-/* Apply a scenario's settings to the host's NICs; settings that it does not support are named in
- * `warnings`. Returns what was read back. */
-json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e);
+/* A scenario's settings for one of the hosts of a machine. */
+struct machine_settings {
+    struct remote_host *host;
+    const json_t *wanted;
+    json_t *warnings;   /* the caller's: settings that are not supported are named there */
+    json_t *read_back;  /* for the caller to release */
+    json_t *interfaces; /* while they are applied */
+};
+/* Apply them to the NICs of all these hosts in one transaction: all are set, or none. */
+int remote_settings_set(struct machine_settings all[], size_t count, struct error *e);
 /* What applying would do, as entries of harness doctor (harness/doctor/check.h): thresholds, missing and
  * refused settings. Nothing is changed. */
 void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *entries);
@@ -86,8 +101,11 @@ json_t *remote_buffers(const struct remote_host *h);
 
 /* ---- facts and clock */
 
-/* host-facts' document, judged for flows with this memory (enum flow_memory); NULL with `e` set. */
-json_t *remote_facts(struct remote_host *h, int memory, struct error *e);
+/* host-facts' document of the machine, judged for flows with this memory (enum flow_memory); its tools are
+ * asked about these interfaces, ended by NULL (none: about all). NULL with `e` set. */
+json_t *remote_facts(struct remote_host *h, int memory, const char *const netdevs[], struct error *e);
+/* Take from facts what the host's GPU is: nvml_answers, virtual_gpu. */
+void remote_find_gpu(struct remote_host *h, const json_t *facts);
 /* Where the NICs of the experiment come from. */
 enum origin remote_origin(const struct remote_host *h, const json_t *facts);
 /* Names of the host's capabilities. A new reference. */

@@ -153,15 +153,44 @@ struct parallel_work {
     void *context;
 };
 
+static size_t node_of(const struct remote_lab *lab, size_t i)
+{
+    return (size_t)(lab->hosts[i].lab - (const struct lab_host *)lab->run->cell->lab.hosts.items);
+}
+
+/* Switches have no host of the lab: each is by itself. */
+static bool on_one_machine(const struct remote_lab *lab, size_t i, size_t k)
+{
+    return i == k || (lab->hosts[i].lab && lab->hosts[k].lab &&
+                      lab_same_machine(&lab->run->cell->lab, node_of(lab, i), node_of(lab, k)));
+}
+
 void hosts_prepare(struct remote_lab *lab)
 {
     lab->results = xcalloc(lab->all_count + 1, sizeof *lab->results);
     for (size_t i = 0; i < lab->all_count; i++) {
         struct host_result *r = &lab->results[i];
         r->warnings = json_array();
-        while (lab->hosts[r->first].lab != lab->hosts[i].lab)
-            r->first++;
+        while (!on_one_machine(lab, r->machine, i))
+            r->machine++;
+        while (r->node < i && (!lab->hosts[i].lab || lab->hosts[r->node].lab != lab->hosts[i].lab))
+            r->node++;
     }
+}
+
+size_t machine_next(const struct remote_lab *lab, size_t first, size_t i, size_t count)
+{
+    for (i++; i < count; i++)
+        if (lab->results[i].machine == first && !lab->hosts[i].sonic)
+            return i;
+    return SIZE_MAX;
+}
+
+const char *machine_name(const struct remote_lab *lab, size_t i)
+{
+    bool alone = machine_is_first(lab, i) && machine_next(lab, i, i, lab->all_count) == SIZE_MAX;
+    const char *role = i < lab->host_count ? scenario_role(&lab->run->cell->scenario, i) : NULL;
+    return alone && role ? role : lab_machine_name(&lab->run->cell->lab, node_of(lab, i));
 }
 
 void hosts_release(struct remote_lab *lab)
@@ -172,13 +201,13 @@ void hosts_release(struct remote_lab *lab)
     lab->results = NULL;
 }
 
-/* In the thread of host i, which is its first role's. */
+/* In the thread of host i, which is its machine's first role's. */
 static void work_on_host(void *context, size_t i)
 {
     struct parallel_work *p = context;
     for (size_t k = i; k < p->count; k++) {
         struct host_result *r = &p->lab->results[k];
-        if (r->first == i && !p->lab->hosts[k].sonic)
+        if (r->machine == i && !p->lab->hosts[k].sonic)
             r->failed = p->work(p->lab, k, p->context, r->warnings, &r->e) != 0;
     }
 }
@@ -242,7 +271,10 @@ static void run_on_host(void *context, size_t i)
     struct command_run *c = context;
     struct command_result *r = &c->results[i];
     struct host_way way = c->way;
+    if (lab_machine_first(way.lab, i) != i)
+        return;
     way.host = lab_host_at(way.lab, i);
+    way.name = lab_machine_name(way.lab, i);
     r->failed = c->command(c->context, i, &way, &r->out, &r->e) != 0;
 }
 
@@ -250,7 +282,7 @@ int remote_host_open_locked(struct remote_host *h, const struct host_way *way, s
 {
     if (remote_host_open(h, way->virt, way->lab, way->host, OPEN_NS, e) != 0)
         return -1;
-    int locked = lab_lock_reached(way->lock, h->ssh, "host", way->host->name, e);
+    int locked = lab_lock_reached(way->lock, h->ssh, "host", way->name, e);
     if (locked < 0)
         remote_host_close(h);
     return locked < 0 ? REMOTE_HOST_IN_USE : locked;

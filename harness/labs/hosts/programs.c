@@ -37,7 +37,7 @@ static int read_version(const struct remote_host *h, const char *name, const cha
     char wanted[80];
     int code = -1, used = 0;
     if (sscanf(answer, "%d %n", &code, &used) != 1)
-        return error_set(e, "the version of %s on host %s could not be read", name, h->lab->name);
+        return error_set(e, "the version of %s on host %s could not be read", name, remote_machine_name(h));
     snprintf(wanted, sizeof wanted, "%s %s", name, HARNESS_VERSION);
     if (code == 127 && !strstr(answer, "shared librar"))
         text_add(absent, "%s%s", absent->length ? ", " : "", name);
@@ -46,9 +46,9 @@ static int read_version(const struct remote_host *h, const char *name, const cha
             e,
             "host %s: %s/%s does not start on the host: %.300s; it needs jansson, libmnl, zlib, libibverbs, "
             "librdmacm, and a C library no older than that of the machine that built it",
-            h->lab->name, h->lab->programs, name, answer + used);
+            remote_machine_name(h), h->lab->programs, name, answer + used);
     else if (strcmp(answer + used, wanted) != 0) {
-        error_set(e, "host %s has %.60s, but this is harness %s", h->lab->name, answer + used,
+        error_set(e, "host %s has %.60s, but this is harness %s", remote_machine_name(h), answer + used,
                   HARNESS_VERSION);
         return 1;
     }
@@ -67,7 +67,8 @@ static int read_versions(const struct remote_host *h, const struct words *names,
         worst = answered < 0 ? -1 : answered > worst ? answered : worst;
     }
     if (worst >= 0 && absent.length)
-        worst = error_set(e, "host %s has no %s in %s", h->lab->name, text_string(&absent), h->lab->programs);
+        worst = error_set(e, "host %s has no %s in %s", remote_machine_name(h), text_string(&absent),
+                          h->lab->programs);
     text_free(&absent);
     return worst;
 }
@@ -85,7 +86,7 @@ static char *ask_for_versions(struct remote_host *h, const struct words *names, 
         ssh_must(h->ssh, (const char *const *)argv.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
         answers = text_take(&out);
         if (!answers)
-            error_set(e, "the versions of the programs on host %s could not be read", h->lab->name);
+            error_set(e, "the versions of the programs on host %s could not be read", remote_machine_name(h));
     }
     words_free(&argv);
     text_free(&out);
@@ -164,8 +165,8 @@ static int ask_for_system(struct remote_host *h, struct host_system *s, struct e
     int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
     if (result == 0 &&
         sscanf(text_string(&out), "%63s %31s %u %79s", s->name, s->architecture, &s->user, s->version) != 4)
-        result = error_set(e, "host %s: its system could not be read: it printed \"%.200s\"", h->lab->name,
-                           text_string(&out));
+        result = error_set(e, "host %s: its system could not be read: it printed \"%.200s\"",
+                           remote_machine_name(h), text_string(&out));
     text_free(&out);
     return result;
 }
@@ -353,5 +354,5 @@ int remote_package_put(struct remote_host *h, const struct host_package *p, bool
     *same = strncmp(text_string(&out), "same", 4) == 0;
     text_free(&out);
     free(bytes);
-    return result == 0 ? 0 : error_prefix(e, "installing %s on host %s", p->file, h->lab->name);
+    return result == 0 ? 0 : error_prefix(e, "installing %s on host %s", p->file, remote_machine_name(h));
 }

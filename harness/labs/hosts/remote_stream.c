@@ -8,6 +8,7 @@
 #include "lib/formats/lines.h"
 #include "lib/output/print.h"
 #include "lib/roce/completion.h"
+#include "lib/xalloc.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -319,6 +320,59 @@ static int take_reading(struct stream *s, const struct lab_run *run, const char 
     return result;
 }
 
+/* ---- samplers of several NICs */
+
+void stream_add_nic(struct stream *s, size_t role, const char *netdev)
+{
+    struct text sample = {0}, object = {0};
+    text_add(&sample, "[\"%s\",", netdev);
+    text_add(&object, "{\"nic\":\"%s\",", netdev);
+    s->nics = xreallocarray(s->nics, s->nic_count + 1, sizeof *s->nics);
+    s->nics[s->nic_count++] = (struct stream_nic){
+        .role = role, .begins_sample = text_take(&sample), .begins_object = text_take(&object)};
+}
+
+/* Does the line begin like this? Then so many bytes of it are that. */
+static size_t begins(const char *line, size_t length, const char *with)
+{
+    size_t most = with ? strlen(with) : SIZE_MAX;
+    return length > most && memcmp(line, with, most) == 0 ? most : 0;
+}
+
+static void note_sample(struct stream *s, struct stream_nic *nic, const char *values)
+{
+    nic->sample_ns = strtoll(values, NULL, 10);
+    s->sample_ns = nic->sample_ns;
+    for (size_t i = 0; i < s->nic_count; i++)
+        if (s->nics[i].sample_ns < s->sample_ns)
+            s->sample_ns = s->nics[i].sample_ns;
+}
+
+/* To the role whose NIC the line names: a sample without its name, as a sampler of one NIC writes it. */
+static int take_nic_sample(struct stream *s, const struct lab_run *run, const char *line, size_t length,
+                           struct error *e)
+{
+    for (size_t i = 0; i < s->nic_count; i++) {
+        struct stream_nic *nic = &s->nics[i];
+        size_t named = begins(line, length, nic->begins_sample);
+        if (named) {
+            struct text sample = {0};
+            text_add(&sample, "[");
+            text_add_bytes(&sample, line + named, length - named);
+            note_sample(s, nic, line + named);
+            int result = recorder_sample(run->recorder, nic->role, text_string(&sample), sample.length, e);
+            text_free(&sample);
+            return result;
+        }
+        if (begins(line, length, nic->begins_object))
+            return recorder_sample(run->recorder, nic->role, line, length, e);
+    }
+    error_set(e, "host %s: %s: a line is of none of the NICs that are sampled: \"%.60s\"", s->host->lab->name,
+              s->program, line);
+    recorder_damaged(run->recorder, s->role, e);
+    return -1;
+}
+
 /* A damaged line is only mentioned in the log; a full disk ends the run. */
 static int take_line(struct stream *s, const struct lab_run *run, const char *line, size_t length,
                      struct error *e)
@@ -328,6 +382,8 @@ static int take_line(struct stream *s, const struct lab_run *run, const char *li
     s->lines++;
     if (s->series) {
         result = take_reading(s, run, line, length, &wrong);
+    } else if (s->nics) {
+        result = take_nic_sample(s, run, line, length, &wrong);
     } else if (s->kind == STREAM_SAMPLER) {
         s->sample_ns = *line == '[' ? strtoll(line + 1, NULL, 10) : s->sample_ns;
         result = recorder_sample(run->recorder, s->role, line, length, &wrong);
@@ -545,5 +601,10 @@ void stream_close(struct stream *s)
     text_free(&s->said);
     text_free(&s->saying);
     text_free(&s->printed);
+    for (size_t i = 0; i < s->nic_count; i++) {
+        free(s->nics[i].begins_sample);
+        free(s->nics[i].begins_object);
+    }
+    free(s->nics);
     drop_figures(s);
 }

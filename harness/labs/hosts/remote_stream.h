@@ -13,12 +13,21 @@ struct sonic_series;
 
 enum stream_kind { STREAM_SAMPLER, STREAM_SERVER, STREAM_TRAFFIC, STREAM_CAPTURER, STREAM_COLLECTIVE };
 
+/* A NIC whose samples are among a sampler's lines. */
+struct stream_nic {
+    size_t role;
+    char *begins_sample, *begins_object; /* how its lines begin */
+    int64_t sample_ns;                   /* when its last sample was taken; 0: none has come */
+};
+
 struct stream {
     enum stream_kind kind;
     const char *program;                     /* in messages: "nic-sampler" */
     const struct traffic_job *job;           /* of traffic; of a server: the first that it serves */
     const struct collective_job *collective; /* of STREAM_COLLECTIVE */
     size_t role;                             /* its times are by the clock of this role */
+    struct stream_nic *nics; /* of a sampler of several NICs: its lines say whose they are; NULL: of one */
+    size_t nic_count;
     struct remote_host *host;
     struct process process;
     struct text line; /* an incomplete line of output */
@@ -33,7 +42,8 @@ struct stream {
     struct error why;        /* it is unreadable */
     int64_t heard_ns;        /* time of the last output, monotonic */
     uint64_t lines;
-    int64_t sample_ns;   /* of a sampler: when its last sample was taken, by the clock of its host */
+    int64_t sample_ns;   /* of a sampler: when its last sample was taken, by the clock of its host; of several
+                            NICs the earliest of their last ones, 0 before each has one */
     struct spool *spool; /* of STREAM_CAPTURER: what it sends goes there */
     const struct sonic_series
         *series;  /* of a switch's sampler: its lines are readings, from which samples are made */
@@ -63,6 +73,9 @@ struct stream_request {
 /* Start it on the host. It ends when this side closes its input, hence also when the connection or this
  * program ends. */
 int stream_start(struct stream *s, const struct stream_request *request, struct error *e);
+/* A sampler that was started samples this NIC, too, whose lines go to the role: each of its lines is one of
+ * such a NIC from now on. */
+void stream_add_nic(struct stream *s, size_t role, const char *netdev);
 /* A further line for its standard input. */
 int stream_say(struct stream *s, const char *line, struct error *e);
 /* The two descriptors to poll; negative once closed. */

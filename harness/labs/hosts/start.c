@@ -1,5 +1,6 @@
 /* Starting the programs of a run on hosts: samplers, servers, and what makes traffic. */
 #include "harness/labs/hosts/start.h"
+#include "harness/labs/hosts/parallel.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/formats/lines.h"
@@ -52,10 +53,32 @@ static void add_group_words(const struct cell *cell, struct words *w)
     text_free(&list);
 }
 
-void remote_sampler_words(const struct cell *cell, const struct remote_host *h, struct words *w)
+/* The GPUs that are sampled with NICs of the machine: each is once, with the first NIC that has it. */
+static bool samples_gpu(const struct remote_host *const hosts[], size_t i)
 {
-    char every[40], path[512];
-    words_add(w, "%s", remote_program(h, "nic-sampler", path, sizeof path));
+    for (size_t k = 0; k < i; k++)
+        if (hosts[k]->nvml_answers && hosts[k]->lab->gpu->index == hosts[i]->lab->gpu->index)
+            return false;
+    return hosts[i]->nvml_answers;
+}
+
+static void add_nic_words(const struct remote_host *const hosts[], size_t count, struct words *w)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct text nic = {0};
+        text_add(&nic, "%s", hosts[i]->netdev);
+        if (hosts[i]->rdma)
+            text_add(&nic, ":rdma=%s", hosts[i]->rdma);
+        if (samples_gpu(hosts, i))
+            text_add(&nic, ":gpu=%" PRId64, hosts[i]->lab->gpu->index);
+        words_add(w, "--nic");
+        words_add(w, "%s", text_string(&nic));
+        text_free(&nic);
+    }
+}
+
+static void add_only_nic_words(const struct remote_host *h, struct words *w)
+{
     words_add(w, "--netdev");
     words_add(w, "%s", h->netdev);
     if (h->rdma) {
@@ -66,6 +89,17 @@ void remote_sampler_words(const struct cell *cell, const struct remote_host *h, 
         words_add(w, "--gpu");
         words_add(w, "%" PRId64, h->lab->gpu->index);
     }
+}
+
+void remote_sampler_words(const struct cell *cell, const struct remote_host *const hosts[], size_t count,
+                          struct words *w)
+{
+    char every[40], path[512];
+    words_add(w, "%s", remote_program(hosts[0], "nic-sampler", path, sizeof path));
+    if (count > 1)
+        add_nic_words(hosts, count, w);
+    else
+        add_only_nic_words(hosts[0], w);
     words_add(w, "--every");
     words_add(w, "%s", units_format(UNIT_TIME_NS, cell->scenario.sample.every_ns, every, sizeof every));
     if (cell->scenario.sample.every_ns <= FAST_SAMPLING_NS)
@@ -78,7 +112,8 @@ json_t *remote_sampler_columns(struct remote_host *h, const struct cell *cell, s
     struct words w = {0};
     struct text out = {0};
     json_t *names = NULL;
-    remote_sampler_words(cell, h, &w);
+    const struct remote_host *const alone[] = {h};
+    remote_sampler_words(cell, alone, 1, &w);
     words_add(&w, "--count");
     words_add(&w, "1");
     if (ssh_must(h->ssh, (const char *const *)w.items, NULL, &out, REMOTE_COMMAND_NS, e) == 0) {
@@ -100,23 +135,38 @@ json_t *remote_sampler_columns(struct remote_host *h, const struct cell *cell, s
     return names;
 }
 
+/* One process samples all NICs of a machine that have a role; the second role of a NIC has its own. */
+static int start_sampler(struct remote_lab *lab, size_t first, struct error *e)
+{
+    const struct remote_host **hosts = xcalloc(lab->host_count + 1, sizeof *hosts);
+    size_t *roles = xcalloc(lab->host_count + 1, sizeof *roles), count = 0;
+    struct words w = {0};
+    struct stream_request request = {.kind = STREAM_SAMPLER,
+                                     .program = "nic-sampler",
+                                     .role = first,
+                                     .host = &lab->hosts[first],
+                                     .words = &w};
+    for (size_t k = first; k != SIZE_MAX; k = machine_next(lab, lab->results[k].machine, k, lab->host_count))
+        if (k == first || (machine_is_first(lab, first) && node_is_first(lab, k))) {
+            roles[count] = k;
+            hosts[count++] = &lab->hosts[k];
+        }
+    remote_sampler_words(lab->run->cell, hosts, count, &w);
+    int result = words_whole(&w, e) == 0 ? start_stream(lab, &request, e) : -1;
+    for (size_t i = 0; result == 0 && count > 1 && i < count; i++)
+        stream_add_nic(&lab->streams[lab->stream_count - 1], roles[i], hosts[i]->netdev);
+    words_free(&w);
+    free(hosts);
+    free(roles);
+    return result;
+}
+
 int start_samplers(struct remote_lab *lab, struct error *e)
 {
-    for (size_t role = 0; role < lab->host_count; role++) {
-        if (lab->hosts[role].sonic)
-            continue;
-        struct words w = {0};
-        struct stream_request request = {.kind = STREAM_SAMPLER,
-                                         .program = "nic-sampler",
-                                         .role = role,
-                                         .host = &lab->hosts[role],
-                                         .words = &w};
-        remote_sampler_words(lab->run->cell, &lab->hosts[role], &w);
-        int result = words_whole(&w, e) == 0 ? start_stream(lab, &request, e) : -1;
-        words_free(&w);
-        if (result != 0)
+    for (size_t role = 0; role < lab->host_count; role++)
+        if (!lab->hosts[role].sonic && (machine_is_first(lab, role) || !node_is_first(lab, role)) &&
+            start_sampler(lab, role, e) != 0)
             return -1;
-    }
     return 0;
 }
 

@@ -16,8 +16,9 @@ int start_waiting_drivers(struct remote_lab *lab, struct error *e);
  * clock. */
 int start_traffic(struct remote_lab *lab, int64_t start_ns, struct error *e);
 
-/* The command line of nic-sampler on a host. */
-void remote_sampler_words(const struct cell *cell, const struct remote_host *h, struct words *w);
+/* The command line of nic-sampler on a machine, for these NICs of it. */
+void remote_sampler_words(const struct cell *cell, const struct remote_host *const hosts[], size_t count,
+                          struct words *w);
 /* Names of the columns that it prints on this host. A new reference; NULL: it could not be asked. */
 json_t *remote_sampler_columns(struct remote_host *h, const struct cell *cell, struct error *e);
 

@@ -141,7 +141,7 @@ json_t *virtual_switch_set(struct remote_host *h, const struct lab *lab, const j
 
 /* ---- memory that stands for a GPU's */
 
-/* On the guest, in memory like the model's state: neither outlives a boot. */
+/* On the guest, in memory like the model's state: neither outlives a boot. A line for each NIC's. */
 #define LEFT  "left=/run/harness-virtual-gpu; "
 #define RANGE "range 0x%llx 0x%llx"
 
@@ -181,7 +181,7 @@ static const char set_pace_script[] =
     LEFT "device=$(readlink \"/sys/class/net/$1/device\"); "
          "pace=/sys/kernel/debug/virtual-connectx/${device##*.}/pace; "
          "[ -w \"$pace\" ] || { echo \"$1 is not a virtual ConnectX ($pace is not there)\" >&2; exit 1; }; "
-         "echo \"$pace\" > $left.new && mv $left.new $left || exit 1; "
+         "{ cat $left 2> /dev/null; echo \"$pace\"; } | sort -u > $left.new && mv $left.new $left || exit 1; "
          "echo \"$2\" > \"$pace\" || { dmesg | grep 'virtual ConnectX' | tail -n 1 >&2; exit 1; }";
 
 json_t *virtual_gpu_set(struct remote_host *h, struct error *e)
@@ -207,9 +207,10 @@ bool virtual_gpu_left(struct remote_host *h)
 }
 
 /* $1: a line without limits, which takes the place of the one that was set. Rules that others set stay. */
-static const char restore_pace_script[] = LEFT "[ -e $left ] || exit 0; pace=$(cat $left) || exit 1; "
-                                               "[ ! -e \"$pace\" ] || echo \"$1\" > \"$pace\" || exit 1; "
-                                               "rm $left && echo restored";
+static const char restore_pace_script[] =
+    LEFT "[ -e $left ] || exit 0; while read -r pace; do "
+         "[ ! -e \"$pace\" ] || echo \"$1\" > \"$pace\" || exit 1; done < $left || exit 1; "
+         "rm $left && echo restored";
 
 int virtual_gpu_restore(struct remote_host *h, struct error *e)
 {

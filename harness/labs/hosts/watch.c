@@ -38,6 +38,14 @@ int watch_pump(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
     return 0;
 }
 
+/* The host's machine does not answer: what programs of its NICs still print is not waited for. */
+static void machine_is_silent(struct remote_lab *lab, const struct remote_host *h)
+{
+    for (size_t i = 0; i < lab->all_count; i++)
+        if (lab->hosts[i].ssh == h->ssh)
+            lab->hosts[i].silent = true;
+}
+
 /* libvirt's daemon may be restarted without harm to guests; a guest that stops ends the run. */
 int watch_events(struct remote_lab *lab, struct error *e)
 {
@@ -52,7 +60,7 @@ int watch_events(struct remote_lab *lab, struct error *e)
         }
         for (size_t i = 0; event.gone && i < lab->all_count; i++)
             if (lab->hosts[i].lab->domain && strcmp(lab->hosts[i].lab->domain, event.domain) == 0) {
-                lab->hosts[i].silent = true;
+                machine_is_silent(lab, &lab->hosts[i]);
                 return error_set(e, "guest %s (host %s) %s", event.domain, lab->hosts[i].lab->name,
                                  event.what);
             }
@@ -102,7 +110,7 @@ static int look_at_streams(struct remote_lab *lab, struct error *e)
         if (!s->running && look_at_closed(lab, s, e) != 0)
             return -1;
         if (silence_ns(lab, s) > SILENCE_NS) {
-            s->host->silent = true;
+            machine_is_silent(lab, s->host);
             return error_set(e, "host %s: no output for %lld s: the host or the connection hangs",
                              s->host->lab->name, SILENCE_NS / NS_PER_S);
         }
@@ -130,7 +138,7 @@ static void note_silent(struct remote_lab *lab, struct error *e)
             continue;
         if (!s->host->silent)
             error_set(e, "%.700s; host %s has sent nothing since", told.text, s->host->lab->name);
-        s->host->silent = true;
+        machine_is_silent(lab, s->host);
     }
 }
 
@@ -140,7 +148,7 @@ static int look_at_connections(struct remote_lab *lab, int64_t deadline_ns, stru
 {
     for (size_t i = 0; i < lab->all_count; i++) {
         int64_t left_ns = deadline_ns - clock_monotonic_ns();
-        if (ssh_ended(lab->hosts[i].ssh, left_ns > 0 ? left_ns : 0, e))
+        if (!lab->hosts[i].shares && ssh_ended(lab->hosts[i].ssh, left_ns > 0 ? left_ns : 0, e))
             return -1;
     }
     return 0;

@@ -16,7 +16,8 @@ static char *sampler_words(int64_t every_ns, bool gpu, bool nvml_answers)
     struct cell cell = {.scenario = {.sample = {.every_ns = every_ns}}};
     struct words w = {0};
     struct text joined = {0};
-    remote_sampler_words(&cell, &h, &w);
+    const struct remote_host *const hosts[] = {&h};
+    remote_sampler_words(&cell, hosts, 1, &w);
     for (size_t i = 1; i < w.count; i++)
         text_add(&joined, "%s%s", i > 1 ? " " : "", w.items[i]);
     char *copy = strdup(text_string(&joined));
@@ -38,6 +39,33 @@ static void fast_sampling_goes_before_ordinary_processes(void **state)
     expect_words(100 * NS_PER_MS, false, false, "--netdev eth1 --rdma mlx5_0 --every 100ms");
     expect_words(20 * NS_PER_MS, false, false, "--netdev eth1 --rdma mlx5_0 --every 20ms --realtime");
     expect_words(NS_PER_MS, false, false, "--netdev eth1 --rdma mlx5_0 --every 1ms --realtime");
+}
+
+/* One process for a machine; a GPU is sampled with the first NIC that it is the nearest of. */
+static void nics_of_a_machine_are_sampled_together(void **state)
+{
+    struct lab_gpu zero = {.index = 0}, one = {.index = 1};
+    char host[] = "a", netdevs[3][6] = {"ens0", "ens1", "ens2"}, rdma[] = "mlx5_0";
+    struct lab_host labs[3] = {
+        {.name = host, .gpu = &zero}, {.name = host, .gpu = &one}, {.name = host, .gpu = &one}};
+    struct remote_host all[3];
+    const struct remote_host *hosts[3];
+    struct cell cell = {.scenario = {.sample = {.every_ns = NS_PER_S}}};
+    struct words w = {0};
+    struct text joined = {0};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        all[i] = (struct remote_host){
+            .lab = &labs[i], .netdev = netdevs[i], .rdma = i ? NULL : rdma, .nvml_answers = true};
+        hosts[i] = &all[i];
+    }
+    remote_sampler_words(&cell, hosts, 3, &w);
+    for (size_t i = 1; i < w.count; i++)
+        text_add(&joined, "%s%s", i > 1 ? " " : "", w.items[i]);
+    assert_string_equal(text_string(&joined),
+                        "--nic ens0:rdma=mlx5_0:gpu=0 --nic ens1:gpu=1 --nic ens2 --every 1s");
+    words_free(&w);
+    text_free(&joined);
 }
 
 static void a_gpu_is_sampled_where_nvml_knows_it(void **state)
@@ -86,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fast_sampling_goes_before_ordinary_processes),
+        cmocka_unit_test(nics_of_a_machine_are_sampled_together),
         cmocka_unit_test(a_gpu_is_sampled_where_nvml_knows_it),
         cmocka_unit_test(a_vlan_is_named_after_its_interface),
         cmocka_unit_test(a_vlans_egress_map_follows_from_the_priorities),

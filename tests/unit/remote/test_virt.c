@@ -197,6 +197,9 @@ static void a_marked_domain_is_reached(void **state)
 
 static struct lab lab_with(struct lab_host *hosts, size_t count, const char *name)
 {
+    static const char *const names[] = {"a", "b", "c"};
+    for (size_t i = 0; count > 1 && i < count; i++)
+        hosts[i].name = (char *)(uintptr_t)names[i];
     return (struct lab){.name = (char *)(uintptr_t)name,
                         .driver = kind("libvirt"),
                         .uri = (char *)(uintptr_t) "qemu:///system",
@@ -266,6 +269,32 @@ static void a_plain_host_is_one_in_every_lab(void **state)
     lab_unlock(held);
 }
 
+/* NICs of a machine that is reached in one way: it is locked once, by its name. */
+static void a_machine_is_locked_once(void **state)
+{
+    struct lab_host nics[3] = {guest_host(NULL), guest_host(NULL), guest_host(NULL)};
+    struct error e = {""};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        nics[i].ssh = (char *)(uintptr_t) "root@rack8";
+    struct lab all = lab_with(nics, 2, "all"), one = lab_with(&nics[2], 1, "one");
+    nics[0].machine = nics[1].machine = (char *)(uintptr_t) "rack8";
+    struct lab_lock *held = lab_lock(&all, "run x", &e);
+    assert_non_null(held);
+    assert_null(lab_lock(&one, "run y", &e));
+    lab_unlock(held);
+    held = lab_lock(&one, "run y", &e);
+    assert_non_null(held);
+    assert_null(lab_lock(&all, "run x", &e));
+    assert_non_null(strstr(e.text, "host rack8 is in use by "));
+    lab_unlock(held);
+    nics[1].machine = NULL;
+    assert_null(lab_lock(&all, "run x", &e));
+    assert_non_null(strstr(e.text,
+                           "rack8 and b of lab all are one machine: a lab names each machine once, its NICs "
+                           "in \"nics\"; or both hosts say the same \"machine\""));
+}
+
 static void a_killed_program_holds_nothing(void **state)
 {
     struct lab_host hosts[1] = {guest_host("vm00")};
@@ -322,6 +351,7 @@ int main(void)
         cmocka_unit_test(one_at_a_time_also_across_labs),
         cmocka_unit_test(a_port_tells_hosts_behind_one_address_apart),
         cmocka_unit_test(a_plain_host_is_one_in_every_lab),
+        cmocka_unit_test(a_machine_is_locked_once),
         cmocka_unit_test(a_killed_program_holds_nothing),
     };
     return cmocka_run_group_tests_name("virt", tests, setup, teardown);

@@ -220,7 +220,7 @@ static struct remote_host *host_of(const struct remote_lab *lab, const struct po
 static bool is_captured(const struct remote_lab *lab, size_t role)
 {
     const struct cell *cell = lab->run->cell;
-    return host_is_first(lab, role) && is_captured_host(&cell->scenario, &cell->lab, lab->hosts[role].lab);
+    return node_is_first(lab, role) && is_captured_host(&cell->scenario, &cell->lab, lab->hosts[role].lab);
 }
 
 static int find_tap(struct remote_lab *lab, size_t role, void *context, json_t *warnings, struct error *e)

@@ -306,7 +306,7 @@ static int find_of_host(struct remote_host *h, const struct host_faults *f, stru
 static int find_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     (void)warnings;
-    return host_is_first(lab, i) && find_of_host(&lab->hosts[i], context, e) < 0 ? -1 : 0;
+    return node_is_first(lab, i) && find_of_host(&lab->hosts[i], context, e) < 0 ? -1 : 0;
 }
 
 int host_faults_find(struct remote_lab *lab, struct error *e)
@@ -330,7 +330,7 @@ int host_faults_examine(struct remote_host *h, const struct cell *cell, struct e
 static int begin_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     (void)warnings;
-    for (size_t k = 0; host_is_first(lab, i) && k < MEANS; k++)
+    for (size_t k = 0; node_is_first(lab, i) && k < MEANS; k++)
         if (has_faults(context, &lab->hosts[i], means[k]) && means[k]->begin(&lab->hosts[i], context, e) != 0)
             return error_prefix(e, "%s", asked_by(context));
     return 0;
@@ -347,7 +347,7 @@ int host_faults_begin(struct remote_lab *lab, struct error *e)
 static int end_one(struct remote_lab *lab, size_t i, void *context, json_t *warnings, struct error *e)
 {
     struct remote_host *h = &lab->hosts[i];
-    for (size_t k = 0; host_is_first(lab, i) && k < MEANS; k++) {
+    for (size_t k = 0; node_is_first(lab, i) && k < MEANS; k++) {
         if (!has_faults(context, h, means[k]))
             continue;
         int result = h->silent ? error_set(e, "it is silent") : means[k]->end(h, context, e);
@@ -387,7 +387,7 @@ static int schedule_one(struct remote_lab *lab, size_t i, void *context, json_t 
     struct remote_host *h = &lab->hosts[i];
     struct schedule *s = context;
     (void)warnings;
-    if (!host_is_first(lab, i) || !has_storms(lab->faults, h))
+    if (!node_is_first(lab, i) || !has_storms(lab->faults, h))
         return 0;
     int64_t zero_ns = s->start_ns + h->offset_ns;
     int result = fault_means_nic.schedule(h, lab->faults, s->start_ns ? &zero_ns : NULL, e);
@@ -499,13 +499,13 @@ int host_faults_restore(struct remote_host *h, struct text *said, struct error *
 {
     int left = look_left(h, e);
     if (left < 0)
-        return error_prefix(e, "looking for faults that a run left on host %s", h->lab->name);
+        return error_prefix(e, "looking for faults that a run left on host %s", remote_machine_name(h));
     for (size_t i = 0; left && i < MEANS; i++) {
         int result = means[i]->restore(h, e);
         if (result < 0)
-            return error_prefix(e, "%s that a run left on host %s", means[i]->ended, h->lab->name);
+            return error_prefix(e, "%s that a run left on host %s", means[i]->ended, remote_machine_name(h));
         if (result > 0)
-            text_add(said, "%s: %s are ended\n", h->lab->name, means[i]->ended);
+            text_add(said, "%s: %s are ended\n", remote_machine_name(h), means[i]->ended);
     }
     return 0;
 }

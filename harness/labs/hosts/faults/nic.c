@@ -95,7 +95,7 @@ static int make_nic_fault(const struct fault_request *q, const struct lab_host *
 
 /* ---- on the host */
 
-/* It names the file that the model reads faults from. */
+/* It names the files that the model reads faults from, a line for each NIC that has some. */
 #define LEFT "left=" FAULTS_LEFT_NIC "; "
 /* $1: the network device. The number of the PCI function is that of its folder. */
 #define FIND                                                                                               \
@@ -117,7 +117,8 @@ static int nic_find(struct remote_host *h, const struct host_faults *f, struct e
 
 /* The lines come by standard input. */
 static const char begin_script[] =
-    LEFT FIND "echo \"$fault\" > $left.new && mv $left.new $left && echo off > \"$fault\" || exit 1; "
+    LEFT FIND "{ cat $left 2> /dev/null; echo \"$fault\"; } | sort -u > $left.new && mv $left.new $left && "
+              "echo off > \"$fault\" || exit 1; "
               "while read -r line; do echo \"$line\" > \"$fault\" || "
               "{ echo \"$line: $(dmesg | grep 'virtual ConnectX' | tail -n 1)\" >&2; exit 1; }; done";
 
@@ -137,7 +138,7 @@ static int nic_begin(struct remote_host *h, const struct host_faults *f, struct 
 /* Lines "NANOSECONDS storm ...", the time on this host's clock. The NIC counts from when it is told, hence
  * the host works that out. What it was told before is taken back first. */
 static const char schedule_script[] =
-    LEFT "fault=$(cat $left) && echo storm 0 > \"$fault\" || exit 1; while read -r start line; do "
+    FIND "echo storm 0 > \"$fault\" || exit 1; while read -r start line; do "
          "left_ns=$((start - $(date +%s%N))); "
          "[ $left_ns -gt 0 ] || { echo late; exit 0; }; "
          "echo \"$line after $(((left_ns + 999999) / 1000000))\" > \"$fault\" || "
@@ -146,7 +147,7 @@ static const char schedule_script[] =
 static int nic_schedule(struct remote_host *h, const struct host_faults *f, const int64_t *zero_ns,
                         struct error *e)
 {
-    const char *const argv[] = {"sh", "-c", schedule_script, NULL};
+    const char *const argv[] = {"sh", "-c", schedule_script, "sh", h->netdev, NULL};
     struct text lines = {0}, said = {0};
     for (size_t i = 0; zero_ns && i < f->count; i++)
         if (fault_is_of(&f->rules[i], h, false) && f->rules[i].fault.storm)
@@ -177,8 +178,10 @@ static void parse_counts(const struct remote_host *h, struct host_faults *f, cha
 
 static int nic_end(struct remote_host *h, struct host_faults *f, struct error *e)
 {
-    static const char script[] = LEFT "fault=$(cat $left) && cat \"$fault\" && " OFF "rm $left";
-    static const char *const argv[] = {"sh", "-c", script, NULL};
+    static const char script[] =
+        LEFT FIND "cat \"$fault\" && " OFF "grep -vxF \"$fault\" $left > $left.new; "
+                  "if [ -s $left.new ]; then mv $left.new $left; else rm -f $left $left.new; fi";
+    const char *const argv[] = {"sh", "-c", script, "sh", h->netdev, NULL};
     struct text out = {0};
     int result = ssh_must(h->ssh, argv, NULL, &out, REMOTE_COMMAND_NS, e);
     char *lines = result == 0 ? text_take(&out) : NULL;
@@ -194,7 +197,8 @@ static int nic_end(struct remote_host *h, struct host_faults *f, struct error *e
 static int nic_restore(struct remote_host *h, struct error *e)
 {
     static const char script[] =
-        LEFT "[ -e $left ] || exit 0; fault=$(cat $left) || exit 1; " OFF "rm $left && echo restored";
+        LEFT "[ -e $left ] || exit 0; while read -r fault; do " OFF "done < $left || exit 1; "
+             "rm $left && echo restored";
     return !h->lab->domain || h->lab->nic.pci ? 0 : faults_ask(h, script, e);
 }
 

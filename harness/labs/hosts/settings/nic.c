@@ -287,14 +287,19 @@ json_t *remote_interfaces(const struct remote_host *h, const json_t *wanted)
     return interfaces;
 }
 
-/* "a: setting pfc was left out: ..."; settings with the same reason share one sentence. */
-static void warn_of_skipped(const struct remote_host *h, const json_t *answer, json_t *warnings)
+/* "a: setting pfc was left out: ..."; settings with the same reason share one sentence. `interfaces`: those
+ * that were asked for by the host, of the machine's; NULL: all. */
+static void warn_of_skipped(const struct remote_host *h, const json_t *interfaces, const json_t *answer,
+                            json_t *warnings)
 {
     size_t i;
     json_t *entry, *by_reason = json_object(), *settings;
     const char *why;
     json_array_foreach(json_object_get(answer, "skipped"), i, entry)
     {
+        const char *interface = json_string_value(json_object_get(entry, "interface"));
+        if (interfaces && interface && !json_object_get(interfaces, interface))
+            continue;
         const char *setting = json_string_value(json_object_get(entry, "setting"));
         why = json_string_value(json_object_get(entry, "why"));
         why = why ? why : "the host does not support it";
@@ -318,6 +323,13 @@ static void warn_of_skipped(const struct remote_host *h, const json_t *answer, j
         text_free(&names);
     }
     json_decref(by_reason);
+}
+
+/* What nic-config says beside that, of the machine. */
+static void warn_of_answer(const struct remote_host *h, const json_t *answer, json_t *warnings)
+{
+    size_t i;
+    json_t *entry;
     json_array_foreach(json_object_get(answer, "warnings"), i, entry)
     {
         if (json_is_string(entry))
@@ -364,13 +376,11 @@ int remote_settings_check(const struct lab_host *host, const json_t *wanted, str
     return 0;
 }
 
-/* Pass a role's settings to nic-config set or plan. */
-static json_t *hand_over(struct remote_host *h, const char *command, const json_t *wanted, struct error *e)
+/* Pass settings of interfaces to nic-config set or plan. */
+static json_t *hand_over(struct remote_host *h, const char *command, json_t *interfaces, struct error *e)
 {
-    if (check_simulated_only(h->lab, wanted, e) != 0)
-        return NULL;
     const char *const words[] = {command, "--skip-missing", "-", NULL};
-    json_t *document = json_make("{s:i,s:o}", "schema", 1, "interfaces", remote_interfaces(h, wanted));
+    json_t *document = json_make("{s:i,s:O}", "schema", 1, "interfaces", interfaces);
     char *input = json_dumps(document, JSON_COMPACT);
     json_t *answer = input ? ask_nic_config(h, words, input, e) : NULL;
     if (!input)
@@ -434,39 +444,119 @@ int remote_settings_compare(const struct remote_host *h, const json_t *wanted, c
     return result;
 }
 
-json_t *remote_settings_set(struct remote_host *h, const json_t *wanted, json_t *warnings, struct error *e)
+static bool wants_nothing(const struct remote_host *h, const json_t *wanted)
 {
-    if (json_object_size(wanted) == 0 && h->lab->extra_nics.count == 0 && !h->lab->nic.vlan)
-        return json_object();
-    json_t *answer = hand_over(h, "set", wanted, e);
-    if (!answer)
-        return NULL;
-    warn_of_skipped(h, answer, warnings);
+    return json_object_size(wanted) == 0 && h->lab->extra_nics.count == 0 && !h->lab->nic.vlan;
+}
+
+/* Add a host's interfaces to those of its machine. */
+static int join_interfaces(const struct machine_settings all[], size_t i, json_t *document, struct error *e)
+{
+    const char *netdev;
+    json_t *settings, *interfaces = all[i].interfaces;
+    json_object_foreach(interfaces, netdev, settings)
+    {
+        const json_t *there = json_object_get(document, netdev);
+        size_t k = 0;
+        while (k < i && !json_object_get(all[k].interfaces, netdev))
+            k++;
+        if (there && !json_equal(there, settings))
+            return error_set(e,
+                             "host %s and host %s both have interface %s of one machine, and want other "
+                             "settings of it: give one of them another netdev in the lab, or both the same",
+                             all[k].host->lab->name, all[i].host->lab->name, netdev);
+        json_object_set(document, netdev, settings);
+    }
+    return 0;
+}
+
+/* What nic-config read back, of the host's own interfaces. A new reference. */
+static json_t *own_part(const json_t *interfaces, const json_t *read_back)
+{
+    const char *netdev;
+    json_t *ignored, *part = json_object();
+    json_object_foreach((json_t *)(uintptr_t)interfaces, netdev, ignored)
+    {
+        if (json_object_get(read_back, netdev))
+            json_object_set(part, netdev, json_object_get(read_back, netdev));
+    }
+    return part;
+}
+
+static int take_answer(struct machine_settings *m, const json_t *answer, struct error *e)
+{
+    struct remote_host *h = m->host;
+    warn_of_skipped(h, m->interfaces, answer, m->warnings);
     json_decref(h->thresholds);
     h->thresholds = json_incref(json_object_get(answer, "thresholds"));
-    json_t *read_back = json_object_get(json_object_get(answer, "read_back"), "interfaces");
+    json_t *read_back =
+        own_part(m->interfaces, json_object_get(json_object_get(answer, "read_back"), "interfaces"));
     if (json_is_false(json_object_get(json_object_get(read_back, h->netdev), "roce"))) {
         free(h->rdma); /* it went with RoCE */
         h->rdma = NULL;
     }
-    read_back = remote_settings_compare(h, wanted, read_back, e) == 0 ? json_incref(read_back) : NULL;
+    if (remote_settings_compare(h, m->wanted, read_back, e) == 0)
+        m->read_back = read_back;
+    else
+        json_decref(read_back);
+    return m->read_back ? 0 : -1;
+}
+
+static int take_answers(struct machine_settings all[], size_t count, json_t *document, struct error *e)
+{
+    json_t *answer = json_object_size(document) ? hand_over(all[0].host, "set", document, e) : json_object();
+    int result = answer ? 0 : -1;
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        if (json_object_size(all[i].interfaces))
+            result = take_answer(&all[i], answer, e);
+        else
+            all[i].read_back = json_object();
+    }
+    if (answer)
+        warn_of_answer(all[0].host, answer, all[0].warnings);
     json_decref(answer);
-    return read_back;
+    return result;
+}
+
+int remote_settings_set(struct machine_settings all[], size_t count, struct error *e)
+{
+    json_t *document = json_object();
+    int result = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct machine_settings *m = &all[i];
+        m->interfaces =
+            wants_nothing(m->host, m->wanted) ? json_object() : remote_interfaces(m->host, m->wanted);
+        if (result == 0 && (check_simulated_only(m->host->lab, m->wanted, e) != 0 ||
+                            join_interfaces(all, i, document, e) != 0))
+            result = -1;
+    }
+    if (result == 0)
+        result = take_answers(all, count, document, e);
+    for (size_t i = 0; i < count; i++) {
+        json_decref(all[i].interfaces);
+        all[i].interfaces = NULL;
+    }
+    json_decref(document);
+    return result;
 }
 
 void remote_settings_plan(struct remote_host *h, const json_t *wanted, json_t *entries)
 {
     struct error e;
     json_t *warnings = json_array(), *entry;
-    json_t *answer = hand_over(h, "plan", wanted, &e);
+    json_t *interfaces = remote_interfaces(h, wanted);
+    json_t *answer =
+        check_simulated_only(h->lab, wanted, &e) == 0 ? hand_over(h, "plan", interfaces, &e) : NULL;
     size_t i;
+    json_decref(interfaces);
     if (!answer) {
         doctor_add(entries, h->lab->name, "settings", "failure", NULL, "%s", e.text);
         doctor_add_evidence(entries, "nic-config plan on the host");
         json_decref(warnings);
         return;
     }
-    warn_of_skipped(h, answer, warnings);
+    warn_of_skipped(h, NULL, answer, warnings);
+    warn_of_answer(h, answer, warnings);
     json_array_foreach(warnings, i, entry)
     {
         const char *words =

@@ -6,6 +6,8 @@
 #include "harness/labs/hosts/virtual.h"
 #include "lib/document/json_text.h"
 #include "lib/log.h"
+#include "lib/xalloc.h"
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,18 +34,28 @@ static const json_t *left_of(const struct remote_lab *lab, size_t role)
 
 /* ---- when a host is brought up */
 
-/* What an earlier run has left. */
-static int restore_left(struct remote_host *h, bool *restored, struct error *e)
+/* The next role of a machine's. */
+static size_t next_role(const struct remote_lab *lab, size_t first, size_t role)
+{
+    return machine_next(lab, first, role, lab->host_count);
+}
+
+/* What an earlier run has left: the journal is that of all NICs of the machine, which are looked for again.
+ */
+static int restore_left(struct remote_lab *lab, size_t first, bool *restored, struct error *e)
 {
     *restored = false;
-    if (!remote_journal_open(h))
+    if (!remote_journal_open(&lab->hosts[first]))
         return 0;
-    json_t *answer = remote_settings_restore(h, e);
+    json_t *answer = remote_settings_restore(&lab->hosts[first], e);
     if (!answer)
         return error_prefix(e, "restoring settings of an earlier run");
     *restored = true;
     json_decref(answer);
-    return remote_find_nic(h, e);
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role))
+        if (remote_find_nic(&lab->hosts[role], e) != 0)
+            return -1;
+    return 0;
 }
 
 /* Does this run want what the last one kept, and is it in force? */
@@ -60,28 +72,46 @@ static bool still_stands(const struct remote_lab *lab, size_t role, const json_t
     return stands;
 }
 
-int roles_bring_up_settings(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
+/* Each role of the machine was kept, and stands: one journal has them all. */
+static bool all_stand(const struct remote_lab *lab, size_t first, bool *any_left)
 {
-    struct remote_host *h = &lab->hosts[role];
-    const json_t *left = left_of(lab, role);
-    bool restored;
-    int memory = virtual_gpu_restore(h, e);
-    if (memory < 0)
-        return error_prefix(e, "restoring settings of an earlier run");
-    if (left && still_stands(lab, role, left))
+    bool all = true;
+    *any_left = false;
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role)) {
+        const json_t *left = left_of(lab, role);
+        *any_left |= left != NULL;
+        all = all && left && still_stands(lab, role, left);
+    }
+    return all;
+}
+
+int roles_bring_up_settings(struct remote_lab *lab, size_t first, json_t *warnings, struct error *e)
+{
+    bool restored, any_left;
+    int memory = 0;
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role)) {
+        if (!lab->hosts[role].nic) /* it was not found, which ends the run */
+            return 0;
+        int one = memory == 0 ? virtual_gpu_restore(&lab->hosts[role], e) : 0;
+        if (one < 0)
+            return error_prefix(e, "restoring settings of an earlier run");
+        memory |= one;
+    }
+    if (all_stand(lab, first, &any_left))
         return 0;
-    if (restore_left(h, &restored, e) != 0)
+    if (restore_left(lab, first, &restored, e) != 0)
         return -1;
-    h->settled = true;
-    if (restored && left)
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role))
+        lab->hosts[role].settled = true;
+    if (restored && any_left)
         json_array_append_new(warnings,
                               json_textf("%s: the settings that the last run kept for this one were "
                                          "changed meanwhile: they were restored, and set again",
-                                         role_name(lab, role)));
+                                         machine_name(lab, first)));
     else if (restored || memory > 0)
         json_array_append_new(warnings,
                               json_textf("%s: settings that an earlier run had left were restored first",
-                                         role_name(lab, role)));
+                                         machine_name(lab, first)));
     return 0;
 }
 
@@ -133,30 +163,58 @@ static json_t *take_over(struct remote_lab *lab, size_t role, const json_t *left
     return json_deep_copy(json_object_get(left, "read_back"));
 }
 
-static json_t *set_role(struct remote_lab *lab, size_t role, const json_t *wanted, json_t *warnings,
-                        struct error *e)
+/* Settings of NICs whose machine has one journal, set together; what stands is taken over. */
+static int set_nics(struct remote_lab *lab, size_t first, struct role_settings roles[], struct error *e)
 {
-    struct remote_host *h = &lab->hosts[role];
-    const json_t *left = left_of(lab, role);
-    if (h->lab->forwarding)
-        return virtual_switch_set(h, &lab->run->cell->lab, wanted, e);
-    h->priorities = vlan_priorities(&lab->run->cell->scenario, role_name(lab, role));
-    if (left)
-        return take_over(lab, role, left, warnings);
-    json_t *read_back = remote_settings_set(h, wanted, warnings, e);
-    json_decref(h->warnings);
-    h->warnings = json_deep_copy(warnings);
-    return read_back;
+    struct machine_settings *all = xcalloc(lab->host_count + 1, sizeof *all);
+    size_t *role_of = xcalloc(lab->host_count + 1, sizeof *role_of), count = 0;
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role)) {
+        struct remote_host *h = &lab->hosts[role];
+        const json_t *left = left_of(lab, role);
+        json_t *warnings = lab->results[role].warnings;
+        if (h->lab->forwarding)
+            continue;
+        h->priorities = vlan_priorities(&lab->run->cell->scenario, role_name(lab, role));
+        if (left) {
+            roles[role].read_back = take_over(lab, role, left, warnings);
+            continue;
+        }
+        role_of[count] = role;
+        all[count++] =
+            (struct machine_settings){.host = h, .wanted = roles[role].wanted, .warnings = warnings};
+    }
+    int result = count ? remote_settings_set(all, count, e) : 0;
+    for (size_t i = 0; i < count; i++) {
+        roles[role_of[i]].read_back = all[i].read_back;
+        json_decref(all[i].host->warnings);
+        all[i].host->warnings = json_deep_copy(all[i].warnings);
+    }
+    free(all);
+    free(role_of);
+    return result;
 }
 
 /* `context`: settings by role. */
-static int apply_to_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings,
-                         struct error *e)
+static int apply_to_machine(struct remote_lab *lab, size_t first, void *context, json_t *warnings,
+                            struct error *e)
 {
-    struct role_settings *r = (struct role_settings *)context + role;
-    json_t *read_back = set_role(lab, role, r->wanted, warnings, e);
-    r->read_back = read_back ? slow_gpu_memory(lab, role, read_back, e) : NULL;
-    return r->read_back ? 0 : -1;
+    struct role_settings *roles = context;
+    (void)warnings;
+    if (!machine_is_first(lab, first))
+        return 0;
+    if (set_nics(lab, first, roles, e) != 0)
+        return -1;
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role)) {
+        struct role_settings *r = &roles[role];
+        struct remote_host *h = &lab->hosts[role];
+        if (h->lab->forwarding)
+            r->read_back = virtual_switch_set(h, &lab->run->cell->lab, r->wanted, e);
+        if (r->read_back)
+            r->read_back = slow_gpu_memory(lab, role, r->read_back, e);
+        if (!r->read_back)
+            return -1;
+    }
+    return 0;
 }
 
 int roles_apply_settings(void *state, struct role_settings roles[], struct error *e)
@@ -170,7 +228,7 @@ int roles_apply_settings(void *state, struct role_settings roles[], struct error
     lab->changed |= switch_roles_changed(lab);
     return switch_roles_apply(lab, roles, e) != 0
                ? -1
-               : hosts_in_parallel(lab, lab->host_count, apply_to_role, roles, e);
+               : hosts_in_parallel(lab, lab->host_count, apply_to_machine, roles, e);
 }
 
 /* ---- restoring */
@@ -185,19 +243,25 @@ static int look_at_guest(const struct remote_lab *lab, const struct remote_host 
                                : 0;
 }
 
-/* Before anything is put back the machine is locked again: by the roles of a host once. 1: it cannot be, with
- * the sentence. */
+/* Before anything is put back the machine is locked again. 1: it cannot be, with the sentence. */
 static int lock_again(const struct remote_lab *lab, size_t role, struct ssh_session *session, struct error *e)
 {
-    return host_is_first(lab, role)
-               ? lab_lock_reached(lab->lock, session, "host", lab->hosts[role].lab->name, e)
-               : 0;
+    return lab_lock_reached(lab->lock, session, "host", machine_name(lab, role), e);
 }
 
-static int reconnect(const struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
+/* All hosts of the machine have the new connection. */
+static void take_connection(struct remote_lab *lab, struct ssh_session *before, struct ssh_session *now)
+{
+    for (size_t i = 0; i < lab->all_count; i++)
+        if (lab->hosts[i].ssh == before)
+            lab->hosts[i].ssh = now;
+    ssh_close(before);
+}
+
+static int reconnect(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e)
 {
     struct remote_host again, *h = &lab->hosts[role];
-    if (!lab->failed || !ssh_ended(h->ssh, ENDED_NS, NULL))
+    if (!lab->failed || !machine_is_first(lab, role) || !ssh_ended(h->ssh, ENDED_NS, NULL))
         return 0;
     if (remote_host_open(&again, lab->virt, &lab->run->cell->lab, h->lab,
                          h->silent ? SILENT_NS : RECONNECT_NS, e) != 0)
@@ -209,8 +273,7 @@ static int reconnect(const struct remote_lab *lab, size_t role, json_t *warnings
     }
     if (locked == 1)
         json_array_append_new(warnings, json_text(e->text));
-    ssh_close(h->ssh);
-    h->ssh = again.ssh;
+    take_connection(lab, h->ssh, again.ssh);
     return 0;
 }
 
@@ -259,39 +322,69 @@ static int look_for_changed(const struct remote_lab *lab, size_t role, const str
     return now ? 0 : -1;
 }
 
-/* The journal on the host is the best record of what was changed. */
-static json_t *restore_host(const struct remote_lab *lab, size_t role, const struct role_settings *r,
-                            json_t *warnings, struct error *e)
+/* Nothing of a guest that was stopped can be restored, and nothing need be. */
+static json_t *of_stopped_guest(enum virt_state now)
 {
-    struct remote_host *h = &lab->hosts[role];
-    enum virt_state now;
-    if (look_at_guest(lab, h, &now, e) != 0)
-        return NULL;
-    if (now != VIRT_RUNNING)
-        return json_make("{s:s}", "guest", virt_state_names[now]);
-    if (reconnect(lab, role, warnings, e) != 0)
-        return NULL;
-    (void)look_for_changed(lab, role, r, warnings, e); /* what keeps it from being read, restoring says */
-    json_t *answer = remote_settings_restore(h, e);
-    bool restored = answer && (!h->slowed || virtual_gpu_restore(h, e) >= 0);
+    return json_make("{s:s}", "guest", virt_state_names[now]);
+}
+
+/* The journal on the machine is the best record of what was changed: what is left of all its NICs. */
+static int restore_machine(struct remote_lab *lab, size_t first, struct role_settings roles[],
+                           enum virt_state *now, json_t *warnings, struct error *e)
+{
+    if (look_at_guest(lab, &lab->hosts[first], now, e) != 0)
+        return -1;
+    if (*now != VIRT_RUNNING)
+        return 0;
+    if (reconnect(lab, first, warnings, e) != 0)
+        return -1;
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role))
+        (void)look_for_changed(lab, role, &roles[role], lab->results[role].warnings,
+                               e); /* what keeps it from being read, restoring says */
+    json_t *answer = remote_settings_restore(&lab->hosts[first], e);
+    int result = answer ? 0 : -1;
+    for (size_t role = first; result == 0 && role != SIZE_MAX; role = next_role(lab, first, role))
+        if (lab->hosts[role].slowed && virtual_gpu_restore(&lab->hosts[role], e) < 0)
+            result = -1;
     json_decref(answer);
-    return restored ? remote_settings_get(h, e) : NULL;
+    return result;
+}
+
+static bool any_saved(const struct remote_lab *lab, size_t first, const struct role_settings roles[])
+{
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role))
+        if (roles[role].before)
+            return true;
+    return false;
 }
 
 /* `context`: settings by role. */
-static int restore_role(struct remote_lab *lab, size_t role, void *context, json_t *warnings, struct error *e)
+static int restore_nics(struct remote_lab *lab, size_t first, void *context, json_t *warnings,
+                        struct error *e)
 {
-    struct role_settings *r = (struct role_settings *)context + role;
-    if (r->before && !(r->after = restore_host(lab, role, r, warnings, e)))
-        r->why_not = *e;
-    lab->hosts[role].settled |= r->before != NULL;
+    struct role_settings *roles = context;
+    enum virt_state now = VIRT_RUNNING;
+    if (!machine_is_first(lab, first) || !any_saved(lab, first, roles))
+        return 0;
+    int result = restore_machine(lab, first, roles, &now, warnings, e);
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role)) {
+        struct role_settings *r = &roles[role];
+        if (!r->before)
+            continue;
+        if (result == 0)
+            r->after =
+                now == VIRT_RUNNING ? remote_settings_get(&lab->hosts[role], e) : of_stopped_guest(now);
+        if (!r->after)
+            r->why_not = *e;
+        lab->hosts[role].settled = true;
+    }
     return 0;
 }
 
 void roles_restore_settings(void *state, struct role_settings roles[])
 {
     struct remote_lab *lab = state;
-    hosts_in_parallel(lab, lab->host_count, restore_role, roles, NULL);
+    hosts_in_parallel(lab, lab->host_count, restore_nics, roles, NULL);
     switch_roles_restore(lab, roles);
 }
 
@@ -363,18 +456,26 @@ static int restore_kept(struct remote_lab *lab, size_t role, struct error *e)
     return answer ? 0 : -1;
 }
 
+static bool any_left(const struct remote_lab *lab, size_t first)
+{
+    for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role))
+        if (left_of(lab, role))
+            return true;
+    return false;
+}
+
 void roles_release_settings(struct remote_lab *lab)
 {
     const struct lab *where = &lab->run->cell->lab;
     struct error e;
     for (size_t role = 0; lab->hosts && role < lab->host_count; role++) {
-        if (!left_of(lab, role))
+        if (!machine_is_first(lab, role) || !any_left(lab, role))
             continue;
         if (!lab->lock)
             lab->lock = lab_lock(where, "restore", &e);
         if (!lab->lock || restore_kept(lab, role, &e) != 0)
             log_warning("settings of %s that the last run kept were not restored: %s; try `harness restore "
                         "--lab %s`",
-                        role_name(lab, role), e.text, lab->run->lab_path);
+                        machine_name(lab, role), e.text, lab->run->lab_path);
     }
 }

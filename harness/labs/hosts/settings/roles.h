@@ -8,9 +8,9 @@
 
 #include "harness/labs/hosts/lab.h"
 
-/* While a role's host is brought up: what an earlier run has left is restored, unless it is what the last
- * run kept and still stands. */
-int roles_bring_up_settings(struct remote_lab *lab, size_t role, json_t *warnings, struct error *e);
+/* When the NICs of a machine, whose first role this is, are found: what an earlier run has left is restored,
+ * unless it is what the last run kept and still stands. */
+int roles_bring_up_settings(struct remote_lab *lab, size_t first, json_t *warnings, struct error *e);
 
 /* As struct lab_driver says; `state` is the lab. */
 int roles_save_settings(void *state, struct role_settings roles[], struct error *e);
