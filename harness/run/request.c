@@ -10,6 +10,7 @@
 #include "lib/program/program.h"
 #include "lib/text.h"
 #include "lib/words.h"
+#include "lib/xalloc.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -93,10 +94,25 @@ static void add_options(const struct sweep_request *asked, struct words *command
             words_add(command, "%s", flags[i].option);
 }
 
+/* As it is reached from the current folder: whoever is told it is there. The caller frees. */
+static char *path_from_here(const char *folder)
+{
+    char *here = get_current_dir_name(), *whole = realpath(folder, NULL);
+    size_t length = here ? strlen(here) : 0;
+    bool below = whole && length > 1 && strncmp(whole, here, length) == 0 && whole[length] == '/' &&
+                 whole[length + 1] != '-';
+    char *path = xstrdup(below ? whole + length + 1 : whole ? whole : folder);
+    free(here);
+    free(whole);
+    return path;
+}
+
 void request_resume_command(const char *folder, const struct sweep_request *asked, struct text *out)
 {
     struct words command = {0};
-    words_add_all(&command, (const char *const[]){program_invocation_name, "run", "--resume", folder, NULL});
+    char *path = path_from_here(folder);
+    words_add_all(&command, (const char *const[]){program_invocation_name, "run", "--resume", path, NULL});
+    free(path);
     if (asked)
         add_options(asked, &command);
     shell_quote_all(out, (const char *const *)command.items);

@@ -129,6 +129,11 @@ check "... ends the sweep with 3" test $? = 3
 check_says "... which says so" 'error: the process of run [12] was killed by signal 9' died.err
 check "... the index too" jq -e '(.complete | not) and (.reason | test("signal 9")) and (.cells | length) == 2' died/wide/2*/index.json
 
+resumed_by() { grep -E '^    .* run --resume ' "$1" | sed -E 's/( --jobs [0-9]+| --no-report| --quiet)//g'; }
+"$H" status died/wide/2* >died.out 2>&1
+check "status prints the command that the end of the sweep printed: $(resumed_by died.out)" test -n "$(resumed_by died.out)" -a "$(resumed_by died.out)" = "$(resumed_by died.err)"
+check "... from elsewhere too" test "$(cd / && "$H" status "$OLDPWD"/died/wide/2* | grep -oE 'resume .*')" = "resume $(echo "$PWD"/died/wide/2*)"
+
 # ---- what is there is kept; of another sweep it is refused
 killed=$(only by_KILL)
 before=$(stat -c %Y%i "$killed"/01/result.json)
