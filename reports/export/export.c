@@ -96,12 +96,17 @@ static int run_seen_before(struct seen *seen, const struct run *run, bool *befor
     return result;
 }
 
-static int add_run(struct rows *rows, const char *result, const char *cell, struct seen *seen,
-                   struct error *e)
+/* `judged`: of the cell's sweep (sweep_index_judged); a run that was named alone looks for its own. */
+static int add_run(struct rows *rows, const char *result, const char *cell, const json_t *judged,
+                   struct seen *seen, struct error *e)
 {
     struct run run;
     bool before = false;
     int done = run_load(&run, result, cell, e);
+    if (done == 0 && cell)
+        run_note_judged(&run, result, judged, cell);
+    else if (done == 0)
+        run_look_for_sweep(&run);
     if (done == 0)
         done = run_seen_before(seen, &run, &before, e);
     if (done == 0)
@@ -159,7 +164,7 @@ static int add_cells(struct rows *rows, const char *result, const json_t *index,
     json_array_foreach(json_object_get(index, "cells"), i, cell)
     {
         const char *name = run_cell_folder(cell, taken);
-        done = name ? add_run(rows, result, name, seen, e)
+        done = name ? add_run(rows, result, name, json_object_get(index, "repeated"), seen, e)
                     : error_set(e, "%s: the index: cell %zu does not name a folder of its own", result, i);
         if (done != 0)
             break;
@@ -183,7 +188,8 @@ static int add_result(struct rows *rows, const char *result, struct seen *seen, 
     folder_close(&folder);
     damaged_add_left_out(seen->damaged, index);
     if (done == 0 && !before)
-        done = is_sweep ? add_cells(rows, result, index, seen, e) : add_run(rows, result, NULL, seen, e);
+        done =
+            is_sweep ? add_cells(rows, result, index, seen, e) : add_run(rows, result, NULL, NULL, seen, e);
     json_decref(index);
     return done;
 }

@@ -24,18 +24,24 @@ static json_t *members(const struct rows *rows, const char *path)
 static int add_run(struct rows *rows, struct error *e)
 {
     const struct run *run = rows->run;
+    const enum verdict verdict = run_verdict(run);
+    char *reason = run_reason(run);
     const struct export_value given[] = {
         export_integer(rows->number),
         export_text(run->result_folder),
         export_text(run->cell),
         export_text(origin_names[origin_of_result(run->result)]),
         export_text(run->label),
+        export_text(verdict == VERDICT_NONE ? NULL : verdict_names[verdict]),
+        export_text(*reason ? reason : NULL),
         run->end_ns > run->start_ns ? export_integer(run->start_ns) : export_text(NULL),
         run->end_ns > run->start_ns ? export_integer(run->end_ns) : export_text(NULL),
         export_real(run_sum_flows(run, "goodput_bps")),
         export_real(run_sum_flows(run, "delivered_bps")),
     };
-    return rows_add(rows, EXPORT_RUNS, given, sizeof given / sizeof *given, run->result, e);
+    int result = rows_add(rows, EXPORT_RUNS, given, sizeof given / sizeof *given, run->result, e);
+    free(reason);
+    return result;
 }
 
 /* "64KiB" is 65536 bytes. */

@@ -71,7 +71,7 @@ void page_add_what_it_is(const struct origins *origins, struct text *out)
 static void add_unjudged(const struct runs *runs, struct text *out)
 {
     for (size_t i = 0; i < runs->count; i++) {
-        if (verdict_of(run_text(&runs->items[i], "verdict")) != VERDICT_UNJUDGED)
+        if (run_verdict(&runs->items[i]) != VERDICT_UNJUDGED)
             continue;
         text_add(out, "<p class=unjudged>");
         html_escaped(out, run_text(&runs->items[i], "reason"));

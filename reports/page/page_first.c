@@ -341,7 +341,7 @@ static size_t run_to_show(const struct runs *runs)
     size_t best = 0, i;
     double most = -1;
     for (size_t r = 0; r < runs->count; r++) {
-        double cost = verdict_of(run_text(&runs->items[r], "verdict")) == VERDICT_FAILED ? 1e9 : 0;
+        double cost = run_verdict(&runs->items[r]) == VERDICT_FAILED ? 1e9 : 0;
         const json_t *cause;
         json_array_foreach(json_object_get(runs->items[r].explanation, "causes"), i, cause) cost +=
             json_number_value(json_object_get(cause, "cost"));

@@ -240,7 +240,7 @@ void page_add_summary(const struct runs *runs, struct text *out)
         text_add(out, "<tr>");
         html_cell(out, run_label(run));
         text_add(out, "<td>");
-        html_verdict(out, run_text(run, "verdict"));
+        html_verdict(out, verdict_names[run_verdict(run)]);
         text_add(out, "</td>");
         add_traffic(run, delivered, flows, collectives, out);
         html_number_cell(out, page_pauses(run));

@@ -134,6 +134,13 @@ for sweep in "$one" "$two"; do
     ./harness status --json "$sweep" | jq -c .verdicts >"$SCRATCH/counts"
     check "... as browse does ($(cat "$SCRATCH/counts"))" test "$(./harness browse "$sweep" --json | jq -cS '[.runs[].verdict] | group_by(.) | map({key: .[0], value: length}) | from_entries')" = "$(jq -cS . "$SCRATCH/counts")"
 done
+for sweep in "$one" "$two"; do
+    ./harness export "$sweep" --out "$SCRATCH/of-sweep" --format csv --tables runs --force >"$SCRATCH/err" 2>&1
+    check "... and an export ($(./harness status --json "$sweep" | jq -c .verdicts))" test "$(python3 -c 'import collections, csv, json, sys
+print(json.dumps(collections.Counter(row["verdict"] for row in csv.DictReader(open(sys.argv[1]))), sort_keys=True, separators=(",", ":")))' "$SCRATCH/of-sweep/runs.csv")" = "$(./harness status --json "$sweep" | jq -cS .verdicts)"
+done
+check "... with the expectation as the reason" grep -q 'failed at the end of the sweep: much' "$SCRATCH/of-sweep/runs.csv"
+check "the page's table of runs has the same verdicts" test "$(sed -n '/<h2>Measurements/,/<.table>/p' "$SCRATCH/both/index.html" | grep -o 'pill [a-z]*' | sort | uniq -c | xargs)" = "3 pill failed 1 pill passed"
 check_says "... in which expectation" "^ failed memory gpu: as fast \($(jq -r '.repeated[0].expectations[0].reason' "$one/index.json")\)$" "$SCRATCH/out"
 check "... for programs" test "$(./harness status --json "$one" | jq -r .verdict)" = failed
 check "browse finds the cells" test "$(./harness browse "$SCRATCH/failed" --verdict failed --json | jq -r '.runs[] | "\(.folder | sub("/[^/]*/"; "/")) \(.expectations.failed)"' | sort | xargs)" = "incast-dcqcn/01 1 incast-dcqcn/02 1 pfc-bidir/02 1"
