@@ -31,9 +31,7 @@ struct topology {
     enum { HPCC, SIMAI, DATACENTER, DATACENTER_RATES } kind;
     int64_t nodes, switches, links;
     int64_t gpus_per_server, nvswitches; /* SimAI */
-    int64_t nvlinks;
-    int flow_words;   /* FLOW: of each flow's own line; 0: it has none */
-    uint32_t *server; /* SimAI: of each GPU, 1 and up; 0: it has no NVLink */
+    int flow_words;                      /* FLOW: of each flow's own line; 0: it has none */
 };
 
 /* ---- TOPOLOGY */
@@ -100,7 +98,7 @@ static int read_switches(struct topology *t, struct import *import, struct error
         if (import->is_switch[id])
             return reader_error(t->in, t->in->line, e, "%" PRId64 " occurs twice among the switches", id);
         import->is_switch[id] = true;
-        import->left_out[id] = i < t->nvswitches;
+        import->is_nvswitch[id] = i < t->nvswitches;
     }
     return 0;
 }
@@ -141,13 +139,17 @@ static int read_link(struct topology *t, struct import_link *link, struct error 
     return 0;
 }
 
-/* An NVLink is not a link of the network; it says which server a GPU is in. */
-static void take_nvlink(struct topology *t, const struct import *import, const struct import_link *link)
+/* An NVLink says which server a GPU is in. */
+static int take_nvlink(const struct topology *t, struct import *import, const struct import_link *link,
+                       struct error *e)
 {
-    uint32_t gpu = import->left_out[link->a] ? link->b : link->a;
-    t->nvlinks++;
-    if (t->gpus_per_server) /* where there are NVSwitches */
-        t->server[gpu] = gpu / (uint32_t)t->gpus_per_server + 1;
+    uint32_t nvswitch = import->is_nvswitch[link->a] ? link->a : link->b, gpu = link->a ^ link->b ^ nvswitch;
+    if (import->is_switch[gpu])
+        return reader_error(t->in, link->line, e,
+                            "a link between NVSwitch %u and switch %u: expected one with a GPU", nvswitch,
+                            gpu);
+    import->server[gpu] = gpu / (uint32_t)t->gpus_per_server + 1;
+    return 0;
 }
 
 static int read_links(struct topology *t, struct import *import, struct error *e)
@@ -156,9 +158,8 @@ static int read_links(struct topology *t, struct import *import, struct error *e
         struct import_link link;
         if (read_link(t, &link, e) != 0)
             return -1;
-        if (import->left_out[link.a] || import->left_out[link.b])
-            take_nvlink(t, import, &link);
-        else if (import_add_link(import, &link, e) != 0)
+        bool nvlink = import->is_nvswitch[link.a] || import->is_nvswitch[link.b];
+        if ((nvlink && take_nvlink(t, import, &link, e) != 0) || import_add_link(import, &link, e) != 0)
             return -1;
     }
     return 0;
@@ -172,17 +173,9 @@ static int read_topology(struct topology *t, struct import *import, struct error
         import->format = t->kind == SIMAI ? "SimAI" : "ns3-datacenter";
     if (import_nodes(import, (size_t)t->nodes, e) != 0)
         return -1;
-    t->server = calloc((size_t)t->nodes + 1, sizeof *t->server);
-    if (!t->server)
-        return error_set(e, "out of memory");
     if (read_switches(t, import, e) != 0 || read_links(t, import, e) != 0 ||
         import_check_network(import, t->in, e) != 0)
         return -1;
-    if (t->nvswitches)
-        import_note(import,
-                    "%" PRId64 " NVSwitches and their %" PRId64
-                    " NVLinks are left out: a simulated host has one link",
-                    t->nvswitches, t->nvlinks);
     if (reader_has_more(t->in))
         import_note(import, "%s: what follows the last link, on line %u, is not read", t->in->path,
                     t->in->line);
@@ -290,6 +283,7 @@ static int read_flow(struct reader *in, const struct topology *t, struct import 
     flow.from = (uint32_t)from;
     flow.to = (uint32_t)to;
     flow.priority = (int)priority;
+    flow.udp_port = (uint16_t)port;
     return import_add_flow(import, &flow, e);
 }
 
@@ -304,10 +298,6 @@ static int read_flows(struct reader *in, struct topology *t, struct import *impo
         if (check_flow_words(in, t, e) != 0 || read_flow(in, t, import, &others, e) != 0)
             return -1;
         const struct import_flow *flow = &import->flows[i];
-        if (t->server[flow->from] && t->server[flow->from] == t->server[flow->to])
-            return reader_error(in, flow->line, e,
-                                "GPUs %u and %u are in one server: NVLinks are not simulated", flow->from,
-                                flow->to);
         if (i > 0 && flow->start_ns < flow[-1].start_ns)
             return reader_error(in, flow->line, e,
                                 "the flow starts before the one above it: %s expects them in order of start",
@@ -321,7 +311,7 @@ static int read_flows(struct reader *in, struct topology *t, struct import *impo
     if (reader_has_more(in))
         import_note(import, "%s: what follows the last of %" PRId64 " flows, on line %u, is not read",
                     in->path, count, in->line);
-    return import_check_paths(import, in, e);
+    return import_take_ports(import, in, e);
 }
 
 /* Nothing happens before the first flow: HPCC's own cases begin at 2 s. */
@@ -371,20 +361,17 @@ static int read_trace(struct reader *in, struct import *import, struct error *e)
 
 /* ---- the whole */
 
-/* ECMP hashes 11.0.n.1 of host n and the switch's number: the same only if both simulators number the nodes
- * alike. */
-static void note_numbers(const struct topology *t, struct import *import)
+/* ECMP hashes 11.0.n.1 of host n and the switch's number: the lab has to say so unless it counts its nodes
+ * likewise. */
+static bool has_own_numbers(const struct import *import)
 {
     size_t i = 0;
-    while (i < import->nodes && !import->is_switch[i])
+    while (i < import->nodes && !import->is_switch[i] && !import->left_out[i] &&
+           import->ports[i] + import->nvlinks[i] <= 1)
         i++;
-    while (i < import->nodes && import->is_switch[i])
+    while (i < import->nodes && import->is_switch[i] && !import->left_out[i])
         i++;
-    if (i < import->nodes || t->nvswitches)
-        import_note(
-            import,
-            "the numbers of nodes, which take part in the choice among equal paths, are others here: %s",
-            t->nvswitches ? "NVSwitches have none" : "hosts come first");
+    return i < import->nodes;
 }
 
 int import_hpcc(struct reader files[3], struct import *import, struct error *e)
@@ -400,9 +387,8 @@ int import_hpcc(struct reader files[3], struct import *import, struct error *e)
                      : 0;
     if (result == 0) {
         move_starts(import);
-        note_numbers(&t, import);
+        import->own_numbers = has_own_numbers(import);
     }
-    free(t.server);
     if (result != 0)
         import_free(import);
     return result;

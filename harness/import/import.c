@@ -18,6 +18,10 @@ void import_free(struct import *import)
     free(import->is_switch);
     free(import->left_out);
     free(import->sampled);
+    free(import->is_nvswitch);
+    free(import->server);
+    free(import->ports);
+    free(import->nvlinks);
     free(import->links);
     free(import->flows);
     free(import->waits);
@@ -33,7 +37,14 @@ int import_nodes(struct import *import, size_t count, struct error *e)
     import->is_switch = calloc(count + 1, sizeof *import->is_switch);
     import->left_out = calloc(count + 1, sizeof *import->left_out);
     import->sampled = calloc(count + 1, sizeof *import->sampled);
-    return import->is_switch && import->left_out && import->sampled ? 0 : error_set(e, "out of memory");
+    import->is_nvswitch = calloc(count + 1, sizeof *import->is_nvswitch);
+    import->server = calloc(count + 1, sizeof *import->server);
+    import->ports = calloc(count + 1, sizeof *import->ports);
+    import->nvlinks = calloc(count + 1, sizeof *import->nvlinks);
+    return import->is_switch && import->left_out && import->sampled && import->is_nvswitch &&
+                   import->server && import->ports && import->nvlinks
+               ? 0
+               : error_set(e, "out of memory");
 }
 
 /* Room for one more item; grows in powers of two. */
@@ -73,18 +84,32 @@ void import_note(struct import *import, const char *format, ...)
     va_end(list);
 }
 
-json_t *import_name(const struct import *import, size_t node)
-{
-    if (import->names)
-        return json_incref(json_array_get(import->names, node));
-    return json_textf("%c%zu", import->is_switch[node] ? 's' : 'h', node);
-}
-
 json_t *import_names(const struct import *import, size_t first, size_t last)
 {
-    if (first == last)
-        return import_name(import, first);
-    return json_textf("%c[%zu-%zu]", import->is_switch[first] ? 's' : 'h', first, last);
+    if (import->names)
+        return json_incref(json_array_get(import->names, first));
+    char kind = import->is_switch[first] ? 's' : 'h';
+    return first == last ? json_textf("%c%zu", kind, first) : json_textf("%c[%zu-%zu]", kind, first, last);
+}
+
+json_t *import_name(const struct import *import, size_t node)
+{
+    return import_names(import, node, node);
+}
+
+json_t *import_port_names(const struct import *import, size_t first, size_t last, int port)
+{
+    json_t *hosts = import_names(import, first, last), *names = NULL;
+    if (port == IMPORT_ONE_PORT)
+        return hosts;
+    names = json_textf("%s.%s%d", json_string_value(hosts), port > 0 ? "port" : "nvlink", abs(port) - 1);
+    json_decref(hosts);
+    return names;
+}
+
+json_t *import_port_name(const struct import *import, size_t node, int port)
+{
+    return import_port_names(import, node, node, port);
 }
 
 /* ---- the network */
@@ -125,30 +150,20 @@ static int check_pairs(const struct import *import, const struct reader *network
 
 int import_check_network(const struct import *import, const struct reader *network, struct error *e)
 {
-    unsigned *first_line = calloc(import->nodes + 1, sizeof *first_line);
-    if (!first_line)
+    bool *has_link = calloc(import->nodes + 1, sizeof *has_link);
+    if (!has_link)
         return error_set(e, "out of memory");
+    for (size_t i = 0; i < import->link_count; i++)
+        has_link[import->links[i].a] = has_link[import->links[i].b] = true;
     int result = 0;
-    for (size_t i = 0; result == 0 && i < import->link_count; i++) {
-        const struct import_link *link = &import->links[i];
-        const uint32_t ends[] = {link->a, link->b};
-        for (int k = 0; result == 0 && k < 2; k++) {
-            if (!import->is_switch[ends[k]] && first_line[ends[k]])
-                result = reader_error(network, link->line, e,
-                                      "a second link of host %u: a simulated host has one (the first is on "
-                                      "line %u)",
-                                      ends[k], first_line[ends[k]]);
-            first_line[ends[k]] = link->line;
-        }
-    }
     for (size_t i = 0; result == 0 && i < import->nodes; i++)
-        if (!import->is_switch[i] && !first_line[i])
+        if (!import->is_switch[i] && !has_link[i])
             result = error_set(e, "%s: host %zu has no link", network->path, i);
-    free(first_line);
+    free(has_link);
     return result == 0 ? check_pairs(import, network, e) : -1;
 }
 
-/* A host has one link, so that no path leads through it: nodes that links join are joined by a path. */
+/* No path leads through a host: where each has one link, nodes that links join are joined by a path. */
 int import_check_paths(const struct import *import, const struct reader *flows, struct error *e)
 {
     uint32_t *joined = joined_make(import->nodes);

@@ -10,6 +10,8 @@
 
 /* The simulator addresses hosts and switches by 16 bits (sim/config.c). */
 #define IMPORT_MOST_NODES 65535
+/* As many NICs as a host of a lab may have (lib/formats/lab_expand.c). */
+#define IMPORT_MOST_NICS 64
 /* As many links as a lab may have. */
 #define IMPORT_MOST_LINKS 100000
 /* With about 2300 bytes each, these are the flows of the largest scenario that is read
@@ -18,8 +20,12 @@
 /* Waits of all flows together: 100 bytes each in a scenario. */
 #define IMPORT_MOST_WAITS 500000
 
+/* Which of a host's NICs: none: its only one; k: portK-1; -k: nvlinkK-1. */
+#define IMPORT_ONE_PORT 0
+
 struct import_link {
     uint32_t a, b; /* nodes */
+    int a_port, b_port;
     unsigned line;
     int64_t rate_bps, delay_ps;
     int64_t loss_per_billion;
@@ -27,9 +33,11 @@ struct import_link {
 
 struct import_flow {
     uint32_t from, to; /* nodes */
+    int from_port, to_port;
     unsigned line;
     int priority;
-    int64_t bytes; /* 0: endless */
+    uint16_t udp_port; /* 0: none of its own */
+    int64_t bytes;     /* 0: endless */
     int64_t start_ns;
     size_t first_wait, waits;
 };
@@ -49,7 +57,11 @@ struct import {
     size_t nodes;
     bool *is_switch; /* of each node */
     bool *left_out;  /* nodes that the lab does not have */
-    bool *sampled;   /* besides the hosts of flows; may be NULL */
+    bool *is_nvswitch;
+    uint32_t *server;          /* of each GPU, 1 and up; 0: it has no NVLink */
+    unsigned *ports, *nvlinks; /* of each host */
+    bool own_numbers;          /* the nodes' numbers are not those that the lab counts */
+    bool *sampled;             /* besides the hosts of flows; may be NULL */
     struct import_link *links;
     size_t link_count;
     json_t *topology; /* without links */
@@ -74,16 +86,23 @@ int import_add_flow(struct import *import, const struct import_flow *flow, struc
 int import_add_wait(struct import *import, const struct import_wait *wait, struct error *e);
 /* A new reference: the name of a node. */
 json_t *import_name(const struct import *import, size_t node);
+/* The same of one of its NICs. */
+json_t *import_port_name(const struct import *import, size_t node, int port);
 /* The name of a node, h or s with the number that the file gives it, or a range of names for nodes first to
  * last, of one kind. */
 json_t *import_names(const struct import *import, size_t first, size_t last);
+/* The same of this NIC of each of them. */
+json_t *import_port_names(const struct import *import, size_t first, size_t last, int port);
 /* Note a sentence. */
 void import_note(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What no simulated lab can have: a host with two links, two links between the same nodes, flows between
+/* What no simulated lab can have: a host without a link, two links between the same nodes, flows between
  * hosts that no path joins. The readers name the line. */
 int import_check_network(const struct import *import, const struct reader *network, struct error *e);
 int import_check_paths(const struct import *import, const struct reader *flows, struct error *e);
+/* Number the NICs of hosts with several links, leave out NVSwitches that no flow uses, and choose the NICs of
+ * each flow (ports.c). */
+int import_take_ports(struct import *import, const struct reader *flows, struct error *e);
 
 /* ---- the formats, a file each */
 

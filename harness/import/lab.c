@@ -7,17 +7,41 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* What a node of the lab says of itself: the NICs of a host with several. */
+static json_t *node_json(const struct import *import, size_t node)
+{
+    unsigned ports = import->ports[node], nvlinks = import->nvlinks[node];
+    json_t *of_node = json_object(), *nics;
+    if (ports + nvlinks <= 1)
+        return of_node;
+    json_object_set_new(of_node, "nics", nics = json_object());
+    for (int kind = 0; kind < 2; kind++) {
+        unsigned count = kind ? nvlinks : ports;
+        json_t *name = count > 1 ? json_textf("%s[0-%u]", kind ? "nvlink" : "port", count - 1)
+                                 : json_text(kind ? "nvlink0" : "port0");
+        if (count)
+            json_object_set_new(nics, json_string_value(name), json_object());
+        json_decref(name);
+    }
+    return of_node;
+}
+
+static bool nodes_alike(const struct import *import, size_t a, size_t b)
+{
+    return import->is_switch[a] == import->is_switch[b] && import->left_out[a] == import->left_out[b] &&
+           import->ports[a] == import->ports[b] && import->nvlinks[a] == import->nvlinks[b];
+}
+
 static json_t *nodes_json(const struct import *import, bool switches)
 {
     json_t *nodes = json_object();
     for (size_t i = 0; i < import->nodes;) {
         size_t end = i;
-        while (end < import->nodes && import->is_switch[end] == import->is_switch[i] &&
-               import->left_out[end] == import->left_out[i])
+        while (end < import->nodes && nodes_alike(import, end, i))
             end++;
         if (import->is_switch[i] == switches && !import->left_out[i]) {
             json_t *name = import_names(import, i, end - 1);
-            json_object_set_new(nodes, json_string_value(name), json_object());
+            json_object_set_new(nodes, json_string_value(name), node_json(import, i));
             json_decref(name);
         }
         i = end;
@@ -30,37 +54,83 @@ static json_t *nodes_json(const struct import *import, bool switches)
 static bool alike(const struct import_link *one, const struct import_link *other)
 {
     return one->rate_bps == other->rate_bps && one->delay_ps == other->delay_ps &&
-           one->loss_per_billion == other->loss_per_billion;
+           one->loss_per_billion == other->loss_per_billion && one->a_port == other->a_port &&
+           one->b_port == other->b_port;
 }
 
-/* How many links from `first` on are the links of neighbouring nodes of one kind with one node: a range
- * stands for them. */
-static size_t links_in_range(const struct import *import, size_t first)
+/* The links of a node, and then those of the next node likewise: of host after host with so many NICs, each
+ * to its switch; or each to the next switch. */
+struct pattern {
+    size_t period, count; /* links of a node; nodes */
+    uint32_t step;        /* of the other ends */
+};
+
+/* Is link i the one a period before it, of the next node? */
+static bool continues(const struct import *import, size_t i, const struct pattern *p)
 {
-    const struct import_link *link = &import->links[first];
-    size_t n = 1;
-    while (first + n < import->link_count && link[n].a == link->a + n && link[n].b == link->b &&
-           import->is_switch[link[n].a] == import->is_switch[link->a] && alike(link, &link[n]))
-        n++;
-    return n;
+    const struct import_link *link = &import->links[i], *before = link - p->period;
+    return i < import->link_count && link->a == before->a + 1 && link->b == before->b + p->step &&
+           import->is_switch[link->a] == import->is_switch[before->a] &&
+           import->is_switch[link->b] == import->is_switch[before->b] && alike(link, before);
+}
+
+/* How many nodes there may be: the links of a switch keep their order, which numbers its ports, as long as no
+ * switch is in two of the ranges. */
+static size_t most_nodes(const struct import *import, size_t first, const struct pattern *p)
+{
+    const struct import_link *links = &import->links[first];
+    size_t most = import->link_count;
+    for (size_t i = 0; p->step && i < p->period; i++)
+        for (size_t k = 0; k < i; k++) {
+            size_t apart = links[i].b > links[k].b ? links[i].b - links[k].b : links[k].b - links[i].b;
+            most = apart < most ? apart : most;
+        }
+    return most;
+}
+
+/* How ranges of names stand for the links from `first` on: the pattern that takes in the most of them. */
+static struct pattern pattern_at(const struct import *import, size_t first)
+{
+    size_t period = 1;
+    while (first + period < import->link_count && import->links[first + period].a == import->links[first].a)
+        period++;
+    struct pattern best = {period, 1, 0};
+    for (uint32_t step = 0; step < 2; step++) {
+        struct pattern p = {period, 1, step};
+        size_t most = most_nodes(import, first, &p), same = 0;
+        while (p.count < most && continues(import, first + p.count * period + same, &p))
+            if (++same == period) {
+                same = 0;
+                p.count++;
+            }
+        if (p.count > best.count)
+            best = p;
+    }
+    return best;
+}
+
+static json_t *link_json(const struct import *import, const struct import_link *link, const struct pattern *p)
+{
+    char rate[40], delay[40];
+    size_t more = p->count - 1;
+    json_t *one = json_make(
+        "{s:[o,o],s:s,s:s}", "between", import_port_names(import, link->a, link->a + more, link->a_port),
+        import_port_names(import, link->b, link->b + p->step * more, link->b_port), "rate",
+        units_write(UNIT_RATE_BPS, link->rate_bps, UNITS_ANY, rate, sizeof rate), "delay",
+        units_write(UNIT_TIME_PS, link->delay_ps, UNITS_ANY, delay, sizeof delay));
+    if (link->loss_per_billion)
+        json_object_set_new(one, "loss", json_real((double)link->loss_per_billion / 1e9));
+    return one;
 }
 
 static json_t *links_json(const struct import *import)
 {
     json_t *links = json_array();
     for (size_t i = 0; i < import->link_count;) {
-        const struct import_link *link = &import->links[i];
-        size_t n = links_in_range(import, i);
-        char rate[40], delay[40];
-        json_t *one =
-            json_make("{s:[o,o],s:s,s:s}", "between", import_names(import, link->a, link->a + n - 1),
-                      import_names(import, link->b, link->b), "rate",
-                      units_write(UNIT_RATE_BPS, link->rate_bps, UNITS_ANY, rate, sizeof rate), "delay",
-                      units_write(UNIT_TIME_PS, link->delay_ps, UNITS_ANY, delay, sizeof delay));
-        if (link->loss_per_billion)
-            json_object_set_new(one, "loss", json_real((double)link->loss_per_billion / 1e9));
-        json_array_append_new(links, one);
-        i += n;
+        struct pattern p = pattern_at(import, i);
+        for (size_t k = 0; k < p.period; k++)
+            json_array_append_new(links, link_json(import, &import->links[i + k], &p));
+        i += p.period * p.count;
     }
     return links;
 }
@@ -164,6 +234,8 @@ json_t *import_lab(const struct import *import, const struct import_request *req
         return NULL;
     }
     take_link_defaults(lab, import);
+    if (import->own_numbers)
+        json_object_set_new(lab, "ecmp_numbers", json_text("names"));
     if (import->udp_port)
         json_object_set_new(lab, "udp_port", json_integer((json_int_t)import->udp_port));
     return lab;

@@ -14,7 +14,7 @@
 
 struct times {
     const struct import *import;
-    double *ns_per_byte;         /* of each node's link */
+    double *ns_per_byte;         /* of each node's link, the slowest if it has several */
     double delay_ns;             /* of the longest link */
     size_t *first_after, *after; /* of each flow the waits for it: after[first_after[f]] and on */
     size_t *owner;               /* of each wait the flow that waits */
@@ -28,11 +28,15 @@ static void times_take_rates(struct times *t)
     double rate = import->rate_bps ? (double)import->rate_bps : 1e9;
     t->delay_ns = (double)import->delay_ps / 1e3;
     for (size_t i = 0; i < import->nodes; i++)
-        t->ns_per_byte[i] = 8e9 / rate;
+        t->ns_per_byte[i] = import->link_count ? 0 : 8e9 / rate;
     for (size_t i = 0; i < import->link_count; i++) {
         const struct import_link *link = &import->links[i];
         double delay = (double)link->delay_ps / 1e3;
-        t->ns_per_byte[link->a] = t->ns_per_byte[link->b] = 8e9 / (double)link->rate_bps;
+        double ns = 8e9 / (double)link->rate_bps;
+        for (int k = 0; k < 2; k++) {
+            double *of_node = &t->ns_per_byte[k ? link->b : link->a];
+            *of_node = *of_node < ns ? ns : *of_node;
+        }
         t->delay_ns = delay > t->delay_ns ? delay : t->delay_ns;
     }
 }
@@ -252,7 +256,8 @@ static json_t *flows_json(const struct import *import, struct error *e)
     for (size_t i = 0; i < import->flow_count; i++) {
         const struct import_flow *flow = &import->flows[i];
         json_t *one = json_make("{s:o,s:o,s:o}", "name", json_textf("f%zu", i), "from",
-                                import_name(import, flow->from), "to", import_name(import, flow->to));
+                                import_port_name(import, flow->from, flow->from_port), "to",
+                                import_port_name(import, flow->to, flow->to_port));
         json_array_append_new(flows, one);
         if (put_size(one, import, flow, e) != 0) {
             json_decref(flows);

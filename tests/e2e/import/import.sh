@@ -91,7 +91,30 @@ check_says "numbers beyond the topology are left out, as HPCC's reader does" '^n
 is "the traced switches are sampled" '.roles == ["h[0-3]","h5","s6","h[8-9]","s12"]' traced/scenario.json
 is "without --physics the values are those of sim-leaf-spine" '.defaults.host.nic.model == "ideal" and (.framing | not)' traced/lab.json
 
-# ---- SimAI: NVSwitches are left out
+# ---- hosts with two ports: the NICs of each flow, and how long it takes, are those of the HPCC simulator
+two=$ROOT/tests/data/hpcc/two-port-flows.tsv
+{
+    echo "34 10 72" && echo {24..33}
+    for h in {0..23}; do for k in 0 1; do echo "$h $((24 + 2 * (h / 8) + k)) 25Gbps 1000ns 0"; done; done
+    for t in {24..29}; do for s in {30..33}; do echo "$t $s 100Gbps 1000ns 0"; done; done
+} >two.txt
+grep -v '^#' "$two" >two.tsv
+{ wc -l <two.tsv && awk '{ printf "%d %d 3 100 %d %.9f\n", $1, $2, $3, 2 + NR * 2e-4 }' two.tsv; } >two-flow.txt
+check_exit 0 "a case whose hosts have two links each" "$H" import hpcc two.txt two-flow.txt -o two --physics sim-hpcc-star
+check_says "how NICs are chosen is said" '^note: the NICs of each flow are those that the HPCC simulator selects by a hash' "$SCRATCH/out"
+is "hosts have two NICs" '.hosts == {"h[0-23]": {nics: {"port[0-1]": {}}}} and .ecmp_numbers == "names"' two/lab.json
+is "ranges stand for links" '[.links[].between | join(" ")][0:3] == ["h[0-7].port0 s24","h[0-7].port1 s25","h[8-15].port0 s26"] and (.links | length) == 10' two/lab.json
+check "each flow leaves by the port that it has there" diff <(cut -f 4 two.tsv) <(jq -r '.flows[].from | .[-1:]' two/scenario.json)
+check "and arrives from the switch from which it does there" diff <(awk '{ print $5 % 2 }' two.tsv) <(jq -r '.flows[].to | .[-1:]' two/scenario.json)
+run_of two >result.json
+check "each takes as long as there, to the nanosecond" diff <(cut -f 6 two.tsv) <(jq -r '.flows[].completion_ns.max' result.json)
+{ echo "36 10 74" && echo {26..35} && awk 'NR > 2 { for (i = 1; i < 3; i++) if ($i > 23) $i += 2; print }' two.txt && echo "24 26 25Gbps 1us 0" && echo "25 28 25Gbps 1us 0"; } >mixed.txt
+printf '2\n24 0 3 100 1000 2\n0 25 3 100 1000 2\n' >mixed-flow.txt
+check_exit 0 "beside hosts with one link" "$H" import hpcc mixed.txt mixed-flow.txt -o mixed --physics sim-hpcc-star
+is "... which have no name of their own for it" '[.flows[] | [.from, .to]] | .[0][0] == "h24" and .[1][1] == "h25" and (.[0][1] | test("^h0.port0$"))' mixed/scenario.json
+check "the files are good" "$H" check mixed/lab.json mixed/scenario.json
+
+# ---- SimAI: NVSwitches are left out where no flow stays within their servers
 cat >simai.txt <<'E1'
 7 2 1 2 6 H100
 4 5 6
@@ -105,12 +128,31 @@ E1
 printf '1\n0 2 3 100 1000 0\n' >simai-flow.txt
 check_exit 0 "a topology of SimAI" "$H" import hpcc simai.txt simai-flow.txt -o simai
 check_says "the lab's nodes are counted without them" '^lab: simai/lab.json, 6 nodes$' "$SCRATCH/out"
-check_says "NVSwitches are named" '1 NVSwitches and their 2 NVLinks are left out' "$SCRATCH/out"
-is "only the network is left" '.switches == {"s[5-6]": {}} and ([.links[] | .between[0]] == ["h0","h1","h2","h3"]) and .links[2].loss == 1e-6' simai/lab.json
+check_says "NVSwitches are named" 'NVSwitches: 1 of 1 are left out with their NVLinks \(2\), as no flow stays within their servers' "$SCRATCH/out"
+is "only the network is left" '.switches == {"s[5-6]": {}} and ([.links[] | .between | join(" ")] == ["h[0-1] s[5-6]","h2 s5","h3 s6"]) and .links[1].loss == 1e-6' simai/lab.json
 
 printf '3\n4 5 0\n' >trace.txt
 check_exit 0 "a trace that names one" "$H" import hpcc simai.txt simai-flow.txt trace.txt -o simai-traced
 check_says "... samples the others" 'trace.txt: 1 node is an NVSwitch, which is left out' "$SCRATCH/out"
+
+printf '2\n0 1 3 100 1000000 0\n2 0 3 100 1000 0\n' >within.txt
+check_exit 0 "flows within a server" "$H" import hpcc simai.txt within.txt -o within
+check_says "... take its NVSwitch in, and what differs is said" 'NVSwitches: 1 of 1 pause and mark as other switches do; in SimAI they do neither' "$SCRATCH/out"
+is "... its GPUs have a NIC for it" '.hosts == {"h[0-1]": {nics: {port0: {}, nvlink0: {}}}, "h[2-3]": {}} and [.links[].between | join(" ")] == ["h[0-1].nvlink0 s4","h[0-1].port0 s[5-6]","h2 s5","h3 s6"]' within/lab.json
+is "... by which the flow goes; others do not" '[.flows[] | [.from, .to]] == [["h0.nvlink0","h1.nvlink0"],["h2","h0.port0"]]' within/scenario.json
+run_of within >result.json
+is "... at its rate: 1 MB take 2.8 us at 2.88 Tb/s, 20 us at 400 Gb/s" '.flows.f0.completion_ns.max < 4000 and .verdict == "passed"' result.json
+# two rails' switches and two planes, as AlibabaHPN has them: each GPU on two leaves, whose spines are their own
+{
+    echo "24 2 4 12 40 H100" && echo {8..23}
+    for i in {0..7}; do echo "$i $((8 + i / 2)) 2880Gbps 0.000025ms 0" && for p in 0 1; do echo "$i $((12 + 2 * p + i % 2)) 200Gbps 0.0005ms 0"; done; done
+    for p in 0 1; do for l in 0 1; do for s in 0 1 2 3; do echo "$((12 + 2 * p + l)) $((16 + 4 * p + s)) 400Gbps 0.0005ms 0"; done; done; done
+} >planes.txt
+{ echo 56 && for i in {0..7}; do for k in {0..7}; do [ $((i / 2)) = $((k / 2)) ] || echo "$i $k 3 100 1000 0"; done; done | head -n 48 && for i in {0..7}; do echo "$i $((i ^ 1)) 3 100 1000 0"; done; } >planes-flow.txt
+check_exit 0 "two planes" "$H" import hpcc planes.txt planes-flow.txt -o planes
+is "... no flow changes its plane" '[.flows[] | [.from, .to] | map(sub("h[0-9]+.";""))] | all(.[0] == .[1]) and (map(.[0]) | unique) == ["nvlink0","port0","port1"]' planes/scenario.json
+run_of planes >result.json
+is "... and all of them end" '.verdict == "passed"' result.json
 
 # ---- ConWeave: flows without a port
 printf '2\n0 2 3 1000 2.000000001\n1 2 3 70000 2.000000002\n' >conweave-flow.txt
@@ -244,7 +286,7 @@ topology "a loss above 1" ':3: the share of frames lost is "1.5"' "${good/1us 0/
 topology "a node that is not there" ':5: an end of the link is "9": .* 0 to 3' "${good/2 3/9 3}"
 topology "2^32 nodes" ':1: the number of nodes is "4294967296"' '4294967296 1 3\n'
 topology "2^31 links" ':1: the number of links is "2147483648"' '4 1 2147483648\n'
-topology "a host with two links" ':5: a second link of host 0: .*line 3' "${good/2 3/0 3}"
+topology "two links of a host to one switch" ':6: a second link between 0 and 3' '4 1 4\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 100Gbps 1us 0\n0 3 100Gbps 1us 0\n'
 topology "a host without a link" ': host 2 has no link' '4 1 2\n3\n0 3 100Gbps 1us 0\n1 3 100Gbps 1us 0\n'
 topology "two links between two switches" ':4: a second link between 2 and 1' '4 2 4\n1 2\n1 2 100Gbps 1us 0\n2 1 100Gbps 1us 0\n0 1 100Gbps 1us 0\n3 2 100Gbps 1us 0\n'
 topology "a header that is nobody's" ':1: 5 words: expected 3 of the HPCC simulator' '9 5 2 4 7\n3 4\n'
@@ -276,8 +318,17 @@ printf '2\n0 x\n' >bad
 refuse "a trace of a node that is not a number" 'bad:2: a node that is sampled is "x"' hpcc t f bad
 { printf '901 1 900\n900\n' && for i in {0..899}; do echo "$i 900 100Gbps 1us 0"; done; } >wide
 refuse "a switch whose buffer is too small" '^harness: error: f: nothing is written, as the case cannot be simulated: lab wide-f: switch s900: reserves and headroom of 900 ports' hpcc wide f --physics sim-hpcc-star
+printf '5 2 2 1 4 H100\n2 3 4\n0 2 1000Gbps 1us 0\n1 3 1000Gbps 1us 0\n0 4 1Gbps 1us 0\n1 4 1Gbps 1us 0\n' >apart.txt
 printf '1\n0 1 3 100 1000 0\n' >bad
-refuse "NVLinks" 'bad:2: GPUs 0 and 1 are in one server' hpcc simai.txt bad
+refuse "GPUs of a server that have no NVSwitch in common" 'bad:2: GPUs 0 and 1 of one server have no NVSwitch in common' hpcc apart.txt bad
+printf '4 2 1 1 3 H100\n2 3\n0 2 1000Gbps 1us 0\n1 3 1Gbps 1us 0\n2 3 1Gbps 1us 0\n' >apart.txt
+refuse "an NVSwitch on a switch" 'apart.txt:5: a link between NVSwitch 2 and switch 3: expected one with a GPU' hpcc apart.txt bad
+printf '5 2 4\n3 4\n0 3 1Gbps 1us 0\n0 4 1Gbps 1us 0\n1 3 1Gbps 1us 0\n2 4 1Gbps 1us 0\n' >apart.txt
+printf '1\n1 2 3 100 1000 0\n' >bad
+refuse "a way that leads through a host alone" 'bad:2: no path leads from host 1 to host 2: hosts with several links do not forward' hpcc apart.txt bad
+{ printf '68 66 66\n' && echo {1..66} && for i in {1..65}; do echo "0 $i 1Gbps 1us 0"; done && echo "67 1 1Gbps 1us 0"; } >apart.txt
+printf '1\n0 67 3 100 1000 0\n' >bad
+refuse "a host with more links than a host may have NICs" 'apart.txt: host 0 has 65 links: expected at most 64' hpcc apart.txt bad
 
 matrix "a node that is not there" ':3: the receiver is "16"' 'Nodes 16\nConnections 1\n0->16 start 0 size 1\n'
 matrix "no start" ':3: expected either "start" or "trigger"' 'Nodes 16\nConnections 1\n0->1 size 1\n'

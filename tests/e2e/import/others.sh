@@ -68,11 +68,14 @@ row 'HPCC, `topology.txt` and `flow.txt`' 'yes; of `trace.txt`, which names node
 imported hpcc fat.txt flow.txt hosts.txt "${PHYSICS[@]}"
 is=$("$H" lab show case2/lab.json | jq -r '"\(.hosts | length) hosts, \(.switches | length) switches, \(.links | length) links"')
 row 'HPCC, `fat.txt`, `flow.txt` and `trace.txt`' "yes: $is"
-printf '4 2 4\n2 3\n0 2 25Gbps 1000ns 0\n1 2 25Gbps 1000ns 0\n1 3 25Gbps 1000ns 0\n2 3 25Gbps 1000ns 0\n' >ali.txt
-printf '1\n0 1 3 100 1000 2\n' >one.txt
-refused hpcc ali.txt one.txt
-check_says "its second link is named" 'ali.txt:5: a second link of host 1' why
-row 'HPCC, `ali_32host_10rack.txt`' 'refused: hosts have two links'
+{
+    echo "348 28 800" && echo {320..347}
+    for i in {0..319}; do for k in 0 1; do echo "$i $((320 + 2 * (i / 32) + k)) 25Gbps 1000ns 0.000000"; done; done
+    for i in {320..339}; do for k in {340..347}; do echo "$i $k 100Gbps 1000ns 0.000000"; done; done
+} >ali.txt
+imported hpcc ali.txt flow.txt "${PHYSICS[@]}"
+is=$("$H" lab show case$number/lab.json | jq -r '"\([.hosts[].machine] | unique | length) hosts of \(.hosts | length) NICs, \(.switches | length) switches, \(.links | length) links"')
+row 'HPCC, `ali_32host_10rack.txt` and `flow.txt`' "yes: $is"
 
 # ---- SimAI: GPUs on an NVSwitch each server, one NIC each, to a rail's switch; all of 400 Gb/s
 {
@@ -82,12 +85,21 @@ row 'HPCC, `ali_32host_10rack.txt`' 'refused: hosts have two links'
 } >spectrum.txt
 printf '2\n0 8 3 100 100000000 0\n1 17 3 100 100000000 0.000001\n' >simai.txt
 imported hpcc spectrum.txt simai.txt "${PHYSICS[@]}"
-row "SimAI's generator, 64 GPUs: Spectrum-X" "yes, without $("$H" import hpcc spectrum.txt simai.txt -o again | grep -oE '[0-9]+ NVSwitches' | head -n 1)"
-printf '6 2 1 2 6 H100\n3 4 5\n0 3 2880Gbps 0.000025ms 0\n1 3 2880Gbps 0.000025ms 0\n0 4 200Gbps 0.0005ms 0\n0 5 200Gbps 0.0005ms 0\n1 4 200Gbps 0.0005ms 0\n1 5 200Gbps 0.0005ms 0\n' >hpn.txt
-printf '1\n0 2 3 100 1000 0\n' >one.txt
-refused hpcc hpn.txt one.txt
-check_says "its second link is named, too" 'hpn.txt:6: a second link of host 0' why
-row "SimAI's generator: AlibabaHPN with two ToRs" 'refused: hosts have two links'
+row "SimAI's generator, 64 GPUs: Spectrum-X" "yes; NVSwitches: $("$H" import hpcc spectrum.txt simai.txt -o again | grep -oE '8 of 8 are left out')"
+# hpn PLANES: 64 GPUs with two ports, each to a leaf of its rail; eight spines for both, or four for each plane
+hpn() {
+    echo "96 8 8 24 $((64 * 3 + 16 * 8 / $1)) H100" && echo {64..95}
+    for i in {0..63}; do echo "$i $((64 + i / 8)) 2880Gbps 0.000025ms 0" && for k in 0 1; do echo "$i $((72 + 8 * k + i % 8)) 200Gbps 0.0005ms 0"; done; done
+    for i in {72..87}; do for ((k = 0; k < 8 / $1; k++)); do echo "$i $((88 + k + ($1 - 1) * (i / 80) * 4)) 400Gbps 0.0005ms 0"; done; done
+}
+printf '3\n0 8 3 100 100000000 0\n1 17 3 100 100000000 0.000001\n3 5 3 100 100000000 0.000001\n' >hpn-flow.txt
+for planes in 1 2; do
+    hpn $planes >hpn.txt
+    imported hpcc hpn.txt hpn-flow.txt "${PHYSICS[@]}"
+done
+flows=("${flows[0]}")
+is=$("$H" import hpcc hpn.txt hpn-flow.txt "${PHYSICS[@]}" -o hpn | grep -oE '7 of 8 are left out')
+row "SimAI's generator: AlibabaHPN, one plane and two" "yes; NVSwitches: $is"
 
 # ---- htsim
 # matrix NODES: of the pairs "sender receiver" of standard input
