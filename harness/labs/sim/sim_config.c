@@ -454,18 +454,6 @@ static uint32_t *hosts_of_roles(const struct cell *cell, const struct sim_setup 
     return hosts;
 }
 
-/* Rate of the link that connects a host. */
-static int64_t link_rate(const struct sim_setup *setup, uint32_t host)
-{
-    for (size_t i = 0; i < setup->config.link_count; i++) {
-        const struct sim_link_config *link = &setup->links[i];
-        if ((link->a.kind == SIM_HOST && link->a.index == host) ||
-            (link->b.kind == SIM_HOST && link->b.index == host))
-            return link->rate_bps;
-    }
-    return 0;
-}
-
 static void set_pattern_flow(const struct cell *cell, const struct scenario_traffic *t,
                              struct sim_flow_config *flow)
 {
@@ -549,9 +537,11 @@ static int configure_pattern(const struct cell *cell, const struct scenario_traf
     size_t count = 0;
     int result = -1;
     if (from && to) {
-        int64_t *link_bps = xcalloc(t->from.count + 1, sizeof *link_bps);
+        int64_t *rates = sim_setup_link_rates(setup),
+                *link_bps = xcalloc(t->from.count + 1, sizeof *link_bps);
         for (size_t i = 0; i < t->from.count; i++)
-            link_bps[i] = link_rate(setup, from[i]);
+            link_bps[i] = rates[from[i]];
+        free(rates);
         set_workload(cell, t, setup, from, to, link_bps, &w);
         result = sim_workload_make(&w, (uint32_t)setup->config.flow_count, &flows, &count, e);
         if (result != 0)
@@ -713,7 +703,8 @@ static int configure(const struct cell *cell, struct sim_setup *setup, struct er
         configure_roles(cell, setup, e) != 0 || configure_flows(cell, roles, setup, e) != 0 ||
                 configure_storms(cell, roles, setup, e) != 0 ||
                 sim_link_states_make(cell, &setup->link_states, &setup->config.link_state_count, e) != 0 ||
-                configure_traffic(cell, roles, setup, e) != 0
+                configure_traffic(cell, roles, setup, e) != 0 ||
+                sim_setup_check_reached(&cell->lab, setup, e) != 0
             ? -1
             : 0;
     json_decref(roles);

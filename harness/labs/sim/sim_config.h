@@ -35,6 +35,12 @@ void sim_setup_free(struct sim_setup *setup);
 /* A flow whose latency is its completion time: it needs no histogram, which has 30 KB. */
 bool sim_config_is_one_message(const struct sim_flow_config *flow);
 
+/* Of each host, the rate of its link; 0: it has none. The caller frees the list. */
+int64_t *sim_setup_link_rates(const struct sim_setup *setup);
+/* Does a path lead from each flow's sender to its receiver? If not, the sentence names the flow, and the NICs
+ * of the receiver's machine that are reached. */
+int sim_setup_check_reached(const struct lab *lab, const struct sim_setup *setup, struct error *e);
+
 /* The name of a node in the lab. */
 const char *sim_setup_node_name(const struct cell *cell, const struct sim_setup *setup, struct sim_node node);
 
