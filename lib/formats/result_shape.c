@@ -212,7 +212,7 @@ static const struct shape deadlock[] = {{"since_ns", COUNT, NULL},    {"found_ns
                                         {"priority", PRIORITY, NULL}, {"ports", LIST, texts},
                                         {"text", TEXT, NULL},         {0}};
 ITEMS(deadlocks, OBJECT, deadlock);
-static const struct shape node[] = {{"name", TEXT, NULL}, {"kind", TEXT, NULL}, {0}};
+static const struct shape node[] = {{"name", TEXT, NULL}, {"kind", TEXT, NULL}, {"machine", TEXT, NULL}, {0}};
 ITEMS(nodes, OBJECT, node);
 ITEMS(held, OBJECT, amounts);
 static const struct shape link[] = {{"a", TEXT, NULL},         {"b", TEXT, NULL},

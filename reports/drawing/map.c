@@ -19,6 +19,7 @@
 /* In order of their names. */
 struct map_node {
     const char *name;
+    const char *machine; /* of a NIC of a host with several; NULL: the node is a host or a switch */
     bool host;
     uint32_t layer;  /* hosts 0, switches by their distance from the nearest one */
     double x;        /* 0..1 */
@@ -26,6 +27,13 @@ struct map_node {
     uint32_t number; /* number of these neighbours */
     uint32_t index;  /* in the result */
     bool drawn;      /* one of its links is */
+    bool named;      /* its layer has room for names */
+};
+
+/* NICs of one host, which are drawn as one box. */
+struct map_box {
+    const char *name;
+    double left, right; /* 0..1 */
 };
 
 /* One end of a link: `from` was paused and could not send on it. */
@@ -43,7 +51,9 @@ struct map_link {
 struct map {
     struct map_node *nodes;
     struct map_link *links;
-    uint32_t node_count, link_count, layers, held;
+    struct map_box *boxes; /* from left to right */
+    uint32_t node_count, link_count, layers, held, box_count;
+    double nic_width;  /* 0..1 */
     bool by_longest;   /* order by the start of each end's longest pause, as for storms; else by the start of
                           its first pause */
     int64_t *times_ns; /* by rank, from the second element on */
@@ -88,8 +98,12 @@ static int take_nodes(struct map *map, const json_t *nodes)
             map->nodes_left_out++;
             continue;
         }
-        map->nodes[map->node_count++] = (struct map_node){
-            .name = name, .host = strcmp(kind, "host") == 0, .layer = UNKNOWN, .index = (uint32_t)i};
+        map->nodes[map->node_count++] =
+            (struct map_node){.name = name,
+                              .machine = json_string_value(json_object_get(object, "machine")),
+                              .host = strcmp(kind, "host") == 0,
+                              .layer = UNKNOWN,
+                              .index = (uint32_t)i};
     }
     qsort(map->nodes, map->node_count, sizeof *map->nodes, by_name);
     return 0;
@@ -215,8 +229,41 @@ static int compare_places(const struct map_node *a, const struct map_node *b)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Sort a layer from left to right and give each node the same width. Not by qsort, which passes no context;
- * layers are small. */
+static bool same_machine(const struct map_node *a, const struct map_node *b)
+{
+    return a->machine && b->machine && strcmp(a->machine, b->machine) == 0;
+}
+
+#define BETWEEN_BOXES 0.6 /* widths of a NIC */
+
+/* Give each node the same width, with room between hosts of several NICs, around each of which there is a
+ * box. */
+static int spread_nodes(struct map *map, struct map_node *const *nodes, uint32_t count)
+{
+    double place = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bool apart =
+            i && (nodes[i]->machine || nodes[i - 1]->machine) && !same_machine(nodes[i - 1], nodes[i]);
+        place += apart ? 1 + BETWEEN_BOXES : 1;
+        nodes[i]->x = place - 0.5;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        nodes[i]->x /= place;
+    if (!count || !nodes[0]->host)
+        return 0;
+    map->nic_width = 1 / place;
+    map->boxes = calloc(count + 1, sizeof *map->boxes);
+    for (uint32_t i = 0; map->boxes && i < count; i++) {
+        if (!nodes[i]->machine)
+            continue;
+        if (!i || !same_machine(nodes[i - 1], nodes[i]))
+            map->boxes[map->box_count++] = (struct map_box){nodes[i]->machine, nodes[i]->x, 0};
+        map->boxes[map->box_count - 1].right = nodes[i]->x;
+    }
+    return map->boxes ? 0 : -1;
+}
+
+/* Sort a layer from left to right. Not by qsort, which passes no context; layers are small. */
 static int spread_layer(struct map *map, uint32_t layer)
 {
     struct map_node **nodes = calloc(map->node_count + 1, sizeof(struct map_node *));
@@ -231,8 +278,36 @@ static int spread_layer(struct map *map, uint32_t layer)
             nodes[at] = nodes[at - 1];
         nodes[at] = &map->nodes[i];
     }
-    for (uint32_t i = 0; i < count; i++)
-        nodes[i]->x = (i + 0.5) / count;
+    int result = spread_nodes(map, nodes, count);
+    free(nodes);
+    return result;
+}
+
+static int by_index(const void *left, const void *right)
+{
+    const struct map_node *const *a = left, *const *b = right;
+    return ((*a)->index > (*b)->index) - ((*a)->index < (*b)->index);
+}
+
+/* The NICs of a host, which follow each other in the result, have the place of the host: the mean of theirs.
+ */
+static int gather_machines(struct map *map)
+{
+    struct map_node **nodes = calloc(map->node_count + 1, sizeof(struct map_node *));
+    if (!nodes)
+        return -1;
+    for (uint32_t i = 0; i < map->node_count; i++)
+        nodes[i] = &map->nodes[i];
+    qsort(nodes, map->node_count, sizeof(struct map_node *), by_index);
+    for (uint32_t i = 0, end; i < map->node_count; i = end) {
+        double sum = 0;
+        for (end = i; end == i || (end < map->node_count && same_machine(nodes[i], nodes[end])); end++)
+            sum += nodes[end]->sum;
+        for (uint32_t k = i; nodes[i]->machine && k < end; k++) {
+            nodes[k]->sum = sum / (end - i);
+            nodes[k]->number = 1;
+        }
+    }
     free(nodes);
     return 0;
 }
@@ -249,6 +324,8 @@ static int lay_out(struct map *map)
         host->sum = other->index;
         host->number = 1;
     }
+    if (gather_machines(map) != 0)
+        return -1;
     for (uint32_t layer = 0; layer < map->layers; layer++) {
         if (layer)
             place_over(map, layer);
@@ -298,6 +375,7 @@ static void map_free(struct map *map)
 {
     free(map->nodes);
     free(map->links);
+    free(map->boxes);
     free(map->times_ns);
 }
 
@@ -422,11 +500,35 @@ static void add_nodes(const struct map *map, bool hosts, struct text *out)
     text_add(out, "\n\n");
 }
 
-/* Only in layers where names are readable. */
-static bool is_named(const struct map *map, const struct map_node *node)
+/* Only in layers where names are readable; of NICs that of their host is. */
+static void choose_names(struct map *map)
 {
-    return (node->drawn || !node->host) &&
-           count_layer(map, node->layer) <= (node->host ? 2 * NAMES_FIT : NAMES_FIT);
+    uint32_t hosts = 0, *in_layer = xcalloc(map->layers + 1, sizeof *in_layer);
+    for (uint32_t i = 0; i < map->node_count; i++) {
+        in_layer[map->nodes[i].layer]++;
+        hosts += map->nodes[i].host && !map->nodes[i].machine;
+    }
+    in_layer[0] = hosts + map->box_count;
+    for (uint32_t i = 0; i < map->node_count; i++) {
+        struct map_node *node = &map->nodes[i];
+        node->named =
+            (node->drawn || !node->host) && in_layer[node->layer] <= (node->host ? 2 * NAMES_FIT : NAMES_FIT);
+    }
+    free(in_layer);
+}
+
+static bool is_named(const struct map_node *node)
+{
+    return node->named && !node->machine;
+}
+
+/* Is there room for the names of hosts with several NICs? */
+static bool boxes_named(const struct map *map)
+{
+    for (uint32_t i = 0; i < map->node_count; i++)
+        if (map->nodes[i].machine && map->nodes[i].named)
+            return true;
+    return false;
 }
 
 static void add_names(const struct map *map, bool hosts, struct text *out)
@@ -434,10 +536,15 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
     text_add(out, "# names of %s\n# x\ty\tname\nnan\tnan\t\n", hosts ? "hosts" : "switches");
     for (uint32_t i = 0; i < map->node_count; i++) {
         const struct map_node *node = &map->nodes[i];
-        if (node->host != hosts || !is_named(map, node))
+        if (node->host != hosts || !is_named(node))
             continue;
         text_add(out, "%.5f\t%.5f\t", node->x, map_height(map, node->layer));
         svg_data_column(out, node->name);
+        text_add(out, "\n");
+    }
+    for (uint32_t i = 0; hosts && boxes_named(map) && i < map->box_count; i++) {
+        text_add(out, "%.5f\t%.5f\t", (map->boxes[i].left + map->boxes[i].right) / 2, map_height(map, 0));
+        svg_data_column(out, map->boxes[i].name);
         text_add(out, "\n");
     }
     text_add(out, "\n\n");
@@ -448,7 +555,7 @@ static void add_note(const struct map *map, struct text *note)
 {
     size_t unnamed = 0;
     for (uint32_t i = 0; i < map->node_count; i++)
-        unnamed += !is_named(map, &map->nodes[i]);
+        unnamed += !map->nodes[i].named;
     if (map->priorities)
         text_add(note, "Of an end that was paused on several priorities, the longest counts.");
     if (unnamed)
@@ -523,6 +630,26 @@ static void draw_half(const struct map *map, const struct panel *panel, const st
     svg_arrow(out, x1, y1, x_of(panel, x), y_of(panel, y), colour, map->link_count > 200 ? 1.2 : 2.6);
 }
 
+/* Of the name below a host's node or box. */
+static struct svg_font host_font(bool turned)
+{
+    return (struct svg_font){turned ? 11 : 12, "#333333", turned ? SVG_RIGHT : SVG_MIDDLE, turned, false};
+}
+
+/* Behind all else. */
+static void draw_boxes(const struct map *map, const struct panel *panel, struct text *out)
+{
+    double y = y_of(panel, map_height(map, 0)), margin = map->nic_width * 0.4;
+    bool named = boxes_named(map), turned = map->box_count > UPRIGHT_FIT;
+    for (uint32_t i = 0; i < map->box_count; i++) {
+        const struct map_box *box = &map->boxes[i];
+        double left = x_of(panel, box->left - margin), right = x_of(panel, box->right + margin);
+        svg_rectangle(out, left, y - 5, right - left, 10, "#eef1f4", "#8a94a0");
+        if (named)
+            svg_words(out, (left + right) / 2, y + (turned ? 11 : 15), host_font(turned), box->name);
+    }
+}
+
 static void draw_nodes(const struct map *map, const struct panel *panel, struct text *out)
 {
     bool turned = count_layer(map, 0) > UPRIGHT_FIT, many = map->node_count > 100;
@@ -533,15 +660,12 @@ static void draw_nodes(const struct map *map, const struct panel *panel, struct 
             svg_marker(out, 0, x, y, many ? 1.2 : 2.6, "#555555");
         else if (!node->host)
             svg_marker(out, 1, x, y, many ? 2.4 : 5, "#1f2a36");
-        if (!is_named(map, node))
+        if (!is_named(node))
             continue;
         if (!node->host)
             svg_words(out, x, y - 15, (struct svg_font){12, "#111111", SVG_MIDDLE, false, true}, node->name);
         else
-            svg_words(out, x, y + (turned ? 9 : 14),
-                      (struct svg_font){turned ? 11 : 12, "#333333", turned ? SVG_RIGHT : SVG_MIDDLE, turned,
-                                        false},
-                      node->name);
+            svg_words(out, x, y + (turned ? 9 : 14), host_font(turned), node->name);
     }
 }
 
@@ -581,6 +705,7 @@ static void draw_panel(const struct map *map, const struct panel *panel, const s
 {
     svg_words(out, LEFT, panel->top - 12, (struct svg_font){13, "#333333", SVG_LEFT, false, false},
               panel->words);
+    draw_boxes(map, panel, out);
     for (size_t i = 0; i < count; i++)
         draw_half(map, panel, &halves[i], out);
     draw_nodes(map, panel, out);
@@ -644,6 +769,7 @@ int map_write(const struct run *run, const char *name, const char *title, const 
     if (result == 0 && map.held && map.layers > 1) {
         struct time_unit unit = unit_of(&map);
         size_t count = choose_halves(&map, &halves);
+        choose_names(&map);
         add_halves(&map, halves, count, &unit, &data);
         add_nodes(&map, true, &data);
         add_nodes(&map, false, &data);

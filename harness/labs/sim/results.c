@@ -34,8 +34,11 @@ static json_t *nodes_json(const struct cell *cell, const struct sim_setup *setup
     json_t *nodes = json_array();
     for (size_t i = 0; i < cell->lab.hosts.count; i++) {
         struct sim_node node = {SIM_HOST, (uint32_t)i};
-        json_array_append_new(nodes, json_make("{s:s,s:s}", "name", sim_setup_node_name(cell, setup, node),
-                                               "kind", kinds[SIM_HOST]));
+        json_t *object =
+            json_make("{s:s,s:s}", "name", sim_setup_node_name(cell, setup, node), "kind", kinds[SIM_HOST]);
+        if (lab_nic_name(&cell->lab, i))
+            json_object_set_new(object, "machine", json_text(lab_machine_name(&cell->lab, i)));
+        json_array_append_new(nodes, object);
     }
     for (size_t i = 0; i < cell->lab.switches.count; i++) {
         struct sim_node node = setup->node_of_switch[i];
