@@ -35,6 +35,10 @@ struct side {
     const char *word, *folder;
     json_t *head;  /* what is said of it as a whole */
     json_t *cells; /* canonical choices -> {"cell", "folders": names in it, "" for itself} */
+    /* Of a run that a sweep repeated: the sweep's folder, the cell in it as in `cells`, and its key. */
+    char *sweep;
+    json_t *repeated;
+    char *repeated_key;
 };
 
 /* The runs of a cell of one side. */
@@ -212,6 +216,55 @@ static int open_sweep(struct side *side, struct comparison *c, const json_t *ind
     return result;
 }
 
+/* The whole runs of the cell that has this run, from the index of its sweep; NULL: it is not of a sweep, is
+ * not whole, or is the only one. */
+static json_t *repetitions_of(const json_t *index, const char *name, char **key)
+{
+    json_t *taken = json_object(), *entry, *found = NULL;
+    struct side all = {.cells = json_object()};
+    const char *cell;
+    json_t *runs;
+    size_t i, k;
+    json_array_foreach(json_object_get(index, "cells"), i, entry)
+    {
+        const char *folder = run_cell_folder(entry, taken);
+        if (folder && json_is_true(json_object_get(entry, "complete")))
+            add_cell_run(&all, json_object_get(entry, "cell"), folder);
+    }
+    json_object_foreach(all.cells, cell, runs)
+    {
+        const json_t *folders = json_object_get(runs, "folders"), *folder;
+        json_array_foreach(folders, k, folder)
+        {
+            if (!found && json_array_size(folders) > 1 && strcmp(json_string_value(folder), name) == 0) {
+                found = json_incref(runs);
+                *key = xstrdup(cell);
+            }
+        }
+    }
+    json_decref(all.cells);
+    json_decref(taken);
+    return found;
+}
+
+static void look_for_repetitions(struct side *side)
+{
+    struct folder above = {.fd = -1};
+    struct error ignored;
+    char *path = realpath(side->folder, NULL), *slash = path ? strrchr(path, '/') : NULL;
+    if (slash && slash != path) {
+        *slash = '\0';
+        json_t *index = folder_open(&above, path, &ignored) == 0 && sweep_index_exists(&above)
+                            ? sweep_index_load(&above, &ignored)
+                            : NULL;
+        side->repeated = repetitions_of(index, slash + 1, &side->repeated_key);
+        side->sweep = side->repeated ? xstrdup(path) : NULL;
+        json_decref(index);
+    }
+    folder_close(&above);
+    free(path);
+}
+
 static int open_run(struct side *side, struct error *e)
 {
     struct run run;
@@ -223,9 +276,31 @@ static int open_run(struct side *side, struct error *e)
         json_t *none = json_object();
         add_cell_run(side, json_is_object(run_get(&run, "cell")) ? run_get(&run, "cell") : none, "");
         json_decref(none);
+        look_for_repetitions(side);
     }
     run_free(&run);
     return result;
+}
+
+/* One run says nothing about chance: it stands for all repetitions of its cell, unless the other side is of
+ * the same ones. */
+static void take_repetitions(struct side *side, const struct side *other, struct comparison *c)
+{
+    bool shared = side->repeated && (other->sweep ? files_are_one(side->sweep, other->sweep) &&
+                                                        strcmp(side->repeated_key, other->repeated_key) == 0
+                                                  : files_are_one(side->sweep, other->folder));
+    if (!side->repeated)
+        return;
+    if (shared) {
+        note(c, "%s is one of %zu repetitions, with which it is compared: a single run shows no spread",
+             side->word, json_array_size(json_object_get(side->repeated, "folders")));
+        return;
+    }
+    note(c, "%s is one of %zu repetitions of its cell: all of them are compared", side->word,
+         json_array_size(json_object_get(side->repeated, "folders")));
+    json_object_clear(side->cells);
+    json_object_set(side->cells, side->repeated_key, side->repeated);
+    side->folder = side->sweep;
 }
 
 static int side_open(struct side *side, struct comparison *c, struct error *e)
@@ -249,6 +324,9 @@ static void side_close(struct side *side)
 {
     json_decref(side->cells);
     json_decref(side->head);
+    json_decref(side->repeated);
+    free(side->repeated_key);
+    free(side->sweep);
 }
 
 /* ---- the runs of a cell */
@@ -790,6 +868,8 @@ json_t *compare_results(const char *old_folder, const char *new_folder, const st
         c.document =
             json_make("{s:i,s:O,s:O,s:{},s:{},s:[],s:[],s:[]}", "schema", 1, "old", sides[OLD].head, "new",
                       sides[NEW].head, "settings", "versions", "cells", "only_old", "only_new");
+        take_repetitions(&sides[OLD], &sides[NEW], &c);
+        take_repetitions(&sides[NEW], &sides[OLD], &c);
         result = compare_sides(&c, sides, e);
         if (result == 0) {
             finish_document(&c);

@@ -141,6 +141,17 @@ json_says "choices are matched by their values" '.cells | length == 1 and .[0].c
 WANTED=$(jq -c '.repeated[] | select(.cell == {"flows.*.memory": "gpu", "flows.*.message": "64KiB"}) | .figures.goodput_bps | del(.unit)' sweep/index.json)
 json_says "mean and interval are those of the index" ".cells[0].figures[\"goodput of all flows\"].old == $WANTED"
 json_says "intervals that meet are not apart" '[.cells[].figures[] | .apart == ((.difference | fabs) > .old.ci95 + .new.ci95)] | all'
+# A run that was repeated stands for its cell.
+compare 0 "a run of each of two cells" sweep/07 sweep/06 --json
+SMALL=$(jq -c '.repeated[] | select(.cell == {"flows.*.memory": "gpu", "flows.*.message": "16KiB"}) | .figures.goodput_bps | del(.unit)' sweep/index.json)
+json_says "both sides have mean and interval of all repetitions" ".cells[0].figures[\"goodput of all flows\"] | .old == $SMALL and .new == $WANTED and has(\"apart\")"
+json_says "... which is said" '.notes | index("OLD is one of 2 repetitions of its cell: all of them are compared") and index("NEW is one of 2 repetitions of its cell: all of them are compared")'
+compare 0 "a run of the same cell in each of two sweeps" sweep/05 other/04 --json
+json_says "... too" ".cells[0].figures[\"goodput of all flows\"] | .old == $WANTED and .new.count == 2 and has(\"apart\")"
+compare 0 "two repetitions of one cell" sweep/05 sweep/06 --json
+json_says "... are single runs" '([.cells[].figures[] | has("apart") or .old.count != 1] | any | not) and (.notes[0] | test("^OLD is one of 2 repetitions, with which it is compared"))'
+compare 0 "a repeated run beside one that was not" sweep/05 gpu --json
+json_says "... has the mean of that side" ".cells[0].figures[\"goodput of all flows\"] | .old == $WANTED and .new.count == 1"
 compare 0 "the same sweep" sweep/ "$(cp -r sweep copy && echo copy)" --fail-if 'goodput < old'
 says "a line for all cells" '^passed +4 times$'
 says "repetitions that are all the same show no spread" '^note: repetitions that have the same value in every figure count as one'
