@@ -18,7 +18,7 @@ int interrupt_open(struct interrupt *i, struct error *e)
     sigset_t set;
     add_signals(&set);
     *i = (struct interrupt){.fd = -1};
-    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0 ||
+    if (sigprocmask(SIG_BLOCK, &set, &i->before) != 0 ||
         (i->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC)) < 0)
         return error_set_errno(e, errno, "preparing for Ctrl-C");
     return 0;
@@ -59,6 +59,9 @@ void interrupt_close(struct interrupt *i)
 {
     sigset_t set;
     add_signals(&set);
+    for (size_t k = 0; i->fd >= 0 && k < sizeof signals / sizeof *signals; k++)
+        if (sigismember(&i->before, signals[k]) == 1)
+            sigdelset(&set, signals[k]);
     if (i->fd >= 0)
         close(i->fd);
     i->fd = -1;
