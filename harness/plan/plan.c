@@ -1,6 +1,7 @@
 /* How a plan is made: cells out of documents, documents out of a request. */
 #include "harness/plan/plan.h"
 
+#include "harness/plan/all_hosts.h"
 #include "harness/plan/assign.h"
 #include "harness/plan/bind.h"
 #include "harness/plan/condition.h"
@@ -200,6 +201,10 @@ static int cell_parse_scenario(struct cell *cell, const json_t *document, const 
     bool bound = false;
     if (!expanded)
         return -1;
+    if (lab && all_hosts_named(expanded) && all_hosts_bind(expanded, lab, e) != 0) {
+        json_decref(expanded);
+        return -1;
+    }
     if (lab && bind_is_needed(expanded, lab))
         written = json_deep_copy(expanded);
     if (written && bind_scenario(expanded, lab, &bound, e) != 0) {
