@@ -342,6 +342,7 @@ stage: all
 		$(SHARE)/doc/harness $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d $(UNITS)
 	@$(INSTALL) -m 755 $(BUILT) $(STAGE)/bin
 	@$(INSTALL) -m 644 scenarios/*.json $(SHARE)/harness/scenarios
+	@$(INSTALL) -d $(SHARE)/harness/scenarios/burn-in && $(INSTALL) -m 644 scenarios/burn-in/*.json $(SHARE)/harness/scenarios/burn-in
 	@$(INSTALL) -m 644 labs/*.json $(SHARE)/harness/labs
 	@[ ! -e $(PAGE_LIBRARY)/LICENSE ] || { $(INSTALL) -d $(SHARE)/harness/page-library && \
 		$(INSTALL) -m 644 $(PAGE_LIBRARY)/*.js $(PAGE_LIBRARY)/*.css $(PAGE_LIBRARY)/LICENSE $(SHARE)/harness/page-library; }

@@ -6,6 +6,7 @@
 #define COMMANDS(X) \
     X(new)          \
     X(run)          \
+    X(burn_in)      \
     X(status)       \
     X(check)        \
     X(list)         \

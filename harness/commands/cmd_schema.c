@@ -1,3 +1,4 @@
+#include "harness/burn_in/burn_in.h"
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
@@ -83,11 +84,12 @@ static int run_schema(const struct call *call)
     const char *type = call->arguments[0];
     const struct catalogue *catalogue = catalogue_named(type);
     bool scenario = strcmp(type, "scenario") == 0, lab = strcmp(type, "lab") == 0,
-         settings = strcmp(type, "settings") == 0, verify = strcmp(type, "verify") == 0;
-    int status = scenario || lab || settings || verify || catalogue ? EXIT_DONE : EXIT_USAGE;
+         settings = strcmp(type, "settings") == 0, verify = strcmp(type, "verify") == 0,
+         burn_in = strcmp(type, "burn-in") == 0;
+    int status = scenario || lab || settings || verify || burn_in || catalogue ? EXIT_DONE : EXIT_USAGE;
     if (status != EXIT_DONE) {
         log_error("schema: \"%s\" is not a document type: expected scenario, lab, settings, verify, "
-                  "counters, errors or nic-models",
+                  "burn-in, counters, errors or nic-models",
                   type);
     } else if (catalogue) {
         print_catalogue(catalogue, said->manual > 0);
@@ -95,9 +97,10 @@ static int run_schema(const struct call *call)
         print_manual(type, lab);
     } else {
         json_t *schema = lab ? lab_schema()
-                             : table_schema(scenario ? &scenario_table
-                                            : verify ? &verify_settings_table
-                                                     : &settings_table);
+                             : table_schema(scenario  ? &scenario_table
+                                            : verify  ? &verify_settings_table
+                                            : burn_in ? &burn_in_table
+                                                      : &settings_table);
         json_print(stdout, schema, 17);
         json_decref(schema);
     }
@@ -106,8 +109,9 @@ static int run_schema(const struct call *call)
 
 const struct command command_schema = {
     .name = "schema",
-    .arguments = "scenario|lab|settings|verify|counters|errors|nic-models",
-    .about = "Print the JSON Schema of a document type (verify: what harness verify --settings takes), or a "
+    .arguments = "scenario|lab|settings|verify|burn-in|counters|errors|nic-models",
+    .about = "Print the JSON Schema of a document type (verify: what harness verify --settings takes; "
+             "burn-in: burn-in.json), or a "
              "catalogue: counters, what completion errors mean, models of NICs.",
     .options = &options,
     .least = 1,

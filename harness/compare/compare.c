@@ -443,8 +443,7 @@ static void add_versions(json_t *all, const char *of, const json_t *object, cons
         add_version(all, of, *keys, json_object_get(object, *keys));
 }
 
-/* Versions and models by host-facts' document: {"data0 firmware": "16.35.2000"}. */
-static json_t *versions_of_host(const json_t *facts)
+json_t *compare_versions_of(const json_t *facts)
 {
     static const char *const of_module[] = {"version", "srcversion", NULL},
                              *const of_nic[] = {"driver", "driver_version", "firmware", NULL},
@@ -568,7 +567,7 @@ static void compare_hosts(struct comparison *c, const struct run *old, const str
                  *models_was ? models_was : "unknown", *models_is ? models_is : "unknown");
         free(models_was);
         free(models_is);
-        compare_versions(versions, role, versions_of_host(was), versions_of_host(is));
+        compare_versions(versions, role, compare_versions_of(was), compare_versions_of(is));
     }
     compare_versions(versions, NULL, versions_of_tools(old), versions_of_tools(new));
 }

@@ -13,6 +13,8 @@
 /* The absolute path of a result: a folder's, or that of a named baseline (config_baseline). The caller frees;
  * NULL: there is neither. */
 char *compare_find(const char *name, struct error *e);
+/* Versions and models by host-facts' document: {"data0 firmware": "16.35.2000"}. A new object. */
+json_t *compare_versions_of(const json_t *facts);
 /* Can all rules (char *) be read? */
 int compare_check_rules(const struct list_of *rules, struct error *e);
 

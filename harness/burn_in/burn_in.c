@@ -1,0 +1,635 @@
+#include "harness/burn_in/burn_in.h"
+
+#include "harness/burn_in/findings.h"
+#include "harness/burn_in/seen.h"
+#include "harness/burn_in/stages.h"
+#include "harness/compare/compare.h"
+#include "harness/run/sweep.h"
+#include "lib/clock.h"
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/formats/find.h"
+#include "lib/log.h"
+#include "lib/output/print.h"
+#include "lib/process.h"
+#include "lib/program/program.h"
+#include "harness/run/results.h"
+#include "reports/page/page_burn_in.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STAGES_MOST 16
+#define DOCTOR_NS   ((int64_t)10 * 60 * 1000000000)
+
+/* What is known of a stage before it runs. */
+struct planned {
+    const struct stage *stage;
+    struct words sets; /* KEY=VALUE */
+    struct text why;   /* it is skipped; empty: it runs */
+    size_t runs;
+    int64_t run_ns; /* a run's phases, on its lab's clock */
+};
+
+struct burn_in {
+    const struct burn_in_request *request;
+    char *lab_path;
+    struct lab lab;
+    struct stage_lab of;
+    struct planned stages[STAGES_MOST];
+    size_t count;
+    json_t *baseline; /* NULL: none */
+    char *folder;
+    int lock;
+    json_t *document, *seen;
+    struct interrupt interrupt; /* between stages; each sweep has its own */
+    bool interrupted, incomplete;
+};
+
+/* ---- the document */
+
+static int keep_document(struct burn_in *b, struct error *e)
+{
+    char *path = files_join(b->folder, BURN_IN_DOCUMENT);
+    int result =
+        path ? json_file_save_readable(path, b->document, DOCUMENT_RESULT, e) : error_set(e, "out of memory");
+    free(path);
+    return result;
+}
+
+static json_t *texts(const struct list_of *list)
+{
+    char *const *items = list->items;
+    json_t *array = json_array();
+    for (size_t i = 0; i < list->count; i++)
+        json_array_append_new(array, json_text(items[i]));
+    return array;
+}
+
+static void begin_document(struct burn_in *b)
+{
+    const struct burn_in_request *r = b->request;
+    char *started = results_time(), *lab = realpath(b->lab_path, NULL);
+    json_t *request =
+        json_make("{s:s,s:o,s:o,s:s?,s:I}", "lab", lab ? lab : b->lab_path, "set", texts(&r->sets), "stages",
+                  texts(&r->stages), "baseline", r->baseline, "seed", (json_int_t)r->seed);
+    if (r->soak_ns != FIELD_UNSET)
+        json_object_set_new(request, "soak_ns", json_integer(r->soak_ns));
+    b->document = json_make("{s:i,s:s,s:s,s:s,s:s,s:b,s:b,s:s,s:s,s:o,s:[],s:[],s:[],s:{},s:{}}", "schema", 1,
+                            "program", "harness", "version", HARNESS_VERSION, "build", results_build(), "lab",
+                            b->lab.name, "simulated", b->of.simulated, "complete", 0, "verdict", "incomplete",
+                            "started", started, "request", request, "stages", "findings", "unknown",
+                            "figures", "facts");
+    free(started);
+    free(lab);
+}
+
+/* ---- the plan */
+
+static bool is_wanted(const struct burn_in *b, const struct stage *stage)
+{
+    char *const *names = b->request->stages.items;
+    for (size_t i = 0; i < b->request->stages.count; i++)
+        if (strcmp(names[i], stage->name) == 0)
+            return true;
+    return b->request->stages.count == 0;
+}
+
+static int check_stages(const struct burn_in *b, struct error *e)
+{
+    const char *known[STAGES_MOST + 1] = {0};
+    char *const *names = b->request->stages.items;
+    struct text all = {0};
+    int result = 0;
+    for (size_t i = 0; burn_in_stages[i].name; i++) {
+        known[i] = burn_in_stages[i].name;
+        text_add(&all, "%s%s", i ? ", " : "", known[i]);
+    }
+    for (size_t i = 0; i < b->request->stages.count && result == 0; i++) {
+        bool found = false;
+        for (size_t k = 0; known[k]; k++)
+            found = found || strcmp(names[i], known[k]) == 0;
+        if (!found)
+            result = error_set(e, "--stages: there is no stage \"%.60s\": expected some of %s", names[i],
+                               text_string(&all));
+    }
+    text_free(&all);
+    return result;
+}
+
+/* What runs of the stage are asked for. The words live in `p`. */
+static struct sweep_request sweep_request_of(const struct burn_in *b, const struct planned *p)
+{
+    return (struct sweep_request){.scenario = p->stage->scenario,
+                                  .lab = b->lab_path,
+                                  .sets = {.items = p->sets.items, .count = p->sets.count},
+                                  .out = b->folder,
+                                  .duration_ns = FIELD_UNSET,
+                                  .repeats = 1,
+                                  .seed = b->request->seed,
+                                  .jobs = b->of.simulated ? b->request->jobs : FIELD_UNSET,
+                                  .threads = FIELD_UNSET,
+                                  .cells_per_task = FIELD_UNSET,
+                                  .no_report = b->request->no_report,
+                                  .quiet = true};
+}
+
+/* Its runs are counted; is the scenario all right with this lab and these values? */
+static int plan_stage(struct burn_in *b, struct planned *p, struct error *e)
+{
+    struct plan plan;
+    struct plan_request request = {.scenario = p->stage->scenario,
+                                   .lab = b->lab_path,
+                                   .sets = (const char *const *)p->sets.items,
+                                   .set_count = p->sets.count,
+                                   .duration_ns = FIELD_UNSET,
+                                   .seed = (uint64_t)b->request->seed};
+    if (plan_load(&request, &plan, e) != 0)
+        return error_prefix(e, "stage %s", p->stage->name);
+    const struct scenario_phases *phases = &plan.first.scenario.phases;
+    p->runs = plan.cell_count;
+    p->run_ns = phases->warmup_ns + phases->measure_ns + phases->cooldown_ns;
+    if (!b->seen)
+        b->seen = burn_in_seen(&plan.first.lab);
+    plan_free(&plan);
+    return 0;
+}
+
+static int make_plan(struct burn_in *b, struct error *e)
+{
+    char *const *own = b->request->sets.items;
+    int result = 0;
+    for (const struct stage *stage = burn_in_stages; stage->name && result == 0; stage++) {
+        struct planned *p = &b->stages[b->count++];
+        *p = (struct planned){.stage = stage};
+        if (!is_wanted(b, stage))
+            text_add(&p->why, "--stages does not name it");
+        else
+            stage->skip(&b->of, &p->why);
+        if (p->why.length || !stage->scenario)
+            continue;
+        stage_sets(stage, &b->of, &p->sets);
+        for (size_t i = 0; i < b->request->sets.count; i++)
+            words_add(&p->sets, "%s", own[i]);
+        result = !p->sets.count || words_whole(&p->sets, e) == 0 ? plan_stage(b, p, e) : -1;
+    }
+    if (result == 0 && !b->seen)
+        b->seen = burn_in_seen(&b->lab);
+    return result;
+}
+
+/* A lab of hosts also needs time to start and end a run: settings, samplers, connections. */
+#define AROUND_NS ((int64_t)8 * 1000000000)
+
+static void add_time(int64_t ns, struct text *out)
+{
+    double seconds = (double)ns / 1e9;
+    if (seconds >= 5400)
+        text_add(out, "%.1f h", seconds / 3600);
+    else if (seconds >= 90)
+        text_add(out, "%.0f min", seconds / 60);
+    else if (seconds >= 1)
+        text_add(out, "%.0f s", seconds);
+    else
+        text_add(out, "%.3g ms", seconds * 1e3);
+}
+
+static void print_plan(const struct burn_in *b)
+{
+    int64_t all_ns = 0;
+    struct text all = {0};
+    print_out_line("burn-in of lab %s: %zu %s, %zu %s%s", b->lab.name, b->of.hosts,
+                   THINGS(b->of.hosts, "host"), b->lab.hosts.count, THINGS(b->lab.hosts.count, "NIC"),
+                   b->of.simulated ? " (simulated)" : "");
+    for (size_t i = 0; i < b->count; i++) {
+        const struct planned *p = &b->stages[i];
+        struct text time = {0};
+        int64_t ns = (int64_t)p->runs * (p->run_ns + (b->of.simulated ? 0 : AROUND_NS));
+        all_ns += ns;
+        add_time(ns, &time);
+        if (p->why.length)
+            print_out_line("  %-9s skipped: %s", p->stage->name, text_string(&p->why));
+        else if (!p->stage->scenario)
+            print_out_line("  %-9s %s", p->stage->name, p->stage->about);
+        else
+            print_out_line("  %-9s %zu %s, %s%s: %s", p->stage->name, p->runs, THINGS(p->runs, "run"),
+                           b->of.simulated ? "together " : "about ", text_string(&time), p->stage->about);
+        text_free(&time);
+    }
+    add_time(all_ns, &all);
+    print_out_line(b->of.simulated ? "  together %s of simulated time" : "  together about %s",
+                   text_string(&all));
+    text_free(&all);
+}
+
+/* ---- a stage's results in its folder */
+
+static int is_run_folder(const struct dirent *entry)
+{
+    return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+}
+
+/* The last result that was begun in the stage's folder; NULL: there is none. The caller frees. */
+static char *last_result(const struct burn_in *b, const struct stage *stage)
+{
+    struct dirent **names = NULL;
+    char *parent = files_join(b->folder, stage_folder(stage)), *last = NULL;
+    int count = parent ? scandir(parent, &names, is_run_folder, alphasort) : -1;
+    if (count > 0)
+        last = files_join(parent, names[count - 1]->d_name);
+    for (int i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+    free(parent);
+    return last;
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char *path = files_join(folder, name);
+    bool has = path && files_exist(path);
+    free(path);
+    return has;
+}
+
+/* Run it, or what is missing of it. The program's exit status for it. */
+static int run_stage(struct burn_in *b, const struct planned *p)
+{
+    struct sweep_request request = sweep_request_of(b, p);
+    char *there = b->request->resume ? last_result(b, p->stage) : NULL;
+    int status;
+    if (there && has_file(there, "request.json")) {
+        request.resume = there;
+        request.scenario = request.lab = NULL;
+        request.sets = (struct list_of){0};
+        status = sweep_resume(&request);
+    } else {
+        status = sweep_run(&request);
+    }
+    free(there);
+    return status;
+}
+
+static void stage_entry(struct burn_in *b, const struct planned *p, const char *verdict, const char *reason,
+                        const char *folder, size_t runs, double seconds)
+{
+    json_t *entry =
+        json_make("{s:s,s:s,s:s}", "name", p->stage->name, "about", p->stage->about, "verdict", verdict);
+    if (reason)
+        json_object_set_new(entry, "reason", json_text(reason));
+    if (folder)
+        json_object_set_new(entry, "folder", json_text(folder));
+    if (runs)
+        json_object_set_new(entry, "runs", json_integer((json_int_t)runs));
+    if (seconds > 0)
+        json_object_set_new(entry, "wall_s", json_real(seconds));
+    json_array_append_new(json_object_get(b->document, "stages"), entry);
+    if (!b->request->quiet && !b->request->json)
+        print_out_line("%-9s %s%s%s", p->stage->name, verdict, reason ? ": " : "", reason ? reason : "");
+    fflush(stdout);
+}
+
+/* What the stage measured is added to what was seen. */
+static void see_stage(struct burn_in *b, const struct planned *p, int status, double seconds)
+{
+    struct error e;
+    size_t runs = 0;
+    char *path = last_result(b, p->stage);
+    const char *shown = path ? path + strlen(b->folder) + 1 : NULL, *reason = NULL, *verdict = "incomplete";
+    int result =
+        path ? burn_in_see_result(b->seen, p->stage->name, p->stage->light, path, shown, &b->lab, &runs, &e)
+             : error_set(&e, "it left no result: the messages above say why");
+    if (result != 0)
+        reason = e.text;
+    else if (status == EXIT_INTERRUPTED)
+        reason = "interrupted";
+    else if (status == EXIT_LAB || status == EXIT_USAGE)
+        reason = "the lab failed: the messages above say why";
+    else
+        verdict = status == EXIT_FAILED ? "failed" : status == EXIT_SKIPPED ? "skipped" : "passed";
+    if (status == EXIT_SKIPPED && result == 0)
+        reason = "nothing of it could be decided on this lab";
+    b->interrupted |= status == EXIT_INTERRUPTED;
+    b->incomplete |= strcmp(verdict, "incomplete") == 0;
+    stage_entry(b, p, verdict, reason, shown, runs, seconds);
+    free(path);
+}
+
+/* ---- doctor */
+
+static int run_doctor(struct burn_in *b, const struct planned *p)
+{
+    static const char program[] = "/proc/self/exe";
+    const char *argv[] = {program, "doctor", "--lab", b->lab_path, "--json", NULL};
+    struct text out = {0}, said = {0};
+    struct error e;
+    int status = process_run(argv, NULL, &out, &said, DOCTOR_NS, &e);
+    json_t *entries = status >= 0 && out.length
+                          ? json_file_parse(out.data, out.length, "harness doctor", DOCUMENT_ANSWER, &e)
+                          : NULL;
+    if (!entries) {
+        const char *words = text_string(&said);
+        stage_entry(b, p, "incomplete",
+                    status < 0 ? e.text
+                    : *words   ? words
+                               : "harness doctor said nothing",
+                    NULL, 0, 0);
+        b->incomplete = true;
+        b->interrupted |= status == EXIT_INTERRUPTED;
+    } else {
+        char *folder = files_join(b->folder, stage_folder(p->stage)),
+             *path = folder && files_make_folders(folder, &e) == 0 ? files_join(folder, "doctor.json") : NULL;
+        if (path && json_file_save(path, entries, &e) != 0)
+            log_warning("%s", e.text);
+        stage_entry(b, p, status == EXIT_LAB ? "failed" : "passed", NULL, stage_folder(p->stage), 0, 0);
+        json_object_set(b->seen, "doctor", entries);
+        free(folder);
+        free(path);
+    }
+    json_decref(entries);
+    text_free(&out);
+    text_free(&said);
+    return status;
+}
+
+/* ---- the whole */
+
+static bool any_stage(const struct burn_in *b, const char *verdict)
+{
+    const json_t *stages = json_object_get(b->document, "stages"), *entry;
+    size_t i;
+    json_array_foreach(stages, i, entry)
+    {
+        if (strcmp(json_string_value(json_object_get(entry, "verdict")), verdict) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void judge(struct burn_in *b)
+{
+    if (b->baseline)
+        json_object_set(b->seen, "baseline", b->baseline);
+    json_t *found = burn_in_findings(b->seen);
+    char *finished = results_time();
+    json_object_set(b->document, "facts", json_object_get(b->seen, "facts"));
+    json_object_update(b->document, found);
+    bool bad = json_array_size(json_object_get(found, "findings")) > 0 || any_stage(b, "failed");
+    const char *verdict = b->incomplete || b->interrupted ? "incomplete"
+                          : bad                           ? "failed"
+                          : any_stage(b, "passed")        ? "passed"
+                                                          : "skipped";
+    json_object_set_new(b->document, "verdict", json_text(verdict));
+    json_object_set_new(b->document, "complete", json_boolean(strcmp(verdict, "incomplete") != 0));
+    json_object_set_new(b->document, "finished", json_text(finished));
+    free(finished);
+    json_decref(found);
+}
+
+static int exit_status(const struct burn_in *b)
+{
+    const char *verdict = json_string_value(json_object_get(b->document, "verdict"));
+    return b->interrupted                       ? EXIT_INTERRUPTED
+           : strcmp(verdict, "incomplete") == 0 ? EXIT_LAB
+           : strcmp(verdict, "failed") == 0     ? EXIT_FAILED
+           : strcmp(verdict, "passed") == 0     ? EXIT_DONE
+                                                : EXIT_SKIPPED;
+}
+
+static void print_findings(const struct burn_in *b)
+{
+    const json_t *finding, *line, *list = json_object_get(b->document, "findings");
+    size_t i, k;
+    json_array_foreach(list, i, finding)
+    {
+        print_out_line("%s: %s%s", json_string_value(json_object_get(finding, "culprit")),
+                       json_string_value(json_object_get(finding, "says")),
+                       json_is_true(json_object_get(finding, "sure")) ? "" : " (likely)");
+        json_array_foreach(json_object_get(finding, "evidence"), k, line)
+        {
+            print_out_line("    %s", json_string_value(line));
+        }
+        const char *source = json_string_value(json_object_get(finding, "source"));
+        if (source && *source)
+            print_out_line("    expected: %s", source);
+    }
+    json_array_foreach(json_object_get(b->document, "unknown"), i, line)
+    {
+        print_out_line("not known: %s", json_string_value(line));
+    }
+}
+
+static void conclude(struct burn_in *b)
+{
+    struct error e;
+    const struct burn_in_request *r = b->request;
+    char *page = files_join(b->folder, "index.html");
+    if (keep_document(b, &e) != 0)
+        log_error("%s", e.text);
+    if (!r->no_report && page && page_burn_in_write(b->document, page, &e) != 0)
+        log_warning("no page: %s", e.text);
+    if (results_point_latest(b->folder, &e) != 0)
+        log_warning("%s", e.text);
+    if (r->json) {
+        json_print(stdout, b->document, 15);
+    } else if (!r->quiet) {
+        print_findings(b);
+        print_out_line("burn-in of %s: %s%s, %zu %s", b->lab.name,
+                       json_string_value(json_object_get(b->document, "verdict")),
+                       b->of.simulated ? " (simulated)" : "",
+                       json_array_size(json_object_get(b->document, "findings")),
+                       THINGS(json_array_size(json_object_get(b->document, "findings")), "finding"));
+        if (!r->no_report)
+            print_out_line("page: %s", page);
+        print_out_line("result: %s", b->folder);
+    }
+    if (b->interrupted || b->incomplete) {
+        log_info("this runs what is missing:");
+        print_to(stderr, "    %s burn-in --resume %s\n", program_invocation_name, b->folder);
+    }
+    free(page);
+}
+
+/* The folder, locked while this runs. */
+static int open_folder(struct burn_in *b, struct error *e)
+{
+    struct text name = {0};
+    text_add(&name, "burn-in-%s", b->lab.name);
+    b->folder = b->request->resume ? realpath(b->request->resume, NULL)
+                                   : results_make_folder(b->request->out, text_string(&name), e);
+    text_free(&name);
+    if (!b->folder)
+        return b->request->resume ? error_set_errno(e, errno, "opening %s", b->request->resume) : -1;
+    char *whole = realpath(b->folder, NULL);
+    free(b->folder);
+    b->folder = whole;
+    b->lock = whole ? open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (b->lock < 0)
+        return error_set_errno(e, errno, "opening the folder of the burn-in");
+    if (flock(b->lock, LOCK_EX | LOCK_NB) != 0)
+        return error_set(e, "%s is being worked on by another process: wait for it or stop it", whole);
+    return 0;
+}
+
+static int run_all(struct burn_in *b)
+{
+    struct error e;
+    for (size_t i = 0; i < b->count && !b->interrupted; i++) {
+        const struct planned *p = &b->stages[i];
+        if (p->why.length) {
+            json_array_append_new(json_object_get(b->document, "stages"),
+                                  json_make("{s:s,s:s,s:s,s:s}", "name", p->stage->name, "about",
+                                            p->stage->about, "verdict", "skipped", "reason",
+                                            text_string(&p->why)));
+        } else if (!p->stage->scenario) {
+            run_doctor(b, p);
+        } else {
+            int64_t began = clock_monotonic_ns();
+            int status = run_stage(b, p);
+            see_stage(b, p, status, (double)(clock_monotonic_ns() - began) / 1e9);
+        }
+        b->interrupted |= interrupt_count(&b->interrupt) > 0;
+        if (keep_document(b, &e) != 0) {
+            log_error("%s", e.text);
+            return EXIT_LAB;
+        }
+    }
+    judge(b);
+    conclude(b);
+    return exit_status(b);
+}
+
+static void burn_in_close(struct burn_in *b)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        words_free(&b->stages[i].sets);
+        text_free(&b->stages[i].why);
+    }
+    if (b->lock >= 0)
+        close(b->lock);
+    if (b->lab_path)
+        lab_free(&b->lab);
+    json_decref(b->baseline);
+    json_decref(b->document);
+    json_decref(b->seen);
+    free(b->lab_path);
+    free(b->folder);
+}
+
+static int find_lab_of(struct burn_in *b, struct error *e)
+{
+    const char *why;
+    char *path = find_lab(b->request->lab, NULL, NULL, &why, e);
+    if (!path || lab_load(path, &b->lab, e) != 0) {
+        free(path);
+        return -1;
+    }
+    b->lab_path = path;
+    b->of = stage_lab_of(&b->lab, b->request->soak_ns);
+    return 0;
+}
+
+static int find_baseline(struct burn_in *b, struct error *e)
+{
+    const char *said = b->request->baseline;
+    if (!said)
+        return 0;
+    char *path = files_exist(said) ? strdup(said) : compare_find(said, e);
+    b->baseline = path ? burn_in_load(path, e) : NULL;
+    free(path);
+    return b->baseline ? 0 : error_prefix(e, "--baseline");
+}
+
+static int burn_in_begin(const struct burn_in_request *request)
+{
+    struct burn_in b = {.request = request, .lock = -1, .interrupt.fd = -1};
+    struct error e;
+    int status = EXIT_USAGE;
+    if (check_stages(&b, &e) != 0 || find_lab_of(&b, &e) != 0 || find_baseline(&b, &e) != 0 ||
+        make_plan(&b, &e) != 0) {
+        log_error("%s", e.text);
+    } else {
+        if (!request->quiet && !request->json)
+            print_plan(&b);
+        fflush(stdout);
+        begin_document(&b);
+        if (request->dry_run) {
+            if (request->json)
+                json_print(stdout, b.document, 15);
+            status = EXIT_DONE;
+        } else if (open_folder(&b, &e) != 0 || keep_document(&b, &e) != 0 ||
+                   interrupt_open(&b.interrupt, &e) != 0) {
+            log_error("%s", e.text);
+        } else {
+            status = run_all(&b);
+            interrupt_close(&b.interrupt);
+        }
+    }
+    burn_in_close(&b);
+    return status;
+}
+
+/* ---- going on */
+
+/* The request of the folder, whose texts point into the document. */
+static int resumed_request(const json_t *document, const struct burn_in_request *asked,
+                           struct burn_in_request *request, char **words, struct error *e)
+{
+    const json_t *kept = json_object_get(document, "request"), *set = json_object_get(kept, "set"),
+                 *stages = json_object_get(kept, "stages"), *soak = json_object_get(kept, "soak_ns");
+    const char *version = json_string_value(json_object_get(document, "version")),
+               *build = json_string_value(json_object_get(document, "build"));
+    if (!version || strcmp(version, HARNESS_VERSION) != 0 || !build || strcmp(build, results_build()) != 0)
+        return error_set(e,
+                         "%s was begun by another version or build of harness, whose results may be others: "
+                         "run the burn-in anew",
+                         asked->resume);
+    *request = *asked;
+    request->lab = json_string_value(json_object_get(kept, "lab"));
+    request->baseline = json_string_value(json_object_get(kept, "baseline"));
+    request->seed = json_integer_value(json_object_get(kept, "seed"));
+    request->soak_ns = json_is_integer(soak) ? json_integer_value(soak) : FIELD_UNSET;
+    for (size_t i = 0; i < json_array_size(set) + json_array_size(stages); i++) {
+        bool of_set = i < json_array_size(set);
+        const char *word = json_string_value(of_set ? json_array_get(set, i)
+                                                    : json_array_get(stages, i - json_array_size(set)));
+        if (!word)
+            return error_set(e, "%s/" BURN_IN_DOCUMENT ": request: expected lists of texts", asked->resume);
+        words[i] = (char *)(uintptr_t)word;
+    }
+    request->sets = (struct list_of){.items = words, .count = json_array_size(set)};
+    request->stages =
+        (struct list_of){.items = words + json_array_size(set), .count = json_array_size(stages)};
+    return request->lab ? 0 : error_set(e, "%s/" BURN_IN_DOCUMENT ": request.lab is missing", asked->resume);
+}
+
+static int burn_in_resume(const struct burn_in_request *asked)
+{
+    struct burn_in_request request;
+    struct error e;
+    json_t *document = burn_in_load(asked->resume, &e);
+    const json_t *kept = json_object_get(document, "request");
+    char **words = calloc(json_array_size(json_object_get(kept, "set")) +
+                              json_array_size(json_object_get(kept, "stages")) + 1,
+                          sizeof *words);
+    int status = EXIT_USAGE;
+    if (!document || !words || resumed_request(document, asked, &request, words, &e) != 0)
+        log_error("%s", words ? e.text : "out of memory");
+    else
+        status = burn_in_begin(&request);
+    free(words);
+    json_decref(document);
+    return status;
+}
+
+int burn_in_run(const struct burn_in_request *request)
+{
+    return request->resume ? burn_in_resume(request) : burn_in_begin(request);
+}

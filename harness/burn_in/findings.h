@@ -1,0 +1,32 @@
+/*
+ * Who is to blame: from what the stages of a burn-in measured to hosts, NICs, links and switches. No file is
+ * read here, and nothing but the document that is given.
+ */
+#ifndef HARNESS_BURN_IN_FINDINGS_H
+#define HARNESS_BURN_IN_FINDINGS_H
+
+#include <jansson.h>
+
+/*
+ * What was seen, by seen.h:
+ *   nodes  NAME: {machine, nic (its name, "" of the only one), class (NICs of one are to carry the same),
+ *          relation (of its nearest GPU: "PIX", ..., left out if it is not known)}
+ *   links  [{a, b}]: names of nodes and switches; the ports of a switch are its links in this order
+ *   switches [NAME]
+ *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [{from, to, memory, bps, again
+ *          (packets that were sent again), marked}], counters NODE: {NAME: increase, or mean of a gauge},
+ *          totals NODE: {NAME: increase over the whole run}, duration_ns}]
+ *   facts  MACHINE: {"firmware of NICs": "28.39", ...}
+ *   baseline {figures, facts}: of an accepted burn-in
+ *   doctor [{host, check, verdict, reason}]
+ *
+ * Returns a new object:
+ *   findings [{kind, culprit, host, nic, link [a, b], switch, sure, says, evidence [...], figure, expected,
+ *          unit, source, stage}], worst first, at most one for each part and kind
+ *   figures NAME: {host_tx_bps, host_rx_bps, gpu_tx_bps, gpu_rx_bps}: the best of all rounds
+ *   pairs  FROM: {TO: b/s}: the best of all rounds with host memory
+ *   unknown [sentences]: what could not be judged, and why
+ */
+json_t *burn_in_findings(const json_t *seen);
+
+#endif

@@ -1,0 +1,263 @@
+#include "harness/burn_in/seen.h"
+
+#include "harness/compare/compare.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/folder/sweep_index.h"
+#include "lib/physics/fabric.h"
+#include "lib/physics/host.h"
+#include "reports/results/run.h"
+#include <fnmatch.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the lab */
+
+json_t *burn_in_seen(const struct lab *lab)
+{
+    json_t *nodes = json_object(), *links = json_array(), *switches = json_array();
+    const struct lab_link *link;
+    for (size_t i = 0; i < lab->hosts.count; i++)
+        json_put(nodes, lab_node_name(lab, i), json_object());
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        json_array_append_new(links, json_make("{s:s,s:s}", "a", ends[0], "b", ends[1]));
+    }
+    for (size_t i = lab->hosts.count; i < lab_node_count(lab); i++)
+        json_array_append_new(switches, json_text(lab_node_name(lab, i)));
+    return json_make("{s:o,s:o,s:o,s:[],s:{}}", "nodes", nodes, "links", links, "switches", switches, "runs",
+                     "facts");
+}
+
+/* ---- facts of hosts */
+
+/* The NIC that the lab means, in host-facts' document; NULL: it is not known. */
+static const json_t *nic_of_facts(const json_t *facts, const struct lab_host *host)
+{
+    const json_t *nics = json_object_get(facts, "nics"), *nic;
+    const char *netdev = host ? host->nic.netdev : NULL, *mac = host ? host->nic.mac : NULL;
+    size_t i;
+    json_array_foreach(nics, i, nic)
+    {
+        if ((netdev && strcmp(run_member(nic, "netdev"), netdev) == 0) ||
+            (mac && strcmp(run_member(nic, "mac"), mac) == 0))
+            return nic;
+    }
+    return json_array_size(nics) == 1 ? json_array_get(nics, 0) : NULL;
+}
+
+/* The nearest GPU's relation. */
+static const char *relation_of(const json_t *facts, const json_t *nic)
+{
+    static const char *const order[] = {"PIX", "PXB", "PHB", "NODE", "SYS", NULL};
+    const char *address = run_member(json_object_get(nic, "pci"), "address");
+    const json_t *pair;
+    size_t i, nearest = 5;
+    json_array_foreach(json_object_get(facts, "pairs"), i, pair)
+    {
+        for (size_t k = 0; k < nearest && strcmp(run_member(pair, "nic"), address) == 0; k++)
+            if (strcmp(run_member(pair, "relation"), order[k]) == 0)
+                nearest = k;
+    }
+    return *address ? order[nearest] : NULL;
+}
+
+static void put_number(json_t *into, const char *netdev, const char *what, const json_t *value)
+{
+    struct text key = {0};
+    text_add(&key, "%s %s", netdev, what);
+    if (json_is_integer(value))
+        json_put(into, text_string(&key), json_textf("%lld", (long long)json_integer_value(value)));
+    text_free(&key);
+}
+
+/* Versions, lanes and speeds: what hosts that are alike have alike. */
+static void see_facts(json_t *seen, const char *machine, const json_t *facts)
+{
+    json_t *of = json_object(), *versions = compare_versions_of(facts), *value;
+    const char *name;
+    const json_t *nic;
+    size_t i;
+    json_object_foreach(versions, name, value)
+    {
+        char *shown = json_bare(value);
+        if (shown)
+            json_put(of, name, json_text(shown));
+        free(shown);
+    }
+    json_array_foreach(json_object_get(facts, "nics"), i, nic)
+    {
+        const json_t *link = json_object_get(json_object_get(nic, "pci"), "link");
+        const char *netdev = run_member(nic, "netdev");
+        put_number(of, netdev, "PCIe lanes", json_object_get(link, "width_lanes"));
+        put_number(of, netdev, "PCIe speed in MT/s", json_object_get(link, "speed_MTps"));
+        put_number(of, netdev, "speed in Mb/s", json_object_get(nic, "speed_Mbps"));
+        put_number(of, netdev, "MTU", json_object_get(nic, "mtu_bytes"));
+    }
+    if (json_object_size(of))
+        json_put(json_object_get(seen, "facts"), machine, json_incref(of));
+    json_decref(versions);
+    json_decref(of);
+}
+
+static void see_node(json_t *seen, const char *name, const json_t *host, const struct lab *lab)
+{
+    json_t *node = json_object_get(json_object_get(seen, "nodes"), name);
+    const json_t *facts = json_object_get(host, "facts");
+    int place = lab_node_index(lab, name);
+    const struct lab_host *real = place < 0 ? NULL : lab_host_at(lab, (size_t)place);
+    const json_t *nic = nic_of_facts(facts, real);
+    if (!node || json_object_get(node, "machine"))
+        return;
+    const char *dot = strchr(name, '.'), *relation = relation_of(facts, nic);
+    json_object_set_new(node, "machine", json_textn(name, dot ? (size_t)(dot - name) : strlen(name)));
+    json_object_set_new(node, "nic", json_text(dot ? dot + 1 : ""));
+    json_object_set_new(node, "class",
+                        json_text(nic ? run_member(json_object_get(nic, "pci"), "id")
+                                      : run_member(json_object_get(facts, "nic"), "model")));
+    if (relation)
+        json_object_set_new(node, "relation", json_text(relation));
+    if (nic)
+        see_facts(seen, run_member(node, "machine"), facts);
+}
+
+/* ---- runs */
+
+/* The counters that findings read, and of each the values. */
+static const char *const parts[] = {
+    "schema",
+    "scenario",
+    "files",
+    "complete",
+    "phases",
+    "flows",
+    "hosts.*.facts",
+    "hosts.*.counters.tx_prio#_pause.delta",
+    "hosts.*.counters.rx_prio#_pause.delta",
+    "hosts.*.counters.tx_pause.delta",
+    "hosts.*.counters.buffer_discards.delta",
+    "hosts.*.counters.np_cnp_sent.delta",
+    "hosts.*.counters.rp_cnp_handled.delta",
+    "hosts.*.counters.port#_tx_bytes.delta",
+    "hosts.*.counters.port#_tx_prio#_pause.delta",
+    "hosts.*.counters.port#_rx_prio#_pause.delta",
+    "hosts.*.counters.port#_prio#_queue_bytes.mean",
+    "hosts.*.counters.port#_tx_bytes.total",
+    "hosts.*.counters.port#_rx_bytes.total",
+    "hosts.*.counters.tx_prio#_bytes.total",
+    "hosts.*.counters.rx_prio#_bytes.total",
+    "hosts.*.counters.rx_crc_errors_phy.total",
+    "hosts.*.counters.rx_symbol_err_phy.total",
+    "hosts.*.counters.link_down_events_phy.total",
+    NULL,
+};
+
+/* NAME: {COUNTER: value} of those that have one of the keys. */
+static json_t *values_of(const json_t *hosts, const char *key, const char *other)
+{
+    json_t *all = json_object(), *host, *counter;
+    const char *name, *what;
+    json_object_foreach((json_t *)(uintptr_t)hosts, name, host)
+    {
+        json_t *of = json_object();
+        json_object_foreach(json_object_get(host, "counters"), what, counter)
+        {
+            json_t *value = json_object_get(counter, key);
+            value = value || !other ? value : json_object_get(counter, other);
+            if (json_is_number(value))
+                json_object_set(of, what, value);
+        }
+        if (json_object_size(of))
+            json_object_set(all, name, of);
+        json_decref(of);
+    }
+    return all;
+}
+
+/* The memory of a flow: its own, or its pattern's. */
+static const char *memory_of(const struct run *run, const char *name, const json_t *flow)
+{
+    const json_t *pattern;
+    size_t i, length = strcspn(name, "/");
+    const char *memory = run_member(flow, "memory");
+    json_array_foreach(run_get(run, "scenario.traffic"), i, pattern)
+    {
+        const char *of = run_member(pattern, "name");
+        if (!*memory && strlen(of) == length && strncmp(of, name, length) == 0)
+            memory = run_member(pattern, "memory");
+    }
+    return *memory ? memory : "host";
+}
+
+/* Single flows: a pattern's sum has no ends. */
+static json_t *flows_of(const struct run *run)
+{
+    json_t *list = json_array(), *flow;
+    const char *name;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        const json_t *bps = json_object_get(flow, "delivered_bps");
+        if (!json_is_string(json_object_get(flow, "from")) || !json_is_string(json_object_get(flow, "to")))
+            continue;
+        json_t *one = json_make("{s:s,s:s,s:s,s:O}", "from", run_member(flow, "from"), "to",
+                                run_member(flow, "to"), "memory", memory_of(run, name, flow), "bps",
+                                bps ? bps : json_object_get(flow, "goodput_bps"));
+        json_object_set(one, "again", json_object_get(flow, "retransmitted_packets"));
+        if (json_object_get(flow, "marked_packets"))
+            json_object_set(one, "marked", json_object_get(flow, "marked_packets"));
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static void see_run(json_t *seen, const char *stage, bool light, const struct run *run, const char *shown,
+                    const struct lab *lab)
+{
+    const json_t *hosts = run_get(run, "hosts");
+    const char *name;
+    json_t *host;
+    json_object_foreach((json_t *)(uintptr_t)hosts, name, host)
+    {
+        see_node(seen, name, host, lab);
+    }
+    json_array_append_new(
+        json_object_get(seen, "runs"),
+        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:I}", "stage", stage, "folder", shown, "light", light, "ecn",
+                  json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows", flows_of(run),
+                  "counters", values_of(hosts, "delta", "mean"), "totals", values_of(hosts, "total", NULL),
+                  "duration_ns", (json_int_t)(run->end_ns - run->start_ns)));
+}
+
+int burn_in_see_result(json_t *seen, const char *stage, bool light, const char *folder, const char *shown,
+                       const struct lab *lab, size_t *runs, struct error *e)
+{
+    struct folder f;
+    json_t *index = NULL, *taken = json_object(), *cell;
+    int result = folder_open(&f, folder, e);
+    bool sweep = result == 0 && sweep_index_exists(&f);
+    size_t i;
+    *runs = 0;
+    if (sweep && !(index = sweep_index_load(&f, e)))
+        result = -1;
+    const json_t *cells = json_object_get(index, "cells");
+    for (i = 0; result == 0 && i < (sweep ? json_array_size(cells) : 1); i++) {
+        struct run run = {0};
+        struct text place = {0};
+        cell = sweep ? json_array_get(cells, i) : NULL;
+        const char *name = sweep ? run_cell_folder(cell, taken) : NULL;
+        if (sweep && !name)
+            continue;
+        text_add(&place, "%s%s%s", shown, name ? "/" : "", name ? name : "");
+        result = run_load_parts(&run, folder, name, parts, e);
+        if (result == 0)
+            see_run(seen, stage, light, &run, text_string(&place), lab);
+        *runs += result == 0;
+        text_free(&place);
+        run_free(&run);
+    }
+    folder_close(&f);
+    json_decref(index);
+    json_decref(taken);
+    return result;
+}

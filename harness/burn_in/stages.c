@@ -1,0 +1,162 @@
+#include "harness/burn_in/stages.h"
+
+#include "harness/plan/all_hosts.h"
+#include "lib/physics/host.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Few of many columns are kept of labs with more nodes (docs/result.md, Which roles are listed): all hosts
+ * are named then, and no switch. */
+#define NODES_LISTED 64
+
+struct stage_lab stage_lab_of(const struct lab *lab, int64_t soak_ns)
+{
+    json_t *hosts = all_hosts_of(lab);
+    struct stage_lab of = {.lab = lab,
+                           .hosts = json_array_size(hosts),
+                           .simulated = lab_kind(lab)->simulated,
+                           .soak_ns = soak_ns};
+    json_decref(hosts);
+    for (size_t i = 0; i < lab->hosts.count; i++) {
+        const struct lab_host *real = lab_host_at(lab, i);
+        const struct physics_host *simulated = lab_sim_host_at(lab, i);
+        if ((real && (real->gpu || lab_forwards(real))) || (simulated && simulated->gpu))
+            continue;
+        of.no_gpu = of.without_gpu++ ? of.no_gpu : lab_node_name(lab, i);
+    }
+    return of;
+}
+
+/* ---- why a lab cannot have a stage */
+
+static void skip_simulated(const struct stage_lab *lab, struct text *why)
+{
+    if (lab->simulated)
+        text_add(why, "the lab is simulated: it has no hosts to ask");
+}
+
+static void skip_alone(const struct stage_lab *lab, struct text *why)
+{
+    if (lab->hosts < 2)
+        text_add(why, "the lab has %zu %s, and traffic needs two", lab->hosts, THINGS(lab->hosts, "host"));
+}
+
+static void skip_without_gpus(const struct stage_lab *lab, struct text *why)
+{
+    skip_alone(lab, why);
+    if (!why->length && lab->without_gpu)
+        text_add(why, "%zu of %zu NICs have no GPU in the lab, such as %s", lab->without_gpu,
+                 lab->lab->hosts.count, lab->no_gpu);
+}
+
+static void skip_few(const struct stage_lab *lab, struct text *why)
+{
+    if (lab->hosts < 3)
+        text_add(why, "the lab has %zu %s, and an incast needs three", lab->hosts,
+                 THINGS(lab->hosts, "host"));
+}
+
+static void skip_nccl(const struct stage_lab *lab, struct text *why)
+{
+    if (lab->simulated)
+        text_add(why, "the lab is simulated: NCCL runs on GPUs of hosts");
+    else
+        skip_without_gpus(lab, why);
+    if (!why->length && !lab->lab->nccl_tests)
+        text_add(why, "the lab does not say where nccl-tests are (\"nccl_tests\")");
+}
+
+static void skip_without_time(const struct stage_lab *lab, struct text *why)
+{
+    skip_alone(lab, why);
+    if (!why->length && lab->soak_ns == FIELD_UNSET)
+        text_add(why, "no time was given (--soak TIME)");
+}
+
+/* ---- what is set */
+
+/* The rounds of a traffic item: neighbours in both directions first, whose paths are short and shared by
+ * nobody where hosts are named as they stand in racks; then 2, 4, 8, ... places, each distance once. */
+static void set_rounds(const struct stage_lab *lab, const char *item, size_t most, const char *more,
+                       struct words *sets)
+{
+    struct text rounds = {0};
+    size_t n = lab->hosts, count = 1;
+    text_add(&rounds, "1");
+    if (n > 2 && count++ < most)
+        text_add(&rounds, ",%zu", n - 1);
+    for (size_t shift = 2; shift < n - 1 && count < most; shift *= 2, count++)
+        text_add(&rounds, ",%zu", shift);
+    words_add(sets, "sweep={\"traffic.%s.shift\":[%s]%s}", item, text_string(&rounds), more);
+    text_free(&rounds);
+}
+
+static void set_nics(const struct stage_lab *lab, struct words *sets)
+{
+    set_rounds(lab, "light", 4, "", sets);
+}
+
+static void set_gpus(const struct stage_lab *lab, struct words *sets)
+{
+    set_rounds(lab, "pairs", 2, ",\"traffic.*.memory\":[\"host\",\"gpu\"]", sets);
+}
+
+static void set_pairs(const struct stage_lab *lab, struct words *sets)
+{
+    set_rounds(lab, "pairs", SIZE_MAX, "", sets);
+}
+
+/* Receivers spread over the lab, so that they are behind different switches and each host sends in some. */
+static void set_incasts(const struct stage_lab *lab, struct words *sets)
+{
+    struct text to = {0};
+    size_t count = lab->hosts < 8 ? 2 : 4;
+    for (size_t i = 0; i < count; i++)
+        text_add(&to, "%s[\"*%zu.*\"]", i ? "," : "", i * (lab->hosts - 1) / (count - 1));
+    words_add(sets, "sweep={\"traffic.incast.to\":[%s],\"settings.ecn\":[[],[3]]}", text_string(&to));
+    text_free(&to);
+}
+
+static void set_soak(const struct stage_lab *lab, struct words *sets)
+{
+    words_add(sets, "phases.measure=%" PRId64 "ns", lab->soak_ns);
+}
+
+void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct words *sets)
+{
+    if (!lab->simulated && stage->real_phases) {
+        words_add(sets, "phases=%s", stage->real_phases);
+        words_add(sets, "sample.every=%s", stage->real_every);
+    }
+    if (lab_node_count(lab->lab) > NODES_LISTED)
+        words_add(sets, "sample.roles=[\"*\"]");
+    if (stage->set)
+        stage->set(lab, sets);
+}
+
+const char *stage_folder(const struct stage *stage)
+{
+    const char *slash = stage->scenario ? strrchr(stage->scenario, '/') : NULL;
+    return slash ? slash + 1 : "1-doctor";
+}
+
+/* Real hosts need seconds where simulated ones need fractions of a millisecond. */
+#define SECONDS "{\"warmup\":\"500ms\",\"measure\":\"2s\",\"cooldown\":\"500ms\"}", "100ms"
+
+const struct stage burn_in_stages[] = {
+    {"doctor", NULL, "hosts and their settings, as harness doctor sees them", false, NULL, NULL,
+     skip_simulated, NULL},
+    {"nics", "burn-in/2-nics", "each NIC with so little traffic that nothing waits: links, errors, versions",
+     true, SECONDS, skip_alone, set_nics},
+    {"gpus", "burn-in/3-gpus", "each NIC with host memory and with that of its nearest GPU", false, SECONDS,
+     skip_without_gpus, set_gpus},
+    {"pairs", "burn-in/4-pairs", "all NICs at once, in rounds that load each link once in each direction",
+     false, SECONDS, skip_alone, set_pairs},
+    {"lossless", "burn-in/5-lossless", "an incast on each rail: PFC, DCQCN, nothing lost", false, SECONDS,
+     skip_few, set_incasts},
+    {"nccl", "burn-in/6-nccl", "NCCL's all-reduce over all GPUs", false, NULL, NULL, skip_nccl, NULL},
+    {"soak", "burn-in/7-soak", "all NICs at once for long: errors, flaps, losses", false,
+     "{\"warmup\":\"1s\",\"cooldown\":\"1s\"}", "1s", skip_without_time, set_soak},
+    {0},
+};

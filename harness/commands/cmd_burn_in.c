@@ -1,0 +1,113 @@
+#include "harness/burn_in/burn_in.h"
+#include "harness/run/request.h"
+#include "lib/program/program.h"
+
+static const struct field fields[] = {
+    {.name = "out",
+     .letter = 'o',
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct burn_in_request, out),
+     .argument = "FOLDER",
+     .help = "The folder that results are written to.",
+     .fallback = "\"results\""},
+    {.name = "stages",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct burn_in_request, stages),
+     .argument = "STAGE",
+     .help = "Run this stage: doctor, nics, gpus, pairs, lossless, nccl, soak. May be given several times; "
+             "otherwise all that the lab can have."},
+    {.name = "soak",
+     .kind = FIELD_QUANTITY,
+     .offset = offsetof(struct burn_in_request, soak_ns),
+     .argument = "TIME",
+     .help = "At the end, send on all NICs for so long, and count errors. Otherwise there is no such stage.",
+     .unit = UNIT_TIME_NS,
+     .min = 1000,
+     .max = 604800000000000},
+    {.name = "baseline",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct burn_in_request, baseline),
+     .argument = "RESULT",
+     .help =
+         "An accepted burn-in, whose figures this one has to reach: a folder, its burn-in.json, or the name "
+         "of a baseline (docs/compare.md)."},
+    {.name = "set",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct burn_in_request, sets),
+     .argument = "KEY=VALUE",
+     .help = "Change a value of every stage's scenario, as harness run does; lab.KEY changes the lab. May be "
+             "given several times."},
+    {.name = "seed",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct burn_in_request, seed),
+     .argument = "N",
+     .help = "The seed of the simulator.",
+     .fallback = "1",
+     .min = 0,
+     .max = SWEEP_MOST_SEED},
+    {.name = "jobs",
+     .letter = 'j',
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct burn_in_request, jobs),
+     .argument = "N",
+     .help = "Runs of a simulated lab at a time (otherwise as many as there are processors for).",
+     .min = 1,
+     .max = 4096},
+    {.name = "resume",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct burn_in_request, resume),
+     .argument = "FOLDER",
+     .help =
+         "Run what is missing in the folder of a burn-in that was interrupted or killed, in place of a LAB."},
+    {.name = "dry_run",
+     .letter = 'n',
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct burn_in_request, dry_run),
+     .help = "Check everything, print the plan with its time, and change nothing."},
+    {.name = "json",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct burn_in_request, json),
+     .help = "Print burn-in.json (harness schema burn-in)."},
+    {.name = "no_report",
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct burn_in_request, no_report),
+     .help = "Draw no page, neither of the burn-in nor of its stages."},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = FIELD_BOOL,
+     .offset = offsetof(struct burn_in_request, quiet),
+     .help = "Print errors and warnings only."},
+    {0},
+};
+static const struct table options = {
+    .name = "burn-in", .size = sizeof(struct burn_in_request), .fields = fields};
+
+static int run_burn_in(const struct call *call)
+{
+    struct burn_in_request request = *(const struct burn_in_request *)call->options;
+    static const char *const kept[] = {"stages", "soak", "baseline", "set", "seed", "out"};
+    struct error e;
+    request.lab = call->count ? call->arguments[0] : NULL;
+    if (request.resume && call->count) {
+        error_set(&e, "--resume: the folder says which lab it is of: give no LAB");
+        return program_fail(EXIT_USAGE, &e);
+    }
+    for (size_t i = 0; request.resume && i < sizeof kept / sizeof *kept; i++)
+        if (json_object_get(call->document, kept[i])) {
+            error_set(&e, "--resume: the folder says this itself: give no --%s", kept[i]);
+            return program_fail(EXIT_USAGE, &e);
+        }
+    return burn_in_run(&request);
+}
+
+const struct command command_burn_in = {
+    .name = "burn-in",
+    .arguments = "[LAB]",
+    .about = "Test the hosts of a lab before they are used, stage by stage, and name what is bad.",
+    .options = &options,
+    .least = 0,
+    .most = 1,
+    .run = run_burn_in,
+};

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# `harness burn-in`: its plan, what it skips, its document and page, its exit status, and how it goes on after Ctrl-C and a kill.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 2
+PATH=$BUILD:$PATH
+lab='{"schema": 1, "name": "four", "driver": "sim", "topology": {"kind": "star", "hosts": 4}, "defaults": {"link": {"rate": "25Gb/s", "length": "2m"}}}'
+echo "$lab" >four.json
+jq '.name = "slow" | .hosts.h2 = {pcie: {generation: 3, lanes: 1}}' four.json >slow.json
+jq '.name = "two" | .topology.hosts = 2' four.json >two.json
+document() { jq -r "$2" "results/burn-in-$1/latest/burn-in.json"; }
+
+# ---- the plan
+check_exit 0 "the plan is printed" harness burn-in four.json -n
+check_says "with runs and time" '^  pairs +3 runs, together 2.7 ms: ' out
+check_says "and what is skipped, and why" '^  gpus +skipped: 4 of 4 NICs have no GPU in the lab, such as h0' out
+check_says "" '^  soak +skipped: no time was given' out
+check "nothing is run" [ ! -e results ]
+check_exit 2 "a stage that there is not" harness burn-in four.json --stages pears
+check_says "is named, with those that there are" '"pears": expected some of doctor, nics, gpus, pairs, lossless, nccl, soak' err
+check_exit 2 "a value that a stage does not take" harness burn-in four.json --set traffic.*.size=x
+check_says "names the stage" 'stage nics: ' err
+harness burn-in two.json -n >out
+check_says "an incast needs three" '^  lossless +skipped: the lab has 2 hosts, and an incast needs three' out
+
+# ---- a whole one, and one with a fault
+check_exit 0 "a healthy lab passes" harness burn-in four.json --soak 300us
+check "burn-in.json is as its schema says, which reads it" harness burn-in four.json -n --baseline results/burn-in-four/latest
+check "all four NICs have figures" [ "$(document four '.figures | length')" = 4 ]
+check "each stage's result is an ordinary one" harness explain "results/burn-in-four/latest/$(document four '.stages[] | select(.name == "pairs").folder')"
+check_says "the page has the matrix of pairs" '<h2>Pairs</h2>' results/burn-in-four/latest/index.html
+check "no stage is missing in the document" [ "$(document four '[.stages[].name] | join(" ")')" = "doctor nics gpus pairs lossless nccl soak" ]
+check_exit 1 "a lab with a fault fails" harness burn-in slow.json --json --no-report
+check "the culprit is in the document" [ "$(jq -r '.findings[0] | .kind + " " + .culprit' out)" = "nic-slow h2" ]
+check "with its source" [ "$(jq -r '.findings[0].source | test("of the median of 4 NICs")' out)" = true ]
+check_exit 4 "where no stage can be had nothing is decided" harness burn-in four.json --stages nccl
+
+# ---- two hosts: by a baseline
+check_exit 0 "two hosts are not judged by one another" harness burn-in two.json --no-report
+check_says "which is said" 'fewer than three of their kind' out
+cp -rL results/burn-in-two/latest accepted
+check_exit 1 "by a baseline they are" harness burn-in two.json --no-report --set 'lab.defaults.link.rate=10Gb/s' --baseline accepted
+check "NICs that are slower are named" [ "$(document two '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "slower h0, slower h1" ]
+check_exit 2 "a baseline that is none" harness burn-in two.json --baseline two.json
+check_says "is refused" 'two.json is not the document of a burn-in' err
+
+# ---- interrupted, killed, resumed
+long=(--no-report --jobs 1 --set phases.measure=20ms)
+harness burn-in four.json "${long[@]}" --out stopped >said 2>&1 &
+burn=$!
+until_true 60 grep -qs '^nics' said
+kill -INT $burn
+wait $burn
+check "Ctrl-C ends it with 130" [ $? = 130 ]
+check_says "and says how to go on" 'burn-in --resume ' said
+check "what is whole stays" [ "$(jq -r '.stages[] | select(.name == "nics").verdict' stopped/burn-in-four/latest/burn-in.json)" = passed ]
+rm said
+harness burn-in four.json "${long[@]}" --out killed >said 2>&1 &
+burn=$!
+until_true 60 grep -qs '^nics' said
+kill -KILL $burn
+wait $burn 2>/dev/null
+folder=$(echo killed/burn-in-four/2*)
+check "a killed one is not complete" [ "$(jq -r .complete "$folder/burn-in.json")" = false ]
+first=$(stat -c %Y.%i "$folder"/2-nics/2*/01/result.json)
+check_exit 0 "it goes on" harness burn-in --resume "$folder" --no-report
+check "and keeps what was whole" [ "$(stat -c %Y.%i "$folder"/2-nics/2*/01/result.json)" = "$first" ]
+check "it is then complete" [ "$(jq -r '"\(.complete) \(.verdict)"' "$folder/burn-in.json")" = "true passed" ]
+check "with the same figures as one that was not killed" [ "$(jq -cS .figures "$folder/burn-in.json")" = "$(harness burn-in four.json "${long[@]}" --json | jq -cS .figures)" ]
+check_exit 2 "--resume with a lab" harness burn-in four.json --resume "$folder"
+finish

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# `harness burn-in` on simulated clusters with one fault each, drawn at random: is the culprit named, and no healthy part accused?
+# In 29 of 30, and where nothing is wrong nobody is.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# draw SEED [KIND]: sets kind and culprit (a pattern of one), and SETS, and writes lab.json into $dir
+# shellcheck disable=SC2016 # jq's own variables
+draw() {
+    RANDOM=$1
+    local kinds=(link-slow link-errors nic-slow gpu-route pfc-off switch-pfc slow-receiver uplink-slow dcqcn-off none)
+    kind=${2:-${kinds[$1 % ${#kinds[@]}]}}
+    local hosts=$((4 + RANDOM % 5)) topology at i
+    case $((RANDOM % 2)) in
+        0) topology="{\"kind\": \"star\", \"hosts\": $hosts}" switches=(s0) ;;
+        1) hosts=$((2 * ((hosts + 1) / 2))) topology="{\"kind\": \"leaf_spine\", \"hosts\": $((hosts / 2)), \"leaves\": 2, \"spines\": 2}" switches=(leaf0 leaf1) ;;
+    esac
+    [[ $kind != uplink-* ]] || hosts=8 topology='{"kind": "leaf_spine", "hosts": 4, "leaves": 2, "spines": 2}' switches=(leaf0 leaf1)
+    i=$((RANDOM % hosts))
+    local c=h$i filter=. level=$((RANDOM % 3)) ecn=''
+    if [ "$kind" = dcqcn-off ] || [ $((RANDOM % 2)) = 0 ]; then ecn=', "ecn": {"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'; fi
+    at=${switches[i * ${#switches[@]} / hosts]} culprit=$c SETS=()
+    case $kind in
+        link-slow) filter='(.links[] | select(.between == [$c, $at])).rate = (["50Gb/s", "40Gb/s", "25Gb/s"][$n])' culprit="$c - $at" ;;
+        link-errors) culprit="$c - $at" SETS=(--set "faults=[{\"link\": [\"$c\", \"$at\"], \"kind\": \"loss\", \"loss\": 0.00$((1 + RANDOM % 9))}]") ;;
+        nic-slow) filter='.hosts[$c].pcie = {generation: 3, lanes: [8, 4, 2][$n], latency: "150ns"}' ;;
+        gpu-route) filter='.hosts[$c].gpu = {write: "40Gb/s", read: (["30Gb/s", "50Gb/s", "60Gb/s"][$n])}' ;;
+        pfc-off) SETS=(--set "settings_of.$c={\"pfc\": []}") ;;
+        switch-pfc)
+            culprit=${switches[RANDOM % ${#switches[@]}]}
+            SETS=(--set "settings_of.$culprit={\"pfc\": [$((RANDOM % 2 ? 4 : 1))]}") ;;
+        uplink-slow) at=spine$((RANDOM % 2)) culprit="leaf$((i % 2)) - $at" filter='(.links[] | select(.between == ['"\"leaf$((i % 2))\""', $at])).rate = (["50Gb/s", "40Gb/s", "25Gb/s"][$n])' kind=link-slow ;;
+        dcqcn-off) SETS=(--set "settings_of.$c={\"ecn\": []}") ;;
+        slow-receiver) filter='.hosts[$c].memory = {write: (["30Gb/s", "50Gb/s", "60Gb/s"][$n])}' ;;
+    esac
+    printf '{"schema": 1, "name": "drawn", "driver": "sim", "topology": %s, "defaults": {"host": {"nic": {"model": "connectx-5", "ack_timeout": "1ms"}, "gpu": {}}, "switch": {"convergence": "100us"%s}, "link": {"rate": "100Gb/s", "length": "20m"}}}\n' \
+        "$topology" "$ecn" >"$dir/plain.json"
+    "$BUILD/harness" lab show "$dir/plain.json" | jq --arg c "$c" --arg at "$at" --argjson n "$level" "$filter" >"$dir/lab.json"
+}
+
+dir=$SCRATCH
+all=0 right=0 accused=0
+for seed in $(seq "${2:-1}" "${1:-30}"); do
+    draw "$seed"
+    all=$((all + 1))
+    rm -rf "$dir/out"
+    "$BUILD/harness" burn-in "$dir/lab.json" "${SETS[@]}" --no-report --quiet --out "$dir/out" 2>"$dir/words"
+    status=$?
+    found=$(jq -r '[.findings[] | "\(.kind) \(.culprit)"] | join(", ")' "$dir/out/burn-in-drawn/latest/burn-in.json")
+    wanted="$kind $culprit"
+    [ "$kind" != none ] || wanted=
+    if [ "$found" = "$wanted" ] && [ "$status" = "$(if [ "$kind" = none ]; then echo 0; else echo 1; fi)" ]; then
+        right=$((right + 1))
+    else
+        echo "# seed $seed: drawn is $kind $culprit, said \"$found\" (status $status)"
+        jq -c '.findings[], .unknown' "$dir/out/burn-in-drawn/latest/burn-in.json" | sed 's/^/#   /'
+        # a part that is not the culprit
+        [ -z "$found" ] || [ "${found#* }" = "$culprit" ] || accused=$((accused + 1))
+    fi
+done
+check "the culprit, and what is wrong with it, is named in 29 of 30: $right of $all" [ $((30 * right)) -ge $((29 * all)) ]
+check "no healthy part is accused: $accused" [ $accused = 0 ]
+finish

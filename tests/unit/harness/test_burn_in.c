@@ -1,0 +1,243 @@
+/* Burn-in: `*` in scenarios, and who is to blame for what was seen. */
+#include "tests/unit/unit.h"
+
+#include "harness/burn_in/findings.h"
+#include "harness/plan/all_hosts.h"
+#include "lib/error.h"
+#include "tests/unit/harness/plan_of.h"
+#include <string.h>
+
+/* ---- all hosts */
+
+static const char star[] = "{\"schema\": 1, \"name\": \"s\", \"driver\": \"sim\", \"topology\": {\"kind\": "
+                           "\"star\", \"hosts\": 3}, \"defaults\": {\"link\": {\"rate\": \"10Gb/s\"}}}";
+
+static void writes_out_all_hosts(void **state)
+{
+    (void)state;
+    struct plan plan;
+    plan_of(
+        "{\"schema\": 1, \"name\": \"x\", \"roles\": [\"*\"], \"traffic\": [{\"name\": \"t\", \"pattern\": "
+        "\"incast\", \"from\": [\"*.*\"], \"to\": [\"*1.*\"]}]}",
+        star, &plan);
+    char *roles = json_dumps(json_object_get(plan.first.scenario_json, "roles"), JSON_COMPACT),
+         *from = json_dumps(
+             json_object_get(json_array_get(json_object_get(plan.first.scenario_json, "traffic"), 0), "from"),
+             JSON_COMPACT);
+    assert_string_equal(roles, "[\"h0\",\"h1\",\"h2\",\"s0\"]");
+    assert_string_equal(from, "[\"h0\",\"h2\"]"); /* not its receiver */
+    free(roles);
+    free(from);
+    plan_free(&plan);
+}
+
+static void refuses_a_host_that_is_not_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *why;
+    } wrong[] = {{"*3", "traffic[0].to[0]: \"*3\": lab s has 3 hosts that can send"},
+                 {"*x", "expected * for all hosts of the lab"}};
+    json_t *document = json_loads(star, 0, NULL);
+    struct lab lab;
+    struct error e;
+    json_t *expanded = lab_expand(document, &e);
+    assert_int_equal(lab_parse(expanded, NULL, &lab, &e), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        json_t *scenario = json_pack("{s:[{s:[s],s:[s]}]}", "traffic", "from", "*", "to", wrong[i].word);
+        assert_true(all_hosts_named(scenario));
+        assert_int_equal(all_hosts_bind(scenario, &lab, &e), -1);
+        if (!strstr(e.text, wrong[i].why))
+            fail_msg("%s", e.text);
+        json_decref(scenario);
+    }
+    lab_free(&lab);
+    json_decref(expanded);
+    json_decref(document);
+}
+
+/* ---- findings */
+
+/* Four NICs at s0, of which `slow` sends and takes 50 Gb/s in rounds of 100. */
+static json_t *rounds(const char *slow, bool pauses, double tx, double rx)
+{
+    json_t *seen =
+        json_pack("{s:{s:{s:s},s:{s:s},s:{s:s},s:{s:s}},s:[],s:[s],s:[]}", "nodes", "h0", "class", "c", "h1",
+                  "class", "c", "h2", "class", "c", "h3", "class", "c", "links", "switches", "s0", "runs");
+    static const char *const names[] = {"h0", "h1", "h2", "h3"};
+    for (size_t i = 0; i < 4; i++)
+        json_array_append_new(json_object_get(seen, "links"),
+                              json_pack("{s:s,s:s}", "a", names[i], "b", "s0"));
+    for (size_t shift = 1; shift < 4; shift++) {
+        json_t *flows = json_array();
+        for (size_t i = 0; i < 4; i++) {
+            const char *from = names[i], *to = names[(i + shift) % 4];
+            double bps = strcmp(from, slow) == 0 ? tx : strcmp(to, slow) == 0 ? rx : 100e9;
+            json_array_append_new(
+                flows, json_pack("{s:s,s:s,s:s,s:f}", "from", from, "to", to, "memory", "host", "bps", bps));
+        }
+        json_array_append_new(json_object_get(seen, "runs"),
+                              json_pack("{s:s,s:s,s:o,s:{s:{s:i}},s:I}", "stage", "pairs", "folder", "x",
+                                        "flows", flows, "counters", slow, "tx_prio3_pause", pauses ? 9 : 0,
+                                        "duration_ns", (json_int_t)1000000));
+    }
+    return seen;
+}
+
+/* The findings as "KIND CULPRIT, ...". */
+static void check_found(json_t *seen, const char *wanted)
+{
+    json_t *all = burn_in_findings(seen), *finding;
+    char found[400] = "";
+    size_t i;
+    json_array_foreach(json_object_get(all, "findings"), i, finding)
+    {
+        size_t length = strlen(found);
+        snprintf(found + length, sizeof found - length, "%s%s %s", i ? ", " : "",
+                 json_string_value(json_object_get(finding, "kind")),
+                 json_string_value(json_object_get(finding, "culprit")));
+    }
+    assert_string_equal(found, wanted);
+    json_decref(all);
+    json_decref(seen);
+}
+
+static void names_what_is_slow(void **state)
+{
+    (void)state;
+    check_found(rounds("none", false, 0, 0), "");
+    check_found(rounds("h2", false, 50e9, 50e9), "link-slow h2 - s0");
+    check_found(rounds("h2", true, 50e9, 52e9), "nic-slow h2");
+    check_found(rounds("h2", true, 99e9, 52e9), "slow-receiver h2");
+    check_found(rounds("h2", true, 75e9, 52e9), "slow-receiver h2");
+    check_found(rounds("h2", false, 50e9, 100e9), "nic-slow h2");
+    check_found(rounds("h2", false, 95e9, 95e9), ""); /* within what is usual */
+}
+
+/* A NIC that shares its slow rounds with others, but has one in which it is not slow, is not to blame. */
+static void does_not_accuse_who_is_slow_in_some_rounds(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("h1", false, 40e9, 40e9);
+    json_t *flow = json_array_get(json_object_get(json_array_get(json_object_get(seen, "runs"), 0), "flows"),
+                                  1); /* h1 to h2 */
+    json_object_set_new(flow, "bps", json_real(100e9));
+    flow = json_array_get(json_object_get(json_array_get(json_object_get(seen, "runs"), 0), "flows"), 0);
+    json_object_set_new(flow, "bps", json_real(100e9));
+    check_found(seen, "");
+}
+
+/* Two hosts alone: which of both is slow is not known, and nobody is named. */
+static void does_not_judge_two_by_each_other(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("h1", false, 50e9, 50e9), *nodes = json_object_get(seen, "nodes");
+    json_object_del(nodes, "h2");
+    json_object_del(nodes, "h3");
+    json_t *all = burn_in_findings(seen);
+    assert_int_equal(json_array_size(json_object_get(all, "findings")), 0);
+    assert_int_equal(json_array_size(json_object_get(all, "unknown")), 1);
+    json_decref(all);
+    /* with a baseline it is */
+    json_object_set_new(seen, "baseline", json_pack("{s:{s:{s:f}}}", "figures", "h1", "host_tx_bps", 100e9));
+    check_found(seen, "slower h1");
+}
+
+static json_t *gpu_at(const char *relation, double gpu)
+{
+    json_t *seen = rounds("none", false, 0, 0), *run, *flow, *copy;
+    size_t i, k;
+    json_t *more = json_array();
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        copy = json_deep_copy(run);
+        json_object_set_new(copy, "stage", json_string("gpus"));
+        json_array_foreach(json_object_get(copy, "flows"), k, flow)
+        {
+            const char *from = json_string_value(json_object_get(flow, "from")),
+                       *to = json_string_value(json_object_get(flow, "to"));
+            bool is = strcmp(from, "h3") == 0 || strcmp(to, "h3") == 0;
+            json_object_set_new(flow, "memory", json_string("gpu"));
+            json_object_set_new(flow, "bps", json_real(is ? gpu : 97e9));
+        }
+        json_array_append_new(more, copy);
+    }
+    json_array_extend(json_object_get(seen, "runs"), more);
+    json_decref(more);
+    if (relation)
+        json_object_set_new(json_object_get(json_object_get(seen, "nodes"), "h3"), "relation",
+                            json_string(relation));
+    return seen;
+}
+
+/* By the relation of both on PCIe; without one, by the others. */
+static void judges_gpus_by_their_relation(void **state)
+{
+    (void)state;
+    check_found(gpu_at("PIX", 96e9), "");
+    check_found(gpu_at("PIX", 90e9), "gpu-route h3");
+    check_found(gpu_at("PHB", 90e9), "");
+    check_found(gpu_at("SYS", 40e9), "");
+    check_found(gpu_at("SYS", 20e9), "gpu-route h3");
+    check_found(gpu_at(NULL, 80e9), "gpu-route h3");
+}
+
+static json_t *light(const char *lossy)
+{
+    json_t *seen = rounds("none", false, 0, 0), *run, *flow;
+    size_t i, k;
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_object_set_new(run, "light", json_true());
+        json_object_set_new(run, "stage", json_string("nics"));
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            bool is = strcmp(json_string_value(json_object_get(flow, "from")), lossy) == 0 ||
+                      strcmp(json_string_value(json_object_get(flow, "to")), lossy) == 0;
+            json_object_set_new(flow, "again", json_integer(is ? 7 : 0));
+        }
+    }
+    return seen;
+}
+
+static void names_the_link_that_loses(void **state)
+{
+    (void)state;
+    check_found(light("none"), "");
+    check_found(light("h0"), "link-errors h0 - s0");
+    /* one end counts what the other does not */
+    json_t *seen = light("none");
+    json_object_set_new(json_array_get(json_object_get(seen, "runs"), 0), "totals",
+                        json_pack("{s:{s:i,s:i},s:{s:i,s:i}}", "h1", "tx_prio3_bytes", 5000, "rx_prio3_bytes",
+                                  90, "s0", "port1_rx_bytes", 4000, "port1_tx_bytes", 90));
+    check_found(seen, "link-errors h1 - s0");
+}
+
+/* Versions: who differs from most; two of four are nobody. */
+static void names_who_drifted(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("none", false, 0, 0);
+    json_object_set_new(seen, "facts",
+                        json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "h0", "firmware", "1", "h1",
+                                  "firmware", "1", "h2", "firmware", "2", "h3", "firmware", "1"));
+    json_t *apart = json_deep_copy(seen);
+    json_object_set_new(json_object_get(json_object_get(apart, "facts"), "h0"), "firmware", json_string("2"));
+    check_found(seen, "drift h2");
+    check_found(apart, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writes_out_all_hosts),
+        cmocka_unit_test(refuses_a_host_that_is_not_there),
+        cmocka_unit_test(names_what_is_slow),
+        cmocka_unit_test(does_not_accuse_who_is_slow_in_some_rounds),
+        cmocka_unit_test(does_not_judge_two_by_each_other),
+        cmocka_unit_test(judges_gpus_by_their_relation),
+        cmocka_unit_test(names_the_link_that_loses),
+        cmocka_unit_test(names_who_drifted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
