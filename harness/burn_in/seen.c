@@ -18,8 +18,11 @@ json_t *burn_in_seen(const struct lab *lab)
 {
     json_t *nodes = json_object(), *links = json_array(), *switches = json_array();
     const struct lab_link *link;
-    for (size_t i = 0; i < lab->hosts.count; i++)
-        json_put(nodes, lab_node_name(lab, i), json_object());
+    for (size_t i = 0; i < lab->hosts.count; i++) {
+        const char *nic = lab_nic_name(lab, i);
+        json_put(nodes, lab_node_name(lab, i),
+                 json_make("{s:s,s:s}", "machine", lab_machine_name(lab, i), "nic", nic ? nic : ""));
+    }
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
         char *const *ends = link->between.items;
         json_array_append_new(links, json_make("{s:s,s:s}", "a", ends[0], "b", ends[1]));
@@ -108,11 +111,9 @@ static void see_node(json_t *seen, const char *name, const json_t *host, const s
     int place = lab_node_index(lab, name);
     const struct lab_host *real = place < 0 ? NULL : lab_host_at(lab, (size_t)place);
     const json_t *nic = nic_of_facts(facts, real);
-    if (!node || json_object_get(node, "machine"))
+    if (!node || json_object_get(node, "class"))
         return;
-    const char *dot = strchr(name, '.'), *relation = relation_of(facts, nic);
-    json_object_set_new(node, "machine", json_textn(name, dot ? (size_t)(dot - name) : strlen(name)));
-    json_object_set_new(node, "nic", json_text(dot ? dot + 1 : ""));
+    const char *relation = relation_of(facts, nic);
     json_object_set_new(node, "class",
                         json_text(nic ? run_member(json_object_get(nic, "pci"), "id")
                                       : run_member(json_object_get(facts, "nic"), "model")));
