@@ -51,12 +51,14 @@ static int check_drawn(const json_t *lab, const char *path, struct error *e)
         int result = 0;
         json_object_foreach(json_object_get(whole, drawn[i]), name, node)
         {
-            if (result == 0 && fnmatch(glob, name, 0) == 0 &&
-                !json_object_get(json_object_get(lab, drawn[i]), name))
+            const char *machine = json_string_value(json_object_get(node, "machine")),
+                       *own = machine ? machine : name;
+            if (result == 0 && fnmatch(glob, own, 0) == 0 &&
+                !json_object_get(json_object_get(lab, drawn[i]), own))
                 result = error_set(e,
                                    "the lab's \"topology\" makes its %s: name one, such as %.60s, or change "
                                    "lab.defaults for all of them",
-                                   drawn[i], name);
+                                   drawn[i], own);
         }
         json_decref(whole);
         return result;
@@ -133,6 +135,8 @@ static int check_removal(const struct table *table, const json_t *document, cons
     const char *rest = paths_first_part(path, part);
     const struct field *field = field_named(table, part);
     struct error ignored;
+    if (paths_exist(document, path)) /* also a key that has a dot, such as settings_of.a.rail3 */
+        return 0;
     if (lab && field && strcmp(part, "defaults") == 0)
         return check_default(table, rest, e);
     if (table_check_path(table, path, e) != 0)
@@ -142,6 +146,8 @@ static int check_removal(const struct table *table, const json_t *document, cons
     if (!lab || !field || !rest || field->kind != FIELD_MAP)
         return 0;
     paths_first_part(rest, item);
+    if (json_object_get(json_object_get(lab, part), item))
+        return 0;
     json_t *whole = lab_expand(lab, &ignored);
     int result = whole ? check_there(json_object_get(whole, part), part, item, e) : 0;
     json_decref(whole);

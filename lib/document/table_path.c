@@ -22,6 +22,21 @@ static int no_field(const struct table *table, const char *part, struct error *e
                      near ? near : "", near ? "\"?" : "");
 }
 
+/* What is behind the name of an item: "depth" of "up.depth". A name may have a dot itself: "up.rail3.depth",
+ * where no key is called rail3; with `end` also "up.rail3". NULL: nothing. */
+static const char *behind_item(const struct table *sub, const char *rest, bool end)
+{
+    const char *key = strchr(rest, '.'), *next = key ? strchr(key + 1, '.') : NULL;
+    char part[PATHS_PART];
+    if (!key || !sub || (!next && !end))
+        return key ? key + 1 : NULL;
+    paths_first_part(key + 1, part);
+    for (const struct field *f = sub->fields; f->name; f++)
+        if (fnmatch(part, f->name, 0) == 0)
+            return key + 1;
+    return next ? next + 1 : NULL;
+}
+
 /* What is behind a field, of which `rest` (NULL: nothing) is left of the path. */
 static int check_below(const struct field *field, const char *rest, struct error *e)
 {
@@ -29,10 +44,9 @@ static int check_below(const struct field *field, const char *rest, struct error
     if (!rest || field->kind == FIELD_JSON)
         return 0;
     if (items) { /* an index, a name or a glob */
-        const char *dot = strchr(rest, '.');
-        if (!dot)
+        rest = behind_item(field->sub, rest, false);
+        if (!rest)
             return 0;
-        rest = dot + 1;
     }
     if (!field->sub)
         return error_set(e, "%s is a value and has no key \"%.80s\"", field->name, rest);
@@ -69,8 +83,7 @@ void table_at_path(const struct table *table, const char *path, table_found *fou
             continue;
         if (rest && (f->kind == FIELD_LIST || f->kind == FIELD_MAP)) {
             at = field_item(f);
-            rest = strchr(rest, '.');
-            rest += rest != NULL;
+            rest = behind_item(f->sub, rest, true);
         }
         if (!rest)
             found(context, &at);

@@ -108,7 +108,7 @@ check_exit 0 "options may stand before the command" "$BUILD/harness" --lab sim-g
 
 check "completion of commands" test "$(complete_words "$BUILD/harness" doc)" = doctor
 check "completion of options" test "$(complete_words "$BUILD/harness" run --dur)" = --duration
-check "completion of scenarios" test "$(complete_words "$BUILD/harness" run pfc-b)" = pfc-bidir
+check "completion of scenarios" test "$(complete_words "$BUILD/harness" run pfc-storm-v)" = pfc-storm-victim
 check "completion of labs" test "$(complete_words "$BUILD/harness" doctor --lab sim-gef)" = sim-geforce-pair
 check "completion of choices" test "$(complete_words "$BUILD/harness" list sc)" = scenarios
 check_exit 0 "list counters: one that is named, of a family" "$BUILD/harness" list counters rx_prio3_pause
@@ -137,6 +137,7 @@ offers "... below a wildcard" "flows.*.memory= flows.*.message=" run --set flows
 offers "... of the scenario that doctor is given" "flows.*. flows.a-to-b. flows.b-to-a." doctor --for pfc-bidir --set flows.
 offers "... of the lab that the scenario names" "lab.hosts.*. lab.hosts.a. lab.hosts.b." run pfc-bidir --set lab.hosts.
 offers "... of the lab that is given" "lab.hosts.*. lab.hosts.a. lab.hosts.b. lab.hosts.switch." run pfc-bidir --lab geforce-bridge --set lab.hosts.
+offers "... of a NIC's settings" "settings_of.a.rail3.mtu=" run pfc-bidir-rails --set settings_of.a.rail3.mt
 offers "of a key's choices" "flows.*.op=read flows.*.op=send flows.*.op=write flows.*.op=write-imm" run pfc-bidir --set flows.*.op=
 offers "... of what it is now, and of its default" "phases.measure=10s phases.measure=2s" run write-latency --set phases.measure=
 offers "in one word with the option" "--set=phases.measure=" run pfc-bidir --set=phases.m
