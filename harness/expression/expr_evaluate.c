@@ -2,7 +2,9 @@
 #include "harness/expression/expr.h"
 #include "harness/expression/expr_tree.h"
 #include "lib/collective/result_collectives.h"
+#include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
+#include "lib/roce/counters.h"
 #include "lib/formats/verdicts.h"
 #include "lib/names/range.h"
 #include "lib/statistics/distribution.h"
@@ -98,20 +100,36 @@ static void gather_counter(const struct expr_node *node, const char *name, const
         gather_quantile(expr_functions[node->function].q, (double)samples, g);
 }
 
+/* Of a machine's NICs each shows what counts on the machine as a whole: one of them is enough. `taken`:
+ * "MACHINE COUNTER". */
+static bool is_again(const json_t *host, const char *name, const json_t *counter, json_t *taken)
+{
+    const char *machine = json_string_value(json_object_get(host, "machine")),
+               *source = json_string_value(json_object_get(counter, "source"));
+    if (!machine || !source || !counters_of_machine(source))
+        return false;
+    json_t *key = json_textf("%s %s", machine, name);
+    bool again = json_object_get(taken, json_string_value(key));
+    json_object_set_new(taken, json_string_value(key), json_true());
+    json_decref(key);
+    return again;
+}
+
 static void gather_counters(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const char *role, *name;
-    json_t *host, *counter;
+    json_t *host, *counter, *taken = json_object();
     json_object_foreach(json_object_get(result, "hosts"), role, host)
     {
         if (!name_matches(node->group, role))
             continue;
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
-            if (fnmatch(node->name, name, 0) == 0)
+            if (fnmatch(node->name, name, 0) == 0 && !is_again(host, name, counter, taken))
                 gather_counter(node, name, counter, g);
         }
     }
+    json_decref(taken);
 }
 
 /* Of a flow with an end, or of a pattern of them: how many began, and how many of these have finished. */

@@ -168,6 +168,7 @@ struct totals {
     json_t *index; /* name -> place in items */
     struct total *items;
     size_t count;
+    bool skip_shared; /* counters of the machine as a whole have been added */
 };
 
 /* NULL: it is a port's part of what its switch counts. */
@@ -195,11 +196,18 @@ static void total_add(struct total *t, const char *role, int64_t delta, int64_t 
     t->most_at = role;
 }
 
+/* Is the column another NIC's too? */
+static bool is_shared(const struct totals *t, const struct column *column)
+{
+    return t->skip_shared && column->source && counters_of_machine(column->source);
+}
+
 static void totals_add_listed(struct totals *t, const struct recorded_host *host)
 {
     for (size_t i = 0; i < host->count; i++) {
         const struct recorded_column *g = &host->gathered[i];
-        struct total *total = g->any && g->column.kind == COLUMN_COUNTER ? totals_find(t, &g->column) : NULL;
+        bool counts = g->any && g->column.kind == COLUMN_COUNTER && !is_shared(t, &g->column);
+        struct total *total = counts ? totals_find(t, &g->column) : NULL;
         if (total)
             total_add(total, host->role, g->delta, g->total, g->last_ns - g->first_ns);
     }
@@ -215,7 +223,8 @@ static void totals_add_unlisted(struct totals *t, const struct recorded_host *ho
     const struct layout *layout = host->layout;
     for (size_t i = 0; layout && i < layout->count; i++) {
         const struct plain *p = &host->plain[i];
-        struct total *total = p->seen_first == LINES_NULL ? NULL : totals_find(t, &layout->columns[i]);
+        bool counts = p->seen_first != LINES_NULL && !is_shared(t, &layout->columns[i]);
+        struct total *total = counts ? totals_find(t, &layout->columns[i]) : NULL;
         if (total)
             total_add(total, host->role, increase_between(p->first, p->last),
                       increase_between(p->seen_first, p->seen_last), host->last_ns - host->first_ns);
@@ -234,22 +243,53 @@ static json_t *total_json(const struct total *t)
     return json;
 }
 
+static void totals_add(struct totals *t, const struct recorded_host *host)
+{
+    if (host->unlisted)
+        totals_add_unlisted(t, host);
+    else
+        totals_add_listed(t, host);
+}
+
+/* By their names; the totals end. */
+static json_t *totals_json(struct totals *t)
+{
+    json_t *counters = json_object();
+    for (size_t i = 0; i < t->count; i++)
+        json_object_set_new(counters, t->items[i].column->name, total_json(&t->items[i]));
+    json_decref(t->index);
+    free(t->items);
+    return counters;
+}
+
+json_t *recorder_machine(const struct recorder *r, const size_t *roles, size_t count)
+{
+    struct totals t = {.index = json_object()};
+    json_t *names = json_array();
+    bool listed = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct recorded_host *host = &r->hosts[roles[i]];
+        listed = listed || !host->unlisted;
+        t.skip_shared = i > 0;
+        totals_add(&t, host);
+        json_array_append_new(names, json_text(host->role));
+    }
+    json_t *machine = json_make("{s:o,s:o}", "of", names, "counters", totals_json(&t));
+    if (listed)
+        return machine;
+    json_decref(machine);
+    return NULL;
+}
+
 json_t *recorder_totals(const struct recorder *r)
 {
     struct totals t = {.index = json_object()};
     size_t listed = 0;
-    json_t *counters = json_object();
     for (size_t i = 0; i < r->host_count; i++) {
         listed += !r->hosts[i].unlisted;
-        if (r->hosts[i].unlisted)
-            totals_add_unlisted(&t, &r->hosts[i]);
-        else
-            totals_add_listed(&t, &r->hosts[i]);
+        totals_add(&t, &r->hosts[i]);
     }
-    for (size_t i = 0; i < t.count; i++)
-        json_object_set_new(counters, t.items[i].column->name, total_json(&t.items[i]));
-    json_decref(t.index);
-    free(t.items);
+    json_t *counters = totals_json(&t);
     return json_make("{s:I,s:I,s:o}", "roles", (json_int_t)r->host_count, "listed", (json_int_t)listed,
                      "counters", counters);
 }

@@ -85,6 +85,9 @@ void recorder_host_summary(const struct recorder *r, size_t role, json_t *host);
 json_t *recorder_flow_summary(const struct recorder *r);
 /* docs/result.md, "totals": counters of all roles together. A new reference. */
 json_t *recorder_totals(const struct recorder *r);
+/* "machines": counters of some roles together, which are NICs of one machine. What counts on the machine as a
+ * whole is the first one's. A new reference; NULL: none of them is listed. */
+json_t *recorder_machine(const struct recorder *r, const size_t *roles, size_t count);
 void recorder_warnings(const struct recorder *r, json_t *warnings);
 /* What counted losses (lib/roce/counters.h), by role and counter: {"before": the measure phase, "measured":
  * in it}. A new reference. */

@@ -15,6 +15,7 @@
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -353,12 +354,57 @@ static json_t *host_json(const struct run *run, size_t role)
     return host;
 }
 
+/* The machine that a role's host is one of several nodes of; NULL: the host is all of it. */
+static const char *machine_of(const struct run *run, size_t role)
+{
+    const struct lab *lab = &run->x->cell->lab;
+    int host = lab_host_of(lab, role_name(run, role));
+    size_t i = (size_t)host;
+    bool several = host >= 0 && (lab_nic_name(lab, i) || lab_machine_first(lab, i) != i ||
+                                 (i + 1 < lab->hosts.count && lab_same_machine(lab, i, i + 1)));
+    return several ? lab_machine_name(lab, i) : NULL;
+}
+
 static json_t *hosts_json(const struct run *run)
 {
     json_t *hosts = json_object();
-    for (size_t role = 0; role < role_count(run); role++)
-        json_object_set_new(hosts, role_name(run, role), host_json(run, role));
+    for (size_t role = 0; role < role_count(run); role++) {
+        json_t *host = host_json(run, role);
+        const char *machine = machine_of(run, role);
+        if (machine)
+            json_object_set_new(host, "machine", json_text(machine));
+        json_object_set_new(hosts, role_name(run, role), host);
+    }
     return hosts;
+}
+
+/* Sums over the roles of each machine that has several. */
+static void add_machines(const struct run *run, json_t *result)
+{
+    json_t *machines = json_object(), *roles_of = json_object(), *list, *role;
+    const char *name;
+    size_t *roles = xcalloc(role_count(run) + 1, sizeof *roles), i;
+    for (size_t k = 0; k < role_count(run); k++) {
+        const char *machine = machine_of(run, k);
+        if (machine && !json_object_get(roles_of, machine))
+            json_object_set_new(roles_of, machine, json_array());
+        if (machine)
+            json_array_append_new(json_object_get(roles_of, machine), json_integer((json_int_t)k));
+    }
+    json_object_foreach(roles_of, name, list)
+    {
+        json_array_foreach(list, i, role) roles[i] = (size_t)json_integer_value(role);
+        json_t *machine = json_array_size(list) > 1
+                              ? recorder_machine(run->context.recorder, roles, json_array_size(list))
+                              : NULL;
+        if (machine)
+            json_object_set_new(machines, name, machine);
+    }
+    if (json_object_size(machines))
+        json_object_set(result, "machines", machines);
+    json_decref(machines);
+    json_decref(roles_of);
+    free(roles);
 }
 
 /* What was said before the run comes first, with the packets that were counted since. */
@@ -462,6 +508,7 @@ static json_t *result_json(const struct run *run)
         x->cell->lab_json, "sources", sources ? json_deep_copy(sources) : json_object(), "phases",
         phases_json(run), "hosts", hosts, "flows", flows_json(run), "warnings", warnings);
     free(finished);
+    add_machines(run, result);
     add_totals(run, result);
     if (result && run->ending != ENDING_WHOLE)
         json_object_set_new(result, "reason", json_text(run->why.text));

@@ -228,6 +228,72 @@ static void figures_print_flows(const json_t *result)
     print_together(flows);
 }
 
+/* Has each flow an entry of its own, which says where it begins and ends? */
+static bool names_ends(const json_t *flows)
+{
+    const char *name;
+    json_t *flow;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        if (!json_is_string(json_object_get(flow, "from")) && !result_flow_parts(flows, name))
+            return false;
+    }
+    return json_object_size(flows);
+}
+
+/* The goodput of the flows that begin, or end, at a machine's roles. */
+static double sum_at(const json_t *flows, const json_t *roles, const char *end)
+{
+    const char *name;
+    json_t *flow, *role;
+    double bps = 0;
+    size_t i;
+    json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+    {
+        json_array_foreach(roles, i, role)
+        {
+            const json_t *value = json_equal(json_object_get(flow, end), role)
+                                      ? result_flow_in_phase(flow, "goodput_bps")
+                                      : NULL;
+            bps += json_is_number(value) ? json_number_value(value) : 0;
+        }
+    }
+    return bps;
+}
+
+/* A line for each host with several NICs: sums over them. */
+static void print_machines(const json_t *result)
+{
+    const json_t *flows = json_object_get(result, "flows"), *machines = json_object_get(result, "machines");
+    const char *name, *counter_name;
+    json_t *machine, *counter;
+    size_t shown = 0;
+    json_object_foreach((json_t *)(uintptr_t)machines, name, machine)
+    {
+        const json_t *roles = json_object_get(machine, "of");
+        double frames[2] = {0};
+        if (shown++ == FLOWS_SHOWN)
+            break;
+        json_object_foreach(json_object_get(machine, "counters"), counter_name, counter)
+        {
+            bool sent = counters_pattern_matches("tx_prio#_pause", counter_name);
+            if (sent || counters_pattern_matches("rx_prio#_pause", counter_name))
+                frames[sent] += json_number_value(json_object_get(counter, "delta"));
+        }
+        print_out("  %s, sums of %zu NICs: ", name, json_array_size(roles));
+        if (names_ends(flows)) {
+            print_out("flows from it ");
+            print_rate(sum_at(flows, roles, "from"), 0);
+            print_out(", to it ");
+            print_rate(sum_at(flows, roles, "to"), 0);
+            print_out("; ");
+        }
+        print_out("PFC frames sent %.0f, received %.0f\n", frames[1], frames[0]);
+    }
+    if (json_object_size(machines) > FLOWS_SHOWN)
+        print_out("  ... and %zu more hosts\n", json_object_size(machines) - FLOWS_SHOWN);
+}
+
 /* ---- for programs */
 
 static json_t *picked(const json_t *from, const char *const *keys)
@@ -461,6 +527,8 @@ void summary_print(const struct cell *cell, const char *folder, const json_t *re
         figures_print_flows(result);
         figures_print_collectives(result);
     }
+    if (!brief)
+        print_machines(result);
     const json_t *totals = json_object_get(result, "totals");
     if (totals && !brief)
         print_out("  %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT

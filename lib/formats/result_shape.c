@@ -96,20 +96,16 @@ static const struct shape buffer[] = {{"buffer", COUNT, NULL},          {"size_b
                                       {"xoff_bytes", COUNT, NULL},      {"xon_bytes", COUNT, NULL},
                                       {"priorities", LIST, priorities}, {0}};
 ITEMS(buffers, OBJECT, buffer);
-static const struct shape host[] = {{"name", TEXT, NULL},
-                                    {"address", TEXT, NULL},
-                                    {"origin", ORIGIN, NULL},
-                                    {"listed", TRUTH, NULL},
-                                    {"capabilities", LIST, texts},
-                                    {"facts", OBJECT, NULL},
-                                    {"scaled", OBJECT, amounts},
-                                    {"buffers", LIST, buffers},
-                                    {"clock", OBJECT, numbers},
-                                    {"sampling", OBJECT, amounts},
-                                    {"counters", OBJECT, counters},
-                                    {"pauses", OBJECT, pauses},
-                                    {0}};
+static const struct shape host[] = {{"name", TEXT, NULL},          {"machine", TEXT, NULL},
+                                    {"address", TEXT, NULL},       {"origin", ORIGIN, NULL},
+                                    {"listed", TRUTH, NULL},       {"capabilities", LIST, texts},
+                                    {"facts", OBJECT, NULL},       {"scaled", OBJECT, amounts},
+                                    {"buffers", LIST, buffers},    {"clock", OBJECT, numbers},
+                                    {"sampling", OBJECT, amounts}, {"counters", OBJECT, counters},
+                                    {"pauses", OBJECT, pauses},    {0}};
 ITEMS(hosts, OBJECT, host);
+static const struct shape machine[] = {{"of", LIST, texts}, {"counters", OBJECT, counters}, {0}};
+ITEMS(machines, OBJECT, machine);
 static const struct shape totals[] = {
     {"roles", COUNT, NULL}, {"listed", COUNT, NULL}, {"counters", OBJECT, counters}, {0}};
 static const struct shape by_size[] = {{"up_to_bytes", COUNT, NULL}, {"slowdown", OBJECT, spread}, {0}};
@@ -264,6 +260,7 @@ static const struct shape result[] = {{"version", TEXT, NULL},
                                       {"sources", OBJECT, texts},
                                       {"phases", LIST, phases},
                                       {"hosts", OBJECT, hosts},
+                                      {"machines", OBJECT, machines},
                                       {"totals", OBJECT, totals},
                                       {"flows", OBJECT, flows},
                                       {"collectives", OBJECT, collectives},

@@ -86,6 +86,9 @@ const struct counter_unit *counters_unit(const char *name);
  * (16.32.2004)"; NULL: none is known. */
 const char *counters_never_moves_on(const char *name);
 
+/* Is what this source reads of the machine as a whole, so that each of several NICs shows the same? */
+bool counters_of_machine(const char *source);
+
 /* The tables of docs/counters.md, and the rows as a JSON array of objects (a new reference). */
 void counters_manual(struct text *out);
 json_t *counters_json(void);

@@ -84,6 +84,7 @@ static const struct export_column hosts[] = {
     RUN,
     HOST,
     TEXT("name", "the host's name in the lab", "name"),
+    TEXT("machine", "that it is a NIC of, where the lab's host has several", "machine"),
     TEXT("address", "of its interface", "address"),
     TEXT("origin", "simulated, virtual or measured", "origin"),
     INTEGER("listed", "", "0: it has no samples, and only the counters that expectations read", NULL),

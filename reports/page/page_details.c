@@ -295,16 +295,21 @@ static void add_counter_rows(const char *role, const json_t *counters, bool stil
     }
 }
 
-static void add_total_row(const char *name, const json_t *counter, struct text *out)
+static void add_total_cells(const char *name, const json_t *counter, struct text *out)
 {
     const json_t *most = json_object_get(counter, "most");
-    text_add(out, "<tr>");
     add_counter_name(name, out);
     html_cell(out, run_member(counter, "unit"));
     html_number_cell(out, html_value(json_object_get(counter, "delta")));
     html_number_cell(out, html_value(json_object_get(counter, "rate_per_s")));
     html_cell(out, run_member(most, "role"));
     html_number_cell(out, html_value(json_object_get(most, "delta")));
+}
+
+static void add_total_row(const char *name, const json_t *counter, struct text *out)
+{
+    text_add(out, "<tr>");
+    add_total_cells(name, counter, out);
     text_add(out, "</tr>\n");
 }
 
@@ -327,11 +332,42 @@ static void add_totals(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
+/* Counters of the NICs of each host that has several, summed: those that increased. */
+static void add_machines(const struct run *run, struct text *out)
+{
+    const json_t *machines = run_get(run, "machines"), *machine;
+    const char *name, *counter_name;
+    json_t *counter;
+    if (!json_object_size(machines))
+        return;
+    text_add(out, "<details open><summary>Counters of hosts with several NICs, each the sum over its NICs: ");
+    html_escaped(out, run_label(run));
+    text_add(out,
+             "</summary><div class=scroll><table><tr><th>host<th class=number>NICs<th>counter<th>unit<th "
+             "class=number>increase, sum<th class=number>per second, sum<th>most at<th class=number>increase "
+             "there</tr>\n");
+    json_object_foreach((json_t *)(uintptr_t)machines, name, machine)
+    {
+        json_object_foreach(json_object_get(machine, "counters"), counter_name, counter)
+        {
+            if (html_value(json_object_get(counter, "delta")) == 0)
+                continue;
+            text_add(out, "<tr>");
+            html_cell(out, name);
+            html_number_cell(out, (double)json_array_size(json_object_get(machine, "of")));
+            add_total_cells(counter_name, counter, out);
+            text_add(out, "</tr>\n");
+        }
+    }
+    text_add(out, "</table></div></details>\n");
+}
+
 static void add_counters(const struct run *run, struct text *out)
 {
     const char *role;
     json_t *host;
     add_totals(run, out);
+    add_machines(run, out);
     text_add(out, "<details><summary>Counters: ");
     html_escaped(out, run_label(run));
     text_add(out, "</summary><div class=scroll><table><tr><th>host<th>counter<th>unit<th "

@@ -22,20 +22,41 @@
 
 /* ---- what was run */
 
-/* "16 hosts and 2 switches" */
+/* Hosts, and of those that are NICs of one machine this alone. */
+static size_t count_machines(const struct run *run, size_t *nics)
+{
+    const json_t *nodes = run_get(run, "topology.nodes"), *node;
+    json_t *names = json_object(), *host;
+    const char *role;
+    size_t i;
+    *nics = 0;
+    json_array_foreach(nodes, i, node)
+    {
+        const char *machine = run_member(node, "machine");
+        if (strcmp(run_member(node, "kind"), "host") == 0)
+            json_put(names, *machine ? machine : run_member(node, "name"), json_true());
+        *nics += *machine != '\0';
+    }
+    json_object_foreach(nodes ? NULL : (json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
+    {
+        const char *machine = run_member(host, "machine");
+        json_put(names, *machine ? machine : role, json_true());
+        *nics += *machine != '\0';
+    }
+    size_t count = json_object_size(names);
+    json_decref(names);
+    return count;
+}
+
+/* "16 hosts and 2 switches", "2 hosts with 8 NICs and 4 switches" */
 static void add_places(const struct run *run, struct text *out)
 {
     const json_t *nodes = run_get(run, "topology.nodes"), *node;
-    size_t hosts = 0, switches = 0, i;
-    json_array_foreach(nodes, i, node)
-    {
-        bool host = strcmp(run_member(node, "kind"), "host") == 0;
-        hosts += host;
-        switches += !host;
-    }
-    if (!hosts)
-        hosts = json_object_size(run_get(run, "hosts"));
+    size_t switches = 0, nics, hosts = count_machines(run, &nics), i;
+    json_array_foreach(nodes, i, node) switches += strcmp(run_member(node, "kind"), "host") != 0;
     text_add(out, "%zu %s", hosts, THINGS(hosts, "host"));
+    if (nics)
+        text_add(out, " with %zu %s", nics, THINGS(nics, "NIC"));
     if (switches)
         text_add(out, " and %zu %s", switches, switches == 1 ? "switch" : "switches");
 }

@@ -131,33 +131,45 @@ static bool is_wanted(const char *name, const json_t *counter)
     return false;
 }
 
-static void add_increases(const json_t *counters, json_t *sums, json_t *units)
+/* What is counted on a machine as a whole is the same at each of its NICs. `seen`: machines of hosts before.
+ */
+static bool is_seen(const json_t *counter, const json_t *host, const json_t *seen)
+{
+    return json_object_get(seen, run_member(host, "machine")) &&
+           counters_of_machine(run_member(counter, "source"));
+}
+
+/* `host`: whose counters they are; NULL: of all. */
+static void add_increases(const json_t *counters, const json_t *host, json_t *seen, json_t *sums,
+                          json_t *units)
 {
     const char *name;
     json_t *counter;
     json_object_foreach((json_t *)(uintptr_t)counters, name, counter)
     {
         const json_t *delta = json_object_get(counter, "delta");
-        if (!json_is_number(delta) || !is_wanted(name, counter))
+        if (!json_is_number(delta) || !is_wanted(name, counter) || is_seen(counter, host, seen))
             continue;
         double sum = json_number_value(json_object_get(sums, name)) + json_number_value(delta);
         json_object_set_new(sums, name, json_real(sum));
         json_object_set_new(units, name, json_text(run_member(counter, "unit")));
     }
+    if (*run_member(host, "machine"))
+        json_object_set_new(seen, run_member(host, "machine"), json_true());
 }
 
 /* The increases of a counter at all hosts together. */
 static int take_counters(const struct run *run, const struct taker *t)
 {
     const char *role, *name;
-    json_t *host, *counter, *sums = json_object(), *units = json_object();
+    json_t *host, *counter, *sums = json_object(), *units = json_object(), *seen = json_object();
     int result = sums && units ? 0 : -1;
     if (run_totals(run))
-        add_increases(run_totals(run), sums, units);
+        add_increases(run_totals(run), NULL, seen, sums, units);
     else
         json_object_foreach((json_t *)(uintptr_t)run_get(run, "hosts"), role, host)
         {
-            add_increases(json_object_get(host, "counters"), sums, units);
+            add_increases(json_object_get(host, "counters"), host, seen, sums, units);
         }
     json_object_foreach(sums, name, counter)
     {
@@ -166,6 +178,7 @@ static int take_counters(const struct run *run, const struct taker *t)
     }
     json_decref(sums);
     json_decref(units);
+    json_decref(seen);
     return result;
 }
 

@@ -82,4 +82,19 @@ check_says "... is refused" 'flow in: a.rail0 and a.rail1 are NICs of one machin
 check_exit 0 "pfc-bidir-rails runs" "$H" run -q --no-report pfc-bidir-rails --out example
 check "only the slow GPU's rail is paused" test "$(jq -c '[.hosts | to_entries[] | select((.value.counters.tx_prio3_pause.delta // 0) > 0).key]' "$(newest example 2)")" = '["b.rail3"]'
 
+# ---- sums over the NICs of a host
+X=$(newest example 2)
+check "a host's NICs say so" test "$(jq -r '[.hosts[].machine] | unique | join(" ")' "$X") $(jq -r '[.topology.nodes[].machine // empty] | unique | join(" ")' "$X")" = "a b a b"
+check "machines have the sums of their NICs" test "$(jq '[.machines.b.counters.tx_prio3_bytes.delta, ([.hosts | to_entries[] | select(.key | startswith("b.")).value.counters.tx_prio3_bytes.delta] | add)] | unique | length' "$X")" = 1
+check "... and name them" test "$(jq -r '.machines.b.of | join(" ")' "$X")" = "b.rail0 b.rail1 b.rail2 b.rail3"
+check "... and where most was counted" test "$(jq -r '.machines.b.counters.tx_prio3_pause.most.role' "$X")" = b.rail3
+check "a lab without such hosts has none" test "$(jq 'has("machines")' "$(cd "$SCRATCH" && "$H" run -q --no-report write-latency -d 1ms --out plain >/dev/null 2>&1; newest plain)")" = false
+check_exit 0 "a page is made" "$H" report example/pfc-bidir-rails/latest
+check_says "it counts hosts and NICs" '2 hosts with 8 NICs and 4 switches' example/pfc-bidir-rails/latest/report/index.html
+check_says "its sums say that they are" 'Counters of hosts with several NICs, each the sum over its NICs' example/pfc-bidir-rails/latest/report/index.html
+"$H" run --no-report pfc-bidir-rails --out shown >out 2>err
+check_says "so do those of the terminal" '^  b, sums of 4 NICs: flows from it [0-9.]+ Gb/s, to it [0-9.]+ Gb/s; PFC frames sent [1-9][0-9]*, received 0$' out
+check_exit 1 "a rule reads one NIC" "$H" compare example/pfc-bidir-rails/latest/01 example/pfc-bidir-rails/latest/02 --fail-if 'delta(b.rail3.tx_prio3_pause) > old'
+check_exit 0 "... and not another" "$H" compare example/pfc-bidir-rails/latest/01 example/pfc-bidir-rails/latest/02 --fail-if 'delta(b.rail2.tx_prio3_pause) > old'
+
 finish
