@@ -48,6 +48,7 @@ static const struct table options = {.name = "check", .size = sizeof(struct chec
 static void print_models(const struct lab *lab)
 {
     size_t hosts[NIC_MODEL_COUNT] = {0};
+    bool nics = json_object_size(lab->machine_index); /* each of which is a node */
     const struct physics_host *host;
     for (size_t i = 0; (host = lab_sim_host_at(lab, i)); i++)
         if (nic_model_named(host->nic.model) > NIC_MODEL_IDEAL)
@@ -55,7 +56,7 @@ static void print_models(const struct lab *lab)
     for (int i = 0; i < NIC_MODEL_COUNT; i++)
         if (hosts[i])
             print_out("NIC model %s (%zu %s): " NIC_MODEL_VALUES "\n", nic_model_names[i], hosts[i],
-                      THINGS(hosts[i], "host"));
+                      nics ? THINGS(hosts[i], "NIC") : THINGS(hosts[i], "host"));
 }
 
 static size_t warn_of_models(const struct lab *lab)

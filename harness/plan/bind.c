@@ -1,5 +1,6 @@
 #include "harness/plan/bind.h"
 
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/document/nearest.h"
 #include "lib/formats/settings.h"
@@ -13,9 +14,21 @@ struct binding {
     const struct lab *lab;
     json_t *roles; /* of the document as it is written: a set */
     json_t *parts; /* flow or traffic with a glob of NICs -> names of the items that it has become */
+    size_t memory; /* of copies of items */
     bool changed;
     struct error *e;
 };
+
+#define MOST_ITEMS  100000 /* as many as each list of a scenario may have */
+#define MEMORY_MOST ((size_t)256 << 20)
+
+static int check_count(const struct binding *b, const char *list, size_t count)
+{
+    return count <= MOST_ITEMS
+               ? 0
+               : error_set(b->e, "%s: with the NICs of their hosts more than %d: expected fewer", list,
+                           MOST_ITEMS);
+}
 
 /* ---- what a name stands for */
 
@@ -80,18 +93,19 @@ static int refuse_nic(const struct binding *b, const char *path, const char *rol
     return -1;
 }
 
-/* A name without a glob: one that has a dot is of a NIC that the lab has. */
+/* A name without a glob, and without the port behind it: one that has a dot is of a NIC that the lab has. */
 static int check_word(const struct binding *b, const char *path, const char *word)
 {
     const char *nic;
-    char *role;
+    char *name = xstrndup(word, strcspn(word, ":")), *role;
     int result = 0;
-    if (names_nic(b, word, &role, &nic)) {
+    if (names_nic(b, name, &role, &nic) && !strchr(role, '.')) {
         int first = machine_of(b, role);
         if (first >= 0 || lab_node_index(b->lab, lab_node_of(b->lab, role)) >= 0)
             result = refuse_nic(b, path, role, nic, first);
     }
     free(role);
+    free(name);
     return result;
 }
 
@@ -125,7 +139,7 @@ static int bind_list(struct binding *b, json_t *object, const char *key, const c
     {
         char path[120];
         snprintf(path, sizeof path, "%s%s[%zu]", at, key, i);
-        if (add_roles(b, path, word, one, bound) != 0) {
+        if (add_roles(b, path, word, one, bound) != 0 || check_count(b, path, json_array_size(bound)) != 0) {
             json_decref(bound);
             return -1;
         }
@@ -208,14 +222,15 @@ static int bind_settings(struct binding *b, json_t *document)
     json_object_foreach(settings, role, own)
     {
         int first = machine_of_role(b, role);
-        if (check_word(b, "settings_of", role) != 0) {
+        if (check_word(b, "settings_of", role) != 0 ||
+            check_count(b, "settings_of", json_object_size(bound)) != 0) {
             json_decref(bound);
             return -1;
         }
         for (size_t i = (size_t)first; first >= 0 && same_machine(b, first, i); i++) {
             json_t *name = lab_nic_name(b->lab, i) ? role_of_nic(b, role, i) : NULL;
             if (name)
-                json_object_set_new(bound, json_string_value(name), json_deep_copy(own));
+                json_object_set(bound, json_string_value(name), own);
             json_decref(name);
         }
     }
@@ -336,7 +351,13 @@ static int split_item(struct binding *b, const json_t *item, const char *at, con
 {
     const char *name = json_string_value(json_object_get(item, "name"));
     json_t *nic, *names = json_array();
-    size_t i;
+    size_t i, count = json_array_size(nics->names);
+    b->memory += json_file_memory_of(item) * count;
+    if (b->memory > MEMORY_MOST) {
+        json_decref(names);
+        return error_set(b->e, "%s: copied for each NIC it would take more than %zu MiB of memory", at,
+                         MEMORY_MOST >> 20);
+    }
     json_array_foreach(nics->names, i, nic)
     {
         struct chosen chosen = {json_string_value(nic), nics->all};
@@ -353,9 +374,7 @@ static int split_item(struct binding *b, const json_t *item, const char *at, con
     if (name)
         json_object_set(b->parts, name, names);
     json_decref(names);
-    return json_array_size(nics->names)
-               ? 0
-               : error_set(b->e, "%s: no NIC has a name that all of %s match", at, nics->globs);
+    return count ? 0 : error_set(b->e, "%s: no NIC has a name that all of %s match", at, nics->globs);
 }
 
 /* `all`: a host alone stands for all of its NICs, not for the first one. */
@@ -382,6 +401,8 @@ static int bind_items(struct binding *b, json_t *document, const char *key, bool
         }
         json_decref(nics.names);
         free(nics.globs);
+        if (result == 0)
+            result = check_count(b, at, json_array_size(bound));
         if (result != 0)
             break;
     }

@@ -73,6 +73,10 @@ refused "a setting of a NIC that is not there" 'settings_of: "a.rail7" is not a 
 refused "a link of the whole host" 'host "a" has several NICs: expected one of a.rail0, a.rail1' 'faults=[{"link":["a","s"],"kind":"down","start":"10us","stop":"20us"}]'
 refused "a port of the whole host" 'capture.ports\[0\]: "a:0": the host has several NICs, with a port each: expected one of a.rail0' 'capture.ports=["a:0"]'
 refused "a counter of a NIC that is not there" 'role a has no NIC "rail9"; did you mean "a.rail.' 'expect=[{"name":"x","check":"delta(a.rail9.tx_bytes) > 0"}]'
+check_exit 0 "a port of a NIC is taken" "$H" check s.json --set 'capture={"ports":["a.rail1:0", "b"]}'
+jq '.flows = [range(26000) | {name: "f\(.)", from: "a.rail*", to: "b.rail*"}]' s.json >many.json
+check_exit 2 "more flows than a scenario has" "$H" check many.json
+check_says "... are refused" 'flows\[[0-9]*\]: with the NICs of their hosts more than 100000' err
 jq '.driver = "ssh" | .hosts = {"h[0-1]": {ssh: "h{}", nics: {"rail[0-1]": {netdev: "e{}"}}}} | del(.switches, .links, .defaults)' rails.json >ssh.json
 jq 'del(.traffic, .inject, .storms, .expect, .settings_of) | .flows = [{name: "in", from: "a.rail0", to: "a.rail1"}]' s.json >inside.json
 check_exit 2 "a flow inside of a machine on real hosts" "$H" check inside.json --lab ssh.json
