@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 #define STAGES_MOST 16
-#define DOCTOR_NS   ((int64_t)10 * 60 * 1000000000)
 
 /* What is known of a stage before it runs. */
 struct planned {
@@ -127,7 +126,7 @@ static int check_stages(const struct burn_in *b, struct error *e)
 /* What runs of the stage are asked for. The words live in `p`. */
 static struct sweep_request sweep_request_of(const struct burn_in *b, const struct planned *p)
 {
-    return (struct sweep_request){.scenario = p->stage->scenario,
+    return (struct sweep_request){.scenario = p->stage->path,
                                   .lab = b->lab_path,
                                   .sets = {.items = p->sets.items, .count = p->sets.count},
                                   .out = b->folder,
@@ -145,7 +144,7 @@ static struct sweep_request sweep_request_of(const struct burn_in *b, const stru
 static int plan_stage(struct burn_in *b, struct planned *p, struct error *e)
 {
     struct plan plan;
-    struct plan_request request = {.scenario = p->stage->scenario,
+    struct plan_request request = {.scenario = p->stage->path,
                                    .lab = b->lab_path,
                                    .sets = (const char *const *)p->sets.items,
                                    .set_count = p->sets.count,
@@ -173,7 +172,7 @@ static int make_plan(struct burn_in *b, struct error *e)
             text_add(&p->why, "--stages does not name it");
         else
             stage->skip(&b->of, &p->why);
-        if (p->why.length || !stage->scenario)
+        if (p->why.length || stage->ask)
             continue;
         stage_sets(stage, &b->of, &p->sets);
         for (size_t i = 0; i < b->request->sets.count; i++)
@@ -215,11 +214,11 @@ static void print_plan(const struct burn_in *b)
         all_ns += ns;
         add_time(ns, &time);
         if (p->why.length)
-            print_out_line("  %-9s skipped: %s", p->stage->name, text_string(&p->why));
-        else if (!p->stage->scenario)
-            print_out_line("  %-9s %s", p->stage->name, p->stage->about);
+            print_out_line("  %-11s skipped: %s", p->stage->name, text_string(&p->why));
+        else if (p->stage->ask)
+            print_out_line("  %-11s %s", p->stage->name, p->stage->about);
         else
-            print_out_line("  %-9s %zu %s, %s%s: %s", p->stage->name, p->runs, THINGS(p->runs, "run"),
+            print_out_line("  %-11s %zu %s, %s%s: %s", p->stage->name, p->runs, THINGS(p->runs, "run"),
                            b->of.simulated ? "together " : "about ", text_string(&time), p->stage->about);
         text_free(&time);
     }
@@ -292,7 +291,7 @@ static void stage_entry(struct burn_in *b, const struct planned *p, const char *
         json_object_set_new(entry, "wall_s", json_real(seconds));
     json_array_append_new(json_object_get(b->document, "stages"), entry);
     if (!b->request->quiet && !b->request->json)
-        print_out_line("%-9s %s%s%s", p->stage->name, verdict, reason ? ": " : "", reason ? reason : "");
+        print_out_line("%-11s %s%s%s", p->stage->name, verdict, reason ? ": " : "", reason ? reason : "");
     fflush(stdout);
 }
 
@@ -322,41 +321,45 @@ static void see_stage(struct burn_in *b, const struct planned *p, int status, do
     free(path);
 }
 
-/* ---- doctor */
+/* ---- what hosts answer */
 
-static int run_doctor(struct burn_in *b, const struct planned *p)
+/* Kept in the stage's folder. */
+static void keep_answers(const struct burn_in *b, const struct stage *stage, const json_t *answers)
 {
-    static const char program[] = "/proc/self/exe";
-    const char *argv[] = {program, "doctor", "--lab", b->lab_path, "--json", NULL};
-    struct text out = {0}, said = {0};
     struct error e;
-    int status = process_run(argv, NULL, &out, &said, DOCTOR_NS, &e);
-    json_t *entries = status >= 0 && out.length
-                          ? json_file_parse(out.data, out.length, "harness doctor", DOCUMENT_ANSWER, &e)
-                          : NULL;
-    if (!entries) {
-        const char *words = text_string(&said);
-        stage_entry(b, p, "incomplete",
-                    status < 0 ? e.text
-                    : *words   ? words
-                               : "harness doctor said nothing",
-                    NULL, 0, 0);
-        b->incomplete = true;
-        b->interrupted |= status == EXIT_INTERRUPTED;
-    } else {
-        char *folder = files_join(b->folder, stage_folder(p->stage)),
-             *path = folder && files_make_folders(folder, &e) == 0 ? files_join(folder, "doctor.json") : NULL;
-        if (path && json_file_save(path, entries, &e) != 0)
-            log_warning("%s", e.text);
-        stage_entry(b, p, status == EXIT_LAB ? "failed" : "passed", NULL, stage_folder(p->stage), 0, 0);
-        json_object_set(b->seen, "doctor", entries);
-        free(folder);
-        free(path);
+    struct text name = {0};
+    char *folder = files_join(b->folder, stage_folder(stage));
+    text_add(&name, "%s.json", stage->name);
+    char *path =
+        folder && files_make_folders(folder, &e) == 0 ? files_join(folder, text_string(&name)) : NULL;
+    if (path && json_file_save(path, answers, &e) != 0)
+        log_warning("%s", e.text);
+    text_free(&name);
+    free(folder);
+    free(path);
+}
+
+static void ask_hosts(struct burn_in *b, const struct planned *p)
+{
+    struct error e;
+    int status = EXIT_DONE;
+    int64_t began = clock_monotonic_ns();
+    json_t *answers = p->stage->ask(&b->lab, b->lab_path, &status, &e);
+    const char *folder = answers ? stage_folder(p->stage) : NULL;
+    double seconds = (double)(clock_monotonic_ns() - began) / 1e9;
+    if (!answers)
+        stage_entry(b, p, "incomplete", e.text, NULL, 0, 0);
+    else if (status == EXIT_SKIPPED)
+        stage_entry(b, p, "skipped", "no host has it", folder, 0, seconds);
+    else
+        stage_entry(b, p, status == EXIT_LAB ? "failed" : "passed", NULL, folder, 0, seconds);
+    b->incomplete |= !answers;
+    b->interrupted |= status == EXIT_INTERRUPTED;
+    if (answers) {
+        keep_answers(b, p->stage, answers);
+        json_object_set(b->seen, p->stage->name, answers);
     }
-    json_decref(entries);
-    text_free(&out);
-    text_free(&said);
-    return status;
+    json_decref(answers);
 }
 
 /* ---- the whole */
@@ -380,6 +383,8 @@ static void judge(struct burn_in *b)
     json_t *found = burn_in_findings(b->seen);
     char *finished = results_time();
     json_object_set(b->document, "facts", json_object_get(b->seen, "facts"));
+    if (json_object_get(b->seen, "nvbandwidth"))
+        json_object_set(b->document, "nvbandwidth", json_object_get(b->seen, "nvbandwidth"));
     json_object_update(b->document, found);
     bool bad = json_array_size(json_object_get(found, "findings")) > 0 || any_stage(b, "failed");
     const char *verdict = b->incomplete || b->interrupted ? "incomplete"
@@ -488,8 +493,8 @@ static int run_all(struct burn_in *b)
                                   json_make("{s:s,s:s,s:s,s:s}", "name", p->stage->name, "about",
                                             p->stage->about, "verdict", "skipped", "reason",
                                             text_string(&p->why)));
-        } else if (!p->stage->scenario) {
-            run_doctor(b, p);
+        } else if (p->stage->ask) {
+            ask_hosts(b, p);
         } else {
             int64_t began = clock_monotonic_ns();
             int status = run_stage(b, p);

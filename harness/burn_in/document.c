@@ -32,7 +32,7 @@ struct document {
     int64_t schema;
     char *program, *version, *build, *lab, *started, *finished;
     int simulated, complete, verdict;
-    json_t *request, *pairs, *facts;
+    json_t *request, *pairs, *facts, *nvbandwidth;
     struct list_of stages, findings, unknown, figures;
 };
 
@@ -58,7 +58,8 @@ static const struct table stage_table = {
 #define FINDING(member) offsetof(struct document_finding, member)
 static const struct field finding_fields[] = {
     {"kind", FIELD_STRING, FINDING(kind), .required = true,
-     .help = "doctor, link-errors, loss, link-slow, nic-slow, slow-receiver, gpu-route, pfc-off, switch-pfc, "
+     .help = "doctor, link-errors, loss, link-slow, nic-slow, slow-receiver, gpu-route, gpu-slow, pfc-off, "
+             "switch-pfc, "
              "dcqcn-off, slower (than the baseline), drift."},
     {"culprit", FIELD_STRING, FINDING(culprit), .required = true,
      .help = "A host, a NIC (HOST.NIC), a link (\"a - leaf0\") or a switch."},
@@ -116,6 +117,10 @@ static const struct field fields[] = {
          "By NIC: the best of all rounds, in bits per second. What harness compare and --baseline compare."},
     {"pairs", FIELD_JSON, AT(pairs), .help = "FROM {TO: the best of all rounds, in bits per second}."},
     {"facts", FIELD_JSON, AT(facts), .help = "HOST {what: version}: of drivers, firmware, lanes, speeds."},
+    {"nvbandwidth", FIELD_JSON, AT(nvbandwidth),
+     .help = "HOST {version, driver, gpus, tests: {NAME: rows of GB/s, null where nothing was measured}, "
+             "waived}, "
+             "or HOST {why: it could not be asked}."},
     {0},
 };
 const struct table burn_in_table = {.name = "burn-in",

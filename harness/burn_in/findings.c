@@ -1,5 +1,6 @@
 #include "harness/burn_in/findings.h"
 
+#include "harness/burn_in/gpus.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
@@ -1105,6 +1106,7 @@ json_t *burn_in_findings(const json_t *seen)
     judge_lost(&w);
     judge_baseline(&w);
     judge_drift(&w);
+    judge_gpu_copies(seen, w.findings, w.unknown);
     json_t *all = json_make("{s:o,s:o,s:o,s:o}", "findings", w.findings, "figures", figures_of(&w), "unknown",
                             w.unknown, "pairs", w.pairs);
     json_decref(w.index);

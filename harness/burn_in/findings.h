@@ -19,6 +19,7 @@
  *   facts  MACHINE: {"firmware of NICs": "28.39", ...}
  *   baseline {figures, facts}: of an accepted burn-in
  *   doctor [{host, check, verdict, reason}]
+ *   nvbandwidth MACHINE: as in ask.h; also in baseline
  *
  * Returns a new object:
  *   findings [{kind, culprit, host, nic, link [a, b], switch, sure, says, evidence [...], figure, expected,

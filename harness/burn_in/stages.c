@@ -1,5 +1,6 @@
 #include "harness/burn_in/stages.h"
 
+#include "harness/burn_in/ask.h"
 #include "harness/plan/all_hosts.h"
 #include "lib/physics/host.h"
 #include <inttypes.h>
@@ -34,6 +35,13 @@ static void skip_simulated(const struct stage_lab *lab, struct text *why)
 {
     if (lab->simulated)
         text_add(why, "the lab is simulated: it has no hosts to ask");
+}
+
+static void skip_no_gpus(const struct stage_lab *lab, struct text *why)
+{
+    skip_simulated(lab, why);
+    if (!why->length && lab->without_gpu == lab->lab->hosts.count)
+        text_add(why, "no host has a GPU in the lab");
 }
 
 static void skip_alone(const struct stage_lab *lab, struct text *why)
@@ -137,26 +145,30 @@ void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct w
 
 const char *stage_folder(const struct stage *stage)
 {
-    const char *slash = stage->scenario ? strrchr(stage->scenario, '/') : NULL;
-    return slash ? slash + 1 : "1-doctor";
+    const char *slash = strrchr(stage->path, '/');
+    return slash ? slash + 1 : stage->path;
 }
 
 /* Real hosts need seconds where simulated ones need fractions of a millisecond. */
 #define SECONDS "{\"warmup\":\"500ms\",\"measure\":\"2s\",\"cooldown\":\"500ms\"}", "100ms"
 
 const struct stage burn_in_stages[] = {
-    {"doctor", NULL, "hosts and their settings, as harness doctor sees them", false, NULL, NULL,
-     skip_simulated, NULL},
-    {"nics", "burn-in/2-nics", "each NIC with so little traffic that nothing waits: links, errors, versions",
-     true, SECONDS, skip_alone, set_nics},
-    {"gpus", "burn-in/3-gpus", "each NIC with host memory and with that of its nearest GPU", false, SECONDS,
-     skip_without_gpus, set_gpus},
-    {"pairs", "burn-in/4-pairs", "all NICs at once, in rounds that load each link once in each direction",
-     false, SECONDS, skip_alone, set_pairs},
-    {"lossless", "burn-in/5-lossless", "an incast on each rail: PFC, DCQCN, nothing lost", false, SECONDS,
-     skip_few, set_incasts},
-    {"nccl", "burn-in/6-nccl", "NCCL's all-reduce over all GPUs", false, NULL, NULL, skip_nccl, NULL},
-    {"soak", "burn-in/7-soak", "all NICs at once for long: errors, flaps, losses", false,
+    {"doctor", "1-doctor", ask_doctor, "hosts and their settings, as harness doctor sees them", false, NULL,
+     NULL, skip_simulated, NULL},
+    {"nics", "burn-in/2-nics", NULL,
+     "each NIC with so little traffic that nothing waits: links, errors, versions", true, SECONDS, skip_alone,
+     set_nics},
+    {"gpus", "burn-in/3-gpus", NULL, "each NIC with host memory and with that of its nearest GPU", false,
+     SECONDS, skip_without_gpus, set_gpus},
+    {"nvbandwidth", "4-nvbandwidth", ask_bandwidth,
+     "copies between host and GPUs, and between GPUs, without a NIC", false, NULL, NULL, skip_no_gpus, NULL},
+    {"pairs", "burn-in/5-pairs", NULL,
+     "all NICs at once, in rounds that load each link once in each direction", false, SECONDS, skip_alone,
+     set_pairs},
+    {"lossless", "burn-in/6-lossless", NULL, "an incast on each rail: PFC, DCQCN, nothing lost", false,
+     SECONDS, skip_few, set_incasts},
+    {"nccl", "burn-in/7-nccl", NULL, "NCCL's all-reduce over all GPUs", false, NULL, NULL, skip_nccl, NULL},
+    {"soak", "burn-in/8-soak", NULL, "all NICs at once for long: errors, flaps, losses", false,
      "{\"warmup\":\"1s\",\"cooldown\":\"1s\"}", "1s", skip_without_time, set_soak},
     {0},
 };

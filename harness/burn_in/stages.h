@@ -2,6 +2,7 @@
 #ifndef HARNESS_BURN_IN_STAGES_H
 #define HARNESS_BURN_IN_STAGES_H
 
+#include "lib/error.h"
 #include "lib/formats/lab.h"
 #include "lib/text.h"
 #include "lib/words.h"
@@ -17,8 +18,11 @@ struct stage_lab {
 };
 
 struct stage {
-    const char *name;     /* "pairs": as findings and --stages have it */
-    const char *scenario; /* that is run, "burn-in/4-pairs"; NULL: harness doctor */
+    const char *name; /* "pairs": as findings and --stages have it */
+    const char *path; /* of the scenario that is run, "burn-in/5-pairs"; its last part is the folder's name */
+    /* Instead of running one, ask the hosts (ask.h): the answer is kept in the folder, and is what was seen
+     * as `name`. */
+    json_t *(*ask)(const struct lab *lab, const char *lab_path, int *status, struct error *e);
     const char *about;
     bool light;                           /* what is lost there was lost by a link */
     const char *real_phases, *real_every; /* of real hosts; NULL: as the scenario has them */
@@ -33,7 +37,7 @@ extern const struct stage burn_in_stages[]; /* in the order of running; ended by
 struct stage_lab stage_lab_of(const struct lab *lab, int64_t soak_ns);
 /* Everything that is set for the stage, besides what the user sets. */
 void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct words *sets);
-/* The name of its folder: "4-pairs". */
+/* The name of its folder: "5-pairs". */
 const char *stage_folder(const struct stage *stage);
 
 #endif

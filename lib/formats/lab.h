@@ -157,6 +157,7 @@ struct lab {
     int64_t udp_port;                  /* sim */
     int ecmp_numbers;                  /* sim: enum lab_ecmp_numbers */
     struct lab_nccl_tests *nccl_tests; /* real hosts; may be NULL */
+    char *nvbandwidth;                 /* real hosts: the program; NULL: in the PATH */
     struct list_of links;              /* read with lab_link_at */
     struct lab_topology *topology;     /* expanded by lab_expand, like the defaults */
     json_t *defaults;

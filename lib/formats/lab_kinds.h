@@ -286,11 +286,12 @@ static const struct table nccl_tests_table = {"lab.nccl_tests", "nccl-tests on t
                                               sizeof(struct lab_nccl_tests), nccl_tests_fields, NULL};
 
 #define AT(member) .offset = offsetof(struct lab, member)
-#define NCCL_TESTS                                                                              \
-    {                                                                                           \
-        "nccl_tests", FIELD_OPTIONAL, AT(nccl_tests),                                           \
-            .sub = &nccl_tests_table,                                                           \
-            .help = "Where the hosts have nccl-tests, and what mpirun needs to start it there." \
+#define GPU_TOOLS                                                                              \
+    {"nccl_tests", FIELD_OPTIONAL, AT(nccl_tests), .sub = &nccl_tests_table,                   \
+     .help = "Where the hosts have nccl-tests, and what mpirun needs to start it there."},     \
+    {                                                                                          \
+        "nvbandwidth", FIELD_STRING, AT(nvbandwidth),                                          \
+            .help = "NVIDIA's nvbandwidth on the hosts, a path; default: it is found by PATH." \
     }
 #define COMMON                                                                                               \
     {"schema",                                                                                               \
@@ -369,7 +370,7 @@ static const struct field sim_fields[] = {
 };
 static const struct field libvirt_fields[] = {
     COMMON,
-    NCCL_TESTS,
+    GPU_TOOLS,
     {"uri", FIELD_STRING, AT(uri), .form = &form_uri, .fallback = "\"qemu:///system\"",
      .help = "URI of libvirt."},
     {"pool", FIELD_STRING, AT(pool), .form = &form_folder,
@@ -386,7 +387,7 @@ static const struct field libvirt_fields[] = {
 };
 static const struct field ssh_fields[] = {
     COMMON,
-    NCCL_TESTS,
+    GPU_TOOLS,
     {"hosts", FIELD_MAP, AT(hosts), .item = FIELD_OBJECT, .sub = &ssh_host_table, .names = &form_name,
      .min = 1, .max = 10000, .required = true,
      .help = "Hosts by name; \"h[0-15]\" stands for h0 to h15, and in its values {} for the number."},
@@ -396,7 +397,7 @@ static const struct field ssh_fields[] = {
     {0},
 };
 #undef COMMON
-#undef NCCL_TESTS
+#undef GPU_TOOLS
 #undef AT
 
 #endif

@@ -17,7 +17,7 @@ check_says "and what is skipped, and why" '^  gpus +skipped: 4 of 4 NICs have no
 check_says "" '^  soak +skipped: no time was given' out
 check "nothing is run" [ ! -e results ]
 check_exit 2 "a stage that there is not" harness burn-in four.json --stages pears
-check_says "is named, with those that there are" '"pears": expected some of doctor, nics, gpus, pairs, lossless, nccl, soak' err
+check_says "is named, with those that there are" '"pears": expected some of doctor, nics, gpus, nvbandwidth, pairs, lossless, nccl, soak' err
 check_exit 2 "a value that a stage does not take" harness burn-in four.json --set traffic.*.size=x
 check_says "names the stage" 'stage nics: ' err
 harness burn-in two.json -n >out
@@ -29,7 +29,7 @@ check "burn-in.json is as its schema says, which reads it" harness burn-in four.
 check "all four NICs have figures" [ "$(document four '.figures | length')" = 4 ]
 check "each stage's result is an ordinary one" harness explain "results/burn-in-four/latest/$(document four '.stages[] | select(.name == "pairs").folder')"
 check_says "the page has the matrix of pairs" '<h2>Pairs</h2>' results/burn-in-four/latest/index.html
-check "no stage is missing in the document" [ "$(document four '[.stages[].name] | join(" ")')" = "doctor nics gpus pairs lossless nccl soak" ]
+check "no stage is missing in the document" [ "$(document four '[.stages[].name] | join(" ")')" = "doctor nics gpus nvbandwidth pairs lossless nccl soak" ]
 check_exit 1 "a lab with a fault fails" harness burn-in slow.json --json --no-report
 check "the culprit is in the document" [ "$(jq -r '.findings[0] | .kind + " " + .culprit' out)" = "nic-slow h2" ]
 check "with its source" [ "$(jq -r '.findings[0].source | test("of the median of 4 NICs")' out)" = true ]

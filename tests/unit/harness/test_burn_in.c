@@ -1,6 +1,7 @@
 /* Burn-in: `*` in scenarios, and who is to blame for what was seen. */
 #include "tests/unit/unit.h"
 
+#include "harness/burn_in/ask.h"
 #include "harness/burn_in/findings.h"
 #include "harness/plan/all_hosts.h"
 #include "lib/error.h"
@@ -227,6 +228,118 @@ static void names_who_drifted(void **state)
     check_found(apart, "");
 }
 
+/* ---- copies by nvbandwidth */
+
+/* What it printed of two H200. */
+#define DEVICES                                                                                            \
+    "\"GPU Device list\": [\"0: NVIDIA H200 (00000000:00:06): (vm)\", \"1: NVIDIA H200 (00000000:00:07): " \
+    "(vm)\"]"
+#define ANSWER(tests) "{\"nvbandwidth\": {" DEVICES ", \"version\": \"v0.8\", \"testcases\": [" tests "]}}"
+#define TO_DEVICE                                                                                            \
+    "{\"name\": \"host_to_device_memcpy_ce\", \"status\": \"Passed\", \"bandwidth_matrix\": [[\"54.5587\", " \
+    "\"54.6406\"]]}"
+#define BETWEEN                                                                                      \
+    "{\"name\": \"device_to_device_memcpy_read_ce\", \"status\": \"Passed\", \"bandwidth_matrix\": " \
+    "[[\"N/A\", "                                                                                    \
+    "\"383.137\"], [\"383.753\", \"N/A\"]]}"
+
+static void reads_copies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *tests; /* NULL: refused */
+        const char *waived_or_why;
+    } rows[] = {
+        {ANSWER(TO_DEVICE ", " BETWEEN),
+         "{\"device_to_device_memcpy_read_ce\":[[null,383.137],[383.753,null]],\"host_to_device_memcpy_ce\":"
+         "[[54.5587,54.6406]]}",
+         "[]"},
+        {ANSWER(TO_DEVICE ", {\"name\": \"device_to_device_memcpy_read_ce\", \"status\": \"Waived\"}"),
+         "{\"host_to_device_memcpy_ce\":[[54.5587,54.6406]]}", "[\"device_to_device_memcpy_read_ce\"]"},
+        {ANSWER("{\"name\": \"nonsense\", \"status\": \"ERROR\"}"), NULL,
+         "the test nonsense has status \"ERROR\""},
+        {ANSWER("{\"name\": \"x\", \"status\": \"Passed\"}"), NULL, "and no figures"},
+        {"{\"nvbandwidth\": {\"error\": \"[CUDA_ERROR_NO_DEVICE] no CUDA-capable device is detected\"}}",
+         NULL, "no CUDA-capable device"},
+        {"{}", NULL, "expected \"testcases\""},
+        {"Segmentation fault", NULL, "nvbandwidth"},
+        {"", NULL, "nvbandwidth"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {{0}};
+        json_t *parsed = ask_parse_bandwidth(rows[i].text, strlen(rows[i].text), &e);
+        assert_int_equal(parsed != NULL, rows[i].tests != NULL);
+        if (!parsed && !strstr(e.text, rows[i].waived_or_why))
+            fail_msg("%s", e.text);
+        if (!parsed)
+            continue;
+        char *tests = json_dumps(json_object_get(parsed, "tests"),
+                                 JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(6)),
+             *waived = json_dumps(json_object_get(parsed, "waived"), JSON_COMPACT);
+        assert_string_equal(tests, rows[i].tests);
+        assert_string_equal(waived, rows[i].waived_or_why);
+        free(tests);
+        free(waived);
+        json_decref(parsed);
+    }
+}
+
+/* Three machines with two GPUs, of which m1 has this figure at `row`, `column` of a test. */
+static json_t *copies(const char *test, size_t row, size_t column, double figure)
+{
+    json_t *seen = json_pack("{s:{}}", "nvbandwidth");
+    static const char *const machines[] = {"m0", "m1", "m2"};
+    for (size_t i = 0; i < 3; i++) {
+        struct error e;
+        json_t *of =
+            ask_parse_bandwidth(ANSWER(TO_DEVICE ", " BETWEEN), strlen(ANSWER(TO_DEVICE ", " BETWEEN)), &e);
+        assert_non_null(of);
+        if (i == 1)
+            json_array_set_new(json_array_get(json_object_get(json_object_get(of, "tests"), test), row),
+                               column, json_real(figure));
+        json_object_set_new(json_object_get(seen, "nvbandwidth"), machines[i], of);
+    }
+    return seen;
+}
+
+static void names_gpus_that_copy_less(void **state)
+{
+    (void)state;
+    check_found(copies("host_to_device_memcpy_ce", 0, 0, 54), "");
+    check_found(copies("host_to_device_memcpy_ce", 0, 0, 50), ""); /* within what is usual */
+    check_found(copies("host_to_device_memcpy_ce", 0, 1, 27.3), "gpu-slow m1 GPU 1");
+    check_found(copies("device_to_device_memcpy_read_ce", 0, 1, 40), "gpu-slow m1 GPU 0 and GPU 1");
+
+    /* alone: by the baseline, or not at all */
+    json_t *seen = copies("host_to_device_memcpy_ce", 0, 0, 27),
+           *answers = json_object_get(seen, "nvbandwidth");
+    json_object_del(answers, "m0");
+    json_object_del(answers, "m2");
+    json_t *all = burn_in_findings(seen);
+    assert_int_equal(json_array_size(json_object_get(all, "findings")), 0);
+    assert_int_equal(json_array_size(json_object_get(all, "unknown")), 2); /* tests */
+    json_decref(all);
+    json_t *before = copies("none", 0, 0, 0);
+    json_object_set(seen, "baseline", before);
+    json_decref(before);
+    check_found(seen, "gpu-slow m1 GPU 0");
+}
+
+/* A machine that could not be asked is unknown, not good. */
+static void says_who_was_not_asked(void **state)
+{
+    (void)state;
+    json_t *seen = copies("none", 0, 0, 0);
+    json_object_set_new(json_object_get(seen, "nvbandwidth"), "m3",
+                        json_pack("{s:s}", "why", "nvbandwidth is not on the host"));
+    json_t *all = burn_in_findings(seen), *unknown = json_object_get(all, "unknown");
+    assert_int_equal(json_array_size(unknown), 1);
+    assert_string_equal(json_string_value(json_array_get(unknown, 0)),
+                        "copies of m3's GPUs: nvbandwidth is not on the host");
+    json_decref(all);
+    json_decref(seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +351,9 @@ int main(void)
         cmocka_unit_test(judges_gpus_by_their_relation),
         cmocka_unit_test(names_the_link_that_loses),
         cmocka_unit_test(names_who_drifted),
+        cmocka_unit_test(reads_copies),
+        cmocka_unit_test(names_gpus_that_copy_less),
+        cmocka_unit_test(says_who_was_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
