@@ -11,15 +11,22 @@ draw() {
     local kinds=(link-slow link-errors nic-slow gpu-route pfc-off switch-pfc slow-receiver uplink-slow dcqcn-off none)
     kind=${2:-${kinds[$1 % ${#kinds[@]}]}}
     local hosts=$((4 + RANDOM % 5)) topology at i
-    case $((RANDOM % 2)) in
+    local rails=0 rail=
+    case $((RANDOM % 3)) in
         0) topology="{\"kind\": \"star\", \"hosts\": $hosts}" switches=(s0) ;;
         1) hosts=$((2 * ((hosts + 1) / 2))) topology="{\"kind\": \"leaf_spine\", \"hosts\": $((hosts / 2)), \"leaves\": 2, \"spines\": 2}" switches=(leaf0 leaf1) ;;
+        2) hosts=$((4 + RANDOM % 3)) rails=$((2 + RANDOM % 3)) topology="{\"kind\": \"rail_leaf_spine\", \"groups\": 1, \"hosts\": $hosts, \"rails\": $rails, \"spines\": 0}" ;;
     esac
-    [[ $kind != uplink-* ]] || hosts=8 topology='{"kind": "leaf_spine", "hosts": 4, "leaves": 2, "spines": 2}' switches=(leaf0 leaf1)
+    [[ $kind != uplink-* ]] || rails=0 hosts=8 topology='{"kind": "leaf_spine", "hosts": 4, "leaves": 2, "spines": 2}' switches=(leaf0 leaf1)
     i=$((RANDOM % hosts))
     local c=h$i filter=. level=$((RANDOM % 3)) ecn=''
     if [ "$kind" = dcqcn-off ] || [ $((RANDOM % 2)) = 0 ]; then ecn=', "ecn": {"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'; fi
-    at=${switches[i * ${#switches[@]} / hosts]} culprit=$c SETS=()
+    at=${switches[i * ${#switches[@]} / hosts]}
+    if [ $rails != 0 ]; then # a NIC, on the leaf of its rail
+        rail=$((RANDOM % rails)) switches=("leaf$rail")
+        c=$c.rail$rail at=leaf$rail
+    fi
+    culprit=$c SETS=()
     case $kind in
         link-slow) filter='(.links[] | select(.between == [$c, $at])).rate = (["50Gb/s", "40Gb/s", "25Gb/s"][$n])' culprit="$c - $at" ;;
         link-errors) culprit="$c - $at" SETS=(--set "faults=[{\"link\": [\"$c\", \"$at\"], \"kind\": \"loss\", \"loss\": 0.00$((1 + RANDOM % 9))}]") ;;
