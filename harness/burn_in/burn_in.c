@@ -1,5 +1,7 @@
 #include "harness/burn_in/burn_in.h"
 
+#include "harness/burn_in/compare.h"
+#include "harness/burn_in/document.h"
 #include "harness/burn_in/findings.h"
 #include "harness/burn_in/seen.h"
 #include "harness/burn_in/stages.h"
@@ -386,7 +388,12 @@ static void judge(struct burn_in *b)
     if (json_object_get(b->seen, "nvbandwidth"))
         json_object_set(b->document, "nvbandwidth", json_object_get(b->seen, "nvbandwidth"));
     json_object_update(b->document, found);
-    bool bad = json_array_size(json_object_get(found, "findings")) > 0 || any_stage(b, "failed");
+    json_t *rules = burn_in_judge_rules(b->baseline, b->document, &b->request->fail_if);
+    bool bad = json_array_size(json_object_get(found, "findings")) > 0 || any_stage(b, "failed") ||
+               verdict_with(VERDICT_UNJUDGED, rules) == VERDICT_FAILED;
+    if (json_array_size(rules))
+        json_object_set(b->document, "rules", rules);
+    json_decref(rules);
     const char *verdict = b->incomplete || b->interrupted ? "incomplete"
                           : bad                           ? "failed"
                           : any_stage(b, "passed")        ? "passed"
@@ -424,6 +431,12 @@ static void print_findings(const struct burn_in *b)
         const char *source = json_string_value(json_object_get(finding, "source"));
         if (source && *source)
             print_out_line("    expected: %s", source);
+    }
+    json_array_foreach(json_object_get(b->document, "rules"), i, line)
+    {
+        print_out_line("%-8s %s (%s)", json_string_value(json_object_get(line, "verdict")),
+                       json_string_value(json_object_get(line, "rule")),
+                       json_string_value(json_object_get(line, "reason")));
     }
     json_array_foreach(json_object_get(b->document, "unknown"), i, line)
     {
@@ -544,6 +557,8 @@ static int find_lab_of(struct burn_in *b, struct error *e)
 static int find_baseline(struct burn_in *b, struct error *e)
 {
     const char *said = b->request->baseline;
+    if (burn_in_check_rules(&b->request->fail_if, e) != 0)
+        return -1;
     if (!said)
         return 0;
     char *path = files_exist(said) ? strdup(said) : compare_find(said, e);

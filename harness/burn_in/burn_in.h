@@ -5,24 +5,19 @@
 
 #include "lib/document/table.h"
 
-#define BURN_IN_DOCUMENT "burn-in.json"
-
 /* As the command line has it. */
 struct burn_in_request {
     const char *lab; /* NULL: as for harness run */
     const char *out, *resume, *baseline;
-    struct list_of stages; /* char *; empty: all */
-    struct list_of sets;   /* char *, of every stage */
+    struct list_of stages;  /* char *; empty: all */
+    struct list_of sets;    /* char *, of every stage */
+    struct list_of fail_if; /* char *: rules against the baseline (compare.h) */
+    const char *hosts_from; /* "slurm": the job's nodes are the hosts of the lab; NULL: the lab's own */
     int64_t soak_ns, jobs, seed;
     int dry_run, json, no_report, quiet;
 };
 
 /* Returns the program's exit status; messages have been written. */
 int burn_in_run(const struct burn_in_request *request);
-
-/* The document of a burn-in: of this folder, or this file. A new reference. */
-json_t *burn_in_load(const char *path, struct error *e);
-
-extern const struct table burn_in_table; /* of the document */
 
 #endif

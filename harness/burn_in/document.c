@@ -1,5 +1,5 @@
 /* burn-in.json: its keys, and how it is read. */
-#include "harness/burn_in/burn_in.h"
+#include "harness/burn_in/document.h"
 
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
@@ -32,7 +32,7 @@ struct document {
     int64_t schema;
     char *program, *version, *build, *lab, *started, *finished;
     int simulated, complete, verdict;
-    json_t *request, *pairs, *facts, *nvbandwidth;
+    json_t *request, *pairs, *facts, *rules, *nvbandwidth;
     struct list_of stages, findings, unknown, figures;
 };
 
@@ -116,6 +116,7 @@ static const struct field fields[] = {
      .help =
          "By NIC: the best of all rounds, in bits per second. What harness compare and --baseline compare."},
     {"pairs", FIELD_JSON, AT(pairs), .help = "FROM {TO: the best of all rounds, in bits per second}."},
+    {"rules", FIELD_JSON, AT(rules), .help = "Those of --fail-if: rule, verdict, reason."},
     {"facts", FIELD_JSON, AT(facts), .help = "HOST {what: version}: of drivers, firmware, lanes, speeds."},
     {"nvbandwidth", FIELD_JSON, AT(nvbandwidth),
      .help = "HOST {version, driver, gpus, tests: {NAME: rows of GB/s, null where nothing was measured}, "

@@ -1,6 +1,8 @@
 #include "harness/burn_in/burn_in.h"
 #include "harness/run/request.h"
+#include "harness/slurm/allocation.h"
 #include "lib/program/program.h"
+#include <string.h>
 
 static const struct field fields[] = {
     {.name = "out",
@@ -32,6 +34,20 @@ static const struct field fields[] = {
      .help =
          "An accepted burn-in, whose figures this one has to reach: a folder, its burn-in.json, or the name "
          "of a baseline (docs/compare.md)."},
+    {.name = "fail_if",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct burn_in_request, fail_if),
+     .argument = "RULE",
+     .help = "Fail (exit status 1) also if this holds of a NIC: \"host_tx < 97% of old\" (host_rx, gpu_tx, "
+             "gpu_rx; "
+             "old is the baseline), \"host_rx < 380Gb/s\". May be given several times."},
+    {.name = "hosts_from",
+     .kind = FIELD_STRING,
+     .offset = offsetof(struct burn_in_request, hosts_from),
+     .argument = "slurm",
+     .help = "Take the names of an ssh lab's hosts, in the lab's order, from the nodes of the job of Slurm "
+             "that this runs in (SLURM_JOB_NODELIST)."},
     {.name = "set",
      .kind = FIELD_LIST,
      .item = FIELD_STRING,
@@ -84,10 +100,26 @@ static const struct field fields[] = {
 static const struct table options = {
     .name = "burn-in", .size = sizeof(struct burn_in_request), .fields = fields};
 
+/* The nodes of a job are settings of the lab, and kept as such. */
+static int take_hosts(struct burn_in_request *request, struct words *sets, struct error *e)
+{
+    char *const *own = request->sets.items;
+    if (!request->hosts_from)
+        return 0;
+    if (strcmp(request->hosts_from, "slurm") != 0)
+        return error_set(e, "--hosts-from %.60s: expected slurm", request->hosts_from);
+    if (allocation_sets(request->lab, sets, e) != 0)
+        return error_prefix(e, "--hosts-from slurm");
+    for (size_t i = 0; i < request->sets.count; i++)
+        words_add(sets, "%s", own[i]);
+    request->sets = (struct list_of){.items = sets->items, .count = sets->count};
+    return words_whole(sets, e);
+}
+
 static int run_burn_in(const struct call *call)
 {
     struct burn_in_request request = *(const struct burn_in_request *)call->options;
-    static const char *const kept[] = {"stages", "soak", "baseline", "set", "seed", "out"};
+    static const char *const kept[] = {"stages", "soak", "baseline", "set", "seed", "out", "hosts_from"};
     struct error e;
     request.lab = call->count ? call->arguments[0] : NULL;
     if (request.resume && call->count) {
@@ -96,10 +128,18 @@ static int run_burn_in(const struct call *call)
     }
     for (size_t i = 0; request.resume && i < sizeof kept / sizeof *kept; i++)
         if (json_object_get(call->document, kept[i])) {
-            error_set(&e, "--resume: the folder says this itself: give no --%s", kept[i]);
+            error_set(&e, "--resume: the folder says this itself: give no --%s",
+                      strcmp(kept[i], "hosts_from") == 0 ? "hosts-from" : kept[i]);
             return program_fail(EXIT_USAGE, &e);
         }
-    return burn_in_run(&request);
+    struct words sets = {0};
+    if (take_hosts(&request, &sets, &e) != 0) {
+        words_free(&sets);
+        return program_fail(EXIT_USAGE, &e);
+    }
+    int status = burn_in_run(&request);
+    words_free(&sets);
+    return status;
 }
 
 const struct command command_burn_in = {

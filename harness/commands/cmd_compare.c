@@ -1,3 +1,4 @@
+#include "harness/burn_in/compare.h"
 #include "harness/compare/compare.h"
 #include "lib/document/json_text.h"
 #include "lib/output/columns.h"
@@ -26,6 +27,21 @@ static const struct field fields[] = {
 static const struct table options = {
     .name = "compare", .size = sizeof(struct compare_options), .fields = fields};
 
+static int compare_burn_ins(const char *old, const char *new, const struct compare_options *said)
+{
+    struct error e;
+    json_t *comparison = burn_in_compare(old, new, &said->fail_if, &e);
+    if (!comparison)
+        return program_fail(EXIT_USAGE, &e);
+    int status = burn_in_compare_status(comparison);
+    if (said->json)
+        json_print(stdout, comparison, 15);
+    else
+        burn_in_compare_print(comparison, columns_of_terminal(stdout));
+    json_decref(comparison);
+    return status;
+}
+
 static int run_compare(const struct call *call)
 {
     const struct compare_options *said = call->options;
@@ -33,6 +49,12 @@ static int run_compare(const struct call *call)
     json_t *comparison = NULL;
     char *old = compare_find(call->arguments[0], &e),
          *new = old ? compare_find(call->arguments[1], &e) : NULL;
+    if (new &&burn_in_is(old) && burn_in_is(new)) {
+        int status = compare_burn_ins(old, new, said);
+        free(old);
+        free(new);
+        return status;
+    }
     if (new)
         comparison = compare_results(old, new, &said->fail_if, &e);
     free(old);
@@ -51,7 +73,7 @@ static int run_compare(const struct call *call)
 const struct command command_compare = {
     .name = "compare",
     .arguments = "OLD NEW",
-    .about = "Compare two results: settings, versions, figures.",
+    .about = "Compare two results, or two burn-ins: settings, versions, figures.",
     .options = &options,
     .least = 2,
     .most = 2,

@@ -1,4 +1,4 @@
-#include "harness/burn_in/burn_in.h"
+#include "harness/burn_in/document.h"
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"

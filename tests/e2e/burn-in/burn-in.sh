@@ -41,6 +41,14 @@ check_says "which is said" 'fewer than three of their kind' out
 cp -rL results/burn-in-two/latest accepted
 check_exit 1 "by a baseline they are" harness burn-in two.json --no-report --set 'lab.defaults.link.rate=10Gb/s' --baseline accepted
 check "NICs that are slower are named" [ "$(document two '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "slower h0, slower h1" ]
+check_exit 1 "compare says what moved, and a rule that holds fails" harness compare accepted results/burn-in-two/latest --fail-if 'host_tx < 97% of old' --fail-if 'findings > 2'
+check_says "figures" '^h0 +host_tx +23[.0-9]+ +9[.0-9]+ +-60[.0-9]* %' out
+check_says "findings" '^found: h1: h1 sends ' out
+check_says "the rule" '^failed +host_tx < 97% of old \(h0: 9[.0-9]+ Gb/s, the limit is 22[.0-9]+ Gb/s\)' out
+check_says "one that does not hold" '^passed +findings > 2 \(2 findings\)' out
+check_exit 2 "a rule that cannot be read" harness compare accepted results/burn-in-two/latest --fail-if 'goodput < 97% of old'
+check_exit 4 "two that have no NIC in common" harness compare accepted results/burn-in-slow/latest --fail-if 'gpu_tx < 1Gb/s'
+check_exit 1 "--fail-if with a baseline" harness burn-in two.json --no-report --baseline accepted --fail-if 'host_rx < 30Gb/s'
 check_exit 2 "a baseline that is none" harness burn-in two.json --baseline two.json
 check_says "is refused" 'two.json is not the document of a burn-in' err
 
