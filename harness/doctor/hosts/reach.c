@@ -7,9 +7,9 @@
 #include "harness/labs/hosts/tools.h"
 #include "harness/traffic/traffic_tool.h"
 #include "lib/document/json_text.h"
+#include "lib/network/networks.h"
 #include "lib/words.h"
 #include "lib/xalloc.h"
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,33 +65,6 @@ static void peers_add(struct peers *peers, const struct lab_host *from, const st
     peers->hosts[peers->count++] = to;
 }
 
-/* An address with its prefix length, as bits of its network; 0: none. */
-static size_t network_of(const char *address, unsigned char bits[16])
-{
-    char text[INET6_ADDRSTRLEN];
-    unsigned char all[16] = {0};
-    size_t length = address ? strcspn(address, "/") : 0;
-    if (length == 0 || length >= sizeof text || !address[length])
-        return 0;
-    snprintf(text, sizeof text, "%.*s", (int)length, address);
-    size_t most = inet_pton(AF_INET, text, all) == 1 ? 32 : inet_pton(AF_INET6, text, all) == 1 ? 128 : 0;
-    size_t prefix = (size_t)strtoul(address + length + 1, NULL, 10);
-    if (prefix == 0 || prefix > most)
-        return 0;
-    memset(bits, 0, 16);
-    for (size_t i = 0; i < prefix; i++)
-        bits[i / 8] |= all[i / 8] & (unsigned char)(0x80 >> i % 8);
-    return most * 1000 + prefix;
-}
-
-/* Are two addresses of one network, by their prefix lengths? */
-static bool in_one_network(const char *one, const char *other)
-{
-    unsigned char a[16], b[16];
-    size_t network = network_of(one, a);
-    return network && network == network_of(other, b) && memcmp(a, b, sizeof a) == 0;
-}
-
 /* The lab's next host of another machine: first one of the NIC's own network, as rails reach no other, then
  * of any. Hosts that forward receive no flows. */
 static void peers_add_next(struct peers *peers, const struct lab *lab, const struct lab_host *from)
@@ -104,7 +77,7 @@ static void peers_add_next(struct peers *peers, const struct lab *lab, const str
             size_t k = (at + i) % count;
             const struct lab_host *next = lab_host_at(lab, k);
             if (next->extra_nics.count == 0 && !lab_same_machine(lab, at, k) &&
-                (any || in_one_network(from->nic.address, next->nic.address)))
+                (any || networks_same(from->nic.address, next->nic.address)))
                 peers_add(peers, from, next);
         }
 }
@@ -244,7 +217,7 @@ static const struct doctor_host *neighbour_of(const struct doctor_host *h)
 {
     for (size_t i = 0; i < h->node_count; i++)
         if (&h->nodes[i] != h &&
-            in_one_network(h->remote.lab->nic.address, h->nodes[i].remote.lab->nic.address))
+            networks_same(h->remote.lab->nic.address, h->nodes[i].remote.lab->nic.address))
             return &h->nodes[i];
     return NULL;
 }
