@@ -17,6 +17,23 @@ static bool passes_node(struct seen *s, const struct flow_seen *flow, size_t nod
     return false;
 }
 
+/* What a switch lost of what came in by a port, in the whole run, or as judge_count; NAN: that is not
+ * counted. What was dropped because a link was down, or by a watchdog, is counted where it was to leave, and
+ * the latter by no port of its own. */
+static double lost_arriving(const struct seen *s, const char *role, unsigned port, bool whole)
+{
+    double all = seen_counter(s, role, "port%u_discards", port),
+           leaving = seen_counter(s, role, "port%u_link_discards", port),
+           delta = seen_delta(s, role, "port%u_discards", port);
+    if (!whole && delta > 0) {
+        all = delta;
+        leaving = seen_delta(s, role, "port%u_link_discards", port);
+    }
+    return isnan(all) || seen_counter(s, role, "watchdog_discards") > 0
+               ? NAN
+               : fmax(0, all - (isnan(leaving) ? 0 : leaving));
+}
+
 /* What the switch lost of what came in by the ports that the flow may come by; of one that does not count it
  * by port, all. */
 static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t node)
@@ -27,13 +44,10 @@ static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t n
     if (n->nodes[node].host || !passes_node(s, flow, node))
         return 0;
     for (size_t p = n->nodes[node].first; p != NETWORK_NONE; p = n->ports[p].next) {
-        char *counter = xasprintf("port%u_discards", n->ports[p].number);
-        bool comes = seen_may_pass(s, flow, n->ports[p].peer),
-             counted = !isnan(seen_counter(s, role, "%s", counter));
-        sum += comes && counted ? judge_count(s, role, counter, NULL) : 0;
-        free(counter);
-        if (!counted)
+        double lost = lost_arriving(s, role, n->ports[p].number, false);
+        if (isnan(lost))
             return judge_count(s, role, "buffer_discards", NULL);
+        sum += seen_may_pass(s, flow, n->ports[p].peer) ? lost : 0;
     }
     return sum;
 }
@@ -93,7 +107,7 @@ static bool switch_pauses(const struct seen *s, size_t node, int priority)
 static void tell_losing_ports(const struct seen *s, struct cause *cause, size_t node)
 {
     for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next) {
-        double lost = seen_counter(s, seen_role(s, node), "port%u_discards", s->network.ports[p].number);
+        double lost = lost_arriving(s, seen_role(s, node), s->network.ports[p].number, true);
         if (lost > 0)
             text_add(&cause->evidence, "of them %.0f came from %s\n", lost, seen_behind(s, p));
     }

@@ -250,6 +250,11 @@ slow '.flows[1].to = "h3" | .settings.pfc = []'
 said "what a switch loses and what the receiver does: each its part" 'said == ["not-lossless priority 3"]'
 slow '.flows = [flow("h0"; "h2"), flow("h1"; "h3"), flow("h2"; "h1"), flow("h3"; "h0")] | .settings = {pfc: [], mtu: 4200}' --set lab.topology.uplink=25Gb/s --set lab.defaults.switch.buffer=256KiB --set lab.defaults.host.nic.ack_timeout=131072ns --set lab.hosts.h3.memory.write=25Gb/s
 said "what two switches lose is charged to the flows that came by the ports that lost it, once" '([.causes[] | select(.kind == "not-lossless") | .flows | map(.flow) | sort] | sort) == [["h0h2", "h1h3"], ["h2h1", "h3h0"]] and ([.causes[].flows[].cost] | add) <= 4 and (.causes[0].evidence | any(test("^of them [0-9]+ came from h[0-3]$")) and any(test("^its senders noticed losses [0-9]+ by ")))'
+slow '.flows[1].to = "h3" | .settings.pfc = [] | .faults = [{link: ["h3", "s1"], kind: "down", start: "6ms", stop: "7ms"}] | .sample.groups += ["link"]' --set lab.defaults.switch.buffer=256KiB
+lost=$(jq '[.hosts | to_entries[] | select(.value.counters.buffer_discards) | .value.counters | .buffer_discards.total + .link_discards.total] | add' "$OUT/slow/latest/result.json")
+check "a port's losses are of what came in by it, but for those of its link ($lost)" test "$lost" = "$(jq '[.hosts[].counters | to_entries[] | select(.key | test("^port[0-9]+_discards$")) | .value.total] | add' "$OUT/slow/latest/result.json")" \
+    -a "$(jq '[.hosts.s1.counters | .link_discards.total > 0, .port1_link_discards.total == .port1_discards.total] | all' "$OUT/slow/latest/result.json")" = true
+said "  and nothing is said to have come from where it did not arrive" '[.causes[].evidence[] | select(test("came from h3"))] == []'
 set=$("$H" explain --json "$OUT/lossy-link/latest/03" | jq -r '.causes[0].set')
 check "what is advised against damages can be set: $set" "$H" check lossy-link --set "$set"
 slow '.flows[1] += {to: "h3", priority: 4} | .settings.pfc = [3, 4]'
