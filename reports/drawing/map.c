@@ -4,6 +4,7 @@
 #include "lib/text.h"
 #include "lib/units.h"
 #include "lib/xalloc.h"
+#include "reports/drawing/link_marks.h"
 #include "reports/drawing/svg.h"
 #include "reports/results/run.h"
 #include <math.h>
@@ -26,6 +27,7 @@ struct map_node {
     double sum;      /* of x, over its neighbours one layer below */
     uint32_t number; /* number of these neighbours */
     uint32_t index;  /* in the result */
+    uint32_t ports;  /* of its links, which have the numbers of ports */
     bool drawn;      /* one of its links is */
     bool named;      /* its layer has room for names */
 };
@@ -44,8 +46,9 @@ struct map_end {
 };
 
 struct map_link {
-    uint32_t node[2];
+    uint32_t node[2], port[2];
     struct map_end end[2];
+    bool marked; /* something befell it */
 };
 
 struct map {
@@ -61,6 +64,7 @@ struct map {
     size_t drawn; /* ends of links in the drawing */
     size_t nodes_left_out, links_left_out;
     bool priorities; /* an end was held on several priorities */
+    struct link_marks marks;
 };
 
 #define MOST_NODES 20000
@@ -142,6 +146,7 @@ static int take_links(struct map *map, const json_t *links, double measured_ns)
         struct map_link *link = &map->links[map->link_count];
         for (unsigned k = 0; k < 2; k++) {
             link->node[k] = find_node(map, json_string_value(json_object_get(object, names[k])));
+            link->port[k] = link->node[k] == UNKNOWN ? 0 : map->nodes[link->node[k]].ports++;
             link->end[k] = take_end(map, json_object_get(object, held[k]), measured_ns);
         }
         if (link->node[0] == UNKNOWN || link->node[1] == UNKNOWN) {
@@ -357,6 +362,32 @@ static void map_middle(const struct map *map, const struct map_link *link, doubl
         }
 }
 
+/* ---- what befell links */
+
+static bool is_marked(const struct map *map, const struct map_link *link, const struct link_mark *mark)
+{
+    for (unsigned turned = 0; turned < 2; turned++) {
+        bool same = true;
+        for (unsigned k = 0; k < 2; k++) {
+            unsigned end = turned ? !k : k;
+            same = same && strcmp(map->nodes[link->node[k]].name, mark->node[end]) == 0 &&
+                   (mark->port[end] < 0 || mark->port[end] == link->port[k]);
+        }
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+static void mark_links(struct map *map, const struct run *run)
+{
+    map->marks = link_marks_of(run);
+    for (size_t m = 0; m < map->marks.count; m++)
+        for (uint32_t i = 0; i < map->link_count; i++)
+            if (is_marked(map, &map->links[i], &map->marks.items[m]))
+                map->links[i].marked = true;
+}
+
 /* ---- the whole */
 
 /* From result.json's "topology"; if it is missing there are no nodes. Names belong to the result. -1: out of
@@ -368,6 +399,7 @@ static int map_load(struct map *map, const struct run *run)
     if (take_nodes(map, run_get(run, "topology.nodes")) != 0 ||
         take_links(map, run_get(run, "topology.links"), measured_ns > 0 ? measured_ns : 1) != 0)
         return -1;
+    mark_links(map, run);
     return rank_ends(map) != 0 || lay_out(map) != 0 ? -1 : 0;
 }
 
@@ -376,6 +408,7 @@ static void map_free(struct map *map)
     free(map->nodes);
     free(map->links);
     free(map->boxes);
+    link_marks_free(&map->marks);
     free(map->times_ns);
 }
 
@@ -388,6 +421,7 @@ static void map_free(struct map *map)
 #define LEFT         20
 #define TITLE_FITS   70 /* characters, beside the origin */
 #define COLOUR_STEPS 40
+#define MARKS_TOLD   6 /* in the legend */
 
 /* ---- data */
 
@@ -466,6 +500,9 @@ static size_t choose_halves(struct map *map, struct half **halves)
     memmove(*halves, *halves + first, map->drawn * sizeof **halves);
     for (size_t k = 0; k < map->drawn; k++)
         map->nodes[(*halves)[k].link->node[0]].drawn = map->nodes[(*halves)[k].link->node[1]].drawn = true;
+    for (uint32_t i = 0; i < map->link_count; i++)
+        if (map->links[i].marked)
+            map->nodes[map->links[i].node[0]].drawn = map->nodes[map->links[i].node[1]].drawn = true;
     return map->drawn;
 }
 
@@ -550,14 +587,40 @@ static void add_names(const struct map *map, bool hosts, struct text *out)
     text_add(out, "\n\n");
 }
 
+/* A row for each thing that befell a link, where its line is drawn. */
+static void add_marks(const struct map *map, struct text *out)
+{
+    text_add(out, "# what befell links\n# x\ty\tdx\tdy\tlink, what, ms of the measure phase\n");
+    for (size_t m = 0; m < map->marks.count; m++) {
+        const struct link_mark *mark = &map->marks.items[m];
+        uint32_t i = 0;
+        while (i < map->link_count && !is_marked(map, &map->links[i], mark))
+            i++;
+        if (i == map->link_count)
+            continue;
+        const struct map_node *a = &map->nodes[map->links[i].node[0]],
+                              *b = &map->nodes[map->links[i].node[1]];
+        double y = map_height(map, a->layer);
+        text_add(out, "%.5f\t%.5f\t%.5f\t%.5f\t", a->x, y, b->x - a->x, map_height(map, b->layer) - y);
+        char *words = xasprintf("%s - %s %s", mark->node[0], mark->node[1], mark->words);
+        svg_data_column(out, words);
+        text_add(out, "\n");
+        free(words);
+    }
+    text_add(out, "\n\n");
+}
+
 /* What its caption says beside what it means. */
 static void add_note(const struct map *map, struct text *note)
 {
     size_t unnamed = 0;
     for (uint32_t i = 0; i < map->node_count; i++)
         unnamed += !map->nodes[i].named;
+    if (map->marks.count)
+        text_add(note, "Dashed and struck through: links that were down or slower, or lost frames.");
     if (map->priorities)
-        text_add(note, "Of an end that was paused on several priorities, the longest counts.");
+        text_add(note, "%sOf an end that was paused on several priorities, the longest counts.",
+                 note->length ? " " : "");
     if (unnamed)
         text_add(note, "%s%zu of %u nodes have no name here, or are not drawn.", note->length ? " " : "",
                  unnamed, map->node_count);
@@ -700,6 +763,48 @@ static void draw_colours(const struct map *map, const struct panel *panel, const
     free(what);
 }
 
+/* Over the pauses of its ends, which show between the dashes. */
+static void draw_marked(const struct map *map, const struct panel *panel, struct text *out)
+{
+    const char *const colour = "#111111";
+    for (uint32_t i = 0; i < map->link_count; i++) {
+        const struct map_link *link = &map->links[i];
+        double x, y, cross = map->link_count > 200 ? 3 : 5;
+        if (!link->marked)
+            continue;
+        map_middle(map, link, &x, &y);
+        x = x_of(panel, x);
+        y = y_of(panel, y);
+        for (unsigned k = 0; k < 2; k++) {
+            const struct map_node *node = &map->nodes[link->node[k]];
+            svg_line(out, x_of(panel, node->x), y_of(panel, map_height(map, node->layer)), x, y, colour, 1.4,
+                     "4,4");
+        }
+        svg_line(out, x - cross, y - cross, x + cross, y + cross, colour, 2, NULL);
+        svg_line(out, x - cross, y + cross, x + cross, y - cross, colour, 2, NULL);
+    }
+}
+
+/* Below the panels: what befell which link. Returns the height; `out` NULL: without drawing. */
+static double draw_legend(const struct map *map, double y, struct text *out)
+{
+    const struct svg_font font = {12, "#333333", SVG_LEFT, false, false};
+    size_t shown = map->marks.count < MARKS_TOLD ? map->marks.count : MARKS_TOLD;
+    for (size_t m = 0; out && m < shown; m++) {
+        const struct link_mark *mark = &map->marks.items[m];
+        char *more = map->marks.count > shown && m + 1 == shown
+                         ? xasprintf(", and %zu more", map->marks.count - shown)
+                         : xstrdup("");
+        char *words = xasprintf("%.60s - %.60s %s%s%s", mark->node[0], mark->node[1], mark->words,
+                                m ? "" : " (0: the beginning of the measure phase)", more);
+        svg_line(out, LEFT, y + 16 * (double)m, LEFT + 30, y + 16 * (double)m, "#111111", 1.4, "4,4");
+        svg_words(out, LEFT + 38, y + 16 * (double)m, font, words);
+        free(words);
+        free(more);
+    }
+    return 16 * (double)shown;
+}
+
 static void draw_panel(const struct map *map, const struct panel *panel, const struct half *halves,
                        size_t count, const struct time_unit *unit, struct text *out)
 {
@@ -708,6 +813,7 @@ static void draw_panel(const struct map *map, const struct panel *panel, const s
     draw_boxes(map, panel, out);
     for (size_t i = 0; i < count; i++)
         draw_half(map, panel, &halves[i], out);
+    draw_marked(map, panel, out);
     draw_nodes(map, panel, out);
     draw_colours(map, panel, unit, out);
 }
@@ -717,9 +823,9 @@ static void draw_map(const struct map *map, const struct run *run, const char *t
 {
     int panel_height = (int)(map->layers > 1 ? map->layers - 1 : 1) * LAYER + MARGIN - 30;
     double right = SVG_WIDTH * 0.85, first = 62, second = first + panel_height + 40;
-    char *order = xasprintf("order: start of the %s pause of each end (the earliest at %.4g ms)",
-                            map->by_longest ? "longest" : "first",
-                            (double)(map->times_ns[1] - run->start_ns) / NS_PER_MS);
+    char *order = xasprintf(
+        "order: start of the %s pause of each end (the earliest at %.4g ms of the measure phase)",
+        map->by_longest ? "longest" : "first", (double)(map->times_ns[1] - run->start_ns) / NS_PER_MS);
     char *share =
         map->drawn < (size_t)map->link_count * 2
             ? xasprintf(
@@ -740,7 +846,8 @@ static void draw_map(const struct map *map, const struct run *run, const char *t
                                     second,
                                     second + panel_height,
                                     right}};
-    svg_begin(out, (int)second + panel_height + 16);
+    double bottom = second + panel_height + 16, legend = draw_legend(map, 0, NULL);
+    svg_begin(out, (int)(bottom + legend));
     size_t length = strlen(title); /* the run's name ends it, and is told apart by its end */
     char *shown = length > TITLE_FITS
                       ? xasprintf("%.*s...%s", TITLE_FITS / 2, title, title + length - TITLE_FITS / 2 + 3)
@@ -751,6 +858,7 @@ static void draw_map(const struct map *map, const struct run *run, const char *t
         svg_words(out, right, 18, (struct svg_font){13, "#b35900", SVG_RIGHT, false, false}, run_origin(run));
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++)
         draw_panel(map, &panels[i], halves, count, unit, out);
+    draw_legend(map, bottom, out);
     svg_end(out);
     free(order);
     free(share);
@@ -775,6 +883,7 @@ int map_write(const struct run *run, const char *name, const char *title, const 
         add_nodes(&map, false, &data);
         add_names(&map, true, &data);
         add_names(&map, false, &data);
+        add_marks(&map, &data);
         draw_map(&map, run, title, halves, count, &unit, &drawing);
         add_note(&map, note);
         result = svg_write(folder, name, &data, &drawing, e);

@@ -170,6 +170,21 @@ jq '.topology = {kind: "leaf_spine", hosts: 4, leaves: 2, spines: 2}' "$SCRATCH/
 own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings.mtu = 4200 | .phases.measure = "6ms" |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "500us"}]'
 said "a flow that stood on a link that went down, and others that were paused for its sake: the link took it all" 'said == ["link-down leaf0 - spine1"] and (.causes[0].flows | map(.flow) | sort) == ["h0h4", "h1h5", "h2h6", "h3h7"]'
+"$H" report "$OUT/apart/latest" >/dev/null
+map() { sed -n '/^# what befell/,$p' "$1/report/01-map.tsv" | grep -v '^#' | cut -f5 | grep . | paste -sd';'; }
+check "  on the map the link is dashed and struck through, in both panels, with what befell it" test "$(map "$OUT/apart/latest"), $(grep -c 'stroke-dasharray' "$OUT/apart/latest/report/01-map.svg"), $(grep -oE '>leaf0 - spine1 down [^<]*' "$OUT/apart/latest/report/01-map.svg")" = \
+    "leaf0 - spine1 down from -0.5 ms on, 5, >leaf0 - spine1 down from -0.5 ms on (0: the beginning of the measure phase)"
+cp -rL "$OUT/apart/latest" "$SCRATCH/befell"
+jq 'del(.scenario.faults)' "$OUT/apart/latest/result.json" >"$SCRATCH/befell/result.json"
+"$H" report "$SCRATCH/befell" >/dev/null
+check "  also where nothing but samples say so" test "$(map "$SCRATCH/befell")" = "leaf0 - spine1 was down"
+jq '.scenario.faults[0] += {link: ["leaf0:5", "spine1"], kind: "loss", loss: 0.1} | .scenario.faults[0] |= del(.start, .stop) | .scenario.faults += [{link: [7], kind: "down"}, {link: ["leaf9", "h0"], kind: "down"}]
+    | .lab.links = [{between: ["h0", "leaf0"], loss: 0.01}, {between: ["h1", {}], loss: "x"}]' "$OUT/apart/latest/result.json" >"$SCRATCH/befell/result.json"
+"$H" report "$SCRATCH/befell" >/dev/null
+check "  frames that a link loses too, by its port and by the lab; damaged ones are left out" test "$(map "$SCRATCH/befell")" = "leaf0 - spine1 losing frames in the whole run;h0 - leaf0 loses 1 % of frames"
+jq '.scenario.faults[0].link[0] = "leaf0:4"' "$OUT/apart/latest/result.json" >"$SCRATCH/befell/result.json"
+"$H" report "$SCRATCH/befell" >/dev/null
+check "  none at another port" test "$(map "$SCRATCH/befell")" = ""
 
 own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings += {mtu: 4200, ecn: [3]} | .phases.measure = "20ms" | .sample.groups += ["ecn"] |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "3ms"}]' --set lab.defaults.switch.convergence=1ms --set lab.defaults.host.nic.ack_timeout=1048576ns --set 'lab.defaults.switch.ecn={"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'
