@@ -31,9 +31,15 @@ static const struct {
     double least;
 } relations[] = {{"PIX", 0.95}, {"PXB", 0.95}, {"PHB", 0.85}, {"NODE", 0.30}, {"SYS", 0.30}};
 
-/* Counters of which one is an error of the link that ends at the port. */
-static const char *const link_errors[] = {"rx_crc_errors_phy", "rx_symbol_err_phy", "link_down_events_phy",
-                                          "crc_errors", NULL};
+/* Counters of which one is an error of the link that ends at the port, and what is said of it. */
+static const struct {
+    const char *counter, *says;
+} link_errors[] = {
+    {"rx_crc_errors_phy", "has errors"},           {"rx_symbol_err_phy", "has errors"},
+    {"link_down_events_phy", "went down"},         {"link_carrier_changes", "went down, or came up"},
+    {"module_bad_shorted", "has a bad module"},    {"module_high_temp", "has a module that is too hot"},
+    {"module_unplug", "had its module unplugged"},
+};
 
 /* ---- what was seen, by node */
 
@@ -365,16 +371,15 @@ static void judge_link_counters(struct work *w, const json_t *run)
     json_t *counters;
     json_object_foreach(json_object_get(run, "totals"), name, counters)
     {
-        for (size_t k = 0; link_errors[k]; k++) {
-            double errors = number_of(counters, link_errors[k]);
+        for (size_t k = 0; k < sizeof link_errors / sizeof *link_errors; k++) {
+            double errors = number_of(counters, link_errors[k].counter);
             const char *peer = node_of(w, name) ? node_of(w, name)->peer : NULL;
             if (!(errors > 0) || !node_of(w, name))
                 continue;
-            json_t *finding =
-                accuse_link(w, name, peer ? peer : "its switch", true, text_of(run, "stage"),
-                            strncmp(link_errors[k], "link_down", 9) == 0 ? "went down" : "has errors");
+            json_t *finding = accuse_link(w, name, peer ? peer : "its switch", true, text_of(run, "stage"),
+                                          link_errors[k].says);
             if (finding)
-                add_evidence(finding, "%s counted %s: %.0f in %s", name, link_errors[k], errors,
+                add_evidence(finding, "%s counted %s: %.0f in %s", name, link_errors[k].counter, errors,
                              text_of(run, "folder"));
         }
     }
@@ -1004,8 +1009,29 @@ static const char *majority(const json_t *facts, const char *key, size_t *with)
     return best;
 }
 
+/* Where no value is that of most, which of them is right is not known. */
+static void note_differing(struct work *w, const json_t *facts, const char *key, json_t *noted)
+{
+    const char *machine, *first = NULL, *first_of = NULL;
+    json_t *of;
+    json_object_foreach((json_t *)(uintptr_t)facts, machine, of)
+    {
+        const char *value = text_of(of, key);
+        if (!*value || json_object_get(noted, key))
+            continue;
+        if (first && strcmp(first, value) != 0) {
+            do_not_know(w, "hosts differ in %s: %s has %s, %s has %s; which is right is not known", key,
+                        first_of, first, machine, value);
+            json_object_set_new(noted, key, json_true());
+        }
+        if (!first)
+            first = value, first_of = machine;
+    }
+}
+
 static void judge_drift(struct work *w)
 {
+    json_t *noted = json_object();
     const json_t *facts = json_object_get(w->seen, "facts"),
                  *before = json_object_get(json_object_get(w->seen, "baseline"), "facts"), *of, *value;
     const char *machine, *key;
@@ -1015,6 +1041,8 @@ static void judge_drift(struct work *w)
         {
             size_t with = 0;
             const char *most = majority(facts, key, &with), *is = json_string_value(value);
+            if (!most)
+                note_differing(w, facts, key, noted);
             if (!most || !is || strcmp(most, is) == 0)
                 continue;
             json_t *finding = find(w, "drift", machine, true, "doctor", "%s has %s %s, %zu others have %s",
@@ -1029,6 +1057,7 @@ static void judge_drift(struct work *w)
                 do_not_know(w, "%s had %s %s in the baseline, and has %s", machine, key, was, is);
         }
     }
+    json_decref(noted);
 }
 
 static void judge_doctor(struct work *w)

@@ -35,6 +35,22 @@ json_t *burn_in_seen(const struct lab *lab)
 
 /* ---- facts of hosts */
 
+/* Has the NIC a GID of the address, "10.0.0.1/24"? */
+static bool has_gid(const json_t *nic, const char *address)
+{
+    const json_t *gid;
+    size_t i, length = address ? strcspn(address, "/") : 0;
+    json_array_foreach(length ? json_object_get(json_object_get(nic, "rdma"), "gids") : NULL, i, gid)
+    {
+        const char *has = run_member(gid, "address");
+        size_t at = strlen(has) > length ? strlen(has) - length : 0;
+        if (strlen(has) >= length && strncmp(has + at, address, length) == 0 &&
+            (at == 0 || has[at - 1] == ':'))
+            return true;
+    }
+    return false;
+}
+
 /* The NIC that the lab means, in host-facts' document; NULL: it is not known. */
 static const json_t *nic_of_facts(const json_t *facts, const struct lab_host *host)
 {
@@ -44,7 +60,7 @@ static const json_t *nic_of_facts(const json_t *facts, const struct lab_host *ho
     json_array_foreach(nics, i, nic)
     {
         if ((netdev && strcmp(run_member(nic, "netdev"), netdev) == 0) ||
-            (mac && strcmp(run_member(nic, "mac"), mac) == 0))
+            (mac && strcmp(run_member(nic, "mac"), mac) == 0) || (host && has_gid(nic, host->nic.address)))
             return nic;
     }
     return json_array_size(nics) == 1 ? json_array_get(nics, 0) : NULL;
@@ -119,7 +135,7 @@ static void see_node(json_t *seen, const char *name, const json_t *host, const s
                                       : run_member(json_object_get(facts, "nic"), "model")));
     if (relation)
         json_object_set_new(node, "relation", json_text(relation));
-    if (nic)
+    if (real)
         see_facts(seen, run_member(node, "machine"), facts);
 }
 
@@ -151,6 +167,10 @@ static const char *const parts[] = {
     "hosts.*.counters.rx_crc_errors_phy.total",
     "hosts.*.counters.rx_symbol_err_phy.total",
     "hosts.*.counters.link_down_events_phy.total",
+    "hosts.*.counters.link_carrier_changes.total",
+    "hosts.*.counters.module_bad_shorted.total",
+    "hosts.*.counters.module_high_temp.total",
+    "hosts.*.counters.module_unplug.total",
     NULL,
 };
 

@@ -129,6 +129,8 @@ static void set_incasts(const struct stage_lab *lab, struct words *sets)
 static void set_soak(const struct stage_lab *lab, struct words *sets)
 {
     words_add(sets, "phases.measure=%" PRId64 "ns", lab->soak_ns);
+    if (!lab->simulated) /* events of modules, too */
+        words_add(sets, "sample.groups=[\"pfc\",\"drops\",\"errors\",\"throughput\",\"link\",\"other\"]");
 }
 
 void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct words *sets)

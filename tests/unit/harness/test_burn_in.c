@@ -212,6 +212,11 @@ static void names_the_link_that_loses(void **state)
                         json_pack("{s:{s:i,s:i},s:{s:i,s:i}}", "h1", "tx_prio3_bytes", 5000, "rx_prio3_bytes",
                                   90, "s0", "port1_rx_bytes", 4000, "port1_tx_bytes", 90));
     check_found(seen, "link-errors h1 - s0");
+    /* events of the port and its module, in any stage */
+    seen = rounds("none", false, 0, 0);
+    json_object_set_new(json_array_get(json_object_get(seen, "runs"), 2), "totals",
+                        json_pack("{s:{s:i,s:i}}", "h3", "module_high_temp", 2, "link_carrier_changes", 0));
+    check_found(seen, "link-errors h3 - s0");
 }
 
 /* Versions: who differs from most; two of four are nobody. */
@@ -225,6 +230,10 @@ static void names_who_drifted(void **state)
     json_t *apart = json_deep_copy(seen);
     json_object_set_new(json_object_get(json_object_get(apart, "facts"), "h0"), "firmware", json_string("2"));
     check_found(seen, "drift h2");
+    json_t *all = burn_in_findings(apart);
+    assert_non_null(strstr(json_string_value(json_array_get(json_object_get(all, "unknown"), 0)),
+                           "hosts differ in firmware: h0 has 2, h1 has 1"));
+    json_decref(all);
     check_found(apart, "");
 }
 
