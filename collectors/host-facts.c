@@ -19,7 +19,7 @@
 
 struct arguments {
     const char *netdev, *bundle, *policy, *root;
-    struct list_of tools;
+    struct list_of tools, nccl_nics;
     int64_t buffer_bytes, gpu;
     int memory;
     int check, nccl_env, measure;
@@ -49,6 +49,14 @@ static const struct field fields[] = {
      .kind = FIELD_BOOL,
      .offset = offsetof(struct arguments, nccl_env),
      .help = "Print the NCCL settings that follow from the facts, as shell, each with its reason."},
+    {.name = "nccl_nic",
+     .kind = FIELD_LIST,
+     .item = FIELD_STRING,
+     .offset = offsetof(struct arguments, nccl_nics),
+     .argument = "INTERFACE",
+     .help =
+         "With --nccl-env: let NCCL use this network interface; given several times, these. Without it, that "
+         "of --netdev, or all."},
     {.name = "buffer",
      .kind = FIELD_QUANTITY,
      .offset = offsetof(struct arguments, buffer_bytes),
@@ -157,12 +165,14 @@ static int print_table(const json_t *checks, const json_t *ready)
     return counts.failures > 0 || no ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int print_environment(const json_t *facts, const char *netdev)
+static int print_environment(const json_t *facts, const struct arguments *a)
 {
     struct text out = {0};
     struct error e = {0};
     int status = EXIT_DONE;
-    if (nccl_environment(facts, netdev, &out, &e) == -1) {
+    const char *const *nics = a->nccl_nics.count ? a->nccl_nics.items : &a->netdev;
+    size_t count = a->nccl_nics.count ? a->nccl_nics.count : a->netdev != NULL;
+    if (nccl_environment(facts, nics, count, &out, &e) == -1) {
         log_error("%s", e.text);
         status = EXIT_LAB;
     } else {
@@ -192,7 +202,7 @@ static int gather_and_check(const struct arguments *a, const json_t *bundle, con
     json_object_set(facts, "checks", checks);
     json_object_set(facts, "ready", ready);
     if (a->nccl_env)
-        status = print_environment(facts, a->netdev);
+        status = print_environment(facts, a);
     else
         status = a->check ? print_table(checks, ready) : print_json(facts);
     json_decref(ready);
@@ -221,6 +231,12 @@ static int validate(const struct arguments *a, struct error *e)
     for (size_t i = 0; !a->root && i < a->tools.count; i++)
         if (check_interface(root, tools[i], e) != 0)
             return -1;
+    char *const *nics = a->nccl_nics.items;
+    for (size_t i = 0; i < a->nccl_nics.count; i++)
+        if (check_interface(root, nics[i], e) != 0)
+            return -1;
+    if (a->nccl_nics.count && (!a->nccl_env || a->netdev))
+        return error_set(e, "--nccl-nic goes with --nccl-env, and in place of --netdev");
     if (a->measure && (!a->netdev || a->gpu == FIELD_UNSET || a->root))
         return error_set(e, "--measure needs --netdev and --gpu, and does not work with --root");
     return 0;

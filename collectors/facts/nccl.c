@@ -127,17 +127,27 @@ static int say_no_port(const json_t *facts, const json_t *nic, const char *netde
                      netdev ? netdev : "no NIC on this host has an", netdev ? " has no" : "");
 }
 
-/* NICs with an RDMA device and an address on it, or the one that is named; their number, or -1 with the
- * reason. */
-static int find_ports(const json_t *facts, const char *netdev, struct port *ports, int room, struct error *e)
+static bool is_named(const json_t *nic, const char *const *netdevs, size_t count)
 {
+    bool named = false;
+    for (size_t i = 0; i < count; i++)
+        named = named || strcmp(word(nic, "netdev"), netdevs[i]) == 0;
+    return named;
+}
+
+/* NICs with an RDMA device and an address on it, or those that are named; their number, or -1 with the
+ * reason. */
+static int find_ports(const json_t *facts, const char *const *netdevs, size_t netdev_count,
+                      struct port *ports, int room, struct error *e)
+{
+    const char *netdev = netdev_count ? netdevs[0] : NULL;
     size_t i;
     const json_t *nic, *without = NULL, *named = NULL;
     int count = 0;
     json_array_foreach(json_object_get(facts, "nics"), i, nic)
     {
         struct port port = {nic, json_object_get(nic, "rdma"), find_gid(nic)};
-        if (netdev && strcmp(word(nic, "netdev"), netdev) != 0)
+        if (netdev && !is_named(nic, netdevs, netdev_count))
             continue;
         named = nic;
         if (!json_is_object(port.rdma))
@@ -252,10 +262,23 @@ static void put_class(const struct port *ports, int count, struct text *out)
              known ? ", mapped to a priority with PFC" : "; it is unknown whether it is lossless", class);
 }
 
-int nccl_environment(const json_t *facts, const char *netdev, struct text *out, struct error *e)
+/* A NIC of several that are named must be one that NCCL can use. */
+static int check_each(const json_t *facts, const char *const *netdevs, size_t count, struct error *e)
+{
+    struct port port;
+    for (size_t i = 0; i < count; i++)
+        if (find_ports(facts, &netdevs[i], 1, &port, 1, e) < 0)
+            return -1;
+    return 0;
+}
+
+int nccl_environment(const json_t *facts, const char *const *netdevs, size_t netdev_count, struct text *out,
+                     struct error *e)
 {
     struct port ports[MOST_PORTS] = {{0}};
-    int count = find_ports(facts, netdev, ports, MOST_PORTS, e);
+    int count = check_each(facts, netdevs, netdev_count, e) == 0
+                    ? find_ports(facts, netdevs, netdev_count, ports, MOST_PORTS, e)
+                    : -1;
     if (count < 0)
         return -1;
     put_devices(ports, count, out);

@@ -18,8 +18,10 @@ struct collective_tool;
 
 /* One host that takes part. */
 struct collective_host {
-    size_t role; /* of the scenario */
-    const struct lab_host *lab;
+    size_t role;                /* of the scenario; of several NICs that of the first that is used */
+    const struct lab_host *lab; /* of this role */
+    size_t *nics;               /* roles of all that are used */
+    size_t nic_count;
     struct list_of env; /* struct named_string: of host-facts --nccl-env, if the scenario wants it */
 };
 

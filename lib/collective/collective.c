@@ -66,6 +66,8 @@ static const struct field collective_fields[] = {
      .help = "The operation."},
     {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .min = 0, .max = COLLECTIVE_MOST_HOSTS,
      .help = "Roles whose hosts take part, in the order of their ranks. Default: all of the scenario."},
+    {"nics", FIELD_LIST, .any_order = true, AT(nics), .item = FIELD_STRING, .min = 0, .max = 64,
+     .help = "Names of the NICs that are used, of hosts with several; globs are allowed. Default: all."},
     {"gpus", FIELD_INTEGER, AT(gpus), .min = 1, .max = 64, .fallback = "1", .help = "GPUs of each host."},
     {"launcher", FIELD_CHOICE, AT(launcher), .choices = launcher_names,
      .help =

@@ -28,6 +28,7 @@ struct scenario_collective {
     int tool;             /* index into the tools (harness/traffic/collective_tool.h) */
     int op;               /* enum collective_op */
     struct list_of roles; /* char *; empty: all of the scenario */
+    struct list_of nics;  /* char *: globs of names of NICs; empty: all of each host */
     int64_t gpus;         /* of each host */
     int launcher;         /* enum collective_launcher; -1: mpirun where there are several roles */
     int64_t min_bytes, max_bytes, factor;

@@ -245,6 +245,11 @@ for line in 'NCCL_IB_HCA==mlx5_0:1,mlx5_1:1' 'NCCL_IB_GID_INDEX=3' 'NCCL_NET_GDR
 done
 check_exit 0 "NCCL settings of one of them" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-env --netdev eth1
 check_says "with that one alone" '^export NCCL_IB_HCA==mlx5_1:1$' "$SCRATCH/out"
+check_exit 0 "NCCL settings of those that are named" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-env --nccl-nic eth1 --nccl-nic eth0
+check_says "with both" '^export NCCL_IB_HCA==mlx5_0:1,mlx5_1:1$' "$SCRATCH/out"
+check_exit 2 "an interface that is not there" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-env --nccl-nic eth1 --nccl-nic eth9
+check_says "is named" 'no network interface eth9' "$SCRATCH/err"
+check_exit 2 "--nccl-nic without --nccl-env" "$FACTS" --root "$SCRATCH/dgx-like" --nccl-nic eth1
 
 verdict gpu-nic-path 0000:1b:00.0 ok
 verdict bar1 0000:1b:00.0 ok

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                    .traffic = json_object_get(facts, "traffic")};
     struct text out = {0};
     json_decref(checks_run(facts, &wanted));
-    (void)nccl_environment(facts, NULL, &out, NULL);
+    (void)nccl_environment(facts, NULL, 0, &out, NULL);
     text_free(&out);
     json_decref(facts);
     return 0;

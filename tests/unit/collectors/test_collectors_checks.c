@@ -521,7 +521,7 @@ static void nonsense_is_judged_too(void **state)
         struct error e;
         json_t *list = checks_run(facts, &wanted);
         assert_true(json_array_size(list) >= 10);
-        (void)nccl_environment(facts, NULL, &out, &e);
+        (void)nccl_environment(facts, NULL, 0, &out, &e);
         text_free(&out);
         json_decref(list);
         json_decref(facts);
@@ -533,7 +533,7 @@ static void check_line(const char *facts_text, const char *line)
     json_t *facts = parse(facts_text);
     struct text out = {0};
     struct error e;
-    if (nccl_environment(facts, NULL, &out, &e) == -1)
+    if (nccl_environment(facts, NULL, 0, &out, &e) == -1)
         fail_msg("%s", e.text);
     if (!strstr(text_string(&out), line))
         fail_msg("no %s in\n%s", line, text_string(&out));

@@ -1,5 +1,6 @@
 /* What nccl-tests and NCCL print. The formats are those of src/common.cu of nccl-tests 2.13.8 and 2.16.9, of
  * src/util.cu of 2.17.9 and 2.19.6, and of src/transport of NCCL 2.12 to 2.28. */
+#include "tests/unit/harness/plan_of.h"
 #include "tests/unit/unit.h"
 
 #include "harness/traffic/collective_tool.h"
@@ -360,6 +361,57 @@ static void variables_of_hosts(void **state)
     assert_int_equal(host.env.count, 0);
 }
 
+#define RAILS                                                                                           \
+    "{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"hosts\":{\"h[0-1]\":{\"ssh\":\"h{}\",\"nics\":{" \
+    "\"rail[0-3]\":{"                                                                                   \
+    "\"netdev\":\"e{}\",\"address\":\"10.0.{2}.{1+1}/"                                                  \
+    "24\"},\"eth\":{\"netdev\":\"m\"}},\"gpus\":{\"g[0-9]\":{}}}},"                                     \
+    "\"roles\":{\"a\":\"h0\",\"b\":\"h1\"}}"
+
+static void expect_nics(const char *nics, const char *roles, const char *address, int64_t gpu,
+                        const char *cross_nic)
+{
+    struct plan plan;
+    struct error e;
+    struct text scenario = {0}, found = {0};
+    size_t count;
+    text_add(
+        &scenario,
+        "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"collectives\":[{\"name\":\"c\",\"env_from_"
+        "hosts\":true%s}]}",
+        nics);
+    plan_of(text_string(&scenario), RAILS, &plan);
+    struct collective_job *jobs = collective_jobs(&plan.first.scenario, &plan.first.lab, &count, &e);
+    if (!jobs)
+        fail_msg("%s", e.text);
+    assert_int_equal(jobs->host_count, 2);
+    assert_true(jobs->mpirun);
+    for (size_t i = 0; i < jobs->hosts[0].nic_count; i++)
+        text_add(&found, "%s%s", i ? " " : "", scenario_role(&plan.first.scenario, jobs->hosts[0].nics[i]));
+    assert_string_equal(text_string(&found), roles);
+    assert_string_equal(jobs->hosts[0].lab->nic.address, address);
+    assert_int_equal(jobs->hosts[0].lab->gpu->index, gpu);
+    json_t *env = collective_env(jobs, 0);
+    const char *cross = json_string_value(json_object_get(env, "NCCL_CROSS_NIC"));
+    assert_string_equal(cross ? cross : "-", cross_nic);
+    json_decref(env);
+    collective_jobs_free(jobs, count);
+    plan_free(&plan);
+    text_free(&scenario);
+    text_free(&found);
+}
+
+/* A role is its host with all NICs that the collective uses; those that have a network each are rails. */
+static void hosts_have_several_nics(void **state)
+{
+    (void)state;
+    expect_nics(",\"nics\":[\"rail*\"]", "a.rail0 a.rail1 a.rail2 a.rail3", "10.0.0.1/24", 0, "0");
+    expect_nics(",\"nics\":[\"rail3\"]", "a.rail3", "10.0.3.1/24", 6, "-");
+    expect_nics("", "a.rail0 a.rail1 a.rail2 a.rail3 a.eth", "10.0.0.1/24", 0, "-");
+    expect_nics(",\"roles\":[\"a.rail2\",\"b\"],\"nics\":[\"rail[12]\"]", "a.rail1 a.rail2", "10.0.1.1/24", 2,
+                "0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_completion_error_is_found),
         cmocka_unit_test(versions),
         cmocka_unit_test(variables_of_hosts),
+        cmocka_unit_test(hosts_have_several_nics),
     };
     return cmocka_run_group_tests_name("nccl_tests", tests, NULL, NULL);
 }

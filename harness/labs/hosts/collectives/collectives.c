@@ -6,6 +6,7 @@
 #include "harness/doctor/check.h"
 #include "lib/document/json_text.h"
 #include "lib/words.h"
+#include "lib/xalloc.h"
 #include <string.h>
 
 /* ---- on a host */
@@ -92,13 +93,25 @@ void collectives_examine(struct remote_host *h, const struct lab *lab, const str
 
 /* ---- variables of the hosts */
 
-static int ask_env(struct remote_host *h, struct collective_host *host, struct error *e)
+/* Of one NIC, or of each of several that the collective uses. */
+static int ask_env(const struct remote_lab *lab, struct collective_host *host, struct error *e)
 {
+    const struct remote_host *h = &lab->hosts[host->role];
     char path[512];
     struct text answer = {0};
-    const char *words[] = {remote_program(h, "host-facts", path, sizeof path), "--nccl-env",
-                           h->netdev ? "--netdev" : NULL, h->netdev, NULL};
+    const char **words = xcalloc(2 * host->nic_count + 3, sizeof *words);
+    size_t count = 0;
+    words[count++] = remote_program(h, "host-facts", path, sizeof path);
+    words[count++] = "--nccl-env";
+    for (size_t i = 0; i < host->nic_count; i++) {
+        const char *netdev = lab->hosts[host->nics[i]].netdev;
+        if (netdev)
+            words[count++] = host->nic_count > 1 ? "--nccl-nic" : "--netdev";
+        if (netdev)
+            words[count++] = netdev;
+    }
     int result = ssh_must(h->ssh, words, NULL, &answer, REMOTE_COMMAND_NS, e);
+    free(words);
     if (result == 0 && (result = collective_take_env(host, text_string(&answer), e)) != 0)
         error_prefix(e, "host %s", h->lab->name);
     text_free(&answer);
@@ -114,7 +127,7 @@ static int ask_env_for_role(struct remote_lab *lab, size_t role, void *context, 
         for (size_t k = 0; k < lab->collectives[i].host_count; k++) {
             struct collective_host *host = &lab->collectives[i].hosts[k];
             if (lab->collectives[i].collective->env_from_hosts == 1 && host->role == role &&
-                ask_env(&lab->hosts[role], host, e) != 0)
+                ask_env(lab, host, e) != 0)
                 return -1;
         }
     return 0;
