@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 H=$BUILD/harness
 scenarios=(dcqcn-red-bridge red-bridge-latency incast-pfc incast-dcqcn victim-flow pfc-storm-victim pfc-storm-watchdog dcqcn-fairness
-    leaf-spine-permutation headroom-sweep hpcc-incast hpcc-two-to-one hpcc-incast-dcqcn hpcc-leaf-spine web-search ring-all-reduce)
+    leaf-spine-permutation headroom-sweep hpcc-incast hpcc-two-to-one hpcc-incast-dcqcn hpcc-leaf-spine web-search ring-all-reduce rails-ring)
 
 one() {
     "$H" run "$2" --seed "$1" --out "$SCRATCH/$1" --quiet --no-report > "$SCRATCH/$1/$2.out" 2>&1
