@@ -41,4 +41,14 @@ check_exit 4 "a network with more ports" "$H" run scenarios/incast-pfc.json --se
     --set 'storms=[{"role": "h[0-15]", "priority": 4, "start": "10us", "stop": "200us"}]' --out "$SCRATCH/results"
 check_exit 0 "... has a report" "$H" report "$SCRATCH/results/incast-pfc/latest"
 check "... which says how many rows it leaves out" grep -rqE '16 of [0-9]+: those paused for the longest time' "$SCRATCH/results/incast-pfc/latest/report/"
+
+# ---- hosts with several NICs: a box each, with its name, around their NICs
+check_exit 4 "an incast on one rail of eight" "$H" run scenarios/rails-ring.json --set expect=null --set phases.measure=200us --set 'settings.ecn=[]' --no-report --out "$SCRATCH/results" \
+    --set 'traffic=[{"name":"in","pattern":"incast","from":["h[1-3].rail2"],"to":["h0.rail2"],"priority":3}]'
+check_exit 0 "... has a report" "$H" report "$SCRATCH/results/rails-ring/latest"
+map=$SCRATCH/results/rails-ring/latest/report/01-map
+check "its map has a box for each of eight hosts, in both panels" test "$(grep -c 'fill="#eef1f4"' "$map.svg")" = 16
+check "... with its name" test "$(awk '/^# names of hosts/ { in_names = 1 } /^# names of switches/ { in_names = 0 } in_names && /\th/ { print $3 }' "$map.tsv" | xargs)" = "h0 h1 h2 h3 h4 h5 h6 h7"
+check "... and its eight NICs in it" test "$(awk '/^# hosts/ { in_nodes = 1 } /^# switches/ { in_nodes = 0 } in_nodes && /^[0-9]/' "$map.tsv" | sort -n | awk '$1 - last > 0.018 || NR == 1 { groups++ } { last = $1; n++ } END { print n, groups }')" = "64 8"
+check "a paused NIC is one of a host" grep -qP '^[^#]*\th1.rail2\tleaf2$' "$map.tsv"
 finish
