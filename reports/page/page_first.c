@@ -237,9 +237,68 @@ static double sent_again(const struct run *run)
     return run_sum_flows(run, "retransmitted_packets");
 }
 
+/* Names of flows and patterns that a rate of their own limits: their messages wait for it, which says nothing
+ * of the network. A new object. */
+static json_t *paced_by_rate(const struct run *run)
+{
+    static const char *const lists[] = {"scenario.flows", "scenario.traffic"};
+    json_t *names = json_object();
+    const json_t *item;
+    size_t i;
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        json_array_foreach(run_get(run, lists[k]), i, item)
+        {
+            if (json_is_string(json_object_get(item, "rate")))
+                json_object_set_new(names, run_member(item, "name"), json_true());
+        }
+    return names;
+}
+
+/* A pattern's flow is NAME/NUMBER. */
+static bool is_paced(const json_t *names, const char *flow)
+{
+    const char *slash = strrchr(flow, '/');
+    char *pattern = slash ? xasprintf("%.*s", (int)(slash - flow), flow) : NULL;
+    bool paced = json_object_get(names, flow) || (pattern && json_object_get(names, pattern));
+    free(pattern);
+    return paced;
+}
+
+/* p99 of the slowest flow among those that are paced by a rate, or that are not; NAN: none. */
+static double slowest(const struct run *run, bool paced)
+{
+    json_t *names = paced_by_rate(run), *flow;
+    double most = NAN;
+    const char *name;
+    json_object_foreach((json_t *)(uintptr_t)run_get(run, "flows"), name, flow)
+    {
+        const json_t *latency = json_object_get(flow, "latency_ns");
+        if (json_object_get(latency, "p99") && is_paced(names, name) == paced)
+            most = fmax(most, result_distribution_value(latency, "p99", NULL) / 1e3);
+    }
+    json_decref(names);
+    return most;
+}
+
 static double latency(const struct run *run)
 {
-    return run_latency_us(run, "p99", NULL);
+    return isnan(slowest(run, true)) ? slowest(run, false) : NAN;
+}
+
+static double latency_unpaced(const struct run *run)
+{
+    return isnan(slowest(run, true)) ? NAN : slowest(run, false);
+}
+
+static double latency_paced(const struct run *run)
+{
+    return isnan(slowest(run, false)) ? slowest(run, true) : NAN;
+}
+
+/* A counter that a result has for the measure phase alone. */
+static double lost_in_phase(const struct run *run)
+{
+    return isnan(page_lost_in_run(run)) ? page_lost(run) : NAN;
 }
 
 /* Of the first pattern with finite flows. */
@@ -266,10 +325,13 @@ static const struct {
     {"largest busbw", "GB/s", run_max_busbw_GBps, true},
     {"time in which a host was paused, at most", "%", page_most_paused, false},
     {"PFC frames received by hosts", "", page_pauses, true},
-    {"packets lost", "", page_lost, true},
+    {"packets lost, whole run", "", page_lost_in_run, true},
+    {"packets lost in the measure phase", "", lost_in_phase, true},
     {"slowdown p99", "", slowdown, false},
     {"latency p99 of the slowest flow", "us", latency, false},
-    {"packets sent again", "", sent_again, false},
+    {"latency p99 of the slowest flow without a rate of its own", "us", latency_unpaced, false},
+    {"latency p99 of the slowest flow; its own rate holds messages back", "us", latency_paced, false},
+    {"packets sent again, whole run", "", sent_again, false},
 };
 #define FIGURES (sizeof figures / sizeof *figures)
 

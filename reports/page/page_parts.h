@@ -23,6 +23,7 @@ void page_add_summary(const struct runs *runs, struct text *out);
 /* Of all hosts in the measure phase; NAN: not counted. The share, in %, is the largest of a host. */
 double page_pauses(const struct run *run);
 double page_lost(const struct run *run);
+double page_lost_in_run(const struct run *run); /* with warm-up and cooldown */
 double page_most_paused(const struct run *run);
 /* Which roles are drawn, where not all are. */
 void page_add_listed(const struct runs *runs, struct text *out);

@@ -184,6 +184,11 @@ double page_lost(const struct run *run)
     return sum_counters(run, is_lost, "delta");
 }
 
+double page_lost_in_run(const struct run *run)
+{
+    return sum_counters(run, is_lost, "total");
+}
+
 double page_most_paused(const struct run *run)
 {
     const char *role, *name;

@@ -76,6 +76,22 @@ check "NAKs and time-outs are the senders'" test "$(cells "$page" Measurements 1
     "$(jq '[.hosts[].counters | .packet_seq_err.delta // 0, .local_ack_timeout_err.delta // 0] | add' "$sweep/02/result.json")"
 check "packets sent again are the flows'" test "$(cells "$page" Measurements 11 | tail -n 1)" = \
     "$(jq '[.flows.permutation, .flows["to-broken"] | .retransmitted_packets] | add' "$sweep/02/result.json")"
+figure_of() { sed -n '/<section class=first>/,/<.section>/p' "$1" | grep -o "<div><span class=soft>$2</span>.*" | grep -oE '<b>[^<]*' | sed 's/<b>//; s/&#8239;//g' | paste -sd,; } # PAGE NAME
+check_exit 0 "the page of one of its cells" "$H" report "$sweep/02" --out "$SCRATCH/storm-cell"
+lost=$(jq '[.hosts[].counters | .watchdog_discards.total // 0] | add' "$sweep/02/result.json")
+again=$(jq '[.flows.permutation, .flows["to-broken"] | .retransmitted_packets] | add' "$sweep/02/result.json")
+check "its first screen counts losses and what was sent again over the same time, the whole run ($lost, $again)" test "$(for name in lost 'sent again'; do figure_of "$SCRATCH/storm-cell/index.html" "packets $name, whole run"; done | paste -sd' ')" = "$lost $again"
+paced() { # NAME [OPTION...]: a run of two flows
+    "$H" run "$ROOT/scenarios/pfc-bidir.json" --set sweep=null --set expect=null --set published=null --set phases.warmup=1ms --duration 5ms --set phases.cooldown=100us --set 'flows.*.message=4KiB' --quiet --out "$SCRATCH/paced" "${@:2}" >/dev/null 2>&1
+    cp -rL "$SCRATCH/paced/pfc-bidir/latest" "$SCRATCH/paced-$1"
+}
+paced neither
+paced one --set flows.0.rate=1Gb/s
+paced both --set 'flows.*.rate=1Gb/s'
+p99() { jq ".flows[\"$2\"].latency_ns.p99 / 1e3" "$SCRATCH/paced-$1/result.json"; } # RUN FLOW, in us
+check "the slowest flow's p99 is its" near "$(figure_of "$SCRATCH/neither/report/index.html" 'latency p99 of the slowest flow')" "$(jq '[.flows[].latency_ns.p99] | max / 1e3' "$SCRATCH/neither/result.json")"
+check "... a flow that waits for its own rate ($(p99 one a-to-b) us) is left out, which is said" near "$(figure_of "$SCRATCH/one/report/index.html" 'latency p99 of the slowest flow without a rate of its own')" "$(p99 one b-to-a)"
+check "... where all do, that is said" near "$(figure_of "$SCRATCH/both/report/index.html" 'latency p99 of the slowest flow; its own rate holds messages back')" "$(jq '[.flows[].latency_ns.p99] | max / 1e3' "$SCRATCH/both/result.json")"
 check "the page warns of the losses, the largest first" grep -q "<li>.*packets were lost in the measured phase: leaf3 watchdog_discards: " "$page"
 still=$(jq '[.flows | to_entries[] | select(.key | startswith("permutation/")) | select(.value.bytes == 0 and .value.delivered_bytes == 0)] | length' "$sweep/01/result.json")
 check "... and of $still flows of the permutation that moved nothing" test "$still" -gt 1 -a "$(jq -r '.warnings[] | select(test("^flows permutation/.* moved nothing in the measured phase$"))' "$sweep/01/result.json" | grep -oE 'permutation/' | wc -l)" = "$still"
