@@ -89,9 +89,9 @@ paced neither
 paced one --set flows.0.rate=1Gb/s
 paced both --set 'flows.*.rate=1Gb/s'
 p99() { jq ".flows[\"$2\"].latency_ns.p99 / 1e3" "$SCRATCH/paced-$1/result.json"; } # RUN FLOW, in us
-check "the slowest flow's p99 is its" near "$(figure_of "$SCRATCH/neither/report/index.html" 'latency p99 of the slowest flow')" "$(jq '[.flows[].latency_ns.p99] | max / 1e3' "$SCRATCH/neither/result.json")"
-check "... a flow that waits for its own rate ($(p99 one a-to-b) us) is left out, which is said" near "$(figure_of "$SCRATCH/one/report/index.html" 'latency p99 of the slowest flow without a rate of its own')" "$(p99 one b-to-a)"
-check "... where all do, that is said" near "$(figure_of "$SCRATCH/both/report/index.html" 'latency p99 of the slowest flow; its own rate holds messages back')" "$(jq '[.flows[].latency_ns.p99] | max / 1e3' "$SCRATCH/both/result.json")"
+check "the slowest flow's p99 is its" near "$(figure_of "$SCRATCH/paced-neither/report/index.html" 'latency p99 of the slowest flow')" "$(jq '[.flows[].latency_ns.p99] | max / 1e3' "$SCRATCH/paced-neither/result.json")"
+check "... a flow that waits for its own rate ($(p99 one a-to-b) us) is left out, which is said" near "$(figure_of "$SCRATCH/paced-one/report/index.html" 'latency p99 of the slowest flow without a rate of its own')" "$(p99 one b-to-a)"
+check "... where all do, that is said" near "$(figure_of "$SCRATCH/paced-both/report/index.html" 'latency p99 of the slowest flow; its own rate holds messages back')" "$(jq '[.flows[].latency_ns.p99] | max / 1e3' "$SCRATCH/paced-both/result.json")"
 check "the page warns of the losses, the largest first" grep -q "<li>.*packets were lost in the measured phase: leaf3 watchdog_discards: " "$page"
 still=$(jq '[.flows | to_entries[] | select(.key | startswith("permutation/")) | select(.value.bytes == 0 and .value.delivered_bytes == 0)] | length' "$sweep/01/result.json")
 check "... and of $still flows of the permutation that moved nothing" test "$still" -gt 1 -a "$(jq -r '.warnings[] | select(test("^flows permutation/.* moved nothing in the measured phase$"))' "$sweep/01/result.json" | grep -oE 'permutation/' | wc -l)" = "$still"
