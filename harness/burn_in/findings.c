@@ -105,6 +105,22 @@ static struct node *node_of(const struct work *w, const char *name)
     return place ? &w->nodes[json_integer_value(place)] : NULL;
 }
 
+static bool is_stage(const json_t *run, const char *name)
+{
+    return strcmp(text_of(run, "stage"), name) == 0;
+}
+
+/* All NICs at full rate, each with a flow in each direction at most. */
+static bool is_full(const json_t *run)
+{
+    return !json_is_true(json_object_get(run, "light")) && (is_stage(run, "pairs") || is_stage(run, "gpus"));
+}
+
+static enum memory memory_of(const json_t *flow)
+{
+    return strcmp(text_of(flow, "memory"), "host") == 0 ? HOST : GPU;
+}
+
 /* ---- findings */
 
 static bool is_accused(const struct work *w, const char *culprit)
@@ -232,7 +248,7 @@ static void take_rate(struct node *n, enum memory memory, enum way way, double b
 static void take_full_flow(struct work *w, const json_t *run, const json_t *flow)
 {
     struct node *from = node_of(w, text_of(flow, "from")), *to = node_of(w, text_of(flow, "to"));
-    enum memory memory = strcmp(text_of(flow, "memory"), "host") == 0 ? HOST : GPU;
+    enum memory memory = memory_of(flow);
     double bps = number_of(flow, "bps");
     if (!from || !to)
         return;
@@ -257,11 +273,6 @@ static void take_light_flow(struct work *w, const json_t *flow)
         from->lossy_with = to->name, to->lossy_with = from->name;
 }
 
-static bool is_stage(const json_t *run, const char *name)
-{
-    return strcmp(text_of(run, "stage"), name) == 0;
-}
-
 static void take_runs(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
@@ -272,7 +283,7 @@ static void take_runs(struct work *w)
         {
             if (json_is_true(json_object_get(run, "light")))
                 take_light_flow(w, flow);
-            else if (is_stage(run, "pairs") || is_stage(run, "gpus"))
+            else if (is_full(run))
                 take_full_flow(w, run, flow);
         }
     }
@@ -510,6 +521,42 @@ static double line_of(const struct work *w, const struct node *n, enum memory me
 
 #define GBPS(bps) ((bps) / 1e9)
 
+/* Had the NIC a flow this way with one that can do as much, as other rounds show? Else its partners may be
+ * the slow ones. */
+static bool has_able_partner(const struct work *w, const struct node *n, enum memory memory, enum way way,
+                             double least)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
+    size_t i, k;
+    json_array_foreach(runs, i, run)
+    {
+        json_array_foreach(is_full(run) ? json_object_get(run, "flows") : NULL, k, flow)
+        {
+            const struct node *own = node_of(w, text_of(flow, way == TX ? "from" : "to")),
+                              *other = node_of(w, text_of(flow, way == TX ? "to" : "from"));
+            if (own == n && other && memory_of(flow) == memory &&
+                other->best[memory][way == TX ? RX : TX] >= least)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Is it slow this way, and is that its own? *unsure: all its partners are slow themselves. */
+static bool is_slow(const struct work *w, const struct node *n, enum memory memory, enum way way,
+                    double least, bool *unsure)
+{
+    bool slow = n->best[memory][way] < least, able = slow && has_able_partner(w, n, memory, way, least);
+    *unsure = *unsure || (slow && !able);
+    return able;
+}
+
+static void note_unsure(struct work *w, const struct node *n)
+{
+    do_not_know(w, "%s is slow, and so are all NICs that it was measured with: mend these, and run it again",
+                n->name);
+}
+
 /* Both directions, or only one, are slow; and did the NIC pause its link as a receiver? */
 static json_t *name_slow(struct work *w, struct node *n, bool tx, bool rx)
 {
@@ -558,7 +605,10 @@ static void judge_rates(struct work *w)
         unjudged += isnan(line) && !isnan(n->best[HOST][TX]);
         if (n->accused || isnan(line) || isnan(n->best[HOST][TX]) || isnan(n->best[HOST][RX]))
             continue;
-        bool tx = n->best[HOST][TX] < least, rx = n->best[HOST][RX] < least;
+        bool unsure = false, tx = is_slow(w, n, HOST, TX, least, &unsure),
+             rx = is_slow(w, n, HOST, RX, least, &unsure);
+        if (!tx && !rx && unsure)
+            note_unsure(w, n);
         if (!tx && !rx)
             continue;
         json_t *finding = name_slow(w, n, tx, rx);
@@ -597,7 +647,11 @@ static void judge_gpu(struct work *w, struct node *n)
                                     : NAN,
            tx = n->best[GPU][TX], rx = n->best[GPU][RX];
     char source[200];
-    if (isnan(tx) || isnan(rx) || isnan(least) || (tx >= least && rx >= least))
+    bool unsure = false, slow_tx = !isnan(least) && is_slow(w, n, GPU, TX, least, &unsure),
+         slow_rx = !isnan(least) && is_slow(w, n, GPU, RX, least, &unsure);
+    if (!slow_tx && !slow_rx && unsure)
+        note_unsure(w, n);
+    if (!slow_tx && !slow_rx)
         return;
     if (!isnan(share))
         snprintf(source, sizeof source, "%.0f %% of the same NIC with host memory, as usual for %s",
@@ -606,7 +660,7 @@ static void judge_gpu(struct work *w, struct node *n)
         snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs with GPU memory, %.4g Gb/s",
                  100 * OF_OTHERS, of, GBPS(others));
     json_t *finding =
-        find(w, "gpu-route", n->name, tx < least && rx < least, "gpus",
+        find(w, "gpu-route", n->name, slow_tx && slow_rx, "gpus",
              "GPU memory at %s carries %.4g Gb/s out and %.4g in, host memory %.4g and %.4g: the route "
              "between GPU and NIC (ACS, a bridge between them, peer-to-peer off)",
              n->name, GBPS(tx), GBPS(rx), GBPS(n->best[HOST][TX]), GBPS(n->best[HOST][RX]));

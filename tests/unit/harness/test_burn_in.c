@@ -128,6 +128,32 @@ static void does_not_accuse_who_is_slow_in_some_rounds(void **state)
     check_found(seen, "");
 }
 
+/* A NIC whose partners are all slow is not to blame for that. */
+static void does_not_accuse_who_had_slow_partners_alone(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("h1", false, 50e9, 50e9), *run, *flow;
+    size_t i, k;
+    json_array_remove(json_object_get(seen, "runs"), 1); /* neighbours alone: h2 with h1 and h3 */
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            if (strcmp(json_string_value(json_object_get(flow, "from")), "h3") == 0 ||
+                strcmp(json_string_value(json_object_get(flow, "to")), "h3") == 0)
+                json_object_set_new(flow, "bps", json_real(50e9));
+        }
+    }
+    json_t *all = burn_in_findings(seen), *finding;
+    json_array_foreach(json_object_get(all, "findings"), i, finding)
+    {
+        const char *host = json_string_value(json_object_get(finding, "host"));
+        assert_true(strcmp(host, "h0") != 0 && strcmp(host, "h2") != 0);
+    }
+    json_decref(all);
+    json_decref(seen);
+}
+
 /* Two hosts alone: which of both is slow is not known, and nobody is named. */
 static void does_not_judge_two_by_each_other(void **state)
 {
@@ -356,6 +382,7 @@ int main(void)
         cmocka_unit_test(refuses_a_host_that_is_not_there),
         cmocka_unit_test(names_what_is_slow),
         cmocka_unit_test(does_not_accuse_who_is_slow_in_some_rounds),
+        cmocka_unit_test(does_not_accuse_who_had_slow_partners_alone),
         cmocka_unit_test(does_not_judge_two_by_each_other),
         cmocka_unit_test(judges_gpus_by_their_relation),
         cmocka_unit_test(names_the_link_that_loses),
