@@ -65,6 +65,8 @@ struct pattern {
     uint32_t step;        /* of the other ends */
 };
 
+#define MOST_PERIOD 256 /* links of a node, with each of which every other one is compared */
+
 /* Is link i the one a period before it, of the next node? */
 static bool continues(const struct import *import, size_t i, const struct pattern *p)
 {
@@ -95,7 +97,7 @@ static struct pattern pattern_at(const struct import *import, size_t first)
     while (first + period < import->link_count && import->links[first + period].a == import->links[first].a)
         period++;
     struct pattern best = {period, 1, 0};
-    for (uint32_t step = 0; step < 2; step++) {
+    for (uint32_t step = 0; step < 2 && period <= MOST_PERIOD; step++) {
         struct pattern p = {period, 1, step};
         size_t most = most_nodes(import, first, &p), same = 0;
         while (p.count < most && continues(import, first + p.count * period + same, &p))

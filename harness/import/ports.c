@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SENDER_SEED  0x8badf00du /* of a host's hash: ns-3's Murmur3 */
-#define DEFAULT_PORT 100         /* destination port of flows whose file has none */
-#define FAR          UINT16_MAX
+#define SENDER_SEED       0x8badf00du /* of a host's hash: ns-3's Murmur3 */
+#define FIRST_DESTINATION 100         /* UDP port of a receiver's first flow, where the file has none */
+#define FAR               UINT16_MAX
 
 struct near {
     uint32_t node, link;
@@ -28,8 +28,8 @@ struct chooser {
     struct candidate {
         uint32_t place, link, node;
     } * candidates;
-    uint32_t *rank;        /* of each host: equal where the neighbours are */
-    uint16_t *source_port; /* of each flow */
+    uint32_t *rank;                           /* of each host: equal where the neighbours are */
+    uint16_t *source_port, *destination_port; /* UDP, of each flow */
 };
 
 /* ---- neighbours */
@@ -228,7 +228,7 @@ static bool choose_in_server(const struct chooser *c, struct import_flow *flow, 
     return true;
 }
 
-/* ---- source ports: they count up for each pair of hosts, in the order of the flows */
+/* ---- UDP ports: they count up in the order of the flows */
 
 struct numbered {
     uint64_t key; /* what comes first in this order */
@@ -243,26 +243,45 @@ static int by_key(const void *a, const void *b)
     return (x->flow > y->flow) - (x->flow < y->flow);
 }
 
-static void number_sources(const struct chooser *c, struct numbered *order)
+/* Which of a flow's hosts have ports of their own count. */
+enum counted { COUNTED_PAIR, COUNTED_SENDER, COUNTED_RECEIVER };
+
+/* ports[flow]: the first, the next one of the same hosts, and so on. */
+static void number_ports_of(const struct import *import, enum counted of, uint16_t first, uint16_t *ports,
+                            struct numbered *order)
 {
-    const struct import *import = c->import;
-    for (uint32_t i = 0; i < import->flow_count; i++)
-        order[i] = (struct numbered){(uint64_t)import->flows[i].from << 32 | import->flows[i].to, i};
+    for (uint32_t i = 0; i < import->flow_count; i++) {
+        uint64_t from = of == COUNTED_RECEIVER ? 0 : import->flows[i].from,
+                 to = of == COUNTED_SENDER ? 0 : import->flows[i].to;
+        order[i] = (struct numbered){from << 32 | to, i};
+    }
     qsort(order, import->flow_count, sizeof *order, by_key);
     for (size_t i = 0; i < import->flow_count; i++) {
         bool again = i && order[i].key == order[i - 1].key;
-        c->source_port[order[i].flow] =
-            again ? (uint16_t)(c->source_port[order[i - 1].flow] + 1) : ECMP_FIRST_SOURCE_PORT;
+        ports[order[i].flow] = again ? (uint16_t)(ports[order[i - 1].flow] + 1) : first;
     }
+}
+
+/* The flows of a file have ports, or there are counts at both hosts, as in ConWeave's simulator
+ * (network-load-balance.cc). */
+static void number_flows(const struct chooser *c, struct numbered *order)
+{
+    const struct import *import = c->import;
+    bool said = import->udp_port;
+    number_ports_of(import, said ? COUNTED_PAIR : COUNTED_SENDER, ECMP_FIRST_SOURCE_PORT, c->source_port,
+                    order);
+    if (!said)
+        number_ports_of(import, COUNTED_RECEIVER, FIRST_DESTINATION, c->destination_port, order);
+    for (size_t i = 0; said && i < import->flow_count; i++)
+        c->destination_port[i] = import->flows[i].udp_port;
 }
 
 static int choose_for(struct chooser *c, size_t i, const struct reader *flows, struct error *e)
 {
     struct import *import = c->import;
     struct import_flow *flow = &import->flows[i];
-    uint32_t destination = flow->udp_port ? flow->udp_port : DEFAULT_PORT;
     const uint32_t key[3] = {ecmp_address(flow->from), ecmp_address(flow->to),
-                             c->source_port[i] | destination << 16};
+                             c->source_port[i] | (uint32_t)c->destination_port[i] << 16};
     if (import->server[flow->from] && import->server[flow->from] == import->server[flow->to])
         return choose_in_server(c, flow, key)
                    ? 0
@@ -283,7 +302,7 @@ static int choose_all(struct chooser *c, const struct reader *flows, struct erro
     uint32_t searched = UINT32_MAX;
     if (!order)
         return error_set(e, "out of memory");
-    number_sources(c, order);
+    number_flows(c, order);
     for (uint32_t i = 0; i < import->flow_count; i++)
         order[i] = (struct numbered){c->rank[import->flows[i].to], i};
     qsort(order, import->flow_count, sizeof *order, by_key);
@@ -309,10 +328,11 @@ static int choose_ports(struct import *import, const struct reader *flows, struc
                         .distance = calloc(nodes + 1, sizeof *c.distance),
                         .candidates = calloc(ends + 1, sizeof *c.candidates),
                         .rank = calloc(nodes + 1, sizeof *c.rank),
-                        .source_port = calloc(import->flow_count + 1, sizeof *c.source_port)};
+                        .source_port = calloc(import->flow_count + 1, sizeof *c.source_port),
+                        .destination_port = calloc(import->flow_count + 1, sizeof *c.destination_port)};
     int result = -1;
     if (!c.first || !c.near || !c.queue || !c.place || !c.distance || !c.candidates || !c.rank ||
-        !c.source_port) {
+        !c.source_port || !c.destination_port) {
         error_set(e, "out of memory");
     } else {
         list_neighbours(&c);
@@ -326,6 +346,7 @@ static int choose_ports(struct import *import, const struct reader *flows, struc
     free(c.candidates);
     free(c.rank);
     free(c.source_port);
+    free(c.destination_port);
     return result;
 }
 

@@ -160,6 +160,11 @@ check_exit 0 "flows of ConWeave, which have no port" "$H" import hpcc topology.t
 is "... have their bytes and starts" '[.flows[] | [.from, .to, .size, .priority, .start // "0"]] == [["h0","h2","1kB",3,"0"],["h1","h2","70kB",3,"1ns"]]' conweave/scenario.json
 is "... and the port of the physics" '.udp_port == 100' conweave/lab.json
 
+# its UDP ports count up at each host: hashed by hand
+printf '%s\n' 6 "0 9 3 1000 2" "0 17 3 1000 2" "1 9 3 1000 2" "3 9 3 1000 2" "3 9 3 1000 2" "0 1 3 1000 2" >conweave-two.txt
+check_exit 0 "flows of ConWeave between hosts with two links" "$H" import hpcc two.txt conweave-two.txt -o conweave-two --physics sim-hpcc-star
+is "... have the NICs that it selects" '[.flows[] | "\(.from) \(.to)"] == ["h0.port0 h9.port0","h0.port0 h17.port1","h1.port0 h9.port1","h3.port1 h9.port1","h3.port1 h9.port1","h0.port0 h1.port0"]' conweave-two/scenario.json
+
 # ---- ns3-datacenter: four words, or six; rates in bits per second, flows of 64 bits with a UDP port each
 links='0 3 25000000000.0 1us 0\n1 3 25000000000 1us 0\n2 4 25Gib/s 1us 0\n3 4 100000000000 5us 0\n'
 printf '%b' "5 2 1 4\n3 4\n$links" >powertcp.txt
