@@ -40,8 +40,10 @@ json_t *facts_rdma_bare(const struct facts_source *s);
 json_t *facts_rdma_pci(const struct facts_source *s, const char *device);
 /* The interfaces that stand for RDMA ports, one for each port: an object with their names as keys. */
 json_t *facts_rdma_owners(const struct facts_source *s);
-/* Is the interface a port of a bond or a team, to which it leaves addresses and RDMA? */
+/* Is the interface a port of a bond or a team, to which it leaves its addresses? */
 bool facts_is_bonded(const char *root, const char *netdev);
+/* Has the bond RDMA in the place of its ports (RoCE LAG)? Not when each port has an RDMA device. */
+bool facts_bond_has_rdma(const char *root, const char *bond);
 /* Does the port's interface belong to another network namespace? */
 bool facts_is_elsewhere(const struct facts_source *s, const char *device, const char *port);
 json_t *facts_gpus(const struct facts_source *s);

@@ -469,6 +469,25 @@ bool facts_is_bonded(const char *root, const char *netdev)
     return bonded && !sysfs_exists(root, "/sys/class/net/%s/brport", netdev);
 }
 
+bool facts_bond_has_rdma(const char *root, const char *bond)
+{
+    json_t *ports = find_lower(root, bond), *functions = json_object();
+    size_t i;
+    const json_t *port;
+    json_array_foreach(ports, i, port)
+    {
+        const char *name = json_string_value(port);
+        char *function = sysfs_resolve(root, "/sys/class/net/%s/device", name);
+        if (function && sysfs_exists(root, "/sys/class/net/%s/device/infiniband", name))
+            json_put(functions, function, json_true());
+        free(function);
+    }
+    bool each = json_array_size(ports) > 1 && json_object_size(functions) == json_array_size(ports);
+    json_decref(functions);
+    json_decref(ports);
+    return !each;
+}
+
 /* The bridge that the interface is a port of; false: it is none's. */
 static json_t *find_bridge(const char *root, const char *netdev)
 {
@@ -533,6 +552,7 @@ static json_t *nic_json(const struct facts_source *s, const char *netdev)
     json_object_set_new(o, "bridge", find_bridge(s->root, netdev));
     json_object_set_new(o, "kind", find_kind(s->root, netdev));
     json_object_set_new(o, "master", find_master(s->root, netdev));
+    json_object_set_new(o, "bonded", json_boolean(facts_is_bonded(s->root, netdev)));
     json_object_set_new(o, "lower", find_lower(s->root, netdev));
     add_function(s, o, find_pci(s, netdev, rdma, json_object_get(o, "lower")), rdma);
     json_object_set_new(o, "vlans", facts_vlans(s, netdev));

@@ -128,6 +128,12 @@ static void judge_whose(struct judge *j, const json_t *nic)
                   " of %s alone are not those of "
                   "the bond's traffic",
                   fact_word(master, "netdev", NULL), fact_word(master, "rdma", "device"), name);
+    else if (json_is_true(json_object_get(nic, "bonded")) && device[0])
+        judge_say(
+            j, VERDICT_WARNING, name, "take it out of the bond, or let the driver join its ports (RoCE LAG)",
+            "it is a port of %s, and keeps its RDMA device %s (no RoCE LAG): what that sends leaves by %s "
+            "alone, also with the bond's address, while the bond's peers answer at any port",
+            fact_word(nic, "master", NULL), device, name);
     else if (strcmp(kind, "bond") == 0)
         judge_say(j, VERDICT_WARNING, name, "set it on every port of the bond, and count on every one",
                   "%s is the RDMA device of a bond upon %s: " SETTINGS " are each port's own", device,

@@ -75,14 +75,22 @@ static bool is_representor(const char *root, const char *netdev)
            strstr(name, "pf");
 }
 
-/* Are interface and RDMA port of one device? Of devices with several ports, by the port's number. A port of a
- * bond leaves RDMA to that. */
+/* A port of a bond leaves RDMA to it, unless the driver joins nothing. */
+static bool leaves_rdma(const char *root, const char *netdev)
+{
+    char bond[64];
+    return facts_is_bonded(root, netdev) &&
+           (sysfs_link(bond, sizeof bond, root, "/sys/class/net/%s/master", netdev) <= 0 ||
+            facts_bond_has_rdma(root, bond));
+}
+
+/* Are interface and RDMA port of one device? Of devices with several ports, by the port's number. */
 static bool is_of_device(const char *root, const char *device, const char *port, const char *netdev)
 {
     char *of_netdev = sysfs_resolve(root, "/sys/class/net/%s/device", netdev);
     char *of_rdma = sysfs_resolve(root, "/sys/class/infiniband/%s/device", device);
     bool same = of_netdev && of_rdma && strcmp(of_netdev, of_rdma) == 0 && !is_representor(root, netdev) &&
-                !facts_is_bonded(root, netdev);
+                !leaves_rdma(root, netdev);
     struct sysfs_names ports = sysfs_list(root, "/sys/class/infiniband/%s/ports", device);
     int64_t number = 0;
     if (same && ports.count > 1 && sysfs_number(&number, root, "/sys/class/net/%s/dev_port", netdev))

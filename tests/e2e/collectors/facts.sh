@@ -351,6 +351,22 @@ printed "NCCL settings of a bond" 0 lag --nccl-env
 for line in 'NCCL_IB_HCA==mlx5_bond_0:1' 'NCCL_SOCKET_IFNAME==bond0' 'NCCL_NET_GDR_LEVEL=PHB'; do check_says "with $line" "^export $line\$" "$SCRATCH/out"; done
 printed "one of its ports has none" 3 lag --nccl-env --netdev eth1
 check_says "... and is told whose they are" 'it is a port of bond0' "$SCRATCH/err"
+# without LAG each port has an RDMA device, whose GIDs have the bond's address
+for i in 0 1; do
+    mkdir -p "$SCRATCH/lag/sys/devices/pci0000:40/0000:40:03.1/0000:41:00.$i/infiniband"
+    device=$SCRATCH/lag/sys/devices/pci0000:40/0000:40:03.1/0000:41:00.$i/infiniband/mlx5_$i
+    cp -r "$SCRATCH/lag/sys/class/infiniband/mlx5_bond_0/." "$device"
+    ln -sfn ../../../0000:41:00.$i "$device/device"
+    ln -s "../../devices/pci0000:40/0000:40:03.1/0000:41:00.$i/infiniband/mlx5_$i" "$SCRATCH/lag/sys/class/infiniband/mlx5_$i"
+done
+rm -r "$SCRATCH"/lag/sys/class/infiniband/mlx5_bond_0 "$SCRATCH"/lag/sys/devices/pci0000:40/0000:40:03.1/0000:41:00.0/infiniband/mlx5_bond_0
+host lag
+fact "without LAG each port of a bond has its own RDMA device, and the bond none" '[.nics[] | .netdev, .rdma.device, .bonded] == ["eth0", "mlx5_0", true, "eth1", "mlx5_1", true]'
+for i in 0 1; do
+    verdict port eth$i warning
+    verdict roce-gid mlx5_$i ok
+done
+fact "... which sends by that port alone" '[.checks[] | select(.check == "port" and (.reason | test("it is a port of bond0, and keeps its RDMA device mlx5_[01] \\(no RoCE LAG\\)")))] | length == 2'
 host macvlan
 fact "a macvlan in a pod has the function of its RDMA device" '.nics | map([.netdev, .kind, .rdma.device, .pci.address]) == [["net1", "macvlan", "mlx5_0", "0000:41:00.0"]]'
 verdict port net1 warning
