@@ -55,14 +55,24 @@ static int allocation_names(const char *list, struct words *nodes, struct error 
 
 /* ---- the hosts */
 
+/* The name that the lab's document has for what is reached: of a host with several NICs its own. NULL: that
+ * has been named by the NIC before. */
+static const char *written_name(const struct lab *lab, size_t i)
+{
+    if (!lab_nic_name(lab, i))
+        return lab_host_at(lab, i)->name;
+    return lab_machine_first(lab, i) == i ? lab_machine_name(lab, i) : NULL;
+}
+
 /* As JSON: a node may be named as a number is. */
-static int add_host(struct words *sets, const struct lab_host *host, const char *node, struct error *e)
+static int add_host(struct words *sets, const struct lab_host *host, const char *name, const char *node,
+                    struct error *e)
 {
     const char *at = host->ssh ? strchr(host->ssh, '@') : NULL;
     json_t *ssh = json_textf("%.*s%s", at ? (int)(at + 1 - host->ssh) : 0, at ? host->ssh : "", node);
     char *shown = ssh ? json_dumps(ssh, JSON_ENCODE_ANY) : NULL;
     if (shown)
-        words_add(sets, "lab.hosts.%s.ssh=%s", host->name, shown);
+        words_add(sets, "lab.hosts.%s.ssh=%s", name, shown);
     int result = shown ? 0 : error_set(e, "out of memory");
     free(shown);
     json_decref(ssh);
@@ -71,9 +81,9 @@ static int add_host(struct words *sets, const struct lab_host *host, const char 
 
 static int assign(const struct lab *lab, const struct words *nodes, struct words *sets, struct error *e)
 {
-    size_t count = 0;
-    while (lab_host_at(lab, count))
-        count++;
+    size_t count = 0, node = 0;
+    for (size_t i = 0; lab_host_at(lab, i); i++)
+        count += lab_machine_first(lab, i) == i;
     if (lab_kind(lab)->simulated || lab_kind(lab)->guests)
         return error_set(e, "lab %s has no hosts that are reached over ssh alone (\"driver\": \"ssh\")",
                          lab->name);
@@ -81,9 +91,12 @@ static int assign(const struct lab *lab, const struct words *nodes, struct words
         return error_set(
             e, "lab %s has %zu hosts, and this job of Slurm %zu nodes: ask for as many (--nodes=%zu)",
             lab->name, count, nodes->count, count);
-    for (size_t i = 0; i < count; i++)
-        if (add_host(sets, lab_host_at(lab, i), nodes->items[i], e) != 0)
+    for (size_t i = 0; lab_host_at(lab, i); i++) {
+        const char *name = written_name(lab, i);
+        node += lab_machine_first(lab, i) == i;
+        if (name && add_host(sets, lab_host_at(lab, i), name, nodes->items[node - 1], e) != 0)
             return -1;
+    }
     return words_whole(sets, e);
 }
 
