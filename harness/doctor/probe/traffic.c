@@ -61,8 +61,18 @@ static size_t *find_groups(const struct lab *lab)
 
 struct end {
     const char *role; /* the lab's or the scenario's word */
-    size_t group;     /* equal: links lead from one to the other; without links in the lab all are equal */
+    size_t host;      /* in the lab */
+    size_t linked;    /* equal: links lead from one to the other; without links in the lab all are equal */
+    size_t group;     /* equal: besides, they are NICs of one name, or of one place, of their machines */
 };
+
+/* NICs of one machine do not send to each other: a rail reaches those of its name. */
+static bool of_one_rail(const struct lab *lab, size_t host, size_t other)
+{
+    const char *name = lab_nic_name(lab, host), *other_name = lab_nic_name(lab, other);
+    return name && other_name ? strcmp(name, other_name) == 0
+                              : host - lab_machine_first(lab, host) == other - lab_machine_first(lab, other);
+}
 
 static bool may_send(const struct lab *lab, long host)
 {
@@ -86,8 +96,15 @@ static struct end *list_ends(const struct cell *cell, const struct lab *lab, siz
     *count = 0;
     for (size_t i = 0; (name = name_at(cell, lab, i)); i++) {
         long host = cell ? lab_host_of(lab, name) : (long)i;
-        if (may_send(lab, host))
-            ends[(*count)++] = (struct end){name, group_of_node(groups, (size_t)host)};
+        if (!may_send(lab, host))
+            continue;
+        struct end *end = &ends[*count];
+        *end =
+            (struct end){.role = name, .host = (size_t)host, .linked = group_of_node(groups, (size_t)host)};
+        while (end->group < *count && (ends[end->group].linked != end->linked ||
+                                       !of_one_rail(lab, ends[end->group].host, end->host)))
+            end->group++;
+        ++*count;
     }
     free(groups);
     return ends;

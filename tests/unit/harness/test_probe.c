@@ -241,6 +241,31 @@ static void hosts_that_are_linked_send_to_each_other(void **state)
     json_decref(pair);
 }
 
+/* NICs of one machine do not send to each other, and a rail reaches its own kind, whatever the links join. */
+static void rails_send_to_rails_of_their_name(void **state)
+{
+    static const char scenario[] =
+        "{\"schema\":1,\"name\":\"s\",\"roles\":[\"a\",\"b\"],\"flows\":[{\"name\":\"x\","
+        "\"from\":\"a\",\"to\":\"b\"}]}",
+                      rails[] =
+                          "{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"hosts\":{"
+                          "\"a\":{\"ssh\":\"a\",\"nics\":{\"rail[0-1]\":{\"address\":\"10.0.{}.1/24\"}}},"
+                          "\"b\":{\"ssh\":\"b\",\"nics\":{\"rail[1-2]\":{\"address\":\"10.0.{}.2/24\"}}},"
+                          "\"c\":{\"ssh\":\"c\",\"nics\":{\"rail[1-2]\":{\"address\":\"10.0.{}.3/24\"}}}}}";
+    struct text pairs = {0};
+    json_t *flow, *flows = sent(scenario, rails, true);
+    size_t i;
+    (void)state;
+    json_array_foreach(flows, i, flow)
+        text_add(&pairs, "%s-%s ", json_string_value(json_object_get(flow, "from")),
+                 json_string_value(json_object_get(flow, "to")));
+    assert_string_equal(text_string(&pairs),
+                        "a.rail1-b.rail1 b.rail1-a.rail1 b.rail1-c.rail1 c.rail1-b.rail1 b.rail2-c.rail2 "
+                        "c.rail1-a.rail1 a.rail1-c.rail1 c.rail2-b.rail2 ");
+    text_free(&pairs);
+    json_decref(flows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +274,7 @@ int main(void)
         cmocka_unit_test(incast),
         cmocka_unit_test(flows_are_small_and_differ),
         cmocka_unit_test(hosts_that_are_linked_send_to_each_other),
+        cmocka_unit_test(rails_send_to_rails_of_their_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
