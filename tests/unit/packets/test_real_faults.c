@@ -1,6 +1,7 @@
 /* A scenario's faults of single frames where hosts are real: which host has them, and in which words. */
 #include "tests/unit/harness/plan_of.h"
 
+#include "harness/labs/hosts/faults/faults.h"
 #include "harness/labs/hosts/faults/means.h"
 #include "virtual-connectx/model/device.h"
 #include "virtual-connectx/model/faults/faults.h"
@@ -189,6 +190,43 @@ static void a_filter_alone_knows_the_destination(void **state)
     expect_rule(SCENARIO(ONE OTHER, DROP), SOFT_LAB, "b: " A_TO_B DATA COUNTED("counter name \"met0\" drop"));
 }
 
+/* Of one machine, whose packet filter has one table. */
+static void two_nics_of_a_machine_have_none_by_its_filter(void **state)
+{
+    static const char nics[] =
+        "{\"schema\":1,\"name\":\"l\",\"driver\":\"ssh\",\"hosts\":{"
+        "\"a\":{\"ssh\":\"a\",\"nics\":{\"rail[0-1]\":{\"rdma\":\"rxe{}\",\"netdev\":\"d{}\",\"address\":"
+        "\"10.0.{}.1/24\"}}},"
+        "\"b\":{\"ssh\":\"b\",\"nics\":{\"rail[0-1]\":{\"rdma\":\"rxe{}\",\"netdev\":\"d{}\",\"address\":"
+        "\"10.0.{}.2/24\"}}}},\"links\":[{\"between\":[\"a.rail[0-1]\",\"b.rail[0-1]\"]}]}";
+    static const char *const injects[] = {
+        "{\"flow\":\"f\",\"do\":\"drop\"},{\"flow\":\"g\",\"do\":\"drop\"}",
+        "{\"flow\":\"f\",\"do\":\"drop\"},{\"flow\":\"h\",\"do\":\"drop\"}"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        char scenario[1000];
+        struct plan plan;
+        struct error e = {""};
+        snprintf(
+            scenario, sizeof scenario,
+            "{\"schema\":1,\"name\":\"t\",\"roles\":[\"a\",\"b\"],\"phases\":{\"measure\":\"5ms\"},\"flows\":"
+            "["
+            "{\"name\":\"f\",\"from\":\"a.rail0\",\"to\":\"b.rail0\"},{\"name\":\"g\",\"from\":\"a.rail1\","
+            "\"to\":\"b.rail1\"},{\"name\":\"h\",\"from\":\"b.rail1\",\"to\":\"a.rail1\"}],\"inject\":[%s]}",
+            injects[i]);
+        plan_of(scenario, nics, &plan);
+        int result = host_faults_check(&plan.first.scenario, &plan.first.lab, &e);
+        if (result != (i == 0 ? -1 : 0))
+            fail_msg("%s", e.text);
+        if (i == 0)
+            assert_string_equal(e.text,
+                                "inject[0] and inject[1]: host b would have them in its packet filter, at "
+                                "b.rail0 and b.rail1, and it can at one NIC: leave one out, or take a run "
+                                "for each");
+        plan_free(&plan);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +237,7 @@ int main(void)
         cmocka_unit_test(frames_of_a_bridge_s_link_have_one_address),
         cmocka_unit_test(soft_roce_has_faults_where_frames_arrive),
         cmocka_unit_test(a_filter_alone_knows_the_destination),
+        cmocka_unit_test(two_nics_of_a_machine_have_none_by_its_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

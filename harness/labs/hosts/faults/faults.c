@@ -246,8 +246,27 @@ int fault_make(const struct scenario *scenario, const struct lab *lab, size_t i,
     return result;
 }
 
+/* A machine has one table of faults in its packet filter, and a record of it: for one of its NICs. */
+static int check_one_filter(const struct lab *lab, const struct fault *fault, size_t i,
+                            const struct lab_host *filtered[], struct error *e)
+{
+    const struct lab_host *all = lab->hosts.items;
+    filtered[i] = fault->filter ? fault->host : NULL;
+    for (size_t k = 0; k < i && filtered[i]; k++)
+        if (filtered[k] && filtered[k] != filtered[i] &&
+            lab_same_machine(lab, (size_t)(filtered[k] - all), (size_t)(filtered[i] - all)))
+            return error_set(
+                e,
+                "inject[%zu] and inject[%zu]: host %s would have them in its packet filter, at %s and "
+                "%s, and it can at one NIC: leave one out, or take a run for each",
+                k, i, lab_machine_name(lab, (size_t)(filtered[i] - all)), filtered[k]->name,
+                filtered[i]->name);
+    return 0;
+}
+
 int host_faults_check(const struct scenario *scenario, const struct lab *lab, struct error *e)
 {
+    const struct lab_host *filtered[FAULT_MOST_RULES] = {NULL};
     int result = check_storms(scenario, lab, e);
     if (scenario->injections.count > FAULT_MOST_RULES)
         return error_set(e, "inject: real hosts have at most %d faults at once: found %zu rules",
@@ -257,6 +276,8 @@ int host_faults_check(const struct scenario *scenario, const struct lab *lab, st
         result = fault_make(scenario, lab, i, &fault, e);
         if (result == 0)
             text_free(&fault.line);
+        if (result == 0 && i < scenario->injections.count)
+            result = check_one_filter(lab, &fault, i, filtered, e);
     }
     return result;
 }
