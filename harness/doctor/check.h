@@ -95,6 +95,7 @@ struct doctor_check {
     CHECK(nic)                           \
     CHECK(link)                          \
     CHECK(route)                         \
+    CHECK(near_gpu)                      \
     CHECK(left)                          \
     CHECK(inject)                        \
     CHECK(sampler)                       \

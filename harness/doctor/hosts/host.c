@@ -87,6 +87,7 @@ static void examine_machine(struct part parts[], size_t count, const struct host
         examine_nodes(parts, nodes, count);
     for (size_t i = count; i-- > 0;) {
         json_decref(nodes[i].nics);
+        json_decref(nodes[i].facts);
         if (opened >= 0)
             remote_host_close(&nodes[i].remote);
     }

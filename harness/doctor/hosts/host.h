@@ -17,6 +17,7 @@ struct doctor_host {
     const char
         *known_as; /* in struct doctor_seen: by its role, without a scenario by its name; NULL: not there */
     json_t *nics;  /* host-facts' list; NULL: not read */
+    json_t *facts; /* the whole document; NULL: not read */
     bool looked_for_nic; /* see doctor_find_nic */
     bool has_nic;
     struct error no_nic; /* why not */

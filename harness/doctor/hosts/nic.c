@@ -77,9 +77,11 @@ static unsigned memories_of_machine(const struct plan *plan, const struct doctor
     return any_role ? bits : memories_of_role(plan, NULL);
 }
 
-static void keep_nics(struct doctor_host *h, const json_t *facts)
+static void keep_facts(struct doctor_host *h, json_t *facts)
 {
     for (size_t i = 0; i < h->node_count; i++) {
+        json_decref(h->nodes[i].facts);
+        h->nodes[i].facts = json_incref(facts);
         json_decref(h->nodes[i].nics);
         h->nodes[i].nics = json_incref(json_object_get(facts, "nics"));
     }
@@ -100,7 +102,7 @@ static void examine_facts(const struct doctor_subject *x)
         json_t *facts = remote_facts(&h->remote, memory, netdevs, &e), *found = json_array();
         if (facts) {
             add_checks_of_facts(h, facts, found);
-            keep_nics(h, facts);
+            keep_facts(h, facts);
         } else {
             doctor_add(found, h->machine, "facts", "failure", "host-facts, as root on the host, says why",
                        "%s", e.text);
@@ -326,3 +328,69 @@ const struct doctor_check doctor_link = {.name = "link",
                                          .when = DOCTOR_EXAMINES,
                                          .needs = DOCTOR_NEEDS_NIC,
                                          .examine = examine_link};
+
+/* ---- the GPU that the lab has for it */
+
+/* From near to far, as nvidia-smi topo -m has them. */
+static const char *const relations[] = {"PIX", "PXB", "PHB", "NODE", "SYS", NULL};
+
+/* The place in `relations` of a GPU's relation to the NIC; that of NULL: not known. */
+static size_t relation_of(const json_t *facts, const char *netdev, int64_t index)
+{
+    const char *address = NULL;
+    const json_t *item;
+    size_t i, near = 0;
+    json_array_foreach(json_object_get(facts, "gpus"), i, item)
+    {
+        const json_t *known = json_object_get(item, "index");
+        if (json_is_integer(known) ? json_integer_value(known) == index : (int64_t)i == index)
+            address = word(json_object_get(item, "pci"), "address");
+    }
+    json_array_foreach(json_object_get(facts, "pairs"), i, item)
+    {
+        if (!address || strcmp(word(item, "netdev"), netdev) != 0 || strcmp(word(item, "gpu"), address) != 0)
+            continue;
+        while (relations[near] && strcmp(relations[near], word(item, "relation")) != 0)
+            near++;
+        return near;
+    }
+    return sizeof relations / sizeof *relations - 1;
+}
+
+/* A lab says which GPU is near by their order alone, unless the NIC names one. */
+static void examine_near_gpu(const struct doctor_subject *x)
+{
+    const struct doctor_host *h = x->host;
+    const struct lab_host *host = h->remote.lab;
+    const struct lab_gpu *gpus = host->gpus.items, *best = host->gpu;
+    if (!host->gpu || host->gpus.count < 2 || !h->facts)
+        return;
+    size_t own = relation_of(h->facts, h->remote.netdev, host->gpu->index), nearest = own;
+    for (size_t i = 0; i < host->gpus.count; i++) {
+        size_t one = relation_of(h->facts, h->remote.netdev, gpus[i].index);
+        if (one < nearest) {
+            nearest = one;
+            best = &gpus[i];
+        }
+    }
+    if (!relations[own])
+        doctor_add(x->entries, host->name, "near-gpu", "unknown", NULL,
+                   "how far GPU %" PRId64 " is from %s by PCI Express is not known", host->gpu->index,
+                   h->remote.netdev);
+    else if (nearest < own)
+        doctor_add(x->entries, host->name, "near-gpu", "warning",
+                   "name the near one in the NIC: \"gpu\": \"NAME\", of the lab's gpus",
+                   "the lab has GPU %" PRId64 " for %s, which is %s away, and GPU %" PRId64 " is %s",
+                   host->gpu->index, h->remote.netdev, relations[own], best->index, relations[nearest]);
+    else
+        doctor_add(x->entries, host->name, "near-gpu", "ok", NULL,
+                   "GPU %" PRId64 " is %s away: none of the lab's is nearer", host->gpu->index,
+                   relations[own]);
+    doctor_add_evidence(x->entries, "pairs of host-facts, of the PCI tree");
+}
+
+const struct doctor_check doctor_near_gpu = {.name = "near-gpu",
+                                             .scope = DOCTOR_HOST,
+                                             .when = DOCTOR_EXAMINES,
+                                             .needs = DOCTOR_NEEDS_NIC,
+                                             .examine = examine_near_gpu};

@@ -46,6 +46,10 @@ check "... cables are those over which both answer" shown '[.links[] | .between 
 check "... what was left out has its reason" says '.["// remarks"] | any(.[]; test("^node1: left out: bond0 is a bond upon eth0, eth1 \\(RoCE LAG\\)")) and any(.[]; test("^link node1.rail0 to node2.rail0: they answer each other"))'
 "$H" doctor --lab "$FOUND" > "$SCRATCH/out" 2> "$SCRATCH/err"
 check_says "... doctor finds the NICs" '^ok +node2\.rail1 +nic +network device data1, RDMA device mlx5_1' "$SCRATCH/out"
+check_says "... and the GPU near to each" '^ok +node1\.rail0 +near-gpu +GPU 1 is PIX away' "$SCRATCH/out"
+"$H" lab show "$FOUND" | jq 'del(.hosts[].gpu) | .hosts[].gpu = {index: 0}' > "$SCRATCH/far.json"
+"$H" doctor --lab "$SCRATCH/far.json" > "$SCRATCH/out" 2> "$SCRATCH/err"
+check_says "... or that there is a nearer one" '^warning +node1\.rail0 +near-gpu +the lab has GPU 0 for data0, which is SYS away, and GPU 1 is PIX' "$SCRATCH/out"
 check_exit 2 "a file that is there is not overwritten" "${DISCOVER[@]}" -o "$FOUND" root@192.0.2.11
 check_says "... it says so" 'is there already' "$SCRATCH/err"
 check_exit 2 "options are discover's" "$H" lab get "$FOUND" name --sudo
