@@ -27,6 +27,12 @@
 #define PRINTED_LIMIT 65536     /* of a tool that prints a table */
 #define RANKS_LIMIT   (1 << 20) /* of a collective, which prints a line for each rank too */
 
+/* The host of the program; of a sampler of several NICs the machine. */
+static const char *host_name(const struct stream *s)
+{
+    return s->nics ? remote_machine_name(s->host) : s->host->lab->name;
+}
+
 /* Does its tool read all of the output at its end? */
 static bool is_read_whole(const struct stream *s)
 {
@@ -88,7 +94,7 @@ static int write_input(struct stream *s, const struct text *lines, const char *d
     int result = lines->failed   ? error_set(e, "out of memory")
                  : lines->length ? process_write(&s->process, lines->data, lines->length, INPUT_NS, e)
                                  : 0;
-    return result == 0 ? 0 : error_prefix(e, "host %s: %s", s->host->lab->name, doing);
+    return result == 0 ? 0 : error_prefix(e, "host %s: %s", host_name(s), doing);
 }
 
 /* The lines that the script reads. */
@@ -208,7 +214,7 @@ static void take_message(struct stream *s, const struct lab_run *run)
     }
     if (s->spool)
         spool_read_message(s->spool, text_string(&s->said));
-    log_of_host(s, run, "%s: %s", s->host->lab->name, text_string(&s->saying));
+    log_of_host(s, run, "%s: %s", host_name(s), text_string(&s->saying));
     text_clear(&s->saying);
 }
 
@@ -257,18 +263,18 @@ static int keep_line(struct stream *s, const struct lab_run *run, const char *li
 {
     int limit = s->kind == STREAM_COLLECTIVE ? RANKS_LIMIT : PRINTED_LIMIT;
     if (s->kind != STREAM_COLLECTIVE && s->job->tool->needs && !s->job->tool->needs(line, length)) {
-        log_of_host(s, run, "%s: %s: %.*s", s->host->lab->name, s->program, (int)length, line);
+        log_of_host(s, run, "%s: %s: %.*s", host_name(s), s->program, (int)length, line);
         return 0;
     }
     if (s->printed.length + length + 1 > (size_t)limit) {
         s->unreadable = true;
         error_set(&s->why, "its output has more than %d bytes", limit);
-        return error_set(e, "host %s: %s: %s", s->host->lab->name, s->program, s->why.text);
+        return error_set(e, "host %s: %s: %s", host_name(s), s->program, s->why.text);
     }
     text_add_bytes(&s->printed, line, length);
     if (s->printed.failed)
         return error_set(e, "out of memory for the output of %s", s->program);
-    log_of_host(s, run, "%s: %s: %s", s->host->lab->name, s->program,
+    log_of_host(s, run, "%s: %s: %s", host_name(s), s->program,
                 text_string(&s->printed) + s->printed.length - length);
     text_add_bytes(&s->printed, "\n", 1);
     return 0;
@@ -306,14 +312,14 @@ static int take_reading(struct stream *s, const struct lab_run *run, const char 
 {
     struct text sample = {0};
     int64_t time_ns;
-    json_t *reading = json_file_parse(line, length, s->host->lab->name, DOCUMENT_LINE, e);
+    json_t *reading = json_file_parse(line, length, host_name(s), DOCUMENT_LINE, e);
     int result = reading ? sonic_series_sample(s->series, reading, &sample, &time_ns, e) : -1;
     json_decref(reading);
     if (result == 0) {
         s->sample_ns = time_ns;
         result = recorder_sample(run->recorder, s->role, text_string(&sample), sample.length, e);
     } else {
-        error_prefix(e, "host %s: %s", s->host->lab->name, s->program);
+        error_prefix(e, "host %s: %s", host_name(s), s->program);
         recorder_damaged(run->recorder, s->role, e);
     }
     text_free(&sample);
@@ -367,7 +373,7 @@ static int take_nic_sample(struct stream *s, const struct lab_run *run, const ch
         if (begins(line, length, nic->begins_object))
             return recorder_sample(run->recorder, nic->role, line, length, e);
     }
-    error_set(e, "host %s: %s: a line is of none of the NICs that are sampled: \"%.60s\"", s->host->lab->name,
+    error_set(e, "host %s: %s: a line is of none of the NICs that are sampled: \"%.60s\"", host_name(s),
               s->program, line);
     recorder_damaged(run->recorder, s->role, e);
     return -1;
@@ -407,8 +413,8 @@ static int take_chunk(struct stream *s, const struct lab_run *run, const char *c
         size_t part = newline ? (size_t)(newline - chunk) : length;
         text_add_bytes(&s->line, chunk, part);
         if (s->line.length > LINES_MAX_LENGTH)
-            return error_set(e, "host %s: %s printed a line of more than %d bytes", s->host->lab->name,
-                             s->program, LINES_MAX_LENGTH);
+            return error_set(e, "host %s: %s printed a line of more than %d bytes", host_name(s), s->program,
+                             LINES_MAX_LENGTH);
         if (!newline)
             return 0;
         if (s->line.length && take_line(s, run, s->line.data, s->line.length, e) != 0)
@@ -529,7 +535,7 @@ static enum stream_outcome end_well(struct stream *s, const struct lab_run *run,
     struct text more = {0};
     note_failure(s, run);
     stream_add_complaint(s, &more); /* some versions fail with exit status 0 */
-    error_set(e, "host %s: %s: %s%.700s", s->host->lab->name, s->program, s->why.text, text_string(&more));
+    error_set(e, "host %s: %s: %s%.700s", host_name(s), s->program, s->why.text, text_string(&more));
     text_free(&more);
     return STREAM_BADLY;
 }
@@ -589,7 +595,7 @@ enum stream_outcome stream_outcome(struct stream *s, const struct lab_run *run, 
         complain_of_collective(s, &how);
     note_failure(s, run);
     stream_add_complaint(s, &how);
-    error_set(e, "host %s: %s %s", s->host->lab->name, s->program, text_string(&how));
+    error_set(e, "host %s: %s %s", host_name(s), s->program, text_string(&how));
     text_free(&how);
     return STREAM_BADLY;
 }

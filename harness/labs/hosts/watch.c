@@ -42,7 +42,7 @@ int watch_pump(struct remote_lab *lab, int64_t deadline_ns, struct error *e)
 static void machine_is_silent(struct remote_lab *lab, const struct remote_host *h)
 {
     for (size_t i = 0; i < lab->all_count; i++)
-        if (lab->hosts[i].ssh == h->ssh)
+        if (&lab->hosts[i] == h || (h->ssh && lab->hosts[i].ssh == h->ssh))
             lab->hosts[i].silent = true;
 }
 

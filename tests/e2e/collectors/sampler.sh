@@ -354,4 +354,28 @@ mkdir -p "$SCRATCH/bond/sys/class/net/lo/bonding"
 echo 'eth8 eth9' >"$SCRATCH/bond/sys/class/net/lo/bonding/slaves"
 check_exit 0 "a bond is sampled" "$BUILD/nic-sampler" --netdev lo --root "$SCRATCH/bond" --count 1
 check_says "... and told what its ports count alone" 'lo is a bond upon eth8 eth9: pauses, buffers and bytes of each priority' "$SCRATCH/err"
+
+# ---- several NICs in one process
+for n in 0 1 2 3; do ip link add w$n type veth peer name x$n && ip link set w$n up && ip link set x$n up; done
+run --nic w0 --nic w1 --count 3 --every 20ms > "$SCRATCH/lines" 2> "$SCRATCH/err"
+check "two NICs: a header, three samples and an end for each" jq -e -s '[.[] | objects | [.nic, .type]] == [["w0", "header"], ["w1", "header"], ["w0", "end"], ["w1", "end"]] and ([.[] | arrays | .[0]] == ["w0", "w1", "w0", "w1", "w0", "w1"])' "$SCRATCH/lines"
+check "... an object begins with its NIC" test "$(grep -c '^{"nic":"w[01]",' "$SCRATCH/lines")" = 4
+check "... a sample has a value for each column of its NIC's header" jq -e -s '(map(objects | select(.type == "header")) | map({key: .nic, value: (.columns | length)}) | from_entries) as $of | all(.[] | arrays; length == $of[.[0]] + 3)' "$SCRATCH/lines"
+check "... what the machine has once is in the lines of the first" jq -e -s 'map(select(.type? == "header") | [.columns[].name | select(. == "IpExtInCEPkts")] | length) == [1, 0]' "$SCRATCH/lines"
+check_exit 3 "an RDMA device of one that is not there" "$SAMPLER" --nic w0 --nic w1:rdma=nosuch_0
+check_says "... is named with its NIC" 'error: w1: ' "$SCRATCH/err"
+for wrong in w0:mlx5_0 w0:gpu=x w0:rdma= nosuch0; do check_exit 2 "--nic $wrong" "$SAMPLER" --nic "$wrong"; done
+check_exit 2 "one NIC twice" "$SAMPLER" --nic w0 --nic w0
+check_exit 2 "--nic beside --netdev" "$SAMPLER" --nic w0 --netdev w1
+run --nic w0 --nic w1 --every 20ms > "$SCRATCH/lines" 2> "$SCRATCH/err" &
+sampler=$!
+until_true 30 has_samples "$SCRATCH/lines" 4
+ip link delete w1
+gone() { grep -q '"nic":"w1".*"what":"gone"' "$SCRATCH/lines"; }
+until_true 30 gone
+kill $sampler
+wait $sampler 2> /dev/null
+check "one of two goes: its events name it" gone
+check "... the other goes on" jq -e -s '[.[] | arrays | select(.[0] == "w0")] | length > 2' "$SCRATCH/lines"
+check "... and no event names it" test -z "$(grep '"nic":"w0".*"what":"gone"' "$SCRATCH/lines")"
 finish

@@ -78,6 +78,28 @@ check "... all four flows ended" says '[.flows[].bytes] == [1, 1, 1, 1]' "$RESUL
 check "... the clock of a machine is read once" says '.hosts | .a0.clock == .a1.clock' "$RESULT/result.json"
 check "... nothing was damaged" test "$(grep -c 'left out\|incomplete' "$RESULT/run.log")" = 0
 
+# ---- a scenario names machines: their NICs come in their place
+jq 'del(.settings_of) | .name = "bound" | .roles = ["a", "b"] | .settings_of = {"a.rail1": {mtu: 1300}} | .flows = [{name: "there", from: "a.rail*", to: "b.rail*", memory: "host"}]' \
+    "$SCRATCH/scenario.json" > "$SCRATCH/bound.json"
+check_exit 4 "a run of roles that are machines" "$H" run "$SCRATCH/bound.json" --lab "$RAILS" --no-report --out "$OUT"
+BOUND=$OUT/bound/latest
+check "... has a flow for each rail" says '.flows | keys == ["there.rail0", "there.rail1"] and all(.bytes == 1)' "$BOUND/result.json"
+check "... and settings for each NIC" says '[.["a.rail0", "a.rail1", "b.rail1"].read_back[].mtu] == [1400, 1300, 1400]' "$BOUND/settings.json"
+check "... NICs say whose they are" says '.hosts | [.["a.rail0", "b.rail1"].machine] == ["a", "b"]' "$BOUND/result.json"
+
+# ---- a sampler that names a NIC that it was not asked for
+cp "$STAND_IN/nic-sampler" "$SCRATCH/nic-sampler.noted"
+sed -i "s|^exec |[ \$host = a ] \&\& echo '[\"data9\",1,2,3]'; &|" "$STAND_IN/nic-sampler"
+check_exit 4 "lines of a NIC that is not sampled" "${RUN[@]}"
+check "... are left out with a warning" says '.complete and any(.warnings[]; test("left out"))' "$RESULT/result.json"
+check_says "... and named in the log" 'host a: nic-sampler: a line is of none of the NICs that are sampled: "..data9' "$RESULT/run.log"
+cp "$SCRATCH/nic-sampler.noted" "$STAND_IN/nic-sampler"
+
+# ---- the nodes of a job of Slurm are machines
+jq '.hosts.a.ssh = "root@elsewhere1" | .hosts.b.ssh = "root@elsewhere2"' "$RAILS" > "$SCRATCH/nodes.json"
+check_exit 4 "two nodes of Slurm are two machines of two rails" env SLURM_JOB_NODELIST='192.0.2.[11-12]' "$H" run "$SCRATCH/scenario.json" --lab "$SCRATCH/nodes.json" --hosts-from slurm --no-report --out "$OUT"
+check "... each NIC is reached by its machine's node" says '[.lab.hosts[].ssh] | unique == ["root@192.0.2.11", "root@192.0.2.12"]' "$RESULT/result.json"
+
 # ---- more programs than an sshd takes over one connection: 8 roles that send and receive on each machine
 for i in 2 3 4 5 6 7; do
     ip -n a link add data$i type veth peer name data$i netns b
@@ -154,8 +176,9 @@ check "... routes by source and arp_ignore are that" test "$(awk '$3 == "route" 
 
 # ---- two hosts of a lab that are one machine must say so
 echo "3221225995 $(cut -d' ' -f1,2 "$SCRATCH/host.pub")" >> "$SCRATCH/known_hosts" # 192.0.2.11 as one number
-jq '.hosts.c = .hosts.a | .hosts.c += {ssh: "root@3221225995", nics: {rail9: {netdev: "data1"}}} | del(.hosts.a.nics.rail1, .links, .roles)' "$RAILS" > "$SCRATCH/twice.json"
-check_exit 3 "a machine that is named twice" "$H" doctor --lab "$SCRATCH/twice.json"
-check_says "... is refused, with what to say" 'failure +[ac] +lock +[ac] and [ac] of lab rails are one machine: a lab names each machine once, its NICs in "nics"; or both hosts say the same "machine"' "$SCRATCH/out"
+jq '.hosts.c = .hosts.a | .hosts.c += {ssh: "root@3221225995", nics: {rail9: {netdev: "data1", address: "10.9.1.1/24"}}} | del(.hosts.a.nics.rail1, .links, .roles)' "$RAILS" > "$SCRATCH/twice.json"
+jq '.roles = ["a", "c"] | del(.settings_of) | .flows = [{name: "f", from: "a.rail0", to: "c.rail9", memory: "host"}]' "$SCRATCH/scenario.json" > "$SCRATCH/two.json"
+check_exit 3 "a machine that is named twice" "$H" run "$SCRATCH/two.json" --lab "$SCRATCH/twice.json" --no-report --out "$OUT"
+check_says "... is refused, with what to say" '[ac] and [ac] of lab rails are one machine: a lab names each machine once, its NICs in "nics"; or both hosts say the same "machine"' "$SCRATCH/err"
 close_hosts
 finish

@@ -151,7 +151,7 @@ check "have their names, addresses and the defaults" cmp wanted out
 
 # ---- what it prints
 check_exit 2 "an action that does not exist" "$H" lab shw rack.json
-check_says "is named" 'lab: "shw" is unknown: expected get or show' err
+check_says "is named" 'lab: "shw" is unknown: expected get, show or discover' err
 check_exit 2 "get without a path" "$H" lab get rack.json
 check_says "says what it takes" 'lab: expected get LAB PATH' err
 check_exit 2 "show with a path" "$H" lab show rack.json hosts
