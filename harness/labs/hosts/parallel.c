@@ -190,7 +190,9 @@ const char *machine_name(const struct remote_lab *lab, size_t i)
 {
     bool alone = machine_is_first(lab, i) && machine_next(lab, i, i, lab->all_count) == SIZE_MAX;
     const char *role = i < lab->host_count ? scenario_role(&lab->run->cell->scenario, i) : NULL;
-    return alone && role ? role : lab_machine_name(&lab->run->cell->lab, node_of(lab, i));
+    return alone && role && !lab->hosts[i].lab->machine
+               ? role
+               : lab_machine_name(&lab->run->cell->lab, node_of(lab, i));
 }
 
 void hosts_release(struct remote_lab *lab)
