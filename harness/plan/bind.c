@@ -260,7 +260,8 @@ static int each_end(struct binding *b, json_t *item, const char *at, bind_end *e
         if (json_is_string(end)) {
             if (!(bound = each(b, path, json_string_value(end), context)))
                 return -1;
-            json_object_set_new(item, keys[k], bound);
+            json_object_set_new(item, keys[k], bound); /* `end` is gone */
+            continue;
         }
         json_array_foreach(end, i, own)
         {
