@@ -119,6 +119,7 @@ static const struct field plan_fields[] = {
      .offset = AT(memory),
      .required = true,
      .choices = flow_memory_names},
+    {.name = "gpu", .kind = FIELD_INTEGER, .offset = AT(gpu), .min = 0, .max = 63},
     {.name = "numa", .kind = FIELD_CHOICE, .offset = AT(numa), .choices = flow_numa_names},
     {.name = "pacing", .kind = FIELD_CHOICE, .offset = AT(pacing), .required = true, .choices = pacing_names},
     {.name = "bidirectional", .kind = FIELD_BOOL, .offset = AT(bidirectional), .required = true},

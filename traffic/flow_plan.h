@@ -33,6 +33,8 @@ struct plan {
     char *flow;    /* name of the driver's direction */
     char *reverse; /* name of the server's direction, when bidirectional */
     int operation, mode, connection, memory, pacing;
+    int64_t
+        gpu;  /* of the server's memory; unset: its own choice. Offered only where it is wanted, as numa is */
     int numa; /* enum flow_numa; -1: none. Servers before it are offered it only where it is wanted */
     int bidirectional, validate, latency, relaxed_ordering;
     int64_t max_message_bytes; /* the largest of a sweep; determines the size of the memory */

@@ -55,6 +55,8 @@ static int place_on_node(struct flow_side *s, const struct local_options *local,
 static int open_memory(struct flow_side *s, const struct local_options *local, int kind, struct error *e)
 {
     int64_t half = plan_half_bytes(s->plan);
+    char number[24];
+    snprintf(number, sizeof number, "%" PRId64, s->plan->gpu);
     s->outgoing = 0;
     s->incoming = plan_has_outgoing(s->plan, s->driver) ? half : 0;
     struct memory_request request = {
@@ -63,7 +65,7 @@ static int open_memory(struct flow_side *s, const struct local_options *local, i
         .access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                   (s->plan->relaxed_ordering ? IBV_ACCESS_RELAXED_ORDERING : 0),
         .pd = s->pd,
-        .gpu = local->gpu,
+        .gpu = !s->driver && s->plan->gpu != FIELD_UNSET ? number : local->gpu,
         .numa_node = s->numa_node,
         .huge_pages = local->huge_pages > 0,
     };

@@ -122,6 +122,7 @@ static int make_plan(const struct job_flow *f, struct plan *p, struct error *e)
         .mode = load->mode,
         .connection = f->connection,
         .memory = f->peer_memory >= 0 ? f->peer_memory : load->memory,
+        .gpu = f->peer_gpu,
         .pacing = f->pacing,
         .bidirectional = f->bidirectional > 0,
         .validate = load->validate > 0,

@@ -46,6 +46,7 @@ struct job_flow {
     struct local_options local;
     char *reverse, *message;
     int connection, peer_memory, pacing;
+    int64_t peer_gpu;
     int bidirectional, latency;
     int64_t receive_depth, moderation, inline_bytes, post_list, slots;
     int ecn; /* index into ecn_names: the two bits; -1: not given */

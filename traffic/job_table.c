@@ -157,6 +157,9 @@ static const struct field flow_fields[] = {
      .help = "How queue pairs are connected. tcp: over the control connection; rdma: by rdma_cm."},
     {"peer_memory", FIELD_CHOICE, AT(peer_memory), .choices = flow_memory_names,
      .help = "Memory of the server's buffers. Default: the same as memory."},
+    {"peer_gpu", FIELD_INTEGER, AT(peer_gpu), .min = 0, .max = 63,
+     .help =
+         "Number of the GPU whose memory the server's buffers are in. Default: that of the server's --gpu."},
     {"dscp", FIELD_INTEGER, AT(dscp), .min = 0, .max = 63,
      .help = "Differentiated services code point (DSCP) of the packets; an alternative to traffic_class."},
     {"ecn", FIELD_CHOICE, AT(ecn), .choices = ecn_names,

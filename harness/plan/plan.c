@@ -17,6 +17,7 @@
 #include "lib/units.h"
 #include "lib/xalloc.h"
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +263,24 @@ static int cell_check_roles(const struct cell *cell, struct error *e)
     return 0;
 }
 
+/* A host whose GPUs the lab lists has no other. */
+static int check_gpu(const struct lab *lab, const struct scenario_flow *flow, int host, struct error *e)
+{
+    const struct lab_host *h = host < 0 ? NULL : lab_host_at(lab, (size_t)host);
+    const struct lab_gpu *gpus = h ? h->gpus.items : NULL;
+    struct text numbers = {0};
+    bool there = !gpus || h->gpus.count == 0 || flow->gpu == FIELD_UNSET;
+    for (size_t i = 0; !there && i < h->gpus.count; i++)
+        there = gpus[i].index == flow->gpu;
+    for (size_t i = 0; !there && i < h->gpus.count; i++)
+        text_add(&numbers, "%s%" PRId64, i ? ", " : "", gpus[i].index);
+    if (!there)
+        error_set(e, "flow %.100s.gpu: host %.100s of lab %s has no GPU %" PRId64 ": expected one of %s",
+                  flow->name, h->name, lab->name, flow->gpu, text_string(&numbers));
+    text_free(&numbers);
+    return there ? 0 : -1;
+}
+
 /* A kernel delivers what it sends to an address of its own without the wire. */
 static int cell_check_ends(const struct cell *cell, struct error *e)
 {
@@ -269,6 +288,8 @@ static int cell_check_ends(const struct cell *cell, struct error *e)
     const struct lab *lab = &cell->lab;
     for (size_t i = 0; i < cell->scenario.flows.count; i++) {
         int from = lab_host_of(lab, flows[i].from), to = lab_host_of(lab, flows[i].to);
+        if (check_gpu(lab, &flows[i], from, e) != 0 || check_gpu(lab, &flows[i], to, e) != 0)
+            return -1;
         if (from >= 0 && to >= 0 && from != to && lab_same_machine(lab, (size_t)from, (size_t)to))
             return error_set(
                 e,

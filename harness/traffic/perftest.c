@@ -158,7 +158,10 @@ static void add_memory(const struct scenario_flow *flow, const struct lab_host *
 {
     if (flow->memory == MEMORY_HOST)
         return;
-    words_add(w, "--use_cuda=%" PRId64, here && here->gpu ? here->gpu->index : 0);
+    words_add(w, "--use_cuda=%" PRId64,
+              flow->gpu != FIELD_UNSET ? flow->gpu
+              : here && here->gpu      ? here->gpu->index
+                                       : 0);
     if (flow->memory == MEMORY_CUDA_DMABUF)
         words_add(w, "--use_cuda_dmabuf");
 }

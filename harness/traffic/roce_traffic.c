@@ -91,6 +91,11 @@ static json_t *flow_of(const struct traffic_job *job, const struct scenario_flow
 {
     json_t *document = table_write(&flow_table, flow);
     json_object_set_new(document, "traffic_class", json_integer(flow_traffic_class(job->scenario, flow)));
+    json_object_del(document, "gpu");
+    if (flow->gpu != FIELD_UNSET) {
+        json_object_set_new(document, "local", json_make("{s:o}", "gpu", json_textf("%" PRId64, flow->gpu)));
+        json_object_set_new(document, "peer_gpu", json_integer(flow->gpu));
+    }
     return document;
 }
 

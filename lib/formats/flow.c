@@ -99,6 +99,9 @@ static int check_flow(const void *object, const char *path, struct error *e)
     const struct scenario_flow *flow = object;
     if (flow->gap_ns != FIELD_UNSET && (flow->mode == MODE_LATENCY || flow->op == OP_READ))
         return error_set(e, "%s.gap: bursts are made of writes or sends in mode bandwidth", path);
+    if (flow->gpu != FIELD_UNSET && !flow_in_gpu_memory(flow->memory))
+        return error_set(e, "%s.gpu: the flow's memory is the host's: expected \"memory\": \"gpu\" with it",
+                         path);
     return flow_check(flow, path, e);
 }
 
@@ -113,6 +116,10 @@ static const struct field fields[] = {
     {"tool", FIELD_CHOICE, AT(tool), .choices = flow_tool_names,
      .help = "Traffic tool that runs the flow between real hosts; unset: roce."},
     FLOW_KIND_FIELDS(0),
+    {"gpu", FIELD_INTEGER, AT(gpu), .min = 0, .max = 63,
+     .help = "Number of the GPU whose memory is used, at both ends of a flow between real hosts. Default: "
+             "the one "
+             "nearest to the NIC, by the lab."},
     {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1,
      .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT, .help = "Size of a message."},
     FLOW_LOAD_FIELDS(0),

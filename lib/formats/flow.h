@@ -79,6 +79,7 @@ struct scenario_flow {
     int op;               /* enum flow_op */
     int mode;             /* enum flow_mode: latency is ping-pong, half a round trip is reported */
     int memory;           /* enum flow_memory */
+    int64_t gpu;          /* number at both ends, of memory gpu; unset: the nearest to the NIC */
     int numa;             /* enum flow_numa; -1: where the kernel puts them */
     int relaxed_ordering; /* of the NIC's writes in PCIe; -1: as the tool does by itself */
     int64_t message_bytes;

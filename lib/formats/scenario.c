@@ -637,6 +637,11 @@ static bool has_numa(const json_t *flow)
     return json_object_get(flow, "numa");
 }
 
+static bool has_gpu(const json_t *flow)
+{
+    return json_object_get(flow, "gpu");
+}
+
 static bool has_ordering(const json_t *flow)
 {
     return json_object_get(flow, "relaxed_ordering");
@@ -669,6 +674,7 @@ const struct scenario_unused scenario_unused[] = {
     {"collectives", "reduction", false, reduces_nothing, "the operation reduces nothing"},
     {"collectives", "root", false, has_no_root, "the operation has no root"},
     {"flows", "tool", true, has_tool, "simulated flows need no program"},
+    {"flows", "gpu", true, has_gpu, "a simulated NIC has the memory of its nearest GPU alone"},
     {"flows", "numa", true, has_numa, "simulated hosts have no NUMA nodes"},
     {"flows", "relaxed_ordering", true, has_ordering,
      "the simulator does not model the order of PCIe writes"},

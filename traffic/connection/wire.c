@@ -310,7 +310,7 @@ static json_t *encode_field(const struct field *field, const void *slot)
     case FIELD_BOOL:
         return json_boolean(*(const int *)slot);
     case FIELD_INTEGER:
-        return json_integer(*(const int64_t *)slot);
+        return *(const int64_t *)slot == FIELD_UNSET ? NULL : json_integer(*(const int64_t *)slot);
     case FIELD_CHOICE:
         return encode_choice(field, *(const int *)slot);
     case FIELD_LIST:

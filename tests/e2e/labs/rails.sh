@@ -77,10 +77,20 @@ check_exit 0 "a port of a NIC is taken" "$H" check s.json --set 'capture={"ports
 jq '.flows = [range(26000) | {name: "f\(.)", from: "a.rail*", to: "b.rail*"}]' s.json >many.json
 check_exit 2 "more flows than a scenario has" "$H" check many.json
 check_says "... are refused" 'flows\[[0-9]*\]: with the NICs of their hosts more than 100000' err
-jq '.driver = "ssh" | .hosts = {"h[0-1]": {ssh: "h{}", nics: {"rail[0-1]": {netdev: "e{}"}}}} | del(.switches, .links, .defaults)' rails.json >ssh.json
+jq '.driver = "ssh" | .hosts = {"h[0-1]": {ssh: "h{}", nics: {"rail[0-1]": {netdev: "e{}", address: "10.0.{2}.{1+1}/24"}}}} | del(.switches, .links, .defaults)' rails.json >ssh.json
 jq 'del(.traffic, .inject, .storms, .expect, .settings_of) | .flows = [{name: "in", from: "a.rail0", to: "a.rail1"}]' s.json >inside.json
 check_exit 2 "a flow inside of a machine on real hosts" "$H" check inside.json --lab ssh.json
 check_says "... is refused" 'flow in: a.rail0 and a.rail1 are NICs of one machine, h0' err
+
+jq '.hosts["h[0-1]"].gpus = {"gpu[0-3]": {}}' ssh.json >gpus.json
+jq '.flows = [{name: "near", from: "a.rail1", to: "b.rail1", memory: "gpu"}, {name: "far", from: "a.rail1", to: "b.rail1", memory: "gpu", gpu: 3}]' inside.json >gpu.json
+check_exit 0 "a flow names a GPU of the lab" "$H" check gpu.json --lab gpus.json
+check_exit 2 "one that the lab does not have" "$H" check gpu.json --lab gpus.json --set flows.far.gpu=4
+check_says "... is refused, with those that it has" 'flow far.gpu: host h0.rail1 of lab x has no GPU 4: expected one of 0, 1, 2, 3' err
+check_exit 2 "a GPU of a flow in host memory" "$H" check gpu.json --lab gpus.json --set flows.far.memory=host
+check_says "... is refused" 'flows\[1\].gpu: the flow.s memory is the host.s' err
+"$H" check gpu.json --lab rails.json >/dev/null 2>err
+check_says "a simulated NIC has its nearest GPU alone" 'flow far: gpu has no effect: a simulated NIC has the memory of its nearest GPU alone' err
 
 # ---- the example
 check_exit 0 "pfc-bidir-rails runs" "$H" run -q --no-report pfc-bidir-rails --out example

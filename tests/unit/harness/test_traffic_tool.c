@@ -59,6 +59,10 @@ static json_t *many_flows(size_t count)
         json_t *flow = flow_between(name, "a", "b");
         json_object_set_new(flow, "queue_pairs", json_integer((json_int_t)i + 1));
         json_object_set_new(flow, "rate", json_string("10Gb/s"));
+        if (i % 2) {
+            json_object_set_new(flow, "memory", json_string("gpu"));
+            json_object_set_new(flow, "gpu", json_integer(5));
+        }
         json_array_append_new(flows, flow);
     }
     return flows;
@@ -125,7 +129,8 @@ static void as_many_flows_as_are_allowed_reach_the_program(void **state)
         assert_int_equal(plans[i].local.gid_index, 3);
         assert_string_equal(plans[i].local.device, "mlx5_0");
         assert_string_equal(plans[i].local.address, "10.0.0.1");
-        assert_string_equal(plans[i].local.gpu, "1");
+        assert_string_equal(plans[i].local.gpu, i % 2 ? "5" : "1"); /* the lab's, unless the flow names one */
+        assert_int_equal(plans[i].plan.gpu, i % 2 ? 5 : FIELD_UNSET);
         drive_plan_free(&plans[i]);
     }
     table_free(&job_table, &job);
@@ -258,12 +263,14 @@ static const struct field *field_named(const struct table *table, const char *na
 
 static void a_scenario_a_job_and_an_offer_have_the_same_limits(void **state)
 {
-    static const char *const of_offers[] = {"queue_pairs", "depth", "traffic_class"};
+    static const char *const of_offers[] = {"queue_pairs", "depth", "traffic_class", "gpu"};
     (void)state;
     for (const struct field *f = flow_table.fields; f->name; f++) {
         if (strcmp(f->name, "after") == 0 || strcmp(f->name, "gap") == 0)
             continue; /* only simulated flows wait (harness/plan/patterns.c) */
-        const struct field *same = field_named(&job_flow_table, f->name);
+        /* a job says it of each end: local.gpu is this end's */
+        const char *name = strcmp(f->name, "gpu") == 0 ? "peer_gpu" : f->name;
+        const struct field *same = field_named(&job_flow_table, name);
         if (!same) {
             fail_msg("a job's flow has no %s", f->name);
             return;
