@@ -64,6 +64,9 @@ enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, c
 /* Would a check hold if nothing that it reads was counted: all counters 0, values of flows 1? It then asks
  * for no such event. */
 bool expr_holds_uncounted(const struct expr *check);
+/* Does it hold wherever nothing happens, all that it reads being 0, and says nothing of what was moved?
+ * "Nothing is lost" does: of a run in which nothing moved it is true of itself. */
+bool expr_holds_of_silence(const struct expr *check);
 /* The sign of a check: "<". */
 const char *expr_sign(const struct expr *check);
 /* Does the comparison of a check hold between two numbers? */

@@ -452,14 +452,14 @@ bool expr_compare(const struct expr *check, double left, double right)
     return check->sign && verdict_holds(check->sign, left, right);
 }
 
-/* A division by 0 makes it NAN or infinite. */
-static double uncounted(const struct expr_node *node)
+/* With all counters 0, and `flow` for values of flows. A division by 0 makes it NAN or infinite. */
+static double uncounted(const struct expr_node *node, double flow)
 {
     if (node->kind == NUMBER)
         return node->number;
     if (node->kind == STATISTIC)
-        return node->flow ? 1 : 0;
-    double left = uncounted(node->left), right = node->right ? uncounted(node->right) : 0;
+        return node->flow ? flow : 0;
+    double left = uncounted(node->left, flow), right = node->right ? uncounted(node->right, flow) : 0;
     switch (node->kind) {
     case ADD:
         return left + right;
@@ -474,10 +474,37 @@ static double uncounted(const struct expr_node *node)
     }
 }
 
+static bool holds_uncounted(const struct expr *check, double flow)
+{
+    double left = uncounted(check->left, flow), right = check->right ? uncounted(check->right, flow) : 0;
+    return isfinite(left) && isfinite(right) && expr_compare(check, left, right);
+}
+
 bool expr_holds_uncounted(const struct expr *check)
 {
-    double left = uncounted(check->left), right = check->right ? uncounted(check->right) : 0;
-    return isfinite(left) && isfinite(right) && expr_compare(check, left, right);
+    return holds_uncounted(check, 1);
+}
+
+/* Does it read how much was moved, or how fast? */
+static bool reads_movement(const struct expr_node *node)
+{
+    static const char *const events[] = {"errors", "retransmitted_packets", "marked_packets"};
+    size_t count;
+    const struct counter *rows = counters_all(&count);
+    bool reads = node && node->kind == STATISTIC && node->flow;
+    if (!node)
+        return false;
+    for (size_t i = 0; reads && i < sizeof events / sizeof *events; i++)
+        reads = strcmp(node->name, events[i]) != 0;
+    for (size_t i = 0; !reads && node->kind == STATISTIC && !node->flow && i < count; i++)
+        reads = rows[i].group == COUNTER_GROUP_THROUGHPUT &&
+                counters_pattern_overlaps(rows[i].pattern, node->name);
+    return reads || reads_movement(node->left) || reads_movement(node->right);
+}
+
+bool expr_holds_of_silence(const struct expr *check)
+{
+    return !reads_movement(check->left) && !reads_movement(check->right) && holds_uncounted(check, 0);
 }
 
 /* Would a check have the same outcome with everything that was not read? An increase and a largest value can

@@ -177,6 +177,50 @@ static void entry_decide(const struct expr *check, json_t *result, json_t *entry
     json_object_set_new(entry, "reason", beside_expected(&r));
 }
 
+/* ---- runs in which nothing moved */
+
+#define NOTHING_MOVED "nothing was moved, and it holds of any run without traffic"
+
+/* No flow moved anything, in the measure phase or, if it ended, before. What does not say so may have. */
+static bool is_idle(const json_t *result)
+{
+    const char *name;
+    json_t *flow, *flows = json_object_get(result, "flows");
+    bool idle = json_object_size(flows) && !json_object_size(json_object_get(result, "collectives"));
+    json_object_foreach(flows, name, flow)
+    {
+        const json_t *bytes = json_object_get(flow, "bytes");
+        idle = idle && json_is_integer(bytes) && json_integer_value(bytes) == 0 &&
+               json_integer_value(json_object_get(flow, "delivered_bytes")) == 0 &&
+               !json_object_get(flow, "completion_ns");
+    }
+    return idle;
+}
+
+static bool is_verdict(const json_t *entry, enum verdict verdict)
+{
+    return verdict_of(json_string_value(json_object_get(entry, "verdict"))) == verdict;
+}
+
+/* "Nothing is lost" is true of itself where nothing moved: a run in which nothing else passed is not passed.
+ */
+static void take_back(const struct cell *cell, json_t *result, json_t *expectations)
+{
+    size_t i;
+    json_t *entry;
+    bool says_something = !is_idle(result);
+    json_array_foreach(json_object_get(result, "verify"), i, entry) says_something =
+        says_something || is_verdict(entry, VERDICT_PASSED);
+    json_array_foreach(expectations, i, entry) says_something =
+        says_something || is_verdict(entry, VERDICT_FAILED) ||
+        (is_verdict(entry, VERDICT_PASSED) && !expr_holds_of_silence(cell->checks[i]));
+    json_array_foreach(expectations, i, entry)
+    {
+        if (!says_something && is_verdict(entry, VERDICT_PASSED))
+            entry_skip(entry, json_text(NOTHING_MOVED));
+    }
+}
+
 /* Over what an expectation or published figure is judged at the end of the sweep (struct over): "repeats",
  * "cells"; NULL: in each run. */
 static const char *verdict_later(enum expect_over over, const json_t *against,
@@ -292,6 +336,7 @@ enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *
     for (size_t i = 0; i < cell->scenario.published.count; i++)
         if (plan_when(cell, published[i].when))
             json_array_append_new(figures, compare_published(cell, i, scope, result, why_not));
+    take_back(cell, result, expectations);
     json_object_set_new(result, "expectations", expectations);
     json_object_set_new(result, "published", figures);
     enum verdict verdict = verdict_of_result(result);
@@ -409,6 +454,7 @@ void over_take(struct over_item *item, const char *name, const json_t *result, c
     snprintf(item->unit, sizeof item->unit, "%s", r.unit);
     if (!*item->note)
         snprintf(item->note, sizeof item->note, "%s", r.note);
+    item->idle += item->expect && is_idle(result) && expr_holds_of_silence(item->expr);
     spread_add(&item->left, r.left);
     spread_add(&item->right, r.right);
 }
@@ -452,6 +498,8 @@ static json_t *over_reason_of(const struct over *over, const struct over_item *i
 {
     if (item->why)
         return json_incref(item->why);
+    if (item->idle && item->idle == item->left.count)
+        return json_text(NOTHING_MOVED);
     return item->left.count < over->repeats
                ? json_textf("only %zu of %zu runs have a whole result", item->left.count, over->repeats)
                : NULL;

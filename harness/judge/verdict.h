@@ -36,7 +36,8 @@ struct over_item {
     char unit[8];
     char note[sizeof((struct expr_result *)0)->note]; /* of the first run that has one */
     enum origin origin;                               /* of the last run that was taken */
-    json_t *why;                                      /* it cannot be judged */
+    size_t idle; /* runs in which nothing moved, and which say nothing because of that */
+    json_t *why; /* it cannot be judged */
 };
 
 struct over {

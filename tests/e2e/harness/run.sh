@@ -598,6 +598,22 @@ check "... for hosts alone, where it models those of switches" \
 check "... and for none, where it is modelled wherever it exists" \
     test -z "$(unmodelled --set settings.traffic_class=106 --set settings.ecn_threshold='{"kmin":"100kB","kmax":"400kB","pmax":0.2}')"
 
+# "Nothing is lost" of a run in which nothing moves is not passed.
+lost='expect=[{"name": "no loss", "check": "delta(s0.buffer_discards) == 0"}, {"name": "no error", "check": "sum(flows.*.errors) == 0"}]'
+all_dropped='inject=[{"flow": "f0", "do": "drop", "every": 1}, {"flow": "f1", "do": "drop", "every": 1}, {"flow": "f2", "do": "drop", "every": 1}, {"flow": "f3", "do": "drop", "every": 1}]'
+idle() { check_exit "$1" "$2" incast4 --no-report --quiet --set phases.warmup=1ms --duration 2ms --set "$lost" --set "$all_dropped" "${@:3}"; }
+idle 4 "nothing moves, and only that nothing is lost is expected: not passed"
+# shellcheck disable=SC2317 # check calls it
+idle_holds() { jq -e "$1" "$SCRATCH/incast4/incast4/latest/${2:-result.json}" >/dev/null; }
+check "... each says why" idle_holds '.verdict == "skipped" and ([.expectations[] | .verdict, .reason] | unique) == ["nothing was moved, and it holds of any run without traffic", "skipped"]'
+idle 0 "... one flow that moves decides" --set inject.3=null
+idle 0 "... or an expectation of what is moved" --set 'expect.1.check=sum(flows.*.bytes) == 0'
+idle 0 "... or of what is received" --set 'expect.1.check=delta(h4.rx_prio3_bytes) < 1kB'
+idle 1 "... or one that fails" --set 'expect.1.check=delta(s0.buffer_discards) > 0'
+check "... beside which the others stay" idle_holds '[.expectations[].verdict] == ["passed", "failed"]'
+idle 4 "... over repetitions" --repeat 2 --set 'expect.*.over=repeats'
+check "... at the end of the sweep" idle_holds '.verdict == "skipped" and [.repeated[].expectations[].verdict] == ["skipped", "skipped"]' index.json
+
 # ---- Ctrl-C
 sampling() { # wait until a run has sampled something
     for _ in $(seq 100); do
