@@ -1,6 +1,7 @@
 #include "reports/explain/judge.h"
 
 #include "lib/clock.h"
+#include "lib/document/json_text.h"
 #include "lib/xalloc.h"
 #include <math.h>
 #include <stdlib.h>
@@ -24,6 +25,28 @@ static size_t senders_through(struct seen *s, size_t port)
         count += counts;
     }
     return count;
+}
+
+/* "3 hosts have"; of hosts with several NICs "3 NICs of 2 hosts have". */
+static void add_senders(struct seen *s, size_t port, size_t senders, struct text *out)
+{
+    json_t *names = json_object();
+    bool nics = false;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        if (flow->start_ns >= flow->end_ns || !seen_may_pass(s, flow, port))
+            continue;
+        const char *machine = seen_machine(s, flow->from);
+        nics = nics || machine;
+        json_put(names, machine ? machine : flow->from, json_true());
+    }
+    size_t hosts = json_object_size(names);
+    if (nics)
+        text_add(out, "%zu %s of %zu %s %s", senders, senders == 1 ? "NIC" : "NICs", hosts,
+                 hosts == 1 ? "host" : "hosts", senders == 1 ? "has" : "have");
+    else
+        text_add(out, "%zu %s", senders, senders == 1 ? "host has" : "hosts have");
+    json_decref(names);
 }
 
 /* Something at or behind `name` that was not sampled. */
@@ -156,8 +179,8 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     cause->priority = priority;
     const struct network_port *at = &s->network.ports[port];
     double sent = seen_use(s, port, during) * at->rate_bps;
-    text_add(&cause->evidence, "%zu %s flows through %s (to %s), which carries", senders,
-             senders == 1 ? "host has" : "hosts have", at->name, seen_behind(s, port));
+    add_senders(s, port, senders, &cause->evidence);
+    text_add(&cause->evidence, " flows through %s (to %s), which carries", at->name, seen_behind(s, port));
     judge_add_rate(&cause->evidence, " ", at->rate_bps, "");
     const struct stop *stop = seen_stop(s, port, priority);
     if (sent > 0) {

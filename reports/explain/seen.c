@@ -38,6 +38,12 @@ static size_t node_of_role(const struct seen *s, const char *role)
     return node != NETWORK_NONE ? node : network_node(&s->network, role);
 }
 
+const char *seen_machine(const struct seen *s, const char *role)
+{
+    const char *machine = run_member(json_object_get(run_get(s->run, "hosts"), role), "machine");
+    return *machine ? machine : NULL;
+}
+
 const json_t *seen_counters(const struct seen *s, const char *role)
 {
     const json_t *host = json_object_get(run_get(s->run, "hosts"), role);

@@ -111,6 +111,8 @@ double seen_value(const struct seen *s, const char *role, const char *member, co
 #define seen_counter(s, role, ...) seen_value(s, role, "total", __VA_ARGS__)
 #define seen_delta(s, role, ...)   seen_value(s, role, "delta", __VA_ARGS__)
 #define seen_rate(s, role, ...)    seen_value(s, role, "rate_per_s", __VA_ARGS__)
+/* The host of a role that is one of several NICs; NULL: the role is a host or a switch. */
+const char *seen_machine(const struct seen *s, const char *role);
 /* All counters of a role, by name; NULL: none. */
 const json_t *seen_counters(const struct seen *s, const char *role);
 /* The samples of a column; NULL: none. Those of switches are not seen with `hosts_only`. */

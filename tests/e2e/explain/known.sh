@@ -49,6 +49,11 @@ run pfc-bidir --set phases.warmup=10ms -d 100ms --set phases.cooldown=10ms
 check "pfc-bidir: nothing is wrong with host memory" test "$(first "$OUT/pfc-bidir/latest/01")" = "none -"
 check "  and b is a slow receiver with GPU memory, though its memory stood still for 2 ms at a time" test "$(first "$OUT/pfc-bidir/latest/02")" = "slow-receiver b"
 
+run rails-ring --set expect=null --set phases.measure=300us --set 'settings.ecn=[]' \
+    --set 'traffic=[{"name": "in", "pattern": "incast", "from": ["h[1-3].rail2", "h3.rail0"], "to": ["h0.rail2"], "priority": 3}]'
+check "an incast on one rail: the NIC is named" test "$(first "$OUT/rails-ring/latest") $(first "$OUT/rails-ring/latest" --hosts-only)" = "incast h0.rail2 incast h0.rail2"
+check "  and its senders are counted as NICs of their hosts" jq -e '.causes[0].evidence[0] | startswith("4 NICs of 3 hosts have flows through leaf2:0 (to h0.rail2), ")' <("$H" explain --json "$OUT/rails-ring/latest")
+
 # ---- what else is said
 victim=$OUT/victim-flow/latest/01
 "$H" explain --json "$victim" >"$SCRATCH/victim.json"
