@@ -50,7 +50,7 @@ static const char *const figure_names[2][2] = {{"host_tx_bps", "host_rx_bps"}, {
 struct node {
     const char *name, *machine, *nic, *class, *relation, *peer;
     double best[2][2];         /* by memory and way, of all rounds; NAN: there was no flow */
-    bool paused_link;          /* it sent pauses while it was sent to at full rate */
+    bool paused_link[2];       /* by memory: it sent pauses while it was sent to at full rate */
     size_t flows[2], lossy[2]; /* in runs in which nothing waits */
     const char *lossy_with;
     bool accused;
@@ -256,7 +256,7 @@ static void take_full_flow(struct work *w, const json_t *run, const json_t *flow
     take_rate(to, memory, RX, bps);
     if (memory == HOST)
         take_pair(w, from->name, to->name, bps);
-    to->paused_link |= memory == HOST && counted(run, to->name, "tx_prio?_pause") > 0;
+    to->paused_link[memory] |= counted(run, to->name, "tx_prio?_pause") > 0;
 }
 
 static void take_light_flow(struct work *w, const json_t *flow)
@@ -521,12 +521,15 @@ static double line_of(const struct work *w, const struct node *n, enum memory me
 
 #define GBPS(bps) ((bps) / 1e9)
 
-/* Had the NIC a flow this way with one that can do as much, as other rounds show? Else its partners may be
- * the slow ones. */
-static bool has_able_partner(const struct work *w, const struct node *n, enum memory memory, enum way way,
-                             double least)
+/* Whose is it that a NIC is slow this way: its own, if a partner can do as much, as other rounds show, or if
+ * it pauses its link as the receiver; its partner's, if that one pauses; or is that not known? */
+enum whose { OWN, PARTNERS, NOT_KNOWN };
+
+static enum whose whose_fault(const struct work *w, const struct node *n, enum memory memory, enum way way,
+                              double least)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
+    enum whose whose = way == RX && n->paused_link[memory] ? OWN : NOT_KNOWN;
     size_t i, k;
     json_array_foreach(runs, i, run)
     {
@@ -534,21 +537,31 @@ static bool has_able_partner(const struct work *w, const struct node *n, enum me
         {
             const struct node *own = node_of(w, text_of(flow, way == TX ? "from" : "to")),
                               *other = node_of(w, text_of(flow, way == TX ? "to" : "from"));
-            if (own == n && other && memory_of(flow) == memory &&
-                other->best[memory][way == TX ? RX : TX] >= least)
-                return true;
+            if (own != n || !other || memory_of(flow) != memory)
+                continue;
+            if (other->best[memory][way == TX ? RX : TX] >= least)
+                whose = OWN;
+            else if (whose == NOT_KNOWN && other->paused_link[memory])
+                whose = PARTNERS;
         }
     }
-    return false;
+    return whose;
 }
 
-/* Is it slow this way, and is that its own? *unsure: all its partners are slow themselves. */
-static bool is_slow(const struct work *w, const struct node *n, enum memory memory, enum way way,
-                    double least, bool *unsure)
+struct slow {
+    bool tx, rx; /* by its own fault; a way that is slow for reasons that are not known, beside one that is */
+    bool unsure; /* slow, and whose fault it is is not known */
+};
+
+static struct slow judge_ways(const struct work *w, const struct node *n, enum memory memory, double least)
 {
-    bool slow = n->best[memory][way] < least, able = slow && has_able_partner(w, n, memory, way, least);
-    *unsure = *unsure || (slow && !able);
-    return able;
+    bool tx = n->best[memory][TX] < least, rx = n->best[memory][RX] < least;
+    enum whose of_tx = tx ? whose_fault(w, n, memory, TX, least) : PARTNERS,
+               of_rx = rx ? whose_fault(w, n, memory, RX, least) : PARTNERS;
+    bool own = of_tx == OWN || of_rx == OWN;
+    return (struct slow){.tx = own && of_tx != PARTNERS,
+                         .rx = own && of_rx != PARTNERS,
+                         .unsure = !own && (of_tx == NOT_KNOWN || of_rx == NOT_KNOWN)};
 }
 
 static void note_unsure(struct work *w, const struct node *n)
@@ -563,7 +576,7 @@ static json_t *name_slow(struct work *w, struct node *n, bool tx, bool rx)
     const double *best = n->best[HOST];
     const char *peer = n->peer ? n->peer : "its switch";
     json_t *finding;
-    if (tx && rx && !n->paused_link) {
+    if (tx && rx && !n->paused_link[HOST]) {
         char *name = xasprintf("%s - %s", n->name, peer);
         finding = find(w, "link-slow", name, true, "pairs",
                        "the link of %s to %s carries %.4g Gb/s one way and %.4g the other", n->name, peer,
@@ -575,7 +588,7 @@ static json_t *name_slow(struct work *w, struct node *n, bool tx, bool rx)
                        "NIC %s sends %.4g Gb/s and takes %.4g, and pauses its link meanwhile: its PCIe slot "
                        "(lanes, generation), or its memory",
                        n->name, GBPS(best[TX]), GBPS(best[RX]));
-    } else if (rx && n->paused_link) {
+    } else if (rx && n->paused_link[HOST]) {
         finding = find(w, "slow-receiver", n->name, true, "pairs",
                        "%s takes %.4g Gb/s, and pauses its link meanwhile; it sends %.4g", n->name,
                        GBPS(best[RX]), GBPS(best[TX]));
@@ -605,20 +618,19 @@ static void judge_rates(struct work *w)
         unjudged += isnan(line) && !isnan(n->best[HOST][TX]);
         if (n->accused || isnan(line) || isnan(n->best[HOST][TX]) || isnan(n->best[HOST][RX]))
             continue;
-        bool unsure = false, tx = is_slow(w, n, HOST, TX, least, &unsure),
-             rx = is_slow(w, n, HOST, RX, least, &unsure);
-        if (!tx && !rx && unsure)
+        struct slow slow = judge_ways(w, n, HOST, least);
+        if (slow.unsure)
             note_unsure(w, n);
-        if (!tx && !rx)
+        if (!slow.tx && !slow.rx)
             continue;
-        json_t *finding = name_slow(w, n, tx, rx);
+        json_t *finding = name_slow(w, n, slow.tx, slow.rx);
         snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs of its kind, %.4g Gb/s",
                  100 * OF_OTHERS, of, GBPS(line));
         set_figure(finding, fmin(n->best[HOST][TX], n->best[HOST][RX]), least, "b/s", source);
         add_evidence(finding, "all flows of %s are slow in %s, whoever is at their other end", n->name,
-                     tx && rx ? "both directions"
-                     : tx     ? "the direction from it"
-                              : "the direction to it");
+                     slow.tx && slow.rx ? "both directions"
+                     : slow.tx          ? "the direction from it"
+                                        : "the direction to it");
     }
     if (unjudged)
         do_not_know(
@@ -647,11 +659,10 @@ static void judge_gpu(struct work *w, struct node *n)
                                     : NAN,
            tx = n->best[GPU][TX], rx = n->best[GPU][RX];
     char source[200];
-    bool unsure = false, slow_tx = !isnan(least) && is_slow(w, n, GPU, TX, least, &unsure),
-         slow_rx = !isnan(least) && is_slow(w, n, GPU, RX, least, &unsure);
-    if (!slow_tx && !slow_rx && unsure)
+    struct slow slow = isnan(least) ? (struct slow){0} : judge_ways(w, n, GPU, least);
+    if (slow.unsure)
         note_unsure(w, n);
-    if (!slow_tx && !slow_rx)
+    if (!slow.tx && !slow.rx)
         return;
     if (!isnan(share))
         snprintf(source, sizeof source, "%.0f %% of the same NIC with host memory, as usual for %s",
@@ -660,7 +671,7 @@ static void judge_gpu(struct work *w, struct node *n)
         snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs with GPU memory, %.4g Gb/s",
                  100 * OF_OTHERS, of, GBPS(others));
     json_t *finding =
-        find(w, "gpu-route", n->name, slow_tx && slow_rx, "gpus",
+        find(w, "gpu-route", n->name, slow.tx && slow.rx, "gpus",
              "GPU memory at %s carries %.4g Gb/s out and %.4g in, host memory %.4g and %.4g: the route "
              "between GPU and NIC (ACS, a bridge between them, peer-to-peer off)",
              n->name, GBPS(tx), GBPS(rx), GBPS(n->best[HOST][TX]), GBPS(n->best[HOST][RX]));

@@ -52,6 +52,11 @@ check_exit 1 "--fail-if with a baseline" harness burn-in two.json --no-report --
 check_exit 2 "a baseline that is none" harness burn-in two.json --baseline two.json
 check_says "is refused" 'two.json is not the document of a burn-in' err
 
+# ---- two hosts with two rails: four NICs of a kind, and whoever pauses is the slow one of two
+echo "$lab" | jq '.name = "rails" | .topology = {kind: "rail_leaf_spine", groups: 1, hosts: 2, rails: 2, spines: 0} | .hosts = {"h1": {nics: {rail1: {pcie: {generation: 3, lanes: 1}}}}}' >rails.json
+check_exit 1 "one of two hosts" harness burn-in rails.json --no-report
+check "is named with its NIC" [ "$(document rails '[.findings[] | .kind + " " + .culprit + " " + .host + " " + .nic] | join(", ")')" = "nic-slow h1.rail1 h1 rail1" ]
+
 # ---- interrupted, killed, resumed
 long=(--no-report --jobs 1 --set phases.measure=20ms)
 harness burn-in four.json "${long[@]}" --out stopped >said 2>&1 &
