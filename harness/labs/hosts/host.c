@@ -98,11 +98,11 @@ static const char *joined_lines(struct text *text)
     return text->length ? text_string(text) : "nothing was printed";
 }
 
-json_t *remote_json(struct remote_host *h, const char *const argv[], const char *input, int *status,
-                    struct error *e)
+json_t *remote_json_within(struct remote_host *h, const char *const argv[], const char *input,
+                           int64_t timeout_ns, int *status, struct error *e)
 {
     struct text out = {0}, err = {0};
-    int code = ssh_run(h->ssh, argv, input, &out, &err, REMOTE_COMMAND_NS, e);
+    int code = ssh_run(h->ssh, argv, input, &out, &err, timeout_ns, e);
     struct error wrong;
     json_t *json =
         code >= 0 ? json_file_parse(text_string(&out), out.length, argv[0], DOCUMENT_ANSWER, &wrong) : NULL;
@@ -127,6 +127,12 @@ json_t *remote_json(struct remote_host *h, const char *const argv[], const char 
     text_free(&out);
     text_free(&err);
     return json;
+}
+
+json_t *remote_json(struct remote_host *h, const char *const argv[], const char *input, int *status,
+                    struct error *e)
+{
+    return remote_json_within(h, argv, input, REMOTE_COMMAND_NS, status, e);
 }
 
 /* ---- facts */

@@ -58,6 +58,9 @@ const char *remote_program(const struct remote_host *h, const char *name, char *
  * *status (may be NULL). Returns a new reference, or NULL with `e` set. */
 json_t *remote_json(struct remote_host *h, const char *const argv[], const char *input, int *status,
                     struct error *e);
+/* The same with another time limit than REMOTE_COMMAND_NS. */
+json_t *remote_json_within(struct remote_host *h, const char *const argv[], const char *input,
+                           int64_t timeout_ns, int *status, struct error *e);
 
 /* ---- settings, through nic-config */
 

@@ -202,9 +202,14 @@ int remote_find_nic(struct remote_host *h, struct error *e)
 
 /* ---- nic-config */
 
-/* Ask nic-config; an answer that is not "ok" is an error with its sentence. */
+/* nic-config waits for the link after each write that may take it down, one NIC after the other. What a
+ * restore finds in the journal is not known before. A host that hangs ends the connection before that
+ * (remote/ssh.c). */
+#define RESTORED_NICS 16
+
+/* Ask nic-config about `nics` NICs; an answer that is not "ok" is an error with its sentence. */
 static json_t *ask_nic_config(struct remote_host *h, const char *const words[], const char *input,
-                              struct error *e)
+                              size_t nics, struct error *e)
 {
     char program[512];
     struct words argv = {0};
@@ -212,7 +217,8 @@ static json_t *ask_nic_config(struct remote_host *h, const char *const words[], 
     words_add(&argv, "%s", remote_program(h, "nic-config", program, sizeof program));
     words_add_all(&argv, words);
     json_t *answer = words_whole(&argv, e) == 0
-                         ? remote_json(h, (const char *const *)argv.items, input, &status, e)
+                         ? remote_json_within(h, (const char *const *)argv.items, input,
+                                              (int64_t)nics * REMOTE_COMMAND_NS, &status, e)
                          : NULL;
     words_free(&argv);
     if (!answer || json_is_true(json_object_get(answer, "ok")))
@@ -228,7 +234,7 @@ json_t *remote_settings_get(struct remote_host *h, struct error *e)
     const char *words[REMOTE_EXTRA_NICS + 3] = {"get", h->netdev};
     for (size_t i = 0; i < REMOTE_EXTRA_NICS; i++)
         words[i + 2] = h->extra[i];
-    json_t *answer = ask_nic_config(h, words, NULL, e);
+    json_t *answer = ask_nic_config(h, words, NULL, 1, e);
     if (!answer)
         return NULL;
     json_decref(h->nic);
@@ -382,7 +388,7 @@ static json_t *hand_over(struct remote_host *h, const char *command, json_t *int
     const char *const words[] = {command, "--skip-missing", "-", NULL};
     json_t *document = json_make("{s:i,s:O}", "schema", 1, "interfaces", interfaces);
     char *input = json_dumps(document, JSON_COMPACT);
-    json_t *answer = input ? ask_nic_config(h, words, input, e) : NULL;
+    json_t *answer = input ? ask_nic_config(h, words, input, json_object_size(interfaces), e) : NULL;
     if (!input)
         error_set(e, "out of memory");
     free(input);
@@ -590,7 +596,7 @@ int remote_settle(struct remote_host *h, struct error *e)
     for (size_t i = 0; i < REMOTE_EXTRA_NICS && h->extra[i]; i++)
         if (json_is_true(json_object_get(json_object_get(facts, h->extra[i]), "carrier")))
             words[count++] = h->extra[i];
-    json_t *answer = count > 1 ? ask_nic_config(h, words, NULL, e) : json_object();
+    json_t *answer = count > 1 ? ask_nic_config(h, words, NULL, 1, e) : json_object();
     json_decref(answer);
     return answer ? 0 : -1;
 }
@@ -598,7 +604,7 @@ int remote_settle(struct remote_host *h, struct error *e)
 json_t *remote_settings_restore(struct remote_host *h, struct error *e)
 {
     static const char *const words[] = {"restore", NULL};
-    return ask_nic_config(h, words, NULL, e);
+    return ask_nic_config(h, words, NULL, RESTORED_NICS, e);
 }
 
 json_t *remote_buffers(const struct remote_host *h)
