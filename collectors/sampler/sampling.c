@@ -98,7 +98,7 @@ static void put_header(const struct sampled *n)
 /* Of the processor's time each NIC has its share. */
 static void put_end(const struct program *p, const char *reason)
 {
-    int64_t cpu_ns = clock_process_cpu_ns() / (int64_t)p->count;
+    int64_t cpu_ns = clock_process_cpu_ns() / (p->count > 1 ? (int64_t)p->count : 1);
     for (size_t i = 0; i < p->count; i++)
         put_line(p, begin_line(&p->nics[i], "end"),
                  json_make("{s:I,s:I,s:I,s:I,s:s}", "time_ns", (json_int_t)clock_realtime_ns(), "samples",

@@ -94,7 +94,8 @@ static int assign(const struct lab *lab, const struct words *nodes, struct words
     for (size_t i = 0; lab_host_at(lab, i); i++) {
         const char *name = written_name(lab, i);
         node += lab_machine_first(lab, i) == i;
-        if (name && add_host(sets, lab_host_at(lab, i), name, nodes->items[node - 1], e) != 0)
+        if (name && node <= nodes->count &&
+            add_host(sets, lab_host_at(lab, i), name, nodes->items[node - 1], e) != 0)
             return -1;
     }
     return words_whole(sets, e);
