@@ -356,7 +356,7 @@ static json_t *tables_in_run(const struct doctor_subject *x, const struct read_s
 static void examine_switch(const struct doctor_subject *x, const struct read_switch *s)
 {
     struct error e;
-    struct sonic_config in_run;
+    struct sonic_config in_run = {0};
     struct switch_end end = {
         .of = s->of, .config = &s->config, .recorded = s->of->config, .from = text_string(&s->from)};
     const char *role = x->cell ? role_of_switch(x->cell, s->of) : NULL;
