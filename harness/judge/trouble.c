@@ -174,13 +174,13 @@ static void find_stalled(const struct looked_into *x)
         if (!longest || number_of(quiet, "quiet_ns") > number_of(longest, "quiet_ns"))
             longest = quiet;
     }
-    text_add(
-        &rest,
-        " completed no message for %s%.4g of the %.4g ms of the measured phase, from %.4g ms on, and %.0f in "
-        "the rest: the goodput is a mean of both, and no rate at which it ran",
-        stalled.count > 1 ? "up to " : "", number_of(longest, "quiet_ns") / 1e6,
-        (double)x->cell->scenario.phases.measure_ns / 1e6, number_of(longest, "quiet_from_ns") / 1e6,
-        number_of(longest, "messages"));
+    text_add(&rest,
+             " completed no message for %s%.4g of the %.4g ms of the measured phase, from its %.4g ms on, "
+             "and %.0f in "
+             "the rest: the goodput is a mean of both, and no rate at which it ran",
+             stalled.count > 1 ? "up to " : "", number_of(longest, "quiet_ns") / 1e6,
+             (double)x->cell->scenario.phases.measure_ns / 1e6, number_of(longest, "quiet_from_ns") / 1e6,
+             number_of(longest, "messages"));
     add_sentence(&stalled, text_string(&rest), x->warnings);
     text_free(&rest);
 }

@@ -286,7 +286,7 @@ static int refuse_late_start(const char *path, size_t i, int64_t start_ns, int64
                              struct error *e)
 {
     char start[40], end[40];
-    return error_set(e, "%s[%zu].start: %s is not before the end %s, at %s", path, i,
+    return error_set(e, "%s[%zu].start: %s of the run is not before the end %s, at %s", path, i,
                      units_format(UNIT_TIME_NS, start_ns, start, sizeof start), of,
                      units_format(UNIT_TIME_NS, end_ns, end, sizeof end));
 }

@@ -457,9 +457,15 @@ static void draw_x_axis(const struct plot *plot, const struct scale *x, const st
             svg_words(out, at, place->bottom + 14, (struct svg_font){TIC_SIZE, INK, SVG_MIDDLE, false, false},
                       tics.items[i].label);
     }
+    /* of a run, "time, ms": since when is for people, and not in the data */
+    char *time = strncmp(plot->x_label, "time, ", 6) == 0
+                     ? xasprintf("time since the measure phase began, %s", plot->x_label + 6)
+                     : NULL;
+    const char *x_words = time ? time : plot->x_label;
     if (last)
         svg_words(out, (x->from + x->to) / 2, place->bottom + 38,
-                  (struct svg_font){13, INK, SVG_MIDDLE, false, false}, plot->x_label);
+                  (struct svg_font){13, INK, SVG_MIDDLE, false, false}, x_words);
+    free(time);
 }
 
 /* Named rows: lines of a name above one another, in the middle of the row. */

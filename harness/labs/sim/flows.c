@@ -150,7 +150,7 @@ static json_t *error_text(const struct sim_flow_stats *stats)
         completion_explain(status_of(stats), vendor_of(stats), &text);
     else
         text_add(&text, "%s retry counter exceeded", stats->failed_not_ready ? "RNR" : "transport");
-    text_add(&text, "%s at %.6g ms", stats->failed_as_measured ? "; given up" : "",
+    text_add(&text, "%s at %.6g ms of the run", stats->failed_as_measured ? "; given up" : "",
              (double)stats->failed_ps / SIM_PS_PER_NS / 1e6);
     if (stats->failed_as_measured && stats->failed_not_ready)
         text_add(&text, ", %.6g ms after the request",

@@ -110,7 +110,7 @@ static json_t *deadlock_sentence(const json_t *deadlock)
     const json_t *ports = json_object_get(deadlock, "ports");
     struct text text = {0};
     size_t count = json_array_size(ports);
-    text_add(&text, "deadlock on priority %d since %.6g ms: %s waits",
+    text_add(&text, "deadlock on priority %d since %.6g ms of the run: %s waits",
              (int)json_integer_value(json_object_get(deadlock, "priority")),
              (double)json_integer_value(json_object_get(deadlock, "since_ns")) / 1e6,
              json_string_value(json_array_get(ports, 0)));

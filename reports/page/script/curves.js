@@ -97,7 +97,7 @@ function axis(more) {
 
 function xAxis(figure, last) {
   return axis({
-    scale: 'x', side: 2, size: last ? 28 : 10, labelSize: 20, label: last ? figure.x : undefined, space: 70,
+    scale: 'x', side: 2, size: last ? 28 : 10, labelSize: 20, label: last ? figure.x.replace(/^time,/, 'time since the measure phase began,') : undefined, space: 70,
     values: last ? function (plot, splits) { return showTicks(splits); }
       : function (plot, splits) { return splits.map(function () { return ''; }); }
   });

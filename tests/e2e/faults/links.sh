@@ -28,7 +28,7 @@ done
 
 mapfile -t flap < <(results link-flap 1)
 check "a flow that gave up says when" \
-    jq -e '.flows.flapping.error | test("^transport retry counter exceeded at [0-9.]+ ms")' "${flap[1]}"
+    jq -e '.flows.flapping.error | test("^transport retry counter exceeded at [0-9.]+ ms of the run")' "${flap[1]}"
 check "and there is a warning with the verbs name" jq -e '.warnings[] | select(test("flapping: IBV_WC_RETRY_EXC_ERR"))' "${flap[1]}"
 check "one that survived has no error" jq -e '.flows.flapping | has("error") | not' "${flap[0]}"
 check "the run says it" grep -q 'warning: flow flapping: IBV_WC_RETRY_EXC_ERR: transport retry counter exceeded' "$SCRATCH/link-flap.said"
@@ -41,7 +41,7 @@ check_says "... has not just not ended" '^  flapping .*   gave up(; in the measu
 mapfile -t silent < <(results silicon-timeout 1)
 check "a silent peer: status, vendor error, time and time-outs" jq -e '.flows.request | .errors == 1 and .completion.silent_ns > 3660e6 and .completion.silent_ns < 3663.2e6 and
     .completion.vendor_error == 129 and .completion.counters.a.local_ack_timeout_err == 6 and
-    (.error | test("completion error 12 \\(IBV_WC_RETRY_EXC_ERR\\), vendor error 0x81: .*; given up at 366[0-9.]+ ms, after 366[0-9.]+ ms without an answer \\([4-7] adaptive retransmissions, then 6 time-outs\\)"))' "${silent[0]}"
+    (.error | test("completion error 12 \\(IBV_WC_RETRY_EXC_ERR\\), vendor error 0x81: .*; given up at 366[0-9.]+ ms of the run, after 366[0-9.]+ ms without an answer \\([4-7] adaptive retransmissions, then 6 time-outs\\)"))' "${silent[0]}"
 check "CNPs that slow restart made are named, by their counter" jq -e '.warnings[] | select(test("^[1-9][0-9]* CNPs were handled in the run .rp_cnp_handled., 0 sent .np_cnp_sent.: the others are those of slow restart, .*; a roce_slow_restart_cnps [1-9]"))' "${silent[0]}"
 "$H" export "${silent[0]%/*}" --out "$SCRATCH/silent" --format csv --tables flows >/dev/null 2>&1
 check "an export has it by number" grep -qE ',IBV_WC_RETRY_EXC_ERR,129,366[0-9]{7},' "$SCRATCH/silent/flows.csv"
@@ -50,8 +50,8 @@ mapfile -t ring < <(results pfc-deadlock 1)
 check "a deadlock is named by its ports" jq -e '.deadlocks[0] | .ports | length == 5' "${ring[0]}"
 check "two priorities have none" jq -e 'has("deadlocks") | not' "${ring[1]}"
 "$H" report "$SCRATCH/1/pfc-deadlock/latest" >/dev/null 2>&1
-check "the page says it" grep -qE 'deadlock on priority 3 since [0-9.]+ ms: s[0-4]:[0-9] waits for s' "$SCRATCH/1/pfc-deadlock/latest/report/index.html"
-check "the run says it in a sentence" grep -qE 'deadlock on priority 3 since [0-9.]+ ms: s[0-4]:[0-9] waits for s' "$SCRATCH/pfc-deadlock.said"
+check "the page says it" grep -qE 'deadlock on priority 3 since [0-9.]+ ms of the run: s[0-4]:[0-9] waits for s' "$SCRATCH/1/pfc-deadlock/latest/report/index.html"
+check "the run says it in a sentence" grep -qE 'deadlock on priority 3 since [0-9.]+ ms of the run: s[0-4]:[0-9] waits for s' "$SCRATCH/pfc-deadlock.said"
 above=$(jq -r '.flows["ring-0"] | .goodput_bps / .delivered_bps * 100 | floor' "${ring[0]}")
 check "messages that complete for $above % of what was delivered are warned of" grep -qE 'warning: flows? ring-0.* differs from what was delivered in it' "$SCRATCH/pfc-deadlock.said"
 P=$SCRATCH/1/pfc-deadlock/latest
@@ -96,7 +96,7 @@ refused 'faults\[0\].link: .* no node "leaf9"; did you mean' "a node that is not
 refused 'no link between "h4" and "leaf0": h4 has links to leaf1' "a link that is not there" '[{"link":["h4","leaf0"],"kind":"down"}]'
 refused 'no link between "h4" and "leaf1:2"' "a port that has another link" '[{"link":["h4","leaf1:2"],"kind":"down"}]'
 refused 'faults\[0\].link: 1 items: expected 2' "one end" '[{"link":["h4"],"kind":"down"}]'
-refused 'faults\[0\].start: 40ms is not before the end of the run, at 32ms' "a start after the end" "[{$L,\"kind\":\"down\",\"start\":\"40ms\"}]"
+refused 'faults\[0\].start: 40ms of the run is not before the end of the run, at 32ms' "a start after the end" "[{$L,\"kind\":\"down\",\"start\":\"40ms\"}]"
 refused 'faults\[0\].stop: the fault lasts until 33ms, the run ends at 32ms' "a stop after the end" "[{$L,\"kind\":\"down\",\"stop\":\"33ms\"}]"
 refused 'faults\[0\].count: the fault lasts until 90ms' "flaps after the end" "[{$L,\"kind\":\"flap\",\"period\":\"10ms\",\"count\":9}]"
 refused 'faults\[0\].stop: the fault would end before it starts, at 10ms' "a stop before the start" "[{$L,\"kind\":\"down\",\"start\":\"10ms\",\"stop\":\"9ms\"}]"

@@ -283,7 +283,7 @@ warned_of() { # OPTION...
     "$H" run "$SCRATCH/still.json" --no-report --quiet --out "$OUT" "$@" >"$SCRATCH/out" 2>&1
     jq -r '.warnings[]' "$OUT/still/latest/result.json"
 }
-stood='^flow f completed no message for 7\.1[0-9]* of the 10 ms of the measured phase, from 2\.[89][0-9]* ms on, and 505 in the rest'
+stood='^flow f completed no message for 7\.1[0-9]* of the 10 ms of the measured phase, from its 2\.[89][0-9]* ms on, and 505 in the rest'
 check "a flow that waits for a time-out until the end stood still for most of the phase" grep -qE "$stood" <<<"$(warned_of)"
 check_says "... on the terminal" 'warning: flow f completed no message for 7' "$SCRATCH/out"
 check "... also where its intervals show it" grep -qE "$stood" <<<"$(warned_of --set sample.every=1ms)"

@@ -71,7 +71,7 @@ check_exit 0 "... and a receiver with Soft-RoCE" "$H" run -n scenarios/pfc-bidir
 
 jq '.inject = [{"flow": "a-to-b", "do": "drop", "start": "1000s"}]' scenarios/pfc-bidir.json >"$SCRATCH/late.json"
 check_exit 2 "a rule after the end of the run is refused" "$H" check "$SCRATCH/late.json" --lab labs/sim-geforce-pair.json
-check_says "and why: after the end" 'inject\[0\].start: 1000s is not before the end of the run, at 11500ms' "$SCRATCH/err"
+check_says "and why: after the end" 'inject\[0\].start: 1000s of the run is not before the end of the run, at 11500ms' "$SCRATCH/err"
 
 # ---- what the result says
 # shellcheck disable=SC2317 # called by check
