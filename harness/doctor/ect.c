@@ -53,6 +53,7 @@ struct finding {
 struct place {
     const char *name; /* its role, else its node's name */
     const char *node; /* in the lab */
+    int at;           /* its number there; -1: it has none */
     enum consequence consequence;
     bool ingress; /* RED on incoming packets */
 };
@@ -162,7 +163,8 @@ static int parse_settings(struct survey *s, const json_t *in_force, struct error
 static void add_place(struct survey *s, const char *name, const char *node, enum consequence consequence,
                       bool ingress)
 {
-    s->places[s->place_count++] = (struct place){name, node, consequence, ingress};
+    s->places[s->place_count++] =
+        (struct place){name, node, lab_node_index(&s->cell->lab, node), consequence, ingress};
 }
 
 static bool has_red(const struct settings *settings)
@@ -294,22 +296,22 @@ static int hops_between(struct survey *s, int from, int to)
     return hops[to] == UNREACHED ? -1 : hops[to] + leaf;
 }
 
-/* Is the node on a shortest path between the two ends? True if the lab's links do not tell. */
-static bool in_the_way(struct survey *s, int from, int to, const struct place *place)
+/* Is the node on a shortest path between the two ends, which are so many hops apart? True if the lab's links
+ * do not tell. */
+static bool in_the_way(struct survey *s, int from, int to, int hops, const struct place *place)
 {
-    int at = lab_node_index(&s->cell->lab, place->node);
+    int at = place->at;
     if (at >= 0 && (at == from || at == to))
         return (at == from) != place->ingress;
-    int whole = hops_between(s, from, to), before = hops_between(s, from, at),
-        after = hops_between(s, to, at);
-    if (whole < 0 || before < 0 || after < 0)
+    int before = hops_between(s, from, at);
+    if (hops < 0 || before < 0)
         return s->cell->lab.links.count == 0;
-    return before + after == whole;
+    return before < hops && before + hops_between(s, to, at) == hops;
 }
 
 static int distance(struct survey *s, int from, const struct place *place)
 {
-    int hops = hops_between(s, from, lab_node_index(&s->cell->lab, place->node));
+    int hops = hops_between(s, from, place->at);
     return hops < 0 ? INT_MAX : hops;
 }
 
@@ -317,9 +319,11 @@ static const struct place *first_in_the_way(struct survey *s, const struct scena
 {
     const struct place *first = NULL;
     int from = index_of(s, flow_sender(flow)), to = index_of(s, flow_receiver(flow));
+    int hops = hops_between(s, from, to);
     for (size_t i = 0; i < s->place_count; i++) {
         const struct place *place = &s->places[i];
-        if (in_the_way(s, from, to, place) && (!first || distance(s, from, place) < distance(s, from, first)))
+        if (in_the_way(s, from, to, hops, place) &&
+            (!first || distance(s, from, place) < distance(s, from, first)))
             first = place;
     }
     return first;
