@@ -293,7 +293,8 @@ static void stage_entry(struct burn_in *b, const struct planned *p, const char *
         json_object_set_new(entry, "wall_s", json_real(seconds));
     json_array_append_new(json_object_get(b->document, "stages"), entry);
     if (!b->request->quiet && !b->request->json)
-        print_out_line("%-11s %s%s%s", p->stage->name, verdict, reason ? ": " : "", reason ? reason : "");
+        print_out_line("%-11s %s%s%s", p->stage->name, strcmp(verdict, "passed") == 0 ? "done" : verdict,
+                       reason ? ": " : "", reason ? reason : "");
     fflush(stdout);
 }
 
@@ -378,6 +379,24 @@ static bool any_stage(const struct burn_in *b, const char *verdict)
     return false;
 }
 
+/* A stage that showed what is bad has not passed. */
+static void mark_stages(struct burn_in *b, const json_t *findings)
+{
+    const json_t *finding;
+    json_t *stage;
+    size_t i, k;
+    json_array_foreach(findings, i, finding)
+    {
+        json_array_foreach(json_object_get(b->document, "stages"), k, stage)
+        {
+            const char *verdict = json_string_value(json_object_get(stage, "verdict"));
+            if (strcmp(verdict, "passed") == 0 &&
+                json_equal(json_object_get(stage, "name"), json_object_get(finding, "stage")))
+                json_object_set_new(stage, "verdict", json_text("failed"));
+        }
+    }
+}
+
 static void judge(struct burn_in *b)
 {
     if (b->baseline)
@@ -388,6 +407,7 @@ static void judge(struct burn_in *b)
     if (json_object_get(b->seen, "nvbandwidth"))
         json_object_set(b->document, "nvbandwidth", json_object_get(b->seen, "nvbandwidth"));
     json_object_update(b->document, found);
+    mark_stages(b, json_object_get(found, "findings"));
     json_t *rules = burn_in_judge_rules(b->baseline, b->document, &b->request->fail_if);
     bool bad = json_array_size(json_object_get(found, "findings")) > 0 || any_stage(b, "failed") ||
                verdict_with(VERDICT_UNJUDGED, rules) == VERDICT_FAILED;

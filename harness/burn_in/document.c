@@ -43,7 +43,8 @@ static const struct field stage_fields[] = {
     {"name", FIELD_STRING, STAGE(name), .required = true, .help = "The stage."},
     {"about", FIELD_STRING, STAGE(about), .help = "What it does."},
     {"verdict", FIELD_CHOICE, STAGE(verdict), .choices = verdicts,
-     .help = "failed: an expectation of a run failed, or doctor's check; skipped: the lab cannot have it, or "
+     .help = "failed: an expectation of a run failed, or there is a finding of it; skipped: the lab cannot "
+             "have it, or "
              "nothing could be decided."},
     {"reason", FIELD_STRING, STAGE(reason), .form = &form_any,
      .help = "Why it was skipped or is incomplete."},

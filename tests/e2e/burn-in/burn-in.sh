@@ -32,6 +32,7 @@ check_says "the page has the matrix of pairs" '<h2>Pairs</h2>' results/burn-in-f
 check "no stage is missing in the document" [ "$(document four '[.stages[].name] | join(" ")')" = "doctor nics gpus nvbandwidth pairs lossless nccl soak" ]
 check_exit 1 "a lab with a fault fails" harness burn-in slow.json --json --no-report
 check "the culprit is in the document" [ "$(jq -r '.findings[0] | .kind + " " + .culprit' out)" = "nic-slow h2" ]
+check "the stage that showed it has failed, others have passed" [ "$(jq -r '[.stages[] | select(.runs) | .name + " " + .verdict] | join(", ")' out)" = "nics passed, pairs failed, lossless passed" ]
 check "with its source" [ "$(jq -r '.findings[0].source | test("of the median of 4 NICs")' out)" = true ]
 check_exit 4 "where no stage can be had nothing is decided" harness burn-in four.json --stages nccl
 

@@ -1,0 +1,151 @@
+#include "harness/burn_in/blame.h"
+
+#include "lib/document/json_text.h"
+#include <fnmatch.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- reading what was seen */
+
+const char *seen_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+double seen_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+double seen_sum(const json_t *of, const char *node, const char *glob)
+{
+    double sum = NAN;
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(of, node), name, value)
+    {
+        if (json_is_number(value) && fnmatch(glob, name, 0) == 0)
+            sum = (isnan(sum) ? 0 : sum) + json_number_value(value);
+    }
+    return sum;
+}
+
+double seen_counted(const json_t *run, const char *node, const char *glob)
+{
+    return seen_sum(json_object_get(run, "counters"), node, glob);
+}
+
+struct node *seen_node(const struct work *w, const char *name)
+{
+    const json_t *place = json_object_get(w->index, name);
+    return place ? &w->nodes[json_integer_value(place)] : NULL;
+}
+
+bool seen_is_stage(const json_t *run, const char *name)
+{
+    return strcmp(seen_text(run, "stage"), name) == 0;
+}
+
+bool seen_at_full_rate(const json_t *run)
+{
+    return !json_is_true(json_object_get(run, "light")) &&
+           (seen_is_stage(run, "pairs") || seen_is_stage(run, "gpus"));
+}
+
+enum memory seen_memory(const json_t *flow)
+{
+    return strcmp(seen_text(flow, "memory"), "host") == 0 ? HOST : GPU;
+}
+
+const json_t *seen_link_of_port(const struct work *w, const char *name, size_t port, const char **peer)
+{
+    const json_t *links = json_object_get(w->seen, "links"), *link;
+    size_t i, k = 0;
+    json_array_foreach(links, i, link)
+    {
+        bool a = strcmp(seen_text(link, "a"), name) == 0, b = strcmp(seen_text(link, "b"), name) == 0;
+        if ((a || b) && k++ == port) {
+            *peer = seen_text(link, a ? "b" : "a");
+            return link;
+        }
+    }
+    return NULL;
+}
+
+bool seen_is_switch(const struct work *w, const char *name)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one;
+    size_t i;
+    json_array_foreach(switches, i, one)
+    {
+        if (strcmp(json_string_value(one), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- findings */
+
+bool blame_has(const struct work *w, const char *culprit)
+{
+    size_t i;
+    json_t *finding;
+    json_array_foreach(w->findings, i, finding)
+    {
+        if (strcmp(seen_text(finding, "culprit"), culprit) == 0)
+            return true;
+    }
+    return false;
+}
+
+json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, const char *stage,
+              const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    json_t *finding = json_make("{s:s,s:s,s:b,s:s,s:o,s:[]}", "kind", kind, "culprit", culprit, "sure", sure,
+                                "stage", stage, "says", json_text_list(format, list), "evidence");
+    va_end(list);
+    json_array_append_new(w->findings, finding);
+    return finding;
+}
+
+void blame_add(json_t *finding, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    json_array_append_new(json_object_get(finding, "evidence"), json_text_list(format, list));
+    va_end(list);
+}
+
+void blame_figure(json_t *finding, double figure, double expected, const char *unit, const char *source)
+{
+    json_object_set_new(finding, "figure", json_real(figure));
+    json_object_set_new(finding, "expected", json_real(expected));
+    json_object_set_new(finding, "unit", json_text(unit));
+    json_object_set_new(finding, "source", json_text(source));
+}
+
+void blame_link(json_t *finding, const char *a, const char *b)
+{
+    json_object_set_new(finding, "link", json_make("[s,s]", a, b));
+}
+
+void blame_node(json_t *finding, struct node *n)
+{
+    json_object_set_new(finding, "host", json_text(n->machine));
+    if (*n->nic)
+        json_object_set_new(finding, "nic", json_text(n->nic));
+    n->accused = true;
+}
+
+void blame_unknown(struct work *w, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    json_array_append_new(w->unknown, json_text_list(format, list));
+    va_end(list);
+}

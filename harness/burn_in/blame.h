@@ -1,0 +1,83 @@
+/* What those who judge have in common (links.c, rates.c, pfc.c, findings.c): what was seen, by NIC, and the
+ * findings so far. */
+#ifndef HARNESS_BURN_IN_BLAME_H
+#define HARNESS_BURN_IN_BLAME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define GBPS(bps) ((bps) / 1e9)
+
+/* A sender whose own rate is this much above its share of an incast was held by something. */
+#define IS_HELD 1.3
+
+enum way { TX, RX };
+enum memory { HOST, GPU };
+
+struct node {
+    const char *name, *machine, *nic, *class, *relation, *peer;
+    double best[2][2];         /* by memory and way, of all rounds; NAN: there was no flow */
+    bool paused_link[2];       /* by memory: it sent pauses while it was sent to at full rate */
+    size_t flows[2], lossy[2]; /* in runs in which nothing waits */
+    const char *lossy_with;
+    bool accused;
+    /* in incasts without DCQCN, as a sender that something held */
+    size_t incasts, unpaused, beside_paused;
+    double lost;
+    size_t marked_incasts, unslowed; /* with DCQCN, in which most senders obeyed CNPs */
+};
+
+struct work {
+    const json_t *seen;
+    struct node *nodes;
+    size_t count;
+    json_t *index; /* name -> place */
+    json_t *findings, *unknown, *pairs;
+};
+
+/* ---- reading what was seen (findings.h has its form) */
+
+/* "" and NAN if it is missing. */
+const char *seen_text(const json_t *object, const char *key);
+double seen_number(const json_t *object, const char *key);
+/* The sum of the counters of a node that match; NAN: none is known. Of a run's "counters", or others. */
+double seen_sum(const json_t *of, const char *node, const char *glob);
+double seen_counted(const json_t *run, const char *node, const char *glob);
+/* NULL: it is none of the lab's NICs. */
+struct node *seen_node(const struct work *w, const char *name);
+bool seen_is_stage(const json_t *run, const char *name);
+/* All NICs at full rate, each with a flow in each direction at most. */
+bool seen_at_full_rate(const json_t *run);
+enum memory seen_memory(const json_t *flow);
+/* The link at a port of a switch, which is its link of this number, and the name at the other end; NULL: it
+ * has not so many. */
+const json_t *seen_link_of_port(const struct work *w, const char *name, size_t port, const char **peer);
+bool seen_is_switch(const struct work *w, const char *name);
+
+/* ---- findings */
+
+/* Is this part named already? */
+bool blame_has(const struct work *w, const char *culprit);
+/* Name it: a new finding, of which the sentence is made as by printf. */
+json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, const char *stage,
+              const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* A sentence that tells of it. */
+void blame_add(json_t *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void blame_figure(json_t *finding, double figure, double expected, const char *unit, const char *source);
+void blame_link(json_t *finding, const char *a, const char *b);
+/* It is of this NIC, whose other figures are not judged then. */
+void blame_node(json_t *finding, struct node *n);
+/* What cannot be judged, and why. */
+void blame_unknown(struct work *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- who judges */
+
+/* Links that damage or lose frames. */
+void judge_links(struct work *w);
+/* What NICs carry from host memory, and from that of GPUs; links between switches. */
+void judge_rates(struct work *w);
+/* Who is not stopped by PFC, and who does not stop others; DCQCN; losses that nothing explains. */
+void judge_pfc(struct work *w);
+
+#endif

@@ -1,0 +1,185 @@
+/* Links that damage or lose frames. */
+#include "harness/burn_in/blame.h"
+
+#include "lib/xalloc.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Counters of which one is an error of the link that ends at the port, and what is said of it. */
+static const struct {
+    const char *counter, *says;
+} link_errors[] = {
+    {"rx_crc_errors_phy", "has errors"},           {"rx_symbol_err_phy", "has errors"},
+    {"link_down_events_phy", "went down"},         {"link_carrier_changes", "went down, or came up"},
+    {"module_bad_shorted", "has a bad module"},    {"module_high_temp", "has a module that is too hot"},
+    {"module_unplug", "had its module unplugged"},
+};
+
+static json_t *accuse_link(struct work *w, const char *a, const char *b, bool sure, const char *stage,
+                           const char *what)
+{
+    char *name = xasprintf("%s - %s", a, b), *other = xasprintf("%s - %s", b, a);
+    json_t *finding = NULL;
+    if (!blame_has(w, name) && !blame_has(w, other)) {
+        finding = blame(w, "link-errors", name, sure, stage, "the link between %s and %s %s", a, b, what);
+        blame_link(finding, a, b);
+        blame_figure(finding, 0, 0, "", "an error of a link is one too many");
+        if (seen_node(w, a))
+            blame_node(finding, seen_node(w, a));
+        if (seen_node(w, b))
+            blame_node(finding, seen_node(w, b));
+    }
+    free(name);
+    free(other);
+    return finding;
+}
+
+/* Which port of the node is this link's end? */
+static size_t port_of_link(const struct work *w, const char *name, const json_t *wanted)
+{
+    const char *peer;
+    const json_t *link;
+    for (size_t port = 0; (link = seen_link_of_port(w, name, port, &peer)); port++)
+        if (link == wanted)
+            return port;
+    return 0;
+}
+
+/* The bytes that an end of a link sent or received in the whole run; NAN: not known. */
+static double end_bytes(const struct work *w, const json_t *run, const json_t *link, const char *end,
+                        enum way way)
+{
+    char glob[64];
+    if (seen_is_switch(w, end))
+        snprintf(glob, sizeof glob, "port%zu_%s_bytes", port_of_link(w, end, link), way == TX ? "tx" : "rx");
+    else
+        snprintf(glob, sizeof glob, "%s_prio?_bytes", way == TX ? "tx" : "rx");
+    return seen_sum(json_object_get(run, "totals"), end, glob);
+}
+
+/* What one end sent and the other did not receive. Frames of which the last are under way when the run ends
+ * are a few; runs end with a time in which nothing is sent. */
+static void judge_ends(struct work *w, const json_t *run, const json_t *link, const char *from,
+                       const char *to)
+{
+    double sent = end_bytes(w, run, link, from, TX), received = end_bytes(w, run, link, to, RX);
+    if (isnan(sent) || isnan(received) || received >= sent)
+        return;
+    json_t *finding = accuse_link(w, seen_text(link, "a"), seen_text(link, "b"), true,
+                                  seen_text(run, "stage"), "loses frames");
+    if (finding)
+        blame_add(finding, "%s sent %.0f bytes in %s, and %s received %.0f", from, sent,
+                  seen_text(run, "folder"), to, received);
+}
+
+static void judge_link_counters(struct work *w, const json_t *run)
+{
+    const char *name;
+    json_t *counters;
+    json_object_foreach(json_object_get(run, "totals"), name, counters)
+    {
+        for (size_t k = 0; k < sizeof link_errors / sizeof *link_errors; k++) {
+            double errors = seen_number(counters, link_errors[k].counter);
+            const char *peer = seen_node(w, name) ? seen_node(w, name)->peer : NULL;
+            if (!(errors > 0) || !seen_node(w, name))
+                continue;
+            json_t *finding = accuse_link(w, name, peer ? peer : "its switch", true, seen_text(run, "stage"),
+                                          link_errors[k].says);
+            if (finding)
+                blame_add(finding, "%s counted %s: %.0f in %s", name, link_errors[k].counter, errors,
+                          seen_text(run, "folder"));
+        }
+    }
+}
+
+/* Which node do most of the lossy flows have in common, in both directions? */
+static struct node *most_lossy(struct work *w)
+{
+    struct node *most = NULL;
+    for (size_t i = 0; i < w->count; i++) {
+        struct node *n = &w->nodes[i];
+        size_t lossy = n->lossy[TX] + n->lossy[RX], flows = n->flows[TX] + n->flows[RX];
+        if (n->lossy[TX] && n->lossy[RX] && 2 * lossy >= flows &&
+            (!most || lossy > most->lossy[TX] + most->lossy[RX]))
+            most = n;
+    }
+    return most;
+}
+
+/* Take the flows of a node that is found out of what the others have lost. */
+static size_t take_out_flows_of(struct work *w, const struct node *of)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
+    size_t i, k, left = 0;
+    json_array_foreach(runs, i, run)
+    {
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            struct node *from = seen_node(w, seen_text(flow, "from")),
+                        *to = seen_node(w, seen_text(flow, "to"));
+            if (!json_is_true(json_object_get(run, "light")) || !(seen_number(flow, "again") > 0) || !from ||
+                !to)
+                continue;
+            if (from != of && to != of && !from->accused && !to->accused) {
+                left++;
+                continue;
+            }
+            from->lossy[TX] -= from != of && from->lossy[TX];
+            to->lossy[RX] -= to != of && to->lossy[RX];
+        }
+    }
+    return left;
+}
+
+static void judge_losses(struct work *w)
+{
+    struct node *n;
+    size_t lossy = 0;
+    for (size_t i = 0; i < w->count; i++)
+        if (w->nodes[i].accused) /* by counters */
+            take_out_flows_of(w, &w->nodes[i]), w->nodes[i].lossy[TX] = w->nodes[i].lossy[RX] = 0;
+    while ((n = most_lossy(w))) {
+        json_t *finding = accuse_link(w, n->name, n->peer ? n->peer : "its switch",
+                                      n->lossy[TX] + n->lossy[RX] > 2, "nics", "loses frames");
+        if (finding)
+            blame_add(finding,
+                      "of %zu flows of %s with so little traffic that nothing waits, %zu sent packets again, "
+                      "in both directions",
+                      n->flows[TX] + n->flows[RX], n->name, n->lossy[TX] + n->lossy[RX]);
+        take_out_flows_of(w, n);
+        n->lossy[TX] = n->lossy[RX] = 0;
+        n->accused = true;
+    }
+    for (size_t i = 0; i < w->count; i++)
+        lossy += w->nodes[i].lossy[TX];
+    for (size_t i = 0; i < w->count && lossy && !json_array_size(w->findings); i++)
+        if (w->nodes[i].lossy[TX]) {
+            json_t *finding =
+                blame(w, "loss", "between hosts", false, "nics",
+                      "packets are lost between hosts, and no NIC has all of it: a link between switches, or "
+                      "one direction of a cable");
+            blame_add(finding, "%zu flows with little traffic sent packets again, such as %s to %s", lossy,
+                      w->nodes[i].name, w->nodes[i].lossy_with);
+            break;
+        }
+}
+
+void judge_links(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *link;
+    size_t i, k;
+    json_array_foreach(runs, i, run)
+    {
+        judge_link_counters(w, run);
+        json_array_foreach(json_object_get(w->seen, "links"), k, link)
+        {
+            if (!json_is_true(json_object_get(run, "light")))
+                continue;
+            judge_ends(w, run, link, seen_text(link, "a"), seen_text(link, "b"));
+            judge_ends(w, run, link, seen_text(link, "b"), seen_text(link, "a"));
+        }
+    }
+    judge_losses(w);
+}

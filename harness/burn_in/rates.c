@@ -1,0 +1,287 @@
+/* What NICs carry: beside the others of their kind, from GPU memory beside that of the host; and links
+ * between switches beside one another. */
+#include "harness/burn_in/blame.h"
+
+#include "lib/xalloc.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NICs of one kind carry the same within a few percents; half a line, or half the lanes, is far below. */
+#define OF_OTHERS 0.90
+/* Uplinks are loaded by chance: one that is full below this share of what another one carries is slower. */
+#define OF_UPLINKS  0.70
+#define QUEUE_BYTES 100e3 /* a port behind which this much waits on average is full */
+/* A narrow slot limits what is sent at least as much as what is taken; a memory that takes little, mostly
+ * that. */
+#define WRITES_ONLY 1.15
+/* The least that a GPU's memory carries of what the same NIC does with host memory, by the relation of both
+ * on PCIe: the lower ends of what users report for line rate (collectors/facts/checks.c). */
+static const struct {
+    const char *relation;
+    double least;
+} relations[] = {{"PIX", 0.95}, {"PXB", 0.95}, {"PHB", 0.85}, {"NODE", 0.30}, {"SYS", 0.30}};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What NICs of this one's kind carry: the median over both directions of those with its name, or, if they are
+ * fewer than three, of all of its class. NAN: too few were measured for one to differ from the others. */
+static double line_of(const struct work *w, const struct node *n, enum memory memory, size_t *of)
+{
+    double *values = xcalloc(2 * w->count + 1, sizeof *values), median = NAN;
+    for (int wide = 0; wide < 2 && isnan(median); wide++) {
+        size_t count = 0;
+        *of = 0;
+        for (size_t i = 0; i < w->count; i++) {
+            const struct node *o = &w->nodes[i];
+            if (strcmp(o->class, n->class) != 0 || (!wide && strcmp(o->nic, n->nic) != 0) ||
+                isnan(o->best[memory][TX]) || isnan(o->best[memory][RX]))
+                continue;
+            values[count++] = o->best[memory][TX];
+            values[count++] = o->best[memory][RX];
+            ++*of;
+        }
+        qsort(values, count, sizeof *values, compare_numbers);
+        if (*of >= 3)
+            median = (values[count / 2 - 1] + values[count / 2]) / 2;
+    }
+    free(values);
+    return median;
+}
+
+/* Whose is it that a NIC is slow this way: its own, if a partner can do as much, as other rounds show, or if
+ * it pauses its link as the receiver; its partner's, if that one pauses; or is that not known? */
+enum whose { OWN, PARTNERS, NOT_KNOWN };
+
+static enum whose whose_fault(const struct work *w, const struct node *n, enum memory memory, enum way way,
+                              double least)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
+    enum whose whose = way == RX && n->paused_link[memory] ? OWN : NOT_KNOWN;
+    size_t i, k;
+    json_array_foreach(runs, i, run)
+    {
+        json_array_foreach(seen_at_full_rate(run) ? json_object_get(run, "flows") : NULL, k, flow)
+        {
+            const struct node *own = seen_node(w, seen_text(flow, way == TX ? "from" : "to")),
+                              *other = seen_node(w, seen_text(flow, way == TX ? "to" : "from"));
+            if (own != n || !other || seen_memory(flow) != memory)
+                continue;
+            if (other->best[memory][way == TX ? RX : TX] >= least)
+                whose = OWN;
+            else if (whose == NOT_KNOWN && other->paused_link[memory])
+                whose = PARTNERS;
+        }
+    }
+    return whose;
+}
+
+struct slow {
+    bool tx, rx; /* by its own fault; a way that is slow for reasons that are not known, beside one that is */
+    bool unsure; /* slow, and whose fault it is is not known */
+};
+
+static struct slow judge_ways(const struct work *w, const struct node *n, enum memory memory, double least)
+{
+    bool tx = n->best[memory][TX] < least, rx = n->best[memory][RX] < least;
+    enum whose of_tx = tx ? whose_fault(w, n, memory, TX, least) : PARTNERS,
+               of_rx = rx ? whose_fault(w, n, memory, RX, least) : PARTNERS;
+    bool own = of_tx == OWN || of_rx == OWN;
+    return (struct slow){.tx = own && of_tx != PARTNERS,
+                         .rx = own && of_rx != PARTNERS,
+                         .unsure = !own && (of_tx == NOT_KNOWN || of_rx == NOT_KNOWN)};
+}
+
+static void note_unsure(struct work *w, const struct node *n)
+{
+    blame_unknown(w,
+                  "%s is slow, and so are all NICs that it was measured with: mend these, and run it again",
+                  n->name);
+}
+
+/* Both directions, or only one, are slow; and did the NIC pause its link as a receiver? */
+static json_t *name_slow(struct work *w, struct node *n, bool tx, bool rx)
+{
+    const double *best = n->best[HOST];
+    const char *peer = n->peer ? n->peer : "its switch";
+    json_t *finding;
+    if (tx && rx && !n->paused_link[HOST]) {
+        char *name = xasprintf("%s - %s", n->name, peer);
+        finding = blame(w, "link-slow", name, true, "pairs",
+                        "the link of %s to %s carries %.4g Gb/s one way and %.4g the other", n->name, peer,
+                        GBPS(best[TX]), GBPS(best[RX]));
+        blame_link(finding, n->name, peer);
+        free(name);
+    } else if (tx && rx && best[TX] < WRITES_ONLY * best[RX]) {
+        finding = blame(w, "nic-slow", n->name, true, "pairs",
+                        "NIC %s sends %.4g Gb/s and takes %.4g, and pauses its link meanwhile: its PCIe slot "
+                        "(lanes, generation), or its memory",
+                        n->name, GBPS(best[TX]), GBPS(best[RX]));
+    } else if (rx && n->paused_link[HOST]) {
+        finding = blame(w, "slow-receiver", n->name, true, "pairs",
+                        "%s takes %.4g Gb/s, and pauses its link meanwhile; it sends %.4g", n->name,
+                        GBPS(best[RX]), GBPS(best[TX]));
+    } else if (rx) {
+        finding =
+            blame(w, "link-slow", n->name, false, "pairs",
+                  "%s receives %.4g Gb/s without pausing, and sends %.4g: the link to it, or the port of %s",
+                  n->name, GBPS(best[RX]), GBPS(best[TX]), peer);
+        blame_link(finding, n->name, peer);
+    } else {
+        finding =
+            blame(w, "nic-slow", n->name, false, "pairs",
+                  "%s sends %.4g Gb/s, and receives %.4g: its software, its reads from memory, or its link",
+                  n->name, GBPS(best[TX]), GBPS(best[RX]));
+    }
+    blame_node(finding, n);
+    return finding;
+}
+
+static void judge_host_rates(struct work *w)
+{
+    size_t of = 0, unjudged = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        struct node *n = &w->nodes[i];
+        double line = line_of(w, n, HOST, &of), least = OF_OTHERS * line;
+        char source[160];
+        unjudged += isnan(line) && !isnan(n->best[HOST][TX]);
+        if (n->accused || isnan(line) || isnan(n->best[HOST][TX]) || isnan(n->best[HOST][RX]))
+            continue;
+        struct slow slow = judge_ways(w, n, HOST, least);
+        if (slow.unsure)
+            note_unsure(w, n);
+        if (!slow.tx && !slow.rx)
+            continue;
+        json_t *finding = name_slow(w, n, slow.tx, slow.rx);
+        snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs of its kind, %.4g Gb/s",
+                 100 * OF_OTHERS, of, GBPS(line));
+        blame_figure(finding, fmin(n->best[HOST][TX], n->best[HOST][RX]), least, "b/s", source);
+        blame_add(finding, "all flows of %s are slow in %s, whoever is at their other end", n->name,
+                  slow.tx && slow.rx ? "both directions"
+                  : slow.tx          ? "the direction from it"
+                                     : "the direction to it");
+    }
+    if (unjudged)
+        blame_unknown(
+            w,
+            "%zu NICs have rates that nothing tells right or wrong: fewer than three of their kind were "
+            "measured (a baseline would)",
+            unjudged);
+}
+
+static double least_of_relation(const char *relation)
+{
+    for (size_t i = 0; relation && i < sizeof relations / sizeof *relations; i++)
+        if (strcmp(relations[i].relation, relation) == 0)
+            return relations[i].least;
+    return NAN;
+}
+
+/* The GPU's memory beside the host's, on the same NIC. */
+static void judge_gpu(struct work *w, struct node *n)
+{
+    size_t of = 0;
+    double share = least_of_relation(n->relation), others = line_of(w, n, GPU, &of);
+    double host = fmin(n->best[HOST][TX], n->best[HOST][RX]),
+           least = !isnan(share)    ? share * host
+                   : !isnan(others) ? OF_OTHERS * fmin(others, isnan(host) ? others : host)
+                                    : NAN,
+           tx = n->best[GPU][TX], rx = n->best[GPU][RX];
+    char source[200];
+    struct slow slow = isnan(least) ? (struct slow){0} : judge_ways(w, n, GPU, least);
+    if (slow.unsure)
+        note_unsure(w, n);
+    if (!slow.tx && !slow.rx)
+        return;
+    if (!isnan(share))
+        snprintf(source, sizeof source, "%.0f %% of the same NIC with host memory, as usual for %s",
+                 100 * share, n->relation);
+    else
+        snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs with GPU memory, %.4g Gb/s",
+                 100 * OF_OTHERS, of, GBPS(others));
+    json_t *finding =
+        blame(w, "gpu-route", n->name, slow.tx && slow.rx, "gpus",
+              "GPU memory at %s carries %.4g Gb/s out and %.4g in, host memory %.4g and %.4g: the route "
+              "between GPU and NIC (ACS, a bridge between them, peer-to-peer off)",
+              n->name, GBPS(tx), GBPS(rx), GBPS(n->best[HOST][TX]), GBPS(n->best[HOST][RX]));
+    blame_figure(finding, fmin(tx, rx), least, "b/s", source);
+    blame_node(finding, n);
+    n->accused = false; /* of what else goes on at it this says nothing */
+}
+
+/* ---- uplinks: which port between switches is full below what others carry? */
+
+static void judge_uplink(struct work *w, const json_t *run, const char *name, size_t port, double most)
+{
+    const char *peer;
+    const json_t *link = seen_link_of_port(w, name, port, &peer);
+    char glob[64];
+    double seconds = seen_number(run, "duration_ns") / 1e9;
+    snprintf(glob, sizeof glob, "port%zu_tx_bytes", port);
+    double bps = seen_counted(run, name, glob) * 8 / seconds;
+    snprintf(glob, sizeof glob, "port%zu_prio?_queue_bytes", port);
+    double queue = seen_counted(run, name, glob);
+    snprintf(glob, sizeof glob, "port%zu_rx_prio?_pause", port);
+    char *culprit = xasprintf("%s - %s", seen_text(link, "a"), seen_text(link, "b"));
+    if (queue > QUEUE_BYTES && seen_counted(run, name, glob) == 0 && bps < OF_UPLINKS * most &&
+        !blame_has(w, culprit)) {
+        json_t *finding = blame(w, "link-slow", culprit, true, seen_text(run, "stage"),
+                                "the link from %s to %s is full at %.4g Gb/s", name, peer, GBPS(bps));
+        blame_link(finding, seen_text(link, "a"), seen_text(link, "b"));
+        blame_figure(finding, bps, OF_UPLINKS * most, "b/s",
+                     "a share of the most that a link between switches carried here");
+        blame_add(finding, "%.4g kB waited for it on average in %s, and nobody paused it", queue / 1e3,
+                  seen_text(run, "folder"));
+    }
+    free(culprit);
+}
+
+/* The most that any port between switches sent; or each port is judged by it. */
+static void walk_uplinks(struct work *w, const json_t *run, double *most, bool judge)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one;
+    double seconds = seen_number(run, "duration_ns") / 1e9;
+    size_t i;
+    json_array_foreach(switches, i, one)
+    {
+        const char *name = json_string_value(one), *peer;
+        for (size_t port = 0; seen_link_of_port(w, name, port, &peer); port++) {
+            char glob[64];
+            snprintf(glob, sizeof glob, "port%zu_tx_bytes", port);
+            double bps = seen_is_switch(w, peer) ? seen_counted(run, name, glob) * 8 / seconds : NAN;
+            if (isnan(bps))
+                continue;
+            if (judge)
+                judge_uplink(w, run, name, port, *most);
+            else
+                *most = fmax(*most, bps);
+        }
+    }
+}
+
+static void judge_uplinks(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run;
+    double most = 0;
+    size_t i;
+    for (int judge = 0; judge < 2; judge++)
+        json_array_foreach(runs, i, run)
+        {
+            if (seen_is_stage(run, "pairs"))
+                walk_uplinks(w, run, &most, judge != 0);
+        }
+}
+
+void judge_rates(struct work *w)
+{
+    judge_host_rates(w);
+    judge_uplinks(w);
+    for (size_t i = 0; i < w->count; i++)
+        if (!w->nodes[i].accused)
+            judge_gpu(w, &w->nodes[i]);
+}
