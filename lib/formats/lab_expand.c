@@ -563,6 +563,12 @@ static int split_hosts(json_t *document, const json_t *defaults, struct error *e
         if (result == 0)
             result = split_host(name, host, shared, simulated, nodes, e);
     }
+    json_object_foreach(hosts, name, host)
+    {
+        bool split = json_is_object(json_object_get(host, "nics")); /* its own name is no node's */
+        if (result == 0 && split && json_object_get(nodes, name))
+            result = error_set(e, "hosts.%.80s: is also a NIC of another host", name);
+    }
     if (result == 0 && json_is_object(hosts)) {
         name_single_nics(json_object_get(document, "links"), hosts, nodes);
         json_object_set_new(document, "hosts", in_machines(nodes));

@@ -211,6 +211,8 @@ static void nics_are_nodes(void **state)
                "hosts.a: has nic and nics");
     expect_lab("{\"hosts\":{\"a\":{\"nics\":{\"x\":{}}},\"a.x\":{}}}",
                "hosts.a.x: is also a NIC of another host");
+    expect_lab("{\"hosts\":{\"a.x\":{\"nics\":{\"y\":{}}},\"a\":{\"nics\":{\"x\":{}}}}}",
+               "hosts.a.x: is also a NIC of another host");
     expect_lab("{\"hosts\":{\"a\":{\"nics\":{\"x.y\":{}}}}}", "hosts.a.nics: \"x.y\" is not a valid name");
     expect_lab("{\"hosts\":{\"a\":{\"nics\":{\"r[0-1]\":{},\"r[1-2]\":{}}}}}",
                "nics: \"r1\" of \"r[1-2]\" is in another range too");
