@@ -294,9 +294,11 @@ static void requester_check_nak(struct requester *r, struct verify_context *c, c
     if (!r->nak || r->span.reads || ++r->nak_new <= NAK_PACKETS || (since_ns >= 0 && since_ns <= NAK_NS))
         return;
     r->nak = false;
+    if (psn_after(r->unacked, r->nak_psn) > 0)
+        return; /* sent again before the NAK came, which is one of several, or it was only late */
     findings_add(c->findings, KIND_NO_BACK, p->number, p->time_ns,
                  "PSN %u is the %uth new packet since the NAK of packet %llu asked for PSN %u",
-                 p->frame.roce.bth.psn, r->nak_new, (unsigned long long)r->nak_number, r->unacked);
+                 p->frame.roce.bth.psn, r->nak_new, (unsigned long long)r->nak_number, r->nak_psn);
 }
 
 /* Answers of the flow that came before their requests were known. */

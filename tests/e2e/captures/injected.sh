@@ -44,6 +44,13 @@ for placement in false true; do
     check "selective repeat breaks no rule of its own (placement in any order: $placement)" test "$(jq '[.verify[] | select(.verdict == "failed")] | length' "$result")" = 0
     check "... and what was lost is sent again, hardly anything else" test "$(jq '.flows["a-to-b"].retransmitted_packets - ([.injected[].injected] | add) | . >= 0 and . < 8' "$result")" = true
 done
+jq -n '{schema: 1, name: "star", driver: "sim", hosts: {a: {}, b: {}, c: {}}, switches: {s0: {}}, links: [{between: ["a", "s0"]}, {between: ["b", "s0"]}, {between: ["c", "s0"]}],
+    defaults: {host: {nic: {model: "connectx-6", recovery: "selective-repeat", out_of_order_placement: false}}, switch: {buffer: "4MiB"}, link: {rate: "25Gb/s", length: "3m"}}}' >"$SCRATCH/star.json"
+jq -n '{schema: 1, name: "burst", lab: "star.json", roles: ["a", "b", "c", "s0"], phases: {warmup: "1ms", measure: "5ms", cooldown: "1ms"}, settings: {mtu: 4200}, sample: {every: "100us"},
+    flows: [{name: "f", from: "a", to: "b", message: "64KiB", depth: 4, priority: 3}, {name: "g", from: "c", to: "b", message: "64KiB", depth: 4, priority: 3}],
+    inject: [{flow: "f", packet: "data", do: "drop", nth: 100, count: 40}], capture: {ports: ["a", "c", "b"]}, verify: ["go-back-n"]}' >"$SCRATCH/burst.json"
+"$H" run "$SCRATCH/burst.json" --quiet --no-report --out "$SCRATCH/burst" >/dev/null 2>&1
+check "... nor do 40 packets lost in a row, whose many NAKs also come after what they ask for was sent again" test "$(jq -c '.verify[] | [.verdict, (.reason | test(" 40 NAKs"))]' "$SCRATCH/burst/burst/latest/result.json")" = '["passed",true]'
 simulate one-end --set "inject=$inject" --set lab.hosts.a.nic.recovery=selective-repeat
 check_says "selective repeat at one end is said to have no effect" 'flow a-to-b: nic.recovery selective-repeat of a has no effect: b goes back N' "$SCRATCH/out"
 
