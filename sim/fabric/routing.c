@@ -134,12 +134,26 @@ uint32_t routing_address(const struct sim *sim, uint32_t host)
     return ecmp_address(number_of(sim, host));
 }
 
+/* Routes and captures need them after the configuration is gone. */
+static int copy_numbers(struct sim *sim, const struct sim_config *config)
+{
+    size_t nodes = (size_t)sim->host_count + sim->switch_count + sim->bridge_count;
+    if (!config->numbers)
+        return 0;
+    sim->numbers = calloc(nodes + 1, sizeof *sim->numbers);
+    if (!sim->numbers)
+        return -1;
+    memcpy(sim->numbers, config->numbers, nodes * sizeof *sim->numbers);
+    sim->bytes += nodes * sizeof *sim->numbers;
+    return 0;
+}
+
 static int allocate(struct network *n)
 {
     uint64_t slots = 2;
     while (slots < 2 * (uint64_t)n->sim->qp_count)
         slots *= 2;
-    int rc = graph_make(&n->graph, n->sim);
+    int rc = graph_make(&n->graph, n->sim) || copy_numbers(n->sim, n->config);
     n->distances = calloc(n->graph.node_count, sizeof(uint16_t *));
     n->queue = calloc(n->graph.node_count, sizeof *n->queue);
     n->pairs = calloc(slots, sizeof *n->pairs);
@@ -239,25 +253,10 @@ static int route_qp(struct network *n, uint32_t q, struct error *e)
     return rc ? error_set(e, "simulator: out of memory for paths") : 0;
 }
 
-/* Sentences and captures need them after the configuration is gone. */
-static int copy_numbers(struct sim *sim, const struct sim_config *config)
-{
-    size_t nodes = (size_t)sim->host_count + sim->switch_count + sim->bridge_count;
-    if (!config->numbers)
-        return 0;
-    sim->numbers = calloc(nodes + 1, sizeof *sim->numbers);
-    if (!sim->numbers)
-        return -1;
-    memcpy(sim->numbers, config->numbers, nodes * sizeof *sim->numbers);
-    sim->bytes += nodes * sizeof *sim->numbers;
-    return 0;
-}
-
 int routing_build(struct sim *sim, const struct sim_config *config, struct error *e)
 {
     struct network n = {.sim = sim, .config = config};
-    int rc =
-        copy_numbers(sim, config) || allocate(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
+    int rc = allocate(&n) ? error_set(e, "simulator: out of memory for paths") : 0;
     for (uint32_t q = 0; q < sim->qp_count && !rc; q++)
         rc = route_qp(&n, q, e);
     for (uint32_t i = 0; i < n.graph.node_count && n.distances; i++)
