@@ -57,7 +57,12 @@ bool seen_at_full_rate(const json_t *run)
 
 enum memory seen_memory(const json_t *flow)
 {
-    return strcmp(seen_text(flow, "memory"), "host") == 0 ? HOST : GPU;
+    const json_t *gpu = json_object_get(flow, "gpu");
+    json_int_t number = json_integer_value(gpu);
+    if (strcmp(seen_text(flow, "memory"), "host") == 0)
+        return HOST;
+    return json_is_integer(gpu) && number >= 0 && number < MEMORIES - GPU_0 ? GPU_0 + (enum memory)number
+                                                                            : GPU;
 }
 
 const json_t *seen_link_of_port(const struct work *w, const char *name, size_t port, const char **peer)

@@ -13,14 +13,16 @@
 #define IS_HELD 1.3
 
 enum way { TX, RX };
-enum memory { HOST, GPU };
+/* Memories: the host's, that of the nearest GPU, and those of GPUs by their numbers. */
+enum memory { HOST, GPU, GPU_0, MEMORIES = GPU_0 + 64 };
 
 struct node {
     const char *name, *machine, *nic, *class, *relation, *peer;
-    double best[2][2];         /* by memory and way, of all rounds; NAN: there was no flow */
-    bool paused_link[2];       /* by memory: it sent pauses while it was sent to at full rate */
-    size_t flows[2], lossy[2]; /* in runs in which nothing waits */
+    double best[MEMORIES][2];   /* by memory and way, of all rounds; NAN: there was no flow */
+    bool paused_link[MEMORIES]; /* it sent pauses while it was sent to at full rate */
+    size_t flows[2], lossy[2];  /* in runs in which nothing waits */
     const char *lossy_with;
+    const json_t *relations; /* to GPUs by their numbers; may be NULL */
     bool accused;
     /* in incasts without DCQCN, as a sender that something held */
     size_t incasts, unpaused, beside_paused;

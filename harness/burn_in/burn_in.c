@@ -17,6 +17,7 @@
 #include "lib/process.h"
 #include "lib/program/program.h"
 #include "harness/run/results.h"
+#include "reports/results/run.h"
 #include "reports/page/page_burn_in.h"
 #include <dirent.h>
 #include <errno.h>
@@ -260,6 +261,27 @@ static bool has_file(const char *folder, const char *name)
     return has;
 }
 
+/* A single run has nothing to resume: one that is whole is kept. Its exit status; -1: it is to be run. */
+static int whole_run(const char *folder)
+{
+    static const char *const parts[] = {"schema",  "scenario", "files", "complete", "phases",
+                                        "verdict", "version",  "build", NULL};
+    struct run run = {0};
+    struct error e;
+    int status = -1;
+    if (has_file(folder, "result.json") && run_load_parts(&run, folder, NULL, parts, &e) == 0 &&
+        !run.damage && json_is_true(run_get(&run, "complete")) &&
+        strcmp(run_text(&run, "version"), HARNESS_VERSION) == 0 &&
+        strcmp(run_text(&run, "build"), results_build()) == 0) {
+        enum verdict verdict = verdict_of(run_text(&run, "verdict"));
+        status = verdict == VERDICT_PASSED   ? EXIT_DONE
+                 : verdict == VERDICT_FAILED ? EXIT_FAILED
+                                             : EXIT_SKIPPED;
+    }
+    run_free(&run);
+    return status;
+}
+
 /* Run it, or what is missing of it. The program's exit status for it. */
 static int run_stage(struct burn_in *b, const struct planned *p)
 {
@@ -272,7 +294,8 @@ static int run_stage(struct burn_in *b, const struct planned *p)
         request.sets = (struct list_of){0};
         status = sweep_resume(&request);
     } else {
-        status = sweep_run(&request);
+        status = there ? whole_run(there) : -1;
+        status = status >= 0 ? status : sweep_run(&request);
     }
     free(there);
     return status;

@@ -7,6 +7,7 @@
 #include "lib/xalloc.h"
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,9 @@ static void take_nodes(struct work *w)
                                            .class = seen_text(node, "class"),
                                            .relation = json_string_value(json_object_get(node, "relation")),
                                            .peer = link_peer(w->seen, name),
-                                           .best = {{NAN, NAN}, {NAN, NAN}}};
+                                           .relations = json_object_get(node, "relations")};
+        for (size_t i = 0; i < MEMORIES; i++)
+            w->nodes[w->count].best[i][TX] = w->nodes[w->count].best[i][RX] = NAN;
         json_object_set_new(w->index, name, json_integer((json_int_t)w->count++));
     }
 }
@@ -213,21 +216,54 @@ static void judge_doctor(struct work *w)
 
 /* ---- the whole */
 
+/* That of the nearest GPU is the best of those by number, where these were measured. */
+static double best_of(const struct node *n, enum memory memory, enum way way)
+{
+    double best = n->best[memory][way];
+    for (size_t i = GPU_0; memory == GPU && i < MEMORIES; i++)
+        if (!(best >= n->best[i][way]) && !isnan(n->best[i][way]))
+            best = n->best[i][way];
+    return best;
+}
+
 static json_t *figures_of(const struct work *w)
 {
     json_t *figures = json_object();
     for (size_t i = 0; i < w->count; i++) {
         json_t *of = json_object();
-        for (int memory = 0; memory < 2; memory++)
-            for (int way = 0; way < 2; way++)
-                if (!isnan(w->nodes[i].best[memory][way]))
-                    json_object_set_new(of, figure_names[memory][way],
-                                        json_real(w->nodes[i].best[memory][way]));
+        for (int k = 0; k < 4; k++) {
+            double best = best_of(&w->nodes[i], (enum memory)(k / 2), (enum way)(k % 2));
+            if (!isnan(best))
+                json_object_set_new(of, figure_names[k / 2][k % 2], json_real(best));
+        }
         if (json_object_size(of))
             json_object_set(figures, w->nodes[i].name, of);
         json_decref(of);
     }
     return figures;
+}
+
+/* Of each pair of a NIC and a GPU by its number. */
+static json_t *gpus_of(const struct work *w)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < w->count; i++) {
+        const struct node *n = &w->nodes[i];
+        json_t *of = json_object();
+        for (size_t k = GPU_0; k < MEMORIES; k++) {
+            char number[24];
+            snprintf(number, sizeof number, "%zu", k - GPU_0);
+            const json_t *relation = json_object_get(n->relations, number);
+            if (!isnan(n->best[k][TX]) && !isnan(n->best[k][RX]))
+                json_object_set_new(of, number,
+                                    json_make("{s:f,s:f,s:O*}", "tx_bps", n->best[k][TX], "rx_bps",
+                                              n->best[k][RX], "relation", relation));
+        }
+        if (json_object_size(of))
+            json_object_set(all, n->name, of);
+        json_decref(of);
+    }
+    return all;
 }
 
 static void judge_baseline(struct work *w)
@@ -237,7 +273,8 @@ static void judge_baseline(struct work *w)
         struct node *n = &w->nodes[i];
         for (int k = 0; k < 4 && !n->accused; k++) {
             const char *name = figure_names[k / 2][k % 2];
-            double was = seen_number(json_object_get(before, n->name), name), is = n->best[k / 2][k % 2];
+            double was = seen_number(json_object_get(before, n->name), name),
+                   is = best_of(n, (enum memory)(k / 2), (enum way)(k % 2));
             if (isnan(was) || isnan(is) || is >= OF_BASELINE * was)
                 continue;
             json_t *finding =
@@ -266,8 +303,8 @@ json_t *burn_in_findings(const json_t *seen)
     judge_baseline(&w);
     judge_drift(&w);
     judge_gpu_copies(seen, w.findings, w.unknown);
-    json_t *all = json_make("{s:o,s:o,s:o,s:o}", "findings", w.findings, "figures", figures_of(&w), "unknown",
-                            w.unknown, "pairs", w.pairs);
+    json_t *all = json_make("{s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures", figures_of(&w),
+                            "unknown", w.unknown, "pairs", w.pairs, "gpus", gpus_of(&w));
     json_decref(w.index);
     free(w.nodes);
     return all;

@@ -182,36 +182,61 @@ static double least_of_relation(const char *relation)
     return NAN;
 }
 
-/* The GPU's memory beside the host's, on the same NIC. */
-static void judge_gpu(struct work *w, struct node *n)
+/* Its finding, which several GPUs of one NIC share. */
+static json_t *gpu_finding(struct work *w, struct node *n, const struct slow *slow, const char *gpu,
+                           double tx, double rx)
 {
+    json_t *finding =
+        blame(w, "gpu-route", n->name, slow->tx && slow->rx, "gpus",
+              "memory of %s at %s carries %.4g Gb/s out and %.4g in, host memory %.4g and %.4g: the route "
+              "between GPU and NIC (ACS, a bridge between them, peer-to-peer off)",
+              gpu, n->name, GBPS(tx), GBPS(rx), GBPS(n->best[HOST][TX]), GBPS(n->best[HOST][RX]));
+    blame_node(finding, n);
+    n->accused = false; /* of what else goes on at it this says nothing */
+    return finding;
+}
+
+/* A GPU's memory beside the host's, on the same NIC. *finding: of another GPU; NULL: none yet. */
+static void judge_gpu(struct work *w, struct node *n, enum memory memory, json_t **finding)
+{
+    char number[24], gpu[40] = "the nearest GPU", source[200];
+    snprintf(number, sizeof number, "%d", (int)memory - GPU_0);
+    if (memory >= GPU_0)
+        snprintf(gpu, sizeof gpu, "GPU %s", number);
+    const char *relation =
+        memory == GPU ? n->relation : json_string_value(json_object_get(n->relations, number));
     size_t of = 0;
-    double share = least_of_relation(n->relation), others = line_of(w, n, GPU, &of);
-    double host = fmin(n->best[HOST][TX], n->best[HOST][RX]),
+    double share = least_of_relation(relation), others = line_of(w, n, memory, &of),
+           host = fmin(n->best[HOST][TX], n->best[HOST][RX]),
            least = !isnan(share)    ? share * host
                    : !isnan(others) ? OF_OTHERS * fmin(others, isnan(host) ? others : host)
                                     : NAN,
-           tx = n->best[GPU][TX], rx = n->best[GPU][RX];
-    char source[200];
-    struct slow slow = isnan(least) ? (struct slow){0} : judge_ways(w, n, GPU, least);
+           tx = n->best[memory][TX], rx = n->best[memory][RX];
+    struct slow slow = isnan(least) ? (struct slow){0} : judge_ways(w, n, memory, least);
     if (slow.unsure)
         note_unsure(w, n);
     if (!slow.tx && !slow.rx)
         return;
+    if (*finding) {
+        blame_add(*finding, "so does %s: %.4g Gb/s out and %.4g in", gpu, GBPS(tx), GBPS(rx));
+        return;
+    }
     if (!isnan(share))
         snprintf(source, sizeof source, "%.0f %% of the same NIC with host memory, as usual for %s",
-                 100 * share, n->relation);
+                 100 * share, relation);
     else
         snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs with GPU memory, %.4g Gb/s",
                  100 * OF_OTHERS, of, GBPS(others));
-    json_t *finding =
-        blame(w, "gpu-route", n->name, slow.tx && slow.rx, "gpus",
-              "GPU memory at %s carries %.4g Gb/s out and %.4g in, host memory %.4g and %.4g: the route "
-              "between GPU and NIC (ACS, a bridge between them, peer-to-peer off)",
-              n->name, GBPS(tx), GBPS(rx), GBPS(n->best[HOST][TX]), GBPS(n->best[HOST][RX]));
-    blame_figure(finding, fmin(tx, rx), least, "b/s", source);
-    blame_node(finding, n);
-    n->accused = false; /* of what else goes on at it this says nothing */
+    *finding = gpu_finding(w, n, &slow, gpu, tx, rx);
+    blame_figure(*finding, fmin(tx, rx), least, "b/s", source);
+}
+
+static void judge_gpus(struct work *w, struct node *n)
+{
+    json_t *finding = NULL;
+    for (int memory = GPU; memory < MEMORIES; memory++)
+        if (!isnan(n->best[memory][TX]) && !isnan(n->best[memory][RX]))
+            judge_gpu(w, n, (enum memory)memory, &finding);
 }
 
 /* ---- uplinks: which port between switches is full below what others carry? */
@@ -283,5 +308,5 @@ void judge_rates(struct work *w)
     judge_uplinks(w);
     for (size_t i = 0; i < w->count; i++)
         if (!w->nodes[i].accused)
-            judge_gpu(w, &w->nodes[i]);
+            judge_gpus(w, &w->nodes[i]);
 }

@@ -66,20 +66,37 @@ static const json_t *nic_of_facts(const json_t *facts, const struct lab_host *ho
     return json_array_size(nics) == 1 ? json_array_get(nics, 0) : NULL;
 }
 
-/* The nearest GPU's relation. */
-static const char *relation_of(const json_t *facts, const json_t *nic)
+/* The relations of a NIC to GPUs: by their numbers, and "nearest". */
+static void see_relations(json_t *node, const json_t *facts, const json_t *nic)
 {
     static const char *const order[] = {"PIX", "PXB", "PHB", "NODE", "SYS", NULL};
     const char *address = run_member(json_object_get(nic, "pci"), "address");
-    const json_t *pair;
-    size_t i, nearest = 5;
-    json_array_foreach(json_object_get(facts, "pairs"), i, pair)
+    const json_t *pair, *gpu;
+    json_t *relations = json_object();
+    size_t i, k, nearest = 5;
+    json_array_foreach(*address ? json_object_get(facts, "pairs") : NULL, i, pair)
     {
-        for (size_t k = 0; k < nearest && strcmp(run_member(pair, "nic"), address) == 0; k++)
-            if (strcmp(run_member(pair, "relation"), order[k]) == 0)
+        const char *relation = run_member(pair, "relation");
+        if (strcmp(run_member(pair, "nic"), address) != 0)
+            continue;
+        for (k = 0; k < nearest; k++)
+            if (strcmp(relation, order[k]) == 0)
                 nearest = k;
+        json_array_foreach(json_object_get(facts, "gpus"), k, gpu)
+        {
+            const json_t *index = json_object_get(gpu, "index");
+            char number[24];
+            snprintf(number, sizeof number, "%lld", (long long)json_integer_value(index));
+            if (json_is_integer(index) &&
+                strcmp(run_member(json_object_get(gpu, "pci"), "address"), run_member(pair, "gpu")) == 0)
+                json_object_set_new(relations, number, json_text(relation));
+        }
     }
-    return *address ? order[nearest] : NULL;
+    if (order[nearest])
+        json_object_set_new(node, "relation", json_text(order[nearest]));
+    if (json_object_size(relations))
+        json_object_set(node, "relations", relations);
+    json_decref(relations);
 }
 
 static void put_number(json_t *into, const char *netdev, const char *what, const json_t *value)
@@ -129,12 +146,11 @@ static void see_node(json_t *seen, const char *name, const json_t *host, const s
     const json_t *nic = nic_of_facts(facts, real);
     if (!node || json_object_get(node, "class"))
         return;
-    const char *relation = relation_of(facts, nic);
     json_object_set_new(node, "class",
                         json_text(nic ? run_member(json_object_get(nic, "pci"), "id")
                                       : run_member(json_object_get(facts, "nic"), "model")));
-    if (relation)
-        json_object_set_new(node, "relation", json_text(relation));
+    if (nic)
+        see_relations(node, facts, nic);
     if (real)
         see_facts(seen, run_member(node, "machine"), facts);
 }
@@ -196,18 +212,26 @@ static json_t *values_of(const json_t *hosts, const char *key, const char *other
     return all;
 }
 
-/* The memory of a flow: its own, or its pattern's. */
-static const char *memory_of(const struct run *run, const char *name, const json_t *flow)
+/* The pattern that a flow is of; NULL: it is of none. */
+static const json_t *pattern_of(const struct run *run, const char *name)
 {
     const json_t *pattern;
     size_t i, length = strcspn(name, "/");
-    const char *memory = run_member(flow, "memory");
     json_array_foreach(run_get(run, "scenario.traffic"), i, pattern)
     {
         const char *of = run_member(pattern, "name");
-        if (!*memory && strlen(of) == length && strncmp(of, name, length) == 0)
-            memory = run_member(pattern, "memory");
+        if (strlen(of) == length && strncmp(of, name, length) == 0)
+            return pattern;
     }
+    return NULL;
+}
+
+/* The memory of a flow: its own, or its pattern's. */
+static const char *memory_of(const struct run *run, const char *name, const json_t *flow)
+{
+    const char *memory = run_member(flow, "memory");
+    if (!*memory)
+        memory = run_member(pattern_of(run, name), "memory");
     return *memory ? memory : "host";
 }
 
@@ -225,6 +249,9 @@ static json_t *flows_of(const struct run *run)
                                 run_member(flow, "to"), "memory", memory_of(run, name, flow), "bps",
                                 bps ? bps : json_object_get(flow, "goodput_bps"));
         json_object_set(one, "again", json_object_get(flow, "retransmitted_packets"));
+        const json_t *gpu = json_object_get(pattern_of(run, name), "gpu");
+        if (json_is_integer(gpu) && strcmp(memory_of(run, name, flow), "host") != 0)
+            json_object_set(one, "gpu", (json_t *)(uintptr_t)gpu);
         if (json_object_get(flow, "marked_packets"))
             json_object_set(one, "marked", json_object_get(flow, "marked_packets"));
         json_array_append_new(list, one);

@@ -20,6 +20,11 @@ struct stage_lab stage_lab_of(const struct lab *lab, int64_t soak_ns)
                            .soak_ns = soak_ns};
     json_decref(hosts);
     for (size_t i = 0; i < lab->hosts.count; i++) {
+        const struct lab_host *one = lab_host_at(lab, i);
+        if (one && (i == 0 || one->gpus.count < of.gpus))
+            of.gpus = one->gpus.count;
+    }
+    for (size_t i = 0; i < lab->hosts.count; i++) {
         const struct lab_host *real = lab_host_at(lab, i);
         const struct physics_host *simulated = lab_sim_host_at(lab, i);
         if ((real && (real->gpu || lab_forwards(real))) || (simulated && simulated->gpu))
@@ -105,9 +110,23 @@ static void set_nics(const struct stage_lab *lab, struct words *sets)
     set_rounds(lab, "light", 4, "", sets);
 }
 
+/* Host memory, and that of each GPU by its number; or, of one GPU and in a simulated lab, the nearest. */
 static void set_gpus(const struct stage_lab *lab, struct words *sets)
 {
-    set_rounds(lab, "pairs", 2, ",\"traffic.*.memory\":[\"host\",\"gpu\"]", sets);
+    struct text memory = {0}, gpu = {0}, more = {0};
+    for (size_t i = 0; lab->gpus > 1 && i < lab->gpus; i++) {
+        text_add(&memory, ",\"gpu\"");
+        text_add(&gpu, ",%zu", i);
+    }
+    if (memory.length)
+        text_add(&more, ",\"zip\":[{\"traffic.*.memory\":[\"host\"%s],\"traffic.*.gpu\":[null%s]}]",
+                 text_string(&memory), text_string(&gpu));
+    else
+        text_add(&more, ",\"traffic.*.memory\":[\"host\",\"gpu\"]");
+    set_rounds(lab, "pairs", 2, text_string(&more), sets);
+    text_free(&memory);
+    text_free(&gpu);
+    text_free(&more);
 }
 
 static void set_pairs(const struct stage_lab *lab, struct words *sets)

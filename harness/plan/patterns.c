@@ -92,6 +92,7 @@ static int flow_of_pair(const struct scenario_traffic *t, const char *from, cons
     flow->from = strdup(from);
     flow->to = strdup(to);
     flow->memory = t->memory;
+    flow->gpu = t->gpu;
     flow->message_bytes = t->message_bytes;
     flow->depth = t->depth;
     flow->priority = t->priority;

@@ -122,6 +122,9 @@ static const struct field traffic_fields[] = {
          "With a permutation, role i sends to role i+shift. Default: a random permutation from the seed."},
     {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
      .help = "Memory of the buffers."},
+    {"gpu", FIELD_INTEGER, AT(gpu), .min = 0, .max = 63,
+     .help = "Number of the GPU whose memory is used, at both ends of flows between real hosts. Default: the "
+             "one nearest to each NIC, by the lab."},
     {"message", FIELD_QUANTITY, AT(message_bytes), .unit = UNIT_BYTES, .min = 1,
      .max = FLOW_MAX_MESSAGE_BYTES, .fallback = FLOW_MESSAGE_DEFAULT,
      .help = "Size of a message of endless flows; a flow with a size is one message in simulated labs."},
@@ -674,7 +677,7 @@ const struct scenario_unused scenario_unused[] = {
     {"collectives", "reduction", false, reduces_nothing, "the operation reduces nothing"},
     {"collectives", "root", false, has_no_root, "the operation has no root"},
     {"flows", "tool", true, has_tool, "simulated flows need no program"},
-    {"flows", "gpu", true, has_gpu, "a simulated NIC has the memory of its nearest GPU alone"},
+    {NULL, "gpu", true, has_gpu, "a simulated NIC has the memory of its nearest GPU alone"},
     {"flows", "numa", true, has_numa, "simulated hosts have no NUMA nodes"},
     {"flows", "relaxed_ordering", true, has_ordering,
      "the simulator does not model the order of PCIe writes"},

@@ -25,6 +25,7 @@ struct scenario_traffic {
     int64_t count; /* poisson: largest number of flows, unset: any; others: rounds, unset: 1 */
     int64_t shift; /* permutation: role i sends to i+shift; unset: random, from the seed */
     int memory;
+    int64_t gpu; /* its number, at both ends; unset: the nearest */
     int64_t message_bytes;
     int64_t depth;
     int64_t priority;

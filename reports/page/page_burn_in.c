@@ -169,6 +169,51 @@ static void add_figures(const json_t *d, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
+/* Each NIC with each GPU, where they were measured by number. */
+static void add_gpus(const json_t *d, struct text *out)
+{
+    const json_t *gpus = json_object_get(d, "gpus"), *of, *pair;
+    json_t *numbers = json_object();
+    const char *nic, *gpu;
+    json_object_foreach((json_t *)(uintptr_t)gpus, nic, of)
+    {
+        json_object_foreach((json_t *)(uintptr_t)of, gpu, pair)
+        {
+            json_object_set_new(numbers, gpu, json_true());
+        }
+    }
+    if (json_object_size(numbers))
+        text_add(out,
+                 "<h2>NICs and GPUs</h2>\n<p class=soft>From the GPU's memory and into it, the lower of "
+                 "both, in Gb/s, and how they are connected.</p>\n<div class=scroll><table class=wide><tr>"
+                 "<th>NIC");
+    json_object_foreach(numbers, gpu, pair)
+    {
+        text_add(out, "<th class=number>GPU ");
+        html_escaped(out, gpu);
+    }
+    json_object_foreach((json_t *)(uintptr_t)gpus, nic, of)
+    {
+        text_add(out, "</tr>\n<tr><td>");
+        add_name(d, nic, out);
+        json_object_foreach(numbers, gpu, pair)
+        {
+            const json_t *cell = json_object_get(of, gpu);
+            text_add(out, "<td class=number>");
+            if (cell)
+                html_number(out, fmin(html_value(json_object_get(cell, "tx_bps")),
+                                      html_value(json_object_get(cell, "rx_bps"))) /
+                                     1e9);
+            text_add(out, " <span class=soft>");
+            html_escaped(out, text_of(cell, "relation"));
+            text_add(out, "</span>");
+        }
+    }
+    if (json_object_size(numbers))
+        text_add(out, "</tr>\n</table></div>\n");
+    json_decref(numbers);
+}
+
 /* The pairs of NICs of one name. */
 static void add_matrix(const json_t *d, const char *nic, struct text *out)
 {
@@ -242,6 +287,7 @@ int page_burn_in_write(const json_t *document, const char *path, struct error *e
     add_findings(document, &out);
     add_stages(document, &out);
     add_figures(document, &out);
+    add_gpus(document, &out);
     add_pairs(document, &out);
     page_end(NULL, &out);
     int result = out.failed ? error_set(e, "out of memory for the page")

@@ -81,5 +81,9 @@ check_exit 0 "it goes on" harness burn-in --resume "$folder" --no-report
 check "and keeps what was whole" [ "$(stat -c %Y.%i "$folder"/2-nics/2*/01/result.json)" = "$first" ]
 check "it is then complete" [ "$(jq -r '"\(.complete) \(.verdict)"' "$folder/burn-in.json")" = "true passed" ]
 check "with the same figures as one that was not killed" [ "$(jq -cS .figures "$folder/burn-in.json")" = "$(harness burn-in four.json "${long[@]}" --json | jq -cS .figures)" ]
+whole=$(realpath results/burn-in-two/latest)
+first=$(stat -c %i "$whole"/*/2*/result.json)
+harness burn-in --resume "$whole" --no-report >/dev/null 2>&1
+check "single runs that are whole are kept, too" [ "$(stat -c %i "$whole"/*/2*/result.json)" = "$first" ]
 check_exit 2 "--resume with a lab" harness burn-in four.json --resume "$folder"
 finish

@@ -23,6 +23,9 @@ FOLDER=$OUT/burn-in-pair/latest
 before=$(mtus)
 check_exit 0 "the plan of hosts has times" "$H" burn-in "$SCRATCH/stand-in.json" -n
 check_says "of a run with what is around it" '^  nics +1 run, about 11 s: ' "$SCRATCH/out"
+jq '.hosts[].gpus = {"gpu[0-3]": {"index": "{}"}}' "$SCRATCH/stand-in.json" > "$SCRATCH/gpus.json"
+check_exit 0 "hosts with four GPUs" "$H" burn-in "$SCRATCH/gpus.json" -n
+check_says "measure each of them at each NIC, and host memory" '^  gpus +5 runs, about 55 s: ' "$SCRATCH/out"
 check_exit 1 "doctor's failures are findings" "$H" burn-in "$SCRATCH/stand-in.json" --out "$OUT" --no-report --set settings.mtu=1400
 cp "$SCRATCH/out" "$SCRATCH/said"
 check_says "with host and reason" '^a: nic: network device data0, RDMA device none' "$SCRATCH/said"

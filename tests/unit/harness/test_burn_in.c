@@ -209,6 +209,41 @@ static void judges_gpus_by_their_relation(void **state)
     check_found(gpu_at(NULL, 80e9), "gpu-route h3");
 }
 
+/* Each GPU by its number: of h3 the second one is slow, at both ends of its flows. */
+static void judges_pairs_of_nics_and_gpus(void **state)
+{
+    (void)state;
+    json_t *seen = gpu_at(NULL, 97e9), *run, *flow, *more = json_array();
+    size_t i, k;
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        bool gpus = strcmp(json_string_value(json_object_get(run, "stage")), "gpus") == 0;
+        for (int gpu = 0; gpus && gpu < 2; gpu++) {
+            json_t *copy = json_deep_copy(run);
+            json_array_foreach(json_object_get(copy, "flows"), k, flow)
+            {
+                bool is = strcmp(json_string_value(json_object_get(flow, "from")), "h3") == 0 ||
+                          strcmp(json_string_value(json_object_get(flow, "to")), "h3") == 0;
+                json_object_set_new(flow, "gpu", json_integer(gpu));
+                json_object_set_new(flow, "bps", json_real(gpu && is ? 40e9 : 97e9));
+            }
+            json_array_append_new(more, copy);
+        }
+    }
+    json_array_extend(json_object_get(seen, "runs"), more);
+    json_decref(more);
+    json_t *all = burn_in_findings(seen), *finding = json_array_get(json_object_get(all, "findings"), 0);
+    assert_int_equal(json_array_size(json_object_get(all, "findings")), 1);
+    assert_non_null(strstr(json_string_value(json_object_get(finding, "says")),
+                           "memory of GPU 1 at h3 carries 40 Gb/s out and 40 in"));
+    assert_int_equal(json_object_size(json_object_get(json_object_get(all, "gpus"), "h3")), 2);
+    json_decref(all);
+    /* across sockets that is usual */
+    json_object_set_new(json_object_get(json_object_get(seen, "nodes"), "h3"), "relations",
+                        json_pack("{s:s,s:s}", "0", "PIX", "1", "SYS"));
+    check_found(seen, "");
+}
+
 static json_t *light(const char *lossy)
 {
     json_t *seen = rounds("none", false, 0, 0), *run, *flow;
@@ -385,6 +420,7 @@ int main(void)
         cmocka_unit_test(does_not_accuse_who_had_slow_partners_alone),
         cmocka_unit_test(does_not_judge_two_by_each_other),
         cmocka_unit_test(judges_gpus_by_their_relation),
+        cmocka_unit_test(judges_pairs_of_nics_and_gpus),
         cmocka_unit_test(names_the_link_that_loses),
         cmocka_unit_test(names_who_drifted),
         cmocka_unit_test(reads_copies),
