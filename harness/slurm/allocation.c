@@ -82,6 +82,7 @@ static int add_host(struct words *sets, const struct lab_host *host, const char 
 static int assign(const struct lab *lab, const struct words *nodes, struct words *sets, struct error *e)
 {
     size_t count = 0, node = 0;
+    char *const *names = nodes->items;
     for (size_t i = 0; lab_host_at(lab, i); i++)
         count += lab_machine_first(lab, i) == i;
     if (lab_kind(lab)->simulated || lab_kind(lab)->guests)
@@ -94,8 +95,7 @@ static int assign(const struct lab *lab, const struct words *nodes, struct words
     for (size_t i = 0; lab_host_at(lab, i); i++) {
         const char *name = written_name(lab, i);
         node += lab_machine_first(lab, i) == i;
-        if (name && node <= nodes->count &&
-            add_host(sets, lab_host_at(lab, i), name, nodes->items[node - 1], e) != 0)
+        if (name && names && add_host(sets, lab_host_at(lab, i), name, names[node - 1], e) != 0)
             return -1;
     }
     return words_whole(sets, e);
