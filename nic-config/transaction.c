@@ -1,9 +1,11 @@
 #include "nic-config/transaction.h"
 
 #include "lib/document/json_text.h"
+#include "lib/clock.h"
 #include "lib/files.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
+#include "lib/xalloc.h"
 #include "nic-config/device/bound.h"
 #include "nic-config/document.h"
 #include <stdlib.h>
@@ -233,26 +235,22 @@ void transaction_note_change(struct transaction *t, const struct subject *s, con
     }
 }
 
-/* ---- one step */
+/* ---- one step: a knob of an interface. It is written first, and looked at when the others that have the
+ * knob are written too: links that a write takes down come back side by side. */
 
 enum step { STEP_SAME, STEP_WROTE, STEP_MISMATCH, STEP_MISSING, STEP_FAILED };
 
-/* Write, and wait for the link and the GIDs if the write may have affected them: also after a refusal, which
- * may be half done. */
-static int write_and_settle(struct subject *s, const struct knob *knob, const struct settings *now,
-                            const struct settings *target, struct error *e)
-{
-    struct device before = s->device;
-    struct error later;
-    int gids = knob->flap_ns > 0 ? device_gid_count(&s->device) : 0;
-    int result = knob->write(&s->device, now, target, e);
-    if (knob->flap_ns > 0 && device_settle(&s->device, &before, gids, knob->flap_ns, &later) != 0 &&
-        result == 0) {
-        *e = later;
-        return -1;
-    }
-    return result;
-}
+struct writing {
+    const struct knob *knob;
+    json_t *target;
+    json_t *now, *after;  /* previous and new value; NULL: not read */
+    bool written;         /* or partly, after a refusal: it is to be settled */
+    struct device before; /* the interface before it, */
+    int gids;
+    int64_t since_ns; /* and when it was written */
+    enum step step;   /* what came of it, once it is settled */
+    struct error why; /* of STEP_MISSING and STEP_FAILED */
+};
 
 /* A restore that cannot write its journal goes on: the settings that it returns to are in the journal
  * already. */
@@ -264,52 +262,89 @@ static int noted(const struct transaction *t, int result, const struct error *e)
     return 0;
 }
 
-static int write_slice(struct transaction *t, struct subject *s, const struct knob *knob, const json_t *now,
-                       const json_t *target, struct error *e)
+/* Write, after the journal has it. */
+static int write_slice(struct transaction *t, struct subject *s, struct writing *w)
 {
     struct settings a, b;
-    if (document_settings(now, &a, e) != 0)
+    if (document_settings(w->now, &a, &w->why) != 0)
         return -1;
-    int result = document_settings(target, &b, e);
+    int result = document_settings(w->target, &b, &w->why);
     if (result == 0) {
-        result = noted(t, journal_note_write(t->journal, s->known_as, knob->name, target, e), e);
+        result =
+            noted(t, journal_note_write(t->journal, s->known_as, w->knob->name, w->target, &w->why), &w->why);
         if (result == 0) {
-            t->wrote = true;
-            result = write_and_settle(s, knob, &a, &b, e);
+            t->wrote = w->written = true;
+            w->before = s->device;
+            w->gids = w->knob->flap_ns > 0 ? device_gid_count(&s->device) : 0;
+            result = w->knob->write(&s->device, &a, &b, &w->why);
+            w->since_ns = clock_monotonic_ns();
         }
         table_free(&settings_table, &b);
     }
     table_free(&settings_table, &a);
-    if (result == 0)
-        result = noted(t, journal_note_written(t->journal, s->known_as, knob->name, e), e);
-    subject_recall(s, t->journal);
     return result;
 }
 
-/* Set one knob of one interface to its target. *now receives its previous value, a new reference (NULL: not
- * read). */
-static enum step bring(struct transaction *t, struct subject *s, const struct knob *knob,
-                       const json_t *target, json_t **now, json_t **after, struct error *e)
+/* Begin to set one knob of one interface to its target: all but what comes when it is settled. */
+static enum step begin_step(struct transaction *t, struct subject *s, struct writing *w)
 {
     bool same;
-    *now = json_object();
-    *after = NULL;
-    if (device_refresh(&s->device, e) != 0)
+    w->now = json_object();
+    if (device_refresh(&s->device, &w->why) != 0)
         return STEP_FAILED;
-    enum knob_answer answer = subject_read(s, knob, *now, NULL, NULL, e);
+    enum knob_answer answer = subject_read(s, w->knob, w->now, NULL, NULL, &w->why);
     if (answer != KNOB_READ)
         return answer == KNOB_MISSING ? STEP_MISSING : STEP_FAILED;
-    if (document_same(knob, *now, target, &same, e) != 0)
+    if (document_same(w->knob, w->now, w->target, &same, &w->why) != 0)
         return STEP_FAILED;
-    if (same && !(knob->deferred && journal_unfinished(t->journal, s->known_as, knob->name)))
+    if (same && !(w->knob->deferred && journal_unfinished(t->journal, s->known_as, w->knob->name)))
         return STEP_SAME;
-    if (write_slice(t, s, knob, *now, target, e) != 0)
-        return STEP_FAILED;
-    *after = json_object();
-    if (device_refresh(&s->device, e) != 0 || subject_read(s, knob, *after, NULL, NULL, e) == KNOB_FAILED ||
-        document_same(knob, *after, target, &same, e) != 0)
-        return STEP_FAILED;
-    return same ? STEP_WROTE : STEP_MISMATCH;
+    return write_slice(t, s, w) == 0 ? STEP_WROTE : STEP_FAILED;
+}
+
+static void write_knob(struct transaction *t, struct subject *s, const struct knob *knob, const json_t *from,
+                       struct writing *w)
+{
+    *w = (struct writing){.knob = knob, .target = document_slice(from, knob)};
+    w->step = begin_step(t, s, w);
+}
+
+/* Wait for the link and the GIDs if the write may have affected them: also after a refusal, which may be half
+ * done. Then it is read back. */
+static void settle_written(struct transaction *t, struct subject *s, struct writing *w)
+{
+    struct error later;
+    bool same;
+    if (!w->written)
+        return;
+    if (w->knob->flap_ns > 0 &&
+        device_settle(&s->device, &w->before, w->gids, w->since_ns, w->knob->flap_ns, &later) != 0 &&
+        w->step == STEP_WROTE) {
+        w->why = later;
+        w->step = STEP_FAILED;
+    }
+    if (w->step == STEP_WROTE &&
+        noted(t, journal_note_written(t->journal, s->known_as, w->knob->name, &w->why), &w->why) != 0)
+        w->step = STEP_FAILED;
+    subject_recall(s, t->journal);
+    w->written = false;
+    if (w->step != STEP_WROTE)
+        return;
+    w->after = json_object();
+    if (device_refresh(&s->device, &w->why) != 0 ||
+        subject_read(s, w->knob, w->after, NULL, NULL, &w->why) == KNOB_FAILED ||
+        document_same(w->knob, w->after, w->target, &same, &w->why) != 0)
+        w->step = STEP_FAILED;
+    else if (!same)
+        w->step = STEP_MISMATCH;
+}
+
+static void free_writing(struct writing *w)
+{
+    json_decref(w->target);
+    json_decref(w->now);
+    json_decref(w->after);
+    *w = (struct writing){0};
 }
 
 static void transaction_note_mismatch(struct transaction *t, const struct subject *s, const struct knob *knob,
@@ -343,23 +378,20 @@ static bool concerns_apply(const struct transaction *t, const struct subject *s,
     return there && t->wrote && !knob->follows && !s->to_be_made;
 }
 
-static enum step apply_step(struct transaction *t, struct subject *s, const struct knob *knob,
-                            struct error *e)
+/* What came of a step, which is settled. -1 with `e` set: it failed. */
+static int take_applied(struct transaction *t, struct subject *s, struct writing *w, int *wrote,
+                        struct error *e)
 {
-    json_t *target = document_slice(s->target, knob), *now, *after;
-    enum step step = bring(t, s, knob, target, &now, &after, e);
-    if (step == STEP_WROTE)
-        transaction_note_change(t, s, knob, now, target);
-    if (step == STEP_MISMATCH)
-        transaction_note_mismatch(t, s, knob, target, after, e);
-    if (step == STEP_MISSING && !subject_wants(s, knob))
-        step = STEP_SAME;
-    if (step == STEP_MISSING || step == STEP_FAILED)
-        error_prefix(e, "%s: %s", s->device.name, knob->name);
-    json_decref(target);
-    json_decref(now);
-    json_decref(after);
-    return step;
+    if (w->step == STEP_WROTE)
+        transaction_note_change(t, s, w->knob, w->now, w->target);
+    if (w->step == STEP_MISMATCH)
+        transaction_note_mismatch(t, s, w->knob, w->target, w->after, e);
+    if (w->step == STEP_MISSING && !subject_wants(s, w->knob))
+        w->step = STEP_SAME;
+    if (w->step == STEP_MISSING || w->step == STEP_FAILED)
+        error_set(e, "%s: %s: %.800s", s->device.name, w->knob->name, w->why.text);
+    *wrote += w->step == STEP_WROTE;
+    return w->step == STEP_SAME || w->step == STEP_WROTE ? 0 : -1;
 }
 
 /* What earlier writes took from the interface is put back before others may need it, as far as it can be
@@ -380,25 +412,44 @@ static int keep_bound(struct transaction *t, struct subject *s, struct error *e)
     return result;
 }
 
+/* Write a knob of all interfaces, of which a failure or an interruption leaves out the others. 0, 1
+ * interrupted, -1 error. */
+static int write_all(struct transaction *t, const struct knob *knob, struct writing all[], struct error *e)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct subject *s = &t->subjects[i];
+        if (s->upon)
+            continue;
+        if (knob == &knob_address && keep_bound(t, s, e) != 0)
+            return -1;
+        if (!concerns_apply(t, s, knob))
+            continue;
+        if (interrupt_check(NULL) != 0)
+            return 1;
+        write_knob(t, s, knob, s->target, &all[i]);
+        if (all[i].step == STEP_FAILED || (all[i].step == STEP_MISSING && subject_wants(s, knob)))
+            return 0; /* its end is that of the round */
+    }
+    return 0;
+}
+
 /* One round over all knobs; *wrote counts. 0, 1 interrupted, -1 error. */
 static int apply_round(struct transaction *t, int *wrote, struct error *e)
 {
-    for (const struct knob *const *knob = knobs; *knob; knob++)
+    struct writing *all = xcalloc(t->count + 1, sizeof *all);
+    int result = 0;
+    for (const struct knob *const *knob = knobs; *knob && result == 0; knob++) {
+        result = write_all(t, *knob, all, e);
+        for (size_t i = 0; i < t->count; i++)
+            settle_written(t, &t->subjects[i], &all[i]);
         for (size_t i = 0; i < t->count; i++) {
-            if (t->subjects[i].upon)
-                continue;
-            if (*knob == &knob_address && keep_bound(t, &t->subjects[i], e) != 0)
-                return -1;
-            if (!concerns_apply(t, &t->subjects[i], *knob))
-                continue;
-            if (interrupt_check(NULL) != 0)
-                return 1;
-            enum step step = apply_step(t, &t->subjects[i], *knob, e);
-            if (step != STEP_SAME && step != STEP_WROTE)
-                return -1;
-            *wrote += step == STEP_WROTE;
+            if (all[i].knob && result == 0)
+                result = take_applied(t, &t->subjects[i], &all[i], wrote, e);
+            free_writing(&all[i]);
         }
-    return 0;
+    }
+    free(all);
+    return result;
 }
 
 /* Room in the journal for this set and its restore: each round may write each setting once. */
@@ -489,21 +540,16 @@ static bool concerns_undo(const struct subject *s, const struct knob *knob)
 }
 
 /* True when it wrote something. */
-static bool undo_step(struct transaction *t, struct subject *s, const struct knob *knob)
+static bool take_undone(struct transaction *t, struct subject *s, struct writing *w)
 {
-    struct error e = {""};
-    json_t *target = document_slice(s->before, knob), *now, *after;
-    enum step step = bring(t, s, knob, target, &now, &after, &e);
-    if (step == STEP_MISMATCH)
-        transaction_note_mismatch(t, s, knob, target, after, &e);
-    if (step == STEP_WROTE)
-        note_restored(t, s, now, target);
-    else if (step != STEP_SAME)
-        note_failure(t, s, knob->name, e.text);
-    json_decref(target);
-    json_decref(now);
-    json_decref(after);
-    return step == STEP_WROTE;
+    struct error e = w->why;
+    if (w->step == STEP_MISMATCH)
+        transaction_note_mismatch(t, s, w->knob, w->target, w->after, &e);
+    if (w->step == STEP_WROTE)
+        note_restored(t, s, w->now, w->target);
+    else if (w->step != STEP_SAME)
+        note_failure(t, s, w->knob->name, e.text);
+    return w->step == STEP_WROTE;
 }
 
 /* Remove the addresses that a set has given the interface. */
@@ -549,12 +595,21 @@ static int undo_round(struct transaction *t)
 {
     const struct knob *order[64];
     size_t count = undo_order(order);
+    struct writing *all = xcalloc(t->count + 1, sizeof *all);
     int wrote = 0;
     json_array_clear(t->failed);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
         for (size_t i = t->count; i-- > 0;)
             if (concerns_undo(&t->subjects[i], order[k]))
-                wrote += undo_step(t, &t->subjects[i], order[k]);
+                write_knob(t, &t->subjects[i], order[k], t->subjects[i].before, &all[i]);
+        for (size_t i = t->count; i-- > 0;)
+            settle_written(t, &t->subjects[i], &all[i]);
+        for (size_t i = t->count; i-- > 0;) {
+            wrote += all[i].knob && take_undone(t, &t->subjects[i], &all[i]);
+            free_writing(&all[i]);
+        }
+    }
+    free(all);
     for (size_t i = 0; i < t->count; i++)
         wrote += undo_bound(t, &t->subjects[i]);
     for (size_t i = 0; i < t->count; i++)

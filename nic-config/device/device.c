@@ -512,9 +512,10 @@ static void pause_until_next_look(void)
     clock_sleep_until_ns(clock_monotonic_ns() + LOOK_EVERY_NS);
 }
 
-static int settle_carrier(struct device *d, const struct device *before, int64_t flap_ns, struct error *e)
+static int settle_carrier(struct device *d, const struct device *before, int64_t since_ns, int64_t flap_ns,
+                          struct error *e)
 {
-    int64_t began = clock_monotonic_ns(), steady_since = began;
+    int64_t began = clock_monotonic_ns(), steady_since = since_ns;
     uint32_t changes = before->carrier_changes;
     bool flapped = false;
     for (;;) {
@@ -535,12 +536,12 @@ static int settle_carrier(struct device *d, const struct device *before, int64_t
     }
 }
 
-int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
-                  struct error *e)
+int device_settle(struct device *d, const struct device *before, int gids_before, int64_t since_ns,
+                  int64_t flap_ns, struct error *e)
 {
     if (!before->up || !before->carrier)
         return 0;
-    if (settle_carrier(d, before, flap_ns, e) == -1)
+    if (settle_carrier(d, before, since_ns, flap_ns, e) == -1)
         return -1;
     int64_t began = clock_monotonic_ns();
     while (device_gid_count(d) < gids_before) {
@@ -590,7 +591,7 @@ int device_settle_all(struct device *all, size_t count, int64_t flap_ns, struct 
     int64_t began = clock_monotonic_ns();
     while (!steady) {
         for (size_t i = 0; i < count; i++)
-            if (settle_carrier(&all[i], &all[i], flap_ns, e) != 0)
+            if (settle_carrier(&all[i], &all[i], clock_monotonic_ns(), flap_ns, e) != 0)
                 return -1;
         if (all_steady(all, count, &steady, e) != 0)
             return -1;

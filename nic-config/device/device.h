@@ -89,10 +89,11 @@ bool device_is_bond(const struct device *d);
 
 /*
  * After a write that may take the link down: wait until the carrier is back and stays, and the GIDs are
- * there, if they were before. `before` is the previous state; a flap is expected to begin within flap_ns.
+ * there, if they were before. `before` is the previous state; a flap is expected to begin within flap_ns
+ * after since_ns (monotonic), when it was written.
  */
-int device_settle(struct device *d, const struct device *before, int gids_before, int64_t flap_ns,
-                  struct error *e);
+int device_settle(struct device *d, const struct device *before, int gids_before, int64_t since_ns,
+                  int64_t flap_ns, struct error *e);
 /* Wait until the carrier of all of them is on and has stayed for flap_ns; GIDs are not waited for. */
 int device_settle_all(struct device *all, size_t count, int64_t flap_ns, struct error *e);
 /* After a reload: wait until the interface exists again, and its RDMA device if it is to have one; finds that

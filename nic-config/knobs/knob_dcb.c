@@ -1,5 +1,6 @@
 /* PFC, receive buffers, cable length and ETS, over DCB netlink; buffers over MLNX_OFED's sysfs if DCB does
  * not have them. */
+#include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "nic-config/device/dcb.h"
 #include "nic-config/device/headroom.h"
@@ -336,7 +337,7 @@ static int park_pfc(struct device *d, const struct buffers *b, const struct sett
     struct device before = *d;
     int gids = device_gid_count(d);
     return write_mask(d, (uint8_t)(dcb.pfc.pfc_en & ~parked), e) == 0
-               ? device_settle(d, &before, gids, FLAP_LATER_NS, e)
+               ? device_settle(d, &before, gids, clock_monotonic_ns(), FLAP_LATER_NS, e)
                : -1;
 }
 

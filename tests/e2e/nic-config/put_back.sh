@@ -279,4 +279,26 @@ kill_at_any_time() { # TURNS
     if [ -z "$bad" ] && [ $kills -gt 0 ]; then ok "$kills kills at any time in $1 transactions leave nothing"; else nok "kills at any time leave nothing" "$kills kills; $bad"; fi
 }
 kill_at_any_time "${KILLS:-30}"
+
+# ---- several NICs: a knob is written to all before the links that it takes down are waited for, also by a restore
+rails() { # RESULT: of interfaces rail0 to rail3
+    jq -cn --argjson settings "$1" '{schema: 1, interfaces: ([range(4) | {key: "rail\(.)", value: $settings}] | from_entries)}' >"$SCRATCH/rails.json"
+}
+for i in 0 1 2 3; do ip link add rail$i type veth peer name leaf$i && ip link set rail$i up && ip link set leaf$i up; done
+set_and_restore() { # COMMAND...: says which NICs were written, and when which one's link was waited for
+    "$BUILD/nic-config" --journal "$JOURNAL" "$@" >"$SCRATCH/out" 2>"$SCRATCH/err"
+    sed -n 's/^[^{]*//; /"knob":"mtu"/p' "$JOURNAL" 2>/dev/null | jq -r '"\(.type) \(.interface)"' | xargs
+}
+rails '{"mtu": 1400}'
+check "four NICs are written, then their links are waited for" test "$(set_and_restore set "$SCRATCH/rails.json")" = "write rail0 write rail1 write rail2 write rail3 written rail0 written rail1 written rail2 written rail3"
+mtus() { for i in 0 1 2 3; do cat "/proc/sys/net/ipv6/conf/rail$i/mtu" 2>/dev/null || ip -j link show rail$i | jq '.[0].mtu'; done | xargs; }
+check "... all are set" test "$(mtus)" = "1400 1400 1400 1400"
+ip link set rail2 mtu 1300
+nic_config restore >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "... and restored" test "$(mtus)" = "1500 1500 1500 1500"
+check "... as is said of each" jq -e '[.restored[] | select(.setting == "mtu") | [.interface, .found]] == [["rail3", 1400], ["rail2", 1300], ["rail1", 1400], ["rail0", 1400]]' "$SCRATCH/out"
+jq -c '.interfaces.rail1.mtu = 65536' "$SCRATCH/rails.json" >"$SCRATCH/refused.json" # more than a veth takes
+check_exit 3 "one that is refused" "$BUILD/nic-config" --journal "$JOURNAL" set "$SCRATCH/refused.json"
+check "... undoes all" test "$(mtus)" = "1500 1500 1500 1500"
+check "... and is the one that is named" jq -e '.error | test("^rail1: mtu: ")' "$SCRATCH/out"
 finish
