@@ -213,17 +213,26 @@ static bool is_role_of(const struct role_words *roles, const char *part)
     return known;
 }
 
+/* The role in a path behind "settings_of." or "lab.roles."; NULL: it names none. */
+static const char *role_in(const char *path)
+{
+    static const char *const before[] = {"settings_of.", "lab.roles."};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (strncmp(path, before[i], strlen(before[i])) == 0)
+            return path + strlen(before[i]);
+    return NULL;
+}
+
 static int check_role_paths(const struct role_words *roles, const json_t *paths, struct error *e)
 {
-    static const char before[] = "settings_of.";
     const char *path;
     json_t *value;
     char part[PATHS_PART];
     json_object_foreach((json_t *)(uintptr_t)paths, path, value)
     {
-        if (strncmp(path, before, strlen(before)) != 0)
+        if (!role_in(path))
             continue;
-        paths_first_part(path + strlen(before), part);
+        paths_first_part(role_in(path), part);
         if (!is_role_of(roles, part)) {
             char *at = xasprintf("%s%.100s", roles->of, path);
             int result = scenario_no_role(&roles->names, at, part, e);

@@ -17,9 +17,10 @@
 static void add_mark(struct link_marks *marks, const char *a, const char *b, char *words)
 {
     const char *const ends[] = {a, b};
-    struct link_mark mark = {.words = words};
+    struct link_mark mark = {0};
     char name[NAME_BYTES];
     bool good = true;
+    mark.words = words;
     for (unsigned k = 0; k < 2; k++) {
         good = good && ends[k] && link_fault_end(ends[k], name, sizeof name, &mark.port[k]) == 0;
         mark.node[k] = good ? xstrdup(name) : NULL;

@@ -181,6 +181,7 @@ set_refused "a role of settings_of" "--set $NO_H99" "$INCAST" --set settings_of.
 set_refused "... by null" "--set $NO_H99" "$INCAST" --set settings_of.h99.mtu=null
 set_refused "... in a sweep, before its values" "sweep: $NO_H99" "$INCAST" --set 'sweep={"settings_of.h99.mtu":[1024,"1KiB"]}'
 set_refused "... of paths that go together" "sweep: $NO_H99" "$INCAST" --set 'sweep={"zip":[{"settings_of.h99.mtu":[1024,2048]}]}'
+set_refused "... of a lab" '--set lab.roles.h99: there is no role "h99"; did you mean "h9"' "$INCAST" --set lab.roles.h99=h1
 check_exit 2 "a role that the lab lacks" "$H" check "$INCAST" --set expect=null --set 'roles=["h[0-16]","s00"]'
 check_says "... with the host that it may be" 'role "s00" of the scenario has no host in lab sim-incast; did you mean "s0"' err
 set_refused "null at a key of a lab's switches" 'lab.defaults.switch.watchdgo: .*no key "watchdgo"; did you mean "watchdog"' "$INCAST" --set lab.defaults.switch.watchdgo=null
