@@ -334,18 +334,26 @@ const struct doctor_check doctor_link = {.name = "link",
 /* From near to far, as nvidia-smi topo -m has them. */
 static const char *const relations[] = {"PIX", "PXB", "PHB", "NODE", "SYS", NULL};
 
-/* The place in `relations` of a GPU's relation to the NIC; that of NULL: not known. */
-static size_t relation_of(const json_t *facts, const char *netdev, int64_t index)
+/* A host's GPU by its number; NULL: it has none. */
+static const json_t *gpu_numbered(const json_t *facts, int64_t index)
 {
-    const char *address = NULL;
-    const json_t *item;
-    size_t i, near = 0;
+    const json_t *item, *found = NULL;
+    size_t i;
     json_array_foreach(json_object_get(facts, "gpus"), i, item)
     {
         const json_t *known = json_object_get(item, "index");
         if (json_is_integer(known) ? json_integer_value(known) == index : (int64_t)i == index)
-            address = word(json_object_get(item, "pci"), "address");
+            found = item;
     }
+    return found;
+}
+
+/* The place in `relations` of a GPU's relation to the NIC; that of NULL: not known. */
+static size_t relation_of(const json_t *facts, const char *netdev, int64_t index)
+{
+    const json_t *gpu = gpu_numbered(facts, index), *item;
+    const char *address = gpu ? word(json_object_get(gpu, "pci"), "address") : NULL;
+    size_t i, near = 0;
     json_array_foreach(json_object_get(facts, "pairs"), i, item)
     {
         if (!address || strcmp(word(item, "netdev"), netdev) != 0 || strcmp(word(item, "gpu"), address) != 0)
@@ -364,6 +372,9 @@ static void examine_near_gpu(const struct doctor_subject *x)
     const struct lab_host *host = h->remote.lab;
     const struct lab_gpu *gpus = host->gpus.items, *best = host->gpu;
     if (!host->gpu || host->gpus.count < 2 || !h->facts)
+        return;
+    /* memory of a virtual ConnectX is in no slot */
+    if (json_is_object(json_object_get(gpu_numbered(h->facts, host->gpu->index), "virtual")))
         return;
     size_t own = relation_of(h->facts, h->remote.netdev, host->gpu->index), nearest = own;
     for (size_t i = 0; i < host->gpus.count; i++) {
