@@ -397,12 +397,41 @@ static json_t *distinct(const json_t *values)
     return list;
 }
 
+/* Where the nodes have what a path into a host with several NICs leads to: "hosts.a.rail3.nic.netdev" for
+ * "hosts.a.nics.rail3.netdev", "hosts.a.*.ssh" for "hosts.a.ssh". NULL: the lab has this host as it is
+ * written. The caller frees. */
+static char *path_of_nodes(const json_t *lab, const char *path)
+{
+    static const char into[] = "hosts.", nics[] = ".nics.";
+    const char *name = strncmp(path, into, strlen(into)) == 0 ? path + strlen(into) : NULL,
+               *rest = name ? strchr(name, '.') : NULL,
+               *nic = rest && strncmp(rest, nics, strlen(nics)) == 0 ? rest + strlen(nics) : NULL;
+    size_t length = nic ? strcspn(nic, ".") : 0;
+    if (!rest || json_object_getn(json_object_get(lab, "hosts"), name, (size_t)(rest - name)))
+        return NULL;
+    return nic ? xasprintf("%.*s.%.*s.nic%s", (int)(rest - path), path, (int)length, nic, nic + length)
+               : xasprintf("%.*s.*%s", (int)(rest - path), path, rest);
+}
+
+/* The values in a lab whose hosts are as written, or nodes. */
+static json_t *values_of_hosts(const json_t *lab, const char *path)
+{
+    json_t *values = paths_values(lab, path);
+    char *of_nodes = json_array_size(values) ? NULL : path_of_nodes(lab, path);
+    if (of_nodes) {
+        json_decref(values);
+        values = paths_values(lab, of_nodes);
+    }
+    free(of_nodes);
+    return values;
+}
+
 /* With the values that each host and link has by ranges and defaults: to write them out changes nothing. A
  * topology, and defaults as a whole, are in the lab as it is written alone. */
 static json_t *values_in_lab(const json_t *lab, const char *path)
 {
     struct error ignored;
-    json_t *whole = lab_expand(lab, &ignored), *values = paths_values(whole ? whole : lab, path);
+    json_t *whole = lab_expand(lab, &ignored), *values = values_of_hosts(whole ? whole : lab, path);
     json_decref(whole);
     if (json_array_size(values))
         return values;
@@ -883,7 +912,10 @@ json_t *plan_values(const struct cell *cell, const char *path)
 {
     json_t *chosen = json_object_get(cell->choice, path);
     const json_t *document = document_of(cell, &path);
-    json_t *values = chosen ? json_make("[O]", chosen) : document ? paths_values(document, path) : NULL;
+    json_t *values = chosen                       ? json_make("[O]", chosen)
+                     : !document                  ? NULL
+                     : document == cell->lab_json ? values_of_hosts(document, path)
+                                                  : paths_values(document, path);
     if (json_array_size(values) || document != cell->scenario_json || !cell->written_json)
         return values;
     json_decref(values);

@@ -82,6 +82,9 @@ jq 'del(.traffic, .inject, .storms, .expect, .settings_of) | .flows = [{name: "i
 check_exit 2 "a flow inside of a machine on real hosts" "$H" check inside.json --lab ssh.json
 check_says "... is refused" 'flow in: a.rail0 and a.rail1 are NICs of one machine, h0' err
 
+jq '.expect = [{name: "x", when: {"lab.hosts.h0.nics.rail1.netdev": "e1", "lab.hosts.h0.ssh": "h0"}, check: "sum(flows.in.goodput_bps) > 0"}] | .flows[0].to = "b.rail0" | del(.lab)' inside.json >paths.json
+check_exit 0 "paths into real labs lead to NICs as they are written" "$H" check paths.json --lab ssh.json
+check_exit 2 "... and to no others" "$H" check paths.json --lab ssh.json --set 'expect.0.when={"lab.hosts.h0.nics.rail7.netdev": "e1"}'
 jq '.hosts["h[0-1]"].gpus = {"gpu[0-3]": {}}' ssh.json >gpus.json
 jq '.flows = [{name: "near", from: "a.rail1", to: "b.rail1", memory: "gpu"}, {name: "far", from: "a.rail1", to: "b.rail1", memory: "gpu", gpu: 3}]' inside.json >gpu.json
 check_exit 0 "a flow names a GPU of the lab" "$H" check gpu.json --lab gpus.json
