@@ -282,8 +282,10 @@ static void print_summary(const struct import *import, const struct import_reque
         print_out_line("note: %s", json_string_value(note));
     }
     size_t nodes = 0;
-    for (i = 0; i < import->nodes; i++)
-        nodes += !import->left_out[i];
+    for (i = 0; i < import->nodes; i++) {
+        size_t nics = import->ports[i] + import->nvlinks[i];
+        nodes += import->left_out[i] ? 0 : nics ? nics : 1;
+    }
     if (request->physics)
         print_out_line("lab: %s, %zu nodes", request->lab_path, nodes);
     print_out_line("scenario: %s, flows: %zu", scenario_path, import->flow_count);

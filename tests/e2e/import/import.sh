@@ -101,6 +101,7 @@ two=$ROOT/tests/data/hpcc/two-port-flows.tsv
 grep -v '^#' "$two" >two.tsv
 { wc -l <two.tsv && awk '{ printf "%d %d 3 100 %d %.9f\n", $1, $2, $3, 2 + NR * 2e-4 }' two.tsv; } >two-flow.txt
 check_exit 0 "a case whose hosts have two links each" "$H" import hpcc two.txt two-flow.txt -o two --physics sim-hpcc-star
+check_says "NICs are nodes of the lab" '^lab: two/lab.json, 58 nodes$' "$SCRATCH/out"
 check_says "how NICs are chosen is said" '^note: the NICs of each flow are those that the HPCC simulator selects by a hash' "$SCRATCH/out"
 is "hosts have two NICs" '.hosts == {"h[0-23]": {nics: {"port[0-1]": {}}}} and .ecmp_numbers == "names"' two/lab.json
 is "ranges stand for links" '[.links[].between | join(" ")][0:3] == ["h[0-7].port0 s24","h[0-7].port1 s25","h[8-15].port0 s26"] and (.links | length) == 10' two/lab.json
