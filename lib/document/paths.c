@@ -120,19 +120,33 @@ static size_t set_in_list(json_t *list, const char *path, const char *part, cons
     return count;
 }
 
-/* The longest key with dots that a path without globs begins with, or NULL. */
-static const char *dotted_key(json_t *object, const char *path, const char **rest)
+static size_t dots_in(const char *key)
 {
-    const char *key, *found = NULL, *behind;
+    size_t count = 0;
+    for (; *key; key++)
+        count += *key == '.';
+    return count;
+}
+
+/* At the keys with dots that the path begins with: those of most parts, of which there are several only if a
+ * part is a glob. */
+static size_t set_at_dotted(json_t *object, const char *path, const json_t *value)
+{
+    const char *key, *rest;
     json_t *child;
+    void *next;
+    size_t most = 0, count = 0;
     json_object_foreach(object, key, child)
     {
-        if (takes_parts(path, key, &behind) && (!found || strlen(key) > strlen(found))) {
-            found = key;
-            *rest = behind;
-        }
+        if (takes_parts(path, key, &rest) && dots_in(key) > most)
+            most = dots_in(key);
     }
-    return found;
+    json_object_foreach_safe(most ? object : NULL, next, key, child)
+    {
+        if (dots_in(key) == most && takes_parts(path, key, &rest))
+            count += rest ? set_at(child, rest, value) : object_put(object, key, value);
+    }
+    return count;
 }
 
 static size_t set_in_object(json_t *object, const char *path, const char *part, const char *rest,
@@ -143,15 +157,9 @@ static size_t set_in_object(json_t *object, const char *path, const char *part, 
     void *next;
     size_t count = 0;
     if (!is_glob(part)) {
-        key = rest ? dotted_key(object, path, &own) : NULL;
-        if (key && own)
-            return set_at(json_object_get(object, key), own, value);
-        if (key) {
-            char *copy = strdup(key); /* it may go with its value */
-            count = copy ? object_put(object, copy, value) : 0;
-            free(copy);
+        count = rest ? set_at_dotted(object, path, value) : 0;
+        if (count)
             return count;
-        }
         if (!rest)
             return object_put(object, part, value);
         child = json_object_get(object, part);

@@ -486,6 +486,68 @@ static void counters_are_visited(void **state)
     expr_free(x);
 }
 
+static const char text_of_rails[] = "{\"schema\":1,\"name\":\"x\",\"roles\":[\"a.r0\",\"a.r1\",\"b\"],"
+                                    "\"flows\":[{\"name\":\"f.r0\",\"from\":\"a.r0\","
+                                    "\"to\":\"b\"},{\"name\":\"f.r1\",\"from\":\"a.r1\",\"to\":\"b\"}]}";
+
+static const char result_of_rails[] = "{\"hosts\":{\"a.r0\":{\"machine\":\"a\",\"counters\":{\"rx_prio0_"
+                                      "pause\":{\"unit\":\"frames\",\"delta\":1},"
+                                      "\"IpExtInCEPkts\":{\"unit\":\"packets\",\"source\":\"ip\",\"delta\":5}"
+                                      ",\"rx_priority_3_xoff.nic\":{\"unit\":"
+                                      "\"frames\",\"delta\":8}}},\"a.r1\":{\"machine\":\"a\",\"counters\":{"
+                                      "\"rx_prio0_pause\":{\"unit\":\"frames\","
+                                      "\"delta\":2},\"IpExtInCEPkts\":{\"unit\":\"packets\",\"source\":"
+                                      "\"ip\",\"delta\":5}}},\"b\":{\"counters\":{"
+                                      "\"rx_prio0_pause\":{\"unit\":\"frames\",\"delta\":4}}}},\"flows\":{"
+                                      "\"f.r0\":{\"goodput_bps\":1e9},\"f.r1\":{"
+                                      "\"goodput_bps\":2e9}}}";
+
+/* A role is the longest that there is; a host is all of its NICs, and what it counts as a whole counts once.
+ */
+static void nics_are_told_from_counters(void **state)
+{
+    static const struct {
+        const char *text;
+        double value; /* NAN: refused */
+    } cases[] = {
+        {"delta(a.r1.rx_prio0_pause)", 2},      {"delta(a.rx_prio0_pause)", 3},
+        {"delta(*.rx_prio0_pause)", 7},         {"delta(*.r0.rx_prio0_pause)", 1},
+        {"delta(a.r[01].rx_prio0_pause)", 3},   {"delta(a.IpExtInCEPkts)", 5},
+        {"delta(*.IpExtInCEPkts)", 5},          {"delta(a.r1.IpExtInCEPkts)", 5},
+        {"delta(a.rx_priority_3_xoff.nic)", 8}, {"delta(a.r0.rx_priority_3_xoff.nic)", 8},
+        {"sum(flows.f.goodput_bps)", 3e9},      {"sum(flows.f.r1.goodput_bps)", 2e9},
+        {"max(flows.*.goodput_bps)", 2e9},      {"delta(a.r9.rx_prio0_pause)", NAN},
+        {"delta(a.r1.rx_prio0_pase)", NAN},     {"sum(flows.f.r9.goodput_bps)", NAN},
+        {"sum(flows.g.r1.goodput_bps)", NAN},
+    };
+    struct scenario rails;
+    struct error e;
+    json_t *json = json_loads(text_of_rails, 0, NULL), *found = json_loads(result_of_rails, 0, NULL);
+    (void)state;
+    assert_int_equal(scenario_parse(json, &rails, &e), 0);
+    rails.bound = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct expr_result r;
+        struct expr *x = expr_compile(cases[i].text, false, &e);
+        assert_non_null(x);
+        expr_name_roles(x, &rails);
+        bool valid = expr_validate(x, &rails, &e) == 0;
+        if (valid != isfinite(cases[i].value))
+            fail_msg("%s: %s", cases[i].text, valid ? "valid" : e.text);
+        if (valid && (expr_evaluate(x, found, NULL, &r) != EXPR_TRUE || fabs(r.left - cases[i].value) > 1e-9))
+            fail_msg("%s: %.9g %s", cases[i].text, r.left, r.reason);
+        expr_free(x);
+        x = expr_compile(cases[i].text, false, &e);
+        expr_name_roles_of(x, found); /* as rules of compare are */
+        if (valid && (expr_evaluate(x, found, NULL, &r) != EXPR_TRUE || fabs(r.left - cases[i].value) > 1e-9))
+            fail_msg("%s: %.9g %s", cases[i].text, r.left, r.reason);
+        expr_free(x);
+    }
+    scenario_free(&rails);
+    json_decref(json);
+    json_decref(found);
+}
+
 /* Two flows of a pattern, and the pattern's own entry, which is their sum. */
 static void a_pattern_and_its_flows_are_not_added(void **state)
 {
@@ -572,6 +634,7 @@ int main(void)
         cmocka_unit_test(units_must_go_together),
         cmocka_unit_test(figures_have_the_unit_of_their_value),
         cmocka_unit_test(counters_are_visited),
+        cmocka_unit_test(nics_are_told_from_counters),
         cmocka_unit_test(names_of_the_sampler_are_known),
         cmocka_unit_test(every_row_of_the_catalogue_is_known),
         cmocka_unit_test(wrong_names_are_refused),
