@@ -24,6 +24,7 @@ struct node {
     const char *lossy_with;
     const json_t *relations; /* to GPUs by their numbers; may be NULL */
     bool accused;
+    bool is_virtual; /* a model of a NIC, in a guest */
     /* in incasts without DCQCN, as a sender that something held */
     size_t incasts, unpaused, beside_paused;
     double lost;

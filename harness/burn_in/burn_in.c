@@ -110,7 +110,7 @@ static int check_stages(const struct burn_in *b, struct error *e)
     char *const *names = b->request->stages.items;
     struct text all = {0};
     int result = 0;
-    for (size_t i = 0; burn_in_stages[i].name; i++) {
+    for (size_t i = 0; i < STAGES_MOST && burn_in_stages[i].name; i++) {
         known[i] = burn_in_stages[i].name;
         text_add(&all, "%s%s", i ? ", " : "", known[i]);
     }
@@ -675,7 +675,7 @@ static int resumed_request(const json_t *document, const struct burn_in_request 
 
 static int burn_in_resume(const struct burn_in_request *asked)
 {
-    struct burn_in_request request;
+    struct burn_in_request request = *asked;
     struct error e;
     json_t *document = burn_in_load(asked->resume, &e);
     const json_t *kept = json_object_get(document, "request");

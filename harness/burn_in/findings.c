@@ -44,7 +44,8 @@ static void take_nodes(struct work *w)
                                            .class = seen_text(node, "class"),
                                            .relation = json_string_value(json_object_get(node, "relation")),
                                            .peer = link_peer(w->seen, name),
-                                           .relations = json_object_get(node, "relations")};
+                                           .relations = json_object_get(node, "relations"),
+                                           .is_virtual = strcmp(seen_text(node, "origin"), "virtual") == 0};
         for (size_t i = 0; i < MEMORIES; i++)
             w->nodes[w->count].best[i][TX] = w->nodes[w->count].best[i][RX] = NAN;
         json_object_set_new(w->index, name, json_integer((json_int_t)w->count++));

@@ -11,7 +11,7 @@
  * What was seen, by seen.h:
  *   nodes  NAME: {machine, nic (its name, "" of the only one), class (NICs of one are to carry the same),
  *          relation (of its nearest GPU: "PIX", ..., left out if it is not known),
- *          relations {"0": "PIX", ...} of GPUs by their numbers}
+ *          relations {"0": "PIX", ...} of GPUs by their numbers, origin ("virtual": a model of a NIC)}
  *   links  [{a, b}]: names of nodes and switches; the ports of a switch are its links in this order
  *   switches [NAME]
  *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [{from, to, memory, gpu (its

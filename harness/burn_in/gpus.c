@@ -118,7 +118,7 @@ struct judging {
 static json_t *finding_of(struct judging *j, const struct copy *copy, double expected, const char *source)
 {
     struct text culprit = {0};
-    json_t *finding;
+    json_t *finding = NULL;
     size_t i;
     text_add(&culprit, "%s GPU %zu", copy->machine, copy->between ? copy->row : copy->column);
     if (copy->between)

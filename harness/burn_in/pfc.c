@@ -27,7 +27,7 @@ static void take_incast_flow(struct work *w, const json_t *run, const json_t *fl
 {
     struct node *n = seen_node(w, seen_text(flow, "from"));
     double pauses = n ? pauses_of(w, run, n) : NAN, own = n ? n->best[HOST][TX] : NAN;
-    if (isnan(pauses) || (!isnan(own) && own < IS_HELD * seen_number(flow, "bps")))
+    if (!n || isnan(pauses) || (!isnan(own) && own < IS_HELD * seen_number(flow, "bps")))
         return;
     double again = seen_number(flow, "again");
     n->incasts++;
@@ -257,7 +257,7 @@ static void take_marked_incast(struct work *w, const json_t *run)
         struct node *n = seen_node(w, seen_text(flow, "from"));
         double handled = n ? seen_counted(run, n->name, "rp_cnp_handled") : NAN,
                own = n ? n->best[HOST][TX] : NAN;
-        if (2 * obeyed <= json_array_size(flows) || isnan(handled) || isnan(own) ||
+        if (!n || 2 * obeyed <= json_array_size(flows) || isnan(handled) || isnan(own) ||
             own < IS_HELD * seen_number(flow, "bps"))
             continue;
         n->marked_incasts++;
@@ -281,7 +281,7 @@ static void judge_dcqcn(struct work *w)
             double sent = to ? seen_counted(run, to->name, "np_cnp_sent") : NAN,
                    marks = seen_number(flow, "marked");
             marked = marked || marks > 0 || sent > 0;
-            if (marks > 0 && sent == 0 && !to->accused) {
+            if (to && marks > 0 && sent == 0 && !to->accused) {
                 json_t *finding = blame(w, "dcqcn-off", to->name, true, "lossless",
                                         "%s answers no mark: its notification point is off", to->name);
                 blame_figure(finding, 0, 1, "CNPs", "marked packets are answered by CNPs");

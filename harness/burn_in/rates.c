@@ -10,6 +10,8 @@
 
 /* NICs of one kind carry the same within a few percents; half a line, or half the lanes, is far below. */
 #define OF_OTHERS 0.90
+/* Those of guests share processors, and wait for them. */
+#define OF_OTHERS_VIRTUAL 0.70
 /* Uplinks are loaded by chance: one that is full below this share of what another one carries is slower. */
 #define OF_UPLINKS  0.70
 #define QUEUE_BYTES 100e3 /* a port behind which this much waits on average is full */
@@ -22,6 +24,11 @@ static const struct {
     const char *relation;
     double least;
 } relations[] = {{"PIX", 0.95}, {"PXB", 0.95}, {"PHB", 0.85}, {"NODE", 0.30}, {"SYS", 0.30}};
+
+static double share_of(const struct node *n)
+{
+    return n->is_virtual ? OF_OTHERS_VIRTUAL : OF_OTHERS;
+}
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -147,7 +154,7 @@ static void judge_host_rates(struct work *w)
     size_t of = 0, unjudged = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct node *n = &w->nodes[i];
-        double line = line_of(w, n, HOST, &of), least = OF_OTHERS * line;
+        double line = line_of(w, n, HOST, &of), least = share_of(n) * line;
         char source[160];
         unjudged += isnan(line) && !isnan(n->best[HOST][TX]);
         if (n->accused || isnan(line) || isnan(n->best[HOST][TX]) || isnan(n->best[HOST][RX]))
@@ -159,7 +166,7 @@ static void judge_host_rates(struct work *w)
             continue;
         json_t *finding = name_slow(w, n, slow.tx, slow.rx);
         snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs of its kind, %.4g Gb/s",
-                 100 * OF_OTHERS, of, GBPS(line));
+                 100 * share_of(n), of, GBPS(line));
         blame_figure(finding, fmin(n->best[HOST][TX], n->best[HOST][RX]), least, "b/s", source);
         blame_add(finding, "all flows of %s are slow in %s, whoever is at their other end", n->name,
                   slow.tx && slow.rx ? "both directions"
@@ -209,10 +216,12 @@ static void judge_gpu(struct work *w, struct node *n, enum memory memory, json_t
     double share = least_of_relation(relation), others = line_of(w, n, memory, &of),
            host = fmin(n->best[HOST][TX], n->best[HOST][RX]),
            least = !isnan(share)    ? share * host
-                   : !isnan(others) ? OF_OTHERS * fmin(others, isnan(host) ? others : host)
+                   : !isnan(others) ? share_of(n) * fmin(others, isnan(host) ? others : host)
                                     : NAN,
            tx = n->best[memory][TX], rx = n->best[memory][RX];
-    struct slow slow = isnan(least) ? (struct slow){0} : judge_ways(w, n, memory, least);
+    if (isnan(least))
+        return;
+    struct slow slow = judge_ways(w, n, memory, least);
     if (slow.unsure)
         note_unsure(w, n);
     if (!slow.tx && !slow.rx)
@@ -226,7 +235,7 @@ static void judge_gpu(struct work *w, struct node *n, enum memory memory, json_t
                  100 * share, relation);
     else
         snprintf(source, sizeof source, "%.0f %% of the median of %zu NICs with GPU memory, %.4g Gb/s",
-                 100 * OF_OTHERS, of, GBPS(others));
+                 100 * share_of(n), of, GBPS(others));
     *finding = gpu_finding(w, n, &slow, gpu, tx, rx);
     blame_figure(*finding, fmin(tx, rx), least, "b/s", source);
 }

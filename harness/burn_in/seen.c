@@ -40,6 +40,8 @@ static bool has_gid(const json_t *nic, const char *address)
 {
     const json_t *gid;
     size_t i, length = address ? strcspn(address, "/") : 0;
+    if (!address)
+        return false;
     json_array_foreach(length ? json_object_get(json_object_get(nic, "rdma"), "gids") : NULL, i, gid)
     {
         const char *has = run_member(gid, "address");
@@ -149,6 +151,8 @@ static void see_node(json_t *seen, const char *name, const json_t *host, const s
     json_object_set_new(node, "class",
                         json_text(nic ? run_member(json_object_get(nic, "pci"), "id")
                                       : run_member(json_object_get(facts, "nic"), "model")));
+    if (*run_member(host, "origin"))
+        json_object_set_new(node, "origin", json_text(run_member(host, "origin")));
     if (nic)
         see_relations(node, facts, nic);
     if (real)
@@ -166,6 +170,7 @@ static const char *const parts[] = {
     "phases",
     "flows",
     "hosts.*.facts",
+    "hosts.*.origin",
     "hosts.*.counters.tx_prio#_pause.delta",
     "hosts.*.counters.rx_prio#_pause.delta",
     "hosts.*.counters.tx_pause.delta",

@@ -11,6 +11,20 @@
  * are named then, and no switch. */
 #define NODES_LISTED 64
 
+/* The GPUs 0, 1, ... that the lab lists of a real host. */
+static size_t gpus_numbered(const struct lab_host *host)
+{
+    const struct lab_gpu *gpus = host ? host->gpus.items : NULL;
+    size_t count = 0, before;
+    do {
+        before = count;
+        for (size_t i = 0; gpus && i < host->gpus.count; i++)
+            if (gpus[i].index == (int64_t)count)
+                count++;
+    } while (count > before);
+    return count;
+}
+
 struct stage_lab stage_lab_of(const struct lab *lab, int64_t soak_ns)
 {
     json_t *hosts = all_hosts_of(lab);
@@ -20,9 +34,8 @@ struct stage_lab stage_lab_of(const struct lab *lab, int64_t soak_ns)
                            .soak_ns = soak_ns};
     json_decref(hosts);
     for (size_t i = 0; i < lab->hosts.count; i++) {
-        const struct lab_host *one = lab_host_at(lab, i);
-        if (one && (i == 0 || one->gpus.count < of.gpus))
-            of.gpus = one->gpus.count;
+        size_t gpus = gpus_numbered(lab_host_at(lab, i));
+        of.gpus = i == 0 || gpus < of.gpus ? gpus : of.gpus;
     }
     for (size_t i = 0; i < lab->hosts.count; i++) {
         const struct lab_host *real = lab_host_at(lab, i);
@@ -154,7 +167,8 @@ static void set_soak(const struct stage_lab *lab, struct words *sets)
 
 void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct words *sets)
 {
-    if (!lab->simulated && stage->real_phases) {
+    bool has_own = json_object_get(lab->lab->scaled, "phases.measure"); /* times of slower lines */
+    if (!lab->simulated && !has_own && stage->real_phases) {
         words_add(sets, "phases=%s", stage->real_phases);
         words_add(sets, "sample.every=%s", stage->real_every);
     }

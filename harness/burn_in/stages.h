@@ -13,7 +13,7 @@ struct stage_lab {
     size_t hosts;       /* that can send */
     size_t without_gpu; /* of the nodes */
     const char *no_gpu; /* the first of these */
-    size_t gpus; /* as many has each machine by its list; 0: there is no such list, or a simulated lab */
+    size_t gpus;        /* 0, 1, ... that each host has by the lab's list; 0: there is no such list */
     bool simulated;
     int64_t soak_ns; /* FIELD_UNSET: no soak is wanted */
 };
