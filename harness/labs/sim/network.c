@@ -39,10 +39,13 @@ static int not_reached(const struct lab *lab, uint32_t *joined, const struct sim
             text_add(&reached, "%s%.100s", count > 1 ? ", " : "", lab_node_name(lab, i));
     const char *from = lab_node_name(lab, flow->from), *to = lab_node_name(lab, flow->to);
     if (count)
-        error_set(e, "flow %.100s: no path leads from %.100s to %.100s: %.100s reaches %s%s of this host",
-                  flow->name, from, to, from, text_string(&reached), count > 8 ? ", ..." : "");
+        error_set(e,
+                  "flow %.100s: no path of lab %.100s leads from %.100s to %.100s: %.100s reaches %s%s of "
+                  "this host",
+                  flow->name, lab->name, from, to, from, text_string(&reached), count > 8 ? ", ..." : "");
     else
-        error_set(e, "flow %.100s: no path leads from %.100s to %.100s%s", flow->name, from, to,
+        error_set(e, "flow %.100s: no path of lab %.100s leads from %.100s to %.100s%s", flow->name,
+                  lab->name, from, to,
                   lab_nic_name(lab, flow->to) ? ", nor to another NIC of this host" : "");
     text_free(&reached);
     return -1;

@@ -121,7 +121,7 @@ jq 'del(.lab)' "$PFC" >case.json
 check_exit 2 "a change of a lab where there is none" "$H" check case.json --set lab.hosts.a.nic.address=10.0.0.1
 check_says "... by name" 'set lab.hosts.a.nic.address=10.0.0.1: the scenario names no lab' err
 jq '.hosts.c = {}' "$ROOT/labs/sim-geforce-pair.json" >sim-unlinked.json
-refused "a host without a link" 'flow a-to-b: no path leads from a to c' "$PFC" '.roles += ["c"] | .flows[0].to = "c"' --lab sim-unlinked.json
+refused "a host without a link" 'flow a-to-b: no path of lab sim-geforce-pair leads from a to c' "$PFC" '.roles += ["c"] | .flows[0].to = "c"' --lab sim-unlinked.json
 
 jq -n '{schema: 1, name: "star", driver: "sim", topology: {kind: "star", hosts: 3}, defaults: {link: {rate: "25Gb/s", length: "3m"}}}' >star.json
 jq -n '{schema: 1, name: "two", lab: "star.json", roles: ["h0", "h1"], phases: {warmup: "0", measure: "10us"}, flows: [{name: "f", from: "h0", to: "h1"}]}' >two.json

@@ -171,11 +171,11 @@ refused "more memory than there is" 'the simulation needs [0-9.]+ GB of memory, 
     '.flows=[{"name":"f-{}","from":"h[1-249]","to":"h0","queue_pairs":1024,"depth":16384}] | del(.traffic)' '.topology.k=10'
 refused "more flows than can be" '10000 senders and 10000 receivers: expected at most 10000000 flows' \
     '.roles=["h[0-9999]"] | .traffic=[{"name":"a","pattern":"all-to-all","from":["h[0-9999]"],"depth":1}] | .expect=[]' '.topology={"kind":"star","hosts":10000}'
-refused "a host that cannot be reached" 'flow f: no path leads from h0 to x' \
+refused "a host that cannot be reached" 'flow f: no path of lab [a-z0-9-]* leads from h0 to x' \
     '.roles=["h0","x"] | .traffic=[] | .flows=[{"name":"f","from":"h0","to":"x"}] | .expect=[]' '.hosts={"x":{}} | .switches={"y":{}} | .links=[{"between":["x","y"]}]'
-refused "planes that nothing joins" 'flow f: no path leads from h0.plane0 to h1.plane1: h0.plane0 reaches h1.plane0 of this host$' \
+refused "planes that nothing joins" 'flow f: no path of lab [a-z0-9-]* leads from h0.plane0 to h1.plane1: h0.plane0 reaches h1.plane0 of this host$' \
     '.roles=["h[0-1]"] | .traffic=[] | .flows=[{"name":"f","from":"h0.plane0","to":"h1.plane1"}] | .expect=[]' '.topology={"kind":"dual_plane"} | del(.hosts)'
-refused "rails that no spine joins" 'flow f: no path leads from h0.rail0 to h8.rail0, nor to another NIC of this host$' \
+refused "rails that no spine joins" 'flow f: no path of lab [a-z0-9-]* leads from h0.rail0 to h8.rail0, nor to another NIC of this host$' \
     '.roles=["h[0-15]"] | .traffic=[] | .flows=[{"name":"f","from":"h0.rail0","to":"h8.rail0"}] | .expect=[]' '.topology={"kind":"rail_leaf_spine","spines":0} | del(.hosts)'
 refused "a limit whose share for a queue pair is nothing" 'lab fat-tree-10: simulator: flow f: 1 b/s on a queue pair: expected at least [0-9]+ b/s' \
     '.flows=[{"name":"f","from":"h1","to":"h0","queue_pairs":1024,"rate":"1kb/s"}] | del(.traffic)'
