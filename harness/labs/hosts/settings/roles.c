@@ -468,7 +468,7 @@ void roles_release_settings(struct remote_lab *lab)
 {
     const struct lab *where = &lab->run->cell->lab;
     struct error e;
-    for (size_t role = 0; lab->hosts && role < lab->host_count; role++) {
+    for (size_t role = 0; lab->results && role < lab->host_count; role++) {
         if (!machine_is_first(lab, role) || !any_left(lab, role))
             continue;
         if (!lab->lock)
