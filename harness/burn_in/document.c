@@ -32,7 +32,7 @@ struct document {
     int64_t schema;
     char *program, *version, *build, *lab, *started, *finished;
     int simulated, complete, verdict;
-    json_t *request, *pairs, *gpus, *facts, *rules, *nvbandwidth;
+    json_t *request, *pairs, *gpus, *collectives, *facts, *rules, *nvbandwidth;
     struct list_of stages, findings, unknown, figures;
 };
 
@@ -119,6 +119,8 @@ static const struct field fields[] = {
     {"pairs", FIELD_JSON, AT(pairs), .help = "FROM {TO: the best of all rounds, in bits per second}."},
     {"gpus", FIELD_JSON, AT(gpus),
      .help = "NIC {GPU {tx_bps, rx_bps, relation}}: of each pair that was measured, in bits per second."},
+    {"collectives", FIELD_JSON, AT(collectives),
+     .help = "NAME, VARIABLE VALUE: the largest bus bandwidth of any size, in GB/s."},
     {"rules", FIELD_JSON, AT(rules), .help = "Those of --fail-if: rule, verdict, reason."},
     {"facts", FIELD_JSON, AT(facts), .help = "HOST {what: version}: of drivers, firmware, lanes, speeds."},
     {"nvbandwidth", FIELD_JSON, AT(nvbandwidth),

@@ -288,6 +288,33 @@ static void judge_baseline(struct work *w)
     }
 }
 
+/* The largest bus bandwidth of each collective, beside the baseline's. */
+static json_t *judge_collectives(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run,
+                 *before = json_object_get(json_object_get(w->seen, "baseline"), "collectives");
+    json_t *all = json_object(), *value;
+    const char *name;
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        json_object_foreach(json_object_get(run, "collectives"), name, value)
+        {
+            json_object_set(all, name, value);
+        }
+    }
+    json_object_foreach(all, name, value)
+    {
+        double is = json_number_value(value), was = seen_number(before, name);
+        if (isnan(was) || is >= OF_BASELINE * was)
+            continue;
+        json_t *finding = blame(w, "slower", name, true, "nccl",
+                                "%s: %.4g GB/s of bus bandwidth, and %.4g in the baseline", name, is, was);
+        blame_figure(finding, is * 8e9, OF_BASELINE * was * 8e9, "b/s", "95 % of the baseline");
+    }
+    return all;
+}
+
 json_t *burn_in_findings(const json_t *seen)
 {
     struct work w = {.seen = seen,
@@ -304,8 +331,10 @@ json_t *burn_in_findings(const json_t *seen)
     judge_baseline(&w);
     judge_drift(&w);
     judge_gpu_copies(seen, w.findings, w.unknown);
-    json_t *all = json_make("{s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures", figures_of(&w),
-                            "unknown", w.unknown, "pairs", w.pairs, "gpus", gpus_of(&w));
+    json_t *collectives = judge_collectives(&w);
+    json_t *all =
+        json_make("{s:o,s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures", figures_of(&w), "unknown",
+                  w.unknown, "pairs", w.pairs, "gpus", gpus_of(&w), "collectives", collectives);
     json_decref(w.index);
     free(w.nodes);
     return all;

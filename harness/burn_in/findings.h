@@ -14,18 +14,23 @@
  *          relations {"0": "PIX", ...} of GPUs by their numbers, origin ("virtual": a model of a NIC)}
  *   links  [{a, b}]: names of nodes and switches; the ports of a switch are its links in this order
  *   switches [NAME]
- *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [{from, to, memory, gpu (its
- * number), bps, again (packets that were sent again), marked}], counters NODE: {NAME: increase, or mean of a
- * gauge}, totals NODE: {NAME: increase over the whole run}, duration_ns}] facts  MACHINE: {"firmware of
- * NICs": "28.39", ...} baseline {figures, facts}: of an accepted burn-in doctor [{host, check, verdict,
- * reason}] nvbandwidth MACHINE: as in ask.h; also in baseline
+ *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [FLOW],
+ *          counters NODE: {NAME: increase, or mean of a gauge},
+ *          totals NODE: {NAME: increase over the whole run}, duration_ns,
+ *          collectives {"all-reduce, VARIABLE VALUE": GB/s of bus bandwidth}}]
+ *   FLOW   {from, to, memory, gpu (its number), bps, again (packets that were sent again), marked}
+ *   facts  MACHINE: {"firmware of NICs": "28.39", ...}
+ *   baseline {figures, facts, collectives, nvbandwidth}: of an accepted burn-in
+ *   doctor [{host, check, verdict, reason}]
+ *   nvbandwidth MACHINE: as in ask.h
  *
  * Returns a new object:
  *   findings [{kind, culprit, host, nic, link [a, b], switch, sure, says, evidence [...], figure, expected,
- *          unit, source, stage}], worst first, at most one for each part and kind
+ *          unit, source, stage}], at most one for each part and kind
  *   figures NAME: {host_tx_bps, host_rx_bps, gpu_tx_bps, gpu_rx_bps}: the best of all rounds
  *   pairs  FROM: {TO: b/s}: the best of all rounds with host memory
  *   gpus   NIC: {GPU: {tx_bps, rx_bps, relation}}: of each pair that was measured
+ *   collectives, of all runs
  *   unknown [sentences]: what could not be judged, and why
  */
 json_t *burn_in_findings(const json_t *seen);

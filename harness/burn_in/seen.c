@@ -1,6 +1,7 @@
 #include "harness/burn_in/seen.h"
 
 #include "harness/compare/compare.h"
+#include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/folder/sweep_index.h"
@@ -169,6 +170,7 @@ static const char *const parts[] = {
     "complete",
     "phases",
     "flows",
+    "collectives.*.max_busbw_GBps",
     "hosts.*.facts",
     "hosts.*.origin",
     "hosts.*.counters.tx_prio#_pause.delta",
@@ -194,6 +196,7 @@ static const char *const parts[] = {
     "hosts.*.counters.module_unplug.total",
     NULL,
 };
+_Static_assert(sizeof parts / sizeof *parts - 1 <= JSON_PARTS_MOST, "more parts than are found");
 
 /* NAME: {COUNTER: value} of those that have one of the keys. */
 static json_t *values_of(const json_t *hosts, const char *key, const char *other)
@@ -264,6 +267,32 @@ static json_t *flows_of(const struct run *run)
     return list;
 }
 
+/* Bus bandwidth of collectives, called by name and environment: "all-reduce, NCCL_NET_GDR_LEVEL PHB". */
+static json_t *collectives_of(const struct run *run)
+{
+    json_t *all = json_object(), *one, *value;
+    const char *name, *variable;
+    const json_t *collective;
+    size_t i;
+    json_array_foreach(run_get(run, "scenario.collectives"), i, collective)
+    {
+        struct text called = {0};
+        text_add(&called, "%s", run_member(collective, "name"));
+        json_object_foreach(json_object_get(collective, "env"), variable, value)
+        {
+            text_add(&called, ", %s %s", variable, json_is_string(value) ? json_string_value(value) : "?");
+        }
+        json_object_foreach((json_t *)(uintptr_t)run_get(run, "collectives"), name, one)
+        {
+            if (strcmp(name, run_member(collective, "name")) == 0 &&
+                json_is_number(json_object_get(one, "max_busbw_GBps")))
+                json_put(all, text_string(&called), json_incref(json_object_get(one, "max_busbw_GBps")));
+        }
+        text_free(&called);
+    }
+    return all;
+}
+
 static void see_run(json_t *seen, const char *stage, bool light, const struct run *run, const char *shown,
                     const struct lab *lab)
 {
@@ -276,10 +305,11 @@ static void see_run(json_t *seen, const char *stage, bool light, const struct ru
     }
     json_array_append_new(
         json_object_get(seen, "runs"),
-        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:I}", "stage", stage, "folder", shown, "light", light, "ecn",
-                  json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows", flows_of(run),
+        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:I,s:o}", "stage", stage, "folder", shown, "light", light,
+                  "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows", flows_of(run),
                   "counters", values_of(hosts, "delta", "mean"), "totals", values_of(hosts, "total", NULL),
-                  "duration_ns", (json_int_t)(run->end_ns - run->start_ns)));
+                  "duration_ns", (json_int_t)(run->end_ns - run->start_ns), "collectives",
+                  collectives_of(run)));
 }
 
 int burn_in_see_result(json_t *seen, const char *stage, bool light, const char *folder, const char *shown,

@@ -67,6 +67,16 @@ for host in a b; do
     check "... and memory" eval "! slowed $host"
 done
 
+# ---- a burn-in: two hosts to compare, and four NICs
+"$H" burn-in "$LAB" --out "$OUT" --no-report --stages doctor --stages nics --stages gpus --stages pairs --set 'traffic.*.depth=4' > "$SCRATCH/said" 2> "$SCRATCH/warned"
+sed 's/^/# /' "$SCRATCH/said"
+burn=$OUT/burn-in-virtual-rails/latest/burn-in.json
+jq -r '.figures | to_entries[] | "# \(.key), Mb/s: \(.value | map_values(. / 1e6 * 100 | round / 100))"' "$burn"
+check "burn-in: all stages are whole" holds '.complete and ([.stages[] | select(.name | IN("doctor", "nics", "gpus", "pairs")) | .verdict] | all(. == "passed" or . == "failed"))' "$burn"
+check "... four NICs have figures of host memory and of GPU memory" holds '(.figures | keys) == ["a.rail0", "a.rail1", "b.rail0", "b.rail1"] and all(.figures[]; length == 4)' "$burn"
+check "... nobody is accused but the NIC with the slow memory" holds '[.findings[] | select(.kind + " " + .culprit != "gpu-route b.rail1")] == []' "$burn"
+for host in a b; do check "$host: both NICs are as before" test "$(in_force $host)" = "$(cat "$SCRATCH/$host.before")"; done
+
 # ---- killed
 "$H" run "$ROOT/scenarios/pfc-bidir-rails.json" --lab "$LAB" --out "$OUT/killed" --no-report --set 'sweep={}' --set phases.measure=300s > /dev/null 2>&1 &
 RUN=$!

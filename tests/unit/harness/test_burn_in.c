@@ -170,6 +170,18 @@ static void does_not_judge_two_by_each_other(void **state)
     check_found(seen, "slower h1");
 }
 
+static void compares_collectives_with_the_baseline(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("none", false, 0, 0);
+    json_object_set_new(json_array_get(json_object_get(seen, "runs"), 0), "collectives",
+                        json_pack("{s:f,s:f}", "all-reduce, A 1", 90.0, "all-reduce, A 2", 99.0));
+    json_object_set_new(
+        seen, "baseline",
+        json_pack("{s:{s:f,s:f}}", "collectives", "all-reduce, A 1", 100.0, "all-reduce, A 2", 100.0));
+    check_found(seen, "slower all-reduce, A 1");
+}
+
 static json_t *gpu_at(const char *relation, double gpu)
 {
     json_t *seen = rounds("none", false, 0, 0), *run, *flow, *copy;
@@ -419,6 +431,7 @@ int main(void)
         cmocka_unit_test(does_not_accuse_who_is_slow_in_some_rounds),
         cmocka_unit_test(does_not_accuse_who_had_slow_partners_alone),
         cmocka_unit_test(does_not_judge_two_by_each_other),
+        cmocka_unit_test(compares_collectives_with_the_baseline),
         cmocka_unit_test(judges_gpus_by_their_relation),
         cmocka_unit_test(judges_pairs_of_nics_and_gpus),
         cmocka_unit_test(names_the_link_that_loses),
