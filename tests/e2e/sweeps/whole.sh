@@ -209,11 +209,11 @@ check "  nothing is to be run" test "$(grep -c 'resume' out)" = 0
 rm case/index.json
 check_exit 0 "of whole runs without an index" "$H" status case
 check "  nothing is missing, and they are to be judged together" test "$(grep -B1 -E 'resume' out)" = "this judges the runs together; all of them are whole:
-    $H run --resume $PWD/case"
+    $H run --resume case"
 rm case/02/result.json
 "$H" status case >out 2>err
 check "  of a run that is broken the hint is how to run it" test "$(grep -B1 -E 'resume' out)" = "this runs what is missing or broken:
-    $H run --resume $PWD/case"
+    $H run --resume case"
 
 # ---- resume
 fresh_case
