@@ -57,6 +57,7 @@ done
 check "in host memory no NIC pauses" counted 'all(.tx_prio3_pause == 0)' "$host"
 check "in GPU memory b.rail1 pauses a.rail1" counted '.["b.rail1"].tx_prio3_pause > 0 and .["a.rail1"].rx_prio3_pause > 0 and .["a.rail1"].rx_prio3_pause_duration > 0' "$gpu"
 check "... and the other rail is not paused" counted '[.["a.rail0"], .["b.rail0"] | .tx_prio3_pause, .rx_prio3_pause] + [.["a.rail1"].tx_prio3_pause, .["b.rail1"].rx_prio3_pause] | all(. == 0)' "$gpu"
+check "... what b's NICs count together is what that one counts" holds '.machines.b.of == ["b.rail0", "b.rail1"] and .machines.b.counters.tx_prio3_pause.total == .hosts["b.rail1"].counters.tx_prio3_pause.total' "$gpu"
 # in host memory the rails are of about equal speed
 check "... which carries more than the slow one" holds '.flows | .["a-to-b.rail0"].bytes > .["a-to-b.rail1"].bytes' "$gpu"
 check "... the lab's numbers were put into that NIC's model alone" holds '[to_entries[] | select(.value.read_back | has("virtual_gpu")).key] == ["b.rail1"]' "$SCRATCH/02/settings.json"
