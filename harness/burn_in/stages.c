@@ -8,8 +8,9 @@
 #include <string.h>
 
 /* Few of many columns are kept of labs with more nodes (docs/result.md, Which roles are listed): all hosts
- * are named then, and no switch. */
+ * are named then, and the switches, too, unless a result could not have so many. */
 #define NODES_LISTED 64
+#define NODES_MOST   1024
 
 /* The GPUs 0, 1, ... that the lab lists of a real host. */
 static size_t gpus_numbered(const struct lab_host *host)
@@ -165,6 +166,17 @@ static void set_soak(const struct stage_lab *lab, struct words *sets)
         words_add(sets, "sample.groups=[\"pfc\",\"drops\",\"errors\",\"throughput\",\"link\",\"other\"]");
 }
 
+static void set_listed(const struct stage_lab *lab, struct words *sets)
+{
+    struct text roles = {0};
+    size_t nodes = lab_node_count(lab->lab);
+    text_add(&roles, "\"*\"");
+    for (size_t i = lab->lab->hosts.count; lab->simulated && nodes <= NODES_MOST && i < nodes; i++)
+        text_add(&roles, ",\"%s\"", lab_node_name(lab->lab, i));
+    words_add(sets, "sample.roles=[%s]", text_string(&roles));
+    text_free(&roles);
+}
+
 void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct words *sets)
 {
     bool has_own = json_object_get(lab->lab->scaled, "phases.measure"); /* times of slower lines */
@@ -173,7 +185,7 @@ void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct w
         words_add(sets, "sample.every=%s", stage->real_every);
     }
     if (lab_node_count(lab->lab) > NODES_LISTED)
-        words_add(sets, "sample.roles=[\"*\"]");
+        set_listed(lab, sets);
     if (stage->set)
         stage->set(lab, sets);
 }

@@ -58,6 +58,11 @@ echo "$lab" | jq '.name = "rails" | .topology = {kind: "rail_leaf_spine", groups
 check_exit 1 "one of two hosts" harness burn-in rails.json --no-report
 check "is named with its NIC" [ "$(document rails '[.findings[] | .kind + " " + .culprit + " " + .host + " " + .nic] | join(", ")')" = "nic-slow h1.rail1 h1 rail1" ]
 
+# ---- more nodes than are listed without being named: the switch's counters are there all the same
+jq '.name = "many" | .topology.hosts = 70' four.json >many.json
+check_exit 1 "of 70 hosts one without PFC" harness burn-in many.json --no-report --stages lossless --set 'settings_of.h33={"pfc": []}' --set phases.measure=400us
+check "is named by the pauses that it was sent" [ "$(document many '[.findings[] | .kind + " " + .culprit + " " + (.sure | tostring)] | join(", ")')" = "pfc-off h33 true" ]
+
 # ---- interrupted, killed, resumed
 long=(--no-report --jobs 1 --set phases.measure=20ms)
 harness burn-in four.json "${long[@]}" --out stopped >said 2>&1 &
