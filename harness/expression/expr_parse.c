@@ -456,9 +456,8 @@ static size_t role_at(const char *whole, const struct roles *roles)
         char *role = xstrndup(whole, dot), near[128];
         const struct counter *counter = counters_known(whole + dot + 1, near, sizeof near);
         bool known = counter && counter->origin != COUNTER_FROM_DRIVER, glob = strpbrk(role, "*?[");
-        if (roles->has(roles->context, role) && (known || !longest || !glob))
-            longest = dot;
-        else if (roles->unbound && known && longest)
+        if ((roles->has(roles->context, role) && (known || !longest || !glob)) ||
+            (roles->unbound && known && longest))
             longest = dot;
         free(role);
     }

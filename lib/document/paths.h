@@ -1,7 +1,7 @@
 /*
  * Paths into documents: "phases.measure", "flows.*.memory", "flows.a-to-b.depth", "expect.0.check". A part is
- * a key or a glob of keys; in a list it is an index, a glob, or the "name" of an item. Keys and names that have
- * dots themselves ("a.rail3") are as many parts: the longest one that is there is meant.
+ * a key or a glob of keys; in a list it is an index, a glob, or the "name" of an item. Keys and names that
+ * have dots themselves ("a.rail3") are as many parts: the longest one that is there is meant.
  */
 #ifndef LIB_DOCUMENT_PATHS_H
 #define LIB_DOCUMENT_PATHS_H

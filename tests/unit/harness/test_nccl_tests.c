@@ -382,8 +382,10 @@ static void expect_nics(const char *nics, const char *roles, const char *address
         nics);
     plan_of(text_string(&scenario), RAILS, &plan);
     struct collective_job *jobs = collective_jobs(&plan.first.scenario, &plan.first.lab, &count, &e);
-    if (!jobs)
+    if (!jobs) {
         fail_msg("%s", e.text);
+        return; /* not reached */
+    }
     assert_int_equal(jobs->host_count, 2);
     assert_true(jobs->mpirun);
     for (size_t i = 0; i < jobs->hosts[0].nic_count; i++)

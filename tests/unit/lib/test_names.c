@@ -247,7 +247,7 @@ static void expect_refused(const char *document, const char *sentence)
 static void nodes_know_their_machine(void **state)
 {
     struct error e;
-    struct lab lab;
+    struct lab lab = {0};
     struct text nics = {0};
     json_t *json =
         parse(SSH_LAB "\"a\":{\"ssh\":\"a\",\"nics\":{\"r[0-1]\":{}}},\"b\":{\"ssh\":\"b\"},\"c\":{"
