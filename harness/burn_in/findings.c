@@ -85,20 +85,6 @@ static void take_full_flow(struct work *w, const json_t *run, const json_t *flow
     to->paused_link[memory] |= seen_counted(run, to->name, "tx_prio?_pause") > 0;
 }
 
-static void take_light_flow(struct work *w, const json_t *flow)
-{
-    struct node *from = seen_node(w, seen_text(flow, "from")), *to = seen_node(w, seen_text(flow, "to"));
-    bool lossy = seen_number(flow, "again") > 0;
-    if (!from || !to)
-        return;
-    from->flows[TX]++;
-    to->flows[RX]++;
-    from->lossy[TX] += lossy;
-    to->lossy[RX] += lossy;
-    if (lossy)
-        from->lossy_with = to->name, to->lossy_with = from->name;
-}
-
 static void take_runs(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
@@ -107,9 +93,7 @@ static void take_runs(struct work *w)
     {
         json_array_foreach(json_object_get(run, "flows"), k, flow)
         {
-            if (json_is_true(json_object_get(run, "light")))
-                take_light_flow(w, flow);
-            else if (seen_at_full_rate(run))
+            if (seen_at_full_rate(run))
                 take_full_flow(w, run, flow);
         }
     }

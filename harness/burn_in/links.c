@@ -94,73 +94,102 @@ static void judge_link_counters(struct work *w, const json_t *run)
     }
 }
 
-/* Which node do most of the lossy flows have in common, in both directions? */
-static struct node *most_lossy(struct work *w)
+/* Did each direction of the link deliver all that was sent, in every run in which nothing waits? Not if the
+ * counters of an end are not known. */
+static bool link_is_whole(const struct work *w, const json_t *link)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run;
+    const char *a = seen_text(link, "a"), *b = seen_text(link, "b");
+    bool any = false;
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        if (!json_is_true(json_object_get(run, "light")))
+            continue;
+        any = true;
+        if (!(end_bytes(w, run, link, b, RX) >= end_bytes(w, run, link, a, TX)) ||
+            !(end_bytes(w, run, link, a, RX) >= end_bytes(w, run, link, b, TX)))
+            return false;
+    }
+    return any;
+}
+
+/* What is lost between it and its switch is known by counters of both. */
+static bool has_whole_link(const struct work *w, const struct node *n)
+{
+    const char *peer;
+    const json_t *link = seen_link_of_port(w, n->name, 0, &peer);
+    return link && link_is_whole(w, link);
+}
+
+/* Count the flows with little traffic between NICs that are not accused; returns how many were lossy. */
+static size_t count_light_flows(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
+    size_t i, k, all = 0;
+    for (i = 0; i < w->count; i++) {
+        struct node *n = &w->nodes[i];
+        n->flows[TX] = n->flows[RX] = n->lossy[TX] = n->lossy[RX] = 0;
+    }
+    json_array_foreach(runs, i, run)
+    {
+        json_array_foreach(json_is_true(json_object_get(run, "light")) ? json_object_get(run, "flows") : NULL,
+                           k, flow)
+        {
+            struct node *from = seen_node(w, seen_text(flow, "from")),
+                        *to = seen_node(w, seen_text(flow, "to"));
+            bool lossy = seen_number(flow, "again") > 0;
+            if (!from || !to || from->accused || to->accused)
+                continue;
+            from->flows[TX]++;
+            to->flows[RX]++;
+            from->lossy[TX] += lossy;
+            to->lossy[RX] += lossy;
+            if (lossy)
+                from->lossy_with = to->name, to->lossy_with = from->name;
+            all += lossy;
+        }
+    }
+    return all;
+}
+
+/* The node of which all flows are lossy, in both directions; or most of them, and no others are. A link
+ * between switches makes some flows lossy of each NIC that sends through it. */
+static struct node *most_lossy(struct work *w, size_t all)
 {
     struct node *most = NULL;
     for (size_t i = 0; i < w->count; i++) {
         struct node *n = &w->nodes[i];
         size_t lossy = n->lossy[TX] + n->lossy[RX], flows = n->flows[TX] + n->flows[RX];
-        if (n->lossy[TX] && n->lossy[RX] && 2 * lossy >= flows &&
-            (!most || lossy > most->lossy[TX] + most->lossy[RX]))
+        if (n->lossy[TX] && n->lossy[RX] && (lossy == flows || (2 * lossy > flows && lossy == all)) &&
+            (!most || lossy > most->lossy[TX] + most->lossy[RX]) && !has_whole_link(w, n))
             most = n;
     }
     return most;
 }
 
-/* Take the flows of a node that is found out of what the others have lost. */
-static size_t take_out_flows_of(struct work *w, const struct node *of)
-{
-    const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
-    size_t i, k, left = 0;
-    json_array_foreach(runs, i, run)
-    {
-        json_array_foreach(json_object_get(run, "flows"), k, flow)
-        {
-            struct node *from = seen_node(w, seen_text(flow, "from")),
-                        *to = seen_node(w, seen_text(flow, "to"));
-            if (!json_is_true(json_object_get(run, "light")) || !(seen_number(flow, "again") > 0) || !from ||
-                !to)
-                continue;
-            if (from != of && to != of && !from->accused && !to->accused) {
-                left++;
-                continue;
-            }
-            from->lossy[TX] -= from != of && from->lossy[TX];
-            to->lossy[RX] -= to != of && to->lossy[RX];
-        }
-    }
-    return left;
-}
-
 static void judge_losses(struct work *w)
 {
     struct node *n;
-    size_t lossy = 0;
-    for (size_t i = 0; i < w->count; i++)
-        if (w->nodes[i].accused) /* by counters */
-            take_out_flows_of(w, &w->nodes[i]), w->nodes[i].lossy[TX] = w->nodes[i].lossy[RX] = 0;
-    while ((n = most_lossy(w))) {
-        json_t *finding = accuse_link(w, n->name, n->peer ? n->peer : "its switch",
-                                      n->lossy[TX] + n->lossy[RX] > 2, "nics", "loses frames");
+    size_t all;
+    while ((all = count_light_flows(w)) > 0 && (n = most_lossy(w, all))) {
+        size_t lossy = n->lossy[TX] + n->lossy[RX];
+        json_t *finding =
+            accuse_link(w, n->name, n->peer ? n->peer : "its switch", lossy > 2, "nics", "loses frames");
         if (finding)
             blame_add(finding,
                       "of %zu flows of %s with so little traffic that nothing waits, %zu sent packets again, "
                       "in both directions",
-                      n->flows[TX] + n->flows[RX], n->name, n->lossy[TX] + n->lossy[RX]);
-        take_out_flows_of(w, n);
-        n->lossy[TX] = n->lossy[RX] = 0;
+                      n->flows[TX] + n->flows[RX], n->name, lossy);
         n->accused = true;
     }
-    for (size_t i = 0; i < w->count; i++)
-        lossy += w->nodes[i].lossy[TX];
-    for (size_t i = 0; i < w->count && lossy && !json_array_size(w->findings); i++)
+    for (size_t i = 0; i < w->count && all && !json_array_size(w->findings); i++)
         if (w->nodes[i].lossy[TX]) {
             json_t *finding =
                 blame(w, "loss", "between hosts", false, "nics",
                       "packets are lost between hosts, and no NIC has all of it: a link between switches, or "
                       "one direction of a cable");
-            blame_add(finding, "%zu flows with little traffic sent packets again, such as %s to %s", lossy,
+            blame_add(finding, "%zu flows with little traffic sent packets again, such as %s to %s", all,
                       w->nodes[i].name, w->nodes[i].lossy_with);
             break;
         }

@@ -292,6 +292,43 @@ static void names_the_link_that_loses(void **state)
     check_found(seen, "link-errors h3 - s0");
 }
 
+/* Half of a NIC's flows are not all of them: a link between switches makes as many lossy. */
+static void does_not_name_a_link_by_half_of_its_flows(void **state)
+{
+    (void)state;
+    static const char *const lossy[][2] = {{"h0", "h1"}, {"h1", "h0"}, {"h0", "h2"}};
+    json_t *seen = light("none"), *run, *flow;
+    size_t i, k;
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            for (size_t at = 0; at < 3; at++)
+                if (strcmp(json_string_value(json_object_get(flow, "from")), lossy[at][0]) == 0 &&
+                    strcmp(json_string_value(json_object_get(flow, "to")), lossy[at][1]) == 0)
+                    json_object_set_new(flow, "again", json_integer(3));
+        }
+    }
+    check_found(seen, "loss between hosts");
+}
+
+/* Both ends of h0's link counted the same: its flows lost what another link lost. */
+static void does_not_name_a_link_that_lost_nothing(void **state)
+{
+    (void)state;
+    json_t *seen = light("h0"), *run;
+    size_t i;
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_object_set_new(run, "totals",
+                            json_pack("{s:{s:i,s:i},s:{s:i,s:i},s:{s:i,s:i,s:i,s:i}}", "h0", "tx_prio3_bytes",
+                                      5000, "rx_prio3_bytes", 90, "h1", "tx_prio3_bytes", 400,
+                                      "rx_prio3_bytes", 50, "s0", "port0_rx_bytes", 5000, "port0_tx_bytes",
+                                      90, "port1_rx_bytes", 400, "port1_tx_bytes", i ? 50 : 70));
+    }
+    check_found(seen, "link-errors h1 - s0");
+}
+
 /* Versions: who differs from most; two of four are nobody. */
 static void names_who_drifted(void **state)
 {
@@ -435,6 +472,8 @@ int main(void)
         cmocka_unit_test(judges_gpus_by_their_relation),
         cmocka_unit_test(judges_pairs_of_nics_and_gpus),
         cmocka_unit_test(names_the_link_that_loses),
+        cmocka_unit_test(does_not_name_a_link_by_half_of_its_flows),
+        cmocka_unit_test(does_not_name_a_link_that_lost_nothing),
         cmocka_unit_test(names_who_drifted),
         cmocka_unit_test(reads_copies),
         cmocka_unit_test(names_gpus_that_copy_less),
