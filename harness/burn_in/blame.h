@@ -9,6 +9,9 @@
 
 #define GBPS(bps) ((bps) / 1e9)
 
+/* Rates are of whole messages, queues of samples, CNPs of a NIC at most one in 50 us: a shorter measure phase
+ * tells only what was lost. */
+#define LONG_ENOUGH_NS 100e3
 /* A sender whose own rate is this much above its share of an incast was held by something. */
 #define IS_HELD 1.3
 
@@ -20,7 +23,8 @@ struct node {
     const char *name, *machine, *nic, *class, *relation, *peer;
     double best[MEMORIES][2];   /* by memory and way, of all rounds; NAN: there was no flow */
     bool paused_link[MEMORIES]; /* it sent pauses while it was sent to at full rate */
-    size_t flows[2], lossy[2];  /* in runs in which nothing waits */
+    double discarded[MEMORIES]; /* frames that it took from the link then, and had no room for */
+    size_t flows[2], lossy[2];  /* in runs in which nothing waits, with those that are not accused */
     const char *lossy_with;
     const json_t *relations; /* to GPUs by their numbers; may be NULL */
     bool accused;
@@ -50,7 +54,10 @@ double seen_counted(const json_t *run, const char *node, const char *glob);
 /* NULL: it is none of the lab's NICs. */
 struct node *seen_node(const struct work *w, const char *name);
 bool seen_is_stage(const json_t *run, const char *name);
-/* All NICs at full rate, each with a flow in each direction at most. */
+/* Did it measure for long enough to be judged by rates, pauses and marks? One of which the time is not known
+ * did. */
+bool seen_is_long(const json_t *run);
+/* All NICs at full rate, for long enough, each with a flow in each direction at most. */
 bool seen_at_full_rate(const json_t *run);
 enum memory seen_memory(const json_t *flow);
 /* The link at a port of a switch, which is its link of this number, and the name at the other end; NULL: it

@@ -83,6 +83,8 @@ static void take_full_flow(struct work *w, const json_t *run, const json_t *flow
     if (memory == HOST)
         take_pair(w, from->name, to->name, bps);
     to->paused_link[memory] |= seen_counted(run, to->name, "tx_prio?_pause") > 0;
+    double discarded = seen_counted(run, to->name, "rx_discards_phy");
+    to->discarded[memory] += discarded > 0 ? discarded : 0;
 }
 
 static void take_runs(struct work *w)
@@ -299,6 +301,27 @@ static json_t *judge_collectives(struct work *w)
     return all;
 }
 
+/* Stages of which a run measured for too short a time. */
+static void note_short_runs(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run;
+    const char *noted = "";
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        bool judged =
+            seen_is_stage(run, "pairs") || seen_is_stage(run, "gpus") || seen_is_stage(run, "lossless");
+        if (!judged || seen_is_long(run) || seen_is_stage(run, noted))
+            continue;
+        noted = seen_text(run, "stage");
+        blame_unknown(
+            w,
+            "stage %s measured for %.4g us, which is too short for rates, pauses and marks: %.0f us "
+            "(phases.measure) are the least",
+            noted, seen_number(run, "duration_ns") / 1e3, LONG_ENOUGH_NS / 1e3);
+    }
+}
+
 json_t *burn_in_findings(const json_t *seen)
 {
     struct work w = {.seen = seen,
@@ -308,6 +331,7 @@ json_t *burn_in_findings(const json_t *seen)
                      .pairs = json_object()};
     take_nodes(&w);
     take_runs(&w);
+    note_short_runs(&w);
     judge_doctor(&w);
     judge_links(&w);
     judge_rates(&w);

@@ -12,11 +12,13 @@
  *   nodes  NAME: {machine, nic (its name, "" of the only one), class (NICs of one are to carry the same),
  *          relation (of its nearest GPU: "PIX", ..., left out if it is not known),
  *          relations {"0": "PIX", ...} of GPUs by their numbers, origin ("virtual": a model of a NIC)}
- *   links  [{a, b}]: names of nodes and switches; the ports of a switch are its links in this order
+ *   links  [{a, b, bps (as the lab states it; left out if it does not)}]: names of nodes and switches; the
+ *          ports of a switch are its links in this order
  *   switches [NAME]
  *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [FLOW],
  *          counters NODE: {NAME: increase, or mean of a gauge},
- *          totals NODE: {NAME: increase over the whole run}, duration_ns,
+ *          totals NODE: {NAME: increase over the whole run}, rates NODE: {NAME: increase in a second},
+ *          duration_ns,
  *          collectives {"all-reduce, VARIABLE VALUE": GB/s of bus bandwidth}}]
  *   FLOW   {from, to, memory, gpu (its number), bps, again (packets that were sent again), marked}
  *   facts  MACHINE: {"firmware of NICs": "28.39", ...}

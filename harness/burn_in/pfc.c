@@ -50,7 +50,8 @@ static bool any_paused(const json_t *run)
 
 static bool is_incast(const json_t *run, bool ecn)
 {
-    return seen_is_stage(run, "lossless") && json_is_true(json_object_get(run, "ecn")) == ecn;
+    return seen_is_stage(run, "lossless") && seen_is_long(run) &&
+           json_is_true(json_object_get(run, "ecn")) == ecn;
 }
 
 /* Over all incasts without DCQCN: frames that the switch dropped, and pauses that it sent. */

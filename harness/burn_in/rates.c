@@ -12,8 +12,10 @@
 #define OF_OTHERS 0.90
 /* Those of guests share processors, and wait for them. */
 #define OF_OTHERS_VIRTUAL 0.70
-/* Uplinks are loaded by chance: one that is full below this share of what another one carries is slower. */
+/* Uplinks are loaded by chance: one that is full below this share of its rate, or of what another one
+ * carries, is slower. */
 #define OF_UPLINKS  0.70
+#define OF_ITS_MOST 0.90  /* below that of what it has carried it was not full all the time */
 #define QUEUE_BYTES 100e3 /* a port behind which this much waits on average is full */
 /* A narrow slot limits what is sent at least as much as what is taken; a memory that takes little, mostly
  * that. */
@@ -61,15 +63,21 @@ static double line_of(const struct work *w, const struct node *n, enum memory me
     return median;
 }
 
+/* Does it take less than its link brings: did it pause it, or, where PFC does not work, discard frames? */
+static bool is_overrun(const struct node *n, enum memory memory)
+{
+    return n->paused_link[memory] || n->discarded[memory] > 0;
+}
+
 /* Whose is it that a NIC is slow this way: its own, if a partner can do as much, as other rounds show, or if
- * it pauses its link as the receiver; its partner's, if that one pauses; or is that not known? */
+ * it is overrun as the receiver; its partner's, if that one is; or is that not known? */
 enum whose { OWN, PARTNERS, NOT_KNOWN };
 
 static enum whose whose_fault(const struct work *w, const struct node *n, enum memory memory, enum way way,
                               double least)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
-    enum whose whose = way == RX && n->paused_link[memory] ? OWN : NOT_KNOWN;
+    enum whose whose = way == RX && is_overrun(n, memory) ? OWN : NOT_KNOWN;
     size_t i, k;
     json_array_foreach(runs, i, run)
     {
@@ -81,7 +89,7 @@ static enum whose whose_fault(const struct work *w, const struct node *n, enum m
                 continue;
             if (other->best[memory][way == TX ? RX : TX] >= least)
                 whose = OWN;
-            else if (whose == NOT_KNOWN && other->paused_link[memory])
+            else if (whose == NOT_KNOWN && is_overrun(other, memory))
                 whose = PARTNERS;
         }
     }
@@ -115,24 +123,25 @@ static void note_unsure(struct work *w, const struct node *n)
 static json_t *name_slow(struct work *w, struct node *n, bool tx, bool rx)
 {
     const double *best = n->best[HOST];
-    const char *peer = n->peer ? n->peer : "its switch";
+    const char *peer = n->peer ? n->peer : "its switch",
+               *meanwhile = n->discarded[HOST] > 0 ? "discards frames" : "pauses its link";
     json_t *finding;
-    if (tx && rx && !n->paused_link[HOST]) {
+    if (tx && rx && !is_overrun(n, HOST)) {
         char *name = xasprintf("%s - %s", n->name, peer);
         finding = blame(w, "link-slow", name, true, "pairs",
                         "the link of %s to %s carries %.4g Gb/s one way and %.4g the other", n->name, peer,
                         GBPS(best[TX]), GBPS(best[RX]));
         blame_link(finding, n->name, peer);
         free(name);
-    } else if (tx && rx && best[TX] < WRITES_ONLY * best[RX]) {
+    } else if (tx && rx && (best[TX] < WRITES_ONLY * best[RX] || n->discarded[HOST] > 0)) {
         finding = blame(w, "nic-slow", n->name, true, "pairs",
-                        "NIC %s sends %.4g Gb/s and takes %.4g, and pauses its link meanwhile: its PCIe slot "
-                        "(lanes, generation), or its memory",
-                        n->name, GBPS(best[TX]), GBPS(best[RX]));
-    } else if (rx && n->paused_link[HOST]) {
+                        "NIC %s sends %.4g Gb/s and takes %.4g, and %s meanwhile: its PCIe slot (lanes, "
+                        "generation), or its memory",
+                        n->name, GBPS(best[TX]), GBPS(best[RX]), meanwhile);
+    } else if (rx && is_overrun(n, HOST)) {
         finding = blame(w, "slow-receiver", n->name, true, "pairs",
-                        "%s takes %.4g Gb/s, and pauses its link meanwhile; it sends %.4g", n->name,
-                        GBPS(best[RX]), GBPS(best[TX]));
+                        "%s takes %.4g Gb/s, and %s meanwhile; it sends %.4g", n->name, GBPS(best[RX]),
+                        meanwhile, GBPS(best[TX]));
     } else if (rx) {
         finding =
             blame(w, "link-slow", n->name, false, "pairs",
@@ -145,6 +154,9 @@ static json_t *name_slow(struct work *w, struct node *n, bool tx, bool rx)
                   "%s sends %.4g Gb/s, and receives %.4g: its software, its reads from memory, or its link",
                   n->name, GBPS(best[TX]), GBPS(best[RX]));
     }
+    if (n->discarded[HOST] > 0)
+        blame_add(finding, "%s counted rx_discards_phy: %.0f frames came over its link, and it had no room",
+                  n->name, n->discarded[HOST]);
     blame_node(finding, n);
     return finding;
 }
@@ -248,67 +260,99 @@ static void judge_gpus(struct work *w, struct node *n)
             judge_gpu(w, n, (enum memory)memory, &finding);
 }
 
-/* ---- uplinks: which port between switches is full below what others carry? */
+/* ---- uplinks: which port between switches is full below what it is to carry? */
 
-static void judge_uplink(struct work *w, const json_t *run, const char *name, size_t port, double most)
+/* What a port sent in a run, in b/s; NAN: it is not known, or the port is not one between switches. */
+static double uplink_bps(const struct work *w, const json_t *run, const char *name, size_t port)
+{
+    const char *peer;
+    char glob[64];
+    if (!seen_link_of_port(w, name, port, &peer) || !seen_is_switch(w, peer))
+        return NAN;
+    snprintf(glob, sizeof glob, "port%zu_tx_bytes", port);
+    double rate = seen_sum(json_object_get(run, "rates"), name, glob), /* of the time that was read */
+        seconds = seen_number(run, "duration_ns") / 1e9;
+    return 8 * (isnan(rate) ? seen_counted(run, name, glob) / seconds : rate);
+}
+
+static bool loads_uplinks(const json_t *run)
+{
+    return seen_is_stage(run, "pairs") && seen_at_full_rate(run);
+}
+
+/* The most that the port sent in any run. */
+static double most_of_port(const struct work *w, const char *name, size_t port)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run;
+    double most = 0;
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        if (loads_uplinks(run))
+            most = fmax(most, uplink_bps(w, run, name, port));
+    }
+    return most;
+}
+
+/* The most that a port between switches sent in this run. */
+static double most_of_run(const struct work *w, const json_t *run)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one;
+    const char *peer;
+    double most = 0;
+    size_t i;
+    json_array_foreach(switches, i, one)
+    {
+        const char *name = json_string_value(one);
+        for (size_t port = 0; seen_link_of_port(w, name, port, &peer); port++)
+            most = fmax(most, uplink_bps(w, run, name, port));
+    }
+    return most;
+}
+
+/* One that is full carries what it can: what the lab states, or, where it states nothing, about what others
+ * carry in the same round. It is full if much waits for it, nobody pauses it, and it has never carried
+ * more. */
+static void judge_uplink(struct work *w, const json_t *run, const char *name, size_t port)
 {
     const char *peer;
     const json_t *link = seen_link_of_port(w, name, port, &peer);
-    char glob[64];
-    double seconds = seen_number(run, "duration_ns") / 1e9;
-    snprintf(glob, sizeof glob, "port%zu_tx_bytes", port);
-    double bps = seen_counted(run, name, glob) * 8 / seconds;
+    char glob[64], *culprit;
+    double bps = uplink_bps(w, run, name, port), stated = seen_number(link, "bps"), queue;
     snprintf(glob, sizeof glob, "port%zu_prio?_queue_bytes", port);
-    double queue = seen_counted(run, name, glob);
+    queue = seen_counted(run, name, glob);
     snprintf(glob, sizeof glob, "port%zu_rx_prio?_pause", port);
-    char *culprit = xasprintf("%s - %s", seen_text(link, "a"), seen_text(link, "b"));
-    if (queue > QUEUE_BYTES && seen_counted(run, name, glob) == 0 && bps < OF_UPLINKS * most &&
-        !blame_has(w, culprit)) {
+    if (isnan(bps) || !(queue > QUEUE_BYTES) || seen_counted(run, name, glob) != 0 ||
+        bps < OF_ITS_MOST * most_of_port(w, name, port))
+        return;
+    double least = OF_UPLINKS * (isnan(stated) ? most_of_run(w, run) : stated);
+    culprit = xasprintf("%s - %s", seen_text(link, "a"), seen_text(link, "b"));
+    if (bps < least && !blame_has(w, culprit)) {
         json_t *finding = blame(w, "link-slow", culprit, true, seen_text(run, "stage"),
                                 "the link from %s to %s is full at %.4g Gb/s", name, peer, GBPS(bps));
         blame_link(finding, seen_text(link, "a"), seen_text(link, "b"));
-        blame_figure(finding, bps, OF_UPLINKS * most, "b/s",
-                     "a share of the most that a link between switches carried here");
+        blame_figure(finding, bps, least, "b/s",
+                     isnan(stated) ? "70 % of the most that a link between switches carried in this round"
+                                   : "70 % of the rate that the lab states of the link");
         blame_add(finding, "%.4g kB waited for it on average in %s, and nobody paused it", queue / 1e3,
                   seen_text(run, "folder"));
     }
     free(culprit);
 }
 
-/* The most that any port between switches sent; or each port is judged by it. */
-static void walk_uplinks(struct work *w, const json_t *run, double *most, bool judge)
-{
-    const json_t *switches = json_object_get(w->seen, "switches"), *one;
-    double seconds = seen_number(run, "duration_ns") / 1e9;
-    size_t i;
-    json_array_foreach(switches, i, one)
-    {
-        const char *name = json_string_value(one), *peer;
-        for (size_t port = 0; seen_link_of_port(w, name, port, &peer); port++) {
-            char glob[64];
-            snprintf(glob, sizeof glob, "port%zu_tx_bytes", port);
-            double bps = seen_is_switch(w, peer) ? seen_counted(run, name, glob) * 8 / seconds : NAN;
-            if (isnan(bps))
-                continue;
-            if (judge)
-                judge_uplink(w, run, name, port, *most);
-            else
-                *most = fmax(*most, bps);
-        }
-    }
-}
-
 static void judge_uplinks(struct work *w)
 {
-    const json_t *runs = json_object_get(w->seen, "runs"), *run;
-    double most = 0;
-    size_t i;
-    for (int judge = 0; judge < 2; judge++)
-        json_array_foreach(runs, i, run)
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *one;
+    const char *peer;
+    size_t i, k;
+    json_array_foreach(runs, i, run)
+    {
+        json_array_foreach(loads_uplinks(run) ? json_object_get(w->seen, "switches") : NULL, k, one)
         {
-            if (seen_is_stage(run, "pairs"))
-                walk_uplinks(w, run, &most, judge != 0);
+            for (size_t port = 0; seen_link_of_port(w, json_string_value(one), port, &peer); port++)
+                judge_uplink(w, run, json_string_value(one), port);
         }
+    }
 }
 
 void judge_rates(struct work *w)

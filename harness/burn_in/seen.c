@@ -26,7 +26,10 @@ json_t *burn_in_seen(const struct lab *lab)
     }
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
         char *const *ends = link->between.items;
-        json_array_append_new(links, json_make("{s:s,s:s}", "a", ends[0], "b", ends[1]));
+        json_t *one = json_make("{s:s,s:s}", "a", ends[0], "b", ends[1]);
+        if (link->rate_bps != FIELD_UNSET)
+            json_object_set_new(one, "bps", json_integer((json_int_t)link->rate_bps));
+        json_array_append_new(links, one);
     }
     for (size_t i = lab->hosts.count; i < lab_node_count(lab); i++)
         json_array_append_new(switches, json_text(lab_node_name(lab, i)));
@@ -179,11 +182,13 @@ static const char *const parts[] = {
     "hosts.*.counters.buffer_discards.delta",
     "hosts.*.counters.np_cnp_sent.delta",
     "hosts.*.counters.rp_cnp_handled.delta",
-    "hosts.*.counters.port#_tx_bytes.delta",
+    "hosts.*.counters.ecn_marked.delta",
+    "hosts.*.counters.port#_ecn_marked.delta",
+    "hosts.*.counters.rx_discards_phy.delta",
+    "hosts.*.counters.port#_tx_bytes",
     "hosts.*.counters.port#_tx_prio#_pause.delta",
     "hosts.*.counters.port#_rx_prio#_pause.delta",
     "hosts.*.counters.port#_prio#_queue_bytes.mean",
-    "hosts.*.counters.port#_tx_bytes.total",
     "hosts.*.counters.port#_rx_bytes.total",
     "hosts.*.counters.tx_prio#_bytes.total",
     "hosts.*.counters.rx_prio#_bytes.total",
@@ -305,9 +310,10 @@ static void see_run(json_t *seen, const char *stage, bool light, const struct ru
     }
     json_array_append_new(
         json_object_get(seen, "runs"),
-        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:I,s:o}", "stage", stage, "folder", shown, "light", light,
-                  "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows", flows_of(run),
-                  "counters", values_of(hosts, "delta", "mean"), "totals", values_of(hosts, "total", NULL),
+        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:o,s:I,s:o}", "stage", stage, "folder", shown, "light",
+                  light, "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows",
+                  flows_of(run), "counters", values_of(hosts, "delta", "mean"), "totals",
+                  values_of(hosts, "total", NULL), "rates", values_of(hosts, "rate_per_s", NULL),
                   "duration_ns", (json_int_t)(run->end_ns - run->start_ns), "collectives",
                   collectives_of(run)));
 }

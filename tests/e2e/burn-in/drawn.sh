@@ -36,7 +36,9 @@ draw() {
         switch-pfc)
             culprit=${switches[RANDOM % ${#switches[@]}]}
             SETS=(--set "settings_of.$culprit={\"pfc\": [$((RANDOM % 2 ? 4 : 1))]}") ;;
-        uplink-slow) at=spine$((RANDOM % 2)) culprit="leaf$((i % 2)) - $at" filter='(.links[] | select(.between == ['"\"leaf$((i % 2))\""', $at])).rate = (["50Gb/s", "40Gb/s", "25Gb/s"][$n])' kind=link-slow ;;
+        uplink-slow) # slower than the lab states
+            at=spine$((RANDOM % 2)) culprit="leaf$((i % 2)) - $at" rates=(50 40 25)
+            SETS=(--set "faults=[{\"link\": [\"leaf$((i % 2))\", \"$at\"], \"kind\": \"rate\", \"rate\": \"${rates[level]}Gb/s\", \"retrain\": \"5us\"}]") kind=link-slow ;;
         dcqcn-off) SETS=(--set "settings_of.$c={\"ecn\": []}") ;;
         slow-receiver) filter='.hosts[$c].memory = {write: (["30Gb/s", "50Gb/s", "60Gb/s"][$n])}' ;;
     esac

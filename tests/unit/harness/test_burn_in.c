@@ -154,6 +154,91 @@ static void does_not_accuse_who_had_slow_partners_alone(void **state)
     json_decref(seen);
 }
 
+/* Frames that came and found no room are the NIC's, not its cable's, where PFC does not stop the senders. */
+static void does_not_blame_a_cable_for_discards(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("h2", false, 48e9, 10e9), *run;
+    size_t i;
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_object_set_new(json_object_get(json_object_get(run, "counters"), "h2"), "rx_discards_phy",
+                            json_integer(70));
+    }
+    check_found(seen, "nic-slow h2");
+}
+
+/* A measure phase of a microsecond tells nothing of rates. */
+static void does_not_judge_by_short_runs(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("h2", false, 50e9, 50e9), *run;
+    size_t i;
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_object_set_new(run, "duration_ns", json_integer(1000));
+    }
+    json_t *all = burn_in_findings(seen);
+    assert_non_null(strstr(json_string_value(json_array_get(json_object_get(all, "unknown"), 0)),
+                           "stage pairs measured for 1 us, which is too short"));
+    json_decref(all);
+    check_found(seen, "");
+}
+
+/* ---- two leaves, a spine, and two NICs on each leaf */
+
+static json_t *racks(double stated)
+{
+    json_t *seen = json_pack("{s:{},s:[],s:[s,s,s],s:[]}", "nodes", "links", "switches", "l0", "l1", "sp",
+                             "runs"),
+           *links = json_object_get(seen, "links");
+    static const char *const names[] = {"h0", "h1", "h2", "h3"};
+    for (size_t i = 0; i < 4; i++) {
+        json_object_set_new(json_object_get(seen, "nodes"), names[i], json_pack("{s:s}", "class", "c"));
+        json_array_append_new(links, json_pack("{s:s,s:s}", "a", names[i], "b", i < 2 ? "l0" : "l1"));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        json_t *link = json_pack("{s:s,s:s}", "a", i ? "l1" : "l0", "b", "sp");
+        if (stated > 0)
+            json_object_set_new(link, "bps", json_real(stated));
+        json_array_append_new(links, link);
+    }
+    return seen;
+}
+
+/* A round of a second, in which the leaves' uplinks carry so much and much waits for them. */
+static void add_round(json_t *seen, double l0, double l1)
+{
+    json_array_append_new(json_object_get(seen, "runs"),
+                          json_pack("{s:s,s:s,s:[],s:{s:{s:f,s:f,s:i},s:{s:f,s:f,s:i}},s:I}", "stage",
+                                    "pairs", "folder", "x", "flows", "counters", "l0", "port2_tx_bytes",
+                                    l0 / 8, "port2_prio3_queue_bytes", 200e3, "port2_rx_prio3_pause", 0, "l1",
+                                    "port2_tx_bytes", l1 / 8, "port2_prio3_queue_bytes", 200e3,
+                                    "port2_rx_prio3_pause", 0, "duration_ns", (json_int_t)1000000000));
+}
+
+static void judges_uplinks_by_what_the_lab_states(void **state)
+{
+    (void)state;
+    static const struct {
+        double stated, rounds[2][2]; /* 0: the lab states nothing */
+        const char *found;
+    } rows[] = {
+        {50e9, {{49e9, 49e9}, {49e9, 49e9}}, ""},
+        {100e9, {{49e9, 98e9}, {49e9, 98e9}}, "link-slow l0 - sp"},
+        {100e9, {{49e9, 49e9}, {49e9, 49e9}}, "link-slow l0 - sp, link-slow l1 - sp"},
+        {50e9, {{32e9, 49e9}, {49e9, 49e9}}, ""}, /* it was not full all the time */
+        {0, {{49e9, 98e9}, {49e9, 98e9}}, "link-slow l0 - sp"},
+        {0, {{32e9, 33e9}, {97e9, 98e9}}, ""}, /* another round is another load */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *seen = racks(rows[i].stated);
+        add_round(seen, rows[i].rounds[0][0], rows[i].rounds[0][1]);
+        add_round(seen, rows[i].rounds[1][0], rows[i].rounds[1][1]);
+        check_found(seen, rows[i].found);
+    }
+}
+
 /* Two hosts alone: which of both is slow is not known, and nobody is named. */
 static void does_not_judge_two_by_each_other(void **state)
 {
@@ -467,6 +552,9 @@ int main(void)
         cmocka_unit_test(names_what_is_slow),
         cmocka_unit_test(does_not_accuse_who_is_slow_in_some_rounds),
         cmocka_unit_test(does_not_accuse_who_had_slow_partners_alone),
+        cmocka_unit_test(does_not_blame_a_cable_for_discards),
+        cmocka_unit_test(does_not_judge_by_short_runs),
+        cmocka_unit_test(judges_uplinks_by_what_the_lab_states),
         cmocka_unit_test(does_not_judge_two_by_each_other),
         cmocka_unit_test(compares_collectives_with_the_baseline),
         cmocka_unit_test(judges_gpus_by_their_relation),
