@@ -60,8 +60,7 @@ static const struct table stage_table = {
 static const struct field finding_fields[] = {
     {"kind", FIELD_STRING, FINDING(kind), .required = true,
      .help = "doctor, link-errors, loss, link-slow, nic-slow, slow-receiver, gpu-route, gpu-slow, pfc-off, "
-             "switch-pfc, "
-             "dcqcn-off, slower (than the baseline), drift."},
+             "switch-pfc, dcqcn-off, ecn-off, slower (than the baseline), drift."},
     {"culprit", FIELD_STRING, FINDING(culprit), .required = true,
      .help = "A host, a NIC (HOST.NIC), a link (\"a - leaf0\") or a switch."},
     {"host", FIELD_STRING, FINDING(host), .help = "The host that it is, or that the NIC or link is of."},

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NAMES_MOST 4   /* in a sentence */
+#define OF_MARKED  0.9 /* queues of the same length differ by less */
+
 /* ---- PFC: who is not stopped, and who does not stop others? */
 
 /* The pauses that a sender counted. One that has no such counter, where others of its kind have one, counts
@@ -122,22 +125,29 @@ static size_t unpaused_behind(const struct work *w, const char *name, size_t *se
     return never;
 }
 
+/* What the switch's port to the node counted; NAN: not known. */
+static double counted_towards(const struct work *w, const json_t *run, const struct node *n, const char *what)
+{
+    const char *peer;
+    char glob[64];
+    size_t port = 0;
+    if (!n->peer)
+        return NAN;
+    while (seen_link_of_port(w, n->peer, port, &peer) && strcmp(peer, n->name) != 0)
+        port++;
+    snprintf(glob, sizeof glob, "port%zu_%s", port, what);
+    return seen_counted(run, n->peer, glob);
+}
+
 /* The pauses that a switch sent to the node in incasts; NAN: not known. */
 static double pauses_to(const struct work *w, const struct node *n)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run;
     double sum = NAN;
-    const char *peer;
-    size_t i, port = 0;
-    if (!n->peer)
-        return NAN;
-    while (seen_link_of_port(w, n->peer, port, &peer) && strcmp(peer, n->name) != 0)
-        port++;
+    size_t i;
     json_array_foreach(runs, i, run)
     {
-        char glob[64];
-        snprintf(glob, sizeof glob, "port%zu_tx_prio?_pause", port);
-        double pauses = is_incast(run, false) ? seen_counted(run, n->peer, glob) : NAN;
+        double pauses = is_incast(run, false) ? counted_towards(w, run, n, "tx_prio?_pause") : NAN;
         if (!isnan(pauses))
             sum = (isnan(sum) ? 0 : sum) + pauses;
     }
@@ -218,6 +228,34 @@ static void judge_lost(struct work *w)
               seen_text(worst, "to"), seen_number(worst, "again"));
 }
 
+/* Parts that earlier stages accused: what is wrong with them changes pauses, marks and losses, too. */
+static void note_accused(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
+    struct text names = {0};
+    size_t count = 0, i, k;
+    for (size_t at = 0; at < w->count; at++) {
+        bool sent = false;
+        json_array_foreach(w->nodes[at].accused ? runs : NULL, i, run)
+        {
+            json_array_foreach(
+                is_incast(run, false) || is_incast(run, true) ? json_object_get(run, "flows") : NULL, k, flow)
+            {
+                sent = sent || strcmp(seen_text(flow, "from"), w->nodes[at].name) == 0;
+            }
+        }
+        if (sent && count++ < NAMES_MOST)
+            text_add(&names, "%s%s", names.length ? ", " : "", w->nodes[at].name);
+    }
+    if (count > NAMES_MOST)
+        text_add(&names, " and %zu more", count - NAMES_MOST);
+    if (count)
+        blame_unknown(w,
+                      "PFC and DCQCN of %s were not judged: mend first what is named there, and run it again",
+                      text_string(&names));
+    text_free(&names);
+}
+
 static void judge_pauses(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
@@ -240,29 +278,230 @@ static void judge_pauses(struct work *w)
         blame_unknown(w, "PFC was not seen to work: no sender of an incast was paused");
 }
 
-/* ---- DCQCN: marks are answered, and the answers obeyed */
+/* ---- DCQCN: queues are marked, marks answered, and the answers obeyed */
 
-/* Most of its senders obeyed CNPs: which did not, though something held them? */
-static void take_marked_incast(struct work *w, const json_t *run)
+/* The senders of one incast: those to the same NIC, which share its switch's port. */
+struct incast {
+    size_t senders, held, obeyed;
+    double marked, cnps; /* packets that came with a mark, CNPs that were sent; NAN: not known */
+    double at_port;      /* that the switch marked there; NAN: not known */
+    double queue;        /* bytes that waited there on average; NAN: not known */
+    bool lost;           /* what is lost slows senders, too */
+};
+
+static struct incast incast_to(const struct work *w, const json_t *run, const struct node *to)
 {
-    const json_t *flows = json_object_get(run, "flows"), *flow;
-    size_t i, obeyed = 0;
-    json_array_foreach(flows, i, flow)
+    struct incast is = {.marked = NAN,
+                        .cnps = seen_counted(run, to->name, "np_cnp_sent"),
+                        .at_port = counted_towards(w, run, to, "ecn_marked"),
+                        .queue = counted_towards(w, run, to, "prio?_queue_bytes")};
+    const json_t *flow;
+    size_t i;
+    json_array_foreach(json_object_get(run, "flows"), i, flow)
     {
-        obeyed += seen_counted(run, seen_text(flow, "from"), "rp_cnp_handled") > 0;
-        if (seen_number(flow, "again") > 0) /* what was lost slows senders, too */
-            return;
+        const struct node *n = seen_node(w, seen_text(flow, "from"));
+        double marked = seen_number(flow, "marked"), own = n ? n->best[HOST][TX] : NAN;
+        if (strcmp(seen_text(flow, "to"), to->name) != 0)
+            continue;
+        is.senders++;
+        is.held += isnan(own) || own >= IS_HELD * seen_number(flow, "bps");
+        is.obeyed += seen_counted(run, seen_text(flow, "from"), "rp_cnp_handled") > 0;
+        is.lost = is.lost || seen_number(flow, "again") > 0;
+        if (!isnan(marked))
+            is.marked = (isnan(is.marked) ? 0 : is.marked) + marked;
     }
-    json_array_foreach(flows, i, flow)
+    return is;
+}
+
+/* Its receiver was sent to by several that it held, nothing was lost, and no mark came. */
+static bool saw_no_mark(const struct incast *is)
+{
+    return is->held >= 2 && !is->lost && !is->obeyed && !(is->cnps > 0) &&
+           (is->marked == 0 || (isnan(is->marked) && is->cnps == 0));
+}
+
+/* Most of its senders obeyed CNPs: which did not, though something held them? Where the port to the receiver
+ * marked nothing, others were marked on a way that is not everyone's. */
+static void take_marked_incast(struct work *w, const json_t *run, struct node *to)
+{
+    struct incast is = incast_to(w, run, to);
+    const json_t *flow;
+    size_t i;
+    if (is.lost || is.at_port == 0 || 2 * is.obeyed <= is.senders)
+        return;
+    json_array_foreach(json_object_get(run, "flows"), i, flow)
     {
         struct node *n = seen_node(w, seen_text(flow, "from"));
         double handled = n ? seen_counted(run, n->name, "rp_cnp_handled") : NAN,
                own = n ? n->best[HOST][TX] : NAN;
-        if (!n || 2 * obeyed <= json_array_size(flows) || isnan(handled) || isnan(own) ||
+        if (!n || strcmp(seen_text(flow, "to"), to->name) != 0 || isnan(handled) || isnan(own) ||
             own < IS_HELD * seen_number(flow, "bps"))
             continue;
         n->marked_incasts++;
         n->unslowed += handled == 0;
+    }
+}
+
+/* Marks come, and neither does it send CNPs, nor do its senders slow down, as they do where ACKs return
+ * marks. */
+static void judge_notification(struct work *w, const json_t *run, struct node *to)
+{
+    struct incast is = incast_to(w, run, to);
+    if (!(is.marked > 0) || is.cnps != 0 || is.obeyed || to->accused)
+        return;
+    json_t *finding = blame(w, "dcqcn-off", to->name, true, "lossless",
+                            "%s answers no mark: its notification point is off", to->name);
+    blame_figure(finding, 0, 1, "CNPs", "marked packets are answered by CNPs");
+    blame_node(finding, to);
+}
+
+/* Do to each receiver of the run's incasts. */
+static void walk_receivers(struct work *w, const json_t *run,
+                           void (*take)(struct work *w, const json_t *run, struct node *to))
+{
+    const json_t *flow;
+    size_t i, at;
+    for (at = 0; at < w->count; at++)
+        json_array_foreach(json_object_get(run, "flows"), i, flow)
+        {
+            if (strcmp(seen_text(flow, "to"), w->nodes[at].name) == 0) {
+                take(w, run, &w->nodes[at]);
+                break;
+            }
+        }
+}
+
+/* ---- switches that mark nothing where others mark */
+
+/* Queues of ports in all incasts with DCQCN. */
+struct queues {
+    double least, most; /* of ports that marked; NAN: none is known */
+};
+
+/* What a switch did in them. */
+struct marking {
+    double marked;        /* NAN: not known */
+    double queue;         /* the longest on average; NAN: not known */
+    size_t port;          /* there */
+    const char *receiver; /* of an incast behind it, which saw no mark; NULL: each saw some */
+};
+
+static double queue_of_port(const json_t *run, const char *name, size_t port)
+{
+    char glob[64];
+    snprintf(glob, sizeof glob, "port%zu_prio?_queue_bytes", port);
+    return seen_counted(run, name, glob);
+}
+
+static void take_queues(const struct work *w, const json_t *run, const char *name, struct queues *queues,
+                        struct marking *marking)
+{
+    const char *peer;
+    for (size_t port = 0; seen_link_of_port(w, name, port, &peer); port++) {
+        char glob[64];
+        double queue = queue_of_port(run, name, port);
+        snprintf(glob, sizeof glob, "port%zu_ecn_marked", port);
+        if (seen_counted(run, name, glob) > 0 && !isnan(queue)) {
+            queues->least = fmin(queues->least, queue);
+            queues->most = fmax(queues->most, queue);
+        }
+        if (!isnan(queue) && !(marking->queue >= queue))
+            marking->queue = queue, marking->port = port;
+    }
+}
+
+static struct marking marking_of(const struct work *w, const char *name, struct queues *queues)
+{
+    struct marking marking = {.marked = NAN, .queue = NAN};
+    const json_t *runs = json_object_get(w->seen, "runs"), *run;
+    size_t i;
+    json_array_foreach(runs, i, run)
+    {
+        double marked = seen_counted(run, name, "ecn_marked");
+        if (!is_incast(run, true))
+            continue;
+        if (!isnan(marked))
+            marking.marked = (isnan(marking.marked) ? 0 : marking.marked) + marked;
+        take_queues(w, run, name, queues, &marking);
+        for (size_t at = 0; at < w->count; at++) {
+            const struct node *to = &w->nodes[at];
+            struct incast is = {0};
+            if (to->peer && strcmp(to->peer, name) == 0)
+                is = incast_to(w, run, to);
+            if (saw_no_mark(&is))
+                marking.receiver = to->name;
+        }
+    }
+    return marking;
+}
+
+/* It marked nothing: is it the one, or is that not known? */
+static void judge_unmarking(struct work *w, const char *name, const struct marking *is,
+                            const struct queues *marked)
+{
+    const char *peer = "";
+    bool stood = is->queue >= OF_MARKED * marked->least;
+    if (!is->receiver && !stood)
+        return;
+    if (is->receiver && (isnan(is->marked) || (!isnan(is->queue) && !stood)))
+        blame_unknown(w,
+                      "nothing was marked on the way to %s, the receiver of an incast behind %s: whether %s "
+                      "marks is not known",
+                      is->receiver, name, name);
+    if (isnan(is->marked) || (!isnan(is->queue) && !stood))
+        return;
+    seen_link_of_port(w, name, is->port, &peer);
+    bool sure = stood && (is->receiver || is->queue >= marked->most);
+    if (!sure && !is->receiver) {
+        blame_unknown(w,
+                      "nothing was marked at %s, where %.0f kB waited for %s on average: others marked at "
+                      "%.0f to %.0f kB",
+                      name, is->queue / 1e3, peer, marked->least / 1e3, marked->most / 1e3);
+        return;
+    }
+    json_t *finding =
+        blame(w, "ecn-off", name, sure, "lossless",
+              "%s marks nothing in incasts in which other switches mark: it has no ECN thresholds "
+              "for this priority, or higher ones",
+              name);
+    json_object_set_new(finding, "switch", json_text(name));
+    blame_figure(finding, 0, 1, "marked packets", "the other switches in the same incasts");
+    if (!isnan(is->queue))
+        blame_add(finding, "%.0f kB waited there for %s on average, and others marked at %.0f to %.0f kB",
+                  is->queue / 1e3, peer, marked->least / 1e3, marked->most / 1e3);
+    if (is->receiver)
+        blame_add(finding, "%s behind it was the receiver of an incast, and no packet came with a mark",
+                  is->receiver);
+}
+
+static void note_no_marks(struct work *w)
+{
+    blame_unknown(w, "DCQCN was not seen to work: no packet of an incast was marked, as where switches have "
+                     "no ECN thresholds");
+}
+
+static void judge_switches_ecn(struct work *w)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one;
+    struct queues marked = {NAN, NAN};
+    bool none = json_array_size(switches) > 0; /* CNPs are sent without marks, too, for what is lost */
+    size_t i;
+    json_array_foreach(switches, i, one)
+    {
+        if (marking_of(w, json_string_value(one), &marked).marked != 0)
+            none = false;
+    }
+    if (none) {
+        note_no_marks(w);
+        return;
+    }
+    json_array_foreach(switches, i, one)
+    {
+        const char *name = json_string_value(one);
+        struct queues again = marked;
+        struct marking is = marking_of(w, name, &again);
+        if (!(is.marked > 0) && !blame_has(w, name))
+            judge_unmarking(w, name, &is, &marked);
     }
 }
 
@@ -278,18 +517,11 @@ static void judge_dcqcn(struct work *w)
         runs_with++;
         json_array_foreach(json_object_get(run, "flows"), k, flow)
         {
-            struct node *to = seen_node(w, seen_text(flow, "to"));
-            double sent = to ? seen_counted(run, to->name, "np_cnp_sent") : NAN,
-                   marks = seen_number(flow, "marked");
-            marked = marked || marks > 0 || sent > 0;
-            if (to && marks > 0 && sent == 0 && !to->accused) {
-                json_t *finding = blame(w, "dcqcn-off", to->name, true, "lossless",
-                                        "%s answers no mark: its notification point is off", to->name);
-                blame_figure(finding, 0, 1, "CNPs", "marked packets are answered by CNPs");
-                blame_node(finding, to);
-            }
+            marked = marked || seen_number(flow, "marked") > 0 ||
+                     seen_counted(run, seen_text(flow, "to"), "np_cnp_sent") > 0;
         }
-        take_marked_incast(w, run);
+        walk_receivers(w, run, judge_notification);
+        walk_receivers(w, run, take_marked_incast);
         marked_runs += marked;
     }
     for (i = 0; i < w->count; i++) {
@@ -304,14 +536,15 @@ static void judge_dcqcn(struct work *w)
         blame_figure(finding, 0, 1, "CNPs", "the other senders of the same incasts");
         blame_node(finding, n);
     }
-    if (runs_with && !marked_runs)
-        blame_unknown(w,
-                      "DCQCN was not seen to work: no packet of an incast was marked, as where switches have "
-                      "no ECN thresholds");
+    if (marked_runs)
+        judge_switches_ecn(w);
+    else if (runs_with)
+        note_no_marks(w);
 }
 
 void judge_pfc(struct work *w)
 {
+    note_accused(w);
     judge_pauses(w);
     judge_dcqcn(w);
     judge_lost(w);

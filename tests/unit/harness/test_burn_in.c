@@ -165,6 +165,14 @@ static void does_not_blame_a_cable_for_discards(void **state)
         json_object_set_new(json_object_get(json_object_get(run, "counters"), "h2"), "rx_discards_phy",
                             json_integer(70));
     }
+    run = json_deep_copy(json_array_get(json_object_get(seen, "runs"), 0));
+    json_object_set_new(run, "stage", json_string("lossless"));
+    json_array_append_new(json_object_get(seen, "runs"), run);
+    json_t *all = burn_in_findings(seen);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(all, "unknown"), 0)),
+                        "PFC and DCQCN of h2 were not judged: mend first what is named there, and run it "
+                        "again");
+    json_decref(all);
     check_found(seen, "nic-slow h2");
 }
 
@@ -235,6 +243,84 @@ static void judges_uplinks_by_what_the_lab_states(void **state)
         json_t *seen = racks(rows[i].stated);
         add_round(seen, rows[i].rounds[0][0], rows[i].rounds[0][1]);
         add_round(seen, rows[i].rounds[1][0], rows[i].rounds[1][1]);
+        check_found(seen, rows[i].found);
+    }
+}
+
+/* Two rails with a switch each, four NICs on each: all at full rate alone, then three of each send to the
+ * first. Bytes that waited at r1 for its receiver; what it and its receiver did. */
+struct rail {
+    double queue;
+    int marked, cnps, handled; /* 0: none */
+    int of_last;               /* the same of the last sender */
+};
+
+static json_t *rails(struct rail second)
+{
+    json_t *seen = json_pack("{s:{},s:[],s:[s,s],s:[]}", "nodes", "links", "switches", "r0", "r1", "runs"),
+           *alone = json_array(), *incast = json_array(), *counters = json_object();
+    struct rail of[2] = {{120e3, 90, 9, 9, 9}, second};
+    for (int r = 0; r < 2; r++) {
+        char name[4][40], at[24];
+        snprintf(at, sizeof at, "r%d", r);
+        for (int i = 0; i < 4; i++) {
+            snprintf(name[i], sizeof name[i], "h%d.%d", i, r);
+            json_object_set_new(json_object_get(seen, "nodes"), name[i], json_pack("{s:s}", "class", "c"));
+            json_array_append_new(json_object_get(seen, "links"),
+                                  json_pack("{s:s,s:s}", "a", name[i], "b", at));
+            json_object_set_new(counters, name[i],
+                                json_pack("{s:i,s:i}", "np_cnp_sent", i ? 0 : of[r].cnps, "rp_cnp_handled",
+                                          i == 0   ? 0
+                                          : i == 3 ? of[r].of_last
+                                                   : of[r].handled));
+        }
+        for (int i = 0; i < 4; i++) {
+            json_array_append_new(alone, json_pack("{s:s,s:s,s:s,s:f}", "from", name[i], "to",
+                                                   name[(i + 1) % 4], "memory", "host", "bps", 100e9));
+            if (i)
+                json_array_append_new(incast, json_pack("{s:s,s:s,s:s,s:f,s:i,s:i}", "from", name[i], "to",
+                                                        name[0], "memory", "host", "bps", 33e9, "again", 0,
+                                                        "marked", of[r].marked));
+        }
+        json_object_set_new(counters, at,
+                            json_pack("{s:i,s:i,s:f}", "ecn_marked", of[r].marked, "port0_ecn_marked",
+                                      of[r].marked, "port0_prio3_queue_bytes", of[r].queue));
+    }
+    json_array_append_new(json_object_get(seen, "runs"),
+                          json_pack("{s:s,s:s,s:o,s:{},s:I}", "stage", "pairs", "folder", "x", "flows", alone,
+                                    "counters", "duration_ns", (json_int_t)1000000));
+    json_array_append_new(json_object_get(seen, "runs"),
+                          json_pack("{s:s,s:s,s:b,s:o,s:o,s:I}", "stage", "lossless", "folder", "x", "ecn", 1,
+                                    "flows", incast, "counters", counters, "duration_ns",
+                                    (json_int_t)1000000));
+    return seen;
+}
+
+static void judges_dcqcn_within_an_incast(void **state)
+{
+    (void)state;
+    static const struct {
+        struct rail second;
+        const char *found, *unknown;
+    } rows[] = {
+        {{120e3, 90, 9, 9, 9}, "", NULL},
+        {{120e3, 90, 9, 9, 0}, "dcqcn-off h3.1", NULL},
+        {{120e3, 90, 0, 0, 0}, "dcqcn-off h0.1", NULL},
+        {{120e3, 90, 0, 9, 9}, "", NULL}, /* ACKs return the marks */
+        {{500e3, 0, 0, 0, 0}, "ecn-off r1", NULL},
+        {{50e3, 0, 0, 0, 0},
+         "",
+         "nothing was marked on the way to h0.1, the receiver of an incast behind r1: whether r1 marks is "
+         "not "
+         "known"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *seen = rails(rows[i].second), *all = burn_in_findings(seen),
+               *unknown = json_object_get(all, "unknown");
+        assert_int_equal(json_array_size(unknown), rows[i].unknown != NULL);
+        if (rows[i].unknown)
+            assert_string_equal(json_string_value(json_array_get(unknown, 0)), rows[i].unknown);
+        json_decref(all);
         check_found(seen, rows[i].found);
     }
 }
@@ -555,6 +641,7 @@ int main(void)
         cmocka_unit_test(does_not_blame_a_cable_for_discards),
         cmocka_unit_test(does_not_judge_by_short_runs),
         cmocka_unit_test(judges_uplinks_by_what_the_lab_states),
+        cmocka_unit_test(judges_dcqcn_within_an_incast),
         cmocka_unit_test(does_not_judge_two_by_each_other),
         cmocka_unit_test(compares_collectives_with_the_baseline),
         cmocka_unit_test(judges_gpus_by_their_relation),
