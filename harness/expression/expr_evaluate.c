@@ -20,7 +20,8 @@
 struct evaluation {
     const json_t *result, *other;
     struct expr_result *out;
-    bool unread; /* a figure that it takes is not of the whole measure phase: out->reason has which */
+    bool unread;  /* a figure that it takes is not of the whole measure phase: out->reason has which */
+    bool partial; /* ... or is of some NICs of a machine, and others do not have the counter: likewise */
 };
 
 /* What a statistic gathers over everything that its globs match. */
@@ -38,6 +39,8 @@ struct gathered {
     bool failed;
     bool unread;        /* a counter is there without this figure */
     size_t unread_some; /* how many of those that have such figures are */
+    size_t nics,
+        having;         /* of a machine that is named: its NICs that are asked, those that have the counter */
     const char *silent; /* a flow that completed nothing, and so has no latency; NULL: none */
     enum dimension dimension;
 };
@@ -100,13 +103,19 @@ static void gather_counter(const struct expr_node *node, const char *name, const
         gather_quantile(expr_functions[node->function].q, (double)samples, g);
 }
 
+/* Does it count on a machine as a whole? */
+static bool is_of_all(const json_t *counter)
+{
+    const char *source = json_string_value(json_object_get(counter, "source"));
+    return source && counters_of_machine(source);
+}
+
 /* Of a machine's NICs each shows what counts on the machine as a whole: one of them is enough. `taken`:
  * "MACHINE COUNTER". */
 static bool is_again(const json_t *host, const char *name, const json_t *counter, json_t *taken)
 {
-    const char *machine = json_string_value(json_object_get(host, "machine")),
-               *source = json_string_value(json_object_get(counter, "source"));
-    if (!machine || !source || !counters_of_machine(source))
+    const char *machine = json_string_value(json_object_get(host, "machine"));
+    if (!machine || !is_of_all(counter))
         return false;
     json_t *key = json_textf("%s %s", machine, name);
     bool again = json_object_get(taken, json_string_value(key));
@@ -115,19 +124,32 @@ static bool is_again(const json_t *host, const char *name, const json_t *counter
     return again;
 }
 
+/* A glob over roles is of those that have the counter: switches have none of a NIC's. NICs of a machine that
+ * is named, as "a" and "a.rail*" do, are its parts: a sum without one of them is not the machine's. */
+static bool is_of_machine(const struct expr_node *node, const json_t *host)
+{
+    return json_object_get(host, "machine") && strcspn(node->group, "*?[") >= strcspn(node->group, ".");
+}
+
 static void gather_counters(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const char *role, *name;
     json_t *host, *counter, *taken = json_object();
     json_object_foreach(json_object_get(result, "hosts"), role, host)
     {
+        bool any = false;
         if (!name_matches(node->group, role))
             continue;
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
-            if (fnmatch(node->name, name, 0) == 0 && !is_again(host, name, counter, taken))
+            if (fnmatch(node->name, name, 0) != 0)
+                continue;
+            any = any || !is_of_all(counter);
+            if (!is_again(host, name, counter, taken))
                 gather_counter(node, name, counter, g);
         }
+        g->nics += is_of_machine(node, host);
+        g->having += any && is_of_machine(node, host);
     }
     json_decref(taken);
 }
@@ -316,6 +338,13 @@ static void note_lack(struct evaluation *v, const char *note)
 static void note_unread(const struct expr_node *node, const struct gathered *g, struct evaluation *v)
 {
     char note[240];
+    if (g->having && g->having < g->nics) {
+        snprintf(note, sizeof note, "%.30s.%.60s: %zu of %zu NICs have it", node->group, node->name,
+                 g->having, g->nics);
+        add_note(v->out, note);
+        snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
+        v->partial = true;
+    }
     if (g->silent) {
         snprintf(note, sizeof note, "flow %.60s completed no message, and has no %.40s", g->silent,
                  node->name);
@@ -394,6 +423,7 @@ static double evaluate_other(const struct expr_node *node, struct evaluation *v,
     struct evaluation there = {.result = v->other, .out = v->out};
     double value = v->other ? evaluate(node->left, &there, dimension) : NAN;
     v->unread |= there.unread;
+    v->partial |= there.partial;
     if (v->other)
         return value;
     *dimension = DIMENSION_PLAIN;
@@ -508,12 +538,13 @@ bool expr_holds_of_silence(const struct expr *check)
 }
 
 /* Would a check have the same outcome with everything that was not read? An increase and a largest value can
- * only become larger. */
-static bool is_certain(const struct expr *check, double left, double right)
+ * only become larger, and with more places also other sums. */
+static bool is_certain(const struct expr *check, double left, double right, bool places)
 {
     const struct expr_node *of = check->left;
     if (!check->sign || !check->right || check->right->kind != NUMBER || of->kind != STATISTIC ||
-        (of->function != DELTA && of->function != TOTAL && of->function != MAX))
+        (of->function != DELTA && of->function != TOTAL && of->function != MAX &&
+         (!places || expr_functions[of->function].combine != COMBINE_SUM)))
         return false;
     bool greater_holds = verdict_holds(check->sign, 1, 0);
     return greater_holds == verdict_holds(check->sign, left, right) && left >= right &&
@@ -538,7 +569,7 @@ enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, c
                  expr->column, expr_dimension_words(left), expr_dimension_words(right));
         return EXPR_UNKNOWN;
     }
-    if (v.unread && !is_certain(expr, out->left, out->right))
+    if ((v.unread || v.partial) && !is_certain(expr, out->left, out->right, !v.unread))
         return EXPR_UNKNOWN;
     return !expr->sign || expr_compare(expr, out->left, out->right) ? EXPR_TRUE : EXPR_FALSE;
 }

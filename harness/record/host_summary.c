@@ -162,6 +162,8 @@ struct total {
     int64_t delta, total, most;
     double rate_per_s;
     const char *most_at; /* the role with the largest increase; NULL: none increased */
+    const char *last;    /* the role that was added last */
+    size_t roles;        /* how many have it */
 };
 
 struct totals {
@@ -190,16 +192,24 @@ static void total_add(struct total *t, const char *role, int64_t delta, int64_t 
     t->delta = recorded_sum(t->delta, delta);
     t->total = recorded_sum(t->total, total);
     t->rate_per_s += duration_ns > 0 ? (double)delta * 1e9 / (double)duration_ns : 0;
+    t->roles += t->last != role;
+    t->last = role;
     if (delta <= t->most)
         return;
     t->most = delta;
     t->most_at = role;
 }
 
+/* Does it count on the machine as a whole? */
+static bool is_of_machine(const struct column *column)
+{
+    return column->source && counters_of_machine(column->source);
+}
+
 /* Is the column another NIC's too? */
 static bool is_shared(const struct totals *t, const struct column *column)
 {
-    return t->skip_shared && column->source && counters_of_machine(column->source);
+    return t->skip_shared && is_of_machine(column);
 }
 
 static void totals_add_listed(struct totals *t, const struct recorded_host *host)
@@ -251,12 +261,18 @@ static void totals_add(struct totals *t, const struct recorded_host *host)
         totals_add_listed(t, host);
 }
 
-/* By their names; the totals end. */
-static json_t *totals_json(struct totals *t)
+/* By their names; the totals end. `nics`: how many there are, of which a counter says on how many it is where
+ * that is not all; 0: it does not. */
+static json_t *totals_json(struct totals *t, size_t nics)
 {
     json_t *counters = json_object();
-    for (size_t i = 0; i < t->count; i++)
-        json_object_set_new(counters, t->items[i].column->name, total_json(&t->items[i]));
+    for (size_t i = 0; i < t->count; i++) {
+        const struct total *total = &t->items[i];
+        json_t *json = total_json(total);
+        if (total->roles < nics && !is_of_machine(total->column))
+            json_object_set_new(json, "of", json_integer((json_int_t)total->roles));
+        json_object_set_new(counters, total->column->name, json);
+    }
     json_decref(t->index);
     free(t->items);
     return counters;
@@ -274,7 +290,7 @@ json_t *recorder_machine(const struct recorder *r, const size_t *roles, size_t c
         totals_add(&t, host);
         json_array_append_new(names, json_text(host->role));
     }
-    json_t *machine = json_make("{s:o,s:o}", "of", names, "counters", totals_json(&t));
+    json_t *machine = json_make("{s:o,s:o}", "of", names, "counters", totals_json(&t, count));
     if (listed)
         return machine;
     json_decref(machine);
@@ -289,7 +305,7 @@ json_t *recorder_totals(const struct recorder *r)
         listed += !r->hosts[i].unlisted;
         totals_add(&t, &r->hosts[i]);
     }
-    json_t *counters = totals_json(&t);
+    json_t *counters = totals_json(&t, 0);
     return json_make("{s:I,s:I,s:o}", "roles", (json_int_t)r->host_count, "listed", (json_int_t)listed,
                      "counters", counters);
 }

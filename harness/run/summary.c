@@ -261,25 +261,40 @@ static double sum_at(const json_t *flows, const json_t *roles, const char *end)
     return bps;
 }
 
+/* "PFC frames sent 5, received 0"; NICs whose settings leave PFC off count none of them. */
+static void print_pauses(const json_t *machine)
+{
+    const char *name;
+    json_t *counter;
+    double frames[2] = {0};
+    size_t nics = json_array_size(json_object_get(machine, "of")), fewest = nics;
+    json_object_foreach(json_object_get(machine, "counters"), name, counter)
+    {
+        bool sent = counters_pattern_matches("tx_prio#_pause", name);
+        size_t of = (size_t)json_integer_value(json_object_get(counter, "of"));
+        if (!sent && !counters_pattern_matches("rx_prio#_pause", name))
+            continue;
+        frames[sent] += json_number_value(json_object_get(counter, "delta"));
+        fewest = of && of < fewest ? of : fewest;
+    }
+    print_out("PFC frames sent %.0f, received %.0f", frames[1], frames[0]);
+    if (fewest < nics)
+        print_out(" (counted by %zu of %zu NICs)", fewest, nics);
+    print_out("\n");
+}
+
 /* A line for each host with several NICs: sums over them. */
 static void print_machines(const json_t *result)
 {
     const json_t *flows = json_object_get(result, "flows"), *machines = json_object_get(result, "machines");
-    const char *name, *counter_name;
-    json_t *machine, *counter;
+    const char *name;
+    json_t *machine;
     size_t shown = 0;
     json_object_foreach((json_t *)(uintptr_t)machines, name, machine)
     {
         const json_t *roles = json_object_get(machine, "of");
-        double frames[2] = {0};
         if (shown++ == FLOWS_SHOWN)
             break;
-        json_object_foreach(json_object_get(machine, "counters"), counter_name, counter)
-        {
-            bool sent = counters_pattern_matches("tx_prio#_pause", counter_name);
-            if (sent || counters_pattern_matches("rx_prio#_pause", counter_name))
-                frames[sent] += json_number_value(json_object_get(counter, "delta"));
-        }
         print_out("  %s, sums of %zu NICs: ", name, json_array_size(roles));
         if (names_ends(flows)) {
             print_out("flows from it ");
@@ -288,7 +303,7 @@ static void print_machines(const json_t *result)
             print_rate(sum_at(flows, roles, "to"), 0);
             print_out("; ");
         }
-        print_out("PFC frames sent %.0f, received %.0f\n", frames[1], frames[0]);
+        print_pauses(machine);
     }
     if (json_object_size(machines) > FLOWS_SHOWN)
         print_out("  ... and %zu more hosts\n", json_object_size(machines) - FLOWS_SHOWN);

@@ -81,15 +81,31 @@ static const struct shape rates[] = {{"bytes", COUNT, NULL},
                                      {0}};
 
 static const struct shape most[] = {{"role", TEXT, NULL}, {"delta", COUNT, NULL}, {0}};
-static const struct shape counter[] = {
-    {"unit", TEXT, NULL},         {"kind", TEXT, NULL},       {"source", TEXT, NULL},
-    {"group", TEXT, NULL},        {"delta", COUNT, NULL},     {"total", COUNT, NULL},
-    {"first", WHOLE, NULL},       {"last", WHOLE, NULL},      {"rate_per_s", AMOUNT, NULL},
-    {"duration_ns", COUNT, NULL}, {"unread_ns", COUNT, NULL}, {"beyond_ns", COUNT, NULL},
-    {"samples", COUNT, NULL},     {"min", WHOLE, NULL},       {"mean", NUMBER, NULL},
-    {"p50", NUMBER, NULL},        {"p90", NUMBER, NULL},      {"p99", NUMBER, NULL},
-    {"p99_9", NUMBER, NULL},      {"max", WHOLE, NULL},       {"before", COUNT, NULL},
-    {"after", COUNT, NULL},       {"most", OBJECT, most},     {0}};
+static const struct shape counter[] = {{"unit", TEXT, NULL},
+                                       {"kind", TEXT, NULL},
+                                       {"source", TEXT, NULL},
+                                       {"group", TEXT, NULL},
+                                       {"delta", COUNT, NULL},
+                                       {"total", COUNT, NULL},
+                                       {"first", WHOLE, NULL},
+                                       {"last", WHOLE, NULL},
+                                       {"rate_per_s", AMOUNT, NULL},
+                                       {"duration_ns", COUNT, NULL},
+                                       {"unread_ns", COUNT, NULL},
+                                       {"beyond_ns", COUNT, NULL},
+                                       {"samples", COUNT, NULL},
+                                       {"min", WHOLE, NULL},
+                                       {"mean", NUMBER, NULL},
+                                       {"p50", NUMBER, NULL},
+                                       {"p90", NUMBER, NULL},
+                                       {"p99", NUMBER, NULL},
+                                       {"p99_9", NUMBER, NULL},
+                                       {"max", WHOLE, NULL},
+                                       {"before", COUNT, NULL},
+                                       {"after", COUNT, NULL},
+                                       {"most", OBJECT, most},
+                                       {"of", COUNT, NULL},
+                                       {0}};
 ITEMS(counters, OBJECT, counter);
 ITEMS(pauses, OBJECT, spread);
 static const struct shape buffer[] = {{"buffer", COUNT, NULL},          {"size_bytes", COUNT, NULL},

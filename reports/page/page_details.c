@@ -332,6 +332,16 @@ static void add_totals(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
+/* "4", or "3 of 4" where some NICs do not have the counter. */
+static void add_nics_cell(const json_t *counter, size_t nics, struct text *out)
+{
+    const json_t *of = json_object_get(counter, "of");
+    text_add(out, "<td class=number>");
+    if (of)
+        text_add(out, "%lld of ", (long long)json_integer_value(of));
+    text_add(out, "%zu</td>", nics);
+}
+
 /* Counters of the NICs of each host that has several, summed: those that increased. */
 static void add_machines(const struct run *run, struct text *out)
 {
@@ -354,7 +364,7 @@ static void add_machines(const struct run *run, struct text *out)
                 continue;
             text_add(out, "<tr>");
             html_cell(out, name);
-            html_number_cell(out, (double)json_array_size(json_object_get(machine, "of")));
+            add_nics_cell(counter, json_array_size(json_object_get(machine, "of")), out);
             add_total_cells(counter_name, counter, out);
             text_add(out, "</tr>\n");
         }

@@ -114,4 +114,19 @@ check_says "so do those of the terminal" '^  b, sums of 4 NICs: flows from it [0
 check_exit 1 "a rule reads one NIC" "$H" compare example/pfc-bidir-rails/latest/01 example/pfc-bidir-rails/latest/02 --fail-if 'delta(b.rail3.tx_prio3_pause) > old'
 check_exit 0 "... and not another" "$H" compare example/pfc-bidir-rails/latest/01 example/pfc-bidir-rails/latest/02 --fail-if 'delta(b.rail2.tx_prio3_pause) > old'
 
+# ---- a NIC without the counter
+jq '.settings.pfc = [3] | .settings_of = {"a.rail3": {pfc: []}} | del(.inject, .storms, .traffic) |
+    .expect = [["NIC", "delta(a.rail3.rx_prio3_pause) == 0"], ["host", "delta(a.rx_prio3_pause) == 0"], ["glob", "delta(a.rail*.rx_prio3_pause) == 0"], ["rate", "rate(a.rx_prio3_pause) < 1/s"],
+        ["all", "delta(*.rx_prio3_pause) == 0"], ["other", "delta(b.rx_prio3_pause) == 0"]] | .expect |= map({name: .[0], check: .[1]})' s.json >lacking.json
+"$H" run --no-report lacking.json --out lacking >out 2>err
+L=$(newest lacking)
+check "a sum that lacks a NIC decides nothing" test "$(jq -r '[.expectations[] | "\(.name) \(.verdict)"] | join(", ")' "$L")" = \
+    "NIC skipped, host skipped, glob skipped, rate skipped, all passed, other passed"
+check "... and says of how many it is" test "$(jq -r '[.expectations[] | select(.name == "host" or .name == "glob").reason] | join(", ")' "$L")" = \
+    "a.rx_prio3_pause: 3 of 4 NICs have it, a.rail*.rx_prio3_pause: 3 of 4 NICs have it"
+check "so does the sum of the machine" test "$(jq -c '[.machines.h0.counters.rx_prio3_pause.of, .machines.h0.counters.rx_prio3_bytes.of, .machines.h1.counters.rx_prio3_pause.of]' "$L")" = '[3,null,null]'
+check_says "... the terminal" '^  h0, sums of 4 NICs: .*received 0 \(counted by 3 of 4 NICs\)$' out
+check_exit 0 "a run with pauses, of which one NIC counts none" "$H" run -q pfc-bidir-rails --set 'settings_of={"b.rail0":{"pfc":[]}}' --set sweep=null --out fewer
+check_says "... its page says so" '<td>b</td><td class=number>3 of 4</td><td [^>]*>tx_prio3_pause<' "$(dirname "$(newest fewer)")/report/index.html"
+
 finish

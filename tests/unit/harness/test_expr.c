@@ -497,7 +497,8 @@ static const char result_of_rails[] = "{\"hosts\":{\"a.r0\":{\"machine\":\"a\",\
                                       "\"frames\",\"delta\":8}}},\"a.r1\":{\"machine\":\"a\",\"counters\":{"
                                       "\"rx_prio0_pause\":{\"unit\":\"frames\","
                                       "\"delta\":2},\"IpExtInCEPkts\":{\"unit\":\"packets\",\"source\":"
-                                      "\"ip\",\"delta\":5}}},\"b\":{\"counters\":{"
+                                      "\"ip\",\"delta\":5},\"rx_priority_3_xoff.nic\":{\"unit\":"
+                                      "\"frames\",\"delta\":0}}},\"b\":{\"counters\":{"
                                       "\"rx_prio0_pause\":{\"unit\":\"frames\",\"delta\":4}}}},\"flows\":{"
                                       "\"f.r0\":{\"goodput_bps\":1e9},\"f.r1\":{"
                                       "\"goodput_bps\":2e9}}}";
@@ -545,6 +546,59 @@ static void nics_are_told_from_counters(void **state)
     }
     scenario_free(&rails);
     json_decref(json);
+    json_decref(found);
+}
+
+/* Of a machine that is named, a NIC without the counter is missing; of all hosts, it need not have it. */
+static void sums_lack_nics_without_the_counter(void **state)
+{
+    static const char text[] = "{\"hosts\":{\"a.r0\":{\"machine\":\"m\",\"counters\":{\"rx_prio3_pause\":{"
+                               "\"unit\":\"frames\",\"kind\":\"counter\",\"delta\":4,\"rate_per_s\":2,"
+                               "\"first\":1,\"last\":5,\"total\":5},\"rx_buffer1_bytes\":{\"unit\":\"bytes\","
+                               "\"kind\":\"gauge\",\"max\":100,\"mean\":50},\"IpExtInCEPkts\":{\"unit\":"
+                               "\"packets\",\"source\":\"ip\",\"kind\":\"counter\",\"delta\":5}}},"
+                               "\"a.r1\":{\"machine\":\"m\",\"counters\":{}},\"b\":{\"counters\":{}}},"
+                               "\"flows\":{}}";
+    static const struct {
+        const char *text;
+        enum expr_outcome outcome;
+        const char *note;
+    } cases[] = {
+        {"delta(a.rx_prio3_pause) == 4", EXPR_UNKNOWN, "a.rx_prio3_pause: 1 of 2 NICs have it"},
+        {"delta(a.r*.rx_prio3_pause) == 4", EXPR_UNKNOWN, "a.r*.rx_prio3_pause: 1 of 2 NICs have it"},
+        {"delta(a.rx_prio*_pause) < 5", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"delta(a.rx_prio3_pause) > 3", EXPR_TRUE, "1 of 2 NICs"},
+        {"delta(a.rx_prio3_pause) < 4", EXPR_FALSE, "1 of 2 NICs"},
+        {"total(a.rx_prio3_pause) == 5", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"rate(a.rx_prio3_pause) < 3/s", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"rate(a.rx_prio3_pause) > 1/s", EXPR_TRUE, "1 of 2 NICs"},
+        {"first(a.rx_prio3_pause) == 1", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"last(a.rx_prio3_pause) < 6", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"max(a.rx_buffer1_bytes) < 1KB", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"mean(a.rx_buffer1_bytes) > 1B", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"10 - delta(a.rx_prio3_pause) > 3", EXPR_UNKNOWN, "1 of 2 NICs"},
+        {"count(a.rx_prio3_pause) == 1", EXPR_TRUE, ""},
+        {"delta(a.r0.rx_prio3_pause) == 4", EXPR_TRUE, ""},
+        {"delta(*.rx_prio3_pause) == 4", EXPR_TRUE, ""},
+        {"delta(*.r?.rx_prio3_pause) == 4", EXPR_TRUE, ""},
+        {"delta(a.IpExtInCEPkts) == 5", EXPR_TRUE, ""},
+        {"delta(a.r1.rx_prio3_pause) == 0", EXPR_UNKNOWN, ""},
+    };
+    struct error e;
+    json_t *found = json_loads(text, 0, NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct expr_result r;
+        struct expr *x = expr_compile(cases[i].text, true, &e);
+        assert_non_null(x);
+        expr_name_roles_of(x, found);
+        enum expr_outcome outcome = expr_evaluate(x, found, NULL, &r);
+        if (outcome != cases[i].outcome || !strstr(r.note, cases[i].note) || (!*cases[i].note && *r.note))
+            fail_msg("%s: %d, note \"%s\"", cases[i].text, (int)outcome, r.note);
+        if (outcome == EXPR_UNKNOWN && !*r.reason)
+            fail_msg("%s: no reason", cases[i].text);
+        expr_free(x);
+    }
     json_decref(found);
 }
 
@@ -635,6 +689,7 @@ int main(void)
         cmocka_unit_test(figures_have_the_unit_of_their_value),
         cmocka_unit_test(counters_are_visited),
         cmocka_unit_test(nics_are_told_from_counters),
+        cmocka_unit_test(sums_lack_nics_without_the_counter),
         cmocka_unit_test(names_of_the_sampler_are_known),
         cmocka_unit_test(every_row_of_the_catalogue_is_known),
         cmocka_unit_test(wrong_names_are_refused),
