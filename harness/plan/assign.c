@@ -66,6 +66,83 @@ static int check_drawn(const json_t *lab, const char *path, struct error *e)
     return 0;
 }
 
+/* What defaults call one of a list of nodes; NULL: it is another list. */
+static const char *one_of(const char *list)
+{
+    return strcmp(list, "hosts") == 0 ? "host" : strcmp(list, "switches") == 0 ? "switch" : NULL;
+}
+
+/* Does a path begin with one of the names, which may have dots? */
+static bool has_node(const json_t *names, const char *path)
+{
+    const char *name;
+    json_t *node;
+    bool has = false;
+    json_object_foreach((json_t *)(uintptr_t)names, name, node)
+    {
+        size_t length = strlen(name);
+        has = has || (strncmp(path, name, length) == 0 && (path[length] == '.' || path[length] == '\0'));
+    }
+    return has;
+}
+
+/* "role a is host n0", or the nearest of the names; it has been judged that there is no `name`. */
+static int refuse_node(const json_t *lab, const json_t *names, const char *one, const char *list,
+                       const char *name, struct error *e)
+{
+    const char *node = json_string_value(json_object_get(json_object_get(lab, "roles"), name)), *known;
+    const char **words = xcalloc(json_object_size(names) + 1, sizeof *words);
+    size_t count = 0;
+    json_t *value;
+    if (node) {
+        bool is_switch = json_object_get(json_object_get(lab, "switches"), node);
+        free(words);
+        return error_set(e, "there is no %s %.60s: role %.60s is %s %.60s of the lab", one, name, name,
+                         is_switch ? "switch" : "host", node);
+    }
+    json_object_foreach((json_t *)(uintptr_t)names, known, value)
+    {
+        words[count++] = known;
+    }
+    const char *near = nearest_word(name, words);
+    free(words);
+    return error_set(e,
+                     "there is no %s %.60s%s%s%s: expected one of the lab, or a new one whole, "
+                     "lab.%s.%.60s={...}",
+                     one, name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "", list, name);
+}
+
+/* A value of a host or switch that is neither in the document nor drawn would make one, which no link
+ * reaches. An object for all of it is a new one. */
+static int check_node(const json_t *lab, const char *path, const json_t *value, struct error *e)
+{
+    char part[PATHS_PART], name[PATHS_PART];
+    const char *rest = paths_first_part(path, part), *one = one_of(part), *own;
+    json_t *node;
+    struct error ignored;
+    if (!one || !rest || json_is_null(value))
+        return 0;
+    const char *behind = paths_first_part(rest, name);
+    if (strpbrk(name, "*?[") || (!behind && json_is_object(value)))
+        return 0;
+    json_t *names = json_copy(json_object_get(lab, part)), *whole = NULL;
+    bool known = has_node(names, rest), drawn = !known && json_object_get(lab, "topology");
+    names = names ? names : json_object();
+    if (drawn)
+        whole = lab_expand(lab, &ignored);
+    json_object_foreach(json_object_get(whole, part), own, node)
+    {
+        const char *machine = json_string_value(json_object_get(node, "machine"));
+        json_object_set(names, machine ? machine : own, node);
+    }
+    /* a lab is not to be judged before it is good */
+    int result =
+        known || (drawn && !whole) || has_node(names, rest) ? 0 : refuse_node(lab, names, one, part, name, e);
+    json_decref(names);
+    json_decref(whole);
+    return result;
+}
+
 static const struct table *lab_table(const json_t *lab)
 {
     const char *driver = json_string_value(json_object_get(lab, "driver"));
@@ -154,6 +231,84 @@ static int check_removal(const struct table *table, const json_t *document, cons
     return result;
 }
 
+/* ---- null where a default would take its place: it stays in the document, and takes that away */
+
+/* How many keys of `node` were made null: those that `path` leads to in the defaults. */
+static size_t drop_defaults(json_t *node, const json_t *shared, const char *path)
+{
+    char part[PATHS_PART];
+    const char *rest = paths_first_part(path, part), *key;
+    json_t *value;
+    size_t count = 0;
+    json_object_foreach((json_t *)(uintptr_t)shared, key, value)
+    {
+        json_t *own = json_object_get(node, key);
+        if ((strcmp(part, key) != 0 && fnmatch(part, key, 0) != 0) || json_is_null(own))
+            continue;
+        if (!rest && ++count)
+            json_object_set_new(node, key, json_null());
+        if (!rest || !json_is_object(value) || (own && !json_is_object(own)))
+            continue;
+        json_t *made = own ? json_incref(own) : json_object();
+        size_t dropped = drop_defaults(made, value, rest);
+        if (dropped)
+            json_object_set(node, key, made);
+        count += dropped;
+        json_decref(made);
+    }
+    return count;
+}
+
+/* Of each node in the lab that the path is of, also one that a topology draws, if it is named. */
+static size_t drop_defaults_of(json_t *lab, const char *path)
+{
+    char part[PATHS_PART], name[PATHS_PART];
+    const char *rest = paths_first_part(path, part), *one = one_of(part), *key, *behind;
+    json_t *node;
+    size_t count = 0;
+    if (!one || !rest || !(behind = paths_first_part(rest, name)))
+        return 0;
+    json_t *nodes = json_object_get(lab, part),
+           *shared = json_object_get(json_object_get(lab, "defaults"), one);
+    json_object_foreach(nodes, key, node)
+    {
+        if (fnmatch(name, key, 0) == 0 && json_is_object(node))
+            count += drop_defaults(node, shared, behind);
+    }
+    if (json_object_get(lab, "topology") && !strpbrk(name, "*?[") && !json_object_get(nodes, name)) {
+        json_t *made = json_object();
+        size_t dropped = drop_defaults(made, shared, behind);
+        if (dropped && !nodes)
+            json_object_set_new(lab, part, json_object());
+        if (dropped)
+            json_object_set(json_object_get(lab, part), name, made);
+        count += dropped;
+        json_decref(made);
+    }
+    return count;
+}
+
+/* The nulls of a value at a path: also those in an object, which is merged. */
+static size_t drop_nulls(json_t *lab, const char *path, const json_t *value)
+{
+    const char *key;
+    json_t *child;
+    size_t count = json_is_null(value) ? drop_defaults_of(lab, path) : 0;
+    json_object_foreach((json_t *)(uintptr_t)value, key, child)
+    {
+        char *at = xasprintf("%s.%s", path, key);
+        count += drop_nulls(lab, at, child);
+        free(at);
+    }
+    return count;
+}
+
+static int set_in_lab(json_t *lab, const char *path, const json_t *value, struct error *e)
+{
+    int result = paths_set(lab, path, value, e);
+    return drop_nulls(lab, path, value) && json_is_null(value) ? 0 : result;
+}
+
 /* ---- */
 
 /* Names of axes have dots: "sweep.settings.mtu" is the axis settings.mtu. Returns whether it was one. */
@@ -180,8 +335,10 @@ int assign_value(json_t *scenario, json_t *lab, const char *path, const json_t *
     if (in_lab && lab && lab_table(lab) && json_is_null(value) &&
         check_removal(lab_table(lab), lab, lab, in_lab, e) != 0)
         return error_prefix(e, "%.100s", path);
+    if (in_lab && lab && check_node(lab, in_lab, value, e) != 0)
+        return error_prefix(e, "%.100s", path);
     if (in_lab)
-        return lab ? paths_set(lab, in_lab, value, e) : 0;
+        return lab ? set_in_lab(lab, in_lab, value, e) : 0;
     if (assign_axis(scenario, path, value))
         return 0;
     if (check_list(&scenario_table, scenario, path, e) != 0)

@@ -126,7 +126,9 @@ refused "a host without a link" 'flow a-to-b: no path of lab sim-geforce-pair le
 jq -n '{schema: 1, name: "star", driver: "sim", topology: {kind: "star", hosts: 3}, defaults: {link: {rate: "25Gb/s", length: "3m"}}}' >star.json
 jq -n '{schema: 1, name: "two", lab: "star.json", roles: ["h0", "h1"], phases: {warmup: "0", measure: "10us"}, flows: [{name: "f", from: "h0", to: "h1"}]}' >two.json
 check_exit 2 "a value of a switch that the topology does not draw" "$H" run -n two.json --set lab.switches.s1.buffer=1MiB
-check_says "... by name" 'lab star: simulator: switch s1 has no link' err
+check_says "... by name" 'lab.switches.s1.buffer: there is no switch s1; did you mean s0\?: expected one of the lab, or a new one whole' err
+check_exit 2 "... of a host" "$H" run -n two.json --set lab.hosts.hh2.nic.jitter=2ns
+check_says "... by name" 'lab.hosts.hh2.nic.jitter: there is no host hh2; did you mean h2\?' err
 check_exit 0 "... of the one that it draws" "$H" run -n two.json --set lab.switches.s0.buffer=1MiB
 check_exit 0 "a host of a topology, by its name" "$H" run -n two.json --set lab.hosts.h0.nic.jitter=2ns
 check_exit 2 "all hosts of a topology, by a pattern" "$H" run -n two.json --set 'lab.hosts.*.nic.jitter=2ns'

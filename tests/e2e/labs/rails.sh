@@ -129,4 +129,18 @@ check_says "... the terminal" '^  h0, sums of 4 NICs: .*received 0 \(counted by 
 check_exit 0 "a run with pauses, of which one NIC counts none" "$H" run -q pfc-bidir-rails --set 'settings_of={"b.rail0":{"pfc":[]}}' --set sweep=null --out fewer
 check_says "... its page says so" '<td>b</td><td class=number>3 of 4</td><td [^>]*>tx_prio3_pause<' "$(dirname "$(newest fewer)")/report/index.html"
 
+# ---- paths to what is not there, and null for what the defaults give
+refused "a value of a role's name" 'lab.hosts.a.nics.rail3.tx_latency: there is no host a: role a is host h0 of the lab' lab.hosts.a.nics.rail3.tx_latency=1us
+refused "a value of no host" 'lab.hosts.h7.nics.rail3.tx_latency: there is no host h7; did you mean h[01]\?: expected one of the lab, or a new one whole, lab.hosts.h7=\{...\}' lab.hosts.h7.nics.rail3.tx_latency=1us
+refused "... of no switch" 'lab.switches.ss.buffer: there is no switch ss; did you mean s\?' lab.switches.ss.buffer=1MiB
+jq '.links += [{between: ["h7.rail[0-3]", "s"]}]' rails.json >wider.json
+check_exit 0 "a new host is given whole" "$H" check s.json --lab wider.json --set 'lab.hosts.h7={"nics":{"rail0":{}}}' --set lab.hosts.h7.nics.rail0.tx_latency=1us
+jq '.links[0].between[0] = "h0.rail[0-2]"' rails.json >unlinked.json
+jq '.flows = [{name: "up", from: "a.rail0", to: "b.rail0"}] | del(.inject, .storms, .traffic, .expect, .settings_of)' s.json >up.json
+check_exit 2 "a NIC that no link reaches" "$H" run -n up.json --lab unlinked.json
+check_exit 0 "null takes it away, also where the defaults give it" "$H" run -n up.json --lab unlinked.json --set lab.hosts.h0.nics.rail3=null
+check_exit 0 "... in an object" "$H" run -n up.json --lab unlinked.json --set 'lab.hosts.h0.nics={"rail3":null}'
+"$H" run -q --no-report up.json --set 'lab.hosts.*.nics.rail0.tx_latency=null' --out null >/dev/null 2>&1
+check "... a value" test "$(jq -c '[.lab.hosts[].nics.rail0 | has("tx_latency"), .tx_latency]' "$(newest null)")" = '[true,null,true,null]'
+
 finish
