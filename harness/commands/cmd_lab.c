@@ -8,6 +8,8 @@
 #include "lib/document/form.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
+#include "lib/text.h"
+#include "lib/xalloc.h"
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -68,6 +70,70 @@ static const struct field fields[] = {
 #undef AT
 static const struct table options = {.name = "lab", .size = sizeof(struct lab_options), .fields = fields};
 
+/* The name behind "hosts." of a host with several NICs, which is no node itself; NULL: the path is not of
+ * one.
+ */
+static char *machine_in(const struct lab *lab, const char *path, const char **rest)
+{
+    static const char hosts[] = "hosts.";
+    if (strncmp(path, hosts, strlen(hosts)) != 0)
+        return NULL;
+    const char *at = path + strlen(hosts);
+    size_t length = strcspn(at, ".");
+    char *name = xstrndup(at, length);
+    if (lab_machine_index(lab, name) >= 0) {
+        *rest = at[length] ? at + length + 1 : NULL;
+        return name;
+    }
+    free(name);
+    return NULL;
+}
+
+/* "hosts.h0.nics.rail3.model", as the file has it, is hosts.h0.rail3.nic.model of the nodes. A slot of the
+ * NIC's own is the node's. NULL: the path is not one of these. */
+static char *path_of_node(const char *machine, const char *rest)
+{
+    static const char nics[] = "nics.", slot[] = "pcie";
+    if (!rest || strncmp(rest, nics, strlen(nics)) != 0)
+        return NULL;
+    const char *nic = rest + strlen(nics);
+    int length = (int)strcspn(nic, ".");
+    const char *key = nic[length] ? nic + length + 1 : NULL;
+    bool slotted = key && strncmp(key, slot, strlen(slot)) == 0 && strchr(".", key[strlen(slot)]);
+    return xasprintf("hosts.%s.%.*s%s%s%s", machine, length, nic, slotted ? "" : ".nic", key ? "." : "",
+                     key ? key : "");
+}
+
+static int refuse_machine(const struct lab *lab, const char *path, const char *machine, struct error *e)
+{
+    struct text nics = {0};
+    lab_add_nics(lab, (size_t)lab_machine_index(lab, machine), machine, &nics);
+    error_set(e, "%.120s: host %.60s has several NICs, each with values of its own: expected one of %s", path,
+              machine, text_string(&nics));
+    text_free(&nics);
+    return -1;
+}
+
+static bool is_of_node(const struct lab *lab, const char *machine, const char *rest)
+{
+    char *node = xasprintf("%s.%.*s", machine, rest ? (int)strcspn(rest, ".") : 0, rest ? rest : "");
+    bool is = lab_node_index(lab, node) >= 0;
+    free(node);
+    return is;
+}
+
+static int print_value(const struct lab *lab, const char *path, struct text *out, struct error *e)
+{
+    const char *rest = NULL;
+    char *machine = machine_in(lab, path, &rest), *of_node = machine ? path_of_node(machine, rest) : NULL;
+    int result = machine && !is_of_node(lab, machine, of_node ? strchr(rest, '.') + 1 : rest)
+                     ? refuse_machine(lab, path, machine, e)
+                     : table_get(&lab_kind(lab)->table, lab, of_node ? of_node : path, out, e);
+    free(of_node);
+    free(machine);
+    return result;
+}
+
 /* A host's values have a line each, because no value that a lab may have contains a line break
  * (lib/document/form.h). */
 static int print_values(const char *word, const char *const *paths, size_t count, struct text *out,
@@ -80,7 +146,7 @@ static int print_values(const char *word, const char *const *paths, size_t count
     if (result != 0)
         return -1;
     for (size_t i = 0; result == 0 && i < count; i++)
-        result = table_get(&lab_kind(&lab)->table, &lab, paths[i], out, e);
+        result = print_value(&lab, paths[i], out, e);
     lab_free(&lab);
     return result;
 }

@@ -131,11 +131,22 @@ static int no_key(const struct table *table, const char *part, size_t length, st
                      near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 
+static int refuse_object(const struct table *table, struct getting *g)
+{
+    struct text keys = {0};
+    for (const struct field *f = table->fields; f->name; f++)
+        text_add(&keys, "%s%s", f == table->fields ? "" : ", ", f->name);
+    error_set(g->e, "%.120s is an object, not a value: expected one of its keys behind it: %.400s", g->path,
+              text_string(&keys));
+    text_free(&keys);
+    return -1;
+}
+
 static int get_object(const struct table *table, const void *object, const char *rest, struct getting *g)
 {
     size_t length = rest ? strcspn(rest, ".") : 0;
     if (!rest)
-        return 0;
+        return refuse_object(table, g);
     for (const struct field *f = table->fields; f->name; f++)
         if (strlen(f->name) == length && strncmp(f->name, rest, length) == 0)
             return get_value(f, object ? (const char *)object + f->offset : NULL,
@@ -183,6 +194,10 @@ static int get_item(const struct field *field, const struct list_of *list, size_
 /* Without a further part: the names of a map, or the values of a list. */
 static int get_whole(const struct field *field, const struct list_of *list, struct getting *g)
 {
+    if (field->kind == FIELD_LIST && list->count && field_item(field).kind == FIELD_OBJECT)
+        return error_set(g->e,
+                         "%.120s is a list of %zu objects: expected a number or \"*\" behind it, and a key",
+                         g->path, list->count);
     for (size_t i = 0; i < list->count; i++) {
         const char *item = (const char *)list->items + i * field_item_size(field);
         if (field->kind == FIELD_MAP)

@@ -143,4 +143,16 @@ check_exit 0 "... in an object" "$H" run -n up.json --lab unlinked.json --set 'l
 "$H" run -q --no-report up.json --set 'lab.hosts.*.nics.rail0.tx_latency=null' --out null >/dev/null 2>&1
 check "... a value" test "$(jq -c '[.lab.hosts[].nics.rail0 | has("tx_latency"), .tx_latency]' "$(newest null)")" = '[true,null,true,null]'
 
+# ---- values for scripts
+check "a NIC is named as the file has it" test "$("$H" lab get rails.json hosts.h0.nics.rail2.tx_latency)" = "$("$H" lab get rails.json hosts.h0.rail2.nic.tx_latency)"
+check "... and has a value" test "$("$H" lab get rails.json hosts.h0.nics.rail2.tx_latency)" = 7000
+not_got() { # WHAT PATTERN PATH
+    check_exit 2 "$1" "$H" lab get rails.json "$3"
+    check_says "... is refused" "$2" err
+}
+not_got "an object" 'hosts.h0.rail3 is an object, not a value: expected one of its keys behind it: .*nic, .*pcie' hosts.h0.rail3
+not_got "a host of several NICs" 'hosts.h0.pcie.lanes: host h0 has several NICs, each with values of its own: expected one of h0.rail0, h0.rail1, h0.rail2, h0.rail3' hosts.h0.pcie.lanes
+not_got "a list of objects" 'links is a list of 8 objects: expected a number or "\*" behind it' links
+not_got "a NIC that is not there" 'hosts.h0.nics.rail9.tx_latency: host h0 has several NICs' hosts.h0.nics.rail9.tx_latency
+
 finish
