@@ -785,6 +785,13 @@ json_t *scenario_expand(const json_t *json, struct error *e)
     json_t *copy = json_deep_copy(json);
     if (!copy)
         error_set(e, "out of memory");
+    if (json_is_object(json_object_get(copy, "roles"))) { /* as a lab has them */
+        json_decref(copy);
+        error_set(e,
+                  "roles: is an object: expected a list of names, such as [\"a\", \"b\"]; which hosts these "
+                  "are is said by \"roles\" of the lab");
+        return NULL;
+    }
     if (copy && expand_list(copy, "roles", e) == 0 && expand_settings(copy, e) == 0 &&
         expand_items(copy, "flows", &of_flow, e) == 0 && expand_traffic(copy, e) == 0 &&
         expand_collectives(copy, e) == 0 && expand_items(copy, "storms", &of_storm, e) == 0 &&

@@ -630,15 +630,20 @@ static void set_ends(json_t *item, const struct expand_ends *ends, const struct 
         json_object_set_new(item, ends->other, end_at(b, i));
 }
 
-static int check_name(const json_t *item, size_t count, struct error *e)
+/* `one`: an end with a range, which may be of the NICs of a host. */
+static int check_name(const json_t *item, size_t count, const char *one, struct error *e)
 {
-    const char *name = json_string_value(json_object_get(item, "name"));
+    const char *name = json_string_value(json_object_get(item, "name")), *bracket = strchr(one, '[');
+    bool nics = bracket && memchr(one, '.', (size_t)(bracket - one));
+    char glob[80];
     if (!name || count == 1 || strchr(name, '{'))
         return 0;
+    snprintf(glob, sizeof glob, "%.*s*", bracket ? (int)(bracket - one < 60 ? bracket - one : 60) : 0, one);
     return error_set(e,
                      "name: \"%.60s\" would be the name of %zu: expected {} for the number, such as "
-                     "\"%.60s-{}\"",
-                     name, count, name);
+                     "\"%.60s-{}\"%s%s%s",
+                     name, count, name, nics ? ", or a glob of NICs in place of the range, such as \"" : "",
+                     nics ? glob : "", nics ? "\"" : "");
 }
 
 /* The item without its ends. */
@@ -658,7 +663,8 @@ static int add_filled(json_t *list, const json_t *item, const struct expand_ends
     struct range a, b;
     size_t count;
     const struct range *by = &b;
-    if (parse_pair(one, other, &a, &b, &count, e) != 0 || check_name(item, count, e) != 0 ||
+    if (parse_pair(one, other, &a, &b, &count, e) != 0 ||
+        check_name(item, count, a.count > 1 ? one : other, e) != 0 ||
         check_count(json_array_size(list) + count, e) != 0 || check_room(item, count, memory, one, e) != 0)
         return -1;
     if (a.count == count && a.bracket_count > 0)

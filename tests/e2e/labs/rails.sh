@@ -155,4 +155,8 @@ not_got "a host of several NICs" 'hosts.h0.pcie.lanes: host h0 has several NICs,
 not_got "a list of objects" 'links is a list of 8 objects: expected a number or "\*" behind it' links
 not_got "a NIC that is not there" 'hosts.h0.nics.rail9.tx_latency: host h0 has several NICs' hosts.h0.nics.rail9.tx_latency
 
+# ---- hints
+refused "roles as a lab has them" 'roles: is an object: expected a list of names, such as \["a", "b"\]; which hosts these are is said by "roles" of the lab' 'roles={"a":"h0"}'
+refused "a range of NICs in a flow" 'name: "up" would be the name of 2: expected \{\} for the number, such as "up-\{\}", or a glob of NICs in place of the range, such as "a.rail\*"' 'flows.up.from=a.rail[0-1]'
+
 finish
