@@ -315,6 +315,14 @@ static bool is_unmodelled(const struct effect *f, const char *role, const struct
     return (own || common) && s->nodes & node & ~s->modelled && (differs || !(s->idle & node));
 }
 
+/* Simulated packets have the priority of their flow, whatever their headers say. */
+static bool is_of_headers(const struct effect *f, const char *role, const struct setting *s)
+{
+    const json_t *own = json_object_get(json_object_get(f->own, role), s->key);
+    return s->headers && settings_node_of(&f->cell->lab, role) == ON_SIM_HOST && own &&
+           !json_same(own, json_object_get(f->common, s->key));
+}
+
 static bool is_of_no_buffer(const struct effect *f, const char *role, const struct setting *s)
 {
     const struct lab *lab = &f->cell->lab;
@@ -347,6 +355,8 @@ static void check_modelled(const struct effect *f)
 {
     for (const struct setting *s = settings_known; s->key; s++) {
         warn_of_setting(f, s, is_unmodelled, "the simulator does not model", "");
+        warn_of_setting(f, s, is_of_headers,
+                        "simulated packets have their flow's priority:", " changes their headers alone");
         warn_of_setting(f, s, is_of_no_buffer, "an ideal NIC has no receive buffers to fill:",
                         " has no effect (pcie.generation of the host is 0)");
     }

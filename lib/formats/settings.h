@@ -105,7 +105,7 @@ enum settings_node {
         .unit = UNIT_LENGTH_MM, .min = 0, .max = 100000000,                                                  \
         .help = "Length of the cable, from which the driver computes xoff.")                                 \
     ROW(int, trust, "trust",                                                                                 \
-        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIM_HOST, .idle = ON_SIMULATED,                        \
+        (ON_HOSTS | ON_VIRTUAL_SWITCH, .modelled = ON_SIM_HOST, .idle = ON_SIMULATED, .headers = true,       \
          .agree = "trust modes", .unset = "\"pcp\""),                                                        \
         FIELD_CHOICE, .choices = trust_names,                                                                \
         .help = "Source of a frame's priority: the VLAN tag's PCP or the IP header's DSCP.")                 \
@@ -175,6 +175,7 @@ struct setting {
         modelled;  /* simulated nodes at which it acts; the simulator warns of it at others that have it */
     unsigned idle; /* those at which it has nothing to act on while all have the same */
     bool buffers;  /* a setting of receive buffers, which an ideal simulated NIC does not have */
+    bool headers;  /* simulated, it is seen in the headers of packets alone */
     bool roce;     /* a setting of RoCE: it is not there while RoCE is switched off */
     bool follows;  /* it may be read back as another value than was set, because of other settings */
     const char *unset;   /* its value where a simulated host is given none, as JSON; NULL: not asked for */

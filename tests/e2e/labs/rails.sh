@@ -158,5 +158,7 @@ not_got "a NIC that is not there" 'hosts.h0.nics.rail9.tx_latency: host h0 has s
 # ---- hints
 refused "roles as a lab has them" 'roles: is an object: expected a list of names, such as \["a", "b"\]; which hosts these are is said by "roles" of the lab' 'roles={"a":"h0"}'
 refused "a range of NICs in a flow" 'name: "up" would be the name of 2: expected \{\} for the number, such as "up-\{\}", or a glob of NICs in place of the range, such as "a.rail\*"' 'flows.up.from=a.rail[0-1]'
+"$H" check s.json --set settings_of.a.rail3.trust=pcp >/dev/null 2>err
+check_says "a trust mode of one NIC is told to change headers alone" "warning: .*a.rail3: simulated packets have their flow's priority: the setting trust changes their headers alone" err
 
 finish
