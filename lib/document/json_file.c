@@ -176,16 +176,16 @@ static bool leads_to(const char *path, size_t depth, const char *key, size_t len
 }
 
 /* Those of the paths in `mask` that lead to the key or beyond. *whole: one ends there. */
-static uint32_t narrow_paths(const struct scan *s, uint32_t mask, size_t depth, const char *key,
+static uint64_t narrow_paths(const struct scan *s, uint64_t mask, size_t depth, const char *key,
                              size_t length, bool *whole)
 {
-    uint32_t left = 0;
+    uint64_t left = 0;
     bool last = false;
     *whole = false;
     for (size_t i = 0; i < JSON_PARTS_MOST && s->paths[i]; i++) {
-        if (!(mask & UINT32_C(1) << i) || !leads_to(s->paths[i], depth, key, length, &last))
+        if (!(mask & UINT64_C(1) << i) || !leads_to(s->paths[i], depth, key, length, &last))
             continue;
-        left |= UINT32_C(1) << i;
+        left |= UINT64_C(1) << i;
         *whole |= last;
     }
     return left;
@@ -193,9 +193,9 @@ static uint32_t narrow_paths(const struct scan *s, uint32_t mask, size_t depth, 
 
 /* ---- parts of a large text: objects */
 
-static bool copy_object(struct scan *s, uint32_t mask, size_t depth);
+static bool copy_object(struct scan *s, uint64_t mask, size_t depth);
 
-static bool copy_value(struct scan *s, uint32_t mask, size_t depth, bool whole)
+static bool copy_value(struct scan *s, uint64_t mask, size_t depth, bool whole)
 {
     if (!whole && s->at < s->end && *s->at == '{')
         return copy_object(s, mask, depth);
@@ -206,7 +206,7 @@ static bool copy_value(struct scan *s, uint32_t mask, size_t depth, bool whole)
 }
 
 /* From the key to behind the value; *count is how many members are copied. */
-static bool copy_member(struct scan *s, uint32_t mask, size_t depth, size_t *count)
+static bool copy_member(struct scan *s, uint64_t mask, size_t depth, size_t *count)
 {
     bool whole;
     const char *key = s->at;
@@ -217,7 +217,7 @@ static bool copy_member(struct scan *s, uint32_t mask, size_t depth, size_t *cou
     if (s->at == s->end || *s->at++ != ':')
         return false;
     skip_space(s);
-    uint32_t below = narrow_paths(s, mask, depth, key + 1, length - 2, &whole);
+    uint64_t below = narrow_paths(s, mask, depth, key + 1, length - 2, &whole);
     if (!below)
         return skip_value(s);
     if ((*count)++)
@@ -229,7 +229,7 @@ static bool copy_member(struct scan *s, uint32_t mask, size_t depth, size_t *cou
 
 /* At most as deep as the longest path. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
-static bool copy_object(struct scan *s, uint32_t mask, size_t depth)
+static bool copy_object(struct scan *s, uint64_t mask, size_t depth)
 {
     size_t count = 0;
     text_add_bytes(s->out, "{", 1);
@@ -258,7 +258,7 @@ int json_parts(const char *text, size_t length, const char *const *paths, struct
     skip_space(&s);
     if (s.at == s.end || *s.at != '{')
         return error_set(e, "expected an object");
-    bool whole = copy_object(&s, UINT32_MAX, 0);
+    bool whole = copy_object(&s, UINT64_MAX, 0);
     skip_space(&s);
     if (!whole || s.at < s.end)
         return error_set(e, "it is damaged at byte %zu of %zu: expected a whole object",

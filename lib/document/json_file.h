@@ -55,7 +55,7 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
  * and a key with escapes matches nothing. Fails if the text is not an object, or ends too early; what is
  * wrong inside of what is left out is not found.
  */
-#define JSON_PARTS_MOST 32
+#define JSON_PARTS_MOST 64
 int json_parts(const char *text, size_t length, const char *const *paths, struct text *out, struct error *e);
 /* What the values of a text will take in memory, about, in bytes. */
 size_t json_file_memory(const char *text, size_t length, size_t *depth);
