@@ -4,6 +4,7 @@
 #include "harness/plan/all_hosts.h"
 #include "lib/physics/host.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,14 +149,61 @@ static void set_pairs(const struct stage_lab *lab, struct words *sets)
     set_rounds(lab, "pairs", SIZE_MAX, "", sets);
 }
 
-/* Receivers spread over the lab, so that they are behind different switches and each host sends in some. */
+/* Each host is the receiver of one incast, so that its notification point is seen to answer. Of more hosts
+ * groups of so many are formed, which are spread over the lab and have one receiver each, behind different
+ * switches: an incast of all would be longer than its phase, and than the timeouts of its senders. Each host
+ * sends in some. */
+#define GROUP 16
+
+/* A receiver's line in a simulated run, for which senders share it: each is to have sent some messages. */
+#define MEASURE_LEAST_NS    800000
+#define INCAST_MESSAGES     8
+#define INCAST_MESSAGE_BITS ((double)16384 * 8)
+
+static int64_t incast_ns(const struct stage_lab *lab)
+{
+    double slowest = NAN;
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab->lab, i)); i++)
+        if (link->rate_bps > 0)
+            slowest = fmin(slowest, (double)link->rate_bps);
+    size_t senders = lab->hosts < GROUP ? lab->hosts : GROUP;
+    double ns = (double)senders * INCAST_MESSAGES * INCAST_MESSAGE_BITS / slowest * 1e9;
+    return ns > MEASURE_LEAST_NS ? (int64_t)ns : 0; /* 0 also without a rate */
+}
+
+/* Every `groups`-th host from `group` on; and the receiver of the group before, which sends nowhere else. */
+static void add_group(size_t hosts, size_t groups, size_t group, struct text *from, struct text *to)
+{
+    size_t size = (hosts - group + groups - 1) / groups, before = (group + groups - 1) % groups,
+           size_before = (hosts - before + groups - 1) / groups, receiver = group + groups * (group % size);
+    text_add(from, "%s[", group ? "," : "");
+    for (size_t i = group; i < hosts; i += groups)
+        if (i != receiver)
+            text_add(from, "\"*%zu.*\",", i);
+    text_add(from, "\"*%zu.*\"]", before + groups * (before % size_before));
+    text_add(to, "%s[\"*%zu.*\"]", group ? "," : "", receiver);
+}
+
 static void set_incasts(const struct stage_lab *lab, struct words *sets)
 {
-    struct text to = {0};
-    size_t count = lab->hosts < 8 ? 2 : 4;
-    for (size_t i = 0; i < count; i++)
-        text_add(&to, "%s[\"*%zu.*\"]", i ? "," : "", i * (lab->hosts - 1) / (count - 1));
-    words_add(sets, "sweep={\"traffic.incast.to\":[%s],\"settings.ecn\":[[],[3]]}", text_string(&to));
+    struct text from = {0}, to = {0};
+    size_t groups = (lab->hosts + GROUP - 1) / GROUP;
+    int64_t ns = lab->simulated ? incast_ns(lab) : 0;
+    for (size_t i = 0; groups > 1 && i < groups; i++)
+        add_group(lab->hosts, groups, i, &from, &to);
+    for (size_t i = 0; groups == 1 && i < lab->hosts; i++)
+        text_add(&to, "%s[\"*%zu.*\"]", i ? "," : "", i);
+    if (groups > 1)
+        words_add(sets,
+                  "sweep={\"settings.ecn\":[[],[3]],\"zip\":[{\"traffic.incast.to\":[%s],"
+                  "\"traffic.incast.from\":[%s]}]}",
+                  text_string(&to), text_string(&from));
+    else
+        words_add(sets, "sweep={\"traffic.incast.to\":[%s],\"settings.ecn\":[[],[3]]}", text_string(&to));
+    if (ns)
+        words_add(sets, "phases.measure=%" PRId64 "ns", ns);
+    text_free(&from);
     text_free(&to);
 }
 
