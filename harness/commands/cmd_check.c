@@ -1,6 +1,7 @@
 #include "harness/run/precheck.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
+#include "lib/xalloc.h"
 #include "harness/doctor/check.h"
 #include "lib/formats/find.h"
 #include "lib/formats/lab_kinds.h"
@@ -76,6 +77,32 @@ static size_t warn_of_models(const struct lab *lab)
     return i;
 }
 
+/* The simulator builds each node of a simulated lab, with a role or without: a NIC has one link. */
+static int check_links(const struct lab *lab, struct error *e)
+{
+    size_t count = lab_node_count(lab), *links = xcalloc(count + 1, sizeof *links), i;
+    const struct lab_link *link;
+    int result = 0;
+    for (i = 0; (link = lab_link_at(lab, i)); i++)
+        for (size_t k = 0; k < link->between.count; k++) {
+            int node = lab_node_index(lab, ((char *const *)link->between.items)[k]);
+            if (node >= 0)
+                links[node]++;
+        }
+    for (i = 0; i < count && result == 0; i++) {
+        bool is_nic = i < lab->hosts.count;
+        const char *name = lab_node_name(lab, i);
+        if (links[i] == 0)
+            result =
+                error_set(e, "%s %s has no link: expected one in \"links\"", is_nic ? "NIC" : "switch", name);
+        else if (is_nic && links[i] > 1)
+            result = error_set(e, "NIC %s has %zu links: expected one; a host with several has \"nics\"",
+                               name, links[i]);
+    }
+    free(links);
+    return result;
+}
+
 static int check_lab(const struct check_options *said, const json_t *document, const char *path,
                      size_t *warnings, struct error *e)
 {
@@ -83,6 +110,10 @@ static int check_lab(const struct check_options *said, const json_t *document, c
     json_t *whole = lab_expand(document, e);
     int result = whole ? lab_parse(whole, path, &lab, e) : -1;
     json_decref(whole);
+    if (result == 0 && lab_kind(&lab)->simulated && check_links(&lab, e) != 0) {
+        lab_free(&lab);
+        result = -1;
+    }
     if (result != 0)
         return error_prefix(e, "%s", path);
     *warnings = warn_of_models(&lab);
