@@ -159,3 +159,11 @@ void blame_unknown(struct work *w, const char *format, ...)
     json_array_append_new(w->unknown, json_text_list(format, list));
     va_end(list);
 }
+
+void blame_note(struct work *w, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    json_array_append_new(w->notes, json_text_list(format, list));
+    va_end(list);
+}

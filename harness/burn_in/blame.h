@@ -1,5 +1,5 @@
-/* What those who judge have in common (links.c, rates.c, pfc.c, findings.c): what was seen, by NIC, and the
- * findings so far. */
+/* What those who judge have in common (links.c, rates.c, line.c, pfc.c, findings.c): what was seen, by NIC,
+ * and the findings so far. */
 #ifndef HARNESS_BURN_IN_BLAME_H
 #define HARNESS_BURN_IN_BLAME_H
 
@@ -40,7 +40,7 @@ struct work {
     struct node *nodes;
     size_t count;
     json_t *index; /* name -> place */
-    json_t *findings, *unknown, *pairs;
+    json_t *findings, *unknown, *notes, *pairs;
 };
 
 /* ---- reading what was seen (findings.h has its form) */
@@ -78,8 +78,10 @@ void blame_figure(json_t *finding, double figure, double expected, const char *u
 void blame_link(json_t *finding, const char *a, const char *b);
 /* It is of this NIC, whose other figures are not judged then. */
 void blame_node(json_t *finding, struct node *n);
-/* What cannot be judged, and why. */
+/* A rate or a feature that a stage should have judged and could not, and why: the burn-in is undecided. */
 void blame_unknown(struct work *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What is good to know and decides nothing. */
+void blame_note(struct work *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- who judges */
 
@@ -87,6 +89,9 @@ void blame_unknown(struct work *w, const char *format, ...) __attribute__((forma
 void judge_links(struct work *w);
 /* What NICs carry from host memory, and from that of GPUs; links between switches. */
 void judge_rates(struct work *w);
+/* What NICs carry beside their lines, where all of a kind, or half of it, are slow; links that carried
+ * nothing. After judge_rates(). */
+void judge_lines(struct work *w);
 /* Who is not stopped by PFC, and who does not stop others; DCQCN; losses that nothing explains. */
 void judge_pfc(struct work *w);
 

@@ -420,6 +420,18 @@ static void mark_stages(struct burn_in *b, const json_t *findings)
     }
 }
 
+static bool any_unjudged(const json_t *rules)
+{
+    const json_t *rule;
+    size_t i;
+    json_array_foreach(rules, i, rule)
+    {
+        if (verdict_of(json_string_value(json_object_get(rule, "verdict"))) == VERDICT_SKIPPED)
+            return true;
+    }
+    return false;
+}
+
 static void judge(struct burn_in *b)
 {
     if (b->baseline)
@@ -433,12 +445,14 @@ static void judge(struct burn_in *b)
     mark_stages(b, json_object_get(found, "findings"));
     json_t *rules = burn_in_judge_rules(b->baseline, b->document, &b->request->fail_if);
     bool bad = json_array_size(json_object_get(found, "findings")) > 0 || any_stage(b, "failed") ||
-               verdict_with(VERDICT_UNJUDGED, rules) == VERDICT_FAILED;
+               verdict_with(VERDICT_UNJUDGED, rules) == VERDICT_FAILED,
+         open = json_array_size(json_object_get(found, "unknown")) > 0 || any_unjudged(rules);
     if (json_array_size(rules))
         json_object_set(b->document, "rules", rules);
     json_decref(rules);
     const char *verdict = b->incomplete || b->interrupted ? "incomplete"
                           : bad                           ? "failed"
+                          : open                          ? "undecided"
                           : any_stage(b, "passed")        ? "passed"
                                                           : "skipped";
     json_object_set_new(b->document, "verdict", json_text(verdict));
@@ -484,6 +498,10 @@ static void print_findings(const struct burn_in *b)
     json_array_foreach(json_object_get(b->document, "unknown"), i, line)
     {
         print_out_line("not known: %s", json_string_value(line));
+    }
+    json_array_foreach(json_object_get(b->document, "notes"), i, line)
+    {
+        print_out_line("note: %s", json_string_value(line));
     }
 }
 
@@ -600,7 +618,7 @@ static int find_lab_of(struct burn_in *b, struct error *e)
 static int find_baseline(struct burn_in *b, struct error *e)
 {
     const char *said = b->request->baseline;
-    if (burn_in_check_rules(&b->request->fail_if, e) != 0)
+    if (burn_in_check_rules(&b->request->fail_if, said != NULL, e) != 0)
         return -1;
     if (!said)
         return 0;
@@ -610,13 +628,46 @@ static int find_baseline(struct burn_in *b, struct error *e)
     return b->baseline ? 0 : error_prefix(e, "--baseline");
 }
 
+static bool has_any(const json_t *document, const char *key)
+{
+    return json_object_size(json_object_get(document, key)) > 0;
+}
+
+/* Before anything runs: does the baseline say anything of what this burn-in will measure? */
+static int check_baseline(const struct burn_in *b, struct error *e)
+{
+    const json_t *figures = json_object_get(b->baseline, "figures"),
+                 *nodes = json_object_get(b->seen, "nodes");
+    const char *nic, *lab = json_string_value(json_object_get(b->baseline, "lab"));
+    json_t *of;
+    if (!b->baseline)
+        return 0;
+    if (!has_any(b->baseline, "figures") && !has_any(b->baseline, "collectives") &&
+        !has_any(b->baseline, "nvbandwidth"))
+        return error_set(e,
+                         "--baseline %s has no figures, as its stages were skipped: expected a burn-in that "
+                         "measured something",
+                         b->request->baseline);
+    json_object_foreach((json_t *)(uintptr_t)figures, nic, of)
+    {
+        if (json_object_get(nodes, nic))
+            return 0;
+    }
+    return !json_object_size(figures)
+               ? 0
+               : error_set(e,
+                           "--baseline %s is of lab %s, and none of its NICs is one of lab %s: expected a "
+                           "burn-in of the same NICs",
+                           b->request->baseline, lab ? lab : "?", b->lab.name);
+}
+
 static int burn_in_begin(const struct burn_in_request *request)
 {
     struct burn_in b = {.request = request, .lock = -1, .interrupt.fd = -1};
     struct error e;
     int status = EXIT_USAGE;
     if (check_stages(&b, &e) != 0 || find_lab_of(&b, &e) != 0 || find_baseline(&b, &e) != 0 ||
-        make_plan(&b, &e) != 0) {
+        make_plan(&b, &e) != 0 || check_baseline(&b, &e) != 0) {
         log_error("%s", e.text);
     } else {
         if (!request->quiet && !request->json)

@@ -90,13 +90,17 @@ static int parse_rule(const char *text, struct rule *rule, struct error *e)
     return parse_limit(at + strspn(at, " "), rule, text, e);
 }
 
-int burn_in_check_rules(const struct list_of *rules, struct error *e)
+int burn_in_check_rules(const struct list_of *rules, bool old, struct error *e)
 {
     char *const *texts = rules->items;
     struct rule rule;
-    for (size_t i = 0; i < rules->count; i++)
+    for (size_t i = 0; i < rules->count; i++) {
         if (parse_rule(texts[i], &rule, e) != 0)
             return -1;
+        if (!old && rule.figure && !isnan(rule.share))
+            return error_set(e, "--fail-if %.80s: there is no old one: expected --baseline RESULT, or a rate",
+                             texts[i]);
+    }
     return 0;
 }
 
@@ -131,9 +135,10 @@ static json_t *judge_rule(const struct rule *rule, const char *text, const json_
             return json_make("{s:s,s:s,s:o}", "rule", text, "verdict", "failed", "reason",
                              json_textf("%s: %.4g Gb/s, the limit is %.4g Gb/s", nic, is / 1e9, limit / 1e9));
     }
-    return json_make(
-        "{s:s,s:s,s:o}", "rule", text, "verdict", judged ? "passed" : "skipped", "reason",
-        json_textf(judged ? "for none of %zu NICs" : "no NIC has it on both sides: %zu", judged));
+    return json_make("{s:s,s:s,s:o}", "rule", text, "verdict", judged ? "passed" : "skipped", "reason",
+                     judged               ? json_textf("for none of %zu NICs", judged)
+                     : isnan(rule->share) ? json_text("no NIC has the figure")
+                                          : json_text("no NIC has the figure on both sides"));
 }
 
 json_t *burn_in_judge_rules(const json_t *old, const json_t *new, const struct list_of *rules)
@@ -251,7 +256,7 @@ json_t *burn_in_compare(const char *old_folder, const char *new_folder, const st
     json_t *old = NULL, *new = NULL, *document = NULL;
     if (files_are_one(old_folder, new_folder))
         error_set(e, "%s and %s are the same burn-in", old_folder, new_folder);
-    else if (burn_in_check_rules(rules, e) == 0 && (old = burn_in_load(old_folder, e)) &&
+    else if (burn_in_check_rules(rules, true, e) == 0 && (old = burn_in_load(old_folder, e)) &&
              (new = burn_in_load(new_folder, e)))
         document = make_document(old_folder, old, new_folder, new, rules);
     json_decref(old);

@@ -10,8 +10,8 @@ bool burn_in_is(const char *folder);
  * host_tx, host_rx, gpu_tx or gpu_rx of each NIC, against a rate or "97% of old"; or "findings > 0". */
 json_t *burn_in_compare(const char *old_folder, const char *new_folder, const struct list_of *rules,
                         struct error *e);
-/* Can all of them be read? */
-int burn_in_check_rules(const struct list_of *rules, struct error *e);
+/* Can all of them be read? `old`: there is an old one, against which they may be. */
+int burn_in_check_rules(const struct list_of *rules, bool old, struct error *e);
 /* Rules over two documents: a list of {rule, verdict, reason}; a new reference. */
 json_t *burn_in_judge_rules(const json_t *old, const json_t *new, const struct list_of *rules);
 /* For people. */

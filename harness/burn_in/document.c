@@ -33,10 +33,10 @@ struct document {
     char *program, *version, *build, *lab, *started, *finished;
     int simulated, complete, verdict;
     json_t *request, *pairs, *gpus, *collectives, *facts, *rules, *nvbandwidth;
-    struct list_of stages, findings, unknown, figures;
+    struct list_of stages, findings, unknown, notes, warnings, figures;
 };
 
-static const char *const verdicts[] = {"passed", "failed", "skipped", "incomplete", NULL};
+static const char *const verdicts[] = {"passed", "failed", "undecided", "skipped", "incomplete", NULL};
 
 #define STAGE(member) offsetof(struct document_stage, member)
 static const struct field stage_fields[] = {
@@ -47,7 +47,7 @@ static const struct field stage_fields[] = {
              "have it, or "
              "nothing could be decided."},
     {"reason", FIELD_STRING, STAGE(reason), .form = &form_any,
-     .help = "Why it was skipped or is incomplete."},
+     .help = "Why it was skipped or is incomplete, or which expectation failed, and where."},
     {"folder", FIELD_STRING, STAGE(folder), .help = "Its result, below that of the burn-in."},
     {"runs", FIELD_INTEGER, STAGE(runs), .min = 1, .max = 1000000, .help = "How many it has."},
     {"wall_s", FIELD_NUMBER, STAGE(wall_s), .help = "The time that it took here, in seconds."},
@@ -102,7 +102,8 @@ static const struct field fields[] = {
     {"simulated", FIELD_BOOL, AT(simulated), .help = "Was it computed by the simulator?"},
     {"complete", FIELD_BOOL, AT(complete), .help = "false: stages are missing or not whole."},
     {"verdict", FIELD_CHOICE, AT(verdict), .choices = verdicts,
-     .help = "failed: there is a finding, or a stage failed."},
+     .help = "failed: there is a finding, a stage failed, or a rule holds; undecided: a rate, a feature or a "
+             "rule could not be judged (unknown, rules)."},
     {"started", FIELD_STRING, AT(started), .help = "When it was begun,"},
     {"finished", FIELD_STRING, AT(finished), .help = "and when it ended."},
     {"request", FIELD_JSON, AT(request), .help = "How it was started, for --resume."},
@@ -111,7 +112,11 @@ static const struct field fields[] = {
     {"findings", FIELD_LIST, AT(findings), .item = FIELD_OBJECT, .sub = &finding_table,
      .help = "What is bad."},
     {"unknown", FIELD_LIST, AT(unknown), .item = FIELD_STRING, .form = &form_any,
-     .help = "What could not be judged, and why."},
+     .help = "Rates and features that could not be judged, and why."},
+    {"notes", FIELD_LIST, AT(notes), .item = FIELD_STRING, .form = &form_any,
+     .help = "What is good to know and decides nothing."},
+    {"warnings", FIELD_LIST, AT(warnings), .item = FIELD_STRING, .form = &form_any,
+     .help = "What was warned of before the stages."},
     {"figures", FIELD_MAP, AT(figures), .item = FIELD_OBJECT, .sub = &figures_table, .required = true,
      .help =
          "By NIC: the best of all rounds, in bits per second. What harness compare and --baseline compare."},

@@ -180,7 +180,7 @@ static void judge_drift(struct work *w)
         {
             const char *was = json_string_value(value), *is = seen_text(of, key);
             if (was && *is && strcmp(was, is) != 0)
-                blame_unknown(w, "%s had %s %s in the baseline, and has %s", machine, key, was, is);
+                blame_note(w, "%s had %s %s in the baseline, and has %s", machine, key, was, is);
         }
     }
     json_decref(noted);
@@ -253,9 +253,55 @@ static json_t *gpus_of(const struct work *w)
     return all;
 }
 
+/* NICs of one burn-in without a figure of the other, which is judged by nothing then. */
+static void note_partner(struct text *names, size_t *count, const char *name)
+{
+    if (++*count <= 4)
+        text_add(names, "%s%s", *count > 1 ? ", " : "", name);
+    else if (*count == 5)
+        text_add(names, ", ...");
+}
+
+static void judge_partners(struct work *w, const json_t *before)
+{
+    struct text new = {0}, gone = {0};
+    size_t news = 0, gones = 0;
+    const char *name;
+    json_t *figures;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct node *n = &w->nodes[i];
+        bool has = true;
+        for (int k = 0; k < 4; k++)
+            has = has && (isnan(best_of(n, (enum memory)(k / 2), (enum way)(k % 2))) ||
+                          !isnan(seen_number(json_object_get(before, n->name), figure_names[k / 2][k % 2])));
+        if (!has)
+            note_partner(&new, &news, n->name);
+    }
+    json_object_foreach((json_t *)(uintptr_t)before, name, figures)
+    {
+        const struct node *n = seen_node(w, name);
+        bool has = true;
+        for (int k = 0; k < 4; k++)
+            has = has && (isnan(seen_number(figures, figure_names[k / 2][k % 2])) ||
+                          (n && !isnan(best_of(n, (enum memory)(k / 2), (enum way)(k % 2)))));
+        if (!has)
+            note_partner(&gone, &gones, name);
+    }
+    if (news)
+        blame_unknown(w, "%zu %s without the same figures in the baseline: %s", news,
+                      news == 1 ? "NIC is" : "NICs are", text_string(&new));
+    if (gones)
+        blame_unknown(w, "the baseline has figures of %zu %s none here: %s", gones,
+                      gones == 1 ? "NIC that has" : "NICs that have", text_string(&gone));
+    text_free(&new);
+    text_free(&gone);
+}
+
 static void judge_baseline(struct work *w)
 {
     const json_t *before = json_object_get(json_object_get(w->seen, "baseline"), "figures");
+    if (before)
+        judge_partners(w, before);
     for (size_t i = 0; before && i < w->count; i++) {
         struct node *n = &w->nodes[i];
         for (int k = 0; k < 4 && !n->accused; k++) {
@@ -322,12 +368,53 @@ static void note_short_runs(struct work *w)
     }
 }
 
+/* Whose notification point was not looked at, as nobody sent it an incast with DCQCN. */
+static void note_receivers(struct work *w)
+{
+    const json_t *run, *flow;
+    json_t *receivers = json_object();
+    struct text names = {0};
+    size_t i, k, others = 0;
+    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
+    {
+        if (!seen_is_stage(run, "lossless") || !json_is_true(json_object_get(run, "ecn")))
+            continue;
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            json_object_set_new(receivers, seen_text(flow, "to"), json_true());
+        }
+    }
+    for (i = 0; json_object_size(receivers) && i < w->count; i++)
+        if (!json_object_get(receivers, w->nodes[i].name))
+            note_partner(&names, &others, w->nodes[i].name);
+    if (others)
+        blame_note(w, "%zu %s the receiver of no incast, so that %s to marks was not looked at: %s", others,
+                   others == 1 ? "NIC was" : "NICs were", others == 1 ? "its answer" : "what they answer",
+                   text_string(&names));
+    text_free(&names);
+    json_decref(receivers);
+}
+
+/* Did nvbandwidth run anywhere? Where no host has it, it is not a part of the burn-in. */
+static bool any_copies(const json_t *seen)
+{
+    const char *machine;
+    json_t *of;
+    json_object_foreach(json_object_get(seen, "nvbandwidth"), machine, of)
+    {
+        if (json_object_get(of, "tests"))
+            return true;
+    }
+    return false;
+}
+
 json_t *burn_in_findings(const json_t *seen)
 {
     struct work w = {.seen = seen,
                      .index = json_object(),
                      .findings = json_array(),
                      .unknown = json_array(),
+                     .notes = json_array(),
                      .pairs = json_object()};
     take_nodes(&w);
     take_runs(&w);
@@ -335,14 +422,16 @@ json_t *burn_in_findings(const json_t *seen)
     judge_doctor(&w);
     judge_links(&w);
     judge_rates(&w);
+    judge_lines(&w);
     judge_pfc(&w);
+    note_receivers(&w);
     judge_baseline(&w);
     judge_drift(&w);
-    judge_gpu_copies(seen, w.findings, w.unknown);
+    judge_gpu_copies(seen, w.findings, any_copies(seen) ? w.unknown : w.notes);
     json_t *collectives = judge_collectives(&w);
-    json_t *all =
-        json_make("{s:o,s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures", figures_of(&w), "unknown",
-                  w.unknown, "pairs", w.pairs, "gpus", gpus_of(&w), "collectives", collectives);
+    json_t *all = json_make("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures",
+                            figures_of(&w), "unknown", w.unknown, "notes", w.notes, "pairs", w.pairs, "gpus",
+                            gpus_of(&w), "collectives", collectives);
     json_decref(w.index);
     free(w.nodes);
     return all;

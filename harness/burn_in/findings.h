@@ -11,10 +11,12 @@
  * What was seen, by seen.h:
  *   nodes  NAME: {machine, nic (its name, "" of the only one), class (NICs of one are to carry the same),
  *          relation (of its nearest GPU: "PIX", ..., left out if it is not known),
+ *          line_bps (of its port, where the host says it),
  *          relations {"0": "PIX", ...} of GPUs by their numbers, origin ("virtual": a model of a NIC)}
  *   links  [{a, b, bps (as the lab states it; left out if it does not)}]: names of nodes and switches; the
  *          ports of a switch are its links in this order
  *   switches [NAME]
+ *   marks  false: the lab says that no switch marks packets (ECN); else left out
  *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [FLOW],
  *          counters NODE: {NAME: increase, or mean of a gauge},
  *          totals NODE: {NAME: increase over the whole run}, rates NODE: {NAME: increase in a second},
@@ -33,7 +35,8 @@
  *   pairs  FROM: {TO: b/s}: the best of all rounds with host memory
  *   gpus   NIC: {GPU: {tx_bps, rx_bps, relation}}: of each pair that was measured
  *   collectives, of all runs
- *   unknown [sentences]: what could not be judged, and why
+ *   unknown [sentences]: rates and features that could not be judged, and why: it is undecided then
+ *   notes  [sentences]: what is good to know and decides nothing
  */
 json_t *burn_in_findings(const json_t *seen);
 

@@ -538,6 +538,8 @@ static void judge_dcqcn(struct work *w)
     }
     if (marked_runs)
         judge_switches_ecn(w);
+    else if (runs_with && json_is_false(json_object_get(w->seen, "marks")))
+        blame_note(w, "DCQCN was not tested: the lab's switches have no ECN thresholds");
     else if (runs_with)
         note_no_marks(w);
 }

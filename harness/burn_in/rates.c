@@ -163,12 +163,11 @@ static json_t *name_slow(struct work *w, struct node *n, bool tx, bool rx)
 
 static void judge_host_rates(struct work *w)
 {
-    size_t of = 0, unjudged = 0;
+    size_t of = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct node *n = &w->nodes[i];
         double line = line_of(w, n, HOST, &of), least = share_of(n) * line;
         char source[160];
-        unjudged += isnan(line) && !isnan(n->best[HOST][TX]);
         if (n->accused || isnan(line) || isnan(n->best[HOST][TX]) || isnan(n->best[HOST][RX]))
             continue;
         struct slow slow = judge_ways(w, n, HOST, least);
@@ -185,12 +184,6 @@ static void judge_host_rates(struct work *w)
                   : slow.tx          ? "the direction from it"
                                      : "the direction to it");
     }
-    if (unjudged)
-        blame_unknown(
-            w,
-            "%zu NICs have rates that nothing tells right or wrong: fewer than three of their kind were "
-            "measured (a baseline would)",
-            unjudged);
 }
 
 static double least_of_relation(const char *relation)

@@ -17,8 +17,9 @@
 
 json_t *burn_in_seen(const struct lab *lab)
 {
-    json_t *nodes = json_object(), *links = json_array(), *switches = json_array();
+    json_t *nodes = json_object(), *links = json_array(), *switches = json_array(), *seen;
     const struct lab_link *link;
+    bool marks = !lab_kind(lab)->simulated;
     for (size_t i = 0; i < lab->hosts.count; i++) {
         const char *nic = lab_nic_name(lab, i);
         json_put(nodes, lab_node_name(lab, i),
@@ -31,10 +32,15 @@ json_t *burn_in_seen(const struct lab *lab)
             json_object_set_new(one, "bps", json_integer((json_int_t)link->rate_bps));
         json_array_append_new(links, one);
     }
+    for (size_t i = 0; !marks && i < lab->switches.count; i++)
+        marks = lab_switch_at(lab, i)->ecn.kmax_bytes > 0;
     for (size_t i = lab->hosts.count; i < lab_node_count(lab); i++)
         json_array_append_new(switches, json_text(lab_node_name(lab, i)));
-    return json_make("{s:o,s:o,s:o,s:[],s:{}}", "nodes", nodes, "links", links, "switches", switches, "runs",
+    seen = json_make("{s:o,s:o,s:o,s:[],s:{}}", "nodes", nodes, "links", links, "switches", switches, "runs",
                      "facts");
+    if (!marks)
+        json_object_set_new(seen, "marks", json_false());
+    return seen;
 }
 
 /* ---- facts of hosts */
@@ -157,6 +163,9 @@ static void see_node(json_t *seen, const char *name, const json_t *host, const s
                                       : run_member(json_object_get(facts, "nic"), "model")));
     if (*run_member(host, "origin"))
         json_object_set_new(node, "origin", json_text(run_member(host, "origin")));
+    if (json_integer_value(json_object_get(nic, "speed_Mbps")) > 0)
+        json_object_set_new(node, "line_bps",
+                            json_integer(json_integer_value(json_object_get(nic, "speed_Mbps")) * 1000000));
     if (nic)
         see_relations(node, facts, nic);
     if (real)

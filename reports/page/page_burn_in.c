@@ -62,20 +62,29 @@ static void add_finding(const json_t *finding, struct text *out)
     text_add(out, "</ul></div>\n");
 }
 
-static void add_findings(const json_t *d, struct text *out)
+static void add_sentences(const char *head, const json_t *lines, struct text *out)
 {
-    const json_t *finding, *unknown = json_object_get(d, "unknown"), *line;
+    const json_t *line;
     size_t i;
-    json_array_foreach(json_object_get(d, "findings"), i, finding) add_finding(finding, out);
-    if (json_array_size(unknown))
-        text_add(out, "<div class=notice>Not known:<ul>\n");
-    json_array_foreach(unknown, i, line)
+    if (json_array_size(lines))
+        text_add(out, "<div class=notice>%s:<ul>\n", head);
+    json_array_foreach(lines, i, line)
     {
         text_add(out, "<li>");
         html_escaped(out, json_string_value(line) ? json_string_value(line) : "");
     }
-    if (json_array_size(unknown))
+    if (json_array_size(lines))
         text_add(out, "</ul></div>\n");
+}
+
+static void add_findings(const json_t *d, struct text *out)
+{
+    const json_t *finding;
+    size_t i;
+    json_array_foreach(json_object_get(d, "findings"), i, finding) add_finding(finding, out);
+    add_sentences("Not known", json_object_get(d, "unknown"), out);
+    add_sentences("Notes", json_object_get(d, "notes"), out);
+    add_sentences("Warnings", json_object_get(d, "warnings"), out);
 }
 
 /* ---- stages */

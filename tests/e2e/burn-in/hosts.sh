@@ -49,5 +49,5 @@ check "... is told of" holds '.unknown | any(test("copies of b.s GPUs: "))'
 jq '.nvbandwidth = "/nowhere/nvbandwidth"' two.json > none.json && mv none.json two.json
 go 4 "hosts without it"
 check "... are skipped by name" holds '(.stages[] | select(.name == "nvbandwidth") | .verdict + ": " + .reason) == "skipped: no host has it"'
-check "... and unknown" holds '.unknown | map(test("nvbandwidth is not on the host")) == [true, true]'
+check "... and told of" holds '.notes | map(test("nvbandwidth is not on the host")) == [true, true]'
 finish

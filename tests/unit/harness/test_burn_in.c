@@ -341,6 +341,71 @@ static void does_not_judge_two_by_each_other(void **state)
     check_found(seen, "slower h1");
 }
 
+static bool is_unknown(const json_t *all, const char *words)
+{
+    const json_t *line;
+    size_t i;
+    json_array_foreach(json_object_get(all, "unknown"), i, line)
+    {
+        if (strstr(json_string_value(line), words))
+            return true;
+    }
+    return false;
+}
+
+/* Rounds in which the flows that end at one of the names carry 48 Gb/s, on lines of 100. */
+static json_t *slow_on_lines(const char *names)
+{
+    json_t *seen = rounds("none", false, 0, 0), *run, *flow, *link;
+    size_t i, k;
+    json_array_foreach(json_object_get(seen, "links"), i, link)
+    {
+        json_object_set_new(link, "rate_bps", json_integer(100000000000));
+    }
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            bool slow = strstr(names, json_string_value(json_object_get(flow, "from"))) ||
+                        strstr(names, json_string_value(json_object_get(flow, "to")));
+            json_object_set_new(flow, "bps", json_real(slow ? 48e9 : 93e9));
+        }
+    }
+    return seen;
+}
+
+/* Where the others of a kind are no better their line tells. */
+static void judges_by_the_line(void **state)
+{
+    (void)state;
+    json_t *seen = slow_on_lines("h0 h1 h2 h3"), *all = burn_in_findings(seen);
+    assert_true(is_unknown(all, "h0 carries 48 of 100 Gb/s of its line, as all 4 of its kind do: h0, h1, h2, "
+                                "h3"));
+    json_decref(all);
+    check_found(seen, "");
+    check_found(slow_on_lines("h0 h1"), "link-slow h0 - s0, link-slow h1 - s0");
+    seen = slow_on_lines("");
+    all = burn_in_findings(seen);
+    assert_int_equal(json_array_size(json_object_get(all, "unknown")), 0);
+    json_decref(all);
+    check_found(seen, "");
+}
+
+/* Figures of NICs on one side alone are compared with nothing. */
+static void knows_nothing_of_who_is_not_in_the_baseline(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("none", false, 0, 0);
+    json_object_set_new(seen, "baseline",
+                        json_pack("{s:{s:{s:f,s:f},s:{s:f}}}", "figures", "h1", "host_tx_bps", 100e9,
+                                  "host_rx_bps", 100e9, "x", "host_tx_bps", 100e9));
+    json_t *all = burn_in_findings(seen);
+    assert_true(is_unknown(all, "3 NICs are without the same figures in the baseline: h0, h2, h3"));
+    assert_true(is_unknown(all, "the baseline has figures of 1 NIC that has none here: x"));
+    json_decref(all);
+    json_decref(seen);
+}
+
 static void compares_collectives_with_the_baseline(void **state)
 {
     (void)state;
@@ -643,6 +708,8 @@ int main(void)
         cmocka_unit_test(judges_uplinks_by_what_the_lab_states),
         cmocka_unit_test(judges_dcqcn_within_an_incast),
         cmocka_unit_test(does_not_judge_two_by_each_other),
+        cmocka_unit_test(judges_by_the_line),
+        cmocka_unit_test(knows_nothing_of_who_is_not_in_the_baseline),
         cmocka_unit_test(compares_collectives_with_the_baseline),
         cmocka_unit_test(judges_gpus_by_their_relation),
         cmocka_unit_test(judges_pairs_of_nics_and_gpus),
