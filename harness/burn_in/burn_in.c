@@ -6,6 +6,8 @@
 #include "harness/burn_in/seen.h"
 #include "harness/burn_in/stages.h"
 #include "harness/compare/compare.h"
+#include "harness/doctor/check.h"
+#include "harness/run/precheck.h"
 #include "harness/run/sweep.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
@@ -43,6 +45,7 @@ struct planned {
 struct burn_in {
     const struct burn_in_request *request;
     char *lab_path;
+    json_t *lab_document; /* as it was read */
     struct lab lab;
     struct stage_lab of;
     struct planned stages[STAGES_MOST];
@@ -51,6 +54,7 @@ struct burn_in {
     char *folder;
     int lock;
     json_t *document, *seen;
+    json_t *warnings;           /* an object, whose keys are sentences: said once, before the stages */
     struct interrupt interrupt; /* between stages; each sweep has its own */
     bool interrupted, incomplete;
 };
@@ -75,13 +79,25 @@ static json_t *texts(const struct list_of *list)
     return array;
 }
 
+static json_t *keys_of(const json_t *object)
+{
+    json_t *array = json_array(), *value;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        json_array_append_new(array, json_text(key));
+    }
+    return array;
+}
+
 static void begin_document(struct burn_in *b)
 {
     const struct burn_in_request *r = b->request;
     char *started = results_time(), *lab = realpath(b->lab_path, NULL);
     json_t *request =
-        json_make("{s:s,s:o,s:o,s:s?,s:I}", "lab", lab ? lab : b->lab_path, "set", texts(&r->sets), "stages",
-                  texts(&r->stages), "baseline", r->baseline, "seed", (json_int_t)r->seed);
+        json_make("{s:s,s:O,s:o,s:o,s:o,s:s?,s:I}", "lab", lab ? lab : b->lab_path, "lab_document",
+                  b->lab_document, "set", texts(&r->sets), "stages", texts(&r->stages), "fail_if",
+                  texts(&r->fail_if), "baseline", r->baseline, "seed", (json_int_t)r->seed);
     if (r->soak_ns != FIELD_UNSET)
         json_object_set_new(request, "soak_ns", json_integer(r->soak_ns));
     b->document = json_make("{s:i,s:s,s:s,s:s,s:s,s:b,s:b,s:s,s:s,s:o,s:[],s:[],s:[],s:{},s:{}}", "schema", 1,
@@ -89,6 +105,7 @@ static void begin_document(struct burn_in *b)
                             b->lab.name, "simulated", b->of.simulated, "complete", 0, "verdict", "incomplete",
                             "started", started, "request", request, "stages", "findings", "unknown",
                             "figures", "facts");
+    json_object_set_new(b->document, "warnings", keys_of(b->warnings));
     free(started);
     free(lab);
 }
@@ -140,10 +157,11 @@ static struct sweep_request sweep_request_of(const struct burn_in *b, const stru
                                   .threads = FIELD_UNSET,
                                   .cells_per_task = FIELD_UNSET,
                                   .no_report = b->request->no_report,
+                                  .said = b->warnings,
                                   .quiet = true};
 }
 
-/* Its runs are counted; is the scenario all right with this lab and these values? */
+/* Its runs are counted; is the scenario all right with this lab and these values, and can the lab run it? */
 static int plan_stage(struct burn_in *b, struct planned *p, struct error *e)
 {
     struct plan plan;
@@ -160,8 +178,10 @@ static int plan_stage(struct burn_in *b, struct planned *p, struct error *e)
     p->run_ns = phases->warmup_ns + phases->measure_ns + phases->cooldown_ns;
     if (!b->seen)
         b->seen = burn_in_seen(&plan.first.lab);
+    struct precheck precheck = {.seed = (uint64_t)b->request->seed, .threads = 1, .warnings = b->warnings};
+    int result = precheck_plan(&plan, &precheck, e);
     plan_free(&plan);
-    return 0;
+    return result == 0 ? 0 : error_prefix(e, "stage %s", p->stage->name);
 }
 
 static int make_plan(struct burn_in *b, struct error *e)
@@ -512,7 +532,8 @@ static void conclude(struct burn_in *b)
     char *page = files_join(b->folder, "index.html");
     if (keep_document(b, &e) != 0)
         log_error("%s", e.text);
-    if (!r->no_report && page && page_burn_in_write(b->document, page, &e) != 0)
+    bool drawn = !r->no_report && page && page_burn_in_write(b->document, page, &e) == 0;
+    if (!r->no_report && page && !drawn)
         log_warning("no page: %s", e.text);
     if (results_point_latest(b->folder, &e) != 0)
         log_warning("%s", e.text);
@@ -525,7 +546,7 @@ static void conclude(struct burn_in *b)
                        b->of.simulated ? " (simulated)" : "",
                        json_array_size(json_object_get(b->document, "findings")),
                        THINGS(json_array_size(json_object_get(b->document, "findings")), "finding"));
-        if (!r->no_report)
+        if (drawn)
             print_out_line("page: %s", page);
         print_out_line("result: %s", b->folder);
     }
@@ -595,9 +616,11 @@ static void burn_in_close(struct burn_in *b)
         close(b->lock);
     if (b->lab_path)
         lab_free(&b->lab);
+    json_decref(b->lab_document);
     json_decref(b->baseline);
     json_decref(b->document);
     json_decref(b->seen);
+    json_decref(b->warnings);
     free(b->lab_path);
     free(b->folder);
 }
@@ -612,6 +635,15 @@ static int find_lab_of(struct burn_in *b, struct error *e)
     }
     b->lab_path = path;
     b->of = stage_lab_of(&b->lab, b->request->soak_ns);
+    b->lab_document = json_file_load(path, DOCUMENT_LAB, e);
+    if (!b->lab_document)
+        return -1;
+    if (b->request->lab_document && !json_equal(b->request->lab_document, b->lab_document))
+        return error_set(
+            e,
+            "%s was changed since the burn-in in %s was begun, whose stages would be of two labs: "
+            "put it back, or run the burn-in anew",
+            path, b->request->resume);
     return 0;
 }
 
@@ -663,13 +695,14 @@ static int check_baseline(const struct burn_in *b, struct error *e)
 
 static int burn_in_begin(const struct burn_in_request *request)
 {
-    struct burn_in b = {.request = request, .lock = -1, .interrupt.fd = -1};
+    struct burn_in b = {.request = request, .lock = -1, .interrupt.fd = -1, .warnings = json_object()};
     struct error e;
     int status = EXIT_USAGE;
     if (check_stages(&b, &e) != 0 || find_lab_of(&b, &e) != 0 || find_baseline(&b, &e) != 0 ||
         make_plan(&b, &e) != 0 || check_baseline(&b, &e) != 0) {
         log_error("%s", e.text);
     } else {
+        doctor_log_warnings(b.warnings);
         if (!request->quiet && !request->json)
             print_plan(&b);
         fflush(stdout);
@@ -696,8 +729,11 @@ static int burn_in_begin(const struct burn_in_request *request)
 static int resumed_request(const json_t *document, const struct burn_in_request *asked,
                            struct burn_in_request *request, char **words, struct error *e)
 {
-    const json_t *kept = json_object_get(document, "request"), *set = json_object_get(kept, "set"),
-                 *stages = json_object_get(kept, "stages"), *soak = json_object_get(kept, "soak_ns");
+    const json_t *kept = json_object_get(document, "request"), *soak = json_object_get(kept, "soak_ns");
+    const struct {
+        const char *key;
+        struct list_of *of;
+    } lists[] = {{"set", &request->sets}, {"stages", &request->stages}, {"fail_if", &request->fail_if}};
     const char *version = json_string_value(json_object_get(document, "version")),
                *build = json_string_value(json_object_get(document, "build"));
     if (!version || strcmp(version, HARNESS_VERSION) != 0 || !build || strcmp(build, results_build()) != 0)
@@ -710,17 +746,22 @@ static int resumed_request(const json_t *document, const struct burn_in_request 
     request->baseline = json_string_value(json_object_get(kept, "baseline"));
     request->seed = json_integer_value(json_object_get(kept, "seed"));
     request->soak_ns = json_is_integer(soak) ? json_integer_value(soak) : FIELD_UNSET;
-    for (size_t i = 0; i < json_array_size(set) + json_array_size(stages); i++) {
-        bool of_set = i < json_array_size(set);
-        const char *word = json_string_value(of_set ? json_array_get(set, i)
-                                                    : json_array_get(stages, i - json_array_size(set)));
-        if (!word)
-            return error_set(e, "%s/" BURN_IN_DOCUMENT ": request: expected lists of texts", asked->resume);
-        words[i] = (char *)(uintptr_t)word;
+    request->lab_document = json_object_get(kept, "lab_document");
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        const json_t *list = json_object_get(kept, lists[k].key), *word;
+        size_t i;
+        if (lists[k].of->count) /* said anew */
+            continue;
+        lists[k].of->items = words;
+        json_array_foreach(list, i, word)
+        {
+            if (!json_is_string(word))
+                return error_set(e, "%s/" BURN_IN_DOCUMENT ": request: expected lists of texts",
+                                 asked->resume);
+            *words++ = (char *)(uintptr_t)json_string_value(word);
+        }
+        lists[k].of->count = i;
     }
-    request->sets = (struct list_of){.items = words, .count = json_array_size(set)};
-    request->stages =
-        (struct list_of){.items = words + json_array_size(set), .count = json_array_size(stages)};
     return request->lab ? 0 : error_set(e, "%s/" BURN_IN_DOCUMENT ": request.lab is missing", asked->resume);
 }
 
@@ -731,7 +772,8 @@ static int burn_in_resume(const struct burn_in_request *asked)
     json_t *document = burn_in_load(asked->resume, &e);
     const json_t *kept = json_object_get(document, "request");
     char **words = calloc(json_array_size(json_object_get(kept, "set")) +
-                              json_array_size(json_object_get(kept, "stages")) + 1,
+                              json_array_size(json_object_get(kept, "stages")) +
+                              json_array_size(json_object_get(kept, "fail_if")) + 1,
                           sizeof *words);
     int status = EXIT_USAGE;
     if (!document || !words || resumed_request(document, asked, &request, words, &e) != 0)

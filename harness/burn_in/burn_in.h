@@ -9,10 +9,11 @@
 struct burn_in_request {
     const char *lab; /* NULL: as for harness run */
     const char *out, *resume, *baseline;
-    struct list_of stages;  /* char *; empty: all */
-    struct list_of sets;    /* char *, of every stage */
-    struct list_of fail_if; /* char *: rules against the baseline (compare.h) */
-    const char *hosts_from; /* "slurm": the job's nodes are the hosts of the lab; NULL: the lab's own */
+    struct list_of stages;      /* char *; empty: all */
+    struct list_of sets;        /* char *, of every stage */
+    struct list_of fail_if;     /* char *: rules against the baseline (compare.h) */
+    const json_t *lab_document; /* as the lab was when what is resumed was begun; NULL: nothing is resumed */
+    const char *hosts_from;     /* "slurm": the job's nodes are the hosts of the lab; NULL: the lab's own */
     int64_t soak_ns, jobs, seed;
     int dry_run, json, no_report, quiet;
 };

@@ -35,8 +35,9 @@ struct sweep_request {
     int64_t cells_per_task;
     int detach;
     const struct sweep_engine *engine; /* that has the runs made; NULL: this program, here */
-    const char *against;               /* a result or baseline that the sweep is compared with; NULL: none */
-    struct list_of fail_if;            /* char *: by which rules */
+    const json_t *said;     /* an object whose keys are warnings that need not be said again; NULL: none */
+    const char *against;    /* a result or baseline that the sweep is compared with; NULL: none */
+    struct list_of fail_if; /* char *: by which rules */
     int dry_run, json, no_report, quiet, yes;
 };
 

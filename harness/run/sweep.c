@@ -1062,6 +1062,16 @@ static int sweep_find_against(struct sweep *s, struct error *e)
                                  : error_set(e, "--against %s is not a result", s->request->against);
 }
 
+static void forget_said(json_t *warnings, const json_t *said)
+{
+    const char *sentence;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)said, sentence, value)
+    {
+        json_object_del(warnings, sentence);
+    }
+}
+
 static int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
 {
     const struct sweep_engine *engine = request->engine;
@@ -1073,7 +1083,10 @@ static int sweep_run_planned(const struct sweep_request *request, const struct p
         sweep_find_against(&s, &e) != 0 || (engine && engine->check(engine, &s, &e) != 0)) {
         log_error("%s", e.text);
     } else {
+        forget_said(warnings, request->said);
         doctor_log_warnings(warnings);
+        if (request->said)
+            json_object_update(warnings, (json_t *)(uintptr_t)request->said);
         s.warned = warnings;
         status = request->dry_run ? EXIT_DONE : sweep_run_all(&s);
         if (request->dry_run)
