@@ -346,11 +346,12 @@ static void see_stage(struct burn_in *b, const struct planned *p, int status, do
 {
     struct error e;
     size_t runs = 0;
+    struct text failed = {0};
     char *path = last_result(b, p->stage);
     const char *shown = path ? path + strlen(b->folder) + 1 : NULL, *reason = NULL, *verdict = "incomplete";
-    int result =
-        path ? burn_in_see_result(b->seen, p->stage->name, p->stage->light, path, shown, &b->lab, &runs, &e)
-             : error_set(&e, "it left no result: the messages above say why");
+    int result = path ? burn_in_see_result(b->seen, p->stage->name, p->stage->light, path, shown, &b->lab,
+                                           &runs, &failed, &e)
+                      : error_set(&e, "it left no result: the messages above say why");
     if (result != 0)
         reason = e.text;
     else if (status == EXIT_INTERRUPTED)
@@ -361,9 +362,12 @@ static void see_stage(struct burn_in *b, const struct planned *p, int status, do
         verdict = status == EXIT_FAILED ? "failed" : status == EXIT_SKIPPED ? "skipped" : "passed";
     if (status == EXIT_SKIPPED && result == 0)
         reason = "nothing of it could be decided on this lab";
+    if (strcmp(verdict, "failed") == 0)
+        reason = failed.length ? text_string(&failed) : "an expectation failed: its results say which";
     b->interrupted |= status == EXIT_INTERRUPTED;
     b->incomplete |= strcmp(verdict, "incomplete") == 0;
     stage_entry(b, p, verdict, reason, shown, runs, seconds);
+    text_free(&failed);
     free(path);
 }
 
@@ -398,7 +402,9 @@ static void ask_hosts(struct burn_in *b, const struct planned *p)
     else if (status == EXIT_SKIPPED)
         stage_entry(b, p, "skipped", "no host has it", folder, 0, seconds);
     else
-        stage_entry(b, p, status == EXIT_LAB ? "failed" : "passed", NULL, folder, 0, seconds);
+        stage_entry(b, p, status == EXIT_LAB ? "failed" : "passed",
+                    status == EXIT_LAB ? "a host failed it: findings and what is not known say why" : NULL,
+                    folder, 0, seconds);
     b->incomplete |= !answers;
     b->interrupted |= status == EXIT_INTERRUPTED;
     if (answers) {
@@ -492,10 +498,28 @@ static int exit_status(const struct burn_in *b)
                                                 : EXIT_SKIPPED;
 }
 
+/* Why it failed, where no part is named for it. */
+static void print_failed_stages(const struct burn_in *b)
+{
+    const json_t *stage;
+    size_t i;
+    json_array_foreach(json_object_get(b->document, "stages"), i, stage)
+    {
+        const char *reason = json_string_value(json_object_get(stage, "reason"));
+        if (reason && json_object_get(stage, "runs") &&
+            strcmp(json_string_value(json_object_get(stage, "verdict")), "failed") == 0)
+            print_out_line("stage %s: %s (harness explain %s/%s)",
+                           json_string_value(json_object_get(stage, "name")), reason, b->folder,
+                           json_string_value(json_object_get(stage, "folder")));
+    }
+}
+
 static void print_findings(const struct burn_in *b)
 {
     const json_t *finding, *line, *list = json_object_get(b->document, "findings");
     size_t i, k;
+    if (!json_array_size(list))
+        print_failed_stages(b);
     json_array_foreach(list, i, finding)
     {
         print_out_line("%s: %s%s", json_string_value(json_object_get(finding, "culprit")),

@@ -181,6 +181,7 @@ static const char *const parts[] = {
     "files",
     "complete",
     "phases",
+    "expectations",
     "flows",
     "collectives.*.max_busbw_GBps",
     "hosts.*.facts",
@@ -327,14 +328,30 @@ static void see_run(json_t *seen, const char *stage, bool light, const struct ru
                   collectives_of(run)));
 }
 
+static void see_expectations(const struct run *run, const char *shown, struct text *failed, size_t *others)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(run_get(run, "expectations"), i, entry)
+    {
+        if (strcmp(run_member(entry, "verdict"), "failed") != 0)
+            continue;
+        if (failed->length)
+            ++*others;
+        else
+            text_add(failed, "\"%s\" failed in %s: %s is %s", run_member(entry, "name"), shown,
+                     run_member(entry, "check"), run_member(entry, "reason"));
+    }
+}
+
 int burn_in_see_result(json_t *seen, const char *stage, bool light, const char *folder, const char *shown,
-                       const struct lab *lab, size_t *runs, struct error *e)
+                       const struct lab *lab, size_t *runs, struct text *failed, struct error *e)
 {
     struct folder f;
     json_t *index = NULL, *taken = json_object(), *cell;
     int result = folder_open(&f, folder, e);
     bool sweep = result == 0 && sweep_index_exists(&f);
-    size_t i;
+    size_t i, others = 0;
     *runs = 0;
     if (sweep && !(index = sweep_index_load(&f, e)))
         result = -1;
@@ -349,11 +366,15 @@ int burn_in_see_result(json_t *seen, const char *stage, bool light, const char *
         text_add(&place, "%s%s%s", shown, name ? "/" : "", name ? name : "");
         result = run_load_parts(&run, folder, name, parts, e);
         if (result == 0)
+            see_expectations(&run, text_string(&place), failed, &others);
+        if (result == 0)
             see_run(seen, stage, light, &run, text_string(&place), lab);
         *runs += result == 0;
         text_free(&place);
         run_free(&run);
     }
+    if (others)
+        text_add(failed, ", and %zu more", others);
     folder_close(&f);
     json_decref(index);
     json_decref(taken);

@@ -23,23 +23,73 @@ check_says "names the stage" 'stage nics: ' err
 harness burn-in two.json -n >out
 check_says "an incast needs three" '^  lossless +skipped: the lab has 2 hosts, and an incast needs three' out
 
+check_exit 2 "a value that makes a host without a link" harness burn-in four.json -n --set lab.hosts.nosuch.pcie.lanes=4
+check_says "is told before anything runs" 'stage nics: .*leads from nosuch to h0' err
+jq '.hosts.alone = {}' four.json >alone.json
+check_exit 2 "a NIC without a link" harness check alone.json
+check_says "is refused as a lab" 'NIC alone has no link: expected one in "links"' err
+harness lab show four.json | jq '.links += [{between: ["h1", "h2"], rate: "25Gb/s"}]' >twice.json
+check_exit 2 "a NIC with two" harness check twice.json
+check_says "too" 'NIC h1 has 2 links: expected one' err
+
 # ---- a whole one, and one with a fault
 check_exit 0 "a healthy lab passes" harness burn-in four.json --soak 300us
 check "burn-in.json is as its schema says, which reads it" harness burn-in four.json -n --baseline results/burn-in-four/latest
 check "all four NICs have figures" [ "$(document four '.figures | length')" = 4 ]
 check "each stage's result is an ordinary one" harness explain "results/burn-in-four/latest/$(document four '.stages[] | select(.name == "pairs").folder')"
 check_says "the page has the matrix of pairs" '<h2>Pairs</h2>' results/burn-in-four/latest/index.html
+check "what was warned of is in the document" [ "$(document four '.warnings | length > 0')" = true ]
+harness burn-in four.json --no-report >out 2>err
+check "and is said once" [ "$(sort err | uniq -d | wc -l)$(grep -c warning err)" = "0$(document four '.warnings | length')" ]
+check_says "DCQCN, which the lab cannot have, is not tested" '^note: DCQCN was not tested' out
 check "no stage is missing in the document" [ "$(document four '[.stages[].name] | join(" ")')" = "doctor nics gpus nvbandwidth pairs lossless nccl soak" ]
 check_exit 1 "a lab with a fault fails" harness burn-in slow.json --json --no-report
 check "the culprit is in the document" [ "$(jq -r '.findings[0] | .kind + " " + .culprit' out)" = "nic-slow h2" ]
 check "the stage that showed it has failed, others have passed" [ "$(jq -r '[.stages[] | select(.runs) | .name + " " + .verdict] | join(", ")' out)" = "nics passed, pairs failed, lossless passed" ]
 check "with its source" [ "$(jq -r '.findings[0].source | test("of the median of 4 NICs")' out)" = true ]
+check_exit 1 "a stage that fails without a culprit" harness burn-in four.json --no-report --stages pairs --set 'expect=[{"name": "much", "check": "sum(flows.*.messages) > 1e9"}]'
+check_says "says what failed, and where" '^stage pairs: "much" failed in 5-pairs/.*/01: sum.flows.*messages. > 1e9 is [0-9.]+, expected > 1000000000, and 2 more .harness explain /' out
+check "in the document, too" [ "$(document four '.stages[] | select(.name == "pairs") | .reason | test("much. failed in")')" = true ]
+check_exit 0 "a rule that no NIC breaks" harness burn-in four.json --no-report --stages pairs --fail-if 'host_tx < 1Gb/s'
+check_exit 4 "a rule of which no NIC has the figure" harness burn-in four.json --no-report --stages pairs --fail-if 'gpu_tx < 1Gb/s'
+check_says "is undecided" '^burn-in of four: undecided' out
+check_says "with the rule" '^skipped +gpu_tx < 1Gb/s .no NIC has the figure' out
+check "in the document, too" [ "$(document four '.verdict')" = undecided ]
+check_exit 2 "a rule over a baseline that is not there" harness burn-in four.json --fail-if 'host_tx < 97% of old'
+check_says "is refused" 'there is no old one: expected --baseline' err
 check_exit 4 "where no stage can be had nothing is decided" harness burn-in four.json --stages nccl
+check_exit 2 "a baseline without figures" harness burn-in four.json --baseline results/burn-in-four/latest
+check_says "is refused" 'has no figures, as its stages were skipped' err
+
+# ---- equally bad: by the line
+echo "$lab" | jq '.name = "equal" | .defaults.host = {pcie: {generation: 3, lanes: 1}}' >equal.json
+check_exit 4 "all NICs are slow" harness burn-in equal.json --no-report --stages pairs
+check_says "which is not known to be wrong" '^not known: h[0-3] carries [67][.0-9]* of 25 Gb/s of its line, as all 4 of its kind do: h0, h1, h2, h3' out
+echo "$lab" | jq '.name = "half" | .topology.hosts = 8' >eight.json
+harness lab show eight.json | jq '(.links[] | select(.between[0] | IN("h0", "h1", "h2", "h4", "h6"))).rate = "12.5Gb/s"' >half.json
+check_exit 1 "five links of eight at half the rate of the others" harness burn-in half.json --no-report --stages pairs
+check "are named" [ "$(document half '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-slow h0 - s0, link-slow h1 - s0, link-slow h2 - s0, link-slow h4 - s0, link-slow h6 - s0" ]
+echo "$lab" | jq '.name = "gpus" | .defaults.host = {pcie: {generation: 3, lanes: 16}, gpu: {write: "8Gb/s", read: "8Gb/s"}}' >gpus.json
+check_exit 4 "GPU memory that is slow at all NICs" harness burn-in gpus.json --no-report --stages gpus
+check_says "is not known, either" '^not known: memory of GPUs at 4 of 4 NICs carries less than 85 % of the line, down to [1-8][.0-9]* of 25 Gb/s' out
+
+# ---- links that no flow crossed
+jq -n '{schema: 1, name: "rails4", driver: "sim", topology: {kind: "rail_leaf_spine", groups: 1, hosts: 3, rails: 2, spines: 1}, defaults: {link: {rate: "25Gb/s", length: "2m"}}}' >rails4.json
+check_exit 4 "uplinks that nothing crossed" harness burn-in rails4.json --no-report --stages pairs
+check_says "are not known" '^not known: 2 links between switches carried nothing: no flow crossed them: leaf0 - spine0, leaf1 - spine0' out
+
+# ---- a notification point is looked at of each host
+jq '.name = "marks" | .topology.hosts = 5 | .defaults.switch.ecn = {kmin: "50KB", kmax: "200KB", pmax: 0.2}' four.json >marks.json
+check_exit 1 "one whose notification point is off" harness burn-in marks.json --no-report --stages lossless --set 'settings_of.h3.ecn_np=[]'
+check "is named" [ "$(document marks '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "dcqcn-off h3" ]
 
 # ---- two hosts: by a baseline
-check_exit 0 "two hosts are not judged by one another" harness burn-in two.json --no-report
-check_says "which is said" 'fewer than three of their kind' out
+check_exit 0 "two hosts are judged by their line" harness burn-in two.json --no-report
 cp -rL results/burn-in-two/latest accepted
+check_exit 4 "NICs that the baseline does not have" harness burn-in four.json --no-report --stages pairs --baseline accepted
+check_says "are not known" '^not known: 2 NICs are without the same figures in the baseline: h2, h3' out
+check_exit 4 "and those that only the baseline has" harness burn-in two.json --no-report --stages pairs --baseline results/burn-in-four/latest
+check_says "too" '^not known: the baseline has figures of 2 NICs that have none here: h2, h3' out
 check_exit 1 "by a baseline they are" harness burn-in two.json --no-report --set 'lab.defaults.link.rate=10Gb/s' --baseline accepted
 check "NICs that are slower are named" [ "$(document two '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "slower h0, slower h1" ]
 check_exit 1 "compare says what moved, and a rule that holds fails" harness compare accepted results/burn-in-two/latest --fail-if 'host_tx < 97% of old' --fail-if 'findings > 2'
@@ -55,6 +105,8 @@ check_says "is refused" 'two.json is not the document of a burn-in' err
 
 # ---- two hosts with two rails: four NICs of a kind, and whoever pauses is the slow one of two
 echo "$lab" | jq '.name = "rails" | .topology = {kind: "rail_leaf_spine", groups: 1, hosts: 2, rails: 2, spines: 0} | .hosts = {"h1": {nics: {rail1: {pcie: {generation: 3, lanes: 1}}}}}' >rails.json
+check_exit 2 "a baseline of other NICs" harness burn-in rails.json -n --baseline accepted
+check_says "is refused" 'is of lab two, and none of its NICs is one of lab rails' err
 check_exit 1 "one of two hosts" harness burn-in rails.json --no-report
 check "is named with its NIC" [ "$(document rails '[.findings[] | .kind + " " + .culprit + " " + .host + " " + .nic] | join(", ")')" = "nic-slow h1.rail1 h1 rail1" ]
 
@@ -82,13 +134,24 @@ wait $burn 2>/dev/null
 folder=$(echo killed/burn-in-four/2*)
 check "a killed one is not complete" [ "$(jq -r .complete "$folder/burn-in.json")" = false ]
 first=$(stat -c %Y.%i "$folder"/2-nics/2*/01/result.json)
+cp four.json kept.json
+jq '.defaults.link.rate = "50Gb/s"' kept.json >four.json
+check_exit 2 "with another lab it does not" harness burn-in --resume "$folder" --no-report
+check_says "go on" 'four.json was changed since the burn-in in .* was begun' err
+cp kept.json four.json
 check_exit 0 "it goes on" harness burn-in --resume "$folder" --no-report
 check "and keeps what was whole" [ "$(stat -c %Y.%i "$folder"/2-nics/2*/01/result.json)" = "$first" ]
 check "it is then complete" [ "$(jq -r '"\(.complete) \(.verdict)"' "$folder/burn-in.json")" = "true passed" ]
 check "with the same figures as one that was not killed" [ "$(jq -cS .figures "$folder/burn-in.json")" = "$(harness burn-in four.json "${long[@]}" --json | jq -cS .figures)" ]
 whole=$(realpath results/burn-in-two/latest)
-first=$(stat -c %i "$whole"/*/2*/result.json)
-harness burn-in --resume "$whole" --no-report >/dev/null 2>&1
-check "single runs that are whole are kept, too" [ "$(stat -c %i "$whole"/*/2*/result.json)" = "$first" ]
+whole_runs() { find "$whole" -name result.json -exec stat -c '%i %n' {} + | sort; }
+first=$(whole_runs)
+check_exit 1 "a whole one is judged again" harness burn-in --resume "$whole" --no-report
+check_says "by the rule that was given at first" '^failed +host_rx < 30Gb/s' out
+check "single runs that are whole are kept, too" [ -n "$first" -a "$(whole_runs)" = "$first" ]
+mkdir "$folder/index.html"
+check_exit 0 "a page that cannot be written" harness burn-in --resume "$folder"
+check_says "is told of" 'no page: ' err
+check "and not named" [ -z "$(grep '^page:' out)" ]
 check_exit 2 "--resume with a lab" harness burn-in four.json --resume "$folder"
 finish
