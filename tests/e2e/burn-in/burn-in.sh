@@ -24,7 +24,7 @@ harness burn-in two.json -n >out
 check_says "an incast needs three" '^  lossless +skipped: the lab has 2 hosts, and an incast needs three' out
 
 check_exit 2 "a value that makes a host without a link" harness burn-in four.json -n --set lab.hosts.nosuch.pcie.lanes=4
-check_says "is told before anything runs" 'stage nics: .*leads from nosuch to h0' err
+check_says "is told before anything runs" 'stage nics: .*there is no host nosuch' err
 jq '.hosts.alone = {}' four.json >alone.json
 check_exit 2 "a NIC without a link" harness check alone.json
 check_says "is refused as a lab" 'NIC alone has no link: expected one in "links"' err

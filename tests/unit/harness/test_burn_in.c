@@ -360,7 +360,7 @@ static json_t *slow_on_lines(const char *names)
     size_t i, k;
     json_array_foreach(json_object_get(seen, "links"), i, link)
     {
-        json_object_set_new(link, "rate_bps", json_integer(100000000000));
+        json_object_set_new(link, "bps", json_integer(100000000000));
     }
     json_array_foreach(json_object_get(seen, "runs"), i, run)
     {
