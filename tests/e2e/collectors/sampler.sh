@@ -182,6 +182,7 @@ elif check "the library of driver statistics is built" compile_preload "$SCRATCH
     shows() { until_true 30 last_is "$SCRATCH/lines" "$(place "$SCRATCH/lines" mark)" "$1"; }
     of_last() { grep '^\[' "$SCRATCH/lines" | tail -n 1 | jq -c "[.[$(place "$SCRATCH/lines" rx_bytes_phy)], .[$(place "$SCRATCH/lines" queue)], .[$(place "$SCRATCH/lines" ethtool_queue)]]"; }
     driver_has "rx_bytes_phy 1000000" "queue 7000" "queue 30" "mark 1"
+    rm -f "$SCRATCH/lines"
     LD_PRELOAD=$SCRATCH/statistics.so "$SAMPLER" --netdev v0 --every 20ms > "$SCRATCH/lines" 2> /dev/null &
     pid=$!
     until_true 30 has_samples "$SCRATCH/lines" 2
@@ -367,6 +368,7 @@ check_says "... is named with its NIC" 'error: w1: ' "$SCRATCH/err"
 for wrong in w0:mlx5_0 w0:gpu=x w0:rdma= nosuch0; do check_exit 2 "--nic $wrong" "$SAMPLER" --nic "$wrong"; done
 check_exit 2 "one NIC twice" "$SAMPLER" --nic w0 --nic w0
 check_exit 2 "--nic beside --netdev" "$SAMPLER" --nic w0 --netdev w1
+rm -f "$SCRATCH/lines" # what it waits for must not be of the run before
 run --nic w0 --nic w1 --every 20ms > "$SCRATCH/lines" 2> "$SCRATCH/err" &
 sampler=$!
 until_true 30 has_samples "$SCRATCH/lines" 4
