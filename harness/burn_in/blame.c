@@ -20,6 +20,18 @@ double seen_number(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+void seen_add(double *sum, double value)
+{
+    if (!isnan(value))
+        *sum = (isnan(*sum) ? 0 : *sum) + value;
+}
+
+void seen_most(double *most, double value)
+{
+    if (!isnan(value) && !(*most >= value))
+        *most = value;
+}
+
 double seen_sum(const json_t *of, const char *node, const char *glob)
 {
     double sum = NAN;
@@ -28,7 +40,7 @@ double seen_sum(const json_t *of, const char *node, const char *glob)
     json_object_foreach(json_object_get(of, node), name, value)
     {
         if (json_is_number(value) && fnmatch(glob, name, 0) == 0)
-            sum = (isnan(sum) ? 0 : sum) + json_number_value(value);
+            seen_add(&sum, json_number_value(value));
     }
     return sum;
 }
@@ -98,6 +110,16 @@ bool seen_is_switch(const struct work *w, const char *name)
 }
 
 /* ---- findings */
+
+#define NAMES_MOST 4 /* that a sentence has */
+
+void blame_add_name(struct text *names, size_t *count, const char *name)
+{
+    if (++*count <= NAMES_MOST)
+        text_add(names, "%s%s", *count > 1 ? ", " : "", name);
+    else if (*count == NAMES_MOST + 1)
+        text_add(names, ", ...");
+}
 
 bool blame_has(const struct work *w, const char *culprit)
 {

@@ -3,6 +3,7 @@
 #ifndef HARNESS_BURN_IN_BLAME_H
 #define HARNESS_BURN_IN_BLAME_H
 
+#include "lib/text.h"
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,9 @@ double seen_number(const json_t *object, const char *key);
 /* The sum of the counters of a node that match; NAN: none is known. Of a run's "counters", or others. */
 double seen_sum(const json_t *of, const char *node, const char *glob);
 double seen_counted(const json_t *run, const char *node, const char *glob);
+/* Add to a sum, or let it be the most, of what is known: NAN is neither. Both begin with NAN. */
+void seen_add(double *sum, double value);
+void seen_most(double *most, double value);
 /* NULL: it is none of the lab's NICs. */
 struct node *seen_node(const struct work *w, const char *name);
 bool seen_is_stage(const json_t *run, const char *name);
@@ -67,6 +71,8 @@ bool seen_is_switch(const struct work *w, const char *name);
 
 /* ---- findings */
 
+/* Add a name to those that a sentence has, of which all are counted. */
+void blame_add_name(struct text *names, size_t *count, const char *name);
 /* Is this part named already? */
 bool blame_has(const struct work *w, const char *culprit);
 /* Name it: a new finding, of which the sentence is made as by printf. */

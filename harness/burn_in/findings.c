@@ -16,20 +16,6 @@ static const char *const figure_names[2][2] = {{"host_tx_bps", "host_rx_bps"}, {
 
 /* ---- reading what was seen */
 
-static const char *link_peer(const json_t *seen, const char *name)
-{
-    const json_t *links = json_object_get(seen, "links"), *link;
-    size_t i;
-    json_array_foreach(links, i, link)
-    {
-        if (strcmp(seen_text(link, "a"), name) == 0)
-            return seen_text(link, "b");
-        if (strcmp(seen_text(link, "b"), name) == 0)
-            return seen_text(link, "a");
-    }
-    return NULL;
-}
-
 static void take_nodes(struct work *w)
 {
     const json_t *nodes = json_object_get(w->seen, "nodes"), *node;
@@ -37,13 +23,14 @@ static void take_nodes(struct work *w)
     w->nodes = xcalloc(json_object_size(nodes) + 1, sizeof *w->nodes);
     json_object_foreach((json_t *)(uintptr_t)nodes, name, node)
     {
-        const char *machine = seen_text(node, "machine");
+        const char *machine = seen_text(node, "machine"), *peer = NULL;
+        seen_link_of_port(w, name, 0, &peer);
         w->nodes[w->count] = (struct node){.name = name,
                                            .machine = *machine ? machine : name,
                                            .nic = seen_text(node, "nic"),
                                            .class = seen_text(node, "class"),
                                            .relation = json_string_value(json_object_get(node, "relation")),
-                                           .peer = link_peer(w->seen, name),
+                                           .peer = peer,
                                            .relations = json_object_get(node, "relations"),
                                            .is_virtual = strcmp(seen_text(node, "origin"), "virtual") == 0};
         for (size_t i = 0; i < MEMORIES; i++)
@@ -63,13 +50,6 @@ static void take_pair(struct work *w, const char *from, const char *to, double b
         json_put(of, to, json_real(bps));
 }
 
-static void take_rate(struct node *n, enum memory memory, enum way way, double bps)
-{
-    double *best = &n->best[memory][way];
-    if (!isnan(bps) && !(*best >= bps))
-        *best = bps;
-}
-
 /* A run at full rate in which each NIC has a flow in each direction at most. */
 static void take_full_flow(struct work *w, const json_t *run, const json_t *flow)
 {
@@ -78,8 +58,8 @@ static void take_full_flow(struct work *w, const json_t *run, const json_t *flow
     double bps = seen_number(flow, "bps");
     if (!from || !to)
         return;
-    take_rate(from, memory, TX, bps);
-    take_rate(to, memory, RX, bps);
+    seen_most(&from->best[memory][TX], bps);
+    seen_most(&to->best[memory][RX], bps);
     if (memory == HOST)
         take_pair(w, from->name, to->name, bps);
     to->paused_link[memory] |= seen_counted(run, to->name, "tx_prio?_pause") > 0;
@@ -208,8 +188,7 @@ static double best_of(const struct node *n, enum memory memory, enum way way)
 {
     double best = n->best[memory][way];
     for (size_t i = GPU_0; memory == GPU && i < MEMORIES; i++)
-        if (!(best >= n->best[i][way]) && !isnan(n->best[i][way]))
-            best = n->best[i][way];
+        seen_most(&best, n->best[i][way]);
     return best;
 }
 
@@ -254,14 +233,6 @@ static json_t *gpus_of(const struct work *w)
 }
 
 /* NICs of one burn-in without a figure of the other, which is judged by nothing then. */
-static void note_partner(struct text *names, size_t *count, const char *name)
-{
-    if (++*count <= 4)
-        text_add(names, "%s%s", *count > 1 ? ", " : "", name);
-    else if (*count == 5)
-        text_add(names, ", ...");
-}
-
 static void judge_partners(struct work *w, const json_t *before)
 {
     struct text new = {0}, gone = {0};
@@ -275,7 +246,7 @@ static void judge_partners(struct work *w, const json_t *before)
             has = has && (isnan(best_of(n, (enum memory)(k / 2), (enum way)(k % 2))) ||
                           !isnan(seen_number(json_object_get(before, n->name), figure_names[k / 2][k % 2])));
         if (!has)
-            note_partner(&new, &news, n->name);
+            blame_add_name(&new, &news, n->name);
     }
     json_object_foreach((json_t *)(uintptr_t)before, name, figures)
     {
@@ -285,7 +256,7 @@ static void judge_partners(struct work *w, const json_t *before)
             has = has && (isnan(seen_number(figures, figure_names[k / 2][k % 2])) ||
                           (n && !isnan(best_of(n, (enum memory)(k / 2), (enum way)(k % 2)))));
         if (!has)
-            note_partner(&gone, &gones, name);
+            blame_add_name(&gone, &gones, name);
     }
     if (news)
         blame_unknown(w, "%zu %s without the same figures in the baseline: %s", news,
@@ -386,7 +357,7 @@ static void note_receivers(struct work *w)
     }
     for (i = 0; json_object_size(receivers) && i < w->count; i++)
         if (!json_object_get(receivers, w->nodes[i].name))
-            note_partner(&names, &others, w->nodes[i].name);
+            blame_add_name(&names, &others, w->nodes[i].name);
     if (others)
         blame_note(w, "%zu %s the receiver of no incast, so that %s to marks was not looked at: %s", others,
                    others == 1 ? "NIC was" : "NICs were", others == 1 ? "its answer" : "what they answer",

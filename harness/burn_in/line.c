@@ -9,7 +9,6 @@
 
 /* Headers leave 93 % of a line with frames of 1 KiB, and a bit is lost at the ends of a run. */
 #define OF_LINE 0.85
-#define NAMES   4 /* that a sentence has */
 #define FEW     3 /* of a kind: fewer tell nothing of one another (rates.c) */
 
 /* What one NIC carries from and to host memory in its best round behind one switch, or in its best round. */
@@ -42,12 +41,6 @@ static bool are_near(const struct node *a, const struct node *b)
     return a->peer && b->peer && (strcmp(a->peer, b->peer) == 0 || strcmp(a->peer, b->name) == 0);
 }
 
-static void take_most(double *best, double bps)
-{
-    if (!isnan(bps) && !(*best >= bps))
-        *best = bps;
-}
-
 static bool same_kind(const struct node *a, const struct node *b)
 {
     return strcmp(a->class, b->class) == 0 && strcmp(a->nic, b->nic) == 0;
@@ -59,7 +52,7 @@ static double line_of_kind(const struct work *w, const struct node *n)
     double line = NAN;
     for (size_t i = 0; i < w->count; i++)
         if (same_kind(&w->nodes[i], n))
-            take_most(&line, line_of_node(w, &w->nodes[i]));
+            seen_most(&line, line_of_node(w, &w->nodes[i]));
     return line;
 }
 
@@ -78,8 +71,8 @@ static struct carried *carried_of(const struct work *w)
                               *to = seen_node(w, seen_text(flow, "to"));
             if (!from || !to || seen_memory(flow) != HOST || !are_near(from, to))
                 continue;
-            take_most(&all[from - w->nodes].bps[TX], seen_number(flow, "bps"));
-            take_most(&all[to - w->nodes].bps[RX], seen_number(flow, "bps"));
+            seen_most(&all[from - w->nodes].bps[TX], seen_number(flow, "bps"));
+            seen_most(&all[to - w->nodes].bps[RX], seen_number(flow, "bps"));
         }
     }
     for (i = 0; i < w->count; i++)
@@ -119,14 +112,6 @@ static void find_own(const struct work *w, struct carried *all)
     }
 }
 
-static void add_name(struct text *names, size_t count, const char *name)
-{
-    if (count <= NAMES)
-        text_add(names, "%s%s", count > 1 ? ", " : "", name);
-    else if (count == NAMES + 1)
-        text_add(names, ", ...");
-}
-
 static void accuse(struct work *w, struct node *n, const struct carried *c)
 {
     bool both = is_slow(c, TX) && is_slow(c, RX) && !n->paused_link[HOST];
@@ -155,7 +140,7 @@ static void judge_half(struct work *w, size_t first, const struct carried *all)
         if (all[i].own[TX] || all[i].own[RX])
             accuse(w, n, &all[i]);
         else
-            add_name(&names, ++unsure, n->name);
+            blame_add_name(&names, &unsure, n->name);
     }
     if (unsure)
         blame_unknown(
@@ -179,7 +164,7 @@ static void judge_kind(struct work *w, size_t first, const struct carried *all)
         of++;
         if (!is_slow_any(&all[i]))
             continue;
-        add_name(&names, ++slow, w->nodes[i].name);
+        blame_add_name(&names, &slow, w->nodes[i].name);
         best =
             slow == 1 || all[i].bps[TX] / all[i].line_bps > all[best].bps[TX] / all[best].line_bps ? i : best;
     }
@@ -231,7 +216,7 @@ static void judge_gpu_lines(struct work *w, const struct carried *all)
         const struct node *n = &w->nodes[i];
         double best = NAN;
         for (int memory = GPU; memory < MEMORIES && !n->relation && !json_object_size(n->relations); memory++)
-            take_most(&best, fmin(n->best[memory][TX], n->best[memory][RX]));
+            seen_most(&best, fmin(n->best[memory][TX], n->best[memory][RX]));
         if (isnan(best) || isnan(all[i].line_bps))
             continue;
         of++;
@@ -239,7 +224,7 @@ static void judge_gpu_lines(struct work *w, const struct carried *all)
             continue; /* the second: it is the NIC that is slow, which is told already */
         if (!(least <= best))
             least = best, line = all[i].line_bps;
-        add_name(&names, ++slow, n->name);
+        blame_add_name(&names, &slow, n->name);
     }
     if (slow && 2 * slow >= of)
         blame_unknown(
@@ -261,9 +246,7 @@ static double crossed(const struct work *w, const char *name, size_t port)
     size_t i;
     json_array_foreach(json_object_get(w->seen, "runs"), i, run)
     {
-        double bytes = seen_counted(run, name, glob);
-        if (!isnan(bytes))
-            sum = (isnan(sum) ? 0 : sum) + bytes;
+        seen_add(&sum, seen_counted(run, name, glob));
     }
     free(glob);
     return sum;
@@ -282,9 +265,10 @@ static void judge_crossed(struct work *w)
         for (size_t port = 0; (link = seen_link_of_port(w, name, port, &peer)); port++) {
             double is = seen_is_switch(w, peer) ? crossed(w, name, port) : NAN;
             char *key = xasprintf("%s - %s", seen_text(link, "a"), seen_text(link, "b"));
-            double so_far = seen_number(bytes, key);
-            if (!isnan(is))
-                json_object_set_new(bytes, key, json_real(is + (isnan(so_far) ? 0 : so_far)));
+            double both = seen_number(bytes, key);
+            seen_add(&both, is);
+            if (!isnan(both))
+                json_object_set_new(bytes, key, json_real(both));
             free(key);
         }
     }
@@ -292,7 +276,7 @@ static void judge_crossed(struct work *w)
     {
         char *key = xasprintf("%s - %s", seen_text(one, "a"), seen_text(one, "b"));
         if (seen_number(bytes, key) == 0)
-            add_name(&names, ++unused, key);
+            blame_add_name(&names, &unused, key);
         free(key);
     }
     if (unused)

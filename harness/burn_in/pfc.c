@@ -69,8 +69,8 @@ static void count_switch(const struct work *w, const char *name, double *dropped
                pauses = seen_counted(run, name, "tx_pause");
         if (!is_incast(run, false) || isnan(drops) || isnan(pauses))
             continue;
-        *dropped = (isnan(*dropped) ? 0 : *dropped) + drops;
-        *paused = (isnan(*paused) ? 0 : *paused) + pauses;
+        seen_add(dropped, drops);
+        seen_add(paused, pauses);
     }
 }
 
@@ -148,8 +148,7 @@ static double pauses_to(const struct work *w, const struct node *n)
     json_array_foreach(runs, i, run)
     {
         double pauses = is_incast(run, false) ? counted_towards(w, run, n, "tx_prio?_pause") : NAN;
-        if (!isnan(pauses))
-            sum = (isnan(sum) ? 0 : sum) + pauses;
+        seen_add(&sum, pauses);
     }
     return sum;
 }
@@ -307,8 +306,7 @@ static struct incast incast_to(const struct work *w, const json_t *run, const st
         is.held += isnan(own) || own >= IS_HELD * seen_number(flow, "bps");
         is.obeyed += seen_counted(run, seen_text(flow, "from"), "rp_cnp_handled") > 0;
         is.lost = is.lost || seen_number(flow, "again") > 0;
-        if (!isnan(marked))
-            is.marked = (isnan(is.marked) ? 0 : is.marked) + marked;
+        seen_add(&is.marked, marked);
     }
     return is;
 }
@@ -420,8 +418,7 @@ static struct marking marking_of(const struct work *w, const char *name, struct 
         double marked = seen_counted(run, name, "ecn_marked");
         if (!is_incast(run, true))
             continue;
-        if (!isnan(marked))
-            marking.marked = (isnan(marking.marked) ? 0 : marking.marked) + marked;
+        seen_add(&marking.marked, marked);
         take_queues(w, run, name, queues, &marking);
         for (size_t at = 0; at < w->count; at++) {
             const struct node *to = &w->nodes[at];
