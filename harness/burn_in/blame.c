@@ -121,16 +121,16 @@ void blame_add_name(struct text *names, size_t *count, const char *name)
         text_add(names, ", ...");
 }
 
-bool blame_has(const struct work *w, const char *culprit)
+json_t *blame_of(const struct work *w, const char *culprit)
 {
     size_t i;
     json_t *finding;
     json_array_foreach(w->findings, i, finding)
     {
         if (strcmp(seen_text(finding, "culprit"), culprit) == 0)
-            return true;
+            return finding;
     }
-    return false;
+    return NULL;
 }
 
 json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, const char *stage,

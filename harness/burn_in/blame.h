@@ -1,5 +1,5 @@
-/* What those who judge have in common (links.c, rates.c, line.c, pfc.c, findings.c): what was seen, by NIC,
- * and the findings so far. */
+/* What those who judge have in common (links.c, rates.c, line.c, pfc.c, gpus.c, findings.c): what was seen,
+ * by NIC, and the findings so far. */
 #ifndef HARNESS_BURN_IN_BLAME_H
 #define HARNESS_BURN_IN_BLAME_H
 
@@ -73,8 +73,8 @@ bool seen_is_switch(const struct work *w, const char *name);
 
 /* Add a name to those that a sentence has, of which all are counted. */
 void blame_add_name(struct text *names, size_t *count, const char *name);
-/* Is this part named already? */
-bool blame_has(const struct work *w, const char *culprit);
+/* Is this part named already? Its finding, or NULL. */
+json_t *blame_of(const struct work *w, const char *culprit);
 /* Name it: a new finding, of which the sentence is made as by printf. */
 json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, const char *stage,
               const char *format, ...) __attribute__((format(printf, 6, 7)));
@@ -100,5 +100,7 @@ void judge_rates(struct work *w);
 void judge_lines(struct work *w);
 /* Who is not stopped by PFC, and who does not stop others; DCQCN; losses that nothing explains. */
 void judge_pfc(struct work *w);
+/* GPUs that copy less than others like them (gpus.c). */
+void judge_gpu_copies(struct work *w);
 
 #endif

@@ -1,7 +1,6 @@
 #include "harness/burn_in/findings.h"
 
 #include "harness/burn_in/blame.h"
-#include "harness/burn_in/gpus.h"
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
@@ -366,19 +365,6 @@ static void note_receivers(struct work *w)
     json_decref(receivers);
 }
 
-/* Did nvbandwidth run anywhere? Where no host has it, it is not a part of the burn-in. */
-static bool any_copies(const json_t *seen)
-{
-    const char *machine;
-    json_t *of;
-    json_object_foreach(json_object_get(seen, "nvbandwidth"), machine, of)
-    {
-        if (json_object_get(of, "tests"))
-            return true;
-    }
-    return false;
-}
-
 json_t *burn_in_findings(const json_t *seen)
 {
     struct work w = {.seen = seen,
@@ -398,7 +384,7 @@ json_t *burn_in_findings(const json_t *seen)
     note_receivers(&w);
     judge_baseline(&w);
     judge_drift(&w);
-    judge_gpu_copies(seen, w.findings, any_copies(seen) ? w.unknown : w.notes);
+    judge_gpu_copies(&w);
     json_t *collectives = judge_collectives(&w);
     json_t *all = json_make("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures",
                             figures_of(&w), "unknown", w.unknown, "notes", w.notes, "pairs", w.pairs, "gpus",

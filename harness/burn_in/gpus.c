@@ -1,8 +1,11 @@
-#include "harness/burn_in/gpus.h"
+/* Which GPU copies less than others like it: by nvbandwidth (ask.h). */
+#include "harness/burn_in/blame.h"
 
 #include "lib/document/json_text.h"
+#include "lib/statistics/distribution.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,27 +93,21 @@ static void group_copy(const struct copy *copy, void *context)
     free(key);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_of(const json_t *group)
 {
     size_t count = json_array_size(group);
     double *all = xcalloc(count + 1, sizeof *all);
     for (size_t i = 0; i < count; i++)
         all[i] = json_number_value(json_array_get(group, i));
-    qsort(all, count, sizeof *all, compare_numbers);
+    distribution_sort(all, count);
     double median = all[count / 2];
     free(all);
     return median;
 }
 
 struct judging {
+    struct work *w;
     const json_t *groups, *baseline;
-    json_t *findings;
     json_t *alone; /* tests that nothing was there to compare with */
 };
 
@@ -118,67 +115,71 @@ struct judging {
 static json_t *finding_of(struct judging *j, const struct copy *copy, double expected, const char *source)
 {
     struct text culprit = {0};
-    json_t *finding = NULL;
-    size_t i;
     text_add(&culprit, "%s GPU %zu", copy->machine, copy->between ? copy->row : copy->column);
     if (copy->between)
         text_add(&culprit, " and GPU %zu", copy->column);
-    json_array_foreach(j->findings, i, finding)
-    {
-        const char *other = json_string_value(json_object_get(finding, "culprit"));
-        if (other && strcmp(other, text_string(&culprit)) == 0)
-            break;
-        finding = NULL;
-    }
-    if (!finding || i == json_array_size(j->findings)) {
-        finding = json_make(
-            "{s:s,s:s,s:s,s:b,s:s,s:o,s:f,s:f,s:s,s:s,s:[]}", "kind", "gpu-slow", "culprit",
-            text_string(&culprit), "host", copy->machine, "sure", 1, "stage", "nvbandwidth", "says",
-            json_textf("%s %.4g GB/s, and others like it %.4g", copy->test, copy->gbyte_s, expected),
-            "figure", copy->gbyte_s * 8e9, "expected", expected * 8e9, "unit", "b/s", "source", source,
-            "evidence");
-        json_array_append_new(j->findings, finding);
+    json_t *finding = blame_of(j->w, text_string(&culprit));
+    if (!finding) {
+        finding = blame(j->w, "gpu-slow", text_string(&culprit), true, "nvbandwidth",
+                        "%s %.4g GB/s, and others like it %.4g", copy->test, copy->gbyte_s, expected);
+        json_object_set_new(finding, "host", json_text(copy->machine));
+        blame_figure(finding, copy->gbyte_s * 8e9, expected * 8e9, "b/s", source);
     }
     text_free(&culprit);
     return finding;
+}
+
+/* The same figure in the baseline; NAN: it has none. */
+static double before_of(const struct judging *j, const struct copy *copy)
+{
+    const json_t *tests = json_object_get(json_object_get(j->baseline, copy->machine), "tests"),
+                 *row = json_array_get(json_object_get(tests, copy->test), copy->row),
+                 *value = json_array_get(row, copy->column);
+    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 static void judge_copy(const struct copy *copy, void *context)
 {
     struct judging *j = context;
     char *key = key_of(copy);
-    const json_t *group = json_object_get(j->groups, key),
-                 *was = json_array_get(
-                     json_array_get(json_object_get(
-                                        json_object_get(json_object_get(j->baseline, copy->machine), "tests"),
-                                        copy->test),
-                                    copy->row),
-                     copy->column);
-    double median = median_of(group), before = json_number_value(was);
+    const json_t *group = json_object_get(j->groups, key);
+    double median = median_of(group), before = before_of(j, copy);
     bool many = json_array_size(group) >= FEW;
     if (many && copy->gbyte_s < OF_OTHERS * median)
-        json_array_append_new(
-            json_object_get(finding_of(j, copy, median, "90 % of the median of GPUs of its kind"),
-                            "evidence"),
-            json_textf("%s: %.4g GB/s, the median of %zu is %.4g", copy->test, copy->gbyte_s,
-                       json_array_size(group), median));
-    else if (json_is_number(was) && copy->gbyte_s < OF_BASELINE * before)
-        json_array_append_new(
-            json_object_get(finding_of(j, copy, before, "95 % of the baseline"), "evidence"),
-            json_textf("%s: %.4g GB/s, in the baseline %.4g", copy->test, copy->gbyte_s, before));
-    else if (!many && !json_is_number(was))
+        blame_add(finding_of(j, copy, median, "90 % of the median of GPUs of its kind"),
+                  "%s: %.4g GB/s, the median of %zu is %.4g", copy->test, copy->gbyte_s,
+                  json_array_size(group), median);
+    else if (copy->gbyte_s < OF_BASELINE * before) /* not if it is NAN */
+        blame_add(finding_of(j, copy, before, "95 % of the baseline"), "%s: %.4g GB/s, in the baseline %.4g",
+                  copy->test, copy->gbyte_s, before);
+    else if (!many && isnan(before))
         json_object_set_new(j->alone, copy->test, json_true());
     free(key);
 }
 
-void judge_gpu_copies(const json_t *seen, json_t *findings, json_t *unknown)
+/* Did it run anywhere? Where no host has it, it is not a part of the burn-in. */
+static bool any_copies(const json_t *answers)
 {
-    const json_t *answers = json_object_get(seen, "nvbandwidth"), *of;
+    const char *machine;
+    json_t *of;
+    json_object_foreach((json_t *)(uintptr_t)answers, machine, of)
+    {
+        if (json_object_get(of, "tests"))
+            return true;
+    }
+    return false;
+}
+
+void judge_gpu_copies(struct work *w)
+{
+    const json_t *answers = json_object_get(w->seen, "nvbandwidth"), *of;
     json_t *groups = json_object(), *value;
-    struct judging j = {.groups = groups,
-                        .baseline = json_object_get(json_object_get(seen, "baseline"), "nvbandwidth"),
-                        .findings = findings,
+    struct judging j = {.w = w,
+                        .groups = groups,
+                        .baseline = json_object_get(json_object_get(w->seen, "baseline"), "nvbandwidth"),
                         .alone = json_object()};
+    void (*tell)(struct work *, const char *, ...) __attribute__((format(printf, 2, 3))) =
+        any_copies(answers) ? blame_unknown : blame_note;
     const char *name;
     each_copy(answers, group_copy, groups);
     each_copy(answers, judge_copy, &j);
@@ -186,12 +187,11 @@ void judge_gpu_copies(const json_t *seen, json_t *findings, json_t *unknown)
     {
         const char *why = json_string_value(json_object_get(of, "why"));
         if (why)
-            json_array_append_new(unknown, json_textf("copies of %s's GPUs: %s", name, why));
+            tell(w, "copies of %s's GPUs: %s", name, why);
     }
     json_object_foreach(j.alone, name, value)
     {
-        json_array_append_new(
-            unknown, json_textf("%s: too few GPUs of a kind to compare, and no baseline has it", name));
+        tell(w, "%s: too few GPUs of a kind to compare, and no baseline has it", name);
     }
     json_decref(j.alone);
     json_decref(groups);

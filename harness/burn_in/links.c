@@ -22,7 +22,7 @@ static json_t *accuse_link(struct work *w, const char *a, const char *b, bool su
 {
     char *name = xasprintf("%s - %s", a, b), *other = xasprintf("%s - %s", b, a);
     json_t *finding = NULL;
-    if (!blame_has(w, name) && !blame_has(w, other)) {
+    if (!blame_of(w, name) && !blame_of(w, other)) {
         finding = blame(w, "link-errors", name, sure, stage, "the link between %s and %s %s", a, b, what);
         blame_link(finding, a, b);
         blame_figure(finding, 0, 0, "", "an error of a link is one too many");

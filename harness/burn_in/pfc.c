@@ -77,7 +77,7 @@ static void count_switch(const struct work *w, const char *name, double *dropped
 static json_t *accuse_switch(struct work *w, const char *name, bool sure)
 {
     json_t *finding;
-    if (blame_has(w, name))
+    if (blame_of(w, name))
         return NULL;
     finding =
         blame(w, "switch-pfc", name, sure, "lossless",
@@ -497,7 +497,7 @@ static void judge_switches_ecn(struct work *w)
         const char *name = json_string_value(one);
         struct queues again = marked;
         struct marking is = marking_of(w, name, &again);
-        if (!(is.marked > 0) && !blame_has(w, name))
+        if (!(is.marked > 0) && !blame_of(w, name))
             judge_unmarking(w, name, &is, &marked);
     }
 }

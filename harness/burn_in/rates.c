@@ -2,6 +2,7 @@
  * between switches beside one another. */
 #include "harness/burn_in/blame.h"
 
+#include "lib/statistics/distribution.h"
 #include "lib/xalloc.h"
 #include <math.h>
 #include <stdio.h>
@@ -32,12 +33,6 @@ static double share_of(const struct node *n)
     return n->is_virtual ? OF_OTHERS_VIRTUAL : OF_OTHERS;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What NICs of this one's kind carry: the median over both directions of those with its name, or, if they are
  * fewer than three, of all of its class. NAN: too few were measured for one to differ from the others. */
 static double line_of(const struct work *w, const struct node *n, enum memory memory, size_t *of)
@@ -55,7 +50,7 @@ static double line_of(const struct work *w, const struct node *n, enum memory me
             values[count++] = o->best[memory][RX];
             ++*of;
         }
-        qsort(values, count, sizeof *values, compare_numbers);
+        distribution_sort(values, count);
         if (*of >= 3)
             median = (values[count / 2 - 1] + values[count / 2]) / 2;
     }
@@ -320,7 +315,7 @@ static void judge_uplink(struct work *w, const json_t *run, const char *name, si
         return;
     double least = OF_UPLINKS * (isnan(stated) ? most_of_run(w, run) : stated);
     culprit = xasprintf("%s - %s", seen_text(link, "a"), seen_text(link, "b"));
-    if (bps < least && !blame_has(w, culprit)) {
+    if (bps < least && !blame_of(w, culprit)) {
         json_t *finding = blame(w, "link-slow", culprit, true, seen_text(run, "stage"),
                                 "the link from %s to %s is full at %.4g Gb/s", name, peer, GBPS(bps));
         blame_link(finding, seen_text(link, "a"), seen_text(link, "b"));

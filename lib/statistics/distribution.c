@@ -10,6 +10,11 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void distribution_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_value);
+}
+
 static double quantile_of_sorted(const double *sorted, size_t count, double q)
 {
     size_t rank = (size_t)ceil(q * (double)count);
@@ -25,14 +30,14 @@ bool distribution_is_few(double q, double count, double *needed)
 
 double distribution_quantile(double *values, size_t count, double q)
 {
-    qsort(values, count, sizeof *values, by_value);
+    distribution_sort(values, count);
     return quantile_of_sorted(values, count, q);
 }
 
 json_t *distribution_json(double *values, size_t count)
 {
     double sum = 0;
-    qsort(values, count, sizeof *values, by_value);
+    distribution_sort(values, count);
     for (size_t i = 0; i < count; i++)
         sum += values[i];
     return json_make("{s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "count", (json_int_t)count, "min", values[0],

@@ -14,6 +14,8 @@ json_t *distribution_json(double *values, size_t count);
  * it, and it is no more than the largest? *needed, if not NULL, is how many it takes: 1 / (1 - q). */
 bool distribution_is_few(double q, double count, double *needed);
 
+/* The smallest first. */
+void distribution_sort(double *values, size_t count);
 /* The q-quantile of at least one value; sorts them. */
 double distribution_quantile(double *values, size_t count, double q);
 
