@@ -2,7 +2,6 @@
 #include "harness/run/request.h"
 #include "harness/slurm/allocation.h"
 #include "lib/program/program.h"
-#include <string.h>
 
 static const struct field fields[] = {
     {.name = "out",
@@ -17,7 +16,8 @@ static const struct field fields[] = {
      .item = FIELD_STRING,
      .offset = offsetof(struct burn_in_request, stages),
      .argument = "STAGE",
-     .help = "Run this stage: doctor, nics, gpus, pairs, lossless, nccl, soak. May be given several times; "
+     .help = "Run this stage: doctor, nics, gpus, pairs, lossless, nccl, soak. May be given "
+             "several times; "
              "otherwise all that the lab can have."},
     {.name = "soak",
      .kind = FIELD_QUANTITY,
@@ -100,40 +100,20 @@ static const struct field fields[] = {
 static const struct table options = {
     .name = "burn-in", .size = sizeof(struct burn_in_request), .fields = fields};
 
-/* The nodes of a job are settings of the lab, and kept as such. */
-static int take_hosts(struct burn_in_request *request, struct words *sets, struct error *e)
-{
-    char *const *own = request->sets.items;
-    if (!request->hosts_from)
-        return 0;
-    if (strcmp(request->hosts_from, "slurm") != 0)
-        return error_set(e, "--hosts-from %.60s: expected slurm", request->hosts_from);
-    if (allocation_sets(request->lab, sets, e) != 0)
-        return error_prefix(e, "--hosts-from slurm");
-    for (size_t i = 0; i < request->sets.count; i++)
-        words_add(sets, "%s", own[i]);
-    request->sets = (struct list_of){.items = sets->items, .count = sets->count};
-    return words_whole(sets, e);
-}
-
 static int run_burn_in(const struct call *call)
 {
     struct burn_in_request request = *(const struct burn_in_request *)call->options;
-    static const char *const kept[] = {"stages", "soak", "baseline", "set", "seed", "out", "hosts_from"};
+    static const char *const kept[] = {"stages", "soak", "baseline",   "set",
+                                       "seed",   "out",  "hosts_from", NULL};
     struct error e;
     request.lab = call->count ? call->arguments[0] : NULL;
     if (request.resume && call->count) {
         error_set(&e, "--resume: the folder says which lab it is of: give no LAB");
         return program_fail(EXIT_USAGE, &e);
     }
-    for (size_t i = 0; request.resume && i < sizeof kept / sizeof *kept; i++)
-        if (json_object_get(call->document, kept[i])) {
-            error_set(&e, "--resume: the folder says this itself: give no --%s",
-                      strcmp(kept[i], "hosts_from") == 0 ? "hosts-from" : kept[i]);
-            return program_fail(EXIT_USAGE, &e);
-        }
     struct words sets = {0};
-    if (take_hosts(&request, &sets, &e) != 0) {
+    if ((request.resume && request_check_kept(call->document, kept, &e) != 0) ||
+        allocation_take(request.hosts_from, request.lab, &request.sets, &sets, &e) != 0) {
         words_free(&sets);
         return program_fail(EXIT_USAGE, &e);
     }

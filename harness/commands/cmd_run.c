@@ -3,7 +3,6 @@
 #include "harness/slurm/slurm.h"
 #include "lib/log.h"
 #include "lib/document/table.h"
-#include <string.h>
 
 static const struct field fields[] = {
     {.name = "lab",
@@ -151,14 +150,10 @@ static const struct table options = {.name = "run", .size = sizeof(struct sweep_
 /* What the folder itself says. */
 static int check_resume(const struct call *call, struct error *e)
 {
-    static const char *const kept[] = {"lab", "set", "hosts_from", "out", "duration", "repeat", "seed"};
+    static const char *const kept[] = {"lab", "set", "hosts_from", "out", "duration", "repeat", "seed", NULL};
     if (call->count > 0)
         return error_set(e, "--resume: the folder says which scenario it is of: give no SCENARIO");
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (json_object_get(call->document, kept[i]))
-            return error_set(e, "--resume: the folder says this itself: give no --%s",
-                             strcmp(kept[i], "hosts_from") == 0 ? "hosts-from" : kept[i]);
-    return 0;
+    return request_check_kept(call->document, kept, e);
 }
 
 /* What only a cluster knows. */
@@ -178,22 +173,6 @@ static int check_against(const struct sweep_request *request, struct error *e)
         return error_set(e,
                          "--against: with --detach nobody waits for the end: compare with harness compare");
     return 0;
-}
-
-/* The nodes of a job are settings of the lab, and kept as such. */
-static int take_hosts(struct sweep_request *request, struct words *sets, struct error *e)
-{
-    char *const *own = request->sets.items;
-    if (!request->hosts_from)
-        return 0;
-    if (strcmp(request->hosts_from, "slurm") != 0)
-        return error_set(e, "--hosts-from %.60s: expected slurm", request->hosts_from);
-    if (allocation_sets(request->lab, sets, e) != 0)
-        return error_prefix(e, "--hosts-from slurm");
-    for (size_t i = 0; i < request->sets.count; i++)
-        words_add(sets, "%s", own[i]);
-    request->sets = (struct list_of){.items = sets->items, .count = sets->count};
-    return words_whole(sets, e);
 }
 
 static int run_or_resume(const struct sweep_request *asked, const struct user_config *config, bool has_out,
@@ -222,7 +201,8 @@ static int run_run(const struct call *call)
     struct user_config config = {0};
     struct words sets = {0};
     if (wrong || check_on(&request, &e) != 0 || check_against(&request, &e) != 0 ||
-        take_hosts(&request, &sets, &e) != 0 || (request.on && config_load(&config, &e) != 0)) {
+        allocation_take(request.hosts_from, request.lab, &request.sets, &sets, &e) != 0 ||
+        (request.on && config_load(&config, &e) != 0)) {
         words_free(&sets);
         return program_fail(EXIT_USAGE, &e);
     }

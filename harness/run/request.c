@@ -119,6 +119,15 @@ void request_resume_command(const char *folder, const struct sweep_request *aske
     words_free(&command);
 }
 
+int request_check_kept(const json_t *document, const char *const kept[], struct error *e)
+{
+    for (; *kept; kept++)
+        if (json_object_get(document, *kept))
+            return error_set(e, "--resume: the folder says this itself: give no --%s",
+                             strcmp(*kept, "hosts_from") == 0 ? "hosts-from" : *kept);
+    return 0;
+}
+
 /* ---- reading */
 
 static int request_parse_sets(struct kept_request *kept, const char *path, struct error *e)

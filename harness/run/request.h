@@ -50,6 +50,9 @@ struct kept_request {
         request; /* the command line's, with what the folder says of sets, duration, repetitions and seed */
 };
 
+/* With --resume a folder says these options itself (keys of the command line's document, ended by NULL): -1
+ * if one was given. */
+int request_check_kept(const json_t *document, const char *const kept[], struct error *e);
 /* Add the command by which this program goes on in the folder, for a shell: with the options of `asked` that
  * the folder does not keep itself; NULL: none. */
 void request_resume_command(const char *folder, const struct sweep_request *asked, struct text *out);

@@ -101,7 +101,7 @@ static int assign(const struct lab *lab, const struct words *nodes, struct words
     return words_whole(sets, e);
 }
 
-int allocation_sets(const char *lab, struct words *sets, struct error *e)
+static int add_hosts_of_nodes(const char *lab, struct words *sets, struct error *e)
 {
     const char *list = getenv(NODELIST), *why;
     struct words nodes = {0};
@@ -119,4 +119,20 @@ int allocation_sets(const char *lab, struct words *sets, struct error *e)
     words_free(&nodes);
     free(path);
     return result;
+}
+
+int allocation_take(const char *hosts_from, const char *lab, struct list_of *sets, struct words *words,
+                    struct error *e)
+{
+    char *const *own = sets->items;
+    if (!hosts_from)
+        return 0;
+    if (strcmp(hosts_from, "slurm") != 0)
+        return error_set(e, "--hosts-from %.60s: expected slurm", hosts_from);
+    if (add_hosts_of_nodes(lab, words, e) != 0)
+        return error_prefix(e, "--hosts-from slurm");
+    for (size_t i = 0; i < sets->count; i++)
+        words_add(words, "%s", own[i]);
+    *sets = (struct list_of){.items = words->items, .count = words->count};
+    return words_whole(words, e);
 }
