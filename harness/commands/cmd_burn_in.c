@@ -16,7 +16,7 @@ static const struct field fields[] = {
      .item = FIELD_STRING,
      .offset = offsetof(struct burn_in_request, stages),
      .argument = "STAGE",
-     .help = "Run this stage: doctor, nics, gpus, pairs, lossless, nccl, soak. May be given "
+     .help = "Run this stage: doctor, nics, gpus, nvbandwidth, pairs, lossless, nccl, soak. May be given "
              "several times; "
              "otherwise all that the lab can have."},
     {.name = "soak",
