@@ -458,7 +458,7 @@ static bool any_unjudged(const json_t *rules)
     return false;
 }
 
-static void judge(struct burn_in *b)
+static void judge_stages(struct burn_in *b)
 {
     if (b->baseline)
         json_object_set(b->seen, "baseline", b->baseline);
@@ -625,7 +625,7 @@ static int run_all(struct burn_in *b)
             return EXIT_LAB;
         }
     }
-    judge(b);
+    judge_stages(b);
     conclude(b);
     return exit_status(b);
 }

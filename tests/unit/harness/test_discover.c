@@ -26,7 +26,7 @@ static void add_nic(struct text *out, int host, int rail, int pci, const char *m
         more);
 }
 
-static struct found begin(const struct discover_request *request, struct found_host hosts[])
+static struct found begin_found(const struct discover_request *request, struct found_host hosts[])
 {
     static char names[4][8] = {"node1", "node2", "node3", "node4"};
     struct found found = {
@@ -36,14 +36,14 @@ static struct found begin(const struct discover_request *request, struct found_h
     return found;
 }
 
-static void take(struct found *found, size_t host, const char *text)
+static void take_host_facts(struct found *found, size_t host, const char *text)
 {
     json_t *facts = parse_text(text);
     found_take_facts(found, host, facts);
     json_decref(facts);
 }
 
-static void end(struct found *found)
+static void end_found(struct found *found)
 {
     struct found copy = *found;
     copy.hosts = calloc(found->count, sizeof *copy.hosts);
@@ -73,7 +73,7 @@ static void hosts_that_count_become_ranges(void **state)
 {
     const struct discover_request request = {.name = "found", .destinations = destinations, .count = 4};
     struct found_host hosts[4];
-    struct found found = begin(&request, hosts);
+    struct found found = begin_found(&request, hosts);
     (void)state;
     for (int host = 0; host < 4; host++) {
         struct text facts = {0};
@@ -89,7 +89,7 @@ static void hosts_that_count_become_ranges(void **state)
             text_add(&whole, "%s{\"netdev\":\"ens%df0np0\",\"gpu\":\"0000:%02x:00.0\",\"relation\":\"PIX\"}",
                      rail ? "," : "", rail, 0x44 + rail);
         text_add(&whole, "]}");
-        take(&found, (size_t)host, text_string(&whole));
+        take_host_facts(&found, (size_t)host, text_string(&whole));
         text_free(&facts);
         text_free(&whole);
     }
@@ -98,7 +98,7 @@ static void hosts_that_count_become_ranges(void **state)
            "\"rail[0-3]\":{\"netdev\":\"ens{}f0np0\",\"rdma\":\"mlx5_{}\",\"address\":\"10.0.{}.{1}/"
            "24\",\"gpu\":\"gpu{+4}\"}},"
            "\"gpus\":{\"gpu[0-7]\":{\"index\":\"{}\"}}}}");
-    end(&found);
+    end_found(&found);
 }
 
 /* Names of interfaces and numbers that do not count have an entry each, and so has what is only nearly the
@@ -107,18 +107,19 @@ static void what_does_not_count_is_written_out(void **state)
 {
     const struct discover_request request = {.name = "found", .destinations = destinations, .count = 2};
     struct found_host hosts[2];
-    struct found found = begin(&request, hosts);
+    struct found found = begin_found(&request, hosts);
     struct text facts = {0};
     (void)state;
     add_nic(&facts, 1, 0, 0x20, "");
     add_nic(&facts, 1, 5, 0x21, "");
     struct text whole = {0};
     text_add(&whole, "{\"host\":\"node1\",\"nics\":[%s]}", text_string(&facts));
-    take(&found, 0, text_string(&whole));
-    take(&found, 1,
-         "{\"host\":\"node2\",\"nics\":[{\"netdev\":\"data0\",\"state\":\"up\",\"rdma\":{\"device\":\"mlx5_"
-         "9\","
-         "\"transport\":\"RoCE\"},\"settings\":{\"addresses\":[\"10.0.5.9/24\"]}}]}");
+    take_host_facts(&found, 0, text_string(&whole));
+    take_host_facts(
+        &found, 1,
+        "{\"host\":\"node2\",\"nics\":[{\"netdev\":\"data0\",\"state\":\"up\",\"rdma\":{\"device\":\"mlx5_"
+        "9\","
+        "\"transport\":\"RoCE\"},\"settings\":{\"addresses\":[\"10.0.5.9/24\"]}}]}");
     expect(&found, "hosts",
            "{\"node1\":{\"ssh\":\"root@node1\",\"nics\":{"
            "\"rail0\":{\"netdev\":\"ens0f0np0\",\"rdma\":\"mlx5_0\",\"address\":\"10.0.0.1/24\"},"
@@ -127,7 +128,7 @@ static void what_does_not_count_is_written_out(void **state)
            "\"10.0.5.9/24\"}}}");
     text_free(&facts);
     text_free(&whole);
-    end(&found);
+    end_found(&found);
 }
 
 /* The second host's first NIC is of the first host's second network: both are rail1. */
@@ -135,14 +136,14 @@ static void rails_have_one_number_on_all_hosts(void **state)
 {
     const struct discover_request request = {.name = "found", .destinations = destinations, .count = 2};
     struct found_host hosts[2];
-    struct found found = begin(&request, hosts);
+    struct found found = begin_found(&request, hosts);
     (void)state;
     for (int host = 0; host < 2; host++) {
         struct text facts = {0}, whole = {0};
         add_nic(&facts, host + 1, 0, host ? 0x21 : 0x20, "");
         add_nic(&facts, host + 1, 1, host ? 0x20 : 0x21, "");
         text_add(&whole, "{\"host\":\"node%d\",\"nics\":[%s]}", host + 1, text_string(&facts));
-        take(&found, (size_t)host, text_string(&whole));
+        take_host_facts(&found, (size_t)host, text_string(&whole));
         text_free(&facts);
         text_free(&whole);
     }
@@ -155,7 +156,7 @@ static void rails_have_one_number_on_all_hosts(void **state)
     expect(&found, "links", "[{\"between\":[\"node1.rail[0-1]\",\"node2.rail[0-1]\"],\"rate\":\"400Gb/s\"}]");
     json_object_del(found.reached, "node2 ens1f0np0 10.0.1.1"); /* one way is not both */
     expect(&found, "links", "[{\"between\":[\"node1.rail0\",\"node2.rail0\"],\"rate\":\"400Gb/s\"}]");
-    end(&found);
+    end_found(&found);
 }
 
 /* What a run would refuse, or cut off. */
@@ -163,7 +164,7 @@ static void what_cannot_be_in_a_lab_has_its_reason(void **state)
 {
     const struct discover_request request = {.name = "found", .destinations = destinations, .count = 1};
     struct found_host hosts[1];
-    struct found found = begin(&request, hosts);
+    struct found found = begin_found(&request, hosts);
     static const char nics[] =
         "{\"host\":\"node1\",\"nics\":["
         "{\"netdev\":\"bond0\",\"kind\":\"bond\",\"lower\":[\"eth0\",\"eth1\"],\"rdma\":{\"device\":\"mlx5_"
@@ -190,14 +191,14 @@ static void what_cannot_be_in_a_lab_has_its_reason(void **state)
                                            "left out: eth6 belongs to another network namespace"};
     (void)state;
     strcpy(hosts[0].ssh_address, "192.0.2.7");
-    take(&found, 0, nics);
+    take_host_facts(&found, 0, nics);
     assert_int_equal(json_array_size(found.remarks), sizeof expected / sizeof *expected);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         if (!strstr(json_string_value(json_array_get(found.remarks, i)), expected[i]))
             fail_msg("%s, expected %s", json_string_value(json_array_get(found.remarks, i)), expected[i]);
     expect(&found, "hosts",
            "{\"node1\":{\"ssh\":\"root@node1\",\"nic\":{\"netdev\":\"bare\",\"rdma\":\"mlx5_5\"}}}");
-    end(&found);
+    end_found(&found);
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 /* How the hosts are reached, as the lab will say it; NULL, 0: it says nothing. */
 struct discover_request {
     const char *name;                /* of the lab */
-    const char *const *destinations; /* of ssh, one a host */
+    const char *const *destinations; /* ssh destinations, one for each host */
     size_t count;
     const char *identity, *known_hosts, *programs;
     int64_t port;
