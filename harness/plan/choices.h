@@ -25,12 +25,6 @@ struct choices {
     size_t count;
 };
 
-#define SWEEP_MOST_VALUES 1000000 /* of one path */
-
-/* The values of a path: a list as it is; {"from", "to", "factor"}, {"from", "to", "step"} or {"from", "to",
- * "points", "scale"} written out. Bounds are quantities of one unit, or numbers; whole numbers make whole
- * numbers. A new reference; NULL with an error, also for an empty list. */
-json_t *sweep_values(const json_t *value, struct error *e);
 /* Draw {"count", "method", "seed", "over": {PATH: RANGE, ...}}: path -> list of `count` values. The same on
  * every machine. A Latin hypercube divides each range into `count` equal parts and takes one value of each
  * (McKay, Beckman and Conover 1979). A new reference; NULL with an error. */

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "harness/plan/choices.h"
+#include "harness/plan/value_range.h"
 #include "harness/plan/condition.h"
 #include "lib/document/table.h"
 #include "lib/formats/scenario.h"
