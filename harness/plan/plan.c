@@ -583,7 +583,8 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && lab && !has_lab)
         known = cell_parse_lab(cell, lab, d->lab_opened ? d->lab_opened : d->lab_path, &of_lab) == 0;
-    if (result == 0 && cell_parse_scenario(cell, scenario, lab && known ? &cell->lab : NULL, first, e) != 0)
+    if (result == 0 && (known || !all_hosts_named(scenario)) && /* `*` means nothing without the lab */
+        cell_parse_scenario(cell, scenario, lab && known ? &cell->lab : NULL, first, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
     if (result == 0 && !known) {
         *e = of_lab;

@@ -32,6 +32,25 @@ static void writes_out_all_hosts(void **state)
     plan_free(&plan);
 }
 
+/* Without the lab `*` is no name: what is wrong with the lab is said, not that. */
+static void says_what_is_wrong_with_the_lab(void **state)
+{
+    (void)state;
+    char scenario[40], lab[40];
+    struct plan plan;
+    struct error e = {{0}};
+    plan_of_write(scenario,
+                  "{\"schema\": 1, \"name\": \"x\", \"roles\": [\"*\"], \"traffic\": [{\"name\": \"t\", "
+                  "\"pattern\": \"permutation\", \"from\": [\"*\"], \"shift\": 1}]}");
+    plan_of_write(lab, "{\"schema\": 1, \"name\": \"l\", \"driver\": \"ssh\", \"hosts\": {\"a\": {}}}");
+    const struct plan_request request = {.scenario = scenario, .lab = lab, .duration_ns = FIELD_UNSET};
+    assert_int_equal(plan_load(&request, &plan, &e), -1);
+    unlink(scenario);
+    unlink(lab);
+    if (!strstr(e.text, "hosts.a.ssh is missing"))
+        fail_msg("%s", e.text);
+}
+
 static void refuses_a_host_that_is_not_there(void **state)
 {
     (void)state;
@@ -699,6 +718,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_out_all_hosts),
+        cmocka_unit_test(says_what_is_wrong_with_the_lab),
         cmocka_unit_test(refuses_a_host_that_is_not_there),
         cmocka_unit_test(names_what_is_slow),
         cmocka_unit_test(does_not_accuse_who_is_slow_in_some_rounds),
