@@ -125,6 +125,8 @@ static int ask_host(void *context, size_t i, const struct host_way *way, struct 
     struct words command = {0};
     struct text answer = {0}, said = {0};
     (void)out;
+    if (lab_forwards(way->host)) /* it is no host of GPUs */
+        return 0;
     if (remote_host_open_locked(&h, way, e) < 0)
         return -1;
     words_add_all(&command, (const char *const[]){answers->program, "-j", "-t", NULL});
@@ -159,7 +161,7 @@ json_t *ask_bandwidth(const struct lab *lab, const char *lab_path, int *status, 
     int result = lab_hosts_run(lab, "burn-in", ask_host, &answers, &failures, e);
     json_t *all = result == 0 ? json_object() : NULL;
     for (size_t i = 0; i < lab->hosts.count; i++) {
-        asked += lab_machine_first(lab, i) == i;
+        asked += lab_machine_first(lab, i) == i && !lab_forwards(lab_host_at(lab, i));
         without += answers.missing[i];
         with += json_object_get(answers.of[i], "tests") != NULL;
         if (all && answers.of[i])

@@ -228,7 +228,7 @@ static void print_plan(const struct burn_in *b)
     int64_t all_ns = 0;
     struct text all = {0};
     print_out_line("burn-in of lab %s: %zu %s, %zu %s%s", b->lab.name, b->of.hosts,
-                   THINGS(b->of.hosts, "host"), b->lab.hosts.count, THINGS(b->lab.hosts.count, "NIC"),
+                   THINGS(b->of.hosts, "host"), b->of.nics, THINGS(b->of.nics, "NIC"),
                    b->of.simulated ? " (simulated)" : "");
     for (size_t i = 0; i < b->count; i++) {
         const struct planned *p = &b->stages[i];

@@ -16,6 +16,7 @@
  *   links  [{a, b, bps (as the lab states it; left out if it does not)}]: names of nodes and switches; the
  *          ports of a switch are its links in this order
  *   switches [NAME]
+ *   simulated  counters of all nodes are of one moment
  *   marks  false: the lab says that no switch marks packets (ECN); else left out
  *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [FLOW],
  *          counters NODE: {NAME: increase, or mean of a gauge},

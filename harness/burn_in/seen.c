@@ -20,7 +20,12 @@ json_t *burn_in_seen(const struct lab *lab)
     json_t *nodes = json_object(), *links = json_array(), *switches = json_array(), *seen;
     const struct lab_link *link;
     bool marks = !lab_kind(lab)->simulated;
-    for (size_t i = 0; i < lab->hosts.count; i++) {
+    for (size_t i = 0; i < lab_node_count(lab); i++) {
+        const struct lab_host *real = lab_host_at(lab, i);
+        if (i >= lab->hosts.count || (real && lab_forwards(real))) {
+            json_array_append_new(switches, json_text(lab_node_name(lab, i)));
+            continue;
+        }
         const char *nic = lab_nic_name(lab, i);
         json_put(nodes, lab_node_name(lab, i),
                  json_make("{s:s,s:s}", "machine", lab_machine_name(lab, i), "nic", nic ? nic : ""));
@@ -34,10 +39,8 @@ json_t *burn_in_seen(const struct lab *lab)
     }
     for (size_t i = 0; !marks && i < lab->switches.count; i++)
         marks = lab_switch_at(lab, i)->ecn.kmax_bytes > 0;
-    for (size_t i = lab->hosts.count; i < lab_node_count(lab); i++)
-        json_array_append_new(switches, json_text(lab_node_name(lab, i)));
-    seen = json_make("{s:o,s:o,s:o,s:[],s:{}}", "nodes", nodes, "links", links, "switches", switches, "runs",
-                     "facts");
+    seen = json_make("{s:o,s:o,s:o,s:b,s:[],s:{}}", "nodes", nodes, "links", links, "switches", switches,
+                     "simulated", lab_kind(lab)->simulated, "runs", "facts");
     if (!marks)
         json_object_set_new(seen, "marks", json_false());
     return seen;
@@ -202,6 +205,7 @@ static const char *const parts[] = {
     "hosts.*.counters.port#_rx_bytes.total",
     "hosts.*.counters.tx_prio#_bytes.total",
     "hosts.*.counters.rx_prio#_bytes.total",
+    "hosts.*.counters.packet_seq_err.total",
     "hosts.*.counters.rx_crc_errors_phy.total",
     "hosts.*.counters.rx_symbol_err_phy.total",
     "hosts.*.counters.link_down_events_phy.total",
@@ -258,6 +262,16 @@ static const char *memory_of(const struct run *run, const char *name, const json
     return *memory ? memory : "host";
 }
 
+/* What the flow sent again. Of real hosts the sender's NIC counts how often it was told of a loss: in a
+ * burn-in it has one flow. */
+static const json_t *again_of(const struct run *run, const json_t *flow)
+{
+    const json_t *own = json_object_get(flow, "retransmitted_packets"),
+                 *from = json_object_get(run_get(run, "hosts"), run_member(flow, "from")),
+                 *told = json_object_get(json_object_get(from, "counters"), "packet_seq_err");
+    return own ? own : json_object_get(told, "total");
+}
+
 /* Single flows: a pattern's sum has no ends. */
 static json_t *flows_of(const struct run *run)
 {
@@ -271,7 +285,7 @@ static json_t *flows_of(const struct run *run)
         json_t *one = json_make("{s:s,s:s,s:s,s:O}", "from", run_member(flow, "from"), "to",
                                 run_member(flow, "to"), "memory", memory_of(run, name, flow), "bps",
                                 bps ? bps : json_object_get(flow, "goodput_bps"));
-        json_object_set(one, "again", json_object_get(flow, "retransmitted_packets"));
+        json_object_set(one, "again", (json_t *)(uintptr_t)again_of(run, flow));
         const json_t *gpu = json_object_get(pattern_of(run, name), "gpu");
         if (json_is_integer(gpu) && strcmp(memory_of(run, name, flow), "host") != 0)
             json_object_set(one, "gpu", (json_t *)(uintptr_t)gpu);

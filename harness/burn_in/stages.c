@@ -36,15 +36,14 @@ struct stage_lab stage_lab_of(const struct lab *lab, int64_t soak_ns)
                            .soak_ns = soak_ns};
     json_decref(hosts);
     for (size_t i = 0; i < lab->hosts.count; i++) {
-        size_t gpus = gpus_numbered(lab_host_at(lab, i));
-        of.gpus = i == 0 || gpus < of.gpus ? gpus : of.gpus;
-    }
-    for (size_t i = 0; i < lab->hosts.count; i++) {
         const struct lab_host *real = lab_host_at(lab, i);
         const struct physics_host *simulated = lab_sim_host_at(lab, i);
-        if ((real && (real->gpu || lab_forwards(real))) || (simulated && simulated->gpu))
+        if (real && lab_forwards(real))
             continue;
-        of.no_gpu = of.without_gpu++ ? of.no_gpu : lab_node_name(lab, i);
+        size_t gpus = gpus_numbered(real);
+        of.gpus = of.nics++ == 0 || gpus < of.gpus ? gpus : of.gpus;
+        if (!(real && real->gpu) && !(simulated && simulated->gpu))
+            of.no_gpu = of.without_gpu++ ? of.no_gpu : lab_node_name(lab, i);
     }
     return of;
 }
@@ -60,7 +59,7 @@ static void skip_simulated(const struct stage_lab *lab, struct text *why)
 static void skip_no_gpus(const struct stage_lab *lab, struct text *why)
 {
     skip_simulated(lab, why);
-    if (!why->length && lab->without_gpu == lab->lab->hosts.count)
+    if (!why->length && lab->without_gpu == lab->nics)
         text_add(why, "no host has a GPU in the lab");
 }
 
@@ -74,8 +73,8 @@ static void skip_without_gpus(const struct stage_lab *lab, struct text *why)
 {
     skip_alone(lab, why);
     if (!why->length && lab->without_gpu)
-        text_add(why, "%zu of %zu NICs have no GPU in the lab, such as %s", lab->without_gpu,
-                 lab->lab->hosts.count, lab->no_gpu);
+        text_add(why, "%zu of %zu NICs have no GPU in the lab, such as %s", lab->without_gpu, lab->nics,
+                 lab->no_gpu);
 }
 
 static void skip_few(const struct stage_lab *lab, struct text *why)

@@ -11,7 +11,8 @@
 struct stage_lab {
     const struct lab *lab;
     size_t hosts;       /* that can send */
-    size_t without_gpu; /* of the nodes */
+    size_t nics;        /* of these */
+    size_t without_gpu; /* of the NICs */
     const char *no_gpu; /* the first of these */
     size_t gpus;        /* 0, 1, ... that each host has by the lab's list; 0: there is no such list */
     bool simulated;

@@ -8,7 +8,7 @@
 /* Lists of roles: of the scenario itself, and of items of a list in it. */
 static const struct {
     const char *items, *key;
-    bool switches; /* a simulated lab's are meant, too */
+    bool switches; /* those that are simulated, or guests, are meant, too */
 } lists[] = {
     {NULL, "roles", true},      {"sample", "roles", false},      {"traffic", "to", false},
     {"traffic", "from", false}, {"collectives", "roles", false},
@@ -141,6 +141,13 @@ static int add_word(const struct binding *b, const char *word, const json_t *but
     return 0;
 }
 
+/* A simulated switch, or a guest that is one: those of real labs stay as their owners have them. */
+static bool is_modelled_switch(const struct lab *lab, size_t node)
+{
+    const struct lab_host *host = lab_host_at(lab, node);
+    return host ? host->forwarding != NULL : node >= lab->hosts.count && lab_kind(lab)->simulated;
+}
+
 static int bind_list(void *context, json_t *of, size_t list, const char *place, struct error *e)
 {
     const struct binding *b = context;
@@ -159,8 +166,9 @@ static int bind_list(void *context, json_t *of, size_t list, const char *place, 
         else if (result == 0 && add_word(b, json_string_value(word), but, out, e) != 0)
             result = error_prefix(e, "%s%s%s[%zu]", place, *place ? "." : "", key, i);
     }
-    for (i = 0; lists[list].switches && i < b->lab->switches.count && lab_switch_at(b->lab, i); i++)
-        json_array_append_new(out, json_text(lab_switch_at(b->lab, i)->name));
+    for (i = 0; lists[list].switches && i < lab_node_count(b->lab); i++)
+        if (is_modelled_switch(b->lab, i))
+            json_array_append_new(out, json_text(lab_node_name(b->lab, i)));
     json_object_set_new(of, key, out);
     return result;
 }

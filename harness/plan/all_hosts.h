@@ -1,8 +1,8 @@
 /*
- * `*` in lists of roles: a scenario that fits any lab. In `roles` it stands for every host of the lab, in a
- * simulated one for every switch too; in `from`, `to`, `sample.roles` and roles of collectives for every
- * host. `*0`, `*1`, ... is a single host by its place in the lab. What follows a dot stays: `*.rail*` is the
- * NICs rail* of each host, and `*.*` all NICs of each. A host that only forwards is not among them.
+ * `*` in lists of roles: a scenario that fits any lab. In `roles` it stands for every host of the lab, and
+ * for every switch that is simulated or a guest; in `from`, `to`, `sample.roles` and roles of collectives for
+ * every host. `*0`, `*1`, ... is a single host by its place in the lab. What follows a dot stays: `*.rail*`
+ * is the NICs rail* of each host, and `*.*` all NICs of each. A host that only forwards is not among them.
  * docs/scenario.md.
  */
 #ifndef HARNESS_PLAN_ALL_HOSTS_H
