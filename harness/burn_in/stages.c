@@ -3,6 +3,7 @@
 #include "harness/burn_in/ask.h"
 #include "harness/plan/all_hosts.h"
 #include "lib/physics/host.h"
+#include "lib/xalloc.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -103,20 +104,94 @@ static void skip_without_time(const struct stage_lab *lab, struct text *why)
 
 /* ---- what is set */
 
+/* ---- rails that have a switch each */
+
+/* The switch that a NIC hangs on; -1: none, or it is not known. */
+static int switch_of(const struct lab *lab, const char *name)
+{
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        const char *peer = lab_link_peer(link, name);
+        int place = peer ? lab_node_index(lab, peer) : -1;
+        if (place >= (int)lab->hosts.count)
+            return place;
+    }
+    return -1;
+}
+
+/* By node: a number that those have which links between switches join. The caller frees. */
+static size_t *parts_of(const struct lab *lab)
+{
+    size_t count = lab_node_count(lab), *part = xcalloc(count + 1, sizeof *part);
+    const struct lab_link *link;
+    for (size_t i = 0; i < count; i++)
+        part[i] = i;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        int a = lab_node_index(lab, ends[0]), b = lab_node_index(lab, ends[1]), hosts = (int)lab->hosts.count;
+        if (a < hosts || b < hosts || part[a] == part[b])
+            continue;
+        for (size_t k = lab->hosts.count, from = part[b], to = part[a]; k < count; k++)
+            part[k] = part[k] == from ? to : part[k];
+    }
+    return part;
+}
+
+/* How many NICs each host has, if a rail hangs on one switch that links join to another rail's: no flow of one
+ * rail crosses them. They are parts of the cluster, whether or not its jobs avoid them (NCCL's PXN). 0: there
+ * is no such rail, or hosts have NICs of other names. */
+static size_t rails_to_cross(const struct stage_lab *of)
+{
+    const struct lab *lab = of->lab;
+    size_t count = lab->hosts.count, rails = 1, *part;
+    bool alike = true, crosses = false;
+    int *at = xcalloc(count + 1, sizeof *at);
+    while (rails < count && lab_same_machine(lab, 0, rails))
+        rails++;
+    for (size_t i = 0; i < count && rails > 1 && alike; i++) {
+        const char *nic = lab_nic_name(lab, i), *own = lab_nic_name(lab, i % rails);
+        alike = nic && own && strcmp(nic, own) == 0 && lab_machine_first(lab, i) == i - i % rails;
+        at[i] = switch_of(lab, lab_node_name(lab, i));
+    }
+    part = parts_of(lab);
+    for (size_t r = 0; r < rails && rails > 1 && alike && !crosses; r++) {
+        bool one = at[r] >= 0, joined = false;
+        for (size_t i = 0; i < count && one; i++) {
+            one = i % rails != r || at[i] == at[r];
+            joined = joined || (at[i] >= 0 && at[i] != at[r] && part[at[i]] == part[at[r]]);
+        }
+        crosses = one && joined;
+    }
+    free(part);
+    free(at);
+    return crosses ? rails : 0;
+}
+
 /* The rounds of a traffic item: neighbours in both directions first, whose paths are short and shared by
- * nobody where hosts are named as they stand in racks; then 2, 4, 8, ... places, each distance once. */
+ * nobody where hosts are named as they stand in racks; then 2, 4, 8, ... places, each distance once. Where
+ * flows from rail to rail do not cross all links, as many rounds more between rails, and one for each
+ * distance of rails at least. */
 static void set_rounds(const struct stage_lab *lab, const char *item, size_t most, const char *more,
                        struct words *sets)
 {
-    struct text rounds = {0};
-    size_t n = lab->hosts, count = 1;
-    text_add(&rounds, "1");
-    if (n > 2 && count++ < most)
-        text_add(&rounds, ",%zu", n - 1);
-    for (size_t shift = 2; shift < n - 1 && count < most; shift *= 2, count++)
-        text_add(&rounds, ",%zu", shift);
-    words_add(sets, "sweep={\"traffic.%s.shift\":[%s]%s}", item, text_string(&rounds), more);
+    struct text rounds = {0}, nics = {0};
+    size_t n = lab->hosts, shifts[2 + 8 * sizeof n] = {1}, count = 1, rails = *more ? 0 : rails_to_cross(lab);
+    if (n > 2 && count < most)
+        shifts[count++] = n - 1;
+    for (size_t shift = 2; shift < n - 1 && count < most; shift *= 2)
+        shifts[count++] = shift;
+    size_t across = !rails ? 0 : count > rails - 1 ? count : rails - 1;
+    for (size_t i = 0; i < count + across; i++) {
+        text_add(&rounds, "%s%zu", i ? "," : "", shifts[i % count]);
+        text_add(&nics, "%s%zu", i ? "," : "", i < count ? 0 : 1 + (i - count) % (rails - 1));
+    }
+    if (across)
+        words_add(sets, "sweep={\"zip\":[{\"traffic.%s.shift\":[%s],\"traffic.%s.nic_shift\":[%s]}]}", item,
+                  text_string(&rounds), item, text_string(&nics));
+    else
+        words_add(sets, "sweep={\"traffic.%s.shift\":[%s]%s}", item, text_string(&rounds), more);
     text_free(&rounds);
+    text_free(&nics);
 }
 
 static void set_nics(const struct stage_lab *lab, struct words *sets)

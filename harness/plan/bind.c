@@ -246,8 +246,9 @@ static int bind_settings(struct binding *b, json_t *document)
 
 /* ---- items with ends: flows, traffic, storms */
 
-/* Calls `each` with the place of each end of an item, whose value it returns or replaces. */
-typedef json_t *bind_end(struct binding *b, const char *path, const char *word, void *context);
+/* Calls `each` with the place of each end of an item, whose value it returns or replaces. `key`: "from". */
+typedef json_t *bind_end(struct binding *b, const char *key, const char *path, const char *word,
+                         void *context);
 
 static int each_end(struct binding *b, json_t *item, const char *at, bind_end *each, void *context)
 {
@@ -258,7 +259,7 @@ static int each_end(struct binding *b, json_t *item, const char *at, bind_end *e
         size_t i;
         snprintf(path, sizeof path, "%s.%s", at, keys[k]);
         if (json_is_string(end)) {
-            if (!(bound = each(b, path, json_string_value(end), context)))
+            if (!(bound = each(b, keys[k], path, json_string_value(end), context)))
                 return -1;
             json_object_set_new(item, keys[k], bound); /* `end` is gone */
             continue;
@@ -268,7 +269,7 @@ static int each_end(struct binding *b, json_t *item, const char *at, bind_end *e
             snprintf(path, sizeof path, "%s.%s[%zu]", at, keys[k], i);
             if (!json_is_string(own))
                 continue;
-            if (!(bound = each(b, path, json_string_value(own), context)))
+            if (!(bound = each(b, keys[k], path, json_string_value(own), context)))
                 return -1;
             json_array_set_new(end, i, bound);
         }
@@ -283,11 +284,13 @@ struct nics {
     bool all;      /* a host alone is all of its NICs */
 };
 
-static json_t *gather_nics(struct binding *b, const char *path, const char *word, void *context)
+static json_t *gather_nics(struct binding *b, const char *key, const char *path, const char *word,
+                           void *context)
 {
     struct nics *nics = context;
     const char *glob = "*";
     char *role;
+    (void)key;
     bool dotted = names_nic(b, word, &role, &glob);
     int first = dotted ? machine_of(b, role) : machine_of_role(b, word);
     if (dotted && (first < 0 || !strpbrk(glob, "*?["))) {
@@ -325,19 +328,20 @@ static json_t *gather_nics(struct binding *b, const char *path, const char *word
 
 /* An end for one NIC: where it has a glob, or with `all`, that NIC; a host alone is its first one. */
 struct chosen {
-    const char *nic;
+    const char *nic, *to; /* `to`: of the receivers, with nic_shift */
     bool all;
 };
 
-static json_t *choose_nic(struct binding *b, const char *path, const char *word, void *context)
+static json_t *choose_nic(struct binding *b, const char *key, const char *path, const char *word,
+                          void *context)
 {
     const struct chosen *chosen = context;
-    const char *glob;
+    const char *glob, *nic = strcmp(key, "to") == 0 ? chosen->to : chosen->nic;
     char *role;
     bool dotted = names_nic(b, word, &role, &glob);
     int first = dotted ? -1 : machine_of_role(b, word);
-    json_t *end = dotted && chosen->nic       ? json_textf("%s.%s", role, chosen->nic)
-                  : first >= 0 && chosen->all ? json_textf("%s.%s", word, chosen->nic)
+    json_t *end = dotted && nic               ? json_textf("%s.%s", role, nic)
+                  : first >= 0 && chosen->all ? json_textf("%s.%s", word, nic)
                   : first >= 0                ? role_of_nic(b, word, (size_t)first)
                                               : json_text(word);
     (void)path;
@@ -351,8 +355,10 @@ static int split_item(struct binding *b, const json_t *item, const char *at, con
                       json_t *list)
 {
     const char *name = json_string_value(json_object_get(item, "name"));
+    const json_t *from = json_object_get(item, "from"), *nic_shift = json_object_get(item, "nic_shift");
     json_t *nic, *names = json_array();
-    size_t i, count = json_array_size(nics->names);
+    size_t i, count = json_array_size(nics->names),
+              shift = json_integer_value(nic_shift) > 0 ? (size_t)json_integer_value(nic_shift) : 0;
     b->memory += json_file_memory_of(item) * count;
     if (b->memory > MEMORY_MOST) {
         json_decref(names);
@@ -361,8 +367,12 @@ static int split_item(struct binding *b, const json_t *item, const char *at, con
     }
     json_array_foreach(nics->names, i, nic)
     {
-        struct chosen chosen = {json_string_value(nic), nics->all};
+        struct chosen chosen = {json_string_value(nic),
+                                json_string_value(json_array_get(nics->names, (i + shift) % count)),
+                                nics->all};
         json_t *part = json_deep_copy(item);
+        if (shift && !json_array_size(json_object_get(part, "to")))
+            json_object_set_new(part, "to", json_deep_copy(from));
         each_end(b, part, at, choose_nic, &chosen);
         if (name) {
             json_t *own = json_textf("%s.%s", name, chosen.nic);

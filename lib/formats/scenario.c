@@ -74,6 +74,8 @@ static int check_unused(const struct scenario_traffic *traffic, const char *path
         return error_set(e, "%s.to: a %s has no other receivers than its senders", path, pattern);
     if (traffic->pattern != PATTERN_PERMUTATION && traffic->shift != FIELD_UNSET)
         return error_set(e, "%s.shift: pattern %s has no shift, only a permutation has", path, pattern);
+    if (traffic->pattern != PATTERN_PERMUTATION && traffic->nic_shift)
+        return error_set(e, "%s.nic_shift: pattern %s has none, only a permutation has", path, pattern);
     if (traffic->sizes != SIZES_FIXED && traffic->size_bytes != FIELD_UNSET)
         return error_set(e, "%s.size: sizes are drawn from %s: leave out size, or sizes", path,
                          sizes_names[traffic->sizes]);
@@ -120,6 +122,8 @@ static const struct field traffic_fields[] = {
     {"shift", FIELD_INTEGER, AT(shift), .min = 1, .max = 100000,
      .help =
          "With a permutation, role i sends to role i+shift. Default: a random permutation from the seed."},
+    {"nic_shift", FIELD_INTEGER, AT(nic_shift), .min = 0, .max = 100000, .fallback = "0",
+     .help = "With a permutation between NICs of a glob, those of rail i send to those of rail i+nic_shift."},
     {"memory", FIELD_CHOICE, AT(memory), .choices = flow_memory_names, .fallback = "\"host\"",
      .help = "Memory of the buffers."},
     {"gpu", FIELD_INTEGER, AT(gpu), .min = 0, .max = 63,

@@ -24,6 +24,8 @@ struct scenario_traffic {
     double load;   /* poisson: fraction of each sender's link rate, 0..1 */
     int64_t count; /* poisson: largest number of flows, unset: any; others: rounds, unset: 1 */
     int64_t shift; /* permutation: role i sends to i+shift; unset: random, from the seed */
+    int64_t
+        nic_shift; /* NIC i to NIC i+nic_shift of a glob's; what harness/plan/bind.h made of it is in `to` */
     int memory;
     int64_t gpu; /* its number, at both ends; unset: the nearest */
     int64_t message_bytes;

@@ -73,10 +73,16 @@ echo "$lab" | jq '.name = "gpus" | .defaults.host = {pcie: {generation: 3, lanes
 check_exit 4 "GPU memory that is slow at all NICs" harness burn-in gpus.json --no-report --stages gpus
 check_says "is not known, either" '^not known: memory of GPUs at 4 of 4 NICs carries less than 85 % of the line, down to [1-8][.0-9]* of 25 Gb/s' out
 
-# ---- links that no flow crossed
+# ---- rails with a leaf each: links between leaves and spines are crossed by rounds from rail to rail, and where no round does it is said
 jq -n '{schema: 1, name: "rails4", driver: "sim", topology: {kind: "rail_leaf_spine", groups: 1, hosts: 3, rails: 2, spines: 1}, defaults: {link: {rate: "25Gb/s", length: "2m"}}}' >rails4.json
-check_exit 4 "uplinks that nothing crossed" harness burn-in rails4.json --no-report --stages pairs
-check_says "are not known" '^not known: 2 links between switches carried nothing: no flow crossed them: leaf0 - spine0, leaf1 - spine0' out
+check_exit 0 "rails that are joined by a spine" harness burn-in rails4.json --no-report --stages nics --stages pairs
+check "are measured rail by rail, and each with the other" [ "$(document rails4 '[.pairs["h0.rail0"], .pairs["h2.rail1"] | keys] | add | join(" ")')" = "h1.rail0 h1.rail1 h2.rail0 h2.rail1 h0.rail0 h0.rail1 h1.rail0 h1.rail1" ]
+check_exit 1 "a link to the spine that loses frames" harness burn-in rails4.json --no-report --stages nics --set 'faults=[{"link": ["leaf1", "spine0"], "kind": "loss", "loss": 0.01}]'
+check "is named" [ "$(document rails4 '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-errors leaf1 - spine0" ]
+check_says "rails that nothing joins have no such rounds" '^  pairs +2 runs' <(jq '.topology.spines = 0' rails4.json >only.json && harness burn-in only.json -n)
+jq '.name = "spare" | .switches.s1 = {} | .links = [{between: ["s0", "s1"]}]' four.json >spare.json
+check_exit 4 "a link that nothing crossed" harness burn-in spare.json --no-report --stages pairs
+check_says "is not known" '^not known: 1 link between switches carried nothing: no flow crossed it: s0 - s1' out
 
 # ---- a notification point is looked at of each host
 jq '.name = "marks" | .topology.hosts = 5 | .defaults.switch.ecn = {kmin: "50KB", kmax: "200KB", pmax: 0.2}' four.json >marks.json

@@ -8,6 +8,7 @@
 # shellcheck disable=SC2016 # jq's own variables
 draw() {
     RANDOM=$1
+    local seed=$1
     local kinds=(link-slow link-errors nic-slow gpu-route pfc-off switch-pfc slow-receiver uplink-slow dcqcn-off none ecn-off)
     kind=${2:-${kinds[$1 % ${#kinds[@]}]}}
     local hosts=$((4 + RANDOM % 5)) topology at i
@@ -15,10 +16,11 @@ draw() {
     case $((RANDOM % 3)) in
         0) topology="{\"kind\": \"star\", \"hosts\": $hosts}" switches=(s0) ;;
         1) hosts=$((2 * ((hosts + 1) / 2))) topology="{\"kind\": \"leaf_spine\", \"hosts\": $((hosts / 2)), \"leaves\": 2, \"spines\": 2}" switches=(leaf0 leaf1) ;;
-        2) hosts=$((4 + RANDOM % 3)) rails=$((2 + RANDOM % 3)) topology="{\"kind\": \"rail_leaf_spine\", \"groups\": 1, \"hosts\": $hosts, \"rails\": $rails, \"spines\": 0}" ;;
+        2) hosts=$((4 + RANDOM % 3)) rails=$((2 + RANDOM % 3)) topology="{\"kind\": \"rail_leaf_spine\", \"groups\": 1, \"hosts\": $hosts, \"rails\": $rails, \"spines\": $((seed / 11 % 2 * 2))}" ;;
     esac
     [[ $kind != ecn-* || $rails != 0 ]] || rails=2 hosts=4 topology='{"kind": "rail_leaf_spine", "groups": 1, "hosts": 4, "rails": 2, "spines": 0}'
     [[ $kind != uplink-* ]] || rails=0 hosts=8 topology='{"kind": "leaf_spine", "hosts": 4, "leaves": 2, "spines": 2}' switches=(leaf0 leaf1)
+    [[ $kind != uplink-* || $((seed / 11)) != 1 ]] || topology='{"kind": "rail_leaf_spine", "groups": 1, "hosts": 8, "rails": 2, "spines": 2}'
     i=$((RANDOM % hosts))
     local c=h$i filter=. level=$((RANDOM % 3)) ecn=''
     if [ "$kind" = dcqcn-off ] || [ "$kind" = ecn-off ] || [ $((RANDOM % 2)) = 0 ]; then ecn=', "ecn": {"kmin": "100KB", "kmax": "400KB", "pmax": 0.2}'; fi
@@ -38,8 +40,9 @@ draw() {
             culprit=${switches[RANDOM % ${#switches[@]}]}
             SETS=(--set "settings_of.$culprit={\"pfc\": [$((RANDOM % 2 ? 4 : 1))]}") ;;
         uplink-slow) # slower than the lab states
+            # no frame is lost while the link is trained anew
             at=spine$((RANDOM % 2)) culprit="leaf$((i % 2)) - $at" rates=(50 40 25)
-            SETS=(--set "faults=[{\"link\": [\"leaf$((i % 2))\", \"$at\"], \"kind\": \"rate\", \"rate\": \"${rates[level]}Gb/s\", \"retrain\": \"5us\"}]") kind=link-slow ;;
+            SETS=(--set "faults=[{\"link\": [\"leaf$((i % 2))\", \"$at\"], \"kind\": \"rate\", \"rate\": \"${rates[level]}Gb/s\", \"retrain\": \"5us\"}]" --set traffic.*.start=150us) kind=link-slow ;;
         ecn-off) filter='.switches[$at].ecn = null' culprit=$at ;;
         dcqcn-off) SETS=(--set "settings_of.$c={\"ecn\": []}") ;;
         slow-receiver) filter='.hosts[$c].memory = {write: (["30Gb/s", "50Gb/s", "60Gb/s"][$n])}' ;;

@@ -44,6 +44,14 @@ check "storms and rules are for each NIC" test "$(jq -c '[[.scenario.storms[].ro
     '[["a.rail0","a.rail1","a.rail2","a.rail3"],["loss.rail0","up.rail0","loss.rail1","up.rail1","loss.rail2","up.rail2","loss.rail3","up.rail3"]]'
 check "expectations read one NIC, and all" test "$(jq -c '[.expectations[].verdict] | unique' "$R")" = '["passed"]'
 
+# ---- from rail to rail
+pairs() { "$H" run -q --no-report s.json --out "$1" --set 'flows=[]' --set 'inject=[]' --set 'expect=[]' --set "traffic=[$2]" >/dev/null 2>&1; jq -r '[.flows[] | select(.from) | .from + ">" + .to] | join(" ")' "$(newest "$1")"; }
+across='"name": "across", "pattern": "permutation", "from": ["a.*", "b.*"], "nic_shift": 3'
+check "NIC i sends to NIC i + nic_shift, round the NICs of the glob" test "$(pairs across "{$across, \"shift\": 1}")" = \
+    "a.rail0>b.rail3 b.rail0>a.rail3 a.rail1>b.rail0 b.rail1>a.rail0 a.rail2>b.rail1 b.rail2>a.rail1 a.rail3>b.rail2 b.rail3>a.rail2"
+check "... with receivers of its own, too" test "$(pairs ends "{$across, \"to\": [\"b.*\", \"a.*\"], \"shift\": 2}")" = \
+    "a.rail0>b.rail3 b.rail0>a.rail3 a.rail1>b.rail0 b.rail1>a.rail0 a.rail2>b.rail1 b.rail2>a.rail1 a.rail3>b.rail2 b.rail3>a.rail2"
+
 # ---- the same with nodes that the lab and the scenario write out
 jq 'del(.storms, .inject, .traffic, .expect[3])' s.json >short.json
 jq '.lab = "nodes.json" | .flows = ([range(4) | {name: "up.rail\(.)", from: "a.rail\(.)", to: "b.rail\(.)", size: "64KiB"}] +
