@@ -66,9 +66,14 @@ bool seen_is_long(const json_t *run)
     return !(seen_number(run, "duration_ns") < LONG_ENOUGH_NS);
 }
 
+bool seen_is_judged(const json_t *run)
+{
+    return seen_is_long(run) && !json_array_size(json_object_get(run, "deadlocks"));
+}
+
 bool seen_at_full_rate(const json_t *run)
 {
-    return seen_is_long(run) && !json_is_true(json_object_get(run, "light")) &&
+    return seen_is_judged(run) && !json_is_true(json_object_get(run, "light")) &&
            (seen_is_stage(run, "pairs") || seen_is_stage(run, "gpus"));
 }
 

@@ -61,6 +61,8 @@ bool seen_is_stage(const json_t *run, const char *name);
 /* Did it measure for long enough to be judged by rates, pauses and marks? One of which the time is not known
  * did. */
 bool seen_is_long(const json_t *run);
+/* And did anything move: was it without a deadlock? */
+bool seen_is_judged(const json_t *run);
 /* All NICs at full rate, for long enough, each with a flow in each direction at most. */
 bool seen_at_full_rate(const json_t *run);
 enum memory seen_memory(const json_t *flow);
@@ -91,6 +93,8 @@ void blame_note(struct work *w, const char *format, ...) __attribute__((format(p
 
 /* ---- who judges */
 
+/* Switches that wait for each other. */
+void judge_deadlocks(struct work *w);
 /* Links that damage or lose frames. */
 void judge_links(struct work *w);
 /* What NICs carry from host memory, and from that of GPUs; links between switches. */

@@ -7,11 +7,14 @@
 #include "harness/burn_in/stages.h"
 #include "harness/compare/compare.h"
 #include "harness/doctor/check.h"
+#include "harness/plan/assign.h"
 #include "harness/run/precheck.h"
+#include "harness/run/summary.h"
 #include "harness/run/sweep.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/files.h"
 #include "lib/formats/find.h"
 #include "lib/log.h"
@@ -158,7 +161,8 @@ static struct sweep_request sweep_request_of(const struct burn_in *b, const stru
                                   .cells_per_task = FIELD_UNSET,
                                   .no_report = b->request->no_report,
                                   .said = b->warnings,
-                                  .quiet = true};
+                                  .quiet = true,
+                                  .tells_nothing = true};
 }
 
 /* Its runs are counted; is the scenario all right with this lab and these values, and can the lab run it? */
@@ -321,8 +325,8 @@ static int run_stage(struct burn_in *b, const struct planned *p)
     return status;
 }
 
-static void stage_entry(struct burn_in *b, const struct planned *p, const char *verdict, const char *reason,
-                        const char *folder, size_t runs, double seconds)
+static json_t *stage_entry(struct burn_in *b, const struct planned *p, const char *verdict,
+                           const char *reason, const char *folder, size_t runs, double seconds)
 {
     json_t *entry =
         json_make("{s:s,s:s,s:s}", "name", p->stage->name, "about", p->stage->about, "verdict", verdict);
@@ -339,19 +343,60 @@ static void stage_entry(struct burn_in *b, const struct planned *p, const char *
         print_out_line("%-11s %s%s%s", p->stage->name, strcmp(verdict, "passed") == 0 ? "done" : verdict,
                        reason ? ": " : "", reason ? reason : "");
     fflush(stdout);
+    return entry;
+}
+
+/* The sentences of what runs said, each with how many others said it. A new array. `said`: what need not be
+ * said again; may be NULL. */
+static json_t *sentences_of(const json_t *all, const json_t *said)
+{
+    json_t *list = json_array(), *one;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)all, key, one)
+    {
+        const char *says = json_string_value(json_object_get(one, "says"));
+        size_t others = (size_t)json_integer_value(json_object_get(one, "runs")) - 1;
+        if (summary_was_said(said, says))
+            continue;
+        json_array_append_new(
+            list, others ? json_textf("%s (and in %zu more %s)", says, others, THINGS(others, "run"))
+                         : json_text(says));
+    }
+    return list;
+}
+
+static void tell_warnings(json_t *entry, const char *stage, json_t *sentences)
+{
+    const json_t *sentence;
+    size_t i;
+    json_array_foreach(sentences, i, sentence)
+    {
+        log_warning("%s: %s", stage, json_string_value(sentence));
+    }
+    if (i)
+        json_object_set(entry, "warnings", sentences);
+    json_decref(sentences);
 }
 
 /* What the stage measured is added to what was seen. */
 static void see_stage(struct burn_in *b, const struct planned *p, int status, double seconds)
 {
     struct error e;
-    size_t runs = 0;
+    struct stage_said said = {0};
     struct text failed = {0};
+    json_t *sentences;
+    const json_t *sentence;
+    size_t i;
     char *path = last_result(b, p->stage);
     const char *shown = path ? path + strlen(b->folder) + 1 : NULL, *reason = NULL, *verdict = "incomplete";
-    int result = path ? burn_in_see_result(b->seen, p->stage->name, p->stage->light, path, shown, &b->lab,
-                                           &runs, &failed, &e)
-                      : error_set(&e, "it left no result: the messages above say why");
+    int result =
+        path ? burn_in_see_result(b->seen, p->stage->name, p->stage->light, path, shown, &b->lab, &said, &e)
+             : error_set(&e, "it left no result: the messages above say why");
+    sentences = sentences_of(said.failed, NULL);
+    json_array_foreach(sentences, i, sentence)
+    {
+        text_add(&failed, "%s%s", i ? "; " : "", json_string_value(sentence));
+    }
     if (result != 0)
         reason = e.text;
     else if (status == EXIT_INTERRUPTED)
@@ -366,7 +411,11 @@ static void see_stage(struct burn_in *b, const struct planned *p, int status, do
         reason = failed.length ? text_string(&failed) : "an expectation failed: its results say which";
     b->interrupted |= status == EXIT_INTERRUPTED;
     b->incomplete |= strcmp(verdict, "incomplete") == 0;
-    stage_entry(b, p, verdict, reason, shown, runs, seconds);
+    tell_warnings(stage_entry(b, p, verdict, reason, shown, said.runs, seconds), p->stage->name,
+                  sentences_of(said.warned, b->warnings));
+    json_decref(sentences);
+    json_decref(said.failed);
+    json_decref(said.warned);
     text_free(&failed);
     free(path);
 }
@@ -649,19 +698,46 @@ static void burn_in_close(struct burn_in *b)
     free(b->folder);
 }
 
+/* The lab's document with what --set changes in it: what a lab has decides which stages it can have. A new
+ * reference. */
+static json_t *lab_with_sets(const struct burn_in *b, struct error *e)
+{
+    char *const *sets = b->request->sets.items;
+    json_t *lab = lab_expand_ranges(b->lab_document, e), *scenario = json_object();
+    int result = lab ? 0 : -1;
+    for (size_t i = 0; i < b->request->sets.count && result == 0; i++) {
+        char *path = NULL;
+        json_t *value = NULL;
+        result = paths_assignment(sets[i], &path, &value, e);
+        if (result == 0 && paths_in_lab(path))
+            result = assign_value(scenario, lab, path, value, e);
+        free(path);
+        json_decref(value);
+        if (result != 0)
+            error_prefix(e, "--set %s", sets[i]);
+    }
+    json_t *whole = result == 0 ? lab_expand(lab, e) : NULL;
+    json_decref(lab);
+    json_decref(scenario);
+    return whole;
+}
+
 static int find_lab_of(struct burn_in *b, struct error *e)
 {
     const char *why;
     char *path = find_lab(b->request->lab, NULL, NULL, &why, e);
-    if (!path || lab_load(path, &b->lab, e) != 0) {
+    b->lab_document = path ? json_file_load(path, DOCUMENT_LAB, e) : NULL;
+    json_t *whole = b->lab_document ? lab_with_sets(b, e) : NULL;
+    if (!whole || lab_parse(whole, path, &b->lab, e) != 0) {
+        if (b->lab_document)
+            error_prefix(e, "%s", path);
+        json_decref(whole);
         free(path);
         return -1;
     }
+    json_decref(whole);
     b->lab_path = path;
     b->of = stage_lab_of(&b->lab, b->request->soak_ns);
-    b->lab_document = json_file_load(path, DOCUMENT_LAB, e);
-    if (!b->lab_document)
-        return -1;
     if (b->request->lab_document && !json_equal(b->request->lab_document, b->lab_document))
         return error_set(
             e,

@@ -14,6 +14,7 @@ struct document_stage {
     int verdict;
     int64_t runs;
     double wall_s;
+    struct list_of warnings; /* char * */
 };
 
 struct document_finding {
@@ -47,9 +48,11 @@ static const struct field stage_fields[] = {
              "have it, or "
              "nothing could be decided."},
     {"reason", FIELD_STRING, STAGE(reason), .form = &form_any,
-     .help = "Why it was skipped or is incomplete, or which expectation failed, and where."},
+     .help = "Why it was skipped or is incomplete, or which expectations failed, and where."},
     {"folder", FIELD_STRING, STAGE(folder), .help = "Its result, below that of the burn-in."},
     {"runs", FIELD_INTEGER, STAGE(runs), .min = 1, .max = 1000000, .help = "How many it has."},
+    {"warnings", FIELD_LIST, STAGE(warnings), .item = FIELD_STRING, .form = &form_any,
+     .help = "What its runs warn of, each with how many runs do."},
     {"wall_s", FIELD_NUMBER, STAGE(wall_s), .help = "The time that it took here, in seconds."},
     {0},
 };
@@ -59,7 +62,8 @@ static const struct table stage_table = {
 #define FINDING(member) offsetof(struct document_finding, member)
 static const struct field finding_fields[] = {
     {"kind", FIELD_STRING, FINDING(kind), .required = true,
-     .help = "doctor, link-errors, loss, link-slow, nic-slow, slow-receiver, gpu-route, gpu-slow, pfc-off, "
+     .help = "doctor, link-errors, deadlock, loss, link-slow, nic-slow, slow-receiver, gpu-route, gpu-slow, "
+             "pfc-off, "
              "switch-pfc, dcqcn-off, ecn-off, slower (than the baseline), drift."},
     {"culprit", FIELD_STRING, FINDING(culprit), .required = true,
      .help = "A host, a NIC (HOST.NIC), a link (\"a - leaf0\") or a switch."},

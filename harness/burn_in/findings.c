@@ -377,6 +377,7 @@ json_t *burn_in_findings(const json_t *seen)
     take_runs(&w);
     note_short_runs(&w);
     judge_doctor(&w);
+    judge_deadlocks(&w);
     judge_links(&w);
     judge_rates(&w);
     judge_lines(&w);

@@ -217,6 +217,44 @@ static void judge_losses(struct work *w)
         }
 }
 
+/* The switches of a ring of ports ("s0:1"), from the first one by name. */
+static void add_ring(const json_t *ports, struct text *out)
+{
+    size_t count = json_array_size(ports), first = 0;
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(json_string_value(json_array_get(ports, i)),
+                   json_string_value(json_array_get(ports, first))) < 0)
+            first = i;
+    for (size_t i = 0; i < count; i++) {
+        const char *port = json_string_value(json_array_get(ports, (first + i) % count));
+        text_add(out, "%s%.*s", i ? " - " : "", (int)strcspn(port, ":"), port);
+    }
+}
+
+void judge_deadlocks(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *one;
+    size_t i, k;
+    json_array_foreach(runs, i, run)
+    {
+        json_array_foreach(json_object_get(run, "deadlocks"), k, one)
+        {
+            struct text ring = {0};
+            add_ring(json_object_get(one, "ports"), &ring);
+            json_t *finding = blame_of(w, text_string(&ring));
+            if (!finding) {
+                finding = blame(w, "deadlock", text_string(&ring), true, seen_text(run, "stage"),
+                                "ports of these switches wait for each other in a ring, and nothing moves: "
+                                "flows cross them in a circle, and PFC stops all. Routes without one (up, "
+                                "then down) cannot; a PFC watchdog breaks it");
+                blame_figure(finding, 1, 0, "deadlocks", "a network without PFC's deadlocks");
+            }
+            blame_add(finding, "%s: %s", seen_text(run, "folder"), seen_text(one, "text"));
+            text_free(&ring);
+        }
+    }
+}
+
 void judge_links(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *link;

@@ -53,7 +53,7 @@ static bool any_paused(const json_t *run)
 
 static bool is_incast(const json_t *run, bool ecn)
 {
-    return seen_is_stage(run, "lossless") && seen_is_long(run) &&
+    return seen_is_stage(run, "lossless") && seen_is_judged(run) &&
            json_is_true(json_object_get(run, "ecn")) == ecn;
 }
 

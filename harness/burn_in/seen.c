@@ -185,6 +185,8 @@ static const char *const parts[] = {
     "complete",
     "phases",
     "expectations",
+    "warnings",
+    "deadlocks",
     "flows",
     "collectives.*.max_busbw_GBps",
     "hosts.*.facts",
@@ -334,39 +336,91 @@ static void see_run(json_t *seen, const char *stage, bool light, const struct ru
     }
     json_array_append_new(
         json_object_get(seen, "runs"),
-        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:o,s:I,s:o}", "stage", stage, "folder", shown, "light",
+        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:o,s:I,s:o,s:O*}", "stage", stage, "folder", shown, "light",
                   light, "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows",
                   flows_of(run), "counters", values_of(hosts, "delta", "mean"), "totals",
                   values_of(hosts, "total", NULL), "rates", values_of(hosts, "rate_per_s", NULL),
                   "duration_ns", (json_int_t)(run->end_ns - run->start_ns), "collectives",
-                  collectives_of(run)));
+                  collectives_of(run), "deadlocks", run_get(run, "deadlocks")));
 }
 
-static void see_expectations(const struct run *run, const char *shown, struct text *failed, size_t *others)
+/* Once more said; `key` may be "". */
+static void count_said(json_t *all, const char *key, const char *sentence)
+{
+    json_t *one = json_object_get(all, key);
+    if (!one)
+        json_put(all, key, one = json_make("{s:s,s:I}", "says", sentence, "runs", (json_int_t)0));
+    json_object_set_new(one, "runs", json_integer(json_integer_value(json_object_get(one, "runs")) + 1));
+}
+
+static void see_expectations(const struct run *run, const char *shown, json_t *failed)
 {
     const json_t *entry;
     size_t i;
     json_array_foreach(run_get(run, "expectations"), i, entry)
     {
+        struct text says = {0};
+        const char *name = run_member(entry, "name");
         if (strcmp(run_member(entry, "verdict"), "failed") != 0)
             continue;
-        if (failed->length)
-            ++*others;
-        else
-            text_add(failed, "\"%s\" failed in %s: %s is %s", run_member(entry, "name"), shown,
-                     run_member(entry, "check"), run_member(entry, "reason"));
+        text_add(&says, "\"%s\" failed in %s: %s is %s", name, shown, run_member(entry, "check"),
+                 run_member(entry, "reason"));
+        count_said(failed, name, text_string(&says));
+        text_free(&says);
     }
 }
 
+/* What a warning says, without names and figures, which have digits, dots or slashes in them, and without the
+ * words by which these are listed: each other word once. */
+static char *kind_of_warning(const char *warning)
+{
+    static const char *const listing[] = {"flow", "flows", "and", "other", "others", "its", "their", NULL};
+    static const char between[] = " ,:;()";
+    struct text kind = {0};
+    size_t length;
+    text_add(&kind, " ");
+    for (const char *word = warning; *(word += strspn(word, between)); word += length) {
+        struct text one = {0};
+        bool left_out = false;
+        length = strcspn(word, between);
+        text_add(&one, " %.*s ", (int)length, word);
+        for (size_t i = 0; listing[i]; i++)
+            left_out = left_out || (strlen(listing[i]) == length && strncmp(listing[i], word, length) == 0);
+        if (!left_out && strcspn(word, "0123456789./") >= length &&
+            !strstr(text_string(&kind), text_string(&one)))
+            text_add(&kind, "%s", text_string(&one));
+        text_free(&one);
+    }
+    return text_take(&kind);
+}
+
+static void see_warnings(const struct run *run, json_t *warned)
+{
+    const json_t *warning;
+    json_t *kinds = json_object(); /* of this run: which is counted once for each */
+    size_t i;
+    json_array_foreach(run_get(run, "warnings"), i, warning)
+    {
+        const char *words = json_string_value(warning);
+        char *kind = words ? kind_of_warning(words) : NULL;
+        if (kind && !json_object_get(kinds, kind))
+            count_said(warned, kind, words);
+        if (kind)
+            json_put(kinds, kind, json_true());
+        free(kind);
+    }
+    json_decref(kinds);
+}
+
 int burn_in_see_result(json_t *seen, const char *stage, bool light, const char *folder, const char *shown,
-                       const struct lab *lab, size_t *runs, struct text *failed, struct error *e)
+                       const struct lab *lab, struct stage_said *said, struct error *e)
 {
     struct folder f;
     json_t *index = NULL, *taken = json_object(), *cell;
     int result = folder_open(&f, folder, e);
     bool sweep = result == 0 && sweep_index_exists(&f);
-    size_t i, others = 0;
-    *runs = 0;
+    size_t i;
+    *said = (struct stage_said){.failed = json_object(), .warned = json_object()};
     if (sweep && !(index = sweep_index_load(&f, e)))
         result = -1;
     const json_t *cells = json_object_get(index, "cells");
@@ -379,16 +433,15 @@ int burn_in_see_result(json_t *seen, const char *stage, bool light, const char *
             continue;
         text_add(&place, "%s%s%s", shown, name ? "/" : "", name ? name : "");
         result = run_load_parts(&run, folder, name, parts, e);
-        if (result == 0)
-            see_expectations(&run, text_string(&place), failed, &others);
-        if (result == 0)
+        if (result == 0) {
+            see_expectations(&run, text_string(&place), said->failed);
+            see_warnings(&run, said->warned);
             see_run(seen, stage, light, &run, text_string(&place), lab);
-        *runs += result == 0;
+            said->runs++;
+        }
         text_free(&place);
         run_free(&run);
     }
-    if (others)
-        text_add(failed, ", and %zu more", others);
     folder_close(&f);
     json_decref(index);
     json_decref(taken);

@@ -137,9 +137,9 @@ static size_t *parts_of(const struct lab *lab)
     return part;
 }
 
-/* How many NICs each host has, if a rail hangs on one switch that links join to another rail's: no flow of one
- * rail crosses them. They are parts of the cluster, whether or not its jobs avoid them (NCCL's PXN). 0: there
- * is no such rail, or hosts have NICs of other names. */
+/* How many NICs each host has, if a rail hangs on one switch that links join to another rail's: no flow of
+ * one rail crosses them. They are parts of the cluster, whether or not its jobs avoid them (NCCL's PXN). 0:
+ * there is no such rail, or hosts have NICs of other names. */
 static size_t rails_to_cross(const struct stage_lab *of)
 {
     const struct lab *lab = of->lab;
@@ -318,26 +318,5 @@ const char *stage_folder(const struct stage *stage)
     return slash ? slash + 1 : stage->path;
 }
 
-/* Real hosts need seconds where simulated ones need fractions of a millisecond. */
-#define SECONDS "{\"warmup\":\"500ms\",\"measure\":\"2s\",\"cooldown\":\"500ms\"}", "100ms"
-
-const struct stage burn_in_stages[] = {
-    {"doctor", "1-doctor", ask_doctor, "hosts and their settings, as harness doctor sees them", false, NULL,
-     NULL, skip_simulated, NULL},
-    {"nics", "burn-in/2-nics", NULL,
-     "each NIC with so little traffic that nothing waits: links, errors, versions", true, SECONDS, skip_alone,
-     set_nics},
-    {"gpus", "burn-in/3-gpus", NULL, "each NIC with host memory and with that of its nearest GPU", false,
-     SECONDS, skip_without_gpus, set_gpus},
-    {"nvbandwidth", "4-nvbandwidth", ask_bandwidth,
-     "copies between host and GPUs, and between GPUs, without a NIC", false, NULL, NULL, skip_no_gpus, NULL},
-    {"pairs", "burn-in/5-pairs", NULL,
-     "all NICs at once, in rounds that load each link once in each direction", false, SECONDS, skip_alone,
-     set_pairs},
-    {"lossless", "burn-in/6-lossless", NULL, "an incast on each rail: PFC, DCQCN, nothing lost", false,
-     SECONDS, skip_few, set_incasts},
-    {"nccl", "burn-in/7-nccl", NULL, "NCCL's all-reduce over all GPUs", false, NULL, NULL, skip_nccl, NULL},
-    {"soak", "burn-in/8-soak", NULL, "all NICs at once for long: errors, flaps, losses", false,
-     "{\"warmup\":\"1s\",\"cooldown\":\"1s\"}", "1s", skip_without_time, set_soak},
-    {0},
-};
+#define STAGE(...) {__VA_ARGS__},
+const struct stage burn_in_stages[] = {BURN_IN_STAGES(STAGE){0}};

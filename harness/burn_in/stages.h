@@ -34,6 +34,30 @@ struct stage {
     void (*set)(const struct stage_lab *lab, struct words *sets);
 };
 
+/* Real hosts need seconds where simulated ones need fractions of a millisecond. */
+#define BURN_IN_SECONDS "{\"warmup\":\"500ms\",\"measure\":\"2s\",\"cooldown\":\"500ms\"}", "100ms"
+
+#define BURN_IN_STAGES(ROW)                                                                                  \
+    ROW("doctor", "1-doctor", ask_doctor, "hosts and their settings, as harness doctor sees them", false,    \
+        NULL, NULL, skip_simulated, NULL)                                                                    \
+    ROW("nics", "burn-in/2-nics", NULL,                                                                      \
+        "each NIC with so little traffic that nothing waits: links, errors, versions", true,                 \
+        BURN_IN_SECONDS, skip_alone, set_nics)                                                               \
+    ROW("gpus", "burn-in/3-gpus", NULL, "each NIC with host memory and with that of its nearest GPU", false, \
+        BURN_IN_SECONDS, skip_without_gpus, set_gpus)                                                        \
+    ROW("nvbandwidth", "4-nvbandwidth", ask_bandwidth,                                                       \
+        "copies between host and GPUs, and between GPUs, without a NIC", false, NULL, NULL, skip_no_gpus,    \
+        NULL)                                                                                                \
+    ROW("pairs", "burn-in/5-pairs", NULL,                                                                    \
+        "all NICs at once, in rounds that load each link once in each direction", false, BURN_IN_SECONDS,    \
+        skip_alone, set_pairs)                                                                               \
+    ROW("lossless", "burn-in/6-lossless", NULL, "an incast on each rail: PFC, DCQCN, nothing lost", false,   \
+        BURN_IN_SECONDS, skip_few, set_incasts)                                                              \
+    ROW("nccl", "burn-in/7-nccl", NULL, "NCCL's all-reduce over all GPUs", false, NULL, NULL, skip_nccl,     \
+        NULL)                                                                                                \
+    ROW("soak", "burn-in/8-soak", NULL, "all NICs at once for long: errors, flaps, losses", false,           \
+        "{\"warmup\":\"1s\",\"cooldown\":\"1s\"}", "1s", skip_without_time, set_soak)
+
 extern const struct stage burn_in_stages[]; /* in the order of running; ended by one without a name */
 
 struct stage_lab stage_lab_of(const struct lab *lab, int64_t soak_ns);

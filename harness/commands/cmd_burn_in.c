@@ -1,8 +1,10 @@
 #include "harness/burn_in/burn_in.h"
+#include "harness/burn_in/stages.h"
 #include "harness/run/request.h"
 #include "harness/slurm/allocation.h"
 #include "lib/program/program.h"
 
+#define NAMED(name, ...) " " name
 static const struct field fields[] = {
     {.name = "out",
      .letter = 'o',
@@ -16,9 +18,8 @@ static const struct field fields[] = {
      .item = FIELD_STRING,
      .offset = offsetof(struct burn_in_request, stages),
      .argument = "STAGE",
-     .help = "Run this stage: doctor, nics, gpus, nvbandwidth, pairs, lossless, nccl, soak. May be given "
-             "several times; "
-             "otherwise all that the lab can have."},
+     .help = "Run this one of the stages" BURN_IN_STAGES(NAMED) ". May be given several times; otherwise all "
+                                                                "that the lab can have."},
     {.name = "soak",
      .kind = FIELD_QUANTITY,
      .offset = offsetof(struct burn_in_request, soak_ns),

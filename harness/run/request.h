@@ -39,6 +39,8 @@ struct sweep_request {
     const char *against;    /* a result or baseline that the sweep is compared with; NULL: none */
     struct list_of fail_if; /* char *: by which rules */
     int dry_run, json, no_report, quiet, yes;
+    bool tells_nothing; /* of single runs, with quiet: whoever started it reads their warnings in the results
+                         */
 };
 
 /* A request that was read from a folder; the other members point into the document. */

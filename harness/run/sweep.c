@@ -283,7 +283,7 @@ void sweep_print_run(const struct sweep *s, size_t run, const char *folder, cons
 {
     struct error e;
     bool prints = sweep_prints(s, outcome);
-    if (!prints && !(s->request->quiet && outcome.warnings))
+    if (!prints && !(s->request->quiet && outcome.warnings && !s->request->tells_nothing))
         return;
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), &e);
     char *path = result ? NULL : files_join(folder, "result.json");

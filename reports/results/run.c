@@ -256,6 +256,12 @@ static json_t *load_result(const struct folder *folder, const char *const *paths
     if (!folder_has(folder, name)) {
         static const char *const either[] = {name, SWEEP_INDEX, NULL};
         char *meant = result_files_meant(folder->path, either);
+        if (folder_has(folder, "burn-in.json")) {
+            free(meant);
+            error_set(e, "it is a burn-in, which says what it found in its index.html and burn-in.json: "
+                         "expected a result of one of its stages, such as 5-pairs/TIME in it");
+            return NULL;
+        }
         error_set(e, "it has no %s: expected the folder of a run or sweep, %s%s", name,
                   meant ? "perhaps " : "which `harness browse` lists", meant ? meant : "");
         free(meant);

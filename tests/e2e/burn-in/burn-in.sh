@@ -24,7 +24,7 @@ harness burn-in two.json -n >out
 check_says "an incast needs three" '^  lossless +skipped: the lab has 2 hosts, and an incast needs three' out
 
 check_exit 2 "a value that makes a host without a link" harness burn-in four.json -n --set lab.hosts.nosuch.pcie.lanes=4
-check_says "is told before anything runs" 'stage nics: .*there is no host nosuch' err
+check_says "is told before anything runs" '--set lab.hosts.nosuch.pcie.lanes=4: .*there is no host nosuch' err
 jq '.hosts.alone = {}' four.json >alone.json
 check_exit 2 "a NIC without a link" harness check alone.json
 check_says "is refused as a lab" 'NIC alone has no link: expected one in "links"' err
@@ -47,8 +47,8 @@ check_exit 1 "a lab with a fault fails" harness burn-in slow.json --json --no-re
 check "the culprit is in the document" [ "$(jq -r '.findings[0] | .kind + " " + .culprit' out)" = "nic-slow h2" ]
 check "the stage that showed it has failed, others have passed" [ "$(jq -r '[.stages[] | select(.runs) | .name + " " + .verdict] | join(", ")' out)" = "nics passed, pairs failed, lossless passed" ]
 check "with its source" [ "$(jq -r '.findings[0].source | test("of the median of 4 NICs")' out)" = true ]
-check_exit 1 "a stage that fails without a culprit" harness burn-in four.json --no-report --stages pairs --set 'expect=[{"name": "much", "check": "sum(flows.*.messages) > 1e9"}]'
-check_says "says what failed, and where" '^stage pairs: "much" failed in 5-pairs/.*/01: sum.flows.*messages. > 1e9 is [0-9.]+, expected > 1000000000, and 2 more .harness explain /' out
+check_exit 1 "a stage that fails without a culprit" harness burn-in four.json --no-report --stages pairs --set 'expect=[{"name": "much", "check": "sum(flows.*.messages) > 1e9"}, {"name": "nothing", "check": "sum(flows.*.messages) == 0"}]'
+check_says "says all that failed, and where" '^stage pairs: "much" failed in 5-pairs/.*/01: sum.flows.*messages. > 1e9 is [0-9.]+, expected > 1000000000 .and in 2 more runs.; "nothing" failed in [^;]* .and in 2 more runs. .harness explain /' out
 check "in the document, too" [ "$(document four '.stages[] | select(.name == "pairs") | .reason | test("much. failed in")')" = true ]
 check_exit 0 "a rule that no NIC breaks" harness burn-in four.json --no-report --stages pairs --fail-if 'host_tx < 1Gb/s'
 check_exit 4 "a rule of which no NIC has the figure" harness burn-in four.json --no-report --stages pairs --fail-if 'gpu_tx < 1Gb/s'
@@ -72,6 +72,29 @@ check "are named" [ "$(document half '[.findings[] | .kind + " " + .culprit] | j
 echo "$lab" | jq '.name = "gpus" | .defaults.host = {pcie: {generation: 3, lanes: 16}, gpu: {write: "8Gb/s", read: "8Gb/s"}}' >gpus.json
 check_exit 4 "GPU memory that is slow at all NICs" harness burn-in gpus.json --no-report --stages gpus
 check_says "is not known, either" '^not known: memory of GPUs at 4 of 4 NICs carries less than 85 % of the line, down to [1-8][.0-9]* of 25 Gb/s' out
+
+# ---- what runs warn of is said once, with how many do
+check_exit 0 "runs that are too short for their messages" harness burn-in four.json --no-report --stages pairs --set traffic.*.message=1MiB
+check "each warning is said once" [ "$(sort err | uniq -d | wc -l) $(grep -c 'warning: pairs: .*goodput' err)" = "0 1" ]
+check_says "with how many runs have it" 'warning: pairs: .* .and in 2 more runs.$' err
+check "in the document, too" [ "$(document four '.stages[] | select(.name == "pairs").warnings | map(select(test("and in 2 more runs"))) | length > 0')" = true ]
+
+# ---- a lab that --set changes
+jq '.topology.hosts = 3' four.json >three.json
+check_says "GPUs of --set are those of the lab" '^  gpus +4 runs' <(harness burn-in three.json -n --set 'lab.defaults.host={"pcie": {"generation": 3, "lanes": 16}, "gpu": {}}' 2>&1)
+check_says "hosts, too" '^burn-in of lab four: 5 hosts, 5 NICs' <(harness burn-in three.json -n --set lab.topology.hosts=5 2>&1)
+
+# ---- a deadlock
+check_exit 1 "a ring of switches" harness burn-in sim-ring --no-report --stages pairs
+check "its deadlock is the finding" [ "$(document sim-ring '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "deadlock s0 - s1 - s2 - s3 - s4" ]
+check_says "with who waits for whom" '^    5-pairs/.*: deadlock on priority 3 since .*: s0:1 waits for s1:2, which waits for' out
+
+# ---- commands that take results say what a burn-in is
+for command in report explain "compare four.json"; do
+    check_exit 2 "harness $command" harness $command results/burn-in-four/latest
+done
+check_exit 2 "harness report" harness report results/burn-in-four/latest
+check_says "points to its page and to stages" 'it is a burn-in, which says what it found in its index.html and burn-in.json: expected a result of one of its stages, such as 5-pairs/' err
 
 # ---- rails with a leaf each: links between leaves and spines are crossed by rounds from rail to rail, and where no round does it is said
 jq -n '{schema: 1, name: "rails4", driver: "sim", topology: {kind: "rail_leaf_spine", groups: 1, hosts: 3, rails: 2, spines: 1}, defaults: {link: {rate: "25Gb/s", length: "2m"}}}' >rails4.json
@@ -120,6 +143,11 @@ check "is named with its NIC" [ "$(document rails '[.findings[] | .kind + " " + 
 jq '.name = "many" | .topology.hosts = 70' four.json >many.json
 check_exit 1 "of 70 hosts one without PFC" harness burn-in many.json --no-report --stages lossless --set 'settings_of.h33={"pfc": []}' --set phases.measure=400us
 check "is named by the pauses that it was sent" [ "$(document many '[.findings[] | .kind + " " + .culprit + " " + (.sure | tostring)] | join(", ")')" = "pfc-off h33 true" ]
+
+# ---- of more hosts than one may be sent to by, groups are formed on real hosts, too
+jq -n '{schema: 1, name: "real", driver: "ssh", hosts: {"h[0-79]": {ssh: "h{}.invalid", nics: {"rail[0-7]": {netdev: "ens{2}", address: "10.{2}.0.{1+1}/16"}}}}}' >real.json
+check_exit 0 "80 real hosts with 8 rails are planned" harness burn-in real.json -n
+check_says "in groups" '^  lossless +10 runs, about 2 min' out
 
 # ---- interrupted, killed, resumed
 long=(--no-report --jobs 1 --set phases.measure=20ms)
