@@ -13,14 +13,22 @@
 
 /* ---- PFC: who is not stopped, and who does not stop others? */
 
+/* Of the whole run, where that is known: a sender that does not stop may be sent a single one, while nothing
+ * is measured yet. */
+static double counted_in_run(const json_t *run, const char *node, const char *glob)
+{
+    double total = seen_sum(json_object_get(run, "totals"), node, glob);
+    return isnan(total) ? seen_counted(run, node, glob) : total;
+}
+
 /* The pauses that a sender counted. One that has no such counter, where others of its kind have one, counts
  * none: its column is there while PFC is on. NAN: not known. */
 static double pauses_of(const struct work *w, const json_t *run, const struct node *n)
 {
-    double pauses = seen_counted(run, n->name, "rx_prio?_pause");
+    double pauses = counted_in_run(run, n->name, "rx_prio?_pause");
     for (size_t i = 0; i < w->count && isnan(pauses) && seen_counted(run, n->name, "*") >= 0; i++)
         if (strcmp(w->nodes[i].class, n->class) == 0 &&
-            seen_counted(run, w->nodes[i].name, "rx_prio?_pause") >= 0)
+            counted_in_run(run, w->nodes[i].name, "rx_prio?_pause") >= 0)
             pauses = 0;
     return pauses;
 }
@@ -45,7 +53,7 @@ static bool any_paused(const json_t *run)
     size_t i;
     json_array_foreach(json_object_get(run, "flows"), i, flow)
     {
-        if (seen_counted(run, seen_text(flow, "from"), "rx_prio?_pause") > 0)
+        if (counted_in_run(run, seen_text(flow, "from"), "rx_prio?_pause") > 0)
             return true;
     }
     return false;
@@ -136,7 +144,7 @@ static double counted_towards(const struct work *w, const json_t *run, const str
     while (seen_link_of_port(w, n->peer, port, &peer) && strcmp(peer, n->name) != 0)
         port++;
     snprintf(glob, sizeof glob, "port%zu_%s", port, what);
-    return seen_counted(run, n->peer, glob);
+    return counted_in_run(run, n->peer, glob);
 }
 
 /* The pauses that a switch sent to the node in incasts; NAN: not known. */

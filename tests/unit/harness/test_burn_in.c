@@ -166,6 +166,24 @@ static void names_what_is_slow(void **state)
     check_found(rounds("h2", false, 95e9, 95e9), ""); /* within what is usual */
 }
 
+/* A sender that does not stop is sent a pause when its switch's queue first grows, perhaps before anything is
+ * measured. */
+static void names_who_is_not_stopped(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("none", false, 0, 0), *flows = json_array();
+    for (int i = 1; i < 4; i++)
+        json_array_append_new(flows, json_pack("{s:o,s:s,s:s,s:f}", "from", json_sprintf("h%d", i), "to",
+                                               "h0", "memory", "host", "bps", 33e9));
+    json_array_append_new(json_object_get(seen, "runs"),
+                          json_pack("{s:s,s:s,s:o,s:{s:{s:i},s:{s:i},s:{s:i},s:{s:i}},s:{s:{s:i}},s:I}",
+                                    "stage", "lossless", "folder", "x", "flows", flows, "counters", "h1",
+                                    "tx_prio3_pause", 0, "h2", "rx_prio3_pause", 5, "h3", "rx_prio3_pause", 6,
+                                    "s0", "port1_tx_prio3_pause", 0, "totals", "s0", "port1_tx_prio3_pause",
+                                    1, "duration_ns", (json_int_t)1000000));
+    check_found(seen, "pfc-off h1");
+}
+
 /* A NIC that shares its slow rounds with others, but has one in which it is not slow, is not to blame. */
 static void does_not_accuse_who_is_slow_in_some_rounds(void **state)
 {
@@ -768,6 +786,7 @@ int main(void)
         cmocka_unit_test(says_what_is_wrong_with_the_lab),
         cmocka_unit_test(refuses_a_host_that_is_not_there),
         cmocka_unit_test(names_what_is_slow),
+        cmocka_unit_test(names_who_is_not_stopped),
         cmocka_unit_test(does_not_accuse_who_is_slow_in_some_rounds),
         cmocka_unit_test(does_not_accuse_who_had_slow_partners_alone),
         cmocka_unit_test(does_not_blame_a_cable_for_discards),
