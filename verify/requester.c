@@ -33,6 +33,12 @@ struct nak_left {
     int64_t time_ns;
 };
 
+/* How far it was answered at a time. */
+struct standing {
+    uint32_t unacked;
+    int64_t progress_ns;
+};
+
 /* A requester, seen at its own port: every request it sends, every answer that it gets. */
 struct requester {
     bool begun;
@@ -60,26 +66,27 @@ struct requester {
     struct nak_left naks_pending[NAKS_LEFT]; /* a ring */
     uint32_t naks_pending_count;
     struct requests requests;
-    struct held held;        /* answers of reads */
-    uint32_t first;          /* PSN of the connection in the capture */
-    uint32_t next;           /* the first PSN that was never sent */
-    uint32_t cursor;         /* the PSN that follows the last one sent */
-    uint32_t next_loose;     /* that the newest read may have taken beyond `next` */
-    uint32_t loose;          /* PSNs that a read may have taken beyond these */
-    uint32_t nak_psn;        /* that the last NAK asked for */
-    uint32_t gap_answers;    /* that came since */
-    uint32_t gap_request;    /* the first PSN that was asked for since, if `gap_asked` */
-    uint32_t unacked;        /* the first PSN that is not acknowledged */
-    uint32_t unacked_before; /* what it was a while ago: the NIC may not have looked at later answers */
-    uint32_t nak_new;        /* new packets since it was asked */
-    uint64_t answer_number;  /* the packet that acknowledged last */
+    struct held held;       /* answers of reads */
+    uint32_t first;         /* PSN of the connection in the capture */
+    uint32_t next;          /* the first PSN that was never sent */
+    uint32_t cursor;        /* the PSN that follows the last one sent */
+    uint32_t next_loose;    /* that the newest read may have taken beyond `next` */
+    uint32_t loose;         /* PSNs that a read may have taken beyond these */
+    uint32_t nak_psn;       /* that the last NAK asked for */
+    uint32_t gap_answers;   /* that came since */
+    uint32_t gap_request;   /* the first PSN that was asked for since, if `gap_asked` */
+    uint32_t unacked;       /* the first PSN that is not acknowledged */
+    uint32_t nak_new;       /* new packets since it was asked */
+    uint64_t answer_number; /* the packet that acknowledged last */
     uint64_t nak_number, gap_number, sent_number;
-    int64_t last_ns;            /* of its last request or answer */
-    uint32_t last_nak_psn;      /* of the last NAK that came, */
-    uint64_t last_nak_number;   /* which is this packet; 0: none came */
-    int64_t before_ns;          /* since when `unacked_before` holds, */
-    int64_t progress_before_ns; /* and the progress before that */
-    int64_t progress_ns;        /* since when `unacked` waits for its answer */
+    int64_t last_ns;          /* of its last request or answer */
+    uint32_t last_nak_psn;    /* of the last NAK that came, */
+    uint64_t last_nak_number; /* which is this packet; 0: none came */
+    struct standing before;   /* as it was a while ago: the NIC may not have looked at later answers; */
+    struct standing later;    /* what `before` is next, */
+    int64_t later_ns;         /* and since when */
+    int64_t progress_ns;      /* since when `unacked` waits for its answer */
+    int64_t resent_ns;        /* when `unacked` was sent again; its timer began anew */
     int64_t nak_ns, answer_ns, gap_ns;
     struct messages messages;
     struct span span;
@@ -119,10 +126,11 @@ static void requester_begin(struct requester *r, const struct verify_packet *p)
                             .next = psn,
                             .cursor = psn,
                             .unacked = psn,
-                            .unacked_before = psn,
-                            .before_ns = p->time_ns,
-                            .progress_before_ns = p->time_ns,
-                            .progress_ns = p->time_ns};
+                            .before = {psn, p->time_ns},
+                            .later = {psn, p->time_ns},
+                            .later_ns = p->time_ns,
+                            .progress_ns = p->time_ns,
+                            .resent_ns = p->time_ns};
 }
 
 /* The last NAK that came was sent, too: where both ends are captured, and it is not seen that it was, it is
@@ -160,7 +168,7 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
     int64_t set_ns = c->settings->ack_timeout_ns, waited_ns = verify_since_ns(p, r->progress_ns);
     uint32_t psn = p->frame.roce.bth.psn;
     int64_t answer_ns = verify_since_ns(p, r->answer_ns),
-            before_ns = verify_since_ns(p, r->progress_before_ns);
+            before_ns = verify_since_ns(p, r->before.progress_ns);
     if (r->answered && set_ns != FIELD_UNSET && answer_ns >= 0 && answer_ns < BEFORE_NS &&
         (double)waited_ns < EARLY * (double)set_ns && (double)before_ns >= EARLY * (double)set_ns)
         waited_ns = set_ns; /* it was time before the last answers came, which the NIC had not looked at */
@@ -171,6 +179,8 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
         return;
     }
     g->t.back_timeout++;
+    int64_t resent_ns = verify_since_ns(p, r->resent_ns);
+    int64_t late_ns = resent_ns >= 0 && resent_ns < waited_ns ? resent_ns : waited_ns;
     if ((double)waited_ns < EARLY * (double)set_ns && waited_ns >= LEAST_NS &&
         recovery_is_possible(c, RECOVERY_ADAPTIVE))
         go_back_n_note_rule(
@@ -185,19 +195,19 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
             c->findings, KIND_TIMEOUT, p->number, p->time_ns,
             "PSN %u is sent again %.3f us after the last progress, without a NAK; the time-out is %.3f us",
             psn, (double)waited_ns / 1e3, (double)set_ns / 1e3);
-    } else if ((double)waited_ns > LATE * (double)set_ns && (double)waited_ns <= timeout_latest_ns(c) &&
+    } else if ((double)late_ns > LATE * (double)set_ns && (double)late_ns <= timeout_latest_ns(c) &&
                !g->pauses && !r->notified)
         go_back_n_note_rule(
             g, c, RECOVERY_ADAPTIVE,
             "PSN %u is sent again only %.3f us after the last progress, more than four time-outs "
             "(packet %llu)",
-            psn, (double)waited_ns / 1e3, (unsigned long long)p->number);
-    else if ((double)waited_ns > timeout_latest_ns(c) && !g->pauses && !r->notified)
+            psn, (double)late_ns / 1e3, (unsigned long long)p->number);
+    else if ((double)late_ns > timeout_latest_ns(c) && !g->pauses && !r->notified)
         findings_add(
             c->findings, KIND_TIMEOUT, p->number, p->time_ns,
             "PSN %u is sent again %.3f us after the last progress; the time-out is %.3f us, and at most "
             "%.3f us are allowed",
-            psn, (double)waited_ns / 1e3, (double)set_ns / 1e3, timeout_latest_ns(c) / 1e3);
+            psn, (double)late_ns / 1e3, (double)set_ns / 1e3, timeout_latest_ns(c) / 1e3);
 }
 
 /* It goes back for a NAK that came a short time ago, although what that asked for has been acknowledged
@@ -227,12 +237,17 @@ static void requester_goes_back(struct go_back_n *g, struct requester *r, struct
     uint32_t psn = p->frame.roce.bth.psn;
     /* The NIC may not have looked at the last answers when a time-out ends; a NAK names the PSN. */
     int64_t since_ns = verify_since_ns(p, r->answer_ns);
-    bool timed = since_ns >= 0, lagging = !r->nak && since_ns < BEFORE_NS;
-    int64_t nak_ns = r->nak ? verify_since_ns(p, r->nak_ns) : -1;
-    uint32_t least = lagging ? r->unacked_before : r->unacked;
-    if (nak_ns >= 0 && nak_ns < BEFORE_NS)
-        least = r->nak_psn; /* it goes back to that, and on over what is answered meanwhile */
     bool selective = recovery_is_selective(g, c);
+    int64_t set_ns = c->settings->ack_timeout_ns, before_ns = verify_since_ns(p, r->before.progress_ns);
+    /* selective repeat sends what several NAKs asked for, each a while ago; a time-out may have been before
+     * the NAK */
+    bool may_lag =
+        selective || !r->nak || (set_ns != FIELD_UNSET && (double)before_ns >= EARLY * (double)set_ns);
+    bool timed = since_ns >= 0, lagging = may_lag && since_ns < BEFORE_NS;
+    int64_t nak_ns = r->nak ? verify_since_ns(p, r->nak_ns) : -1;
+    uint32_t least = lagging ? r->before.unacked : r->unacked;
+    if (nak_ns >= 0 && nak_ns < BEFORE_NS && psn_after(r->nak_psn, least) < 0)
+        least = r->nak_psn; /* it goes back to that, and on over what is answered meanwhile */
     bool asked = r->nak || (r->nak_spare && psn == r->unacked) || (selective && r->naks_left);
     bool lost = !asked && !r->gap && r->answered && span_answers(&r->span) && psn_after(psn, r->unacked) < 0;
     bool timed_out = !asked && !r->gap && !lost;
@@ -536,10 +551,11 @@ static void requester_renew(struct go_back_n *g, struct requester *r)
                             .cursor = psn_after(before.cursor, n->of.first) > 0 ? before.cursor : n->of.next,
                             .loose = before.loose,
                             .unacked = n->of.first,
-                            .unacked_before = n->of.first,
-                            .before_ns = n->of.time_ns,
-                            .progress_before_ns = n->of.time_ns,
+                            .before = {n->of.first, n->of.time_ns},
+                            .later = {n->of.first, n->of.time_ns},
+                            .later_ns = n->of.time_ns,
                             .progress_ns = n->of.time_ns,
+                            .resent_ns = n->of.time_ns,
                             .sent_number = before.sent_number,
                             .messages = n->of.messages};
     r->messages.based = !n->of.ahead;
@@ -574,7 +590,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     r->sent_again = r->waited && psn_after(psn, r->next) < 0;
     if (r->nak && psn == r->nak_psn) {
         r->nak = false;
-        if (ahead == 0) /* it was on its way before the NAK came */
+        if (ahead >= 0) /* it was on its way before the NAK came */
             requester_leave_nak(r, psn, r->nak_ns);
     } else if (r->nak && psn_after(psn, r->unacked) <= 0) {
         r->nak = false;
@@ -582,6 +598,7 @@ static void requester_sent(struct go_back_n *g, struct requester *r, struct veri
     }
     r->cursor = psn_add(psn, taken);
     r->loose = loose;
+    r->resent_ns = psn == r->unacked ? p->time_ns : r->resent_ns;
     r->sent_number = p->number;
     r->last_ns = p->time_ns;
     if (psn_after(psn, r->next) < 0) {
@@ -607,13 +624,14 @@ static void requester_acknowledged(struct requester *r, const struct verify_pack
 {
     if (r->answered && psn_after(up_to, r->unacked) <= 0)
         return;
-    if (p->time_ns - r->before_ns > BEFORE_NS) {
-        r->unacked_before = r->unacked;
-        r->before_ns = p->time_ns;
-        r->progress_before_ns = r->progress_ns;
+    if (p->time_ns - r->later_ns > BEFORE_NS) {
+        struct standing now = {r->unacked, r->progress_ns};
+        r->before = p->time_ns - r->answer_ns > BEFORE_NS ? now : r->later;
+        r->later = now;
+        r->later_ns = p->time_ns;
     }
     if (!r->answered)
-        r->unacked_before = psn_after(up_to, r->unacked) < 0 ? up_to : r->unacked;
+        r->before.unacked = r->later.unacked = psn_after(up_to, r->unacked) < 0 ? up_to : r->unacked;
     r->answered = true;
     r->gap = r->waited = r->nak_spare = false;
     r->unacked = up_to;

@@ -39,6 +39,8 @@ struct responder {
     struct requests requests;
     struct held held;
     uint32_t first; /* PSN of the connection in the capture */
+    bool twofold;   /* it may as well expect `restart`: the first packet to arrive was not `first` */
+    uint32_t restart;
     uint32_t least; /* it answered all before */
     uint32_t most;  /* all before arrived */
     uint32_t loose;
@@ -52,7 +54,9 @@ struct responder {
     uint64_t nak_number, ahead_number, answer_number, response_number;
     int64_t nak_ns;
     int64_t ahead_ns;
-    int64_t last_ns; /* of its last request or answer */
+    int64_t early_ns; /* when a packet last came out of sequence, */
+    bool early;       /* if one did */
+    int64_t last_ns;  /* of its last request or answer */
     struct messages messages;
     struct span span;
 };
@@ -158,7 +162,8 @@ static void responder_gets_expected(struct go_back_n *g, struct responder *r, st
             psn, (double)since_ns / 1e3, (unsigned long long)r->ahead_number);
     uint32_t taken = span_of(&r->span, &p->frame.roce, &r->loose);
     held_forget(&r->held, r->most, (uint32_t)psn_after(psn, r->most) + taken);
-    r->ahead = r->ahead && recovery_is_selective(g, c) && r->held.count; /* of those it kept */
+    r->ahead =
+        r->ahead && recovery_is_selective(g, c) && !r->span.reads && r->held.count; /* of those it kept */
     r->most = psn_add(psn, taken);
     if (opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].last)
         messages_end(&r->messages, psn_add(psn, taken - 1));
@@ -216,6 +221,7 @@ static void responder_renew(struct go_back_n *g, struct responder *r)
                             .ahead_number = n->ahead_number,
                             .ahead_ns = n->ahead_ns,
                             .first = n->first,
+                            .restart = n->first,
                             .least = n->first,
                             .most = n->next,
                             .loose = n->loose,
@@ -236,6 +242,7 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
                                 .renewal = r->renewal,
                                 .msn = -1,
                                 .first = psn,
+                                .restart = psn,
                                 .least = psn,
                                 .most = psn};
     }
@@ -254,15 +261,24 @@ static void responder_received(struct go_back_n *g, struct responder *r, struct 
             r->ahead_number = p->number;
             r->ahead_ns = p->time_ns;
         }
-        r->ahead = true;
+        r->ahead = r->early = true;
+        r->early_ns = p->time_ns;
     } else if (ahead < 0) {
         r->again[r->again_count++ % RESPONDER_AGAIN] = psn;
         if (!r->answer_number && !r->nak_number &&
             psn_after(psn, r->first) < 0) { /* what came before was out of sequence */
-            r->first = psn;
+            r->twofold = true;
+            r->first = r->restart = psn;
             r->ahead_number = p->number;
             r->ahead_ns = p->time_ns;
         }
+    }
+    if (r->twofold && psn == r->restart) {
+        uint32_t loose;
+        r->restart = psn_add(psn, span_count(&r->span, &p->frame.roce, &loose));
+    } else if (r->twofold && psn_after(psn, r->restart) > 0) {
+        r->early = true;
+        r->early_ns = p->time_ns;
     }
     if (r->dropped && psn_after(psn, r->least) > 0) { /* perhaps not what its NIC expects */
         r->ahead_number = p->number;
@@ -277,9 +293,11 @@ static void responder_answered(struct responder *r, const struct verify_packet *
 {
     r->least = r->answer_number ? psn_later(r->least, up_to) : up_to;
     r->answer_number = p->number;
+    r->twofold = r->twofold && psn_after(r->least, r->most) < 0;
     if (!r->dropped || psn_after(r->least, r->most) < 0)
         return;
-    r->dropped = r->ahead = false; /* what came ahead was dropped, too */
+    r->dropped = false;
+    r->ahead = r->keeps && r->held.count; /* else what came ahead was dropped, too */
 }
 
 /* What it answers has arrived, and is missing from the capture: it expects what is behind. */
@@ -341,19 +359,25 @@ static void responder_naks_again(struct go_back_n *g, const struct responder *r,
                      p->frame.roce.bth.psn, (unsigned long long)r->nak_number);
 }
 
+/* Came a packet out of sequence within this time? */
+static bool responder_was_early(const struct responder *r, const struct verify_packet *p, int64_t within_ns)
+{
+    return (r->ahead_number && verify_since_ns(p, r->ahead_ns) <= within_ns) ||
+           (r->early && verify_since_ns(p, r->early_ns) <= within_ns);
+}
+
 /* A packet came out of sequence, long before the NAK: it is not known how long its NIC may take. */
 static bool responder_may_nak_late(const struct responder *r, const struct verify_context *c,
                                    const struct verify_packet *p)
 {
-    return c->settings->nak_delay_ns == FIELD_UNSET && r->ahead_number &&
-           verify_since_ns(p, r->ahead_ns) <= NAK_NS;
+    return c->settings->nak_delay_ns == FIELD_UNSET && responder_was_early(r, p, NAK_NS);
 }
 
 /* Came a packet out of sequence by so much before as its NIC, or any, may take to ask? */
 static bool responder_naks_late(const struct responder *r, const struct verify_context *c,
                                 const struct verify_packet *p)
 {
-    return r->ahead_number && verify_since_ns(p, r->ahead_ns) <= nak_delay_ns(c) + NO_NAK_NS;
+    return responder_was_early(r, p, nak_delay_ns(c) + NO_NAK_NS);
 }
 
 static void responder_naks(struct go_back_n *g, struct responder *r, struct verify_context *c,
@@ -368,7 +392,12 @@ static void responder_naks(struct go_back_n *g, struct responder *r, struct veri
             held_add(&r->held, came, psn_after(came, psn), false);
         r->least = psn;
         r->most =
-            responder_was_asked_again(r, psn) ? psn_add(psn, 1) : psn; /* it came behind the first one */
+            responder_was_asked_again(r, psn) ? psn_add(psn, 1) : psn; /* it came behind the first one, */
+        if (r->twofold && psn_after(psn, r->first) >= 0)
+            r->most = psn_later(r->most, r->restart); /* and others behind it */
+        held_forget(&r->held, psn, (uint32_t)psn_after(r->most, psn));
+        messages_forget(&r->messages);
+        r->twofold = false;
         r->ahead = true;
         r->ahead_number = p->number;
         r->ahead_ns = p->time_ns;

@@ -543,6 +543,8 @@ bool qp_accept(struct sim *sim, uint32_t host, uint32_t p)
     struct queue_pair *qp = &sim->qps[packet->qp];
     if (qp->recovery)
         return recovery_accept(sim, host, p);
+    if (qp->operation == SIM_READ && qp->stopped)
+        return false; /* answers of a queue pair that has an error are dropped */
     int32_t ahead = (int32_t)(packet->psn - (uint32_t)qp->expected_psn);
     if (ahead > 0) {
         ask_again(sim, host, packet->qp);
@@ -676,11 +678,11 @@ static void receive_ack(struct sim *sim, uint32_t p, const struct packet *ack)
         qp_resume(sim, ack->qp);
 }
 
-/* Of a read: its requests are sent again from this one on. */
+/* Of a read: its requests are sent again from this one on, unless it was answered before a late NAK came. */
 static void receive_read_nak(struct sim *sim, uint32_t host, uint32_t q, uint64_t psn)
 {
     struct queue_pair *qp = &sim->qps[q];
-    if (qp->stopped || psn >= qp->requested_psn)
+    if (qp->stopped || psn < qp->expected_psn || psn >= qp->requested_psn)
         return;
     if (sim->hosts[host].slow_restart_on_nak)
         restart_slowly(sim, q);
