@@ -37,11 +37,11 @@ struct gathered {
     double q, of;    /* a quantile that is of fewer values, `of`, than it takes; 0: there is none */
     int64_t unread_ns, beyond_ns; /* the most of a counter or gauge */
     bool failed;
-    bool unread;        /* a counter is there without this figure */
-    size_t unread_some; /* how many of those that have such figures are */
-    size_t nics,
-        having;         /* of a machine that is named: its NICs that are asked, those that have the counter */
-    const char *silent; /* a flow that completed nothing, and so has no latency; NULL: none */
+    bool unread;         /* a counter is there without this figure */
+    size_t unread_some;  /* how many of those that have such figures are */
+    size_t nics, having; /* of a machine that is named: its NICs that are asked; those that have each counter
+                          * that one of them has */
+    const char *silent;  /* a flow that completed nothing, and so has no latency; NULL: none */
     enum dimension dimension;
 };
 
@@ -134,24 +134,36 @@ static bool is_of_machine(const struct expr_node *node, const json_t *host)
 static void gather_counters(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const char *role, *name;
-    json_t *host, *counter, *taken = json_object();
+    json_t *host, *counter, *taken = json_object(), *of_nics = json_object(), *nics = json_array(), *own;
+    size_t i;
     json_object_foreach(json_object_get(result, "hosts"), role, host)
     {
-        bool any = false;
         if (!name_matches(node->group, role))
             continue;
+        own = json_object();
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
             if (fnmatch(node->name, name, 0) != 0)
                 continue;
-            any = any || !is_of_all(counter);
+            if (!is_of_all(counter))
+                json_object_set_new(own, name, json_true());
             if (!is_again(host, name, counter, taken))
                 gather_counter(node, name, counter, g);
         }
-        g->nics += is_of_machine(node, host);
-        g->having += any && is_of_machine(node, host);
+        if (is_of_machine(node, host)) {
+            json_object_update(of_nics, own);
+            json_array_append(nics, own);
+        }
+        json_decref(own);
+    }
+    g->nics = json_object_size(of_nics) ? json_array_size(nics) : 0;
+    json_array_foreach(nics, i, own)
+    {
+        g->having += json_object_size(own) == json_object_size(of_nics);
     }
     json_decref(taken);
+    json_decref(of_nics);
+    json_decref(nics);
 }
 
 /* Of a flow with an end, or of a pattern of them: how many began, and how many of these have finished. */
@@ -338,9 +350,9 @@ static void note_lack(struct evaluation *v, const char *note)
 static void note_unread(const struct expr_node *node, const struct gathered *g, struct evaluation *v)
 {
     char note[240];
-    if (g->having && g->having < g->nics) {
-        snprintf(note, sizeof note, "%.30s.%.60s: %zu of %zu NICs have it", node->group, node->name,
-                 g->having, g->nics);
+    if (g->having < g->nics) {
+        snprintf(note, sizeof note, "%.30s.%.60s: %zu of %zu NICs have %s", node->group, node->name,
+                 g->having, g->nics, strpbrk(node->name, "*?[") ? "all of them" : "it");
         add_note(v->out, note);
         snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
         v->partial = true;

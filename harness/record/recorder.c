@@ -5,6 +5,7 @@
 #include "lib/output/visible.h"
 #include "lib/roce/counters.h"
 #include "lib/xalloc.h"
+#include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,28 +217,30 @@ void recorder_keep(struct recorder *r, const char *role_glob, const char *counte
 
 /* ---- live figures */
 
-/* PFC frames that a host receives per second, over its latest samples. */
+/* PFC frames that a host receives per second, over its latest samples; NAN: it counts none. */
 static double host_pauses_per_s(const struct recorded_host *host)
 {
-    double per_s = 0;
+    double per_s = NAN;
     for (size_t i = 0; i < host->count; i++) {
         const struct recorded_column *g = &host->gathered[i];
         if (g->last_ns > g->first_ns && counters_pattern_matches("rx_prio#_pause", g->column.name))
-            per_s += (double)g->delta * 1e9 / (double)(g->last_ns - g->first_ns);
+            per_s = (isnan(per_s) ? 0 : per_s) + (double)g->delta * 1e9 / (double)(g->last_ns - g->first_ns);
     }
     return per_s;
 }
 
 void recorder_live(const struct recorder *r, struct recorder_live *live)
 {
-    *live = (struct recorder_live){0};
+    *live = (struct recorder_live){.pauses_per_s = NAN};
     for (size_t i = 0; i < r->flow_count; i++) {
         live->goodput_bps += r->flows[i].live_bps;
         live->errors += (uint64_t)r->flows[i].errors;
     }
     for (size_t i = 0; i < r->host_count; i++) {
         const struct recorded_host *host = &r->hosts[i];
+        double per_s = host_pauses_per_s(host);
         live->samples += host->samples;
-        live->pauses_per_s += host_pauses_per_s(host);
+        if (!isnan(per_s))
+            live->pauses_per_s = (isnan(live->pauses_per_s) ? 0 : live->pauses_per_s) + per_s;
     }
 }

@@ -73,7 +73,7 @@ int recorder_flow_object(struct recorder *r, enum line_kind kind, json_t *object
 /* Live figures, for progress. */
 struct recorder_live {
     double goodput_bps; /* all flows together, over their latest interval */
-    double pauses_per_s;
+    double pauses_per_s; /* NAN: no host counts them */
     uint64_t samples;
     uint64_t errors;
 };

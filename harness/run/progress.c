@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "lib/output/visible.h"
 #include "lib/text.h"
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,7 +214,9 @@ void progress_show(struct progress *p, const char *phase, int64_t now_ns, int64_
     if (recorder) {
         struct recorder_live live;
         recorder_live(recorder, &live);
-        text_add(&state, "  %.2f Gb/s, %.0f pauses/s", live.goodput_bps / 1e9, live.pauses_per_s);
+        text_add(&state, "  %.2f Gb/s", live.goodput_bps / 1e9);
+        if (!isnan(live.pauses_per_s))
+            text_add(&state, ", %.0f pauses/s", live.pauses_per_s);
         if (live.errors)
             text_add(&state, ", %llu errors", (unsigned long long)live.errors);
     }

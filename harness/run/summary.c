@@ -261,25 +261,36 @@ static double sum_at(const json_t *flows, const json_t *roles, const char *end)
     return bps;
 }
 
-/* "PFC frames sent 5, received 0"; NICs whose settings leave PFC off count none of them. */
+/* "PFC frames sent 5, received 0 (counted by 1 of 2 NICs)", "received unknown (no NIC counts them)". */
+static void print_frames(const char *words, double frames, size_t counting, size_t nics)
+{
+    if (!counting)
+        print_out("%s unknown (no NIC counts them)", words);
+    else
+        print_out("%s %.0f", words, frames);
+    if (counting && counting < nics)
+        print_out(" (counted by %zu of %zu NICs)", counting, nics);
+}
+
+/* NICs whose settings leave PFC off count none of them. */
 static void print_pauses(const json_t *machine)
 {
     const char *name;
     json_t *counter;
     double frames[2] = {0};
-    size_t nics = json_array_size(json_object_get(machine, "of")), fewest = nics;
+    size_t nics = json_array_size(json_object_get(machine, "of")), counting[2] = {0};
     json_object_foreach(json_object_get(machine, "counters"), name, counter)
     {
         bool sent = counters_pattern_matches("tx_prio#_pause", name);
-        size_t of = (size_t)json_integer_value(json_object_get(counter, "of"));
+        const json_t *of = json_object_get(counter, "of");
+        size_t nics_of = of ? (size_t)json_integer_value(of) : nics;
         if (!sent && !counters_pattern_matches("rx_prio#_pause", name))
             continue;
         frames[sent] += json_number_value(json_object_get(counter, "delta"));
-        fewest = of && of < fewest ? of : fewest;
+        counting[sent] = !counting[sent] || nics_of < counting[sent] ? nics_of : counting[sent];
     }
-    print_out("PFC frames sent %.0f, received %.0f", frames[1], frames[0]);
-    if (fewest < nics)
-        print_out(" (counted by %zu of %zu NICs)", fewest, nics);
+    print_frames("PFC frames sent", frames[1], counting[1], nics);
+    print_frames(", received", frames[0], counting[0], nics);
     print_out("\n");
 }
 
@@ -355,9 +366,17 @@ static json_t *total_json(const json_t *flows)
     static const char *const values[] = {"goodput_bps", "goodput_MiBps", "messages_per_s"};
     bool delivered;
     double bps = result_flows_throughput(flows, &delivered);
-    json_t *out = json_object();
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        json_object_set_new(out, values[i], json_real(result_flows_sum(flows, values[i])));
+    json_t *out = json_object(), *flow;
+    const char *name;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        bool any = false; /* of collectives alone there is none */
+        json_object_foreach((json_t *)(uintptr_t)flows, name, flow)
+        {
+            any = any || result_flow_in_phase(flow, values[i]);
+        }
+        if (any)
+            json_object_set_new(out, values[i], json_real(result_flows_sum(flows, values[i])));
+    }
     if (delivered)
         json_object_set_new(out, "delivered_bps", json_real(bps));
     return out;

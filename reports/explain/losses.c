@@ -180,10 +180,11 @@ void judge_receivers(struct seen *s, struct causes *causes)
         if (!cause->drops_told) {
             text_add(&cause->evidence, "%s lost packets for lack of room:", flow->to);
             judge_add_count(s, &cause->evidence, flow->to, "rx_discards_phy");
+            double sent = seen_counter(s, flow->to, "tx_prio%d_pause", flow->priority);
             text_add(&cause->evidence, ", %s\n",
-                     seen_counter(s, flow->to, "tx_prio%d_pause", flow->priority) > 0
-                         ? "though it sent pauses"
-                         : "and sent no pauses");
+                     isnan(sent) ? "and does not count pauses of its priority"
+                     : sent > 0  ? "though it sent pauses"
+                                 : "and sent no pauses");
         }
         cause->drops_told = cause->losses_charged = true;
         cause->overridden |= watchdog_before(s, flow);

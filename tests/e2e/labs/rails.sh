@@ -119,6 +119,13 @@ check_says "it counts hosts and NICs" '2 hosts with 8 NICs and 4 switches' examp
 check_says "its sums say that they are" 'Counters of hosts with several NICs, each the sum over its NICs' example/pfc-bidir-rails/latest/report/index.html
 "$H" run --no-report pfc-bidir-rails --out shown >out 2>err
 check_says "so do those of the terminal" '^  b, sums of 4 NICs: flows from it [0-9.]+ Gb/s, to it [0-9.]+ Gb/s; PFC frames sent [1-9][0-9]*, received 0$' out
+"$H" run --no-report pfc-bidir-rails -d 100us --out uncounted --set sweep=null --set expect=null --set settings.pfc=[] >out 2>err
+check_says "which say so where no NIC counts them" '; PFC frames sent unknown \(no NIC counts them\), received unknown \(no NIC counts them\)$' out
+"$H" run --no-report pfc-bidir-rails -d 100us --out some --set sweep=null --set 'settings_of={"b.rail1": {"pfc": [3, 4]}}' \
+    --set 'expect=[{"name":"most","check":"total(b.tx_prio*_pause) < 1000000"},{"name":"some","check":"total(b.tx_prio*_pause) >= 0"}]' >out 2>err
+check "a sum over counters that only some NICs have is not theirs alone" \
+    test "$(jq -r '.expectations | map(.verdict) | join(" ")' "$(newest some)")" = "skipped passed"
+check_says "... which is said" 'b.tx_prio\*_pause: 1 of 4 NICs have all of them' out
 check_exit 1 "a rule reads one NIC" "$H" compare example/pfc-bidir-rails/latest/01 example/pfc-bidir-rails/latest/02 --fail-if 'delta(b.rail3.tx_prio3_pause) > old'
 check_exit 0 "... and not another" "$H" compare example/pfc-bidir-rails/latest/01 example/pfc-bidir-rails/latest/02 --fail-if 'delta(b.rail2.tx_prio3_pause) > old'
 
