@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- reading what was seen */
@@ -112,6 +113,60 @@ bool seen_is_switch(const struct work *w, const char *name)
             return true;
     }
     return false;
+}
+
+enum crowd seen_crowd(const struct work *w, const json_t *run)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one;
+    enum crowd crowd = CROWD_NONE;
+    const char *peer;
+    char glob[64];
+    size_t i;
+    json_array_foreach(switches, i, one)
+    {
+        const char *name = json_string_value(one);
+        for (size_t port = 0; seen_link_of_port(w, name, port, &peer); port++) {
+            snprintf(glob, sizeof glob, "port%zu_prio?_queue_bytes", port);
+            if (!(seen_counted(run, name, glob) > QUEUE_BYTES) || !seen_is_switch(w, peer))
+                continue;
+            snprintf(glob, sizeof glob, "port%zu_rx_prio?_pause", port);
+            if (!(seen_counted(run, name, glob) > 0))
+                return CROWD_FULL;
+            crowd = CROWD_HELD;
+        }
+    }
+    return crowd;
+}
+
+/* On one switch, or on each other. */
+static bool are_near(const struct node *a, const struct node *b)
+{
+    return a->peer && b->peer && (strcmp(a->peer, b->peer) == 0 || strcmp(a->peer, b->name) == 0);
+}
+
+/* Does another flow leave the switch of `from` for another one, or come to that of `to`? */
+static bool is_shared(const struct work *w, const json_t *run, const struct node *from, const struct node *to)
+{
+    const json_t *flow;
+    size_t i;
+    json_array_foreach(json_object_get(run, "flows"), i, flow)
+    {
+        const struct node *a = seen_node(w, seen_text(flow, "from")),
+                          *b = seen_node(w, seen_text(flow, "to"));
+        if (a && b && (a != from || b != to) && a->peer && b->peer && strcmp(a->peer, b->peer) != 0 &&
+            (strcmp(a->peer, from->peer) == 0 || strcmp(b->peer, to->peer) == 0))
+            return true;
+    }
+    return false;
+}
+
+bool seen_tells(const struct work *w, size_t run, const struct node *from, const struct node *to)
+{
+    const json_t *of = json_array_get(json_object_get(w->seen, "runs"), run);
+    if (seen_counted(of, to->name, "rx_prio?_pause") > 0)
+        return false;
+    return w->crowds[run] == CROWD_NONE || are_near(from, to) ||
+           (w->crowds[run] == CROWD_HELD && from->peer && to->peer && !is_shared(w, of, from, to));
 }
 
 /* ---- findings */

@@ -13,6 +13,8 @@
 /* Rates are of whole messages, queues of samples, CNPs of a NIC at most one in 50 us: a shorter measure phase
  * tells only what was lost. */
 #define LONG_ENOUGH_NS 100e3
+/* A port behind which this much waits on average is full. */
+#define QUEUE_BYTES 100e3
 /* A sender whose own rate is this much above its share of an incast was held by something. */
 #define IS_HELD 1.3
 
@@ -36,12 +38,16 @@ struct node {
     size_t marked_incasts, unslowed; /* with DCQCN, in which most senders obeyed CNPs */
 };
 
+/* Does anything wait at links between switches; and only as who is behind them takes no more? */
+enum crowd { CROWD_NONE, CROWD_HELD, CROWD_FULL };
+
 struct work {
     const json_t *seen;
     struct node *nodes;
     size_t count;
     json_t *index; /* name -> place */
     json_t *findings, *unknown, *notes, *pairs;
+    enum crowd *crowds; /* by run */
 };
 
 /* ---- reading what was seen (findings.h has its form) */
@@ -70,6 +76,10 @@ enum memory seen_memory(const json_t *flow);
  * has not so many. */
 const json_t *seen_link_of_port(const struct work *w, const char *name, size_t port, const char **peer);
 bool seen_is_switch(const struct work *w, const char *name);
+enum crowd seen_crowd(const struct work *w, const json_t *run);
+/* Does a flow that is slow in the run of this number tell of its ends? Not if it may share a full link, or if
+ * its ACKs waited. */
+bool seen_tells(const struct work *w, size_t run, const struct node *from, const struct node *to);
 
 /* ---- findings */
 

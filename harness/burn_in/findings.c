@@ -49,16 +49,19 @@ static void take_pair(struct work *w, const char *from, const char *to, double b
         json_put(of, to, json_real(bps));
 }
 
-/* A run at full rate in which each NIC has a flow in each direction at most. */
-static void take_full_flow(struct work *w, const json_t *run, const json_t *flow)
+/* What each NIC sent and took in a run at full rate, by way: a host with a single NIC may have a flow with
+ * each rail of the others. */
+static void take_full_flow(struct work *w, const json_t *run, const json_t *flow, double (*sums)[2])
 {
     struct node *from = seen_node(w, seen_text(flow, "from")), *to = seen_node(w, seen_text(flow, "to"));
     enum memory memory = seen_memory(flow);
     double bps = seen_number(flow, "bps");
     if (!from || !to)
         return;
-    seen_most(&from->best[memory][TX], bps);
-    seen_most(&to->best[memory][RX], bps);
+    seen_add(&sums[from - w->nodes][TX], bps);
+    seen_add(&sums[to - w->nodes][RX], bps);
+    seen_most(&from->best[memory][TX], sums[from - w->nodes][TX]);
+    seen_most(&to->best[memory][RX], sums[to - w->nodes][RX]);
     if (memory == HOST)
         take_pair(w, from->name, to->name, bps);
     to->paused_link[memory] |= seen_counted(run, to->name, "tx_prio?_pause") > 0;
@@ -69,15 +72,21 @@ static void take_full_flow(struct work *w, const json_t *run, const json_t *flow
 static void take_runs(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
+    double(*sums)[2] = xcalloc(w->count + 1, sizeof *sums);
     size_t i, k;
+    w->crowds = xcalloc(json_array_size(runs) + 1, sizeof *w->crowds);
     json_array_foreach(runs, i, run)
     {
-        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        bool full = seen_at_full_rate(run);
+        w->crowds[i] = full ? seen_crowd(w, run) : CROWD_NONE;
+        for (k = 0; k < w->count; k++)
+            sums[k][TX] = sums[k][RX] = NAN;
+        json_array_foreach(full ? json_object_get(run, "flows") : NULL, k, flow)
         {
-            if (seen_at_full_rate(run))
-                take_full_flow(w, run, flow);
+            take_full_flow(w, run, flow, sums);
         }
     }
+    free(sums);
 }
 
 /* ---- versions, and what hosts say of themselves */
@@ -392,5 +401,6 @@ json_t *burn_in_findings(const json_t *seen)
                             gpus_of(&w), "collectives", collectives);
     json_decref(w.index);
     free(w.nodes);
+    free(w.crowds);
     return all;
 }

@@ -11,7 +11,7 @@
 #define OF_LINE 0.85
 #define FEW     3 /* of a kind: fewer tell nothing of one another (rates.c) */
 
-/* What one NIC carries from and to host memory in its best round behind one switch, or in its best round. */
+/* What one NIC carries from and to host memory in its best round. */
 struct carried {
     double line_bps; /* of its kind; NAN: not known */
     double bps[2];   /* by way; NAN: not measured */
@@ -35,12 +35,6 @@ static double line_of_node(const struct work *w, const struct node *n)
     return seen_number(json_object_get(json_object_get(w->seen, "nodes"), n->name), "line_bps");
 }
 
-/* Do both hang on one switch, or on each other? Then nothing between them is shared. */
-static bool are_near(const struct node *a, const struct node *b)
-{
-    return a->peer && b->peer && (strcmp(a->peer, b->peer) == 0 || strcmp(a->peer, b->name) == 0);
-}
-
 static bool same_kind(const struct node *a, const struct node *b)
 {
     return strcmp(a->class, b->class) == 0 && strcmp(a->nic, b->nic) == 0;
@@ -59,26 +53,10 @@ static double line_of_kind(const struct work *w, const struct node *n)
 static struct carried *carried_of(const struct work *w)
 {
     struct carried *all = xcalloc(w->count + 1, sizeof *all);
-    const json_t *run, *flow;
-    size_t i, k;
-    for (i = 0; i < w->count; i++)
-        all[i] = (struct carried){.line_bps = line_of_kind(w, &w->nodes[i]), .bps = {NAN, NAN}};
-    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
-    {
-        json_array_foreach(seen_at_full_rate(run) ? json_object_get(run, "flows") : NULL, k, flow)
-        {
-            const struct node *from = seen_node(w, seen_text(flow, "from")),
-                              *to = seen_node(w, seen_text(flow, "to"));
-            if (!from || !to || seen_memory(flow) != HOST || !are_near(from, to))
-                continue;
-            seen_most(&all[from - w->nodes].bps[TX], seen_number(flow, "bps"));
-            seen_most(&all[to - w->nodes].bps[RX], seen_number(flow, "bps"));
-        }
+    for (size_t i = 0; i < w->count; i++) {
+        const double *best = w->nodes[i].best[HOST];
+        all[i] = (struct carried){.line_bps = line_of_kind(w, &w->nodes[i]), .bps = {best[TX], best[RX]}};
     }
-    for (i = 0; i < w->count; i++)
-        for (int way = TX; way <= RX; way++)
-            if (isnan(all[i].bps[way]))
-                all[i].bps[way] = w->nodes[i].best[HOST][way];
     return all;
 }
 
@@ -106,8 +84,12 @@ static void find_own(const struct work *w, struct carried *all)
             if (!from || !to || seen_memory(flow) != HOST)
                 continue;
             struct carried *a = &all[from - w->nodes], *b = &all[to - w->nodes];
-            a->own[TX] |= is_slow(a, TX) && b->bps[RX] >= OF_LINE * a->line_bps;
-            b->own[RX] |= is_slow(b, RX) && a->bps[TX] >= OF_LINE * b->line_bps;
+            bool of_a = is_slow(a, TX) && b->bps[RX] >= OF_LINE * a->line_bps,
+                 of_b = is_slow(b, RX) && a->bps[TX] >= OF_LINE * b->line_bps;
+            if ((of_a || of_b) && seen_tells(w, i, from, to)) {
+                a->own[TX] |= of_a;
+                b->own[RX] |= of_b;
+            }
         }
     }
 }
@@ -143,12 +125,11 @@ static void judge_half(struct work *w, size_t first, const struct carried *all)
             blame_add_name(&names, &unsure, n->name);
     }
     if (unsure)
-        blame_unknown(
-            w,
-            "%zu %s slow beside the line, and so are all NICs that %s measured with: mend these, and "
-            "run it again: %s",
-            unsure, unsure == 1 ? "NIC is" : "NICs are", unsure == 1 ? "it was" : "they were",
-            text_string(&names));
+        blame_unknown(w,
+                      "%zu %s slow beside the line, and so is all that %s measured with (NICs, links between "
+                      "switches): mend these, and run it again: %s",
+                      unsure, unsure == 1 ? "NIC is" : "NICs are", unsure == 1 ? "it was" : "they were",
+                      text_string(&names));
     text_free(&names);
 }
 
@@ -157,6 +138,7 @@ static void judge_kind(struct work *w, size_t first, const struct carried *all)
 {
     struct text names = {0};
     size_t of = 0, slow = 0, best = first;
+    bool accused = false;
     for (size_t i = first; i < w->count; i++) {
         if (!same_kind(&w->nodes[first], &w->nodes[i]) || isnan(all[i].line_bps) || isnan(all[i].bps[TX]) ||
             isnan(all[i].bps[RX]))
@@ -165,10 +147,11 @@ static void judge_kind(struct work *w, size_t first, const struct carried *all)
         if (!is_slow_any(&all[i]))
             continue;
         blame_add_name(&names, &slow, w->nodes[i].name);
+        accused = accused || w->nodes[i].accused;
         best =
             slow == 1 || all[i].bps[TX] / all[i].line_bps > all[best].bps[TX] / all[best].line_bps ? i : best;
     }
-    if (of && slow == of && !w->nodes[best].accused)
+    if (of && slow == of && !accused)
         blame_unknown(w, "%s carries %.4g of %.4g Gb/s of its line, as all %zu of its kind do: %s",
                       w->nodes[best].name, GBPS(fmin(all[best].bps[TX], all[best].bps[RX])),
                       GBPS(all[best].line_bps), of, text_string(&names));
@@ -275,7 +258,7 @@ static void judge_crossed(struct work *w)
     json_array_foreach(links, i, one)
     {
         char *key = xasprintf("%s - %s", seen_text(one, "a"), seen_text(one, "b"));
-        if (seen_number(bytes, key) == 0)
+        if (seen_number(bytes, key) == 0 && !blame_of(w, key))
             blame_add_name(&names, &unused, key);
         free(key);
     }

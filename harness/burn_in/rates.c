@@ -16,8 +16,7 @@
 /* Uplinks are loaded by chance: one that is full below this share of its rate, or of what another one
  * carries, is slower. */
 #define OF_UPLINKS  0.70
-#define OF_ITS_MOST 0.90  /* below that of what it has carried it was not full all the time */
-#define QUEUE_BYTES 100e3 /* a port behind which this much waits on average is full */
+#define OF_ITS_MOST 0.90 /* below that of what it has carried it was not full all the time */
 /* A narrow slot limits what is sent at least as much as what is taken; a memory that takes little, mostly
  * that. */
 #define WRITES_ONLY 1.15
@@ -80,7 +79,8 @@ static enum whose whose_fault(const struct work *w, const struct node *n, enum m
         {
             const struct node *own = seen_node(w, seen_text(flow, way == TX ? "from" : "to")),
                               *other = seen_node(w, seen_text(flow, way == TX ? "to" : "from"));
-            if (own != n || !other || seen_memory(flow) != memory)
+            if (own != n || !other || seen_memory(flow) != memory ||
+                !seen_tells(w, i, way == TX ? n : other, way == TX ? other : n))
                 continue;
             if (other->best[memory][way == TX ? RX : TX] >= least)
                 whose = OWN;
@@ -110,7 +110,8 @@ static struct slow judge_ways(const struct work *w, const struct node *n, enum m
 static void note_unsure(struct work *w, const struct node *n)
 {
     blame_unknown(w,
-                  "%s is slow, and so are all NICs that it was measured with: mend these, and run it again",
+                  "%s is slow, and so is all that it was measured with (NICs, links between switches): mend "
+                  "these, and run it again",
                   n->name);
 }
 
@@ -299,8 +300,8 @@ static double most_of_run(const struct work *w, const json_t *run)
 }
 
 /* One that is full carries what it can: what the lab states, or, where it states nothing, about what others
- * carry in the same round. It is full if much waits for it, nobody pauses it, and it has never carried
- * more. */
+ * carry in the same round. It is full if much waits for it at all times, nobody pauses it, and it has never
+ * carried more. */
 static void judge_uplink(struct work *w, const json_t *run, const char *name, size_t port)
 {
     const char *peer;
@@ -309,8 +310,9 @@ static void judge_uplink(struct work *w, const json_t *run, const char *name, si
     double bps = uplink_bps(w, run, name, port), stated = seen_number(link, "bps"), queue;
     snprintf(glob, sizeof glob, "port%zu_prio?_queue_bytes", port);
     queue = seen_counted(run, name, glob);
+    bool emptied = seen_sum(json_object_get(run, "least"), name, glob) == 0;
     snprintf(glob, sizeof glob, "port%zu_rx_prio?_pause", port);
-    if (isnan(bps) || !(queue > QUEUE_BYTES) || seen_counted(run, name, glob) != 0 ||
+    if (isnan(bps) || !(queue > QUEUE_BYTES) || emptied || seen_counted(run, name, glob) != 0 ||
         bps < OF_ITS_MOST * most_of_port(w, name, port))
         return;
     double least = OF_UPLINKS * (isnan(stated) ? most_of_run(w, run) : stated);

@@ -206,6 +206,8 @@ static const char *const parts[] = {
     "hosts.*.counters.port#_tx_prio#_pause.total",
     "hosts.*.counters.port#_rx_prio#_pause.delta",
     "hosts.*.counters.port#_prio#_queue_bytes.mean",
+    "hosts.*.counters.port#_prio#_queue_bytes.min",
+    "hosts.*.counters.port#_link_discards.total",
     "hosts.*.counters.port#_rx_bytes.total",
     "hosts.*.counters.tx_prio#_bytes.total",
     "hosts.*.counters.rx_prio#_bytes.total",
@@ -338,12 +340,12 @@ static void see_run(json_t *seen, const char *stage, bool light, const struct ru
     }
     json_array_append_new(
         json_object_get(seen, "runs"),
-        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:o,s:I,s:o,s:O*}", "stage", stage, "folder", shown, "light",
-                  light, "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows",
+        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:O*}", "stage", stage, "folder", shown,
+                  "light", light, "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows",
                   flows_of(run), "counters", values_of(hosts, "delta", "mean"), "totals",
-                  values_of(hosts, "total", NULL), "rates", values_of(hosts, "rate_per_s", NULL),
-                  "duration_ns", (json_int_t)(run->end_ns - run->start_ns), "collectives",
-                  collectives_of(run), "deadlocks", run_get(run, "deadlocks")));
+                  values_of(hosts, "total", NULL), "rates", values_of(hosts, "rate_per_s", NULL), "least",
+                  values_of(hosts, "min", NULL), "duration_ns", (json_int_t)(run->end_ns - run->start_ns),
+                  "collectives", collectives_of(run), "deadlocks", run_get(run, "deadlocks")));
 }
 
 /* Once more said; `key` may be "". */

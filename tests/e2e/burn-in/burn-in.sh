@@ -107,6 +107,12 @@ jq '.name = "spare" | .switches.s1 = {} | .links = [{between: ["s0", "s1"]}]' fo
 check_exit 4 "a link that nothing crossed" harness burn-in spare.json --no-report --stages pairs
 check_says "is not known" '^not known: 1 link between switches carried nothing: no flow crossed it: s0 - s1' out
 
+# ---- a host with a single NIC has a flow with each rail of the others
+jq -n '{schema: 1, name: "single", driver: "sim", hosts: {"h[0-2]": {nics: {"rail[0-1]": {}}}, h3: {nic: {}}}, switches: {s0: {}},
+    links: [{between: ["h[0-2].rail0", "s0"]}, {between: ["h[0-2].rail1", "s0"]}, {between: ["h3", "s0"]}], defaults: {link: {rate: "25Gb/s", length: "2m"}}}' >single.json
+check_exit 0 "a NIC whose line two flows share" harness burn-in single.json --no-report --stages pairs
+check "is not slow" [ "$(document single '.findings | length')" = 0 ]
+
 # ---- a notification point is looked at of each host
 jq '.name = "marks" | .topology.hosts = 5 | .defaults.switch.ecn = {kmin: "50KB", kmax: "200KB", pmax: 0.2}' four.json >marks.json
 check_exit 1 "one whose notification point is off" harness burn-in marks.json --no-report --stages lossless --set 'settings_of.h3.ecn_np=[]'
