@@ -18,14 +18,14 @@ static const struct {
 };
 
 static json_t *accuse_link(struct work *w, const char *a, const char *b, bool sure, const char *stage,
-                           const char *what)
+                           const char *what, double errors)
 {
     char *name = xasprintf("%s - %s", a, b), *other = xasprintf("%s - %s", b, a);
     json_t *finding = NULL;
     if (!blame_of(w, name) && !blame_of(w, other)) {
         finding = blame(w, "link-errors", name, sure, stage, "the link between %s and %s %s", a, b, what);
         blame_link(finding, a, b);
-        blame_figure(finding, 0, 0, "", "an error of a link is one too many");
+        blame_figure(finding, errors, 0, "", "an error of a link is one too many");
         if (seen_node(w, a))
             blame_node(finding, seen_node(w, a));
         if (seen_node(w, b))
@@ -90,7 +90,7 @@ static void judge_ends(struct work *w, const json_t *run, const json_t *link, co
         (!json_is_true(json_object_get(w->seen, "simulated")) && !has_lossy_flow(w, run, link)))
         return;
     json_t *finding = accuse_link(w, seen_text(link, "a"), seen_text(link, "b"), true,
-                                  seen_text(run, "stage"), "loses frames");
+                                  seen_text(run, "stage"), "loses frames", sent - received);
     if (finding)
         blame_add(finding, "%s sent %.0f bytes in %s, and %s received %.0f", from, sent,
                   seen_text(run, "folder"), to, received);
@@ -108,7 +108,7 @@ static void judge_link_counters(struct work *w, const json_t *run)
             if (!(errors > 0) || !seen_node(w, name))
                 continue;
             json_t *finding = accuse_link(w, name, peer ? peer : "its switch", true, seen_text(run, "stage"),
-                                          link_errors[k].says);
+                                          link_errors[k].says, errors);
             if (finding)
                 blame_add(finding, "%s counted %s: %.0f in %s", name, link_errors[k].counter, errors,
                           seen_text(run, "folder"));
@@ -196,8 +196,8 @@ static void judge_losses(struct work *w)
     size_t all;
     while ((all = count_light_flows(w)) > 0 && (n = most_lossy(w, all))) {
         size_t lossy = n->lossy[TX] + n->lossy[RX];
-        json_t *finding =
-            accuse_link(w, n->name, n->peer ? n->peer : "its switch", lossy > 2, "nics", "loses frames");
+        json_t *finding = accuse_link(w, n->name, n->peer ? n->peer : "its switch", lossy > 2, "nics",
+                                      "loses frames", (double)lossy);
         if (finding)
             blame_add(finding,
                       "of %zu flows of %s with so little traffic that nothing waits, %zu sent packets again, "
@@ -255,6 +255,33 @@ void judge_deadlocks(struct work *w)
     }
 }
 
+/* A link between switches over which nothing came, though frames were sent to it. */
+static void judge_down(struct work *w, const json_t *link)
+{
+    const char *ends[] = {seen_text(link, "a"), seen_text(link, "b")};
+    const json_t *run, *first = NULL;
+    double lost = NAN, came = NAN;
+    size_t i;
+    if (!seen_is_switch(w, ends[0]) || !seen_is_switch(w, ends[1]))
+        return;
+    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
+    {
+        for (size_t k = 0; k < 2; k++) {
+            char *glob = xasprintf("port%zu_link_discards", port_of_link(w, ends[k], link));
+            double here = seen_sum(json_object_get(run, "totals"), ends[k], glob);
+            seen_add(&lost, here);
+            seen_add(&came, end_bytes(w, run, link, ends[k], RX));
+            first = !first && here > 0 ? run : first;
+            free(glob);
+        }
+    }
+    if (!(lost > 0) || came != 0)
+        return;
+    json_t *finding = accuse_link(w, ends[0], ends[1], true, seen_text(first, "stage"), "is down", lost);
+    if (finding)
+        blame_add(finding, "%.0f frames that were sent to it were lost, and none came over it", lost);
+}
+
 void judge_links(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *link;
@@ -269,6 +296,10 @@ void judge_links(struct work *w)
             judge_ends(w, run, link, seen_text(link, "a"), seen_text(link, "b"));
             judge_ends(w, run, link, seen_text(link, "b"), seen_text(link, "a"));
         }
+    }
+    json_array_foreach(json_object_get(w->seen, "links"), k, link)
+    {
+        judge_down(w, link);
     }
     judge_losses(w);
 }

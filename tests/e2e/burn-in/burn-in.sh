@@ -113,6 +113,12 @@ jq -n '{schema: 1, name: "single", driver: "sim", hosts: {"h[0-2]": {nics: {"rai
 check_exit 0 "a NIC whose line two flows share" harness burn-in single.json --no-report --stages pairs
 check "is not slow" [ "$(document single '.findings | length')" = 0 ]
 
+# ---- a link between switches that is down, past which all of its flows are lost
+jq -n '{schema: 1, name: "leaves", driver: "sim", topology: {kind: "leaf_spine", hosts: 4, leaves: 2, spines: 2}, defaults: {host: {nic: {ack_timeout: "1ms"}}, link: {rate: "100Gb/s", length: "5m"}}}' >leaves.json
+check_exit 1 "a link between switches is down" harness burn-in leaves.json --no-report --set 'faults=[{"link": ["leaf1", "spine0"], "kind": "down"}]'
+check "it is named, and no link on the way to it" [ "$(document leaves '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-errors leaf1 - spine0" ]
+check "with the frames that were lost" [ "$(document leaves '.findings[0].figure > 0')" = true ]
+
 # ---- a notification point is looked at of each host
 jq '.name = "marks" | .topology.hosts = 5 | .defaults.switch.ecn = {kmin: "50KB", kmax: "200KB", pmax: 0.2}' four.json >marks.json
 check_exit 1 "one whose notification point is off" harness burn-in marks.json --no-report --stages lossless --set 'settings_of.h3.ecn_np=[]'
