@@ -225,6 +225,22 @@ static void compare_facts(const json_t *old, const json_t *new, json_t *list)
     }
 }
 
+/* NICs that have figures on one side alone. */
+static void note_only(const json_t *one, const json_t *other, const char *where, json_t *notes)
+{
+    const char *nic, *first = NULL;
+    json_t *of;
+    size_t only = 0;
+    json_object_foreach(json_object_get(one, "figures"), nic, of)
+    {
+        if (!json_object_get(json_object_get(other, "figures"), nic) && only++ == 0)
+            first = nic;
+    }
+    if (only)
+        json_array_append_new(notes, json_textf("%zu %s figures in %s alone, such as %s", only,
+                                                only == 1 ? "NIC has" : "NICs have", where, first));
+}
+
 static json_t *make_document(const char *old_folder, const json_t *old, const char *new_folder,
                              const json_t *new, const struct list_of *rules)
 {
@@ -240,6 +256,8 @@ static json_t *make_document(const char *old_folder, const json_t *old, const ch
         json_array_append_new(notes, json_text("only one of both was simulated"));
     if (!json_is_true(json_object_get(old, "complete")) || !json_is_true(json_object_get(new, "complete")))
         json_array_append_new(notes, json_text("one of both is not complete"));
+    note_only(old, new, "OLD", notes);
+    note_only(new, old, "NEW", notes);
     if (!compared)
         json_array_append_new(notes,
                               json_text("there is nothing to compare: no NIC has figures on both sides"));
