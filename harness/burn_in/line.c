@@ -269,6 +269,34 @@ static void judge_crossed(struct work *w)
     json_decref(bytes);
 }
 
+/* NICs of which no stage had a flow: rails that not all hosts have. */
+static void judge_unused(struct work *w)
+{
+    const json_t *run, *flow;
+    json_t *used = json_object();
+    struct text names = {0};
+    size_t i, k, unused = 0;
+    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
+    {
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            json_object_set_new(used, seen_text(flow, "from"), json_true());
+            json_object_set_new(used, seen_text(flow, "to"), json_true());
+        }
+    }
+    for (i = 0; json_object_size(used) && i < w->count; i++)
+        if (!json_object_get(used, w->nodes[i].name))
+            blame_add_name(&names, &unused, w->nodes[i].name);
+    if (unused)
+        blame_unknown(w,
+                      "%zu %s nothing and %s sent nothing, as on rails that not all hosts have; a lab of the "
+                      "hosts that have them tests these: %s",
+                      unused, unused == 1 ? "NIC sent" : "NICs sent", unused == 1 ? "was" : "were",
+                      text_string(&names));
+    text_free(&names);
+    json_decref(used);
+}
+
 void judge_lines(struct work *w)
 {
     struct carried *all = carried_of(w);
@@ -279,5 +307,6 @@ void judge_lines(struct work *w)
     judge_gpu_lines(w, all);
     judge_few(w, all);
     judge_crossed(w);
+    judge_unused(w);
     free(all);
 }

@@ -192,44 +192,76 @@ static void judge_unpaused(struct work *w, struct node *n, bool switch_found)
     blame_node(finding, n);
 }
 
+/* Is it said already who lets switches overflow? */
+static bool is_lossy_by_pfc(const struct work *w)
+{
+    const json_t *finding;
+    size_t i;
+    json_array_foreach(w->findings, i, finding)
+    {
+        const char *kind = seen_text(finding, "kind");
+        if (strcmp(kind, "pfc-off") == 0 || strcmp(kind, "switch-pfc") == 0 || strcmp(kind, "deadlock") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Each switch that drops, whatever is wrong with hosts and links. *counts: is known what any drops? */
+static bool accuse_losing_switches(struct work *w, bool *counts)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run, *one;
+    bool any = false;
+    size_t i, k;
+    json_array_foreach(json_object_get(w->seen, "switches"), k, one)
+    {
+        const char *name = json_string_value(one);
+        double dropped = NAN;
+        json_array_foreach(runs, i, run)
+        {
+            if (!json_is_true(json_object_get(run, "light")))
+                seen_add(&dropped, seen_counted(run, name, "buffer_discards"));
+        }
+        *counts = *counts || !isnan(dropped);
+        if (!(dropped > 0))
+            continue;
+        any = true;
+        if (blame_of(w, name))
+            continue;
+        json_t *finding =
+            blame(w, "loss", name, true, "lossless",
+                  "packets are lost although PFC is on: %s drops them (headroom, buffer)", name);
+        json_object_set_new(finding, "switch", json_text(name));
+        blame_figure(finding, dropped, 0, "frames dropped", "PFC is there to lose nothing");
+    }
+    return any;
+}
+
 /* What was lost though PFC was on, and is not explained yet. */
 static void judge_lost(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow, *worst = NULL;
-    double lost = 0, most = 0;
-    const char *dropping = NULL;
+    double lost = 0;
+    bool counts = false;
     size_t i, k;
-    if (json_array_size(w->findings))
+    if (is_lossy_by_pfc(w) || accuse_losing_switches(w, &counts) || json_array_size(w->findings))
         return;
     json_array_foreach(runs, i, run)
     {
-        if (json_is_true(json_object_get(run, "light")))
-            continue;
-        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        json_array_foreach(json_is_true(json_object_get(run, "light")) ? NULL : json_object_get(run, "flows"),
+                           k, flow)
         {
             double again = seen_number(flow, "again");
             lost += again > 0 ? again : 0;
             if (again > 0 && (!worst || again > seen_number(worst, "again")))
                 worst = flow;
         }
-        json_array_foreach(json_object_get(w->seen, "switches"), k, flow)
-        {
-            double drops = seen_counted(run, json_string_value(flow), "buffer_discards");
-            if (drops > most)
-                most = drops, dropping = json_string_value(flow);
-        }
     }
     if (!worst)
         return;
-    json_t *finding = blame(w, "loss", dropping ? dropping : "between hosts", dropping != NULL, "lossless",
-                            "packets are lost although PFC is on: %s",
-                            dropping ? "the switch drops them (headroom, buffer)"
-                                     : "where is not known without counters of "
-                                       "switches");
-    if (dropping) {
-        json_object_set_new(finding, "switch", json_text(dropping));
-        blame_add(finding, "it dropped %.0f frames in a run", most);
-    }
+    json_t *finding =
+        blame(w, "loss", "between hosts", false, "lossless", "packets are lost although PFC is on: %s",
+              counts ? "no switch dropped them; a link loses them, or went down for a time"
+                     : "where is not known without counters of switches");
     blame_figure(finding, lost, 0, "packets sent again", "PFC is there to lose nothing");
     blame_add(finding, "the flow from %s to %s sent %.0f packets again", seen_text(worst, "from"),
               seen_text(worst, "to"), seen_number(worst, "again"));
@@ -340,8 +372,8 @@ static void take_marked_incast(struct work *w, const json_t *run, struct node *t
         struct node *n = seen_node(w, seen_text(flow, "from"));
         double handled = n ? seen_counted(run, n->name, "rp_cnp_handled") : NAN,
                own = n ? n->best[HOST][TX] : NAN;
-        if (!n || strcmp(seen_text(flow, "to"), to->name) != 0 || isnan(handled) || isnan(own) ||
-            own < IS_HELD * seen_number(flow, "bps"))
+        if (!n || strcmp(seen_text(flow, "to"), to->name) != 0 || isnan(handled) ||
+            (!isnan(own) && own < IS_HELD * seen_number(flow, "bps")))
             continue;
         n->marked_incasts++;
         n->unslowed += handled == 0;

@@ -119,8 +119,22 @@ check_exit 1 "a link between switches is down" harness burn-in leaves.json --no-
 check "it is named, and no link on the way to it" [ "$(document leaves '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-errors leaf1 - spine0" ]
 check "with the frames that were lost" [ "$(document leaves '.findings[0].figure > 0')" = true ]
 
+# ---- rails that not all hosts have are not tested
+jq -n '{schema: 1, name: "unequal", driver: "sim", hosts: {"h[0-1]": {nics: {"rail[0-1]": {}}}, h2: {nics: {rail0: {}}}}, switches: {"s[0-1]": {}},
+    links: [{between: ["h[0-1].rail0", "s0"]}, {between: ["h[0-1].rail1", "s1"]}, {between: ["h2.rail0", "s0"]}], defaults: {link: {rate: "25Gb/s", length: "2m"}}}' >unequal.json
+check_exit 4 "a rail that one host lacks" harness burn-in unequal.json --no-report --stages pairs
+check_says "is not known to be good" '^not known: 2 NICs sent nothing and were sent nothing, as on rails that not all hosts have; .*: h0.rail1, h1.rail1' out
+
+# ---- each switch that drops is named, beside what is wrong with a host
+jq '.name = "drops" | .defaults.switch = {headroom: "2KB"}' leaves.json >drops.json
+harness lab show drops.json | jq '(.links[] | select(.between == ["h6", "leaf1"])).rate = "40Gb/s"' >drops6.json
+check_exit 1 "switches without headroom, and a slow link" harness burn-in drops6.json --no-report
+check "are all named" [ "$(document drops '[.findings[] | .kind + " " + .culprit] | sort | join(", ")')" = "link-slow h6 - leaf1, loss leaf0, loss leaf1, loss spine0, loss spine1" ]
+
 # ---- a notification point is looked at of each host
 jq '.name = "marks" | .topology.hosts = 5 | .defaults.switch.ecn = {kmin: "50KB", kmax: "200KB", pmax: 0.2}' four.json >marks.json
+check_exit 1 "a reaction point that is off, where no rates were measured" harness burn-in marks.json --no-report --stages lossless --set 'settings_of.h3.ecn_rp=[]'
+check "is named" [ "$(document marks '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "dcqcn-off h3" ]
 check_exit 1 "one whose notification point is off" harness burn-in marks.json --no-report --stages lossless --set 'settings_of.h3.ecn_np=[]'
 check "is named" [ "$(document marks '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "dcqcn-off h3" ]
 
@@ -131,6 +145,8 @@ check_exit 4 "NICs that the baseline does not have" harness burn-in four.json --
 check_says "are not known" '^not known: 2 NICs are without the same figures in the baseline: h2, h3' out
 check_exit 4 "and those that only the baseline has" harness burn-in two.json --no-report --stages pairs --baseline results/burn-in-four/latest
 check_says "too" '^not known: the baseline has figures of 2 NICs that have none here: h2, h3' out
+harness compare results/burn-in-four/latest results/burn-in-two/latest >out
+check_says "compare tells of them" '^note: 2 NICs have figures in OLD alone, such as h2' out
 check_exit 1 "by a baseline they are" harness burn-in two.json --no-report --set 'lab.defaults.link.rate=10Gb/s' --baseline accepted
 check "NICs that are slower are named" [ "$(document two '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "slower h0, slower h1" ]
 check_exit 1 "compare says what moved, and a rule that holds fails" harness compare accepted results/burn-in-two/latest --fail-if 'host_tx < 97% of old' --fail-if 'findings > 2'
