@@ -8,6 +8,7 @@
 #include "harness/compare/compare.h"
 #include "harness/doctor/check.h"
 #include "harness/plan/assign.h"
+#include "harness/run/part.h"
 #include "harness/run/precheck.h"
 #include "harness/run/summary.h"
 #include "harness/run/sweep.h"
@@ -22,9 +23,7 @@
 #include "lib/process.h"
 #include "lib/program/program.h"
 #include "harness/run/results.h"
-#include "reports/results/run.h"
 #include "reports/page/page_burn_in.h"
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -257,72 +256,11 @@ static void print_plan(const struct burn_in *b)
 
 /* ---- a stage's results in its folder */
 
-static int is_run_folder(const struct dirent *entry)
-{
-    return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
-}
-
-/* The last result that was begun in the stage's folder; NULL: there is none. The caller frees. */
-static char *last_result(const struct burn_in *b, const struct stage *stage)
-{
-    struct dirent **names = NULL;
-    char *parent = files_join(b->folder, stage_folder(stage)), *last = NULL;
-    int count = parent ? scandir(parent, &names, is_run_folder, alphasort) : -1;
-    if (count > 0)
-        last = files_join(parent, names[count - 1]->d_name);
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-    free(parent);
-    return last;
-}
-
-static bool has_file(const char *folder, const char *name)
-{
-    char *path = files_join(folder, name);
-    bool has = path && files_exist(path);
-    free(path);
-    return has;
-}
-
-/* A single run has nothing to resume: one that is whole is kept. Its exit status; -1: it is to be run. */
-static int whole_run(const char *folder)
-{
-    static const char *const parts[] = {"schema",  "scenario", "files", "complete", "phases",
-                                        "verdict", "version",  "build", NULL};
-    struct run run = {0};
-    struct error e;
-    int status = -1;
-    if (has_file(folder, "result.json") && run_load_parts(&run, folder, NULL, parts, &e) == 0 &&
-        !run.damage && json_is_true(run_get(&run, "complete")) &&
-        strcmp(run_text(&run, "version"), HARNESS_VERSION) == 0 &&
-        strcmp(run_text(&run, "build"), results_build()) == 0) {
-        enum verdict verdict = verdict_of(run_text(&run, "verdict"));
-        status = verdict == VERDICT_PASSED   ? EXIT_DONE
-                 : verdict == VERDICT_FAILED ? EXIT_FAILED
-                                             : EXIT_SKIPPED;
-    }
-    run_free(&run);
-    return status;
-}
-
 /* Run it, or what is missing of it. The program's exit status for it. */
-static int run_stage(struct burn_in *b, const struct planned *p)
+static int run_stage(const struct burn_in *b, const struct planned *p)
 {
-    struct sweep_request request = sweep_request_of(b, p);
-    char *there = b->request->resume ? last_result(b, p->stage) : NULL;
-    int status;
-    if (there && has_file(there, "request.json")) {
-        request.resume = there;
-        request.scenario = request.lab = NULL;
-        request.sets = (struct list_of){0};
-        status = sweep_resume(&request);
-    } else {
-        status = there ? whole_run(there) : -1;
-        status = status >= 0 ? status : sweep_run(&request);
-    }
-    free(there);
-    return status;
+    const struct sweep_request request = sweep_request_of(b, p);
+    return part_run(&request, NULL, stage_folder(p->stage), b->request->resume != NULL);
 }
 
 static json_t *stage_entry(struct burn_in *b, const struct planned *p, const char *verdict,
@@ -387,7 +325,7 @@ static void see_stage(struct burn_in *b, const struct planned *p, int status, do
     json_t *sentences;
     const json_t *sentence;
     size_t i;
-    char *path = last_result(b, p->stage);
+    char *path = part_last(b->folder, stage_folder(p->stage));
     const char *shown = path ? path + strlen(b->folder) + 1 : NULL, *reason = NULL, *verdict = "incomplete";
     int result =
         path ? burn_in_see_result(b->seen, p->stage->name, p->stage->light, path, shown, &b->lab, &said, &e)

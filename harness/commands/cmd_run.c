@@ -188,7 +188,7 @@ static int run_or_resume(const struct sweep_request *asked, const struct user_co
         request.out = profile.results;
     if (request.on || (request.resume && slurm_was_there(request.resume)))
         request.engine = &engine.engine;
-    return request.resume ? sweep_resume(&request) : sweep_run(&request);
+    return request.resume ? sweep_resume(&request) : sweep_run(&request, NULL);
 }
 
 static int run_run(const struct call *call)

@@ -642,7 +642,8 @@ static void sweep_judge_cells(struct sweep *s)
     json_object_set_new(s->index.head, "repeated", repeated.cells);
     if (repeated.left_out)
         json_object_set_new(s->index.head, "repeated_left_out", json_integer((json_int_t)repeated.left_out));
-    summary_print_sweep_warnings(repeated.warnings, s->request->quiet || s->request->json);
+    if (!s->request->tells_nothing)
+        summary_print_sweep_warnings(repeated.warnings, s->request->quiet || s->request->json);
     if (json_array_size(repeated.warnings))
         json_object_set(s->index.head, "warnings", repeated.warnings);
     json_decref(repeated.warnings);
@@ -1072,7 +1073,7 @@ static void forget_said(json_t *warnings, const json_t *said)
     }
 }
 
-static int sweep_run_planned(const struct sweep_request *request, const struct plan_documents *documents)
+int sweep_run(const struct sweep_request *request, const struct plan_documents *documents)
 {
     const struct sweep_engine *engine = request->engine;
     struct sweep s;
@@ -1097,18 +1098,13 @@ static int sweep_run_planned(const struct sweep_request *request, const struct p
     return status;
 }
 
-int sweep_run(const struct sweep_request *request)
-{
-    return sweep_run_planned(request, NULL);
-}
-
 int sweep_resume(const struct sweep_request *request)
 {
     struct kept_request kept;
     struct error e;
     int status = EXIT_USAGE;
     if (request_load(request, &kept, &e) == 0 && request_check_files(&kept, &e) == 0)
-        status = sweep_run_planned(&kept.request, &kept.documents);
+        status = sweep_run(&kept.request, &kept.documents);
     else
         log_error("%s", e.text);
     request_free(&kept);

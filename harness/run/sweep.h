@@ -18,8 +18,9 @@ struct sweep_engine {
     void (*run)(const struct sweep_engine *engine, struct sweep *s);
 };
 
-/* Returns the program's exit status; messages have been written. */
-int sweep_run(const struct sweep_request *request);
+/* Returns the program's exit status; messages have been written. `documents`: the scenario and the lab, that
+ * were read before; NULL: they are read now. */
+int sweep_run(const struct sweep_request *request, const struct plan_documents *documents);
 /* The same for what is missing in the folder `resume`, which says itself what is run. */
 int sweep_resume(const struct sweep_request *request);
 
