@@ -1,4 +1,5 @@
 #include "harness/run/precheck.h"
+#include "harness/search/search.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/xalloc.h"
@@ -139,7 +140,9 @@ static int check_scenario(const struct check_options *said, json_t *document, co
     struct precheck precheck = {.seed = 1, .warnings = warnings};
     int result = plan_load(&request, &plan, e);
     if (result == 0) {
-        if (decidable_as_written(&plan, e) != 0 || precheck_plan(&plan, &precheck, e) != 0)
+        bool searches = plan.search && plan.from.lab;
+        if (decidable_as_written(&plan, e) != 0 || precheck_plan(&plan, &precheck, e) != 0 ||
+            (searches && search_check(&request, e) != 0))
             result = -1;
         else
             doctor_log_warnings(warnings);

@@ -475,20 +475,18 @@ static json_t *combination_at(const struct choices *choices, size_t i)
 /* ---- which combinations are kept */
 
 struct lookup {
+    const struct choice_conditions *conditions;
     const json_t *choice;
-    choices_values values_at;
-    const void *context;
-    json_t *seen; /* paths that matched */
 };
 
 static json_t *values_of_choice(const void *context, const char *path)
 {
     const struct lookup *lookup = context;
+    const struct choice_conditions *c = lookup->conditions;
     json_t *chosen = json_object_get(lookup->choice, path);
-    json_t *values =
-        chosen ? json_make("[O]", chosen) : lookup->values_at(lookup->context, lookup->choice, path);
+    json_t *values = chosen ? json_make("[O]", chosen) : c->values_at(c->context, lookup->choice, path);
     if (json_array_size(values))
-        json_object_set_new(lookup->seen, path, json_true());
+        json_object_set_new(c->seen, path, json_true());
     return values;
 }
 
@@ -499,83 +497,101 @@ static int any_holds(const json_t *conditions, const char *key, const struct loo
     for (size_t i = 0; i < json_array_size(conditions); i++) {
         int one = condition_holds(json_array_get(conditions, i), values_of_choice, lookup, e);
         if (one < 0)
-            return error_prefix(e, "sweep.%s[%zu]", key, i);
+            return error_prefix(e, "%s.%s[%zu]", lookup->conditions->of, key, i);
         holds |= one;
     }
     return holds;
 }
 
-static int keep_combinations(struct choices *c, const json_t *except, const json_t *only,
-                             struct lookup *lookup, struct error *e)
+int conditions_admit(const struct choice_conditions *c, const json_t *choice, struct error *e)
 {
-    size_t kept = 0;
-    int left_out = 0, in = 1;
-    c->kept = calloc(c->count, sizeof *c->kept);
-    if (!c->kept)
-        return error_set(e, "out of memory");
-    for (size_t i = 0; left_out >= 0 && in >= 0 && i < c->count; i++) {
-        json_t *choice = combination_at(c, i);
-        lookup->choice = choice;
-        left_out = any_holds(except, "except", lookup, e);
-        in = left_out < 0 ? 0 : only ? any_holds(only, "only", lookup, e) : 1;
-        if (left_out == 0 && in == 1)
-            c->kept[kept++] = i;
-        json_decref(choice);
-    }
-    c->count = kept;
-    return left_out < 0 || in < 0 ? -1 : 0;
+    const struct lookup lookup = {c, choice};
+    int left_out = any_holds(c->except, "except", &lookup, e),
+        in = left_out < 0 ? -1
+             : c->only    ? any_holds(c->only, "only", &lookup, e)
+                          : 1;
+    return in < 0 ? -1 : in && !left_out;
 }
 
-static int check_conditions(const json_t *conditions, const char *key, struct error *e)
+static int check_list(const struct choice_conditions *c, const json_t *list, const char *key, struct error *e)
 {
     size_t i;
     json_t *condition;
-    if (conditions && json_array_size(conditions) == 0)
-        return error_set(e, "sweep.%s: expected a list of conditions such as [{\"PATH\": \">= 64KiB\"}]",
+    if (list && json_array_size(list) == 0)
+        return error_set(e, "%s.%s: expected a list of conditions such as [{\"PATH\": \">= 64KiB\"}]", c->of,
                          key);
-    json_array_foreach(conditions, i, condition)
+    json_array_foreach(list, i, condition)
     {
         if (json_object_size(condition) == 0)
-            return error_set(e, "sweep.%s[%zu]: expected a condition such as {\"PATH\": \">= 64KiB\"}", key,
-                             i);
+            return error_set(e, "%s.%s[%zu]: expected a condition such as {\"PATH\": \">= 64KiB\"}", c->of,
+                             key, i);
     }
     return 0;
 }
 
-/* A path that matches nothing is a slip: its condition says nothing. */
-static int check_seen(const json_t *conditions, const char *key, const json_t *seen, struct error *e)
+int conditions_check(const struct choice_conditions *c, struct error *e)
 {
-    for (size_t i = 0; i < json_array_size(conditions); i++) {
+    return check_list(c, c->except, "except", e) == 0 ? check_list(c, c->only, "only", e) : -1;
+}
+
+static int check_seen(const struct choice_conditions *c, const json_t *list, const char *key, struct error *e)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
         const char *path;
         json_t *wanted;
-        json_object_foreach(json_array_get(conditions, i), path, wanted)
+        json_object_foreach(json_array_get(list, i), path, wanted)
         {
-            if (!json_object_get(seen, path))
-                return error_set(e, "sweep.%s[%zu]: nothing in the scenario as it is written matches %.100s",
-                                 key, i, path);
+            if (!json_object_get(c->seen, path))
+                return error_set(e, "%s.%s[%zu]: nothing in the scenario as it is written matches %.100s",
+                                 c->of, key, i, path);
         }
     }
     return 0;
 }
 
+int conditions_check_seen(const struct choice_conditions *c, struct error *e)
+{
+    return check_seen(c, c->except, "except", e) == 0 ? check_seen(c, c->only, "only", e) : -1;
+}
+
+static int keep_combinations(struct choices *c, const struct choice_conditions *conditions, struct error *e)
+{
+    size_t kept = 0;
+    int admitted = 0;
+    c->kept = calloc(c->count, sizeof *c->kept);
+    if (!c->kept)
+        return error_set(e, "out of memory");
+    for (size_t i = 0; admitted >= 0 && i < c->count; i++) {
+        json_t *choice = combination_at(c, i);
+        admitted = conditions_admit(conditions, choice, e);
+        if (admitted == 1)
+            c->kept[kept++] = i;
+        json_decref(choice);
+    }
+    c->count = kept;
+    return admitted < 0 ? -1 : 0;
+}
+
 static int choose_combinations(struct choices *c, const json_t *sweep, choices_values values_at,
                                const void *context, struct error *e)
 {
-    const json_t *except = json_object_get(sweep, "except"), *only = json_object_get(sweep, "only");
-    struct lookup lookup = {.values_at = values_at, .context = context};
-    if (!except && !only)
+    struct choice_conditions conditions = {.of = "sweep",
+                                           .except = json_object_get(sweep, "except"),
+                                           .only = json_object_get(sweep, "only"),
+                                           .values_at = values_at,
+                                           .context = context};
+    if (!conditions.except && !conditions.only)
         return 0;
-    if (check_conditions(except, "except", e) != 0 || check_conditions(only, "only", e) != 0)
+    if (conditions_check(&conditions, e) != 0)
         return -1;
     size_t combinations = c->count;
-    lookup.seen = json_object();
-    int result = keep_combinations(c, except, only, &lookup, e);
-    if (result == 0 &&
-        (check_seen(except, "except", lookup.seen, e) != 0 || check_seen(only, "only", lookup.seen, e) != 0))
-        result = -1;
+    conditions.seen = json_object();
+    int result = keep_combinations(c, &conditions, e);
+    if (result == 0)
+        result = conditions_check_seen(&conditions, e);
     if (result == 0 && c->count == 0)
         result = error_set(e, "sweep: except and only leave none of %zu combinations", combinations);
-    json_decref(lookup.seen);
+    json_decref(conditions.seen);
     return result;
 }
 

@@ -33,6 +33,21 @@ json_t *sweep_draw(const json_t *written, struct error *e);
 /* The values at a path in the scenario and lab that a choice makes, as an array; a new reference. */
 typedef json_t *(*choices_values)(const void *context, const json_t *choice, const char *path);
 
+/* Which choices are left out: "except" and "only" of a sweep or a search. */
+struct choice_conditions {
+    const char *of;              /* for sentences: "sweep" */
+    const json_t *except, *only; /* lists of conditions (condition.h), or NULL */
+    choices_values values_at;
+    const void *context;
+    json_t *seen; /* gets the paths that matched anything */
+};
+/* Are they lists of conditions? */
+int conditions_check(const struct choice_conditions *conditions, struct error *e);
+/* Is the choice (path -> value) kept? 1 or 0; -1: a condition cannot be read. */
+int conditions_admit(const struct choice_conditions *conditions, const json_t *choice, struct error *e);
+/* Afterwards: a path that matched nothing is a slip, as its condition says nothing. */
+int conditions_check_seen(const struct choice_conditions *conditions, struct error *e);
+
 /* Parse the "sweep" of a scenario (NULL: none, which is one choice without paths). More than CHOICES_MANY
  * combinations are an error unless `many` is set. values_at() gives the values at the paths of "except" and
  * "only" that the sweep does not vary. On error nothing is left allocated. */

@@ -320,11 +320,12 @@ static int apply_scaled(json_t *scenario, const json_t *lab, const json_t *reque
     return 0;
 }
 
-/* The scenario without its sweep, which may be long. */
+/* The scenario without what its cells are of: its sweep, which may be long, and its search. */
 static json_t *copy_scenario(const json_t *scenario)
 {
     json_t *shallow = json_copy((json_t *)(uintptr_t)scenario);
     json_object_del(shallow, "sweep");
+    json_object_del(shallow, "search");
     json_t *copy = json_deep_copy(shallow);
     json_decref(shallow);
     return copy;
@@ -371,8 +372,9 @@ static json_t *values_with_choice(const void *context, const json_t *choice, con
 static bool leaves_figures(const char *path)
 {
     static const char *const keys[] = {
-        "name",   "title",     "lab",   "phases",   "sample",    "capture",     "verify",
-        "expect", "published", "sweep", "lab.name", "lab.title", "lab.sources", "published_conditions"};
+        "name",    "title",    "lab",       "phases",      "sample",
+        "capture", "verify",   "expect",    "published",   "sweep",
+        "search",  "lab.name", "lab.title", "lab.sources", "published_conditions"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         size_t length = strlen(keys[i]);
         if (strncmp(path, keys[i], length) == 0 &&
@@ -805,6 +807,38 @@ static json_t *plain_cell(const void *context, const json_t *choice)
     return plain;
 }
 
+int plan_admits(const struct plan *plan, const struct choice_conditions *of_caller, const json_t *choice,
+                struct error *e)
+{
+    struct choice_conditions conditions = *of_caller;
+    struct cell cell;
+    conditions.values_at = values_with_choice;
+    conditions.context = &plan->from;
+    int admitted = conditions_admit(&conditions, choice, e);
+    if (admitted == 0)
+        error_set(e, "%s: except and only leave it out", conditions.of);
+    if (admitted != 1)
+        return admitted;
+    if (cell_make(&plan->from, json_copy((json_t *)(uintptr_t)choice), &plan->first, &cell, e) != 0)
+        return 0;
+    cell_free(&cell);
+    return 1;
+}
+
+/* The search of the scenario, which its cells do not have. */
+static int read_search(struct plan *plan, struct error *e)
+{
+    const json_t *written = json_object_get(plan->from.scenario, "search");
+    if (!written || json_is_null(written))
+        return 0;
+    struct scenario_search search;
+    if (table_parse(&scenario_search_table, written, &search, e) != 0)
+        return error_prefix(e, "%s: search", plan->scenario_path);
+    plan->search = xcalloc(1, sizeof *plan->search);
+    *plan->search = search;
+    return 0;
+}
+
 /* The choices of the documents, which are whole now, and the first cell. Takes over the documents. */
 static int plan_begin(struct plan *plan, bool many, struct error *e)
 {
@@ -815,6 +849,8 @@ static int plan_begin(struct plan *plan, bool many, struct error *e)
                       e) != 0)
         return error_prefix(e, "%s", d->scenario_path);
     plan->sweep = json_incref(plan->choices.lists);
+    if (read_search(plan, e) != 0)
+        return -1;
     if (cell_make(d, choices_at(&plan->choices, 0), NULL, &plan->first, e) != 0)
         return -1;
     const struct cell_maker maker = {d, &plan->first};
@@ -852,6 +888,9 @@ int plan_load(const struct plan_request *request, struct plan *plan, struct erro
 
 void plan_free(struct plan *plan)
 {
+    if (plan->search)
+        table_free(&scenario_search_table, plan->search);
+    free(plan->search);
     for (size_t i = 0; plan->cells && i < plan->cell_count; i++)
         if (plan->cells->kept[i]) {
             cell_free(plan->cells->kept[i]);

@@ -24,12 +24,13 @@ struct plan {
     char *scenario_path, *lab_path;
     struct {
         json_t *scenario, *lab;
-    } read;                 /* the documents as the files have them */
-    const char *lab_why;    /* "--lab", "HARNESS_LAB", ...: who chose the lab; without a lab NULL */
-    bool changed;           /* by --set or --duration */
-    bool as_written;        /* not changed, and with the lab that the scenario names */
-    json_t *sweep;          /* path -> list of values, {} without one */
-    struct choices choices; /* of the sweep: choices_at(&plan->choices, i) is that of cell i */
+    } read;                         /* the documents as the files have them */
+    const char *lab_why;            /* "--lab", "HARNESS_LAB", ...: who chose the lab; without a lab NULL */
+    bool changed;                   /* by --set or --duration */
+    bool as_written;                /* not changed, and with the lab that the scenario names */
+    json_t *sweep;                  /* path -> list of values, {} without one */
+    struct choices choices;         /* of the sweep: choices_at(&plan->choices, i) is that of cell i */
+    struct scenario_search *search; /* of the scenario; NULL: it has none */
     struct cell_sources from;
     struct cell first;        /* cell 0 */
     struct made_cells *cells; /* the others that are kept */
@@ -65,6 +66,12 @@ void plan_free(struct plan *plan);
 const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e);
 /* `cell` may be NULL. */
 void plan_release(const struct plan *plan, const struct cell *cell);
+
+/* Can a cell be made of another choice (path -> value), which is not of the sweep? `conditions`: `of`,
+ * `except`, `only` and `seen`, which it also has to meet. 1; 0 with the reason; -1: a condition cannot be
+ * read. */
+int plan_admits(const struct plan *plan, const struct choice_conditions *conditions, const json_t *choice,
+                struct error *e);
 
 /* Does the "when" of an expectation or published figure hold for the cell, by the sweep's choice, or in the
  * documents? NULL always does. One that plan_judge_when refuses does not. */

@@ -385,12 +385,14 @@ json_t *value_range_at(const struct value_range *r, double at, size_t strata)
         return json_incref(json_array_get(r->list, (size_t)(at * (double)json_array_size(r->list))));
     if (r->steps.whole)
         return steps_write(&r->steps, range_whole_at(r, at));
+    if (strata == 0)
+        return steps_write(&r->steps, steps_round(&r->steps, range_number(r, at), POINT_DIGITS,
+                                                  (double)r->from, (double)r->to));
     low = ceil(range_number(r, low / (double)strata));
     high = ceil(range_number(r, high / (double)strata)) - 1;
     return steps_write(&r->steps, steps_round(&r->steps, range_number(r, at), POINT_DIGITS, low, high));
 }
 
-/* The number that range_value makes of a place lies there. */
 double value_range_place(const struct value_range *r, const json_t *value)
 {
     struct steps steps;

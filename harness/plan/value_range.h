@@ -36,9 +36,9 @@ json_t *sweep_values(const json_t *value, struct error *e);
 
 /* A list, or {"from", "to", "scale"} alone. A list is borrowed from `value`. */
 int value_range_parse(const json_t *value, struct value_range *range, struct error *e);
-/* The value at a place 0 <= at < 1. It has the fewest digits with which it stays in its stratum, one of
- * `strata` equal parts of the range. Each value of a list, and each whole number, has an equal part. A new
- * reference. */
+/* The value at a place 0 <= at < 1. It has the fewest digits, at least three, with which it stays in its
+ * stratum, one of `strata` equal parts of the range; 0: in the range, both ends of which can come. Each value
+ * of a list, and each whole number, has an equal part. A new reference. */
 json_t *value_range_at(const struct value_range *range, double at, size_t strata);
 /* The place of a value, in the middle of its part; NAN: it is not in the range. */
 double value_range_place(const struct value_range *range, const json_t *value);

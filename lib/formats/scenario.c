@@ -315,6 +315,8 @@ static const struct field scenario_fields[] = {
              "\"points\" and \"scale\". Every combination is run. Beside paths: \"zip\", a list of maps "
              "whose values go "
              "together; \"draw\", samples of ranges; \"except\" and \"only\", lists of conditions."},
+    {"search", FIELD_OPTIONAL, AT(search), .sub = &scenario_search_table,
+     .help = "What harness search looks for. Runs do not need it."},
     {"expect", FIELD_LIST, AT(expect), .item = FIELD_OBJECT, .sub = &expect_table, .min = 0, .max = 1000,
      .help = "Expectations about the results."},
     {"published", FIELD_LIST, AT(published), .item = FIELD_OBJECT, .sub = &published_table, .min = 0,

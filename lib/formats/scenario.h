@@ -5,6 +5,7 @@
 
 #include "lib/collective/collective.h"
 #include "lib/formats/flow.h"
+#include "lib/formats/search.h"
 #include "lib/faults/injection.h"
 #include "lib/faults/link_fault.h"
 #include "lib/packets/capture.h"
@@ -101,14 +102,15 @@ struct scenario {
     struct list_of faults;      /* struct link_fault */
     struct list_of injections;  /* struct injection_rule */
     struct scenario_sample sample;
-    struct capture *capture;  /* NULL: none */
-    struct list_of verify;    /* int: enum capture_check */
-    json_t *sweep;            /* harness/plan/choices.h */
-    struct list_of expect;    /* struct scenario_expect */
-    struct list_of published; /* struct scenario_published */
-    json_t *conditions;       /* of all of them; NULL: none */
-    json_t *role_index;       /* made by scenario_parse: name -> number of the role */
-    bool bound;               /* a lab has said which NICs its roles have (harness/plan/bind.h) */
+    struct capture *capture;        /* NULL: none */
+    struct list_of verify;          /* int: enum capture_check */
+    json_t *sweep;                  /* harness/plan/choices.h */
+    struct scenario_search *search; /* of a cell NULL: the plan has it (harness/plan/plan.h) */
+    struct list_of expect;          /* struct scenario_expect */
+    struct list_of published;       /* struct scenario_published */
+    json_t *conditions;             /* of all of them; NULL: none */
+    json_t *role_index;             /* made by scenario_parse: name -> number of the role */
+    bool bound;                     /* a lab has said which NICs its roles have (harness/plan/bind.h) */
 };
 
 extern const struct table scenario_table;

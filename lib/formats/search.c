@@ -1,0 +1,68 @@
+#include "lib/formats/search.h"
+
+const char *const search_strategies[] = {"model", "annealing", "latin-hypercube", "random", NULL};
+
+#define AT(member) .offset = offsetof(struct search_objective, member)
+static const struct field objective_fields[] = {
+    {"name", FIELD_STRING, AT(name), .help = "What tables call it; otherwise its expression."},
+    {"min", FIELD_STRING, AT(min), .help = "The expression whose value is to be small."},
+    {"max", FIELD_STRING, AT(max), .help = "The expression whose value is to be large."},
+    {0},
+};
+#undef AT
+
+static int check_objective(const void *object, const char *path, struct error *e)
+{
+    const struct search_objective *o = object;
+    return !o->min != !o->max ? 0 : error_set(e, "%s: expected one of \"min\" and \"max\"", path);
+}
+
+static const struct table objective_table = {"scenario.search.objective", "What is wanted.",
+                                             sizeof(struct search_objective), objective_fields,
+                                             check_objective};
+
+static int check_search(const void *object, const char *path, struct error *e)
+{
+    const struct scenario_search *s = object;
+    return s->runs == FIELD_UNSET && s->time_ns == FIELD_UNSET
+               ? error_set(e, "%s: without an end: expected \"runs\", \"time\" or both", path)
+               : 0;
+}
+
+#define AT(member) .offset = offsetof(struct scenario_search, member)
+static const struct field search_fields[] = {
+    {"over", FIELD_JSON, AT(over), .required = true,
+     .help =
+         "Map of path to a list of values, or to {\"from\": VALUE, \"to\": VALUE, \"scale\": \"linear\" or "
+         "\"log\"}: what is varied."},
+    {"except", FIELD_JSON, AT(except),
+     .help = "List of conditions: values for which one holds are not tried."},
+    {"only", FIELD_JSON, AT(only), .help = "List of conditions: only values for which one holds are tried."},
+    {"objectives", FIELD_LIST, AT(objectives), .item = FIELD_OBJECT, .sub = &objective_table, .min = 1,
+     .max = SEARCH_MOST_OBJECTIVES, .required = true, .help = "What is wanted of the values."},
+    {"constraints", FIELD_LIST, AT(constraints), .item = FIELD_STRING, .min = 0, .max = 1000,
+     .any_order = true, .help = "Names of expectations that must pass; a name may be a glob. Default: all."},
+    {"baselines", FIELD_JSON, AT(baselines),
+     .help = "Map of name to a map of path to value: known settings, which the answer is compared with. The "
+             "scenario as it is written always is one."},
+    {"other", FIELD_JSON, AT(other),
+     .help =
+         "Map of name to a map of path to value: other traffic, on which the answer is tried at the end."},
+    {"runs", FIELD_INTEGER, AT(runs), .min = 1, .max = SEARCH_MOST_RUNS,
+     .help = "So many runs at most, those of baselines and of further seeds among them."},
+    {"time", FIELD_QUANTITY, AT(time_ns), .unit = UNIT_TIME_NS, .min = 1000000000, .max = 604800000000000,
+     .help = "No round is begun after this time."},
+    {"seeds", FIELD_INTEGER, AT(seeds), .min = 1, .max = SEARCH_MOST_SEEDS, .fallback = "3",
+     .help =
+         "So many runs of one candidate: a further seed, or on real hosts a repetition, only while it may "
+         "still be among the best."},
+    {"at_once", FIELD_INTEGER, AT(at_once), .min = 1, .max = 1000, .fallback = "8",
+     .help = "Candidates of a round, which know nothing of each other."},
+    {"strategy", FIELD_CHOICE, AT(strategy), .choices = search_strategies, .fallback = "\"model\"",
+     .help = "How candidates are chosen."},
+    {0},
+};
+#undef AT
+
+const struct table scenario_search_table = {"scenario.search", "A search for the best values.",
+                                            sizeof(struct scenario_search), search_fields, check_search};
