@@ -7,6 +7,7 @@
     X(new)          \
     X(run)          \
     X(burn_in)      \
+    X(search)       \
     X(status)       \
     X(check)        \
     X(list)         \

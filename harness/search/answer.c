@@ -1,0 +1,268 @@
+#include "harness/search/answer.h"
+
+#include "harness/run/results.h"
+#include "harness/search/importance.h"
+#include "lib/document/json_text.h"
+#include "lib/formats/lab_kinds.h"
+#include "lib/output/print.h"
+#include "lib/xalloc.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which are best */
+
+/* Those that the answer chooses from: feasible, with all their runs. */
+static size_t list_whole(const struct candidates *all, const struct study *study,
+                         const struct candidate **whole, struct vector *values)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i]->whole && candidate_is_feasible(all->items[i])) {
+            values[count] = candidate_vector(all->items[i], study);
+            whole[count++] = all->items[i];
+        }
+    return count;
+}
+
+static void sort_best(struct best *b)
+{
+    for (size_t i = 1; i < b->count; i++)
+        for (size_t k = i; k > 0 && b->values[k].of[0] < b->values[k - 1].of[0]; k--) {
+            const struct candidate *item = b->items[k];
+            struct vector value = b->values[k];
+            b->items[k] = b->items[k - 1];
+            b->values[k] = b->values[k - 1];
+            b->items[k - 1] = item;
+            b->values[k - 1] = value;
+        }
+}
+
+struct best best_of(const struct candidates *all, const struct study *study)
+{
+    struct best b = {.items = xcalloc(all->count + 1, sizeof *b.items),
+                     .values = xcalloc(all->count + 1, sizeof *b.values)};
+    bool *on_front = xcalloc(all->count + 1, sizeof *on_front);
+    size_t whole = list_whole(all, study, b.items, b.values);
+    front_mark(b.values, whole, study->objective_count, on_front);
+    for (size_t i = 0; i < whole; i++)
+        if (on_front[i]) {
+            b.items[b.count] = b.items[i];
+            b.values[b.count++] = b.values[i];
+        }
+    free(on_front);
+    sort_best(&b);
+    b.knee = b.count ? front_knee(b.values, b.count, study->objective_count) : 0;
+    return b;
+}
+
+void best_free(struct best *b)
+{
+    free(b->items);
+    free(b->values);
+}
+
+/* ---- the document */
+
+static json_t *parameters_json(const struct study *study)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < study->parameter_count; i++) {
+        const struct parameter *p = &study->parameters[i];
+        json_t *values = plan_values(&study->plan.first, p->path);
+        json_array_append_new(
+            list, json_make("{s:s,s:O,s:O?}", "path", p->path, "over", (json_t *)(uintptr_t)p->written,
+                            "as_written", json_array_size(values) == 1 ? json_array_get(values, 0) : NULL));
+        json_decref(values);
+    }
+    return list;
+}
+
+static json_t *objectives_json(const struct study *study, const struct candidates *all)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; k < study->objective_count; k++) {
+        const struct objective *o = &study->objectives[k];
+        json_array_append_new(list,
+                              json_make("{s:s,s:s,s:s,s:s}", "name", o->name, "goal", o->max ? "max" : "min",
+                                        "of", o->text, "unit", candidates_unit(all, k)));
+    }
+    return list;
+}
+
+static json_t *known_json(const struct candidates *all, const struct study *study)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i]->known && all->items[i]->runs)
+            json_array_append_new(list, candidate_json(all->items[i], study));
+    return list;
+}
+
+json_t *answer_make(const struct answer_of *of)
+{
+    const struct study *study = of->study;
+    struct best best = best_of(of->all, study);
+    json_t *front = json_array();
+    size_t tried = 0, feasible = 0, whole = 0;
+    for (size_t i = 0; i < of->all->count; i++) {
+        const struct candidate *c = of->all->items[i];
+        tried += c->runs > 0 && !c->known;
+        feasible += !c->known && candidate_is_feasible(c);
+        whole += !c->known && c->whole;
+    }
+    for (size_t i = 0; i < best.count; i++) {
+        json_t *entry = candidate_json(best.items[i], study);
+        if (i == best.knee)
+            json_object_set_new(entry, "knee", json_true());
+        json_array_append_new(front, entry);
+    }
+    json_t *document = json_make(
+        "{s:i,s:s,s:s,s:s,s:s,s:s?,s:s,s:b,s:b,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "schema", 1, "program",
+        "harness", "version", HARNESS_VERSION, "build", results_build(), "scenario",
+        study->plan.first.scenario.name, "title", study->plan.first.scenario.title, "lab",
+        study->plan.first.lab.name, "simulated", lab_kind(&study->plan.first.lab)->simulated, "complete",
+        of->complete, "strategy", search_strategies[study->search->strategy], "seed", (json_int_t)of->seed,
+        "rounds", (json_int_t)of->rounds, "runs", (json_int_t)of->runs, "candidates", (json_int_t)tried,
+        "feasible", (json_int_t)feasible, "with_all_seeds", (json_int_t)whole);
+    json_object_set_new(document, "seeds", json_integer((json_int_t)of->seeds));
+    if (of->seeds < (size_t)study->search->seeds)
+        json_object_set_new(document, "note",
+                            json_text("seeds change nothing here: every candidate ran once"));
+    json_object_set_new(document, "parameters", parameters_json(study));
+    json_object_set_new(document, "objectives", objectives_json(study, of->all));
+    json_object_set_new(document, "known", known_json(of->all, study));
+    json_object_set_new(document, "front", front);
+    json_t *trials = json_array();
+    for (size_t i = 0; i < of->trial_count; i++)
+        json_array_append_new(trials, trial_json(&of->trials[i], study));
+    json_object_set_new(document, "trials", trials);
+    json_object_set_new(document, "importance", importance_json(study, of->all));
+    json_t *tries = json_array();
+    for (size_t i = 0; i < of->all->count; i++)
+        if (of->all->items[i]->runs && !of->all->items[i]->known)
+            json_array_append_new(tries, candidate_json(of->all->items[i], study));
+    json_object_set_new(document, "tried", tries);
+    best_free(&best);
+    return document;
+}
+
+/* ---- lines for people */
+
+static const char *member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static void add_choice(const json_t *choice, struct text *out)
+{
+    const char *path;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
+    {
+        char *shown = json_bare(value);
+        text_add(out, "%s%s=%s", out->length ? " " : "", path, shown ? shown : "?");
+        free(shown);
+    }
+}
+
+static void print_entry(const json_t *entry, const json_t *objectives, const char *name)
+{
+    const json_t *objective;
+    struct text line = {0}, values = {0};
+    size_t k;
+    json_array_foreach((json_t *)(uintptr_t)objectives, k, objective)
+    {
+        text_add(&line, "%s%s ", k ? ", " : "", member(objective, "name"));
+        candidate_add_value(entry, objective, &line);
+    }
+    if (!json_is_true(json_object_get(entry, "feasible")))
+        text_add(&line, "; not allowed: %s", member(entry, "why"));
+    print_out_line("  %-14s %s", name, text_string(&line));
+    if (!json_object_get(entry, "known") || json_is_null(json_object_get(entry, "known"))) {
+        add_choice(json_object_get(entry, "values"), &values);
+        print_out_line("  %-14s %s", "", text_string(&values));
+    }
+    text_free(&line);
+    text_free(&values);
+}
+
+void answer_print(const json_t *document)
+{
+    const json_t *objectives = json_object_get(document, "objectives"), *entry,
+                 *front = json_object_get(document, "front");
+    size_t i;
+    bool one = json_array_size(objectives) == 1;
+    print_out_line("search of %s: %lld candidates in %lld runs%s%s", member(document, "scenario"),
+                   (long long)json_integer_value(json_object_get(document, "candidates")),
+                   (long long)json_integer_value(json_object_get(document, "runs")),
+                   json_is_true(json_object_get(document, "simulated")) ? ", simulated" : "",
+                   json_is_true(json_object_get(document, "complete")) ? "" : "; it has not ended");
+    if (json_object_get(document, "note"))
+        print_out_line("%s", member(document, "note"));
+    print_out_line("known settings:");
+    json_array_foreach(json_object_get(document, "known"), i, entry)
+    {
+        print_entry(entry, objectives, member(entry, "known"));
+    }
+    print_out_line("%s", !json_array_size(front) ? "no candidate meets the constraints"
+                         : one                   ? "best:"
+                                                 : "none of these is better than another in all:");
+    json_array_foreach((json_t *)(uintptr_t)front, i, entry)
+    {
+        const char *known = json_string_value(json_object_get(entry, "known"));
+        char name[32];
+        snprintf(name, sizeof name, "%zu%s", i + 1, json_object_get(entry, "knee") && !one ? " (knee)" : "");
+        print_entry(entry, objectives, known ? known : name);
+    }
+    if (json_array_size(json_object_get(document, "trials")))
+        print_out_line("%s, on what the search has not seen:", one ? "the best" : "the knee");
+    json_array_foreach(json_object_get(document, "trials"), i, entry)
+    {
+        trial_print(entry, objectives);
+    }
+    importance_print(json_object_get(document, "importance"));
+}
+
+void answer_print_progress(const struct study *study, const struct candidates *all, size_t rounds,
+                           size_t runs)
+{
+    struct best best = best_of(all, study);
+    struct text line = {0};
+    for (size_t k = 0; best.count && k < study->objective_count; k++) {
+        double least = INFINITY;
+        for (size_t i = 0; i < best.count; i++)
+            least = fmin(least, best.values[i].of[k]);
+        double value = study->objectives[k].max ? -least : least;
+        struct sweep_unit unit = candidates_shown_in(candidates_unit(all, k), value);
+        text_add(&line, "%s%s %.4g%s%s", k ? ", " : "", study->objectives[k].name, value * unit.factor,
+                 *unit.name ? " " : "", unit.name);
+    }
+    print_out_line("round %zu, %zu runs: %s%s", rounds, runs,
+                   best.count ? "best "
+                              : "nothing meets the "
+                                "constraints",
+                   text_string(&line));
+    fflush(stdout);
+    text_free(&line);
+    best_free(&best);
+}
+
+void answer_print_plan(const struct study *study)
+{
+    const struct scenario_search *s = study->search;
+    print_out_line("scenario %s, lab %s", study->plan.scenario_path, study->plan.lab_path);
+    for (size_t i = 0; i < study->parameter_count; i++) {
+        char *shown = json_shown(study->parameters[i].written);
+        print_out_line("  %s: %s", study->parameters[i].path, shown ? shown : "?");
+        free(shown);
+    }
+    for (size_t k = 0; k < study->objective_count; k++)
+        print_out_line("  %s: %s", study->objectives[k].max ? "max" : "min", study->objectives[k].name);
+    for (size_t i = 0; i < study->baseline_count; i++)
+        print_out_line("  known settings: %s", study->baselines[i].name);
+    if (s->runs != FIELD_UNSET)
+        print_out_line("  at most %" PRId64 " runs, by %s", s->runs, search_strategies[s->strategy]);
+}

@@ -1,0 +1,200 @@
+#include "harness/search/candidates.h"
+
+#include "lib/document/json_text.h"
+#include "lib/xalloc.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the list */
+
+static char *key_of(const json_t *choice)
+{
+    struct text key = {0};
+    json_add_canonical(choice, &key);
+    return text_take(&key);
+}
+
+bool candidates_have(const struct candidates *all, const json_t *choice)
+{
+    char *key = key_of(choice);
+    bool have = json_object_get(all->seen, key) != NULL;
+    free(key);
+    return have;
+}
+
+struct candidate *candidates_add(struct candidates *all, json_t *choice, const char *known)
+{
+    struct candidate *c = xcalloc(1, sizeof *c);
+    char *key = key_of(choice);
+    if ((all->count & (all->count - 1)) == 0) /* at 1, 2, 4, ... there is no more room */
+        all->items = xreallocarray(all->items, all->count ? all->count * 2 : 1, sizeof *all->items);
+    all->items[all->count++] = c;
+    all->seen = all->seen ? all->seen : json_object();
+    json_put(all->seen, key, json_true());
+    free(key);
+    *c = (struct candidate){
+        .choice = choice, .known = known, .folders = json_array(), .warnings = json_object()};
+    return c;
+}
+
+const char *candidates_unit(const struct candidates *all, size_t objective)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i]->figures[objective].count)
+            return all->items[i]->units[objective];
+    return "";
+}
+
+void candidates_free(struct candidates *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        json_decref(all->items[i]->choice);
+        json_decref(all->items[i]->folders);
+        json_decref(all->items[i]->warnings);
+        free(all->items[i]->places);
+        free(all->items[i]->why);
+        free(all->items[i]);
+    }
+    free(all->items);
+    json_decref(all->seen);
+    *all = (struct candidates){0};
+}
+
+/* ---- results */
+
+static void note_unmet(struct candidate *c, const char *format, const char *what, const char *why)
+{
+    struct text words = {0};
+    c->unmet++;
+    if (c->why)
+        return;
+    text_add(&words, format, what, why);
+    c->why = text_take(&words);
+}
+
+void candidate_miss(struct candidate *c, const char *why)
+{
+    c->runs++;
+    note_unmet(c, "%s%s", "a run left no result: ", why);
+}
+
+static const char *member(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* Is a constraint not met? An expectation whose "when" does not hold is not in the result. */
+static bool is_unmet(struct candidate *c, const struct study *study, const json_t *result)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(json_object_get(result, "expectations"), i, entry)
+    {
+        bool skipped = strcmp(member(entry, "verdict"), "skipped") == 0;
+        if (!study_is_constraint(study, member(entry, "name")) ||
+            strcmp(member(entry, "verdict"), "passed") == 0)
+            continue;
+        note_unmet(c, skipped ? "\"%s\" could not be judged: %s" : "\"%s\": %s", member(entry, "name"),
+                   member(entry, "reason"));
+        return true;
+    }
+    return false;
+}
+
+void candidate_take(struct candidate *c, const struct study *study, const json_t *result, const char *folder)
+{
+    bool unmet = false;
+    const json_t *warning;
+    size_t i;
+    c->runs++;
+    json_array_foreach(json_object_get(result, "warnings"), i, warning)
+    {
+        json_put(c->warnings, json_is_string(warning) ? json_string_value(warning) : "?", json_true());
+    }
+    json_array_append_new(c->folders, json_text(folder));
+    if (!json_is_true(json_object_get(result, "complete"))) {
+        note_unmet(c, "%s%s", "a run is not complete: ", member(result, "reason"));
+        unmet = true;
+    }
+    for (size_t k = 0; k < study->objective_count; k++) {
+        struct expr_result r;
+        expr_name_roles_of(study->objectives[k].of, result);
+        if (expr_evaluate(study->objectives[k].of, result, NULL, &r) == EXPR_TRUE && isfinite(r.left)) {
+            spread_add(&c->figures[k], r.left);
+            snprintf(c->units[k], sizeof c->units[k], "%s", r.unit);
+        } else if (!unmet) {
+            note_unmet(c, "%s has no value: %s", study->objectives[k].name, r.reason);
+            unmet = true;
+        }
+    }
+    if (!unmet)
+        is_unmet(c, study, result);
+}
+
+bool candidate_is_feasible(const struct candidate *c)
+{
+    return c->runs > 0 && c->unmet == 0;
+}
+
+struct vector candidate_vector(const struct candidate *c, const struct study *study)
+{
+    struct vector v = {0};
+    for (size_t k = 0; k < study->objective_count; k++)
+        v.of[k] = study->objectives[k].max ? -c->figures[k].mean : c->figures[k].mean;
+    return v;
+}
+
+static json_t *keys_of(const json_t *object)
+{
+    json_t *list = json_array(), *value;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        json_array_append_new(list, json_text(key));
+    }
+    return list;
+}
+
+json_t *candidate_json(const struct candidate *c, const struct study *study)
+{
+    json_t *objectives = json_object();
+    json_t *whole =
+        json_make("{s:O,s:s?,s:I,s:I,s:b,s:s?,s:o,s:O}", "values", c->choice, "known", c->known, "round",
+                  (json_int_t)c->round, "runs", (json_int_t)c->runs, "feasible", candidate_is_feasible(c),
+                  "why", c->why, "objectives", objectives, "folders", c->folders);
+    if (json_object_size(c->warnings))
+        json_object_set_new(whole, "warnings", keys_of(c->warnings));
+    for (size_t k = 0; k < study->objective_count; k++) {
+        struct spread spread = spread_of_sums(&c->figures[k]);
+        if (spread.count)
+            json_put(objectives, study->objectives[k].name, spread_json(&spread));
+    }
+    return whole;
+}
+
+/* ---- for people */
+
+struct sweep_unit candidates_shown_in(const char *unit, double value)
+{
+    return strcmp(unit, "bytes") == 0 && fabs(value) >= 1e4 ? (struct sweep_unit){1e-3, "kB"}
+                                                            : sweep_unit_for(unit, value, value);
+}
+
+void candidate_add_value(const json_t *entry, const json_t *objective, struct text *out)
+{
+    const json_t *spread = json_object_get(json_object_get(entry, "objectives"), member(objective, "name"));
+    const json_t *ci95 = json_object_get(spread, "ci95");
+    double mean = json_number_value(json_object_get(spread, "mean"));
+    struct sweep_unit unit = candidates_shown_in(member(objective, "unit"), mean);
+    if (!spread) {
+        text_add(out, "-");
+        return;
+    }
+    text_add(out, "%.4g", mean * unit.factor);
+    if (json_is_number(ci95) && json_number_value(ci95) > 0)
+        text_add(out, " +- %.2g", json_number_value(ci95) * unit.factor);
+    if (*unit.name)
+        text_add(out, " %s", unit.name);
+}

@@ -1,0 +1,55 @@
+/* Candidates of a search and known settings, and what their runs gave. */
+#ifndef HARNESS_CANDIDATES_H
+#define HARNESS_CANDIDATES_H
+
+#include "harness/search/strategy.h"
+#include "lib/statistics/spread.h"
+#include "lib/text.h"
+#include "reports/results/sweep_table.h"
+
+struct candidate {
+    json_t *choice;    /* path -> value; of a known setting what it sets, {} of the scenario itself */
+    const char *known; /* the name of a known setting; NULL: it was proposed */
+    double *places;    /* NULL: a value is not in its range */
+    size_t round;      /* that it was proposed in, from 1 */
+    size_t runs;       /* that have ended */
+    struct spread_sums figures[SEARCH_MOST_OBJECTIVES]; /* by objective, as they are */
+    char units[SEARCH_MOST_OBJECTIVES][8];
+    size_t unmet;     /* runs in which a constraint did not hold, or an objective had no value */
+    char *why;        /* the first such constraint */
+    json_t *folders;  /* of its runs, below the study's */
+    json_t *warnings; /* of its runs: an object whose keys are sentences */
+    bool out;         /* of the race: it gets no more runs */
+    bool whole;       /* it has all runs that a candidate gets */
+};
+
+struct candidates {
+    struct candidate **items;
+    size_t count;
+    json_t *seen; /* the choices, as keys */
+};
+
+/* A new one; takes `choice`. */
+struct candidate *candidates_add(struct candidates *all, json_t *choice, const char *known);
+/* Was the same proposed before? */
+bool candidates_have(const struct candidates *all, const json_t *choice);
+/* The unit of an objective's values: "b/s", "ns", "bytes", "/s" or "". */
+const char *candidates_unit(const struct candidates *all, size_t objective);
+void candidates_free(struct candidates *all);
+
+/* Take in the result of one of its runs, in the folder FOLDER of the study. */
+void candidate_take(struct candidate *c, const struct study *study, const json_t *result, const char *folder);
+/* Its run left no result, for this reason. */
+void candidate_miss(struct candidate *c, const char *why);
+bool candidate_is_feasible(const struct candidate *c);
+/* The means, of which the smaller is the better. */
+struct vector candidate_vector(const struct candidate *c, const struct study *study);
+/* {"values", "known", "runs", "feasible", "why", "objectives": {NAME: {"mean", "ci95", ...}}, "folders"}: a
+ * new reference. */
+json_t *candidate_json(const struct candidate *c, const struct study *study);
+/* The unit in which people read such a value of an objective. */
+struct sweep_unit candidates_shown_in(const char *unit, double value);
+/* Add the value of an objective (an entry of search.json) of a candidate's document: "93.1 +- 0.4 Gb/s". */
+void candidate_add_value(const json_t *entry, const json_t *objective, struct text *out);
+
+#endif

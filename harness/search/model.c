@@ -1,0 +1,288 @@
+/*
+ * Candidates by a model of what was tried: where a Gaussian process expects most of an improvement (Jones,
+ * Schonlau and Welch 1998). Several objectives are made one with weights that are drawn anew for each
+ * candidate, by the augmented Tchebycheff norm (ParEGO, Knowles 2006), so that candidates spread over the
+ * front. It begins with a Latin hypercube.
+ */
+#include "harness/search/gaussian.h"
+#include "harness/search/strategy.h"
+
+#include "lib/statistics/distribution.h"
+#include "lib/xalloc.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODELLED   100  /* points of a model at most: its cost grows with the cube */
+#define TRIED_FAR  400  /* places anywhere of which the best is taken, */
+#define TRIED_NEAR 200  /* places near the best points, */
+#define REFINED    60   /* and steps from the best of both */
+#define WORST      2.0  /* what is this much worse than most is as bad as what is not feasible */
+#define RHO        0.05 /* ParEGO */
+
+struct model {
+    void *first; /* the Latin hypercube's state */
+    struct random random;
+    size_t parameters;
+    bool *ordered;
+    size_t *parts;
+    struct gaussian learned; /* lengths and noise of this round */
+    size_t learned_at;       /* by so many tries; 0: not yet */
+};
+
+static void *begin_model(const struct study *study, uint64_t seed)
+{
+    struct model *m = xcalloc(1, sizeof *m);
+    m->parameters = study->parameter_count;
+    m->ordered = xcalloc(m->parameters, sizeof *m->ordered);
+    m->parts = xcalloc(m->parameters, sizeof *m->parts);
+    for (size_t i = 0; i < m->parameters; i++) {
+        m->ordered[i] = study->parameters[i].ordered;
+        m->parts[i] = json_array_size(study->parameters[i].range.list);
+    }
+    random_seed(&m->random, seed + 1);
+    m->first = strategy_latin_hypercube.begin(study, seed);
+    return m;
+}
+
+static void end_model(void *state)
+{
+    struct model *m = state;
+    strategy_latin_hypercube.end(m->first);
+    if (m->learned_at)
+        gaussian_free(&m->learned);
+    free(m->ordered);
+    free(m->parts);
+    free(m);
+}
+
+/* ---- one value of several objectives */
+
+/* Weights whose sum is 1, each mixture as likely as the others. */
+static void draw_weights(struct model *m, size_t count, double *weights)
+{
+    double sum = 0;
+    for (size_t k = 0; k < count; k++)
+        sum += weights[k] = random_exponential(&m->random, 1);
+    for (size_t k = 0; k < count; k++)
+        weights[k] /= sum;
+}
+
+/* Of each objective the best value, and how much worse three of four are not. */
+static void measure(const struct tries *tries, struct vector *best, struct vector *span)
+{
+    double *values = xcalloc(tries->count + 1, sizeof *values);
+    for (size_t k = 0; k < tries->study->objective_count; k++) {
+        size_t count = 0;
+        for (size_t i = 0; i < tries->count; i++)
+            if (tries->items[i].feasible)
+                values[count++] = tries->items[i].values.of[k];
+        double high = count ? distribution_quantile(values, count, 0.75) : 0;
+        best->of[k] = count ? values[0] : 0; /* sorted now */
+        span->of[k] = high > best->of[k] ? high - best->of[k] : 1;
+    }
+    free(values);
+}
+
+static double worth_of(const struct tries *tries, const struct tried *t, const double *weights,
+                       const struct vector *best, const struct vector *span)
+{
+    double most = 0, sum = 0;
+    if (!t->feasible)
+        return WORST;
+    for (size_t k = 0; k < tries->study->objective_count; k++) {
+        double is = weights[k] * fmin((t->values.of[k] - best->of[k]) / span->of[k], WORST);
+        most = fmax(most, is);
+        sum += is;
+    }
+    return most + RHO * sum;
+}
+
+/* ---- the points of the model */
+
+struct points {
+    const double **places;
+    double *values;
+    size_t count;
+};
+
+struct ranked {
+    double value;
+    size_t number;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
+                                : (x->number > y->number) - (x->number < y->number);
+}
+
+/* All that have places; of more than MODELLED the best half, and of the others the last ones. */
+static void choose_points(const struct tries *tries, const double *values, struct points *points)
+{
+    struct ranked *ranked = xcalloc(tries->count + 1, sizeof *ranked);
+    bool *taken = xcalloc(tries->count + 1, sizeof *taken);
+    size_t count = 0;
+    for (size_t i = 0; i < tries->count; i++)
+        if (tries->items[i].places)
+            ranked[count++] = (struct ranked){values[i], i};
+    qsort(ranked, count, sizeof *ranked, by_value);
+    size_t best = count > MODELLED ? MODELLED / 2 : count;
+    for (size_t i = 0; i < best; i++)
+        taken[ranked[i].number] = true;
+    for (size_t i = tries->count, more = count > MODELLED ? MODELLED - best : 0; more > 0 && i-- > 0;)
+        if (tries->items[i].places && !taken[i]) {
+            taken[i] = true;
+            more--;
+        }
+    for (size_t i = 0; i < tries->count; i++)
+        if (taken[i]) {
+            points->places[points->count] = tries->items[i].places;
+            points->values[points->count++] = values[i];
+        }
+    free(ranked);
+    free(taken);
+}
+
+/* ---- where most is expected */
+
+/* How much below `best` a value there is expected to be. */
+static double improvement(const struct gaussian *g, double best, const double *place)
+{
+    double mean, deviation;
+    gaussian_at(g, place, &mean, &deviation);
+    double z = (best - mean) / deviation;
+    return (best - mean) * 0.5 * erfc(-z / sqrt(2)) + deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
+}
+
+static double gauss(struct model *m)
+{
+    double radius = sqrt(-2 * log1p(-random_unit(&m->random)));
+    return radius * cos(2 * M_PI * random_unit(&m->random));
+}
+
+/* Near a place: about a third of the parameters move. */
+static void step_from(struct model *m, const double *from, double size, double *to)
+{
+    size_t sure = (size_t)(random_unit(&m->random) * (double)m->parameters);
+    for (size_t i = 0; i < m->parameters; i++) {
+        to[i] = from[i];
+        if (i != sure && random_unit(&m->random) > 1.0 / 3)
+            continue;
+        to[i] = m->ordered[i] ? from[i] + size * gauss(m) : random_unit(&m->random);
+        to[i] = fmin(fmax(to[i], 0), 1 - 1e-9);
+    }
+}
+
+static void take_better(const struct model *m, const struct gaussian *g, double best, const double *place,
+                        double *most, double *into)
+{
+    double is = improvement(g, best, place);
+    if (is > *most) {
+        *most = is;
+        memcpy(into, place, m->parameters * sizeof *into);
+    }
+}
+
+static void maximise(struct model *m, const struct gaussian *g, const struct points *points, double *places)
+{
+    double *place = xcalloc(m->parameters, sizeof *place), most = -INFINITY, size = 0.1;
+    size_t at = 0;
+    for (size_t i = 1; i < points->count; i++)
+        if (points->values[i] < points->values[at])
+            at = i;
+    double best = points->values[at];
+    for (int k = 0; k < TRIED_FAR; k++) {
+        for (size_t i = 0; i < m->parameters; i++)
+            place[i] = random_unit(&m->random);
+        take_better(m, g, best, place, &most, places);
+    }
+    for (int k = 0; k < TRIED_NEAR; k++) {
+        step_from(m, points->places[at], 0.1, place);
+        take_better(m, g, best, place, &most, places);
+    }
+    for (int k = 0; k < REFINED; k++, size *= 0.97) {
+        step_from(m, places, size, place);
+        take_better(m, g, best, place, &most, places);
+    }
+    free(place);
+}
+
+/* What was proposed in this round and has not run counts as what the model expects of it. */
+static void believe(const struct model *m, const struct gaussian *g, const double *const *beside,
+                    size_t proposed, struct points *points)
+{
+    (void)m;
+    for (size_t i = 0; i < proposed; i++) {
+        double deviation;
+        points->places[points->count] = beside[i];
+        gaussian_at(g, beside[i], &points->values[points->count], &deviation);
+        points->count++;
+    }
+}
+
+/* false: nothing can be said yet. */
+static bool propose_by_model(struct model *m, const struct tries *tries, const double *const *beside,
+                             size_t proposed, double *places)
+{
+    struct points points = {xcalloc(tries->count + proposed + 1, sizeof *points.places),
+                            xcalloc(tries->count + proposed + 1, sizeof *points.values), 0};
+    double *values = xcalloc(tries->count + 1, sizeof *values), weights[SEARCH_MOST_OBJECTIVES];
+    struct vector best, span;
+    struct gaussian g = {0}, more = {0};
+    draw_weights(m, tries->study->objective_count, weights);
+    measure(tries, &best, &span);
+    for (size_t i = 0; i < tries->count; i++)
+        values[i] = worth_of(tries, &tries->items[i], weights, &best, &span);
+    choose_points(tries, values, &points);
+    const struct gaussian *like = m->learned_at == tries->count ? &m->learned : NULL;
+    bool fitted = gaussian_fit(&g, m->parameters, m->ordered, m->parts, points.places, points.values,
+                               points.count, like) == 0;
+    if (fitted && proposed) {
+        believe(m, &g, beside, proposed, &points);
+        if (gaussian_fit(&more, m->parameters, m->ordered, m->parts, points.places, points.values,
+                         points.count, &g) == 0) {
+            maximise(m, &more, &points, places);
+            gaussian_free(&more);
+        } else {
+            maximise(m, &g, &points, places);
+        }
+    } else if (fitted) {
+        maximise(m, &g, &points, places);
+    }
+    if (fitted && !like) {
+        if (m->learned_at)
+            gaussian_free(&m->learned);
+        m->learned = g;
+        m->learned_at = tries->count;
+    } else if (fitted) {
+        gaussian_free(&g);
+    }
+    free(points.places);
+    free(points.values);
+    free(values);
+    return fitted;
+}
+
+/* So many candidates by chance first: two for each parameter and one, but no more than a third of all. */
+static size_t first_ones(const struct model *m, const struct tries *tries)
+{
+    size_t wanted = 2 * (m->parameters + 1), third = tries->budget / 3;
+    return tries->budget && third < wanted ? third : wanted;
+}
+
+static void propose_model(void *state, const struct tries *tries, const double *const *beside,
+                          size_t proposed, double *places)
+{
+    struct model *m = state;
+    struct tries first = *tries;
+    size_t begin = first_ones(m, tries), done = 0;
+    for (size_t i = 0; i < tries->count; i++)
+        done += tries->items[i].places != NULL;
+    first.budget = begin;
+    if (done + proposed < begin || !propose_by_model(m, tries, beside, proposed, places))
+        strategy_latin_hypercube.propose(m->first, &first, beside, proposed, places);
+}
+
+const struct strategy strategy_model = {"model", begin_model, propose_model, end_model};

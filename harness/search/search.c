@@ -1,0 +1,484 @@
+#include "harness/search/search.h"
+
+#include "harness/run/precheck.h"
+#include "harness/run/results.h"
+#include "harness/search/answer.h"
+#include "harness/search/round.h"
+#include "lib/clock.h"
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/interrupt.h"
+#include "lib/log.h"
+#include "lib/output/print.h"
+#include "lib/program/program.h"
+#include "lib/xalloc.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct search {
+    const struct sweep_request *request;
+    struct study study;
+    struct candidates all; /* the known settings first */
+    char *folder;
+    int lock;
+    int64_t began_ns;
+    size_t rounds;           /* of proposals */
+    size_t runs;             /* that have ended */
+    json_t *said;            /* warnings of plans */
+    struct candidates again; /* the winner and the scenario itself on what was not seen, by twos */
+    struct trial *trials;
+    size_t trial_count;
+    struct interrupt interrupt;
+    const struct strategy *strategy;
+    void *state, *chance; /* of the strategy, and of strategy_random */
+    size_t seeds;         /* of a candidate: 1 where they change nothing */
+};
+
+/* ---- budget */
+
+static bool time_is_up(const struct search *s)
+{
+    int64_t time_ns = s->study.search->time_ns;
+    return time_ns != FIELD_UNSET && clock_monotonic_ns() - s->began_ns >= time_ns;
+}
+
+/* The runs at the end: two settings on new seeds and on other traffic. */
+static size_t runs_of_trials(const struct study *study)
+{
+    return 2 * (size_t)study->search->seeds * (1 + study->other_count);
+}
+
+/* How many more runs there may be before these. */
+static size_t runs_left(const struct search *s)
+{
+    int64_t most = s->study.search->runs;
+    size_t taken = s->runs + runs_of_trials(&s->study);
+    return time_is_up(s)          ? 0
+           : most == FIELD_UNSET  ? SIZE_MAX
+           : (size_t)most > taken ? (size_t)most - taken
+                                  : 0;
+}
+
+/* How many candidates the runs are for, about: one of four gets all its seeds. */
+static size_t candidates_in_budget(const struct search *s)
+{
+    size_t seeds = (size_t)s->study.search->seeds,
+           known = s->study.baseline_count * seeds + runs_of_trials(&s->study);
+    int64_t most = s->study.search->runs;
+    if (most == FIELD_UNSET || (size_t)most <= known)
+        return 0;
+    return (size_t)((double)((size_t)most - known) / (1 + (double)(seeds - 1) / 4));
+}
+
+/* ---- rounds */
+
+/* EXIT_DONE: all its runs have ended, however they were judged. */
+static int run_round(struct search *s, const char *name, struct candidate *const *candidates, size_t count,
+                     size_t first_seed, size_t seeds, const json_t *besides)
+{
+    const struct round round = {.study = &s->study,
+                                .request = s->request,
+                                .folder = s->folder,
+                                .name = name,
+                                .seed = s->request->seed + (int64_t)first_seed,
+                                .repeats = (int64_t)seeds,
+                                .besides = besides,
+                                .said = s->said,
+                                .resume = s->request->resume != NULL};
+    int status = round_run(&round, candidates, count);
+    if (status != EXIT_DONE && status != EXIT_FAILED && status != EXIT_SKIPPED)
+        return status;
+    s->runs += count * seeds;
+    return interrupt_count(&s->interrupt) > 0 ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+/* Known settings get all their runs at once: the others are measured by them. */
+static int run_known(struct search *s)
+{
+    int status = EXIT_DONE;
+    size_t seeds = (size_t)s->study.search->seeds;
+    for (size_t i = 0; status == EXIT_DONE && i < s->study.baseline_count; i++) {
+        const struct known_settings *known = &s->study.baselines[i];
+        json_t *choice = known->values ? json_deep_copy(known->values) : json_object();
+        struct candidate *c = candidates_add(&s->all, choice, known->name);
+        char *name = xasprintf("known-%zu", i + 1);
+        c->places = xcalloc(s->study.parameter_count, sizeof *c->places);
+        if (!study_places(&s->study, known, c->places)) {
+            free(c->places);
+            c->places = NULL;
+        }
+        status = run_round(s, name, &c, 1, 0, seeds, NULL);
+        c->whole = status == EXIT_DONE;
+        free(name);
+    }
+    return status;
+}
+
+static void list_tries(const struct search *s, struct tried *items, struct tries *tries)
+{
+    *tries = (struct tries){.study = &s->study, .items = items, .budget = candidates_in_budget(s)};
+    for (size_t i = 0; i < s->all.count; i++) {
+        const struct candidate *c = s->all.items[i];
+        if (c->runs)
+            items[tries->count++] = (struct tried){.places = c->places,
+                                                   .feasible = candidate_is_feasible(c),
+                                                   .values = candidate_vector(c, &s->study),
+                                                   .round = c->round};
+    }
+}
+
+#define ASKED_MOST 1000 /* proposals that cannot be run, one after another */
+#define ASKED_OWN  8    /* of these by the strategy; the others are by chance */
+
+/* Another candidate that can be run and was not tried, or NULL: there is none, or `e` says why none fits. */
+static struct candidate *propose(struct search *s, const struct tries *tries, const double *const *beside,
+                                 size_t proposed, struct error *e)
+{
+    double *places = xcalloc(s->study.parameter_count, sizeof *places);
+    struct candidate *c = NULL;
+    error_set(e, "all values were tried");
+    for (int k = 0; !c && k < ASKED_MOST; k++) {
+        bool own = k < ASKED_OWN;
+        (own ? s->strategy : &strategy_random)
+            ->propose(own ? s->state : s->chance, tries, beside, proposed, places);
+        json_t *choice = study_choice(&s->study, places);
+        if (!candidates_have(&s->all, choice) && study_admits(&s->study, choice, e) == 1) {
+            c = candidates_add(&s->all, choice, NULL);
+            c->places = places;
+            c->round = s->rounds;
+            places = NULL;
+        } else {
+            json_decref(choice);
+        }
+    }
+    free(places);
+    return c;
+}
+
+static size_t propose_round(struct search *s, struct candidate **round, size_t wanted, struct error *e)
+{
+    struct tried *items = xcalloc(s->all.count + 1, sizeof *items);
+    const double **beside = xcalloc(wanted + 1, sizeof *beside);
+    struct tries tries;
+    size_t count = 0;
+    list_tries(s, items, &tries);
+    while (count < wanted && (round[count] = propose(s, &tries, beside, count, e))) {
+        beside[count] = round[count]->places;
+        count++;
+    }
+    free(items);
+    free(beside);
+    return count;
+}
+
+/* ---- the race */
+
+/* Standard deviation of an objective from run to run of the same values, over all that have several runs. */
+static double deviation(const struct search *s, size_t objective)
+{
+    double squares = 0;
+    size_t degrees = 0;
+    for (size_t i = 0; i < s->all.count; i++) {
+        const struct spread_sums *f = &s->all.items[i]->figures[objective];
+        if (f->count < 2)
+            continue;
+        squares += f->squares;
+        degrees += f->count - 1;
+    }
+    return degrees ? sqrt(squares / (double)degrees) : 0;
+}
+
+/* May it still be among the best? Not if one that has all its runs dominates even what its mean may come to:
+ * two standard errors better, of the runs that it has. */
+static bool may_win(const struct search *s, const struct candidate *c, const double *deviations)
+{
+    size_t dimensions = s->study.objective_count;
+    struct vector hoped = candidate_vector(c, &s->study);
+    if (!candidate_is_feasible(c))
+        return false;
+    for (size_t k = 0; k < dimensions; k++)
+        hoped.of[k] -= 2 * deviations[k] / sqrt((double)c->runs);
+    for (size_t i = 0; i < s->all.count; i++) {
+        const struct candidate *other = s->all.items[i];
+        struct vector is = candidate_vector(other, &s->study);
+        if (other != c && other->whole && candidate_is_feasible(other) &&
+            front_dominates(&is, &hoped, dimensions))
+            return false;
+    }
+    return true;
+}
+
+/* Those of the round that may still win run with one more seed, until they have all. */
+static int race(struct search *s, struct candidate **round, size_t count)
+{
+    size_t seeds = s->seeds;
+    int status = EXIT_DONE;
+    for (size_t seed = 1; status == EXIT_DONE && seed < seeds && count; seed++) {
+        double deviations[SEARCH_MOST_OBJECTIVES];
+        size_t kept = 0;
+        for (size_t k = 0; k < s->study.objective_count; k++)
+            deviations[k] = deviation(s, k);
+        for (size_t i = 0; i < count; i++) {
+            if (may_win(s, round[i], deviations))
+                round[kept++] = round[i];
+            else
+                round[i]->out = true;
+        }
+        count = kept < runs_left(s) ? kept : runs_left(s);
+        char *name = xasprintf("round-%zu-seed-%zu", s->rounds, seed + 1);
+        if (count)
+            status = run_round(s, name, round, count, seed, 1, NULL);
+        free(name);
+    }
+    for (size_t i = 0; status == EXIT_DONE && i < count; i++)
+        round[i]->whole = round[i]->runs == seeds;
+    return status;
+}
+
+static int run_proposals(struct search *s)
+{
+    struct candidate **round = xcalloc((size_t)s->study.search->at_once, sizeof *round);
+    size_t at_once = (size_t)s->study.search->at_once;
+    struct error e;
+    int status = EXIT_DONE;
+    while (status == EXIT_DONE && runs_left(s) > 0) {
+        s->rounds++;
+        size_t count = propose_round(s, round, at_once < runs_left(s) ? at_once : runs_left(s), &e);
+        if (count == 0) {
+            log_info("no more candidates: %s", e.text);
+            s->rounds--;
+            break;
+        }
+        char *name = xasprintf("round-%zu", s->rounds);
+        status = run_round(s, name, round, count, 0, 1, NULL);
+        free(name);
+        if (status == EXIT_DONE)
+            status = race(s, round, count);
+        if (status == EXIT_DONE && !s->request->quiet && !s->request->json)
+            answer_print_progress(&s->study, &s->all, s->rounds, s->runs);
+    }
+    free(round);
+    return status;
+}
+
+/* ---- the winner on what was not seen */
+
+#define NEW_SEEDS 1000 /* from the first seed of the search on */
+
+static int run_trial(struct search *s, const char *on, const json_t *besides, const struct candidate *winner)
+{
+    struct trial *trial = &s->trials[s->trial_count];
+    const struct candidate *of[] = {s->all.items[0], winner};
+    struct candidate *made[2];
+    int status = EXIT_DONE;
+    for (int i = 0; status == EXIT_DONE && i < 2; i++) {
+        char *name = xasprintf("again-%zu-%s", s->trial_count + 1, i ? "winner" : "as-written");
+        made[i] =
+            candidates_add(&s->again, json_deep_copy(of[i]->choice), of[i]->known ? of[i]->known : "winner");
+        status = run_round(s, name, &made[i], 1, besides ? 0 : NEW_SEEDS, s->seeds, besides);
+        free(name);
+    }
+    if (status == EXIT_DONE) {
+        *trial = (struct trial){on, made[0], made[1]};
+        s->trial_count++;
+    }
+    return status;
+}
+
+/* Nothing is tried again where the scenario itself is best. */
+static int run_trials(struct search *s)
+{
+    struct best best = best_of(&s->all, &s->study);
+    const struct candidate *winner = best.count ? best.items[best.knee] : NULL;
+    int status = EXIT_DONE;
+    s->trials = xcalloc(s->study.other_count + 1, sizeof *s->trials);
+    if (winner && winner != s->all.items[0]) {
+        status = run_trial(s, "new seeds", NULL, winner);
+        for (size_t i = 0; status == EXIT_DONE && i < s->study.other_count; i++)
+            status = run_trial(s, s->study.other[i].name, s->study.other[i].values, winner);
+    }
+    best_free(&best);
+    return status;
+}
+
+/* ---- the whole */
+
+static int check_known(const struct search *s, struct error *e)
+{
+    const struct candidate *first = s->all.items[0];
+    for (size_t i = 0; i < s->all.count; i++)
+        if (candidate_is_feasible(s->all.items[i]))
+            return 0;
+    return error_set(e,
+                     "search: no known setting meets the constraints; of \"%s\", %s: expected constraints "
+                     "that at least one of them meets, or a baseline that does",
+                     first->known, first->why ? first->why : "nothing ran");
+}
+
+/* The same figures of each known setting for all seeds are one measurement. */
+static bool seeds_change_nothing(const struct search *s)
+{
+    for (size_t i = 0; i < s->all.count; i++)
+        for (size_t k = 0; k < s->study.objective_count; k++) {
+            const struct spread_sums *f = &s->all.items[i]->figures[k];
+            if (f->count > 1 && f->squares > 0)
+                return false;
+        }
+    return true;
+}
+
+static int conclude(struct search *s, int status)
+{
+    struct error e;
+    const struct answer_of answer = {.study = &s->study,
+                                     .all = &s->all,
+                                     .folder = s->folder,
+                                     .seed = s->request->seed,
+                                     .rounds = s->rounds,
+                                     .runs = s->runs,
+                                     .trials = s->trials,
+                                     .trial_count = s->trial_count,
+                                     .seeds = s->seeds,
+                                     .complete = status == EXIT_DONE};
+    json_t *document = answer_make(&answer);
+    char *path = files_join(s->folder, SEARCH_DOCUMENT);
+    if (!path || json_file_save(path, document, &e) != 0) {
+        log_error("%s", path ? e.text : "out of memory");
+        status = EXIT_LAB;
+    }
+    if (results_point_latest(s->folder, &e) != 0)
+        log_warning("%s", e.text);
+    if (s->request->json)
+        json_print(stdout, document, 15);
+    else if (!s->request->quiet)
+        answer_print(document);
+    if (!s->request->json && !s->request->quiet)
+        print_out_line("result: %s", s->folder);
+    if (status == EXIT_INTERRUPTED || status == EXIT_LAB) {
+        log_info("this goes on with it:");
+        print_to(stderr, "    %s search --resume %s\n", program_invocation_name, s->folder);
+    }
+    json_decref(document);
+    free(path);
+    return status;
+}
+
+static int run_all(struct search *s)
+{
+    struct error e;
+    s->strategy = strategy_of(s->study.search->strategy);
+    s->state = s->strategy->begin(&s->study, (uint64_t)s->request->seed);
+    s->chance = strategy_random.begin(&s->study, (uint64_t)s->request->seed + 2);
+    s->began_ns = clock_monotonic_ns();
+    s->seeds = (size_t)s->study.search->seeds;
+    int status = run_known(s);
+    if (status == EXIT_DONE && check_known(s, &e) != 0) {
+        log_error("%s", e.text);
+        status = EXIT_USAGE;
+    }
+    if (status == EXIT_DONE && s->seeds > 1 && seeds_change_nothing(s))
+        s->seeds = 1;
+    if (status == EXIT_DONE)
+        status = run_proposals(s);
+    if (status == EXIT_DONE)
+        status = run_trials(s);
+    s->strategy->end(s->state);
+    strategy_random.end(s->chance);
+    return conclude(s, status);
+}
+
+static int open_folder(struct search *s, struct error *e)
+{
+    const char *resume = s->request->resume;
+    char *made = resume ? NULL : results_make_folder(s->request->out, s->study.plan.first.scenario.name, e);
+    s->folder = resume || made ? realpath(resume ? resume : made, NULL) : NULL;
+    free(made);
+    if (!s->folder)
+        return resume || made ? error_set_errno(e, errno, "opening the folder of the search") : -1;
+    if (!resume && request_keep(s->folder, s->request, &s->study.plan, e) != 0)
+        return -1;
+    s->lock = request_lock(s->folder, e);
+    return s->lock >= 0 ? 0 : -1;
+}
+
+static int check_budget(const struct study *study, struct error *e)
+{
+    int64_t most = study->search->runs,
+            known = (int64_t)study->baseline_count * study->search->seeds + (int64_t)runs_of_trials(study);
+    return most == FIELD_UNSET || most > known
+               ? 0
+               : error_set(e,
+                           "%s: search.runs: %zu known %s, each with %" PRId64
+                           " %s, and what is tried again at the end take %" PRId64 " runs: expected more",
+                           study->plan.scenario_path, study->baseline_count,
+                           THINGS(study->baseline_count, "setting"), study->search->seeds,
+                           THINGS((size_t)study->search->seeds, "seed"), known);
+}
+
+static int open_study(const struct sweep_request *request, const struct plan_documents *documents,
+                      struct study *study, struct error *e)
+{
+    const struct plan_request plan = {.documents = documents,
+                                      .scenario = request->scenario,
+                                      .lab = request->lab,
+                                      .sets = request->sets.items,
+                                      .set_count = request->sets.count,
+                                      .duration_ns = request->duration_ns,
+                                      .seed = (uint64_t)request->seed};
+    return study_open(&plan, study, e) == 0 ? check_budget(study, e) : -1;
+}
+
+static int search_planned(const struct sweep_request *request, const struct plan_documents *documents)
+{
+    struct search s = {.request = request, .lock = -1, .said = json_object(), .interrupt.fd = -1};
+    struct error e;
+    int status = EXIT_USAGE;
+    if (open_study(request, documents, &s.study, &e) != 0) {
+        log_error("%s", e.text);
+    } else if (request->dry_run) {
+        answer_print_plan(&s.study);
+        status = EXIT_DONE;
+    } else if (open_folder(&s, &e) != 0 || interrupt_open(&s.interrupt, &e) != 0) {
+        log_error("%s", e.text);
+    } else {
+        status = run_all(&s);
+        interrupt_close(&s.interrupt);
+    }
+    if (s.lock >= 0)
+        close(s.lock);
+    candidates_free(&s.all);
+    candidates_free(&s.again);
+    free(s.trials);
+    json_decref(s.said);
+    study_close(&s.study);
+    free(s.folder);
+    return status;
+}
+
+int search_check(const struct plan_request *request, struct error *e)
+{
+    struct study study;
+    int result = study_open(request, &study, e) == 0 ? check_budget(&study, e) : -1;
+    study_close(&study);
+    return result;
+}
+
+int search_run(const struct sweep_request *request)
+{
+    struct kept_request kept;
+    struct error e;
+    int status = EXIT_USAGE;
+    if (!request->resume)
+        return search_planned(request, NULL);
+    if (request_load(request, &kept, &e) == 0 && request_check_files(&kept, &e) == 0)
+        status = search_planned(&kept.request, &kept.documents);
+    else
+        log_error("%s", e.text);
+    request_free(&kept);
+    return status;
+}

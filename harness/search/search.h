@@ -1,0 +1,12 @@
+/* `harness search`: rounds of runs towards the best values, and the answer.. */
+#ifndef HARNESS_SEARCH_H
+#define HARNESS_SEARCH_H
+
+#include "harness/run/request.h"
+
+/* Check the "search" of a scenario as far as nothing has to run for that. */
+int search_check(const struct plan_request *request, struct error *e);
+/* Returns the program's exit status; messages have been written. `repeats` of the request is not used. */
+int search_run(const struct sweep_request *request);
+
+#endif

@@ -1,0 +1,304 @@
+#include "harness/search/study.h"
+
+#include "lib/document/json_text.h"
+#include "lib/random.h"
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parameters */
+
+/* Are all values numbers, or quantities of one unit, in ascending order? */
+static bool is_ordered(const json_t *list)
+{
+    double last = -INFINITY;
+    enum unit first = UNIT_COUNT;
+    json_t *value;
+    size_t i;
+    json_array_foreach((json_t *)(uintptr_t)list, i, value)
+    {
+        enum unit unit = UNIT_COUNT;
+        int64_t number;
+        double is = json_number_value(value);
+        if (json_is_string(value) && units_find(json_string_value(value), &unit, &number))
+            is = (double)number;
+        else if (!json_is_number(value))
+            return false;
+        first = i == 0 ? unit : first;
+        if (unit != first || is <= last)
+            return false;
+        last = is;
+    }
+    return true;
+}
+
+static int open_parameters(struct study *study, struct error *e)
+{
+    const char *path;
+    json_t *written;
+    json_object_foreach(study->search->over, path, written)
+    {
+        struct parameter *p = &study->parameters[study->parameter_count];
+        if (study->parameter_count == STUDY_MOST_PARAMETERS)
+            return error_set(e, "over: more than %d paths", STUDY_MOST_PARAMETERS);
+        *p = (struct parameter){.path = path, .written = written, .ordered = true};
+        if (strcmp(path, "sweep") == 0 || strncmp(path, "search", 6) == 0)
+            return error_set(e, "over.%.100s: a search does not vary itself", path);
+        if (value_range_parse(written, &p->range, e) != 0)
+            return error_prefix(e, "over.%.100s", path);
+        if (json_array_size(p->range.list) == 1 || (!p->range.list && p->range.from == p->range.to))
+            return error_set(
+                e, "over.%.100s: it has one value alone, and is not varied: expected at least two", path);
+        if (p->range.list)
+            p->ordered = is_ordered(p->range.list);
+        study->parameter_count++;
+    }
+    return study->parameter_count
+               ? 0
+               : error_set(e,
+                           "over: expected an object such as {\"PATH\": {\"from\": VALUE, \"to\": VALUE}}");
+}
+
+/* ---- objectives */
+
+static int open_objectives(struct study *study, struct error *e)
+{
+    const struct search_objective *written = study->search->objectives.items;
+    const struct scenario *scenario = &study->plan.first.scenario;
+    for (size_t i = 0; i < study->search->objectives.count; i++) {
+        struct objective *o = &study->objectives[study->objective_count];
+        o->max = written[i].max != NULL;
+        o->text = o->max ? written[i].max : written[i].min;
+        o->name = written[i].name ? written[i].name : o->text;
+        o->of = expr_compile(o->text, false, e);
+        if (!o->of)
+            return error_prefix(e, "objectives[%zu]", i);
+        study->objective_count++;
+        expr_name_roles(o->of, scenario);
+        if (expr_reads_other(o->of))
+            return error_set(
+                e, "objectives[%zu]: other(...) reads another cell of a sweep, and there is none", i);
+        if (expr_validate(o->of, scenario, e) != 0 || expr_decidable(o->of, scenario, e) != 0)
+            return error_prefix(e, "objectives[%zu]", i);
+    }
+    return 0;
+}
+
+/* ---- constraints */
+
+bool study_is_constraint(const struct study *study, const char *name)
+{
+    char *const *globs = study->search->constraints.items;
+    bool is = study->search->constraints.count == 0;
+    for (size_t i = 0; i < study->search->constraints.count; i++)
+        is = is || strcmp(globs[i], name) == 0 || fnmatch(globs[i], name, 0) == 0;
+    return is;
+}
+
+static int check_constraints(const struct study *study, struct error *e)
+{
+    const struct scenario *scenario = &study->plan.first.scenario;
+    const struct scenario_expect *expect = scenario->expect.items;
+    char *const *globs = study->search->constraints.items;
+    for (size_t k = 0; k < study->search->constraints.count; k++) {
+        bool found = false;
+        for (size_t i = 0; i < scenario->expect.count; i++)
+            found =
+                found || strcmp(globs[k], expect[i].name) == 0 || fnmatch(globs[k], expect[i].name, 0) == 0;
+        if (!found)
+            return error_set(e, "constraints[%zu]: there is no expectation \"%.100s\"", k, globs[k]);
+    }
+    for (size_t i = 0; i < scenario->expect.count; i++)
+        if (study_is_constraint(study, expect[i].name) && (expect[i].over != OVER_RUN || expect[i].against))
+            return error_set(
+                e,
+                "constraints: \"%.100s\" is judged over several runs: expected an expectation of "
+                "one run, or \"constraints\" that do not name it",
+                expect[i].name);
+    return 0;
+}
+
+/* ---- known settings */
+
+static int open_known(const json_t *written, const char *key, struct known_settings *known, size_t *count,
+                      struct error *e)
+{
+    const char *name;
+    json_t *values;
+    if (written && !json_is_object(written))
+        return error_set(e, "%s: expected an object such as {\"NAME\": {\"PATH\": VALUE}}", key);
+    json_object_foreach((json_t *)(uintptr_t)written, name, values)
+    {
+        if (!*name || !json_is_object(values) || json_object_size(values) == 0)
+            return error_set(e, "%s.%.60s: expected an object such as {\"PATH\": VALUE}", key, name);
+        known[(*count)++] = (struct known_settings){name, values};
+    }
+    return 0;
+}
+
+static int check_known(const struct study *study, const struct known_settings *known, size_t count,
+                       const char *key, struct error *e)
+{
+    const struct choice_conditions none = {.of = key};
+    for (size_t i = 0; i < count; i++)
+        if (known[i].values && plan_admits(&study->plan, &none, known[i].values, e) != 1)
+            return error_prefix(e, "%s.%.60s", key, known[i].name);
+    return 0;
+}
+
+#define SCENARIO_ITSELF "as written"
+
+static int open_all_known(struct study *study, struct error *e)
+{
+    const struct scenario_search *s = study->search;
+    study->baselines = calloc(json_object_size(s->baselines) + 1, sizeof *study->baselines);
+    study->other = calloc(json_object_size(s->other) + 1, sizeof *study->other);
+    if (!study->baselines || !study->other)
+        return error_set(e, "out of memory");
+    study->baselines[study->baseline_count++] = (struct known_settings){SCENARIO_ITSELF, NULL};
+    if (open_known(s->baselines, "baselines", study->baselines, &study->baseline_count, e) != 0 ||
+        open_known(s->other, "other", study->other, &study->other_count, e) != 0)
+        return -1;
+    return check_known(study, study->baselines, study->baseline_count, "baselines", e) == 0
+               ? check_known(study, study->other, study->other_count, "other", e)
+               : -1;
+}
+
+/* ---- choices */
+
+json_t *study_choice(const struct study *study, const double *places)
+{
+    json_t *choice = json_object();
+    for (size_t i = 0; i < study->parameter_count; i++)
+        json_object_set_new(choice, study->parameters[i].path,
+                            value_range_at(&study->parameters[i].range, places[i], 0));
+    return choice;
+}
+
+int study_admits(const struct study *study, const json_t *choice, struct error *e)
+{
+    struct choice_conditions conditions = {
+        .of = "search", .except = study->search->except, .only = study->search->only, .seen = json_object()};
+    int admitted = plan_admits(&study->plan, &conditions, choice, e);
+    json_decref(conditions.seen);
+    return admitted;
+}
+
+/* Both ends and the middle of all ranges: do the paths lead to something, and can the conditions be read? */
+static int check_choices(const struct study *study, struct error *e)
+{
+    static const double tried[] = {0.5, 0, 0.999999, 0.25, 0.75};
+    struct choice_conditions conditions = {
+        .of = "search", .except = study->search->except, .only = study->search->only, .seen = json_object()};
+    int result = conditions_check(&conditions, e), admitted = 0;
+    for (size_t k = 0; result == 0 && k < sizeof tried / sizeof *tried; k++) {
+        double places[STUDY_MOST_PARAMETERS];
+        for (size_t i = 0; i < study->parameter_count; i++)
+            places[i] = tried[k];
+        json_t *choice = study_choice(study, places);
+        admitted = plan_admits(&study->plan, &conditions, choice, e);
+        if (admitted < 0)
+            result = -1;
+        json_decref(choice);
+    }
+    if (result == 0)
+        result = conditions_check_seen(&conditions, e);
+    json_decref(conditions.seen);
+    return result;
+}
+
+#define DRAWN_MOST 1000
+
+/* Is there anything that can be run? */
+static int check_any(const struct study *study, struct error *e)
+{
+    struct random random;
+    int admitted = 0;
+    random_seed(&random, 1);
+    for (int k = 0; admitted == 0 && k < DRAWN_MOST; k++) {
+        double places[STUDY_MOST_PARAMETERS];
+        for (size_t i = 0; i < study->parameter_count; i++)
+            places[i] = random_unit(&random);
+        json_t *choice = study_choice(study, places);
+        admitted = study_admits(study, choice, e);
+        json_decref(choice);
+    }
+    return admitted == 1 ? 0
+           : admitted < 0
+               ? -1
+               : error_prefix(e, "none of %d values that were drawn can be run; of the last one", DRAWN_MOST);
+}
+
+/* A path that leads nowhere is said as such, and not as a candidate that cannot be run. */
+static int check_paths(const struct study *study, struct error *e)
+{
+    const struct choice_conditions none = {.of = "search"};
+    for (size_t i = 0; i < study->parameter_count; i++) {
+        const struct parameter *p = &study->parameters[i];
+        bool fits = false;
+        for (int k = 0; k < 8 && !fits; k++) {
+            json_t *choice = json_object();
+            json_object_set_new(choice, p->path, value_range_at(&p->range, k / 8.0 + 0.06, 0));
+            fits = plan_admits(&study->plan, &none, choice, e) == 1;
+            json_decref(choice);
+        }
+        json_t *values = plan_values(&study->plan.first, p->path);
+        bool there = json_array_size(values) > 0;
+        json_decref(values);
+        if (!fits && !there)
+            return error_prefix(e, "over.%.100s", p->path);
+    }
+    return 0;
+}
+
+bool study_places(const struct study *study, const struct known_settings *settings, double *places)
+{
+    bool all = true;
+    for (size_t i = 0; all && i < study->parameter_count; i++) {
+        const struct parameter *p = &study->parameters[i];
+        const json_t *set = json_object_get(settings->values, p->path);
+        json_t *values = set ? json_make("[O]", set) : plan_values(&study->plan.first, p->path);
+        size_t count = json_array_size(values);
+        places[i] = count ? value_range_place(&p->range, json_array_get(values, 0)) : NAN;
+        for (size_t k = 1; k < count; k++)
+            if (!json_same(json_array_get(values, 0), json_array_get(values, k)))
+                places[i] = NAN;
+        all = isfinite(places[i]);
+        json_decref(values);
+    }
+    return all;
+}
+
+/* ---- the whole */
+
+int study_open(const struct plan_request *request, struct study *study, struct error *e)
+{
+    *study = (struct study){0};
+    if (plan_load(request, &study->plan, e) != 0)
+        return -1;
+    study->search = study->plan.search;
+    if (!study->search)
+        return error_set(e,
+                         "%s has no \"search\", which says what is varied and what is "
+                         "wanted",
+                         study->plan.scenario_path);
+    if (json_object_size(study->plan.sweep))
+        return error_set(e, "%s has a sweep and a search: expected one of them, as with --set sweep=null",
+                         study->plan.scenario_path);
+    if (open_parameters(study, e) == 0 && open_objectives(study, e) == 0 &&
+        check_constraints(study, e) == 0 && check_paths(study, e) == 0 && open_all_known(study, e) == 0 &&
+        check_choices(study, e) == 0 && check_any(study, e) == 0)
+        return 0;
+    return error_prefix(e, "%s: search", study->plan.scenario_path);
+}
+
+void study_close(struct study *study)
+{
+    for (size_t i = 0; i < study->objective_count; i++)
+        expr_free(study->objectives[i].of);
+    free(study->baselines);
+    free(study->other);
+    plan_free(&study->plan);
+    *study = (struct study){0};
+}

@@ -1,0 +1,59 @@
+/* What is searched: the "search" of a scenario, checked against its plan. */
+#ifndef HARNESS_STUDY_H
+#define HARNESS_STUDY_H
+
+#include "harness/plan/plan.h"
+#include "harness/plan/value_range.h"
+#include "lib/formats/search.h"
+
+/* A value that is varied. */
+struct parameter {
+    const char *path;
+    const json_t *written; /* its range or list, as the scenario has it */
+    struct value_range range;
+    bool ordered; /* values near each other are alike: a range, or a list of numbers or quantities */
+};
+
+struct objective {
+    const char *name;
+    const char *text; /* the expression */
+    bool max;
+    struct expr *of;
+};
+
+/* Known settings: what they set (path -> value), besides the scenario as it is written. */
+struct known_settings {
+    const char *name;
+    const json_t *values;
+};
+
+#define STUDY_MOST_PARAMETERS 64
+
+struct study {
+    struct plan plan;
+    const struct scenario_search *search; /* the plan's */
+    struct parameter parameters[STUDY_MOST_PARAMETERS];
+    size_t parameter_count;
+    struct objective objectives[SEARCH_MOST_OBJECTIVES];
+    size_t objective_count;
+    struct known_settings *baselines; /* the first is the scenario itself */
+    size_t baseline_count;
+    struct known_settings *other; /* traffic */
+    size_t other_count;
+};
+
+/* Load the plan and check all that can be checked before anything runs. To be closed after a failure too. */
+int study_open(const struct plan_request *request, struct study *study, struct error *e);
+void study_close(struct study *study);
+
+/* The values at these places, one for each parameter, in [0, 1): path -> value. A new reference. */
+json_t *study_choice(const struct study *study, const double *places);
+/* Can they be run? 1; 0 with the reason; -1: a condition cannot be read. */
+int study_admits(const struct study *study, const json_t *choice, struct error *e);
+/* The places of the parameters' values in the scenario with these settings put in; false: one is not in its
+ * range, or differs between the places that its path leads to. */
+bool study_places(const struct study *study, const struct known_settings *settings, double *places);
+/* Must the expectation of this name pass? */
+bool study_is_constraint(const struct study *study, const char *name);
+
+#endif

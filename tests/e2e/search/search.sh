@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# `harness search`: what it finds where the best is known, that it is the same for any number of jobs and after kills, and what it refuses.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 2
+PATH=$BUILD:$PATH
+cat >two.json <<'END'
+{"schema": 1, "name": "two", "driver": "sim", "topology": {"kind": "star", "hosts": 3}, "defaults": {"link": {"rate": "25Gb/s", "length": "2m"}}}
+END
+# Goodput is the flows' rates together; both flows share one link of 25 Gb/s: more than that is paused.
+cat >rates.json <<'END'
+{"schema": 1, "name": "rates", "lab": "two.json", "roles": ["h[0-2]", "s0"],
+ "phases": {"warmup": "20us", "measure": "200us", "cooldown": "1us"}, "settings": {"mtu": 4200, "pfc": [3], "trust": "dscp"},
+ "flows": [{"name": "a", "from": "h0", "to": "h2", "message": "16KiB", "depth": 8, "priority": 3, "rate": "1Gb/s"},
+           {"name": "b", "from": "h1", "to": "h2", "message": "16KiB", "depth": 8, "priority": 3, "rate": "1Gb/s"}],
+ "sample": {"every": "20us", "groups": ["pfc", "drops", "queue"]},
+ "expect": [{"name": "a has enough", "check": "flows.a"}],
+ "search": {
+   "over": {"flows.a.rate": {"from": "1Gb/s", "to": "24Gb/s"}, "flows.b.rate": {"from": "1Gb/s", "to": "24Gb/s"}},
+   "objectives": [{"name": "b", "max": "sum(flows.b.delivered_bps)"}],
+   "runs": 40, "seeds": 1}}
+END
+jq '.expect = [{name: "a has enough", check: "sum(flows.a.delivered_bps) > 0.5Gb/s"}, {name: "the queue is short", check: "max(s0.port2_prio3_queue_bytes) < 200KB"}]' rates.json >r && mv r rates.json
+answer() { jq -r "$2" "results/$1/latest/search.json"; }
+# everything but when it ran and which runs were made again
+same() { jq -S 'del(.started, .finished) | walk(if type == "object" then del(.folders) else . end)' "$1/search.json"; }
+same_answers() { diff <(same "$1") <(same "$2"); }
+
+# ---- what is searched
+check_exit 0 "the plan is printed" harness search rates.json -n
+check_says "with what is varied" '^  flows.a.rate: ' out
+check_says "and what is wanted" '^  max: b$' out
+check "nothing is run" [ ! -e results ]
+
+# ---- an answer that is known: all of the link that a leaves, and a at its least
+check_exit 0 "a search ends" harness search rates.json --jobs 1
+check_says "each round is told" '^round 2, [0-9]+ runs: best b ' out
+one=$(readlink -f results/rates/latest)
+check "it used the runs that it may" [ "$(answer rates '.runs')" = 40 ]
+check "it is complete, and says that it is simulated" [ "$(answer rates '[.complete, .simulated] | tojson')" = '[true,true]' ]
+check "the best has 90 % of what is possible without a pause, or more" \
+    [ "$(answer rates '.front[0].objectives.b.mean > 0.9 * 23.5e9')" = true ]
+check "that is far more than the scenario itself has" [ "$(answer rates '.known[0].objectives.b.mean < 2e9')" = true ]
+check "the best meets the constraints" [ "$(answer rates '.front[0].feasible')" = true ]
+check "of candidates that do not, it is said which they miss" [ "$(answer rates '[.tried[] | select(.feasible | not).why] | length > 0 and all(test("the queue is short"))')" = true ]
+check "b's rate matters for b" [ "$(answer rates '.importance[] | select(.path == "flows.b.rate") | .told and .share > 0.3')" = true ]
+check "the winner is tried on new seeds" [ "$(answer rates '.trials[0].on')" = "new seeds" ]
+check "each run is an ordinary result" harness explain "$one/$(answer rates '.front[0].folders[0]')"
+check "whose values are those of the answer" \
+    [ "$(jq -r '.scenario.flows[1].rate' "$one/$(answer rates '.front[0].folders[0]')/result.json")" = "$(answer rates '.front[0].values["flows.b.rate"]')" ]
+
+# ---- the same for any number of jobs, from any seed, and after kills
+check_exit 0 "with two jobs" harness search rates.json --jobs 2 --out two --quiet
+check "the answer is the same" same_answers "$one" "$(readlink -f two/rates/latest)"
+check_exit 0 "with another seed" harness search rates.json --seed 2 --out other --quiet
+check "other candidates are tried" eval '! same_answers "$one" "$(readlink -f other/rates/latest)" >/dev/null'
+killed=0
+harness search rates.json --out killed --quiet --jobs 2 >log 2>&1 &
+for rounds in 1 2 4 6; do
+    until_true 300 eval '[ "$(ls -d killed/rates/*/round-'$rounds' 2>/dev/null)" ] || ! kill -0 $!'
+    kill -KILL $! 2>/dev/null && killed=$((killed + 1))
+    wait $! 2>/dev/null
+    harness search --resume killed/rates/2* --quiet --jobs 2 >log 2>&1 &
+done
+wait $!
+check_exit 0 "after $killed kills it is gone on with" harness search --resume killed/rates/2* --quiet
+check "and the answer is the same" same_answers "$one" killed/rates/2*
+harness search rates.json --out stopped >stopped.log 2>&1 &
+until_true 300 eval '[ "$(ls -d stopped/rates/*/round-2 2>/dev/null)" ]'
+kill -INT $! && wait $!
+check "Ctrl-C ends it with 130" [ $? = 130 ]
+check_says "and the command that goes on" '^    harness search --resume .*/stopped/rates/2' stopped.log
+check "what was found so far is kept" [ "$(jq -r .complete stopped/rates/2*/search.json)" = false ]
+check_exit 0 "it goes on" harness search --resume stopped/rates/2* --quiet
+check "to the same answer" same_answers "$one" stopped/rates/2*
+jq '.phases.measure = "300us"' rates.json >r && cp rates.json kept.json && mv r rates.json
+check_exit 2 "a scenario that changed since" harness search --resume stopped/rates/2* --quiet
+check_says "is refused, with what changed" 'phases.measure was "200us" and is "300us"' err
+mv kept.json rates.json
+
+# ---- several objectives
+jq '.name = "both" | .search.objectives += [{name: "a", max: "sum(flows.a.delivered_bps)"}] | .search.runs = 60' rates.json >both.json
+check_exit 0 "two objectives" harness search both.json
+check_says "have a front" '^none of these is better than another in all:' out
+check "no point of it is better than another in both" [ "$(answer both '[.front[].objectives | [.a.mean, .b.mean]] as $f | [$f[] as $x | $f[] as $y | select($x != $y and $x[0] >= $y[0] and $x[1] >= $y[1])] | length')" = 0 ]
+check "its ends are far apart" [ "$(answer both '[.front[].objectives.a.mean] | max > 3 * min')" = true ]
+check "it has one knee" [ "$(answer both '[.front[] | select(.knee)] | length')" = 1 ]
+for strategy in random latin-hypercube annealing; do
+    check_exit 0 "$strategy" harness search both.json --set search.strategy=$strategy --quiet
+    check "ends with a front" [ "$(answer both '(.front | length > 1) and .strategy == "'$strategy'"')" = true ]
+done
+jq '.search.over = {"flows.a.rate": ["1Gb/s", "2Gb/s", "3Gb/s"]} | .name = "few"' rates.json >few.json
+check_exit 0 "where there are few values" harness search few.json
+check "each is tried once, and it ends" [ "$(answer few '.candidates')" -le 3 ]
+
+# ---- seeds: two hosts send to one, and marks are drawn
+jq '.name = "queue" | .settings.ecn = [3] | del(.flows[].rate) | .expect = [] | .sample.groups += ["ecn"] | .phases = {warmup: "100us", measure: "300us", cooldown: "1us"}
+    | .search = {over: {"lab.defaults.switch.ecn.pmax": {from: 0.01, to: 1.0, scale: "log"}, "lab.defaults.switch.ecn.kmax": {from: "20KB", to: "400KB", scale: "log"}},
+                 objectives: [{name: "queue", min: "mean(s0.port2_prio3_queue_bytes)"}], runs: 60, seeds: 3}' rates.json >queue.json
+jq '.name = "marks" | .defaults.switch = {buffer: "16MiB", ecn: {kmin: "10KB", kmax: "400KB", pmax: 0.1}}' two.json >marks.json
+check_exit 0 "a queue of marked packets" harness search queue.json --lab marks.json
+check "the scenario itself ran with all seeds" [ "$(answer queue '.known[0].runs')" = 3 ]
+check "so did the best" [ "$(answer queue '.front[0].runs')" = 3 ]
+check "those that cannot win do not" [ "$(answer queue '[.tried[].runs] | any(. == 1)')" = true ]
+check "its queue is shorter" [ "$(answer queue '.front[0].objectives.queue.mean < .known[0].objectives.queue.mean')" = true ]
+check_exit 0 "where seeds change nothing" harness search both.json --set search.seeds=3
+check_says "it is said" '^seeds change nothing here: every candidate ran once$' out
+
+# ---- baselines, and conditions
+jq '.name = "known" | .search.baselines = {"careful": {"flows.b.rate": "2Gb/s"}} | .search.other = {"small": {"flows.*.message": "4KiB"}}
+    | .search.only = [{"flows.a.rate": "< flows.b.rate"}]' rates.json >known.json
+check_exit 0 "known settings and other traffic" harness search known.json
+check "are in the answer" [ "$(answer known '[.known[].known] | tojson')" = '["as written","careful"]' ]
+check "the winner is tried on the other traffic" [ "$(answer known '[.trials[].on] | tojson')" = '["new seeds","small"]' ]
+check "whose runs have it" [ "$(jq -r '.scenario.flows[0].message' "results/known/latest/$(answer known '.trials[1].winner.folders[0]')/result.json")" = 4KiB ]
+check "only what the condition allows is tried" [ "$(answer known '[.tried[].values | map(rtrimstr("Gb/s") | rtrimstr("Mb/s") | tonumber)] | length > 0')" = true ]
+
+# ---- what is refused before anything runs
+refused() { # what, filter, words
+    jq "$2" rates.json >bad.json
+    check_exit 2 "$1" harness search bad.json --out bad
+    check_says "says so" "$3" err
+}
+refused "no search" 'del(.search)' 'bad.json has no "search"'
+refused "a parameter that does not exist" '.search.over["flows.c.rate"] = ["1Gb/s", "2Gb/s"]' 'over.flows.c.rate: .*flows.c.rate: nothing in the document matches this path'
+refused "a parameter with one value" '.search.over["flows.a.rate"] = ["1Gb/s"]' 'over.flows.a.rate: it has one value alone'
+refused "an objective that cannot be read" '.search.objectives[0].max = "sum(flows.b.nosuch)"' 'objectives\[0\]: .*nosuch'
+refused "an objective that is not sampled" '.search.objectives[0].max = "delta(h0.np_cnp_sent)"' 'objectives\[0\]: '
+refused "an objective with two goals" '.search.objectives[0].min = "1"' 'objectives\[0\]: expected one of "min" and "max"'
+refused "a constraint that there is not" '.search.constraints = ["nosuch"]' 'constraints\[0\]: there is no expectation "nosuch"'
+refused "contradictory conditions" '.search.only = [{"flows.a.rate": "> 3Gb/s and < 2Gb/s"}]' 'none of 1000 values that were drawn can be run; of the last one: .*only leave it out'
+refused "a condition on nothing" '.search.only = [{"flows.c.rate": "> 3Gb/s"}]' 'only\[0\]: nothing in the scenario'
+refused "a budget of 0" '.search.runs = 0' 'search.runs: 0 is outside|expected .* from 1'
+refused "a budget for less than the known settings" '.search.runs = 2' 'search.runs: 1 known setting'
+refused "no end" 'del(.search.runs)' 'without an end: expected "runs", "time" or both'
+refused "a sweep too" '.sweep = {"flows.a.rate": ["1Gb/s", "2Gb/s"]}' 'has a sweep and a search'
+check "nothing was written" [ ! -e bad ]
+jq '.expect[0].check = "sum(flows.a.delivered_bps) > 30Gb/s"' rates.json >bad.json
+check_exit 2 "constraints that no known setting meets" harness search bad.json --quiet
+check_says "are told with what they miss" 'no known setting meets the constraints; of "as written", "a has enough"' err
+check_exit 2 "harness check says the same before" harness check <(jq '.search.over["flows.c.rate"] = ["1Gb/s", "2Gb/s"]' rates.json)
+finish
