@@ -211,12 +211,14 @@ static void requester_check_timeout(struct go_back_n *g, const struct requester 
 }
 
 /* It goes back for a NAK that came a short time ago, although what that asked for has been acknowledged
- * since: it came out of order, and the packet was on its way out. */
+ * since: it came out of order, and the packet was on its way out. It may leave out what was acknowledged. */
 static bool requester_goes_back_late(struct requester *r, const struct verify_packet *p)
 {
     for (int i = 0; i < NAKS_LEFT; i++) {
         struct nak_left *n = &r->naks_pending[i];
-        if (!n->left || p->frame.roce.bth.psn != n->psn || verify_since_ns(p, n->time_ns) >= BEFORE_NS)
+        uint32_t psn = p->frame.roce.bth.psn;
+        if (!n->left || psn_after(psn, n->psn) < 0 || psn_after(psn, r->unacked) > 0 ||
+            verify_since_ns(p, n->time_ns) >= BEFORE_NS)
             continue;
         n->left = false;
         r->waited = r->asked = true;
