@@ -119,6 +119,11 @@ check_exit 1 "a link between switches is down" harness burn-in leaves.json --no-
 check "it is named, and no link on the way to it" [ "$(document leaves '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-errors leaf1 - spine0" ]
 check "with the frames that were lost" [ "$(document leaves '.findings[0].figure > 0')" = true ]
 
+# ---- an incast of two senders may end before its switch has to pause
+jq '.name = "three" | .topology.hosts = 3' four.json >three.json
+harness burn-in three.json --no-report --stages lossless >out
+check "nobody is failed for it" [ "$(document three '.verdict | IN("passed", "undecided")')" = true ]
+
 # ---- rails that not all hosts have are not tested
 jq -n '{schema: 1, name: "unequal", driver: "sim", hosts: {"h[0-1]": {nics: {"rail[0-1]": {}}}, h2: {nics: {rail0: {}}}}, switches: {"s[0-1]": {}},
     links: [{between: ["h[0-1].rail0", "s0"]}, {between: ["h[0-1].rail1", "s1"]}, {between: ["h2.rail0", "s0"]}], defaults: {link: {rate: "25Gb/s", length: "2m"}}}' >unequal.json
