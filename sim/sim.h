@@ -82,8 +82,9 @@ struct sim_node {
 struct sim_link_config {
     struct sim_node a, b;
     int64_t rate_bps;
-    int64_t delay_ps;         /* propagation, one way */
-    int64_t loss_per_billion; /* frames lost at random (error injection), not PFC frames */
+    int64_t delay_ps;            /* propagation, one way */
+    int64_t loss_per_billion;    /* frames lost at random (error injection), not PFC frames */
+    bool lossy_at_a, lossy_at_b; /* frames that arrive at this end, a switch, are of a priority without PFC */
 };
 /* Light in fibre: 5 ns a metre. */
 int64_t sim_cable_delay_ps(int64_t length_mm);

@@ -4,8 +4,10 @@
 
 #include "lib/document/json_text.h"
 #include "lib/text.h"
+#include "lib/xalloc.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAMES_MOST 4   /* in a sentence */
@@ -147,18 +149,42 @@ static double counted_towards(const struct work *w, const json_t *run, const str
     return counted_in_run(run, n->peer, glob);
 }
 
-/* The pauses that a switch sent to the node in incasts; NAN: not known. */
-static double pauses_to(const struct work *w, const struct node *n)
+/* The same over all incasts without DCQCN. */
+static double counted_in_incasts(const struct work *w, const struct node *n, const char *what)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run;
     double sum = NAN;
     size_t i;
     json_array_foreach(runs, i, run)
     {
-        double pauses = is_incast(run, false) ? counted_towards(w, run, n, "tx_prio?_pause") : NAN;
-        seen_add(&sum, pauses);
+        seen_add(&sum, is_incast(run, false) ? counted_towards(w, run, n, what) : NAN);
     }
     return sum;
+}
+
+/* Its switch drops what it sends, and pauses others, and not it. */
+static bool accuse_port(struct work *w, struct node *n)
+{
+    double dropped, paused, here = counted_in_incasts(w, n, "discards");
+    if (!n->peer || !(here > 0))
+        return false;
+    count_switch(w, n->peer, &dropped, &paused);
+    if (!(paused > 0))
+        return false;
+    char *name = xasprintf("%s - %s", n->name, n->peer);
+    json_t *finding = blame(w, "switch-pfc", name, true, "lossless",
+                            "the port of %s to %s pauses nobody: it takes the packets' priority for one "
+                            "without PFC (its map of DSCPs to priorities), or has PFC off",
+                            n->peer, n->name);
+    blame_link(finding, n->name, n->peer);
+    json_object_set_new(finding, "switch", json_text(n->peer));
+    blame_figure(finding, 0, 1, "", "the other ports of the switch in the same incasts");
+    blame_add(finding,
+              "it dropped %.0f frames in incasts, and sent no pause there; its other ports sent %.0f", here,
+              paused);
+    blame_node(finding, n);
+    free(name);
+    return true;
 }
 
 /* A sender that was never stopped where others were, although its switch sent it pauses, or it lost packets:
@@ -166,8 +192,10 @@ static double pauses_to(const struct work *w, const struct node *n)
 static void judge_unpaused(struct work *w, struct node *n, bool switch_found)
 {
     size_t senders = 0, never = n->peer ? unpaused_behind(w, n->peer, &senders) : 0;
-    double sent = pauses_to(w, n);
+    double sent = counted_in_incasts(w, n, "tx_prio?_pause");
     if (n->unpaused < n->incasts || !n->incasts || !(sent > 0 || (n->beside_paused && n->lost > 0)))
+        return;
+    if (sent == 0 && accuse_port(w, n))
         return;
     if (!(sent > 0) && (switch_found || sent == 0 || (never > 1 && never == senders))) {
         json_t *finding = switch_found || !n->peer ? NULL : accuse_switch(w, n->peer, false);

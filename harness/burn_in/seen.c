@@ -201,6 +201,7 @@ static const char *const parts[] = {
     "hosts.*.counters.ecn_marked.delta",
     "hosts.*.counters.port#_ecn_marked.delta",
     "hosts.*.counters.rx_discards_phy.delta",
+    "hosts.*.counters.port#_discards.delta",
     "hosts.*.counters.port#_tx_bytes",
     "hosts.*.counters.port#_tx_prio#_pause.delta",
     "hosts.*.counters.port#_tx_prio#_pause.total",

@@ -313,6 +313,12 @@ static int check_links(const struct lab *lab, struct error *e)
         }
         if (strcmp(ends[0], ends[1]) == 0)
             return error_set(e, "links[%zu].between: both ends are \"%s\"", i, ends[0]);
+        if (link->lossy_at && (!lab_kind(lab)->simulated || !lab_link_peer(link, link->lossy_at) ||
+                               lab_node_index(lab, link->lossy_at) < (int)lab->hosts.count))
+            return error_set(e,
+                             "links[%zu].lossy_at: \"%.60s\": expected the name of a simulated switch in "
+                             "\"between\"",
+                             i, link->lossy_at);
         if (lab_kind(lab)->simulated && link->rate_bps == FIELD_UNSET)
             return error_set(e, "links[%zu].rate is missing: a simulated link needs one, such as 25Gb/s", i);
         if (lab_kind(lab)->simulated && link->rate_bps < PHYSICS_LINK_LEAST_BPS)

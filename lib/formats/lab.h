@@ -111,6 +111,7 @@ struct lab_link {
     int64_t length_mm;
     int64_t delay_ps; /* unset: from the length */
     double loss;      /* fraction of frames lost at random */
+    char *lossy_at;   /* the switch at an end of it where its frames get a priority without PFC; NULL: none */
     int64_t mtu;
 };
 

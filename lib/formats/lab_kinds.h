@@ -249,6 +249,10 @@ static const struct field link_fields[] = {
      .help = "Propagation delay; default: 5 ns per metre."},
     {"loss", FIELD_NUMBER, AT(loss), .min_number = 0, .max_number = 1, .fallback = "0",
      .help = "Fraction of frames that are lost at random, except PFC frames (simulated)."},
+    {"lossy_at", FIELD_STRING, AT(lossy_at),
+     .help =
+         "In a simulated lab: the switch at an end of the link that maps the DSCPs of what arrives there to "
+         "a priority without PFC, and so drops what it has no room for, and pauses nobody at this port."},
     {"mtu", FIELD_INTEGER, AT(mtu), .min = 68, .max = 16384, .help = "MTU of a virtual link."},
     {0},
 };

@@ -76,7 +76,7 @@ static inline bool pass(struct sim *sim, uint32_t port)
     struct port *out = &sim->ports[sim->paths[frame->path]];
     unsigned priority = frame->priority, queue = queue_of(priority);
     struct fabric_switch *s = &sim->switches[in->node];
-    if (!leads_out(sim, out, queue) || !(s->pfc_mask >> priority & 1) ||
+    if (!leads_out(sim, out, queue) || !(sim->switch_ports[port].pfc_mask >> priority & 1) ||
         !passes_buffer(s, &sim->switch_ports[port], priority, frame->bytes))
         return false;
     port_cancel(sim, out);

@@ -69,7 +69,7 @@ static bool admit_lossy(struct fabric_switch *s, struct switch_port *at, const s
 static inline void release_buffer(struct fabric_switch *s, struct switch_port *at, unsigned priority,
                                   int32_t bytes)
 {
-    if (!(s->pfc_mask >> priority & 1)) {
+    if (!(at->pfc_mask >> priority & 1)) {
         at->ingress[priority].used -= bytes;
         s->shared_used -= bytes;
         return;
@@ -194,7 +194,7 @@ static inline bool admit_packet(const struct sim *sim, struct fabric_switch *s, 
                                 const struct packet *packet)
 {
     unsigned priority = packet->priority;
-    if (s->pfc_mask >> priority & 1)
+    if (at->pfc_mask >> priority & 1)
         return admit_lossless(s, at, priority, packet->bytes);
     return admit_lossy(s, at, &sim->ports[sim->paths[packet->path]], priority, packet->bytes);
 }
@@ -205,7 +205,7 @@ static inline void receive_frame(struct sim *sim, uint32_t in, uint32_t p)
     struct fabric_switch *s = &sim->switches[sim->ports[in].node];
     struct switch_port *at = &sim->switch_ports[in];
     unsigned priority = packet->priority;
-    bool lossless = s->pfc_mask >> priority & 1;
+    bool lossless = at->pfc_mask >> priority & 1;
     if (__builtin_expect(s->reroutes, 0) && !reroute_packet(sim, in, p))
         return;
     if (lossless && may_pass(sim, s, at, packet)) {

@@ -10,6 +10,7 @@
 struct switch_port {
     uint32_t xoff_q16; /* threshold / free shared part */
     uint8_t xoff;      /* bit: this priority is XOFF, as in struct port */
+    uint8_t pfc_mask;  /* bit: what arrives here with this priority is lossless; as of the switch, or none */
     /* by priority: bytes in the buffer that arrived at this port */
     struct ingress {
         int32_t used; /* of reserve and shared part */

@@ -65,7 +65,7 @@ static double alpha_of(const struct sim *sim, const struct physics_switch *c, in
 }
 
 static int build_port(struct sim *sim, struct fabric_switch *s, const struct sim_switch_config *c, uint32_t p,
-                      struct error *e)
+                      const struct sim_link_config *link, struct error *e)
 {
     struct port *port = &sim->ports[p];
     struct switch_port *at = &sim->switch_ports[p];
@@ -73,6 +73,7 @@ static int build_port(struct sim *sim, struct fabric_switch *s, const struct sim
     if (c->pfc_mask && headroom > c->physics.buffer_bytes)
         return error_set(e, "switch %s: a port needs %lld B of headroom, its whole buffer has %lld B",
                          c->name, (long long)headroom, (long long)c->physics.buffer_bytes);
+    at->pfc_mask = (p & 1 ? link->lossy_at_b : link->lossy_at_a) ? 0 : c->pfc_mask;
     at->headroom = (int32_t)(headroom > INT32_MAX ? INT32_MAX : headroom);
     at->xoff_q16 = (uint32_t)(alpha_of(sim, &c->physics, port->rate_bps) * 65536);
     build_ecn(port, at, &c->physics.ecn);
@@ -172,7 +173,8 @@ static int share_columns(const struct sim *sim, uint32_t index)
 
 /* `ports`: those of the switch, in the order of the links. */
 static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch_config *c,
-                        const uint32_t *ports, uint32_t count, struct error *e)
+                        const struct sim_link_config *links, const uint32_t *ports, uint32_t count,
+                        struct error *e)
 {
     if (check(c, e))
         return -1;
@@ -213,7 +215,7 @@ static int build_switch(struct sim *sim, uint32_t index, const struct sim_switch
         if (!ets)
             sim->events->events[sim->ports[ports[i]].first_event + PORT_TRANSMIT].kind =
                 EVENT_SWITCH_TRANSMIT;
-        if (build_port(sim, s, c, ports[i], e))
+        if (build_port(sim, s, c, ports[i], &links[ports[i] / 2], e))
             return -1;
     }
     if (s->shared_bytes < 0)
@@ -279,7 +281,8 @@ int switches_build(struct sim *sim, const struct sim_config *config, struct erro
         list_ports(sim, first, ports);
         result = 0;
         for (uint32_t i = 0; i < config->switch_count && !result; i++)
-            result = build_switch(sim, i, &config->switches[i], ports + first[i], first[i + 1] - first[i], e);
+            result = build_switch(sim, i, &config->switches[i], config->links, ports + first[i],
+                                  first[i + 1] - first[i], e);
     }
     free(first);
     free(ports);

@@ -136,8 +136,19 @@ harness lab show drops.json | jq '(.links[] | select(.between == ["h6", "leaf1"]
 check_exit 1 "switches without headroom, and a slow link" harness burn-in drops6.json --no-report
 check "are all named" [ "$(document drops '[.findings[] | .kind + " " + .culprit] | sort | join(", ")')" = "link-slow h6 - leaf1, loss leaf0, loss leaf1, loss spine0, loss spine1" ]
 
-# ---- a notification point is looked at of each host
+# ---- planes that nothing joins
+check_exit 0 "planes are measured each by itself" harness burn-in sim-dual-plane --no-report --stages nics --stages pairs
+check "and no NIC with the other plane's" [ "$(document sim-dual-plane '[.pairs | to_entries[] | (.key | split(".")[1]) as $plane | .value | keys[] | select(endswith($plane) | not)] | length')" = 0 ]
+
+# ---- one port of a switch with another map of DSCPs
 jq '.name = "marks" | .topology.hosts = 5 | .defaults.switch.ecn = {kmin: "50KB", kmax: "200KB", pmax: 0.2}' four.json >marks.json
+harness lab show marks.json | jq '(.links[] | select(.between[0] == "h2")).lossy_at = "s0" | .switches.s0.buffer = "1MiB"' >port.json
+check_exit 1 "a port that takes packets for a priority without PFC" harness burn-in port.json --no-report --stages pairs --stages lossless
+check "is named" [ "$(document marks '[.findings[] | .kind + " " + .culprit + " " + .switch] | join(", ")')" = "switch-pfc h2 - s0 s0" ]
+check_exit 2 "such a port at a host" harness check <(jq '.links[0].lossy_at = "h0"' port.json)
+check_says "is refused" 'lossy_at: "h0": expected the name of a simulated switch' err
+
+# ---- a notification point is looked at of each host
 check_exit 1 "a reaction point that is off, where no rates were measured" harness burn-in marks.json --no-report --stages lossless --set 'settings_of.h3.ecn_rp=[]'
 check "is named" [ "$(document marks '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "dcqcn-off h3" ]
 check_exit 1 "one whose notification point is off" harness burn-in marks.json --no-report --stages lossless --set 'settings_of.h3.ecn_np=[]'

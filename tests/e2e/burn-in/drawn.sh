@@ -9,7 +9,7 @@
 draw() {
     RANDOM=$1
     local seed=$1
-    local kinds=(link-slow link-errors nic-slow gpu-route pfc-off switch-pfc slow-receiver uplink-slow dcqcn-off none ecn-off)
+    local kinds=(link-slow link-errors nic-slow gpu-route pfc-off switch-pfc slow-receiver uplink-slow dcqcn-off none ecn-off port-pfc)
     kind=${2:-${kinds[$1 % ${#kinds[@]}]}}
     local hosts=$((4 + RANDOM % 5)) topology at i
     local rails=0 rail=
@@ -39,6 +39,7 @@ draw() {
         switch-pfc)
             culprit=${switches[RANDOM % ${#switches[@]}]}
             SETS=(--set "settings_of.$culprit={\"pfc\": [$((RANDOM % 2 ? 4 : 1))]}") ;;
+        port-pfc) filter='(.links[] | select(.between == [$c, $at])).lossy_at = $at' culprit="$c - $at" kind=switch-pfc ;;
         uplink-slow) # slower than the lab states
             # no frame is lost while the link is trained anew
             at=spine$((RANDOM % 2)) culprit="leaf$((i % 2)) - $at" rates=(50 40 25)

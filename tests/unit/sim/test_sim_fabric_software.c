@@ -173,7 +173,8 @@ static void open_pair(struct pair *p)
         p->hosts[i].settings.ecn_rp_mask = p->hosts[i].settings.ecn_np_mask = 1;
         p->hosts[i].settings.dcqcn.np.min_time_between_cnps = 0;
         p->hosts[i].nic.ack_timeout_ps = 6 * MS;
-        p->links[i] = (struct sim_link_config){{SIM_HOST, i}, {SIM_BRIDGE, 0}, BPS_25G, 5000, 0};
+        p->links[i] = (struct sim_link_config){
+            .a = {SIM_HOST, i}, .b = {SIM_BRIDGE, 0}, .rate_bps = BPS_25G, .delay_ps = 5000};
     }
     sim_bridge_defaults(&p->bridge);
     p->bridge.physics.frame_ps = 2120 * SIM_PS_PER_NS;
