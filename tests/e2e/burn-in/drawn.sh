@@ -16,7 +16,7 @@ draw() {
     case $((RANDOM % 3)) in
         0) topology="{\"kind\": \"star\", \"hosts\": $hosts}" switches=(s0) ;;
         1) hosts=$((2 * ((hosts + 1) / 2))) topology="{\"kind\": \"leaf_spine\", \"hosts\": $((hosts / 2)), \"leaves\": 2, \"spines\": 2}" switches=(leaf0 leaf1) ;;
-        2) hosts=$((4 + RANDOM % 3)) rails=$((2 + RANDOM % 3)) topology="{\"kind\": \"rail_leaf_spine\", \"groups\": 1, \"hosts\": $hosts, \"rails\": $rails, \"spines\": $((seed / 11 % 2 * 2))}" ;;
+        2) hosts=$((4 + RANDOM % 3)) rails=$((2 + RANDOM % 3)) topology="{\"kind\": \"rail_leaf_spine\", \"groups\": 1, \"hosts\": $hosts, \"rails\": $rails, \"spines\": $((seed / 11 % 2 * 2))}" switches=(leaf0) ;;
     esac
     [[ $kind != ecn-* || $rails != 0 ]] || rails=2 hosts=4 topology='{"kind": "rail_leaf_spine", "groups": 1, "hosts": 4, "rails": 2, "spines": 0}'
     [[ $kind != uplink-* ]] || rails=0 hosts=8 topology='{"kind": "leaf_spine", "hosts": 4, "leaves": 2, "spines": 2}' switches=(leaf0 leaf1)
@@ -39,7 +39,7 @@ draw() {
         switch-pfc)
             culprit=${switches[RANDOM % ${#switches[@]}]}
             SETS=(--set "settings_of.$culprit={\"pfc\": [$((RANDOM % 2 ? 4 : 1))]}") ;;
-        port-pfc) filter='(.links[] | select(.between == [$c, $at])).lossy_at = $at' culprit="$c - $at" kind=switch-pfc ;;
+        port-pfc) filter='(.links[] | select(.between == [$c, $at])).lossy_at = $at | .switches[$at].buffer = "2MiB"' culprit="$c - $at" kind=switch-pfc ;;
         uplink-slow) # slower than the lab states
             # no frame is lost while the link is trained anew
             at=spine$((RANDOM % 2)) culprit="leaf$((i % 2)) - $at" rates=(50 40 25)
