@@ -44,7 +44,7 @@ two_depths() { # COLUMNS ROWS ARGUMENT...
 if [ -n "$(command -v script)" ]; then
     wanted=()
     for cell in "01 depth 4" "02 depth 8"; do
-        wanted+=("^$cell  measure +[0-9]+%, [0-9]+ s left  [0-9.]+ Gb/s, [0-9]+ pauses/s$")
+        wanted+=("^$cell  measure +[0-9]+%, [0-9]+ s left  [0-9.]+ Gb/s(, [0-9]+ pauses/s)?$")
     done
     wanted+=($'\r\x1b\\[2A01 depth 4')
     two_depths 80 24 --jobs 2
