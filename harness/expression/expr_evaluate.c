@@ -131,6 +131,13 @@ static bool is_of_machine(const struct expr_node *node, const json_t *host)
     return json_object_get(host, "machine") && strcspn(node->group, "*?[") >= strcspn(node->group, ".");
 }
 
+/* A role that was to be sampled, of which no sample could be read: what it has counted is not known. */
+static bool is_unsampled(const json_t *host)
+{
+    const json_t *samples = json_object_get(json_object_get(host, "sampling"), "samples");
+    return json_is_integer(samples) && json_integer_value(samples) == 0;
+}
+
 static void gather_counters(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const char *role, *name;
@@ -140,6 +147,10 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
     {
         if (!name_matches(node->group, role))
             continue;
+        if (is_unsampled(host)) {
+            g->unread = true;
+            g->unread_some++;
+        }
         own = json_object();
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {

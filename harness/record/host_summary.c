@@ -28,21 +28,20 @@ static void add_tally_quantiles(const struct tally *tally, json_t *json)
             json_object_set_new(json, kept[i].key, json_integer(value));
 }
 
-/* How long of the measure phase the column says nothing of; 0: of at most a tenth, or it has no figure. */
+/* How long of the measure phase the column says nothing of; 0: of at most a tenth. */
 static int64_t column_unread_ns(const struct recorder *r, const struct recorded_host *host,
                                 const struct recorded_column *g)
 {
-    int64_t late_ns = recorded_later_ns(g->first_ns, r->start_ns),
+    int64_t phase_ns = r->end_ns - r->start_ns, late_ns = recorded_later_ns(g->first_ns, r->start_ns),
             early_ns = recorded_later_ns(r->end_ns, g->last_ns),
             unread_ns = g->column.kind == COLUMN_COUNTER
                             ? recorded_sum(late_ns, early_ns)
                             : recorded_sum(g->unread_ns, recorded_long_gap_ns(r, host, early_ns));
-    if (g->column.kind == COLUMN_COUNTER && g->last_ns <= g->first_ns)
-        return 0;
     /* the clock of a sampler was set ahead: which values are those of the phase is unknown */
-    if (host->says_end && g->last_ns - g->first_ns > clock_monotonic_ns() - r->opened_ns)
-        return r->end_ns - r->start_ns;
-    return unread_ns > (r->end_ns - r->start_ns) / 10 ? unread_ns : 0;
+    if (unread_ns > phase_ns ||
+        (host->says_end && g->last_ns - g->first_ns > clock_monotonic_ns() - r->opened_ns))
+        return phase_ns;
+    return unread_ns > phase_ns / 10 ? unread_ns : 0;
 }
 
 /* How much longer than the measure phase a counter counted, where the interval of samples does not explain
@@ -160,6 +159,7 @@ void recorder_host_summary(const struct recorder *r, size_t role, json_t *host)
 struct total {
     const struct column *column;
     int64_t delta, total, most;
+    int64_t unread_ns; /* the most of any role */
     double rate_per_s;
     const char *most_at; /* the role with the largest increase; NULL: none increased */
     const char *last;    /* the role that was added last */
@@ -167,6 +167,7 @@ struct total {
 };
 
 struct totals {
+    const struct recorder *r;
     json_t *index; /* name -> place in items */
     struct total *items;
     size_t count;
@@ -216,10 +217,13 @@ static void totals_add_listed(struct totals *t, const struct recorded_host *host
 {
     for (size_t i = 0; i < host->count; i++) {
         const struct recorded_column *g = &host->gathered[i];
-        bool counts = g->any && g->column.kind == COLUMN_COUNTER && !is_shared(t, &g->column);
+        bool counts = g->any && !g->second && g->column.kind == COLUMN_COUNTER && !is_shared(t, &g->column);
         struct total *total = counts ? totals_find(t, &g->column) : NULL;
-        if (total)
-            total_add(total, host->role, g->delta, g->total, g->last_ns - g->first_ns);
+        int64_t unread_ns = total ? column_unread_ns(t->r, host, g) : 0;
+        if (!total)
+            continue;
+        total_add(total, host->role, g->delta, g->total, g->last_ns - g->first_ns);
+        total->unread_ns = unread_ns > total->unread_ns ? unread_ns : total->unread_ns;
     }
 }
 
@@ -247,6 +251,8 @@ static json_t *total_json(const struct total *t)
         json_make("{s:s,s:s,s:s,s:s,s:I,s:I,s:f}", "unit", t->column->unit, "kind", "counter", "source",
                   t->column->source, "group", t->column->group, "delta", (json_int_t)t->delta, "total",
                   (json_int_t)t->total, "rate_per_s", t->rate_per_s);
+    if (t->unread_ns)
+        json_object_set_new(json, "unread_ns", json_integer(t->unread_ns));
     if (t->most_at)
         json_object_set_new(json, "most",
                             json_make("{s:s,s:I}", "role", t->most_at, "delta", (json_int_t)t->most));
@@ -280,7 +286,7 @@ static json_t *totals_json(struct totals *t, size_t nics)
 
 json_t *recorder_machine(const struct recorder *r, const size_t *roles, size_t count)
 {
-    struct totals t = {.index = json_object()};
+    struct totals t = {.r = r, .index = json_object()};
     json_t *names = json_array();
     bool listed = false;
     for (size_t i = 0; i < count; i++) {
@@ -299,7 +305,7 @@ json_t *recorder_machine(const struct recorder *r, const size_t *roles, size_t c
 
 json_t *recorder_totals(const struct recorder *r)
 {
-    struct totals t = {.index = json_object()};
+    struct totals t = {.r = r, .index = json_object()};
     size_t listed = 0;
     for (size_t i = 0; i < r->host_count; i++) {
         listed += !r->hosts[i].unlisted;

@@ -277,7 +277,7 @@ static void print_pauses(const json_t *machine)
 {
     const char *name;
     json_t *counter;
-    double frames[2] = {0};
+    double frames[2] = {0}, unread_ns = 0;
     size_t nics = json_array_size(json_object_get(machine, "of")), counting[2] = {0};
     json_object_foreach(json_object_get(machine, "counters"), name, counter)
     {
@@ -288,9 +288,12 @@ static void print_pauses(const json_t *machine)
             continue;
         frames[sent] += json_number_value(json_object_get(counter, "delta"));
         counting[sent] = !counting[sent] || nics_of < counting[sent] ? nics_of : counting[sent];
+        unread_ns = fmax(unread_ns, json_number_value(json_object_get(counter, "unread_ns")));
     }
     print_frames("PFC frames sent", frames[1], counting[1], nics);
     print_frames(", received", frames[0], counting[0], nics);
+    if (unread_ns > 0)
+        print_out(" (not read for up to %.4g s)", unread_ns / 1e9);
     print_out("\n");
 }
 

@@ -252,6 +252,16 @@ static int column_from_json(const json_t *json, struct column *column, struct er
     return 0;
 }
 
+/* Values of two columns of one name and source would count as those of one. */
+static int column_is_new(json_t *taken, const struct column *column, struct error *e)
+{
+    char key[2 * LINES_MAX_NAME + 2];
+    snprintf(key, sizeof key, "%s\n%s", column->source, column->name);
+    if (json_object_get(taken, key))
+        return error_set(e, "a header has the column %.100s of %.100s twice", column->name, column->source);
+    return json_object_set_new(taken, key, json_true()) == 0 ? 0 : error_set(e, "out of memory");
+}
+
 int lines_columns(const json_t *header, struct column **columns, size_t *count, struct error *e)
 {
     const json_t *array = json_object_get(header, "columns");
@@ -265,11 +275,16 @@ int lines_columns(const json_t *header, struct column **columns, size_t *count, 
     struct column *made = calloc(size + 1, sizeof *made);
     if (!made)
         return error_set(e, "out of memory for a header's columns");
-    for (size_t i = 0; i < size; i++) {
-        if (column_from_json(json_array_get(array, i), &made[i], e) != 0) {
-            lines_free_columns(made, i + 1);
-            return -1;
-        }
+    json_t *taken = json_object();
+    int result = 0;
+    for (size_t i = 0; i < size && result == 0; i++)
+        if (column_from_json(json_array_get(array, i), &made[i], e) != 0 ||
+            column_is_new(taken, &made[i], e) != 0)
+            result = -1;
+    json_decref(taken);
+    if (result != 0) {
+        lines_free_columns(made, size);
+        return -1;
     }
     *columns = made;
     *count = size;

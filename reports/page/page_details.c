@@ -332,14 +332,18 @@ static void add_totals(const struct run *run, struct text *out)
     text_add(out, "</table></div></details>\n");
 }
 
-/* "4", or "3 of 4" where some NICs do not have the counter. */
+/* "4", or "3 of 4" where some NICs do not have the counter; and for how long it was not read at one of them. */
 static void add_nics_cell(const json_t *counter, size_t nics, struct text *out)
 {
     const json_t *of = json_object_get(counter, "of");
+    double unread_ns = json_number_value(json_object_get(counter, "unread_ns"));
     text_add(out, "<td class=number>");
     if (of)
         text_add(out, "%lld of ", (long long)json_integer_value(of));
-    text_add(out, "%zu</td>", nics);
+    text_add(out, "%zu", nics);
+    if (unread_ns > 0)
+        text_add(out, ", not read for up to %.4g s", unread_ns / 1e9);
+    text_add(out, "</td>");
 }
 
 /* Counters of the NICs of each host that has several, summed: those that increased. */

@@ -93,6 +93,22 @@ sed -i "s|^exec |[ \$host = a ] \&\& echo '[\"data9\",1,2,3]'; &|" "$STAND_IN/ni
 check_exit 4 "lines of a NIC that is not sampled" "${RUN[@]}"
 check "... are left out with a warning" says '.complete and any(.warnings[]; test("left out"))' "$RESULT/result.json"
 check_says "... and named in the log" 'host a: nic-sampler: a line is of none of the NICs that are sampled: "..data9' "$RESULT/run.log"
+
+# ---- samplers whose lines of one NIC end before the measured phase, and whose header of one NIC cannot be read: nothing is said of these
+cat > "$SCRATCH/part" << 'END'
+host == "a" && /^\["data1",/ && ++samples > 1 { next }
+host == "b" && /^{"nic":"data1","type":"header"/ { sub(/"columns":\[/, "&{\"name\":\"x\",\"unit\":\"\",\"kind\":\"counter\",\"source\":\"y\",\"group\":\"z\"},{\"name\":\"x\",\"unit\":\"\",\"kind\":\"counter\",\"source\":\"y\",\"group\":\"z\"},") }
+{ print; fflush() }
+END
+sed "s|^exec .*|& > >(exec awk -v host=\$host -f $SCRATCH/part)|" "$SCRATCH/nic-sampler.noted" > "$STAND_IN/nic-sampler"
+jq '.roles = ["a", "b"] | del(.settings_of) | .flows = [{name: "there", from: "a.rail*", to: "b.rail*", memory: "host"}] | .phases.warmup = "500ms"
+    | .expect = [("total(a.rail1.link_rx_dropped) == 0", "total(a.link_rx_dropped) == 0", "last(a.rail1.link_rx_dropped) == 0", "delta(*.*.link_rx_dropped) == 0",
+        "delta(b.rail?.link_rx_dropped) == 0", "total(a.rail0.link_rx_dropped) == 0") | {name: ., check: .}]' "$SCRATCH/scenario.json" > "$SCRATCH/part.json"
+check_exit 0 "samplers that tell nothing of one NIC" "$H" run "$SCRATCH/part.json" --lab "$RAILS" --no-report --out "$OUT"
+check "... what they told nothing of is not judged" says '[.expectations[].verdict] == ["skipped", "skipped", "skipped", "skipped", "skipped", "passed"]' "$RESULT/result.json"
+check "... nor is it for longer than the phase lasted" says '.hosts["a.rail1"].counters.link_rx_dropped.unread_ns == 1000000000' "$RESULT/result.json"
+check "... and the sum of the machine says so" says '.machines.a.counters.link_rx_dropped | .unread_ns == 1000000000 and has("of") == false' "$RESULT/result.json"
+check "... a header that has a column twice is refused" says 'any(.warnings[]; test("b.rail1: .*a header has the column x of y twice"))' "$RESULT/result.json"
 cp "$SCRATCH/nic-sampler.noted" "$STAND_IN/nic-sampler"
 
 # ---- the nodes of a job of Slurm are machines

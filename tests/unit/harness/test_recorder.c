@@ -224,6 +224,28 @@ static void times_that_were_not_read_are_told(void **state)
     json_decref(a);
 }
 
+/* Of a NIC that nothing was read of within the phase neither a total nor a sum says anything. */
+static void what_ended_before_the_phase_is_unread(void **state)
+{
+    struct fixture *f = *state;
+    static const size_t roles[] = {0, 1};
+    recorder_window(f->recorder, 100, 200);
+    for (size_t role = 0; role < 2; role++) {
+        sample(f, role, HEADER);
+        sample(f, role, "[10,2,10,800]");
+        sample(f, role, "[50,2,12,700]");
+    }
+    sample(f, 1, "[200,2,15,600]");
+    json_t *a = json_object(), *machine = recorder_machine(f->recorder, roles, 2);
+    recorder_host_summary(f->recorder, 0, a);
+    assert_int_equal(integer(counter(a, "rx_prio0_pause"), "total"), 2);
+    assert_int_equal(integer(counter(a, "rx_prio0_pause"), "unread_ns"), 100);
+    assert_int_equal(integer(counter(machine, "rx_prio0_pause"), "total"), 2 + 5);
+    assert_int_equal(integer(counter(machine, "rx_prio0_pause"), "unread_ns"), 100);
+    json_decref(a);
+    json_decref(machine);
+}
+
 static void a_counter_that_was_reset_counts_on_and_is_told(void **state)
 {
     struct fixture *f = *state;
@@ -851,6 +873,9 @@ static void a_name_of_two_sources_is_told(void **state)
     assert_int_equal(integer(counter(host, "rx"), "delta"), 4);
     assert_string_equal(json_string_value(json_object_get(counter(host, "rx"), "source")), "one");
     json_decref(host);
+    json_t *totals = recorder_totals(f->recorder);
+    assert_int_equal(integer(counter(totals, "rx"), "delta"), 4);
+    json_decref(totals);
     json_t *warnings = json_array();
     recorder_warnings(f->recorder, warnings);
     assert_int_equal(json_array_size(warnings), 1);
@@ -964,6 +989,7 @@ int main(void)
         TEST(counters_are_taken_over_the_measure_phase),
         TEST(what_is_not_listed_is_in_the_totals),
         TEST(times_that_were_not_read_are_told),
+        TEST(what_ended_before_the_phase_is_unread),
         TEST(a_counter_that_was_reset_counts_on_and_is_told),
         TEST(what_a_sampler_left_out_is_told),
         TEST(losses_are_told_by_phase),
