@@ -41,7 +41,8 @@ struct planned {
     struct words sets; /* KEY=VALUE */
     struct text why;   /* it is skipped; empty: it runs */
     size_t runs;
-    int64_t run_ns; /* a run's phases, on its lab's clock */
+    int64_t run_ns;         /* a run's phases, on its lab's clock */
+    json_t *scenario, *lab; /* as its first run has them */
 };
 
 struct burn_in {
@@ -72,11 +73,10 @@ static int keep_document(struct burn_in *b, struct error *e)
     return result;
 }
 
-static json_t *texts(const struct list_of *list)
+static json_t *texts(char *const items[], size_t count)
 {
-    char *const *items = list->items;
     json_t *array = json_array();
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(array, json_text(items[i]));
     return array;
 }
@@ -96,10 +96,11 @@ static void begin_document(struct burn_in *b)
 {
     const struct burn_in_request *r = b->request;
     char *started = results_time(), *lab = realpath(b->lab_path, NULL);
-    json_t *request =
-        json_make("{s:s,s:O,s:o,s:o,s:o,s:s?,s:I}", "lab", lab ? lab : b->lab_path, "lab_document",
-                  b->lab_document, "set", texts(&r->sets), "stages", texts(&r->stages), "fail_if",
-                  texts(&r->fail_if), "baseline", r->baseline, "seed", (json_int_t)r->seed);
+    json_t *request = json_make("{s:s,s:O,s:o,s:o,s:o,s:s?,s:I}", "lab", lab ? lab : b->lab_path,
+                                "lab_document", b->lab_document, "set", texts(r->sets.items, r->sets.count),
+                                "stages", texts(r->stages.items, r->stages.count), "fail_if",
+                                texts(r->fail_if.items, r->fail_if.count), "baseline", r->baseline, "seed",
+                                (json_int_t)r->seed);
     if (r->soak_ns != FIELD_UNSET)
         json_object_set_new(request, "soak_ns", json_integer(r->soak_ns));
     b->document = json_make("{s:i,s:s,s:s,s:s,s:s,s:b,s:b,s:s,s:s,s:o,s:[],s:[],s:[],s:{},s:{}}", "schema", 1,
@@ -178,6 +179,8 @@ static int plan_stage(struct burn_in *b, struct planned *p, struct error *e)
         return error_prefix(e, "stage %s", p->stage->name);
     const struct scenario_phases *phases = &plan.first.scenario.phases;
     p->runs = plan.cell_count;
+    p->scenario = json_incref(plan.first.scenario_json);
+    p->lab = json_incref(plan.first.lab_json);
     p->run_ns = phases->warmup_ns + phases->measure_ns + phases->cooldown_ns;
     if (!b->seen)
         b->seen = burn_in_seen(&plan.first.lab);
@@ -256,11 +259,44 @@ static void print_plan(const struct burn_in *b)
 
 /* ---- a stage's results in its folder */
 
+/* Was the result begun for what the stage is to run? That of another stage, lab or seed may lie there. Its
+ * runs are compared when it is resumed. */
+static bool is_of_stage(const struct burn_in *b, const struct planned *p, const char *folder)
+{
+    struct error e;
+    char *path = files_join(folder, "request.json");
+    bool sweep = path && files_exist(path);
+    if (!sweep) {
+        free(path);
+        path = files_join(folder, "result.json");
+    }
+    if (path && !files_exist(path)) { /* it was killed at its beginning */
+        free(path);
+        return false;
+    }
+    json_t *kept = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL,
+           *sets = texts(p->sets.items, p->sets.count);
+    const json_t *scenario = json_object_get(kept, "scenario"), *lab = json_object_get(kept, "lab");
+    bool is = sweep ? json_equal(json_object_get(scenario, "name"), json_object_get(p->scenario, "name")) &&
+                          json_equal(lab, b->lab_document) && json_equal(json_object_get(kept, "set"), sets)
+                    : json_equal(scenario, p->scenario) && json_equal(lab, p->lab);
+    is = is && json_integer_value(json_object_get(kept, "seed")) == b->request->seed;
+    if (!is)
+        log_warning("%s is not of stage %s of this burn-in, which runs anew", folder, p->stage->name);
+    json_decref(kept);
+    json_decref(sets);
+    free(path);
+    return is;
+}
+
 /* Run it, or what is missing of it. The program's exit status for it. */
 static int run_stage(const struct burn_in *b, const struct planned *p)
 {
     const struct sweep_request request = sweep_request_of(b, p);
-    return part_run(&request, NULL, stage_folder(p->stage), b->request->resume != NULL);
+    char *there = b->request->resume ? part_last(b->folder, stage_folder(p->stage)) : NULL;
+    int status = part_run(&request, NULL, stage_folder(p->stage), there && is_of_stage(b, p, there));
+    free(there);
+    return status;
 }
 
 static json_t *stage_entry(struct burn_in *b, const struct planned *p, const char *verdict,
@@ -622,6 +658,8 @@ static void burn_in_close(struct burn_in *b)
     for (size_t i = 0; i < b->count; i++) {
         words_free(&b->stages[i].sets);
         text_free(&b->stages[i].why);
+        json_decref(b->stages[i].scenario);
+        json_decref(b->stages[i].lab);
     }
     if (b->lock >= 0)
         close(b->lock);
@@ -676,7 +714,7 @@ static int find_lab_of(struct burn_in *b, struct error *e)
     json_decref(whole);
     b->lab_path = path;
     b->of = stage_lab_of(&b->lab, b->request->soak_ns);
-    if (b->request->lab_document && !json_equal(b->request->lab_document, b->lab_document))
+    if (b->request->resume && !json_equal(b->request->lab_document, b->lab_document))
         return error_set(
             e,
             "%s was changed since the burn-in in %s was begun, whose stages would be of two labs: "

@@ -18,7 +18,7 @@
  *   switches [NAME]
  *   simulated  counters of all nodes are of one moment
  *   marks  false: the lab says that no switch marks packets (ECN); else left out
- *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), flows [FLOW],
+ *   runs   [{stage, folder, ecn (DCQCN is on), light (nothing waits), priorities (of flows), flows [FLOW],
  *          counters NODE: {NAME: increase, or mean of a gauge},
  *          totals NODE: {NAME: increase over the whole run}, rates NODE: {NAME: increase in a second},
  *          duration_ns,

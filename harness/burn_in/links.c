@@ -47,11 +47,37 @@ static size_t port_of_link(const struct work *w, const char *name, const json_t 
     return 0;
 }
 
+/* Those of the flows' priorities. */
+static double bytes_of_flows(const json_t *run, const char *end, enum way way)
+{
+    const json_t *priority;
+    double sum = NAN;
+    char name[64];
+    size_t i;
+    json_array_foreach(json_object_get(run, "priorities"), i, priority)
+    {
+        snprintf(name, sizeof name, "%s_prio%lld_bytes", way == TX ? "tx" : "rx",
+                 (long long)json_integer_value(priority));
+        seen_add(&sum, seen_sum(json_object_get(run, "totals"), end, name));
+    }
+    return sum;
+}
+
+/* Are the bytes that its ends count those of flows alone? Real ends are read at different moments, between
+ * which others' frames pass; a real switch counts these with the flows', a NIC by priority. */
+static bool counts_flows_alone(const struct work *w, const json_t *link)
+{
+    return json_is_true(json_object_get(w->seen, "simulated")) ||
+           (!seen_is_switch(w, seen_text(link, "a")) && !seen_is_switch(w, seen_text(link, "b")));
+}
+
 /* The bytes that an end of a link sent or received in the whole run; NAN: not known. */
 static double end_bytes(const struct work *w, const json_t *run, const json_t *link, const char *end,
                         enum way way)
 {
     char glob[64];
+    if (!json_is_true(json_object_get(w->seen, "simulated")) && counts_flows_alone(w, link))
+        return bytes_of_flows(run, end, way);
     if (seen_is_switch(w, end))
         snprintf(glob, sizeof glob, "port%zu_%s_bytes", port_of_link(w, end, link), way == TX ? "tx" : "rx");
     else
@@ -72,22 +98,22 @@ static bool has_lossy_flow(const struct work *w, const json_t *run, const json_t
     size_t i;
     json_array_foreach(json_object_get(run, "flows"), i, flow)
     {
-        if (seen_number(flow, "again") != 0 &&
+        if (seen_number(flow, "again") > 0 &&
             (between || is_end_of(link, seen_text(flow, "from")) || is_end_of(link, seen_text(flow, "to"))))
-            return true; /* also where that is not known */
+            return true;
     }
     return false;
 }
 
 /* What one end sent and the other did not receive. Frames of which the last are under way when the run ends
- * are a few; runs end with a time in which nothing is sent. Real ends are read at different moments, between
- * which others' frames pass: there flows have to have lost something, too. */
+ * are a few; runs end with a time in which nothing is sent. Where others' frames are among them flows have to
+ * have lost something, too. */
 static void judge_ends(struct work *w, const json_t *run, const json_t *link, const char *from,
                        const char *to)
 {
     double sent = end_bytes(w, run, link, from, TX), received = end_bytes(w, run, link, to, RX);
     if (isnan(sent) || isnan(received) || received >= sent ||
-        (!json_is_true(json_object_get(w->seen, "simulated")) && !has_lossy_flow(w, run, link)))
+        (!counts_flows_alone(w, link) && !has_lossy_flow(w, run, link)))
         return;
     json_t *finding = accuse_link(w, seen_text(link, "a"), seen_text(link, "b"), true,
                                   seen_text(run, "stage"), "loses frames", sent - received);
@@ -116,6 +142,14 @@ static void judge_link_counters(struct work *w, const json_t *run)
     }
 }
 
+/* Did this direction of the link carry something, and deliver all of it? */
+static bool way_is_whole(const struct work *w, const json_t *run, const json_t *link, const char *from,
+                         const char *to)
+{
+    double sent = end_bytes(w, run, link, from, TX);
+    return sent > 0 && end_bytes(w, run, link, to, RX) >= sent;
+}
+
 /* Did each direction of the link deliver all that was sent, in every run in which nothing waits? Not if the
  * counters of an end are not known. */
 static bool link_is_whole(const struct work *w, const json_t *link)
@@ -129,8 +163,7 @@ static bool link_is_whole(const struct work *w, const json_t *link)
         if (!json_is_true(json_object_get(run, "light")))
             continue;
         any = true;
-        if (!(end_bytes(w, run, link, b, RX) >= end_bytes(w, run, link, a, TX)) ||
-            !(end_bytes(w, run, link, a, RX) >= end_bytes(w, run, link, b, TX)))
+        if (!way_is_whole(w, run, link, a, b) || !way_is_whole(w, run, link, b, a))
             return false;
     }
     return any;
@@ -282,6 +315,58 @@ static void judge_down(struct work *w, const json_t *link)
         blame_add(finding, "%.0f frames that were sent to it were lost, and none came over it", lost);
 }
 
+/* ---- what was not seen */
+
+/* Does the run tell of frames that the NIC's link damaged or lost: by its counters, its flows, or both ends
+ * of its link? */
+static bool tells_of_losses(const struct work *w, const json_t *run, const struct node *n)
+{
+    static const char *const counters[] = {"rx_crc_errors_phy", "rx_symbol_err_phy", "out_of_sequence",
+                                           "packet_seq_err"};
+    const json_t *of = json_object_get(json_object_get(run, "totals"), n->name), *flow;
+    const char *peer;
+    const json_t *link = seen_link_of_port(w, n->name, 0, &peer);
+    size_t i;
+    for (i = 0; i < sizeof counters / sizeof *counters; i++)
+        if (json_object_get(of, counters[i]))
+            return true;
+    json_array_foreach(json_object_get(run, "flows"), i, flow)
+    {
+        bool is =
+            strcmp(seen_text(flow, "from"), n->name) == 0 || strcmp(seen_text(flow, "to"), n->name) == 0;
+        if (is && !isnan(seen_number(flow, "again")))
+            return true;
+    }
+    return link && counts_flows_alone(w, link) && end_bytes(w, run, link, n->name, TX) > 0 &&
+           !isnan(end_bytes(w, run, link, peer, RX));
+}
+
+/* NICs of which no run in which nothing waits tells of losses: that there were none is not known. */
+static void note_untold(struct work *w)
+{
+    const json_t *runs = json_object_get(w->seen, "runs"), *run;
+    struct text names = {0};
+    size_t i, light = 0, untold = 0;
+    json_array_foreach(runs, i, run)
+    {
+        light += json_is_true(json_object_get(run, "light"));
+    }
+    for (size_t k = 0; light && k < w->count; k++) {
+        bool told = false;
+        json_array_foreach(runs, i, run)
+        {
+            told = told ||
+                   (json_is_true(json_object_get(run, "light")) && tells_of_losses(w, run, &w->nodes[k]));
+        }
+        if (!told)
+            blame_add_name(&names, &untold, w->nodes[k].name);
+    }
+    if (untold)
+        blame_unknown(w, "no counter of %zu %s tells of frames that were damaged or lost: %s", untold,
+                      untold == 1 ? "NIC" : "NICs", text_string(&names));
+    text_free(&names);
+}
+
 void judge_links(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *link;
@@ -302,4 +387,5 @@ void judge_links(struct work *w)
         judge_down(w, link);
     }
     judge_losses(w);
+    note_untold(w);
 }

@@ -220,9 +220,18 @@ static const char *const parts[] = {
     "hosts.*.counters.module_bad_shorted.total",
     "hosts.*.counters.module_high_temp.total",
     "hosts.*.counters.module_unplug.total",
+    "hosts.*.counters.out_of_sequence.total",
+    "hosts.*.counters.*.unread_ns",
     NULL,
 };
 _Static_assert(sizeof parts / sizeof *parts - 1 <= JSON_PARTS_MOST, "more parts than are found");
+
+/* Is it a figure of the whole phase, or an event that was seen for all that? */
+static bool is_whole(const json_t *counter, const char *key, const char *name, const json_t *value)
+{
+    return !json_object_get(counter, "unread_ns") ||
+           (strcmp(key, "total") == 0 && !strstr(name, "bytes") && json_number_value(value) > 0);
+}
 
 /* NAME: {COUNTER: value} of those that have one of the keys. */
 static json_t *values_of(const json_t *hosts, const char *key, const char *other)
@@ -236,7 +245,7 @@ static json_t *values_of(const json_t *hosts, const char *key, const char *other
         {
             json_t *value = json_object_get(counter, key);
             value = value || !other ? value : json_object_get(counter, other);
-            if (json_is_number(value))
+            if (json_is_number(value) && is_whole(counter, key, what, value))
                 json_object_set(of, what, value);
         }
         if (json_object_size(of))
@@ -276,7 +285,7 @@ static const json_t *again_of(const struct run *run, const json_t *flow)
     const json_t *own = json_object_get(flow, "retransmitted_packets"),
                  *from = json_object_get(run_get(run, "hosts"), run_member(flow, "from")),
                  *told = json_object_get(json_object_get(from, "counters"), "packet_seq_err");
-    return own ? own : json_object_get(told, "total");
+    return own || json_object_get(told, "unread_ns") ? own : json_object_get(told, "total");
 }
 
 /* Single flows: a pattern's sum has no ends. */
@@ -329,6 +338,21 @@ static json_t *collectives_of(const struct run *run)
     return all;
 }
 
+/* The priorities of its traffic. */
+static json_t *priorities_of(const struct run *run)
+{
+    json_t *list = json_array();
+    const json_t *pattern;
+    size_t i;
+    json_array_foreach(run_get(run, "scenario.traffic"), i, pattern)
+    {
+        json_t *priority = json_object_get(pattern, "priority");
+        if (json_is_integer(priority) && !json_list_has(list, priority))
+            json_array_append(list, priority);
+    }
+    return list;
+}
+
 static void see_run(json_t *seen, const char *stage, bool light, const struct run *run, const char *shown,
                     const struct lab *lab)
 {
@@ -341,12 +365,13 @@ static void see_run(json_t *seen, const char *stage, bool light, const struct ru
     }
     json_array_append_new(
         json_object_get(seen, "runs"),
-        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:O*}", "stage", stage, "folder", shown,
-                  "light", light, "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0, "flows",
-                  flows_of(run), "counters", values_of(hosts, "delta", "mean"), "totals",
-                  values_of(hosts, "total", NULL), "rates", values_of(hosts, "rate_per_s", NULL), "least",
-                  values_of(hosts, "min", NULL), "duration_ns", (json_int_t)(run->end_ns - run->start_ns),
-                  "collectives", collectives_of(run), "deadlocks", run_get(run, "deadlocks")));
+        json_make("{s:s,s:s,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:o,s:O*}", "stage", stage, "folder", shown,
+                  "light", light, "ecn", json_array_size(run_get(run, "scenario.settings.ecn")) > 0,
+                  "priorities", priorities_of(run), "flows", flows_of(run), "counters",
+                  values_of(hosts, "delta", "mean"), "totals", values_of(hosts, "total", NULL), "rates",
+                  values_of(hosts, "rate_per_s", NULL), "least", values_of(hosts, "min", NULL), "duration_ns",
+                  (json_int_t)(run->end_ns - run->start_ns), "collectives", collectives_of(run), "deadlocks",
+                  run_get(run, "deadlocks")));
 }
 
 /* Once more said; `key` may be "". */

@@ -227,6 +227,15 @@ first=$(whole_runs)
 check_exit 1 "a whole one is judged again" harness burn-in --resume "$whole" --no-report
 check_says "by the rule that was given at first" '^failed +host_rx < 30Gb/s' out
 check "single runs that are whole are kept, too" [ -n "$first" -a "$(whole_runs)" = "$first" ]
+
+# ---- what lies in the folder may be of another burn-in
+cp -r "$folder" other
+rm -r other/5-pairs && cp -r other/2-nics other/5-pairs
+check_exit 0 "a stage whose folder has another one's result" harness burn-in --resume other --no-report
+check_says "runs anew" 'other/5-pairs/.* is not of stage pairs of this burn-in, which runs anew' err
+check "with the figures of its own" [ "$(jq -cS .figures other/burn-in.json)" = "$(jq -cS .figures "$folder/burn-in.json")" ]
+jq 'del(.request.lab_document)' "$folder/burn-in.json" >other/burn-in.json
+check_exit 2 "a burn-in that does not say what its lab was" harness burn-in --resume other --no-report
 mkdir "$folder/index.html"
 check_exit 0 "a page that cannot be written" harness burn-in --resume "$folder"
 check_says "is told of" 'no page: ' err

@@ -34,5 +34,22 @@ check "doctor's document is kept" jq -e 'length > 0' "$FOLDER/1-doctor/doctor.js
 check "facts of both hosts are there" [ "$(jq -r '.facts | keys | join(" ")' "$FOLDER/burn-in.json")" = "a b" ]
 check "stages ran after it" [ "$(jq -r '[.stages[] | select(.runs) | .name] | join(" ")' "$FOLDER/burn-in.json")" = "nics pairs" ]
 check "settings were made for each, and put back" [ "$(cat "$FOLDER"/2-nics/2*/{,*/}settings.json 2> /dev/null | jq -r '.a.wanted.mtu') $(mtus)" = "1400 $before" ]
+
+# ---- NICs without counters of losses are not good; what others send while one of two ends is not read yet was not lost
+mv "$STAND_IN/nic-sampler" "$STAND_IN/nic-sampler.bin"
+cat > "$STAND_IN/nic-sampler" << END
+#!/bin/bash
+[ "\$1" != --version ] || exec $SCRATCH/bin/nic-sampler --version
+! ip -4 addr show data0 | grep -q 10.9.0.1/ || sleep 2
+exec $SCRATCH/bin/nic-sampler "\$@" > >(exec sed -u 's/"name":"link_\([rt]x\)_bytes"/"name":"\1_prio0_bytes"/g')
+END
+chmod +x "$STAND_IN/nic-sampler"
+ip netns exec b bash -c 'while sleep 0.1; do echo x > /dev/udp/10.9.0.1/9; done' 2> /dev/null &
+other=$!
+check_exit 4 "NICs of which nothing tells of losses" "$H" burn-in "$SCRATCH/stand-in.json" --out "$OUT" --no-report --stages nics
+kill $other
+check_says "are not known to be good" 'not known: no counter of 2 NICs tells of frames that were damaged or lost: a, b' "$SCRATCH/out"
+check "others' frames were sent before both were read" jq -es '.[0].hosts | .b.counters.tx_prio0_bytes.total > .a.counters.rx_prio0_bytes.total' "$FOLDER"/2-nics/latest/01/result.json
+check "... and accuse no link" jq -e '.findings == []' "$FOLDER/burn-in.json"
 close_hosts
 finish

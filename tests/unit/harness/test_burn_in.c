@@ -611,6 +611,57 @@ static void names_the_link_that_loses(void **state)
     check_found(seen, "link-errors h3 - s0");
 }
 
+/* Nothing waits, and flows do not count what they sent again. */
+static json_t *light_untold(void)
+{
+    json_t *seen = light("none"), *run, *flow;
+    size_t i, k;
+    json_array_foreach(json_object_get(seen, "runs"), i, run)
+    {
+        json_array_foreach(json_object_get(run, "flows"), k, flow)
+        {
+            json_object_del(flow, "again");
+        }
+    }
+    return seen;
+}
+
+/* Two real NICs that a cable joins: what has another priority than flows may pass before one of them is read.
+ */
+static void does_not_name_a_link_by_what_others_sent(void **state)
+{
+    (void)state;
+    for (int received = 4000; received <= 5000; received += 1000) {
+        json_t *seen = light_untold(), *run = json_array_get(json_object_get(seen, "runs"), 0);
+        json_object_set_new(seen, "links", json_pack("[{s:s,s:s}]", "a", "h0", "b", "h1"));
+        json_object_set_new(run, "priorities", json_pack("[i]", 3));
+        json_object_set_new(run, "totals",
+                            json_pack("{s:{s:i,s:i},s:{s:i,s:i}}", "h0", "tx_prio0_bytes", 1452,
+                                      "tx_prio3_bytes", 5000, "h1", "rx_prio0_bytes", 1276, "rx_prio3_bytes",
+                                      received));
+        check_found(seen, received == 5000 ? "" : "link-errors h0 - h1");
+    }
+}
+
+/* Where no counter tells of losses there may have been some. */
+static void does_not_call_good_what_was_not_seen(void **state)
+{
+    (void)state;
+    json_t *seen = light_untold();
+    json_object_set_new(
+        json_array_get(json_object_get(seen, "runs"), 1), "totals",
+        json_pack("{s:{s:i},s:{s:i}}", "h1", "out_of_sequence", 0, "h2", "rx_crc_errors_phy", 0));
+    json_t *all = burn_in_findings(seen);
+    assert_true(is_unknown(all, "no counter of 2 NICs tells of frames that were damaged or lost: h0, h3"));
+    json_decref(all);
+    json_decref(seen);
+    seen = light("none");
+    all = burn_in_findings(seen);
+    assert_int_equal(json_array_size(json_object_get(all, "unknown")), 0);
+    json_decref(all);
+    json_decref(seen);
+}
+
 /* Half of a NIC's flows are not all of them: a link between switches makes as many lossy. */
 static void does_not_name_a_link_by_half_of_its_flows(void **state)
 {
@@ -800,6 +851,8 @@ int main(void)
         cmocka_unit_test(judges_gpus_by_their_relation),
         cmocka_unit_test(judges_pairs_of_nics_and_gpus),
         cmocka_unit_test(names_the_link_that_loses),
+        cmocka_unit_test(does_not_name_a_link_by_what_others_sent),
+        cmocka_unit_test(does_not_call_good_what_was_not_seen),
         cmocka_unit_test(does_not_name_a_link_by_half_of_its_flows),
         cmocka_unit_test(does_not_name_a_link_that_lost_nothing),
         cmocka_unit_test(names_who_drifted),
