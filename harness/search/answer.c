@@ -6,6 +6,7 @@
 #include "lib/formats/lab_kinds.h"
 #include "lib/output/print.h"
 #include "lib/xalloc.h"
+#include "reports/results/sweep_table.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -236,7 +237,7 @@ void answer_print_progress(const struct study *study, const struct candidates *a
         for (size_t i = 0; i < best.count; i++)
             least = fmin(least, best.values[i].of[k]);
         double value = study->objectives[k].max ? -least : least;
-        struct sweep_unit unit = candidates_shown_in(candidates_unit(all, k), value);
+        struct sweep_unit unit = sweep_unit_near(candidates_unit(all, k), value);
         text_add(&line, "%s%s %.4g%s%s", k ? ", " : "", study->objectives[k].name, value * unit.factor,
                  *unit.name ? " " : "", unit.name);
     }

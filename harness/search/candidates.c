@@ -2,6 +2,7 @@
 
 #include "lib/document/json_text.h"
 #include "lib/xalloc.h"
+#include "reports/results/sweep_table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,18 +177,12 @@ json_t *candidate_json(const struct candidate *c, const struct study *study)
 
 /* ---- for people */
 
-struct sweep_unit candidates_shown_in(const char *unit, double value)
-{
-    return strcmp(unit, "bytes") == 0 && fabs(value) >= 1e4 ? (struct sweep_unit){1e-3, "kB"}
-                                                            : sweep_unit_for(unit, value, value);
-}
-
 void candidate_add_value(const json_t *entry, const json_t *objective, struct text *out)
 {
     const json_t *spread = json_object_get(json_object_get(entry, "objectives"), member(objective, "name"));
     const json_t *ci95 = json_object_get(spread, "ci95");
     double mean = json_number_value(json_object_get(spread, "mean"));
-    struct sweep_unit unit = candidates_shown_in(member(objective, "unit"), mean);
+    struct sweep_unit unit = sweep_unit_near(member(objective, "unit"), mean);
     if (!spread) {
         text_add(out, "-");
         return;

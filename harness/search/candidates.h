@@ -5,7 +5,6 @@
 #include "harness/search/strategy.h"
 #include "lib/statistics/spread.h"
 #include "lib/text.h"
-#include "reports/results/sweep_table.h"
 
 struct candidate {
     json_t *choice;    /* path -> value; of a known setting what it sets, {} of the scenario itself */
@@ -47,8 +46,6 @@ struct vector candidate_vector(const struct candidate *c, const struct study *st
 /* {"values", "known", "runs", "feasible", "why", "objectives": {NAME: {"mean", "ci95", ...}}, "folders"}: a
  * new reference. */
 json_t *candidate_json(const struct candidate *c, const struct study *study);
-/* The unit in which people read such a value of an objective. */
-struct sweep_unit candidates_shown_in(const char *unit, double value);
 /* Add the value of an objective (an entry of search.json) of a candidate's document: "93.1 +- 0.4 Gb/s". */
 void candidate_add_value(const json_t *entry, const json_t *objective, struct text *out);
 

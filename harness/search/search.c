@@ -13,6 +13,7 @@
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/xalloc.h"
+#include "reports/report_search.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -357,8 +358,14 @@ static int conclude(struct search *s, int status)
         json_print(stdout, document, 15);
     else if (!s->request->quiet)
         answer_print(document);
-    if (!s->request->json && !s->request->quiet)
+    bool drawn = !s->request->no_report && report_search(document, s->folder, &e) == 0;
+    if (!s->request->no_report && !drawn)
+        log_warning("no page: %s", e.text);
+    if (!s->request->json && !s->request->quiet) {
+        if (drawn)
+            print_out_line("page: %s/index.html", s->folder);
         print_out_line("result: %s", s->folder);
+    }
     if (status == EXIT_INTERRUPTED || status == EXIT_LAB) {
         log_info("this goes on with it:");
         print_to(stderr, "    %s search --resume %s\n", program_invocation_name, s->folder);

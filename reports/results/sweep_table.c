@@ -325,6 +325,12 @@ struct sweep_unit sweep_unit_for(const char *unit, double low, double high)
     return (struct sweep_unit){1, unit};
 }
 
+struct sweep_unit sweep_unit_near(const char *unit, double value)
+{
+    return strcmp(unit, "bytes") == 0 && fabs(value) >= 1e4 ? (struct sweep_unit){1e-3, "kB"}
+                                                            : sweep_unit_for(unit, value, value);
+}
+
 struct sweep_unit sweep_unit_of(const struct sweep_figure *figure)
 {
     return sweep_unit_for(figure->unit, figure->low, figure->high);

@@ -158,5 +158,7 @@ struct sweep_unit sweep_unit_of(const struct sweep_figure *figure);
 /* The same of a value in `unit`, or of several from `low` to `high`. The unit must outlive what is returned.
  */
 struct sweep_unit sweep_unit_for(const char *unit, double low, double high);
+/* The same of a single value, and bytes in kB. */
+struct sweep_unit sweep_unit_near(const char *unit, double value);
 
 #endif

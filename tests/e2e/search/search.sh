@@ -49,6 +49,12 @@ check "each run is an ordinary result" harness explain "$one/$(answer rates '.fr
 check "whose values are those of the answer" \
     [ "$(jq -r '.scenario.flows[1].rate' "$one/$(answer rates '.front[0].folders[0]')/result.json")" = "$(answer rates '.front[0].values["flows.b.rate"]')" ]
 
+check_says "there is a page" '^page: .*/rates/2[0-9TZ]*/index.html$' out
+check_says "with the scenario's title or name" '<h1>Search: rates</h1>' "$one/index.html"
+check_says "that says where its values come from" 'computed by the built-in simulator' "$one/index.html"
+check "a drawing for each parameter, and of the course" [ "$(grep -o '<figure>' "$one/index.html" | wc -l)" = 3 ]
+check "each row leads to a run" [ -e "$one/$(grep -o 'href="round-[^"]*"' "$one/index.html" | head -1 | cut -d'"' -f2)result.json" ]
+
 # ---- the same for any number of jobs, from any seed, and after kills
 check_exit 0 "with two jobs" harness search rates.json --jobs 2 --out two --quiet
 check "the answer is the same" same_answers "$one" "$(readlink -f two/rates/latest)"
@@ -84,6 +90,7 @@ check_exit 0 "two objectives" harness search both.json
 check_says "have a front" '^none of these is better than another in all:' out
 check "no point of it is better than another in both" [ "$(answer both '[.front[].objectives | [.a.mean, .b.mean]] as $f | [$f[] as $x | $f[] as $y | select($x != $y and $x[0] >= $y[0] and $x[1] >= $y[1])] | length')" = 0 ]
 check "its ends are far apart" [ "$(answer both '[.front[].objectives.a.mean] | max > 3 * min')" = true ]
+check_says "which the page draws" 'href="front-1.svg"' results/both/latest/index.html
 check "it has one knee" [ "$(answer both '[.front[] | select(.knee)] | length')" = 1 ]
 for strategy in random latin-hypercube annealing; do
     check_exit 0 "$strategy" harness search both.json --set search.strategy=$strategy --quiet

@@ -1,0 +1,284 @@
+#include "reports/page/page_search.h"
+
+#include "lib/document/json_text.h"
+#include "reports/page/html.h"
+#include "reports/page/page_parts.h"
+#include "reports/results/sweep_table.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIED_MOST 500 /* rows of the table of all that was tried */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static long long count_of(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
+/* ---- values */
+
+/* "93.1 ± 0.4 Gb/s" */
+static void add_value(const json_t *entry, const json_t *objective, struct text *out)
+{
+    const json_t *spread = json_object_get(json_object_get(entry, "objectives"), text_of(objective, "name"));
+    double mean = html_value(json_object_get(spread, "mean")),
+           ci95 = html_value(json_object_get(spread, "ci95"));
+    struct sweep_unit unit = sweep_unit_near(text_of(objective, "unit"), mean);
+    html_number(out, mean * unit.factor);
+    if (isfinite(ci95) && ci95 > 0) {
+        text_add(out, " &plusmn; ");
+        html_number(out, ci95 * unit.factor);
+    }
+    text_add(out, " ");
+    html_escaped(out, isfinite(mean) ? unit.name : "");
+}
+
+/* The last parts of a path, as far as no other parameter ends so: "ecn.kmin". */
+static const char *short_path(const json_t *parameters, const char *path)
+{
+    const char *at = strrchr(path, '.');
+    while (at) {
+        const json_t *other;
+        size_t i, same = 0;
+        json_array_foreach((json_t *)(uintptr_t)parameters, i, other)
+        {
+            const char *is = text_of(other, "path");
+            size_t length = strlen(is), end = strlen(at);
+            same += length >= end && strcmp(is + length - end, at) == 0;
+        }
+        if (same < 2)
+            return at + 1;
+        const char *before = at;
+        at = NULL;
+        for (const char *k = path; k < before; k++)
+            at = *k == '.' ? k : at;
+    }
+    return path;
+}
+
+static void add_head(const json_t *d, const char *first, struct text *out)
+{
+    const json_t *one, *parameters = json_object_get(d, "parameters");
+    size_t i;
+    text_add(out, "<div class=scroll><table class=wide><tr><th>%s", first);
+    json_array_foreach(json_object_get(d, "objectives"), i, one)
+    {
+        text_add(out, "<th class=number>");
+        html_escaped(out, text_of(one, "name"));
+        text_add(out, " <span class=soft>(%s)</span>", text_of(one, "goal"));
+    }
+    json_array_foreach((json_t *)(uintptr_t)parameters, i, one)
+    {
+        text_add(out, "<th class=number title=\"");
+        html_escaped(out, text_of(one, "path"));
+        text_add(out, "\">");
+        html_escaped(out, short_path(parameters, text_of(one, "path")));
+    }
+    text_add(out, "</tr>\n");
+}
+
+static void add_row(const json_t *d, const json_t *entry, const char *name, struct text *out)
+{
+    const json_t *one, *folder = json_array_get(json_object_get(entry, "folders"), 0);
+    size_t i;
+    bool known = *text_of(entry, "known");
+    text_add(out, "<tr><td>");
+    if (json_is_string(folder)) {
+        text_add(out, "<a href=\"");
+        html_address(out, json_string_value(folder));
+        text_add(out, "/\">");
+    }
+    html_escaped(out, known ? text_of(entry, "known") : name);
+    text_add(out, "%s%s", json_is_string(folder) ? "</a>" : "",
+             json_is_true(json_object_get(entry, "knee")) ? " <strong>knee</strong>" : "");
+    if (!json_is_true(json_object_get(entry, "feasible"))) {
+        text_add(out, "<br><span class=failed>not allowed: ");
+        html_escaped(out, text_of(entry, "why"));
+        text_add(out, "</span>");
+    }
+    json_array_foreach(json_object_get(d, "objectives"), i, one)
+    {
+        text_add(out, "<td class=number>");
+        add_value(entry, one, out);
+    }
+    json_array_foreach(json_object_get(d, "parameters"), i, one)
+    {
+        const json_t *value = json_object_get(json_object_get(entry, "values"), text_of(one, "path"));
+        value = value || !known ? value : json_object_get(one, "as_written");
+        char *shown = value ? json_bare(value) : NULL;
+        text_add(out, "<td class=number>");
+        html_escaped(out, shown ? shown : "");
+        free(shown);
+    }
+    text_add(out, "</tr>\n");
+}
+
+/* ---- parts of the page */
+
+static void add_heading(const json_t *d, struct text *out)
+{
+    bool simulated = json_is_true(json_object_get(d, "simulated"));
+    text_add(out, "<h1>Search: ");
+    html_escaped(out, *text_of(d, "title") ? text_of(d, "title") : text_of(d, "scenario"));
+    text_add(out, "</h1>\n<p>%s<span class=soft>lab ",
+             simulated ? "<span class=\"pill simulated\">simulated</span> " : "");
+    html_escaped(out, text_of(d, "lab"));
+    text_add(out, ", harness ");
+    html_escaped(out, text_of(d, "version"));
+    text_add(out, "</span></p>\n");
+    if (simulated)
+        text_add(out,
+                 "<p class=simulated><strong>All values were computed by the built-in simulator; none was "
+                 "measured on hardware.</strong></p>\n");
+    text_add(out, "<p class=lead>%lld candidates in %lld runs, by %s; %lld met the constraints%s.</p>\n",
+             count_of(d, "candidates"), count_of(d, "runs"), text_of(d, "strategy"), count_of(d, "feasible"),
+             json_is_true(json_object_get(d, "complete")) ? "" : "; <strong>it has not ended</strong>");
+    if (*text_of(d, "note")) {
+        text_add(out, "<div class=notice>");
+        html_escaped(out, text_of(d, "note"));
+        text_add(out, "</div>\n");
+    }
+}
+
+static void add_best(const json_t *d, struct text *out)
+{
+    const json_t *entry;
+    bool one = json_array_size(json_object_get(d, "objectives")) == 1;
+    size_t i;
+    text_add(out,
+             "<h2>%s</h2>\n<p class=soft>%sMeans over the seeds with 95 %% confidence; a name leads to "
+             "the first run.</p>\n",
+             one ? "The best, and what was known" : "The best of all, and what was known",
+             one ? "" : "No setting is better than another one of these in all objectives. ");
+    add_head(d, "setting", out);
+    json_array_foreach(json_object_get(d, "front"), i, entry)
+    {
+        struct text name = {0};
+        text_add(&name, "best %zu", i + 1);
+        add_row(d, entry, text_string(&name), out);
+        text_free(&name);
+    }
+    json_array_foreach(json_object_get(d, "known"), i, entry)
+    {
+        add_row(d, entry, "", out);
+    }
+    text_add(out, "</table></div>\n");
+}
+
+static void add_trials(const json_t *d, struct text *out)
+{
+    const json_t *trial, *objective;
+    size_t i, k;
+    if (!json_array_size(json_object_get(d, "trials")))
+        return;
+    text_add(out,
+             "<h2>On what the search has not seen</h2>\n<p class=soft>%s beside the scenario as it is "
+             "written. Not told apart: the 95 %% intervals of the means meet.</p>\n<div class=scroll><table "
+             "class=wide><tr><th>on<th>objective<th class=number>as written<th class=number>the "
+             "winner<th>it is</tr>\n",
+             json_array_size(json_object_get(d, "objectives")) == 1 ? "The best" : "The knee");
+    json_array_foreach(json_object_get(d, "trials"), i, trial)
+    {
+        json_array_foreach(json_object_get(d, "objectives"), k, objective)
+        {
+            text_add(out, "<tr>");
+            html_cell(out, k ? "" : text_of(trial, "on"));
+            html_cell(out, text_of(objective, "name"));
+            text_add(out, "<td class=number>");
+            add_value(json_object_get(trial, "base"), objective, out);
+            text_add(out, "<td class=number>");
+            add_value(json_object_get(trial, "winner"), objective, out);
+            html_cell(out, text_of(json_object_get(trial, "objectives"), text_of(objective, "name")));
+            text_add(out, "</tr>\n");
+        }
+        if (!json_is_true(json_object_get(json_object_get(trial, "winner"), "feasible"))) {
+            text_add(out, "<tr><td><td colspan=4 class=failed>it does not meet the constraints there: ");
+            html_escaped(out, text_of(json_object_get(trial, "winner"), "why"));
+            text_add(out, "</tr>\n");
+        }
+    }
+    text_add(out, "</table></div>\n");
+}
+
+static void add_importance(const json_t *d, struct text *out)
+{
+    const json_t *entry;
+    size_t i;
+    if (!json_array_size(json_object_get(d, "importance")))
+        return;
+    text_add(out,
+             "<h2>What matters</h2>\n<p class=soft>The share of an objective's variance, over all that was "
+             "tried, that a parameter alone tells, less what chance would. The search looks most where it is "
+             "good, so shares are not those of the whole ranges.</p>\n<div class=scroll><table "
+             "class=wide><tr><th>parameter<th>objective<th class=number>share, %%<th>best, or not told from "
+             "it</tr>\n");
+    json_array_foreach(json_object_get(d, "importance"), i, entry)
+    {
+        const json_t *flat = json_object_get(entry, "flat");
+        bool told = json_is_true(json_object_get(entry, "told"));
+        text_add(out, "<tr>");
+        html_cell(out, text_of(entry, "path"));
+        html_cell(out, text_of(entry, "objective"));
+        if (told)
+            html_number_cell(out, round(100 * html_value(json_object_get(entry, "share"))));
+        else
+            text_add(out, "<td class=number><span class=soft>no more than chance</span>");
+        text_add(out, "<td>");
+        if (told && flat) {
+            char *low = json_bare(json_array_get(flat, 0)), *high = json_bare(json_array_get(flat, 1));
+            text_add(out, "from ");
+            html_escaped(out, low ? low : "");
+            text_add(out, " to ");
+            html_escaped(out, high ? high : "");
+            free(low);
+            free(high);
+        }
+        text_add(out, "</tr>\n");
+    }
+    text_add(out, "</table></div>\n");
+}
+
+static void add_tried(const json_t *d, struct text *out)
+{
+    const json_t *tried = json_object_get(d, "tried"), *entry;
+    size_t i, all = json_array_size(tried);
+    text_add(out, "<details><summary>All %zu candidates%s</summary>\n", all,
+             all > TRIED_MOST ? ", of which the first 500 are shown; search.json has all" : "");
+    add_head(d, "candidate", out);
+    json_array_foreach((json_t *)(uintptr_t)tried, i, entry)
+    {
+        struct text name = {0};
+        if (i == TRIED_MOST)
+            break;
+        text_add(&name, "%zu, round %lld", i + 1, count_of(entry, "round"));
+        add_row(d, entry, text_string(&name), out);
+        text_free(&name);
+    }
+    text_add(out, "</table></div></details>\n");
+}
+
+void page_search_write(const json_t *d, const struct drawing *drawings, size_t count, struct text *out)
+{
+    struct text title = {0};
+    size_t first = json_array_size(json_object_get(d, "objectives")), i;
+    first = first > 1 ? first - 1 : 1;
+    text_add(&title, "Search: %s", text_of(d, "scenario"));
+    page_begin(text_string(&title), NULL, out);
+    add_heading(d, out);
+    for (i = 0; i < count && i < first; i++)
+        page_add_drawing(&drawings[i], "", out);
+    add_best(d, out);
+    add_trials(d, out);
+    add_importance(d, out);
+    for (; i < count; i++)
+        page_add_drawing(&drawings[i], "", out);
+    add_tried(d, out);
+    page_end(NULL, out);
+    text_free(&title);
+}
