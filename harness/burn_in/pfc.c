@@ -234,7 +234,22 @@ static bool is_lossy_by_pfc(const struct work *w)
     return false;
 }
 
-/* Each switch that drops, whatever is wrong with hosts and links. *counts: is known what any drops? */
+/* Frames from NICs that are named already which the switch dropped in the run: the pauses that stop them are
+ * lost on a bad link, or not obeyed. */
+static double dropped_of_accused(const struct work *w, const json_t *run, const char *name)
+{
+    double sum = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct node *n = &w->nodes[i];
+        double dropped =
+            n->accused && n->peer && strcmp(n->peer, name) == 0 ? counted_towards(w, run, n, "discards") : 0;
+        sum += dropped > 0 ? dropped : 0;
+    }
+    return sum;
+}
+
+/* Each switch that drops, whatever is wrong with hosts and links elsewhere. *counts: is known what any drops?
+ */
 static bool accuse_losing_switches(struct work *w, bool *counts)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *one;
@@ -246,8 +261,9 @@ static bool accuse_losing_switches(struct work *w, bool *counts)
         double dropped = NAN;
         json_array_foreach(runs, i, run)
         {
-            if (!json_is_true(json_object_get(run, "light")))
-                seen_add(&dropped, seen_counted(run, name, "buffer_discards"));
+            double here = seen_counted(run, name, "buffer_discards");
+            if (!json_is_true(json_object_get(run, "light")) && !isnan(here))
+                seen_add(&dropped, fmax(0, here - dropped_of_accused(w, run, name)));
         }
         *counts = *counts || !isnan(dropped);
         if (!(dropped > 0))
