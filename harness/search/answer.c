@@ -5,6 +5,7 @@
 #include "lib/document/json_text.h"
 #include "lib/formats/lab_kinds.h"
 #include "lib/output/print.h"
+#include "lib/words.h"
 #include "lib/xalloc.h"
 #include "reports/results/sweep_table.h"
 #include <inttypes.h>
@@ -131,6 +132,8 @@ json_t *answer_make(const struct answer_of *of)
     if (of->seeds < (size_t)study->search->seeds)
         json_object_set_new(document, "note",
                             json_text("seeds change nothing here: every candidate ran once"));
+    json_object_set_new(document, "scenario_file", json_text(study->plan.scenario_path));
+    json_object_set_new(document, "lab_file", json_text(study->plan.lab_path));
     json_object_set_new(document, "parameters", parameters_json(study));
     json_object_set_new(document, "objectives", objectives_json(study, of->all));
     json_object_set_new(document, "known", known_json(of->all, study));
@@ -190,6 +193,42 @@ static void print_entry(const json_t *entry, const json_t *objectives, const cha
     text_free(&values);
 }
 
+/* The command that runs the winner, for a shell. */
+static void print_command(const json_t *document)
+{
+    const json_t *entry;
+    const char *path;
+    json_t *value;
+    size_t i;
+    json_array_foreach(json_object_get(document, "front"), i, entry)
+    {
+        bool wins = json_object_get(entry, "knee") && json_is_null(json_object_get(entry, "known"));
+        struct words command = {0};
+        struct text line = {0};
+        if (!wins)
+            continue;
+        words_add_all(&command, (const char *const[]){"harness", "run", member(document, "scenario_file"),
+                                                      "--lab", member(document, "lab_file"), NULL});
+        json_object_foreach(json_object_get(entry, "values"), path, value)
+        {
+            /* a text that is no JSON of its own needs no quotes */
+            json_t *as_json =
+                json_is_string(value) ? json_loads(json_string_value(value), JSON_DECODE_ANY, NULL) : NULL;
+            char *text = json_is_string(value) && !as_json
+                             ? strdup(json_string_value(value))
+                             : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+            json_decref(as_json);
+            words_add(&command, "--set");
+            words_add(&command, "%s=%s", path, text ? text : "");
+            free(text);
+        }
+        shell_quote_all(&line, (const char *const *)command.items);
+        print_out_line("to run it: %s", text_string(&line));
+        text_free(&line);
+        words_free(&command);
+    }
+}
+
 void answer_print(const json_t *document)
 {
     const json_t *objectives = json_object_get(document, "objectives"), *entry,
@@ -225,6 +264,7 @@ void answer_print(const json_t *document)
         trial_print(entry, objectives);
     }
     importance_print(json_object_get(document, "importance"));
+    print_command(document);
 }
 
 void answer_print_progress(const struct study *study, const struct candidates *all, size_t rounds,

@@ -34,6 +34,7 @@ check "nothing is run" [ ! -e results ]
 
 # ---- an answer that is known: all of the link that a leaves, and a at its least
 check_exit 0 "a search ends" harness search rates.json --jobs 1
+cp out told
 check_says "each round is told" '^round 2, [0-9]+ runs: best b ' out
 one=$(readlink -f results/rates/latest)
 check "it used the runs that it may" [ "$(answer rates '.runs')" = 40 ]
@@ -49,7 +50,10 @@ check "each run is an ordinary result" harness explain "$one/$(answer rates '.fr
 check "whose values are those of the answer" \
     [ "$(jq -r '.scenario.flows[1].rate' "$one/$(answer rates '.front[0].folders[0]')/result.json")" = "$(answer rates '.front[0].values["flows.b.rate"]')" ]
 
-check_says "there is a page" '^page: .*/rates/2[0-9TZ]*/index.html$' out
+check_says "the command that runs the best is told" '^to run it: harness run .*--set flows.b.rate=' out
+check_exit 0 "and runs" eval "$(sed -n 's/^to run it: //p' out) --no-report --quiet --out its"
+check "with its values" [ "$(jq -r '.scenario.flows[1].rate' its/rates/latest/result.json)" = "$(answer rates '.front[0].values["flows.b.rate"]')" ]
+check_says "there is a page" '^page: .*/rates/2[0-9TZ]*/index.html$' told
 check_says "with the scenario's title or name" '<h1>Search: rates</h1>' "$one/index.html"
 check_says "that says where its values come from" 'computed by the built-in simulator' "$one/index.html"
 check "a drawing for each parameter, and of the course" [ "$(grep -o '<figure>' "$one/index.html" | wc -l)" = 3 ]
