@@ -50,7 +50,7 @@ check "each run is an ordinary result" harness explain "$one/$(answer rates '.fr
 check "whose values are those of the answer" \
     [ "$(jq -r '.scenario.flows[1].rate' "$one/$(answer rates '.front[0].folders[0]')/result.json")" = "$(answer rates '.front[0].values["flows.b.rate"]')" ]
 
-check_says "the command that runs the best is told" '^to run it: harness run .*--set flows.b.rate=' out
+check_says "the command that runs the best is told" "^to run it: harness run .*--set 'flows.b.rate=" out
 check_exit 0 "and runs" eval "$(sed -n 's/^to run it: //p' out) --no-report --quiet --out its"
 check "with its values" [ "$(jq -r '.scenario.flows[1].rate' its/rates/latest/result.json)" = "$(answer rates '.front[0].values["flows.b.rate"]')" ]
 check_says "there is a page" '^page: .*/rates/2[0-9TZ]*/index.html$' told
