@@ -270,19 +270,6 @@ static const struct table published_table = {"scenario.published", "A published 
                                              sizeof(struct scenario_published), published_fields,
                                              check_published};
 
-static bool fits_role(const char *text)
-{
-    return form_fits(&form_nic_of, text);
-}
-
-/* As it is written it may also have ranges, and "*" for all hosts, which are written out before it is read.
- */
-static const struct form form_roles = {
-    "a valid name",
-    "at most 100 letters, digits, '_', '-', of which '-' is not the first, and one '.' before the name of a "
-    "NIC",
-    .fits = fits_role, .pattern = "[*][0-9]*([.][^.]+)?|[0-9A-Za-z_{\\[][0-9A-Za-z._{}\\[\\],+-]*"};
-
 #define AT(member) .offset = offsetof(struct scenario, member)
 static const struct field scenario_fields[] = {
     {"schema", FIELD_INTEGER, AT(schema), .min = 1, .max = 1, .required = true,
@@ -292,7 +279,7 @@ static const struct field scenario_fields[] = {
     {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
     {"lab", FIELD_STRING, AT(lab),
      .help = "The simulated lab that is used if no lab is given. A path begins at the scenario's folder."},
-    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_roles, .min = 1, .max = 100000,
+    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_nic_of, .min = 1, .max = 100000,
      .required = true,
      .help =
          "Names of the hosts; \"h[0-31]\" stands for h0 to h31, \"h[0-1,16]\" for h0, h1 and h16. Wherever a "
