@@ -69,6 +69,7 @@ elsewhere unit/harness/test_nccl_tests.c '.collectives[].min' '.collectives[].ma
 elsewhere e2e/nic-config/put_back.sh .settings.cable
 elsewhere unit/lib/test_congestion_values.c .settings.window.base_rtt .settings.hpcc.rate_ai .settings.dctcp.rate_ai .settings.timely.rate_ai .settings.timely.t_low .settings.timely.t_high .settings.timely.min_rtt
 elsewhere unit/congestion/test_sim_reference_controls.c .settings.{hpcc,dctcp,timely}.min_rate
+elsewhere e2e/search/search.sh .search.time
 elsewhere unit/congestion/test_sim_timely.c .settings.timely.rate_hai
 elsewhere e2e/guests/settings.sh .settings.red.{limit,min,max,avpkt,bandwidth,shape}
 elsewhere e2e/captures/simulated.sh .settings.ecn_threshold.kmin

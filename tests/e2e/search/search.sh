@@ -88,6 +88,10 @@ check_exit 2 "a scenario that changed since" harness search --resume stopped/rat
 check_says "is refused, with what changed" 'phases.measure was "200us" and is "300us"' err
 mv kept.json rates.json
 
+jq '.name = "timed" | .search.over = {"flows.a.rate": {from: "1Gb/s", to: "24Gb/s"}, "flows.b.rate": {from: "1000Mb/s", to: "24000Mb/s"}} | del(.search.runs) | .search.time = "1s"' rates.json >timed.json
+check_exit 0 "a search by time alone ends" harness search timed.json
+check "with rounds that began before" [ "$(answer timed '.complete and .candidates > 0 and .candidates < 23000')" = true ]
+
 # ---- several objectives
 jq '.name = "both" | .search.objectives += [{name: "a", max: "sum(flows.a.delivered_bps)"}] | .search.runs = 60' rates.json >both.json
 check_exit 0 "two objectives" harness search both.json
