@@ -3,6 +3,7 @@
 #define LIB_RANDOM_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct random {
@@ -38,6 +39,12 @@ static inline uint64_t random_next(struct random *r)
 static inline double random_unit(struct random *r)
 {
     return (double)(random_next(r) >> 11) * 0x1p-53;
+}
+
+/* A whole number from 0 to below `count`. */
+static inline size_t random_below(struct random *r, size_t count)
+{
+    return (size_t)(random_unit(r) * (double)count);
 }
 
 static inline double random_exponential(struct random *r, double mean)

@@ -7,17 +7,12 @@
 #include "reports/drawings.h"
 #include "reports/page/page_search.h"
 #include "reports/results/sweep_table.h"
+#include "reports/results/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PARAMETERS_DRAWN 16
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 /* An objective as it is drawn. */
 struct scale {
@@ -36,7 +31,7 @@ static double mean_of(const json_t *entry, const char *objective)
 static struct scale scale_of(const json_t *document, size_t number)
 {
     const json_t *objective = json_array_get(json_object_get(document, "objectives"), number), *entry;
-    struct scale s = {.name = text_of(objective, "name")};
+    struct scale s = {.name = run_member(objective, "name")};
     double most = 0;
     size_t i;
     json_array_foreach(json_object_get(document, "known"), i, entry)
@@ -47,7 +42,7 @@ static struct scale scale_of(const json_t *document, size_t number)
     {
         most = fmax(most, fabs(mean_of(entry, s.name)));
     }
-    s.unit = sweep_unit_near(text_of(objective, "unit"), most);
+    s.unit = sweep_unit_near(run_member(objective, "unit"), most);
     text_add(&s.label, "%s%s%s%s", s.name, *s.unit.name ? " (" : "", s.unit.name, *s.unit.name ? ")" : "");
     return s;
 }
@@ -108,7 +103,7 @@ static int draw_front(const json_t *document, const struct scale *x, const struc
     {
         double at = value_in(entry, x), is = value_in(entry, y);
         if (isfinite(at) && isfinite(is))
-            plot_add_point(plot_add_series(panel, text_of(entry, "known"), PLOT_MARKS), at, is);
+            plot_add_point(plot_add_series(panel, run_member(entry, "known"), PLOT_MARKS), at, is);
     }
     text_free(&title);
     return finish(&plot, folder,
@@ -124,7 +119,7 @@ static int draw_course(const json_t *document, const struct scale *y, const char
     struct plot plot;
     struct text title = {0};
     const json_t *entry, *objective = json_array_get(json_object_get(document, "objectives"), 0);
-    bool max = strcmp(text_of(objective, "goal"), "max") == 0;
+    bool max = strcmp(run_member(objective, "goal"), "max") == 0;
     double best = NAN;
     size_t i;
     text_add(&title, "%s by candidate", y->name);
@@ -149,7 +144,7 @@ static int draw_course(const json_t *document, const struct scale *y, const char
     json_array_foreach(json_object_get(document, "known"), i, entry)
     {
         if (isfinite(value_in(entry, y)))
-            plot_add_level(panel, value_in(entry, y), text_of(entry, "known"));
+            plot_add_level(panel, value_in(entry, y), run_member(entry, "known"));
     }
     text_free(&title);
     return finish(&plot, folder, "Settings that do not meet the constraints are left out.", made, e);
@@ -182,7 +177,7 @@ static int draw_parameter(const json_t *document, const json_t *parameter, size_
                           const struct scale *scales, size_t objectives, const struct folder *folder,
                           struct drawings *made, struct error *e)
 {
-    const char *path = text_of(parameter, "path"), *unit = "";
+    const char *path = run_member(parameter, "path"), *unit = "";
     const json_t *over = json_object_get(parameter, "over"), *entry;
     struct plot plot;
     struct text label = {0};
@@ -199,7 +194,7 @@ static int draw_parameter(const json_t *document, const json_t *parameter, size_
     snprintf(name, sizeof name, "parameter-%02zu", number + 1);
     plot_init(&plot, name, path, text_string(&label));
     plot.origin = origin_of(document);
-    plot.log_x = strcmp(text_of(over, "scale"), "log") == 0;
+    plot.log_x = strcmp(run_member(over, "scale"), "log") == 0;
     for (size_t k = 0; k < objectives; k++) {
         struct plot_panel *panel =
             plot_add_panel(&plot, text_string((struct text *)(uintptr_t)&scales[k].label));

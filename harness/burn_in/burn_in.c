@@ -81,17 +81,6 @@ static json_t *texts(char *const items[], size_t count)
     return array;
 }
 
-static json_t *keys_of(const json_t *object)
-{
-    json_t *array = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        json_array_append_new(array, json_text(key));
-    }
-    return array;
-}
-
 static void begin_document(struct burn_in *b)
 {
     const struct burn_in_request *r = b->request;
@@ -108,7 +97,7 @@ static void begin_document(struct burn_in *b)
                             b->lab.name, "simulated", b->of.simulated, "complete", 0, "verdict", "incomplete",
                             "started", started, "request", request, "stages", "findings", "unknown",
                             "figures", "facts");
-    json_object_set_new(b->document, "warnings", keys_of(b->warnings));
+    json_object_set_new(b->document, "warnings", json_keys(b->warnings));
     free(started);
     free(lab);
 }

@@ -8,6 +8,7 @@
 #include "lib/program/program.h"
 #include "lib/units.h"
 #include "lib/words.h"
+#include "reports/results/run.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>
@@ -27,12 +28,6 @@ bool burn_in_is(const char *folder)
     bool is = path && files_exist(path);
     free(path);
     return is;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
 }
 
 /* ---- rules */
@@ -157,10 +152,10 @@ json_t *burn_in_judge_rules(const json_t *old, const json_t *new, const struct l
 
 static json_t *head_of(const json_t *document, const char *folder)
 {
-    return json_make("{s:s,s:s,s:s,s:s,s:b,s:s}", "folder", folder, "verdict", text_of(document, "verdict"),
-                     "started", text_of(document, "started"), "version", text_of(document, "version"),
-                     "simulated", json_is_true(json_object_get(document, "simulated")), "lab",
-                     text_of(document, "lab"));
+    return json_make(
+        "{s:s,s:s,s:s,s:s,s:b,s:s}", "folder", folder, "verdict", run_member(document, "verdict"), "started",
+        run_member(document, "started"), "version", run_member(document, "version"), "simulated",
+        json_is_true(json_object_get(document, "simulated")), "lab", run_member(document, "lab"));
 }
 
 static bool has_finding(const json_t *document, const json_t *wanted)
@@ -169,8 +164,8 @@ static bool has_finding(const json_t *document, const json_t *wanted)
     size_t i;
     json_array_foreach(json_object_get(document, "findings"), i, finding)
     {
-        if (strcmp(text_of(finding, "kind"), text_of(wanted, "kind")) == 0 &&
-            strcmp(text_of(finding, "culprit"), text_of(wanted, "culprit")) == 0)
+        if (strcmp(run_member(finding, "kind"), run_member(wanted, "kind")) == 0 &&
+            strcmp(run_member(finding, "culprit"), run_member(wanted, "culprit")) == 0)
             return true;
     }
     return false;
@@ -220,7 +215,7 @@ static void compare_facts(const json_t *old, const json_t *new, json_t *list)
         {
             if (!json_equal(json_object_get(before, what), value))
                 json_array_append_new(list, json_make("{s:s,s:s,s:s,s:O}", "host", host, "what", what, "old",
-                                                      text_of(before, what), "new", value));
+                                                      run_member(before, what), "new", value));
         }
     }
 }
@@ -249,9 +244,9 @@ static json_t *make_document(const char *old_folder, const json_t *old, const ch
     size_t compared = 0;
     compare_facts(old, new, versions);
     compare_figures(old, new, moved, &compared);
-    if (strcmp(text_of(old, "lab"), text_of(new, "lab")) != 0)
+    if (strcmp(run_member(old, "lab"), run_member(new, "lab")) != 0)
         json_array_append_new(
-            notes, json_textf("OLD is of lab %s, NEW of %s", text_of(old, "lab"), text_of(new, "lab")));
+            notes, json_textf("OLD is of lab %s, NEW of %s", run_member(old, "lab"), run_member(new, "lab")));
     if (json_is_true(json_object_get(old, "simulated")) != json_is_true(json_object_get(new, "simulated")))
         json_array_append_new(notes, json_text("only one of both was simulated"));
     if (!json_is_true(json_object_get(old, "complete")) || !json_is_true(json_object_get(new, "complete")))
@@ -286,10 +281,10 @@ json_t *burn_in_compare(const char *old_folder, const char *new_folder, const st
 
 static void print_head(const char *word, const json_t *head)
 {
-    print_out_line("%s  %s", word, text_of(head, "folder"));
-    print_out_line("     burn-in of %s%s, %s, %s, harness %s", text_of(head, "lab"),
+    print_out_line("%s  %s", word, run_member(head, "folder"));
+    print_out_line("     burn-in of %s%s, %s, %s, harness %s", run_member(head, "lab"),
                    json_is_true(json_object_get(head, "simulated")) ? " (simulated)" : "",
-                   text_of(head, "verdict"), text_of(head, "started"), text_of(head, "version"));
+                   run_member(head, "verdict"), run_member(head, "started"), run_member(head, "version"));
 }
 
 static void print_findings(const char *word, const json_t *list)
@@ -302,7 +297,7 @@ static void print_findings(const char *word, const json_t *list)
             print_out_line("%s: and %zu others: --json has all", word, json_array_size(list) - i);
         if (i >= ROWS_SHOWN)
             break;
-        print_out_line("%s: %s: %s", word, text_of(finding, "culprit"), text_of(finding, "says"));
+        print_out_line("%s: %s: %s", word, run_member(finding, "culprit"), run_member(finding, "says"));
     }
 }
 
@@ -330,8 +325,8 @@ static void print_figures(const json_t *list, size_t width)
     if (rows)
         qsort(rows, count, sizeof *rows, by_change);
     for (size_t i = 0; rows && i < shown; i++) {
-        words_add(&cells, "%s", text_of(rows[i], "nic"));
-        words_add(&cells, "%s", text_of(rows[i], "figure"));
+        words_add(&cells, "%s", run_member(rows[i], "nic"));
+        words_add(&cells, "%s", run_member(rows[i], "figure"));
         words_add(&cells, "%.4g", json_number_value(json_object_get(rows[i], "old_bps")) / 1e9);
         words_add(&cells, "%.4g", json_number_value(json_object_get(rows[i], "new_bps")) / 1e9);
         words_add(&cells, "%s",
@@ -357,8 +352,8 @@ void burn_in_compare_print(const json_t *c, size_t width)
     }
     json_array_foreach(json_object_get(c, "versions"), i, item)
     {
-        print_out_line("version: %s: %s was %s and is %s", text_of(item, "host"), text_of(item, "what"),
-                       text_of(item, "old"), text_of(item, "new"));
+        print_out_line("version: %s: %s was %s and is %s", run_member(item, "host"), run_member(item, "what"),
+                       run_member(item, "old"), run_member(item, "new"));
     }
     print_findings("gone", json_object_get(c, "gone"));
     print_findings("found", json_object_get(c, "found"));
@@ -368,14 +363,14 @@ void burn_in_compare_print(const json_t *c, size_t width)
         print_out_line("figures: the same within %.1f %%", MOVED);
     json_array_foreach(json_object_get(c, "rules"), i, item)
     {
-        print_out_line("%-8s %s (%s)", text_of(item, "verdict"), text_of(item, "rule"),
-                       text_of(item, "reason"));
+        print_out_line("%-8s %s (%s)", run_member(item, "verdict"), run_member(item, "rule"),
+                       run_member(item, "reason"));
     }
 }
 
 int burn_in_compare_status(const json_t *c)
 {
-    enum verdict verdict = verdict_of(text_of(c, "verdict"));
+    enum verdict verdict = verdict_of(run_member(c, "verdict"));
     bool none = json_integer_value(json_object_get(c, "compared")) == 0;
     return verdict == VERDICT_FAILED            ? EXIT_FAILED
            : verdict == VERDICT_SKIPPED || none ? EXIT_SKIPPED

@@ -809,24 +809,13 @@ static int compare_sides(struct comparison *c, const struct side sides[2], struc
 
 /* ---- the whole */
 
-static json_t *keys_of(const json_t *object)
-{
-    json_t *list = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        json_array_append_new(list, json_text(key));
-    }
-    return list;
-}
-
 static json_t *versions_list(const json_t *versions)
 {
     json_t *list = json_array(), *entry;
     const char *key;
     json_object_foreach((json_t *)(uintptr_t)versions, key, entry)
     {
-        json_object_set_new(entry, "hosts", keys_of(json_object_get(entry, "hosts")));
+        json_object_set_new(entry, "hosts", json_keys(json_object_get(entry, "hosts")));
         json_array_append(list, entry);
     }
     return list;
@@ -834,7 +823,7 @@ static json_t *versions_list(const json_t *versions)
 
 static json_t *notes_list(const struct comparison *c)
 {
-    json_t *list = keys_of(c->notes);
+    json_t *list = json_keys(c->notes);
     if (c->notes_left_out)
         json_array_append_new(list, json_textf("%zu more such sentences are left out", c->notes_left_out));
     return list;

@@ -44,12 +44,6 @@ static const struct field draw_fields[] = {
 static const struct table draw_table = {"draw", "Samples of ranges.", sizeof(struct written_draw),
                                         draw_fields, NULL};
 
-/* A number from 0 to below `count`. */
-static size_t random_below(struct random *random, size_t count)
-{
-    return (size_t)(random_unit(random) * (double)count);
-}
-
 /* The strata in random order (Fisher and Yates). */
 static void shuffle_strata(struct random *random, size_t *strata, size_t count)
 {

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOTTEST    0.1
-#define COLDEST    0.01
-#define COOLING    0.76
-#define STAGE      8 /* candidates of one temperature */
-#define MOVED      8 /* parameters, at most */
-#define STEP       0.15
-#define AS_WRITTEN 0.5
+#define HOTTEST 0.1
+#define COLDEST 0.01
+#define COOLING 0.76
+#define STAGE   8 /* candidates of one temperature */
+#define MOVED   8 /* parameters, at most */
+#define STEP    0.15
+#define MIDDLE  0.5
 
 struct annealing {
     struct random random;
@@ -34,7 +34,7 @@ static void *begin_annealing(const struct study *study, uint64_t seed)
     a->parameters = study->parameter_count;
     a->current = xcalloc(a->parameters, sizeof *a->current);
     for (size_t i = 0; i < a->parameters; i++)
-        a->current[i] = AS_WRITTEN;
+        a->current[i] = MIDDLE;
     random_seed(&a->random, seed);
     return a;
 }
@@ -100,14 +100,13 @@ static void propose_annealing(void *state, const struct tries *tries, const doub
                               size_t proposed, double *places)
 {
     struct annealing *a = state;
-    size_t moves =
-        1 + (size_t)(random_unit(&a->random) * (double)(a->parameters < MOVED ? a->parameters : MOVED));
+    size_t moves = 1 + random_below(&a->random, a->parameters < MOVED ? a->parameters : MOVED);
     (void)beside;
     (void)proposed;
     look_at(a, tries);
     memcpy(places, a->current, a->parameters * sizeof *places);
     for (size_t k = 0; k < moves; k++) {
-        size_t i = (size_t)(random_unit(&a->random) * (double)a->parameters);
+        size_t i = random_below(&a->random, a->parameters);
         move(a, &tries->study->parameters[i], &places[i]);
     }
 }

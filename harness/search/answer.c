@@ -8,6 +8,7 @@
 #include "lib/words.h"
 #include "lib/xalloc.h"
 #include "reports/results/sweep_table.h"
+#include "reports/results/run.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -154,12 +155,6 @@ json_t *answer_make(const struct answer_of *of)
 
 /* ---- lines for people */
 
-static const char *member(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static void add_choice(const json_t *choice, struct text *out)
 {
     const char *path;
@@ -179,11 +174,11 @@ static void print_entry(const json_t *entry, const json_t *objectives, const cha
     size_t k;
     json_array_foreach((json_t *)(uintptr_t)objectives, k, objective)
     {
-        text_add(&line, "%s%s ", k ? ", " : "", member(objective, "name"));
+        text_add(&line, "%s%s ", k ? ", " : "", run_member(objective, "name"));
         candidate_add_value(entry, objective, &line);
     }
     if (!json_is_true(json_object_get(entry, "feasible")))
-        text_add(&line, "; not allowed: %s", member(entry, "why"));
+        text_add(&line, "; not allowed: %s", run_member(entry, "why"));
     print_out_line("  %-14s %s", name, text_string(&line));
     if (!json_object_get(entry, "known") || json_is_null(json_object_get(entry, "known"))) {
         add_choice(json_object_get(entry, "values"), &values);
@@ -207,8 +202,8 @@ static void print_command(const json_t *document)
         struct text line = {0};
         if (!wins)
             continue;
-        words_add_all(&command, (const char *const[]){"harness", "run", member(document, "scenario_file"),
-                                                      "--lab", member(document, "lab_file"), NULL});
+        words_add_all(&command, (const char *const[]){"harness", "run", run_member(document, "scenario_file"),
+                                                      "--lab", run_member(document, "lab_file"), NULL});
         json_object_foreach(json_object_get(entry, "values"), path, value)
         {
             /* a text that is no JSON of its own needs no quotes */
@@ -235,17 +230,17 @@ void answer_print(const json_t *document)
                  *front = json_object_get(document, "front");
     size_t i;
     bool one = json_array_size(objectives) == 1;
-    print_out_line("search of %s: %lld candidates in %lld runs%s%s", member(document, "scenario"),
+    print_out_line("search of %s: %lld candidates in %lld runs%s%s", run_member(document, "scenario"),
                    (long long)json_integer_value(json_object_get(document, "candidates")),
                    (long long)json_integer_value(json_object_get(document, "runs")),
                    json_is_true(json_object_get(document, "simulated")) ? ", simulated" : "",
                    json_is_true(json_object_get(document, "complete")) ? "" : "; it has not ended");
     if (json_object_get(document, "note"))
-        print_out_line("%s", member(document, "note"));
+        print_out_line("%s", run_member(document, "note"));
     print_out_line("known settings:");
     json_array_foreach(json_object_get(document, "known"), i, entry)
     {
-        print_entry(entry, objectives, member(entry, "known"));
+        print_entry(entry, objectives, run_member(entry, "known"));
     }
     print_out_line("%s", !json_array_size(front) ? "no candidate meets the constraints"
                          : one                   ? "best:"

@@ -3,6 +3,7 @@
 #include "lib/document/json_text.h"
 #include "lib/xalloc.h"
 #include "reports/results/sweep_table.h"
+#include "reports/results/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,12 +81,6 @@ void candidate_miss(struct candidate *c, const char *why)
     note_unmet(c, "%s%s", "a run left no result: ", why);
 }
 
-static const char *member(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* Is a constraint not met? An expectation whose "when" does not hold is not in the result. */
 static bool is_unmet(struct candidate *c, const struct study *study, const json_t *result)
 {
@@ -93,12 +88,12 @@ static bool is_unmet(struct candidate *c, const struct study *study, const json_
     size_t i;
     json_array_foreach(json_object_get(result, "expectations"), i, entry)
     {
-        bool skipped = strcmp(member(entry, "verdict"), "skipped") == 0;
-        if (!study_is_constraint(study, member(entry, "name")) ||
-            strcmp(member(entry, "verdict"), "passed") == 0)
+        bool skipped = strcmp(run_member(entry, "verdict"), "skipped") == 0;
+        if (!study_is_constraint(study, run_member(entry, "name")) ||
+            strcmp(run_member(entry, "verdict"), "passed") == 0)
             continue;
-        note_unmet(c, skipped ? "\"%s\" could not be judged: %s" : "\"%s\": %s", member(entry, "name"),
-                   member(entry, "reason"));
+        note_unmet(c, skipped ? "\"%s\" could not be judged: %s" : "\"%s\": %s", run_member(entry, "name"),
+                   run_member(entry, "reason"));
         return true;
     }
     return false;
@@ -116,7 +111,7 @@ void candidate_take(struct candidate *c, const struct study *study, const json_t
     }
     json_array_append_new(c->folders, json_text(folder));
     if (!json_is_true(json_object_get(result, "complete"))) {
-        note_unmet(c, "%s%s", "a run is not complete: ", member(result, "reason"));
+        note_unmet(c, "%s%s", "a run is not complete: ", run_member(result, "reason"));
         unmet = true;
     }
     for (size_t k = 0; k < study->objective_count; k++) {
@@ -147,17 +142,6 @@ struct vector candidate_vector(const struct candidate *c, const struct study *st
     return v;
 }
 
-static json_t *keys_of(const json_t *object)
-{
-    json_t *list = json_array(), *value;
-    const char *key;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        json_array_append_new(list, json_text(key));
-    }
-    return list;
-}
-
 json_t *candidate_json(const struct candidate *c, const struct study *study)
 {
     json_t *objectives = json_object();
@@ -166,7 +150,7 @@ json_t *candidate_json(const struct candidate *c, const struct study *study)
                   (json_int_t)c->round, "runs", (json_int_t)c->runs, "feasible", candidate_is_feasible(c),
                   "why", c->why, "objectives", objectives, "folders", c->folders);
     if (json_object_size(c->warnings))
-        json_object_set_new(whole, "warnings", keys_of(c->warnings));
+        json_object_set_new(whole, "warnings", json_keys(c->warnings));
     for (size_t k = 0; k < study->objective_count; k++) {
         struct spread spread = spread_of_sums(&c->figures[k]);
         if (spread.count)
@@ -179,10 +163,11 @@ json_t *candidate_json(const struct candidate *c, const struct study *study)
 
 void candidate_add_value(const json_t *entry, const json_t *objective, struct text *out)
 {
-    const json_t *spread = json_object_get(json_object_get(entry, "objectives"), member(objective, "name"));
+    const json_t *spread =
+        json_object_get(json_object_get(entry, "objectives"), run_member(objective, "name"));
     const json_t *ci95 = json_object_get(spread, "ci95");
     double mean = json_number_value(json_object_get(spread, "mean"));
-    struct sweep_unit unit = sweep_unit_near(member(objective, "unit"), mean);
+    struct sweep_unit unit = sweep_unit_near(run_member(objective, "unit"), mean);
     if (!spread) {
         text_add(out, "-");
         return;

@@ -96,7 +96,7 @@ static double prior(const struct gaussian *g)
 {
     double sum = 0;
     for (size_t k = 0; k < g->dimensions; k++)
-        sum -= pow(log(g->lengths[k] / 1.0) / 1.2, 2) / 2;
+        sum -= pow(log(g->lengths[k]) / 1.2, 2) / 2;
     return sum;
 }
 

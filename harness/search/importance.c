@@ -59,7 +59,7 @@ static void share_by_chance(const struct sample *s, double *mean, double *most)
     random_seed(&random, 1);
     for (int k = 0; k < PERMUTATIONS; k++) {
         for (size_t i = s->count; i > 1; i--) {
-            size_t other = (size_t)(random_unit(&random) * (double)i), was = dealt.part[other];
+            size_t other = random_below(&random, i), was = dealt.part[other];
             dealt.part[other] = dealt.part[i - 1];
             dealt.part[i - 1] = was;
         }

@@ -165,7 +165,7 @@ static double gauss(struct model *m)
 /* Near a place: about a third of the parameters move. */
 static void step_from(struct model *m, const double *from, double size, double *to)
 {
-    size_t sure = (size_t)(random_unit(&m->random) * (double)m->parameters);
+    size_t sure = random_below(&m->random, m->parameters);
     for (size_t i = 0; i < m->parameters; i++) {
         to[i] = from[i];
         if (i != sure && random_unit(&m->random) > 1.0 / 3)
@@ -210,10 +210,9 @@ static void maximise(struct model *m, const struct gaussian *g, const struct poi
 }
 
 /* What was proposed in this round and has not run counts as what the model expects of it. */
-static void believe(const struct model *m, const struct gaussian *g, const double *const *beside,
-                    size_t proposed, struct points *points)
+static void believe(const struct gaussian *g, const double *const *beside, size_t proposed,
+                    struct points *points)
 {
-    (void)m;
     for (size_t i = 0; i < proposed; i++) {
         double deviation;
         points->places[points->count] = beside[i];
@@ -240,7 +239,7 @@ static bool propose_by_model(struct model *m, const struct tries *tries, const d
     bool fitted = gaussian_fit(&g, m->parameters, m->ordered, m->parts, points.places, points.values,
                                points.count, like) == 0;
     if (fitted && proposed) {
-        believe(m, &g, beside, proposed, &points);
+        believe(&g, beside, proposed, &points);
         if (gaussian_fit(&more, m->parameters, m->ordered, m->parts, points.places, points.values,
                          points.count, &g) == 0) {
             maximise(m, &more, &points, places);

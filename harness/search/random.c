@@ -45,7 +45,7 @@ static void fill_row(struct chance *c, double *row)
     for (size_t i = 0; i < c->parts; i++)
         row[i] = ((double)i + random_unit(&c->random)) / (double)c->parts;
     for (size_t i = c->parts; i > 1; i--) {
-        size_t k = (size_t)(random_unit(&c->random) * (double)i);
+        size_t k = random_below(&c->random, i);
         double other = row[k];
         row[k] = row[i - 1];
         row[i - 1] = other;

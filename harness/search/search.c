@@ -128,8 +128,7 @@ static void list_tries(const struct search *s, struct tried *items, struct tries
         if (c->runs)
             items[tries->count++] = (struct tried){.places = c->places,
                                                    .feasible = candidate_is_feasible(c),
-                                                   .values = candidate_vector(c, &s->study),
-                                                   .round = c->round};
+                                                   .values = candidate_vector(c, &s->study)};
     }
 }
 
@@ -316,7 +315,7 @@ static int check_known(const struct search *s, struct error *e)
         if (candidate_is_feasible(s->all.items[i]))
             return 0;
     return error_set(e,
-                     "search: no known setting meets the constraints; of \"%s\", %s: expected constraints "
+                     "search: no known setting meets the constraints: \"%s\" fails %s: expected constraints "
                      "that at least one of them meets, or a baseline that does",
                      first->known, first->why ? first->why : "nothing ran");
 }

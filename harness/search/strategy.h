@@ -12,7 +12,6 @@ struct tried {
     const double *places;
     bool feasible;        /* the constraints held, and all objectives had values */
     struct vector values; /* means over its runs; of one that is not feasible not to be used */
-    size_t round;
 };
 
 struct tries {
@@ -26,7 +25,7 @@ struct strategy {
     const char *name; /* as in search_strategies */
     /* Before the first proposal. NULL when memory ran out. */
     void *(*begin)(const struct study *study, uint64_t seed);
-    /* The places of another candidate. `round`: those proposed in it do not know of each other's results,
+    /* The places of another candidate. Those of a round do not know of each other's results,
      * only of each other: the first `proposed` of `beside`. It may be asked again for one that cannot be run.
      */
     void (*propose)(void *state, const struct tries *tries, const double *const *beside, size_t proposed,

@@ -2,6 +2,7 @@
 
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
+#include "reports/results/run.h"
 #include <stdlib.h>
 
 static const char *word_for(const struct trial *t, const struct study *study, size_t objective)
@@ -22,12 +23,6 @@ json_t *trial_json(const struct trial *t, const struct study *study)
                      candidate_json(t->winner, study), "objectives", objectives);
 }
 
-static const char *member(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 void trial_print(const json_t *trial, const json_t *objectives)
 {
     const json_t *objective, *winner = json_object_get(trial, "winner");
@@ -35,14 +30,15 @@ void trial_print(const json_t *trial, const json_t *objectives)
     size_t k;
     json_array_foreach((json_t *)(uintptr_t)objectives, k, objective)
     {
-        text_add(&line, "%s%s ", k ? "; " : "", member(objective, "name"));
+        text_add(&line, "%s%s ", k ? "; " : "", run_member(objective, "name"));
         candidate_add_value(winner, objective, &line);
         text_add(&line, ", as written ");
         candidate_add_value(json_object_get(trial, "base"), objective, &line);
-        text_add(&line, ": %s", member(json_object_get(trial, "objectives"), member(objective, "name")));
+        text_add(&line, ": %s",
+                 run_member(json_object_get(trial, "objectives"), run_member(objective, "name")));
     }
     if (!json_is_true(json_object_get(winner, "feasible")))
-        text_add(&line, "; it does not meet the constraints there: %s", member(winner, "why"));
-    print_out_line("  %-14s %s", member(trial, "on"), text_string(&line));
+        text_add(&line, "; it does not meet the constraints there: %s", run_member(winner, "why"));
+    print_out_line("  %-14s %s", run_member(trial, "on"), text_string(&line));
     text_free(&line);
 }

@@ -48,6 +48,17 @@ json_t *json_textf(const char *format, ...)
     return value;
 }
 
+json_t *json_keys(const json_t *object)
+{
+    json_t *list = json_array(), *value;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        json_array_append_new(list, json_text(key));
+    }
+    return list;
+}
+
 int json_put(json_t *object, const char *key, json_t *value)
 {
     json_t *name = json_text(key);

@@ -40,6 +40,8 @@ size_t json_changes(const json_t *was, const json_t *is, size_t most, struct tex
 bool json_same(const json_t *one, const json_t *other);
 /* Is it in the list? NULL has nothing. */
 bool json_list_has(const json_t *list, const json_t *value);
+/* The keys of an object (NULL: of none), a list: a new reference. */
+json_t *json_keys(const json_t *object);
 /* As json_object_set_new(), for a key that is not our own word. */
 int json_put(json_t *object, const char *key, json_t *value);
 /* Compact JSON for a script of an HTML page: ASCII alone, so no line separator ends a string, and without <,

@@ -10,12 +10,6 @@
 
 #define MATRIX_MOST 32 /* NICs of a rail whose pairs are drawn as a matrix */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* ---- the first screen */
 
 static void add_heading(const json_t *d, struct text *out)
@@ -23,14 +17,14 @@ static void add_heading(const json_t *d, struct text *out)
     size_t found = json_array_size(json_object_get(d, "findings"));
     bool simulated = json_is_true(json_object_get(d, "simulated"));
     text_add(out, "<h1>Burn-in of ");
-    html_escaped(out, text_of(d, "lab"));
+    html_escaped(out, run_member(d, "lab"));
     text_add(out, "</h1>\n<p>");
-    html_verdict(out, text_of(d, "verdict"));
+    html_verdict(out, run_member(d, "verdict"));
     text_add(out, "%s <span class=soft>",
              simulated ? " <span class=\"pill simulated\">simulated</span>" : "");
-    html_escaped(out, text_of(d, "started"));
+    html_escaped(out, run_member(d, "started"));
     text_add(out, ", harness ");
-    html_escaped(out, text_of(d, "version"));
+    html_escaped(out, run_member(d, "version"));
     text_add(out, "</span></p>\n");
     if (simulated)
         text_add(out,
@@ -46,18 +40,18 @@ static void add_finding(const json_t *finding, struct text *out)
     const json_t *line;
     size_t i;
     text_add(out, "<div class=cause><p>");
-    html_escaped(out, text_of(finding, "culprit"));
+    html_escaped(out, run_member(finding, "culprit"));
     text_add(out, ": ");
-    html_escaped(out, text_of(finding, "says"));
+    html_escaped(out, run_member(finding, "says"));
     text_add(out, "%s</p><ul>\n", json_is_true(json_object_get(finding, "sure")) ? "" : " (likely)");
     json_array_foreach(json_object_get(finding, "evidence"), i, line)
     {
         text_add(out, "<li>");
         html_escaped(out, json_string_value(line) ? json_string_value(line) : "");
     }
-    if (*text_of(finding, "source")) {
+    if (*run_member(finding, "source")) {
         text_add(out, "<li>expected: ");
-        html_escaped(out, text_of(finding, "source"));
+        html_escaped(out, run_member(finding, "source"));
     }
     text_add(out, "</ul></div>\n");
 }
@@ -97,25 +91,25 @@ static void add_stages(const json_t *d, struct text *out)
                   "not</tr>\n");
     json_array_foreach(json_object_get(d, "stages"), i, stage)
     {
-        const char *folder = text_of(stage, "folder");
+        const char *folder = run_member(stage, "folder");
         text_add(out, "<tr><td>");
         if (*folder && json_object_get(stage, "runs")) {
             text_add(out, "<a href=\"");
             html_address(out, folder);
             text_add(out, "/report/index.html\">");
-            html_escaped(out, text_of(stage, "name"));
+            html_escaped(out, run_member(stage, "name"));
             text_add(out, "</a>");
         } else {
-            html_escaped(out, text_of(stage, "name"));
+            html_escaped(out, run_member(stage, "name"));
         }
         text_add(out, "<td>");
-        html_verdict(out, text_of(stage, "verdict"));
+        html_verdict(out, run_member(stage, "verdict"));
         html_number_cell(out, html_value(json_object_get(stage, "runs")));
         text_add(out, "<td>");
-        html_escaped(out, text_of(stage, "about"));
-        if (*text_of(stage, "reason")) {
+        html_escaped(out, run_member(stage, "about"));
+        if (*run_member(stage, "reason")) {
             text_add(out, "<br><span class=soft>");
-            html_escaped(out, text_of(stage, "reason"));
+            html_escaped(out, run_member(stage, "reason"));
             text_add(out, "</span>");
         }
         text_add(out, "</tr>\n");
@@ -139,7 +133,7 @@ static bool is_bad(const json_t *d, const char *node)
     size_t i, k;
     json_array_foreach(json_object_get(d, "findings"), i, finding)
     {
-        if (strcmp(text_of(finding, "culprit"), node) == 0)
+        if (strcmp(run_member(finding, "culprit"), node) == 0)
             return true;
         json_array_foreach(json_object_get(finding, "link"), k, end)
         {
@@ -214,7 +208,7 @@ static void add_gpus(const json_t *d, struct text *out)
                                       html_value(json_object_get(cell, "rx_bps"))) /
                                      1e9);
             text_add(out, " <span class=soft>");
-            html_escaped(out, text_of(cell, "relation"));
+            html_escaped(out, run_member(cell, "relation"));
             text_add(out, "</span>");
         }
     }
@@ -290,7 +284,7 @@ static void add_pairs(const json_t *d, struct text *out)
 int page_burn_in_write(const json_t *document, const char *path, struct error *e)
 {
     struct text out = {0}, title = {0};
-    text_add(&title, "Burn-in of %s", text_of(document, "lab"));
+    text_add(&title, "Burn-in of %s", run_member(document, "lab"));
     page_begin(text_string(&title), NULL, &out);
     add_heading(document, &out);
     add_findings(document, &out);

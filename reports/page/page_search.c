@@ -10,12 +10,6 @@
 
 #define TRIED_MOST 500 /* rows of the table of all that was tried */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static long long count_of(const json_t *object, const char *key)
 {
     return (long long)json_integer_value(json_object_get(object, key));
@@ -26,10 +20,11 @@ static long long count_of(const json_t *object, const char *key)
 /* "93.1 ± 0.4 Gb/s" */
 static void add_value(const json_t *entry, const json_t *objective, struct text *out)
 {
-    const json_t *spread = json_object_get(json_object_get(entry, "objectives"), text_of(objective, "name"));
+    const json_t *spread =
+        json_object_get(json_object_get(entry, "objectives"), run_member(objective, "name"));
     double mean = html_value(json_object_get(spread, "mean")),
            ci95 = html_value(json_object_get(spread, "ci95"));
-    struct sweep_unit unit = sweep_unit_near(text_of(objective, "unit"), mean);
+    struct sweep_unit unit = sweep_unit_near(run_member(objective, "unit"), mean);
     html_number(out, mean * unit.factor);
     if (isfinite(ci95) && ci95 > 0) {
         text_add(out, " &plusmn; ");
@@ -48,7 +43,7 @@ static const char *short_path(const json_t *parameters, const char *path)
         size_t i, same = 0;
         json_array_foreach((json_t *)(uintptr_t)parameters, i, other)
         {
-            const char *is = text_of(other, "path");
+            const char *is = run_member(other, "path");
             size_t length = strlen(is), end = strlen(at);
             same += length >= end && strcmp(is + length - end, at) == 0;
         }
@@ -70,15 +65,15 @@ static void add_head(const json_t *d, const char *first, struct text *out)
     json_array_foreach(json_object_get(d, "objectives"), i, one)
     {
         text_add(out, "<th class=number>");
-        html_escaped(out, text_of(one, "name"));
-        text_add(out, " <span class=soft>(%s)</span>", text_of(one, "goal"));
+        html_escaped(out, run_member(one, "name"));
+        text_add(out, " <span class=soft>(%s)</span>", run_member(one, "goal"));
     }
     json_array_foreach((json_t *)(uintptr_t)parameters, i, one)
     {
         text_add(out, "<th class=number title=\"");
-        html_escaped(out, text_of(one, "path"));
+        html_escaped(out, run_member(one, "path"));
         text_add(out, "\">");
-        html_escaped(out, short_path(parameters, text_of(one, "path")));
+        html_escaped(out, short_path(parameters, run_member(one, "path")));
     }
     text_add(out, "</tr>\n");
 }
@@ -87,19 +82,19 @@ static void add_row(const json_t *d, const json_t *entry, const char *name, stru
 {
     const json_t *one, *folder = json_array_get(json_object_get(entry, "folders"), 0);
     size_t i;
-    bool known = *text_of(entry, "known");
+    bool known = *run_member(entry, "known");
     text_add(out, "<tr><td>");
     if (json_is_string(folder)) {
         text_add(out, "<a href=\"");
         html_address(out, json_string_value(folder));
         text_add(out, "/\">");
     }
-    html_escaped(out, known ? text_of(entry, "known") : name);
+    html_escaped(out, known ? run_member(entry, "known") : name);
     text_add(out, "%s%s", json_is_string(folder) ? "</a>" : "",
              json_is_true(json_object_get(entry, "knee")) ? " <strong>knee</strong>" : "");
     if (!json_is_true(json_object_get(entry, "feasible"))) {
         text_add(out, "<br><span class=failed>not allowed: ");
-        html_escaped(out, text_of(entry, "why"));
+        html_escaped(out, run_member(entry, "why"));
         text_add(out, "</span>");
     }
     json_array_foreach(json_object_get(d, "objectives"), i, one)
@@ -109,7 +104,7 @@ static void add_row(const json_t *d, const json_t *entry, const char *name, stru
     }
     json_array_foreach(json_object_get(d, "parameters"), i, one)
     {
-        const json_t *value = json_object_get(json_object_get(entry, "values"), text_of(one, "path"));
+        const json_t *value = json_object_get(json_object_get(entry, "values"), run_member(one, "path"));
         value = value || !known ? value : json_object_get(one, "as_written");
         char *shown = value ? json_bare(value) : NULL;
         text_add(out, "<td class=number>");
@@ -125,23 +120,24 @@ static void add_heading(const json_t *d, struct text *out)
 {
     bool simulated = json_is_true(json_object_get(d, "simulated"));
     text_add(out, "<h1>Search: ");
-    html_escaped(out, *text_of(d, "title") ? text_of(d, "title") : text_of(d, "scenario"));
+    html_escaped(out, *run_member(d, "title") ? run_member(d, "title") : run_member(d, "scenario"));
     text_add(out, "</h1>\n<p>%s<span class=soft>lab ",
              simulated ? "<span class=\"pill simulated\">simulated</span> " : "");
-    html_escaped(out, text_of(d, "lab"));
+    html_escaped(out, run_member(d, "lab"));
     text_add(out, ", harness ");
-    html_escaped(out, text_of(d, "version"));
+    html_escaped(out, run_member(d, "version"));
     text_add(out, "</span></p>\n");
     if (simulated)
         text_add(out,
                  "<p class=simulated><strong>All values were computed by the built-in simulator; none was "
                  "measured on hardware.</strong></p>\n");
     text_add(out, "<p class=lead>%lld candidates in %lld runs, by %s; %lld met the constraints%s.</p>\n",
-             count_of(d, "candidates"), count_of(d, "runs"), text_of(d, "strategy"), count_of(d, "feasible"),
+             count_of(d, "candidates"), count_of(d, "runs"), run_member(d, "strategy"),
+             count_of(d, "feasible"),
              json_is_true(json_object_get(d, "complete")) ? "" : "; <strong>it has not ended</strong>");
-    if (*text_of(d, "note")) {
+    if (*run_member(d, "note")) {
         text_add(out, "<div class=notice>");
-        html_escaped(out, text_of(d, "note"));
+        html_escaped(out, run_member(d, "note"));
         text_add(out, "</div>\n");
     }
 }
@@ -188,18 +184,18 @@ static void add_trials(const json_t *d, struct text *out)
         json_array_foreach(json_object_get(d, "objectives"), k, objective)
         {
             text_add(out, "<tr>");
-            html_cell(out, k ? "" : text_of(trial, "on"));
-            html_cell(out, text_of(objective, "name"));
+            html_cell(out, k ? "" : run_member(trial, "on"));
+            html_cell(out, run_member(objective, "name"));
             text_add(out, "<td class=number>");
             add_value(json_object_get(trial, "base"), objective, out);
             text_add(out, "<td class=number>");
             add_value(json_object_get(trial, "winner"), objective, out);
-            html_cell(out, text_of(json_object_get(trial, "objectives"), text_of(objective, "name")));
+            html_cell(out, run_member(json_object_get(trial, "objectives"), run_member(objective, "name")));
             text_add(out, "</tr>\n");
         }
         if (!json_is_true(json_object_get(json_object_get(trial, "winner"), "feasible"))) {
             text_add(out, "<tr><td><td colspan=4 class=failed>it does not meet the constraints there: ");
-            html_escaped(out, text_of(json_object_get(trial, "winner"), "why"));
+            html_escaped(out, run_member(json_object_get(trial, "winner"), "why"));
             text_add(out, "</tr>\n");
         }
     }
@@ -223,8 +219,8 @@ static void add_importance(const json_t *d, struct text *out)
         const json_t *flat = json_object_get(entry, "flat");
         bool told = json_is_true(json_object_get(entry, "told"));
         text_add(out, "<tr>");
-        html_cell(out, text_of(entry, "path"));
-        html_cell(out, text_of(entry, "objective"));
+        html_cell(out, run_member(entry, "path"));
+        html_cell(out, run_member(entry, "objective"));
         if (told)
             html_number_cell(out, round(100 * html_value(json_object_get(entry, "share"))));
         else
@@ -268,7 +264,7 @@ void page_search_write(const json_t *d, const struct drawing *drawings, size_t c
     struct text title = {0};
     size_t first = json_array_size(json_object_get(d, "objectives")), i;
     first = first > 1 ? first - 1 : 1;
-    text_add(&title, "Search: %s", text_of(d, "scenario"));
+    text_add(&title, "Search: %s", run_member(d, "scenario"));
     page_begin(text_string(&title), NULL, out);
     add_heading(d, out);
     for (i = 0; i < count && i < first; i++)
