@@ -152,6 +152,6 @@ refused "a sweep too" '.sweep = {"flows.a.rate": ["1Gb/s", "2Gb/s"]}' 'has a swe
 check "nothing was written" [ ! -e bad ]
 jq '.expect[0].check = "sum(flows.a.delivered_bps) > 30Gb/s"' rates.json >bad.json
 check_exit 2 "constraints that no known setting meets" harness search bad.json --quiet
-check_says "are told with what they miss" 'no known setting meets the constraints; of "as written", "a has enough"' err
+check_says "are refused, with the one that fails" 'no known setting meets the constraints: "as written" fails "a has enough"' err
 check_exit 2 "harness check says the same before" harness check <(jq '.search.over["flows.c.rate"] = ["1Gb/s", "2Gb/s"]' rates.json)
 finish

@@ -64,7 +64,7 @@ static void writes_out_guests_that_are_switches(void **state)
     plan_free(&plan);
 }
 
-/* Without the lab `*` is no name: what is wrong with the lab is said, not that. */
+/* `*` is replaced by names only where the lab can be read: the error is the one of the lab. */
 static void says_what_is_wrong_with_the_lab(void **state)
 {
     (void)state;
