@@ -298,7 +298,7 @@ int control_greet(struct control *control, const struct secret *secret, int stop
 {
     struct message theirs;
     if (send_hello(control, secret, e) != 0 ||
-        control_expect(control, MESSAGE_HELLO, CONTROL_HELLO_NS, stop_fd, &theirs, e) != 0)
+        control_expect(control, MESSAGE_HELLO, CONTROL_SETUP_NS, stop_fd, &theirs, e) != 0)
         return -1;
     int result = check_protocol(control, &theirs.hello, e);
     wire_free(&theirs);

@@ -7,9 +7,8 @@
 #include "traffic/connection/wire.h"
 
 #define CONTROL_SETUP_NS \
-    (30LL * 1000000000) /* for each step before traffic: memory, queue pairs, connections */
-#define CONTROL_HELLO_NS    (5LL * 1000000000) /* for the other side to say hello */
-#define CONTROL_ADDRESS_MAX 64                 /* an IPv6 address with its zone, as text */
+    (30LL * 1000000000)        /* for each step before traffic: hello, memory, queue pairs, connections */
+#define CONTROL_ADDRESS_MAX 64 /* an IPv6 address with its zone, as text */
 
 struct control {
     int fd;
