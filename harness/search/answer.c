@@ -2,6 +2,7 @@
 
 #include "harness/run/results.h"
 #include "harness/search/importance.h"
+#include "harness/search/known.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/lab_kinds.h"
 #include "lib/output/print.h"
@@ -97,9 +98,16 @@ static json_t *objectives_json(const struct study *study, const struct candidate
 static json_t *known_json(const struct candidates *all, const struct study *study)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < all->count; i++)
-        if (all->items[i]->known && all->items[i]->runs)
-            json_array_append_new(list, candidate_json(all->items[i], study));
+    for (size_t i = 0; i < study->baseline_count && i < all->count; i++) {
+        const struct known_settings *known = &study->baselines[i];
+        json_t *entry = all->items[i]->runs ? candidate_json(all->items[i], study) : NULL;
+        if (entry && known->source)
+            json_object_set_new(entry, "source", json_text(known->source));
+        if (entry && known->left_out)
+            json_object_set(entry, "left_out", known->left_out);
+        if (entry)
+            json_array_append_new(list, entry);
+    }
     return list;
 }
 
@@ -138,6 +146,7 @@ json_t *answer_make(const struct answer_of *of)
     json_object_set_new(document, "parameters", parameters_json(study));
     json_object_set_new(document, "objectives", objectives_json(study, of->all));
     json_object_set_new(document, "known", known_json(of->all, study));
+    json_object_set(document, "absent", study->absent);
     json_object_set_new(document, "front", front);
     json_t *trials = json_array();
     for (size_t i = 0; i < of->trial_count; i++)
@@ -186,6 +195,39 @@ static void print_entry(const json_t *entry, const json_t *objectives, const cha
     }
     text_free(&line);
     text_free(&values);
+}
+
+/* What belongs to known settings and has no place here: "rp.rpg_byte_reset=10000000". */
+static void print_left_out(const json_t *left_out)
+{
+    const char *what;
+    json_t *why;
+    struct text words = {0};
+    json_object_foreach((json_t *)(uintptr_t)left_out, what, why)
+    {
+        text_add(&words, "%s%s", words.length ? ", " : "", what);
+    }
+    if (words.length)
+        print_out_line("  %-14s has no place here: %s", "", text_string(&words));
+    text_free(&words);
+}
+
+static void print_known(const json_t *document)
+{
+    const json_t *entry;
+    json_t *why;
+    const char *name;
+    size_t i;
+    print_out_line("known settings:");
+    json_array_foreach(json_object_get(document, "known"), i, entry)
+    {
+        print_entry(entry, json_object_get(document, "objectives"), run_member(entry, "known"));
+        print_left_out(json_object_get(entry, "left_out"));
+    }
+    json_object_foreach(json_object_get(document, "absent"), name, why)
+    {
+        print_out_line("  %-14s cannot be tried: %s", name, json_string_value(why));
+    }
 }
 
 /* The command that runs the winner, for a shell. */
@@ -237,11 +279,7 @@ void answer_print(const json_t *document)
                    json_is_true(json_object_get(document, "complete")) ? "" : "; it has not ended");
     if (json_object_get(document, "note"))
         print_out_line("%s", run_member(document, "note"));
-    print_out_line("known settings:");
-    json_array_foreach(json_object_get(document, "known"), i, entry)
-    {
-        print_entry(entry, objectives, run_member(entry, "known"));
-    }
+    print_known(document);
     print_out_line("%s", !json_array_size(front) ? "no candidate meets the constraints"
                          : one                   ? "best:"
                                                  : "none of these is better than another in all:");
@@ -299,6 +337,8 @@ void answer_print_plan(const struct study *study)
         print_out_line("  %s: %s", study->objectives[k].max ? "max" : "min", study->objectives[k].name);
     for (size_t i = 0; i < study->baseline_count; i++)
         print_out_line("  known settings: %s", study->baselines[i].name);
+    if (known_reads_hosts(study))
+        print_out_line("  known settings: what is in force on the hosts, read by the first run");
     if (s->runs != FIELD_UNSET)
         print_out_line("  at most %" PRId64 " runs, by %s", s->runs, search_strategies[s->strategy]);
 }

@@ -3,6 +3,7 @@
 #include "harness/run/precheck.h"
 #include "harness/run/results.h"
 #include "harness/search/answer.h"
+#include "harness/search/known.h"
 #include "harness/search/round.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
@@ -54,6 +55,12 @@ static size_t runs_of_trials(const struct study *study)
     return 2 * (size_t)study->search->seeds * (1 + study->other_count);
 }
 
+/* Those of known settings, one of which is read from hosts by the first run. */
+static size_t runs_of_known(const struct study *study)
+{
+    return (study->baseline_count + known_reads_hosts(study)) * (size_t)study->search->seeds;
+}
+
 /* How many more runs there may be before these. */
 static size_t runs_left(const struct search *s)
 {
@@ -69,7 +76,7 @@ static size_t runs_left(const struct search *s)
 static size_t candidates_in_budget(const struct search *s)
 {
     size_t seeds = (size_t)s->study.search->seeds,
-           known = s->study.baseline_count * seeds + runs_of_trials(&s->study);
+           known = runs_of_known(&s->study) + runs_of_trials(&s->study);
     int64_t most = s->study.search->runs;
     if (most == FIELD_UNSET || (size_t)most <= known)
         return 0;
@@ -98,6 +105,15 @@ static int run_round(struct search *s, const char *name, struct candidate *const
     return interrupt_count(&s->interrupt) > 0 ? EXIT_INTERRUPTED : EXIT_DONE;
 }
 
+static void add_in_force(struct search *s, const struct candidate *first)
+{
+    const char *run = json_string_value(json_array_get(first->folders, 0));
+    char *folder = files_join(s->folder, run ? run : "");
+    if (folder)
+        known_add_in_force(&s->study, folder);
+    free(folder);
+}
+
 /* Known settings get all their runs at once: the others are measured by them. */
 static int run_known(struct search *s)
 {
@@ -116,6 +132,8 @@ static int run_known(struct search *s)
         status = run_round(s, name, &c, 1, 0, seeds, NULL);
         c->whole = status == EXIT_DONE;
         free(name);
+        if (i == 0 && c->whole && known_reads_hosts(&s->study))
+            add_in_force(s, c);
     }
     return status;
 }
@@ -414,19 +432,26 @@ static int open_folder(struct search *s, struct error *e)
 
 static int check_budget(const struct study *study, struct error *e)
 {
-    int64_t most = study->search->runs,
-            known = (int64_t)study->baseline_count * study->search->seeds + (int64_t)runs_of_trials(study);
+    int64_t most = study->search->runs, known = (int64_t)(runs_of_known(study) + runs_of_trials(study));
+    size_t settings = study->baseline_count + known_reads_hosts(study);
     return most == FIELD_UNSET || most > known
                ? 0
                : error_set(e,
                            "%s: search.runs: %zu known %s, each with %" PRId64
                            " %s, and what is tried again at the end take %" PRId64 " runs: expected more",
-                           study->plan.scenario_path, study->baseline_count,
-                           THINGS(study->baseline_count, "setting"), study->search->seeds,
-                           THINGS((size_t)study->search->seeds, "seed"), known);
+                           study->plan.scenario_path, settings, THINGS(settings, "setting"),
+                           study->search->seeds, THINGS((size_t)study->search->seeds, "seed"), known);
 }
 
-static int open_study(const struct sweep_request *request, const struct plan_documents *documents,
+static int open_study(const struct plan_request *request, struct study *study, struct error *e)
+{
+    if (study_open(request, study, e) != 0)
+        return -1;
+    known_add_published(study);
+    return check_budget(study, e);
+}
+
+static int open_asked(const struct sweep_request *request, const struct plan_documents *documents,
                       struct study *study, struct error *e)
 {
     const struct plan_request plan = {.documents = documents,
@@ -436,7 +461,7 @@ static int open_study(const struct sweep_request *request, const struct plan_doc
                                       .set_count = request->sets.count,
                                       .duration_ns = request->duration_ns,
                                       .seed = (uint64_t)request->seed};
-    return study_open(&plan, study, e) == 0 ? check_budget(study, e) : -1;
+    return open_study(&plan, study, e);
 }
 
 static int search_planned(const struct sweep_request *request, const struct plan_documents *documents)
@@ -444,7 +469,7 @@ static int search_planned(const struct sweep_request *request, const struct plan
     struct search s = {.request = request, .lock = -1, .said = json_object(), .interrupt.fd = -1};
     struct error e;
     int status = EXIT_USAGE;
-    if (open_study(request, documents, &s.study, &e) != 0) {
+    if (open_asked(request, documents, &s.study, &e) != 0) {
         log_error("%s", e.text);
     } else if (request->dry_run) {
         answer_print_plan(&s.study);
@@ -469,7 +494,7 @@ static int search_planned(const struct sweep_request *request, const struct plan
 int search_check(const struct plan_request *request, struct error *e)
 {
     struct study study;
-    int result = study_open(request, &study, e) == 0 ? check_budget(&study, e) : -1;
+    int result = open_study(request, &study, e);
     study_close(&study);
     return result;
 }

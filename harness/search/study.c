@@ -132,7 +132,7 @@ static int open_known(const json_t *written, const char *key, struct known_setti
     {
         if (!*name || !json_is_object(values) || json_object_size(values) == 0)
             return error_set(e, "%s.%.60s: expected an object such as {\"PATH\": VALUE}", key, name);
-        known[(*count)++] = (struct known_settings){name, values};
+        known[(*count)++] = (struct known_settings){.name = name, .values = json_incref(values)};
     }
     return 0;
 }
@@ -152,11 +152,12 @@ static int check_known(const struct study *study, const struct known_settings *k
 static int open_all_known(struct study *study, struct error *e)
 {
     const struct scenario_search *s = study->search;
+    study->absent = json_object();
     study->baselines = calloc(json_object_size(s->baselines) + 1, sizeof *study->baselines);
     study->other = calloc(json_object_size(s->other) + 1, sizeof *study->other);
     if (!study->baselines || !study->other)
         return error_set(e, "out of memory");
-    study->baselines[study->baseline_count++] = (struct known_settings){SCENARIO_ITSELF, NULL};
+    study->baselines[study->baseline_count++] = (struct known_settings){.name = SCENARIO_ITSELF};
     if (open_known(s->baselines, "baselines", study->baselines, &study->baseline_count, e) != 0 ||
         open_known(s->other, "other", study->other, &study->other_count, e) != 0)
         return -1;
@@ -293,12 +294,22 @@ int study_open(const struct plan_request *request, struct study *study, struct e
     return error_prefix(e, "%s: search", study->plan.scenario_path);
 }
 
+static void free_known(struct known_settings *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_decref(known[i].values);
+        json_decref(known[i].left_out);
+    }
+    free(known);
+}
+
 void study_close(struct study *study)
 {
     for (size_t i = 0; i < study->objective_count; i++)
         expr_free(study->objectives[i].of);
-    free(study->baselines);
-    free(study->other);
+    free_known(study->baselines, study->baseline_count);
+    free_known(study->other, study->other_count);
+    json_decref(study->absent);
     plan_free(&study->plan);
     *study = (struct study){0};
 }

@@ -24,7 +24,9 @@ struct objective {
 /* Known settings: what they set (path -> value), besides the scenario as it is written. */
 struct known_settings {
     const char *name;
-    const json_t *values;
+    json_t *values;     /* NULL: nothing */
+    const char *source; /* of what was published; NULL: the scenario's own */
+    json_t *left_out;   /* what else belongs to them -> why it is not set here; NULL: nothing */
 };
 
 #define STUDY_MOST_PARAMETERS 64
@@ -38,6 +40,7 @@ struct study {
     size_t objective_count;
     struct known_settings *baselines; /* the first is the scenario itself */
     size_t baseline_count;
+    json_t *absent;               /* name -> why such settings are not among them */
     struct known_settings *other; /* traffic */
     size_t other_count;
 };

@@ -114,6 +114,45 @@ static void add_row(const json_t *d, const json_t *entry, const char *name, stru
     text_add(out, "</tr>\n");
 }
 
+/* Where known settings are from, and what of them has no place here. */
+static void add_sources(const json_t *d, struct text *out)
+{
+    const json_t *entry;
+    json_t *why;
+    const char *what;
+    size_t i;
+    text_add(out, "<ul class=soft>\n");
+    json_array_foreach(json_object_get(d, "known"), i, entry)
+    {
+        const char *between = "; without ";
+        if (!*run_member(entry, "source"))
+            continue;
+        text_add(out, "<li>");
+        html_escaped(out, run_member(entry, "known"));
+        text_add(out, ": ");
+        html_escaped(out, run_member(entry, "source"));
+        json_object_foreach(json_object_get(entry, "left_out"), what, why)
+        {
+            text_add(out, "%s", between);
+            html_escaped(out, what);
+            text_add(out, " (");
+            html_escaped(out, json_string_value(why) ? json_string_value(why) : "");
+            text_add(out, ")");
+            between = ", ";
+        }
+        text_add(out, "\n");
+    }
+    json_object_foreach(json_object_get(d, "absent"), what, why)
+    {
+        text_add(out, "<li>");
+        html_escaped(out, what);
+        text_add(out, " cannot be tried: ");
+        html_escaped(out, json_string_value(why) ? json_string_value(why) : "");
+        text_add(out, "\n");
+    }
+    text_add(out, "</ul>\n");
+}
+
 /* ---- parts of the page */
 
 static void add_heading(const json_t *d, struct text *out)
@@ -165,6 +204,7 @@ static void add_best(const json_t *d, struct text *out)
         add_row(d, entry, "", out);
     }
     text_add(out, "</table></div>\n");
+    add_sources(d, out);
 }
 
 static void add_trials(const json_t *d, struct text *out)

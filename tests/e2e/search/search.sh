@@ -130,6 +130,20 @@ check "the winner is tried on the other traffic" [ "$(answer known '[.trials[].o
 check "whose runs have it" [ "$(jq -r '.scenario.flows[0].message' "results/known/latest/$(answer known '.trials[1].winner.folders[0]')/result.json")" = 4KiB ]
 check "only what the condition allows is tried" [ "$(answer known '[.tried[].values | map(rtrimstr("Gb/s") | rtrimstr("Mb/s") | tonumber)] | length > 0')" = true ]
 
+# ---- what was published
+jq '.name = "published" | .search.over += {"settings.dcqcn.rp.rpg_byte_reset": {from: 1000, to: 32767}, "settings.dcqcn.rp.rpg_ai_rate": {from: 5, to: 400}} | .search.baselines = {"expert": {"settings.dcqcn.rp.rpg_ai_rate": 77}}' queue.json >published.json
+check_exit 0 "a search over values that were published" harness search published.json --lab marks.json
+cp out told
+known() { answer published ".known[] | select(.known == \"$1\") | $2"; }
+check "has them in its table" [ "$(answer published '[.known[].known] | tojson')" = '["as written","expert","driver default","DCQCN paper","HPCC"]' ]
+check "the user's own come before" [ "$(known expert '.values["settings.dcqcn.rp.rpg_ai_rate"]')" = 77 ]
+check "each ran with all seeds" [ "$(answer published '[.known[].runs] | unique | tojson')" = '[3]' ]
+check "thresholds are those of the lab's rate, 25 Gb/s" [ "$(known HPCC '[.values["lab.defaults.switch.ecn.kmax"], .values["settings.dcqcn.rp.rpg_ai_rate"]] | tojson')" = '["400kB",5]' ]
+check "the run had what was not varied, too" [ "$(jq -r '.scenario.settings.dcqcn.rp.rpg_min_rate' "results/published/latest/$(known HPCC '.folders[0]')/result.json")" = 1000 ]
+check "it is said where they are from" [ "$(known 'DCQCN paper' .source)" = "Zhu et al., SIGCOMM 2015, at 40 Gb/s" ]
+check_says "and what has no place" '^ +has no place here: rp.rpg_byte_reset=10000000$' told
+check_says "on the page, with the reason" 'without rp.rpg_byte_reset=10000000 .the NIC takes no such value' results/published/latest/index.html
+
 # ---- what is refused before anything runs
 refused() { # what, filter, words
     jq "$2" rates.json >bad.json
