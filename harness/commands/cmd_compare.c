@@ -1,5 +1,6 @@
 #include "harness/burn_in/compare.h"
 #include "harness/compare/compare.h"
+#include "harness/search/compare.h"
 #include "lib/document/json_text.h"
 #include "lib/output/columns.h"
 #include "lib/program/program.h"
@@ -42,6 +43,25 @@ static int compare_burn_ins(const char *old, const char *new, const struct compa
     return status;
 }
 
+static int compare_searches(const char *old, const char *new, const struct compare_options *said)
+{
+    struct error e;
+    json_t *comparison = NULL;
+    if (said->fail_if.count)
+        error_set(&e, "--fail-if: rules are of results and burn-ins, and %s is a search", new);
+    else
+        comparison = search_compare(old, new, &e);
+    if (!comparison)
+        return program_fail(EXIT_USAGE, &e);
+    int status = search_compare_status(comparison);
+    if (said->json)
+        json_print(stdout, comparison, 15);
+    else
+        search_compare_print(comparison, columns_of_terminal(stdout));
+    json_decref(comparison);
+    return status;
+}
+
 static int run_compare(const struct call *call)
 {
     const struct compare_options *said = call->options;
@@ -49,8 +69,10 @@ static int run_compare(const struct call *call)
     json_t *comparison = NULL;
     char *old = compare_find(call->arguments[0], &e),
          *new = old ? compare_find(call->arguments[1], &e) : NULL;
-    if (new &&burn_in_is(old) && burn_in_is(new)) {
-        int status = compare_burn_ins(old, new, said);
+    bool burn_ins = new &&burn_in_is(old) && burn_in_is(new),
+         searches = new &&search_is(old) && search_is(new);
+    if (burn_ins || searches) {
+        int status = burn_ins ? compare_burn_ins(old, new, said) : compare_searches(old, new, said);
         free(old);
         free(new);
         return status;
@@ -73,7 +95,7 @@ static int run_compare(const struct call *call)
 const struct command command_compare = {
     .name = "compare",
     .arguments = "OLD NEW",
-    .about = "Compare two results, or two burn-ins: settings, versions, figures.",
+    .about = "Compare two results, burn-ins or searches: settings, versions, figures.",
     .options = &options,
     .least = 2,
     .most = 2,

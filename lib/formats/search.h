@@ -1,6 +1,4 @@
-/* The "search" of a scenario: which values are tried, what is wanted of them, and for how long.
- *.
- */
+/* The "search" of a scenario: which values are tried, what is wanted of them, and for how long. */
 #ifndef LIB_SEARCH_H
 #define LIB_SEARCH_H
 

@@ -104,6 +104,27 @@ for strategy in random latin-hypercube annealing; do
     check_exit 0 "$strategy" harness search both.json --set search.strategy=$strategy --quiet
     check "ends with a front" [ "$(answer both '(.front | length > 1) and .strategy == "'$strategy'"')" = true ]
 done
+# ---- two searches side by side: of the box from (0, 0) to (4, 4) the points (4, 1) and (1, 4) dominate 7/16, (3, 3) 9/16
+answers() { jq --argjson points "$2" '.known |= [.[0] | .objectives |= map_values(.mean = 0)] | .front = [.front[0] as $f | $points[] as $p
+    | $f | .objectives.a.mean = $p[0] | .objectives.b.mean = $p[1]]' results/both/latest/search.json >"$1/search.json"; }
+mkdir two-ends middle
+answers two-ends '[[4, 1], [1, 4]]' && answers middle '[[3, 3]]'
+check_exit 0 "two searches are compared" harness compare two-ends middle
+check_says "hypervolumes are those of the box of both" '^OLD: 2 best settings, 0 worse than one of NEW.s; hypervolume 43.8 %' out
+check_says "of either" '^NEW: 1 best setting, 0 worse than one of OLD.s; hypervolume 56.2 %' out
+answers middle '[[5, 2]]'
+check "a setting that is nowhere better is told" [ "$(harness compare two-ends middle --json | jq -c '[.fronts.old.beaten, .fronts.new.beaten, (.objectives[] | select(.name == "a")).new.mean]')" = '[1,0,5]' ]
+jq '.objectives[1].of = "1"' middle/search.json >m && mv m middle/search.json
+check_exit 2 "searches for other things are not" harness compare two-ends middle
+check_says "which is told" 'not for the same: objective 2 is "max .*" in .*two-ends and "max 1" in ' err
+jq '.front = [] | .objectives = {}' two-ends/search.json >middle/search.json
+check_exit 2 "nor is what no search wrote" harness compare two-ends middle
+check_exit 2 "nor is a search with itself" harness compare two-ends two-ends
+answers middle '[]'
+check_exit 4 "one that found nothing is" harness compare two-ends middle
+check_says "with a note" '^note: NEW found nothing that is allowed' out
+check_exit 2 "rules are for results" harness compare two-ends middle --fail-if 'goodput < 1'
+
 jq '.search.over = {"flows.a.rate": ["1Gb/s", "2Gb/s", "3Gb/s"]} | .name = "few"' rates.json >few.json
 check_exit 0 "where there are few values" harness search few.json
 check "each is tried once, and it ends" [ "$(answer few '.candidates')" -le 3 ]
