@@ -1,5 +1,5 @@
-/* Runs side by side: each in a process of its own, so that none can harm another, and all end with this
- * one. */
+/* Runs side by side, in processes of their own: one that ends badly costs its run alone, and all end with
+ * this one. A process makes one run after the other, since beginning one takes as long as a short run. */
 #ifndef HARNESS_WORKERS_H
 #define HARNESS_WORKERS_H
 
@@ -19,8 +19,9 @@ struct work {
     void *context;
     struct interrupt *interrupt; /* each of its signals is passed on to the runs; no run is begun any more */
 
-    /* In the process of the run. Standard output is `output` of its worked. `place`: below `jobs`; no run
-     * that goes on at the same time has the same. */
+    /* In a process that has made other runs, perhaps, and knows `context` as it was before its first.
+     * Standard output is `output` of its worked. `place`: below `jobs`; no run that goes on at the same time
+     * has the same. */
     struct outcome (*run)(void *context, size_t i, size_t place, struct error *e);
     /* In this process: what runs say on standard error, in whole lines; NULL: they write there themselves. */
     void (*said)(void *context, const char *bytes, size_t length);
