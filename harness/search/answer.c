@@ -3,6 +3,7 @@
 #include "harness/run/results.h"
 #include "harness/search/importance.h"
 #include "harness/search/known.h"
+#include "harness/search/use.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/lab_kinds.h"
 #include "lib/output/print.h"
@@ -266,7 +267,7 @@ static void print_command(const json_t *document)
     }
 }
 
-void answer_print(const json_t *document)
+void answer_print(const json_t *document, const char *folder)
 {
     const json_t *objectives = json_object_get(document, "objectives"), *entry,
                  *front = json_object_get(document, "front");
@@ -297,6 +298,7 @@ void answer_print(const json_t *document)
         trial_print(entry, objectives);
     }
     importance_print(json_object_get(document, "importance"));
+    use_print(json_object_get(document, "use"), folder);
     print_command(document);
 }
 

@@ -29,7 +29,7 @@ void best_free(struct best *best);
 
 /* A new reference. */
 json_t *answer_make(const struct answer_of *of);
-void answer_print(const json_t *document);
+void answer_print(const json_t *document, const char *folder);
 /* A line after a round. */
 void answer_print_progress(const struct study *study, const struct candidates *all, size_t rounds,
                            size_t runs);

@@ -306,13 +306,16 @@ static json_t *value_before(const json_t *settings, const char *path, const char
 /* A switch says bytes where a scenario has a quantity. */
 static json_t *as_written(const struct parameter *p, json_t *value)
 {
+    const char *like = json_string_value(p->range.list ? json_array_get(p->range.list, 0)
+                                                       : json_object_get(p->written, "from"));
+    enum unit unit;
+    int64_t number;
     char shown[32];
-    if (!value || !json_is_integer(value) || !p->range.steps.quantity)
+    if (!json_is_integer(value) || !like || !units_find(like, &unit, &number))
         return value;
-    json_t *quantity = json_text(units_write(p->range.steps.unit, json_integer_value(value),
-                                             p->range.steps.prefixes, shown, sizeof shown));
+    units_write(unit, json_integer_value(value), UNITS_DECIMAL, shown, sizeof shown);
     json_decref(value);
-    return quantity;
+    return json_text(shown);
 }
 
 void known_add_in_force(struct study *study, const char *folder)

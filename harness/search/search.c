@@ -5,6 +5,7 @@
 #include "harness/search/answer.h"
 #include "harness/search/known.h"
 #include "harness/search/round.h"
+#include "harness/search/use.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
@@ -350,6 +351,15 @@ static bool seeds_change_nothing(const struct search *s)
     return true;
 }
 
+/* Files with the winner's values. */
+static void add_use(const struct search *s, json_t *document)
+{
+    struct best best = best_of(&s->all, &s->study);
+    if (best.count)
+        json_object_set_new(document, "use", use_write(&s->study, best.items[best.knee], s->folder));
+    best_free(&best);
+}
+
 static int conclude(struct search *s, int status)
 {
     struct error e;
@@ -364,6 +374,7 @@ static int conclude(struct search *s, int status)
                                      .seeds = s->seeds,
                                      .complete = status == EXIT_DONE};
     json_t *document = answer_make(&answer);
+    add_use(s, document);
     char *path = files_join(s->folder, SEARCH_DOCUMENT);
     if (!path || json_file_save(path, document, &e) != 0) {
         log_error("%s", path ? e.text : "out of memory");
@@ -374,7 +385,7 @@ static int conclude(struct search *s, int status)
     if (s->request->json)
         json_print(stdout, document, 15);
     else if (!s->request->quiet)
-        answer_print(document);
+        answer_print(document, s->folder);
     bool drawn = !s->request->no_report && report_search(document, s->folder, &e) == 0;
     if (!s->request->no_report && !drawn)
         log_warning("no page: %s", e.text);

@@ -207,6 +207,37 @@ static void add_best(const json_t *d, struct text *out)
     add_sources(d, out);
 }
 
+/* Files that set the best. */
+static void add_use(const json_t *d, struct text *out)
+{
+    const json_t *use = json_object_get(d, "use"), *file;
+    const char *what;
+    json_t *why;
+    size_t i;
+    if (!use)
+        return;
+    text_add(out, "<h2>To use it</h2>\n<ul>\n");
+    json_array_foreach(json_object_get(use, "files"), i, file)
+    {
+        text_add(out, "<li><a href=\"");
+        html_address(out, run_member(file, "file"));
+        text_add(out, "\">");
+        html_escaped(out, run_member(file, "file"));
+        text_add(out, "</a>: ");
+        html_escaped(out, run_member(file, "is"));
+        text_add(out, "\n");
+    }
+    json_object_foreach(json_object_get(use, "not_made"), what, why)
+    {
+        text_add(out, "<li class=soft>no ");
+        html_escaped(out, what);
+        text_add(out, ": ");
+        html_escaped(out, json_string_value(why) ? json_string_value(why) : "");
+        text_add(out, "\n");
+    }
+    text_add(out, "</ul>\n");
+}
+
 static void add_trials(const json_t *d, struct text *out)
 {
     const json_t *trial, *objective;
@@ -311,6 +342,7 @@ void page_search_write(const json_t *d, const struct drawing *drawings, size_t c
         page_add_drawing(&drawings[i], "", out);
     add_best(d, out);
     add_trials(d, out);
+    add_use(d, out);
     add_importance(d, out);
     for (; i < count; i++)
         page_add_drawing(&drawings[i], "", out);

@@ -59,6 +59,18 @@ check_says "that says where its values come from" 'computed by the built-in simu
 check "a drawing for each parameter, and of the course" [ "$(grep -o '<figure>' "$one/index.html" | wc -l)" = 3 ]
 check "each row leads to a run" [ -e "$one/$(grep -o 'href="round-[^"]*"' "$one/index.html" | head -1 | cut -d'"' -f2)result.json" ]
 
+# ---- files that set it
+check_exit 0 "the scenario with the best values is good" harness check "$one/winner.json"
+check_exit 0 "it runs as it is" harness run "$one/winner.json" --no-report --quiet --out its
+check "with the same figures as the search's own run" [ "$(jq -r '.flows[] | .delivered_bps' its/rates-winner/latest/result.json)" = "$(jq -r '.flows[] | .delivered_bps' "$one/$(answer rates '.front[0].folders[0]')/result.json")" ]
+check "settings for nic-config are those of the scenario" [ "$(jq -c '.interfaces.INTERFACE | [.mtu, .pfc, .trust]' "$one/winner-nic-config.json")" = '[4200,[3],"dscp"]' ]
+jq '.interfaces = {lo: .interfaces.INTERFACE}' "$one/winner-nic-config.json" >lo.json
+nic-config plan --skip-missing lo.json >out 2>err
+check "which nic-config reads" jq -e .ok out
+check "they are named in the answer" [ "$(answer rates '[.use.files[].file] | join(" ")')" = "winner.json winner-lab.json winner-nic-config.json" ]
+check_says "on the terminal" '/winner.json .scenario.$' told
+check_says "and on the page" '<a href="winner.json">' "$one/index.html"
+
 # ---- the same for any number of jobs, from any seed, and after kills
 check_exit 0 "with two jobs" harness search rates.json --jobs 2 --out two --quiet
 check "the answer is the same" same_answers "$one" "$(readlink -f two/rates/latest)"
@@ -135,6 +147,7 @@ jq '.name = "queue" | .settings.ecn = [3] | del(.flows[].rate) | .expect = [] | 
                  objectives: [{name: "queue", min: "mean(s0.port2_prio3_queue_bytes)"}], runs: 60, seeds: 3}' rates.json >queue.json
 jq '.name = "marks" | .defaults.switch = {buffer: "16MiB", ecn: {kmin: "10KB", kmax: "400KB", pmax: 0.1}}' two.json >marks.json
 check_exit 0 "a queue of marked packets" harness search queue.json --lab marks.json
+cp out queue.out
 check "the scenario itself ran with all seeds" [ "$(answer queue '.known[0].runs')" = 3 ]
 check "so did the best" [ "$(answer queue '.front[0].runs')" = 3 ]
 check "those that cannot win do not" [ "$(answer queue '[.tried[].runs] | any(. == 1)')" = true ]
@@ -150,6 +163,11 @@ check "are in the answer" [ "$(answer known '[.known[].known] | tojson')" = '["a
 check "the winner is tried on the other traffic" [ "$(answer known '[.trials[].on] | tojson')" = '["new seeds","small"]' ]
 check "whose runs have it" [ "$(jq -r '.scenario.flows[0].message' "results/known/latest/$(answer known '.trials[1].winner.folders[0]')/result.json")" = 4KiB ]
 check "only what the condition allows is tried" [ "$(answer known '[.tried[].values | map(rtrimstr("Gb/s") | rtrimstr("Mb/s") | tonumber)] | length > 0')" = true ]
+
+check_says "what cannot be made is told, with the reason" 'no winner-sonic.json: no role of the scenario is a switch that runs SONiC' queue.out
+jq '.name = "host" | .search.over = {"lab.defaults.host.nic.tx_latency": ["100ns", "200ns", "300ns"]} | .search.runs = 15' queue.json >host.json
+check_exit 0 "a value of a simulated NIC" harness search host.json --lab marks.json
+check_says "is none of nic-config's" 'no winner-nic-config.json: lab.defaults.host.nic.tx_latency is a value of the lab' out
 
 # ---- what was published
 jq '.name = "published" | .search.over += {"settings.dcqcn.rp.rpg_byte_reset": {from: 1000, to: 32767}, "settings.dcqcn.rp.rpg_ai_rate": {from: 5, to: 400}} | .search.baselines = {"expert": {"settings.dcqcn.rp.rpg_ai_rate": 77}}' queue.json >published.json

@@ -24,6 +24,9 @@ check_says "is refused" 'search.runs: 2 known settings' "$SCRATCH/err"
 check_exit 0 "a search on hosts" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$OUT"
 check "tries what they had before" [ "$(answer '[.known[] | [.known, .values["settings.mtu"]]] | tojson')" = '[["as written",null],["in force on the hosts",1500]]' ]
 check "puts everything back" [ "$(mtus)" = "$before" ]
+check "files for nic-config name the hosts' interface" [ "$(answer '[.use.files[] | select(.is == "nic-config") | [.file, .roles]] | tojson')" = '[["winner-nic-config.json",["a","b"]]]' ]
+check "... and are what it takes" ip netns exec a "$BUILD/nic-config" plan "$FOLDER/winner-nic-config.json"
+check_exit 0 "the scenario is good for these hosts" "$H" check "$FOLDER/winner.json" --lab "$SCRATCH/stand-in.json"
 ip -n b link set data0 mtu 1480
 before=$(mtus)
 check_exit 0 "hosts that differ" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$OUT"
