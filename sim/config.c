@@ -52,11 +52,6 @@ void sim_config_defaults(struct sim_config *c)
     (void)table_defaults(&physics_framing_table, &c->framing);
 }
 
-int64_t sim_cable_delay_ps(int64_t length_mm)
-{
-    return length_mm * 5;
-}
-
 int32_t sim_infiniband_mtu(int64_t link_mtu_bytes)
 {
     /* GRH or IP 40, UDP 8, BTH 12, XRC 4, atomic extended header 28, ICRC 4 */

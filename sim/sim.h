@@ -86,8 +86,6 @@ struct sim_link_config {
     int64_t loss_per_billion;    /* frames lost at random (error injection), not PFC frames */
     bool lossy_at_a, lossy_at_b; /* frames that arrive at this end, a switch, are of a priority without PFC */
 };
-/* Light in fibre: 5 ns a metre. */
-int64_t sim_cable_delay_ps(int64_t length_mm);
 
 /* ---- flows */
 

@@ -305,9 +305,7 @@ static int import_take_hosts(struct import *import, const struct lab *lab, struc
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
         if (!import->rate_bps || link->rate_bps < import->rate_bps)
             import->rate_bps = link->rate_bps;
-        int64_t delay_ps = link->delay_ps != FIELD_UNSET    ? link->delay_ps
-                           : link->length_mm != FIELD_UNSET ? link->length_mm * 5
-                                                            : 0;
+        int64_t delay_ps = lab_link_delay_ps(link);
         import->delay_ps = delay_ps > import->delay_ps ? delay_ps : import->delay_ps;
     }
     return json_array_size(import->names) == import->nodes ? 0 : error_set(e, "out of memory");

@@ -169,6 +169,13 @@ const char *lab_link_port(const struct lab_link *link, const char *name)
     return NULL;
 }
 
+int64_t lab_link_delay_ps(const struct lab_link *link)
+{
+    return link->delay_ps != FIELD_UNSET    ? link->delay_ps
+           : link->length_mm != FIELD_UNSET ? link->length_mm * PHYSICS_CABLE_PS_PER_MM
+                                            : 0;
+}
+
 const char *lab_link_peer(const struct lab_link *link, const char *name)
 {
     char *const *ends = link->between.items;

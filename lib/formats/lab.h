@@ -241,6 +241,8 @@ void lab_add_nics(const struct lab *lab, size_t first, const char *role, struct 
 const char *lab_link_port(const struct lab_link *link, const char *name);
 /* The name at a link's other end; NULL: it does not end at `name`. */
 const char *lab_link_peer(const struct lab_link *link, const char *name);
+/* Propagation one way: what the lab says, or by the length; 0: it says neither. */
+int64_t lab_link_delay_ps(const struct lab_link *link);
 
 /* The name of the guest that a node is, or is a NIC of. */
 const char *lab_guest_name(const struct lab_host *host);

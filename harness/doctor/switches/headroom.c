@@ -1,6 +1,7 @@
 /* Does what arrives after XOFF fit above the threshold? */
 #include "harness/doctor/switches/switch.h"
 
+#include "lib/physics/fabric.h"
 #include "lib/roce/thresholds.h"
 #include "lib/text.h"
 #include <inttypes.h>
@@ -9,7 +10,6 @@
 /* On the wire besides the MTU: Ethernet header and checksum, preamble and the gap (IEEE 802.3). */
 #define FRAME_BESIDES INT64_C(38)
 #define PAUSE_BYTES   INT64_C(84) /* a frame of the least size, with preamble and gap */
-#define PS_PER_MM     INT64_C(5)  /* 5 ns a metre, as for links of labs (docs/lab.md) */
 
 struct headroom {
     const struct doctor_subject *x;
@@ -78,8 +78,8 @@ static void compare_headroom(const struct headroom *h, int64_t speed_Mbps, int64
     const struct thresholds_port port = {
         .cable_m = (mm + 999) / 1000, .speed_Mbps = speed_Mbps, .mtu = mtu, .max_mtu = mtu};
     bool of_host = h->x->end->host_mtu != FIELD_UNSET;
-    int64_t least =
-        thresholds_in_flight(speed_Mbps * 1000000, mm * PS_PER_MM, mtu + FRAME_BESIDES, PAUSE_BYTES);
+    int64_t least = thresholds_in_flight(speed_Mbps * 1000000, mm * PHYSICS_CABLE_PS_PER_MM,
+                                         mtu + FRAME_BESIDES, PAUSE_BYTES);
     int64_t mlx5 = thresholds_mlx5_headroom(&port);
     struct text words = {0}, fix = {0};
     text_add(&words, "profile %s of group %d keeps %" PRId64 " bytes (xoff) for what arrives after XOFF; at ",

@@ -78,13 +78,10 @@ static void configure_links(const struct lab *lab, struct sim_setup *setup)
         to[i] = (struct sim_link_config){.a = node_by_name(lab, setup, ends[0]),
                                          .b = node_by_name(lab, setup, ends[1]),
                                          .rate_bps = link->rate_bps,
+                                         .delay_ps = lab_link_delay_ps(link),
                                          .lossy_at_a = link->lossy_at && !strcmp(link->lossy_at, ends[0]),
                                          .lossy_at_b = link->lossy_at && !strcmp(link->lossy_at, ends[1]),
                                          .loss_per_billion = (int64_t)llround(link->loss * 1e9)};
-        if (link->delay_ps != FIELD_UNSET)
-            to[i].delay_ps = link->delay_ps;
-        else if (link->length_mm != FIELD_UNSET)
-            to[i].delay_ps = sim_cable_delay_ps(link->length_mm);
     }
 }
 

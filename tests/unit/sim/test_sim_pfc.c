@@ -1,6 +1,7 @@
 /* Priority flow control in the simulator: pause frames, quanta, refresh, thresholds, headroom. */
 #include "tests/unit/sim/sim_two_hosts.h"
 
+#include "lib/physics/fabric.h"
 #include "sim/model.h"
 
 #define US        SIM_PS_PER_US
@@ -214,7 +215,8 @@ static void headroom_and_cable(void **state)
     for (int i = 0; i < 2; i++) {
         struct two_hosts t;
         two_hosts_init(&t);
-        t.link.delay_ps = sim_cable_delay_ps(i ? 2000000 : 1000); /* 2 km or 1 m, both said to be 1 m */
+        t.link.delay_ps =
+            (i ? 2000000 : 1000) * PHYSICS_CABLE_PS_PER_MM; /* 2 km or 1 m, both said to be 1 m */
         t.hosts[1].settings.cable_mm = 1000;
         t.hosts[1].settings.buffer_bytes[0] = 114944;
         t.hosts[1].memories[SIM_MEMORY_HOST].write_bps = INT64_C(4000000000);
