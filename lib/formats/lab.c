@@ -570,6 +570,50 @@ static int check_addresses(const struct lab *lab, struct error *e)
     return result;
 }
 
+static int take_device(json_t *taken, const struct lab *lab, size_t i, const char *key, const char *word,
+                       struct error *e)
+{
+    json_t *device = word ? json_textf("%s %s %s", lab_machine_name(lab, i), key, word) : NULL;
+    const char *place = json_string_value(device);
+    const json_t *first = place ? json_object_get(taken, place) : NULL;
+    int result = first ? error_set(e,
+                                   "hosts.%s.%s: %s is already that of %s: each NIC of a machine is a "
+                                   "device of its own",
+                                   lab_node_name(lab, i), key, word, json_string_value(first))
+                       : 0;
+    if (place && !first)
+        json_object_set_new(taken, place, json_text(lab_node_name(lab, i)));
+    json_decref(device);
+    return result;
+}
+
+static int take_nic(json_t *taken, const struct lab *lab, size_t i, const struct lab_nic *nic,
+                    struct error *e)
+{
+    return take_device(taken, lab, i, "nic.netdev", nic->netdev, e) != 0 ||
+                   take_device(taken, lab, i, "nic.rdma", nic->rdma, e) != 0 ||
+                   take_device(taken, lab, i, "nic.mac", nic->mac, e) != 0 ||
+                   take_device(taken, lab, i, "nic.pci", nic->pci, e) != 0
+               ? -1
+               : 0;
+}
+
+/* Two NICs of a machine are not one device, whose counters and flows would be taken for both's. */
+static int check_devices(const struct lab *lab, struct error *e)
+{
+    json_t *taken = json_object();
+    const struct lab_host *host;
+    int result = 0;
+    for (size_t i = 0; result == 0 && (host = lab_host_at(lab, i)); i++) {
+        const struct lab_nic *extra = host->extra_nics.items;
+        result = take_nic(taken, lab, i, &host->nic, e);
+        for (size_t k = 0; result == 0 && k < host->extra_nics.count; k++)
+            result = take_nic(taken, lab, i, &extra[k], e);
+    }
+    json_decref(taken);
+    return result;
+}
+
 #define SSH_PORT 22
 
 /* Is a machine's destination another's, as far as the words tell: the same host and port, and not two users
@@ -713,6 +757,8 @@ static int check_lab(const struct lab *lab, struct error *e)
         result = check_guests(lab, e);
     if (result == 0)
         result = check_addresses(lab, e);
+    if (result == 0)
+        result = check_devices(lab, e);
     if (result == 0)
         result = check_machines(lab, e);
     if (result == 0)

@@ -230,6 +230,9 @@ lab "a prefix that is too long" 'hosts.a.nic.address: "10.0.0.1/99" is not an IP
 lab "a folder of programs that is too long" 'hosts.a.programs: has 501 characters: expected at most 400' '.hosts.a.programs="/"+"p"*500'
 lab "an ssh destination that is too long" 'hosts.a.ssh: has 195 characters: expected at most 190' '.hosts.a.ssh=([range(5) | "h"*38] | join(".")) + "x"'
 lab "one address for two hosts" 'hosts.b.nic.address: 10.0.0.1/24 is already the address of host a' '.hosts.b.nic.address="10.0.0.1/24"'
+for key in netdev rdma mac; do
+    lab "one $key for two NICs of a host" "hosts.a.rail1.nic.$key: 52:54:00:12:34:56 is already that of a.rail0: each NIC of a machine is a device of its own" ".hosts.a=(.hosts.a | del(.nic)) + {\"nics\":{\"rail[0-1]\":{\"$key\":\"52:54:00:12:34:56\"}}} | del(.links)"
+done
 lab "a MAC address that is none" 'hosts.a.nic.mac: "52:54:00:12:34" is not a MAC address' '.hosts.a.nic.mac="52:54:00:12:34"'
 lab "a replacement for a key that flows lack" 'scaled.flows.\*.dpeth: scenario.flow has no key "dpeth"; did you mean "depth"' '.scaled={"flows.*.dpeth":8}'
 lab "a replacement behind a value" 'scaled.flows.\*.depth.x: depth is a value and has no key "x"' '.scaled={"flows.*.depth.x":8}'
