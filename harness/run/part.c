@@ -3,6 +3,7 @@
 #include "harness/run/results.h"
 #include "harness/run/sweep.h"
 #include "lib/files.h"
+#include "lib/folder/stamp.h"
 #include "lib/program/program.h"
 #include "reports/results/run.h"
 #include <dirent.h>
@@ -11,14 +12,14 @@
 
 static int is_run_folder(const struct dirent *entry)
 {
-    return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+    return stamp_is_name(entry->d_name);
 }
 
 char *part_last(const char *whole, const char *name)
 {
     struct dirent **names = NULL;
     char *parent = files_join(whole, name), *last = NULL;
-    int count = parent ? scandir(parent, &names, is_run_folder, alphasort) : -1;
+    int count = parent ? scandir(parent, &names, is_run_folder, versionsort) : -1;
     if (count > 0)
         last = files_join(parent, names[count - 1]->d_name);
     for (int i = 0; i < count; i++)

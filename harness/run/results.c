@@ -45,7 +45,7 @@ void results_clear_left(const char *parent)
 char *results_make_folder(const char *out, const char *scenario, struct error *e)
 {
     struct text parent = {0}, path = {0};
-    char *stamp = time_text("%Y%m%dT%H%M%SZ"), *made = NULL;
+    char *stamp = time_text("%Y%m%dT%H%M%SZ"), *made = NULL; /* stamp.h */
     text_add(&parent, "%s/%s", out, scenario);
     if (!stamp || files_make_folders(text_string(&parent), e) != 0)
         goto done;

@@ -98,8 +98,6 @@ void browse_sort(struct browse_list *list, enum browse_order order, bool reverse
 int browse_read(const char *path, const char *folder, bool finished, const char *unread, const json_t *judged,
                 const struct browse_filter *filter, struct browse_run *run, struct error *e);
 void browse_free_run(struct browse_run *run);
-/* Does the name of a folder begin with when its result was made, "20260301T120000Z"? */
-bool browse_is_stamp(const char *name);
 /* Is it wanted by its scenario, lab and start? */
 bool browse_fits(const struct browse_filter *filter, const char *scenario, const char *lab,
                  const char *started);

@@ -5,6 +5,7 @@
 #include "lib/document/paths.h"
 #include "lib/files.h"
 #include "lib/formats/origin.h"
+#include "lib/folder/stamp.h"
 #include "lib/formats/verdicts.h"
 #include "lib/roce/counters.h"
 #include "reports/results/differences.h"
@@ -223,18 +224,12 @@ static bool is_wanted(const struct browse_filter *filter, const struct browse_ru
 
 /* ---- a run */
 
-bool browse_is_stamp(const char *name)
-{
-    return strspn(name, "0123456789") == 8 && name[8] == 'T' && strspn(name + 9, "0123456789") == 6 &&
-           name[15] == 'Z';
-}
-
 /* The folder's name tells when a run began whose result does not: 20260301T120000Z. */
 static void time_of_name(const char *path, char out[32])
 {
     out[0] = '\0';
     for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/')
-        if (browse_is_stamp(at))
+        if (stamp_begins(at))
             snprintf(out, 32, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", at, at + 4, at + 6, at + 9, at + 11, at + 13);
 }
 

@@ -4,6 +4,7 @@
 
 #include "lib/files.h"
 #include "lib/folder/folder.h"
+#include "lib/folder/stamp.h"
 #include "lib/folder/sweep_index.h"
 #include "lib/formats/verdicts.h"
 #include "lib/text.h"
@@ -398,15 +399,13 @@ size_t browse_count(const struct browse_list *list, size_t first)
 
 /* ---- order */
 
-#define STAMP_LENGTH 16
-
 /* When the result was made that the run is of, "20260301T120000Z", and the how many-th in that second: of
  * "pfc-bidir/20260301T120000Z-3/01" 3. Where no folder is named so, when the run began. */
 static long stamp_of(const struct browse_run *run, char stamp[STAMP_LENGTH + 1])
 {
     size_t length = 0;
     for (const char *part = run->folder; part; part = strchr(part, '/'), part += part != NULL) {
-        if (!browse_is_stamp(part))
+        if (!stamp_begins(part))
             continue;
         snprintf(stamp, STAMP_LENGTH + 1, "%s", part);
         return part[STAMP_LENGTH] == '-' ? strtol(part + STAMP_LENGTH + 1, NULL, 10) : 1;
