@@ -40,6 +40,7 @@ struct planned {
     const struct stage *stage;
     struct words sets; /* KEY=VALUE */
     struct text why;   /* it is skipped; empty: it runs */
+    bool few;          /* because the lab has too few hosts */
     size_t runs;
     int64_t run_ns;         /* a run's phases, on its lab's clock */
     json_t *scenario, *lab; /* as its first run has them */
@@ -189,7 +190,7 @@ static int make_plan(struct burn_in *b, struct error *e)
         if (!is_wanted(b, stage))
             text_add(&p->why, "--stages does not name it");
         else
-            stage->skip(&b->of, &p->why);
+            p->few = stage_is_skipped(stage, &b->of, &p->why);
         if (p->why.length || stage->ask)
             continue;
         stage_sets(stage, &b->of, &p->sets);
@@ -341,6 +342,13 @@ static void tell_warnings(json_t *entry, const char *stage, json_t *sentences)
     json_decref(sentences);
 }
 
+/* Findings are to say why. */
+static void note_failed(struct burn_in *b, const struct stage *stage, const char *reason, const char *folder)
+{
+    json_object_set_new(json_object_get(b->seen, "failed"), stage->name,
+                        json_make("{s:s,s:s}", "says", reason, "folder", folder));
+}
+
 /* What the stage measured is added to what was seen. */
 static void see_stage(struct burn_in *b, const struct planned *p, int status, double seconds)
 {
@@ -370,8 +378,10 @@ static void see_stage(struct burn_in *b, const struct planned *p, int status, do
         verdict = status == EXIT_FAILED ? "failed" : status == EXIT_SKIPPED ? "skipped" : "passed";
     if (status == EXIT_SKIPPED && result == 0)
         reason = "nothing of it could be decided on this lab";
-    if (strcmp(verdict, "failed") == 0)
+    if (strcmp(verdict, "failed") == 0) {
         reason = failed.length ? text_string(&failed) : "an expectation failed: its results say which";
+        note_failed(b, p->stage, reason, shown);
+    }
     b->interrupted |= status == EXIT_INTERRUPTED;
     b->incomplete |= strcmp(verdict, "incomplete") == 0;
     tell_warnings(stage_entry(b, p, verdict, reason, shown, said.runs, seconds), p->stage->name,
@@ -403,6 +413,7 @@ static void keep_answers(const struct burn_in *b, const struct stage *stage, con
 
 static void ask_hosts(struct burn_in *b, const struct planned *p)
 {
+    static const char failed[] = "a host failed it: findings, what is not known, and notes say why";
     struct error e;
     int status = EXIT_DONE;
     int64_t began = clock_monotonic_ns();
@@ -414,9 +425,10 @@ static void ask_hosts(struct burn_in *b, const struct planned *p)
     else if (status == EXIT_SKIPPED)
         stage_entry(b, p, "skipped", "no host has it", folder, 0, seconds);
     else
-        stage_entry(b, p, status == EXIT_LAB ? "failed" : "passed",
-                    status == EXIT_LAB ? "a host failed it: findings and what is not known say why" : NULL,
+        stage_entry(b, p, status == EXIT_LAB ? "failed" : "passed", status == EXIT_LAB ? failed : NULL,
                     folder, 0, seconds);
+    if (answers && status == EXIT_LAB)
+        note_failed(b, p->stage, failed, folder);
     b->incomplete |= !answers;
     b->interrupted |= status == EXIT_INTERRUPTED;
     if (answers) {
@@ -482,7 +494,7 @@ static void judge_stages(struct burn_in *b)
     json_object_update(b->document, found);
     mark_stages(b, json_object_get(found, "findings"));
     json_t *rules = burn_in_judge_rules(b->baseline, b->document, &b->request->fail_if);
-    bool bad = json_array_size(json_object_get(found, "findings")) > 0 || any_stage(b, "failed") ||
+    bool bad = json_array_size(json_object_get(found, "findings")) > 0 ||
                verdict_with(VERDICT_UNJUDGED, rules) == VERDICT_FAILED,
          open = json_array_size(json_object_get(found, "unknown")) > 0 || any_unjudged(rules);
     if (json_array_size(rules))
@@ -510,28 +522,10 @@ static int exit_status(const struct burn_in *b)
                                                 : EXIT_SKIPPED;
 }
 
-/* Why it failed, where no part is named for it. */
-static void print_failed_stages(const struct burn_in *b)
-{
-    const json_t *stage;
-    size_t i;
-    json_array_foreach(json_object_get(b->document, "stages"), i, stage)
-    {
-        const char *reason = json_string_value(json_object_get(stage, "reason"));
-        if (reason && json_object_get(stage, "runs") &&
-            strcmp(json_string_value(json_object_get(stage, "verdict")), "failed") == 0)
-            print_out_line("stage %s: %s (harness explain %s/%s)",
-                           json_string_value(json_object_get(stage, "name")), reason, b->folder,
-                           json_string_value(json_object_get(stage, "folder")));
-    }
-}
-
 static void print_findings(const struct burn_in *b)
 {
     const json_t *finding, *line, *list = json_object_get(b->document, "findings");
     size_t i, k;
-    if (!json_array_size(list))
-        print_failed_stages(b);
     json_array_foreach(list, i, finding)
     {
         print_out_line("%s: %s%s", json_string_value(json_object_get(finding, "culprit")),
@@ -624,6 +618,10 @@ static int run_all(struct burn_in *b)
                                   json_make("{s:s,s:s,s:s,s:s}", "name", p->stage->name, "about",
                                             p->stage->about, "verdict", "skipped", "reason",
                                             text_string(&p->why)));
+            if (p->few)
+                json_array_append_new(json_object_get(b->seen, "untested"),
+                                      json_textf("%s were tested by nothing: %s (--stages can leave %s out)",
+                                                 p->stage->tests, text_string(&p->why), p->stage->name));
         } else if (p->stage->ask) {
             ask_hosts(b, p);
         } else {

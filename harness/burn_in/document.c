@@ -64,7 +64,9 @@ static const struct field finding_fields[] = {
     {"kind", FIELD_STRING, FINDING(kind), .required = true,
      .help = "doctor, link-errors, deadlock, loss, link-slow, nic-slow, slow-receiver, gpu-route, gpu-slow, "
              "pfc-off, "
-             "switch-pfc, dcqcn-off, ecn-off, slower (than the baseline), drift."},
+             "switch-pfc, dcqcn-off, ecn-off, slower (than the baseline), drift, stage (that failed, where "
+             "nothing else "
+             "says why)."},
     {"culprit", FIELD_STRING, FINDING(culprit), .required = true,
      .help = "A host, a NIC (HOST.NIC), a link (\"a - leaf0\") or a switch."},
     {"host", FIELD_STRING, FINDING(host), .help = "The host that it is, or that the NIC or link is of."},
@@ -106,7 +108,7 @@ static const struct field fields[] = {
     {"simulated", FIELD_BOOL, AT(simulated), .help = "Was it computed by the simulator?"},
     {"complete", FIELD_BOOL, AT(complete), .help = "false: stages are missing or not whole."},
     {"verdict", FIELD_CHOICE, AT(verdict), .choices = verdicts,
-     .help = "failed: there is a finding, a stage failed, or a rule holds; undecided: a rate, a feature or a "
+     .help = "failed: there is a finding, or a rule holds; undecided: a rate, a feature or a "
              "rule could not be judged (unknown, rules)."},
     {"started", FIELD_STRING, AT(started), .help = "When it was begun,"},
     {"finished", FIELD_STRING, AT(finished), .help = "and when it ended."},

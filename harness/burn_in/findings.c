@@ -330,12 +330,13 @@ static json_t *judge_collectives(struct work *w)
 static void note_short_runs(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run;
+    const json_t *failed = json_object_get(w->seen, "failed");
     const char *noted = "";
     size_t i;
     json_array_foreach(runs, i, run)
     {
-        bool judged =
-            seen_is_stage(run, "pairs") || seen_is_stage(run, "gpus") || seen_is_stage(run, "lossless");
+        bool judged = seen_is_stage(run, "pairs") || seen_is_stage(run, "gpus") ||
+                      seen_is_stage(run, "lossless") || json_object_get(failed, seen_text(run, "stage"));
         if (!judged || seen_is_long(run) || seen_is_stage(run, noted))
             continue;
         noted = seen_text(run, "stage");
@@ -344,6 +345,46 @@ static void note_short_runs(struct work *w)
             "stage %s measured for %.4g us, which is too short for rates, pauses and marks: %.0f us "
             "(phases.measure) are the least",
             noted, seen_number(run, "duration_ns") / 1e3, LONG_ENOUGH_NS / 1e3);
+    }
+}
+
+static void note_untested(struct work *w)
+{
+    const json_t *sentence;
+    size_t i;
+    json_array_foreach(json_object_get(w->seen, "untested"), i, sentence)
+    {
+        blame_unknown(w, "%s", json_string_value(sentence));
+    }
+}
+
+static bool was_short(const struct work *w, const char *stage)
+{
+    const json_t *run;
+    size_t i;
+    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
+    {
+        if (seen_is_stage(run, stage) && !seen_is_long(run))
+            return true;
+    }
+    return false;
+}
+
+/* Stages that failed where no part is named: what failed is said itself. In those that were too short what
+ * moves or waits tells nothing, and losses are named. */
+static void judge_failed(struct work *w)
+{
+    const char *stage;
+    json_t *of;
+    if (json_array_size(w->findings))
+        return;
+    json_object_foreach(json_object_get(w->seen, "failed"), stage, of)
+    {
+        char *culprit = xasprintf("stage %s", stage);
+        if (!was_short(w, stage))
+            blame_add(blame(w, "stage", culprit, true, stage, "%s", seen_text(of, "says")),
+                      "harness explain tells more of %s", seen_text(of, "folder"));
+        free(culprit);
     }
 }
 
@@ -385,6 +426,7 @@ json_t *burn_in_findings(const json_t *seen)
     take_nodes(&w);
     take_runs(&w);
     note_short_runs(&w);
+    note_untested(&w);
     judge_doctor(&w);
     judge_deadlocks(&w);
     judge_links(&w);
@@ -396,6 +438,7 @@ json_t *burn_in_findings(const json_t *seen)
     judge_drift(&w);
     judge_gpu_copies(&w);
     json_t *collectives = judge_collectives(&w);
+    judge_failed(&w);
     json_t *all = json_make("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures",
                             figures_of(&w), "unknown", w.unknown, "notes", w.notes, "pairs", w.pairs, "gpus",
                             gpus_of(&w), "collectives", collectives);

@@ -24,6 +24,8 @@
  *          duration_ns,
  *          collectives {"all-reduce, VARIABLE VALUE": GB/s of bus bandwidth}}]
  *   FLOW   {from, to, memory, gpu (its number), bps, again (packets that were sent again), marked}
+ *   untested [sentences]: stages that the lab has too few hosts for
+ *   failed STAGE: {says (which expectations failed), folder}
  *   facts  MACHINE: {"firmware of NICs": "28.39", ...}
  *   baseline {figures, facts, collectives, nvbandwidth}: of an accepted burn-in
  *   doctor [{host, check, verdict, reason}]

@@ -39,8 +39,8 @@ json_t *burn_in_seen(const struct lab *lab)
     }
     for (size_t i = 0; !marks && i < lab->switches.count; i++)
         marks = lab_switch_at(lab, i)->ecn.kmax_bytes > 0;
-    seen = json_make("{s:o,s:o,s:o,s:b,s:[],s:{}}", "nodes", nodes, "links", links, "switches", switches,
-                     "simulated", lab_kind(lab)->simulated, "runs", "facts");
+    seen = json_make("{s:o,s:o,s:o,s:b,s:[],s:{},s:[],s:{}}", "nodes", nodes, "links", links, "switches",
+                     switches, "simulated", lab_kind(lab)->simulated, "runs", "facts", "untested", "failed");
     if (!marks)
         json_object_set_new(seen, "marks", json_false());
     return seen;

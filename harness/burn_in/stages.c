@@ -2,6 +2,8 @@
 
 #include "harness/burn_in/ask.h"
 #include "harness/plan/all_hosts.h"
+#include "lib/clock.h"
+#include "lib/formats/flow.h"
 #include "lib/physics/host.h"
 #include "lib/xalloc.h"
 #include <inttypes.h>
@@ -64,25 +66,11 @@ static void skip_no_gpus(const struct stage_lab *lab, struct text *why)
         text_add(why, "no host has a GPU in the lab");
 }
 
-static void skip_alone(const struct stage_lab *lab, struct text *why)
-{
-    if (lab->hosts < 2)
-        text_add(why, "the lab has %zu %s, and traffic needs two", lab->hosts, THINGS(lab->hosts, "host"));
-}
-
 static void skip_without_gpus(const struct stage_lab *lab, struct text *why)
 {
-    skip_alone(lab, why);
-    if (!why->length && lab->without_gpu)
+    if (lab->without_gpu)
         text_add(why, "%zu of %zu NICs have no GPU in the lab, such as %s", lab->without_gpu, lab->nics,
                  lab->no_gpu);
-}
-
-static void skip_few(const struct stage_lab *lab, struct text *why)
-{
-    if (lab->hosts < 3)
-        text_add(why, "the lab has %zu %s, and an incast needs three", lab->hosts,
-                 THINGS(lab->hosts, "host"));
 }
 
 static void skip_nccl(const struct stage_lab *lab, struct text *why)
@@ -97,12 +85,69 @@ static void skip_nccl(const struct stage_lab *lab, struct text *why)
 
 static void skip_without_time(const struct stage_lab *lab, struct text *why)
 {
-    skip_alone(lab, why);
-    if (!why->length && lab->soak_ns == FIELD_UNSET)
+    if (lab->soak_ns == FIELD_UNSET)
         text_add(why, "no time was given (--soak TIME)");
 }
 
-/* ---- what is set */
+bool stage_is_skipped(const struct stage *stage, const struct stage_lab *lab, struct text *why)
+{
+    if (stage->skip)
+        stage->skip(lab, why);
+    bool few = !why->length && lab->hosts < stage->hosts;
+    if (few)
+        text_add(why, "the lab has %zu %s, and this needs %s", lab->hosts, THINGS(lab->hosts, "host"),
+                 stage->hosts == 2 ? "two" : "three");
+    return few;
+}
+
+/* ---- cables that are long */
+
+/* From here on phases are longer: what is sent at their beginning has to arrive in them. */
+#define FAR_NS 50000
+
+/* There and back by the longest cables that the lab states: of two hosts, and four between switches. */
+static int64_t round_trip_ns(const struct lab *lab)
+{
+    int64_t of_hosts_ps = 0, between_ps = 0;
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab, i)); i++) {
+        char *const *ends = link->between.items;
+        bool between = (size_t)lab_node_index(lab, ends[0]) >= lab->hosts.count &&
+                       (size_t)lab_node_index(lab, ends[1]) >= lab->hosts.count;
+        int64_t *most = between ? &between_ps : &of_hosts_ps, is = lab_link_delay_ps(link);
+        *most = is > *most ? is : *most;
+    }
+    return 2 * (2 * of_hosts_ps + 4 * between_ps) / 1000;
+}
+
+static int64_t far_measure_ns(const struct stage_lab *lab)
+{
+    int64_t ns = round_trip_ns(lab->lab);
+    return lab->simulated && ns >= FAR_NS ? NS_PER_MS + 4 * ns : 0;
+}
+
+/* Real phases are longer than any round trip. */
+static void set_far(const struct stage_lab *lab, struct words *sets)
+{
+    int64_t ns = round_trip_ns(lab->lab), measure_ns = far_measure_ns(lab);
+    if (measure_ns)
+        words_add(sets, "phases={\"warmup\":\"%lldns\",\"measure\":\"%lldns\",\"cooldown\":\"%lldns\"}",
+                  NS_PER_MS / 5 + 2 * ns, (long long)measure_ns, NS_PER_MS / 2 + ns);
+}
+
+/* As much in flight as its line holds twice, if that is more than the scenario's messages: what waits for
+ * ACKs of a long cable sends less than its line. */
+static void set_depth(const struct stage_lab *lab, const char *item, int64_t message_bytes, int64_t depth,
+                      struct words *sets)
+{
+    double bps = 0;
+    const struct lab_link *link;
+    for (size_t i = 0; (link = lab_link_at(lab->lab, i)); i++)
+        bps = fmax(bps, (double)link->rate_bps);
+    double wanted = ceil(2 * bps / 8e9 * (double)round_trip_ns(lab->lab) / (double)message_bytes);
+    if (wanted > (double)depth)
+        words_add(sets, "traffic.%s.depth=%.0f", item, fmin(wanted, FLOW_MAX_DEPTH));
+}
 
 /* ---- rails that have a switch each */
 
@@ -199,10 +244,19 @@ static void set_nics(const struct stage_lab *lab, struct words *sets)
     set_rounds(lab, "light", 4, "", sets);
 }
 
+#define PAIRS_MESSAGE_BYTES (64 << 10) /* of scenarios/burn-in/3-gpus, 5-pairs and 8-soak */
+#define PAIRS_DEPTH         32
+
+static void set_pairs_depth(const struct stage_lab *lab, struct words *sets)
+{
+    set_depth(lab, "pairs", PAIRS_MESSAGE_BYTES, PAIRS_DEPTH, sets);
+}
+
 /* Host memory, and that of each GPU by its number; or, of one GPU and in a simulated lab, the nearest. */
 static void set_gpus(const struct stage_lab *lab, struct words *sets)
 {
     struct text memory = {0}, gpu = {0}, more = {0};
+    set_pairs_depth(lab, sets);
     for (size_t i = 0; lab->gpus > 1 && i < lab->gpus; i++) {
         text_add(&memory, ",\"gpu\"");
         text_add(&gpu, ",%zu", i);
@@ -220,6 +274,7 @@ static void set_gpus(const struct stage_lab *lab, struct words *sets)
 
 static void set_pairs(const struct stage_lab *lab, struct words *sets)
 {
+    set_pairs_depth(lab, sets);
     set_rounds(lab, "pairs", SIZE_MAX, "", sets);
 }
 
@@ -230,9 +285,10 @@ static void set_pairs(const struct stage_lab *lab, struct words *sets)
 #define GROUP 16
 
 /* A receiver's line in a simulated run, for which senders share it: each is to have sent some messages. */
-#define MEASURE_LEAST_NS    800000
-#define INCAST_MESSAGES     8
-#define INCAST_MESSAGE_BITS ((double)16384 * 8)
+#define MEASURE_LEAST_NS     800000
+#define INCAST_MESSAGES      8
+#define INCAST_MESSAGE_BYTES 16384 /* of scenarios/burn-in/6-lossless */
+#define INCAST_DEPTH         512
 
 static int64_t incast_ns(const struct stage_lab *lab)
 {
@@ -242,8 +298,9 @@ static int64_t incast_ns(const struct stage_lab *lab)
         if (link->rate_bps > 0)
             slowest = fmin(slowest, (double)link->rate_bps);
     size_t senders = lab->hosts < GROUP ? lab->hosts : GROUP;
-    double ns = (double)senders * INCAST_MESSAGES * INCAST_MESSAGE_BITS / slowest * 1e9;
-    return ns > MEASURE_LEAST_NS ? (int64_t)ns : 0; /* 0 also without a rate */
+    double ns = (double)senders * INCAST_MESSAGES * INCAST_MESSAGE_BYTES * 8 / slowest * 1e9;
+    return ns > fmax(MEASURE_LEAST_NS, (double)far_measure_ns(lab)) ? (int64_t)ns
+                                                                    : 0; /* 0 also without a rate */
 }
 
 /* Every `groups`-th host from `group` on; and the receiver of the group before, which sends nowhere else. */
@@ -264,6 +321,7 @@ static void set_incasts(const struct stage_lab *lab, struct words *sets)
     struct text from = {0}, to = {0};
     size_t groups = (lab->hosts + GROUP - 1) / GROUP;
     int64_t ns = lab->simulated ? incast_ns(lab) : 0;
+    set_depth(lab, "incast", INCAST_MESSAGE_BYTES, INCAST_DEPTH, sets);
     for (size_t i = 0; groups > 1 && i < groups; i++)
         add_group(lab->hosts, groups, i, &from, &to);
     for (size_t i = 0; groups == 1 && i < lab->hosts; i++)
@@ -283,6 +341,7 @@ static void set_incasts(const struct stage_lab *lab, struct words *sets)
 
 static void set_soak(const struct stage_lab *lab, struct words *sets)
 {
+    set_pairs_depth(lab, sets);
     words_add(sets, "phases.measure=%" PRId64 "ns", lab->soak_ns);
     if (!lab->simulated) /* events of modules, too */
         words_add(sets, "sample.groups=[\"pfc\",\"drops\",\"errors\",\"throughput\",\"link\",\"other\"]");
@@ -306,6 +365,7 @@ void stage_sets(const struct stage *stage, const struct stage_lab *lab, struct w
         words_add(sets, "phases=%s", stage->real_phases);
         words_add(sets, "sample.every=%s", stage->real_every);
     }
+    set_far(lab, sets);
     if (lab_node_count(lab->lab) > NODES_LISTED)
         set_listed(lab, sets);
     if (stage->set)

@@ -21,7 +21,7 @@ check_says "is named, with those that there are" '"pears": expected some of doct
 check_exit 2 "a value that a stage does not take" harness burn-in four.json --set traffic.*.size=x
 check_says "names the stage" 'stage nics: ' err
 harness burn-in two.json -n >out
-check_says "an incast needs three" '^  lossless +skipped: the lab has 2 hosts, and an incast needs three' out
+check_says "an incast needs three" '^  lossless +skipped: the lab has 2 hosts, and this needs three' out
 
 check_exit 2 "a value that makes a host without a link" harness burn-in four.json -n --set lab.hosts.nosuch.pcie.lanes=4
 check_says "is told before anything runs" '--set lab.hosts.nosuch.pcie.lanes=4: .*there is no host nosuch' err
@@ -48,7 +48,12 @@ check "the culprit is in the document" [ "$(jq -r '.findings[0] | .kind + " " + 
 check "the stage that showed it has failed, others have passed" [ "$(jq -r '[.stages[] | select(.runs) | .name + " " + .verdict] | join(", ")' out)" = "nics passed, pairs failed, lossless passed" ]
 check "with its source" [ "$(jq -r '.findings[0].source | test("of the median of 4 NICs")' out)" = true ]
 check_exit 1 "a stage that fails without a culprit" harness burn-in four.json --no-report --stages pairs --set 'expect=[{"name": "much", "check": "sum(flows.*.messages) > 1e9"}, {"name": "nothing", "check": "sum(flows.*.messages) == 0"}]'
-check_says "says all that failed, and where" '^stage pairs: "much" failed in 5-pairs/.*/01: sum.flows.*messages. > 1e9 is [0-9.]+, expected > 1000000000 .and in 2 more runs.; "nothing" failed in [^;]* .and in 2 more runs. .harness explain /' out
+check_says "says all that failed, and where" '^stage pairs: "much" failed in 5-pairs/.*/01: sum.flows.*messages. > 1e9 is [0-9.]+, expected > 1000000000 .and in 2 more runs.; "nothing" failed in [^;]* .and in 2 more runs.$' out
+check_says "and what tells more" '^    harness explain tells more of 5-pairs/' out
+check "which is a finding" [ "$(document four '[.findings[] | .kind + " " + .stage] | join(", ")')" = "stage pairs" ]
+check_exit 4 "runs that are too short for a message" harness burn-in four.json --no-report --stages nics --stages pairs --set traffic.*.message=512KiB --set phases.measure=1us
+check "fail, and nothing is said to be bad" [ "$(document four '"\(.verdict) \(.findings | length) " + ([.stages[] | select(.runs).verdict] | join(" "))')" = "undecided 0 failed failed" ]
+check "but that they were too short" [ "$(document four '[.unknown[] | capture("^stage (?<s>[a-z]+) measured for 1 us, which is too short").s] | join(" ")')" = "nics pairs" ]
 check "in the document, too" [ "$(document four '.stages[] | select(.name == "pairs") | .reason | test("much. failed in")')" = true ]
 check_exit 0 "a rule that no NIC breaks" harness burn-in four.json --no-report --stages pairs --fail-if 'host_tx < 1Gb/s'
 check_exit 4 "a rule of which no NIC has the figure" harness burn-in four.json --no-report --stages pairs --fail-if 'gpu_tx < 1Gb/s'
@@ -60,6 +65,11 @@ check_says "is refused" 'there is no old one: expected --baseline' err
 check_exit 4 "where no stage can be had nothing is decided" harness burn-in four.json --stages nccl
 check_exit 2 "a baseline without figures" harness burn-in four.json --baseline results/burn-in-four/latest
 check_says "is refused" 'has no figures, as its stages were skipped' err
+
+# ---- cables of which the length is stated: what waits for ACKs is no less than the line carries
+harness lab show four.json | jq '.name = "far" | .links[].rate = "100Gb/s" | .links[0].length = "40km"' >far.json
+check_exit 0 "a cable of 40 km" harness burn-in far.json --no-report
+check "is as fast as the others" [ "$(document far '[.figures[] | .host_tx_bps, .host_rx_bps] | min > 0.97 * max')" = true ]
 
 # ---- equally bad: by the line
 echo "$lab" | jq '.name = "equal" | .defaults.host = {pcie: {generation: 3, lanes: 1}}' >equal.json
@@ -155,7 +165,9 @@ check_exit 1 "one whose notification point is off" harness burn-in marks.json --
 check "is named" [ "$(document marks '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "dcqcn-off h3" ]
 
 # ---- two hosts: by a baseline
-check_exit 0 "two hosts are judged by their line" harness burn-in two.json --no-report
+check_exit 4 "two hosts are judged by their line, and not by incasts" harness burn-in two.json --no-report
+check "which is all that is unknown" [ "$(document two '.unknown | join("; ")')" = "PFC and DCQCN were tested by nothing: the lab has 2 hosts, and this needs three (--stages can leave lossless out)" ]
+check_exit 0 "without that stage they pass" harness burn-in two.json --no-report --stages nics --stages pairs
 cp -rL results/burn-in-two/latest accepted
 check_exit 4 "NICs that the baseline does not have" harness burn-in four.json --no-report --stages pairs --baseline accepted
 check_says "are not known" '^not known: 2 NICs are without the same figures in the baseline: h2, h3' out
@@ -228,7 +240,10 @@ check_exit 1 "a whole one is judged again" harness burn-in --resume "$whole" --n
 check_says "by the rule that was given at first" '^failed +host_rx < 30Gb/s' out
 check "single runs that are whole are kept, too" [ -n "$first" -a "$(whole_runs)" = "$first" ]
 
-# ---- what lies in the folder may be of another burn-in
+# ---- what lies in the folder may be of another burn-in, or of none
+mkdir "$folder/5-pairs/99-copy" "$folder/5-pairs/20991231"
+check_exit 0 "folders that are no results" harness burn-in --resume "$folder" --no-report
+rmdir "$folder/5-pairs/99-copy" "$folder/5-pairs/20991231"
 cp -r "$folder" other
 rm -r other/5-pairs && cp -r other/2-nics other/5-pairs
 check_exit 0 "a stage whose folder has another one's result" harness burn-in --resume other --no-report
