@@ -267,6 +267,17 @@ static void print_command(const json_t *document)
     }
 }
 
+static void print_unexplored(const json_t *sentences)
+{
+    const json_t *sentence;
+    size_t i;
+    print_out_line("not explored:");
+    json_array_foreach((json_t *)(uintptr_t)sentences, i, sentence)
+    {
+        print_out_line("  %s", json_string_value(sentence));
+    }
+}
+
 void answer_print(const json_t *document, const char *folder)
 {
     const json_t *objectives = json_object_get(document, "objectives"), *entry,
@@ -297,7 +308,10 @@ void answer_print(const json_t *document, const char *folder)
     {
         trial_print(entry, objectives);
     }
+    if (json_object_get(document, "why"))
+        print_out_line("why: %s", run_member(document, "why"));
     importance_print(json_object_get(document, "importance"));
+    print_unexplored(json_object_get(document, "unexplored"));
     use_print(json_object_get(document, "use"), folder);
     print_command(document);
 }

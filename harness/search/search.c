@@ -5,7 +5,9 @@
 #include "harness/search/answer.h"
 #include "harness/search/known.h"
 #include "harness/search/round.h"
+#include "harness/search/unexplored.h"
 #include "harness/search/use.h"
+#include "harness/search/why.h"
 #include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
@@ -40,6 +42,7 @@ struct search {
     const struct strategy *strategy;
     void *state, *chance; /* of the strategy, and of strategy_random */
     size_t seeds;         /* of a candidate: 1 where they change nothing */
+    const char *ended;    /* why no more is tried; NULL: it has not ended */
 };
 
 /* ---- budget */
@@ -259,6 +262,12 @@ static int race(struct search *s, struct candidate **round, size_t count)
     return status;
 }
 
+static const char *budget_words(const struct search *s)
+{
+    return time_is_up(s) ? "what more time would have tried: it was up"
+                         : "what more runs would have tried: the budget ended";
+}
+
 static int run_proposals(struct search *s)
 {
     struct candidate **round = xcalloc((size_t)s->study.search->at_once, sizeof *round);
@@ -270,6 +279,7 @@ static int run_proposals(struct search *s)
         size_t count = propose_round(s, round, at_once < runs_left(s) ? at_once : runs_left(s), &e);
         if (count == 0) {
             log_info("no more candidates: %s", e.text);
+            s->ended = "nothing else: no more candidates were found";
             s->rounds--;
             break;
         }
@@ -281,6 +291,8 @@ static int run_proposals(struct search *s)
         if (status == EXIT_DONE && !s->request->quiet && !s->request->json)
             answer_print_progress(&s->study, &s->all, s->rounds, s->runs);
     }
+    if (status == EXIT_DONE && !s->ended)
+        s->ended = budget_words(s);
     free(round);
     return status;
 }
@@ -351,12 +363,16 @@ static bool seeds_change_nothing(const struct search *s)
     return true;
 }
 
-/* Files with the winner's values. */
-static void add_use(const struct search *s, json_t *document)
+/* What is said of the winner, its files, and what is not known. */
+static void add_winner(const struct search *s, json_t *document)
 {
     struct best best = best_of(&s->all, &s->study);
-    if (best.count)
-        json_object_set_new(document, "use", use_write(&s->study, best.items[best.knee], s->folder));
+    const struct candidate *winner = best.count ? best.items[best.knee] : NULL;
+    if (winner) {
+        json_object_set_new(document, "why", why_of(s->all.items[0], winner, s->folder));
+        json_object_set_new(document, "use", use_write(&s->study, winner, s->folder));
+    }
+    json_object_set_new(document, "unexplored", unexplored_json(&s->study, &s->all, winner, s->ended));
     best_free(&best);
 }
 
@@ -374,7 +390,7 @@ static int conclude(struct search *s, int status)
                                      .seeds = s->seeds,
                                      .complete = status == EXIT_DONE};
     json_t *document = answer_make(&answer);
-    add_use(s, document);
+    add_winner(s, document);
     char *path = files_join(s->folder, SEARCH_DOCUMENT);
     if (!path || json_file_save(path, document, &e) != 0) {
         log_error("%s", path ? e.text : "out of memory");

@@ -204,6 +204,11 @@ static void add_best(const json_t *d, struct text *out)
         add_row(d, entry, "", out);
     }
     text_add(out, "</table></div>\n");
+    if (*run_member(d, "why")) {
+        text_add(out, "<p>Why: ");
+        html_escaped(out, run_member(d, "why"));
+        text_add(out, ".</p>\n");
+    }
     add_sources(d, out);
 }
 
@@ -311,6 +316,20 @@ static void add_importance(const json_t *d, struct text *out)
     text_add(out, "</table></div>\n");
 }
 
+static void add_unexplored(const json_t *d, struct text *out)
+{
+    const json_t *sentence;
+    size_t i;
+    text_add(out, "<h2>What was not explored</h2>\n<ul>\n");
+    json_array_foreach(json_object_get(d, "unexplored"), i, sentence)
+    {
+        text_add(out, "<li>");
+        html_escaped(out, json_string_value(sentence) ? json_string_value(sentence) : "");
+        text_add(out, "\n");
+    }
+    text_add(out, "</ul>\n");
+}
+
 static void add_tried(const json_t *d, struct text *out)
 {
     const json_t *tried = json_object_get(d, "tried"), *entry;
@@ -344,6 +363,7 @@ void page_search_write(const json_t *d, const struct drawing *drawings, size_t c
     add_trials(d, out);
     add_use(d, out);
     add_importance(d, out);
+    add_unexplored(d, out);
     for (; i < count; i++)
         page_add_drawing(&drawings[i], "", out);
     add_tried(d, out);

@@ -71,6 +71,15 @@ check "they are named in the answer" [ "$(answer rates '[.use.files[].file] | jo
 check_says "on the terminal" '/winner.json .scenario.$' told
 check_says "and on the page" '<a href="winner.json">' "$one/index.html"
 
+# ---- why, and what is not known
+check_says "it is said why, by what explain says" "^why: of what the senders' lines carry, delivered 4(\.[0-9]+)? % as written, .*; not asked for by the scenario [0-9.]+ % as written, .*; as written: " told
+check_says "and on the page" "<p>Why: of what the senders' lines carry" "$one/index.html"
+check_says "candidates that failed are told" '^  [0-9]+ of [0-9]+ candidates, which did not meet the constraints, as .*the queue is short' told
+check_says "and what ended it" '^  what more runs would have tried: the budget ended$' told
+check_exit 0 "a range that ends too early" harness search rates.json --set 'search.over.flows.b.rate={"from": "1Gb/s", "to": "5Gb/s"}' --set 'search.over.flows.a.rate={"from": "0.1Gb/s", "to": "2Gb/s"}' --set search.runs=20 --out early
+check_says "is to be widened" '^  flows.b.rate: the best value, [0-9.]+[GM]b/s, is at the upper end of its range: widen it' out
+check_says "where the constraints cannot be met" '^  flows.a.rate from 100Mb/s to 57[0-9]Mb/s: none of [0-9]+ that were tried there meets the constraints$' out
+
 # ---- the same for any number of jobs, from any seed, and after kills
 check_exit 0 "with two jobs" harness search rates.json --jobs 2 --out two --quiet
 check "the answer is the same" same_answers "$one" "$(readlink -f two/rates/latest)"
@@ -139,6 +148,7 @@ check_exit 2 "rules are for results" harness compare two-ends middle --fail-if '
 
 jq '.search.over = {"flows.a.rate": ["1Gb/s", "2Gb/s", "3Gb/s"]} | .name = "few"' rates.json >few.json
 check_exit 0 "where there are few values" harness search few.json
+check_says "that it has all is said" '^  nothing else: no more candidates were found$' out
 check "each is tried once, and it ends" [ "$(answer few '.candidates')" -le 3 ]
 
 # ---- seeds: two hosts send to one, and marks are drawn
@@ -159,6 +169,7 @@ check_says "it is said" '^seeds change nothing here: every candidate ran once$' 
 jq '.name = "known" | .search.baselines = {"careful": {"flows.b.rate": "2Gb/s"}} | .search.other = {"small": {"flows.*.message": "4KiB"}}
     | .search.only = [{"flows.a.rate": "< flows.b.rate"}]' rates.json >known.json
 check_exit 0 "known settings and other traffic" harness search known.json
+check_says "what the conditions leave out is told" '^  about [345][0-9] % of the ranges: "only" and "except" leave it out' out
 check "are in the answer" [ "$(answer known '[.known[].known] | tojson')" = '["as written","careful"]' ]
 check "the winner is tried on the other traffic" [ "$(answer known '[.trials[].on] | tojson')" = '["new seeds","small"]' ]
 check "whose runs have it" [ "$(jq -r '.scenario.flows[0].message' "results/known/latest/$(answer known '.trials[1].winner.folders[0]')/result.json")" = 4KiB ]
