@@ -8,6 +8,7 @@
     X(run)          \
     X(burn_in)      \
     X(search)       \
+    X(reduce)       \
     X(status)       \
     X(check)        \
     X(list)         \

@@ -1,0 +1,220 @@
+#include "harness/reduce/source.h"
+
+#include "harness/expression/expr.h"
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/document/nearest.h"
+#include "lib/files.h"
+#include "lib/folder/sweep_index.h"
+#include "lib/text.h"
+#include "lib/words.h"
+#include "lib/xalloc.h"
+#include "reports/results/run.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which run, and which expectation */
+
+struct looking {
+    const char *expect;
+    json_t *failed; /* names of those that failed in the run that was found */
+    json_t *seen;   /* names of all; their verdicts in the last run */
+    char *folder;   /* of the run that was found; NULL: none yet */
+    bool any_run;
+};
+
+/* By itself, or over the repetitions of its cell. */
+static enum verdict verdict_in(const struct run *run, const json_t *entry)
+{
+    const json_t *later = run_judged_later(run, "expectations", entry);
+    return verdict_of(run_member(later ? later : entry, "verdict"));
+}
+
+static int look_in(struct looking *l, const char *folder, struct error *e)
+{
+    static const char *const parts[] = {"schema", "scenario", "files",        "complete",
+                                        "phases", "verdict",  "expectations", NULL};
+    struct run run = {0};
+    const json_t *entry;
+    size_t i;
+    int result = run_load_parts(&run, folder, NULL, parts, e);
+    if (result == 0)
+        run_look_for_sweep(&run);
+    l->any_run = l->any_run || result == 0;
+    json_array_foreach(run_get(&run, "expectations"), i, entry)
+    {
+        enum verdict verdict = verdict_in(&run, entry);
+        const char *name = run_member(entry, "name");
+        json_put(l->seen, name, json_text(verdict_names[verdict]));
+        if (verdict == VERDICT_FAILED && (!l->expect || strcmp(l->expect, name) == 0))
+            json_put(l->failed, name, json_true());
+    }
+    if (json_object_size(l->failed))
+        l->folder = xstrdup(folder);
+    run_free(&run);
+    return result;
+}
+
+static int look_in_sweep(struct looking *l, const struct folder *folder, struct error *e)
+{
+    json_t *index = sweep_index_load(folder, e), *cell, *taken = json_object();
+    size_t i;
+    json_array_foreach(json_object_get(index, "cells"), i, cell)
+    {
+        struct error ignored;
+        const char *name = l->folder ? NULL : run_cell_folder(cell, taken);
+        char *path = name ? files_join(folder->path, name) : NULL;
+        if (path)
+            look_in(l, path, &ignored);
+        free(path);
+    }
+    json_decref(taken);
+    json_decref(index);
+    return index ? 0 : -1;
+}
+
+static void add_names(struct text *words, const json_t *names)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)names, name, value)
+    {
+        text_add(words, "%s\"%s\"", words->length ? ", " : "", name);
+    }
+}
+
+static int refuse_unknown(const struct looking *l, const char *result, struct error *e)
+{
+    struct words names = {0};
+    const char *name;
+    json_t *value;
+    json_object_foreach(l->seen, name, value)
+    {
+        words_add(&names, "%s", name);
+    }
+    const char *near = names.count ? nearest_word(l->expect, (const char *const *)names.items) : NULL;
+    struct text all = {0};
+    add_names(&all, l->seen);
+    error_set(e, "%s has no expectation \"%s\": %s%s%s%s", result, l->expect, near ? "perhaps \"" : "",
+              near         ? near
+              : all.length ? text_string(&all)
+                           : "it has none",
+              near ? "\"" : "", near || !all.length ? "" : " are there");
+    text_free(&all);
+    words_free(&names);
+    return -1;
+}
+
+/* Is there one, and only one? */
+static int check_found(const struct looking *l, const char *result, struct error *e)
+{
+    struct text names = {0};
+    const char *verdict = l->expect ? json_string_value(json_object_get(l->seen, l->expect)) : NULL;
+    if (!l->any_run)
+        return error_set(e, "%s has no run that can be read: expected a result with expectations", result);
+    if (l->expect && !verdict)
+        return refuse_unknown(l, result, e);
+    if (!l->folder)
+        return l->expect ? error_set(e, "%s: \"%s\" did not fail, it was %s: nothing is to be reduced",
+                                     result, l->expect, *verdict ? verdict : "not judged")
+                         : error_set(e, "%s: no expectation failed: nothing is to be reduced", result);
+    if (json_object_size(l->failed) == 1)
+        return 0;
+    add_names(&names, l->failed);
+    error_set(e, "%s: several expectations failed: expected --expect with one of %s", l->folder,
+              text_string(&names));
+    text_free(&names);
+    return -1;
+}
+
+/* ---- its scenario */
+
+static const json_t *written_expectation(const json_t *scenario, const char *name)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(json_object_get(scenario, "expect"), i, entry)
+    {
+        if (strcmp(run_member(entry, "name"), name) == 0)
+            return entry;
+    }
+    return NULL;
+}
+
+/* One run shows it by itself? */
+static int check_expectation(const json_t *written, const char *name, struct error *e)
+{
+    struct expr *check = written ? expr_compile(run_member(written, "check"), true, e) : NULL;
+    bool other = check && expr_reads_other(check);
+    int result = !written ? error_set(e, "its scenario has no expectation \"%s\"", name)
+                 : !check ? -1
+                 : other || json_object_get(written, "against")
+                     ? error_set(e,
+                                 "\"%s\" compares two cells of a sweep: expected an expectation that one run "
+                                 "can fail",
+                                 name)
+                     : 0;
+    expr_free(check);
+    return result;
+}
+
+static int take(struct reduce_source *source, const char *folder, const char *name, struct error *e)
+{
+    static const char *const other[] = {
+        "title", "lab", "sweep", "search", "published", "published_conditions", "capture", "verify", NULL};
+    char *path = files_join(folder, "result.json");
+    json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, e) : NULL;
+    const json_t *scenario = json_object_get(result, "scenario"), *lab = json_object_get(result, "lab"),
+                 *written = written_expectation(scenario, name);
+    int status = -1;
+    if (result && (!json_is_object(scenario) || !json_is_object(lab)))
+        error_set(e, "%s has no scenario or no lab, as what was captured or imported: expected a run",
+                  folder);
+    else if (result && check_expectation(written, name, e) == 0)
+        status = 0;
+    else if (result)
+        error_prefix(e, "%s", folder);
+    if (status == 0) {
+        source->scenario = json_copy((json_t *)(uintptr_t)scenario);
+        source->lab = json_incref((json_t *)(uintptr_t)lab);
+        source->seed = json_integer_value(json_object_get(result, "seed"));
+        source->lab_path = xstrdup(run_member(result, "lab_file"));
+        source->from = xstrdup(folder);
+        for (size_t i = 0; other[i]; i++)
+            json_object_del(source->scenario, other[i]);
+        json_object_set_new(source->scenario, "expect",
+                            json_make("[{s:s,s:s}]", "name", name, "check", run_member(written, "check")));
+    }
+    json_decref(result);
+    free(path);
+    return status;
+}
+
+int source_find(const char *result, const char *expect, struct reduce_source *source, struct error *e)
+{
+    struct looking l = {.expect = expect, .failed = json_object(), .seen = json_object()};
+    struct folder folder = {.fd = -1};
+    *source = (struct reduce_source){0};
+    int found = folder_open(&folder, result, e);
+    if (found == 0)
+        found = sweep_index_exists(&folder) ? look_in_sweep(&l, &folder, e) : look_in(&l, result, e);
+    if (found == 0)
+        found = check_found(&l, result, e);
+    if (found == 0)
+        found = take(source, l.folder, json_object_iter_key(json_object_iter(l.failed)), e);
+    folder_close(&folder);
+    json_decref(l.failed);
+    json_decref(l.seen);
+    free(l.folder);
+    return found;
+}
+
+void source_free(struct reduce_source *source)
+{
+    json_decref(source->scenario);
+    json_decref(source->lab);
+    json_decref(source->healthy);
+    free(source->lab_path);
+    free(source->from);
+    *source = (struct reduce_source){0};
+}

@@ -1,0 +1,23 @@
+/* The run that is reduced: the scenario, lab and seed of a result in which an expectation failed. */
+#ifndef HARNESS_REDUCE_SOURCE_H
+#define HARNESS_REDUCE_SOURCE_H
+
+#include "lib/error.h"
+#include <jansson.h>
+#include <stdint.h>
+
+/* What is reduced: a scenario with the one expectation that fails, and its lab. */
+struct reduce_source {
+    json_t *scenario, *lab;
+    char *lab_path;  /* that paths in the lab begin at */
+    char *from;      /* where it comes from: a folder */
+    int64_t seed;    /* of the run that failed */
+    json_t *healthy; /* path -> value: with these it passes, and is to pass; NULL: that is found out */
+};
+
+/* From the folder of a run, or of a sweep: its first run in which the expectation failed (NULL: the only one
+ * that did). To be freed after a failure too. */
+int source_find(const char *result, const char *expect, struct reduce_source *source, struct error *e);
+void source_free(struct reduce_source *source);
+
+#endif

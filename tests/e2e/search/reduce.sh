@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# `harness reduce`: what is left where the cause is known, that it is the same for any number of jobs and after kills, and what it refuses.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 2
+PATH=$BUILD:$PATH
+cat >star.json <<'END'
+{"schema": 1, "name": "star", "driver": "sim", "topology": {"kind": "star", "hosts": 8},
+ "defaults": {"link": {"rate": "25Gb/s", "length": "2m"}, "switch": {"buffer": "1MiB", "xoff_alpha": 0.125, "latency": "500ns"}, "host": {"nic": {"ack_every": 16}}}}
+END
+# PFC stops two of five senders to one host; the other flow has nothing to do with it.
+cat >pauses.json <<'END'
+{"schema": 1, "name": "pauses", "lab": "star.json", "roles": ["h[2-7]", "h0", "s0"],
+ "phases": {"warmup": "100us", "measure": "600us", "cooldown": "20us"}, "settings": {"mtu": 4200, "pfc": [3], "trust": "dscp", "ecn": [3]},
+ "traffic": [{"name": "many", "pattern": "incast", "from": ["h[2-6]"], "to": ["h7"], "message": "32KiB", "depth": 16, "priority": 3}],
+ "flows": [{"name": "aside", "from": "h0", "to": "h2", "message": "16KiB", "depth": 4, "priority": 0}],
+ "sample": {"every": "20us", "groups": ["pfc", "drops", "queue", "throughput"]},
+ "expect": [{"name": "nobody is paused", "check": "total(h*.rx_prio3_pause) == 0"},
+            {"name": "aside has enough", "check": "sum(flows.aside.goodput_bps) > 1Gb/s"},
+            {"name": "much arrives", "check": "sum(flows.*.goodput_bps) > 1Tb/s"}]}
+END
+check_exit 1 "a run in which two expectations fail" harness run pauses.json --no-report --quiet
+run=results/pauses/latest
+found() { jq -r "$2" "$1/finding.json"; }
+same() { jq -S 'del(.from, .expectation.reason)' "$1/finding.json" && cat "$1/scenario.json" "$1/lab.json"; }
+check_exit 0 "one is reduced" harness reduce "$run" --expect "nobody is paused" --seeds 2 --jobs 1
+cp out told
+one=$(readlink -f results/pauses-reduced/latest)
+check_says "it says what fails" '^"nobody is paused" fails: [0-9]+, expected == 0' told
+check_says "and when it passes" 'passes' told
+check_says "and that it is simulated" ', simulated$' told
+check "three roles are left: with fewer nobody has to wait" [ "$(jq -c '.roles | length' "$one/scenario.json")" = 3 ]
+check "and no other flow" [ "$(jq -c '[.flows, (.traffic[0].from | length)]' "$one/scenario.json")" = '[null,2]' ]
+check "the switch's buffer and pfc alone differ from the defaults, besides the links" [ "$(found "$one" '.differs | keys - ["lab.defaults.link.rate"] | tojson')" = '["lab.defaults.switch.buffer","settings.pfc"]' ]
+check "with the buffer's default it passes" [ "$(found "$one" '.passes_without | tojson')" = '["lab.defaults.switch.buffer"]' ]
+check "the lab has three hosts" [ "$(jq .topology.hosts "$one/lab.json")" = 3 ]
+check "it is shorter" [ "$(jq -r .phases.measure "$one/scenario.json")" != 600us ]
+check "it has the one expectation" [ "$(jq -c '[.expect[].name]' "$one/scenario.json")" = '["nobody is paused"]' ]
+check "the scenario has few lines" [ "$(wc -l <"$one/scenario.json")" -le 12 ]
+check_exit 1 "and fails, by itself and elsewhere" env -C "$one" harness run scenario.json --repeat 2 --no-report --quiet --out "$SCRATCH/again"
+check_says "the README says how to run it" '^    harness run scenario.json --repeat 2 --seed 1$' "$one/README.md"
+check "its last runs are there" harness explain "$one/result"
+check "and no tries" [ ! -e "$one/tries" ]
+
+# ---- the same for any number of jobs, after kills, and with what is to stay
+check_exit 0 "with two jobs" harness reduce "$run" --expect "nobody is paused" --seeds 2 --jobs 2 --out two --quiet
+check "it is the same" diff <(same "$one") <(same "$(readlink -f two/pauses-reduced/latest)")
+harness reduce "$run" --expect "nobody is paused" --seeds 2 --jobs 2 --out killed --quiet >log 2>&1 &
+for tries in 3 12; do
+    until_true 300 eval '[ "$(ls -d killed/pauses-reduced/*/tries/* 2>/dev/null | wc -l)" -ge '$tries' ] || ! kill -0 $!'
+    kill -KILL $! 2>/dev/null
+    wait $! 2>/dev/null
+    harness reduce --resume killed/pauses-reduced/2* --quiet --jobs 2 >log 2>&1 &
+done
+until_true 300 eval '[ "$(ls -d killed/pauses-reduced/*/tries/* 2>/dev/null | wc -l)" -ge 16 ] || ! kill -0 $!'
+kill -INT $! 2>/dev/null
+wait $!
+check "Ctrl-C ends it with 130" [ $? = 130 ]
+check_says "and the command that goes on" '^    harness reduce --resume .*/killed/pauses-reduced/2' log
+check "the least so far is there" [ "$(found killed/pauses-reduced/2* .complete)" = false ]
+check_exit 1 "and fails" harness run killed/pauses-reduced/2*/scenario.json --no-report --quiet --out again
+check_exit 0 "it goes on" harness reduce --resume killed/pauses-reduced/2* --quiet
+check "to the same end" diff <(same "$one") <(same killed/pauses-reduced/2*)
+check_exit 0 "once more changes nothing" harness reduce --resume killed/pauses-reduced/2*
+check_says "and says it again" '^"nobody is paused" fails' out
+check_exit 0 "what is named is left" harness reduce "$run" --expect "nobody is paused" --seeds 1 --keep settings.mtu --keep phases --keep 'traffic.*.from' --out kept --quiet
+check "as it is" [ "$(jq -c '[.settings.mtu, .phases.measure, (.traffic[0].from | length)]' kept/pauses-reduced/latest/scenario.json)" = '[4200,"600us",5]' ]
+
+# ---- a cell of a sweep
+check_exit 1 "a sweep of which one cell fails" harness run pauses.json --set 'sweep={"settings.pfc":[[],[3]]}' --set 'expect=[{"name":"nobody is paused","check":"total(h*.rx_prio3_pause) == 0"}]' --no-report --quiet --out sweep
+check_exit 0 "is reduced by its first run that fails" harness reduce sweep/pauses/latest --seeds 1 --out sweep --quiet
+check "which is named" [ "$(basename "$(found sweep/pauses-reduced/latest .from)")" = 02 ]
+
+# ---- what is refused
+refused() { # what, words, argument...
+    local what=$1 words=$2
+    shift 2
+    check_exit 2 "$what" harness reduce "$@" --out bad
+    check_says "says so" "$words" err
+}
+refused "two that failed" 'several expectations failed: expected --expect with one of .*"much arrives"' "$run"
+refused "one that passed" '"aside has enough" did not fail, it was passed' "$run" --expect "aside has enough"
+refused "one that there is not" 'has no expectation "nobody is pausd": perhaps "nobody is paused"' "$run" --expect "nobody is pausd"
+refused "no result" 'nosuch' nosuch
+refused "nothing" 'expected a RESULT, or --resume FOLDER'
+refused "a folder with options that it has" 'give no --seeds' --resume killed/pauses-reduced/2* --seeds 2
+mkdir -p captured && jq 'del(.lab)' "$run/result.json" >captured/result.json && cp "$run"/*.jsonl "$run"/settings.json "$run"/run.log captured
+refused "a result without a lab" 'has no scenario or no lab' captured --expect "nobody is paused"
+jq '.name = "against" | .sweep = {"settings.pfc": [[], [3]]} | .expect = [{name: "as without", against: {"settings.pfc": []}, when: {"settings.pfc": [3]}, check: "sum(flows.*.goodput_bps) > 9 * other(sum(flows.*.goodput_bps))"}]' pauses.json >against.json
+harness run against.json --no-report --quiet --out sweep >log 2>&1
+refused "a comparison of cells" 'compares two cells of a sweep' sweep/against/latest
+cp -r "$(readlink -f "$run")" flaky && jq '.scenario.expect[0].check = "total(h*.rx_prio3_pause) == 0" | .scenario.traffic[0].from = ["h2"]' flaky/result.json >r && mv r flaky/result.json
+check_exit 1 "what does not fail again" harness reduce flaky --expect "nobody is paused" --out bad
+check_says "is told so" '"nobody is paused" does not fail again with its own seed, 1: 0, expected == 0' err
+check "nothing is left of these" eval '[ -z "$(find bad -name "*.json" 2>/dev/null)" ]'
+finish
