@@ -17,17 +17,30 @@ static const struct point data_mining[] = {
     {267 * 1460, .9}, {2107 * 1460, .95}, {66667. * 1460, .99}, {666667. * 1460, 1},
 };
 
-static const struct point *points_of(enum sim_sizes sizes, size_t *count)
-{
-    bool web = sizes == SIM_SIZES_WEB_SEARCH;
-    *count = web ? sizeof web_search / sizeof *web_search : sizeof data_mining / sizeof *data_mining;
-    return web ? web_search : data_mining;
-}
+static const struct point hadoop[] = {
+    {0, 0},      {100, .01},  {200, .02},   {300, .05},  {350, .15}, {400, .2},   {500, .3},
+    {600, .4},   {700, .5},   {1000, .6},   {2000, .67}, {7000, .7}, {30e3, .72}, {50e3, .82},
+    {80e3, .87}, {120e3, .9}, {300e3, .95}, {1e6, .975}, {2e6, .99}, {10e6, 1},
+};
+static const struct point ali_storage[] = {
+    {0, 0},        {4e3, .2293},   {8e3, .6921},   {16e3, .8061}, {32e3, .9047},
+    {64e3, .9353}, {128e3, .9677}, {256e3, .9753}, {2e6, 1},
+};
+
+static const struct {
+    const struct point *points;
+    size_t count;
+} distributions[] = {
+    [SIM_SIZES_WEB_SEARCH] = {web_search, sizeof web_search / sizeof *web_search},
+    [SIM_SIZES_DATA_MINING] = {data_mining, sizeof data_mining / sizeof *data_mining},
+    [SIM_SIZES_HADOOP] = {hadoop, sizeof hadoop / sizeof *hadoop},
+    [SIM_SIZES_ALI_STORAGE] = {ali_storage, sizeof ali_storage / sizeof *ali_storage},
+};
 
 double sim_sizes_mean(enum sim_sizes sizes)
 {
-    size_t count;
-    const struct point *p = points_of(sizes, &count);
+    size_t count = distributions[sizes].count;
+    const struct point *p = distributions[sizes].points;
     double mean = 0;
     for (size_t i = 1; i < count; i++)
         mean += (p[i].share - p[i - 1].share) * (p[i].bytes + p[i - 1].bytes) / 2;
@@ -36,8 +49,8 @@ double sim_sizes_mean(enum sim_sizes sizes)
 
 int64_t sim_sizes_draw(enum sim_sizes sizes, struct random *random)
 {
-    size_t count, i = 1;
-    const struct point *p = points_of(sizes, &count);
+    size_t count = distributions[sizes].count, i = 1;
+    const struct point *p = distributions[sizes].points;
     double u = random_unit(random);
     while (i + 1 < count && p[i].share < u)
         i++;

@@ -12,6 +12,8 @@ enum sim_sizes {
                              it */
     SIM_SIZES_DATA_MINING, /* Greenberg et al., "VL2", SIGCOMM 2009, as Alizadeh et al., "pFabric", 2013
                               tabulate it */
+    SIM_SIZES_HADOOP,      /* Roy et al., "Inside the Social Network's (Datacenter) Network", SIGCOMM 2015, */
+    SIM_SIZES_ALI_STORAGE, /* and Alibaba's storage of 2019, as the HPCC simulator tabulates them */
 };
 double sim_sizes_mean(enum sim_sizes sizes);
 /* A size drawn from it, at least 1. Not for SIM_SIZES_FIXED. */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const sizes_names[] = {"fixed", "web-search", "data-mining", NULL};
+static const char *const sizes_names[] = {"fixed",  "web-search",  "data-mining",
+                                          "hadoop", "ali-storage", NULL};
 
 #define CAPABILITIES(ROW)                                                                        \
     ROW("rdma", "traffic over verbs, or its simulation")                                         \
@@ -112,7 +113,7 @@ static const struct field traffic_fields[] = {
      .help = "Payload of a flow, with sizes \"fixed\"; of all reduced data with a ring. Default: endless."},
     {"sizes", FIELD_CHOICE, AT(sizes), .choices = sizes_names, .fallback = "\"fixed\"",
      .help = "Distribution of flow sizes. web-search is from DCTCP (SIGCOMM 2010), data-mining from VL2 "
-             "(SIGCOMM 2009)."},
+             "(SIGCOMM 2009), hadoop and ali-storage from HPCC (SIGCOMM 2019)."},
     {"load", FIELD_NUMBER, AT(load), .min_number = 0.0001, .max_number = 1, .fallback = "0.5",
      .help = "Load of Poisson arrivals, as a fraction of each sender's link rate."},
     {"count", FIELD_INTEGER, AT(count), .min = 1, .max = 100000000,

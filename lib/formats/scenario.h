@@ -13,7 +13,7 @@
 #include "lib/document/table.h"
 #include "lib/roce/traffic_pattern.h"
 
-enum traffic_sizes { SIZES_FIXED, SIZES_WEB_SEARCH, SIZES_DATA_MINING };
+enum traffic_sizes { SIZES_FIXED, SIZES_WEB_SEARCH, SIZES_DATA_MINING, SIZES_HADOOP, SIZES_ALI_STORAGE };
 
 /* Flows that a pattern generates. */
 struct scenario_traffic {

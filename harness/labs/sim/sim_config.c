@@ -437,7 +437,9 @@ static int configure_storms(const struct cell *cell, const json_t *roles, struct
 
 static const enum sim_sizes sizes[] = {[SIZES_FIXED] = SIM_SIZES_FIXED,
                                        [SIZES_WEB_SEARCH] = SIM_SIZES_WEB_SEARCH,
-                                       [SIZES_DATA_MINING] = SIM_SIZES_DATA_MINING};
+                                       [SIZES_DATA_MINING] = SIM_SIZES_DATA_MINING,
+                                       [SIZES_HADOOP] = SIM_SIZES_HADOOP,
+                                       [SIZES_ALI_STORAGE] = SIM_SIZES_ALI_STORAGE};
 
 static uint32_t *hosts_of_roles(const struct cell *cell, const struct sim_setup *setup, const json_t *roles,
                                 const struct list_of *list, const char *of, struct error *e)

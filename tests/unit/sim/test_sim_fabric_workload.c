@@ -59,6 +59,8 @@ static void sizes_follow_their_distribution(void **state)
         {SIM_SIZES_WEB_SEARCH, 1e6, 0.7},     {SIM_SIZES_WEB_SEARCH, 10e6, 0.97},
         {SIM_SIZES_DATA_MINING, 1460, 0.5},   {SIM_SIZES_DATA_MINING, 10220, 0.8},
         {SIM_SIZES_DATA_MINING, 389820, 0.9}, {SIM_SIZES_DATA_MINING, 97333820, 0.99},
+        {SIM_SIZES_HADOOP, 700, 0.5},         {SIM_SIZES_HADOOP, 120e3, 0.9},
+        {SIM_SIZES_ALI_STORAGE, 8e3, 0.6921}, {SIM_SIZES_ALI_STORAGE, 256e3, 0.9753},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct random random;
@@ -73,6 +75,8 @@ static void sizes_follow_their_distribution(void **state)
         assert_true(fabs((double)below / draws - rows[i].share) < 0.006);
     }
     assert_true(fabs(sim_sizes_mean(SIM_SIZES_WEB_SEARCH) / 1.71e6 - 1) < 0.01);
+    assert_true(fabs(sim_sizes_mean(SIM_SIZES_HADOOP) / 120420.75 - 1) < 1e-4);
+    assert_true(fabs(sim_sizes_mean(SIM_SIZES_ALI_STORAGE) / 40869.80 - 1) < 1e-4);
 }
 
 /* ---- patterns */
