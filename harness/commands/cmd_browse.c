@@ -353,6 +353,19 @@ static void say_lacks(const struct browse_list *list, const char *results)
     }
 }
 
+/* Its rounds are in the list, one by one. */
+static void say_searches(const struct browse_list *list, const char *results)
+{
+    const json_t *folder;
+    size_t i;
+    json_array_foreach(list->searches, i, folder)
+    {
+        bool itself = strcmp(json_string_value(folder), ".") == 0;
+        log_info("%s%s%s is a search, whose answer is its index.html: harness status shows it", results,
+                 itself ? "" : "/", itself ? "" : json_string_value(folder));
+    }
+}
+
 static int show(struct browse_list *list, const char *results, const struct browse_filter *filter,
                 const struct browse_arguments *said, struct error *e)
 {
@@ -374,8 +387,10 @@ static int show(struct browse_list *list, const char *results, const struct brow
     if (list->beyond)
         log_info("%zu more %s: --limit is %zu", list->beyond, THINGS(list->beyond, "run"), list->count);
     list->count = count;
-    if (said->json != 1)
+    if (said->json != 1) {
         say_lacks(list, results);
+        say_searches(list, results);
+    }
     return result;
 }
 

@@ -179,15 +179,9 @@ static int run_or_resume(const struct sweep_request *asked, const struct user_co
                          struct error *e)
 {
     struct sweep_request request = *asked;
-    struct slurm_profile profile;
-    struct slurm_engine engine;
-    if (request.on && slurm_profile_of(request.on, config, &profile, e) != 0)
+    struct slurm_choice choice;
+    if (slurm_choose(&choice, &request, config, has_out, e) != 0)
         return program_fail(EXIT_USAGE, e);
-    slurm_engine_open(&engine, request.on ? &profile : NULL);
-    if (request.on && profile.results && !has_out)
-        request.out = profile.results;
-    if (request.on || (request.resume && slurm_was_there(request.resume)))
-        request.engine = &engine.engine;
     return request.resume ? sweep_resume(&request) : sweep_run(&request, NULL);
 }
 

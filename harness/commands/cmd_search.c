@@ -83,20 +83,6 @@ static const struct field fields[] = {
 static const struct table options = {
     .name = "search", .size = sizeof(struct sweep_request), .fields = fields};
 
-static int search_or_resume(struct sweep_request *request, const struct user_config *config, bool has_out)
-{
-    struct slurm_profile profile;
-    struct slurm_engine engine;
-    struct error e;
-    if (request->on && slurm_profile_of(request->on, config, &profile, &e) != 0)
-        return program_fail(EXIT_USAGE, &e);
-    slurm_engine_open(&engine, request->on ? &profile : NULL);
-    if (request->on && profile.results && !has_out)
-        request->out = profile.results;
-    request->engine = request->on ? &engine.engine : NULL;
-    return search_run(request);
-}
-
 static int run_search(const struct call *call)
 {
     static const char *const kept[] = {"lab", "set", "out", "duration", "seed", NULL};
@@ -113,7 +99,11 @@ static int run_search(const struct call *call)
     if (wrong || (request.on && config_load(&config, &e) != 0))
         return program_fail(EXIT_USAGE, &e);
     request.scenario = request.resume ? NULL : call->arguments[0];
-    int status = search_or_resume(&request, &config, json_object_get(call->document, "out") != NULL);
+    struct slurm_choice choice;
+    int status =
+        slurm_choose(&choice, &request, &config, json_object_get(call->document, "out") != NULL, &e) == 0
+            ? search_run(&request)
+            : program_fail(EXIT_USAGE, &e);
     config_free(&config);
     return status;
 }

@@ -1,3 +1,4 @@
+#include "harness/search/search.h"
 #include "harness/slurm/slurm.h"
 #include "lib/document/table.h"
 #include "lib/program/program.h"
@@ -19,13 +20,15 @@ static const struct table options = {
 static int run_status(const struct call *call)
 {
     const struct status_arguments *said = call->options;
-    return slurm_status(call->arguments[0], said->json != 0);
+    const char *folder = call->arguments[0];
+    bool json = said->json != 0;
+    return search_is_in(folder) ? search_status(folder, json) : slurm_status(folder, json);
 }
 
 const struct command command_status = {
     .name = "status",
     .arguments = "FOLDER",
-    .about = "Show how the runs of a sweep stand: whole, broken, in the queue, missing.",
+    .about = "Show how the runs of a sweep stand: whole, broken, in the queue, missing; or a search.",
     .options = &options,
     .least = 1,
     .most = 1,

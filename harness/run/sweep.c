@@ -809,6 +809,9 @@ int sweep_check_resumed(const struct sweep *s, struct error *e)
 {
     if (!s->request->resume || sweep_has_index(s))
         return 0;
+    if (s->plan.search)
+        return error_set(e, "%s is the folder of a search: harness search --resume goes on with it",
+                         s->request->resume);
     return error_set(e, "%s/request.json is of a single run, which has nothing to resume: run it anew",
                      s->request->resume);
 }

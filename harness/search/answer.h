@@ -3,8 +3,7 @@
 #define HARNESS_ANSWER_H
 
 #include "harness/search/trial.h"
-
-#define SEARCH_DOCUMENT "search.json"
+#include "reports/results/run.h"
 
 struct answer_of {
     const struct study *study;

@@ -12,6 +12,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/result_files.h"
 #include "lib/interrupt.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
@@ -376,9 +377,8 @@ static void add_winner(const struct search *s, json_t *document)
     best_free(&best);
 }
 
-static int conclude(struct search *s, int status)
+static json_t *answer_so_far(const struct search *s, bool complete)
 {
-    struct error e;
     const struct answer_of answer = {.study = &s->study,
                                      .all = &s->all,
                                      .folder = s->folder,
@@ -388,12 +388,25 @@ static int conclude(struct search *s, int status)
                                      .trials = s->trials,
                                      .trial_count = s->trial_count,
                                      .seeds = s->seeds,
-                                     .complete = status == EXIT_DONE};
-    json_t *document = answer_make(&answer);
-    add_winner(s, document);
+                                     .complete = complete};
+    return answer_make(&answer);
+}
+
+static int save_answer(const struct search *s, const json_t *document, struct error *e)
+{
     char *path = files_join(s->folder, SEARCH_DOCUMENT);
-    if (!path || json_file_save(path, document, &e) != 0) {
-        log_error("%s", path ? e.text : "out of memory");
+    int result = path ? json_file_save(path, document, e) : error_set(e, "out of memory");
+    free(path);
+    return result;
+}
+
+static int conclude(struct search *s, int status)
+{
+    struct error e;
+    json_t *document = answer_so_far(s, status == EXIT_DONE);
+    add_winner(s, document);
+    if (save_answer(s, document, &e) != 0) {
+        log_error("%s", e.text);
         status = EXIT_LAB;
     }
     if (results_point_latest(s->folder, &e) != 0)
@@ -415,8 +428,18 @@ static int conclude(struct search *s, int status)
         print_to(stderr, "    %s search --resume %s\n", program_invocation_name, s->folder);
     }
     json_decref(document);
-    free(path);
     return status;
+}
+
+/* Before the first run: the folder is known for that of a search, however it ends. */
+static int begin_answer(const struct search *s, struct error *e)
+{
+    char *path = files_join(s->folder, SEARCH_DOCUMENT);
+    json_t *document = path && !files_exist(path) ? answer_so_far(s, false) : NULL;
+    int result = document ? save_answer(s, document, e) : 0;
+    json_decref(document);
+    free(path);
+    return result;
 }
 
 static int run_all(struct search *s)
@@ -501,7 +524,8 @@ static int search_planned(const struct sweep_request *request, const struct plan
     } else if (request->dry_run) {
         answer_print_plan(&s.study);
         status = EXIT_DONE;
-    } else if (open_folder(&s, &e) != 0 || interrupt_open(&s.interrupt, &e) != 0) {
+    } else if (open_folder(&s, &e) != 0 || begin_answer(&s, &e) != 0 ||
+               interrupt_open(&s.interrupt, &e) != 0) {
         log_error("%s", e.text);
     } else {
         status = run_all(&s);
@@ -538,5 +562,42 @@ int search_run(const struct sweep_request *request)
     else
         log_error("%s", e.text);
     request_free(&kept);
+    return status;
+}
+
+/* ---- how it stands */
+
+bool search_is_in(const char *folder)
+{
+    static const char *const document[] = {SEARCH_DOCUMENT, NULL};
+    return result_files_any(folder, document);
+}
+
+int search_status(const char *folder, bool json)
+{
+    struct error e;
+    char *path = files_join(folder, SEARCH_DOCUMENT);
+    json_t *document = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    pid_t holder = request_holder(folder);
+    int status = EXIT_USAGE;
+    if (!document || !json_is_object(document)) {
+        log_error("%s", document ? "search.json: expected an object" : e.text);
+    } else {
+        bool ended = json_is_true(json_object_get(document, "complete"));
+        status = ended ? EXIT_DONE : EXIT_FAILED;
+        if (json)
+            json_print(stdout, document, 15);
+        else if (ended)
+            answer_print(document, folder);
+        else if (holder)
+            print_out_line("a search of %s: process %ld works on it", run_member(document, "scenario"),
+                           (long)holder);
+        else
+            print_out_line(
+                "a search of %s, which has not ended; this goes on with it:\n    %s search --resume %s",
+                run_member(document, "scenario"), program_invocation_name, folder);
+    }
+    json_decref(document);
+    free(path);
     return status;
 }

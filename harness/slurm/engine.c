@@ -66,9 +66,42 @@ int slurm_profile_of(const char *on, const struct user_config *config, struct sl
     return on[length] ? profile_unknown(name, config, e) : 0;
 }
 
+static bool is_number(const struct dirent *entry)
+{
+    return entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+}
+
+/* Parts have names, runs of a sweep and results of a part numbers. */
+static int is_part(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && !is_number(entry);
+}
+
+static int is_result(const struct dirent *entry)
+{
+    return is_number(entry);
+}
+
+/* `levels`: 2 of a whole, 1 of a part, 0 of a sweep in it. */
+/* NOLINTNEXTLINE(misc-no-recursion): three levels deep */
+static bool was_there(const char *folder, int levels)
+{
+    struct dirent **names = NULL;
+    bool was = submission_last(folder) > 0;
+    int count = !was && levels ? scandir(folder, &names, levels == 2 ? is_part : is_result, NULL) : 0;
+    for (int i = 0; i < count; i++) {
+        char *below = was ? NULL : files_join(folder, names[i]->d_name);
+        was = was || (below && was_there(below, levels - 1));
+        free(below);
+        free(names[i]);
+    }
+    free(names);
+    return was;
+}
+
 bool slurm_was_there(const char *folder)
 {
-    return submission_last(folder) > 0;
+    return was_there(folder, 2);
 }
 
 /* ---- before there is a folder */
@@ -738,7 +771,20 @@ static void engine_run(const struct sweep_engine *engine, struct sweep *s)
     free(workshop);
 }
 
-void slurm_engine_open(struct slurm_engine *engine, const struct slurm_profile *profile)
+static void open_engine(struct slurm_engine *engine, const struct slurm_profile *profile)
 {
     *engine = (struct slurm_engine){.engine = {.check = engine_check, .run = engine_run}, .profile = profile};
+}
+
+int slurm_choose(struct slurm_choice *choice, struct sweep_request *request, const struct user_config *config,
+                 bool has_out, struct error *e)
+{
+    if (request->on && slurm_profile_of(request->on, config, &choice->profile, e) != 0)
+        return -1;
+    open_engine(&choice->engine, request->on ? &choice->profile : NULL);
+    if (request->on && choice->profile.results && !has_out)
+        request->out = choice->profile.results;
+    if (request->on || (request->resume && slurm_was_there(request->resume)))
+        request->engine = &choice->engine.engine;
+    return 0;
 }

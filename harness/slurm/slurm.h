@@ -17,8 +17,18 @@ struct slurm_engine {
  * NAME. -1: `on` is wrong. */
 int slurm_profile_of(const char *on, const struct user_config *config, struct slurm_profile *profile,
                      struct error *e);
-void slurm_engine_open(struct slurm_engine *engine, const struct slurm_profile *profile);
-/* Has the sweep in the folder been on a cluster, and is not whole yet? */
+/* Who has the runs of a request made, as long as this stays. */
+struct slurm_choice {
+    struct slurm_profile profile;
+    struct slurm_engine engine;
+};
+/* By --on; without it, what was begun on a cluster in the folder that is resumed, or in a part of it, is
+ * awaited. Sets the request's engine, and without --out (`has_out`) the folder of the profile. -1: --on is
+ * wrong. */
+int slurm_choose(struct slurm_choice *choice, struct sweep_request *request, const struct user_config *config,
+                 bool has_out, struct error *e);
+/* Has the sweep in the folder, or one of the sweeps in its parts (harness/run/part.h), been on a cluster, and
+ * is not whole yet? */
 bool slurm_was_there(const char *folder);
 
 /* A part of a sweep, on a node: the runs of one task of the folder's submission. The program's exit status;

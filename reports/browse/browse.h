@@ -56,6 +56,7 @@ struct browse_list {
     size_t count, capacity;
     struct browse_lack *lacks; /* of the sweeps that are not whole */
     size_t lack_count;
+    json_t *searches;      /* the folders of searches that were looked into; NULL: none */
     struct damaged unread; /* folders that could not be looked into */
     size_t left_out;       /* by the filter */
     size_t beyond;         /* the end of the list, by its limit: runs */

@@ -2,6 +2,7 @@
  * RESULTS/SCENARIO/TIME/CELL/. */
 #include "reports/browse/browse.h"
 
+#include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/folder/folder.h"
 #include "lib/folder/stamp.h"
@@ -9,6 +10,7 @@
 #include "lib/formats/verdicts.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
+#include "reports/results/run.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -170,6 +172,10 @@ static int look_into(struct search *s, const struct folder *folder, const char *
         return add_result(s, folder, below, false, NULL, e);
     if (!levels)
         return 0;
+    if (folder_has(folder, SEARCH_DOCUMENT)) {
+        s->list->searches = s->list->searches ? s->list->searches : json_array();
+        json_array_append_new(s->list->searches, json_text(*below ? below : "."));
+    }
     const struct search above = *s;
     struct error why = {""};
     bool is_sweep = sweep_index_exists(folder);
@@ -215,6 +221,7 @@ void browse_free(struct browse_list *list)
         free_lack(&list->lacks[i]);
     free(list->lacks);
     damaged_free(&list->unread);
+    json_decref(list->searches);
     for (size_t i = 0; i < list->count; i++)
         browse_free_run(&list->runs[i]);
     free(list->runs);

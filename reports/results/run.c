@@ -250,16 +250,31 @@ static int check_result(const struct run *run, struct error *e)
     return 0;
 }
 
+/* What has results of its own in it: its document, what it is, and where its results are. */
+static bool say_whole(const struct folder *folder, struct error *e)
+{
+    static const struct {
+        const char *document, *is, *results;
+    } wholes[] = {{"burn-in.json", "burn-in", "one of its stages, such as 5-pairs/TIME in it"},
+                  {SEARCH_DOCUMENT, "search", "one of its rounds, such as known-1/TIME in it"}};
+    for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++)
+        if (folder_has(folder, wholes[i].document)) {
+            error_set(
+                e, "it is a %s, which says what it found in its index.html and %s: expected a result of %s",
+                wholes[i].is, wholes[i].document, wholes[i].results);
+            return true;
+        }
+    return false;
+}
+
 static json_t *load_result(const struct folder *folder, const char *const *paths, struct error *e)
 {
     static const char name[] = "result.json";
     if (!folder_has(folder, name)) {
         static const char *const either[] = {name, SWEEP_INDEX, NULL};
         char *meant = result_files_meant(folder->path, either);
-        if (folder_has(folder, "burn-in.json")) {
+        if (say_whole(folder, e)) {
             free(meant);
-            error_set(e, "it is a burn-in, which says what it found in its index.html and burn-in.json: "
-                         "expected a result of one of its stages, such as 5-pairs/TIME in it");
             return NULL;
         }
         error_set(e, "it has no %s: expected the folder of a run or sweep, %s%s", name,

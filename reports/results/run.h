@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define SEARCH_DOCUMENT "search.json" /* of the folder of a search */
+
 /* A column of samples.jsonl over time; times are since the start of the measure phase. */
 struct series {
     char *host; /* role */

@@ -80,6 +80,19 @@ check_exit 0 "a range that ends too early" harness search rates.json --set 'sear
 check_says "is to be widened" '^  flows.b.rate: the best value, [0-9.]+[GM]b/s, is at the upper end of its range: widen it' out
 check_says "where the constraints cannot be met" '^  flows.a.rate from 100Mb/s to 57[0-9]Mb/s: none of [0-9]+ that were tried there meets the constraints$' out
 
+# ---- the folder to other commands
+check_exit 0 "status of a search" harness status "$one"
+check "is its answer" cmp out <(sed -n '/^search of/,/^to run it/p' told)
+check "as JSON, search.json" [ "$(harness status --json "$one" | jq -r .front[0].objectives.b.mean)" = "$(answer rates '.front[0].objectives.b.mean')" ]
+for command in explain report trace compare\ "$one/known-1/latest"; do
+    check_exit 2 "$command of a search" eval "harness $command $one"
+    check_says "says what it is, and what has results" 'it is a search, which says what it found in its index.html and search.json: expected a result of one of its rounds, such as known-1/TIME' err
+done
+check_exit 2 "run --resume" harness run --resume "$one"
+check_says "says what resumes it" 'is the folder of a search: harness search --resume goes on with it' err
+check_exit 0 "browse" harness browse results
+check_says "says which rows are of a search" 'results/rates/2[0-9TZ]* is a search, whose answer is its index.html' err
+
 # ---- the same for any number of jobs, from any seed, and after kills
 check_exit 0 "with two jobs" harness search rates.json --jobs 2 --out two --quiet
 check "the answer is the same" same_answers "$one" "$(readlink -f two/rates/latest)"
@@ -102,6 +115,8 @@ kill -INT $! && wait $!
 check "Ctrl-C ends it with 130" [ $? = 130 ]
 check_says "and the command that goes on" '^    harness search --resume .*/stopped/rates/2' stopped.log
 check "what was found so far is kept" [ "$(jq -r .complete stopped/rates/2*/search.json)" = false ]
+check_exit 1 "its status" harness status stopped/rates/2*
+check_says "is that it has not ended" '^a search of rates, which has not ended; this goes on with it:$' out
 check_exit 0 "it goes on" harness search --resume stopped/rates/2* --quiet
 check "to the same answer" same_answers "$one" stopped/rates/2*
 jq '.phases.measure = "300us"' rates.json >r && cp rates.json kept.json && mv r rates.json

@@ -5,7 +5,10 @@
 #include "harness/slurm/slurm.h"
 #include "harness/slurm/submission.h"
 #include "lib/files.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void a_queue_is_read(void **state)
 {
@@ -94,6 +97,20 @@ static void write_tasks(const char *sweep, const char *text)
     free(path);
 }
 
+/* As a round of a search. */
+static void a_part_of_a_whole_was_there(const char *sweep)
+{
+    char whole[] = "/tmp/slurm-test.XXXXXX", part[80], result[120];
+    assert_non_null(mkdtemp(whole));
+    snprintf(part, sizeof part, "%s/round-1", whole);
+    snprintf(result, sizeof result, "%s/20260101T000000Z", part);
+    assert_int_equal(mkdir(part, 0700), 0);
+    assert_false(slurm_was_there(whole));
+    assert_int_equal(symlink(sweep, result), 0);
+    assert_true(slurm_was_there(whole));
+    assert_int_equal(unlink(result) | rmdir(part) | rmdir(whole), 0);
+}
+
 static void what_a_job_is_to_do_is_kept(void **state)
 {
     struct error e;
@@ -112,6 +129,7 @@ static void what_a_job_is_to_do_is_kept(void **state)
     assert_int_equal(submission_keep(&made, sweep, &e), 0);
     assert_int_equal(made.number, 1);
     assert_true(slurm_was_there(sweep));
+    a_part_of_a_whole_was_there(sweep);
     assert_int_equal(submission_load(&read, sweep, 1, 9, &e), 0);
     assert_int_equal(submission_tasks(&read), 3);
     assert_int_equal(submission_task_of(&read, 4), 3);
