@@ -51,6 +51,25 @@ double seen_counted(const json_t *run, const char *node, const char *glob)
     return seen_sum(json_object_get(run, "counters"), node, glob);
 }
 
+double seen_counted_in_run(const json_t *run, const char *node, const char *glob)
+{
+    double total = seen_sum(json_object_get(run, "totals"), node, glob);
+    return isnan(total) ? seen_counted(run, node, glob) : total;
+}
+
+double seen_counted_over(const struct work *w, bool (*is)(const json_t *run), const char *node,
+                         const char *glob)
+{
+    const json_t *run;
+    double sum = NAN;
+    size_t i;
+    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
+    {
+        seen_add(&sum, !is || is(run) ? seen_counted_in_run(run, node, glob) : NAN);
+    }
+    return sum;
+}
+
 struct node *seen_node(const struct work *w, const char *name)
 {
     const json_t *place = json_object_get(w->index, name);

@@ -58,6 +58,12 @@ double seen_number(const json_t *object, const char *key);
 /* The sum of the counters of a node that match; NAN: none is known. Of a run's "counters", or others. */
 double seen_sum(const json_t *of, const char *node, const char *glob);
 double seen_counted(const json_t *run, const char *node, const char *glob);
+/* Of the whole run, where that is known: a sender that does not stop may be sent a single pause, while
+ * nothing is measured yet. */
+double seen_counted_in_run(const json_t *run, const char *node, const char *glob);
+/* The same over all runs of this kind; NULL: all. */
+double seen_counted_over(const struct work *w, bool (*is)(const json_t *run), const char *node,
+                         const char *glob);
 /* Add to a sum, or let it be the most, of what is known: NAN is neither. Both begin with NAN. */
 void seen_add(double *sum, double value);
 void seen_most(double *most, double value);

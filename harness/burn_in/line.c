@@ -4,6 +4,7 @@
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,19 +221,12 @@ static void judge_gpu_lines(struct work *w, const struct carried *all)
 
 /* ---- links between switches */
 
-/* What a link carried in any run, both ways; NAN: no switch counts it. */
+/* What the switch sent there in all runs; NAN: it does not count it. */
 static double crossed(const struct work *w, const char *name, size_t port)
 {
-    const json_t *run;
-    double sum = NAN;
-    char *glob = xasprintf("port%zu_tx_bytes", port);
-    size_t i;
-    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
-    {
-        seen_add(&sum, seen_counted(run, name, glob));
-    }
-    free(glob);
-    return sum;
+    char glob[64];
+    snprintf(glob, sizeof glob, "port%zu_tx_bytes", port);
+    return seen_counted_over(w, NULL, name, glob);
 }
 
 static void judge_crossed(struct work *w)

@@ -10,27 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_MOST 4   /* in a sentence */
-#define OF_MARKED  0.9 /* queues of the same length differ by less */
+#define OF_MARKED 0.9 /* queues of the same length differ by less */
 
 /* ---- PFC: who is not stopped, and who does not stop others? */
-
-/* Of the whole run, where that is known: a sender that does not stop may be sent a single one, while nothing
- * is measured yet. */
-static double counted_in_run(const json_t *run, const char *node, const char *glob)
-{
-    double total = seen_sum(json_object_get(run, "totals"), node, glob);
-    return isnan(total) ? seen_counted(run, node, glob) : total;
-}
 
 /* The pauses that a sender counted. One that has no such counter, where others of its kind have one, counts
  * none: its column is there while PFC is on. NAN: not known. */
 static double pauses_of(const struct work *w, const json_t *run, const struct node *n)
 {
-    double pauses = counted_in_run(run, n->name, "rx_prio?_pause");
+    double pauses = seen_counted_in_run(run, n->name, "rx_prio?_pause");
     for (size_t i = 0; i < w->count && isnan(pauses) && seen_counted(run, n->name, "*") >= 0; i++)
         if (strcmp(w->nodes[i].class, n->class) == 0 &&
-            counted_in_run(run, w->nodes[i].name, "rx_prio?_pause") >= 0)
+            seen_counted_in_run(run, w->nodes[i].name, "rx_prio?_pause") >= 0)
             pauses = 0;
     return pauses;
 }
@@ -55,7 +46,7 @@ static bool any_paused(const json_t *run)
     size_t i;
     json_array_foreach(json_object_get(run, "flows"), i, flow)
     {
-        if (counted_in_run(run, seen_text(flow, "from"), "rx_prio?_pause") > 0)
+        if (seen_counted_in_run(run, seen_text(flow, "from"), "rx_prio?_pause") > 0)
             return true;
     }
     return false;
@@ -135,31 +126,39 @@ static size_t unpaused_behind(const struct work *w, const char *name, size_t *se
     return never;
 }
 
+/* The counter of the port to the node at its switch, which it has. */
+static void name_towards(const struct work *w, const struct node *n, const char *what, char name[64])
+{
+    const char *peer;
+    size_t port = 0;
+    while (seen_link_of_port(w, n->peer, port, &peer) && strcmp(peer, n->name) != 0)
+        port++;
+    snprintf(name, 64, "port%zu_%s", port, what);
+}
+
 /* What the switch's port to the node counted; NAN: not known. */
 static double counted_towards(const struct work *w, const json_t *run, const struct node *n, const char *what)
 {
-    const char *peer;
-    char glob[64];
-    size_t port = 0;
+    char name[64];
     if (!n->peer)
         return NAN;
-    while (seen_link_of_port(w, n->peer, port, &peer) && strcmp(peer, n->name) != 0)
-        port++;
-    snprintf(glob, sizeof glob, "port%zu_%s", port, what);
-    return counted_in_run(run, n->peer, glob);
+    name_towards(w, n, what, name);
+    return seen_counted_in_run(run, n->peer, name);
+}
+
+static bool is_paused_incast(const json_t *run)
+{
+    return is_incast(run, false);
 }
 
 /* The same over all incasts without DCQCN. */
 static double counted_in_incasts(const struct work *w, const struct node *n, const char *what)
 {
-    const json_t *runs = json_object_get(w->seen, "runs"), *run;
-    double sum = NAN;
-    size_t i;
-    json_array_foreach(runs, i, run)
-    {
-        seen_add(&sum, is_incast(run, false) ? counted_towards(w, run, n, what) : NAN);
-    }
-    return sum;
+    char name[64];
+    if (!n->peer)
+        return NAN;
+    name_towards(w, n, what, name);
+    return seen_counted_over(w, is_paused_incast, n->peer, name);
 }
 
 /* Its switch drops what it sends, and pauses others, and not it. */
@@ -327,11 +326,9 @@ static void note_accused(struct work *w)
                 sent = sent || strcmp(seen_text(flow, "from"), w->nodes[at].name) == 0;
             }
         }
-        if (sent && count++ < NAMES_MOST)
-            text_add(&names, "%s%s", names.length ? ", " : "", w->nodes[at].name);
+        if (sent)
+            blame_add_name(&names, &count, w->nodes[at].name);
     }
-    if (count > NAMES_MOST)
-        text_add(&names, " and %zu more", count - NAMES_MOST);
     if (count)
         blame_unknown(w,
                       "PFC and DCQCN of %s were not judged: mend first what is named there, and run it again",
