@@ -1,18 +1,12 @@
 #include "harness/burn_in/burn_in.h"
 #include "harness/burn_in/stages.h"
-#include "harness/run/request.h"
+#include "harness/run/options.h"
 #include "harness/slurm/allocation.h"
 #include "lib/program/program.h"
 
 #define NAMED(name, ...) " " name
 static const struct field fields[] = {
-    {.name = "out",
-     .letter = 'o',
-     .kind = FIELD_STRING,
-     .offset = offsetof(struct burn_in_request, out),
-     .argument = "FOLDER",
-     .help = "The folder that results are written to.",
-     .fallback = "\"results\""},
+    OPTION_OUT(struct burn_in_request),
     {.name = "stages",
      .kind = FIELD_LIST,
      .item = FIELD_STRING,
@@ -56,22 +50,9 @@ static const struct field fields[] = {
      .argument = "KEY=VALUE",
      .help = "Change a value of every stage's scenario, as harness run does; lab.KEY changes the lab. May be "
              "given several times."},
-    {.name = "seed",
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct burn_in_request, seed),
-     .argument = "N",
-     .help = "The seed of the simulator.",
-     .fallback = "1",
-     .min = 0,
-     .max = SWEEP_MOST_SEED},
-    {.name = "jobs",
-     .letter = 'j',
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct burn_in_request, jobs),
-     .argument = "N",
-     .help = "Runs of a simulated lab at a time (otherwise as many as there are processors for).",
-     .min = 1,
-     .max = 4096},
+    OPTION_SEED(struct burn_in_request, "The seed of the simulator."),
+    OPTION_JOBS(struct burn_in_request,
+                "Runs of a simulated lab at a time (otherwise as many as there are processors for)."),
     {.name = "resume",
      .kind = FIELD_STRING,
      .offset = offsetof(struct burn_in_request, resume),

@@ -2,6 +2,7 @@
 #include "harness/slurm/allocation.h"
 #include "harness/slurm/slurm.h"
 #include "lib/log.h"
+#include "harness/run/options.h"
 #include "lib/document/table.h"
 
 static const struct field fields[] = {
@@ -21,22 +22,8 @@ static const struct field fields[] = {
      .help =
          "Change a value, such as flows.*.message=4KiB; lab.KEY changes the lab. May be given several times. "
          "VALUE is JSON, or else a string."},
-    {.name = "out",
-     .letter = 'o',
-     .kind = FIELD_STRING,
-     .offset = offsetof(struct sweep_request, out),
-     .argument = "FOLDER",
-     .help = "The folder that results are written to.",
-     .fallback = "\"results\""},
-    {.name = "duration",
-     .letter = 'd',
-     .kind = FIELD_QUANTITY,
-     .offset = offsetof(struct sweep_request, duration_ns),
-     .argument = "TIME",
-     .help = "The length of the measure phase.",
-     .unit = UNIT_TIME_NS,
-     .min = 1000,
-     .max = 86400000000000},
+    OPTION_OUT(struct sweep_request),
+    OPTION_DURATION(struct sweep_request),
     {.name = "repeat",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct sweep_request, repeats),
@@ -45,23 +32,11 @@ static const struct field fields[] = {
      .fallback = "1",
      .min = 1,
      .max = SWEEP_MOST_REPEATS},
-    {.name = "seed",
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct sweep_request, seed),
-     .argument = "N",
-     .help = "The seed of the simulator, and of random permutations.",
-     .fallback = "1",
-     .min = 0,
-     .max = SWEEP_MOST_SEED},
-    {.name = "jobs",
-     .letter = 'j',
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct sweep_request, jobs),
-     .argument = "N",
-     .help = "Runs at a time, each a process of its own (otherwise as many as there are processors for their "
-             "threads; a lab of hosts has one run at a time).",
-     .min = 1,
-     .max = 4096},
+    OPTION_SEED(struct sweep_request, "The seed of the simulator, and of random permutations."),
+    OPTION_JOBS(
+        struct sweep_request,
+        "Runs at a time, each a process of its own (otherwise as many as there are processors for their "
+        "threads; a lab of hosts has one run at a time)."),
     {.name = "threads",
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct sweep_request, threads),

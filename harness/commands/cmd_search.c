@@ -1,3 +1,4 @@
+#include "harness/run/options.h"
 #include "harness/search/search.h"
 #include "harness/slurm/slurm.h"
 #include "lib/program/program.h"
@@ -16,40 +17,14 @@ static const struct field fields[] = {
      .argument = "KEY=VALUE",
      .help = "Change a value of the scenario, such as search.runs=200; lab.KEY changes the lab. May be given "
              "several times."},
-    {.name = "out",
-     .letter = 'o',
-     .kind = FIELD_STRING,
-     .offset = offsetof(struct sweep_request, out),
-     .argument = "FOLDER",
-     .help = "The folder that results are written to.",
-     .fallback = "\"results\""},
-    {.name = "duration",
-     .letter = 'd',
-     .kind = FIELD_QUANTITY,
-     .offset = offsetof(struct sweep_request, duration_ns),
-     .argument = "TIME",
-     .help = "The length of the measure phase.",
-     .unit = UNIT_TIME_NS,
-     .min = 1000,
-     .max = 86400000000000},
-    {.name = "seed",
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct sweep_request, seed),
-     .argument = "N",
-     .help = "The seed of the choice of candidates, and the first one of the simulator.",
-     .fallback = "1",
-     .min = 0,
-     .max = SWEEP_MOST_SEED},
-    {.name = "jobs",
-     .letter = 'j',
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct sweep_request, jobs),
-     .argument = "N",
-     .help =
-         "Runs of a simulated lab at a time (otherwise as many as there are processors for). The answer is "
-         "the same for every number.",
-     .min = 1,
-     .max = 4096},
+    OPTION_OUT(struct sweep_request),
+    OPTION_DURATION(struct sweep_request),
+    OPTION_SEED(struct sweep_request,
+                "The seed of the choice of candidates, and the first one of the simulator."),
+    OPTION_JOBS(
+        struct sweep_request,
+        "Runs of a simulated lab at a time (otherwise as many as there are processors for). The answer is "
+        "the same for every number."),
     {.name = "on",
      .kind = FIELD_STRING,
      .offset = offsetof(struct sweep_request, on),
