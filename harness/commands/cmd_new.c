@@ -10,7 +10,8 @@
 
 /* Documents to begin with, each a text in which ' stands for a quote and @ with a letter for a value: @n the
  * name, @h the number of hosts, @o one less, @l the number of the last host, @s that of the one before, @e
- * half of the hosts, @u the rate of as many links of 25 Gb/s, and @f what a fair share is above. */
+ * half of the hosts, @u the rate of as many links of 25 Gb/s, @f what a fair share is above, @g the NICs of a
+ * host, and @r the rate of them all. */
 struct network {
     const char *word;
     int64_t most;                 /* hosts */
@@ -18,6 +19,7 @@ struct network {
     const char *title, *document; /* of the lab */
     const char *roles, *drops;    /* of the scenario */
     const char *fair;             /* of many senders to one, more than this */
+    const char *nics, *rate;      /* of a host; NULL: it has one, of 25 Gb/s */
 };
 struct beginning {
     const char *pattern;
@@ -53,8 +55,19 @@ static const struct network networks[] = {
      .roles = "'h[0-@l]', 'leaf[0-1]', 'spine[0-1]'",
      .drops = "delta(*.buffer_discards) == 0",
      .fair = "max(flows.*.goodput_bps) / @h"},
+    {.word = "rails",
+     .most = 64,
+     .title = "@h hosts with two NICs at 25 Gb/s, each on the switch of its rail",
+     .document =
+         "  'topology': { 'kind': 'rail_leaf_spine', 'groups': 1, 'hosts': @h, 'rails': 2, 'spines': 0 "
+         "},\n" SWITCHES,
+     .roles = "'h[0-@l]', 'leaf[0-1]'",
+     .drops = "delta(*.buffer_discards) == 0",
+     .fair = "50% * max(flows.*.goodput_bps)",
+     .nics = ".rail*",
+     .rate = "50Gb/s"},
 };
-static const char *const network_words[] = {"star", "leaf-spine", NULL};
+static const char *const network_words[] = {"star", "leaf-spine", "rails", NULL};
 
 static const struct network cable = {
     .most = 2,
@@ -71,14 +84,14 @@ static const struct network cable = {
 #define EXPECT(name, check) "    { 'name': '" name "', 'check': '" check "', 'needs': ['rdma'] }"
 
 static const struct beginning beginnings[] = {
-    {"incast", 3, 128, "@o hosts send to one", TRAFFIC("'from': ['h[0-@s]'], 'to': ['h@l']"),
-     EXPECT("h@l receives at its line rate", "sum(flows.*.goodput_bps) > 90% * 25Gb/s") ",\n" EXPECT(
+    {"incast", 3, 128, "@o hosts send to one", TRAFFIC("'from': ['h[0-@s]@g'], 'to': ['h@l@g']"),
+     EXPECT("h@l receives at its line rate", "sum(flows.*.goodput_bps) > 90% * @r") ",\n" EXPECT(
          "no sender starves", "min(flows.*.goodput_bps) > @f"),
      NULL},
     {"permutation", 2, 128, "@h hosts, each of which sends to one and receives from one",
-     TRAFFIC("'from': ['h[0-@l]']"),
+     TRAFFIC("'from': ['h[0-@l]@g']"),
      EXPECT("every host sends at its line rate", "min(flows.*.goodput_bps) > 90% * 25Gb/s"), NULL},
-    {"all-to-all", 2, 64, "@h hosts, each of which sends to every other", TRAFFIC("'from': ['h[0-@l]']"),
+    {"all-to-all", 2, 64, "@h hosts, each of which sends to every other", TRAFFIC("'from': ['h[0-@l]@g']"),
      EXPECT("no flow starves", "min(flows.*.goodput_bps) > 25% * max(flows.*.goodput_bps)"), NULL},
     {"pair", 2, 2, "Two hosts send to each other",
      "  'flows': [\n"
@@ -117,9 +130,9 @@ static const struct field fields[] = {
      .offset = offsetof(struct new_options, network),
      .choices = network_words,
      .fallback = "\"star\"",
-     .help =
-         "What connects the hosts: one switch, or two leaves with half of the hosts each, and two spines. "
-         "A pair has a cable alone."},
+     .help = "What connects the hosts: one switch; two leaves with half of the hosts each, and two spines; "
+             "or, of "
+             "two NICs of each host, a switch for each rail. A pair has a cable alone."},
     {.name = "quiet",
      .letter = 'q',
      .kind = FIELD_BOOL,
@@ -160,6 +173,12 @@ static void add(struct text *out, const struct making *m, const char *words)
             break;
         case 'f':
             add(out, m, m->network->fair);
+            break;
+        case 'g':
+            text_add(out, "%s", m->network->nics ? m->network->nics : "");
+            break;
+        case 'r':
+            text_add(out, "%s", m->network->rate ? m->network->rate : "25Gb/s");
             break;
         case 'e':
             text_add(out, "%lld", (long long)m->hosts / 2);

@@ -28,7 +28,7 @@ check "phases have their times" holds '[.phases[] | .end_ns - .start_ns] == [100
 
 # ---- an experiment to begin with
 mkdir "$SCRATCH/own" && cd "$SCRATCH/own" || exit 1
-for options in "" "--hosts 3" "--hosts 128" "--pattern permutation --hosts 2" "--pattern permutation" "--pattern all-to-all --hosts 2" "--pattern all-to-all" "--network leaf-spine --hosts 8" "--network leaf-spine --hosts 64" "--network leaf-spine --pattern permutation --hosts 32" "--network leaf-spine --pattern all-to-all" "--pattern pair"; do
+for options in "" "--hosts 3" "--hosts 128" "--pattern permutation --hosts 2" "--pattern permutation" "--pattern all-to-all --hosts 2" "--pattern all-to-all" "--network leaf-spine --hosts 8" "--network leaf-spine --hosts 64" "--network leaf-spine --pattern permutation --hosts 32" "--network leaf-spine --pattern all-to-all" "--network rails" "--network rails --hosts 16" "--network rails --pattern permutation" "--network rails --pattern all-to-all" "--pattern pair"; do
     name=n${options//[^a-z0-9]/}
     read -ra words <<<"$options"
     check_exit 0 "harness new $name $options" "$H" new "$name" "${words[@]}"
