@@ -63,6 +63,8 @@ bool form_pattern(const struct form *form, bool single, struct text *out)
             text_add(out, "*)?(" NUMBER_OF_NAME ")(");
             add_class(form->characters, "", out);
             text_add(out, "|" NUMBER_OF_NAME ")*");
+            if (form->also)
+                text_add(out, "|%s", form->also);
         }
         text_add(out, ")$");
     }
@@ -106,10 +108,13 @@ const struct form form_name = {
 const struct form form_role = {"a valid name",
                                "at most 100 letters, digits, '_', '-', of which '-' is not the first",
                                .characters = "_-", .most = FORM_ROLE_MOST};
-const struct form form_nic_of = {"a valid name",
-                                 "at most 100 letters, digits, '_', '-', of which '-' is not the first, and "
-                                 "one '.' before the name of a NIC",
-                                 .fits = is_nic_of, .characters = "._-", .most = FORM_ROLE_MOST};
+#define NIC_OF                                                                                               \
+    "a valid name",                                                                                          \
+        "at most 100 letters, digits, '_', '-', of which '-' is not the first, and one '.' before the name " \
+        "of a NIC",                                                                                          \
+        .fits = is_nic_of, .characters = "._-", .most = FORM_ROLE_MOST
+const struct form form_nic_of = {NIC_OF};
+const struct form form_roles = {NIC_OF, .also = "[*][0-9]*([.][0-9A-Za-z_][0-9A-Za-z_-]*)?"};
 const struct form form_word = {
     "a valid name",
     "at most 120 letters, digits and . _ - + : @ = , of which neither '.' nor '-' is the first",

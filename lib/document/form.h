@@ -17,6 +17,7 @@ struct form {
     const char *characters;         /* of a word besides letters and digits */
     size_t most;                    /* bytes of a word */
     const char *pattern;            /* what fits says, as a pattern of JSON Schema; NULL: no pattern has it */
+    const char *also; /* words that are written out before it is read, as ranges are; NULL: there are none */
 };
 
 bool form_fits(const struct form *form, const char *text);
@@ -36,6 +37,8 @@ extern const struct form form_name;
 extern const struct form form_role;
 /* A role, or ROLE.NIC, one of the NICs of its host; a flow, or FLOW.NIC. */
 extern const struct form form_nic_of;
+/* The same, or "*" for all hosts, or "*3" for the fourth of them. */
+extern const struct form form_roles;
 /* A name that other programs chose: domains, networks and devices. */
 extern const struct form form_word;
 /* The key of a map: a priority, a DSCP. */

@@ -280,7 +280,7 @@ static const struct field scenario_fields[] = {
     {"title", FIELD_STRING, AT(title), .help = "A descriptive title."},
     {"lab", FIELD_STRING, AT(lab),
      .help = "The simulated lab that is used if no lab is given. A path begins at the scenario's folder."},
-    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_nic_of, .min = 1, .max = 100000,
+    {"roles", FIELD_LIST, AT(roles), .item = FIELD_STRING, .form = &form_roles, .min = 1, .max = 100000,
      .required = true,
      .help =
          "Names of the hosts; \"h[0-31]\" stands for h0 to h31, \"h[0-1,16]\" for h0, h1 and h16. Wherever a "

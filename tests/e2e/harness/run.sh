@@ -702,6 +702,7 @@ for type in scenario lab settings verify; do
 done
 check_exit 0 "schema scenario" "$H" schema scenario
 check "... needs takes the absence of a capability" holds '[.. | objects | .needs? // empty | .items.enum] | length >= 1 and all(index("roce-nic") and index("!roce-nic"))' "$SCRATCH/out"
+check "... roles take names, ranges and all hosts, and nothing that is refused" holds '.properties.roles.items.pattern as $is | (["a", "a.rail3", "h[0-31]", "*", "*3"] | all(test($is))) and (["-a", "a b", "", "**", "a+b"] | all(test($is) | not))' "$SCRATCH/out"
 check_exit 0 "schema scenario --manual" "$H" schema scenario --manual
 check_says "... names every field of a flow" 'It Cm queue_pairs' "$SCRATCH/out"
 check_exit 0 "doctor on a simulated lab" "$H" doctor --lab sim-geforce-pair --for pfc-bidir

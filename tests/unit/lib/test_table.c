@@ -512,6 +512,25 @@ static void what_inherits_stays_as_it_is(void **state)
     json_decref(wanted);
 }
 
+/* As they are written: "*" and "*3" are all hosts and one, and ranges names; POSIX reads the pattern, too. */
+static void the_pattern_of_roles_takes_all_hosts(void **state)
+{
+    (void)state;
+    static const char *const takes[] = {"a",   "a.rail3", "h[0-31]", "h[0-1,16]",
+                                        "s{}", "*",       "*3",      "*12.rail0"},
+                             *const refuses[] = {"",   "-a", "a b", "a+b",  "**",
+                                                 "*a", "a*", "*3.", "*.-a", "*3.a.b"};
+    struct text pattern = {0};
+    assert_true(form_pattern(&form_roles, false, &pattern));
+    for (size_t i = 0; i < sizeof takes / sizeof *takes; i++)
+        if (!pattern_fits(text_string(&pattern), takes[i]))
+            fail_msg("%s does not take %s", text_string(&pattern), takes[i]);
+    for (size_t i = 0; i < sizeof refuses / sizeof *refuses; i++)
+        if (pattern_fits(text_string(&pattern), refuses[i]))
+            fail_msg("%s takes %s", text_string(&pattern), refuses[i]);
+    text_free(&pattern);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +542,7 @@ int main(void)
         cmocka_unit_test(schema_and_manual_know_every_field),
         cmocka_unit_test(the_schemas_take_what_is_shipped),
         cmocka_unit_test(the_schema_takes_what_the_program_takes),
+        cmocka_unit_test(the_pattern_of_roles_takes_all_hosts),
         cmocka_unit_test(structs_are_checked),
         cmocka_unit_test(what_inherits_stays_as_it_is),
     };
