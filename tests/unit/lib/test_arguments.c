@@ -138,6 +138,22 @@ static void command_lines_are_read(void **state)
     table_free(&table, &v);
 }
 
+/* docs/README.md says so. */
+static void of_an_option_given_twice_the_last_counts(void **state)
+{
+    struct values v;
+    const char **rest;
+    size_t count;
+    struct error e;
+    (void)state;
+    if (parse(WORDS("-nx", "--count", "8", "--count=9", "-r", "steel", "-ny"), &v, &rest, &count, &e) != 0)
+        fail_msg("%s", e.text);
+    assert_string_equal(v.name, "y");
+    assert_int_equal(v.count, 9);
+    free(rest);
+    table_free(&table, &v);
+}
+
 static void what_is_not_given_has_its_default(void **state)
 {
     struct values v;
@@ -262,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(command_lines_are_read),
+        cmocka_unit_test(of_an_option_given_twice_the_last_counts),
         cmocka_unit_test(what_is_not_given_has_its_default),
         cmocka_unit_test(wrong_command_lines_are_explained),
         cmocka_unit_test(documents_and_options_are_refused_alike),
