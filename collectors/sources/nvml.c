@@ -16,6 +16,13 @@ struct pci_info {
     char bus_id[32];
 };
 
+/* nvmlViolationTime_t */
+struct violation {
+    unsigned long long reference_us, violated_ns;
+};
+#define POLICY_THERMAL 1 /* NVML_PERF_POLICY_THERMAL */
+#define ECC_VOLATILE   0 /* NVML_VOLATILE_ECC */
+
 struct nvml {
     void *library;
     int (*init)(void);
@@ -30,6 +37,8 @@ struct nvml {
     int (*get_replays)(nvml_device, unsigned int *);
     int (*get_generation)(nvml_device, unsigned int *);
     int (*get_width)(nvml_device, unsigned int *);
+    int (*get_ecc)(nvml_device, int, int, unsigned long long *);
+    int (*get_violation)(nvml_device, int, struct violation *);
 };
 
 static const struct {
@@ -48,6 +57,8 @@ static const struct {
     {"nvmlDeviceGetPcieReplayCounter", offsetof(struct nvml, get_replays)},
     {"nvmlDeviceGetCurrPcieLinkGeneration", offsetof(struct nvml, get_generation)},
     {"nvmlDeviceGetCurrPcieLinkWidth", offsetof(struct nvml, get_width)},
+    {"nvmlDeviceGetTotalEccErrors", offsetof(struct nvml, get_ecc)},
+    {"nvmlDeviceGetViolationStatus", offsetof(struct nvml, get_violation)},
 };
 
 static int load_symbols(struct nvml *n, struct error *e)
@@ -169,4 +180,23 @@ int nvml_pcie_generation(const struct nvml *n, nvml_device device, int64_t *gene
 int nvml_pcie_width(const struct nvml *n, nvml_device device, int64_t *lanes, struct error *e)
 {
     return number(n, n->get_width, device, "PCIe width", lanes, e);
+}
+
+int nvml_ecc_errors(const struct nvml *n, nvml_device device, enum nvml_ecc kind, int64_t *errors,
+                    struct error *e)
+{
+    unsigned long long got = 0;
+    if (nvml_status_error(n, n->get_ecc(device, (int)kind, ECC_VOLATILE, &got), "ECC errors", e) == -1)
+        return -1;
+    *errors = (int64_t)(got & INT64_MAX);
+    return 0;
+}
+
+int nvml_thermal_slowdown(const struct nvml *n, nvml_device device, int64_t *us, struct error *e)
+{
+    struct violation got = {0};
+    if (nvml_status_error(n, n->get_violation(device, POLICY_THERMAL, &got), "slowdown by heat", e) == -1)
+        return -1;
+    *us = (int64_t)(got.violated_ns / 1000);
+    return 0;
 }

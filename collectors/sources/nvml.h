@@ -34,5 +34,11 @@ int nvml_bar1_memory(const struct nvml *n, nvml_device device, struct nvml_bar1 
 int nvml_pcie_replays(const struct nvml *n, nvml_device device, int64_t *replays, struct error *e);
 int nvml_pcie_generation(const struct nvml *n, nvml_device device, int64_t *generation, struct error *e);
 int nvml_pcie_width(const struct nvml *n, nvml_device device, int64_t *lanes, struct error *e);
+/* Errors of its memory since the driver was loaded, which ECC corrected or could not. */
+enum nvml_ecc { NVML_CORRECTED = 0, NVML_UNCORRECTED = 1 };
+int nvml_ecc_errors(const struct nvml *n, nvml_device device, enum nvml_ecc kind, int64_t *errors,
+                    struct error *e);
+/* Time in which heat kept its clocks down. */
+int nvml_thermal_slowdown(const struct nvml *n, nvml_device device, int64_t *us, struct error *e);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * A GPU's PCIe throughput, BAR1 use and PCIe link, through NVML. The library measures throughput over 20 ms
- * and waits for that long, so a thread reads the values and the sampler uses the latest.
+ * A GPU's PCIe throughput, BAR1 use, PCIe link, ECC errors and slowdown by heat, through NVML. The library
+ * measures throughput over 20 ms and waits for that long, so a thread reads the values and the sampler uses
+ * the latest.
  */
 #include "collectors/sources/source.h"
 
@@ -17,10 +18,23 @@
 /* Each round waits twice for 20 ms in the library. */
 #define ROUND_NS (100 * NS_PER_MS)
 
-enum value { RX, TX, BAR1_USED, BAR1_TOTAL, REPLAYS, GENERATION, WIDTH, VALUES };
+enum value {
+    RX,
+    TX,
+    BAR1_USED,
+    BAR1_TOTAL,
+    REPLAYS,
+    GENERATION,
+    WIDTH,
+    CORRECTED,
+    UNCORRECTED,
+    SLOWDOWN,
+    VALUES
+};
 
-static const char *const names[VALUES] = {"pcie_rx",      "pcie_tx",         "bar1_used", "bar1_total",
-                                          "pcie_replays", "pcie_generation", "pcie_width"};
+static const char *const names[VALUES] = {"pcie_rx",         "pcie_tx",         "bar1_used",  "bar1_total",
+                                          "pcie_replays",    "pcie_generation", "pcie_width", "ecc_corrected",
+                                          "ecc_uncorrected", "thermal_slowdown"};
 
 struct gpu {
     struct nvml *nvml;
@@ -50,6 +64,9 @@ static bool renew(struct gpu *s, struct error *e)
     alive |= nvml_pcie_replays(s->nvml, s->device, &v[REPLAYS], e) == 0;
     alive |= nvml_pcie_generation(s->nvml, s->device, &v[GENERATION], e) == 0;
     alive |= nvml_pcie_width(s->nvml, s->device, &v[WIDTH], e) == 0;
+    alive |= nvml_ecc_errors(s->nvml, s->device, NVML_CORRECTED, &v[CORRECTED], e) == 0;
+    alive |= nvml_ecc_errors(s->nvml, s->device, NVML_UNCORRECTED, &v[UNCORRECTED], e) == 0;
+    alive |= nvml_thermal_slowdown(s->nvml, s->device, &v[SLOWDOWN], e) == 0;
     for (int i = 0; i < VALUES; i++)
         atomic_store_explicit(&s->values[i], v[i], memory_order_relaxed);
     return alive;
@@ -137,7 +154,7 @@ static enum source_outcome nvml_source_read(void *state, int64_t *values, struct
 
 const struct source_kind source_nvml = {
     .name = "nvml",
-    .about = "PCIe and BAR1 of the GPU",
+    .about = "PCIe, BAR1, ECC and heat of the GPU",
     .counts_for = "the GPU",
     .open = nvml_source_open,
     .read = nvml_source_read,

@@ -120,6 +120,8 @@ void judge_rates(struct work *w);
 void judge_lines(struct work *w);
 /* Who is not stopped by PFC, and who does not stop others; DCQCN; losses that nothing explains. */
 void judge_pfc(struct work *w);
+/* Errors that memory of GPUs and PCI Express count, and heat (hardware.c). */
+void judge_hardware(struct work *w);
 /* GPUs that copy less than others like them (gpus.c). */
 void judge_gpu_copies(struct work *w);
 

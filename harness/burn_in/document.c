@@ -62,7 +62,8 @@ static const struct table stage_table = {
 #define FINDING(member) offsetof(struct document_finding, member)
 static const struct field finding_fields[] = {
     {"kind", FIELD_STRING, FINDING(kind), .required = true,
-     .help = "doctor, link-errors, deadlock, loss, link-slow, nic-slow, slow-receiver, gpu-route, gpu-slow, "
+     .help = "doctor, link-errors, hardware-errors, deadlock, loss, link-slow, nic-slow, slow-receiver, "
+             "gpu-route, gpu-slow, "
              "pfc-off, "
              "switch-pfc, dcqcn-off, ecn-off, slower (than the baseline), drift, stage (that failed, where "
              "nothing else "

@@ -437,6 +437,7 @@ json_t *burn_in_findings(const json_t *seen)
     judge_baseline(&w);
     judge_drift(&w);
     judge_gpu_copies(&w);
+    judge_hardware(&w);
     json_t *collectives = judge_collectives(&w);
     judge_failed(&w);
     json_t *all = json_make("{s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "findings", w.findings, "figures",

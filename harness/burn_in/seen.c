@@ -221,6 +221,13 @@ static const char *const parts[] = {
     "hosts.*.counters.module_high_temp.total",
     "hosts.*.counters.module_unplug.total",
     "hosts.*.counters.out_of_sequence.total",
+    "hosts.*.counters.gpu#_ecc_corrected.total",
+    "hosts.*.counters.gpu#_ecc_uncorrected.total",
+    "hosts.*.counters.gpu#_thermal_slowdown.total",
+    "hosts.*.counters.gpu#_pcie_replays.total",
+    "hosts.*.counters.pcie_aer_correctable.total",
+    "hosts.*.counters.pcie_aer_nonfatal.total",
+    "hosts.*.counters.pcie_aer_fatal.total",
     "hosts.*.counters.*.unread_ns",
     NULL,
 };

@@ -343,8 +343,9 @@ static void set_soak(const struct stage_lab *lab, struct words *sets)
 {
     set_pairs_depth(lab, sets);
     words_add(sets, "phases.measure=%" PRId64 "ns", lab->soak_ns);
-    if (!lab->simulated) /* events of modules, too */
-        words_add(sets, "sample.groups=[\"pfc\",\"drops\",\"errors\",\"throughput\",\"link\",\"other\"]");
+    if (!lab->simulated) /* events of modules, and of PCI Express, too */
+        words_add(sets,
+                  "sample.groups=[\"pfc\",\"drops\",\"errors\",\"throughput\",\"link\",\"pcie\",\"other\"]");
 }
 
 static void set_listed(const struct stage_lab *lab, struct words *sets)

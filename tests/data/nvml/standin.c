@@ -18,6 +18,9 @@ typedef struct {
 typedef struct {
     unsigned long long bar1Total, bar1Free, bar1Used;
 } nvmlBAR1Memory_t;
+typedef struct {
+    unsigned long long referenceTime, violationTime; /* us, ns */
+} nvmlViolationTime_t;
 typedef struct gpu *nvmlDevice_t;
 
 static int lost(void)
@@ -95,5 +98,17 @@ int nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t device, unsigned int *value)
 {
     (void)device;
     *value = 16;
+    return lost();
+}
+int nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int counter, unsigned long long *count)
+{
+    (void)device;
+    *count = counter == 0 ? (type == 0 ? 5 : 2) : 999; /* volatile: corrected, uncorrected */
+    return lost();
+}
+int nvmlDeviceGetViolationStatus(nvmlDevice_t device, int policy, nvmlViolationTime_t *time)
+{
+    (void)device;
+    *time = (nvmlViolationTime_t){.referenceTime = 1, .violationTime = policy == 1 ? 3000000 : 1};
     return lost();
 }

@@ -234,6 +234,7 @@ if compile_preload "$SCRATCH/libnvidia-ml.so.1" "$ROOT/tests/data/nvml/standin.c
     touch "$SCRATCH/lost"
     until_true 30 grep -q '"what":"gone"' "$SCRATCH/gpu"
     kill -TERM $pid && wait $pid
+    check "its ECC errors since the driver was loaded, and microseconds of slowdown by heat" [ "$(value "$SCRATCH/gpu" gpu0_ecc_corrected 0)/$(value "$SCRATCH/gpu" gpu0_ecc_uncorrected 0)/$(value "$SCRATCH/gpu" gpu0_thermal_slowdown 0)" = 5/2/3000 ]
     check_says "a GPU that falls off is gone" '"source":"nvml","what":"gone","text":".*GPU is lost' "$SCRATCH/gpu"
     rm -f "$SCRATCH/lost"
     gpu 7 > /dev/null 2> "$SCRATCH/err"

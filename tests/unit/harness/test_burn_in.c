@@ -245,6 +245,25 @@ static void does_not_blame_a_cable_for_discards(void **state)
     check_found(seen, "nic-slow h2");
 }
 
+/* Errors that were not corrected are findings, others are told. */
+static void tells_of_hardware(void **state)
+{
+    (void)state;
+    json_t *seen = rounds("h2", false, 100e9, 100e9), *run = json_array_get(json_object_get(seen, "runs"), 0);
+    json_object_set_new(run, "totals",
+                        json_pack("{s:{s:i,s:i,s:i},s:{s:i,s:i}}", "h1", "gpu1_ecc_uncorrected", 2,
+                                  "gpu1_ecc_corrected", 0, "gpu0_thermal_slowdown", 70, "h3",
+                                  "pcie_aer_correctable", 3, "pcie_aer_fatal", 0));
+    json_t *all = burn_in_findings(seen), *notes = json_object_get(all, "notes");
+    assert_int_equal(json_array_size(notes), 2);
+    assert_string_equal(json_string_value(json_array_get(notes, 0)),
+                        "h1 GPU 0 counted gpu0_thermal_slowdown: 70 in all stages");
+    assert_string_equal(json_string_value(json_array_get(notes, 1)),
+                        "h3 counted pcie_aer_correctable: 3 in all stages");
+    json_decref(all);
+    check_found(seen, "hardware-errors h1 GPU 1");
+}
+
 /* A measure phase of a microsecond tells nothing of rates. */
 static void does_not_judge_by_short_runs(void **state)
 {
@@ -842,6 +861,7 @@ int main(void)
         cmocka_unit_test(does_not_accuse_who_had_slow_partners_alone),
         cmocka_unit_test(does_not_blame_a_cable_for_discards),
         cmocka_unit_test(does_not_judge_by_short_runs),
+        cmocka_unit_test(tells_of_hardware),
         cmocka_unit_test(judges_uplinks_by_what_the_lab_states),
         cmocka_unit_test(judges_dcqcn_within_an_incast),
         cmocka_unit_test(does_not_judge_two_by_each_other),
