@@ -233,10 +233,8 @@ static int parse_nic(const struct arguments *a, const char *nic, struct target *
 static int make_targets(const struct arguments *a, struct sampling_plan *plan, struct error *e)
 {
     char *const *nics = a->nics.items;
-    if (a->netdev || a->rdma || a->gpu != FIELD_UNSET || a->prometheus)
-        return error_set(
-            e, "--nic stands for --netdev, --rdma and --gpu, and takes no --prometheus: a NIC that is "
-               "scraped has a nic-sampler of its own");
+    if (a->netdev || a->rdma || a->gpu != FIELD_UNSET)
+        return error_set(e, "--nic stands for --netdev, --rdma and --gpu: give these, or --nic");
     if (a->nics.count > SAMPLING_MOST_NICS)
         return error_set(e, "--nic: at most %d NICs are sampled together", SAMPLING_MOST_NICS);
     for (size_t i = 0; i < a->nics.count; i++) {

@@ -119,13 +119,15 @@ static void write_value(struct text *out, const struct prometheus_metric *m, int
 
 struct entry {
     struct prometheus_metric metric;
-    size_t column;
+    size_t set, column;
 };
 
 static int compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     int order = strcmp(x->metric.family, y->metric.family);
+    if (order == 0)
+        order = (x->set > y->set) - (x->set < y->set);
     return order != 0 ? order : (x->column > y->column) - (x->column < y->column);
 }
 
@@ -162,35 +164,61 @@ static void write_series(struct text *out, const struct entry *entry, const stru
     text_add(out, "\n");
 }
 
-void prometheus_write(struct text *out, const struct column *columns, const int64_t *values, size_t count,
-                      const char *labels)
+static bool same_family(const struct entry *a, const struct entry *b)
 {
-    struct entry *entries = calloc(count + 1, sizeof *entries);
+    return strcmp(a->metric.family, b->metric.family) == 0;
+}
+
+/* Of what several NICs share, a GPU for example, an earlier set has the series. */
+static bool is_written(const struct prometheus_set *sets, const struct entry *entries, size_t i)
+{
+    const struct column *own = &sets[entries[i].set].columns[entries[i].column];
+    const struct source_kind *source = source_kind_named(own->source);
+    for (size_t k = i; source && source->counts_for && k > 0 && same_family(&entries[k - 1], &entries[i]);
+         k--)
+        if (strcmp(sets[entries[k - 1].set].columns[entries[k - 1].column].name, own->name) == 0)
+            return true;
+    return false;
+}
+
+void prometheus_write(struct text *out, const struct prometheus_set *sets, size_t count)
+{
+    size_t most = 0, used = 0;
+    for (size_t s = 0; s < count; s++)
+        most += sets[s].count;
+    struct entry *entries = calloc(most + 1, sizeof *entries);
     if (!entries) {
         out->failed = true;
         return;
     }
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] == LINES_NULL)
-            continue;
-        prometheus_metric(&columns[i], &entries[used].metric);
-        entries[used++].column = i;
-    }
+    for (size_t s = 0; s < count; s++)
+        for (size_t i = 0; i < sets[s].count; i++) {
+            if (sets[s].values[i] == LINES_NULL)
+                continue;
+            prometheus_metric(&sets[s].columns[i], &entries[used].metric);
+            entries[used].set = s;
+            entries[used++].column = i;
+        }
     if (used > 1)
         qsort(entries, used, sizeof *entries, compare);
     for (size_t i = 0; i < used; i++) {
-        const struct column *column = &columns[entries[i].column];
-        if (i == 0 || strcmp(entries[i].metric.family, entries[i - 1].metric.family) != 0)
+        const struct prometheus_set *set = &sets[entries[i].set];
+        const struct column *column = &set->columns[entries[i].column];
+        if (i == 0 || !same_family(&entries[i], &entries[i - 1]))
             write_head(out, &entries[i], column);
-        write_series(out, &entries[i], column, values[entries[i].column], labels);
+        if (!is_written(sets, entries, i))
+            write_series(out, &entries[i], column, set->values[entries[i].column], set->labels);
     }
     free(entries);
 }
 
-void prometheus_write_one(struct text *out, const char *family, const char *type, const char *help,
-                          const char *labels, double value)
+void prometheus_head(struct text *out, const char *family, const char *type, const char *help)
 {
-    text_add(out, "# HELP %s %s\n# TYPE %s %s\n%s%s%s%s %.9g\n", family, help, family, type, family,
-             labels[0] != '\0' ? "{" : "", labels, labels[0] != '\0' ? "}" : "", value);
+    text_add(out, "# HELP %s %s\n# TYPE %s %s\n", family, help, family, type);
+}
+
+void prometheus_value(struct text *out, const char *family, const char *labels, double value)
+{
+    text_add(out, "%s%s%s%s %.9g\n", family, labels[0] != '\0' ? "{" : "", labels,
+             labels[0] != '\0' ? "}" : "", value);
 }

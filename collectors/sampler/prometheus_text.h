@@ -17,13 +17,18 @@ struct prometheus_metric {
 
 void prometheus_metric(const struct column *column, struct prometheus_metric *metric);
 
-/* All columns, grouped by family. Series get `labels` ("netdev=\"eth1\""), except those of sources that count
- * for the host or a GPU; values of LINES_NULL are left out. */
-void prometheus_write(struct text *out, const struct column *columns, const int64_t *values, size_t count,
-                      const char *labels);
-/* One series about nic-sampler itself. */
-void prometheus_write_one(struct text *out, const char *family, const char *type, const char *help,
-                          const char *labels, double value);
+/* The values of one NIC, and what its series are labelled with; "" for none. */
+struct prometheus_set {
+    const struct column *columns;
+    const int64_t *values;
+    size_t count;
+    const char *labels;
+};
+/* All of them, family by family. Values that are not a NIC's get no labels of one, and are there once. */
+void prometheus_write(struct text *out, const struct prometheus_set *sets, size_t count);
+/* A family of the program's own, and a value of it. */
+void prometheus_head(struct text *out, const char *family, const char *type, const char *help);
+void prometheus_value(struct text *out, const char *family, const char *labels, double value);
 /* A label's value, escaped. */
 void prometheus_label(struct text *out, const char *name, const char *value);
 

@@ -154,9 +154,8 @@ static void put_sample(struct program *p)
 
 /* ---- Prometheus */
 
-static void put_labels(const struct program *p, struct text *labels)
+static void put_labels(const struct target *target, struct text *labels)
 {
-    const struct target *target = p->nics[0].target;
     if (target->netdev[0] != '\0')
         prometheus_label(labels, "netdev", target->netdev);
     if (target->rdma[0] != '\0') {
@@ -168,34 +167,46 @@ static void put_labels(const struct program *p, struct text *labels)
 static void put_metrics(void *context, struct text *out)
 {
     struct program *p = context;
-    struct sample sample;
-    struct text labels = {0};
-    size_t count;
-    (void)sampler_take(p->nics[0].sampler, &sample);
+    struct prometheus_set sets[SAMPLING_MOST_NICS];
+    struct text labels[SAMPLING_MOST_NICS] = {{0}};
+    double seconds[SAMPLING_MOST_NICS];
     p->samples++;
-    const struct column *columns = sampler_columns(p->nics[0].sampler, &count);
-    put_labels(p, &labels);
-    prometheus_write(out, columns, sample.values, count, text_string(&labels));
-    prometheus_write_one(out, "nic_sampler_read_seconds", "gauge", "How long reading all sources took.",
-                         text_string(&labels), (double)sample.read_ns / 1e9);
-    prometheus_write_one(out, "nic_sampler_samples_total", "counter", "Samples taken.", text_string(&labels),
-                         (double)p->samples);
-    prometheus_write_one(out, "nic_sampler_overruns_total", "counter",
-                         "Samples that were skipped because reading took too long.", text_string(&labels),
-                         (double)p->overruns);
-    prometheus_write_one(out, "process_cpu_seconds_total", "counter",
-                         "Total user and system CPU time spent in seconds.", "",
-                         (double)clock_process_cpu_ns() / 1e9);
-    text_free(&labels);
+    for (size_t i = 0; i < p->count; i++) {
+        struct sample sample;
+        (void)sampler_take(p->nics[i].sampler, &sample);
+        put_labels(p->nics[i].target, &labels[i]);
+        sets[i] = (struct prometheus_set){.values = sample.values, .labels = text_string(&labels[i])};
+        sets[i].columns = sampler_columns(p->nics[i].sampler, &sets[i].count);
+        seconds[i] = (double)sample.read_ns / 1e9;
+    }
+    prometheus_write(out, sets, p->count);
+    prometheus_head(out, "nic_sampler_read_seconds", "gauge", "How long reading all sources took.");
+    for (size_t i = 0; i < p->count; i++)
+        prometheus_value(out, "nic_sampler_read_seconds", sets[i].labels, seconds[i]);
+    prometheus_head(out, "nic_sampler_samples_total", "counter", "Samples taken.");
+    for (size_t i = 0; i < p->count; i++)
+        prometheus_value(out, "nic_sampler_samples_total", sets[i].labels, (double)p->samples);
+    prometheus_head(out, "nic_sampler_overruns_total", "counter",
+                    "Samples that were skipped because reading took too long.");
+    for (size_t i = 0; i < p->count; i++)
+        prometheus_value(out, "nic_sampler_overruns_total", sets[i].labels, (double)p->overruns);
+    prometheus_head(out, "process_cpu_seconds_total", "counter",
+                    "Total user and system CPU time spent in seconds.");
+    prometheus_value(out, "process_cpu_seconds_total", "", (double)clock_process_cpu_ns() / 1e9);
+    for (size_t i = 0; i < p->count; i++)
+        text_free(&labels[i]);
 }
 
 /* Without requests for a long time, 32-bit counters could wrap unnoticed: read them regularly. */
 static void follow(struct program *p)
 {
-    struct sample sample;
-    (void)sampler_take(p->nics[0].sampler, &sample);
     p->samples++;
-    p->read_ns = sample.read_ns;
+    p->read_ns = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        struct sample sample;
+        (void)sampler_take(p->nics[i].sampler, &sample);
+        p->read_ns += sample.read_ns;
+    }
 }
 
 /* ---- the loop */

@@ -360,14 +360,29 @@ check_says "... and told what its ports count alone" 'lo is a bond upon eth8 eth
 # ---- several NICs in one process
 for n in 0 1 2 3; do ip link add w$n type veth peer name x$n && ip link set w$n up && ip link set x$n up; done
 run --nic w0 --nic w1 --count 3 --every 20ms > "$SCRATCH/lines" 2> "$SCRATCH/err"
-check "two NICs: a header, three samples and an end for each" jq -e -s '[.[] | objects | [.nic, .type]] == [["w0", "header"], ["w1", "header"], ["w0", "end"], ["w1", "end"]] and ([.[] | arrays | .[0]] == ["w0", "w1", "w0", "w1", "w0", "w1"])' "$SCRATCH/lines"
-check "... an object begins with its NIC" test "$(grep -c '^{"nic":"w[01]",' "$SCRATCH/lines")" = 4
+check "two NICs: a header, three samples and an end for each" jq -e -s '[.[] | objects | select(.type != "event") | [.nic, .type]] == [["w0", "header"], ["w1", "header"], ["w0", "end"], ["w1", "end"]] and ([.[] | arrays | .[0]] == ["w0", "w1", "w0", "w1", "w0", "w1"])' "$SCRATCH/lines"
+check "... an object begins with its NIC" test "$(grep -v '"type":"event"' "$SCRATCH/lines" | grep -c '^{"nic":"w[01]",')" = 4
 check "... a sample has a value for each column of its NIC's header" jq -e -s '(map(objects | select(.type == "header")) | map({key: .nic, value: (.columns | length)}) | from_entries) as $of | all(.[] | arrays; length == $of[.[0]] + 3)' "$SCRATCH/lines"
 check "... what the machine has once is in the lines of the first" jq -e -s 'map(select(.type? == "header") | [.columns[].name | select(. == "IpExtInCEPkts")] | length) == [1, 0]' "$SCRATCH/lines"
 check_exit 3 "an RDMA device of one that is not there" "$SAMPLER" --nic w0 --nic w1:rdma=nosuch_0
 check_says "... is named with its NIC" 'error: w1: ' "$SCRATCH/err"
 for wrong in w0:mlx5_0 w0:gpu=x w0:rdma= nosuch0; do check_exit 2 "--nic $wrong" "$SAMPLER" --nic "$wrong"; done
 check_exit 2 "one NIC twice" "$SAMPLER" --nic w0 --nic w0
+rm -f "$SCRATCH/prometheus"
+timeout 400 "$SAMPLER" --nic w0 --nic w1 --prometheus 127.0.0.1:0 > "$SCRATCH/out" 2> "$SCRATCH/prometheus" &
+server=$!
+until_true 30 grep -q 'port [1-9]' "$SCRATCH/prometheus"
+port=$(sed -n 's/.* port \([0-9]*\)$/\1/p' "$SCRATCH/prometheus")
+http 'GET /metrics HTTP/1.1' | tr -d '\r' | sed '1,/^$/d' > "$SCRATCH/metrics"
+kill -TERM $server
+wait $server
+check "two NICs are scraped together: each has its series, a family one HELP, and what the host counts is there once" awk '
+    /^# HELP/ {if (seen[$3]++) exit 1; help = $3; next}
+    /^# TYPE/ {if ($3 != help) exit 1; family = $3; next}
+    {name = $1; sub(/\{.*/, "", name); if (name != family || series[$1]++) exit 1}
+    /^nic_link_rx_bytes_total\{netdev="w[01]"/ || /^nic_sampler_samples_total\{netdev="w[01]"/ {nics++}
+    /^nic_ip_ext_in_ce_packets_total\{counter=/ {host++}
+    END {exit !(nics == 4 && host == 1)}' "$SCRATCH/metrics"
 check_exit 2 "--nic beside --netdev" "$SAMPLER" --nic w0 --netdev w1
 rm -f "$SCRATCH/lines" # what it waits for must not be of the run before
 run --nic w0 --nic w1 --every 20ms > "$SCRATCH/lines" 2> "$SCRATCH/err" &

@@ -154,7 +154,7 @@ static void values_are_exact(void **state)
     };
     const int64_t values[] = {1234567, 9007199254740993, 37, LINES_NULL, INT64_MAX};
     struct text out = {0};
-    prometheus_write(&out, columns, values, 5, "netdev=\"e\"");
+    prometheus_write(&out, &(struct prometheus_set){columns, values, 5, "netdev=\"e\""}, 1);
     const char *text = text_string(&out);
     assert_non_null(strstr(text,
                            "nic_rx_prio_pause_duration_seconds_total{netdev=\"e\",prio=\"0\",counter=\"rx_"
@@ -183,7 +183,7 @@ static void values_of_the_host_name_no_nic(void **state)
     struct text out = {0};
     for (size_t i = 0; i < 4; i++)
         columns[i].source = (char *)(uintptr_t)sources[i];
-    prometheus_write(&out, columns, values, 4, "netdev=\"e\"");
+    prometheus_write(&out, &(struct prometheus_set){columns, values, 4, "netdev=\"e\""}, 1);
     const char *text = text_string(&out);
     assert_non_null(strstr(text, "\nnic_ip_ext_in_ce_packets_total{counter=\"IpExtInCEPkts\"} 1\n"));
     assert_non_null(strstr(text, "{gpu=\"0\",counter=\"gpu0_pcie_rx\"} 2\n"));
