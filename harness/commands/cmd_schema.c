@@ -1,4 +1,5 @@
 #include "harness/burn_in/document.h"
+#include "harness/search/document.h"
 #include "lib/document/json_text.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
@@ -85,11 +86,12 @@ static int run_schema(const struct call *call)
     const struct catalogue *catalogue = catalogue_named(type);
     bool scenario = strcmp(type, "scenario") == 0, lab = strcmp(type, "lab") == 0,
          settings = strcmp(type, "settings") == 0, verify = strcmp(type, "verify") == 0,
-         burn_in = strcmp(type, "burn-in") == 0;
-    int status = scenario || lab || settings || verify || burn_in || catalogue ? EXIT_DONE : EXIT_USAGE;
+         burn_in = strcmp(type, "burn-in") == 0, search = strcmp(type, "search") == 0;
+    int status =
+        scenario || lab || settings || verify || burn_in || search || catalogue ? EXIT_DONE : EXIT_USAGE;
     if (status != EXIT_DONE) {
         log_error("schema: \"%s\" is not a document type: expected scenario, lab, settings, verify, "
-                  "burn-in, counters, errors or nic-models",
+                  "burn-in, search, counters, errors or nic-models",
                   type);
     } else if (catalogue) {
         print_catalogue(catalogue, said->manual > 0);
@@ -100,6 +102,7 @@ static int run_schema(const struct call *call)
                              : table_schema(scenario  ? &scenario_table
                                             : verify  ? &verify_settings_table
                                             : burn_in ? &burn_in_table
+                                            : search  ? &search_table
                                                       : &settings_table);
         json_print(stdout, schema, 17);
         json_decref(schema);
@@ -109,9 +112,9 @@ static int run_schema(const struct call *call)
 
 const struct command command_schema = {
     .name = "schema",
-    .arguments = "scenario|lab|settings|verify|burn-in|counters|errors|nic-models",
+    .arguments = "scenario|lab|settings|verify|burn-in|search|counters|errors|nic-models",
     .about = "Print the JSON Schema of a document type (verify: what harness verify --settings takes; "
-             "burn-in: burn-in.json), or a "
+             "burn-in: burn-in.json; search: search.json), or a "
              "catalogue: counters, what completion errors mean, models of NICs.",
     .options = &options,
     .least = 1,

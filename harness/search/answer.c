@@ -131,7 +131,7 @@ json_t *answer_make(const struct answer_of *of)
         json_array_append_new(front, entry);
     }
     json_t *document = json_make(
-        "{s:i,s:s,s:s,s:s,s:s,s:s?,s:s,s:b,s:b,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "schema", 1, "program",
+        "{s:i,s:s,s:s,s:s,s:s,s:s*,s:s,s:b,s:b,s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "schema", 1, "program",
         "harness", "version", HARNESS_VERSION, "build", results_build(), "scenario",
         study->plan.first.scenario.name, "title", study->plan.first.scenario.title, "lab",
         study->plan.first.lab.name, "simulated", lab_kind(&study->plan.first.lab)->simulated, "complete",
@@ -190,7 +190,7 @@ static void print_entry(const json_t *entry, const json_t *objectives, const cha
     if (!json_is_true(json_object_get(entry, "feasible")))
         text_add(&line, "; not allowed: %s", run_member(entry, "why"));
     print_out_line("  %-14s %s", name, text_string(&line));
-    if (!json_object_get(entry, "known") || json_is_null(json_object_get(entry, "known"))) {
+    if (!*run_member(entry, "known")) {
         add_choice(json_object_get(entry, "values"), &values);
         print_out_line("  %-14s %s", "", text_string(&values));
     }
@@ -240,7 +240,7 @@ static void print_command(const json_t *document)
     size_t i;
     json_array_foreach(json_object_get(document, "front"), i, entry)
     {
-        bool wins = json_object_get(entry, "knee") && json_is_null(json_object_get(entry, "known"));
+        bool wins = json_object_get(entry, "knee") && !*run_member(entry, "known");
         struct words command = {0};
         struct text line = {0};
         if (!wins)

@@ -146,7 +146,7 @@ json_t *candidate_json(const struct candidate *c, const struct study *study)
 {
     json_t *objectives = json_object();
     json_t *whole =
-        json_make("{s:O,s:s?,s:I,s:I,s:b,s:s?,s:o,s:O}", "values", c->choice, "known", c->known, "round",
+        json_make("{s:O,s:s*,s:I,s:I,s:b,s:s*,s:o,s:O}", "values", c->choice, "known", c->known, "round",
                   (json_int_t)c->round, "runs", (json_int_t)c->runs, "feasible", candidate_is_feasible(c),
                   "why", c->why, "objectives", objectives, "folders", c->folders);
     if (json_object_size(c->warnings))

@@ -3,6 +3,7 @@
 #include "harness/run/precheck.h"
 #include "harness/run/results.h"
 #include "harness/search/answer.h"
+#include "harness/search/document.h"
 #include "harness/search/known.h"
 #include "harness/search/round.h"
 #include "harness/search/unexplored.h"
@@ -576,12 +577,11 @@ bool search_is_in(const char *folder)
 int search_status(const char *folder, bool json)
 {
     struct error e;
-    char *path = files_join(folder, SEARCH_DOCUMENT);
-    json_t *document = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    json_t *document = search_load(folder, &e);
     pid_t holder = request_holder(folder);
     int status = EXIT_USAGE;
-    if (!document || !json_is_object(document)) {
-        log_error("%s", document ? "search.json: expected an object" : e.text);
+    if (!document) {
+        log_error("%s", e.text);
     } else {
         bool ended = json_is_true(json_object_get(document, "complete"));
         status = ended ? EXIT_DONE : EXIT_FAILED;
@@ -598,6 +598,5 @@ int search_status(const char *folder, bool json)
                 run_member(document, "scenario"), program_invocation_name, folder);
     }
     json_decref(document);
-    free(path);
     return status;
 }

@@ -82,6 +82,11 @@ check_says "where the constraints cannot be met" '^  flows.a.rate from 100Mb/s t
 
 # ---- the folder to other commands
 check_exit 0 "status of a search" harness status "$one"
+check "search.json is as its schema says, by which it is read" [ "$(harness schema search | jq -r '.properties.front.items.properties.knee.type')" = boolean ]
+jq '.front[0].surprise = 1' "$one/search.json" >out && mkdir -p wrong && cp out wrong/search.json
+check_exit 2 "one that is not" harness status wrong
+check_says "is refused by the place" 'wrong/search.json: front.0.: unknown key .surprise' err
+harness status "$one" >out
 check "is its answer" cmp out <(sed -n '/^search of/,/^to run it/p' told)
 check "as JSON, search.json" [ "$(harness status --json "$one" | jq -r .front[0].objectives.b.mean)" = "$(answer rates '.front[0].objectives.b.mean')" ]
 for command in explain report trace compare\ "$one/known-1/latest"; do
@@ -173,6 +178,7 @@ jq '.name = "queue" | .settings.ecn = [3] | del(.flows[].rate) | .expect = [] | 
 jq '.name = "marks" | .defaults.switch = {buffer: "16MiB", ecn: {kmin: "10KB", kmax: "400KB", pmax: 0.1}}' two.json >marks.json
 check_exit 0 "a queue of marked packets" harness search queue.json --lab marks.json
 cp out queue.out
+check_exit 0 "its document is as the schema says, too" harness status results/queue/latest
 check "the scenario itself ran with all seeds" [ "$(answer queue '.known[0].runs')" = 3 ]
 check "so did the best" [ "$(answer queue '.front[0].runs')" = 3 ]
 check "those that cannot win do not" [ "$(answer queue '[.tried[].runs] | any(. == 1)')" = true ]
