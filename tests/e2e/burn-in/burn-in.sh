@@ -49,12 +49,12 @@ check "the stage that showed it has failed, others have passed" [ "$(jq -r '[.st
 check "with its source" [ "$(jq -r '.findings[0].source | test("of the median of 4 NICs")' out)" = true ]
 check_exit 1 "a stage that fails without a culprit" harness burn-in four.json --no-report --stages pairs --set 'expect=[{"name": "much", "check": "sum(flows.*.messages) > 1e9"}, {"name": "nothing", "check": "sum(flows.*.messages) == 0"}]'
 check_says "says all that failed, and where" '^stage pairs: "much" failed in 5-pairs/.*/01: sum.flows.*messages. > 1e9 is [0-9.]+, expected > 1000000000 .and in 2 more runs.; "nothing" failed in [^;]* .and in 2 more runs.$' out
+check "in the document, too" [ "$(document four '.stages[] | select(.name == "pairs") | .reason | test("much. failed in")')" = true ]
 check_says "and what tells more" '^    harness explain tells more of 5-pairs/' out
 check "which is a finding" [ "$(document four '[.findings[] | .kind + " " + .stage] | join(", ")')" = "stage pairs" ]
 check_exit 4 "runs that are too short for a message" harness burn-in four.json --no-report --stages nics --stages pairs --set traffic.*.message=512KiB --set phases.measure=1us
 check "fail, and nothing is said to be bad" [ "$(document four '"\(.verdict) \(.findings | length) " + ([.stages[] | select(.runs).verdict] | join(" "))')" = "undecided 0 failed failed" ]
 check "but that they were too short" [ "$(document four '[.unknown[] | capture("^stage (?<s>[a-z]+) measured for 1 us, which is too short").s] | join(" ")')" = "nics pairs" ]
-check "in the document, too" [ "$(document four '.stages[] | select(.name == "pairs") | .reason | test("much. failed in")')" = true ]
 check_exit 0 "a rule that no NIC breaks" harness burn-in four.json --no-report --stages pairs --fail-if 'host_tx < 1Gb/s'
 check_exit 4 "a rule of which no NIC has the figure" harness burn-in four.json --no-report --stages pairs --fail-if 'gpu_tx < 1Gb/s'
 check_says "is undecided" '^burn-in of four: undecided' out
