@@ -56,6 +56,7 @@ void candidates_free(struct candidates *all)
         json_decref(all->items[i]->warnings);
         free(all->items[i]->places);
         free(all->items[i]->why);
+        free(all->items[i]->harm);
         free(all->items[i]);
     }
     free(all->items);
@@ -99,12 +100,25 @@ static bool is_unmet(struct candidate *c, const struct study *study, const json_
     return false;
 }
 
+static void note_harm(struct candidate *c, const struct study *study, const json_t *result)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(json_object_get(result, "expectations"), i, entry)
+    {
+        if (!c->harm && study_guards(study, run_member(entry, "name")) &&
+            strcmp(run_member(entry, "verdict"), "failed") == 0)
+            c->harm = xasprintf("\"%s\": %s", run_member(entry, "name"), run_member(entry, "reason"));
+    }
+}
+
 void candidate_take(struct candidate *c, const struct study *study, const json_t *result, const char *folder)
 {
     bool unmet = false;
     const json_t *warning;
     size_t i;
     c->runs++;
+    note_harm(c, study, result);
     json_array_foreach(json_object_get(result, "warnings"), i, warning)
     {
         json_put(c->warnings, json_is_string(warning) ? json_string_value(warning) : "?", json_true());

@@ -16,6 +16,7 @@ struct candidate {
     char units[SEARCH_MOST_OBJECTIVES][8];
     size_t unmet;     /* runs in which a constraint did not hold, or an objective had no value */
     char *why;        /* the first such constraint */
+    char *harm;       /* of a run that ends the search (study_guards); NULL: none */
     json_t *folders;  /* of its runs, below the study's */
     json_t *warnings; /* of its runs: an object whose keys are sentences */
     bool out;         /* of the race: it gets no more runs */

@@ -91,6 +91,17 @@ static size_t candidates_in_budget(const struct search *s)
 
 /* ---- rounds */
 
+/* Its settings were put back when the run ended. */
+static int end_by_guard(struct search *s, const struct candidate *c)
+{
+    char *values = json_shown(c->choice);
+    log_error("search: ended, as a run concerns others: %s; %s%s; settings are put back", c->harm,
+              c->known ? c->known : "with ", c->known ? "" : values);
+    free(values);
+    s->ended = "the rest: a run that concerned others ended it";
+    return EXIT_FAILED;
+}
+
 /* EXIT_DONE: all its runs have ended, however they were judged. */
 static int run_round(struct search *s, const char *name, struct candidate *const *candidates, size_t count,
                      size_t first_seed, size_t seeds, const json_t *besides)
@@ -108,7 +119,24 @@ static int run_round(struct search *s, const char *name, struct candidate *const
     if (status != EXIT_DONE && status != EXIT_FAILED && status != EXIT_SKIPPED)
         return status;
     s->runs += count * seeds;
+    for (size_t i = 0; i < count; i++)
+        if (candidates[i]->harm)
+            return end_by_guard(s, candidates[i]);
     return interrupt_count(&s->interrupt) > 0 ? EXIT_INTERRUPTED : EXIT_DONE;
+}
+
+/* All runs of one setting; where others are to be guarded, one by one. */
+static int run_seeds(struct search *s, const char *name, struct candidate *c, size_t first_seed, size_t seeds,
+                     const json_t *besides)
+{
+    size_t step = study_is_guarded(&s->study) ? 1 : seeds;
+    int status = EXIT_DONE;
+    for (size_t k = 0; status == EXIT_DONE && k < seeds; k += step) {
+        char *part = k ? xasprintf("%s-seed-%zu", name, k + 1) : xstrdup(name);
+        status = run_round(s, part, &c, 1, first_seed + k, step, besides);
+        free(part);
+    }
+    return status;
 }
 
 static void add_in_force(struct search *s, const struct candidate *first)
@@ -135,7 +163,7 @@ static int run_known(struct search *s)
             free(c->places);
             c->places = NULL;
         }
-        status = run_round(s, name, &c, 1, 0, seeds, NULL);
+        status = run_seeds(s, name, c, 0, seeds, NULL);
         c->whole = status == EXIT_DONE;
         free(name);
         if (i == 0 && c->whole && known_reads_hosts(&s->study))
@@ -273,7 +301,7 @@ static const char *budget_words(const struct search *s)
 static int run_proposals(struct search *s)
 {
     struct candidate **round = xcalloc((size_t)s->study.search->at_once, sizeof *round);
-    size_t at_once = (size_t)s->study.search->at_once;
+    size_t at_once = study_is_guarded(&s->study) ? 1 : (size_t)s->study.search->at_once;
     struct error e;
     int status = EXIT_DONE;
     while (status == EXIT_DONE && runs_left(s) > 0) {
@@ -313,7 +341,7 @@ static int run_trial(struct search *s, const char *on, const json_t *besides, co
         char *name = xasprintf("again-%zu-%s", s->trial_count + 1, i ? "winner" : "as-written");
         made[i] =
             candidates_add(&s->again, json_deep_copy(of[i]->choice), of[i]->known ? of[i]->known : "winner");
-        status = run_round(s, name, &made[i], 1, besides ? 0 : NEW_SEEDS, s->seeds, besides);
+        status = run_seeds(s, name, made[i], besides ? 0 : NEW_SEEDS, s->seeds, besides);
         free(name);
     }
     if (status == EXIT_DONE) {

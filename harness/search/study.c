@@ -87,28 +87,55 @@ static int open_objectives(struct study *study, struct error *e)
 
 /* ---- constraints */
 
+static bool is_named(const struct list_of *globs, const char *name)
+{
+    char *const *items = globs->items;
+    bool is = false;
+    for (size_t i = 0; i < globs->count; i++)
+        is = is || strcmp(items[i], name) == 0 || fnmatch(items[i], name, 0) == 0;
+    return is;
+}
+
 bool study_is_constraint(const struct study *study, const char *name)
 {
-    char *const *globs = study->search->constraints.items;
-    bool is = study->search->constraints.count == 0;
-    for (size_t i = 0; i < study->search->constraints.count; i++)
-        is = is || strcmp(globs[i], name) == 0 || fnmatch(globs[i], name, 0) == 0;
-    return is;
+    const struct scenario_search *s = study->search;
+    return s->constraints.count == 0 || is_named(&s->constraints, name) || is_named(&s->guard, name);
+}
+
+bool study_is_guarded(const struct study *study)
+{
+    return study->search->guard.count && !lab_kind(&study->plan.first.lab)->simulated;
+}
+
+bool study_guards(const struct study *study, const char *name)
+{
+    return study_is_guarded(study) && is_named(&study->search->guard, name);
+}
+
+static int check_names(const struct study *study, const struct list_of *globs, const char *key,
+                       struct error *e)
+{
+    const struct scenario *scenario = &study->plan.first.scenario;
+    const struct scenario_expect *expect = scenario->expect.items;
+    for (size_t k = 0; k < globs->count; k++) {
+        const struct list_of one = {.items = (char **)globs->items + k, .count = 1};
+        bool found = false;
+        for (size_t i = 0; i < scenario->expect.count; i++)
+            found = found || is_named(&one, expect[i].name);
+        if (!found)
+            return error_set(e, "%s[%zu]: there is no expectation \"%.100s\"", key, k,
+                             ((char **)globs->items)[k]);
+    }
+    return 0;
 }
 
 static int check_constraints(const struct study *study, struct error *e)
 {
     const struct scenario *scenario = &study->plan.first.scenario;
     const struct scenario_expect *expect = scenario->expect.items;
-    char *const *globs = study->search->constraints.items;
-    for (size_t k = 0; k < study->search->constraints.count; k++) {
-        bool found = false;
-        for (size_t i = 0; i < scenario->expect.count; i++)
-            found =
-                found || strcmp(globs[k], expect[i].name) == 0 || fnmatch(globs[k], expect[i].name, 0) == 0;
-        if (!found)
-            return error_set(e, "constraints[%zu]: there is no expectation \"%.100s\"", k, globs[k]);
-    }
+    if (check_names(study, &study->search->constraints, "constraints", e) != 0 ||
+        check_names(study, &study->search->guard, "guard", e) != 0)
+        return -1;
     for (size_t i = 0; i < scenario->expect.count; i++)
         if (study_is_constraint(study, expect[i].name) && (expect[i].over != OVER_RUN || expect[i].against))
             return error_set(

@@ -42,6 +42,11 @@ static const struct field search_fields[] = {
      .max = SEARCH_MOST_OBJECTIVES, .required = true, .help = "What is wanted of the values."},
     {"constraints", FIELD_LIST, AT(constraints), .item = FIELD_STRING, .min = 0, .max = 1000,
      .any_order = true, .help = "Names of expectations that must pass; a name may be a glob. Default: all."},
+    {"guard", FIELD_LIST, AT(guard), .item = FIELD_STRING, .min = 0, .max = 1000, .any_order = true,
+     .help =
+         "Names of expectations that concern others, such as pauses or losses of priorities that this "
+         "traffic does not use; a name may be a glob. They are constraints; on real hosts the first run that "
+         "fails one ends the search, and settings are put back after each."},
     {"baselines", FIELD_JSON, AT(baselines),
      .help = "Map of name to a map of path to value: known settings, which the answer is compared with. The "
              "scenario as it is written always is one."},

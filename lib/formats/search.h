@@ -18,6 +18,7 @@ struct scenario_search {
     json_t *except, *only;      /* lists of conditions (harness/plan/condition.h); NULL: none */
     struct list_of objectives;  /* struct search_objective */
     struct list_of constraints; /* char *: names of expectations, globs; empty: all expectations */
+    struct list_of guard;       /* char *: names of expectations that concern others, globs */
     json_t *baselines;          /* name -> {path -> value}; NULL: none but the scenario itself */
     json_t *other;              /* name -> {path -> value}: other traffic, for the winner; NULL: none */
     int64_t runs;               /* at most; unset: `time_ns` is set */

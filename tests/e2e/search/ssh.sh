@@ -32,5 +32,17 @@ before=$(mtus)
 check_exit 0 "hosts that differ" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$OUT"
 check_says "have nothing in common to try" 'in force on the hosts cannot be tried: ' "$SCRATCH/out"
 check "each has its own again" [ "$(mtus)" = "$before" ]
+
+# ---- what concerns others
+jq '.name = "guarded" | .expect = [{name: "others lose nothing", check: "total(a.link_rx_dropped) > 5"}, {name: "b answers", check: "total(b.link_rx_dropped) >= 0"}]
+    | .search += {guard: ["others *"], constraints: ["b answers"], seeds: 2, runs: 20}' "$SCRATCH/mtus.json" > "$SCRATCH/guarded.json"
+FOLDER=$OUT/guarded/latest
+check_exit 1 "a run that breaks what concerns others" "$H" search "$SCRATCH/guarded.json" --lab "$SCRATCH/stand-in.json" --out "$OUT"
+check_says "ends the search" 'search: ended, as a run concerns others: "others lose nothing": .*; as written; settings are put back' "$SCRATCH/err"
+check "after that run" [ "$(ls -d "$FOLDER"/*/2*/result.json | wc -l)" = 1 ]
+check "with what is known so far" [ "$(answer '[.complete, .runs, .known[0].feasible] | tojson')" = '[false,1,false]' ]
+check "each has its own again, too" [ "$(mtus)" = "$before" ]
+check_exit 2 "a guard that there is not" "$H" search "$SCRATCH/guarded.json" --lab "$SCRATCH/stand-in.json" --set 'search.guard=["nosuch"]' -n
+check_says "is refused" 'guard.0.: there is no expectation "nosuch"' "$SCRATCH/err"
 close_hosts
 finish
