@@ -24,14 +24,27 @@ static bool are_equal(const struct vector *a, const struct vector *b, size_t dim
     return equal;
 }
 
+/* Each is compared with those that are best so far. */
 void front_mark(const struct vector *points, size_t count, size_t dimensions, bool *on_front)
 {
+    size_t *best = xcalloc(count + 1, sizeof *best), bests = 0;
     for (size_t i = 0; i < count; i++) {
+        size_t kept = 0;
         on_front[i] = true;
-        for (size_t k = 0; on_front[i] && k < count; k++)
-            on_front[i] = !front_dominates(&points[k], &points[i], dimensions) &&
-                          !(k < i && are_equal(&points[k], &points[i], dimensions));
+        for (size_t k = 0; on_front[i] && k < bests; k++)
+            on_front[i] = !front_dominates(&points[best[k]], &points[i], dimensions) &&
+                          !are_equal(&points[best[k]], &points[i], dimensions);
+        for (size_t k = 0; on_front[i] && k < bests; k++)
+            if (front_dominates(&points[i], &points[best[k]], dimensions))
+                on_front[best[k]] = false;
+            else
+                best[kept++] = best[k];
+        if (on_front[i]) {
+            best[kept++] = i;
+            bests = kept;
+        }
     }
+    free(best);
 }
 
 /* ---- volume: slices along the last objective (While et al., hypervolume by slicing objectives) */

@@ -31,38 +31,43 @@ static const double *place_of(const struct gaussian *g, size_t i)
     return g->places + i * g->dimensions;
 }
 
-/* Lower triangle in place; false: the matrix is not positive definite. */
+/*
+ * Cholesky: m = LL', of which L', the upper triangle, takes the place of m's; false: m is not positive
+ * definite. Row by row, so that no step of the inner loops waits for the one before.
+ */
 static bool factorise(double *m, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double sum = m[i * n + j];
-            for (size_t k = 0; k < j; k++)
-                sum -= m[i * n + k] * m[j * n + k];
-            if (i > j)
-                m[i * n + j] = sum / m[j * n + j];
-            else if (sum > 0)
-                m[i * n + i] = sqrt(sum);
-            else
-                return false;
-        }
+    for (size_t k = 0; k < n; k++) {
+        double *row = m + k * n;
+        if (!(row[k] > 0))
+            return false;
+        row[k] = sqrt(row[k]);
+        for (size_t i = k + 1; i < n; i++)
+            row[i] /= row[k];
+        for (size_t j = k + 1; j < n; j++)
+            for (size_t i = j; i < n; i++)
+                m[j * n + i] -= row[j] * row[i];
+    }
     return true;
 }
 
+/* L x = b; x begins as b. */
 static void solve_lower(const double *m, size_t n, double *x)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++)
-            x[i] -= m[i * n + k] * x[k];
-        x[i] /= m[i * n + i];
+    for (size_t k = 0; k < n; k++) {
+        const double *row = m + k * n;
+        double is = x[k] /= row[k];
+        for (size_t i = k + 1; i < n; i++)
+            x[i] -= row[i] * is;
     }
 }
 
+/* L' x = b */
 static void solve_upper(const double *m, size_t n, double *x)
 {
     for (size_t i = n; i-- > 0;) {
         for (size_t k = i + 1; k < n; k++)
-            x[i] -= m[k * n + i] * x[k];
+            x[i] -= m[i * n + k] * x[k];
         x[i] /= m[i * n + i];
     }
 }
@@ -75,7 +80,7 @@ static double likelihood(struct gaussian *g, const double *values)
     size_t n = g->count;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++)
-            g->factor[i * n + j] =
+            g->factor[j * n + i] =
                 covariance(g, place_of(g, i), place_of(g, j)) + (i == j ? g->noise + 1e-8 : 0);
     if (!factorise(g->factor, n))
         return -INFINITY;

@@ -15,7 +15,7 @@ struct gaussian {
     double noise;        /* variance, of values with variance 1 */
     double mean, scale;  /* of the values as they were given */
     double *weights;     /* of the points in a prediction */
-    double *factor;      /* Cholesky factor of the covariance, lower triangle by rows */
+    double *factor;      /* upper triangular Cholesky factor of the covariance, by rows */
 };
 
 /* Of `count` points with their places and values, which are copied; with `learn` lengths and noise are those
