@@ -287,6 +287,7 @@ static int build_buffers(struct sim *sim, uint32_t index, const struct sim_confi
     const struct sim_settings *s = &config->settings;
     struct port *port = &sim->ports[h->port];
     port->quanta = (int32_t)config->nic.pause_quanta;
+    port->ignored = (uint8_t)~s->pfc_mask;
     port->jitter_ps = (uint32_t)config->nic.jitter_ps;
     pfc_set_refresh(sim, port,
                     (int64_t)((uint64_t)port->quanta * 64 * port->ps_per_byte_q20 >> 20) / 100 *

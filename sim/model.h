@@ -91,7 +91,7 @@ struct port {
     uint8_t flags;
     uint8_t node_kind;
     uint8_t xoff;    /* bit: this end pauses the priority */
-    uint8_t ignored; /* bit: priority on which pauses are not obeyed */
+    uint8_t ignored; /* bit: priority on which pauses are not obeyed: its PFC is off, or the watchdog's work */
 
     _Alignas(CACHE_LINE) struct inbox {
         int64_t last_ps;     /* when the latest frame arrived, */

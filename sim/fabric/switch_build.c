@@ -80,6 +80,7 @@ static int build_port(struct sim *sim, struct fabric_switch *s, const struct sim
     int classes = __builtin_popcount(c->pfc_mask);
     s->shared_bytes -= classes * (at->headroom + c->physics.reserve_bytes);
     port->quanta = (int32_t)c->physics.pause_quanta;
+    port->ignored = (uint8_t)~c->pfc_mask;
     pfc_set_refresh(sim, port,
                     (int64_t)((double)port->quanta * 512e12 / (double)port->rate_bps *
                               (double)c->physics.pause_refresh_percent / 100));

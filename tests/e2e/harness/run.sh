@@ -191,6 +191,17 @@ check "PFC that is on at the hosts and off at their switch" grep -q 'warning: PF
 check "... and the other way round" grep -q 'warning: PFC on priority 3 is off at h0 and h4 and on at s0: its pauses are ignored there' \
     <<<"$(foretold --set 'settings_of={"h0": {"pfc": []}, "h4": {"pfc": []}}' --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3}]')"
 check "... but not where a sweep varies it, nor where both lack it" test -z "$({ foretold --set 'settings_of={"s0": {"pfc": []}}' --set 'sweep={"settings_of.s0.pfc": [[], [3]]}'; foretold --set 'settings.pfc=[]'; } | grep warning)"
+# a port obeys pauses of a priority only where its PFC is on for it (IEEE 802.1Q, 36)
+obeyed() { [ "$(jq -r --slurp 'map("\(.[0]) \(.[1])") | unique | join(", ")' "$SCRATCH/incast4/incast4/latest/pauses.jsonl")" = "$1" ]; }
+incast4 --no-report --set expect=null --set phases.measure=2ms --set 'settings_of={"h0": {"pfc": []}}' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "a host whose PFC is off sends on: the switch loses its frames, and no other's" \
+    jq -e '.hosts.s0.counters | .port0_tx_prio3_pause.total > 0 and .port0_discards.total > 1000 and .port0_discards.total == .buffer_discards.total' "$SCRATCH/incast4/incast4/latest/result.json"
+check "... the others stop" obeyed "h1 3, h2 3, h3 3"
+incast4 --no-report --set expect=null --set phases.measure=2ms --set 'settings_of={"s0": {"pfc": []}}' --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3}]' \
+    --set 'lab.hosts.h4.pcie={"generation":4,"lanes":16}' --set 'lab.hosts.h4.memory={"write":"10Gb/s"}' >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "a switch whose PFC is off counts pauses and sends on: the receiver loses frames" jq -e '.hosts | .h4.counters.rx_discards_phy.total > 100 and
+    (.s0.counters | .port4_rx_prio3_pause.total > 1 and .port4_rx_prio3_pause_duration.total == 0)' "$SCRATCH/incast4/incast4/latest/result.json"
+check "... and no port stops" obeyed ""
 check_exit 1 "a run that has a reason for one warning at four pairs of hosts" incast4 --no-report --set phases.measure=1ms --set 'settings_of={"h4": {"ecn": []}}' --set 'settings.ecn=[3]' --set 'expect=[{"name":"CNPs","check":"delta(h*.rp_cnp_handled) > 0"}]'
 check "... has it once" jq -e '[.warnings[] | select(test("the notification point is off"))] | length == 1' "$SCRATCH/incast4/incast4/latest/result.json"
 asked='[{"flow":"f","do":"cnp","every":100}]'
