@@ -88,6 +88,28 @@ static int check_watchdog(const struct cell *cell, enum settings_node node, cons
                      path, cell->lab.name);
 }
 
+/* Classes of a simulated switch go first, or share by their weights (harness/labs/sim/sim_config.c). */
+static int check_ets(const struct cell *cell, enum settings_node node, const json_t *settings,
+                     const char *path, struct error *e)
+{
+    const json_t *ets = json_object_get(settings, "ets"), *weights = json_object_get(ets, "weights"), *item;
+    size_t i;
+    json_array_foreach(json_object_get(ets, "selection"), i, item)
+    {
+        const char *is = json_string_value(item);
+        bool shares = is && strcmp(is, "ets") == 0;
+        if (node != ON_SIM_SWITCH || !is || strcmp(is, "strict") == 0 ||
+            (shares && json_integer_value(json_array_get(weights, i)) > 0))
+            continue;
+        return error_set(
+            e,
+            "%s.ets.selection[%zu]: \"%.20s\"%s is not simulated: expected strict, or ets with a "
+            "weight in ets.weights, of the switches of lab %s",
+            path, i, is, shares ? " without a weight" : "", cell->lab.name);
+    }
+    return 0;
+}
+
 static int refuse_for_role(const struct cell *cell, const char *role, const struct setting *setting,
                            struct error *e)
 {
@@ -117,7 +139,12 @@ static int check_role(const struct cell *cell, const char *role, const json_t *s
     }
     char path[160];
     snprintf(path, sizeof path, "settings_of.%.120s", role);
-    return check_watchdog(cell, node, settings, path, e);
+    json_t *merged = scenario_role_settings(cell->scenario_json, role);
+    int result = check_watchdog(cell, node, settings, path, e);
+    if (result == 0)
+        result = check_ets(cell, node, merged, path, e);
+    json_decref(merged);
+    return result;
 }
 
 /* Common settings reach every node of a simulated lab; a real lab may lack what another lab has. */
@@ -138,7 +165,9 @@ static int check_common(const struct cell *cell, const json_t *settings, struct 
         text_free(&owners);
         return -1;
     }
-    return check_watchdog(cell, nodes & ON_SIM_SWITCH ? ON_SIM_SWITCH : ON_HOST, settings, "settings", e);
+    enum settings_node node = nodes & ON_SIM_SWITCH ? ON_SIM_SWITCH : ON_HOST;
+    int result = check_watchdog(cell, node, settings, "settings", e);
+    return result != 0 ? result : check_ets(cell, node, settings, "settings", e);
 }
 
 int settings_fit(const struct cell *cell, struct error *e)

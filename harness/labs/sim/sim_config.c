@@ -168,8 +168,12 @@ static void apply_ets(const struct settings_ets *from, struct sim_switch_config 
     const int64_t *weights = from->weights.items;
     for (size_t i = 0; i < from->prio_to_tc.count; i++)
         to->prio_to_tc[strtol(classes[i].name, NULL, 10) & 7] = (uint8_t)classes[i].value;
+    const int *selection = from->selection.items;
     for (size_t i = 0; i < from->weights.count && i < SIM_PRIORITIES; i++)
         to->tc_weight[i] = (int32_t)weights[i];
+    for (size_t i = 0; i < from->selection.count && i < SIM_PRIORITIES; i++)
+        if (selection[i] == SELECTION_STRICT)
+            to->tc_weight[i] = 0;
 }
 
 static void apply_watchdog(const struct settings_watchdog *from, struct physics_watchdog *to)

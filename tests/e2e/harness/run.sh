@@ -202,6 +202,14 @@ incast4 --no-report --set expect=null --set phases.measure=2ms --set 'settings_o
 check "a switch whose PFC is off counts pauses and sends on: the receiver loses frames" jq -e '.hosts | .h4.counters.rx_discards_phy.total > 100 and
     (.s0.counters | .port4_rx_prio3_pause.total > 1 and .port4_rx_prio3_pause_duration.total == 0)' "$SCRATCH/incast4/incast4/latest/result.json"
 check "... and no port stops" obeyed ""
+strict='["strict","strict","strict","strict","strict"]'
+incast4 --no-report --set expect=null --set phases.measure=2ms --set 'settings.pfc=[3,4]' --set 'flows=[{"name":"low","from":"h0","to":"h4","priority":3},{"name":"high","from":"h1","to":"h4","priority":4}]' \
+    --set "settings_of.s0.ets={\"weights\": [0,0,0,80,20,0,0,0], \"selection\": $strict}" >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "classes of a switch whose selection is strict go first, whatever their weights" jq -e '.flows | .high.delivered_bps > 23e9 and .low.delivered_bps == 0' "$SCRATCH/incast4/incast4/latest/result.json"
+check "... another selection is refused" grep -q 'settings_of.s0.ets.selection\[1\]: "vendor" is not simulated: expected strict, or ets with a weight' \
+    <<<"$(foretold --set 'settings_of.s0.ets={"weights": [100], "selection": ["ets", "vendor"]}')"
+check "... and ets of a class without a weight, in common settings too" grep -q 'settings.ets.selection\[1\]: "ets" without a weight is not simulated' \
+    <<<"$(foretold --set 'settings.ets={"weights": [100], "selection": ["ets", "ets"]}')"
 check_exit 1 "a run that has a reason for one warning at four pairs of hosts" incast4 --no-report --set phases.measure=1ms --set 'settings_of={"h4": {"ecn": []}}' --set 'settings.ecn=[3]' --set 'expect=[{"name":"CNPs","check":"delta(h*.rp_cnp_handled) > 0"}]'
 check "... has it once" jq -e '[.warnings[] | select(test("the notification point is off"))] | length == 1' "$SCRATCH/incast4/incast4/latest/result.json"
 asked='[{"flow":"f","do":"cnp","every":100}]'
