@@ -13,6 +13,7 @@
 #include "sim/faults/link_faults.h"
 #include "sim/faults/hooks.h"
 #include "sim/host/transport.h"
+#include "lib/roce/path_mtu.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,8 +335,8 @@ static void build_qp(struct sim *sim, const struct sim_config *c, uint32_t index
     const struct sim_flow_config *f = &c->flows[flow];
     struct queue_pair *qp = &sim->qps[index];
     bool from_responder = (f->operation == SIM_READ) != back;
-    int32_t mtu = sim_infiniband_mtu(c->hosts[f->from].settings.mtu_bytes);
-    int32_t other = sim_infiniband_mtu(c->hosts[f->to].settings.mtu_bytes);
+    int32_t mtu = roce_path_mtu(c->hosts[f->from].settings.mtu_bytes);
+    int32_t other = roce_path_mtu(c->hosts[f->to].settings.mtu_bytes);
     int64_t payload = f->payload_bytes ? f->payload_bytes : mtu < other ? mtu : other;
     int64_t packets = f->message_bytes ? (f->message_bytes + payload - 1) / payload : 1;
     qp->flow = flow;

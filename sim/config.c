@@ -9,13 +9,15 @@
 #include "sim/model.h"
 #include "sim/host/transport.h"
 #include "lib/physics/fabric.h"
+#include "lib/roce/path_mtu.h"
 #include <stdio.h>
 
 /* ---- defaults */
 
 void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic)
 {
-    *s = (struct sim_settings){.mtu_bytes = 1500, .cable_mm = 7000, .buffer_bytes = {nic->port_buffer_bytes}};
+    *s = (struct sim_settings){
+        .mtu_bytes = ROCE_LINK_MTU_BYTES, .cable_mm = 7000, .buffer_bytes = {nic->port_buffer_bytes}};
     congestion_values_clear(&s->congestion);
     dcqcn_profile_values((enum dcqcn_profile)nic->dcqcn_profile, &s->dcqcn);
     dcqcn_merge(&s->dcqcn, &nic->dcqcn);
@@ -50,16 +52,6 @@ void sim_config_defaults(struct sim_config *c)
 {
     *c = (struct sim_config){.seed = 1, .udp_destination_port = 4791};
     (void)table_defaults(&physics_framing_table, &c->framing);
-}
-
-int32_t sim_infiniband_mtu(int64_t link_mtu_bytes)
-{
-    /* GRH or IP 40, UDP 8, BTH 12, XRC 4, atomic extended header 28, ICRC 4 */
-    int64_t room = link_mtu_bytes - 96;
-    int32_t mtu = 4096;
-    while (mtu > 256 && mtu > room)
-        mtu /= 2;
-    return mtu <= room ? mtu : 0;
 }
 
 /* ---- the check: values are within their ranges, and refer to what exists */
@@ -148,7 +140,7 @@ static int check_pace(const struct sim_config *c, const struct sim_flow_config *
 {
     const int64_t longest_s = (INT64_MAX >> 20) / SIM_PS_PER_S;
     int64_t payload =
-        f->payload_bytes ? f->payload_bytes : sim_infiniband_mtu(c->hosts[f->from].settings.mtu_bytes);
+        f->payload_bytes ? f->payload_bytes : roce_path_mtu(c->hosts[f->from].settings.mtu_bytes);
     int64_t bytes = (f->message_bytes < payload ? f->message_bytes : payload) + c->framing.data_bytes +
                     c->framing.reth_bytes + c->framing.aeth_bytes + UINT8_MAX;
     int64_t least_bps = bytes * 8 / longest_s + 1;

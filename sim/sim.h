@@ -49,10 +49,6 @@ struct sim_settings {
  * DCQCN. */
 void sim_settings_defaults(struct sim_settings *s, const struct physics_nic *nic);
 
-/* The largest of 256..4096 that fits a link MTU with RoCEv2's headers (linux include/rdma/ib_addr.h,
- * iboe_get_mtu). */
-int32_t sim_infiniband_mtu(int64_t link_mtu_bytes);
-
 /* ---- hosts */
 
 enum sim_memory { SIM_MEMORY_HOST, SIM_MEMORY_GPU, SIM_MEMORIES };

@@ -7,6 +7,7 @@
 #include "lib/formats/result_flows.h"
 #include "lib/names/range.h"
 #include "lib/roce/counters.h"
+#include "lib/roce/path_mtu.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
 #include <fnmatch.h>
@@ -377,10 +378,10 @@ static void find_changed(const struct looked_into *x)
 
 /* ---- goodput above what a line carries: messages that began before the measured phase count in full */
 
-/* The payload's share of a frame of RoCEv2 over IPv4 with the largest MTU: Ethernet with preamble and gap has
- * 38 bytes, IP 20, UDP 8, BTH 12 and ICRC 4. A lab may state other framing. */
-#define MOST_SHARE (4096.0 / (4096 + 82))
-#define TOLERANCE  1.005 /* a message more at each end of a long phase is not worth a word */
+/* Beside the payload of a frame of RoCEv2 over IPv4: Ethernet with preamble and gap has 38 bytes, IP 20, UDP
+ * 8, BTH 12 and ICRC 4. A lab may state other framing. */
+#define FRAMING_BYTES 82.0
+#define TOLERANCE     1.005 /* a message more at each end of a long phase is not worth a word */
 
 /* What a node's lines carry, and the goodput of its flows in each direction. */
 struct carried {
@@ -388,9 +389,30 @@ struct carried {
 };
 enum { INTO, OUT_OF };
 
-/* By number of the node; most_bps is 0 if the lab does not say the rate of each of its lines. Free it. */
-static struct carried *carried_of_lines(const struct lab *lab, size_t nodes)
+/* The MTU of a role's link, or of those that have none of their own (NULL): the scenario's; FIELD_UNSET: not
+ * known. */
+static int64_t mtu_of(const struct cell *cell, const char *role)
 {
+    const json_t *roles = json_object_get(cell->scenario_json, "settings_of"),
+                 *own = role ? json_object_get(json_object_get(roles, role), "mtu") : NULL;
+    int64_t mtu = json_is_integer(own) ? json_integer_value(own) : cell->scenario.settings.mtu;
+    return mtu == FIELD_UNSET && lab_kind(&cell->lab)->simulated ? ROCE_LINK_MTU_BYTES : mtu;
+}
+
+/* The largest part of their lines that payload can be; of an MTU that is not known that of the largest. */
+static double payload_share(const struct cell *cell, const char *role)
+{
+    int64_t mtu = mtu_of(cell, role);
+    double payload = fmax(roce_path_mtu(mtu == FIELD_UNSET ? INT16_MAX : mtu), 256);
+    return cell->lab.framing ? 1 : payload / (payload + FRAMING_BYTES);
+}
+
+/* By number of the node; most_bps is 0 if the lab does not say the rate of each of its lines. Free it. */
+static struct carried *carried_of_lines(const struct cell *cell, size_t nodes)
+{
+    const struct lab *lab = &cell->lab;
+    const char *role;
+    double common = payload_share(cell, NULL);
     struct carried *all = xcalloc(nodes + 1, sizeof *all);
     const struct lab_link *link;
     for (size_t i = 0; (link = lab_link_at(lab, i)); i++)
@@ -401,7 +423,12 @@ static struct carried *carried_of_lines(const struct lab *lab, size_t nodes)
             all[at].most_bps += link->rate_bps > 0 ? (double)link->rate_bps : NAN;
         }
     for (size_t i = 0; i < nodes; i++)
-        all[i].most_bps = isnan(all[i].most_bps) ? 0 : all[i].most_bps * (lab->framing ? 1 : MOST_SHARE);
+        all[i].most_bps = isnan(all[i].most_bps) ? 0 : all[i].most_bps * common;
+    for (size_t i = 0; (role = scenario_role(&cell->scenario, i)); i++) {
+        int at = lab_node_index(lab, lab_node_of(lab, role));
+        if (at >= 0)
+            all[at].most_bps *= payload_share(cell, role) / common;
+    }
     return all;
 }
 
@@ -523,7 +550,7 @@ static void find_above_line(const struct looked_into *x)
            patterns = lab_kind(lab)->simulated ? cell->scenario.traffic.count : 0;
     struct text_names above = {0};
     struct text words = {0};
-    struct carried *all = carried_of_lines(lab, nodes);
+    struct carried *all = carried_of_lines(cell, nodes);
     for (size_t i = 0; i < flow_count; i++) {
         double bps = phase_goodput(json_object_get(flows, of[i].name));
         add_goodput(carried_at(lab, all, flow_receiver(&of[i])), INTO, bps);
@@ -552,18 +579,18 @@ static void find_above_line(const struct looked_into *x)
 /* ---- a phase in which a line carries a few packets: one more or less is a large part */
 
 #define FEWEST_PACKETS 20
-#define PACKET_BYTES   1500 /* where no mtu is set */
 
 static void find_short_phase(const struct looked_into *x)
 {
     const struct scenario *s = &x->cell->scenario;
     const struct scenario_flow *flows = s->flows.items;
     size_t nodes = lab_node_count(&x->cell->lab);
-    struct carried *all = carried_of_lines(&x->cell->lab, nodes);
+    struct carried *all = carried_of_lines(x->cell, nodes);
     double least = INFINITY, bytes_of = 0, bps_of = 0;
     for (size_t i = 0; i < s->flows.count; i++) {
         const struct carried *to = carried_at(&x->cell->lab, all, flow_receiver(&flows[i]));
-        double bytes = s->settings.mtu == FIELD_UNSET ? PACKET_BYTES : (double)s->settings.mtu;
+        int64_t mtu = mtu_of(x->cell, flow_receiver(&flows[i]));
+        double bytes = mtu == FIELD_UNSET ? ROCE_LINK_MTU_BYTES : (double)mtu;
         bytes =
             flows[i].message_bytes < (int64_t)bytes ? (double)flows[i].message_bytes + HEADERS_BYTES : bytes;
         double bps = to ? to->most_bps : 0, packets = (double)s->phases.measure_ns * bps / 8e9 / bytes;

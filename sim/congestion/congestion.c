@@ -7,6 +7,7 @@
 #include "sim/islands/island.h"
 #include "sim/model.h"
 #include "sim/host/egress.h"
+#include "lib/roce/path_mtu.h"
 #include <string.h>
 
 #define DECLARE(name, is_dcqcn, has_marks) extern const struct congestion_control congestion_##name;
@@ -190,7 +191,7 @@ static void prepare(struct sim *sim, const struct sim_config *c, const struct ne
             .config = &c->hosts[i],
             .line_bps = sim->ports[h->port].rate_bps,
             .base_rtt_ps = base_rtt_ps > SIM_PS_PER_NS ? base_rtt_ps : SIM_PS_PER_NS,
-            .payload_bytes = payload ? payload : sim_infiniband_mtu(c->hosts[i].settings.mtu_bytes)};
+            .payload_bytes = payload ? payload : roce_path_mtu(c->hosts[i].settings.mtu_bytes)};
         h->congestion_params =
             sim->congestion_params ? sim->congestion_params + i * needs->params_bytes : NULL;
         if (h->congestion->prepare)

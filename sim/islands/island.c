@@ -2,6 +2,7 @@
 #include "sim/islands/island.h"
 #include "sim/packet.h"
 #include "sim/fabric/routing.h"
+#include "lib/roce/path_mtu.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ static int64_t longest_payload_bytes(const struct sim_config *config)
 {
     int64_t most = 1;
     for (size_t i = 0; i < config->host_count; i++) {
-        int64_t bytes = sim_infiniband_mtu(config->hosts[i].settings.mtu_bytes);
+        int64_t bytes = roce_path_mtu(config->hosts[i].settings.mtu_bytes);
         most = bytes > most ? bytes : most;
     }
     return most;

@@ -10,6 +10,7 @@
 #include "lib/roce/completion.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
+#include "lib/roce/path_mtu.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -438,8 +439,8 @@ struct sent_again {
 
 static double packet_bytes(const struct sim_lab *lab, const struct sim_flow_config *flow)
 {
-    int64_t from = sim_infiniband_mtu(lab->setup.hosts[flow->from].settings.mtu_bytes),
-            to = sim_infiniband_mtu(lab->setup.hosts[flow->to].settings.mtu_bytes),
+    int64_t from = roce_path_mtu(lab->setup.hosts[flow->from].settings.mtu_bytes),
+            to = roce_path_mtu(lab->setup.hosts[flow->to].settings.mtu_bytes),
             most = flow->payload_bytes ? flow->payload_bytes
                    : from < to         ? from
                                        : to;

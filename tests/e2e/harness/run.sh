@@ -284,6 +284,8 @@ check_exit 0 "... out of a host" carried --set 'flows=[{"name":"f0","from":"h0",
 check_says "... too" '^  warning: flows .* \(out of h0 33[.]554 Gb/s, of at most 24[.]509\)' "$SCRATCH/out"
 check_exit 1 "... over repetitions" carried --repeat 2 --set expect.0.over=repeats
 check_says "... too" '^  passed   fast \(33[.]5544 Gb/s in all 2 runs, expected > 25 Gb/s; flows[.][*]: goodput above' "$SCRATCH/out"
+carried --set settings.mtu=1500 >"$SCRATCH/out" 2>"$SCRATCH/err"
+check "... of a smaller MTU, whose packets have a larger part of headers" jq -e '[.flows[].above_line_bps | round] | unique == [23146473779]' "$SCRATCH/incast4/incast4/latest/result.json"
 check_exit 1 "... and less, in messages of another size" carried --set 'flows.*.message=64KiB'
 check_says "... has no word of it" '^  failed   fast \(24[.][0-9]+ Gb/s, expected > 25 Gb/s\)$' "$SCRATCH/out"
 check "... and no warning" jq -e '.warnings == [] and all(.flows[]; has("above_line_bps") | not)' "$SCRATCH/incast4/incast4/latest/result.json"
@@ -309,6 +311,7 @@ check "... also where its intervals show it" grep -qE "$stood" <<<"$(warned_of -
 check "... and not where it goes on" test -z "$(warned_of --set faults=null)"
 check "a phase of a few packets has no rate" grep -q '^the measured phase of 1.5 us has the time of 4.4 packets of 4196 bytes at 98.04 Gb/s of payload: one more or less is 23 % of a rate' \
     <<<"$(warned_of --set faults=null --set 'flows.*.message=4KiB' --set phases.measure=1500ns)"
+check "... of small packets a line carries less payload" grep -q 'the time of 9.3 packets of 1500 bytes at 92.59 Gb/s of payload' <<<"$(warned_of --set faults=null --set settings.mtu=1500 --set phases.measure=1200ns)"
 check "... one of many has" test -z "$(warned_of --set faults=null --set 'flows.*.message=4KiB' --set phases.measure=100us)"
 fewer='expect\[1\] reads max\(s0.port4_prio3_queue_bytes\), of which fewer than 5 samples lie in the measured phase: sample.every is 10ms, and phases.measure 4ms; shorten sample.every or lengthen phases.measure'
 check_exit 1 "a gauge of two samples" carried --set sample.every=10ms
