@@ -602,15 +602,23 @@ static void compare_settings(struct comparison *c, const struct run *old, const 
     json_decref(differences);
 }
 
+/* How long both measured, in seconds; false: as good as equally long. */
+static bool lengths_differ(const struct run *old, const struct run *new, double *before, double *now)
+{
+    *before = (double)(old->end_ns - old->start_ns) / 1e9;
+    *now = (double)(new->end_ns - new->start_ns) / 1e9;
+    return fabs(*now - *before) > SAME_TIME * fmax(*now, *before);
+}
+
 static void compare_first_runs(struct comparison *c, const struct run *old, const struct run *new)
 {
     enum origin was = origin_of_result(old->result), is = origin_of_result(new->result);
-    double before = (double)(old->end_ns - old->start_ns), now = (double)(new->end_ns - new->start_ns);
+    double before, now;
     if (was != is)
         note(c, "OLD is %s and NEW is %s: no rule is judged", origin_names[was], origin_names[is]);
-    if (fabs(now - before) > SAME_TIME * fmax(now, before))
+    if (lengths_differ(old, new, &before, &now))
         note(c, "the measure phase had %.6g s in OLD and has %.6g s in NEW: what counts in it differs",
-             before / 1e9, now / 1e9);
+             before, now);
     compare_settings(c, old, new);
     compare_hosts(c, old, new);
 }
@@ -677,11 +685,17 @@ static bool rule_lacks(const struct comparison *c, size_t i, const struct gather
         if (why->length)
             return true;
     }
-    if (!sides[OLD].first.result)
+    double before, now;
+    if (!sides[OLD].first.result || !expr_reads_other(c->exprs[i]))
         return false; /* the rule reads NEW alone */
-    if (origin_of_result(sides[OLD].first.result) != origin_of_result(sides[NEW].first.result) &&
-        expr_reads_other(c->exprs[i]))
+    if (origin_of_result(sides[OLD].first.result) != origin_of_result(sides[NEW].first.result))
         text_add(why, "one side was simulated or virtual, the other not");
+    else if (expr_grows_with_time(c->exprs[i]) &&
+             lengths_differ(&sides[OLD].first, &sides[NEW].first, &before, &now))
+        text_add(why,
+                 "it counts over a measure phase of %.6g s in OLD and of %.6g s in NEW: take rate(...) of a "
+                 "counter in place of delta(...), or a quotient of two sums",
+                 before, now);
     return why->length > 0;
 }
 

@@ -39,6 +39,10 @@ int expr_check_unit(const struct expr *value, const struct scenario *scenario, c
 /* Does it read another cell of the sweep, with other(...)? */
 bool expr_reads_other(const struct expr *expr);
 
+/* Does its value, or the left side of a check, count what a longer time has more of: a sum, and no rate, no
+ * quotient of two sums? */
+bool expr_grows_with_time(const struct expr *expr);
+
 /* Call `each` for every counter (not flow value) that the expression reads; role and counter are globs, key
  * is the member of the counter in a result. */
 typedef void expr_counter(void *context, const char *role, const char *counter, const char *key);

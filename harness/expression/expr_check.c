@@ -83,6 +83,27 @@ bool expr_reads_other(const struct expr *expr)
     return reads_other(expr->left) || reads_other(expr->right);
 }
 
+/* With which power of the time does a value grow, in which its counters count? */
+static int power_of_time(const struct expr_node *node)
+{
+    if (!node || node->kind == NUMBER)
+        return 0;
+    if (node->kind == STATISTIC && expr_functions[node->function].plain)
+        return 0;
+    if (node->kind == STATISTIC && node->flow)
+        return expr_flow_value_counts(node->name);
+    if (node->kind == STATISTIC)
+        return node->function == DELTA || node->function == TOTAL ||
+               ((node->function == FIRST || node->function == LAST) && !is_gauge(node->name));
+    int left = power_of_time(node->left), right = power_of_time(node->right);
+    return node->kind == MULTIPLY ? left + right : node->kind == DIVIDE ? left - right : left ? left : right;
+}
+
+bool expr_grows_with_time(const struct expr *expr)
+{
+    return power_of_time(expr->left) != 0;
+}
+
 static int refuse_unknown(const struct expr_node *node, const char *what, const char *word, const char *near,
                           struct error *e)
 {

@@ -112,42 +112,51 @@ bool expr_product(bool divide, enum dimension a, enum dimension b, enum dimensio
 static const struct {
     const char *name;
     enum dimension dimension;
+    bool counts; /* the longer the measured phase, the more */
 } flow_values[] = {
-    {"goodput_bps", DIMENSION_RATE_BPS},
-    {"goodput_MiBps", DIMENSION_PLAIN},
-    {"messages_per_s", DIMENSION_PER_SECOND},
-    {"bytes", DIMENSION_BYTES},
-    {"messages", DIMENSION_PLAIN},
-    {"errors", DIMENSION_PLAIN},
-    {"silent_ns", DIMENSION_TIME_NS},
-    {"latency_min_ns", DIMENSION_TIME_NS},
-    {"latency_mean_ns", DIMENSION_TIME_NS},
-    {"latency_p50_ns", DIMENSION_TIME_NS},
-    {"latency_p90_ns", DIMENSION_TIME_NS},
-    {"latency_p99_ns", DIMENSION_TIME_NS},
-    {"latency_p99_9_ns", DIMENSION_TIME_NS},
-    {"latency_p99_99_ns", DIMENSION_TIME_NS},
-    {"latency_max_ns", DIMENSION_TIME_NS},
-    {"retransmitted_packets", DIMENSION_PLAIN},
-    {"delivered_bytes", DIMENSION_BYTES},
-    {"delivered_bps", DIMENSION_RATE_BPS},
-    {"marked_packets", DIMENSION_PLAIN},
-    {"decreases", DIMENSION_PLAIN},
-    {"increases", DIMENSION_PLAIN},
-    {"completion_min_ns", DIMENSION_TIME_NS},
-    {"completion_mean_ns", DIMENSION_TIME_NS},
-    {"completion_p50_ns", DIMENSION_TIME_NS},
-    {"completion_p99_ns", DIMENSION_TIME_NS},
-    {"completion_max_ns", DIMENSION_TIME_NS},
-    {"completion_begin_ns", DIMENSION_TIME_NS},
-    {"completion_end_ns", DIMENSION_TIME_NS},
-    {"slowdown_min", DIMENSION_PLAIN},
-    {"slowdown_mean", DIMENSION_PLAIN},
-    {"slowdown_p50", DIMENSION_PLAIN},
-    {"slowdown_p99", DIMENSION_PLAIN},
-    {"slowdown_max", DIMENSION_PLAIN},
+    {"goodput_bps", DIMENSION_RATE_BPS, false},
+    {"goodput_MiBps", DIMENSION_PLAIN, false},
+    {"messages_per_s", DIMENSION_PER_SECOND, false},
+    {"bytes", DIMENSION_BYTES, true},
+    {"messages", DIMENSION_PLAIN, true},
+    {"errors", DIMENSION_PLAIN, true},
+    {"silent_ns", DIMENSION_TIME_NS, false},
+    {"latency_min_ns", DIMENSION_TIME_NS, false},
+    {"latency_mean_ns", DIMENSION_TIME_NS, false},
+    {"latency_p50_ns", DIMENSION_TIME_NS, false},
+    {"latency_p90_ns", DIMENSION_TIME_NS, false},
+    {"latency_p99_ns", DIMENSION_TIME_NS, false},
+    {"latency_p99_9_ns", DIMENSION_TIME_NS, false},
+    {"latency_p99_99_ns", DIMENSION_TIME_NS, false},
+    {"latency_max_ns", DIMENSION_TIME_NS, false},
+    {"retransmitted_packets", DIMENSION_PLAIN, true},
+    {"delivered_bytes", DIMENSION_BYTES, true},
+    {"delivered_bps", DIMENSION_RATE_BPS, false},
+    {"marked_packets", DIMENSION_PLAIN, true},
+    {"decreases", DIMENSION_PLAIN, true},
+    {"increases", DIMENSION_PLAIN, true},
+    {"completion_min_ns", DIMENSION_TIME_NS, false},
+    {"completion_mean_ns", DIMENSION_TIME_NS, false},
+    {"completion_p50_ns", DIMENSION_TIME_NS, false},
+    {"completion_p99_ns", DIMENSION_TIME_NS, false},
+    {"completion_max_ns", DIMENSION_TIME_NS, false},
+    {"completion_begin_ns", DIMENSION_TIME_NS, false},
+    {"completion_end_ns", DIMENSION_TIME_NS, false},
+    {"slowdown_min", DIMENSION_PLAIN, false},
+    {"slowdown_mean", DIMENSION_PLAIN, false},
+    {"slowdown_p50", DIMENSION_PLAIN, false},
+    {"slowdown_p99", DIMENSION_PLAIN, false},
+    {"slowdown_max", DIMENSION_PLAIN, false},
 };
 #define FLOW_VALUES (sizeof flow_values / sizeof *flow_values)
+
+bool expr_flow_value_counts(const char *name)
+{
+    for (size_t i = 0; i < FLOW_VALUES; i++)
+        if (strcmp(flow_values[i].name, name) == 0)
+            return flow_values[i].counts;
+    return false;
+}
 
 const char *expr_flow_value(size_t i, enum dimension *d)
 {

@@ -36,6 +36,8 @@ double expr_scaled(double number, double by);
 
 /* The values that every flow has ("goodput_bps"): name and dimension of the i-th; NULL at the end. */
 const char *expr_flow_value(size_t i, enum dimension *d);
+/* Is it a number of what happened, of which a longer phase has more? */
+bool expr_flow_value_counts(const char *name);
 /* The unit of the i-th, for people: "MiB/s" of a plain number. */
 const char *expr_flow_value_unit(size_t i);
 /* The dimension of a flow's value. Returns false when flows have no such value. */

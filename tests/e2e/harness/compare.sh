@@ -128,6 +128,14 @@ says "its versions are unknown" '^note: NEW has no facts of host b: whether its 
 runs longer --set 'sweep={}' --set phases.measure=40ms --duration 40ms
 compare 0 "another duration" gpu longer
 says "it is said" '^note: the measure phase had 0\.02 s in OLD and has 0\.04 s in NEW'
+for rule in pauses cnps resends 'delta(*.tx_prio0_pause) + 1' 'sum(flows.*.bytes)'; do
+    compare 4 "... with a rule on what is more in a longer time: $rule" gpu longer --fail-if "$rule > 2 * old"
+    says "it is not judged" '^not judged .*: it counts over a measure phase of 0\.02 s in OLD and of 0\.04 s in NEW: take rate'
+done
+for rule in goodput latency_p99 'rate(*.tx_prio0_pause)' 'delta(*.rx_prio0_pause) / delta(*.tx_prio0_bytes)'; do
+    compare 0 "... with a rule on what is not: $rule" gpu longer --fail-if "$rule > 20 * old"
+done
+compare 0 "... or on NEW alone" gpu longer --fail-if 'pauses > 1000000'
 
 # ---- sweeps and repetitions
 runs sweep --repeat 2 --set 'sweep={"flows.*.memory": ["host", "gpu"], "flows.*.message": ["64KiB", "16KiB"]}'
