@@ -131,16 +131,34 @@ void judge_add_count(const struct seen *s, struct text *out, const char *role, c
 {
     bool whole;
     double count = judge_count(s, role, counter, &whole);
-    text_add(out, " %.0f (%s) in the %s", count, counter, whole ? "whole run" : "measure phase");
+    if (isnan(seen_counter(s, role, "%s", counter)))
+        text_add(out, " uncounted (%s)", counter);
+    else
+        text_add(out, " %.0f (%s) in the %s", count, counter, whole ? "whole run" : "measure phase");
+}
+
+bool judge_is_in_ring(const struct cause *cause, const char *port)
+{
+    size_t length = strlen(port);
+    for (const char *at = cause->culprit; at; at = strstr(at, RING_ARROW)) {
+        at += strncmp(at, RING_ARROW, strlen(RING_ARROW)) == 0 ? strlen(RING_ARROW) : 0;
+        if (strncmp(at, port, length) == 0 && (!at[length] || at[length] == *RING_ARROW))
+            return true;
+    }
+    return false;
 }
 
 bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow)
 {
-    if (cause->priority >= 0 && flow->priority != cause->priority)
+    if (cause->kind == CAUSE_DEADLOCK) { /* where a link failed packets go other ways, perhaps by the ring */
+        for (size_t p = 0; p < s->network.port_count; p++)
+            if (seen_may_pass(s, flow, p) &&
+                (judge_is_in_ring(cause, s->network.ports[p].name) || judge_failed(s, p)))
+                return true;
         return false;
-    if (cause->port != NETWORK_NONE)
-        return seen_may_pass(s, flow, cause->port);
-    return strcmp(flow->to, cause->culprit) == 0;
+    }
+    return cause->port != NETWORK_NONE ? seen_may_pass(s, flow, cause->port)
+                                       : strcmp(flow->to, cause->culprit) == 0;
 }
 
 /* ---- senders, deadlocks */
@@ -169,7 +187,7 @@ static void judge_deadlocks(struct seen *s, struct causes *causes)
         size_t k;
         bool is_new;
         json_array_foreach(json_object_get(deadlock, "ports"), k, port)
-            text_add(&ring, "%s%s", k ? " -> " : "", json_string_value(port));
+            text_add(&ring, "%s%s", k ? RING_ARROW : "", json_string_value(port));
         struct cause *cause = causes_get_or_add(s, causes, CAUSE_DEADLOCK, text_string(&ring), SURE, &is_new);
         text_free(&ring);
         if (!is_new)
@@ -179,7 +197,8 @@ static void judge_deadlocks(struct seen *s, struct causes *causes)
         cause->to_ns = s->measure_ns;
         text_add(&cause->evidence, "%s\n", run_member(deadlock, "text"));
         for (size_t f = 0; f < s->flow_count; f++)
-            cause_add_cost(cause, f, 1);
+            if (s->flows[f].priority == cause->priority)
+                cause_add_cost(cause, f, s->flows[f].share[SHARE_PAUSED] + seen_lost(&s->flows[f]));
     }
 }
 
@@ -230,6 +249,11 @@ static bool waited_for_routes(struct seen *s, const struct cause *cause)
     return false;
 }
 
+static int64_t asked_depth(const struct flow_seen *flow)
+{
+    return json_integer_value(json_object_get(flow->asked, "depth"));
+}
+
 /* Does the run have already what would be set? */
 static bool is_set(struct seen *s, const struct cause *cause, const char *set)
 {
@@ -251,14 +275,13 @@ static bool is_set(struct seen *s, const struct cause *cause, const char *set)
                strcmp(run_member(run_get(s->run, "lab.defaults.switch"), "routing"), "adaptive") == 0;
     if (set && strcmp(set, WATCHDOG) == 0)
         return watchdog_acts(s);
-    const json_t *flow;
-    size_t i;
-    json_array_foreach(cause->kind == CAUSE_SENDER ? run_get(s->run, "scenario.flows") : NULL, i, flow)
-    {
-        if (json_integer_value(json_object_get(flow, "depth")) >= DEEP)
-            return true;
-    }
-    return false;
+    if (cause->kind != CAUSE_SENDER)
+        return false;
+    for (size_t i = 0; i < s->flow_count;
+         i++) /* of one whose messages are all in flight the depth is no limit */
+        if (cause->cost_of[i] >= MATTERS && !s->flows[i].at_once && asked_depth(&s->flows[i]) < DEEP)
+            return false;
+    return true;
 }
 
 /* "flows.*.depth=128", of a scenario whose flows are patterns "traffic.*.depth=128"; the caller frees. */
@@ -293,6 +316,91 @@ static bool can_mark(const struct seen *s)
 
 /* Pauses that take less from each port are not worth another threshold. */
 #define PAUSES_MUCH 0.05
+/* Of the packets: of them nearly all are marked. */
+#define MARKED_ALL 0.95
+
+/* Does it cost the flow something, which goes where the cause begins? */
+static bool is_fed_by(struct seen *s, const struct cause *cause, size_t i)
+{
+    return cause->cost_of[i] >= MATTERS && cause_feeds(s, cause, &s->flows[i]);
+}
+
+/* The congestion control of a flow that feeds the cause, if it does not obey CNPs; NULL: all do. */
+static const char *other_control(struct seen *s, const struct cause *cause)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (is_fed_by(s, cause, i) && !seen_obeys_cnps(&s->flows[i]))
+            return s->flows[i].control;
+    return NULL;
+}
+
+/* The most of its priority that a sample saw in the port's queue, bytes; NAN: not sampled. */
+static double fullest_queue(const struct seen *s, const struct cause *cause)
+{
+    const struct network_port *at = &s->network.ports[cause->port];
+    static const char *const names[] = {"bytes", "peak_bytes"};
+    double most = NAN;
+    for (size_t k = 0; k < 2; k++) {
+        const struct series *queue = seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_%s",
+                                                 at->number, cause->priority, names[k]);
+        for (size_t i = 0; queue && i < queue->count; i++)
+            most = queue->value[i] == LINES_NULL ? most : fmax(most, (double)queue->value[i]);
+    }
+    return most;
+}
+
+/* No packet was marked at the port, though ECN is on: why, as far as the result tells. */
+static struct help help_of_no_marks(struct seen *s, const struct cause *cause)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (is_fed_by(s, cause, i) && s->flows[i].traffic_class >= 0 && !(s->flows[i].traffic_class & 3))
+            return (struct help){"packets that are ECN-capable can be marked",
+                                 xasprintf("settings.traffic_class=%d", s->flows[i].traffic_class | 2)};
+    const char *role = seen_role(s, s->network.ports[cause->port].node);
+    const json_t *threshold =
+        json_object_get(json_object_get(json_object_get(s->settings, role), "read_back"), "ecn_threshold");
+    double most = fullest_queue(s, cause);
+    if (json_number_value(json_object_get(threshold, "pmax")) <= 0 && threshold)
+        return (struct help){"DCQCN is on, and the switch marks nothing: pmax of its ecn_threshold is 0",
+                             NULL};
+    if (most > (double)seen_quantity(json_object_get(threshold, "kmin"), INT64_MAX))
+        return (struct help){NULL, NULL};
+    return (struct help){
+        "DCQCN is on, and no packet was marked: PFC stops senders before a queue reaches kmin, "
+        "so a lower kmin marks before that",
+        NULL};
+}
+
+/* DCQCN is on, and did not keep pauses away. */
+static struct help help_of_marks(struct seen *s, const struct cause *cause)
+{
+    double marked = 0, packets = 0, sent = 0, handled = 0;
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (is_fed_by(s, cause, i) && (seen_is_off(s, s->flows[i].from, "ecn", cause->priority) ||
+                                       seen_is_off(s, s->flows[i].to, "ecn", cause->priority)))
+            return (struct help){"DCQCN needs ECN on at both ends of a flow", NULL};
+    if (cause->port != NETWORK_NONE && seen_marks(s, cause->port, "total") == 0)
+        return help_of_no_marks(s, cause);
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        if (!is_fed_by(s, cause, i))
+            continue;
+        marked += flow->marked;
+        packets += flow->packets;
+        sent += seen_counter(s, flow->to, "np_cnp_sent");
+        handled += seen_counter(s, flow->from, "rp_cnp_handled");
+    }
+    if (sent == 0)
+        return (struct help){"DCQCN slows senders by the CNPs of a receiver, which sent none", NULL};
+    if (handled == 0)
+        return (struct help){"DCQCN slows senders that obey CNPs, which these did not", NULL};
+    if (packets > 0 && marked >= MARKED_ALL * packets)
+        return (struct help){NULL, NULL};
+    return (struct help){
+        "DCQCN is on, and ports pause before it slows senders enough: lower kmin and kmax, or a "
+        "higher pmax, mark more before that",
+        NULL};
+}
 
 struct help cause_help(struct seen *s, const struct cause *cause)
 {
@@ -305,11 +413,13 @@ struct help cause_help(struct seen *s, const struct cause *cause)
     if (cause->overridden && cause->kind != CAUSE_STORM && cause->kind != CAUSE_DEADLOCK)
         return (struct help){
             "a watchdog that takes only longer pauses for a storm lets these stop the sender", NULL};
-    const struct network_port *port = cause->port != NETWORK_NONE ? &s->network.ports[cause->port] : NULL;
-    bool unmarked = port && seen_counter(s, seen_role(s, port->node), "port%u_ecn_marked", port->number) == 0;
     bool slower = words->help && strcmp(words->help, SLOWER) == 0;
-    if (!words->help || is_set(s, cause, words->set) || (slower && cause->worst <= 0))
+    if (!words->help || cause->helpless || is_set(s, cause, words->set) || (slower && cause->worst <= 0))
         return none;
+    const char *control = slower ? other_control(s, cause) : NULL;
+    if (control) /* "none" may be replaced; another one is what the scenario wants to see */
+        return (struct help){strcmp(control, "none") == 0 ? SLOWER ": congestion_control is none" : NULL,
+                             NULL};
     bool settable =
         words->set && (strncmp(words->set, "lab.", 4) != 0 || json_is_true(run_get(s->run, "simulated")));
     if (!words->list) /* hosts and switches that a lab only names are not what its values make of them */
@@ -324,17 +434,7 @@ struct help cause_help(struct seen *s, const struct cause *cause)
     }
     if (set)
         return (struct help){words->help, set};
-    if (slower && cause->worst >= PAUSES_MUCH && unmarked)
-        return (struct help){
-            "DCQCN is on, and no packet was marked: PFC stops senders before a queue reaches kmin, "
-            "so a lower kmin marks before that",
-            NULL};
-    return slower && cause->worst >= PAUSES_MUCH
-               ? (struct help){"DCQCN is on, and ports pause before it slows senders enough: lower kmin and "
-                               "kmax, or "
-                               "a higher pmax, mark more before that",
-                               NULL}
-               : none;
+    return slower && cause->worst >= PAUSES_MUCH ? help_of_marks(s, cause) : none;
 }
 
 static int by_cost(const void *left, const void *right)

@@ -54,6 +54,7 @@ struct cause {
     bool losses_charged, drops_told;
     unsigned watchdogs_told; /* switches whose PFC watchdog did not obey its pauses, in `evidence` */
     bool overridden;         /* a watchdog does not obey its pauses, which costs what is lost then */
+    bool helpless;           /* what the words of its kind have as help does not help here */
     bool starved;            /* higher priorities go first at its port, and take what these lack */
     size_t told_port;        /* the port to name that waited; NETWORK_NONE: none */
     double told, told_held,  /* the share of the measure phase in which it did for this, and did at all */
@@ -78,7 +79,7 @@ struct help {
     char *set;         /* of `harness run --set`, to see whether it does; NULL: nothing to set */
 };
 struct help cause_help(struct seen *s, const struct cause *cause);
-/* Do the flow's packets pass where the cause begins? */
+/* Do the flow's packets pass where the cause begins, with whatever priority? */
 bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow);
 
 #endif

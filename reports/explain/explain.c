@@ -11,9 +11,6 @@
 #define MINOR 0.05
 /* Of a flow's line, all flows together: below that nothing is wrong. */
 #define WRONG 0.01
-/* What a flow may lack without a word. */
-#define SMALL 0.1
-
 static const struct {
     const char *name, *words;
 } shares[SHARES] = {
@@ -22,7 +19,7 @@ static const struct {
     [SHARE_OTHERS] = {"others", "other flows of its sender"},
     [SHARE_PAUSED] = {"paused", "paused"},
     [SHARE_ASKED] = {"not_asked", "not asked for by the scenario"},
-    [SHARE_RATE] = {"rate", "held down by DCQCN"},
+    [SHARE_RATE] = {"rate", "held down by congestion control"},
     [SHARE_LOSS] = {"loss", "waiting after losses"},
     [SHARE_QUEUE] = {"queue", "behind others at a full line"},
     [SHARE_SENDER] = {"sender", "its sender: too little in flight, or slow"},
@@ -74,7 +71,9 @@ static json_t *cause_json(struct seen *s, const struct cause *cause)
         const struct flow_seen *flow = &s->flows[order[k]];
         double cost = cause->cost_of[order[k]];
         bool feeds = !words->spreads || cause_feeds(s, cause, flow);
-        if (cost >= WRONG || (!any && feeds && words->spreads && flow->goodput_bps > 0))
+        bool named = feeds && words->spreads && flow->goodput_bps > 0 &&
+                     (cause->priority < 0 || flow->priority == cause->priority);
+        if (cost >= WRONG || (!any && named))
             json_array_append_new(feeds ? feeding : victims,
                                   json_make("{s:s, s:f}", "flow", flow->name, "cost", cost));
     }
@@ -130,6 +129,13 @@ static json_t *unknown_json(const struct seen *s)
     if (s->flows_left_out)
         json_array_append_new(list, json_textf("%zu flows beyond the first %zu are not looked at",
                                                s->flows_left_out, s->flow_count));
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].slowdown > 0 && s->flows[i].most_bps <= 0)
+            json_array_append_new(
+                list,
+                json_textf("the flows of %s ended, and are one in the result: what each waited for (their "
+                           "slowdown is %.2f in the mean)",
+                           s->flows[i].name, s->flows[i].slowdown));
     if (s->flow_count == 0)
         json_array_append_new(
             list, json_text("there are no flows in the result: what anything took from them is not known"));
@@ -189,20 +195,21 @@ static json_t *first_text(const json_t *cause)
 /* The whole in a sentence: of a run without a cause, what that rests on. */
 static json_t *summary_text(const struct seen *s, const json_t *causes)
 {
-    double worst = 0, unknown = 0, least = 1;
+    double unknown = 0, least = 1;
     for (size_t i = 0; i < s->flow_count; i++) {
         const double *share = s->flows[i].share;
         double its = asked_share(&s->flows[i]);
         unknown = fmax(unknown, share[SHARE_UNKNOWN]);
-        worst = fmax(worst, its - share[SHARE_DELIVERED]);
         least = its > 0 ? fmin(least, share[SHARE_DELIVERED] / its) : least;
     }
     if (json_array_size(causes))
         return first_text(json_array_get(causes, 0));
     if (s->flow_count == 0 || unknown > MINOR)
         return json_text("no cause was found; what kept flows from their rate is not known");
-    if (worst > SMALL)
-        return json_textf("no cause was found; a flow lacks %.0f %% of its line", 100 * worst);
+    if (least < 1 - MINOR)
+        return json_textf("no cause was found; a flow has %.0f %% of what its sender's line carries, or the "
+                          "scenario asks for",
+                          floor(100 * least));
     if (least < 1 - WRONG)
         return json_textf("nothing took %.0f %% or more from a flow: each has at least %.0f %% of what its "
                           "sender's line carries, or the scenario asks for",
@@ -229,16 +236,26 @@ static bool slows_a_flow(const struct seen *s, const struct cause *cause)
     return false;
 }
 
+/* Is it known of each flow what it lacks, and why? */
+static bool costs_are_known(const struct seen *s)
+{
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].share[SHARE_UNKNOWN] > WRONG)
+            return false;
+    return s->flow_count > 0 && s->flows_left_out == 0;
+}
+
 /* It took something from flows or, where what it took is not known, stopped ports. A link that fails is told
- * of beside what took more: it is to be mended. */
+ * of beside what took more, and a storm whatever it took: they are to be mended. */
 static bool is_told(const struct seen *s, const struct cause *cause, const struct cause *first)
 {
     if (cause->kind == CAUSE_LINK_DOWN && cause->cost >= WRONG)
         return true;
     if (slows_a_flow(s, cause))
         return cause->cost >= MINOR * first->cost;
-    return first->cost >= WRONG ? cause->cost >= WRONG && cause->cost >= MINOR * first->cost
-                                : cause->worst >= MINOR;
+    return first->cost >= WRONG
+               ? cause->cost >= WRONG && cause->cost >= MINOR * first->cost
+               : cause->worst >= MINOR && (cause->kind == CAUSE_STORM || !costs_are_known(s));
 }
 
 json_t *explain_run(const struct run *run, bool hosts_only)

@@ -57,17 +57,14 @@ struct cause *judge_host(const struct seen *s, struct causes *causes, const char
     bool full = buffer > SEEN_SEVERAL_FRAMES, empty = buffer <= SEEN_SEVERAL_FRAMES;
     bool storm = longest_ns >= STORM_NS && (empty || !((double)longest_ns < held_us * NS_PER_US / 2));
     enum cause_kind kind = storm && !full ? CAUSE_STORM : CAUSE_SLOW_RECEIVER;
-    if (s->hosts_only && !sampled)
+    if ((s->hosts_only && !sampled) || (!storm && empty))
         kind = CAUSE_HOST_PAUSES;
     bool is_new;
     struct cause *cause = causes_get_or_add(s, causes, kind, host, isnan(buffer) ? LIKELY : SURE, &is_new);
     cause->priority = is_new || cause->priority == priority ? priority : -1;
     char *pauses = xasprintf("tx_prio%d_pause", priority);
     text_add(&cause->evidence, "%s sent PFC frames of priority %d:", host, priority);
-    if (isnan(seen_counter(s, host, "%s", pauses)))
-        text_add(&cause->evidence, " uncounted (%s) in the measure phase", pauses);
-    else
-        judge_add_count(s, &cause->evidence, host, pauses);
+    judge_add_count(s, &cause->evidence, host, pauses);
     free(pauses);
     if (!storm && rate > 0)
         judge_add_rate(&cause->evidence, ", and received ", rate, " in that");

@@ -18,6 +18,13 @@ struct cause *causes_get_or_add(const struct seen *s, struct causes *causes, enu
 /* It took this share from the flow: with what it took before, at most all. */
 void cause_add_cost(struct cause *cause, size_t flow, double cost);
 
+/* Between the ports of a ring, in the name of the cause. */
+#define RING_ARROW " -> "
+/* Is the port one of the ring? */
+bool judge_is_in_ring(const struct cause *cause, const char *port);
+
+/* Did the port's link lose packets as it was down, or was it down for a part of the measure phase? */
+bool judge_failed(const struct seen *s, size_t port);
 /* Both directions of a link have one name, with the node first that the network has first; the caller frees.
  */
 char *judge_link_name(const struct seen *s, size_t port);

@@ -58,8 +58,7 @@ static bool find_down_time(const struct seen *s, size_t port, int64_t *from_ns, 
     return any;
 }
 
-/* Did the port's link lose packets as it was down, or was it down for a part of the measure phase? */
-static bool failed_link(const struct seen *s, size_t port)
+bool judge_failed(const struct seen *s, size_t port)
 {
     const size_t ends[] = {port, s->network.ports[port].peer};
     int64_t from = 0, to = 0;
@@ -83,7 +82,7 @@ size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed)
         for (size_t i = 0; i < s->flow_count && p != port && !other; i++)
             other = s->flows[i].priority == priority && seen_may_pass(s, &s->flows[i], p) &&
                     seen_may_pass(s, &s->flows[i], port);
-        if (other && (!failed || failed_link(s, p)))
+        if (other && (!failed || judge_failed(s, p)))
             return p;
     }
     return NETWORK_NONE;

@@ -192,6 +192,26 @@ void judge_receivers(struct seen *s, struct causes *causes)
     }
 }
 
+/* What a host that forwards loses, whose processor takes frames from its rings too slowly. */
+#define FORWARDER_LOSSES "rx_out_of_buffer"
+
+static void judge_forwarder(struct seen *s, struct causes *causes, size_t node)
+{
+    struct cause *cause = NULL;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        if (seen_lost(&s->flows[i]) <= MATTERS || !passes_node(s, &s->flows[i], node))
+            continue;
+        if (!cause) {
+            cause = causes_add(s, causes, CAUSE_RECEIVER_DROPS, seen_role(s, node), SURE);
+            text_add(&cause->evidence, "%s lost packets for lack of room:", cause->culprit);
+            judge_add_count(s, &cause->evidence, cause->culprit, FORWARDER_LOSSES);
+            text_add(&cause->evidence, "\n");
+            cause->losses_charged = cause->helpless = true;
+        }
+        cause_add_cost(cause, i, seen_lost(&s->flows[i]));
+    }
+}
+
 void judge_losses(struct seen *s, struct causes *causes)
 {
     for (size_t p = 0; p < s->network.port_count; p++) {
@@ -215,6 +235,8 @@ void judge_losses(struct seen *s, struct causes *causes)
         double lost = seen_counter(s, seen_role(s, node), "buffer_discards");
         if (lost > 0)
             judge_buffer(s, causes, node, lost);
+        if (seen_counter(s, seen_role(s, node), FORWARDER_LOSSES) > 0)
+            judge_forwarder(s, causes, node);
     }
 }
 
@@ -288,24 +310,34 @@ static bool counts_discards(struct seen *s, const struct flow_seen *flow)
         size_t node = s->network.ports[p].node;
         if (s->network.nodes[node].host || flow->from_node == NETWORK_NONE || !seen_may_pass(s, flow, p))
             continue;
-        if (isnan(seen_counter(s, seen_role(s, node), "buffer_discards")))
+        if (isnan(seen_counter(s, seen_role(s, node), "buffer_discards")) &&
+            isnan(seen_counter(s, seen_role(s, node), FORWARDER_LOSSES)))
             return false;
         any = true;
     }
     return any;
 }
 
+/* Does the scenario sample the group? Without a list it samples all. */
+static bool samples_group(const struct seen *s, const char *name)
+{
+    const json_t *groups = run_get(s->run, "scenario.sample.groups"), *group;
+    size_t i;
+    bool sampled = !groups;
+    json_array_foreach(groups, i, group)
+    {
+        const char *one = json_string_value(group);
+        sampled |= one && (strcmp(one, name) == 0 || strcmp(one, "all") == 0);
+    }
+    return sampled;
+}
+
 /* Does the flow's receiver count damaged frames? A simulated one has no counter where nothing can damage
  * them. */
 static bool counts_damages(const struct seen *s, const struct flow_seen *flow)
 {
-    const json_t *group;
-    size_t i;
-    bool sampled = false;
-    json_array_foreach(run_get(s->run, "scenario.sample.groups"), i, group) sampled |=
-        strcmp(json_string_value(group) ? json_string_value(group) : "", "errors") == 0;
     return !isnan(seen_counter(s, flow->to, "rx_crc_errors_phy")) ||
-           (sampled && json_is_true(run_get(s->run, "simulated")));
+           (samples_group(s, "errors") && json_is_true(run_get(s->run, "simulated")));
 }
 
 /* ": s1 port1_discards 12": the losses that were counted on the flow's way and at its receiver, a few. */
@@ -320,7 +352,8 @@ static void add_counted(struct seen *s, struct text *out, const struct flow_seen
         const char *name, *role = seen_role(s, node);
         json_object_foreach((json_t *)(uintptr_t)seen_counters(s, role), name, counter)
         {
-            bool lost = strstr(name, "discard") || strstr(name, "drop") || strstr(name, "errors_phy");
+            bool lost = strstr(name, "discard") || strstr(name, "drop") || strstr(name, "out_of_buffer") ||
+                        strstr(name, "errors_phy");
             if (!passes || !lost || told == LOSSES_TOLD ||
                 !(json_number_value(json_object_get(counter, "total")) > 0))
                 continue;
@@ -339,6 +372,8 @@ static void add_unsampled(struct seen *s, struct text *evidence, const struct fl
              "and no counter that was sampled tells why",
              flow->name);
     add_counted(s, evidence, flow);
+    if (!damaged && isnan(seen_counter(s, flow->to, "rx_crc_errors_phy")))
+        text_add(evidence, "; the run has no counter of damaged frames at %s", flow->to);
     if (damaged || discards)
         text_add(evidence, "; not sampled: %s%s%s",
                  damaged ? "damaged frames at its receiver (the group errors)" : "",

@@ -199,7 +199,7 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
 static struct cause *find_ring(const struct causes *causes, const char *port)
 {
     for (size_t i = 0; i < causes->count; i++)
-        if (causes->items[i].kind == CAUSE_DEADLOCK && strstr(causes->items[i].culprit, port))
+        if (causes->items[i].kind == CAUSE_DEADLOCK && judge_is_in_ring(&causes->items[i], port))
             return &causes->items[i];
     return NULL;
 }
@@ -384,7 +384,7 @@ static size_t congested_port(struct seen *s, const struct flow_seen *flow)
         const struct network_port *port = &s->network.ports[p];
         if (s->network.nodes[port->node].host || !seen_may_pass(s, flow, p))
             continue;
-        double marks = seen_counter(s, seen_role(s, port->node), "port%u_ecn_marked", port->number);
+        double marks = seen_marks(s, p, "total");
         double weight = (isnan(marks) ? 0 : marks) + (seen_is_full(s, p, flow) ? 1 : 0);
         if (weight > most) {
             most = weight;
@@ -430,7 +430,7 @@ static void charge_roots(struct seen *s, struct roots *roots, struct causes *cau
     const struct network_port *at = &s->network.ports[stop->port];
     const char *role = seen_role(s, at->node);
     char *counter = xasprintf("port%u_ecn_marked", at->number);
-    bool marks = seen_counter(s, role, "%s", counter) > 0;
+    bool marks = seen_marks(s, stop->port, "total") > 0;
     struct text line = {0};
     text_add(&line, "%s (to %s), which waits for it, marked packets:", at->name, seen_behind(s, stop->port));
     judge_add_count(s, &line, role, counter);
@@ -489,8 +489,7 @@ static struct idleness find_idleness(const struct seen *s, size_t port, const st
         is.rate_bps = fmin(is.rate_bps, use * is.rate_bps / (1 - held - is.idle));
     }
     is.idle = is.idle > 1 - SEEN_FULL ? is.idle : 0;
-    double marks = seen_counter(s, seen_role(s, at->node), "port%u_ecn_marked", at->number);
-    double now = seen_delta(s, seen_role(s, at->node), "port%u_ecn_marked", at->number);
+    double marks = seen_marks(s, port, "total"), now = seen_marks(s, port, "delta");
     is.before = marks > 0 && now < MARKS_LEFT * marks;
     return is;
 }
@@ -498,26 +497,27 @@ static struct idleness find_idleness(const struct seen *s, size_t port, const st
 /* What DCQCN took from the cause's flow, as its load. */
 static double slowed_by(const struct seen *s, const struct cause *load, size_t flow)
 {
-    return fmin(s->flows[flow].share[SHARE_RATE], load->cost_of[flow]);
+    return seen_obeys_cnps(&s->flows[flow]) ? fmin(s->flows[flow].share[SHARE_RATE], load->cost_of[flow]) : 0;
 }
 
 static void tell_idle(const struct seen *s, struct cause *cause, const struct flow_seen *flow,
                       const struct idleness *is)
 {
     const struct network_port *at = &s->network.ports[cause->port];
-    text_add(&cause->evidence, "%s (to %s) sent %.0f %% of what it carries", at->name,
-             seen_behind(s, cause->port), 100 * seen_use(s, cause->port, flow));
-    add_when(s, &cause->evidence, flow);
+    double use = seen_use(s, cause->port, flow);
+    text_add(&cause->evidence, "%s (to %s)", at->name, seen_behind(s, cause->port));
+    if (!isnan(use))
+        text_add(&cause->evidence, " sent %.0f %% of what it carries%s", 100 * use, is->all ? ", and" : "");
     if (is->all)
-        text_add(&cause->evidence, ", and its queue was empty in %zu of %zu samples", is->empty, is->all);
+        text_add(&cause->evidence, " had an empty queue in %zu of %zu samples", is->empty, is->all);
+    add_when(s, &cause->evidence, flow);
     text_add(&cause->evidence, "\n");
     if (is->before)
         text_add(
             &cause->evidence,
             "of the %.0f packets that it marked in the whole run %.0f were in the measure phase: DCQCN holds "
             "the senders down since before it\n",
-            seen_counter(s, seen_role(s, at->node), "port%u_ecn_marked", at->number),
-            seen_delta(s, seen_role(s, at->node), "port%u_ecn_marked", at->number));
+            seen_marks(s, cause->port, "total"), seen_marks(s, cause->port, "delta"));
 }
 
 /* DCQCN holds the flow, and others, down at a port that is idle meanwhile. */
@@ -535,8 +535,23 @@ static struct cause *judge_dcqcn(const struct seen *s, struct causes *causes, si
     return cause;
 }
 
-/* CNPs for which no port that carries too much was found: the receiver's own, or it is not known. */
-static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t port)
+/* Did all switches on the flow's way count what they marked? */
+static bool counts_marks(struct seen *s, const struct flow_seen *flow)
+{
+    bool any = false;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        if (s->network.nodes[s->network.ports[p].node].host || !seen_passes(s, flow, WAY_MAY, p))
+            continue;
+        any = true;
+        if (isnan(seen_marks(s, p, "total")))
+            return false;
+    }
+    return any;
+}
+
+/* A rate that was lowered, for which no port that carries too much was found: for the receiver's own CNPs, or
+ * it is not known. */
+static void judge_lowered(struct seen *s, struct causes *causes, size_t i, size_t port)
 {
     const struct flow_seen *flow = &s->flows[i];
     double cnps = seen_counter(s, flow->to, "np_cnp_sent"),
@@ -544,7 +559,8 @@ static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t p
     double own = seen_counter(s, flow->to, "rx_prio%d_marked", flow->priority);
     size_t last = judge_last_port(s, flow);
     struct text why = {0};
-    if ((own > 0 || cnps > marked) && last != NETWORK_NONE && seen_use(s, last, flow) < SEEN_FULL) {
+    bool obeys = seen_obeys_cnps(flow);
+    if (obeys && (own > 0 || cnps > marked) && last != NETWORK_NONE && seen_use(s, last, flow) < SEEN_FULL) {
         struct cause *cause = judge_receiver(s, causes, CAUSE_RECEIVER_MARKS, flow->to, flow->priority);
         if (!cause->evidence.length) {
             text_add(&cause->evidence, "%s sent CNPs:", flow->to);
@@ -556,18 +572,24 @@ static void judge_cnps(struct seen *s, struct causes *causes, size_t i, size_t p
         cause_add_cost(cause, i, flow->share[SHARE_RATE]);
         return;
     }
-    struct idleness is = port != NETWORK_NONE ? find_idleness(s, port, flow) : (struct idleness){0};
+    struct idleness is = obeys && port != NETWORK_NONE ? find_idleness(s, port, flow) : (struct idleness){0};
     if (is.idle > 0) {
         cause_add_cost(judge_dcqcn(s, causes, port, flow, &is), i, flow->share[SHARE_RATE]);
         return;
     }
-    if (port == NETWORK_NONE)
+    bool counted = counts_marks(s, flow);
+    if (!obeys)
+        text_add(&why, "%s (congestion_control) slows it, and no port on its way is full", flow->control);
+    else if (port == NETWORK_NONE && counted)
+        text_add(&why, "CNPs slow it, and no switch on its way marked a packet");
+    else if (port == NETWORK_NONE)
         text_add(&why, "CNPs slow it, and no switch that marks was sampled");
     else
         text_add(&why, "CNPs slow it for marks of %s (to %s), which carries all that is sent there",
                  s->network.ports[port].name, seen_behind(s, port));
-    cause_add_cost(judge_unsampled(s, causes, CAUSE_NETWORK, flow->from, text_string(&why)), i,
-                   flow->share[SHARE_RATE]);
+    struct cause *cause = judge_unsampled(s, causes, CAUSE_NETWORK, flow->from, text_string(&why));
+    cause->helpless = counted;
+    cause_add_cost(cause, i, flow->share[SHARE_RATE]);
     text_free(&why);
 }
 
@@ -633,7 +655,7 @@ static void judge_queue(struct seen *s, struct roots *roots, struct causes *caus
     else if (cause)
         cause_add_cost(cause, i, cost);
     else if (flow->share[SHARE_RATE] > MATTERS)
-        judge_cnps(s, causes, i, found);
+        judge_lowered(s, causes, i, found);
 }
 
 /* Flows are judged in the order of what queues took from them: what is said of a port is of the time of the

@@ -3,6 +3,8 @@
 #include "lib/clock.h"
 #include "lib/document/json_text.h"
 #include "lib/formats/result_flows.h"
+#include "lib/formats/settings.h"
+#include "lib/roce/congestion_control.h"
 #include "lib/units.h"
 #include "lib/xalloc.h"
 #include "reports/results/lines.h"
@@ -292,6 +294,13 @@ bool seen_is_on(const struct seen *s, const char *setting, int priority)
     return has_priority(json_object_get(run_get(s->run, "scenario.settings"), setting), priority);
 }
 
+bool seen_is_off(const struct seen *s, const char *role, const char *setting, int priority)
+{
+    const json_t *read_back = json_object_get(json_object_get(s->settings, role), "read_back");
+    const json_t *list = json_object_get(read_back, setting);
+    return list && priority >= 0 && !has_priority(list, priority);
+}
+
 bool seen_is_lossless(const struct seen *s, const char *role, int priority)
 {
     const json_t *read_back = json_object_get(json_object_get(s->settings, role), "read_back");
@@ -299,6 +308,27 @@ bool seen_is_lossless(const struct seen *s, const char *role, int priority)
     if (!pfc)
         pfc = run_get(s->run, "scenario.settings.pfc");
     return !pfc || has_priority(pfc, priority);
+}
+
+#define OBEYS_CNPS(name, is_dcqcn, has_marks) {#name, is_dcqcn},
+bool seen_obeys_cnps(const struct flow_seen *flow)
+{
+    static const struct {
+        const char *name;
+        bool obeys;
+    } controls[] = {CONGESTION_CONTROLS(OBEYS_CNPS)};
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++)
+        if (strcmp(controls[i].name, flow->control) == 0)
+            return controls[i].obeys;
+    return false;
+}
+
+/* As it was read back: a host that has another one than the first of the list says so. */
+static const char *control_of(const struct seen *s, const char *role)
+{
+    const char *control =
+        run_member(json_object_get(json_object_get(s->settings, role), "read_back"), "congestion_control");
+    return *control ? control : congestion_control_names[0];
 }
 
 bool seen_takes_all(const struct flow_seen *flow)
@@ -438,10 +468,41 @@ static double resent_bps(const struct seen *s, const struct flow_seen *flow)
     return bytes * 8 / ((double)(flow->end_ns - flow->start_ns) / NS_PER_S);
 }
 
+/* The flow of an interval of flows.jsonl in which something was complete; NULL: it is not one. */
+static struct flow_seen *flow_of_line(const struct seen *s, const json_t *line)
+{
+    const json_t *number = json_object_get(s->flow_index, run_member(line, "flow"));
+    bool counts = number && strcmp(run_member(line, "type"), "interval") == 0 &&
+                  json_integer_value(json_object_get(line, "bytes")) > 0;
+    return counts ? &s->flows[json_integer_value(number)] : NULL;
+}
+
+/* What was in flight when a flow stopped arrives later: it runs until then. What an interval completed takes
+ * at least its time on the line. */
+static int take_end(void *to, char *text, size_t length, struct error *e)
+{
+    struct seen *s = to;
+    json_t *line = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+    struct flow_seen *flow = flow_of_line(s, line);
+    (void)e;
+    if (flow && !flow->ends && flow->most_bps > 0 && json_object_get(flow->asked, "stop")) {
+        int64_t to_ns = json_integer_value(json_object_get(line, "time_ns")) - s->run->start_ns;
+        double every_ns = json_number_value(json_object_get(line, "duration_ns"));
+        double on_line_ns = 8 * json_number_value(json_object_get(line, "bytes")) / flow->most_bps * NS_PER_S;
+        int64_t end_ns = to_ns - (int64_t)(every_ns - fmin(on_line_ns, every_ns));
+        end_ns = end_ns < s->measure_ns ? end_ns : s->measure_ns;
+        flow->end_ns = end_ns > flow->end_ns ? end_ns : flow->end_ns;
+    }
+    json_decref(line);
+    return 0;
+}
+
 static void take_flows(struct seen *s)
 {
     const json_t *flows = run_get(s->run, "flows"), *of;
     const char *name;
+    bool stops = false;
+    struct error ignored;
     s->flows = xcalloc(json_object_size(flows) + 1, sizeof *s->flows);
     s->flow_index = json_object();
     json_object_foreach((json_t *)(uintptr_t)flows, name, of)
@@ -455,20 +516,23 @@ static void take_flows(struct seen *s)
         json_put(s->flow_index, name, json_integer((json_int_t)s->flow_count));
         const json_t *asked = find_asked(s, name);
         struct flow_seen *flow = &s->flows[s->flow_count++];
-        *flow =
-            (struct flow_seen){.name = name,
-                               .asked = asked,
-                               .from = run_member(of, "from"),
-                               .to = run_member(of, "to"),
-                               .priority = (int)json_integer_value(
-                                   json_object_get(json_object_get(of, "priority") ? of : asked, "priority")),
-                               .goodput_bps = json_number_value(json_object_get(of, "goodput_bps")),
-                               .resent_packets = number_or_nan(json_object_get(of, "retransmitted_packets")),
-                               .decreases = json_number_value(json_object_get(of, "decreases")),
-                               .increases = json_number_value(json_object_get(of, "increases")),
-                               .interval_end_ns = INT64_MIN,
-                               .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
-                               .marked = json_number_value(json_object_get(of, "marked_packets"))};
+        *flow = (struct flow_seen){
+            .name = name,
+            .asked = asked,
+            .from = run_member(of, "from"),
+            .to = run_member(of, "to"),
+            .priority = (int)json_integer_value(
+                json_object_get(json_object_get(of, "priority") ? of : asked, "priority")),
+            .goodput_bps = json_number_value(json_object_get(of, "goodput_bps")),
+            .resent_packets = number_or_nan(json_object_get(of, "retransmitted_packets")),
+            .decreases = json_number_value(json_object_get(of, "decreases")),
+            .increases = json_number_value(json_object_get(of, "increases")),
+            .traffic_class = json_object_get(of, "traffic_class")
+                                 ? (int)json_integer_value(json_object_get(of, "traffic_class"))
+                                 : -1,
+            .interval_end_ns = INT64_MIN,
+            .stop = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX},
+            .marked = json_number_value(json_object_get(of, "marked_packets"))};
         if (json_object_get(of, "delivered_bps") && !json_object_get(of, "completion_ns"))
             flow->goodput_bps = json_number_value(json_object_get(of, "delivered_bps"));
         if (strcmp(run_member(of, "op"), "read") == 0) { /* its data go the other way */
@@ -483,13 +547,28 @@ static void take_flows(struct seen *s)
         flow->most_bps =
             seen_line_bps(s, flow->from) * payload_part(flow, run_member(of, "op"), message_bytes);
         flow->payload = message_bytes > 0 ? fmin(flow->payload, message_bytes) : flow->payload;
+        flow->packets = json_number_value(json_object_get(of, "delivered_bytes")) / flow->payload;
         take_time(s, flow, of);
         flow->result_bps = flow->goodput_bps;
         flow->messages_per_s = json_number_value(json_object_get(of, "messages_per_s"));
+        flow->control = control_of(s, flow->from);
+        flow->ends = json_object_get(of, "completion_ns") != NULL;
+        flow->messages = json_number_value(json_object_get(of, "messages"));
+        const json_t *many = json_object_get(of, "flows");
+        if (many && json_equal(json_object_get(many, "started"), json_object_get(many, "finished")))
+            flow->slowdown = json_number_value(json_object_get(json_object_get(of, "slowdown"), "mean"));
+        flow->at_once = flow->ends && flow->messages <= seen_depth(flow);
+        stops |= json_object_get(asked, "stop") != NULL;
+    }
+    if (stops) /* without these lines a flow has ended when it stopped */
+        run_each_line(s->run, "flows.jsonl", take_end, s, &ignored);
+    for (size_t i = 0; i < s->flow_count; i++) {
+        struct flow_seen *flow = &s->flows[i];
         double own_ns = (double)(flow->end_ns - flow->start_ns);
-        if (!json_object_get(of, "completion_ns") && own_ns > 0) /* over the whole phase, whenever it ran */
+        if (!flow->ends && own_ns > 0) /* over the whole phase, whenever it ran */
             flow->goodput_bps *= (double)s->measure_ns / own_ns;
-        if (json_object_get(of, "delivered_bps") && flow->goodput_bps <= 0) /* not a packet arrived */
+        if (json_object_get(json_object_get(flows, flow->name), "delivered_bps") &&
+            flow->goodput_bps <= 0) /* not a packet arrived */
             flow->still_ns = flow->end_ns - flow->start_ns;
     }
     for (size_t i = 0; i < s->flow_count; i++)
@@ -534,11 +613,9 @@ static void take_stall(struct seen *s, struct flow_seen *flow, int64_t from_ns, 
 /* An interval of flows.jsonl, in which something was complete: the flow stood still after it. */
 static void take_interval(struct seen *s, const json_t *line)
 {
-    const json_t *number = json_object_get(s->flow_index, run_member(line, "flow"));
-    if (!number || strcmp(run_member(line, "type"), "interval") != 0 ||
-        json_integer_value(json_object_get(line, "bytes")) <= 0)
+    struct flow_seen *flow = flow_of_line(s, line);
+    if (!flow)
         return;
-    struct flow_seen *flow = &s->flows[json_integer_value(number)];
     int64_t end_ns = json_integer_value(json_object_get(line, "time_ns")) - s->run->start_ns;
     int64_t every_ns = json_integer_value(json_object_get(line, "duration_ns"));
     if (flow->interval_end_ns != INT64_MIN && every_ns > 0)
@@ -617,6 +694,14 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
 {
     return backlog_within(s, port, priority, stop ? stop->spans[0].start_ns : 0,
                           stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns);
+}
+
+double seen_marks(const struct seen *s, size_t port, const char *member)
+{
+    const struct network_port *at = &s->network.ports[port];
+    double marks = seen_value(s, seen_role(s, at->node), member, "port%u_ecn_marked", at->number);
+    return isnan(marks) ? seen_value(s, seen_role(s, at->node), member, "qdisc_port%u_marked", at->number)
+                        : marks;
 }
 
 bool seen_is_partial(const struct seen *s, const struct flow_seen *flow)

@@ -59,15 +59,22 @@ struct flow_seen {
     double resent_packets; /* in the whole run; NAN: not counted */
     double resent_bps;     /* over its time */
     double decreases, marked;
+    double packets;          /* of full size that arrived in the measure phase; 0: unknown */
+    int traffic_class;       /* of its packets; -1: unknown */
     int64_t still_ns;        /* at the end of its time nothing was complete for so long */
     int64_t interval_end_ns; /* of the last line of flows.jsonl in which something was; before the first:
                                 INT64_MIN */
     int64_t
-        stalled_ns;    /* of its time nothing was complete, and it was not paused, until a loss was noticed */
-    double increases;  /* of its rate, by DCQCN */
-    bool rests;        /* a gap takes more from it than its sender does otherwise: it asks for no more */
-    double lacks;      /* the share of its line that it asked for and did not get */
-    size_t stop[WAYS]; /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
+        stalled_ns;   /* of its time nothing was complete, and it was not paused, until a loss was noticed */
+    double increases; /* of its rate, by DCQCN */
+    const char *control; /* of its sender's rate: a name of CONGESTION_CONTROLS */
+    bool ends;           /* when its messages are complete */
+    bool at_once;        /* it ends, and all its messages were in flight together */
+    double messages;     /* of one that ends */
+    double slowdown; /* of many flows that the result has together, all of which ended: their mean; else 0 */
+    bool rests;      /* a gap takes more from it than its sender does otherwise: it asks for no more */
+    double lacks;    /* the share of its line that it asked for and did not get */
+    size_t stop[WAYS];    /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
     double stopped[WAYS]; /* the shares of its time that they took */
     double share[SHARES];
 };
@@ -134,6 +141,9 @@ double seen_use_within(const struct seen *s, size_t port, int64_t from_ns, int64
 bool seen_is_partial(const struct seen *s, const struct flow_seen *flow);
 /* Does as much leave a switch's port as its line carries, and do others wait there, while the flow runs? */
 bool seen_is_full(const struct seen *s, size_t port, const struct flow_seen *during);
+/* What a switch's port, or the queueing discipline of one that forwards, marked: "total" or "delta"; NAN: not
+ * counted. */
+double seen_marks(const struct seen *s, size_t port, const char *member);
 /* The role of a node, or its own name. */
 const char *seen_role(const struct seen *s, size_t node);
 /* The name of the node at the other end of the port's link. */
@@ -146,8 +156,14 @@ bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, siz
 bool seen_may_use(struct seen *s, const struct flow_seen *flow, size_t port);
 /* Does the scenario turn "pfc" or "ecn" on for the priority, at hosts? */
 bool seen_is_on(const struct seen *s, const char *setting, int priority);
+/* The same as it was read back at the role: is it there, without the priority? */
+bool seen_is_off(const struct seen *s, const char *role, const char *setting, int priority);
 /* Was PFC on for the priority at this role, as it was read back? As the scenario says, where it was not. */
 bool seen_is_lossless(const struct seen *s, const char *role, int priority);
+/* Do CNPs change the rate of the flow's sender? */
+bool seen_obeys_cnps(const struct flow_seen *flow);
+/* The messages that the flow has in flight at most. */
+double seen_depth(const struct flow_seen *flow);
 /* Does the flow lack nothing of what it asks for? */
 bool seen_takes_all(const struct flow_seen *flow);
 /* The value of a quantity of the scenario or lab, in its base unit; `fallback`: it is not there. */

@@ -120,14 +120,18 @@ static double wanted_share(const struct seen *s, const struct flow_seen *flow)
     return wanted;
 }
 
-/* How long the flow takes for as many messages as it has in flight, seconds; INFINITY: none was complete. */
-static double window_s(const struct flow_seen *flow)
+double seen_depth(const struct flow_seen *flow)
 {
     double depth = json_number_value(json_object_get(flow->asked, "depth"));
     double queue_pairs = fmax(1, json_number_value(json_object_get(flow->asked, "queue_pairs")));
+    return queue_pairs * (depth > 0 ? depth : strtod(FLOW_DEPTH_DEFAULT, NULL));
+}
+
+/* How long the flow takes for as many messages as it has in flight, seconds; INFINITY: none was complete. */
+static double window_s(const struct flow_seen *flow)
+{
     double messages = flow->result_bps > 0 ? flow->messages_per_s * flow->goodput_bps / flow->result_bps : 0;
-    depth = depth > 0 ? depth : strtod(FLOW_DEPTH_DEFAULT, NULL);
-    return depth * queue_pairs / messages;
+    return seen_depth(flow) / messages;
 }
 
 /* The part of its time in which a flow with a gap rests: between bursts of that many messages. */
@@ -141,14 +145,15 @@ static double rest_share(const struct flow_seen *flow)
 /* Of the line: a rate that is this much lower is felt. */
 #define RATE_FELT 0.01
 
-/* What the rate that DCQCN allows was below what the flow wants, as its gauge tells; NAN: it was not sampled.
- */
+/* What the rate that its congestion control allows was below what the flow wants, as the gauge tells; NAN: it
+ * was not sampled. */
 static double held_share(const struct seen *s, const struct flow_seen *flow, double wanted)
 {
     char *name = xstrdup(flow->name);
     for (char *at = name; *at; at++)
         *at = *at == '/' ? '-' : *at;
-    const struct series *rate = s->hosts_only ? NULL : seen_series(s, flow->from, "dcqcn_%s_rate", name);
+    const struct series *rate =
+        s->hosts_only ? NULL : seen_series(s, flow->from, "%s_%s_rate", flow->control, name);
     double held = 0, line = seen_line_bps(s, flow->from);
     size_t count = 0;
     free(name);
@@ -165,8 +170,8 @@ static double held_share(const struct seen *s, const struct flow_seen *flow, dou
 /* Messages in flight that take no longer, beside their time on the line, wait for nothing. */
 #define UNHELD_S 20e-6
 
-/* What DCQCN kept the flow from, at most. A rate that was cut before the measure phase may still be low in
- * it: then it increases. */
+/* What its congestion control kept the flow from, at most; NAN: that is not known. A rate that was cut before
+ * the measure phase may still be low in it: then it increases. */
 static double rate_share(const struct seen *s, const struct flow_seen *flow, double wanted)
 {
     double restarts = seen_counter(s, flow->from, "roce_slow_restart_cnps");
@@ -174,6 +179,8 @@ static double rate_share(const struct seen *s, const struct flow_seen *flow, dou
     double held = held_share(s, flow, wanted);
     if (!isnan(held))
         return held > RATE_FELT ? held + RATE_SLACK : 0;
+    if (!seen_obeys_cnps(flow))
+        return strcmp(flow->control, "none") == 0 ? 0 : NAN;
     double unheld_s = UNHELD_S + window_s(flow) * flow->goodput_bps / flow->most_bps;
     bool recovers = flow->increases > 0 && window_s(flow) > unheld_s;
     return flow->decreases > 0 || (cnps > 0 && (flow->marked > 0 || recovers || s->hosts_only));
@@ -204,6 +211,10 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         flow->share[SHARE_ASKED] = 1;
         return;
     }
+    if (flow->most_bps <= 0 && flow->slowdown > 0) { /* of many hosts; what they were asked for is done */
+        flow->share[SHARE_DELIVERED] = 1;
+        return;
+    }
     if (flow->most_bps <= 0 || time_s <= 0) {
         flow->share[SHARE_UNKNOWN] = 1;
         return;
@@ -211,17 +222,20 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     double paused =
         s->has_pauses ? stopped_share(s, flow, WAY_MUST, &flow->stop[WAY_MUST]) : counted_pauses(s, flow);
     double wanted = wanted_share(s, flow), time_ns = (double)(flow->end_ns - flow->start_ns);
+    double held = rate_share(s, flow, wanted);
     take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
     take_share(flow, SHARE_RESENT, flow->resent_bps / flow->most_bps, &left);
     take_share(flow, SHARE_OTHERS, others_share(s, flow), &left);
     take_share(flow, SHARE_ASKED, left - fmax(0, wanted - flow->share[SHARE_DELIVERED]), &left);
     double rest = take_share(flow, SHARE_ASKED, rest_share(flow), &left);
+    if (flow->ends) /* its last bytes are on their way, and what confirms them */
+        rest += take_share(flow, SHARE_ASKED, UNHELD_S / time_s, &left);
     flow->lacks = fmax(0, fmin(1, wanted) - rest - flow->share[SHARE_DELIVERED]);
     take_share(flow, SHARE_LOSS, fmin(1, wanted) * (double)flow->stalled_ns / time_ns, &left);
     flow->stopped[WAY_MUST] = take_share(flow, SHARE_PAUSED, isnan(paused) ? 0 : paused, &left);
     if (strcmp(run_member(flow->asked, "mode"), "latency") == 0)
         take_share(flow, SHARE_ASKED, 1, &left);
-    take_share(flow, SHARE_RATE, rate_share(s, flow, wanted), &left);
+    take_share(flow, SHARE_RATE, isnan(held) ? 0 : held, &left);
     bool still = (double)flow->still_ns > STILL * time_ns;
     if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
         take_share(flow, SHARE_LOSS, 1, &left);
@@ -230,7 +244,7 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     for (enum way way = WAY_MAY; s->has_pauses && way < WAYS; way++)
         flow->stopped[way] =
             take_share(flow, SHARE_PAUSED, stopped_share(s, flow, way, &flow->stop[way]), &left);
-    if (isnan(paused))
+    if (isnan(paused) || isnan(held))
         take_share(flow, SHARE_UNKNOWN, 1, &left);
     take_share(flow, SHARE_SENDER, 1, &left);
     flow->rests = rest > flow->share[SHARE_SENDER];

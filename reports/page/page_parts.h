@@ -62,7 +62,7 @@ size_t page_sweep_explaining(const struct sweep_table *t, const struct drawing *
 /* page_why.c: what kept flows from their rate, by the runs' explanations. In a line for each run, of `most`
  * at most: */
 void page_add_causes(const struct runs *runs, size_t most, struct text *out);
-/* "Flows on average: 5 % delivered, 94 % held down by DCQCN." */
+/* "Flows on average: 5 % delivered, 94 % held down by congestion control." */
 void page_add_parts(const json_t *explanation, struct text *out);
 /* With all that tells of it; of several runs it is folded. */
 void page_add_why(const struct runs *runs, struct text *out);
