@@ -66,16 +66,50 @@ static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t 
     return all > 0 ? own / all : 0;
 }
 
-static void charge_losses(struct seen *s, struct cause *cause)
+/* Frames that the port's link damaged or, as it was down, dropped. */
+static double lost_on_link(const struct seen *s, size_t port)
 {
+    const char *role = seen_role(s, s->network.ports[port].node);
+    unsigned number = s->network.ports[port].number;
+    double damaged = s->network.nodes[s->network.ports[port].node].host
+                         ? seen_counter(s, role, "rx_crc_errors_phy")
+                         : seen_counter(s, role, "port%u_crc_errors", number);
+    return fmax(0, damaged) + fmax(0, seen_counter(s, role, "port%u_link_discards", number));
+}
+
+static bool uses_link(struct seen *s, const struct flow_seen *flow, size_t port)
+{
+    return seen_may_pass(s, flow, port) || seen_may_pass(s, flow, s->network.ports[port].peer);
+}
+
+/* What links lost: frames of each port, and the sum over those that each flow may take. */
+struct link_losses {
+    double *of_port, *of_flow;
+};
+
+static void count_link_losses(struct seen *s, struct link_losses *losses)
+{
+    losses->of_port = xcalloc(s->network.port_count + 1, sizeof *losses->of_port);
+    losses->of_flow = xcalloc(s->flow_count + 1, sizeof *losses->of_flow);
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        losses->of_port[p] = lost_on_link(s, p);
+        for (size_t i = 0; i < s->flow_count && losses->of_port[p] > 0; i++)
+            losses->of_flow[i] += uses_link(s, &s->flows[i], p) ? losses->of_port[p] : 0;
+    }
+}
+
+/* Each link has the part of a flow's losses that it has of the frames; all, if none were counted. */
+static void charge_losses(struct seen *s, struct cause *cause, const struct link_losses *losses)
+{
+    size_t port = cause->port;
+    double own = losses->of_port[port] + losses->of_port[s->network.ports[port].peer];
     for (size_t i = 0; i < s->flow_count; i++)
-        if (cause->port == NETWORK_NONE || seen_may_pass(s, &s->flows[i], cause->port) ||
-            seen_may_pass(s, &s->flows[i], s->network.ports[cause->port].peer))
-            cause_add_cost(cause, i, seen_lost(&s->flows[i]));
+        if (uses_link(s, &s->flows[i], port))
+            cause_add_cost(cause, i, seen_lost(&s->flows[i]) * (own > 0 ? own / losses->of_flow[i] : 1));
 }
 
 static void judge_link(struct seen *s, struct causes *causes, enum cause_kind kind, size_t port,
-                       const char *counter, double count)
+                       const char *counter, double count, const struct link_losses *losses)
 {
     const struct network_port *at = &s->network.ports[port];
     char *link = judge_link_name(s, port);
@@ -86,7 +120,7 @@ static void judge_link(struct seen *s, struct causes *causes, enum cause_kind ki
     text_add(&cause->evidence, "%s counted %.0f (%s) at port %u in the whole run\n",
              s->network.nodes[at->node].name, count, counter, at->number);
     if (!cause->losses_charged)
-        charge_losses(s, cause);
+        charge_losses(s, cause, losses);
     cause->losses_charged = true;
 }
 
@@ -214,6 +248,8 @@ static void judge_forwarder(struct seen *s, struct causes *causes, size_t node)
 
 void judge_losses(struct seen *s, struct causes *causes)
 {
+    struct link_losses losses;
+    count_link_losses(s, &losses);
     for (size_t p = 0; p < s->network.port_count; p++) {
         const struct network_port *port = &s->network.ports[p];
         const struct network_node *node = &s->network.nodes[port->node];
@@ -226,10 +262,10 @@ void judge_losses(struct seen *s, struct causes *causes)
         if (s->hosts_only && !node->host)
             continue;
         if (damaged > 0)
-            judge_link(s, causes, CAUSE_LINK_DAMAGES, p, "crc errors", damaged);
+            judge_link(s, causes, CAUSE_LINK_DAMAGES, p, "crc errors", damaged, &losses);
         if (down > 0)
             judge_link(s, causes, CAUSE_LINK_DOWN, p, node->host ? "link_down_events_phy" : "link_discards",
-                       down);
+                       down, &losses);
     }
     for (size_t node = 0; node < s->network.node_count; node++) {
         double lost = seen_counter(s, seen_role(s, node), "buffer_discards");
@@ -238,6 +274,8 @@ void judge_losses(struct seen *s, struct causes *causes)
         if (seen_counter(s, seen_role(s, node), FORWARDER_LOSSES) > 0)
             judge_forwarder(s, causes, node);
     }
+    free(losses.of_port);
+    free(losses.of_flow);
 }
 
 /* ---- losses that are not charged yet */

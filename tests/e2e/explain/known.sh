@@ -269,6 +269,10 @@ run red-bridge-throughput --set expect=null --set phases.warmup=5ms -d 20ms
 check "a host that forwards and loses what it has no room for: the counter that tells so is named" jq -e '.causes[0] | .kind == "slow-receiver" and .culprit == "cp-ring" and .help == null and (.evidence[0] | contains("rx_out_of_buffer"))' <("$H" explain --json "$OUT/red-bridge-throughput/latest")
 check "  and one that marks" jq -e '[.causes[].evidence[] | select(contains("marks of cp-red:1 (to red-b)"))] | length == 1' <("$H" explain --json "$OUT/red-bridge-throughput/latest")
 
+own both '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings.mtu = 4200 | .sample.groups += ["link"] |
+    .faults = [{link: ["leaf0", "spine0"], kind: "down", start: "2ms", stop: "2500us"}, {link: ["leaf0", "spine1"], kind: "down", start: "4ms", stop: "4500us"}]'
+said "two links that went down one after the other: both together took from a flow no more than it lost" '. as $all | ([.causes[] | select(.kind == "link-down") | .culprit] | unique | length) == 2 and all(.flows[]; . as $f | ([$all.causes[] | select(.kind == "link-down") | .flows[] | select(.flow == $f.flow) | .cost] | add // 0) <= (.shares.loss // 0) + 0.001)'
+
 # ---- a receiver that takes 10 Gb/s of its 25, whatever keeps its pauses from stopping the sender; the way to it is shared
 jq -n '{schema: 1, name: "slow-lab", driver: "sim", topology: {kind: "dumbbell", hosts: 2, uplink: "100Gb/s"}, hosts: {h3: {pcie: {generation: 3, lanes: 8}, memory: {write: "10Gb/s"}}},
     defaults: {host: {nic: {model: "ideal"}}, switch: {buffer: "4MiB", ecn: {kmin: "100KB", kmax: "400KB", pmax: 0.2}}, link: {rate: "25Gb/s", length: "3m"}}}' >"$SCRATCH/slow-lab.json"
