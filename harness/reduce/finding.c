@@ -176,8 +176,7 @@ static int write_readme(const struct finding *f, const json_t *document, struct 
              simulated ? "" : " --lab lab.json", f->seeds, f->seed);
     text_add(&text,
              "- scenario.json, lab.json: the least experiment in which it was seen to fail\n"
-             "- result/: its last runs\n- finding.json: this, for programs\n"
-             "- request.json: the experiment that it was made from\n\nharness %s, build %s\n",
+             "- result/: its last runs\n- finding.json: this, for programs\n\nharness %s, build %s\n",
              HARNESS_VERSION, results_build());
     return write_text(f->folder, "README.md", &text, e);
 }

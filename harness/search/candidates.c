@@ -133,6 +133,7 @@ void candidate_take(struct candidate *c, const struct study *study, const json_t
         expr_name_roles_of(study->objectives[k].of, result);
         if (expr_evaluate(study->objectives[k].of, result, NULL, &r) == EXPR_TRUE && isfinite(r.left)) {
             spread_add(&c->figures[k], r.left);
+            c->found += k == 0 && study->margin && (study->at_margin ? r.left >= 0 : r.left > 0);
             snprintf(c->units[k], sizeof c->units[k], "%s", r.unit);
         } else if (!unmet) {
             note_unmet(c, "%s has no value: %s", study->objectives[k].name, r.reason);

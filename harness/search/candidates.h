@@ -12,6 +12,7 @@ struct candidate {
     double *places;    /* NULL: a value is not in its range */
     size_t round;      /* that it was proposed in, from 1 */
     size_t runs;       /* that have ended */
+    size_t found;      /* of these, in which what is looked for holds */
     struct spread_sums figures[SEARCH_MOST_OBJECTIVES]; /* by objective, as they are */
     char units[SEARCH_MOST_OBJECTIVES][8];
     size_t unmet;     /* runs in which a constraint did not hold, or an objective had no value */

@@ -23,9 +23,9 @@ struct document_entry {
 
 struct document {
     int64_t schema, seed, rounds, runs, candidates, feasible, with_all_seeds, seeds;
-    char *program, *version, *build, *scenario, *title, *lab, *note, *scenario_file, *lab_file, *why;
+    char *program, *version, *build, *scenario, *title, *lab, *note, *scenario_file, *lab_file, *find, *why;
     int simulated, complete, strategy;
-    json_t *parameters, *absent, *trials, *importance, *use;
+    json_t *parameters, *absent, *trials, *importance, *use, *findings;
     struct list_of objectives, known, front, tried, unexplored;
 };
 
@@ -99,6 +99,9 @@ static const struct field fields[] = {
     {"parameters", FIELD_JSON, AT(parameters), .help = "What was varied: path, over, as_written."},
     {"objectives", FIELD_LIST, AT(objectives), .item = FIELD_OBJECT, .sub = &objective_table,
      .required = true, .help = "What was wanted."},
+    {"find", FIELD_STRING, AT(find), .form = &form_any, .help = "In its place: what was to be made true,"},
+    {"findings", FIELD_JSON, AT(findings),
+     .help = "and the kinds of values that do: folder, runs (so far), features, sentence, differs."},
     {"known", FIELD_LIST, AT(known), ENTRIES, .help = "Known settings, the scenario as written first."},
     {"absent", FIELD_JSON, AT(absent), .help = "Known settings that could not be tried: NAME: why."},
     {"front", FIELD_LIST, AT(front), ENTRIES,

@@ -256,7 +256,7 @@ void known_add_published(struct study *study)
 
 bool known_reads_hosts(const struct study *study)
 {
-    return !lab_kind(&study->plan.first.lab)->simulated && !is_known(study, IN_FORCE);
+    return !study->margin && !lab_kind(&study->plan.first.lab)->simulated && !is_known(study, IN_FORCE);
 }
 
 /* All values at the path, which begins at the settings of a host, that these roles had before. */

@@ -4,6 +4,7 @@
 #include "harness/run/results.h"
 #include "harness/search/answer.h"
 #include "harness/search/document.h"
+#include "harness/search/find.h"
 #include "harness/search/known.h"
 #include "harness/search/round.h"
 #include "harness/search/unexplored.h"
@@ -44,6 +45,7 @@ struct search {
     const struct strategy *strategy;
     void *state, *chance; /* of the strategy, and of strategy_random */
     size_t seeds;         /* of a candidate: 1 where they change nothing */
+    struct finder finder; /* with "find" */
     const char *ended;    /* why no more is tried; NULL: it has not ended */
 };
 
@@ -58,7 +60,7 @@ static bool time_is_up(const struct search *s)
 /* The runs at the end: two settings on new seeds and on other traffic. */
 static size_t runs_of_trials(const struct study *study)
 {
-    return 2 * (size_t)study->search->seeds * (1 + study->other_count);
+    return study->margin ? 0 : 2 * (size_t)study->search->seeds * (1 + study->other_count);
 }
 
 /* Those of known settings, one of which is read from hosts by the first run. */
@@ -179,7 +181,8 @@ static void list_tries(const struct search *s, struct tried *items, struct tries
         const struct candidate *c = s->all.items[i];
         if (c->runs)
             items[tries->count++] = (struct tried){.places = c->places,
-                                                   .feasible = candidate_is_feasible(c),
+                                                   .feasible = candidate_is_feasible(c) &&
+                                                               !finder_explains(&s->finder, c->choice),
                                                    .values = candidate_vector(c, &s->study)};
     }
 }
@@ -199,7 +202,8 @@ static struct candidate *propose(struct search *s, const struct tries *tries, co
         (own ? s->strategy : &strategy_random)
             ->propose(own ? s->state : s->chance, tries, beside, proposed, places);
         json_t *choice = study_choice(&s->study, places);
-        if (!candidates_have(&s->all, choice) && study_admits(&s->study, choice, e) == 1) {
+        if (!candidates_have(&s->all, choice) && !finder_explains(&s->finder, choice) &&
+            study_admits(&s->study, choice, e) == 1) {
             c = candidates_add(&s->all, choice, NULL);
             c->places = places;
             c->round = s->rounds;
@@ -298,6 +302,30 @@ static const char *budget_words(const struct search *s)
                          : "what more runs would have tried: the budget ended";
 }
 
+static int run_for_finder(void *context, const char *name, struct candidate *c, size_t first_seed,
+                          size_t seeds)
+{
+    return run_round(context, name, &c, 1, first_seed, seeds, NULL);
+}
+
+static size_t runs_so_far(const void *context)
+{
+    return ((const struct search *)context)->runs;
+}
+
+static void open_finder(struct search *s)
+{
+    s->finder = (struct finder){.study = &s->study,
+                                .folder = s->folder,
+                                .seeds = s->seeds,
+                                .seed = s->request->seed,
+                                .jobs = s->request->jobs,
+                                .quiet = s->request->quiet || s->request->json,
+                                .context = s,
+                                .run = run_for_finder,
+                                .runs = runs_so_far};
+}
+
 static int run_proposals(struct search *s)
 {
     struct candidate **round = xcalloc((size_t)s->study.search->at_once, sizeof *round);
@@ -317,8 +345,8 @@ static int run_proposals(struct search *s)
         status = run_round(s, name, round, count, 0, 1, NULL);
         free(name);
         if (status == EXIT_DONE)
-            status = race(s, round, count);
-        if (status == EXIT_DONE && !s->request->quiet && !s->request->json)
+            status = s->study.margin ? finder_look(&s->finder, round, count) : race(s, round, count);
+        if (status == EXIT_DONE && !s->request->quiet && !s->request->json && !s->study.margin)
             answer_print_progress(&s->study, &s->all, s->rounds, s->runs);
     }
     if (status == EXIT_DONE && !s->ended)
@@ -429,11 +457,25 @@ static int save_answer(const struct search *s, const json_t *document, struct er
     return result;
 }
 
+static void print_answer(const json_t *document, const char *folder)
+{
+    if (json_object_get(document, "find"))
+        finder_print(document);
+    else
+        answer_print(document, folder);
+}
+
 static int conclude(struct search *s, int status)
 {
     struct error e;
     json_t *document = answer_so_far(s, status == EXIT_DONE);
-    add_winner(s, document);
+    if (s->study.margin) {
+        json_object_set_new(document, "find", json_text(s->study.search->find));
+        json_object_set_new(document, "findings",
+                            s->finder.findings ? json_incref(s->finder.findings) : json_array());
+    } else {
+        add_winner(s, document);
+    }
     if (save_answer(s, document, &e) != 0) {
         log_error("%s", e.text);
         status = EXIT_LAB;
@@ -443,7 +485,7 @@ static int conclude(struct search *s, int status)
     if (s->request->json)
         json_print(stdout, document, 15);
     else if (!s->request->quiet)
-        answer_print(document, s->folder);
+        print_answer(document, s->folder);
     bool drawn = !s->request->no_report && report_search(document, s->folder, &e) == 0;
     if (!s->request->no_report && !drawn)
         log_warning("no page: %s", e.text);
@@ -480,15 +522,18 @@ static int run_all(struct search *s)
     s->began_ns = clock_monotonic_ns();
     s->seeds = (size_t)s->study.search->seeds;
     int status = run_known(s);
-    if (status == EXIT_DONE && check_known(s, &e) != 0) {
+    if (status == EXIT_DONE && !s->study.margin && check_known(s, &e) != 0) {
         log_error("%s", e.text);
         status = EXIT_USAGE;
     }
     if (status == EXIT_DONE && s->seeds > 1 && seeds_change_nothing(s))
         s->seeds = 1;
+    open_finder(s);
+    if (status == EXIT_DONE && s->study.margin)
+        status = finder_look(&s->finder, s->all.items, 1); /* as written */
     if (status == EXIT_DONE)
         status = run_proposals(s);
-    if (status == EXIT_DONE)
+    if (status == EXIT_DONE && !s->study.margin)
         status = run_trials(s);
     s->strategy->end(s->state);
     strategy_random.end(s->chance);
@@ -526,7 +571,8 @@ static int open_study(const struct plan_request *request, struct study *study, s
 {
     if (study_open(request, study, e) != 0)
         return -1;
-    known_add_published(study);
+    if (!study->margin) /* what is looked for is not compared with what others use */
+        known_add_published(study);
     return check_budget(study, e);
 }
 
@@ -564,6 +610,7 @@ static int search_planned(const struct sweep_request *request, const struct plan
         close(s.lock);
     candidates_free(&s.all);
     candidates_free(&s.again);
+    finder_free(&s.finder);
     free(s.trials);
     json_decref(s.said);
     study_close(&s.study);
@@ -616,14 +663,15 @@ int search_status(const char *folder, bool json)
         if (json)
             json_print(stdout, document, 15);
         else if (ended)
-            answer_print(document, folder);
+            print_answer(document, folder);
         else if (holder)
             print_out_line("a search of %s: process %ld works on it", run_member(document, "scenario"),
                            (long)holder);
-        else
-            print_out_line(
-                "a search of %s, which has not ended; this goes on with it:\n    %s search --resume %s",
-                run_member(document, "scenario"), program_invocation_name, folder);
+        else {
+            print_out_line("a search of %s, which has not ended; this goes on with it:",
+                           run_member(document, "scenario"));
+            print_out_line("    %s search --resume %s", program_invocation_name, folder);
+        }
     }
     json_decref(document);
     return status;

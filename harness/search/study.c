@@ -1,5 +1,7 @@
 #include "harness/search/study.h"
 
+#include "harness/search/find.h"
+
 #include "lib/document/json_text.h"
 #include "lib/random.h"
 #include <fnmatch.h>
@@ -62,24 +64,45 @@ static int open_parameters(struct study *study, struct error *e)
 
 /* ---- objectives */
 
+static int open_objective(struct study *study, const char *name, const char *text, bool max, struct error *e)
+{
+    struct objective *o = &study->objectives[study->objective_count];
+    const struct scenario *scenario = &study->plan.first.scenario;
+    *o = (struct objective){.name = name, .text = text, .max = max, .of = expr_compile(text, false, e)};
+    if (!o->of)
+        return -1;
+    study->objective_count++;
+    expr_name_roles(o->of, scenario);
+    if (expr_reads_other(o->of))
+        return error_set(e, "other(...) reads another cell of a sweep, and there is none");
+    return expr_validate(o->of, scenario, e) == 0 ? expr_decidable(o->of, scenario, e) : -1;
+}
+
+/* What is looked for is an objective: how near it is. */
+static int open_find(struct study *study, struct error *e)
+{
+    const struct scenario_search *s = study->search;
+    char *const *led_by = s->led_by.items;
+    struct expr *check = expr_compile(s->find, true, e);
+    study->margin = check ? finder_margin(s->find, &study->at_margin, e) : NULL;
+    expr_free(check);
+    if (!study->margin || open_objective(study, s->find, study->margin, true, e) != 0)
+        return error_prefix(e, "find");
+    for (size_t i = 0; i < s->led_by.count; i++)
+        if (open_objective(study, led_by[i], led_by[i], true, e) != 0)
+            return error_prefix(e, "led_by[%zu]", i);
+    return 0;
+}
+
 static int open_objectives(struct study *study, struct error *e)
 {
     const struct search_objective *written = study->search->objectives.items;
-    const struct scenario *scenario = &study->plan.first.scenario;
+    if (study->search->find)
+        return open_find(study, e);
     for (size_t i = 0; i < study->search->objectives.count; i++) {
-        struct objective *o = &study->objectives[study->objective_count];
-        o->max = written[i].max != NULL;
-        o->text = o->max ? written[i].max : written[i].min;
-        o->name = written[i].name ? written[i].name : o->text;
-        o->of = expr_compile(o->text, false, e);
-        if (!o->of)
-            return error_prefix(e, "objectives[%zu]", i);
-        study->objective_count++;
-        expr_name_roles(o->of, scenario);
-        if (expr_reads_other(o->of))
-            return error_set(
-                e, "objectives[%zu]: other(...) reads another cell of a sweep, and there is none", i);
-        if (expr_validate(o->of, scenario, e) != 0 || expr_decidable(o->of, scenario, e) != 0)
+        const char *text = written[i].max ? written[i].max : written[i].min;
+        if (open_objective(study, written[i].name ? written[i].name : text, text, written[i].max != NULL,
+                           e) != 0)
             return error_prefix(e, "objectives[%zu]", i);
     }
     return 0;
@@ -99,7 +122,8 @@ static bool is_named(const struct list_of *globs, const char *name)
 bool study_is_constraint(const struct study *study, const char *name)
 {
     const struct scenario_search *s = study->search;
-    return s->constraints.count == 0 || is_named(&s->constraints, name) || is_named(&s->guard, name);
+    return (s->constraints.count == 0 && !s->find) || is_named(&s->constraints, name) ||
+           is_named(&s->guard, name);
 }
 
 bool study_is_guarded(const struct study *study)
@@ -334,6 +358,7 @@ void study_close(struct study *study)
 {
     for (size_t i = 0; i < study->objective_count; i++)
         expr_free(study->objectives[i].of);
+    free(study->margin);
     free_known(study->baselines, study->baseline_count);
     free_known(study->other, study->other_count);
     json_decref(study->absent);

@@ -38,6 +38,8 @@ struct study {
     size_t parameter_count;
     struct objective objectives[SEARCH_MOST_OBJECTIVES];
     size_t objective_count;
+    char *margin;                     /* of "find": the first objective; NULL: there is none */
+    bool at_margin;                   /* does what is looked for hold at 0, too? */
     struct known_settings *baselines; /* the first is the scenario itself */
     size_t baseline_count;
     json_t *absent;               /* name -> why such settings are not among them */

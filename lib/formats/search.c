@@ -24,6 +24,10 @@ static const struct table objective_table = {"scenario.search.objective", "What 
 static int check_search(const void *object, const char *path, struct error *e)
 {
     const struct scenario_search *s = object;
+    if (!s->find == (s->objectives.count == 0))
+        return error_set(e, "%s: expected one of \"objectives\" and \"find\"", path);
+    if (s->led_by.count && !s->find)
+        return error_set(e, "%s.led_by: expected \"find\" too", path);
     return s->runs == FIELD_UNSET && s->time_ns == FIELD_UNSET
                ? error_set(e, "%s: without an end: expected \"runs\", \"time\" or both", path)
                : 0;
@@ -39,7 +43,14 @@ static const struct field search_fields[] = {
      .help = "List of conditions: values for which one holds are not tried."},
     {"only", FIELD_JSON, AT(only), .help = "List of conditions: only values for which one holds are tried."},
     {"objectives", FIELD_LIST, AT(objectives), .item = FIELD_OBJECT, .sub = &objective_table, .min = 1,
-     .max = SEARCH_MOST_OBJECTIVES, .required = true, .help = "What is wanted of the values."},
+     .max = SEARCH_MOST_OBJECTIVES, .help = "What is wanted of the values."},
+    {"find", FIELD_STRING, AT(find),
+     .help = "In place of objectives: a comparison (<, <=, >, >=) that some values are to make true. Each "
+             "kind of "
+             "them is reduced to a scenario whose expectation fails."},
+    {"led_by", FIELD_LIST, AT(led_by), .item = FIELD_STRING, .min = 0, .max = SEARCH_MOST_OBJECTIVES - 1,
+     .help =
+         "With find: expressions, such as counters of pauses, whose values are driven up on the way there."},
     {"constraints", FIELD_LIST, AT(constraints), .item = FIELD_STRING, .min = 0, .max = 1000,
      .any_order = true, .help = "Names of expectations that must pass; a name may be a glob. Default: all."},
     {"guard", FIELD_LIST, AT(guard), .item = FIELD_STRING, .min = 0, .max = 1000, .any_order = true,

@@ -14,9 +14,11 @@ struct search_objective {
 };
 
 struct scenario_search {
-    json_t *over;               /* path -> range or list (harness/plan/value_range.h) */
-    json_t *except, *only;      /* lists of conditions (harness/plan/condition.h); NULL: none */
-    struct list_of objectives;  /* struct search_objective */
+    json_t *over;              /* path -> range or list (harness/plan/value_range.h) */
+    json_t *except, *only;     /* lists of conditions (harness/plan/condition.h); NULL: none */
+    struct list_of objectives; /* struct search_objective */
+    char *find; /* a check (docs/scenario.md) that is to be made true; NULL: there are objectives */
+    struct list_of led_by;      /* char *: expressions whose values are driven up on the way there */
     struct list_of constraints; /* char *: names of expectations, globs; empty: all expectations */
     struct list_of guard;       /* char *: names of expectations that concern others, globs */
     json_t *baselines;          /* name -> {path -> value}; NULL: none but the scenario itself */

@@ -1,0 +1,340 @@
+#include "harness/search/find.h"
+
+#include "harness/reduce/ddmin.h"
+#include "harness/reduce/reduce.h"
+#include "lib/document/json_file.h"
+#include "lib/document/json_text.h"
+#include "lib/files.h"
+#include "lib/output/print.h"
+#include "lib/program/program.h"
+#include "lib/xalloc.h"
+#include "reports/results/run.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the expression */
+
+static const char *const signs[] = {"<=", ">=", "==", "!=", "<", ">", NULL};
+static const char *const negated[] = {">", "<", "!=", "==", ">=", "<="};
+
+/* The sign of a comparison, by its number in `signs`, and where it is. */
+static const char *sign_of(const char *check, size_t *number)
+{
+    const char *at = strpbrk(check, "<>=!");
+    for (*number = 0; at && signs[*number]; (*number)++)
+        if (strncmp(at, signs[*number], strlen(signs[*number])) == 0)
+            return at;
+    return NULL;
+}
+
+char *finder_margin(const char *check, bool *equal, struct error *e)
+{
+    size_t number;
+    const char *at = sign_of(check, &number);
+    if (!at || strcmp(signs[number], "==") == 0 || strcmp(signs[number], "!=") == 0) {
+        error_set(e, "expected a comparison with <, <=, > or >=, of which it can be said how near it is");
+        return NULL;
+    }
+    const char *right = at + strlen(signs[number]);
+    *equal = signs[number][1] == '=';
+    return signs[number][0] == '>' ? xasprintf("(%.*s) - (%s)", (int)(at - check), check, right)
+                                   : xasprintf("(%s) - (%.*s)", right, (int)(at - check), check);
+}
+
+static char *negation(const char *check)
+{
+    size_t number;
+    const char *at = sign_of(check, &number);
+    return xasprintf("%.*s%s%s", (int)(at - check), check, negated[number], at + strlen(signs[number]));
+}
+
+/* ---- values, and those that are written */
+
+static json_t *written_value(const struct study *study, const char *path)
+{
+    json_t *values = plan_values(&study->plan.first, path), *value = json_array_get(values, 0);
+    value = value ? json_incref(value) : json_null();
+    json_decref(values);
+    return value;
+}
+
+/* From the written value to this one: -1 and 1 are the ways in which a range is left, 0: they have no order.
+ */
+static int way_of(const struct parameter *p, const json_t *written, const json_t *value)
+{
+    double from = value_range_place(&p->range, written), to = value_range_place(&p->range, value);
+    return !p->ordered || !isfinite(from) ? 0 : to < from ? -1 : 1;
+}
+
+/* Is a value as far from the written one as that of a finding, or further? `same_way`: however far. */
+static bool is_beyond(const struct finder *f, const struct parameter *p, const json_t *found,
+                      const json_t *value, bool same_way)
+{
+    json_t *written = written_value(f->study, p->path);
+    int way = way_of(p, written, found);
+    double there = value_range_place(&p->range, found), here = value_range_place(&p->range, value);
+    bool is = way == 0   ? json_same(found, value)
+              : same_way ? way_of(p, written, value) == way
+              : way > 0  ? here >= there
+                         : here <= there;
+    json_decref(written);
+    return is;
+}
+
+static bool has_all(const struct finder *f, const json_t *features, const json_t *choice, bool same_way)
+{
+    for (size_t i = 0; i < f->study->parameter_count; i++) {
+        const struct parameter *p = &f->study->parameters[i];
+        const json_t *found = json_object_get(features, p->path), *value = json_object_get(choice, p->path);
+        if (found && (!value || !is_beyond(f, p, found, value, same_way)))
+            return false;
+    }
+    return true;
+}
+
+bool finder_explains(const struct finder *f, const json_t *choice)
+{
+    const json_t *finding;
+    size_t i;
+    json_array_foreach(f->findings, i, finding)
+    {
+        if (has_all(f, json_object_get(finding, "features"), choice, false))
+            return true;
+    }
+    return false;
+}
+
+/* ---- which values matter */
+
+struct featuring {
+    struct finder *f;
+    const struct candidate *of;
+    const struct candidate *least; /* that was found, with the fewest values */
+    int status;
+};
+
+static json_t *part_of(const struct finder *f, const json_t *choice, const bool *kept)
+{
+    json_t *part = json_object();
+    for (size_t i = 0; i < f->study->parameter_count; i++) {
+        const char *path = f->study->parameters[i].path;
+        json_t *value = json_object_get(choice, path);
+        if (kept[i] && value)
+            json_put(part, path, json_incref(value));
+    }
+    return part;
+}
+
+static struct candidate *known_part(const struct finder *f, const json_t *part)
+{
+    for (size_t i = 0; i < f->parts.count; i++)
+        if (json_equal(f->parts.items[i]->choice, part))
+            return f->parts.items[i];
+    return NULL;
+}
+
+/* With the first seed, and with the others only if it holds there. */
+static int run_part(struct finder *f, struct candidate *c)
+{
+    char *name = xasprintf("part-%zu", f->parts.count), *more = xasprintf("%s-more", name);
+    int status = f->run(f->context, name, c, 0, 1);
+    if (status == EXIT_DONE && c->found && f->seeds > 1)
+        status = f->run(f->context, more, c, 1, f->seeds - 1);
+    free(more);
+    free(name);
+    return status;
+}
+
+static size_t first_found(void *context, const bool *const *kept, size_t sets)
+{
+    struct featuring *of = context;
+    struct error ignored;
+    for (size_t i = 0; i < sets; i++) {
+        json_t *part = part_of(of->f, of->of->choice, kept[i]);
+        struct candidate *c = known_part(of->f, part);
+        if (!c && json_object_size(part) && study_admits(of->f->study, part, &ignored) != 1) {
+            json_decref(part);
+            continue;
+        }
+        if (c) {
+            json_decref(part);
+        } else {
+            c = candidates_add(&of->f->parts, part, "a part");
+            of->status = run_part(of->f, c);
+        }
+        if (of->status != EXIT_DONE)
+            return DDMIN_BROKEN_OFF;
+        if (c->found == c->runs && c->runs >= of->f->seeds) {
+            of->least = c;
+            return i;
+        }
+    }
+    return sets;
+}
+
+/* ---- the finding */
+
+/* The scenario of a candidate's run, with what was found as an expectation that fails. */
+static int take_source(const struct finder *f, const struct candidate *c, const json_t *features,
+                       struct reduce_source *source, struct error *e)
+{
+    static const char *const other[] = {"title",   "lab",    "published", "published_conditions",
+                                        "capture", "verify", NULL};
+    const char *folder = json_string_value(json_array_get(c->folders, 0)), *path;
+    char *in = files_join(f->folder, folder ? folder : ""), *file = files_join(in, "result.json"),
+         *check = negation(f->study->search->find), *name = xasprintf("not: %s", f->study->search->find);
+    json_t *result = json_file_load(file, DOCUMENT_RESULT, e), *value;
+    *source = (struct reduce_source){.seed = f->seed};
+    if (result) {
+        source->scenario = json_copy(json_object_get(result, "scenario"));
+        source->lab = json_incref(json_object_get(result, "lab"));
+        source->lab_path = xstrdup(run_member(result, "lab_file"));
+        source->from = xstrdup(folder);
+        for (size_t i = 0; other[i]; i++)
+            json_object_del(source->scenario, other[i]);
+        json_object_set_new(source->scenario, "name", json_text(f->study->plan.first.scenario.name));
+        json_object_set_new(source->scenario, "expect",
+                            json_make("[{s:s,s:s}]", "name", name, "check", check));
+        source->healthy = json_object_size(features) ? json_object() : NULL;
+        json_object_foreach((json_t *)(uintptr_t)features, path, value)
+        {
+            json_put(source->healthy, path, written_value(f->study, path));
+        }
+        json_decref(result);
+    }
+    free(name);
+    free(check);
+    free(file);
+    free(in);
+    return result ? 0 : -1;
+}
+
+static bool is_whole(const char *folder)
+{
+    struct error e;
+    char *path = files_join(folder, "finding.json");
+    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    bool whole = json_is_true(json_object_get(document, "complete"));
+    json_decref(document);
+    free(path);
+    return whole;
+}
+
+static void add_said(json_t *finding, const char *folder)
+{
+    struct error e;
+    char *path = files_join(folder, "finding.json");
+    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    if (document) {
+        json_object_set_new(finding, "sentence", json_text(run_member(document, "sentence")));
+        json_object_set(finding, "differs", json_object_get(document, "differs"));
+        json_decref(document);
+    }
+    free(path);
+}
+
+/* EXIT_FAILED of a reduction: what was found does not fail by itself; it is told of without a scenario. */
+static int reduce(struct finder *f, const struct candidate *c, json_t *finding)
+{
+    struct error e;
+    struct reduce_source source;
+    const struct reduce_request request = {
+        .seeds = (int64_t)f->seeds, .jobs = f->jobs, .quiet = true, .json = false};
+    char *folder = files_join(f->folder, run_member(finding, "folder"));
+    int status = EXIT_DONE;
+    if (!is_whole(folder) && take_source(f, c, json_object_get(finding, "features"), &source, &e) == 0) {
+        status = files_make_folders(folder, &e) == 0 ? reduce_in(folder, &source, &request) : EXIT_LAB;
+        source_free(&source);
+    }
+    add_said(finding, folder);
+    free(folder);
+    return status == EXIT_FAILED ? EXIT_DONE : status;
+}
+
+/* Of the same kind as an earlier one: its values are then the nearer ones. */
+static bool widen_known(struct finder *f, const json_t *features)
+{
+    json_t *finding, *value;
+    const char *path;
+    size_t i;
+    json_array_foreach(f->findings, i, finding)
+    {
+        json_t *had = json_object_get(finding, "features");
+        if (json_object_size(had) != json_object_size(features) || !has_all(f, had, features, true))
+            continue;
+        json_object_foreach((json_t *)(uintptr_t)features, path, value)
+        {
+            json_object_set(had, path, value);
+        }
+        return true;
+    }
+    return false;
+}
+
+static int take_finding(struct finder *f, struct candidate *c)
+{
+    bool kept[STUDY_MOST_PARAMETERS];
+    struct featuring of = {.f = f, .of = c, .least = c, .status = EXIT_DONE};
+    memset(kept, true, sizeof kept);
+    if (json_object_size(c->choice) && ddmin(kept, f->study->parameter_count, first_found, &of) != 0)
+        return of.status;
+    json_t *features = part_of(f, c->choice, kept);
+    if (widen_known(f, features)) {
+        json_decref(features);
+        return EXIT_DONE;
+    }
+    size_t number = json_array_size(f->findings) + 1;
+    char *folder = xasprintf("finding-%zu", number);
+    json_t *finding = json_make("{s:s,s:I,s:o}", "folder", folder, "runs", (json_int_t)f->runs(f->context),
+                                "features", features);
+    json_array_append_new(f->findings, finding);
+    free(folder);
+    int status = reduce(f, of.least, finding);
+    if (status == EXIT_DONE && !f->quiet) {
+        print_out_line("found after %zu runs: %s",
+                       (size_t)json_integer_value(json_object_get(finding, "runs")),
+                       run_member(finding, "sentence"));
+        fflush(stdout);
+    }
+    return status;
+}
+
+int finder_look(struct finder *f, struct candidate *const *candidates, size_t count)
+{
+    int status = EXIT_DONE;
+    f->findings = f->findings ? f->findings : json_array();
+    for (size_t i = 0; status == EXIT_DONE && i < count; i++) {
+        struct candidate *c = candidates[i];
+        if (!c->found || finder_explains(f, c->choice))
+            continue;
+        if (c->runs < f->seeds) {
+            char *name = xasprintf("again-%zu-%zu", c->round, i + 1);
+            status = f->run(f->context, name, c, c->runs, f->seeds - c->runs);
+            free(name);
+        }
+        if (status == EXIT_DONE && c->found == c->runs)
+            status = take_finding(f, c);
+    }
+    return status;
+}
+
+void finder_print(const json_t *document)
+{
+    const json_t *findings = json_object_get(document, "findings"), *finding;
+    size_t i, count = json_array_size(findings);
+    print_out_line("%zu %s of \"%s\" in %lld runs%s", count, THINGS(count, "kind"),
+                   run_member(document, "find"),
+                   (long long)json_integer_value(json_object_get(document, "runs")), count ? ":" : "");
+    json_array_foreach(findings, i, finding)
+    {
+        print_out_line("  %s: %s", run_member(finding, "folder"), run_member(finding, "sentence"));
+    }
+}
+
+void finder_free(struct finder *f)
+{
+    candidates_free(&f->parts);
+    json_decref(f->findings);
+}

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# `harness search` for what makes an expression true: kinds that are known, their least scenarios, and that it is the same for any number of jobs and after kills.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+cd "$SCRATCH" || exit 2
+PATH=$BUILD:$PATH
+cat >two.json <<'END'
+{"schema": 1, "name": "two", "driver": "sim", "topology": {"kind": "star", "hosts": 4}, "defaults": {"link": {"rate": "25Gb/s", "length": "2m"}, "switch": {"buffer": "1MiB"}}}
+END
+# h3 is overloaded if a and b together send more than its line, whatever c sends to another host.
+cat >rates.json <<'END'
+{"schema": 1, "name": "rates", "lab": "two.json", "roles": ["h[0-3]", "s0"],
+ "phases": {"warmup": "20us", "measure": "200us", "cooldown": "1us"}, "settings": {"mtu": 4200, "pfc": [3], "trust": "dscp"},
+ "flows": [{"name": "a", "from": "h0", "to": "h3", "message": "16KiB", "depth": 8, "priority": 3, "rate": "1Gb/s"},
+           {"name": "b", "from": "h1", "to": "h3", "message": "16KiB", "depth": 8, "priority": 3, "rate": "10Gb/s"},
+           {"name": "c", "from": "h2", "to": "h1", "message": "16KiB", "depth": 8, "priority": 3, "rate": "1Gb/s"}],
+ "sample": {"every": "20us", "groups": ["pfc", "drops", "queue"]},
+ "search": {
+   "over": {"flows.a.rate": {"from": "1Gb/s", "to": "24Gb/s"}, "flows.c.rate": {"from": "1Gb/s", "to": "24Gb/s"}, "flows.c.message": ["4KiB", "16KiB", "64KiB"]},
+   "find": "max(s0.port3_prio3_queue_bytes) > 100KB", "led_by": ["mean(s0.port3_prio3_queue_bytes)"],
+   "runs": 40, "seeds": 1}}
+END
+answer() { jq -r "$2" "results/$1/latest/search.json"; }
+same() { jq -S '{findings, runs, tried: [.tried[].values]}' "$1/search.json" && cat "$1"/finding-*/scenario.json; }
+check_exit 0 "the plan is printed" harness search rates.json -n
+check_exit 0 "a search for what overloads a host" harness search rates.json --jobs 1
+cp out told
+one=$(readlink -f results/rates/latest)
+check "finds one kind" [ "$(answer rates '.findings | length')" = 1 ]
+check "by the rate that matters alone" [ "$(answer rates '.findings[0].features | keys | tojson')" = '["flows.a.rate"]' ]
+check_says "it is told when, and with the scenario's own value" '^found after [0-9]+ runs: .* It passes with flows.a.rate = 1Gb/s' told
+check_says "and at the end" '^1 kind of "max\(s0.port3_prio3_queue_bytes\) > 100KB" in [0-9]+ runs:' told
+check "its scenario has the two flows that it takes" [ "$(jq -c '[.flows[].name]' "$one/finding-1/scenario.json")" = '["a","b"]' ]
+check "and an expectation that fails" [ "$(jq -r '.expect[0].check | test("^max.s0.port[0-3]_prio3_queue_bytes. <= 100KB$")' "$one/finding-1/scenario.json")" = true ]
+check_exit 1 "which it does" harness run "$one/finding-1/scenario.json" --no-report --quiet --out again
+
+# ---- the same for any number of jobs, and after kills
+check_exit 0 "with two jobs" harness search rates.json --jobs 2 --out two --quiet
+check "it is the same" diff <(same "$one") <(same "$(readlink -f two/rates/latest)")
+harness search rates.json --out killed --quiet --jobs 2 >log 2>&1 &
+for part in part-1 finding-1/tries; do
+    until_true 300 eval '[ "$(ls -d killed/rates/*/'$part' 2>/dev/null)" ] || ! kill -0 $!'
+    kill -KILL $! 2>/dev/null
+    wait $! 2>/dev/null
+    harness search --resume killed/rates/2* --quiet --jobs 2 >log 2>&1 &
+done
+wait $!
+check "after two kills it is the same" diff <(same "$one") <(same killed/rates/2*)
+
+check_exit 0 "its status" harness status "$one"
+check "is what it found" cmp out <(sed -n '/^1 kind of/,$p' told | grep -E '^1 kind|^  finding-')
+
+# ---- as written, and nothing
+check_exit 0 "what holds as it is written" harness search rates.json --set 'search.find=max(s0.port3_prio3_queue_bytes) < 10MB' --out written
+check "is one kind, without values" [ "$(jq -c '[.findings[].features]' written/rates/latest/search.json)" = '[{}]' ]
+check_exit 0 "what never holds" harness search rates.json --set 'search.find=max(s0.port3_prio3_queue_bytes) > 1GB' --set search.runs=12 --out never
+check_says "is not found" '^0 kinds of ' out
+refused() { # what, filter, words
+    jq "$2" rates.json >bad.json
+    check_exit 2 "$1" harness search bad.json --out bad
+    check_says "says so" "$3" err
+}
+refused "what and how" '.search.objectives = [{min: "1"}]' 'expected one of "objectives" and "find"'
+refused "neither" 'del(.search.find)' 'expected one of "objectives" and "find"'
+refused "a value" '.search.find = "1 + 2"' 'find: '
+refused "equality" '.search.find = "max(s0.port3_prio3_queue_bytes) == 3"' 'find: expected a comparison with <, <=, > or >='
+refused "led by nothing" '.search.led_by = ["max(s0.nosuch)"]' 'led_by\[0\]: '
+finish
