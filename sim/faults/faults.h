@@ -29,6 +29,7 @@ struct sim_link_state {
     bool up;
     int64_t rate_bps; /* 0: the link's own */
     struct sim_link_loss loss;
+    uint32_t fault; /* the caller's number of what it belongs to */
 };
 
 /* A cycle of egress ports of switches: each holds packets and is paused by the switch of the next, where
@@ -97,5 +98,7 @@ struct sim_injected {
 
 /* The counts of the rule with this index in the configuration. */
 struct sim_injected sim_injected(const struct sim *sim, size_t rule);
+/* Of the states of a fault: frames that arrived at both ends of the link, and those that were damaged. */
+struct sim_injected sim_link_damaged(const struct sim *sim, uint32_t fault);
 
 #endif

@@ -115,13 +115,15 @@ int link_faults_build(struct sim *sim, const struct sim_config *c, struct error 
     if (f) {
         f->states = calloc(c->link_state_count + 1, sizeof *f->states);
         f->ends = calloc(sim->port_count, sizeof *f->ends);
+        f->met = calloc(c->link_state_count + 1, 2 * sizeof *f->met);
     }
-    if (!f || !f->states || !f->ends || c->link_state_count >= NONE)
+    if (!f || !f->states || !f->ends || !f->met || c->link_state_count >= NONE)
         return error_set(e, "simulator: no memory for %zu states of links", c->link_state_count);
     if (c->link_state_count)
         memcpy(f->states, c->link_states, c->link_state_count * sizeof *f->states);
     f->state_count = c->link_state_count;
-    sim->bytes += f->state_count * sizeof *f->states + sim->port_count * sizeof *f->ends;
+    sim->bytes +=
+        f->state_count * (sizeof *f->states + 2 * sizeof *f->met) + sim->port_count * sizeof *f->ends;
     qsort(f->states, f->state_count, sizeof *f->states, by_link);
     if (check_states(c, f, e))
         return -1;
@@ -141,6 +143,7 @@ void link_faults_free(struct sim *sim)
     if (!sim->faults)
         return;
     free(sim->faults->states);
+    free(sim->faults->met);
     free(sim->faults->ends);
     free(sim->faults->injections);
     free(sim->faults);
@@ -206,6 +209,7 @@ void link_faults_turn(struct sim *sim, uint32_t port)
 {
     struct link_end *end = &sim->faults->ends[port];
     struct port *at = &sim->ports[port];
+    end->met = &sim->faults->met[2 * end->next + port % 2];
     const struct sim_link_state *s = &sim->faults->states[end->next++];
     bool down = at->flags & PORT_DOWN;
     if (end->next < end->last)
@@ -249,12 +253,28 @@ void link_lose(struct sim *sim, uint32_t port, uint32_t p)
 bool link_faults_lose(struct sim *sim, uint32_t port, uint32_t p)
 {
     struct link_end *end = &sim->faults->ends[port];
-    if (is_cut(sim, &sim->ports[port], end))
+    if (end->met)
+        end->met->seen++;
+    if (is_cut(sim, &sim->ports[port], end)) {
         end->cut++;
-    else if (is_damaged(end))
+    } else if (is_damaged(end)) {
         end->crc_errors++;
-    else
+        end->met->injected++;
+    } else {
         return inject_frame(sim, port, p);
+    }
     link_lose(sim, port, p);
     return true;
+}
+
+struct sim_injected sim_link_damaged(const struct sim *sim, uint32_t fault)
+{
+    const struct link_faults *f = sim->faults;
+    struct sim_injected sum = {0};
+    for (size_t i = 0; f && i < 2 * f->state_count; i++)
+        if (f->states[i / 2].fault == fault) {
+            sum.seen += f->met[i].seen;
+            sum.injected += f->met[i].injected;
+        }
+    return sum;
 }

@@ -16,12 +16,14 @@ struct link_end {
     int64_t nominal_bps;
     int64_t up_ps;                  /* a frame whose end was sent no later is lost */
     int64_t downs, crc_errors, cut; /* cut: frames lost because the link was down or went down */
+    struct sim_injected *met;       /* of the state that it is in; NULL: none yet */
     struct injection *injections;   /* at this end, in their order; NULL: none */
 };
 
 struct link_faults {
     struct sim_link_state *states; /* those of a link one after the other, by time */
     size_t state_count;
+    struct sim_injected *met;     /* of each state, at both ends of its link */
     struct link_end *ends;        /* by port */
     struct injection *injections; /* all, in the order of the configuration; NULL: none */
 };

@@ -146,8 +146,11 @@ static struct sim_link_state *add_state(struct state_list *list, const struct li
                                         int64_t at_ns, bool up, int64_t rate_bps)
 {
     struct sim_link_state *state = &list->items[list->count++];
-    *state = (struct sim_link_state){
-        .link = (uint32_t)p->link, .at_ps = at_ns * SIM_PS_PER_NS, .up = up, .rate_bps = rate_bps};
+    *state = (struct sim_link_state){.link = (uint32_t)p->link,
+                                     .at_ps = at_ns * SIM_PS_PER_NS,
+                                     .up = up,
+                                     .rate_bps = rate_bps,
+                                     .fault = (uint32_t)p->index};
     return state;
 }
 
@@ -183,7 +186,7 @@ static void add_loss(struct state_list *list, const struct link_fault_placed *p)
     else
         loss->good = f->loss;
     if (f->stop_ns != FIELD_UNSET)
-        add_state(list, p, p->end_ns, true, 0);
+        add_state(list, p, p->end_ns, true, 0)->fault = UINT32_MAX; /* it is over */
 }
 
 static void add_states(struct state_list *list, const struct link_fault_placed *p)

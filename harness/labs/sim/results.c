@@ -176,6 +176,22 @@ static void add_injected(const struct sim_lab *lab, json_t *result)
     json_object_set_new(result, "injected", injected);
 }
 
+/* A warning for each fault of a link that was to damage frames, and damaged none. */
+static void add_met_nothing(const struct sim_lab *lab, json_t *warnings)
+{
+    const struct list_of *faults = &lab->run->cell->scenario.faults;
+    for (size_t i = 0; i < faults->count; i++) {
+        const struct link_fault *f = (const struct link_fault *)faults->items + i;
+        struct sim_injected count = sim_link_damaged(lab->sim, (uint32_t)i);
+        char *const *ends = f->link.items;
+        if (f->kind == LINK_LOSS && !count.injected)
+            json_array_append_new(
+                warnings, json_textf("faults[%zu]: nothing was lost: of %lld frames (link between %.80s and "
+                                     "%.80s, while the fault lasted) it met none",
+                                     i, (long long)count.seen, ends[0], ends[1]));
+    }
+}
+
 /* ---- receive buffers of hosts */
 
 static json_t *buffer_priorities(const struct sim_settings *settings, int buffer)
@@ -215,6 +231,7 @@ void results_add(const struct sim_lab *lab, json_t *result)
     add_deadlocks(lab, result);
     sim_capture_add_to_result(lab, result);
     add_injected(lab, result);
+    add_met_nothing(lab, json_object_get(result, "warnings"));
     sim_work(lab->sim, &work);
     json_object_set_new(result, "simulator",
                         json_make("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",

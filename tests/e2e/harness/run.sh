@@ -308,6 +308,9 @@ stood='^flow f completed no message for 7\.1[0-9]* of the 10 ms of the measured 
 check "a flow that waits for a time-out until the end stood still for most of the phase" grep -qE "$stood" <<<"$(warned_of)"
 check_says "... on the terminal" 'warning: flow f completed no message for 7' "$SCRATCH/out"
 check "... also where its intervals show it" grep -qE "$stood" <<<"$(warned_of --set sample.every=1ms)"
+check "a fault that lost nothing, in the cooldown" grep -q '^faults.0.: nothing was lost: of [0-9]* frames .link between h1 and s0, while the fault lasted. it met none$' \
+    <<<"$(warned_of --set 'faults=[{"link":["h1","s0"],"kind":"loss","loss":1e-9,"phase":"cooldown"},{"link":["h0","s0"],"kind":"loss","loss":0.01}]')"
+check "... is the only one, beside another that did" test "$(jq '[.warnings[] | select(test("nothing was lost"))] | length' "$OUT/still/latest/result.json")" = 1
 check "... and not where it goes on" test -z "$(warned_of --set faults=null)"
 check "a phase of a few packets has no rate" grep -q '^the measured phase of 1.5 us has the time of 4.4 packets of 4196 bytes at 98.04 Gb/s of payload: one more or less is 23 % of a rate' \
     <<<"$(warned_of --set faults=null --set 'flows.*.message=4KiB' --set phases.measure=1500ns)"
