@@ -144,6 +144,23 @@ static void add_when(const struct seen *s, struct text *out, const struct flow_s
         text_add(out, " in the measure phase");
 }
 
+/* Do all packets of flows of several senders, or of the only one, pass the port? By equal paths those of
+ * others may, which the result does not say: `*all`: there are none. */
+static bool passes_certainly(struct seen *s, size_t port, bool *all)
+{
+    const char *first = NULL;
+    bool several = false;
+    *all = true;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        bool must = seen_passes(s, flow, WAY_MUST, port);
+        *all &= must || !seen_may_pass(s, flow, port);
+        several |= must && first && strcmp(first, flow->from) != 0;
+        first = must ? flow->from : first;
+    }
+    return several || *all;
+}
+
 /* More comes than the port carries, while the flow runs that feels most of it (NULL: in the measure phase).
  */
 static struct cause *judge_port(struct seen *s, struct causes *causes, size_t port, int priority,
@@ -179,8 +196,12 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     cause->priority = priority;
     const struct network_port *at = &s->network.ports[port];
     double sent = seen_use(s, port, during) * at->rate_bps;
+    bool all;
+    if (!passes_certainly(s, port, &all))
+        cause->sureness = POSSIBLE;
     add_senders(s, port, senders, &cause->evidence);
-    text_add(&cause->evidence, " flows through %s (to %s), which carries", at->name, seen_behind(s, port));
+    text_add(&cause->evidence, " flows %s %s (to %s), which carries", all ? "through" : "that may go through",
+             at->name, seen_behind(s, port));
     judge_add_rate(&cause->evidence, " ", at->rate_bps, "");
     const struct stop *stop = seen_stop(s, port, priority);
     if (sent > 0) {

@@ -269,6 +269,8 @@ run red-bridge-throughput --set expect=null --set phases.warmup=5ms -d 20ms
 check "a host that forwards and loses what it has no room for: the counter that tells so is named" jq -e '.causes[0] | .kind == "slow-receiver" and .culprit == "cp-ring" and .help == null and (.evidence[0] | contains("rx_out_of_buffer"))' <("$H" explain --json "$OUT/red-bridge-throughput/latest")
 check "  and one that marks" jq -e '[.causes[].evidence[] | select(contains("marks of cp-red:1 (to red-b)"))] | length == 1' <("$H" explain --json "$OUT/red-bridge-throughput/latest")
 
+own spread '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)")] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings.mtu = 4200 | .sample.groups += ["queue"]'
+said "which of two equal paths a flow takes is not known: a port of one of them is no sure cause" '[.causes[] | select(.kind == "uplink")] | length > 0 and all(.[]; .sureness == "possible" and (.evidence[0] | contains("flows that may go through")))'
 own both '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings.mtu = 4200 | .sample.groups += ["link"] |
     .faults = [{link: ["leaf0", "spine0"], kind: "down", start: "2ms", stop: "2500us"}, {link: ["leaf0", "spine1"], kind: "down", start: "4ms", stop: "4500us"}]'
 said "two links that went down one after the other: both together took from a flow no more than it lost" '. as $all | ([.causes[] | select(.kind == "link-down") | .culprit] | unique | length) == 2 and all(.flows[]; . as $f | ([$all.causes[] | select(.kind == "link-down") | .flows[] | select(.flow == $f.flow) | .cost] | add // 0) <= (.shares.loss // 0) + 0.001)'
