@@ -5,6 +5,7 @@
 #include "lib/formats/result_flows.h"
 #include "lib/formats/settings.h"
 #include "lib/roce/congestion_control.h"
+#include "lib/roce/path_mtu.h"
 #include "lib/units.h"
 #include "lib/xalloc.h"
 #include "reports/results/lines.h"
@@ -348,8 +349,6 @@ double seen_line_bps(const struct seen *s, const char *role)
 /* Headers of a frame of RoCEv2 over IPv4, preamble and gap: Ethernet 38 bytes, IP 20, UDP 8, BTH 12, ICRC 4.
  */
 #define HEADERS 82.0
-/* What those of the IP packet take of Ethernet's MTU, with the longest extended header. */
-#define HEADERS_OF_MTU 64
 /* Ethernet's MTU, of hosts whose own is not in the result. */
 #define ETHERNET_MTU 1500
 
@@ -367,13 +366,11 @@ static double mtu_of(const json_t *settings, const char *role)
     return mtu > 0 ? mtu : ETHERNET_MTU;
 }
 
-/* The payload that fits into a packet between both: the largest path MTU of InfiniBand below Ethernet's. */
+/* The payload of a packet between both. */
 static double packet_payload(const json_t *settings, const struct flow_seen *flow)
 {
-    double mtu = fmin(mtu_of(settings, flow->from), mtu_of(settings, flow->to)), payload = 4096;
-    while (payload > 256 && payload + HEADERS_OF_MTU > mtu)
-        payload /= 2;
-    return payload;
+    int32_t mtu = roce_path_mtu((int64_t)fmin(mtu_of(settings, flow->from), mtu_of(settings, flow->to)));
+    return mtu ? mtu : 256;
 }
 
 /* What a message has besides in its packets: RETH and immediate data in one, AETH in the first and last one.
