@@ -72,7 +72,7 @@ for scenario in "$ROOT"/scenarios/*.json; do
         ;;
     esac
     case $name in
-    adaptive-routing | congestion-controls | dcqcn-choices | ecmp-failover | headroom-sweep | link-flap | lossy-link | pfc-bidir-rails | pfc-deadlock | pfc-deadlock-failover | pfc-storm-victim | pfc-storm-watchdog | rails-ring | ring-all-reduce | selective-repeat | silicon-checks | silicon-latency | silicon-loss | silicon-step | silicon-timeout | web-search) wanted=2 ;; # they change or need what only simulated labs have, or hosts with several NICs
+    adaptive-routing | congestion-controls | dcqcn-choices | ecmp-failover | headroom-sweep | link-flap | lossy-link | pfc-bidir-rails | pfc-deadlock | pfc-deadlock-failover | pfc-storm-victim | pfc-storm-watchdog | rails-ring | ring-all-reduce | selective-repeat | silicon-checks | silicon-latency | silicon-loss | silicon-step | silicon-timeout | tune-timers | web-search) wanted=2 ;; # they change or need what only simulated labs have, or hosts with several NICs
     *) wanted=0 ;;
     esac
     for kind in ssh libvirt; do same "$name, $kind" $wanted "$scenario" $kind.json; done
