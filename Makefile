@@ -46,6 +46,8 @@ OPTIMISE := -O2
 build/o/sim/%: OPTIMISE := -O3
 # what waits for hosts, guests and files is most of the build, and takes a third less of a processor this way
 build/o/harness/% build/o/guest-setup/% build/o/remote/% build/o/nic-config/% build/o/tests/% build/o/virtual-connectx/tests/%: OPTIMISE := -O1
+# the model of a search solves equations most of its time: half of it
+build/o/harness/search/gaussian%: OPTIMISE := -O3
 endif
 
 # Lines for backtraces; CFLAGS="-O0 -g" has variables for a debugger too
