@@ -1,6 +1,7 @@
 #include "harness/burn_in/compare.h"
 #include "harness/compare/compare.h"
 #include "harness/search/compare.h"
+#include "harness/search/search.h"
 #include "lib/document/json_text.h"
 #include "lib/output/columns.h"
 #include "lib/program/program.h"
@@ -70,7 +71,7 @@ static int run_compare(const struct call *call)
     char *old = compare_find(call->arguments[0], &e),
          *new = old ? compare_find(call->arguments[1], &e) : NULL;
     bool burn_ins = new &&burn_in_is(old) && burn_in_is(new),
-         searches = new &&search_is(old) && search_is(new);
+         searches = new &&search_is_in(old) && search_is_in(new);
     if (burn_ins || searches) {
         int status = burn_ins ? compare_burn_ins(old, new, said) : compare_searches(old, new, said);
         free(old);

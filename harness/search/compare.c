@@ -1,7 +1,7 @@
 #include "harness/search/compare.h"
 
 #include "harness/search/answer.h"
-#include "lib/document/json_file.h"
+#include "harness/search/document.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
 #include "lib/output/columns.h"
@@ -28,14 +28,6 @@ struct side {
     json_t *document;
     struct points front, known;
 };
-
-bool search_is(const char *folder)
-{
-    char *path = files_join(folder, SEARCH_DOCUMENT);
-    bool is = path && files_exist(path);
-    free(path);
-    return is;
-}
 
 /* ---- reading */
 
@@ -77,17 +69,15 @@ static struct points points_of(const json_t *document, const char *list)
 
 static int load_side(struct side *s, const char *folder, struct error *e)
 {
-    char *path = files_join(folder, SEARCH_DOCUMENT);
     s->folder = folder;
-    s->document = path ? json_file_load(path, DOCUMENT_RESULT, e) : NULL;
+    s->document = search_load(folder, e);
     size_t objectives = json_array_size(objectives_of(s));
     if (s->document && (objectives == 0 || objectives > SEARCH_MOST_OBJECTIVES)) {
-        error_set(e, "%s: it has %zu objectives: expected 1 to %d, is it of harness search?", path,
+        error_set(e, "%s: it has %zu objectives: expected 1 to %d, is it of harness search?", folder,
                   objectives, SEARCH_MOST_OBJECTIVES);
         json_decref(s->document);
         s->document = NULL;
     }
-    free(path);
     if (!s->document)
         return -1;
     s->front = points_of(s->document, "front");

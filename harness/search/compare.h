@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is the folder that of a search? */
-bool search_is(const char *folder);
 /* The comparison as a document (docs/search.md), a new reference. NULL: one cannot be read, or they have
  * other objectives. */
 json_t *search_compare(const char *old_folder, const char *new_folder, struct error *e);
