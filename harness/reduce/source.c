@@ -158,33 +158,35 @@ static int check_expectation(const json_t *written, const char *name, struct err
     return result;
 }
 
-static int take(struct reduce_source *source, const char *folder, const char *name, struct error *e)
+int source_of(const json_t *result, const char *folder, const char *name, const char *check,
+              struct reduce_source *source, struct error *e)
 {
     static const char *const other[] = {
         "title", "lab", "sweep", "search", "published", "published_conditions", "capture", "verify", NULL};
+    const json_t *scenario = json_object_get(result, "scenario"), *lab = json_object_get(result, "lab");
+    if (!json_is_object(scenario) || !json_is_object(lab))
+        return error_set(e, "%s has no scenario or no lab, as what was captured or imported: expected a run",
+                         folder);
+    *source = (struct reduce_source){.scenario = json_copy((json_t *)(uintptr_t)scenario),
+                                     .lab = json_incref((json_t *)(uintptr_t)lab),
+                                     .seed = json_integer_value(json_object_get(result, "seed")),
+                                     .lab_path = xstrdup(run_member(result, "lab_file")),
+                                     .from = xstrdup(folder)};
+    for (size_t i = 0; other[i]; i++)
+        json_object_del(source->scenario, other[i]);
+    json_object_set_new(source->scenario, "expect", json_make("[{s:s,s:s}]", "name", name, "check", check));
+    return 0;
+}
+
+static int read_source(struct reduce_source *source, const char *folder, const char *name, struct error *e)
+{
     char *path = files_join(folder, "result.json");
     json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, e) : NULL;
-    const json_t *scenario = json_object_get(result, "scenario"), *lab = json_object_get(result, "lab"),
-                 *written = written_expectation(scenario, name);
-    int status = -1;
-    if (result && (!json_is_object(scenario) || !json_is_object(lab)))
-        error_set(e, "%s has no scenario or no lab, as what was captured or imported: expected a run",
-                  folder);
-    else if (result && check_expectation(written, name, e) == 0)
-        status = 0;
-    else if (result)
-        error_prefix(e, "%s", folder);
-    if (status == 0) {
-        source->scenario = json_copy((json_t *)(uintptr_t)scenario);
-        source->lab = json_incref((json_t *)(uintptr_t)lab);
-        source->seed = json_integer_value(json_object_get(result, "seed"));
-        source->lab_path = xstrdup(run_member(result, "lab_file"));
-        source->from = xstrdup(folder);
-        for (size_t i = 0; other[i]; i++)
-            json_object_del(source->scenario, other[i]);
-        json_object_set_new(source->scenario, "expect",
-                            json_make("[{s:s,s:s}]", "name", name, "check", run_member(written, "check")));
-    }
+    const json_t *written = written_expectation(json_object_get(result, "scenario"), name);
+    int status =
+        result ? source_of(result, folder, name, written ? run_member(written, "check") : "", source, e) : -1;
+    if (status == 0 && check_expectation(written, name, e) != 0)
+        status = error_prefix(e, "%s", folder);
     json_decref(result);
     free(path);
     return status;
@@ -201,7 +203,7 @@ int source_find(const char *result, const char *expect, struct reduce_source *so
     if (found == 0)
         found = check_found(&l, result, e);
     if (found == 0)
-        found = take(source, l.folder, json_object_iter_key(json_object_iter(l.failed)), e);
+        found = read_source(source, l.folder, json_object_iter_key(json_object_iter(l.failed)), e);
     folder_close(&folder);
     json_decref(l.failed);
     json_decref(l.seen);

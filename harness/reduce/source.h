@@ -18,6 +18,9 @@ struct reduce_source {
 /* From the folder of a run, or of a sweep: its first run in which the expectation failed (NULL: the only one
  * that did). To be freed after a failure too. */
 int source_find(const char *result, const char *expect, struct reduce_source *source, struct error *e);
+/* Of the result of a run in this folder, with this expectation alone. */
+int source_of(const json_t *result, const char *folder, const char *name, const char *check,
+              struct reduce_source *source, struct error *e);
 void source_free(struct reduce_source *source);
 
 #endif

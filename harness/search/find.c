@@ -1,6 +1,7 @@
 #include "harness/search/find.h"
 
 #include "harness/reduce/ddmin.h"
+#include "harness/reduce/finding.h"
 #include "harness/reduce/reduce.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
@@ -176,63 +177,59 @@ static size_t first_found(void *context, const bool *const *kept, size_t sets)
 
 /* ---- the finding */
 
-/* The scenario of a candidate's run, with what was found as an expectation that fails. */
+/* What a candidate's run is reduced from: what was found is an expectation that fails. */
 static int take_source(const struct finder *f, const struct candidate *c, const json_t *features,
                        struct reduce_source *source, struct error *e)
 {
-    static const char *const other[] = {"title",   "lab",    "published", "published_conditions",
-                                        "capture", "verify", NULL};
     const char *folder = json_string_value(json_array_get(c->folders, 0)), *path;
     char *in = files_join(f->folder, folder ? folder : ""), *file = files_join(in, "result.json"),
          *check = negation(f->study->search->find), *name = xasprintf("not: %s", f->study->search->find);
     json_t *result = json_file_load(file, DOCUMENT_RESULT, e), *value;
-    *source = (struct reduce_source){.seed = f->seed};
-    if (result) {
-        source->scenario = json_copy(json_object_get(result, "scenario"));
-        source->lab = json_incref(json_object_get(result, "lab"));
-        source->lab_path = xstrdup(run_member(result, "lab_file"));
-        source->from = xstrdup(folder);
-        for (size_t i = 0; other[i]; i++)
-            json_object_del(source->scenario, other[i]);
+    *source = (struct reduce_source){0};
+    int status = result ? source_of(result, folder, name, check, source, e) : -1;
+    if (status == 0) {
+        source->seed = f->seed;
         json_object_set_new(source->scenario, "name", json_text(f->study->plan.first.scenario.name));
-        json_object_set_new(source->scenario, "expect",
-                            json_make("[{s:s,s:s}]", "name", name, "check", check));
         source->healthy = json_object_size(features) ? json_object() : NULL;
         json_object_foreach((json_t *)(uintptr_t)features, path, value)
         {
             json_put(source->healthy, path, written_value(f->study, path));
         }
-        json_decref(result);
     }
+    json_decref(result);
     free(name);
     free(check);
     free(file);
     free(in);
-    return result ? 0 : -1;
+    return status;
+}
+
+/* What a reduction has left in the folder; NULL: nothing. A new reference. */
+static json_t *load_finding(const char *folder)
+{
+    struct error e;
+    char *path = files_join(folder, FINDING_DOCUMENT);
+    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    free(path);
+    return document;
 }
 
 static bool is_whole(const char *folder)
 {
-    struct error e;
-    char *path = files_join(folder, "finding.json");
-    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    json_t *document = load_finding(folder);
     bool whole = json_is_true(json_object_get(document, "complete"));
     json_decref(document);
-    free(path);
     return whole;
 }
 
 static void add_said(json_t *finding, const char *folder)
 {
-    struct error e;
-    char *path = files_join(folder, "finding.json");
-    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
+    json_t *document = load_finding(folder);
     if (document) {
         json_object_set_new(finding, "sentence", json_text(run_member(document, "sentence")));
         json_object_set(finding, "differs", json_object_get(document, "differs"));
         json_decref(document);
     }
-    free(path);
 }
 
 /* EXIT_FAILED of a reduction: what was found does not fail by itself; it is told of without a scenario. */
