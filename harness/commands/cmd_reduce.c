@@ -1,5 +1,5 @@
 #include "harness/reduce/reduce.h"
-#include "harness/run/request.h"
+#include "harness/run/options.h"
 #include "lib/program/program.h"
 
 static const struct field fields[] = {
@@ -32,16 +32,10 @@ static const struct field fields[] = {
      .argument = "FOLDER",
      .help = "The folder that findings are written to.",
      .fallback = "\"results\""},
-    {.name = "jobs",
-     .letter = 'j',
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct reduce_request, jobs),
-     .argument = "N",
-     .help =
-         "Scenarios of a simulated lab that are tried at a time (otherwise as many as there are processors "
-         "for). The finding is the same for every number.",
-     .min = 1,
-     .max = 4096},
+    OPTION_JOBS(
+        struct reduce_request,
+        "Scenarios of a simulated lab that are tried at a time (otherwise as many as there are processors "
+        "for). The finding is the same for every number."),
     {.name = "resume",
      .kind = FIELD_STRING,
      .offset = offsetof(struct reduce_request, resume),

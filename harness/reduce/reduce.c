@@ -42,7 +42,7 @@ struct reduction {
 
 /* ---- taking away what is not needed */
 
-static void take(struct reduction *r, json_t *documents)
+static void keep_documents(struct reduction *r, json_t *documents)
 {
     json_decref(r->documents);
     r->documents = documents;
@@ -94,7 +94,7 @@ static void minimize(struct reduction *r, enum edit_stage stage, ddmin_first *fi
     memset(kept, true, count * sizeof *kept);
     if (ddmin(kept, count, first, r) != 0)
         r->broken_off = true;
-    take(r, edits_without(r->documents, r->edits, kept));
+    keep_documents(r, edits_without(r->documents, r->edits, kept));
     free(kept);
     json_decref(r->edits);
     r->edits = NULL;
@@ -106,7 +106,7 @@ static bool try_one(struct reduction *r, json_t *documents)
     size_t found = r->broken_off ? 1 : tries_first(&r->tries, &documents, 1);
     r->broken_off = r->broken_off || found == SIZE_MAX;
     if (found == 0)
-        take(r, documents);
+        keep_documents(r, documents);
     else
         json_decref(documents);
     return found == 0;
@@ -267,7 +267,7 @@ static void find_reset(struct reduction *r)
 
 /* ---- from the first run to the finding */
 
-static void say(const struct reduction *r, const char *what)
+static void print_stage(const struct reduction *r, const char *what)
 {
     if (r->request->quiet || r->request->json || r->broken_off)
         return;
@@ -293,13 +293,13 @@ static void reduce_all(struct reduction *r)
             minimize(r, stages[i].stage, first_failing);
             if (i == 0 && !r->source->healthy)
                 find_reset(r);
-            say(r, stages[i].said);
+            print_stage(r, stages[i].said);
         }
         lessen_topology(r);
         shorten(r, "measure");
         shorten(r, "warmup");
         shorten(r, "cooldown");
-        say(r, "smaller and shorter");
+        print_stage(r, "smaller and shorter");
         minimize(r, EDIT_ANY, first_same);
         free(before);
         before = after;

@@ -10,7 +10,7 @@
 #define DRAWN  200  /* values, to see how many the conditions leave out */
 #define AT_END 0.02 /* of a range: so near to its end */
 
-static void say(json_t *out, struct text *line)
+static void add_sentence(json_t *out, struct text *line)
 {
     json_array_append_new(out, json_text(text_string(line)));
     text_free(line);
@@ -59,7 +59,7 @@ static void say_parts(const struct study *study, const struct candidates *all, s
             text_add(&line, ": none of %zu that were tried there meets the constraints", tried[k]);
         else
             text_add(&line, ": nothing was tried");
-        say(out, &line);
+        add_sentence(out, &line);
     }
     free(tried);
     free(feasible);
@@ -80,7 +80,7 @@ static void say_ends(const struct study *study, const struct candidate *winner, 
         text_add(&line, "%s: the best value%s%s, is at the %s end of its range: widen it, if there is more",
                  p->path, value ? ", " : "", value ? value : "", at < near ? "lower" : "upper");
         free(value);
-        say(out, &line);
+        add_sentence(out, &line);
     }
 }
 
@@ -107,7 +107,7 @@ static void say_left_out(const struct study *study, json_t *out)
              study->search->only || study->search->except
                  ? "\"only\" and \"except\" leave it out, or it makes"
                  : "it makes");
-    say(out, &line);
+    add_sentence(out, &line);
 }
 
 static void say_failed(const struct candidates *all, json_t *out)
@@ -125,7 +125,7 @@ static void say_failed(const struct candidates *all, json_t *out)
         struct text line = {0};
         text_add(&line, "%zu of %zu candidates, which did not meet the constraints, as %s", failed, tried,
                  first->why ? first->why : "a run that failed");
-        say(out, &line);
+        add_sentence(out, &line);
     }
 }
 

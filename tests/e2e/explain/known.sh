@@ -225,7 +225,7 @@ own part '.flows = [flow("h0"; "h3") + {start: "3ms", stop: "5ms"}, flow("h1"; "
 said "a port is judged while its flows run, not over the whole phase: it was not idle" 'said == ["incast h3"] and (.causes[0].evidence[0] | test("sent 9[0-9.]* Gb/s from 2.000 to 4.[0-9]* ms, when h[01]h3 ran$"))'
 
 # ---- what is said of a run is what was seen in it
-check "a deadlock: the flows that are the ring are not its victims, and are told of" jq -e '.causes[0] | .victims == [] and (.flows | length) == 5' <("$H" explain --json "$OUT/pfc-deadlock/latest/01")
+check "a deadlock: the flows that are the ring are not its victims, and are listed as its flows" jq -e '.causes[0] | .victims == [] and (.flows | length) == 5' <("$H" explain --json "$OUT/pfc-deadlock/latest/01")
 check "  nor are those whose way a failed link changed, and none lost more than it did not get" jq -e '.flows as $f | .causes[0] | .victims == [] and (.flows | length) == 16 and all(.flows[]; . as $c | $f[] | select(.flow == $c.flow) | $c.cost + .shares.delivered < 1.001)' <("$H" explain --json "$OUT/pfc-deadlock-failover/latest")
 own weighed '.flows = [flow("h0"; "h3"), flow("h1"; "h3") + {priority: 4}] | .settings.mtu = 4200' --set 'settings_of.s0.ets={"weights": [0, 0, 0, 70, 30, 0, 0, 0]}'
 said "two priorities that have parts of a port: none of them goes elsewhere" 'said == ["incast h3"] and .causes[0].victims == [] and (.causes[0].flows | map(.flow) | sort) == ["h0h3", "h1h3"]'

@@ -74,7 +74,7 @@ check_says "and on the page" '<a href="winner.json">' "$one/index.html"
 # ---- why, and what is not known
 check_says "it is said why, by what explain says" "^why: of what the senders' lines carry, delivered 4(\.[0-9]+)? % as written, .*; not asked for by the scenario [0-9.]+ % as written, .*; as written: " told
 check_says "and on the page" "<p>Why: of what the senders' lines carry" "$one/index.html"
-check_says "candidates that failed are told" '^  [0-9]+ of [0-9]+ candidates, which did not meet the constraints, as .*the queue is short' told
+check_says "candidates that failed are counted, with a reason" '^  [0-9]+ of [0-9]+ candidates, which did not meet the constraints, as .*the queue is short' told
 check_says "and what ended it" '^  what more runs would have tried: the budget ended$' told
 check_exit 0 "a range that ends too early" harness search rates.json --set 'search.over.flows.b.rate={"from": "1Gb/s", "to": "5Gb/s"}' --set 'search.over.flows.a.rate={"from": "0.1Gb/s", "to": "2Gb/s"}' --set search.runs=20 --out early
 check_says "is to be widened" '^  flows.b.rate: the best value, [0-9.]+[GM]b/s, is at the upper end of its range: widen it' out

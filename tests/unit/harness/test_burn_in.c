@@ -245,7 +245,7 @@ static void does_not_blame_a_cable_for_discards(void **state)
     check_found(seen, "nic-slow h2");
 }
 
-/* Errors that were not corrected are findings, others are told. */
+/* Errors that were not corrected are findings; others are notes. */
 static void tells_of_hardware(void **state)
 {
     (void)state;
