@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define PATIENCE_NS (3 * NS_PER_S)
-
 static bool is_free(const struct arrival *place)
 {
     return place->since_ns == 0;
@@ -61,18 +59,9 @@ static struct arrival *make_place(struct arrivals *a)
     return place;
 }
 
-static void turn_away_late(struct arrivals *a)
-{
-    int64_t now_ns = clock_monotonic_ns();
-    for (size_t i = 0; i < ARRIVALS_MOST; i++)
-        if (!is_free(&a->places[i]) && now_ns - a->places[i].since_ns > PATIENCE_NS)
-            refuse(a, &a->places[i], "the connection did not say hello in time");
-}
-
 /* At most as many as there are places: each of them is then looked at. */
 void arrivals_accept(struct arrivals *a)
 {
-    turn_away_late(a);
     for (size_t i = 0; i < ARRIVALS_MOST; i++) {
         struct error e;
         int fd = listener_accept(a->listener);
@@ -84,6 +73,15 @@ void arrivals_accept(struct arrivals *a)
         if (control_take(&place->control, fd, &e) == 0)
             place->since_ns = clock_monotonic_ns();
     }
+}
+
+/* After what came was read: a server that had no processor for a while has kept them waiting itself. */
+static void turn_away_late(struct arrivals *a)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    for (size_t i = 0; i < ARRIVALS_MOST; i++)
+        if (!is_free(&a->places[i]) && now_ns - a->places[i].since_ns > CONTROL_SETUP_NS)
+            refuse(a, &a->places[i], "the connection did not say hello in time");
 }
 
 bool arrivals_next(struct arrivals *a, struct control *control)
@@ -100,6 +98,7 @@ bool arrivals_next(struct arrivals *a, struct control *control)
         place->since_ns = 0;
         return true;
     }
+    turn_away_late(a);
     return false;
 }
 
