@@ -199,11 +199,11 @@ wait $victim
 off=$(echo broken-off/pfc-bidir/2*Z)
 there=$(find "$off" -mindepth 1 -maxdepth 1 -name '[0-9]*' | wc -l)
 check_exit 0 "a sweep after Ctrl-C" "$H" browse broken-off
-check "... is incomplete: how many of its runs are there, and why" grep -qE " incomplete .* $there of 1000 runs: .*[0-9]+ passed .*  interrupted\$" out
+check "... is incomplete: how many of its runs are there, and why" grep -qE " incomplete .* $there of 1000 runs: .*[0-9]+ passed .*  interrupted( while in phase [a-z]+)?\$" out
 check "... whichever verdict is asked for" test "$("$H" browse broken-off --verdict incomplete | grep -c ' of 1000 runs: ') $("$H" browse broken-off --verdict passed --verdict failed)" = "1 no runs in broken-off fit these options"
-check "... on the page too" grep -q ">$there of 1000 runs: .*>interrupted<" <("$H" browse broken-off --html broken-off.html >/dev/null && tr -d '\n' <broken-off.html)
+check "... on the page too" grep -qE ">$there of 1000 runs: .*>interrupted( while in phase [a-z]+)?<" <("$H" browse broken-off --html broken-off.html >/dev/null && tr -d '\n' <broken-off.html)
 # shellcheck disable=SC2016 # jq's variables
-check "... beside its runs in JSON" jq -e --argjson there "$there" '.not_whole == [{folder: .runs[0].folder[:-3], verdict: "incomplete", reason: "interrupted", runs: 1000, found: $there}] and (.runs | length) == $there' <("$H" browse broken-off --json)
+check "... beside its runs in JSON" jq -e --argjson there "$there" '(.not_whole[].reason |= sub(" while in phase [a-z]+$"; "")) | .not_whole == [{folder: .runs[0].folder[:-3], verdict: "incomplete", reason: "interrupted", runs: 1000, found: $there}] and (.runs | length) == $there' <("$H" browse broken-off --json)
 check_exit 0 "its runs stay what they are" "$H" browse broken-off --cells --verdict passed
 check "... all that are whole" test "$(grep -c ' passed ' out)" -ge 2
 check_exit 0 "the sweep's own folder" "$H" browse "$off"
