@@ -9,6 +9,8 @@
 #include "harness/plan/settings_fit.h"
 #include "harness/plan/traffic_class.h"
 #include "lib/document/json_text.h"
+#include "lib/faults/injection.h"
+#include "lib/faults/link_fault.h"
 #include "lib/formats/settings.h"
 #include "lib/physics/host.h"
 #include "lib/xalloc.h"
@@ -395,6 +397,69 @@ static void check_starts(const struct effect *f)
     doctor_add_evidence(f->x->entries, "starts and phases of the scenario");
 }
 
+/* ---- pauses that their peer ignores */
+
+/* What is at the other end of a simulated host's link, by the name of its role, else by its own; NULL: a real
+ * host, whose peers may be any role. */
+static const char *peer_of(const struct cell *cell, const char *role)
+{
+    const struct lab_link *link;
+    const char *node = lab_node_of(&cell->lab, role), *each, *peer = NULL;
+    for (size_t i = 0; lab_kind(&cell->lab)->simulated && (link = lab_link_at(&cell->lab, i)); i++) {
+        char *const *ends = link->between.items;
+        for (int end = 0; end < 2; end++)
+            peer = strcmp(ends[end], node) == 0 ? ends[!end] : peer;
+    }
+    for (size_t i = 0; peer && (each = scenario_role(&cell->scenario, i)); i++)
+        if (strcmp(lab_node_of(&cell->lab, each), peer) == 0)
+            return each;
+    return peer;
+}
+
+/* Is PFC on a priority known to be off where a role's pauses arrive? */
+static bool is_ignored(const struct effect *f, const char *role, const char *peer, int64_t priority)
+{
+    const char *each;
+    bool obeyed = false;
+    if (peer)
+        return settings_node_of(&f->cell->lab, peer) != ON_FORWARDER &&
+               !may_have(priorities_at(f, peer, "pfc", NULL), priority);
+    for (size_t i = 0; (each = scenario_role(&f->cell->scenario, i)); i++)
+        obeyed |= strcmp(each, role) != 0 && may_have(f->roles[i].pfc, priority);
+    return !obeyed;
+}
+
+static void check_pauses(const struct effect *f, const char *list, size_t i, const char *role,
+                         int64_t priority)
+{
+    const char *peer = peer_of(f->cell, role);
+    if (!is_ignored(f, role, peer, priority))
+        return;
+    doctor_add(f->x->entries, f->x->lab->name, "effect", "warning", "list the priority in settings.pfc",
+               "%s[%zu] will meet nothing: PFC on priority %" PRId64
+               " is off at %s, and the pauses of %s are ignored there",
+               list, i, priority, peer ? peer : "all other roles", role);
+    doctor_add_evidence(f->x->entries, "pfc of the roles");
+}
+
+static void check_all_pauses(const struct effect *f)
+{
+    static const char *const keys[] = {"priority", "pause_priority", "pfc", NULL};
+    const struct scenario_storm *storms = f->cell->scenario.storms.items;
+    const struct injection_rule *rules = f->cell->scenario.injections.items;
+    if (doctor_varies(f->cell, keys, false))
+        return;
+    for (size_t i = 0; i < f->cell->scenario.storms.count; i++)
+        check_pauses(f, "storms", i, storms[i].role, storms[i].priority);
+    for (size_t i = 0; i < f->cell->scenario.injections.count; i++) {
+        char host[80];
+        int64_t port, priority = rules[i].pause_priority;
+        if (rules[i].action == INJECT_PAUSE && priority != FIELD_UNSET && !rules[i].flow &&
+            link_fault_end(((char *const *)rules[i].link.items)[1], host, sizeof host, &port) == 0)
+            check_pauses(f, "inject", i, host, priority);
+    }
+}
+
 /* ---- amounts that are not whole messages */
 
 /* What is sent of a flow's size: whole messages, in simulated labs as many on each queue pair. */
@@ -532,6 +597,7 @@ static void examine_effect(const struct doctor_subject *x)
     check_parameters(&f);
     check_ecn_bits(&f);
     check_starts(&f);
+    check_all_pauses(&f);
     check_sizes(&f);
     check_rates(&f);
     check_unused(&f);

@@ -35,7 +35,7 @@ json_t *injection_json(const struct injection_rule *r, size_t i)
 
 json_t *injection_warning(const json_t *entry)
 {
-    return json_textf("%s: nothing was injected: of %lld frames (%s, %s) it met none",
+    return json_textf("%s met nothing: of %lld frames (%s, %s) it was to act on none",
                       json_string_value(json_object_get(entry, "name")),
                       (long long)json_integer_value(json_object_get(entry, "seen")),
                       json_string_value(json_object_get(entry, "packet")),

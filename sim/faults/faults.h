@@ -98,7 +98,10 @@ struct sim_injected {
 
 /* The counts of the rule with this index in the configuration. */
 struct sim_injected sim_injected(const struct sim *sim, size_t rule);
-/* Of the states of a fault: frames that arrived at both ends of the link, and those that were damaged. */
-struct sim_injected sim_link_damaged(const struct sim *sim, uint32_t fault);
+/* Of the states of a link's fault: frames that arrived at both ends, and what it did to others: damaged, lost
+ * or kept waiting because the link was down, or led another way (then it is at least 1). */
+struct sim_injected sim_link_met(const struct sim *sim, uint32_t fault);
+/* Did frames wait at the other end of the host's link while the storm of this index paused them? */
+bool sim_storm_met(const struct sim *sim, size_t storm);
 
 #endif

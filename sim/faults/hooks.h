@@ -25,6 +25,8 @@ void reroute_turn(struct sim *sim, uint32_t index); /* EVENT_ROUTES */
 /* A packet arrives at a switch's port: its path's next port is chosen. False: there is none, and the packet
  * is back in the pool. */
 bool reroute_packet(struct sim *sim, uint32_t in, uint32_t p);
+/* Has a switch sent a packet another way, or had none for it, while this link was down? */
+bool reroute_leads_round(const struct sim *sim, uint32_t link);
 /* Is there a path between two hosts by the links that are up now? */
 bool reroute_reaches(const struct sim *sim, uint32_t from, uint32_t to);
 

@@ -205,10 +205,27 @@ static void take_loss(struct link_end *end, const struct sim_link_loss *loss)
     end->bad = false;
 }
 
+/* Frames that were lost at the port for want of a link. */
+static int64_t lost_without_link(const struct sim *sim, uint32_t port)
+{
+    bool of_switch = sim->ports[port].node_kind == SIM_SWITCH;
+    return sim->faults->ends[port].cut + (of_switch ? sim->switch_ports[port].link_dropped : 0);
+}
+
+/* What the state that a port is in met, and `met` does not have yet. */
+static int64_t met_since(const struct sim *sim, uint32_t port)
+{
+    bool waits = sim->ports[port].flags & PORT_DOWN && port_waits(sim, port, ALL_QUEUES);
+    return lost_without_link(sim, port) - sim->faults->ends[port].noted + waits;
+}
+
 void link_faults_turn(struct sim *sim, uint32_t port)
 {
     struct link_end *end = &sim->faults->ends[port];
     struct port *at = &sim->ports[port];
+    if (end->met)
+        end->met->injected += met_since(sim, port);
+    end->noted = lost_without_link(sim, port);
     end->met = &sim->faults->met[2 * end->next + port % 2];
     const struct sim_link_state *s = &sim->faults->states[end->next++];
     bool down = at->flags & PORT_DOWN;
@@ -267,14 +284,18 @@ bool link_faults_lose(struct sim *sim, uint32_t port, uint32_t p)
     return true;
 }
 
-struct sim_injected sim_link_damaged(const struct sim *sim, uint32_t fault)
+struct sim_injected sim_link_met(const struct sim *sim, uint32_t fault)
 {
     const struct link_faults *f = sim->faults;
     struct sim_injected sum = {0};
-    for (size_t i = 0; f && i < 2 * f->state_count; i++)
-        if (f->states[i / 2].fault == fault) {
-            sum.seen += f->met[i].seen;
-            sum.injected += f->met[i].injected;
-        }
+    for (size_t i = 0; f && i < 2 * f->state_count; i++) {
+        const struct sim_link_state *s = &f->states[i / 2];
+        uint32_t port = (uint32_t)(2 * s->link + i % 2);
+        if (s->fault != fault)
+            continue;
+        sum.seen += f->met[i].seen;
+        sum.injected += f->met[i].injected + (f->ends[port].met == &f->met[i] ? met_since(sim, port) : 0) +
+                        (!s->up && reroute_leads_round(sim, s->link));
+    }
     return sum;
 }

@@ -16,7 +16,8 @@ struct link_end {
     int64_t nominal_bps;
     int64_t up_ps;                  /* a frame whose end was sent no later is lost */
     int64_t downs, crc_errors, cut; /* cut: frames lost because the link was down or went down */
-    struct sim_injected *met;       /* of the state that it is in; NULL: none yet */
+    struct sim_injected *met;       /* of the state that it is in, and of those before; NULL: none yet */
+    int64_t noted;                  /* of what is lost here for want of a link: what `met` has already */
     struct injection *injections;   /* at this end, in their order; NULL: none */
 };
 

@@ -12,6 +12,7 @@
 #include "sim/faults/link_faults.h"
 #include "sim/islands/island.h"
 #include "sim/model.h"
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 struct route_table {
     uint8_t *down;       /* by link */
     uint16_t *distances; /* by destination, then by node */
+    _Atomic bool moved;  /* a packet left by another port than with all links */
 };
 
 /* From at_ps on the links are as in a table. */
@@ -305,12 +307,12 @@ static uint32_t choose_by_hash(const struct sim *sim, uint32_t node, uint32_t se
 }
 
 /* The port by which a packet leaves a switch; NONE: none leads to its receiver. */
-static uint32_t port_of(struct sim *sim, uint32_t in, const struct packet *packet)
+static uint32_t port_of(struct sim *sim, uint32_t in, const struct packet *packet,
+                        const struct route_table *t)
 {
     const struct reroute *r = sim->reroute;
     uint32_t index = sim->ports[in].node, node = sim->host_count + index;
     const struct route_switch *s = &r->switches[index];
-    const struct route_table *t = &r->tables[r->changes[s->change].table];
     const struct queue_pair *qp = &sim->qps[packet->qp];
     uint32_t to = packet_is_forward(qp, packet->kind) ? qp->receiver : qp->sender;
     uint32_t host_port = sim->hosts[to].port, last = graph_neighbour(&r->graph, to);
@@ -322,9 +324,41 @@ static uint32_t port_of(struct sim *sim, uint32_t in, const struct packet *packe
     return choose_by_hash(sim, node, s->seed, t, distance, packet);
 }
 
+/* Has adaptive routing other ports to choose from than with all links? */
+static bool has_other_choice(const struct reroute *r, uint32_t node, uint32_t last,
+                             const struct route_table *t)
+{
+    size_t row = (size_t)r->place_of_node[last] * r->graph.node_count;
+    bool other = false;
+    for (uint32_t i = r->graph.first_port[node]; i < r->graph.first_port[node + 1] && last != node; i++)
+        other |= graph_is_nearer(&r->graph, i, node, t->down, t->distances + row) !=
+                 graph_is_nearer(&r->graph, i, node, NULL, r->tables[0].distances + row);
+    return other;
+}
+
+static void note_move(struct sim *sim, uint32_t in, const struct packet *packet, struct route_table *t,
+                      uint32_t out)
+{
+    const struct reroute *r = sim->reroute;
+    const struct queue_pair *qp = &sim->qps[packet->qp];
+    uint32_t index = sim->ports[in].node;
+    if (atomic_load_explicit(&t->moved, memory_order_relaxed))
+        return;
+    bool moved =
+        r->switches[index].adaptive && packet->kind == PACKET_DATA && out != NONE
+            ? has_other_choice(r, sim->host_count + index, graph_neighbour(&r->graph, qp->receiver), t)
+            : port_of(sim, in, packet, &r->tables[0]) != out;
+    if (moved)
+        atomic_store_explicit(&t->moved, true, memory_order_relaxed);
+}
+
 bool reroute_packet(struct sim *sim, uint32_t in, uint32_t p)
 {
-    uint32_t out = port_of(sim, in, &sim->packets[p]);
+    const struct reroute *r = sim->reroute;
+    struct route_table *t = &r->tables[r->changes[r->switches[sim->ports[in].node].change].table];
+    uint32_t out = port_of(sim, in, &sim->packets[p], t);
+    if (t != r->tables)
+        note_move(sim, in, &sim->packets[p], t, out);
     if (out == NONE) {
         sim->switches[sim->ports[in].node].unroutable++;
         packet_give(sim, p);
@@ -332,6 +366,15 @@ bool reroute_packet(struct sim *sim, uint32_t in, uint32_t p)
     }
     sim->packets[p].path = sim->reroute->own_paths + out;
     return true;
+}
+
+bool reroute_leads_round(const struct sim *sim, uint32_t link)
+{
+    const struct reroute *r = sim->reroute;
+    for (uint32_t i = 0; r && i < r->table_count; i++)
+        if (r->tables[i].down[link] && r->tables[i].moved)
+            return true;
+    return false;
 }
 
 bool reroute_reaches(const struct sim *sim, uint32_t from, uint32_t to)

@@ -11,6 +11,9 @@ void port_arrive(struct sim *sim, uint32_t port);              /* EVENT_ARRIVE *
 void port_receive(struct sim *sim, uint32_t port, uint32_t p); /* a frame that is there */
 void port_arrive_at_host(struct sim *sim, uint32_t port);
 
+/* Do frames wait at the port in one of these queues (a bit each), of a host also those of its queue pairs? */
+bool port_waits(const struct sim *sim, uint32_t port, unsigned queues);
+
 /* Its turn to send need not be waited for. */
 static inline void port_cancel(struct sim *sim, struct port *out)
 {

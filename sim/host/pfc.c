@@ -6,6 +6,7 @@
  * as in some simulators.
  */
 #include "sim/model.h"
+#include "sim/faults/faults.h"
 #include "sim/host/egress.h"
 #include "sim/fabric/fabric.h"
 #include "sim/islands/island.h"
@@ -122,6 +123,31 @@ void pfc_refresh(struct sim *sim, uint32_t port)
         send_pause(sim, port, due, quanta_of(at));
 }
 
+/* ---- storms: a broken host that pauses its peer without a reason */
+
+struct storm {
+    int64_t start_ps, stop_ps;
+    uint32_t port, event;
+    uint8_t classes;
+    bool met; /* of the pauses that have ended: frames waited */
+};
+
+/* Do frames wait at the port, whose pause since then is or may be this storm's? */
+static bool storm_meets(const struct sim *sim, const struct storm *storm, uint32_t port, unsigned priority)
+{
+    const struct port *at = &sim->ports[port];
+    return storm->port == at->peer && storm->classes >> priority & 1 && sim->now_ps >= storm->start_ps &&
+           at->pause_start_ps[priority] < storm->stop_ps && port_waits(sim, port, 1u << queue_of(priority));
+}
+
+bool sim_storm_met(const struct sim *sim, size_t storm)
+{
+    const struct storm *s = &sim->storms[storm];
+    unsigned priority = (unsigned)__builtin_ctz(s->classes);
+    uint32_t peer = sim->ports[s->port].peer;
+    return s->met || (pfc_is_paused(&sim->ports[peer], priority) && storm_meets(sim, s, peer, priority));
+}
+
 /* ---- pauses that the other end asks for */
 
 static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
@@ -139,6 +165,8 @@ static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
 static void resume_priority(struct sim *sim, uint32_t port, unsigned priority)
 {
     struct port *at = &sim->ports[port];
+    for (uint32_t i = 0; i < sim->storm_count; i++)
+        sim->storms[i].met = sim->storms[i].met || storm_meets(sim, &sim->storms[i], port, priority);
     at->paused &= (uint16_t) ~(1u << queue_of(priority));
     struct priority_counters *c = &sim->counters[port][priority];
     int64_t length_ps = sim->now_ps - at->pause_start_ps[priority];
@@ -248,13 +276,7 @@ void pfc_unpause(struct sim *sim, uint32_t port)
         port_kick(sim, port, 0);
 }
 
-/* ---- storms: a broken host that pauses its peer without a reason */
-
-struct storm {
-    int64_t stop_ps;
-    uint32_t port, event;
-    uint8_t classes;
-};
+/* ---- storms begin and end */
 
 int storms_build(struct sim *sim, const struct sim_config *config, struct error *e)
 {
@@ -271,6 +293,7 @@ int storms_build(struct sim *sim, const struct sim_config *config, struct error 
         island_enter(sim, SIM_HOST, c->host);
         sim->storms[i] = (struct storm){.port = sim->hosts[c->host].port,
                                         .classes = (uint8_t)(1u << c->priority),
+                                        .start_ps = c->start_ps,
                                         .stop_ps = c->stop_ps,
                                         .event = events_add(sim->events, EVENT_STORM, i)};
         if (sim->storms[i].event == EVENT_NONE)

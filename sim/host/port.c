@@ -33,6 +33,19 @@ static inline uint32_t next_frame(struct sim *sim, uint32_t port, struct port *o
     return p;
 }
 
+bool port_waits(const struct sim *sim, uint32_t port, unsigned queues)
+{
+    const struct port *at = &sim->ports[port];
+    const struct host *h = at->node_kind == SIM_HOST ? &sim->hosts[at->node] : NULL;
+    unsigned waiting = at->ready | (h ? h->fetched_ready : 0);
+    uint32_t first = h ? h->ring : NONE, q = first;
+    while (q != NONE) {
+        waiting |= 1u << sim->qps[q].queue;
+        q = sim->qps[q].ring_next == first ? NONE : sim->qps[q].ring_next;
+    }
+    return waiting & queues;
+}
+
 /* Send the next frame, if one may be sent, and schedule the one after it. */
 void port_transmit(struct sim *sim, uint32_t port)
 {

@@ -173,7 +173,7 @@ static void add_rate(struct state_list *list, const struct link_fault_placed *p)
     if (f->stop_ns == FIELD_UNSET)
         return;
     add_state(list, p, p->end_ns - link_fault_retrain_ns(f), false, 0);
-    add_state(list, p, p->end_ns, true, 0);
+    add_state(list, p, p->end_ns, true, 0)->fault = UINT32_MAX; /* it is over */
 }
 
 static void add_loss(struct state_list *list, const struct link_fault_placed *p)

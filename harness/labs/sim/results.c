@@ -176,19 +176,44 @@ static void add_injected(const struct sim_lab *lab, json_t *result)
     json_object_set_new(result, "injected", injected);
 }
 
-/* A warning for each fault of a link that was to damage frames, and damaged none. */
+/* What a fault did not do, if it met nothing; else NULL. */
+static json_t *fault_met_nothing(const struct sim_lab *lab, size_t i)
+{
+    const struct link_fault *f = (const struct link_fault *)lab->run->cell->scenario.faults.items + i;
+    struct sim_injected count = sim_link_met(lab->sim, (uint32_t)i);
+    char *const *ends = f->link.items;
+    if (count.injected || (f->kind == LINK_RATE && count.seen))
+        return NULL;
+    if (f->kind == LINK_LOSS)
+        return json_textf("faults[%zu] met nothing: of %lld frames (link between %.80s and %.80s, while the "
+                          "fault lasted) it damaged none",
+                          i, (long long)count.seen, ends[0], ends[1]);
+    return json_textf("faults[%zu] met nothing: while the link between %.80s and %.80s was %s", i, ends[0],
+                      ends[1],
+                      f->kind == LINK_RATE ? "slower, no frame came over it"
+                                           : "down, no frame was lost there, waited, or took another way");
+}
+
+static json_t *storm_met_nothing(const struct sim_lab *lab, size_t i)
+{
+    const struct scenario_storm *storm =
+        (const struct scenario_storm *)lab->run->cell->scenario.storms.items + i;
+    if (sim_storm_met(lab->sim, i))
+        return NULL;
+    return json_textf(
+        "storms[%zu] met nothing: while %.80s paused priority %d, no frame waited for it at the "
+        "other end of the link",
+        i, storm->role, (int)storm->priority);
+}
+
 static void add_met_nothing(const struct sim_lab *lab, json_t *warnings)
 {
-    const struct list_of *faults = &lab->run->cell->scenario.faults;
-    for (size_t i = 0; i < faults->count; i++) {
-        const struct link_fault *f = (const struct link_fault *)faults->items + i;
-        struct sim_injected count = sim_link_damaged(lab->sim, (uint32_t)i);
-        char *const *ends = f->link.items;
-        if (f->kind == LINK_LOSS && !count.injected)
-            json_array_append_new(
-                warnings, json_textf("faults[%zu]: nothing was lost: of %lld frames (link between %.80s and "
-                                     "%.80s, while the fault lasted) it met none",
-                                     i, (long long)count.seen, ends[0], ends[1]));
+    const struct scenario *scenario = &lab->run->cell->scenario;
+    for (size_t i = 0; i < scenario->faults.count + scenario->storms.count; i++) {
+        json_t *warning = i < scenario->faults.count ? fault_met_nothing(lab, i)
+                                                     : storm_met_nothing(lab, i - scenario->faults.count);
+        if (warning)
+            json_array_append_new(warnings, warning);
     }
 }
 

@@ -147,7 +147,7 @@ inject '[{"flow": "f", "do": "drop", "nth": 5}, {"flow": "f", "do": "mark", "pro
 check "IPv6: the fifth packet is lost" got b data "1 2 3 4 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20"
 check "... three have CE" test "$(marked ecn=3)" = "1 2 3 "
 check "... some are corrupted, as many as the result says" result "[.injected[2].seen, .injected[2].injected] == [19, $(marked reserved=1 | wc -w)] and .injected[2].injected > 0 and .injected[2].injected < 19"
-check "... a rule that met nothing is a warning" result '[.warnings[] | select(test("nothing was injected: of 3 frames"))] | length == 1'
+check "... a rule that met nothing is a warning" result '[.warnings[] | select(test("met nothing: of 3 frames"))] | length == 1'
 rm "$SCRATCH/six"
 
 # ---- late packets take netem

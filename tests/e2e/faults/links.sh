@@ -68,6 +68,15 @@ check "without any path the error says so" \
 check "and the switches count packets without a path" \
     jq -e '.hosts.leaf1.counters.route_discards.total > 0' "$SCRATCH/cut/link-flap/latest/result.json"
 
+# A fault that only changed ways met the flow that it led round; one of a way that the flow never had did not.
+round() { # LINK
+    "$H" run ecmp-failover --set sweep={} --set 'expect=[]' --set 'flows=[{"name":"f","from":"h0","to":"h4","priority":3,"rate":"1Gb/s","message":"1KiB","depth":1}]' --duration 1ms \
+        --set "faults=[{\"link\":$1,\"kind\":\"down\",\"start\":\"100us\"}]" --set lab.defaults.switch.convergence=1us --out "$SCRATCH/round" --quiet --no-report >/dev/null 2>&1
+    jq -r '.warnings[] | select(test("met nothing"))' "$SCRATCH/round/ecmp-failover/latest/result.json"
+}
+check "of two equal ways one is the flow's: only a fault of the other met nothing" \
+    test "$(for spine in spine0 spine1; do round "[\"leaf1\",\"$spine\"]"; done | sed 's/ met.*between / /; s/ was .*//')" = "faults[0] leaf1 and spine0"
+
 # A watchdog dissolves the ring before it is a deadlock.
 "$H" run pfc-deadlock --set sweep={} --set 'expect=[]' --set 'lab.defaults.switch.watchdog={"detect":"50us","restore":"50us"}' \
     --out "$SCRATCH/watchdog" --quiet --no-report >/dev/null 2>&1

@@ -308,9 +308,27 @@ stood='^flow f completed no message for 7\.1[0-9]* of the 10 ms of the measured 
 check "a flow that waits for a time-out until the end stood still for most of the phase" grep -qE "$stood" <<<"$(warned_of)"
 check_says "... on the terminal" 'warning: flow f completed no message for 7' "$SCRATCH/out"
 check "... also where its intervals show it" grep -qE "$stood" <<<"$(warned_of --set sample.every=1ms)"
-check "a fault that lost nothing, in the cooldown" grep -q '^faults.0.: nothing was lost: of [0-9]* frames .link between h1 and s0, while the fault lasted. it met none$' \
+check "a fault that lost nothing, in the cooldown" grep -q '^faults.0. met nothing: of [0-9]* frames .link between h1 and s0, while the fault lasted. it damaged none$' \
     <<<"$(warned_of --set 'faults=[{"link":["h1","s0"],"kind":"loss","loss":1e-9,"phase":"cooldown"},{"link":["h0","s0"],"kind":"loss","loss":0.01}]')"
-check "... is the only one, beside another that did" test "$(jq '[.warnings[] | select(test("nothing was lost"))] | length' "$OUT/still/latest/result.json")" = 1
+check "... is the only one, beside another that did" test "$(jq '[.warnings[] | select(test("met nothing"))] | length' "$OUT/still/latest/result.json")" = 1
+# one of each kind on a link that no flow uses, and on one that a flow uses
+faults_at() { echo "faults=[{\"link\":[\"$1\",\"s0\"],\"kind\":\"down\",\"start\":\"1ms\",\"stop\":\"1.1ms\"},{\"link\":[\"$1\",\"s0\"],\"kind\":\"flap\",\"start\":\"2ms\",\"period\":\"100us\",\"count\":2},{\"link\":[\"$1\",\"s0\"],\"kind\":\"rate\",\"rate\":\"10Gb/s\",\"start\":\"3ms\",\"stop\":\"4ms\"}]"; }
+storms_at() { echo "storms=[{\"role\":\"$1\",\"priority\":0,\"start\":\"5ms\",\"stop\":\"5.1ms\"}]"; }
+met_nothing() { # OPTION...: with three hosts, and a flow from h1 to h0 on priority 0
+    warned_of --set lab.topology.hosts=3 --set 'roles=["h[0-2]"]' --set lab.defaults.host.nic.ack_timeout=100us "$@" | sed -n 's/ me*t* nothing: .*//p' | tr '\n' ' '
+}
+check "faults and a storm on a link without a flow met nothing, each" \
+    test "$(met_nothing --set "$(faults_at h2)" --set "$(storms_at h2)" --set settings.pfc='[0]')" = "faults[0] faults[1] faults[2] storms[0] "
+check_says "... on the terminal" 'warning: faults\[0\] met nothing: while the link between h2 and s0 was down, no frame was lost there, waited, or took another way' "$SCRATCH/out"
+check "... faults on a link with one met it" test -z "$(met_nothing --set "$(faults_at h0)")"
+check "... so do storms, also where only acknowledgements wait" \
+    test -z "$(for host in h0 h1; do met_nothing --set faults=null --set "$(storms_at "$host")" --set settings.pfc='[0]'; done)"
+storm=$(warned_of --set faults=null --set "$(storms_at h0)")
+check "a storm without PFC is warned of before the run" \
+    grep -q 'storms.0. will meet nothing: PFC on priority 0 is off at s0, and the pauses of h0 are ignored there' "$SCRATCH/out"
+check "... and after it" grep -q '^storms.0. met nothing: while h0 paused priority 0, no frame waited for it at the other end of the link$' <<<"$storm"
+check "an injected pause, too" grep -q 'inject.0. will meet nothing: PFC on priority 5 is off at s0' \
+    <<<"$(warned_of --set faults=null --set 'inject=[{"link":["s0","h0"],"do":"pause","lasts":"3us","pause_priority":5}]')"
 check "... and not where it goes on" test -z "$(warned_of --set faults=null)"
 check "a phase of a few packets has no rate" grep -q '^the measured phase of 1.5 us has the time of 4.4 packets of 4196 bytes at 98.04 Gb/s of payload: one more or less is 23 % of a rate' \
     <<<"$(warned_of --set faults=null --set 'flows.*.message=4KiB' --set phases.measure=1500ns)"

@@ -81,7 +81,7 @@ check "a rule says where it looked, and how many frames it met" \
     of_rule third '.at == "flow a-to-b" and .packet == "data" and .do == "duplicate" and .seen > 100 and .injected == 1'
 check "a rule without a name has its place" of_rule 'inject[1]' '.at == "link from b to a" and .injected == 0 and .seen == 0'
 check "a rule that met nothing is a warning, others are not" \
-    jq -e '[.warnings[] | select(test("nothing was injected"))] == ["inject[1]: nothing was injected: of 0 frames (nak, link from b to a) it met none"]' "$result"
+    jq -e '[.warnings[] | select(test("met nothing"))] == ["inject[1] met nothing: of 0 frames (nak, link from b to a) it was to act on none"]' "$result"
 check "the receiver got a copy" jq -e '.hosts.b.counters.duplicate_request.total == 1' "$result"
 
 # ---- many flows and links at a time, as ranges of names; frames of one priority
