@@ -266,6 +266,12 @@ struct sim_hold {
 void sim_longest_holds_begin(struct sim *sim);
 struct sim_hold sim_link_hold(const struct sim *sim, size_t link, unsigned end, unsigned priority);
 
+/* The ways of a flow's data, or of what goes the other way, through the fabric: one of each queue pair and,
+ * where links go down, for each time between such changes. Adds to passes[2 * link + end] how many of them
+ * leave a switch by this end of the link; returns how many there are, 0: each packet has its own (adaptive
+ * routing). */
+size_t sim_flow_ways(const struct sim *sim, uint32_t flow, bool data, uint32_t *passes);
+
 /* Statistics of the engine, for benchmarks. */
 struct sim_work {
     uint64_t events;

@@ -148,14 +148,21 @@ bool judge_is_in_ring(const struct cause *cause, const char *port)
     return false;
 }
 
+static bool passes_failed(struct seen *s, const struct flow_seen *flow)
+{
+    bool any = false;
+    for (size_t p = 0; p < s->network.port_count && !any; p++)
+        any = seen_may_pass(s, flow, p) && judge_failed(s, p);
+    return any;
+}
+
 bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_seen *flow)
 {
     if (cause->kind == CAUSE_DEADLOCK) { /* where a link failed packets go other ways, perhaps by the ring */
         for (size_t p = 0; p < s->network.port_count; p++)
-            if (seen_may_pass(s, flow, p) &&
-                (judge_is_in_ring(cause, s->network.ports[p].name) || judge_failed(s, p)))
+            if (seen_may_pass(s, flow, p) && judge_is_in_ring(cause, s->network.ports[p].name))
                 return true;
-        return false;
+        return !flow->ways && passes_failed(s, flow);
     }
     return cause->port != NETWORK_NONE ? seen_may_pass(s, flow, cause->port)
                                        : strcmp(flow->to, cause->culprit) == 0;
@@ -196,9 +203,12 @@ static void judge_deadlocks(struct seen *s, struct causes *causes)
         cause->from_ns = json_integer_value(json_object_get(deadlock, "since_ns")) - s->run->start_ns;
         cause->to_ns = s->measure_ns;
         text_add(&cause->evidence, "%s\n", run_member(deadlock, "text"));
-        for (size_t f = 0; f < s->flow_count; f++)
-            if (s->flows[f].priority == cause->priority)
-                cause_add_cost(cause, f, s->flows[f].share[SHARE_PAUSED] + seen_lost(&s->flows[f]));
+        for (size_t f = 0; f < s->flow_count; f++) { /* what a link lost is charged to the link */
+            const struct flow_seen *flow = &s->flows[f];
+            if (flow->priority == cause->priority)
+                cause_add_cost(cause, f,
+                               flow->share[SHARE_PAUSED] + (passes_failed(s, flow) ? 0 : seen_lost(flow)));
+        }
     }
 }
 

@@ -14,38 +14,62 @@
 
 /* ---- ports */
 
-static size_t senders_through(struct seen *s, size_t port)
+/* Roles whose flows leave by the port, with `acks` also those whose acknowledgements do, as keys. */
+static json_t *senders_through(struct seen *s, size_t port, bool acks)
 {
-    size_t count = 0;
+    json_t *senders = json_object();
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
-        bool counts = flow->start_ns < flow->end_ns && seen_may_pass(s, flow, port);
-        for (size_t k = 0; k < i && counts; k++)
-            counts = strcmp(s->flows[k].from, flow->from) != 0 || !seen_may_pass(s, &s->flows[k], port);
-        count += counts;
+        bool runs = flow->start_ns < flow->end_ns;
+        if (runs && seen_may_pass(s, flow, port))
+            json_put(senders, flow->from, json_true());
+        if (runs && acks && seen_passes(s, flow, WAY_BACK_MAY, port))
+            json_put(senders, flow->to, json_true());
     }
+    return senders;
+}
+
+static size_t count_senders(struct seen *s, size_t port)
+{
+    json_t *senders = senders_through(s, port, false);
+    size_t count = json_object_size(senders);
+    json_decref(senders);
     return count;
 }
 
-/* "3 hosts have"; of hosts with several NICs "3 NICs of 2 hosts have". */
-static void add_senders(struct seen *s, size_t port, size_t senders, struct text *out)
+/* Those that make the port carry more than it can: of a single one whose line is no faster than the port,
+ * with those whose acknowledgements go there too. */
+static json_t *find_load(struct seen *s, size_t port, bool *acks)
 {
-    json_t *names = json_object();
+    json_t *senders = senders_through(s, port, false), *all;
+    const char *only = json_object_iter_key(json_object_iter(senders));
+    *acks = false;
+    if (json_object_size(senders) != 1 || s->network.ports[port].rate_bps < seen_line_bps(s, only))
+        return senders;
+    all = senders_through(s, port, true);
+    *acks = json_object_size(all) > 1;
+    json_decref(senders);
+    return all;
+}
+
+/* "3 hosts have"; of hosts with several NICs "3 NICs of 2 hosts have". */
+static void add_senders(const struct seen *s, const json_t *senders, struct text *out)
+{
+    json_t *names = json_object(), *each;
+    const char *role;
     bool nics = false;
-    for (size_t i = 0; i < s->flow_count; i++) {
-        const struct flow_seen *flow = &s->flows[i];
-        if (flow->start_ns >= flow->end_ns || !seen_may_pass(s, flow, port))
-            continue;
-        const char *machine = seen_machine(s, flow->from);
+    json_object_foreach((json_t *)(uintptr_t)senders, role, each)
+    {
+        const char *machine = seen_machine(s, role);
         nics = nics || machine;
-        json_put(names, machine ? machine : flow->from, json_true());
+        json_put(names, machine ? machine : role, json_true());
     }
-    size_t hosts = json_object_size(names);
+    size_t hosts = json_object_size(names), count = json_object_size(senders);
     if (nics)
-        text_add(out, "%zu %s of %zu %s %s", senders, senders == 1 ? "NIC" : "NICs", hosts,
-                 hosts == 1 ? "host" : "hosts", senders == 1 ? "has" : "have");
+        text_add(out, "%zu %s of %zu %s %s", count, count == 1 ? "NIC" : "NICs", hosts,
+                 hosts == 1 ? "host" : "hosts", count == 1 ? "has" : "have");
     else
-        text_add(out, "%zu %s", senders, senders == 1 ? "host has" : "hosts have");
+        text_add(out, "%zu %s", count, count == 1 ? "host has" : "hosts have");
     json_decref(names);
 }
 
@@ -180,18 +204,24 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
         return down;
     }
     bool to_host = s->network.nodes[network_behind(&s->network, port)].host;
-    size_t senders = senders_through(s, port);
-    if (senders < 2 && has_unplaced(s, priority))
+    bool acks;
+    json_t *senders = find_load(s, port, &acks);
+    bool several = json_object_size(senders) > 1;
+    if (!several && has_unplaced(s, priority)) {
+        json_decref(senders);
         return judge_unsampled(s, causes, CAUSE_SWITCH, s->network.nodes[s->network.ports[port].node].name,
                                "the result does not say between which hosts flows of patterns are, as of "
                                "harness 0.1");
-    enum cause_kind kind = senders < 2 ? CAUSE_SLOWER_LINK : to_host ? CAUSE_INCAST : CAUSE_UPLINK;
+    }
+    enum cause_kind kind = !several ? CAUSE_SLOWER_LINK : to_host ? CAUSE_INCAST : CAUSE_UPLINK;
     char *culprit = kind == CAUSE_INCAST ? xstrdup(seen_behind(s, port)) : judge_link_name(s, port);
     bool is_new;
     struct cause *cause = causes_get_or_add(s, causes, kind, culprit, measured ? SURE : LIKELY, &is_new);
     free(culprit);
-    if (!is_new)
+    if (!is_new) {
+        json_decref(senders);
         return cause;
+    }
     cause->port = port;
     cause->priority = priority;
     const struct network_port *at = &s->network.ports[port];
@@ -199,9 +229,10 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     bool all;
     if (!passes_certainly(s, port, &all))
         cause->sureness = POSSIBLE;
-    add_senders(s, port, senders, &cause->evidence);
-    text_add(&cause->evidence, " flows %s %s (to %s), which carries", all ? "through" : "that may go through",
-             at->name, seen_behind(s, port));
+    add_senders(s, senders, &cause->evidence);
+    json_decref(senders);
+    text_add(&cause->evidence, " flows%s %s %s (to %s), which carries", acks ? " or acknowledgements" : "",
+             all ? "through" : "that may go through", at->name, seen_behind(s, port));
     judge_add_rate(&cause->evidence, " ", at->rate_bps, "");
     const struct stop *stop = seen_stop(s, port, priority);
     if (sent > 0) {
@@ -386,7 +417,8 @@ void judge_roots(struct seen *s, struct roots *roots, struct causes *causes)
         if (root->worst_ns < MATTERS * (double)s->measure_ns || !feels)
             continue;
         struct cause *cause = judge_root(s, roots, root, causes);
-        for (size_t i = 0; i < s->flow_count; i++)
+        bool has_all = cause->kind == CAUSE_DEADLOCK && cause->sureness == SURE; /* judge_deadlocks */
+        for (size_t i = 0; i < s->flow_count && !has_all; i++)
             cause_add_cost(cause, i, paused_by(s, roots, &s->flows[i], r));
         tell_port(s, roots, r, cause);
     }
@@ -668,7 +700,7 @@ static void judge_queue(struct seen *s, struct roots *roots, struct causes *caus
                       : found;
     const struct stop *stop = waits_itself(s, port, flow);
     struct cause *cause = stop ? NULL : find_judged(causes, port, flow->priority);
-    if (!stop && !cause && port != NETWORK_NONE && (senders_through(s, port) > 1 || is_slower(s, flow, port)))
+    if (!stop && !cause && port != NETWORK_NONE && (count_senders(s, port) > 1 || is_slower(s, flow, port)))
         cause = judge_port(s, causes, port, flow->priority,
                            found != NETWORK_NONE && seen_use(s, port, flow) >= SEEN_MARKED, flow);
     if (stop)

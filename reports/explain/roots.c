@@ -73,13 +73,17 @@ static struct passing *find_passing(struct search *x, const struct stop *stop, s
     return passing;
 }
 
-/* Do some of them go on by this port? */
-static bool leads_on(struct search *x, const struct passing *passing, size_t count, size_t port)
+/* Do some of them go on by this port? *data: packets do, not acknowledgements alone. */
+static bool leads_on(struct search *x, const struct passing *passing, size_t count, size_t port, bool *data)
 {
-    for (size_t i = 0; i < count; i++)
-        if (seen_passes(x->seen, passing[i].flow, passing[i].way, port))
-            return true;
-    return false;
+    bool any = false;
+    *data = false;
+    for (size_t i = 0; i < count && !*data; i++) {
+        bool passes = seen_passes(x->seen, passing[i].flow, passing[i].way, port);
+        any |= passes;
+        *data |= passes && passing[i].way == WAY_MAY;
+    }
+    return any;
 }
 
 /* The part of the stop's time in which frames waited at the port; NAN: nothing tells. */
@@ -172,12 +176,13 @@ static void look_behind(struct search *x, size_t number)
     size_t node = network_behind(n, stop->port), unknown = 0, ways = 0, way = NETWORK_NONE;
     double *weights = xcalloc(n->nodes[node].ports, sizeof *weights), sum = 0;
     bool *idle = xcalloc(n->nodes[node].ports, sizeof *idle), busy = false;
+    bool *data = xcalloc(n->nodes[node].ports, sizeof *data), fills = false; /* packets' ports, one stands */
     int64_t whole = stop_overlap(stop, stop);
     size_t k = 0, count;
     bool any;
     struct passing *passing = find_passing(x, stop, &count, &any);
     for (size_t port = n->nodes[node].first; port != NETWORK_NONE; port = n->ports[port].next, k++) {
-        if (port == n->ports[stop->port].peer || !(any || leads_on(x, passing, count, port)))
+        if (port == n->ports[stop->port].peer || !(leads_on(x, passing, count, port, &data[k]) || any))
             continue;
         const struct stop *next = seen_stop(x->seen, port, stop->priority);
         ways++;
@@ -190,10 +195,15 @@ static void look_behind(struct search *x, size_t number)
         double use = stands ? NAN : use_during(x->seen, port, stop);
         idle[k] = use < SEEN_LOADED;
         busy |= weights[k] > 0 && (stands || use >= SEEN_LOADED);
+        data[k] |= any;
     }
     for (k = 0; k < n->nodes[node].ports;
          k++) { /* beside one that is full, one with short queues is not why */
         weights[k] = busy && idle[k] ? 0 : weights[k];
+        fills |= data[k] && weights[k] > 0;
+    }
+    for (k = 0; k < n->nodes[node].ports; k++) { /* nor one of acknowledgements beside one of packets */
+        weights[k] = fills && !data[k] ? 0 : weights[k];
         sum += weights[k];
     }
     k = 0;
@@ -219,6 +229,7 @@ static void look_behind(struct search *x, size_t number)
     free(passing);
     free(weights);
     free(idle);
+    free(data);
 }
 
 static void resolve(struct search *x, size_t number)

@@ -494,6 +494,30 @@ static int take_end(void *to, char *text, size_t length, struct error *e)
     return 0;
 }
 
+/* The ports on the flow's ways through switches, as the simulator chose them; NULL: the result does not say.
+ * By the caller to be freed. */
+static uint8_t *take_ways(const struct seen *s, const char *flow)
+{
+    static const struct {
+        const char *key;
+        uint8_t ways;
+    } lists[] = {{"data", 1 << WAY_MUST | 1 << WAY_MAY},
+                 {"some_data", 1 << WAY_MAY},
+                 {"back", 1 << WAY_BACK_MUST | 1 << WAY_BACK_MAY},
+                 {"some_back", 1 << WAY_BACK_MAY}};
+    const json_t *of = json_object_get(run_get(s->run, "topology.ways"), flow), *name;
+    uint8_t *ways = of && !s->hosts_only ? xcalloc(s->network.port_count + 1, 1) : NULL;
+    size_t i;
+    for (size_t k = 0; ways && k < sizeof lists / sizeof *lists; k++)
+        json_array_foreach(json_object_get(of, lists[k].key), i, name)
+        {
+            size_t port = network_port(&s->network, json_string_value(name));
+            if (port != NETWORK_NONE)
+                ways[port] |= lists[k].ways;
+        }
+    return ways;
+}
+
 static void take_flows(struct seen *s)
 {
     const json_t *flows = run_get(s->run, "flows"), *of;
@@ -539,6 +563,7 @@ static void take_flows(struct seen *s)
         }
         flow->from_node = node_of_role(s, flow->from);
         flow->to_node = node_of_role(s, flow->to);
+        flow->ways = take_ways(s, name);
         double message_bytes = flow->message_bytes = json_number_value(json_object_get(of, "message_bytes"));
         flow->payload = packet_payload(s->settings, flow);
         flow->most_bps =
@@ -652,9 +677,8 @@ size_t *seen_by_cost(const struct seen *s, const double *cost_of)
 
 bool seen_may_pass(struct seen *s, const struct flow_seen *flow, size_t port)
 {
-    if (flow->from_node == NETWORK_NONE || flow->to_node == NETWORK_NONE)
-        return true;
-    return network_may_pass(&s->network, flow->from_node, flow->to_node, port);
+    return flow->from_node == NETWORK_NONE || flow->to_node == NETWORK_NONE ||
+           seen_passes(s, flow, WAY_MAY, port);
 }
 
 bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, size_t port)
@@ -663,6 +687,8 @@ bool seen_passes(struct seen *s, const struct flow_seen *flow, enum way way, siz
     size_t from = back ? flow->to_node : flow->from_node, to = back ? flow->from_node : flow->to_node;
     if (from == NETWORK_NONE || to == NETWORK_NONE)
         return false;
+    if (flow->ways && !s->network.nodes[s->network.ports[port].node].host)
+        return flow->ways[port] >> way & 1;
     return way == WAY_MAY || way == WAY_BACK_MAY ? network_may_pass(&s->network, from, to, port)
                                                  : network_must_pass(&s->network, from, to, port);
 }
@@ -785,6 +811,8 @@ void seen_free(struct seen *s)
         free(s->stops[i].spans);
     free(s->stops);
     free(s->stop_of);
+    for (size_t i = 0; i < s->flow_count; i++)
+        free(s->flows[i].ways);
     free(s->flows);
     json_decref(s->roles);
     json_decref(s->settings);

@@ -74,6 +74,7 @@ struct flow_seen {
     double slowdown; /* of many flows that the result has together, all of which ended: their mean; else 0 */
     bool rests;      /* a gap takes more from it than its sender does otherwise: it asks for no more */
     double lacks;    /* the share of its line that it asked for and did not get */
+    uint8_t *ways;   /* of each port of a switch, a bit for each way: it is on it; NULL: not known */
     size_t stop[WAYS];    /* of seen->stops, the one that took most of its time; SIZE_MAX: none */
     double stopped[WAYS]; /* the shares of its time that they took */
     double share[SHARES];

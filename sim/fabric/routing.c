@@ -5,6 +5,7 @@
  */
 #include "sim/fabric/routing.h"
 #include "lib/roce/ecmp.h"
+#include "sim/faults/hooks.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -251,6 +252,34 @@ static int route_qp(struct network *n, uint32_t q, struct error *e)
         return error_set(e, "simulator: there is no path from host %s to host %s",
                          n->config->hosts[qp->sender].name, n->config->hosts[qp->receiver].name);
     return rc ? error_set(e, "simulator: out of memory for paths") : 0;
+}
+
+static size_t count_ways(const struct sim *sim, uint32_t q, bool data, uint32_t *passes)
+{
+    const struct queue_pair *qp = &sim->qps[q];
+    uint32_t from = data ? qp->sender : qp->receiver, to = data ? qp->receiver : qp->sender;
+    uint32_t last = sim->ports[sim->hosts[to].port].peer, place = data ? qp->data_path : qp->ack_path;
+    if (sim->reroute)
+        return reroute_count_ways(sim, q, data, passes);
+    if (last == sim->hosts[from].port)
+        return 1;
+    do
+        passes[sim->paths[place]]++;
+    while (sim->paths[place++] != last);
+    return 1;
+}
+
+size_t sim_flow_ways(const struct sim *sim, uint32_t flow, bool data, uint32_t *passes)
+{
+    const struct flow *f = &sim->flows[flow];
+    size_t sum = 0;
+    for (uint32_t i = 0; i < f->qp_count; i++) {
+        size_t ways = count_ways(sim, f->first_qp + i, f->ping_pong && i ? !data : data, passes);
+        if (!ways)
+            return 0;
+        sum += ways;
+    }
+    return sum;
 }
 
 int routing_build(struct sim *sim, const struct sim_config *config, struct error *e)

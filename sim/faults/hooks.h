@@ -25,6 +25,9 @@ void reroute_turn(struct sim *sim, uint32_t index); /* EVENT_ROUTES */
 /* A packet arrives at a switch's port: its path's next port is chosen. False: there is none, and the packet
  * is back in the pool. */
 bool reroute_packet(struct sim *sim, uint32_t in, uint32_t p);
+/* Adds to each port how many of a queue pair's ways leave a switch there, of its data or of what goes the
+ * other way, one for each change of the links; returns how many ways there are, 0: routing is adaptive. */
+size_t reroute_count_ways(const struct sim *sim, uint32_t qp, bool data, uint32_t *passes);
 /* Has a switch sent a packet another way, or had none for it, while this link was down? */
 bool reroute_leads_round(const struct sim *sim, uint32_t link);
 /* Is there a path between two hosts by the links that are up now? */

@@ -291,37 +291,46 @@ static uint32_t choose_adaptive(struct sim *sim, uint32_t node, const struct rou
     return best;
 }
 
-static uint32_t choose_by_hash(const struct sim *sim, uint32_t node, uint32_t seed,
-                               const struct route_table *t, const uint16_t *distance,
-                               const struct packet *packet)
+/* Of a queue pair's data, or of what goes the other way. */
+static uint32_t choose_by_hash(const struct sim *sim, uint32_t node, const struct route_table *t,
+                               const uint16_t *distance, uint32_t q, bool data)
 {
     const struct reroute *r = sim->reroute;
-    const struct queue_pair *qp = &sim->qps[packet->qp];
-    uint32_t source = sim->source_ports[packet->qp], destination = r->destination_port;
-    bool data = packet_is_forward(qp, packet->kind);
+    const struct queue_pair *qp = &sim->qps[q];
+    uint32_t source = sim->source_ports[q], destination = r->destination_port;
     const uint32_t key[3] = {routing_address(sim, data ? qp->sender : qp->receiver),
                              routing_address(sim, data ? qp->receiver : qp->sender),
                              data ? source | destination << 16 : destination | source << 16};
-    uint32_t place = graph_choose(&r->graph, node, t->down, distance, seed, key);
+    uint32_t place =
+        graph_choose(&r->graph, node, t->down, distance, r->switches[node - sim->host_count].seed, key);
     return place == NONE ? NONE : r->graph.ports[place];
+}
+
+/* The port by which packets to a host leave the switch that it is at, or NONE; *distance: those to that
+ * switch, of another one NULL. */
+static uint32_t last_port(const struct sim *sim, uint32_t node, const struct route_table *t, uint32_t to,
+                          const uint16_t **distance)
+{
+    const struct reroute *r = sim->reroute;
+    uint32_t host_port = sim->hosts[to].port, last = graph_neighbour(&r->graph, to);
+    *distance = last == node ? NULL : t->distances + (size_t)r->place_of_node[last] * r->graph.node_count;
+    return last != node || t->down[host_port / 2] ? NONE : host_port ^ 1;
 }
 
 /* The port by which a packet leaves a switch; NONE: none leads to its receiver. */
 static uint32_t port_of(struct sim *sim, uint32_t in, const struct packet *packet,
                         const struct route_table *t)
 {
-    const struct reroute *r = sim->reroute;
     uint32_t index = sim->ports[in].node, node = sim->host_count + index;
-    const struct route_switch *s = &r->switches[index];
     const struct queue_pair *qp = &sim->qps[packet->qp];
-    uint32_t to = packet_is_forward(qp, packet->kind) ? qp->receiver : qp->sender;
-    uint32_t host_port = sim->hosts[to].port, last = graph_neighbour(&r->graph, to);
-    if (last == node)
-        return t->down[host_port / 2] ? NONE : host_port ^ 1;
-    const uint16_t *distance = t->distances + (size_t)r->place_of_node[last] * r->graph.node_count;
-    if (s->adaptive && packet->kind == PACKET_DATA)
+    bool data = packet_is_forward(qp, packet->kind);
+    const uint16_t *distance;
+    uint32_t out = last_port(sim, node, t, data ? qp->receiver : qp->sender, &distance);
+    if (!distance)
+        return out;
+    if (sim->reroute->switches[index].adaptive && packet->kind == PACKET_DATA)
         return choose_adaptive(sim, node, t, distance, in, packet->priority);
-    return choose_by_hash(sim, node, s->seed, t, distance, packet);
+    return choose_by_hash(sim, node, t, distance, packet->qp, data);
 }
 
 /* Has adaptive routing other ports to choose from than with all links? */
@@ -366,6 +375,31 @@ bool reroute_packet(struct sim *sim, uint32_t in, uint32_t p)
     }
     sim->packets[p].path = sim->reroute->own_paths + out;
     return true;
+}
+
+size_t reroute_count_ways(const struct sim *sim, uint32_t q, bool data, uint32_t *passes)
+{
+    const struct reroute *r = sim->reroute;
+    const struct queue_pair *qp = &sim->qps[q];
+    uint32_t from = data ? qp->sender : qp->receiver, to = data ? qp->receiver : qp->sender;
+    for (uint32_t i = 0; i < sim->switch_count; i++)
+        if (r->switches[i].adaptive && data)
+            return 0;
+    for (uint32_t i = 0; i < r->change_count; i++) {
+        const struct route_table *t = &r->tables[r->changes[i].table];
+        uint32_t node = graph_neighbour(&r->graph, from), out = NONE;
+        const uint16_t *distance = NULL;
+        while (node >= sim->host_count) {
+            out = last_port(sim, node, t, to, &distance);
+            out = distance ? choose_by_hash(sim, node, t, distance, q, data) : out;
+            if (out == NONE)
+                break;
+            passes[out]++;
+            const struct port *next = &sim->ports[sim->ports[out].peer];
+            node = graph_node(sim, next->node_kind, next->node);
+        }
+    }
+    return r->change_count;
 }
 
 bool reroute_leads_round(const struct sim *sim, uint32_t link)

@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "lib/text.h"
 #include "lib/xalloc.h"
+#include "sim/capture.h"
 #include "sim/faults/faults.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +71,62 @@ static json_t *holds_json(const struct sim *sim, size_t link, unsigned end, cons
     return holds;
 }
 
-static json_t *topology_json(const struct sim_lab *lab)
+/* The ways of flows, where there may be several. */
+
+#define MOST_WAYS 1000 /* flows; no reader looks at more */
+
+static json_t *ports_named(const struct sim_lab *lab, const uint32_t *passes, size_t ways, bool all)
+{
+    const struct sim_setup *setup = &lab->setup;
+    json_t *names = json_array();
+    for (size_t i = 0; i < 2 * setup->config.link_count; i++) {
+        const struct sim_link_config *link = &setup->links[i / 2];
+        if (passes[i] && (passes[i] == ways) == all)
+            json_array_append_new(
+                names,
+                json_textf("%s:%u", sim_setup_node_name(lab->run->cell, setup, i % 2 ? link->b : link->a),
+                           sim_port_number(lab->sim, (uint32_t)i)));
+    }
+    return names;
+}
+
+/* {"data": those of all ways, "some_data", "back", "some_back"}; NULL: each packet has its own. */
+static json_t *ways_of_flow(const struct sim_lab *lab, uint32_t flow)
+{
+    static const char *const keys[2][2] = {{"some_back", "back"}, {"some_data", "data"}};
+    size_t ports = 2 * lab->setup.config.link_count;
+    json_t *object = json_object();
+    for (int data = 1; object && data >= 0; data--) {
+        uint32_t *passes = xcalloc(ports + 1, sizeof *passes);
+        size_t ways = sim_flow_ways(lab->sim, flow, data, passes);
+        for (int all = 1; ways && all >= 0; all--) {
+            json_t *names = ports_named(lab, passes, ways, all);
+            if (json_array_size(names))
+                json_object_set(object, keys[data][all], names);
+            json_decref(names);
+        }
+        free(passes);
+        if (ways)
+            continue;
+        json_decref(object);
+        object = NULL;
+    }
+    return object;
+}
+
+static json_t *ways_json(const struct sim_lab *lab, const json_t *flows)
+{
+    const struct sim_config *config = &lab->setup.config;
+    json_t *ways = json_object();
+    for (size_t i = 0; i < config->flow_count && json_object_size(ways) < MOST_WAYS; i++) {
+        json_t *of = json_object_get(flows, config->flows[i].name) ? ways_of_flow(lab, (uint32_t)i) : NULL;
+        if (of)
+            json_put(ways, config->flows[i].name, of);
+    }
+    return ways;
+}
+
+static json_t *topology_json(const struct sim_lab *lab, const json_t *flows)
 {
     const struct sim_setup *setup = &lab->setup;
     const struct cell *cell = lab->run->cell;
@@ -89,7 +145,10 @@ static json_t *topology_json(const struct sim_lab *lab)
         }
         json_array_append_new(links, object);
     }
-    return json_make("{s:o,s:o}", "nodes", nodes_json(cell, setup), "links", links);
+    json_t *topology = json_make("{s:o,s:o}", "nodes", nodes_json(cell, setup), "links", links);
+    if (setup->config.switch_count + setup->config.bridge_count > 1)
+        json_object_set_new(topology, "ways", ways_json(lab, flows));
+    return topology;
 }
 
 /* ---- deadlocks */
@@ -262,7 +321,7 @@ void results_add(const struct sim_lab *lab, json_t *result)
                         json_make("{s:I,s:I,s:I,s:I,s:I}", "events", (json_int_t)work.events, "hops",
                                   (json_int_t)work.hops, "wall_ns", (json_int_t)lab->wall_ns, "memory_bytes",
                                   (json_int_t)work.bytes, "allocations", (json_int_t)work.allocations));
-    json_object_set_new(result, "topology", topology_json(lab));
+    json_object_set_new(result, "topology", topology_json(lab, json_object_get(result, "flows")));
     for (size_t role = 0; role < cell->scenario.roles.count; role++) {
         struct sim_node node = lab->setup.node_of_role[role];
         const char *name = scenario_role(&cell->scenario, role);
