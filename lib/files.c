@@ -151,7 +151,7 @@ const char *files_split(const char *path, char **folder)
     return slash ? slash + 1 : path;
 }
 
-int files_write_atomic(const char *path, const char *data, size_t length, struct error *e)
+static int replace_file(const char *path, const char *data, size_t length, bool soon, struct error *e)
 {
     char *parent;
     const char *name = files_split(path, &parent);
@@ -161,13 +161,24 @@ int files_write_atomic(const char *path, const char *data, size_t length, struct
     if (result == 0)
         result = fresh_file(&fresh, &folder, name, e);
     if (result == 0)
-        result = folder_fill(fresh.fd, path, data, length, e);
+        result = folder_fill(fresh.fd, path, data, length, !soon, e);
+    fresh.soon = soon;
     if (result == 0)
         result = fresh_publish(&fresh, &folder, name, true, e);
     fresh_remove(&fresh, &folder);
     folder_close(&folder);
     free(parent);
     return result;
+}
+
+int files_write_atomic(const char *path, const char *data, size_t length, struct error *e)
+{
+    return replace_file(path, data, length, false, e);
+}
+
+int files_write_soon(const char *path, const char *data, size_t length, struct error *e)
+{
+    return replace_file(path, data, length, true, e);
 }
 
 int files_sync_name(const char *path, struct error *e)

@@ -18,6 +18,8 @@ char *files_read_descriptor(int fd, const char *path, size_t limit, size_t *leng
 char *files_read_line(const char *path, struct error *e);
 /* Replace path atomically (lib/folder/fresh.h: a file in the same folder, fsync, rename). */
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e);
+/* The same without fsync: a kill leaves the old file or the new one, a power cut perhaps none. */
+int files_write_soon(const char *path, const char *data, size_t length, struct error *e);
 /* Write to an existing file in place (sysfs). */
 int files_write(const char *path, const char *data, struct error *e);
 /* mkdir -p; what was made survives a power cut. */

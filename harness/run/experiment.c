@@ -179,11 +179,17 @@ static json_t *settings_json(const struct run *run)
     return json;
 }
 
+static bool is_soon(const struct run *run)
+{
+    return run->x->soon && run->driver->simulated;
+}
+
 static int write_settings(const struct run *run, struct error *e)
 {
     char *path = files_join(run->x->folder, "settings.json");
     json_t *json = settings_json(run);
-    int result = path && json ? json_file_save(path, json, e) : error_set(e, "out of memory");
+    int result = !path || !json ? error_set(e, "out of memory")
+                                : (is_soon(run) ? json_file_save_soon : json_file_save)(path, json, e);
     json_decref(json);
     free(path);
     return result;
@@ -534,14 +540,15 @@ static void run_verify_result(struct run *run, const char *why_not, json_t *resu
     json_decref(settings);
 }
 
-/* What the result speaks of is on the disk before the result is, and is not written to any more. */
+/* What the result speaks of is on the disk before the result is, if that has to be, and is not written to any
+ * more. */
 static int close_files(struct run *run, json_t *result, struct error *e)
 {
     recorder_end(run->context.recorder);
     run->context.log = NULL;
     if (record_file_close(&run->log, e) != 0)
         return -1;
-    json_t *files = result_files_sync(run->x->folder, e);
+    json_t *files = result_files_list(run->x->folder, !is_soon(run), e);
     return files && json_object_set_new(result, "files", files) == 0 ? 0 : -1;
 }
 
@@ -578,7 +585,7 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
         error_set(&e, "out of memory while writing the result");
         run_fail(run, ENDING_LAB_FAILED, &e);
     } else if (close_files(run, result, &e) != 0 ||
-               json_file_save_readable(path, result, DOCUMENT_RESULT, &e) != 0) {
+               json_file_save_readable(path, result, DOCUMENT_RESULT, is_soon(run), &e) != 0) {
         run_fail(run, ENDING_LAB_FAILED, &e);
         verdict = VERDICT_INCOMPLETE;
     } else if (run->x->result) {

@@ -21,6 +21,7 @@ struct experiment {
     bool keep;    /* the next run wants the same */
     struct lab_opened *opened; /* the lab, which the run takes and closes; NULL: it opens the lab itself */
     json_t **result; /* is given the result as it was written, a new reference; NULL: it is not wanted */
+    bool soon;  /* of a simulated run: its files need not be on the disk when it ends */
     bool as_is; /* hosts stay as they are: nothing is set, and what an earlier run left is not restored */
 };
 

@@ -5,6 +5,7 @@
 #include "harness/plan/decidable.h"
 #include "harness/judge/verdict.h"
 #include "lib/document/json_text.h"
+#include "lib/formats/lab_kinds.h"
 #include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,8 @@ int precheck_plan(const struct plan *plan, struct precheck *found, struct error 
     bool runs = true; /* the lab can run all cells so far */
     decidable_open(&decidable, plan);
     decisions_open(&decisions, &plan->first);
-    for (size_t i = 0; result == 0 && i < plan->cell_count; i++) {
+    size_t count = found->first_alone && lab_kind(&plan->first.lab)->simulated ? 1 : plan->cell_count;
+    for (size_t i = 0; result == 0 && i < count; i++) {
         const struct cell *cell = plan_cell(plan, i, e);
         if (!cell) {
             result = -1;

@@ -39,6 +39,7 @@ struct sweep_request {
     const char *against;    /* a result or baseline that the sweep is compared with; NULL: none */
     struct list_of fail_if; /* char *: by which rules */
     int dry_run, json, no_report, quiet, yes;
+    bool of_search;     /* which has tried the values, and makes again what a power cut takes */
     bool tells_nothing; /* of single runs, with quiet: whoever started it reads their warnings in the results
                          */
 };

@@ -323,6 +323,7 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
                            .kept = s->settings_left,
                            .keep = sweep_next_wants_same(s, cell),
                            .opened = s->precheck.lab,
+                           .soon = s->request->of_search,
                            .result = result};
     outcome = experiment_run(&x, e);
     progress_clear(&s->progress);
@@ -1045,6 +1046,7 @@ int sweep_open(struct sweep *s, const struct sweep_request *request, const struc
         return -1;
     s->precheck = (struct precheck){.seed = sweep_seed_of(s, 0),
                                     .threads = (uint32_t)s->threads,
+                                    .first_alone = request->of_search,
                                     .keep = sweep_run_count(s) == 1 && !request->dry_run && !request->on,
                                     .warnings = warnings};
     if (precheck_plan(&s->plan, &s->precheck, e) != 0 || sweep_share_processors(s, e) != 0)

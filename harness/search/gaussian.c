@@ -14,7 +14,8 @@ static double distance(const struct gaussian *g, const double *a, const double *
         double apart = a[k] - b[k];
         if (!g->ordered[k])
             apart = (size_t)(a[k] * (double)g->parts[k]) != (size_t)(b[k] * (double)g->parts[k]);
-        sum += apart * apart / (g->lengths[k] * g->lengths[k]);
+        apart *= g->nearness[k];
+        sum += apart * apart;
     }
     return sqrt(sum);
 }
@@ -101,7 +102,7 @@ static double prior(const struct gaussian *g)
 {
     double sum = 0;
     for (size_t k = 0; k < g->dimensions; k++)
-        sum -= pow(log(g->lengths[k]) / 1.2, 2) / 2;
+        sum -= pow(log(g->nearness[k]) / 1.2, 2) / 2;
     return sum;
 }
 
@@ -118,7 +119,7 @@ static void learn(struct gaussian *g, const double *values)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (size_t j = 0; j < sizeof noises / sizeof *noises; j++) {
             for (size_t k = 0; k < g->dimensions; k++)
-                g->lengths[k] = lengths[i];
+                g->nearness[k] = 1 / lengths[i];
             g->noise = noises[j];
             double is = worth(g, values);
             if (is > best) {
@@ -128,18 +129,18 @@ static void learn(struct gaussian *g, const double *values)
             }
         }
     for (size_t k = 0; k < g->dimensions; k++)
-        g->lengths[k] = length;
+        g->nearness[k] = 1 / length;
     g->noise = noise;
     for (int pass = 0; pass < 2; pass++)
         for (size_t k = 0; k < g->dimensions; k++)
             for (int way = 0; way < 2; way++) {
-                double was = g->lengths[k];
-                g->lengths[k] = fmin(fmax(was * (way ? 2.0 : 0.5), SHORTEST), LONGEST);
+                double was = g->nearness[k];
+                g->nearness[k] = fmin(fmax(was * (way ? 0.5 : 2.0), 1 / LONGEST), 1 / SHORTEST);
                 double is = worth(g, values);
                 if (is > best)
                     best = is;
                 else
-                    g->lengths[k] = was;
+                    g->nearness[k] = was;
             }
 }
 
@@ -158,7 +159,7 @@ int gaussian_fit(struct gaussian *g, size_t dimensions, const bool *ordered, con
     if (!(g->scale > 1e-12 * fabs(g->mean)) || !isfinite(g->scale))
         return -1;
     g->places = xcalloc(count * dimensions, sizeof *g->places);
-    g->lengths = xcalloc(dimensions, sizeof *g->lengths);
+    g->nearness = xcalloc(dimensions, sizeof *g->nearness);
     g->weights = xcalloc(count, sizeof *g->weights);
     g->factor = xcalloc(count * count, sizeof *g->factor);
     double *scaled = xcalloc(count, sizeof *scaled);
@@ -167,7 +168,7 @@ int gaussian_fit(struct gaussian *g, size_t dimensions, const bool *ordered, con
         scaled[i] = (values[i] - g->mean) / g->scale;
     }
     if (like) {
-        memcpy(g->lengths, like->lengths, dimensions * sizeof *g->lengths);
+        memcpy(g->nearness, like->nearness, dimensions * sizeof *g->nearness);
         g->noise = like->noise;
     } else {
         learn(g, scaled);
@@ -195,10 +196,42 @@ void gaussian_at(const struct gaussian *g, const double *place, double *mean, do
     *deviation = g->scale * sqrt(fmax(1 - known, 1e-12));
 }
 
+/* How much below `best` a value of this mean and deviation is expected to be (Jones, Schonlau and Welch). */
+static double improvement(double best, double mean, double deviation)
+{
+    double z = (best - mean) / deviation;
+    return (best - mean) * 0.5 * erfc(-z / sqrt(2)) + deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
+}
+
+#define ROWS 8 /* between two looks */
+
+double gaussian_improvement(const struct gaussian *g, const double *place, double best, double most)
+{
+    size_t n = g->count;
+    double *near = xcalloc(n, sizeof *near), mean = g->mean, known = 0, is = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        near[i] = covariance(g, place, place_of(g, i));
+        mean += g->scale * near[i] * g->weights[i];
+    }
+    for (size_t k = 0; k <= n && is > most; k++) { /* solve_lower, as far as it is needed */
+        if (k % ROWS == 0 || k == n)
+            is = improvement(best, mean, g->scale * sqrt(fmax(1 - known, 1e-12)));
+        if (k == n || is <= most)
+            break;
+        const double *row = g->factor + k * n;
+        near[k] /= row[k];
+        known += near[k] * near[k];
+        for (size_t i = k + 1; i < n; i++)
+            near[i] -= row[i] * near[k];
+    }
+    free(near);
+    return is;
+}
+
 void gaussian_free(struct gaussian *g)
 {
     free(g->places);
-    free(g->lengths);
+    free(g->nearness);
     free(g->weights);
     free(g->factor);
     *g = (struct gaussian){0};

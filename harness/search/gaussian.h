@@ -11,7 +11,7 @@ struct gaussian {
     const bool *ordered; /* by dimension; places of one that is not are alike or not */
     const size_t *parts; /* of such a dimension: how many */
     double *places;      /* by point, then by dimension */
-    double *lengths;     /* by dimension: how far apart values still are alike */
+    double *nearness;    /* by dimension: 1 / how far apart values still are alike, their length */
     double noise;        /* variance, of values with variance 1 */
     double mean, scale;  /* of the values as they were given */
     double *weights;     /* of the points in a prediction */
@@ -26,6 +26,9 @@ int gaussian_fit(struct gaussian *g, size_t dimensions, const bool *ordered, con
                  const struct gaussian *like);
 /* The value at a place, and the standard deviation of what it may be. */
 void gaussian_at(const struct gaussian *g, const double *place, double *mean, double *deviation);
+/* How much below `best` the value at a place is expected to be. It is not larger the more is known, so that
+ * it is only worked out as far as it may be more than `most`. */
+double gaussian_improvement(const struct gaussian *g, const double *place, double best, double most);
 void gaussian_free(struct gaussian *g);
 
 #endif

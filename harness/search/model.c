@@ -26,8 +26,10 @@ struct model {
     size_t parameters;
     bool *ordered;
     size_t *parts;
-    struct gaussian learned; /* lengths and noise of this round */
-    size_t learned_at;       /* by so many tries; 0: not yet */
+    struct gaussian learned;  /* lengths and noise */
+    size_t learned_at;        /* by so many tries; 0: not yet */
+    struct vector best, span; /* of each objective in this round: the best value, how much worse most are */
+    size_t measured_at;       /* by so many tries */
 };
 
 static void *begin_model(const struct study *study, uint64_t seed)
@@ -69,29 +71,32 @@ static void draw_weights(struct model *m, size_t count, double *weights)
 }
 
 /* Of each objective the best value, and how much worse three of four are not. */
-static void measure(const struct tries *tries, struct vector *best, struct vector *span)
+static void measure(struct model *m, const struct tries *tries)
 {
+    if (m->measured_at == tries->count)
+        return;
     double *values = xcalloc(tries->count + 1, sizeof *values);
+    m->measured_at = tries->count;
     for (size_t k = 0; k < tries->study->objective_count; k++) {
         size_t count = 0;
         for (size_t i = 0; i < tries->count; i++)
             if (tries->items[i].feasible)
                 values[count++] = tries->items[i].values.of[k];
         double high = count ? distribution_quantile(values, count, 0.75) : 0;
-        best->of[k] = count ? values[0] : 0; /* sorted now */
-        span->of[k] = high > best->of[k] ? high - best->of[k] : 1;
+        m->best.of[k] = count ? values[0] : 0; /* sorted now */
+        m->span.of[k] = high > m->best.of[k] ? high - m->best.of[k] : 1;
     }
     free(values);
 }
 
-static double worth_of(const struct tries *tries, const struct tried *t, const double *weights,
-                       const struct vector *best, const struct vector *span)
+static double worth_of(const struct model *m, const struct tries *tries, const struct tried *t,
+                       const double *weights)
 {
     double most = 0, sum = 0;
     if (!t->feasible)
         return WORST;
     for (size_t k = 0; k < tries->study->objective_count; k++) {
-        double is = weights[k] * fmin((t->values.of[k] - best->of[k]) / span->of[k], WORST);
+        double is = weights[k] * fmin((t->values.of[k] - m->best.of[k]) / m->span.of[k], WORST);
         most = fmax(most, is);
         sum += is;
     }
@@ -106,55 +111,40 @@ struct points {
     size_t count;
 };
 
-struct ranked {
-    double value;
-    size_t number;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-                                : (x->number > y->number) - (x->number < y->number);
-}
-
 /* All that have places; of more than MODELLED the best half, and of the others the last ones. */
 static void choose_points(const struct tries *tries, const double *values, struct points *points)
 {
-    struct ranked *ranked = xcalloc(tries->count + 1, sizeof *ranked);
     bool *taken = xcalloc(tries->count + 1, sizeof *taken);
-    size_t count = 0;
+    size_t best[MODELLED], kept = 0, most = MODELLED, left, placed = 0;
     for (size_t i = 0; i < tries->count; i++)
-        if (tries->items[i].places)
-            ranked[count++] = (struct ranked){values[i], i};
-    qsort(ranked, count, sizeof *ranked, by_value);
-    size_t best = count > MODELLED ? MODELLED / 2 : count;
-    for (size_t i = 0; i < best; i++)
-        taken[ranked[i].number] = true;
-    for (size_t i = tries->count, more = count > MODELLED ? MODELLED - best : 0; more > 0 && i-- > 0;)
+        placed += tries->items[i].places != NULL;
+    most = placed > MODELLED ? MODELLED / 2 : MODELLED;
+    for (size_t i = 0; i < tries->count; i++) { /* the first ones of an ascending list */
+        size_t k = kept < most ? kept : most;
+        if (!tries->items[i].places || (k == most && values[i] >= values[best[most - 1]]))
+            continue;
+        for (k = k == most ? most - 1 : k; k > 0 && values[i] < values[best[k - 1]]; k--)
+            best[k] = best[k - 1];
+        best[k] = i;
+        kept += kept < most;
+    }
+    for (size_t k = 0; k < kept; k++)
+        taken[best[k]] = true;
+    left = placed > MODELLED ? MODELLED - kept : 0;
+    for (size_t i = tries->count; left > 0 && i-- > 0;)
         if (tries->items[i].places && !taken[i]) {
             taken[i] = true;
-            more--;
+            left--;
         }
     for (size_t i = 0; i < tries->count; i++)
         if (taken[i]) {
             points->places[points->count] = tries->items[i].places;
             points->values[points->count++] = values[i];
         }
-    free(ranked);
     free(taken);
 }
 
 /* ---- where most is expected */
-
-/* How much below `best` a value there is expected to be. */
-static double improvement(const struct gaussian *g, double best, const double *place)
-{
-    double mean, deviation;
-    gaussian_at(g, place, &mean, &deviation);
-    double z = (best - mean) / deviation;
-    return (best - mean) * 0.5 * erfc(-z / sqrt(2)) + deviation * exp(-z * z / 2) / sqrt(2 * M_PI);
-}
 
 static double gauss(struct model *m)
 {
@@ -178,14 +168,21 @@ static void step_from(struct model *m, const double *from, double size, double *
 static void take_better(const struct model *m, const struct gaussian *g, double best, const double *place,
                         double *most, double *into)
 {
-    double is = improvement(g, best, place);
+    double is = gaussian_improvement(g, place, best, *most);
     if (is > *most) {
         *most = is;
         memcpy(into, place, m->parameters * sizeof *into);
     }
 }
 
-static void maximise(struct model *m, const struct gaussian *g, const struct points *points, double *places)
+/* A long study has many proposals, of which each may be looked for at fewer places. */
+static int looks(int most, size_t tries)
+{
+    return tries > MODELLED ? (int)(most * fmax((double)MODELLED / (double)tries, 0.1)) : most;
+}
+
+static void maximise(struct model *m, const struct gaussian *g, const struct points *points, size_t tries,
+                     double *places)
 {
     double *place = xcalloc(m->parameters, sizeof *place), most = -INFINITY, size = 0.1;
     size_t at = 0;
@@ -193,16 +190,16 @@ static void maximise(struct model *m, const struct gaussian *g, const struct poi
         if (points->values[i] < points->values[at])
             at = i;
     double best = points->values[at];
-    for (int k = 0; k < TRIED_FAR; k++) {
+    for (int k = 0; k < looks(TRIED_FAR, tries); k++) {
         for (size_t i = 0; i < m->parameters; i++)
             place[i] = random_unit(&m->random);
         take_better(m, g, best, place, &most, places);
     }
-    for (int k = 0; k < TRIED_NEAR; k++) {
+    for (int k = 0; k < looks(TRIED_NEAR, tries); k++) {
         step_from(m, points->places[at], 0.1, place);
         take_better(m, g, best, place, &most, places);
     }
-    for (int k = 0; k < REFINED; k++, size *= 0.97) {
+    for (int k = 0; k < looks(REFINED, tries); k++, size *= 0.97) {
         step_from(m, places, size, place);
         take_better(m, g, best, place, &most, places);
     }
@@ -221,6 +218,14 @@ static void believe(const struct gaussian *g, const double *const *beside, size_
     }
 }
 
+/* Lengths are learned in every round; once the points are fewer than the tries, when these have grown by a
+ * tenth. */
+static bool has_learned(const struct model *m, size_t tries)
+{
+    return m->learned_at &&
+           (tries == m->learned_at || (tries > MODELLED && tries - m->learned_at < tries / 10));
+}
+
 /* false: nothing can be said yet. */
 static bool propose_by_model(struct model *m, const struct tries *tries, const double *const *beside,
                              size_t proposed, double *places)
@@ -228,27 +233,26 @@ static bool propose_by_model(struct model *m, const struct tries *tries, const d
     struct points points = {xcalloc(tries->count + proposed + 1, sizeof *points.places),
                             xcalloc(tries->count + proposed + 1, sizeof *points.values), 0};
     double *values = xcalloc(tries->count + 1, sizeof *values), weights[SEARCH_MOST_OBJECTIVES];
-    struct vector best, span;
     struct gaussian g = {0}, more = {0};
     draw_weights(m, tries->study->objective_count, weights);
-    measure(tries, &best, &span);
+    measure(m, tries);
     for (size_t i = 0; i < tries->count; i++)
-        values[i] = worth_of(tries, &tries->items[i], weights, &best, &span);
+        values[i] = worth_of(m, tries, &tries->items[i], weights);
     choose_points(tries, values, &points);
-    const struct gaussian *like = m->learned_at == tries->count ? &m->learned : NULL;
+    const struct gaussian *like = has_learned(m, tries->count) ? &m->learned : NULL;
     bool fitted = gaussian_fit(&g, m->parameters, m->ordered, m->parts, points.places, points.values,
                                points.count, like) == 0;
     if (fitted && proposed) {
         believe(&g, beside, proposed, &points);
         if (gaussian_fit(&more, m->parameters, m->ordered, m->parts, points.places, points.values,
                          points.count, &g) == 0) {
-            maximise(m, &more, &points, places);
+            maximise(m, &more, &points, tries->count, places);
             gaussian_free(&more);
         } else {
-            maximise(m, &g, &points, places);
+            maximise(m, &g, &points, tries->count, places);
         }
     } else if (fitted) {
-        maximise(m, &g, &points, places);
+        maximise(m, &g, &points, tries->count, places);
     }
     if (fitted && !like) {
         if (m->learned_at)

@@ -1,14 +1,14 @@
 #include "harness/search/round.h"
 
 #include "harness/run/part.h"
+#include "harness/run/results.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
-#include "lib/folder/sweep_index.h"
 #include "lib/log.h"
 #include "lib/program/program.h"
 #include "lib/words.h"
-#include "reports/results/run.h"
+#include "lib/xalloc.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,46 +66,62 @@ static void add_sets(const struct round *r, struct candidate *const *candidates,
 
 /* ---- its results */
 
-static void take_result(const struct round *r, struct candidate *c, const char *sweep, const char *cell)
+static void add_counter(void *context, const char *role, const char *counter, const char *key)
 {
-    struct error e;
-    char *folder = cell ? files_join(sweep, cell) : strdup(sweep);
-    char *path = folder ? files_join(folder, "result.json") : NULL;
-    json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
-    if (result)
-        candidate_take(c, r->study, result, folder + strlen(r->folder) + 1);
-    else
-        candidate_miss(c, e.text);
-    json_decref(result);
-    free(path);
-    free(folder);
+    struct words *parts = context;
+    bool all = strpbrk(counter, "*?[.#") || parts->count + 1 == JSON_PARTS_MOST;
+    (void)role;
+    (void)key;
+    if (parts->count < JSON_PARTS_MOST)
+        words_add(parts, "hosts.*.counters.%s", all ? "*" : counter);
 }
 
-static void take_results(const struct round *r, struct candidate *const *candidates, size_t count)
+/* What is read of results: what expressions and constraints read, of hosts also that they are there. A result
+ * has hundreds of counters. */
+static void list_parts(const struct study *study, struct words *parts)
+{
+    static const char *const always[] = {
+        "complete",    "reason",         "warnings",        "expectations",     "flows",
+        "collectives", "hosts.*.origin", "hosts.*.machine", "hosts.*.sampling", NULL};
+    words_add_all(parts, always);
+    for (size_t k = 0; k < study->objective_count; k++)
+        expr_each_counter(study->objectives[k].of, add_counter, parts);
+}
+
+/* Takes over `path`. */
+static void take_result(const struct round *r, struct candidate *c, const struct words *parts, char *path)
 {
     struct error e;
     struct folder folder = {.fd = -1};
-    char *sweep = part_last(r->folder, r->name);
-    json_t *index = NULL, *cell, *taken = json_object();
-    size_t i;
-    if (!sweep || folder_open(&folder, sweep, &e) != 0) {
-        for (i = 0; i < count; i++)
-            candidate_miss(candidates[i], "its folder is missing");
-    } else if (!sweep_index_exists(&folder)) {
-        take_result(r, candidates[0], sweep, NULL);
-    } else if ((index = sweep_index_load(&folder, &e))) {
-        json_array_foreach(json_object_get(index, "cells"), i, cell)
-        {
-            const char *name = run_cell_folder(cell, taken);
-            size_t number = name ? (size_t)strtoul(name, NULL, 10) : 0,
-                   at = (number - 1) / (size_t)r->repeats;
-            if (number && at < count)
-                take_result(r, candidates[at], sweep, name);
-        }
-    }
+    json_t *result = NULL;
+    error_set(&e, "its folder is missing");
+    if (path && folder_open(&folder, path, &e) == 0)
+        result = json_file_load_parts_in(&folder, "result.json", DOCUMENT_RESULT,
+                                         (const char *const *)parts->items, &e);
+    if (result)
+        candidate_take(c, r->study, result, path + strlen(r->folder) + 1);
+    else
+        candidate_miss(c, e.text);
+    json_decref(result);
     folder_close(&folder);
-    json_decref(taken);
-    json_decref(index);
+    free(path);
+}
+
+/* Of each candidate in turn all repetitions; a run that is no sweep has its result in the folder itself. */
+static void take_results(const struct round *r, struct candidate *const *candidates, size_t count)
+{
+    char *sweep = part_last(r->folder, r->name), name[24];
+    struct words parts = {0};
+    bool single = candidates[0]->known && r->repeats == 1;
+    list_parts(r->study, &parts);
+    for (size_t i = 0; i < count * (size_t)r->repeats; i++) {
+        results_cell_name(i + 1, name, sizeof name);
+        take_result(r, candidates[i / (size_t)r->repeats], &parts,
+                    !sweep   ? NULL
+                    : single ? xstrdup(sweep)
+                             : files_join(sweep, name));
+    }
+    words_free(&parts);
     free(sweep);
 }
 
@@ -133,7 +149,7 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
     request.repeats = r->repeats;
     request.json = false;
     request.quiet = request.no_report = true;
-    request.tells_nothing = true;
+    request.tells_nothing = request.of_search = true;
     request.said = r->said;
     int status = part_run(&request, &documents, r->name, r->resume);
     if (status == EXIT_DONE || status == EXIT_FAILED || status == EXIT_SKIPPED)

@@ -410,7 +410,8 @@ json_t *json_file_load_parts_in(const struct folder *folder, const char *name, e
 }
 
 /* `kind` NULL: it need not be read again. */
-static int save_value(const char *path, const json_t *value, const enum document_kind *kind, struct error *e)
+static int save_value(const char *path, const json_t *value, const enum document_kind *kind, bool soon,
+                      struct error *e)
 {
     char *data = json_dumps(value, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (!data)
@@ -421,17 +422,23 @@ static int save_value(const char *path, const json_t *value, const enum document
         return error_prefix(e, "it is not written, because it could not be read again");
     }
     data[length] = '\n'; /* replaces the terminator; the length is passed separately */
-    int result = files_write_atomic(path, data, length + 1, e);
+    int result = (soon ? files_write_soon : files_write_atomic)(path, data, length + 1, e);
     free(data);
     return result;
 }
 
 int json_file_save(const char *path, const json_t *value, struct error *e)
 {
-    return save_value(path, value, NULL, e);
+    return save_value(path, value, NULL, false, e);
 }
 
-int json_file_save_readable(const char *path, const json_t *value, enum document_kind kind, struct error *e)
+int json_file_save_soon(const char *path, const json_t *value, struct error *e)
 {
-    return save_value(path, value, &kind, e);
+    return save_value(path, value, NULL, true, e);
+}
+
+int json_file_save_readable(const char *path, const json_t *value, enum document_kind kind, bool soon,
+                            struct error *e)
+{
+    return save_value(path, value, &kind, soon, e);
 }

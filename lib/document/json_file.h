@@ -65,7 +65,10 @@ size_t json_file_memory_of(const json_t *value);
 void json_file_limits(enum document_kind kind, size_t *text_bytes, size_t *memory_bytes);
 /* Write atomically: a temporary file in the same folder, fsync, rename. */
 int json_file_save(const char *path, const json_t *value, struct error *e);
-/* The same, unless json_file_load would refuse it: then nothing is written. */
-int json_file_save_readable(const char *path, const json_t *value, enum document_kind kind, struct error *e);
+/* The same without fsync (files_write_soon). */
+int json_file_save_soon(const char *path, const json_t *value, struct error *e);
+/* The same, unless json_file_load would refuse it: then nothing is written. `soon`: without fsync. */
+int json_file_save_readable(const char *path, const json_t *value, enum document_kind kind, bool soon,
+                            struct error *e);
 
 #endif

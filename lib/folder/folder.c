@@ -91,12 +91,14 @@ static int write_all(int fd, const char *data, size_t length)
         data += written > 0 ? written : 0;
         length -= written > 0 ? (size_t)written : 0;
     }
-    return fsync(fd);
+    return 0;
 }
 
-int folder_fill(int fd, const char *path, const char *data, size_t length, struct error *e)
+int folder_fill(int fd, const char *path, const char *data, size_t length, bool sync, struct error *e)
 {
-    return write_all(fd, data, length) == 0 ? 0 : error_set_errno(e, errno, "writing %s", path);
+    return write_all(fd, data, length) == 0 && (!sync || fsync(fd) == 0)
+               ? 0
+               : error_set_errno(e, errno, "writing %s", path);
 }
 
 int folder_create(const struct folder *f, const char *name, const char *data, size_t length, struct error *e)
@@ -105,8 +107,8 @@ int folder_create(const struct folder *f, const char *name, const char *data, si
     if (!path)
         return error_set(e, "writing %s: out of memory", name);
     int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    int result =
-        fd < 0 ? error_set_errno(e, errno, "creating %s", path) : folder_fill(fd, path, data, length, e);
+    int result = fd < 0 ? error_set_errno(e, errno, "creating %s", path)
+                        : folder_fill(fd, path, data, length, true, e);
     if (fd >= 0 && close(fd) != 0 && result == 0)
         result = error_set_errno(e, errno, "writing %s", path);
     if (fd >= 0 && result != 0)

@@ -31,8 +31,8 @@ bool folder_has(const struct folder *f, const char *name);
 int folder_check_place(const struct folder *f, const char *name, struct error *e);
 /* Write a file that does not exist yet, to the disk: one that cannot be written whole is removed. */
 int folder_create(const struct folder *f, const char *name, const char *data, size_t length, struct error *e);
-/* Write all bytes to an open file, and to the disk; `path` is for sentences. */
-int folder_fill(int fd, const char *path, const char *data, size_t length, struct error *e);
+/* Write all bytes to an open file, and with `sync` to the disk; `path` is for sentences. */
+int folder_fill(int fd, const char *path, const char *data, size_t length, bool sync, struct error *e);
 
 /* Bring the contents of all regular files in it to the disk, but for those whose names begin with a dot. */
 int folder_sync_files(const struct folder *f, struct error *e);

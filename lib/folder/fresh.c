@@ -81,6 +81,7 @@ static bool fresh_lock(int fd)
 static int fresh_start(struct fresh *f, const struct folder *in, const char *name, bool folder,
                        struct error *e)
 {
+    f->soon = false;
     interrupt_hold(&f->before);
     for (int i = 0; i < TRIES; i++) {
         fresh_choose_name(f, in, name);
@@ -134,7 +135,8 @@ int fresh_publish(struct fresh *f, const struct folder *in, const char *name, bo
         done = renameat(in->fd, f->name, in->fd, name);
     if (done != 0)
         return error_set_errno(e, errno, "writing %s/%s", in->path, name);
-    fsync(in->fd); /* or the rename may be lost with the power */
+    if (!f->soon)
+        fsync(in->fd); /* or the rename may be lost with the power */
     fresh_close(f);
     return 0;
 }

@@ -16,6 +16,7 @@ struct fresh {
     int fd; /* the file or folder in the making, locked while this is open */
     char name[240];
     sigset_t before; /* the signals that waited before it was made */
+    bool soon;       /* set by its maker: its name need not be on the disk when it has it */
 };
 
 /* A file in `in` that will be `name`, open for writing. */

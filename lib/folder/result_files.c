@@ -49,12 +49,12 @@ static json_t *list_files(const struct folder *folder, struct error *e)
     return NULL;
 }
 
-json_t *result_files_sync(const char *path, struct error *e)
+json_t *result_files_list(const char *path, bool sync, struct error *e)
 {
     struct folder folder;
     json_t *list = NULL;
-    if (folder_open(&folder, path, e) == 0 && folder_sync_files(&folder, e) == 0 &&
-        folder_sync(&folder, "..", e) == 0)
+    if (folder_open(&folder, path, e) == 0 &&
+        (!sync || (folder_sync_files(&folder, e) == 0 && folder_sync(&folder, "..", e) == 0)))
         list = list_files(&folder, e);
     folder_close(&folder);
     return list;

@@ -7,12 +7,12 @@
 #include <jansson.h>
 
 /*
- * Bring what is in the folder of a run to the disk, with the folder and its name in the folder above, before
- * result.json is written: what survives a power cut then survives with all that it speaks of. Returns the
- * list for result.json: [{"name", "bytes"}], by name. NULL: a file cannot be written to the disk, or memory
- * ran out. Nobody may write to the files any more.
+ * The list for result.json of what is in the folder of a run: [{"name", "bytes"}], by name. With `sync` all
+ * of it is brought to the disk, with the folder and its name in the folder above: what survives a power cut
+ * then survives with all that it speaks of. NULL: a file cannot be written to the disk, or memory ran out.
+ * Nobody may write to the files any more.
  */
-json_t *result_files_sync(const char *path, struct error *e);
+json_t *result_files_list(const char *path, bool sync, struct error *e);
 /* Are the files that a result lists in its folder, each of the size that it had? And does it say what it must
  * of them, of its completeness ("complete") and its phases? -1: the sentence names the first that is not so:
  * it was damaged or edited. Results of versions that listed none pass. */

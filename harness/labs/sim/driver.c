@@ -377,11 +377,23 @@ static int run_to_next_report(struct sim_lab *lab, int64_t until_ns, struct erro
     return 0;
 }
 
+#define LOOK_NS (10 * NS_PER_MS)
+
+/* A look for signals takes longer than many a step. */
+static bool is_interrupted(struct sim_lab *lab)
+{
+    int64_t now_ns = clock_monotonic_ns();
+    if (now_ns - lab->looked_ns < LOOK_NS)
+        return false;
+    lab->looked_ns = now_ns;
+    return interrupt_count(lab->run->interrupt) > 0;
+}
+
 static enum advance sim_lab_advance(void *state, int64_t until_ns, struct error *e)
 {
     struct sim_lab *lab = state;
     while (lab->now_ns < until_ns) {
-        if (interrupt_count(lab->run->interrupt) > 0)
+        if (is_interrupted(lab))
             return ADVANCE_INTERRUPTED;
         if (run_to_next_report(lab, until_ns, e) != 0)
             return ADVANCE_FAILED;

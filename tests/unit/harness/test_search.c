@@ -62,7 +62,7 @@ static void a_process_tells_values_between_points(void **state)
     gaussian_at(&g, outside, &far, &far);
     assert_true(fabs(mean - smooth(between)) < 0.1);
     assert_true(deviation < 0.2 && far > deviation);
-    assert_true(g.lengths[1] >= g.lengths[0]); /* which says nothing */
+    assert_true(g.nearness[1] <= g.nearness[0]); /* which says nothing */
     gaussian_free(&g);
     for (int i = 0; i < 24; i++)
         values[i] = 7;

@@ -189,11 +189,11 @@ static void what_could_not_be_read_again_is_not_written(void **state)
     assert_non_null(words);
     memset(words, 'x', most);
     json_t *large = json_pack("{s:s}", "a", words), *small = json_pack("{s:s}", "a", words + most / 2);
-    assert_int_equal(json_file_save_readable(path, large, DOCUMENT_MESSAGE, &e), -1);
+    assert_int_equal(json_file_save_readable(path, large, DOCUMENT_MESSAGE, false, &e), -1);
     assert_non_null(strstr(e.text, "could not be read again"));
     assert_non_null(strstr(e.text, "a message may have 262144"));
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(json_file_save_readable(path, small, DOCUMENT_MESSAGE, &e), 0);
+    assert_int_equal(json_file_save_readable(path, small, DOCUMENT_MESSAGE, false, &e), 0);
     json_t *back = json_file_load(path, DOCUMENT_MESSAGE, &e);
     assert_true(json_equal(back, small));
     json_decref(back);
