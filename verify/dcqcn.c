@@ -19,6 +19,9 @@
 #define NEAR_STAGES    2 /* of bytes */
 #define NEAR_PS        (10 * SIM_PS_PER_US)
 #define LEAST_COMPARED 100 /* packets of a queue pair whose rate is compared with the machine's */
+#define LEAST_FIRST    5   /* packets before the first CNP, which tell from which rate that cuts: */
+#define NEAR_LINE      0.8 /* that of the line, if they have this part of it */
+#define LIKELY         1.01 /* times what the likely machine allows: more shows that it is not the queue pair's */
 #define SETTLED                                                                                 \
     300 /* intervals of alpha since the first CNP after which the machine is no longer too fast \
            \ */
@@ -28,20 +31,24 @@
 /* A queue pair that sends. */
 struct sender {
     bool begun;
-    bool notified; /* it got a CNP: before, its rate is not known, and that of the line is taken */
+    bool notified;  /* it got a CNP: before, its rate is not known, and that of the line is taken */
+    bool from_line; /* until then it had the line's rate, with which the machine begins */
     int64_t start_ns, last_ns;
-    double ahead_bytes;    /* what it has sent more than the machine allows, not below 0 */
-    uint64_t since_number; /* the last packet with nothing ahead, and what was sent since */
+    int64_t first_bytes, first_packets; /* sent until then */
+    double ahead_bytes;                 /* what it has sent more than the machine allows, not below 0 */
+    uint64_t since_number;              /* the last packet with nothing ahead, and what was sent since */
     int64_t since_ns, since_bytes;
     uint32_t longest_bytes, last_bytes;
     struct dcqcn machine;
-    struct dcqcn likely;              /* the same without doubt: not an upper bound */
-    int64_t settled_ns;               /* since then neither shows any more how the capture began */
-    double allowed_bytes;             /* by the machine since its last packet */
-    bool under_way;                   /* its message goes on after that packet */
-    uint64_t port_frames;             /* that the port had sent with it, */
-    uint64_t port_pauses;             /* and been paused by */
-    double clear_sent, clear_allowed; /* bytes while nothing but the machine is known to have held it back */
+    struct dcqcn likely;  /* the same without doubt: not an upper bound */
+    int64_t settled_ns;   /* since then neither shows any more how the capture began */
+    double allowed_bytes; /* by the likely machine since its last packet, */
+    double bound_bytes;   /* and by the machine */
+    bool under_way;       /* its message goes on after that packet */
+    uint64_t port_frames; /* that the port had sent with it, */
+    uint64_t port_pauses; /* and been paused by */
+    /* bytes while nothing but the machine is known to have held it back, and what both allowed */
+    double clear_sent, clear_allowed, clear_bound;
     uint64_t clear_packets;
 };
 
@@ -146,7 +153,9 @@ static void advance(struct sender *s, const struct dcqcn_params *params, const s
         sender_begin(s, params, p);
     int64_t at_ps = (s->last_ns - s->start_ns) * SIM_PS_PER_NS;
     int64_t now_ps = (p->time_ns - s->start_ns) * SIM_PS_PER_NS;
-    s->ahead_bytes -= run(&s->machine, params, at_ps, now_ps, run_ticks);
+    double bound_bytes = run(&s->machine, params, at_ps, now_ps, run_ticks);
+    s->ahead_bytes -= bound_bytes;
+    s->bound_bytes += bound_bytes;
     s->allowed_bytes += run(&s->likely, params, at_ps, now_ps, dcqcn_run_ticks);
     s->last_ns = p->time_ns;
     if (s->ahead_bytes > 0)
@@ -167,9 +176,10 @@ static void compare(struct senders *all, struct sender *s, const struct verify_p
     if (clear) {
         s->clear_sent += s->last_bytes;
         s->clear_allowed += s->allowed_bytes;
+        s->clear_bound += s->bound_bytes;
         s->clear_packets++;
     }
-    s->allowed_bytes = 0;
+    s->allowed_bytes = s->bound_bytes = 0;
     s->last_bytes = bytes;
     s->under_way = !opcode_rows[OPCODE_OPERATION(p->frame.roce.bth.opcode)].last &&
                    p->time_ns >= line->paused_until_ns[p->priority];
@@ -206,6 +216,8 @@ static void sent(struct senders *all, struct sender *s, const struct dcqcn_param
     dcqcn_sent(&s->likely, params, bytes);
     s->ahead_bytes += bytes;
     s->since_bytes += bytes;
+    s->first_bytes += s->notified ? 0 : bytes;
+    s->first_packets += !s->notified;
     all->judged += s->notified;
     if (!s->notified || s->ahead_bytes <= AHEAD_BYTES + (double)AHEAD_FRAMES * s->longest_bytes)
         return;
@@ -246,8 +258,11 @@ static void notified(struct senders *all, struct verify_context *c, const struct
     if (first)
         s->machine.alpha =
             0; /* there may have been CNPs before the capture: then alpha is not its initial value */
-    if (!s->notified)
+    if (!s->notified) {
+        double line_bytes = (double)c->rate_bps * (double)(p->time_ns - s->start_ns) / 8e9;
+        s->from_line = s->first_packets >= LEAST_FIRST && (double)s->first_bytes > NEAR_LINE * line_bytes;
         s->settled_ns = p->time_ns + SETTLED * params->alpha_ps / SIM_PS_PER_NS;
+    }
     s->notified = true;
 }
 
@@ -280,18 +295,24 @@ static void frame(void *state, struct verify_context *c, const struct verify_pac
 }
 
 /* By how much queue pairs stay below the machine. Not those that go further ahead of it in the middle of
- * messages than is allowed altogether: they send in bursts, and wait between messages, where it is not known
- * what else they wait for. */
+ * messages than is allowed altogether, whatever their rate was before the capture: they send in bursts, and
+ * wait between messages, where it is not known what else they wait for. Nor those of which that rate still
+ * shows: they sent more than the likely machine allows. */
 static void tell_slower(const struct senders *s, struct verify_context *c)
 {
     double sent = 0, allowed = 0, least = 1e9;
-    uint64_t bursts = 0;
+    uint64_t bursts = 0, unknown = 0;
     for (uint32_t i = 0; i < s->senders.count; i++) {
         const struct sender *of = states_have(&s->senders, i, sizeof *of);
         if (of->clear_packets < LEAST_COMPARED || of->clear_allowed <= 0)
             continue;
-        if (of->clear_sent - of->clear_allowed > AHEAD_BYTES + (double)AHEAD_FRAMES * of->longest_bytes) {
+        double ahead = AHEAD_BYTES + (double)AHEAD_FRAMES * of->longest_bytes;
+        if (of->clear_sent - of->clear_bound > ahead) {
             bursts++;
+            continue;
+        }
+        if (!of->from_line || of->clear_sent > LIKELY * of->clear_allowed) {
+            unknown++;
             continue;
         }
         sent += of->clear_sent;
@@ -309,6 +330,12 @@ static void tell_slower(const struct senders *s, struct verify_context *c)
                         "%llu %s in bursts, faster than the machine in the middle of messages: by how much "
                         "they are slower does not show",
                         (unsigned long long)bursts, bursts == 1 ? "queue pair sent" : "queue pairs sent");
+    if (unknown)
+        findings_figure(c->findings,
+                        "by how much %llu %s slower than the machine is not known: the first CNP of the "
+                        "capture does not cut "
+                        "the line's rate, as if others came before it",
+                        (unsigned long long)unknown, unknown == 1 ? "queue pair is" : "queue pairs are");
 }
 
 static void dcqcn_end(void *state, struct verify_context *c)

@@ -84,9 +84,14 @@ void findings_figure(struct findings *f, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    free(f->figure);
-    f->figure = formatted(format, arguments);
+    char *text = formatted(format, arguments), *all = NULL;
     va_end(arguments);
+    if (f->figure && text && asprintf(&all, "%s; %s", f->figure, text) < 0)
+        all = NULL;
+    if (all)
+        free(text);
+    free(f->figure);
+    f->figure = all ? all : text;
 }
 
 /* Returns the note, or the last one if there is no room for more. */

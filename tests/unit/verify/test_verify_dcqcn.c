@@ -17,7 +17,7 @@ struct sender {
     int64_t next_ns, cnp_ns, start_ns;
     bool middle;      /* of one message, without an end */
     int64_t every_ns; /* between CNPs */
-    int slowness;     /* by what gaps are multiplied; 0: by 1 */
+    int slowness;     /* by what gaps are multiplied since the first CNP; 0: by 1 */
     int burst;        /* packets that are sent one behind the other, the last of which ends a message; 0: 1 */
     int in_burst;
     int64_t owed_ns; /* by the burst */
@@ -72,7 +72,8 @@ static uint64_t send(struct sender *s, int64_t until_ns, bool obeys, bool captur
         dcqcn_advance(&s->machine, &s->params, now_ps);
         int64_t gap_ps = dcqcn_gap_ps(&s->machine, &s->params, now_ps, 4178);
         dcqcn_sent(&s->machine, &s->params, 4178);
-        int64_t gap_ns = obeys ? gap_ps / SIM_PS_PER_NS * (s->slowness ? s->slowness : 1) + 1 : LINE_NS;
+        bool slow = s->slowness && s->machine.alpha_tick_ps != SIM_FOREVER;
+        int64_t gap_ns = obeys ? gap_ps / SIM_PS_PER_NS * (slow ? s->slowness : 1) + 1 : LINE_NS;
         s->owed_ns += s->burst ? gap_ns - LINE_NS : 0;
         s->next_ns += s->burst ? LINE_NS + (ends ? s->owed_ns : 0) : gap_ns;
         s->owed_ns = ends ? 0 : s->owed_ns;
@@ -111,6 +112,21 @@ static void begins_in_the_middle(void **state)
     send(&s, s.start_ns + RUN_NS / 8, true, false);
     send(&s, s.start_ns + RUN_NS / 2, true, true);
     talk_good(&talk, "dcqcn", RATE);
+    begin(&s); /* a queue pair that obeys sends in no bursts */
+    s.middle = true;
+    s.every_ns = 4 * CNP_NS;
+    send(&s, s.start_ns + RUN_NS / 8, true, false);
+    send(&s, s.start_ns + RUN_NS / 2, true, true);
+    talk_good(&talk, "dcqcn", RATE);
+    json_t *entry = talk_judge(&talk, "dcqcn", RATE);
+    const char *reason = json_string_value(json_object_get(entry, "reason"));
+    if (!strstr(reason,
+                "; by how much 1 queue pair is slower than the machine is not known: the first CNP of "
+                "the capture does not cut the line's rate, as if others came before it"))
+        fail_msg("what came before the capture is not said to be unknown: %s", reason);
+    if (strstr(reason, "bursts") || strstr(reason, "of the machine's rate, "))
+        fail_msg("what is not known is told: %s", reason);
+    json_decref(entry);
 }
 
 /* Also where a mirror cut the packets before they were captured: their headers say how long they were. */
