@@ -170,16 +170,48 @@ bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_se
 
 /* ---- senders, deadlocks */
 
+/* A link on the flow's way that has another rate since it was down; NULL: there is none. */
+static struct cause *slower_way(struct seen *s, struct causes *causes, const struct flow_seen *flow)
+{
+    struct cause *cause = NULL;
+    for (size_t p = 0; p < s->network.port_count && !cause; p++)
+        if (flow->from_node != NETWORK_NONE && seen_may_pass(s, flow, p))
+            cause = judge_slower_since(s, causes, p, flow->priority);
+    return cause;
+}
+
+/* A link that was down may have come back with another rate. */
+static void tell_downs(const struct seen *s, struct cause *cause, const struct flow_seen *flow)
+{
+    const char *const ends[] = {flow->from, flow->to};
+    for (size_t k = 0; k < 2; k++)
+        if (seen_counter(s, ends[k], "link_down_events_phy") > 0)
+            text_add(
+                &cause->evidence,
+                "the link of %s was down (link_down_events_phy): whether it has its whole rate since is not "
+                "known\n",
+                ends[k]);
+}
+
 static void judge_senders(struct seen *s, struct causes *causes)
 {
     for (size_t i = 0; i < s->flow_count; i++) {
-        const struct flow_seen *flow = &s->flows[i];
-        if (flow->share[SHARE_SENDER] < SENDER_MATTERS || flow->rests)
+        struct flow_seen *flow = &s->flows[i];
+        double share = flow->share[SHARE_SENDER];
+        if (share < SENDER_MATTERS || flow->rests)
             continue;
-        struct cause *cause = causes_get_or_add(s, causes, CAUSE_SENDER, flow->from, LIKELY, NULL);
-        text_add(&cause->evidence, "%s has %.1f %% of its line, and leaves %.1f %% unused without a reason\n",
-                 flow->name, 100 * flow->share[SHARE_DELIVERED], 100 * flow->share[SHARE_SENDER]);
-        cause_add_cost(cause, i, flow->share[SHARE_SENDER]);
+        struct cause *cause = slower_way(s, causes, flow);
+        if (cause) { /* a line that is full, though it carries less than it could */
+            flow->share[SHARE_QUEUE] += share;
+            flow->share[SHARE_SENDER] = 0;
+        } else {
+            cause = causes_get_or_add(s, causes, CAUSE_SENDER, flow->from, LIKELY, NULL);
+            text_add(&cause->evidence,
+                     "%s has %.1f %% of its line, and leaves %.1f %% unused without a reason\n", flow->name,
+                     100 * flow->share[SHARE_DELIVERED], 100 * share);
+            tell_downs(s, cause, flow);
+        }
+        cause_add_cost(cause, i, share);
     }
 }
 

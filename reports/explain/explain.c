@@ -21,7 +21,7 @@ static const struct {
     [SHARE_ASKED] = {"not_asked", "not asked for by the scenario"},
     [SHARE_RATE] = {"rate", "held down by congestion control"},
     [SHARE_LOSS] = {"loss", "waiting after losses"},
-    [SHARE_QUEUE] = {"queue", "behind others at a full line"},
+    [SHARE_QUEUE] = {"queue", "waiting for a full line"},
     [SHARE_SENDER] = {"sender", "its sender: too little in flight, or slow"},
     [SHARE_UNKNOWN] = {"unknown", "not explained"},
 };

@@ -37,8 +37,10 @@ size_t judge_last_port(const struct seen *s, const struct flow_seen *flow);
 bool judge_loses(const struct cause *cause);
 /* The cause that it went down: that which there is, or a new one. */
 struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port);
-/* The same that it carries less than its rate; NULL: nothing tells that it does. */
+/* The same that it carries less than its rate; NULL: nothing tells that it does. By a queue that stands: */
 struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, int priority);
+/* By what it carries since it was down. */
+struct cause *judge_slower_since(struct seen *s, struct causes *causes, size_t port, int priority);
 /* What was counted in the measure phase or, if nothing was in that, in the whole run, as *whole (if not NULL)
  * says. */
 double judge_count(const struct seen *s, const char *role, const char *counter, bool *whole);

@@ -138,6 +138,98 @@ static double busy_rate(const struct seen *s, const struct series *sent, size_t 
     return 8 * (double)(sent->value[i] - sent->value[i - 1]) / ((double)(to - from) / NS_PER_S);
 }
 
+/* What left a port, or arrived at it, after its link had been down. */
+struct after_down {
+    double before_bps, bps; /* the middle of the rates between samples, before and since */
+    int64_t from_ns, to_ns;
+};
+
+static double middle_rate(const struct series *bytes, int64_t from_ns, int64_t to_ns, size_t *count,
+                          double *alike)
+{
+    double *rates = xcalloc(bytes->count + 1, sizeof *rates), middle;
+    size_t near = 0;
+    *count = 0;
+    for (size_t i = 1; i < bytes->count; i++)
+        if (bytes->time_ns[i - 1] >= from_ns && bytes->time_ns[i] <= to_ns && bytes->value[i] != LINES_NULL &&
+            bytes->value[i - 1] != LINES_NULL)
+            rates[(*count)++] = 8 * (double)(bytes->value[i] - bytes->value[i - 1]) * NS_PER_S /
+                                (double)(bytes->time_ns[i] - bytes->time_ns[i - 1]);
+    qsort(rates, *count, sizeof *rates, by_rate);
+    middle = *count ? rates[*count / 2] : 0;
+    for (size_t i = 0; i < *count; i++)
+        near += fabs(rates[i] - middle) < 0.05 * middle;
+    *alike = *count ? (double)near / (double)*count : 0;
+    free(rates);
+    return middle;
+}
+
+/* Has the link one lower rate since it was down, whatever passes? */
+static bool is_slower_since(const struct series *bytes, int64_t down_ns, int64_t end_ns, double link_bps,
+                            struct after_down *after)
+{
+    size_t early, late;
+    double alike;
+    int64_t least_ns = end_ns;
+    after->before_bps = middle_rate(bytes, INT64_MIN, down_ns, &early, &alike);
+    for (size_t i = 1; i < bytes->count; i++) /* the first time in which it is up again */
+        if (bytes->time_ns[i - 1] >= down_ns && bytes->value[i] > bytes->value[i - 1] && least_ns == end_ns)
+            least_ns = bytes->time_ns[i];
+    after->bps = middle_rate(bytes, least_ns, end_ns, &late, &alike);
+    after->from_ns = least_ns;
+    after->to_ns = end_ns;
+    return early >= SLOWED_LEAST && late >= SLOWED_LEAST && alike >= SLOWED_ALIKE && after->bps > 0 &&
+           after->bps < SLOWED * link_bps && after->bps < SLOWED * after->before_bps;
+}
+
+/* The samples of whether the port's link was down, by its own counters. */
+static const struct series *down_series(const struct seen *s, size_t port)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const char *role = seen_role(s, at->node);
+    return s->network.nodes[at->node].host ? seen_series(s, role, "link_down_events_phy")
+                                           : seen_series(s, role, "port%u_link_down_events", at->number);
+}
+
+/* What left by the port: as its node counts it, or as the host at the other end does. */
+static const struct series *sent_series(const struct seen *s, size_t port, bool by_other, int priority)
+{
+    const struct network_port *at = &s->network.ports[by_other ? s->network.ports[port].peer : port];
+    const char *role = seen_role(s, at->node);
+    if (s->network.nodes[at->node].host)
+        return seen_series(s, role, "%s_prio%d_bytes", by_other ? "rx" : "tx", priority);
+    return by_other ? NULL : seen_series(s, role, "port%u_tx_bytes", at->number);
+}
+
+struct cause *judge_slower_since(struct seen *s, struct causes *causes, size_t port, int priority)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const struct series *down = down_series(s, port), *bytes = sent_series(s, port, false, priority);
+    size_t first, last;
+    struct after_down after;
+    bool is_new;
+    if (!find_increases(down, &first, &last))
+        down = down_series(s, at->peer);
+    bytes = bytes ? bytes : sent_series(s, port, true, priority);
+    if (!bytes || !find_increases(down, &first, &last) ||
+        !is_slower_since(bytes, down->time_ns[last - 1], s->measure_ns, at->rate_bps, &after))
+        return NULL;
+    char *link = judge_link_name(s, port);
+    struct cause *cause = causes_get_or_add(s, causes, CAUSE_SLOWED_LINK, link, LIKELY, &is_new);
+    free(link);
+    if (!is_new)
+        return cause;
+    cause->port = port;
+    cause->from_ns = after.from_ns;
+    cause->to_ns = after.to_ns;
+    text_add(&cause->evidence, "since it was down, at %.3f ms, it carries",
+             (double)after.from_ns / NS_PER_MS);
+    judge_add_rate(&cause->evidence, " ", after.bps, " all the time,");
+    judge_add_rate(&cause->evidence, " before ", after.before_bps, "");
+    judge_add_rate(&cause->evidence, ", and its rate is ", at->rate_bps, "\n");
+    return cause;
+}
+
 struct cause *judge_slowed(struct seen *s, struct causes *causes, size_t port, int priority)
 {
     const struct network_port *at = &s->network.ports[port];

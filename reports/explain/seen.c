@@ -598,11 +598,12 @@ static void take_flows(struct seen *s)
             s->flows[i].resent_bps = resent_bps(s, &s->flows[i]);
 }
 
-/* Did one of its ends notice a loss in this time, of whichever of its flows? */
+/* Did one of its ends notice a loss in this time, or that no receive was posted, of whichever of its flows?
+ */
 static bool loses_within(const struct seen *s, const struct flow_seen *flow, int64_t from_ns, int64_t to_ns)
 {
     static const char *const at_sender[] = {"local_ack_timeout_err", "packet_seq_err", "implied_nak_seq_err",
-                                            "roce_adp_retrans"},
+                                            "roce_adp_retrans", "rnr_nak_retry_err"},
                              *const at_receiver[] = {"out_of_sequence", "duplicate_request"};
     bool any = false;
     for (size_t k = 0; k < sizeof at_sender / sizeof *at_sender; k++) {
@@ -628,7 +629,7 @@ static void take_stall(struct seen *s, struct flow_seen *flow, int64_t from_ns, 
     double stalled = (double)(to - from - seen_stopped_ns(s, flow, from, to));
     stalled -= usual_ns > (double)every_ns ? usual_ns : 0;
     if (to - from >= every_ns && stalled > 0 && flow->resent_packets != 0 &&
-        loses_within(s, flow, from, to + every_ns))
+        loses_within(s, flow, from - every_ns, to + every_ns))
         flow->stalled_ns += (int64_t)stalled;
 }
 
@@ -643,6 +644,7 @@ static void take_interval(struct seen *s, const json_t *line)
     if (flow->interval_end_ns != INT64_MIN && every_ns > 0)
         take_stall(s, flow, flow->interval_end_ns, end_ns - every_ns, every_ns);
     flow->interval_end_ns = end_ns;
+    flow->every_ns = every_ns;
     flow->still_ns = flow->end_ns - end_ns;
 }
 

@@ -64,6 +64,7 @@ struct flow_seen {
     int64_t still_ns;        /* at the end of its time nothing was complete for so long */
     int64_t interval_end_ns; /* of the last line of flows.jsonl in which something was; before the first:
                                 INT64_MIN */
+    int64_t every_ns;        /* between such lines; 0: there are none */
     int64_t
         stalled_ns;   /* of its time nothing was complete, and it was not paused, until a loss was noticed */
     double increases; /* of its rate, by DCQCN */

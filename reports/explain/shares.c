@@ -204,6 +204,28 @@ static bool host_loses(const struct seen *s, const struct flow_seen *flow)
            seen_counter(s, flow->from, "packet_seq_err") > 0;
 }
 
+/* Losses that the flow's sender noticed in the measure phase, of whichever of its flows; NAN: not counted. */
+static double noticed_losses(const struct seen *s, const struct flow_seen *flow)
+{
+    static const char *const counters[] = {"packet_seq_err", "local_ack_timeout_err", "implied_nak_seq_err",
+                                           "roce_adp_retrans", "rnr_nak_retry_err"};
+    double sum = seen_delta(s, flow->from, "%s", counters[0]);
+    for (size_t k = 1; k < sizeof counters / sizeof *counters; k++)
+        sum += fmax(0, seen_delta(s, flow->from, "%s", counters[k]));
+    return sum;
+}
+
+/* How much of its time a flow that sent again, for losses that were counted, may have waited for that beside
+ * the intervals in which it stood still: at most two intervals, and two messages, for each loss. */
+static double unseen_waits(const struct seen *s, const struct flow_seen *flow)
+{
+    double noticed = noticed_losses(s, flow), time_ns = (double)(flow->end_ns - flow->start_ns);
+    double message_ns =
+        flow->goodput_bps > 0 ? 8 * flow->message_bytes / flow->goodput_bps * NS_PER_S : INFINITY;
+    return !(noticed > 0) || !flow->every_ns ? 1
+                                             : 2 * noticed * ((double)flow->every_ns + message_ns) / time_ns;
+}
+
 void seen_share_out(struct seen *s, struct flow_seen *flow)
 {
     double left = 1, time_s = (double)(flow->end_ns - flow->start_ns) / NS_PER_S;
@@ -238,7 +260,7 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     take_share(flow, SHARE_RATE, isnan(held) ? 0 : held, &left);
     bool still = (double)flow->still_ns > STILL * time_ns;
     if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
-        take_share(flow, SHARE_LOSS, 1, &left);
+        take_share(flow, SHARE_LOSS, still ? 1 : unseen_waits(s, flow), &left);
     if (left > 0 && waits_in_queue(s, flow))
         take_share(flow, SHARE_QUEUE, 1, &left);
     for (enum way way = WAY_MAY; s->has_pauses && way < WAYS; way++)
