@@ -79,6 +79,67 @@ static json_t *draw_path(const struct written_draw *w, const json_t *range_json,
     return values;
 }
 
+/* Value `i` of each path, as one text. The caller frees it. */
+static char *values_of(const json_t *lists, size_t i)
+{
+    struct text words = {0};
+    const char *path;
+    json_t *values;
+    json_object_foreach((json_t *)(uintptr_t)lists, path, values)
+    {
+        json_add_canonical(json_array_get(values, i), &words);
+        text_add(&words, "\n");
+    }
+    return text_take(&words);
+}
+
+/* How often a sample that is there already is drawn again: of ranges that have twice as many samples as are
+ * asked for, nearly all then come. */
+#define MOST_TRIES 1000
+
+static int draw_again(const struct written_draw *w, json_t *lists, size_t i, struct random *random,
+                      struct error *e)
+{
+    const char *path;
+    json_t *range_json;
+    json_object_foreach(w->over, path, range_json)
+    {
+        struct value_range range;
+        if (value_range_parse(range_json, &range, e) != 0)
+            return -1;
+        json_array_set_new(json_object_get(lists, path), i,
+                           value_range_at(&range, random_unit(random), (size_t)w->count));
+    }
+    return 0;
+}
+
+/* A sample that came before, as those of few whole numbers do, gives way to another one. */
+static int draw_others(const struct written_draw *w, json_t *lists, struct random *random, struct error *e)
+{
+    json_t *seen = json_object();
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < (size_t)w->count; i++) {
+        char *key = values_of(lists, i);
+        for (size_t tries = 0; result == 0 && key && json_object_get(seen, key); tries++) {
+            if (tries == MOST_TRIES)
+                result = error_set(
+                    e,
+                    "count: %lld samples are wanted, and no more than %zu different ones were found "
+                    "in the ranges: lower it, or widen them",
+                    (long long)w->count, i);
+            else
+                result = draw_again(w, lists, i, random, e);
+            free(key);
+            key = result == 0 ? values_of(lists, i) : NULL;
+        }
+        if (result == 0 && (!key || json_put(seen, key, json_true()) != 0))
+            result = error_set(e, "out of memory");
+        free(key);
+    }
+    json_decref(seen);
+    return result;
+}
+
 static int draw_all(const struct written_draw *w, json_t *lists, struct error *e)
 {
     struct random random;
@@ -94,7 +155,7 @@ static int draw_all(const struct written_draw *w, json_t *lists, struct error *e
             return error_prefix(e, "over.%.100s", path);
         json_object_set_new(lists, path, values);
     }
-    return 0;
+    return draw_others(w, lists, &random, e);
 }
 
 json_t *sweep_draw(const json_t *written, struct error *e)
@@ -130,20 +191,6 @@ static enum word word_of(const char *key)
 
 /* ---- values that make identical cells */
 
-/* Value `i` of each path, as one text. The caller frees it. */
-static char *values_of(const json_t *lists, size_t i)
-{
-    struct text words = {0};
-    const char *path;
-    json_t *values;
-    json_object_foreach((json_t *)(uintptr_t)lists, path, values)
-    {
-        json_add_canonical(json_array_get(values, i), &words);
-        text_add(&words, "\n");
-    }
-    return text_take(&words);
-}
-
 static int refuse_repeated(const json_t *lists, size_t first, size_t again, struct error *e)
 {
     const char *path = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)lists));
@@ -159,7 +206,7 @@ static int refuse_repeated(const json_t *lists, size_t first, size_t again, stru
     return -1;
 }
 
-/* Samples of a draw may be the same by chance; of a zip all values together count. */
+/* Samples of a draw are not the same; of a zip all values together count. */
 static int check_repeated(const json_t *lists, size_t count, struct error *e)
 {
     json_t *seen = json_object();
@@ -322,7 +369,7 @@ int choices_check_same(const struct choices *c, choices_document parsed_of, cons
 
 /* ---- axes, which are combined */
 
-/* Takes `lists`. `drawn`: by chance, so values may come again. */
+/* Takes `lists`. `drawn`: by chance, so a path's values may come again. */
 static int add_axis(struct choices *c, json_t *lists, bool drawn, struct error *e)
 {
     const char *path;

@@ -80,6 +80,12 @@ check "a draw is the same for its seed" diff first <(cells)
 check "... with as many cells as it counts" test "$(wc -l <first)" = 6
 dry --set "sweep=${draw/SEED/5}"
 check "... and another for another seed" test "$(cells)" != "$(cat first)"
+few() { dry --set "sweep={\"draw\":{\"count\":$1,\"seed\":$2,\"method\":\"$3\",\"over\":{\"flows.*.depth\":{\"from\":1,\"to\":3},\"flows.*.op\":[\"write\",\"send\"]}}}"; }
+check "no sample of few comes twice, whatever the method and seed" \
+    test "$(for seed in 1 2 3 4 5; do for method in random latin-hypercube; do few 6 $seed $method && cells | sort -u | wc -l; done; done | sort | uniq -c | tr -s ' ')" = " 10 6"
+few 5 7 random; cells >few; few 5 7 random
+check "... and the same seed gives the same" diff few <(cells)
+refused "more samples than there are" '{"draw":{"count":4,"over":{"flows.*.depth":{"from":1,"to":3}}}}' 'sweep.draw: count: 4 samples are wanted, and no more than 3 different ones were found in the ranges'
 check "each sixth of the range has one" test "$(awk -F '[ ,]+' '{print int(($2 - 1) / 100)}' first | sort -n | paste -sd ' ')" = "0 1 2 3 4 5"
 
 # ---- merging: what the cell ran with
