@@ -1,5 +1,6 @@
 #include "lib/faults/link_fault.h"
 #include "lib/clock.h"
+#include "lib/physics/fabric.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -122,8 +123,8 @@ static const struct field fields[] = {
      .help = "Of flaps: the part of a period that the link is down. Default: " TEXT(DOWN_SHARE) "."},
     {"count", FIELD_INTEGER, AT(count), .min = 1, .max = LINK_FAULT_MOST_FLAPS,
      .help = "Number of flaps. Default: " TEXT(FLAPS) "."},
-    {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = 2000000, .max = 10000 * NS_PER_S,
-     .help = "The lower rate."},
+    {"rate", FIELD_QUANTITY, AT(rate_bps), .unit = UNIT_RATE_BPS, .min = PHYSICS_LINK_LEAST_BPS,
+     .max = PHYSICS_LINK_MOST_BPS, .help = "The lower rate."},
     {"retrain", FIELD_QUANTITY, AT(retrain_ns), .unit = UNIT_TIME_NS, .min = 1000, .max = LINK_FAULT_MOST_NS,
      .help = "How long the link is down when its rate changes, at both ends of the fault. Default: " TEXT(
          RETRAIN_US) "us, an assumption."},

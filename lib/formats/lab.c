@@ -328,10 +328,6 @@ static int check_links(const struct lab *lab, struct error *e)
                              i, link->lossy_at);
         if (lab_kind(lab)->simulated && link->rate_bps == FIELD_UNSET)
             return error_set(e, "links[%zu].rate is missing: a simulated link needs one, such as 25Gb/s", i);
-        if (lab_kind(lab)->simulated && link->rate_bps < PHYSICS_LINK_LEAST_BPS)
-            return error_set(
-                e, "links[%zu].rate: %lld b/s is too slow for a simulated link: it must be at least %lld b/s",
-                i, (long long)link->rate_bps, (long long)PHYSICS_LINK_LEAST_BPS);
     }
     return 0;
 }

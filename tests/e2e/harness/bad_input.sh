@@ -200,7 +200,7 @@ lab "a link to an unknown host" 'links\[0\].between\[1\]: the lab has no host or
 lab "a link with one end" 'links\[0\].between: 1 items' '.links[0].between=["a"]'
 lab "a link from a host to itself" 'links\[0\].between: both ends are "a"' '.links[0].between=["a","a"]'
 lab "a link without a rate" 'links\[0\].rate is missing' 'del(.defaults.link.rate)'
-lab "a rate that the simulator refuses" 'links\[0\].rate: .* is too slow for a simulated link' '.links[0].rate="1Mb/s"'
+lab "a rate that the simulator refuses" 'links\[0\].rate: "1Mb/s" is out of range: expected 2Mb/s to 10Tb/s' '.links[0].rate="1Mb/s"'
 lab "a rate of a wrong unit" 'links\[0\].rate: "25GiB"' '.links[0].rate="25GiB"'
 lab "a role assigned to an unknown host" 'roles.a: the lab has no host or switch "z"' '.roles={"a":"z"}'
 lab "a role that the lab lacks" 'role "b" of the scenario has no host' 'del(.hosts.b,.links)'
