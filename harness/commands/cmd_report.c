@@ -1,3 +1,4 @@
+#include "harness/search/search.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/log.h"
@@ -31,6 +32,8 @@ static const struct table options = {
 static int run_report(const struct call *call)
 {
     const struct report_arguments *said = call->options;
+    if (call->count == 1 && !said->out && !said->png && search_is_in(call->arguments[0]))
+        return search_draw(call->arguments[0]);
     struct error e;
     int status;
     struct text page = {0};
@@ -51,7 +54,7 @@ static int run_report(const struct call *call)
 const struct command command_report = {
     .name = "report",
     .arguments = "RESULT...",
-    .about = "Draw plots and a page from one or more results.",
+    .about = "Draw plots and a page from one or more results, or the page of a search anew.",
     .options = &options,
     .least = 1,
     .most = SIZE_MAX,

@@ -144,6 +144,21 @@ void candidate_take(struct candidate *c, const struct study *study, const json_t
         is_unmet(c, study, result);
 }
 
+void candidate_share(struct candidate *c, const struct candidate *with)
+{
+    json_decref(c->folders);
+    json_decref(c->warnings);
+    c->runs = with->runs;
+    c->found = with->found;
+    c->unmet = with->unmet;
+    c->why = with->why ? xstrdup(with->why) : NULL;
+    c->folders = json_deep_copy(with->folders);
+    c->warnings = json_deep_copy(with->warnings);
+    c->whole = with->whole;
+    memcpy(c->figures, with->figures, sizeof c->figures);
+    memcpy(c->units, with->units, sizeof c->units);
+}
+
 bool candidate_is_feasible(const struct candidate *c)
 {
     return c->runs > 0 && c->unmet == 0;

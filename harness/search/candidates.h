@@ -40,6 +40,8 @@ void candidates_free(struct candidates *all);
 
 /* Take in the result of one of its runs, in the folder FOLDER of the study. */
 void candidate_take(struct candidate *c, const struct study *study, const json_t *result, const char *folder);
+/* It sets the same as another one, whose runs are its own. */
+void candidate_share(struct candidate *c, const struct candidate *with);
 /* Its run left no result, for this reason. */
 void candidate_miss(struct candidate *c, const char *why);
 bool candidate_is_feasible(const struct candidate *c);

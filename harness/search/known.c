@@ -4,6 +4,7 @@
 #include "lib/document/json_text.h"
 #include "lib/document/paths.h"
 #include "lib/files.h"
+#include "lib/physics/host.h"
 #include "lib/roce/dcqcn.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -248,6 +249,90 @@ void known_add_published(struct study *study)
         json_decref(known.values);
         json_decref(known.left_out);
     }
+}
+
+/* ---- the same in other words */
+
+/* The value of a DCQCN parameter on all hosts of a simulated lab whose settings do not have it; NULL: it is
+ * not one alone. A new reference. */
+static json_t *value_of_nics(const struct study *study, const char *path)
+{
+    const struct lab *lab = &study->plan.first.lab;
+    json_t *found = NULL;
+    for (const struct dcqcn_parameter *p = dcqcn_parameters; p->name; p++) {
+        char place[80];
+        snprintf(place, sizeof place, "settings.dcqcn.%s.%s", p->point, p->name);
+        for (size_t i = 0; strcmp(place, path) == 0 && lab_kind(lab)->simulated && i < lab->hosts.count;
+             i++) {
+            const struct physics_nic *nic = &lab_sim_host_at(lab, i)->nic;
+            struct dcqcn_values values;
+            dcqcn_profile_values((enum dcqcn_profile)nic->dcqcn_profile, &values);
+            dcqcn_merge(&values, &nic->dcqcn);
+            json_t *is =
+                nic->byte_reset_bytes == FIELD_UNSET ? dcqcn_value_json(p, dcqcn_get(&values, p)) : NULL;
+            bool other = !is || (found && !json_equal(found, is));
+            json_decref(found);
+            found = is;
+            if (other) {
+                json_decref(is);
+                return NULL;
+            }
+        }
+    }
+    return found;
+}
+
+/* All values at the path with these settings. A new reference. */
+static json_t *values_with(const struct study *study, const struct known_settings *known, const char *path)
+{
+    json_t *set = json_object_get(known->values, path);
+    json_t *values = set ? json_make("[O]", set) : plan_values(&study->plan.first, path);
+    if (json_array_size(values) == 0) {
+        json_t *value = value_of_nics(study, path);
+        json_decref(values);
+        values = value ? json_make("[o]", value) : json_array();
+    }
+    return values;
+}
+
+/* Are they one value, the same with both? */
+static bool are_same_at(const struct study *study, const struct known_settings *a,
+                        const struct known_settings *b, const char *path)
+{
+    json_t *all = values_with(study, a, path), *more = values_with(study, b, path), *value;
+    bool same = json_array_size(all) && json_array_size(more);
+    size_t i;
+    json_array_extend(all, more);
+    json_array_foreach(all, i, value)
+    {
+        same = same && json_same(json_array_get(all, 0), value);
+    }
+    json_decref(all);
+    json_decref(more);
+    return same;
+}
+
+static bool are_same(const struct study *study, const struct known_settings *a,
+                     const struct known_settings *b)
+{
+    const struct known_settings *both[] = {a, b};
+    const char *path;
+    json_t *value;
+    bool same = true;
+    for (int i = 0; i < 2; i++)
+        json_object_foreach(both[i]->values, path, value)
+        {
+            same = same && are_same_at(study, a, b, path);
+        }
+    return same;
+}
+
+size_t known_same(const struct study *study, size_t number)
+{
+    size_t i = 0;
+    while (i < number && !are_same(study, &study->baselines[i], &study->baselines[number]))
+        i++;
+    return i;
 }
 
 /* ---- what the hosts had */

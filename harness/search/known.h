@@ -10,6 +10,9 @@
  * among its own baselines is not added. */
 void known_add_published(struct study *study);
 
+/* The first of the known settings, up to this one itself, that sets the same. */
+size_t known_same(const struct study *study, size_t number);
+
 /* Of a lab of hosts: known_add_in_force() will add one. */
 bool known_reads_hosts(const struct study *study);
 /* What was in force before the study of what is varied, by settings.json of its first run in `folder`; or why

@@ -67,7 +67,10 @@ static size_t runs_of_trials(const struct study *study)
 /* Those of known settings, one of which is read from hosts by the first run. */
 static size_t runs_of_known(const struct study *study)
 {
-    return (study->baseline_count + known_reads_hosts(study)) * (size_t)study->search->seeds;
+    size_t runs = known_reads_hosts(study);
+    for (size_t i = 0; i < study->baseline_count; i++)
+        runs += known_same(study, i) == i;
+    return runs * (size_t)study->search->seeds;
 }
 
 /* How many more runs there may be before these. */
@@ -166,7 +169,11 @@ static int run_known(struct search *s)
             free(c->places);
             c->places = NULL;
         }
-        status = run_seeds(s, name, c, 0, seeds, NULL);
+        size_t same = known_same(&s->study, i);
+        if (same == i)
+            status = run_seeds(s, name, c, 0, seeds, NULL);
+        else
+            candidate_share(c, s->all.items[same]);
         c->whole = status == EXIT_DONE;
         free(name);
         if (i == 0 && c->whole && known_reads_hosts(&s->study))
@@ -427,6 +434,7 @@ static void add_winner(const struct search *s, json_t *document)
 {
     struct best best = best_of(&s->all, &s->study);
     const struct candidate *winner = best.count ? best.items[best.knee] : NULL;
+    use_clear(s->folder);
     if (winner) {
         json_object_set_new(document, "why", why_of(s->all.items[0], winner, s->folder));
         json_object_set_new(document, "use", use_write(&s->study, winner, s->folder));
@@ -569,7 +577,7 @@ static int open_folder(struct search *s, struct error *e)
 static int check_budget(const struct study *study, struct error *e)
 {
     int64_t most = study->search->runs, known = (int64_t)(runs_of_known(study) + runs_of_trials(study));
-    size_t settings = study->baseline_count + known_reads_hosts(study);
+    size_t settings = runs_of_known(study) / (size_t)study->search->seeds;
     return most == FIELD_UNSET || most > known
                ? 0
                : error_set(e,
@@ -687,4 +695,17 @@ int search_status(const char *folder, bool json)
     }
     json_decref(document);
     return status;
+}
+
+int search_draw(const char *folder)
+{
+    struct error e;
+    json_t *document = search_load(folder, &e);
+    bool drawn = document && report_search(document, folder, &e) == 0;
+    if (drawn)
+        print_out_line("%s/index.html", folder);
+    else
+        log_error("%s", e.text);
+    json_decref(document);
+    return drawn ? EXIT_DONE : EXIT_USAGE;
 }

@@ -10,6 +10,8 @@ int search_check(const struct plan_request *request, struct error *e);
 int search_run(const struct sweep_request *request);
 /* Is it the folder of one? */
 bool search_is_in(const char *folder);
+/* Its page anew. Returns the program's exit status; messages have been written. */
+int search_draw(const char *folder);
 /* How one stands, for people or as JSON (search.json). EXIT_DONE: it has ended. */
 int search_status(const char *folder, bool json);
 

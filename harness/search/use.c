@@ -13,7 +13,9 @@
 #include "lib/output/print.h"
 #include "lib/xalloc.h"
 #include "reports/results/run.h"
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -307,6 +309,16 @@ static void write_sonic(struct use *u, const json_t *settings)
 }
 
 /* ---- the whole */
+
+void use_clear(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));)
+        if (fnmatch("winner*.json", entry->d_name, 0) == 0)
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    if (entries)
+        closedir(entries);
+}
 
 json_t *use_write(const struct study *study, const struct candidate *winner, const char *folder)
 {

@@ -4,6 +4,8 @@
 
 #include "harness/search/candidates.h"
 
+/* Remove those of an earlier winner. */
+void use_clear(const char *folder);
 /* Write them into the study's folder. The scenario is checked as `harness check` does, settings by the table
  * of nic-config; entries of CONFIG_DB are those that the winner's own run had set. {"files": [{"file", "is",
  * "roles"}], "not_made": {WHAT: WHY}}: a new reference. */

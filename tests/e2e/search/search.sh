@@ -89,7 +89,11 @@ check_says "is refused by the place" 'wrong/search.json: front.0.: unknown key .
 harness status "$one" >out
 check "is its answer" cmp out <(sed -n '/^search of/,/^to run it/p' told)
 check "as JSON, search.json" [ "$(harness status --json "$one" | jq -r .front[0].objectives.b.mean)" = "$(answer rates '.front[0].objectives.b.mean')" ]
-for command in explain report trace compare\ "$one/known-1/latest"; do
+cp "$one/index.html" page && rm "$one/index.html"
+check_exit 0 "report of a search" harness report "$one"
+check "draws its page anew" cmp page "$one/index.html"
+check_says "and says where it is" "^$one/index.html" out
+for command in explain trace compare\ "$one/known-1/latest"; do
     check_exit 2 "$command of a search" eval "harness $command $one"
     check_says "says what it is, and what has results" 'it is a search, which says what it found in its index.html and search.json: expected a result of one of its rounds, such as known-1/TIME' err
 done
@@ -122,8 +126,11 @@ check_says "and the command that goes on" '^    harness search --resume .*/stopp
 check "what was found so far is kept" [ "$(jq -r .complete stopped/rates/2*/search.json)" = false ]
 check_exit 1 "its status" harness status stopped/rates/2*
 check_says "is that it has not ended" '^a search of rates, which has not ended; this goes on with it:$' out
+for folder in stopped/rates/2*; do touch "$folder/winner-nic-config-h9.json"; done
 check_exit 0 "it goes on" harness search --resume stopped/rates/2* --quiet
+check "files of an earlier winner are gone" [ "$(cd stopped/rates/2* && echo winner*)" = "$(cd "$one" && echo winner*)" ]
 check "to the same answer" same_answers "$one" stopped/rates/2*
+check "and the same drawings" cmp stopped/rates/2*/course.svg "$one/course.svg"
 jq '.phases.measure = "300us"' rates.json >r && cp rates.json kept.json && mv r rates.json
 check_exit 2 "a scenario that changed since" harness search --resume stopped/rates/2* --quiet
 check_says "is refused, with what changed" 'phases.measure was "200us" and is "300us"' err
@@ -187,11 +194,12 @@ check_exit 0 "where seeds change nothing" harness search both.json --set search.
 check_says "it is said" '^seeds change nothing here: every candidate ran once$' out
 
 # ---- baselines, and conditions
-jq '.name = "known" | .search.baselines = {"careful": {"flows.b.rate": "2Gb/s"}} | .search.other = {"small": {"flows.*.message": "4KiB"}}
+jq '.name = "known" | .search.baselines = {"careful": {"flows.b.rate": "2Gb/s"}, "the same": {"flows.b.rate": "1Gb/s"}} | .search.other = {"small": {"flows.*.message": "4KiB"}}
     | .search.only = [{"flows.a.rate": "< flows.b.rate"}]' rates.json >known.json
 check_exit 0 "known settings and other traffic" harness search known.json
 check_says "what the conditions leave out is told" '^  about [345][0-9] % of the ranges: "only" and "except" leave it out' out
-check "are in the answer" [ "$(answer known '[.known[].known] | tojson')" = '["as written","careful"]' ]
+check "are in the answer" [ "$(answer known '[.known[].known] | tojson')" = '["as written","careful","the same"]' ]
+check "what sets the same as another does not run again" [ "$(answer known '.known[0].folders == .known[2].folders and .known[2].runs == 1')-$(find results/known/latest/ -maxdepth 1 -name 'known-*' | wc -l)" = true-2 ]
 check "the winner is tried on the other traffic" [ "$(answer known '[.trials[].on] | tojson')" = '["new seeds","small"]' ]
 check "whose runs have it" [ "$(jq -r '.scenario.flows[0].message' "results/known/latest/$(answer known '.trials[1].winner.folders[0]')/result.json")" = 4KiB ]
 check "only what the condition allows is tried" [ "$(answer known '[.tried[].values | map(rtrimstr("Gb/s") | rtrimstr("Mb/s") | tonumber)] | length > 0')" = true ]
@@ -208,6 +216,7 @@ cp out told
 known() { answer published ".known[] | select(.known == \"$1\") | $2"; }
 check "has them in its table" [ "$(answer published '[.known[].known] | tojson')" = '["as written","expert","driver default","DCQCN paper","HPCC"]' ]
 check "the user's own come before" [ "$(known expert '.values["settings.dcqcn.rp.rpg_ai_rate"]')" = 77 ]
+check "the driver's default is what the scenario leaves as it is" [ "$(answer published '.known[0].folders == .known[2].folders')" = true ]
 check "each ran with all seeds" [ "$(answer published '[.known[].runs] | unique | tojson')" = '[3]' ]
 check "thresholds are those of the lab's rate, 25 Gb/s" [ "$(known HPCC '[.values["lab.defaults.switch.ecn.kmax"], .values["settings.dcqcn.rp.rpg_ai_rate"]] | tojson')" = '["400kB",5]' ]
 check "the run had what was not varied, too" [ "$(jq -r '.scenario.settings.dcqcn.rp.rpg_min_rate' "results/published/latest/$(known HPCC '.folders[0]')/result.json")" = 1000 ]
