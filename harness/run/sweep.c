@@ -212,7 +212,11 @@ static int sweep_share_processors(struct sweep *s, struct error *e)
 
 static void sweep_keeps_settings(struct sweep *s)
 {
-    if (!lab_kind(&s->plan.first.lab)->simulated && s->todo_count > 1)
+    if (lab_kind(&s->plan.first.lab)->simulated)
+        return;
+    if (s->request->kept)
+        s->settings_left = json_incref(s->request->kept);
+    else if (s->todo_count > 1)
         s->settings_left = json_object();
 }
 
@@ -230,29 +234,38 @@ static bool same_settings(const struct cell *a, const struct cell *b)
     return same;
 }
 
-/* Does the next run want the settings of this cell? */
+/* Does the next run want the settings of this cell? What comes after the last one may. */
 static bool sweep_next_wants_same(const struct sweep *s, const struct cell *cell)
 {
     struct error ignored; /* every cell was made before */
     if (!s->settings_left || s->next == SIZE_MAX)
-        return false;
+        return s->request->kept != NULL;
     const struct cell *next = plan_cell(&s->plan, sweep_cell_of(s, s->next), &ignored);
     bool same = next && same_settings(cell, next);
     plan_release(&s->plan, next);
     return same;
 }
 
-/* What is still kept is restored. */
-static void sweep_restore_kept(struct sweep *s)
+/* What is still kept is restored, unless others want it. */
+static void sweep_end_settings(struct sweep *s)
 {
     const struct experiment x = {.plan = &s->plan,
                                  .cell = &s->plan.first,
                                  .interrupt = &s->interrupt,
                                  .progress = &s->progress,
                                  .kept = s->settings_left};
-    experiment_restore_kept(&x);
+    if (!s->request->kept)
+        experiment_restore_kept(&x);
     json_decref(s->settings_left);
     s->settings_left = NULL;
+}
+
+void sweep_restore_kept(const struct plan *plan, struct interrupt *interrupt, json_t *kept)
+{
+    struct progress none = {0};
+    const struct experiment x = {
+        .plan = plan, .cell = &plan->first, .interrupt = interrupt, .progress = &none, .kept = kept};
+    experiment_restore_kept(&x);
 }
 
 /* ---- running */
@@ -379,7 +392,7 @@ static void sweep_run_in_turn(struct sweep *s)
         sweep_check_output(s);
         more = sweep_count_run(s, s->todo[k], outcome, &e);
     }
-    sweep_restore_kept(s);
+    sweep_end_settings(s);
 }
 
 /* ---- the runs side by side */

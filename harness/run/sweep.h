@@ -23,6 +23,8 @@ struct sweep_engine {
 int sweep_run(const struct sweep_request *request, const struct plan_documents *documents);
 /* The same for what is missing in the folder `resume`, which says itself what is run. */
 int sweep_resume(const struct sweep_request *request);
+/* No run follows that would take over the settings in `kept`: they are restored. */
+void sweep_restore_kept(const struct plan *plan, struct interrupt *interrupt, json_t *kept);
 
 /* ---- for those who have runs made elsewhere */
 

@@ -242,6 +242,7 @@ static int reduce(struct finder *f, const struct candidate *c, json_t *finding)
     char *folder = files_join(f->folder, run_member(finding, "folder"));
     int status = EXIT_DONE;
     if (!is_whole(folder) && take_source(f, c, json_object_get(finding, "features"), &source, &e) == 0) {
+        f->release(f->context);
         status = files_make_folders(folder, &e) == 0 ? reduce_in(folder, &source, &request) : EXIT_LAB;
         source_free(&source);
     }

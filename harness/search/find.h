@@ -15,6 +15,7 @@ struct finder {
     /* Run a candidate, whose results are then in it; the exit status is EXIT_DONE if the runs have ended. */
     int (*run)(void *context, const char *name, struct candidate *c, size_t first_seed, size_t seeds);
     size_t (*runs)(const void *context); /* that have ended so far */
+    void (*release)(void *context);      /* the hosts' settings, as others are to run */
 
     struct candidates parts; /* some of a candidate's values, the others as they are written */
     json_t *findings;        /* as in search.json */

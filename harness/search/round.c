@@ -151,6 +151,7 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
     request.quiet = request.no_report = true;
     request.tells_nothing = request.of_search = true;
     request.said = r->said;
+    request.kept = r->kept;
     int status = part_run(&request, &documents, r->name, r->resume);
     if (status == EXIT_DONE || status == EXIT_FAILED || status == EXIT_SKIPPED)
         take_results(r, candidates, count);

@@ -12,6 +12,7 @@ struct round {
     const char *name;                    /* of the round's folder in it */
     int64_t seed, repeats;
     const json_t *besides; /* path -> value, put in first: other traffic; NULL: nothing */
+    json_t *kept;          /* settings of hosts (struct sweep_request) */
     json_t *said;          /* an object whose keys are warnings of plans that need not be said again */
     bool resume;           /* what was begun there before is gone on with */
 };

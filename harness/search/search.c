@@ -2,6 +2,7 @@
 
 #include "harness/run/precheck.h"
 #include "harness/run/results.h"
+#include "harness/run/sweep.h"
 #include "harness/search/answer.h"
 #include "harness/search/document.h"
 #include "harness/search/find.h"
@@ -39,6 +40,7 @@ struct search {
     size_t rounds;           /* of proposals */
     size_t runs;             /* that have ended */
     json_t *said;            /* warnings of plans */
+    json_t *kept;            /* settings of hosts that runs leave to each other; NULL: none */
     struct candidates again; /* the winner and the scenario itself on what was not seen, by twos */
     struct trial *trials;
     size_t trial_count;
@@ -119,6 +121,7 @@ static int run_round(struct search *s, const char *name, struct candidate *const
                                 .seed = s->request->seed + (int64_t)first_seed,
                                 .repeats = (int64_t)seeds,
                                 .besides = besides,
+                                .kept = s->kept,
                                 .said = s->said,
                                 .resume = s->request->resume != NULL};
     int status = round_run(&round, candidates, count);
@@ -316,6 +319,12 @@ static int run_for_finder(void *context, const char *name, struct candidate *c, 
     return run_round(context, name, &c, 1, first_seed, seeds, NULL);
 }
 
+static void release_hosts(void *context)
+{
+    struct search *s = context;
+    sweep_restore_kept(&s->study.plan, &s->interrupt, s->kept);
+}
+
 static size_t runs_so_far(const void *context)
 {
     return ((const struct search *)context)->runs;
@@ -331,7 +340,8 @@ static void open_finder(struct search *s)
                                 .quiet = s->request->quiet || s->request->json,
                                 .context = s,
                                 .run = run_for_finder,
-                                .runs = runs_so_far};
+                                .runs = runs_so_far,
+                                .release = release_hosts};
 }
 
 static int run_proposals(struct search *s)
@@ -533,6 +543,12 @@ static int begin_answer(const struct search *s, struct error *e)
     return result;
 }
 
+/* Where others are to be guarded, settings are put back after each run. */
+static bool may_keep_settings(const struct study *study)
+{
+    return !lab_kind(&study->plan.first.lab)->simulated && !study_is_guarded(study);
+}
+
 static int run_all(struct search *s)
 {
     struct error e;
@@ -541,6 +557,7 @@ static int run_all(struct search *s)
     s->chance = strategy_random.begin(&s->study, (uint64_t)s->request->seed + 2);
     s->began_ns = clock_monotonic_ns();
     s->seeds = (size_t)s->study.search->seeds;
+    s->kept = may_keep_settings(&s->study) ? json_object() : NULL;
     int status = run_known(s);
     if (status == EXIT_DONE && !s->study.margin && check_known(s, &e) != 0) {
         log_error("%s", e.text);
@@ -557,6 +574,7 @@ static int run_all(struct search *s)
         status = run_trials(s);
     s->strategy->end(s->state);
     strategy_random.end(s->chance);
+    release_hosts(s);
     return conclude(s, status);
 }
 
@@ -633,6 +651,7 @@ static int search_planned(const struct sweep_request *request, const struct plan
     finder_free(&s.finder);
     free(s.trials);
     json_decref(s.said);
+    json_decref(s.kept);
     study_close(&s.study);
     free(s.folder);
     return status;

@@ -58,36 +58,41 @@ static int restore_left(struct remote_lab *lab, size_t first, bool *restored, st
     return 0;
 }
 
-/* Does this run want what the last one kept, and is it in force? */
-static bool still_stands(const struct remote_lab *lab, size_t role, const json_t *left)
+/* Does this run want what the last one kept? */
+static bool is_wanted(const struct remote_lab *lab, size_t role, const json_t *left)
 {
-    const struct remote_host *h = &lab->hosts[role];
     const struct cell *cell = lab->run->cell;
     json_t *wanted = scenario_role_settings(cell->scenario_json, role_name(lab, role));
-    bool stands = remote_journal_open(h) && json_same(json_object_get(left, "wanted"), wanted) &&
-                  json_integer_value(json_object_get(left, "priorities")) ==
-                      vlan_priorities(&cell->scenario, role_name(lab, role)) &&
-                  json_equal(json_object_get(left, "read_back"), in_force(h));
+    bool is = json_same(json_object_get(left, "wanted"), wanted) &&
+              json_integer_value(json_object_get(left, "priorities")) ==
+                  vlan_priorities(&cell->scenario, role_name(lab, role));
     json_decref(wanted);
-    return stands;
+    return is;
 }
 
-/* Each role of the machine was kept, and stands: one journal has them all. */
-static bool all_stand(const struct remote_lab *lab, size_t first, bool *any_left)
+/* What was kept of the roles of a machine, all in one journal. */
+enum left { LEFT_NOTHING, LEFT_UNWANTED, LEFT_CHANGED, LEFT_IN_FORCE };
+
+static enum left what_is_left(const struct remote_lab *lab, size_t first)
 {
-    bool all = true;
-    *any_left = false;
+    enum left found = LEFT_IN_FORCE;
+    bool any = false;
     for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role)) {
+        const struct remote_host *h = &lab->hosts[role];
         const json_t *left = left_of(lab, role);
-        *any_left |= left != NULL;
-        all = all && left && still_stands(lab, role, left);
+        any = any || left;
+        if (!left || !is_wanted(lab, role, left))
+            found = LEFT_UNWANTED;
+        else if (found == LEFT_IN_FORCE &&
+                 !(remote_journal_open(h) && json_equal(json_object_get(left, "read_back"), in_force(h))))
+            found = LEFT_CHANGED;
     }
-    return all;
+    return any ? found : LEFT_NOTHING;
 }
 
 int roles_bring_up_settings(struct remote_lab *lab, size_t first, json_t *warnings, struct error *e)
 {
-    bool restored, any_left;
+    bool restored;
     int memory = 0;
     for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role)) {
         if (!lab->hosts[role].nic) /* it was not found, which ends the run */
@@ -97,18 +102,19 @@ int roles_bring_up_settings(struct remote_lab *lab, size_t first, json_t *warnin
             return error_prefix(e, "restoring settings of an earlier run");
         memory |= one;
     }
-    if (all_stand(lab, first, &any_left))
+    enum left left = what_is_left(lab, first);
+    if (left == LEFT_IN_FORCE)
         return 0;
     if (restore_left(lab, first, &restored, e) != 0)
         return -1;
     for (size_t role = first; role != SIZE_MAX; role = next_role(lab, first, role))
         lab->hosts[role].settled = true;
-    if (restored && any_left)
+    if (restored && left == LEFT_CHANGED)
         json_array_append_new(warnings,
                               json_textf("%s: the settings that the last run kept for this one were "
                                          "changed meanwhile: they were restored, and set again",
                                          machine_name(lab, first)));
-    else if (restored || memory > 0)
+    else if ((restored && left == LEFT_NOTHING) || memory > 0)
         json_array_append_new(warnings,
                               json_textf("%s: settings that an earlier run had left were restored first",
                                          machine_name(lab, first)));
