@@ -38,12 +38,13 @@ struct sweep_request {
     const json_t *said;     /* an object whose keys are warnings that need not be said again; NULL: none */
     const char *against;    /* a result or baseline that the sweep is compared with; NULL: none */
     struct list_of fail_if; /* char *: by which rules */
-    json_t *kept; /* what the last run leaves of its settings on hosts to whatever comes next
-                     (sweep_restore_kept); NULL: nothing */
+    json_t *kept;           /* what the last run leaves of its settings on hosts to whatever comes next
+                               (sweep_restore_kept); NULL: nothing */
     int dry_run, json, no_report, quiet, yes;
     bool of_search;     /* which has tried the values, and makes again what a power cut takes */
     bool tells_nothing; /* of single runs, with quiet: whoever started it reads their warnings in the results
                          */
+    bool goes_on;       /* after a run that failed on its hosts */
 };
 
 /* A request that was read from a folder; the other members point into the document. */

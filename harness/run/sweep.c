@@ -365,7 +365,7 @@ bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const 
     struct error e;
     s->any_started |= outcome.ending != ENDING_NOT_STARTED;
     s->ended++;
-    if (outcome.ending != ENDING_WHOLE)
+    if (outcome.ending != ENDING_WHOLE && (outcome.ending != ENDING_LAB_FAILED || !s->request->goes_on))
         sweep_fail(s, outcome.ending, why);
     if (index_add(&s->index, run, sweep_entry(s, run, outcome), &e) != 0)
         sweep_fail(s, ENDING_LAB_FAILED, &e);
@@ -800,7 +800,7 @@ static void sweep_conclude(struct sweep *s)
         sweep_print_json(s);
     else if (!s->request->quiet)
         print_out_line("result: %s", s->folder);
-    if (s->ending == ENDING_WHOLE || !sweep_has_index(s))
+    if (s->ending == ENDING_WHOLE || !sweep_has_index(s) || s->request->tells_nothing)
         return;
     struct text command = {0};
     struct sweep_request again = *s->request;

@@ -114,7 +114,7 @@ static void note_harm(struct candidate *c, const struct study *study, const json
 
 void candidate_take(struct candidate *c, const struct study *study, const json_t *result, const char *folder)
 {
-    bool unmet = false;
+    bool complete = json_is_true(json_object_get(result, "complete")), unmet = !complete;
     const json_t *warning;
     size_t i;
     c->runs++;
@@ -124,16 +124,14 @@ void candidate_take(struct candidate *c, const struct study *study, const json_t
         json_put(c->warnings, json_is_string(warning) ? json_string_value(warning) : "?", json_true());
     }
     json_array_append_new(c->folders, json_text(folder));
-    if (!json_is_true(json_object_get(result, "complete"))) {
+    if (!complete)
         note_unmet(c, "%s%s", "a run is not complete: ", run_member(result, "reason"));
-        unmet = true;
-    }
     for (size_t k = 0; k < study->objective_count; k++) {
         struct expr_result r;
         expr_name_roles_of(study->objectives[k].of, result);
         if (expr_evaluate(study->objectives[k].of, result, NULL, &r) == EXPR_TRUE && isfinite(r.left)) {
             spread_add(&c->figures[k], r.left);
-            c->found += k == 0 && study->margin && (study->at_margin ? r.left >= 0 : r.left > 0);
+            c->found += complete && k == 0 && study->margin && (study->at_margin ? r.left >= 0 : r.left > 0);
             snprintf(c->units[k], sizeof c->units[k], "%s", r.unit);
         } else if (!unmet) {
             note_unmet(c, "%s has no value: %s", study->objectives[k].name, r.reason);

@@ -5,10 +5,13 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/sweep_index.h"
+#include "lib/formats/lab_kinds.h"
 #include "lib/log.h"
 #include "lib/program/program.h"
 #include "lib/words.h"
 #include "lib/xalloc.h"
+#include "reports/results/run.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +67,12 @@ static void add_sets(const struct round *r, struct candidate *const *candidates,
     set_values(sets, candidates[0]->choice);
 }
 
+/* A run that is no sweep: it has its result in the round's folder itself. */
+static bool is_single(const struct round *r, struct candidate *const *candidates)
+{
+    return candidates[0]->known && r->repeats == 1;
+}
+
 /* ---- its results */
 
 static void add_counter(void *context, const char *role, const char *counter, const char *key)
@@ -102,27 +111,46 @@ static void take_result(const struct round *r, struct candidate *c, const struct
         candidate_take(c, r->study, result, path + strlen(r->folder) + 1);
     else
         candidate_miss(c, e.text);
+    if (result && !json_is_true(json_object_get(result, "complete")))
+        log_warning("%s: the run is not complete, and the next one begins: %s", path,
+                    run_member(result, "reason"));
     json_decref(result);
     folder_close(&folder);
     free(path);
 }
 
-/* Of each candidate in turn all repetitions; a run that is no sweep has its result in the folder itself. */
+/* Of each candidate in turn all repetitions. */
 static void take_results(const struct round *r, struct candidate *const *candidates, size_t count)
 {
     char *sweep = part_last(r->folder, r->name), name[24];
     struct words parts = {0};
-    bool single = candidates[0]->known && r->repeats == 1;
     list_parts(r->study, &parts);
     for (size_t i = 0; i < count * (size_t)r->repeats; i++) {
         results_cell_name(i + 1, name, sizeof name);
         take_result(r, candidates[i / (size_t)r->repeats], &parts,
-                    !sweep   ? NULL
-                    : single ? xstrdup(sweep)
-                             : files_join(sweep, name));
+                    !sweep                     ? NULL
+                    : is_single(r, candidates) ? xstrdup(sweep)
+                                               : files_join(sweep, name));
     }
     words_free(&parts);
     free(sweep);
+}
+
+/* Is there a result of each run, though one of them failed on its hosts? If these are lost, the next run says
+ * so. */
+static bool all_ended(const struct round *r, bool single)
+{
+    struct error e;
+    struct folder folder = {.fd = -1};
+    char *sweep = part_last(r->folder, r->name);
+    bool there = sweep && folder_open(&folder, sweep, &e) == 0;
+    json_t *index = there && !single ? sweep_index_load(&folder, &e) : NULL;
+    bool ended = single ? there && folder_has(&folder, "result.json")
+                        : json_is_true(json_object_get(index, "complete"));
+    json_decref(index);
+    folder_close(&folder);
+    free(sweep);
+    return ended;
 }
 
 int round_run(const struct round *r, struct candidate *const *candidates, size_t count)
@@ -150,9 +178,12 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
     request.json = false;
     request.quiet = request.no_report = true;
     request.tells_nothing = request.of_search = true;
+    request.goes_on = !lab_kind(&plan->first.lab)->simulated;
     request.said = r->said;
     request.kept = r->kept;
     int status = part_run(&request, &documents, r->name, r->resume);
+    if (status == EXIT_LAB && request.goes_on && all_ended(r, is_single(r, candidates)))
+        status = EXIT_FAILED;
     if (status == EXIT_DONE || status == EXIT_FAILED || status == EXIT_SKIPPED)
         take_results(r, candidates, count);
     words_free(&sets);

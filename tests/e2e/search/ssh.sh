@@ -33,6 +33,45 @@ check_exit 0 "hosts that differ" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATC
 check_says "have nothing in common to try" 'in force on the hosts cannot be tried: ' "$SCRATCH/out"
 check "each has its own again" [ "$(mtus)" = "$before" ]
 
+# ---- a run that fails on its hosts is one candidate's, and settings stay between runs that want the same
+cp "$STAND_IN/roce-traffic" "$SCRATCH/whole"
+sed -i "s|^read -r _ # the start|&\n[ \"\$(cat /sys/class/net/data0/mtu)\" != 1450 ] \|\| { echo 'roce-traffic: error: the NIC gave up' >\&2; exit 3; }|" "$STAND_IN/roce-traffic"
+ip -n b link set data0 mtu 1500
+before=$(mtus)
+check_exit 0 "a search in which one value makes traffic fail" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$OUT" --set 'search.baselines={"again": {"settings.mtu": 1400}}' \
+    --set search.runs=12 --no-report
+check_says "says so" 'warning: .*/round-1/.*: the run is not complete, and the next one begins: .*roce-traffic' "$SCRATCH/err"
+check "goes on to its end" [ "$(answer '[.complete, [.tried[] | [.values["settings.mtu"], .feasible]]] | tojson')" = '[true,[[1450,false]]]' ]
+check "says why not" [ "$(answer '.tried[] | select(.feasible | not).why | test("a run is not complete: .*the NIC gave up")')" = true ]
+check "the same settings were not set twice in a row" jq -e '.a.kept' "$FOLDER"/known-1/2*/settings.json
+check "... nor is that told" [ "$(answer '[.known[].warnings[]? | select(test("restored"))] | length')" = 0 ]
+check "each has its own again, after that" [ "$(mtus)" = "$before" ]
+mv "$SCRATCH/whole" "$STAND_IN/roce-traffic"
+
+# ---- Ctrl-C, a kill, and going on
+set -m # in a group of its own, as a shell starts it
+"$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$SCRATCH/cut" --no-report > "$SCRATCH/log" 2>&1 &
+set +m
+search=$!
+until_true 120 eval '[ "$(ls -d "$SCRATCH"/cut/mtus/2*/round-1/2*/01/samples.jsonl 2> /dev/null)" ] || ! kill -0 $search'
+kill -INT -- -$search
+wait $search
+check "Ctrl-C ends it with 130" test $? = 130
+check "each has its own again, when it ended" [ "$(mtus)" = "$before" ]
+FOLDER=$(echo "$SCRATCH"/cut/mtus/2*)
+check_exit 1 "its status" "$H" status "$FOLDER"
+"$H" search --resume "$FOLDER" --no-report > "$SCRATCH/log" 2>&1 &
+search=$!
+until_true 120 eval '[ "$(ls -d "$FOLDER"/round-1/2*/02/samples.jsonl 2> /dev/null)" ] || ! kill -0 $search'
+kill -KILL $search
+wait $search 2> /dev/null
+check_exit 0 "it goes on after a kill" "$H" search --resume "$FOLDER" --no-report
+check "with what was known" [ "$(answer '[.complete, (.known | length), (.tried | length)] | tojson')" = '[true,2,2]' ]
+check "each has its own again, in the end" [ "$(mtus)" = "$before" ]
+ip -n b link set data0 mtu 1480
+before=$(mtus)
+FOLDER=$OUT/mtus/latest
+
 # ---- what concerns others
 jq '.name = "guarded" | .expect = [{name: "others lose nothing", check: "total(a.link_rx_dropped) > 5"}, {name: "b answers", check: "total(b.link_rx_dropped) >= 0"}]
     | .search += {guard: ["others *"], constraints: ["b answers"], seeds: 2, runs: 20}' "$SCRATCH/mtus.json" > "$SCRATCH/guarded.json"
