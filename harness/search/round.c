@@ -179,6 +179,10 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
     request.quiet = request.no_report = true;
     request.tells_nothing = request.of_search = true;
     request.goes_on = !lab_kind(&plan->first.lab)->simulated;
+    if (is_single(r, candidates)) { /* which no cluster is asked for */
+        request.on = NULL;
+        request.engine = NULL;
+    }
     request.said = r->said;
     request.kept = r->kept;
     int status = part_run(&request, &documents, r->name, r->resume);
