@@ -8,6 +8,7 @@
 #include "harness/run/part.h"
 #include "harness/run/results.h"
 #include "harness/run/workers.h"
+#include "lib/clock.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
@@ -26,6 +27,10 @@
 #define RESULT       "result"
 #define ROUNDS_MOST  5
 #define AT_ONCE      32 /* candidates that are made before any is tried */
+
+/* Phases that are this long are halved; a try on hosts takes seconds, whatever its phases. */
+#define HALVED_NS          2000
+#define HALVED_ON_HOSTS_NS (2 * NS_PER_S)
 
 struct reduction {
     const struct reduce_request *request;
@@ -122,9 +127,14 @@ static json_t *with_value(const struct reduction *r, const char *document, const
     return documents;
 }
 
+static bool is_simulated(const struct reduction *r)
+{
+    return strcmp(run_member(r->source->lab, "driver"), "sim") == 0;
+}
+
 static void shorten(struct reduction *r, const char *phase)
 {
-    int64_t ns;
+    int64_t ns, least_ns = is_simulated(r) ? HALVED_NS : HALVED_ON_HOSTS_NS;
     char text[64];
     char *path = xasprintf("phases.%s", phase);
     bool keep = edit_is_kept(path, &r->request->keep);
@@ -135,7 +145,7 @@ static void shorten(struct reduction *r, const char *phase)
         const json_t *phases = json_object_get(json_object_get(r->documents, "scenario"), "phases"),
                      *value = json_object_get(phases, phase);
         if (!json_is_string(value) || units_parse(UNIT_TIME_NS, json_string_value(value), &ns, NULL) != 0 ||
-            ns < 2000)
+            ns < least_ns)
             break;
         units_write(UNIT_TIME_NS, ns / 2 / 1000 * 1000, UNITS_ANY, text, sizeof text);
         if (!try_one(r, with_value(r, "scenario", "phases", phase, json_text(text))))
@@ -421,10 +431,12 @@ static int reduce_begun(struct reduction *r)
     return conclude(r);
 }
 
+/* Runs on hosts follow one another. */
 static size_t jobs_of(const struct reduction *r)
 {
-    bool simulated = strcmp(run_member(r->source->lab, "driver"), "sim") == 0;
-    return !simulated ? 1 : r->request->jobs == FIELD_UNSET ? workers_processors() : (size_t)r->request->jobs;
+    return !is_simulated(r)                  ? 1
+           : r->request->jobs == FIELD_UNSET ? workers_processors()
+                                             : (size_t)r->request->jobs;
 }
 
 int reduce_in(const char *folder, const struct reduce_source *source, const struct reduce_request *request)
