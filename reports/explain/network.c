@@ -238,6 +238,9 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     if (sent > 0) {
         judge_add_rate(&cause->evidence, " and sent ", sent, "");
         add_when(s, &cause->evidence, during);
+        double stood = sent < SEEN_FULL * at->rate_bps ? seen_backlog(s, port, priority, NULL) : 0;
+        if (stood > 0) /* full at times: of bursts */
+            text_add(&cause->evidence, ", with a queue in %.0f %% of its samples", 100 * stood);
     }
     if (stop && (double)stop->held_ns > MATTERS * (double)s->measure_ns)
         text_add(&cause->evidence, ", for %.1f %% of which it was itself paused",

@@ -721,6 +721,31 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
                           stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns);
 }
 
+static bool is_shared(struct seen *s, const struct flow_seen *flow, size_t port)
+{
+    bool shared = false;
+    for (size_t i = 0; i < s->flow_count && !shared; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        shared = strcmp(other->from, flow->from) != 0 && seen_overlap(flow, other) > 0 &&
+                 seen_may_pass(s, other, port);
+    }
+    return shared;
+}
+
+double seen_shared_backlog(struct seen *s, const struct flow_seen *flow)
+{
+    double most = 0;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        if (s->network.nodes[s->network.ports[p].node].host || !seen_passes(s, flow, WAY_MAY, p) ||
+            !is_shared(s, flow, p))
+            continue;
+        double waits =
+            s->hosts_only ? NAN : backlog_within(s, p, flow->priority, flow->start_ns, flow->end_ns);
+        most = isnan(waits) || isnan(most) ? NAN : fmax(most, waits);
+    }
+    return most;
+}
+
 double seen_marks(const struct seen *s, size_t port, const char *member)
 {
     const struct network_port *at = &s->network.ports[port];

@@ -134,6 +134,9 @@ double series_at(const struct series *series, int64_t time_ns);
  * more than a few frames of the priority waited at a switch's port: it is not the port alone that is busy.
  * NAN: no queue was sampled. */
 double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop);
+/* The same of the time of a flow, at the port of its way at which most waits and others send; NAN: others
+ * send at one whose queue was not sampled. */
+double seen_shared_backlog(struct seen *s, const struct flow_seen *flow);
 /* The part of what a switch's port carries that left there while the flow ran (NULL: in the measure phase);
  * NAN: not counted. */
 double seen_use(const struct seen *s, size_t port, const struct flow_seen *during);

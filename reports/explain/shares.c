@@ -263,6 +263,10 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         take_share(flow, SHARE_LOSS, still ? 1 : unseen_waits(s, flow), &left);
     if (left > 0 && waits_in_queue(s, flow))
         take_share(flow, SHARE_QUEUE, 1, &left);
+    bool bursts = json_object_get(flow->asked, "gap") != NULL;
+    double behind =
+        bursts && left > 0 ? seen_shared_backlog(s, flow) : 0; /* the line is full for their time */
+    take_share(flow, isnan(behind) ? SHARE_UNKNOWN : SHARE_QUEUE, isnan(behind) ? 1 : behind, &left);
     for (enum way way = WAY_MAY; s->has_pauses && way < WAYS; way++)
         flow->stopped[way] =
             take_share(flow, SHARE_PAUSED, stopped_share(s, flow, way, &flow->stop[way]), &left);
