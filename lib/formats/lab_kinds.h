@@ -248,7 +248,8 @@ static const struct field link_fields[] = {
     {"delay", FIELD_QUANTITY, AT(delay_ps), .unit = UNIT_TIME_PS, .min = 0, .max = PHYSICS_LINK_MOST_DELAY_PS,
      .help = "Propagation delay; default: 5 ns per metre."},
     {"loss", FIELD_NUMBER, AT(loss), .min_number = 0, .max_number = 1, .fallback = "0",
-     .help = "Fraction of frames that are lost at random, except PFC frames (simulated)."},
+     .help = "Fraction of frames that the link damages at random, except PFC frames; the port at which they "
+             "arrive counts and drops them (simulated)."},
     {"lossy_at", FIELD_STRING, AT(lossy_at),
      .help =
          "In a simulated lab: the switch at an end of the link that maps the DSCPs of what arrives there to "

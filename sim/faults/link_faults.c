@@ -107,9 +107,18 @@ static int build_end(struct sim *sim, uint32_t port, uint32_t first, uint32_t la
     return 0;
 }
 
+/* Ends of links count damaged frames also where nothing but a link's own loss damages them. */
+static bool damages_frames(const struct sim_config *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->link_count && !any; i++)
+        any = c->links[i].loss_per_billion > 0;
+    return any;
+}
+
 int link_faults_build(struct sim *sim, const struct sim_config *c, struct error *e)
 {
-    if (!c->link_state_count && !c->injection_count)
+    if (!c->link_state_count && !c->injection_count && !damages_frames(c))
         return 0;
     struct link_faults *f = sim->faults = calloc(1, sizeof *f);
     if (f) {

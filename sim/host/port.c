@@ -2,6 +2,7 @@
 #include "sim/fabric/bridge.h"
 #include "sim/fabric/switch.h"
 #include "sim/faults/hooks.h"
+#include "sim/faults/link_faults.h"
 #include "sim/host/egress.h"
 
 /* The time-out of a read's request counts from when it leaves. */
@@ -85,6 +86,7 @@ static bool is_lost(struct sim *sim, uint32_t port, struct port *in, uint32_t p)
     if (!(in->flags & PORT_LOSES) || packet->kind == PACKET_PFC ||
         random_next(&in->random) >= in->loss_threshold)
         return false;
+    sim->faults->ends[port].crc_errors++;
     link_lose(sim, port, p);
     return true;
 }
