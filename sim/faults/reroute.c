@@ -306,7 +306,8 @@ static uint32_t choose_by_hash(const struct sim *sim, uint32_t node, const struc
     return place == NONE ? NONE : r->graph.ports[place];
 }
 
-/* The port by which packets to a host leave the switch that it is at, or NONE; *distance: those to that
+/* The port by which packets to a host leave the switch that it is at, or NONE; that it is up the switch sees
+ * itself, whatever routes follow later; *distance: those to that
  * switch, of another one NULL. */
 static uint32_t last_port(const struct sim *sim, uint32_t node, const struct route_table *t, uint32_t to,
                           const uint16_t **distance)
@@ -314,7 +315,8 @@ static uint32_t last_port(const struct sim *sim, uint32_t node, const struct rou
     const struct reroute *r = sim->reroute;
     uint32_t host_port = sim->hosts[to].port, last = graph_neighbour(&r->graph, to);
     *distance = last == node ? NULL : t->distances + (size_t)r->place_of_node[last] * r->graph.node_count;
-    return last != node || t->down[host_port / 2] ? NONE : host_port ^ 1;
+    bool down = t->down[host_port / 2] && sim->ports[host_port ^ 1].flags & PORT_DOWN;
+    return last != node || down ? NONE : host_port ^ 1;
 }
 
 /* The port by which a packet leaves a switch; NONE: none leads to its receiver. */

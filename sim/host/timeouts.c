@@ -138,7 +138,8 @@ static void send_again(struct sim *sim, uint32_t q, uint32_t requester)
     if (sim->hosts[requester].slow_restart)
         restart_slowly(sim, q);
     if (qp->operation == SIM_READ) {
-        qp->nak_sent = false;
+        qp->nak_sent = true; /* what is under way before its answers asks for nothing more */
+        qp->nak_ps = sim->now_ps;
         if (qp->waiting_request != NONE) /* it has not left yet, as over a link that is down: one is enough */
             return;
         uint32_t p = read_request(sim, q, qp->expected_psn);
