@@ -8,7 +8,8 @@
 #define FIRST_ROOM 256
 #define MOST_TRIES \
     64 /* answers of a flow by which its partner is looked for, then one of so many; flows each time */
-#define WINDOW_PSNS 4096 /* an answer may name a PSN so far behind the last request */
+#define WINDOW_PSNS 4096      /* an answer may name a PSN so far behind the last request, */
+#define READ_PSNS   (1 << 22) /* and where there are reads: half of those that have an order */
 
 int flows_init(struct flows *t, struct error *e)
 {
@@ -171,12 +172,17 @@ static uint32_t add(struct flows *t, uint32_t hash, uint32_t pair_hash, uint32_t
 
 /* ---- partners */
 
+static int32_t window_of(const struct flow *f)
+{
+    return f->reads ? READ_PSNS : WINDOW_PSNS;
+}
+
 /* Did the flow send a request that an answer may name? An ACK may also be of the packet before the capture's
  * first. */
 static bool has_psn(const struct flow *f, uint32_t psn)
 {
     return f->requests && psn_after(psn, f->first_psn) >= -1 && psn_after(psn, f->last_psn) <= 0 &&
-           psn_after(f->last_psn, psn) < WINDOW_PSNS;
+           psn_after(f->last_psn, psn) < window_of(f);
 }
 
 /* Has it another partner, which has said something since a new connection may have begun? */
@@ -229,17 +235,19 @@ static void part(struct flows *t, uint32_t i)
 static void learn_request(struct flow *f, const struct frame_roce *roce, uint64_t now)
 {
     uint32_t psn = roce->bth.psn;
+    f->reads |= OPCODE_OPERATION(roce->bth.opcode) == OPCODE_READ_REQUEST;
+    int32_t window = window_of(f);
     int32_t ahead = f->requests ? psn_after(psn, f->last_psn) : 1;
-    if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first && (ahead <= 0 || ahead > WINDOW_PSNS)) {
+    if (opcode_rows[OPCODE_OPERATION(roce->bth.opcode)].first && (ahead <= 0 || ahead > window)) {
         f->anew_at = now;
         f->source_port = roce->source_port;
     }
-    if (!f->requests || ahead < -WINDOW_PSNS)
+    if (!f->requests || ahead < -window)
         f->first_psn = f->last_psn = psn;
     f->requests = true;
     f->last_psn = psn_later(psn, f->last_psn);
-    if (psn_after(f->last_psn, f->first_psn) > WINDOW_PSNS) /* before the numbers wrap */
-        f->first_psn = psn_add(f->last_psn, 0u - WINDOW_PSNS);
+    if (psn_after(f->last_psn, f->first_psn) > window) /* before the numbers wrap */
+        f->first_psn = psn_add(f->last_psn, 0u - (uint32_t)window);
 }
 
 /* An answer that is not of its partner's requests may be of a new connection, with another queue pair. */

@@ -22,7 +22,8 @@ struct flow {
     uint32_t next_in_pair;        /* FLOW_NONE: the last */
     uint32_t partner;             /* FLOW_NONE: not known */
     uint16_t source_port;         /* of its first packet, or where PSNs last began anew */
-    bool requests;                /* it has some */
+    bool requests;                /* it has some, */
+    bool reads;                   /* reads, each of as many PSNs as its answer has packets */
     uint32_t first_psn, last_psn; /* of these; `first_psn` is not long before the last */
     uint32_t tries;               /* to find its partner */
     uint64_t last_at;             /* its last packet, as counted here */

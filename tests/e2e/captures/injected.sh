@@ -46,6 +46,14 @@ for placement in false true; do
 done
 jq -n '{schema: 1, name: "star", driver: "sim", hosts: {a: {}, b: {}, c: {}}, switches: {s0: {}}, links: [{between: ["a", "s0"]}, {between: ["b", "s0"]}, {between: ["c", "s0"]}],
     defaults: {host: {nic: {model: "connectx-6", recovery: "selective-repeat", out_of_order_placement: false}}, switch: {buffer: "4MiB"}, link: {rate: "25Gb/s", length: "3m"}}}' >"$SCRATCH/star.json"
+# reads of 1 MiB, 16 at a time, whose answers lie 16,000 PSNs behind the last request, over a link that is down for 200 us
+jq -n '{schema: 1, name: "reads", lab: "star.json", roles: ["a", "b", "c", "s0"], phases: {warmup: "100us", measure: "3ms"}, settings: {mtu: 1500}, sample: {every: "100us"},
+    flows: [{name: "f", from: "a", to: "c", op: "read", message: "1MiB", depth: 16}], faults: [{link: ["a", "s0"], kind: "down", start: "500us", stop: "700us"}],
+    capture: {ports: ["a", "c"]}, verify: ["go-back-n"]}' >"$SCRATCH/reads.json"
+"$H" run "$SCRATCH/reads.json" --set lab.defaults.host.nic.ack_timeout=200us --set lab.defaults.host.nic.model=ideal --set lab.defaults.host.nic.recovery=go-back-n --set lab.defaults.link.rate=100Gb/s --quiet --no-report --out "$SCRATCH/reads" >/dev/null 2>&1
+check "large reads in flight are judged" test "$(jq -r '.verify[0] | .verdict, (.reason | test("1 time gone back"))' "$SCRATCH/reads/reads/latest/result.json" | paste -sd' ')" = "passed true"
+check "... after a link was down they wait for one time-out, and ask for what is missing once" \
+    jq -e '.hosts.a.counters | .local_ack_timeout_err.total == 1 and .implied_nak_seq_err.total == 0' "$SCRATCH/reads/reads/latest/result.json"
 jq -n '{schema: 1, name: "burst", lab: "star.json", roles: ["a", "b", "c", "s0"], phases: {warmup: "1ms", measure: "5ms", cooldown: "1ms"}, settings: {mtu: 4200}, sample: {every: "100us"},
     flows: [{name: "f", from: "a", to: "b", message: "64KiB", depth: 4, priority: 3}, {name: "g", from: "c", to: "b", message: "64KiB", depth: 4, priority: 3}],
     inject: [{flow: "f", packet: "data", do: "drop", nth: 100, count: 40}], capture: {ports: ["a", "c", "b"]}, verify: ["go-back-n"]}' >"$SCRATCH/burst.json"
