@@ -3,7 +3,8 @@
 # hosts on 8 leaves and 4 spines of 100 Gb/s and 5 us; web-search and Hadoop flows at shares of the line, all-to-all of 20 workers; 13
 # parameters of DCQCN and ECN; 72 candidates. Its utility is w1 throughput + w2 base RTT / RTT + w3 (1 - pauses), with .3/.5/.2; pauses
 # are here the share of time that switches pause their neighbours, there that of links that saw one.
-#   bench_search.sh                   SEEDS=3 CASES="web-search-60 ..." CANDIDATES=72 JOBS=2 change what is run
+#   bench_search.sh                   SEEDS=3 CASES="web-search-60 ..." CANDIDATES=72 JOBS=2 change what is run; with KEPT=FOLDER the
+#                                     figures are kept there, and what it has is not run again
 # Exit code 1 if the default strategy does not have the larger utility and hypervolume in the median of the seeds.
 set -uo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
@@ -12,6 +13,8 @@ SEEDS=${SEEDS:-3} CANDIDATES=${CANDIDATES:-72}
 CASES=${CASES:-web-search-50 web-search-60 web-search-70 hadoop-50 hadoop-60 hadoop-70 all-to-all}
 work=$(mktemp -d /tmp/bench-search.XXXXXX)
 trap 'rm -rf "$work"' EXIT
+KEPT=${KEPT:-$work/kept}
+mkdir -p "$KEPT"
 status=0
 
 jq '.name = "paraleon" | .title = "Paraleon'"'"'s network" | del(.sources) | .topology = {kind: "leaf_spine", hosts: 16, leaves: 8, spines: 4}
@@ -59,23 +62,37 @@ search_by() { # strategy, seed, scenario: the folder of the study
 }
 known() { jq ".known[] | select(.known == \"$1\").objectives.utility.mean" "$2/search.json"; }
 
-for case in $CASES; do
-    began=$SECONDS
-    rm -rf "$work"/{model,annealing}-* "$work"/figures
-    for seed in $(seq "$SEEDS"); do
-        scenario "$case" "$utility" >"$work/paraleon.json"
-        ours=$(search_by model "$seed" "$work/paraleon.json") && theirs=$(search_by annealing "$seed" "$work/paraleon.json") || exit 2
-        for figure in "default $(known 'as written' "$ours")" "expert $(known paraleon_expert "$ours")" "annealing $(jq '.front[0].objectives.utility.mean' "$theirs/search.json")" \
-            "model $(jq '.front[0].objectives.utility.mean' "$ours/search.json")"; do
-            echo "$figure" >>"$work/figures"
-        done
-        scenario "$case" "$both" >"$work/paraleon.json"
-        ours=$(search_by model "$seed" "$work/paraleon.json") && theirs=$(search_by annealing "$seed" "$work/paraleon.json") || exit 2
-        harness compare "$theirs" "$ours" --json | jq -r '.fronts | "annealing-volume \(.old.dominated)\nmodel-volume \(.new.dominated)"' >>"$work/figures"
+
+measure() { # case, seed: figures, a line each
+    local ours theirs
+    rm -rf "$work"/{model,annealing}-*
+    scenario "$1" "$utility" >"$work/paraleon.json"
+    ours=$(search_by model "$2" "$work/paraleon.json") && theirs=$(search_by annealing "$2" "$work/paraleon.json") || return 1
+    echo "default $(known 'as written' "$ours")"
+    echo "expert $(known paraleon_expert "$ours")"
+    echo "annealing $(jq '.front[0].objectives.utility.mean' "$theirs/search.json")"
+    echo "model $(jq '.front[0].objectives.utility.mean' "$ours/search.json")"
+    scenario "$1" "$both" >"$work/paraleon.json"
+    ours=$(search_by model "$2" "$work/paraleon.json") && theirs=$(search_by annealing "$2" "$work/paraleon.json") || return 1
+    harness compare "$theirs" "$ours" --json | jq -r '.fronts | "annealing-volume \(.old.dominated)\nmodel-volume \(.new.dominated)"'
+}
+
+for seed in $(seq "$SEEDS"); do
+    for case in $CASES; do
+        [ ! -e "$KEPT/$case.$seed" ] || continue
+        began=$SECONDS
+        measure "$case" "$seed" >"$work/figures" || exit 2
+        echo "seconds $((SECONDS - began))" >>"$work/figures"
+        mv "$work/figures" "$KEPT/$case.$seed"
     done
-    declare -A is
-    for name in default expert annealing model annealing-volume model-volume; do is[$name]=$(awk -v name="$name" '$1 == name { print $2 }' "$work/figures" | median); done
-    echo "   $case: utility ${is[model]} by model, ${is[annealing]} by annealing, ${is[expert]} expert, ${is[default]} default ($(awk -v a="${is[model]}" -v b="${is[default]}" 'BEGIN { printf "%+.1f %%", 100 * (a / b - 1) }')); hypervolume ${is[model-volume]} by model, ${is[annealing-volume]} by annealing; medians of $SEEDS seeds, $((SECONDS - began)) s"
+done
+
+declare -A is
+for case in $CASES; do
+    for name in default expert annealing model annealing-volume model-volume seconds; do
+        is[$name]=$(for seed in $(seq "$SEEDS"); do awk -v name="$name" '$1 == name { print $2 }' "$KEPT/$case.$seed"; done | median)
+    done
+    echo "   $case: utility ${is[model]} by model, ${is[annealing]} by annealing, ${is[expert]} expert, ${is[default]} default ($(awk -v a="${is[model]}" -v b="${is[default]}" 'BEGIN { printf "%+.1f %%", 100 * (a / b - 1) }')); hypervolume ${is[model-volume]} by model, ${is[annealing-volume]} by annealing; medians of $SEEDS seeds, ${is[seconds]} s for the four studies of one"
     awk -v a="${is[model]}" -v b="${is[annealing]}" -v c="${is[model-volume]}" -v d="${is[annealing-volume]}" -v e="${is[expert]}" -v f="${is[default]}" \
         'BEGIN { exit !(a >= b && c >= d && a >= e && a >= f) }' || { echo "   $case: MISSED" && status=1; }
 done
