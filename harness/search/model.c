@@ -3,6 +3,9 @@
  * Schonlau and Welch 1998). Several objectives are made one with weights that are drawn anew for each
  * candidate, by the augmented Tchebycheff norm (ParEGO, Knowles 2006), so that candidates spread over the
  * front. It begins with a Latin hypercube.
+ * In a search for what makes an expression true every other candidate is the best one so far with one of its
+ * values at an end of its range, or another of its list, each in turn: what leads to the extremes does not
+ * lead to a wrong setting that shows only there.
  */
 #include "harness/search/gaussian.h"
 #include "harness/search/strategy.h"
@@ -20,6 +23,12 @@
 #define WORST      2.0  /* what is this much worse than most is as bad as what is not feasible */
 #define RHO        0.05 /* ParEGO */
 
+/* One parameter at an end of its range, or one value of its list. */
+struct turn {
+    size_t parameter;
+    double place;
+};
+
 struct model {
     void *first; /* the Latin hypercube's state */
     struct random random;
@@ -30,7 +39,20 @@ struct model {
     size_t learned_at;        /* by so many tries; 0: not yet */
     struct vector best, span; /* of each objective in this round: the best value, how much worse most are */
     size_t measured_at;       /* by so many tries */
+    struct turn *turns;
+    size_t turn_count, turned;
 };
+
+static void list_turns(struct model *m)
+{
+    for (size_t i = 0; i < m->parameters; i++) {
+        size_t places = m->ordered[i] ? 2 : m->parts[i];
+        m->turns = xreallocarray(m->turns, m->turn_count + places, sizeof *m->turns);
+        for (size_t k = 0; k < places; k++)
+            m->turns[m->turn_count++] = (struct turn){
+                i, m->ordered[i] ? k * (1 - 1e-9) : ((double)k + 0.5) / (double)places};
+    }
+}
 
 static void *begin_model(const struct study *study, uint64_t seed)
 {
@@ -42,6 +64,7 @@ static void *begin_model(const struct study *study, uint64_t seed)
         m->ordered[i] = study->parameters[i].ordered;
         m->parts[i] = json_array_size(study->parameters[i].range.list);
     }
+    list_turns(m);
     random_seed(&m->random, seed + 1);
     m->first = strategy_latin_hypercube.begin(study, seed);
     return m;
@@ -55,6 +78,7 @@ static void end_model(void *state)
         gaussian_free(&m->learned);
     free(m->ordered);
     free(m->parts);
+    free(m->turns);
     free(m);
 }
 
@@ -175,6 +199,15 @@ static void take_better(const struct model *m, const struct gaussian *g, double 
     }
 }
 
+static size_t best_point(const struct points *points)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < points->count; i++)
+        if (points->values[i] < points->values[at])
+            at = i;
+    return at;
+}
+
 /* A long study has many proposals, of which each may be looked for at fewer places. */
 static int looks(int most, size_t tries)
 {
@@ -185,10 +218,7 @@ static void maximise(struct model *m, const struct gaussian *g, const struct poi
                      double *places)
 {
     double *place = xcalloc(m->parameters, sizeof *place), most = -INFINITY, size = 0.1;
-    size_t at = 0;
-    for (size_t i = 1; i < points->count; i++)
-        if (points->values[i] < points->values[at])
-            at = i;
+    size_t at = best_point(points);
     double best = points->values[at];
     for (int k = 0; k < looks(TRIED_FAR, tries); k++) {
         for (size_t i = 0; i < m->parameters; i++)
@@ -226,6 +256,18 @@ static bool has_learned(const struct model *m, size_t tries)
            (tries == m->learned_at || (tries > MODELLED && tries - m->learned_at < tries / 10));
 }
 
+/* The best point, with the value whose turn it is; all turns come once before one comes again. */
+static void vary_best(struct model *m, const struct points *points, double *places)
+{
+    size_t rest = m->turn_count - m->turned, drawn = m->turned + random_below(&m->random, rest);
+    struct turn turn = m->turns[drawn];
+    m->turns[drawn] = m->turns[m->turned];
+    m->turns[m->turned] = turn;
+    m->turned = (m->turned + 1) % m->turn_count;
+    memcpy(places, points->places[best_point(points)], m->parameters * sizeof *places);
+    places[turn.parameter] = turn.place;
+}
+
 /* false: nothing can be said yet. */
 static bool propose_by_model(struct model *m, const struct tries *tries, const double *const *beside,
                              size_t proposed, double *places)
@@ -239,6 +281,13 @@ static bool propose_by_model(struct model *m, const struct tries *tries, const d
     for (size_t i = 0; i < tries->count; i++)
         values[i] = worth_of(m, tries, &tries->items[i], weights);
     choose_points(tries, values, &points);
+    if (tries->study->margin && proposed % 2 && points.count) {
+        vary_best(m, &points, places);
+        free(points.places);
+        free(points.values);
+        free(values);
+        return true;
+    }
     const struct gaussian *like = has_learned(m, tries->count) ? &m->learned : NULL;
     bool fitted = gaussian_fit(&g, m->parameters, m->ordered, m->parts, points.places, points.values,
                                points.count, like) == 0;
