@@ -299,11 +299,17 @@ static int take_finding(struct finder *f, struct candidate *c)
     return status;
 }
 
+bool finder_has_enough(const struct finder *f)
+{
+    int64_t most = f->study->search->findings;
+    return most != FIELD_UNSET && (int64_t)json_array_size(f->findings) >= most;
+}
+
 int finder_look(struct finder *f, struct candidate *const *candidates, size_t count)
 {
     int status = EXIT_DONE;
     f->findings = f->findings ? f->findings : json_array();
-    for (size_t i = 0; status == EXIT_DONE && i < count; i++) {
+    for (size_t i = 0; status == EXIT_DONE && i < count && !finder_has_enough(f); i++) {
         struct candidate *c = candidates[i];
         if (!c->found || finder_explains(f, c->choice))
             continue;

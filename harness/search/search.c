@@ -364,6 +364,10 @@ static int run_proposals(struct search *s)
         free(name);
         if (status == EXIT_DONE)
             status = s->study.margin ? finder_look(&s->finder, round, count) : race(s, round, count);
+        if (status == EXIT_DONE && finder_has_enough(&s->finder)) {
+            s->ended = "other kinds: as many as were asked for were found";
+            break;
+        }
         if (status == EXIT_DONE && !s->request->quiet && !s->request->json && !s->study.margin)
             answer_print_progress(&s->study, &s->all, s->rounds, s->runs);
     }

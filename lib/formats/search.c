@@ -26,8 +26,8 @@ static int check_search(const void *object, const char *path, struct error *e)
     const struct scenario_search *s = object;
     if (!s->find == (s->objectives.count == 0))
         return error_set(e, "%s: expected one of \"objectives\" and \"find\"", path);
-    if (s->led_by.count && !s->find)
-        return error_set(e, "%s.led_by: expected \"find\" too", path);
+    if ((s->led_by.count || s->findings != FIELD_UNSET) && !s->find)
+        return error_set(e, "%s.%s: expected \"find\" too", path, s->led_by.count ? "led_by" : "findings");
     return s->runs == FIELD_UNSET && s->time_ns == FIELD_UNSET
                ? error_set(e, "%s: without an end: expected \"runs\", \"time\" or both", path)
                : 0;
@@ -51,6 +51,8 @@ static const struct field search_fields[] = {
     {"led_by", FIELD_LIST, AT(led_by), .item = FIELD_STRING, .min = 0, .max = SEARCH_MOST_OBJECTIVES - 1,
      .help =
          "With find: expressions, such as counters of pauses, whose values are driven up on the way there."},
+    {"findings", FIELD_INTEGER, AT(findings), .min = 1, .max = SEARCH_MOST_RUNS,
+     .help = "With find: so many kinds of values that make it true, at most."},
     {"constraints", FIELD_LIST, AT(constraints), .item = FIELD_STRING, .min = 0, .max = 1000,
      .any_order = true, .help = "Names of expectations that must pass; a name may be a glob. Default: all."},
     {"guard", FIELD_LIST, AT(guard), .item = FIELD_STRING, .min = 0, .max = 1000, .any_order = true,
