@@ -37,8 +37,13 @@ struct gathered {
     double q, of;    /* a quantile that is of fewer values, `of`, than it takes; 0: there is none */
     int64_t unread_ns, beyond_ns; /* the most of a counter or gauge */
     bool failed;
-    bool unread;         /* a counter is there without this figure */
-    size_t unread_some;  /* how many of those that have such figures are */
+    bool unread;        /* a counter is there without this figure */
+    size_t unread_some; /* how many of those that have such figures are */
+    struct {
+        size_t with,
+            without; /* the counter, of the hosts, and of the switches, that a glob over roles matches */
+        const char *first; /* of those without */
+    } roles[2];
     size_t nics, having; /* of a machine that is named: its NICs that are asked; those that have each counter
                           * that one of them has */
     const char *silent;  /* a flow that completed nothing, and so has no latency; NULL: none */
@@ -138,6 +143,29 @@ static bool is_unsampled(const json_t *host)
     return json_is_integer(samples) && json_integer_value(samples) == 0;
 }
 
+/* By the counters that only ports of switches have: hosts of a simulated lab have all of its capabilities. */
+static bool is_switch(const json_t *host)
+{
+    const char *name;
+    json_t *counter;
+    json_object_foreach(json_object_get(host, "counters"), name, counter)
+    {
+        if (fnmatch("port[0-9]*", name, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Switches have no counters of a NIC, nor hosts those of a switch; but of its like a role may lack one, too.
+ */
+static void note_role(struct gathered *g, const char *role, const json_t *host, bool has)
+{
+    size_t kind = is_switch(host);
+    g->roles[kind].with += has;
+    if (!has && !g->roles[kind].without++)
+        g->roles[kind].first = role;
+}
+
 static void gather_counters(const struct expr_node *node, const json_t *result, struct gathered *g)
 {
     const char *role, *name;
@@ -152,10 +180,12 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
             g->unread_some++;
         }
         own = json_object();
+        bool has = false;
         json_object_foreach(json_object_get(host, "counters"), name, counter)
         {
             if (fnmatch(node->name, name, 0) != 0)
                 continue;
+            has = true;
             if (!is_of_all(counter))
                 json_object_set_new(own, name, json_true());
             if (!is_again(host, name, counter, taken))
@@ -164,6 +194,8 @@ static void gather_counters(const struct expr_node *node, const json_t *result, 
         if (is_of_machine(node, host)) {
             json_object_update(of_nics, own);
             json_array_append(nics, own);
+        } else if (strpbrk(node->group, "*?[") && !is_unsampled(host)) {
+            note_role(g, role, host, has);
         }
         json_decref(own);
     }
@@ -367,6 +399,15 @@ static void note_unread(const struct expr_node *node, const struct gathered *g, 
         add_note(v->out, note);
         snprintf(v->out->reason, sizeof v->out->reason, "%s", note);
         v->partial = true;
+    }
+    for (size_t kind = 0; kind < 2; kind++) {
+        size_t with = g->roles[kind].with, without = g->roles[kind].without;
+        if (!with || !without)
+            continue;
+        snprintf(note, sizeof note, "%.30s.%.60s is of %zu of %zu %s: %.40s%s", node->group, node->name, with,
+                 with + without, kind ? "switches" : "hosts", g->roles[kind].first,
+                 without == 1 ? " does not have it" : " and others do not have it");
+        add_note(v->out, note);
     }
     if (g->silent) {
         snprintf(note, sizeof note, "flow %.60s completed no message, and has no %.40s", g->silent,

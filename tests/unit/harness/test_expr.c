@@ -552,13 +552,18 @@ static void nics_are_told_from_counters(void **state)
 /* Of a machine that is named, a NIC without the counter is missing; of all hosts, it need not have it. */
 static void sums_lack_nics_without_the_counter(void **state)
 {
-    static const char text[] = "{\"hosts\":{\"a.r0\":{\"machine\":\"m\",\"counters\":{\"rx_prio3_pause\":{"
-                               "\"unit\":\"frames\",\"kind\":\"counter\",\"delta\":4,\"rate_per_s\":2,"
-                               "\"first\":1,\"last\":5,\"total\":5},\"rx_buffer1_bytes\":{\"unit\":\"bytes\","
-                               "\"kind\":\"gauge\",\"max\":100,\"mean\":50},\"IpExtInCEPkts\":{\"unit\":"
-                               "\"packets\",\"source\":\"ip\",\"kind\":\"counter\",\"delta\":5}}},"
-                               "\"a.r1\":{\"machine\":\"m\",\"counters\":{}},\"b\":{\"counters\":{}}},"
-                               "\"flows\":{}}";
+    static const char text[] =
+        "{\"hosts\":{\"a.r0\":{\"machine\":\"m\",\"counters\":{\"rx_prio3_pause\":{"
+        "\"unit\":\"frames\",\"kind\":\"counter\",\"delta\":4,\"rate_per_s\":2,"
+        "\"first\":1,\"last\":5,\"total\":5},\"rx_buffer1_bytes\":{\"unit\":\"bytes\","
+        "\"kind\":\"gauge\",\"max\":100,\"mean\":50},\"IpExtInCEPkts\":{\"unit\":"
+        "\"packets\",\"source\":\"ip\",\"kind\":\"counter\",\"delta\":5}}},"
+        "\"a.r1\":{\"machine\":\"m\",\"counters\":{}},\"b\":{\"counters\":{}},"
+        "\"s0\":{\"counters\":{\"port0_discards\":{\"unit\":\"packets\",\"kind\":\"counter\","
+        "\"delta\":1},\"port2_discards\":{\"unit\":\"packets\",\"kind\":\"counter\",\"delta\":1}}},"
+        "\"s1\":{\"counters\":{\"port2_discards\":{\"unit\":\"packets\",\"kind\":\"counter\","
+        "\"delta\":1}}}},"
+        "\"flows\":{}}";
     static const struct {
         const char *text;
         enum expr_outcome outcome;
@@ -579,8 +584,16 @@ static void sums_lack_nics_without_the_counter(void **state)
         {"10 - delta(a.rx_prio3_pause) > 3", EXPR_UNKNOWN, "1 of 2 NICs"},
         {"count(a.rx_prio3_pause) == 1", EXPR_TRUE, ""},
         {"delta(a.r0.rx_prio3_pause) == 4", EXPR_TRUE, ""},
-        {"delta(*.rx_prio3_pause) == 4", EXPR_TRUE, ""},
-        {"delta(*.r?.rx_prio3_pause) == 4", EXPR_TRUE, ""},
+        {"delta(*.rx_prio3_pause) == 4", EXPR_TRUE,
+         "*.rx_prio3_pause is of 1 of 3 hosts: a.r1 and others do not have it"},
+        {"delta(*.r?.rx_prio3_pause) == 4", EXPR_TRUE,
+         "*.r?.rx_prio3_pause is of 1 of 2 hosts: a.r1 does not have it"},
+        {"delta(s*.port0_discards) == 1", EXPR_TRUE,
+         "s*.port0_discards is of 1 of 2 switches: s1 does not have it"},
+        {"delta(*.port0_discards) == 1", EXPR_TRUE,
+         "*.port0_discards is of 1 of 2 switches: s1 does not have it"},
+        {"delta(*.port2_discards) == 2", EXPR_TRUE, ""},
+        {"count(*.rx_prio3_pause) == 1", EXPR_TRUE, ""},
         {"delta(a.IpExtInCEPkts) == 5", EXPR_TRUE, ""},
         {"delta(a.r1.rx_prio3_pause) == 0", EXPR_UNKNOWN, ""},
     };
