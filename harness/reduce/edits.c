@@ -213,9 +213,9 @@ json_t *edits_of(const json_t *documents, enum edit_stage stage, const struct li
         if (stage == EDIT_KEYS)
             list_keys(&l, top("scenario", lists[i]), false);
     }
-    if (stage == EDIT_KEYS) {
+    /* hosts are slowed by samples of other groups, and more often */
+    if (stage == EDIT_KEYS && simulated)
         list_keys(&l, top("scenario", "sample"), true);
-    }
     if (any)
         list_keys(&l, top("scenario", NULL), false);
     if (stage == EDIT_HOSTS) {

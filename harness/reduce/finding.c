@@ -167,12 +167,15 @@ static json_t *ordered_scenario(const struct finding *f, const char *title)
 static int write_readme(const struct finding *f, const json_t *document, struct error *e)
 {
     struct text text = {0};
-    bool simulated = json_is_true(json_object_get(document, "simulated"));
+    bool simulated = json_is_true(json_object_get(document, "simulated")),
+         measured = strcmp(run_member(f->result, "origin"), "measured") == 0;
     text_add(&text, "# %s\n\n%s\n\n", run_member(document, "name"), run_member(document, "sentence"));
     text_add(&text,
              "%s. Run it again, in this folder:\n\n    harness run scenario.json%s --repeat %" PRId64
              " --seed %" PRId64 "\n\n",
-             simulated ? "Simulated" : "Measured on the hosts of lab.json",
+             simulated  ? "Simulated"
+             : measured ? "Measured on the hosts of lab.json"
+                        : "Run on the hosts of lab.json, whose NICs are virtual",
              simulated ? "" : " --lab lab.json", f->seeds, f->seed);
     text_add(&text,
              "- scenario.json, lab.json: the least experiment in which it was seen to fail\n"

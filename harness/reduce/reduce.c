@@ -427,7 +427,8 @@ static int reduce_begun(struct reduction *r)
     int status = check_base(r);
     if (status != EXIT_DONE)
         return status;
-    reduce_all(r);
+    if (!r->request->as_found)
+        reduce_all(r);
     return conclude(r);
 }
 

@@ -13,13 +13,14 @@ struct reduce_request {
     int64_t jobs; /* FIELD_UNSET: as many as there are processors for */
     const char *out, *resume;
     int json, quiet;
+    bool as_found; /* nothing is taken away */
 };
 
 /* Returns the program's exit status; messages have been written. */
 int reduce_run(const struct reduce_request *request);
 
-/* Reduce it in this folder, or go on there: seeds, jobs, keep and quiet of the request are used. The
- * program's exit status, EXIT_FAILED: it does not fail again, as was logged. */
+/* Reduce it in this folder, or go on there: seeds, jobs, keep, quiet and as_found of the request are used.
+ * The program's exit status, EXIT_FAILED: it does not fail again, as was logged. */
 int reduce_in(const char *folder, const struct reduce_source *source, const struct reduce_request *request);
 
 #endif

@@ -238,7 +238,7 @@ static int reduce(struct finder *f, const struct candidate *c, json_t *finding)
     struct error e;
     struct reduce_source source;
     const struct reduce_request request = {
-        .seeds = (int64_t)f->seeds, .jobs = f->jobs, .quiet = true, .json = false};
+        .seeds = (int64_t)f->seeds, .jobs = f->jobs, .quiet = true, .as_found = !f->study->search->reduce};
     char *folder = files_join(f->folder, run_member(finding, "folder"));
     int status = EXIT_DONE;
     if (!is_whole(folder) && take_source(f, c, json_object_get(finding, "features"), &source, &e) == 0) {

@@ -53,6 +53,10 @@ static const struct field search_fields[] = {
          "With find: expressions, such as counters of pauses, whose values are driven up on the way there."},
     {"findings", FIELD_INTEGER, AT(findings), .min = 1, .max = SEARCH_MOST_RUNS,
      .help = "With find: so many kinds of values that make it true, at most."},
+    {"reduce", FIELD_BOOL, AT(reduce), .fallback = "true",
+     .help =
+         "With find: take away what a finding does not need, in many further runs. false: it is as it was "
+         "found, and harness reduce of its result can do that later."},
     {"constraints", FIELD_LIST, AT(constraints), .item = FIELD_STRING, .min = 0, .max = 1000,
      .any_order = true, .help = "Names of expectations that must pass; a name may be a glob. Default: all."},
     {"guard", FIELD_LIST, AT(guard), .item = FIELD_STRING, .min = 0, .max = 1000, .any_order = true,

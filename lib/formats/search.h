@@ -29,6 +29,7 @@ struct scenario_search {
     int64_t seeds;   /* of a candidate, at most */
     int64_t at_once; /* candidates of a round */
     int strategy;    /* enum search_strategy */
+    int reduce;      /* 1: what is found, to the least scenario */
 };
 
 #define SEARCH_MOST_OBJECTIVES 4

@@ -50,6 +50,10 @@ check "after two kills it is the same" diff <(same "$one") <(same killed/rates/2
 check_exit 0 "its status" harness status "$one"
 check "is what it found" cmp out <(sed -n '/^1 kind of/,$p' told | grep -E '^1 kind|^  finding-')
 
+check_exit 0 "findings that are left as they were found" harness search rates.json --set search.reduce=false --out whole --quiet --no-report
+check "have all that the scenario has" [ "$(jq -c '[.flows[].name]' whole/rates/latest/finding-1/scenario.json)" = '["a","b","c"]' ]
+check "are of the same kind, with a sentence" [ "$(jq -c '[.findings[] | .features == {"flows.a.rate": .features["flows.a.rate"]}, (.sentence | test("It passes with flows.a.rate = 1Gb/s"))]' whole/rates/latest/search.json)" = '[true,true]' ]
+
 # ---- as written, and nothing
 check_exit 0 "what holds as it is written" harness search rates.json --set 'search.find=max(s0.port3_prio3_queue_bytes) < 10MB' --out written
 check "is one kind, without values" [ "$(jq -c '[.findings[].features]' written/rates/latest/search.json)" = '[{}]' ]
