@@ -825,6 +825,31 @@ int plan_admits(const struct plan *plan, const struct choice_conditions *of_call
     return 1;
 }
 
+bool plan_replaces(const struct plan *plan, const json_t *choice)
+{
+    const struct cell_sources *d = &plan->from;
+    const char *path;
+    json_t *value;
+    struct error ignored;
+    bool replaces = false;
+    if (json_object_size(json_object_get(d->lab, "scaled")) == 0)
+        return false;
+    json_t *chosen = copy_scenario(d->scenario);
+    put_choice(chosen, NULL, choice);
+    json_t *scaled = json_deep_copy(chosen);
+    apply_scaled(scaled, d->lab, d->requested, &ignored); /* what fails there, the first cell has said */
+    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
+    {
+        json_t *before = paths_values(chosen, path), *after = paths_values(scaled, path);
+        replaces = replaces || (!paths_in_lab(path) && !json_same(before, after));
+        json_decref(before);
+        json_decref(after);
+    }
+    json_decref(chosen);
+    json_decref(scaled);
+    return replaces;
+}
+
 /* The search of the scenario, which its cells do not have. */
 static int read_search(struct plan *plan, struct error *e)
 {

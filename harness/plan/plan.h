@@ -72,6 +72,8 @@ void plan_release(const struct plan *plan, const struct cell *cell);
  * read. */
 int plan_admits(const struct plan *plan, const struct choice_conditions *conditions, const json_t *choice,
                 struct error *e);
+/* Does the lab's "scaled" put other values in the place of these? */
+bool plan_replaces(const struct plan *plan, const json_t *choice);
 
 /* Does the "when" of an expectation or published figure hold for the cell, by the sweep's choice, or in the
  * documents? NULL always does. One that plan_judge_when refuses does not. */

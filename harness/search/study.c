@@ -288,13 +288,19 @@ static int check_paths(const struct study *study, struct error *e)
     const struct choice_conditions none = {.of = "search"};
     for (size_t i = 0; i < study->parameter_count; i++) {
         const struct parameter *p = &study->parameters[i];
-        bool fits = false;
-        for (int k = 0; k < 8 && !fits; k++) {
+        bool fits = false, replaced = false;
+        for (int k = 0; k < 8; k++) {
             json_t *choice = json_object();
             json_object_set_new(choice, p->path, value_range_at(&p->range, k / 8.0 + 0.06, 0));
-            fits = plan_admits(&study->plan, &none, choice, e) == 1;
+            replaced = replaced || plan_replaces(&study->plan, choice);
+            fits = fits || plan_admits(&study->plan, &none, choice, e) == 1;
             json_decref(choice);
         }
+        if (replaced)
+            return error_set(e,
+                             "over.%.100s: lab %s replaces what is there, by its \"scaled\": expected "
+                             "another path, or --set lab.scaled=null",
+                             p->path, study->plan.first.lab.name);
         json_t *values = plan_values(&study->plan.first, p->path);
         bool there = json_array_size(values) > 0;
         json_decref(values);

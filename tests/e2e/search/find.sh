@@ -70,5 +70,8 @@ refused "what and how" '.search.objectives = [{min: "1"}]' 'expected one of "obj
 refused "neither" 'del(.search.find)' 'expected one of "objectives" and "find"'
 refused "a value" '.search.find = "1 + 2"' 'find: '
 refused "equality" '.search.find = "max(s0.port3_prio3_queue_bytes) == 3"' 'find: expected a comparison with <, <=, > or >='
+jq '.scaled = {"flows.*.rate": "2Gb/s"}' two.json >scaled.json
+refused "what the lab replaces" '.lab = "scaled.json"' 'over.flows.a.rate: lab two replaces what is there, by its "scaled"'
+check_exit 0 "unless that is taken away" harness search bad.json --set lab.scaled=null -n
 refused "led by nothing" '.search.led_by = ["max(s0.nosuch)"]' 'led_by\[0\]: '
 finish
