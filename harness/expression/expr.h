@@ -61,6 +61,9 @@ struct expr_result {
     char note[400];     /* what the numbers do not say of themselves; "" */
     char few[160];      /* the part of it that is a warning: a quantile that nothing supports; "" */
 };
+/* Of a check whose sides have these values so far: will what is counted from now on leave its outcome as it
+ * is? An increase and a largest value can only become larger. */
+bool expr_is_settled(const struct expr *check, const struct expr_result *so_far);
 /* Evaluate over a result document (docs/result.md), and over that of another cell for other(...); NULL: there
  * is none. A value is EXPR_TRUE if it is available. */
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,

@@ -615,6 +615,11 @@ static bool is_certain(const struct expr *check, double left, double right, bool
            (left > right || strcmp(check->sign, ">=") == 0 || strcmp(check->sign, "<") == 0);
 }
 
+bool expr_is_settled(const struct expr *check, const struct expr_result *so_far)
+{
+    return is_certain(check, so_far->left, so_far->right, false);
+}
+
 enum expr_outcome expr_evaluate(const struct expr *expr, const json_t *result, const json_t *other,
                                 struct expr_result *out)
 {

@@ -264,6 +264,20 @@ static json_t *judge_expectation(const struct cell *cell, size_t i, const struct
     return entry;
 }
 
+json_t *verdict_broken(const struct cell *cell, size_t i, const json_t *so_far)
+{
+    const struct scenario_expect *expect = (const struct scenario_expect *)cell->scenario.expect.items + i;
+    struct expr_result r = {.unit = ""};
+    if (!plan_when(cell, expect->when) || expect->needs.count || expect->over != OVER_RUN ||
+        expect->against || expr_evaluate(cell->checks[i], so_far, NULL, &r) != EXPR_FALSE ||
+        !expr_is_settled(cell->checks[i], &r))
+        return NULL;
+    *r.note = '\0'; /* of the time to come, which was not read */
+    return json_make("{s:s,s:s,s:o,s:o,s:s,s:s,s:o}", "name", expect->name, "check", expect->check, "left",
+                     number_json(r.left), "right", number_json(r.right), "unit", r.unit, "verdict", "failed",
+                     "reason", beside_expected(&r));
+}
+
 static json_t *reason_not_comparable(const json_t *result)
 {
     enum origin origin = origin_of_result(result);

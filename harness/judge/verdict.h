@@ -20,6 +20,11 @@ struct verdict_scope {
 enum verdict verdict_judge(const struct cell *cell, const struct verdict_scope *scope, json_t *result,
                            const char *why_not);
 
+/* The entry of an expectation that a run has broken for good, by "hosts" up to a moment of its measure phase:
+ * whatever comes, an increase or a largest value is too large. A new reference; NULL: it is open, or holds.
+ */
+json_t *verdict_broken(const struct cell *cell, size_t i, const json_t *so_far);
+
 /* The first of the needs (scenario_expect.needs) that the result's hosts do not meet, as in need_names; NULL:
  * they meet all. */
 const char *verdict_lacking(const struct list_of *needs, const json_t *result);

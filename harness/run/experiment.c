@@ -15,6 +15,7 @@
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/text.h"
+#include "lib/units.h"
 #include "lib/xalloc.h"
 #include <errno.h>
 #include <stdarg.h>
@@ -47,6 +48,8 @@ struct run {
     bool kept;     /* settings stay for the next run */
     enum ending ending;
     struct error why; /* the first failure */
+    json_t *broken;   /* the entry of the expectation that ended it early; NULL: none did */
+    size_t broken_at; /* its number */
 };
 
 static size_t role_count(const struct run *run)
@@ -274,9 +277,44 @@ static void run_lay_out_phases(struct run *run, int64_t start_ns)
     recorder_window(run->context.recorder, measure, cooldown);
 }
 
+/* Hosts' counters up to now, as in a result. */
+static json_t *result_so_far(const struct run *run)
+{
+    json_t *hosts = json_object();
+    for (size_t role = 0; role < role_count(run); role++) {
+        json_t *host = json_object();
+        recorder_host_summary(run->context.recorder, role, host);
+        json_object_set_new(hosts, role_name(run, role), host);
+    }
+    return json_make("{s:o}", "hosts", hosts);
+}
+
+/* Is an expectation broken for good that ends the run? */
+static bool run_is_lost(struct run *run, int64_t measured_ns)
+{
+    const struct experiment *x = run->x;
+    const struct scenario_expect *expect = x->cell->scenario.expect.items;
+    json_t *so_far = result_so_far(run);
+    for (size_t i = 0; !run->broken && i < x->cell->scenario.expect.count; i++)
+        if (x->stops(x->stops_for, expect[i].name) && (run->broken = verdict_broken(x->cell, i, so_far))) {
+            struct error e;
+            char after[32];
+            run->broken_at = i;
+            units_write(UNIT_TIME_NS, measured_ns, UNITS_DECIMAL, after, sizeof after);
+            error_set(&e, "stopped early: \"%.100s\" was broken in the first %s of the measure phase: %.200s",
+                      expect[i].name, after, json_string_value(json_object_get(run->broken, "reason")));
+            run_fail(run, ENDING_EARLY, &e);
+        }
+    json_decref(so_far);
+    return run->broken;
+}
+
+#define LOOKS 10 /* at what expectations read, in the measure phase */
+
 static int run_walk_phase(struct run *run, const struct phase *phase)
 {
     struct error e;
+    int64_t look_ns = (phase->end_ns - phase->start_ns) / LOOKS, look_at_ns = phase->start_ns + look_ns;
     /* a simulated second may take much more or less real time: small steps keep the display up to date */
     int64_t step_ns = run->driver->simulated ? (phase->end_ns - phase->start_ns) / 200 + 1 : PROGRESS_STEP_NS;
     for (int64_t at_ns = phase->start_ns; at_ns < phase->end_ns;) {
@@ -290,6 +328,11 @@ static int run_walk_phase(struct run *run, const struct phase *phase)
         case ADVANCE_FAILED:
             error_prefix(&e, "phase %s", phase->name);
             return run_fail(run, ENDING_LAB_FAILED, &e);
+        }
+        if (run->x->stops && phase == &run->phases[1] && at_ns >= look_at_ns && at_ns < phase->end_ns) {
+            look_at_ns += look_ns;
+            if (run_is_lost(run, at_ns - phase->start_ns))
+                return -1;
         }
         progress_show(run->x->progress, phase->name, at_ns, phase->start_ns, phase->end_ns,
                       run->context.recorder);
@@ -570,9 +613,17 @@ static enum verdict run_write_result(struct run *run, const char *why_not)
         }
         const struct verdict_scope scope = {run->x->repeats, run->x->plan->cell_count};
         run_verify_result(run, why_not, result);
-        verdict = verdict_judge(run->x->cell, &scope, result,
-                                !why_not && run->phases_reached < 2 ? "the run ended before its measure phase"
-                                                                    : why_not);
+        verdict =
+            verdict_judge(run->x->cell, &scope, result,
+                          run->broken                           ? run->why.text
+                          : !why_not && run->phases_reached < 2 ? "the run ended before its measure phase"
+                                                                : why_not);
+        if (run->broken) {
+            verdict = VERDICT_FAILED;
+            json_array_set(json_object_get(result, "expectations"), run->broken_at, run->broken);
+            json_object_set_new(result, "verdict", json_text(verdict_names[verdict]));
+            json_object_set_new(result, "stopped_early", json_true());
+        }
         if (why_not) { /* nothing ran: leave figures out instead of writing zeros */
             json_object_set_new(result, "reason", json_text(why_not));
             json_object_set_new(result, "flows", json_object());
@@ -627,6 +678,7 @@ static void run_close(struct run *run)
     run_free_settings(run);
     json_decref(run->warnings);
     json_decref(run->found);
+    json_decref(run->broken);
     free(run->started);
 }
 

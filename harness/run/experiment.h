@@ -6,6 +6,9 @@
 #include "harness/run/progress.h"
 #include "harness/judge/verdict.h"
 
+/* Does a run end as soon as the expectation of this name is broken for good? */
+typedef bool experiment_stops(const void *context, const char *expectation);
+
 struct experiment {
     const struct plan *plan;
     const struct cell *cell;
@@ -21,12 +24,15 @@ struct experiment {
     bool keep;    /* the next run wants the same */
     struct lab_opened *opened; /* the lab, which the run takes and closes; NULL: it opens the lab itself */
     json_t **result; /* is given the result as it was written, a new reference; NULL: it is not wanted */
+    experiment_stops *stops; /* NULL: it does for none */
+    const void *stops_for;
     bool soon;  /* of a simulated run: its files need not be on the disk when it ends */
     bool as_is; /* hosts stay as they are: nothing is set, and what an earlier run left is not restored */
 };
 
-/* How a run ended, in addition to its verdict. */
-enum ending { ENDING_WHOLE, ENDING_LAB_FAILED, ENDING_INTERRUPTED, ENDING_NOT_STARTED };
+/* How a run ended, in addition to its verdict. ENDING_EARLY: as `stops` says, and it has failed; its result
+ * is not whole, and says so. */
+enum ending { ENDING_WHOLE, ENDING_EARLY, ENDING_LAB_FAILED, ENDING_INTERRUPTED, ENDING_NOT_STARTED };
 
 struct outcome {
     enum ending ending;
@@ -36,8 +42,8 @@ struct outcome {
 };
 
 /* Run all phases. Changed settings are always restored, or kept if x->keep and the run is whole; samples are
- * kept even after a failure. `e` is set unless the ending is ENDING_WHOLE. ENDING_NOT_STARTED: nothing was
- * changed and no result is written. */
+ * kept even after a failure. `e` is set unless the ending is ENDING_WHOLE or ENDING_EARLY.
+ * ENDING_NOT_STARTED: nothing was changed and no result is written. */
 struct outcome experiment_run(const struct experiment *x, struct error *e);
 /* Restore what is in x->kept, because no run follows. What cannot be restored is a warning. */
 void experiment_restore_kept(const struct experiment *x);

@@ -41,6 +41,8 @@ struct sweep_request {
     json_t *kept;           /* what the last run leaves of its settings on hosts to whatever comes next
                                (sweep_restore_kept); NULL: nothing */
     int dry_run, json, no_report, quiet, yes;
+    bool (*stops)(const void *context, const char *expectation); /* experiment_stops */
+    const void *stops_for;
     bool of_search;     /* which has tried the values, and makes again what a power cut takes */
     bool tells_nothing; /* of single runs, with quiet: whoever started it reads their warnings in the results
                          */

@@ -336,6 +336,8 @@ struct outcome sweep_run_in(struct sweep *s, size_t run, const char *folder, jso
                            .kept = s->settings_left,
                            .keep = sweep_next_wants_same(s, cell),
                            .opened = s->precheck.lab,
+                           .stops = s->request->stops,
+                           .stops_for = s->request->stops_for,
                            .soon = s->request->of_search,
                            .result = result};
     outcome = experiment_run(&x, e);
@@ -365,7 +367,8 @@ bool sweep_count_run(struct sweep *s, size_t run, struct outcome outcome, const 
     struct error e;
     s->any_started |= outcome.ending != ENDING_NOT_STARTED;
     s->ended++;
-    if (outcome.ending != ENDING_WHOLE && (outcome.ending != ENDING_LAB_FAILED || !s->request->goes_on))
+    if (outcome.ending != ENDING_WHOLE && outcome.ending != ENDING_EARLY &&
+        (outcome.ending != ENDING_LAB_FAILED || !s->request->goes_on))
         sweep_fail(s, outcome.ending, why);
     if (index_add(&s->index, run, sweep_entry(s, run, outcome), &e) != 0)
         sweep_fail(s, ENDING_LAB_FAILED, &e);
@@ -897,7 +900,8 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
     json_t *result = sweep_load_result(s, folder, outcome, &damage, &unknown, e);
     if (!result)
         return unknown ? -1 : 0;
-    bool whole = json_is_true(json_object_get(result, "complete"));
+    bool early = json_is_true(json_object_get(result, "stopped_early")),
+         whole = early || json_is_true(json_object_get(result, "complete"));
     const struct cell *cell = plan_cell(&s->plan, sweep_cell_of(s, run), e);
     if (!cell) {
         json_decref(result);
@@ -916,9 +920,11 @@ int sweep_read_run(const struct sweep *s, size_t run, const char *folder, struct
         error_set(&damage, "result.json: %s is missing", missing);
     bool damaged = damage.text[0];
     const char *reason = json_string_value(json_object_get(result, "reason"));
-    *outcome =
-        (struct outcome){whole && !damaged ? ENDING_WHOLE : ENDING_LAB_FAILED, verdict_said_by(result),
-                         origin_of_result(result), json_array_size(json_object_get(result, "warnings"))};
+    *outcome = (struct outcome){!whole || damaged ? ENDING_LAB_FAILED
+                                : early           ? ENDING_EARLY
+                                                  : ENDING_WHOLE,
+                                verdict_said_by(result), origin_of_result(result),
+                                json_array_size(json_object_get(result, "warnings"))};
     if (damaged && (whole || !reason))
         error_set(e, "%s", damage.text);
     else if (!whole)

@@ -117,9 +117,10 @@ json_t *answer_make(const struct answer_of *of)
     const struct study *study = of->study;
     struct best best = best_of(of->all, study);
     json_t *front = json_array();
-    size_t tried = 0, feasible = 0, whole = 0;
+    size_t tried = 0, feasible = 0, whole = 0, early = 0;
     for (size_t i = 0; i < of->all->count; i++) {
         const struct candidate *c = of->all->items[i];
+        early += c->early;
         tried += c->runs > 0 && !c->known;
         feasible += !c->known && candidate_is_feasible(c);
         whole += !c->known && c->whole;
@@ -142,6 +143,8 @@ json_t *answer_make(const struct answer_of *of)
     if (of->seeds < (size_t)study->search->seeds)
         json_object_set_new(document, "note",
                             json_text("seeds change nothing here: every candidate ran once"));
+    if (study->search->stop_early)
+        json_object_set_new(document, "stopped_early", json_integer((json_int_t)early));
     json_object_set_new(document, "scenario_file", json_text(study->plan.scenario_path));
     json_object_set_new(document, "lab_file", json_text(study->plan.lab_path));
     json_object_set_new(document, "parameters", parameters_json(study));
@@ -289,6 +292,9 @@ void answer_print(const json_t *document, const char *folder)
                    (long long)json_integer_value(json_object_get(document, "runs")),
                    json_is_true(json_object_get(document, "simulated")) ? ", simulated" : "",
                    json_is_true(json_object_get(document, "complete")) ? "" : "; it has not ended");
+    if (json_integer_value(json_object_get(document, "stopped_early")))
+        print_out_line("%lld of the runs were stopped early, as a constraint was broken",
+                       (long long)json_integer_value(json_object_get(document, "stopped_early")));
     if (json_object_get(document, "note"))
         print_out_line("%s", run_member(document, "note"));
     print_known(document);

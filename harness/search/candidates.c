@@ -124,6 +124,11 @@ void candidate_take(struct candidate *c, const struct study *study, const json_t
         json_put(c->warnings, json_is_string(warning) ? json_string_value(warning) : "?", json_true());
     }
     json_array_append_new(c->folders, json_text(folder));
+    if (json_is_true(json_object_get(result, "stopped_early"))) { /* its figures are none of a whole run */
+        c->early++;
+        note_unmet(c, "%s%s", "", run_member(result, "reason"));
+        return;
+    }
     if (!complete)
         note_unmet(c, "%s%s", "a run is not complete: ", run_member(result, "reason"));
     for (size_t k = 0; k < study->objective_count; k++) {

@@ -15,6 +15,7 @@ struct candidate {
     size_t found;      /* of these, in which what is looked for holds */
     struct spread_sums figures[SEARCH_MOST_OBJECTIVES]; /* by objective, as they are */
     char units[SEARCH_MOST_OBJECTIVES][8];
+    size_t early;     /* runs that ended as soon as a constraint was broken */
     size_t unmet;     /* runs in which a constraint did not hold, or an objective had no value */
     char *why;        /* the first such constraint */
     char *harm;       /* of a run that ends the search (study_guards); NULL: none */

@@ -24,6 +24,7 @@ struct document_entry {
 struct document {
     int64_t schema, seed, rounds, runs, candidates, feasible, with_all_seeds, seeds;
     char *program, *version, *build, *scenario, *title, *lab, *note, *scenario_file, *lab_file, *find, *why;
+    int64_t stopped_early;
     int simulated, complete, strategy;
     json_t *parameters, *absent, *trials, *importance, *use, *findings;
     struct list_of objectives, known, front, tried, unexplored;
@@ -96,6 +97,9 @@ static const struct field fields[] = {
     {"candidates", FIELD_INTEGER, AT(candidates), COUNT, .help = "That were tried,"},
     {"feasible", FIELD_INTEGER, AT(feasible), COUNT, .help = "that met the constraints,"},
     {"with_all_seeds", FIELD_INTEGER, AT(with_all_seeds), COUNT, .help = "and that had all their runs."},
+    {"stopped_early", FIELD_INTEGER, AT(stopped_early), COUNT,
+     .help = "Of the runs, those that ended as soon as a constraint was broken for good (stop_early): they "
+             "have no figures."},
     {"parameters", FIELD_JSON, AT(parameters), .help = "What was varied: path, over, as_written."},
     {"objectives", FIELD_LIST, AT(objectives), .item = FIELD_OBJECT, .sub = &objective_table,
      .required = true, .help = "What was wanted."},

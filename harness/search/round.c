@@ -90,8 +90,9 @@ static void add_counter(void *context, const char *role, const char *counter, co
 static void list_parts(const struct study *study, struct words *parts)
 {
     static const char *const always[] = {
-        "complete",    "reason",         "warnings",        "expectations",     "flows",
-        "collectives", "hosts.*.origin", "hosts.*.machine", "hosts.*.sampling", NULL};
+        "complete", "stopped_early", "reason",         "warnings",        "expectations",
+        "flows",    "collectives",   "hosts.*.origin", "hosts.*.machine", "hosts.*.sampling",
+        NULL};
     words_add_all(parts, always);
     for (size_t k = 0; k < study->objective_count; k++)
         expr_each_counter(study->objectives[k].of, add_counter, parts);
@@ -185,6 +186,8 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
     }
     request.said = r->said;
     request.kept = r->kept;
+    request.stops = r->study->search->stop_early && !candidates[0]->known ? study_stops : NULL;
+    request.stops_for = r->study;
     int status = part_run(&request, &documents, r->name, r->resume);
     if (status == EXIT_LAB && request.goes_on && all_ended(r, is_single(r, candidates)))
         status = EXIT_FAILED;

@@ -631,12 +631,20 @@ static int open_asked(const struct sweep_request *request, const struct plan_doc
     return open_study(&plan, study, e);
 }
 
+static int check_engine(const struct sweep_request *request, const struct study *study, struct error *e)
+{
+    return request->on && study->search->stop_early
+               ? error_set(e, "search.stop_early: runs on %s are not stopped early: expected it without --on",
+                           request->on)
+               : 0;
+}
+
 static int search_planned(const struct sweep_request *request, const struct plan_documents *documents)
 {
     struct search s = {.request = request, .lock = -1, .said = json_object(), .interrupt.fd = -1};
     struct error e;
     int status = EXIT_USAGE;
-    if (open_asked(request, documents, &s.study, &e) != 0) {
+    if (open_asked(request, documents, &s.study, &e) != 0 || check_engine(request, &s.study, &e) != 0) {
         log_error("%s", e.text);
     } else if (request->dry_run) {
         answer_print_plan(&s.study);

@@ -126,6 +126,11 @@ bool study_is_constraint(const struct study *study, const char *name)
            is_named(&s->guard, name);
 }
 
+bool study_stops(const void *study, const char *name)
+{
+    return study_is_constraint(study, name);
+}
+
 bool study_is_guarded(const struct study *study)
 {
     return study->search->guard.count && !lab_kind(&study->plan.first.lab)->simulated;

@@ -60,6 +60,8 @@ int study_admits(const struct study *study, const json_t *choice, struct error *
 bool study_places(const struct study *study, const struct known_settings *settings, double *places);
 /* Must the expectation of this name pass? */
 bool study_is_constraint(const struct study *study, const char *name);
+/* The same, of a study, as experiment_stops. */
+bool study_stops(const void *study, const char *name);
 /* Does a run that fails it end the search, as it concerns others on the same hosts? */
 bool study_guards(const struct study *study, const char *name);
 /* Is there such a one? Then runs are made one by one. */

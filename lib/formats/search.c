@@ -82,6 +82,10 @@ static const struct field search_fields[] = {
      .help = "Candidates of a round, which know nothing of each other."},
     {"strategy", FIELD_CHOICE, AT(strategy), .choices = search_strategies, .fallback = "\"model\"",
      .help = "How candidates are chosen."},
+    {"stop_early", FIELD_BOOL, AT(stop_early), .fallback = "false",
+     .help = "End a candidate's run as soon as a constraint is broken for good: one in which an increase "
+             "(delta, total) or a largest value (max) of hosts or switches is compared with a number, as in "
+             "delta(s0.buffer_discards) == 0. It is looked for ten times in the measure phase."},
     {0},
 };
 #undef AT

@@ -30,6 +30,7 @@ struct scenario_search {
     int64_t at_once; /* candidates of a round */
     int strategy;    /* enum search_strategy */
     int reduce;      /* 1: what is found, to the least scenario */
+    int stop_early;  /* end a run once a constraint is broken for good */
 };
 
 #define SEARCH_MOST_OBJECTIVES 4

@@ -35,7 +35,8 @@ enum verdict verdict_with(enum verdict verdict, const json_t *judged)
 
 enum verdict verdict_of_result(const json_t *result)
 {
-    if (json_is_false(json_object_get(result, "complete")))
+    if (json_is_false(json_object_get(result, "complete")) &&
+        !json_is_true(json_object_get(result, "stopped_early"))) /* that was judged */
         return VERDICT_INCOMPLETE;
     return verdict_with(verdict_with(VERDICT_NONE, json_object_get(result, "expectations")),
                         json_object_get(result, "verify"));

@@ -152,6 +152,33 @@ for strategy in random latin-hypercube annealing; do
     check_exit 0 "$strategy" harness search both.json --set search.strategy=$strategy --quiet
     check "ends with a front" [ "$(answer both '(.front | length > 1) and .strategy == "'$strategy'"')" = true ]
 done
+# ---- runs that end once a constraint is broken for good
+check_exit 0 "runs that stop early" harness search rates.json --set search.stop_early=true --jobs 1 --out early
+early=$(readlink -f early/rates/latest)
+check_says "are told" '^[1-9][0-9]* of the runs were stopped early, as a constraint was broken$' out
+check "are counted" [ "$(jq '.stopped_early == ([.tried[] | select(.feasible | not)] | length)' "$early/search.json")" = true ]
+check "say what broke, and when" [ "$(jq '[.tried[] | select(.feasible | not).why] | length > 0 and all(test("^stopped early: \"the queue is short\" was broken in the first [0-9.]+us of the measure phase: [0-9]+ bytes, expected < 200000 bytes$"))' "$early/search.json")" = true ]
+check "have no figures" [ "$(jq '[.tried[] | select(.feasible | not).objectives] | all(. == {})' "$early/search.json")" = true ]
+check "the answer is that of whole runs" diff <(same "$one" | jq '[.front, .known, .trials, .importance, [.tried[].values]]') <(same "$early" | jq '[.front, .known, .trials, .importance, [.tried[].values]]')
+stopped=$early/$(jq -r '[.tried[] | select(.feasible | not)][0].folders[0]' "$early/search.json")
+check "their results say that they are not whole, and failed" [ "$(jq -c '[.complete, .stopped_early, .verdict, .phases[-1].name, ([.expectations[].verdict] | sort)]' "$stopped/result.json")" = '[false,true,"failed","measure",["failed","skipped"]]' ]
+check_exit 4 "they are not compared as whole ones" harness compare "$one/known-1/latest" "$stopped"
+check_says "with the reason" '^note: NEW is not whole, and its figures are not used: stopped early: "the queue is short" was broken' out
+check "and nothing is wrong with them" eval '! grep -q "taken as" out'
+check "explain says that it is not whole" eval 'harness explain "$stopped" | grep -q "^not known: the run is not complete"'
+check_exit 0 "browse" harness browse early
+check "has them as they are" eval '! grep -q "taken as\|incomplete" out'
+check_exit 0 "with two jobs" harness search rates.json --set search.stop_early=true --jobs 2 --out early-two --quiet
+check "the answer is the same" same_answers "$early" "$(readlink -f early-two/rates/latest)"
+rm "$early"/round-2/2*/index.json "$early"/round-3/2*/0[2-8]/result.json
+ended=$(stat -c %i "$stopped/result.json")
+cp -r "$early" early-again && check_exit 0 "resumed" harness search --resume early-again --quiet
+check "it is the same, too" same_answers "$early" early-again
+check_exit 0 "and where it is" harness search --resume "$early" --quiet
+check "a run that was stopped early is not made again" [ "$(stat -c %i "$stopped/result.json")" = "$ended" ]
+check_exit 2 "with Slurm" harness search rates.json --set search.stop_early=true --on slurm --out slurm
+check_says "that is refused" 'stop_early: runs on slurm are not stopped early' err
+
 # ---- two searches side by side: of the box from (0, 0) to (4, 4) the points (4, 1) and (1, 4) dominate 7/16, (3, 3) 9/16
 answers() { jq --argjson points "$2" '.known |= [.[0] | .objectives |= map_values(.mean = 0)] | .front = [.front[0] as $f | $points[] as $p
     | $f | .objectives.a.mean = $p[0] | .objectives.b.mean = $p[1]]' results/both/latest/search.json >"$1/search.json"; }
