@@ -145,8 +145,7 @@ static json_t *unknown_json(const struct seen *s)
 /* What the scenario asks of the flow, and its sender's other flows leave: a share of its line. */
 static double asked_share(const struct flow_seen *flow)
 {
-    return 1 - flow->share[SHARE_OTHERS] - flow->share[SHARE_ASKED] -
-           (flow->rests ? flow->share[SHARE_SENDER] : 0);
+    return seen_asked(flow) - (flow->rests ? flow->share[SHARE_SENDER] : 0);
 }
 
 /* "a (lost 57 % of its line), b (lost nothing) and 3 others" */

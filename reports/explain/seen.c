@@ -332,10 +332,16 @@ static const char *control_of(const struct seen *s, const char *role)
     return *control ? control : congestion_control_names[0];
 }
 
+double seen_asked(const struct flow_seen *flow)
+{
+    double delivered = flow->share[SHARE_DELIVERED];
+    return delivered +
+           fmin(flow->lacks, 1 - delivered - flow->share[SHARE_OTHERS] - flow->share[SHARE_ASKED]);
+}
+
 bool seen_takes_all(const struct flow_seen *flow)
 {
-    return flow->share[SHARE_DELIVERED] >=
-           TAKES_ALL * (1 - flow->share[SHARE_OTHERS] - flow->share[SHARE_ASKED]);
+    return flow->share[SHARE_DELIVERED] >= TAKES_ALL * seen_asked(flow);
 }
 
 double seen_line_bps(const struct seen *s, const char *role)
@@ -429,9 +435,6 @@ static void take_time(struct seen *s, struct flow_seen *flow, const json_t *of)
 /* Flows that are looked at: each is compared with each. */
 #define FLOWS_MOST 1000
 
-/* What a frame has on the line that counters of bytes do not have: preamble and gap. */
-#define NOT_COUNTED 20
-
 /* What left the flow's sender beyond what arrived, as payload and bytes of the measure phase: the part of it
  * that is this flow's, by what they sent again in the whole run. NAN: not counted, or acknowledgements left
  * as well. */
@@ -449,7 +452,7 @@ static double excess_bytes(const struct seen *s, const struct flow_seen *flow)
     }
     double sent = seen_rate(s, flow->from, "tx_prio%d_bytes", flow->priority) * measure_s;
     double on_line = flow->payload * seen_line_bps(s, flow->from) / flow->most_bps;
-    double excess = sent * flow->payload / (on_line - NOT_COUNTED) - delivered;
+    double excess = sent * flow->payload / (on_line - SEEN_NOT_COUNTED) - delivered;
     return (excess > 0 ? excess : isnan(excess) ? NAN : 0) * flow->resent_packets / packets;
 }
 

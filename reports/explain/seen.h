@@ -99,6 +99,8 @@ struct seen {
 
 /* In bytes: what is not in a queue or buffer that is emptied as fast as it fills. */
 #define SEEN_SEVERAL_FRAMES 18000
+/* In bytes: what a frame has on the line that counters of bytes do not have, preamble and gap. */
+#define SEEN_NOT_COUNTED 20
 /* Of a line: from there on those who share it wait for each other; and the same by the payload of flows. */
 #define SEEN_FULL   0.9
 #define SEEN_LOADED 0.85
@@ -169,6 +171,8 @@ bool seen_is_lossless(const struct seen *s, const char *role, int priority);
 bool seen_obeys_cnps(const struct flow_seen *flow);
 /* The messages that the flow has in flight at most. */
 double seen_depth(const struct flow_seen *flow);
+/* The share that the flow asks for beside others of its sender; what it sends again it does not. */
+double seen_asked(const struct flow_seen *flow);
 /* Does the flow lack nothing of what it asks for? */
 bool seen_takes_all(const struct flow_seen *flow);
 /* The value of a quantity of the scenario or lab, in its base unit; `fallback`: it is not there. */

@@ -74,6 +74,27 @@ static double others_share(const struct seen *s, const struct flow_seen *flow)
     return sum / flow->most_bps;
 }
 
+/* What the flow's sender sent in the measure phase beyond what arrived of its flows, as a part of its line:
+ * of others it is still on the way. 0: it sends nothing else, or that was not counted. */
+static double sent_of_others(const struct seen *s, const struct flow_seen *flow)
+{
+    double line = seen_line_bps(s, flow->from), frames = flow->payload * line / flow->most_bps, sent = 0,
+           arrived = 0;
+    size_t flows = 0;
+    for (int priority = 0; priority < PRIORITIES; priority++)
+        sent += fmax(0, 8 * seen_rate(s, flow->from, "tx_prio%d_bytes", priority));
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *other = &s->flows[i];
+        if (strcmp(other->from, flow->from) != 0 || other->most_bps <= 0)
+            continue;
+        flows++;
+        arrived += (other->goodput_bps + other->resent_bps) / other->most_bps *
+                   (double)(other->end_ns - other->start_ns) / (double)s->measure_ns;
+    }
+    double use = sent / line * frames / (frames - SEEN_NOT_COUNTED);
+    return flows < 2 || seen_is_partial(s, flow) ? 0 : use - arrived;
+}
+
 /* What flows bring to the host together while this one runs, as a part of its line. */
 static double load_of(const struct seen *s, const struct flow_seen *flow, const char *to, double line_bps)
 {
@@ -238,7 +259,7 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         return;
     }
     if (flow->most_bps <= 0 || time_s <= 0) {
-        flow->share[SHARE_UNKNOWN] = 1;
+        flow->share[SHARE_UNKNOWN] = flow->lacks = 1;
         return;
     }
     double paused =
@@ -272,6 +293,8 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
             take_share(flow, SHARE_PAUSED, stopped_share(s, flow, way, &flow->stop[way]), &left);
     if (isnan(paused) || isnan(held))
         take_share(flow, SHARE_UNKNOWN, 1, &left);
+    if (left > 0)
+        take_share(flow, SHARE_OTHERS, sent_of_others(s, flow), &left);
     take_share(flow, SHARE_SENDER, 1, &left);
     flow->rests = rest > flow->share[SHARE_SENDER];
 }
