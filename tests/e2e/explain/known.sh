@@ -42,7 +42,7 @@ check "link-flap at 3 of 100 Gb/s: 1.2 of 30 ms are no cause, and what was sent 
     "nothing took 5 % or more from a flow: each has at least 95 % of what its sender's line carries, or the scenario asks for"
 run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.1
 check "  of which it is down for 2.4: the link took a tenth of what the flow asks for, though little of its line" test "$(first "$OUT/link-flap/latest")" = "link-down h4 - leaf1"
-run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.02 --set faults.0.count=1
+run link-flap --set sweep=null --set 'flows.*.rate=3Gb/s' --set faults.0.duty=0.05 --set faults.0.count=1
 least=$("$H" explain --json "$OUT/link-flap/latest" | jq '[.flows[].delivered_bps / 3e9] | min * 100 | floor')
 # shellcheck disable=SC2016 # jq's variables
 check "  and a flow with $least % of what it asks for is said to have that" jq -e --arg least "at least $least %" '.causes == [] and (.text | contains($least))' <("$H" explain --json "$OUT/link-flap/latest")
