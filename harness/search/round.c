@@ -112,7 +112,8 @@ static void take_result(const struct round *r, struct candidate *c, const struct
         candidate_take(c, r->study, result, path + strlen(r->folder) + 1);
     else
         candidate_miss(c, e.text);
-    if (result && !json_is_true(json_object_get(result, "complete")))
+    if (result && !json_is_true(json_object_get(result, "complete")) &&
+        !json_is_true(json_object_get(result, "stopped_early")))
         log_warning("%s: the run is not complete, and the next one begins: %s", path,
                     run_member(result, "reason"));
     json_decref(result);

@@ -155,6 +155,7 @@ done
 # ---- runs that end once a constraint is broken for good
 check_exit 0 "runs that stop early" harness search rates.json --set search.stop_early=true --jobs 1 --out early
 early=$(readlink -f early/rates/latest)
+check "without a warning of each" eval '! grep -q "not complete" err'
 check_says "are told" '^[1-9][0-9]* of the runs were stopped early, as a constraint was broken$' out
 check "are counted" [ "$(jq '.stopped_early == ([.tried[] | select(.feasible | not)] | length)' "$early/search.json")" = true ]
 check "say what broke, and when" [ "$(jq '[.tried[] | select(.feasible | not).why] | length > 0 and all(test("^stopped early: \"the queue is short\" was broken in the first [0-9.]+us of the measure phase: [0-9]+ bytes, expected < 200000 bytes$"))' "$early/search.json")" = true ]
