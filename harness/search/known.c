@@ -29,6 +29,10 @@ static const struct published {
 } all_published[] = {
     /* its values are those of lib/roce/dcqcn.h */
     {"driver default", "NVIDIA's DCQCN parameters of ConnectX-4 and later", 0, {{0}}},
+    /* As others state the paper's section 5.3 and use it: kmin, kmax, the 55 us timers, 10 MB, F = 5, 40 Mb/s
+     * and g = 1/256 in github.com/lirong-lirong/dcqcn-fluid-model, 50 and 55 us, F, 40 Mb/s and g in the
+     * configuration of the authors' own simulator (github.com/bobzhuyb/ns3-rdma), pmax in
+     * github.com/sc20anonymous/DCQCN-validation, which runs on it. */
     {"DCQCN paper",
      "Zhu et al., SIGCOMM 2015, at 40 Gb/s",
      40000000000,
