@@ -298,15 +298,15 @@ cat >"$SCRATCH/still.json" <<'END'
 { "schema": 1, "name": "still", "lab": "pair.json", "roles": ["h[0-1]"], "settings": { "pfc": [], "mtu": 4200 },
   "phases": { "warmup": "100us", "measure": "10ms", "cooldown": "100us" },
   "flows": [{ "name": "f", "from": "h1", "to": "h0", "op": "write", "message": "64KiB", "depth": 4 }],
-  "faults": [{ "link": ["h1", "s0"], "kind": "down", "start": "2ms", "stop": "2.2ms" }] }
+  "faults": [{ "link": ["h0", "s0"], "kind": "down", "start": "2ms", "stop": "2.2ms" }] }
 END
 warned_of() { # OPTION...
     "$H" run "$SCRATCH/still.json" --no-report --quiet --out "$OUT" "$@" >"$SCRATCH/out" 2>&1
     jq -r '.warnings[]' "$OUT/still/latest/result.json"
 }
-stood='^flow f completed no message for 7\.1[0-9]* of the 10 ms of the measured phase, from its 2\.[89][0-9]* ms on, and 505 in the rest'
+stood='^flow f completed no message for 8\.10[0-9]* of the 10 ms of the measured phase, from its 1\.89[0-9]* ms on, and 355 in the rest'
 check "a flow that waits for a time-out until the end stood still for most of the phase" grep -qE "$stood" <<<"$(warned_of)"
-check_says "... on the terminal" 'warning: flow f completed no message for 7' "$SCRATCH/out"
+check_says "... on the terminal" 'warning: flow f completed no message for 8' "$SCRATCH/out"
 check "... also where its intervals show it" grep -qE "$stood" <<<"$(warned_of --set sample.every=1ms)"
 check "a fault that lost nothing, in the cooldown" grep -q '^faults.0. met nothing: of [0-9]* frames .link between h1 and s0, while the fault lasted. it damaged none$' \
     <<<"$(warned_of --set 'faults=[{"link":["h1","s0"],"kind":"loss","loss":1e-9,"phase":"cooldown"},{"link":["h0","s0"],"kind":"loss","loss":0.01}]')"
