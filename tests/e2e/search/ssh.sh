@@ -49,6 +49,7 @@ check "each has its own again, after that" [ "$(mtus)" = "$before" ]
 mv "$SCRATCH/whole" "$STAND_IN/roce-traffic"
 
 # ---- Ctrl-C, a kill, and going on
+# shellcheck disable=SC2016 # eval expands it
 set -m # in a group of its own, as a shell starts it
 "$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$SCRATCH/cut" --no-report > "$SCRATCH/log" 2>&1 &
 set +m

@@ -28,6 +28,7 @@ check_says "it says that hosts were measured" '^Measured on the hosts of lab.jso
 
 # ---- Ctrl-C, a kill
 same() { jq -S 'del(.from, .expectation.reason)' "$1/finding.json" && cat "$1/scenario.json"; }
+# shellcheck disable=SC2012 # names of ours
 tries() { ls -d "$SCRATCH"/cut/slow-reduced/2*/tries/*/2*/run.log 2> /dev/null | wc -l; }
 set -m # in a group of its own, as a shell starts it
 "$H" reduce results/slow/latest --seeds 2 --out cut > cut.log 2>&1 &
