@@ -13,6 +13,7 @@
 #include "lib/text.h"
 #include "lib/units.h"
 #include "reports/results/differences.h"
+#include "reports/results/run.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -448,7 +449,7 @@ static void print_expectations(const json_t *expectations, bool brief, bool late
         const char *reason = json_string_value(json_object_get(entry, "reason"));
         if (json_object_get(entry, "over") && !later) /* at the end of the sweep */
             continue;
-        if ((reason && strncmp(reason, "only when", 9) == 0) || (brief && strcmp(verdict, "failed") != 0))
+        if (run_expects_of_others(entry) || (brief && strcmp(verdict, "failed") != 0))
             continue;
         print_out("  %-8s %s (%s)\n", verdict, json_string_value(json_object_get(entry, "name")),
                   reason ? reason : "");

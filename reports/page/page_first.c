@@ -178,13 +178,6 @@ static void add_failed(const struct runs *runs, const struct run *run, const jso
     text_add(out, ")</span></li>\n");
 }
 
-/* Is it one of other runs, by its `when` (harness/judge/verdict.c)? */
-static bool is_of_others(const json_t *item)
-{
-    static const char words[] = "only when ";
-    return strncmp(run_member(item, "reason"), words, sizeof words - 1) == 0;
-}
-
 /* How many expectations of the runs passed and did not, and those that failed. */
 static void add_outcome(const struct runs *runs, struct text *out, struct text *failures)
 {
@@ -197,7 +190,7 @@ static void add_outcome(const struct runs *runs, struct text *out, struct text *
                 const json_t *later = run_judged_later(&runs->items[r], judged_lists[k], item);
                 enum verdict verdict = verdict_of(run_member(later ? later : item, "verdict"));
                 any++;
-                if (verdict == VERDICT_SKIPPED && is_of_others(item))
+                if (run_expects_of_others(item))
                     continue;
                 with[verdict]++;
                 if (verdict == VERDICT_FAILED && with[verdict] <= FAILURES_NAMED)

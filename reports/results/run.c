@@ -127,6 +127,13 @@ const char *run_member(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+bool run_expects_of_others(const json_t *entry)
+{
+    static const char words[] = "only when ";
+    return strcmp(run_member(entry, "verdict"), "skipped") == 0 &&
+           strncmp(run_member(entry, "reason"), words, sizeof words - 1) == 0;
+}
+
 const char *run_label(const struct run *run)
 {
     return *run->label ? run->label : "this run";

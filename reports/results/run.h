@@ -147,6 +147,8 @@ bool run_lists(const json_t *host);
 const json_t *run_totals(const struct run *run);
 /* A text of an object in it; "" if it is missing. */
 const char *run_member(const json_t *object, const char *key);
+/* Is an entry of "expectations" or "published" one of other runs, by its `when` (harness/judge/verdict.c)? */
+bool run_expects_of_others(const json_t *entry);
 /* The run's name for readers: its label, else "this run". */
 const char *run_label(const struct run *run);
 /* The word that everything drawn from the run shows ("simulated", "virtual"); NULL: it was measured. */

@@ -152,6 +152,11 @@ for strategy in random latin-hypercube annealing; do
     check_exit 0 "$strategy" harness search both.json --set search.strategy=$strategy --quiet
     check "ends with a front" [ "$(answer both '(.front | length > 1) and .strategy == "'$strategy'"')" = true ]
 done
+# ---- a constraint of some values
+jq '.search.over["settings.mtu"] = [1500, 4200] | .search.runs = 12 | .search.strategy = "random" | .expect = [.expect[0], {name: "with small frames too", when: {"settings.mtu": 1500}, check: "sum(flows.a.delivered_bps) > 0.5Gb/s"}]' rates.json >when.json
+check_exit 0 "an expectation that holds for some of the values" harness search when.json --quiet --out when
+check "is none of the others" [ "$(jq -c '[.tried[] | [.values["settings.mtu"], .feasible]] | unique' when/rates/latest/search.json)" = '[[1500,true],[4200,true]]' ]
+
 # ---- runs that end once a constraint is broken for good
 check_exit 0 "runs that stop early" harness search rates.json --set search.stop_early=true --jobs 1 --out early
 early=$(readlink -f early/rates/latest)
