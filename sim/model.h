@@ -601,6 +601,8 @@ static inline bool pfc_is_paused(const struct port *port, unsigned priority)
 {
     return !(port->flags & PORT_DOWN) && port->paused >> queue_of(priority) & 1;
 }
+/* Before a queue goes on or is emptied: do frames wait there because of a storm? */
+void pfc_note_waiting(struct sim *sim, uint32_t port, unsigned priority);
 /* Stop obeying pauses of this priority, or obey them again. */
 void pfc_ignore(struct sim *sim, uint32_t port, unsigned priority, bool ignore);
 

@@ -336,6 +336,7 @@ void switch_drop_queue(struct sim *sim, uint32_t out, unsigned priority, int64_t
     struct port *port = &sim->ports[out];
     struct fabric_switch *s = &sim->switches[port->node];
     unsigned queue = queue_of(priority);
+    pfc_note_waiting(sim, out, priority);
     while (port->queues[queue].packets.head != NONE) {
         uint32_t p = list_take(sim, &port->queues[queue].packets);
         uint32_t in = sim->packets[p].ingress;

@@ -129,7 +129,7 @@ struct storm {
     int64_t start_ps, stop_ps;
     uint32_t port, event;
     uint8_t classes;
-    bool met; /* of the pauses that have ended: frames waited */
+    bool met; /* until the last pause that ended, or queue that was emptied: frames waited */
 };
 
 /* Do frames wait at the port, whose pause since then is or may be this storm's? */
@@ -146,6 +146,13 @@ bool sim_storm_met(const struct sim *sim, size_t storm)
     unsigned priority = (unsigned)__builtin_ctz(s->classes);
     uint32_t peer = sim->ports[s->port].peer;
     return s->met || (pfc_is_paused(&sim->ports[peer], priority) && storm_meets(sim, s, peer, priority));
+}
+
+void pfc_note_waiting(struct sim *sim, uint32_t port, unsigned priority)
+{
+    bool paused = sim->ports[port].paused >> queue_of(priority) & 1;
+    for (uint32_t i = 0; paused && i < sim->storm_count; i++)
+        sim->storms[i].met = sim->storms[i].met || storm_meets(sim, &sim->storms[i], port, priority);
 }
 
 /* ---- pauses that the other end asks for */
@@ -165,8 +172,7 @@ static void log_pause(struct sim *sim, const struct port *at, unsigned priority)
 static void resume_priority(struct sim *sim, uint32_t port, unsigned priority)
 {
     struct port *at = &sim->ports[port];
-    for (uint32_t i = 0; i < sim->storm_count; i++)
-        sim->storms[i].met = sim->storms[i].met || storm_meets(sim, &sim->storms[i], port, priority);
+    pfc_note_waiting(sim, port, priority);
     at->paused &= (uint16_t) ~(1u << queue_of(priority));
     struct priority_counters *c = &sim->counters[port][priority];
     int64_t length_ps = sim->now_ps - at->pause_start_ps[priority];
