@@ -26,7 +26,7 @@ same() { jq -S '{findings, runs, tried: [.tried[].values]}' "$1"/rates/2*/search
 check_exit 0 "a search that runs here" "$H" search rates.json --out here --no-report --quiet
 slurm_start || { nok "a controller and two nodes" && finish; }
 check_exit 0 "one whose rounds run on the cluster" "$H" search rates.json --on slurm --out there --no-report
-check_says "... finds what is there" '^1 kind of ' out
+check_says "... finds what is there" '^2 kinds of ' out
 check "... which is the same" diff <(same here) <(same there)
 check "... there is no job any more" test -z "$(squeue --noheader)"
 
