@@ -8,6 +8,7 @@
 #include "reports/page/page_search.h"
 #include "reports/results/sweep_table.h"
 #include "reports/results/run.h"
+#include "lib/xalloc.h"
 #include <dirent.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -227,8 +228,8 @@ static int draw_all(const json_t *document, const struct folder *folder, struct 
 {
     const json_t *parameters = json_object_get(document, "parameters"), *parameter;
     size_t objectives = json_array_size(json_object_get(document, "objectives")), i;
-    struct scale *scales = calloc(objectives + 1, sizeof *scales);
-    int result = scales ? 0 : error_set(e, "out of memory");
+    struct scale *scales = xcalloc(objectives + 1, sizeof *scales);
+    int result = 0;
     for (i = 0; result == 0 && i < objectives; i++)
         scales[i] = scale_of(document, i);
     if (result == 0 && objectives == 1)
@@ -243,7 +244,7 @@ static int draw_all(const json_t *document, const struct folder *folder, struct 
         if (result == 0 && i < PARAMETERS_DRAWN)
             result = draw_parameter(document, parameter, i, scales, objectives, folder, made, e);
     }
-    for (i = 0; scales && i < objectives; i++)
+    for (i = 0; i < objectives; i++)
         text_free(&scales[i].label);
     free(scales);
     return result;
@@ -253,7 +254,7 @@ static int draw_all(const json_t *document, const struct folder *folder, struct 
 static void remove_drawings(const struct folder *folder)
 {
     static const char *const names[] = {"course.*", "front-*.*", "parameter-*.*"};
-    DIR *entries = opendir(folder->path);
+    DIR *entries = folder->path ? opendir(folder->path) : NULL;
     for (const struct dirent *entry; entries && (entry = readdir(entries));)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (fnmatch(names[i], entry->d_name, 0) == 0)

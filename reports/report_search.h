@@ -8,6 +8,6 @@
 
 /* Write index.html of the document (search.json), and its drawings, into the search's folder in the place of
  * earlier ones. */
-int report_search(const json_t *document, const char *folder, struct error *e);
+int report_search(const json_t *document, const char *path, struct error *e);
 
 #endif

@@ -90,8 +90,9 @@ struct port {
     uint16_t paused; /* bit: queue paused by the other end */
     uint8_t flags;
     uint8_t node_kind;
-    uint8_t xoff;    /* bit: this end pauses the priority */
-    uint8_t ignored; /* bit: priority on which pauses are not obeyed: its PFC is off, or the watchdog's work */
+    uint8_t xoff; /* bit: this end pauses the priority */
+    uint8_t
+        ignored; /* bit: priority on which pauses are not obeyed: its PFC is off, or the watchdog's work */
 
     _Alignas(CACHE_LINE) struct inbox {
         int64_t last_ps;     /* when the latest frame arrived, */

@@ -68,8 +68,8 @@ struct burn_in {
 static int keep_document(struct burn_in *b, struct error *e)
 {
     char *path = files_join(b->folder, BURN_IN_DOCUMENT);
-    int result =
-        path ? json_file_save_readable(path, b->document, DOCUMENT_RESULT, false, e) : error_set(e, "out of memory");
+    int result = path ? json_file_save_readable(path, b->document, DOCUMENT_RESULT, false, e)
+                      : error_set(e, "out of memory");
     free(path);
     return result;
 }

@@ -67,10 +67,10 @@ const struct cell *plan_cell(const struct plan *plan, size_t i, struct error *e)
 /* `cell` may be NULL. */
 void plan_release(const struct plan *plan, const struct cell *cell);
 
-/* Can a cell be made of another choice (path -> value), which is not of the sweep? `conditions`: `of`,
+/* Can a cell be made of another choice (path -> value), which is not of the sweep? `of_caller`: `of`,
  * `except`, `only` and `seen`, which it also has to meet. 1; 0 with the reason; -1: a condition cannot be
  * read. */
-int plan_admits(const struct plan *plan, const struct choice_conditions *conditions, const json_t *choice,
+int plan_admits(const struct plan *plan, const struct choice_conditions *of_caller, const json_t *choice,
                 struct error *e);
 /* Does the lab's "scaled" put other values in the place of these? */
 bool plan_replaces(const struct plan *plan, const json_t *choice);

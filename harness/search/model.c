@@ -49,8 +49,8 @@ static void list_turns(struct model *m)
         size_t places = m->ordered[i] ? 2 : m->parts[i];
         m->turns = xreallocarray(m->turns, m->turn_count + places, sizeof *m->turns);
         for (size_t k = 0; k < places; k++)
-            m->turns[m->turn_count++] = (struct turn){
-                i, m->ordered[i] ? k * (1 - 1e-9) : ((double)k + 0.5) / (double)places};
+            m->turns[m->turn_count++] =
+                (struct turn){i, m->ordered[i] ? k * (1 - 1e-9) : ((double)k + 0.5) / (double)places};
     }
 }
 
@@ -139,7 +139,7 @@ struct points {
 static void choose_points(const struct tries *tries, const double *values, struct points *points)
 {
     bool *taken = xcalloc(tries->count + 1, sizeof *taken);
-    size_t best[MODELLED], kept = 0, most = MODELLED, left, placed = 0;
+    size_t best[MODELLED] = {0}, kept = 0, most = MODELLED, left, placed = 0;
     for (size_t i = 0; i < tries->count; i++)
         placed += tries->items[i].places != NULL;
     most = placed > MODELLED ? MODELLED / 2 : MODELLED;
@@ -264,7 +264,9 @@ static void vary_best(struct model *m, const struct points *points, double *plac
     m->turns[drawn] = m->turns[m->turned];
     m->turns[m->turned] = turn;
     m->turned = (m->turned + 1) % m->turn_count;
-    memcpy(places, points->places[best_point(points)], m->parameters * sizeof *places);
+    const double *best = points->places[best_point(points)];
+    for (size_t i = 0; i < m->parameters; i++)
+        places[i] = best[i]; /* choose_points takes those that have places: NOLINT */
     places[turn.parameter] = turn.place;
 }
 

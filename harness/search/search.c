@@ -644,14 +644,13 @@ static int search_planned(const struct sweep_request *request, const struct plan
     struct search s = {.request = request, .lock = -1, .said = json_object(), .interrupt.fd = -1};
     struct error e;
     int status = EXIT_USAGE;
-    if (open_asked(request, documents, &s.study, &e) != 0 || check_engine(request, &s.study, &e) != 0) {
+    if (open_asked(request, documents, &s.study, &e) != 0 || check_engine(request, &s.study, &e) != 0 ||
+        (!request->dry_run &&
+         (open_folder(&s, &e) != 0 || begin_answer(&s, &e) != 0 || interrupt_open(&s.interrupt, &e) != 0))) {
         log_error("%s", e.text);
     } else if (request->dry_run) {
         answer_print_plan(&s.study);
         status = EXIT_DONE;
-    } else if (open_folder(&s, &e) != 0 || begin_answer(&s, &e) != 0 ||
-               interrupt_open(&s.interrupt, &e) != 0) {
-        log_error("%s", e.text);
     } else {
         status = run_all(&s);
         interrupt_close(&s.interrupt);

@@ -19,7 +19,7 @@ struct scenario_search {
     struct list_of objectives; /* struct search_objective */
     char *find; /* a check (docs/scenario.md) that is to be made true; NULL: there are objectives */
     struct list_of led_by;      /* char *: expressions whose values are driven up on the way there */
-    int64_t findings; /* kinds, at most; unset: as many as there are */
+    int64_t findings;           /* kinds, at most; unset: as many as there are */
     struct list_of constraints; /* char *: names of expectations, globs; empty: all expectations */
     struct list_of guard;       /* char *: names of expectations that concern others, globs */
     json_t *baselines;          /* name -> {path -> value}; NULL: none but the scenario itself */

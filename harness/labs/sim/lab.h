@@ -15,8 +15,8 @@ struct sim_lab {
     uint64_t needed_bytes;
     bool started;                                     /* the run */
     int64_t measure_start_ns, measure_end_ns, end_ns; /* of the phases */
-    int64_t now_ns, looked_ns; /* for signals, on the monotonic clock */
-    bool whole; /* the measure phase has ended */
+    int64_t now_ns, looked_ns;                        /* for signals, on the monotonic clock */
+    bool whole;                                       /* the measure phase has ended */
     json_t *warnings;
 
     /* samples.c */
