@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `harness burn-in`: its plan, what it skips, its document and page, its exit status, and how it goes on after Ctrl-C and a kill.
+# shellcheck disable=SC2016,SC2086 # what is quoted is for jq; a command is words
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 2

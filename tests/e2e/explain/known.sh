@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `harness explain` on the scenarios that come with the program and whose cause is known, on an incast that looks like a storm, on runs
 # with a cause and shares that follow from what the scenario says, and on results that are not whole.
+# shellcheck disable=SC2016 # what is quoted is for jq and eval
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # harness run in the simulated lab, through the program: folders, exit codes, options, Ctrl-C, where files are found.
+# shellcheck disable=SC2016,SC2317 # what is quoted is for jq and eval
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 H=$BUILD/harness

@@ -1,5 +1,6 @@
 #!/bin/bash
 # `harness search` with stop_early on two hosts over ssh, network namespaces whose roce-traffic sends nothing: a run that concerns others ends before its end.
+# shellcheck disable=SC2016 # what is quoted is for jq and eval
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash

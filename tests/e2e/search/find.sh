@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `harness search` for what makes an expression true: kinds that are known, their least scenarios, and that it is the same for any number of jobs and after kills.
+# shellcheck disable=SC2016 # what is quoted is for jq and eval
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `harness reduce`: what is left where the cause is known, that it is the same for any number of jobs and after kills, and what it refuses.
+# shellcheck disable=SC2016 # what is quoted is for jq
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `harness search`: what it finds where the best is known, that it is the same for any number of jobs and after kills, and what it refuses.
+# shellcheck disable=SC2016,SC2317 # what is quoted is for jq and eval
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 cd "$SCRATCH" || exit 2

@@ -1,6 +1,7 @@
 #!/bin/bash
 # `harness reduce` of a run on hosts over ssh, network namespaces whose roce-traffic says how many bytes it sent by the interface's MTU: what is
 # left, also after Ctrl-C and a kill; settings of hosts are put back.
+# shellcheck disable=SC2016,SC2034 # what is quoted is for jq and eval
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash
