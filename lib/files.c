@@ -2,8 +2,10 @@
 
 #include "lib/folder/fresh.h"
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,6 +181,17 @@ int files_write_atomic(const char *path, const char *data, size_t length, struct
 int files_write_soon(const char *path, const char *data, size_t length, struct error *e)
 {
     return replace_file(path, data, length, true, e);
+}
+
+void files_remove_matching(const char *folder, const char *const *globs)
+{
+    DIR *entries = opendir(folder);
+    for (const struct dirent *entry; entries && (entry = readdir(entries));)
+        for (size_t i = 0; globs[i]; i++)
+            if (fnmatch(globs[i], entry->d_name, 0) == 0)
+                unlinkat(dirfd(entries), entry->d_name, 0);
+    if (entries)
+        closedir(entries);
 }
 
 int files_sync_name(const char *path, struct error *e)

@@ -20,6 +20,8 @@ char *files_read_line(const char *path, struct error *e);
 int files_write_atomic(const char *path, const char *data, size_t length, struct error *e);
 /* The same without fsync: a kill leaves the old file or the new one, a power cut perhaps none. */
 int files_write_soon(const char *path, const char *data, size_t length, struct error *e);
+/* Remove the files of a folder whose names one of the globs matches, a list that ends with NULL. */
+void files_remove_matching(const char *folder, const char *const *globs);
 /* Write to an existing file in place (sysfs). */
 int files_write(const char *path, const char *data, struct error *e);
 /* mkdir -p; what was made survives a power cut. */

@@ -3,18 +3,15 @@
 #include "lib/files.h"
 #include "lib/folder/folder.h"
 #include "lib/units.h"
+#include "lib/xalloc.h"
 #include "reports/drawing/plot.h"
 #include "reports/drawings.h"
 #include "reports/page/page_search.h"
 #include "reports/results/sweep_table.h"
 #include "reports/results/run.h"
-#include "lib/xalloc.h"
-#include <dirent.h>
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PARAMETERS_DRAWN 16
 
@@ -250,28 +247,16 @@ static int draw_all(const json_t *document, const struct folder *folder, struct 
     return result;
 }
 
-/* Those of an earlier page. */
-static void remove_drawings(const struct folder *folder)
-{
-    static const char *const names[] = {"course.*", "front-*.*", "parameter-*.*"};
-    DIR *entries = folder->path ? opendir(folder->path) : NULL;
-    for (const struct dirent *entry; entries && (entry = readdir(entries));)
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (fnmatch(names[i], entry->d_name, 0) == 0)
-                unlinkat(folder->fd, entry->d_name, 0);
-    if (entries)
-        closedir(entries);
-}
-
 int report_search(const json_t *document, const char *path, struct error *e)
 {
+    static const char *const drawn[] = {"course.*", "front-*.*", "parameter-*.*", NULL};
     struct drawings made = {0};
     struct folder folder = {.fd = -1};
     struct text page = {0};
     char *name = files_join(path, "index.html");
     int result = name ? folder_open(&folder, path, e) : error_set(e, "out of memory");
     if (result == 0)
-        remove_drawings(&folder);
+        files_remove_matching(path, drawn);
     if (result == 0)
         result = draw_all(document, &folder, &made, e);
     if (result == 0)

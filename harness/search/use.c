@@ -13,9 +13,7 @@
 #include "lib/output/print.h"
 #include "lib/xalloc.h"
 #include "reports/results/run.h"
-#include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -312,12 +310,8 @@ static void write_sonic(struct use *u, const json_t *settings)
 
 void use_clear(const char *folder)
 {
-    DIR *entries = opendir(folder);
-    for (const struct dirent *entry; entries && (entry = readdir(entries));)
-        if (fnmatch("winner*.json", entry->d_name, 0) == 0)
-            unlinkat(dirfd(entries), entry->d_name, 0);
-    if (entries)
-        closedir(entries);
+    static const char *const globs[] = {"winner*.json", NULL};
+    files_remove_matching(folder, globs);
 }
 
 json_t *use_write(const struct study *study, const struct candidate *winner, const char *folder)
