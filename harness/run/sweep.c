@@ -246,16 +246,19 @@ static bool sweep_next_wants_same(const struct sweep *s, const struct cell *cell
     return same;
 }
 
+static void restore_kept(const struct plan *plan, struct interrupt *interrupt, struct progress *progress,
+                         json_t *kept)
+{
+    const struct experiment x = {
+        .plan = plan, .cell = &plan->first, .interrupt = interrupt, .progress = progress, .kept = kept};
+    experiment_restore_kept(&x);
+}
+
 /* What is still kept is restored, unless others want it. */
 static void sweep_end_settings(struct sweep *s)
 {
-    const struct experiment x = {.plan = &s->plan,
-                                 .cell = &s->plan.first,
-                                 .interrupt = &s->interrupt,
-                                 .progress = &s->progress,
-                                 .kept = s->settings_left};
     if (!s->request->kept)
-        experiment_restore_kept(&x);
+        restore_kept(&s->plan, &s->interrupt, &s->progress, s->settings_left);
     json_decref(s->settings_left);
     s->settings_left = NULL;
 }
@@ -263,9 +266,7 @@ static void sweep_end_settings(struct sweep *s)
 void sweep_restore_kept(const struct plan *plan, struct interrupt *interrupt, json_t *kept)
 {
     struct progress none = {0};
-    const struct experiment x = {
-        .plan = plan, .cell = &plan->first, .interrupt = interrupt, .progress = &none, .kept = kept};
-    experiment_restore_kept(&x);
+    restore_kept(plan, interrupt, &none, kept);
 }
 
 /* ---- running */
