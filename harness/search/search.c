@@ -39,6 +39,7 @@ struct search {
     int64_t began_ns;
     size_t rounds;           /* of proposals */
     size_t runs;             /* that have ended */
+    size_t budget;           /* candidates that all runs are for, about; 0: not known */
     json_t *said;            /* warnings of plans */
     json_t *kept;            /* settings of hosts that runs leave to each other; NULL: none */
     struct candidates again; /* the winner and the scenario itself on what was not seen, by twos */
@@ -187,7 +188,7 @@ static int run_known(struct search *s)
 
 static void list_tries(const struct search *s, struct tried *items, struct tries *tries)
 {
-    *tries = (struct tries){.study = &s->study, .items = items, .budget = candidates_in_budget(s)};
+    *tries = (struct tries){.study = &s->study, .items = items, .budget = s->budget};
     for (size_t i = 0; i < s->all.count; i++) {
         const struct candidate *c = s->all.items[i];
         if (c->runs)
@@ -350,6 +351,7 @@ static int run_proposals(struct search *s)
     size_t at_once = study_is_guarded(&s->study) ? 1 : (size_t)s->study.search->at_once;
     struct error e;
     int status = EXIT_DONE;
+    s->budget = candidates_in_budget(s);
     while (status == EXIT_DONE && runs_left(s) > 0) {
         s->rounds++;
         size_t count = propose_round(s, round, at_once < runs_left(s) ? at_once : runs_left(s), &e);
@@ -598,8 +600,8 @@ static int open_folder(struct search *s, struct error *e)
 
 static int check_budget(const struct study *study, struct error *e)
 {
-    int64_t most = study->search->runs, known = (int64_t)(runs_of_known(study) + runs_of_trials(study));
-    size_t settings = runs_of_known(study) / (size_t)study->search->seeds;
+    size_t runs = runs_of_known(study), settings = runs / (size_t)study->search->seeds;
+    int64_t most = study->search->runs, known = (int64_t)(runs + runs_of_trials(study));
     return most == FIELD_UNSET || most > known
                ? 0
                : error_set(e,
