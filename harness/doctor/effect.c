@@ -406,9 +406,8 @@ static const char *peer_of(const struct cell *cell, const char *role)
     const struct lab_link *link;
     const char *node = lab_node_of(&cell->lab, role), *each, *peer = NULL;
     for (size_t i = 0; lab_kind(&cell->lab)->simulated && (link = lab_link_at(&cell->lab, i)); i++) {
-        char *const *ends = link->between.items;
-        for (int end = 0; end < 2; end++)
-            peer = strcmp(ends[end], node) == 0 ? ends[!end] : peer;
+        const char *other = lab_link_peer(link, node);
+        peer = other ? other : peer;
     }
     for (size_t i = 0; peer && (each = scenario_role(&cell->scenario, i)); i++)
         if (strcmp(lab_node_of(&cell->lab, each), peer) == 0)
