@@ -40,10 +40,9 @@ struct gathered {
     bool unread;        /* a counter is there without this figure */
     size_t unread_some; /* how many of those that have such figures are */
     struct {
-        size_t with,
-            without; /* the counter, of the hosts, and of the switches, that a glob over roles matches */
-        const char *first; /* of those without */
-    } roles[2];
+        size_t with, without; /* the counter */
+        const char *first;    /* of those without */
+    } roles[2];               /* hosts, and switches, that a glob over roles matches */
     size_t nics, having; /* of a machine that is named: its NICs that are asked; those that have each counter
                           * that one of them has */
     const char *silent;  /* a flow that completed nothing, and so has no latency; NULL: none */

@@ -12,8 +12,7 @@ struct precheck {
     uint64_t seed;    /* of the first run */
     uint32_t threads; /* of a simulated run */
     bool keep;        /* there is one run: keep its lab open, if it is simulated */
-    bool
-        first_alone; /* of a simulated lab: the other cells differ from the first in values that were tried */
+    bool first_alone; /* of a simulated lab: the values in which other cells differ were tried */
     json_t *warnings; /* are added to, as doctor_warn_of_run does; NULL: none are wanted */
 
     uint64_t bytes;         /* memory that the largest run takes here; 0: nothing to speak of */

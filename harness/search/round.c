@@ -181,7 +181,7 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
     request.quiet = request.no_report = true;
     request.tells_nothing = request.of_search = true;
     request.goes_on = !lab_kind(&plan->first.lab)->simulated;
-    if (is_single(r, candidates)) { /* which no cluster is asked for */
+    if (is_single(r, candidates)) { /* it is made here, not on the cluster */
         request.on = NULL;
         request.engine = NULL;
     }

@@ -306,9 +306,9 @@ static uint32_t choose_by_hash(const struct sim *sim, uint32_t node, const struc
     return place == NONE ? NONE : r->graph.ports[place];
 }
 
-/* The port by which packets to a host leave the switch that it is at, or NONE; that it is up the switch sees
- * itself, whatever routes follow later; *distance: those to that
- * switch, of another one NULL. */
+/* The port by which packets to a host leave the switch that it is at; NONE: the link is down, or it is at
+ * another one. A switch sees at once that such a link is up. *distance: to the host's switch; NULL: it is
+ * this one. */
 static uint32_t last_port(const struct sim *sim, uint32_t node, const struct route_table *t, uint32_t to,
                           const uint16_t **distance)
 {
