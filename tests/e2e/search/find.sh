@@ -60,8 +60,8 @@ check_exit 0 "what holds as it is written" harness search rates.json --set 'sear
 check "is one kind, without values" [ "$(jq -c '[.findings[].features]' written/rates/latest/search.json)" = '[{}]' ]
 check_exit 0 "what never holds" harness search rates.json --set 'search.find=max(s0.port3_prio3_queue_bytes) > 1GB' --set search.runs=12 --out never
 check_says "is not found" '^0 kinds of ' out
-check_exit 0 "one kind is asked for" harness search rates.json --set search.findings=1 --out enough
-check "it ends with that" [ "$(jq -c '[(.findings | length), .runs == .findings[0].runs + 2, .complete]' enough/rates/latest/search.json)" = '[1,false,true]' ]
+check_exit 0 "a search that is to end after one finding" harness search rates.json --set search.findings=1 --out enough
+check "ends after it" [ "$(jq -c '[(.findings | length), .runs == .findings[0].runs + 2, .complete]' enough/rates/latest/search.json)" = '[1,false,true]' ]
 refused() { # what, filter, words
     jq "$2" rates.json >bad.json
     check_exit 2 "$1" harness search bad.json --out bad
