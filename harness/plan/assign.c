@@ -311,13 +311,16 @@ static int set_in_lab(json_t *lab, const char *path, const json_t *value, struct
 
 /* ---- */
 
-/* Names of axes have dots: "sweep.settings.mtu" is the axis settings.mtu. Returns whether it was one. */
+/* Names of axes have dots: "sweep.settings.mtu" is the axis settings.mtu, which a list of values may add.
+ * Returns whether it was one. */
 static bool assign_axis(json_t *scenario, const char *path, const json_t *value)
 {
     json_t *sweep = json_object_get(scenario, "sweep");
     const char *axis = strncmp(path, "sweep.", 6) == 0 ? path + 6 : NULL;
-    if (!axis || !json_is_object(sweep) || !json_object_get(sweep, axis))
+    if (!axis || (!json_object_get(sweep, axis) && (!json_is_array(value) || paths_exist(scenario, path))))
         return false;
+    if (!json_is_object(sweep))
+        json_object_set_new(scenario, "sweep", sweep = json_object());
     if (json_is_null(value))
         json_object_del(sweep, axis);
     else

@@ -302,24 +302,6 @@ static int cell_check_ends(const struct cell *cell, struct error *e)
 
 /* ---- a cell: documents with the values of a choice */
 
-/* A lab may replace values that the scenario sets (such as RED's thresholds where links are a thousand times
- * slower), but never adds any, and leaves what the request itself has set. */
-static int apply_scaled(json_t *scenario, const json_t *lab, const json_t *requested, struct error *e)
-{
-    const json_t *scaled = json_object_get(lab, "scaled");
-    const char *path;
-    json_t *value;
-    if (scaled && !json_is_object(scaled))
-        return error_set(e, "scaled: expected an object such as {\"PATH\": VALUE}");
-    json_object_foreach((json_t *)(uintptr_t)scaled, path, value)
-    {
-        if (!json_object_get(requested, path) && paths_exist(scenario, path) &&
-            assign_value(scenario, NULL, path, value, e) != 0)
-            return error_prefix(e, "scaled");
-    }
-    return 0;
-}
-
 /* The scenario without what its cells are of: its sweep, which may be long, and its search. */
 static json_t *copy_scenario(const json_t *scenario)
 {
@@ -342,6 +324,53 @@ static void put_choice(json_t *scenario, json_t *lab, const json_t *choice)
         if (paths_in_lab(at) ? lab : scenario)
             assign_value(scenario, lab, at, value, &ignored);
     }
+}
+
+static int scale(json_t *scenario, const json_t *scaled, struct error *e)
+{
+    const char *path;
+    json_t *value;
+    if (scaled && !json_is_object(scaled))
+        return error_set(e, "scaled: expected an object such as {\"PATH\": VALUE}");
+    json_object_foreach((json_t *)(uintptr_t)scaled, path, value)
+    {
+        if (paths_exist(scenario, path) && assign_value(scenario, NULL, path, value, e) != 0)
+            return error_prefix(e, "scaled");
+    }
+    return 0;
+}
+
+static bool differ_at(const json_t *one, const json_t *other, const char *path)
+{
+    json_t *here = paths_values(one, path), *there = paths_values(other, path);
+    bool differ = !json_same(here, there);
+    json_decref(here);
+    json_decref(there);
+    return differ;
+}
+
+/* A lab may replace values that the scenario and its sweep set (such as RED's thresholds where links are a
+ * thousand times slower), but never adds any. What the request sets is put back, also where the lab's path is
+ * wider, and over it what the choice sets and the lab leaves. */
+static int apply_scaled(const struct cell_sources *d, const json_t *choice, json_t *scenario, struct error *e)
+{
+    const json_t *scaled = json_object_get(d->lab, "scaled");
+    const char *path;
+    json_t *value;
+    if (json_object_size(scaled) == 0 || json_object_size(d->requested) == 0)
+        return scale(scenario, scaled, e);
+    json_t *before = json_deep_copy(scenario), *left = json_object();
+    int result = scale(scenario, scaled, e);
+    json_object_foreach((json_t *)(uintptr_t)choice, path, value)
+    {
+        if (!differ_at(before, scenario, path))
+            json_object_set(left, path, value);
+    }
+    put_choice(scenario, NULL, d->requested);
+    put_choice(scenario, NULL, left);
+    json_decref(before);
+    json_decref(left);
+    return result;
 }
 
 static json_t *documents_with_choice(const void *context, const json_t *choice)
@@ -581,7 +610,7 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
         if (result != 0)
             error_prefix(e, "%s: sweep", d->scenario_path);
     }
-    if (result == 0 && lab && apply_scaled(scenario, lab, d->requested, e) != 0)
+    if (result == 0 && lab && apply_scaled(d, choice, scenario, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && lab && !has_lab)
         known = cell_parse_lab(cell, lab, d->lab_opened ? d->lab_opened : d->lab_path, &of_lab) == 0;
@@ -712,7 +741,7 @@ static int apply_sets(const struct plan_request *request, struct cell_sources *d
         char written[40];
         json_t *value = json_text(units_format(UNIT_TIME_NS, request->duration_ns, written, sizeof written));
         int result = paths_set(d->scenario, "phases.measure", value, e);
-        json_object_set_new(d->requested, "phases.measure", json_true());
+        json_object_set(d->requested, "phases.measure", value);
         json_decref(value);
         if (result != 0)
             return error_prefix(e, "--duration");
@@ -825,29 +854,81 @@ int plan_admits(const struct plan *plan, const struct choice_conditions *of_call
     return 1;
 }
 
+/* The values at a path of the choice before and after the lab's "scaled"; new references. */
+static void values_at_scaled(const struct cell_sources *d, const json_t *choice, const char *path,
+                             json_t **before, json_t **after)
+{
+    struct error ignored; /* what fails there, the first cell has said */
+    json_t *scenario = copy_scenario(d->scenario);
+    put_choice(scenario, NULL, choice);
+    *before = paths_values(scenario, path);
+    apply_scaled(d, choice, scenario, &ignored);
+    *after = paths_values(scenario, path);
+    json_decref(scenario);
+}
+
 bool plan_replaces(const struct plan *plan, const json_t *choice)
 {
     const struct cell_sources *d = &plan->from;
     const char *path;
-    json_t *value;
-    struct error ignored;
+    json_t *value, *before, *after;
     bool replaces = false;
     if (json_object_size(json_object_get(d->lab, "scaled")) == 0)
         return false;
-    json_t *chosen = copy_scenario(d->scenario);
-    put_choice(chosen, NULL, choice);
-    json_t *scaled = json_deep_copy(chosen);
-    apply_scaled(scaled, d->lab, d->requested, &ignored); /* what fails there, the first cell has said */
     json_object_foreach((json_t *)(uintptr_t)choice, path, value)
     {
-        json_t *before = paths_values(chosen, path), *after = paths_values(scaled, path);
-        replaces = replaces || (!paths_in_lab(path) && !json_same(before, after));
+        if (paths_in_lab(path))
+            continue;
+        values_at_scaled(d, choice, path, &before, &after);
+        replaces = replaces || !json_same(before, after);
         json_decref(before);
         json_decref(after);
     }
-    json_decref(chosen);
-    json_decref(scaled);
     return replaces;
+}
+
+/* Does the lab make one value of what an axis has as several? */
+static int check_axis_scaled(const struct cell_sources *d, const char *path, const json_t *values,
+                             struct error *e)
+{
+    json_t *seen = json_object(), *value, *before, *after;
+    size_t i;
+    int result = 0;
+    json_array_foreach((json_t *)(uintptr_t)values, i, value)
+    {
+        json_t *choice = json_make("{s:O}", path, value);
+        values_at_scaled(d, choice, path, &before, &after);
+        char *key = json_dumps(after, JSON_COMPACT | JSON_SORT_KEYS);
+        const json_t *earlier = key ? json_object_get(seen, key) : NULL;
+        if (earlier && !json_same(earlier, before) && result == 0)
+            result =
+                error_set(e,
+                          "sweep.%.100s: lab %s makes different values of it the same, by its \"scaled\": "
+                          "expected another path, or --set lab.scaled=null",
+                          path, d->lab_path);
+        if (key)
+            json_object_set(seen, key, before);
+        free(key);
+        json_decref(before);
+        json_decref(after);
+        json_decref(choice);
+    }
+    json_decref(seen);
+    return result;
+}
+
+static int check_scaled(const struct plan *plan, struct error *e)
+{
+    const char *path;
+    json_t *values;
+    if (json_object_size(json_object_get(plan->from.lab, "scaled")) == 0)
+        return 0;
+    json_object_foreach(plan->choices.lists, path, values)
+    {
+        if (!paths_in_lab(path) && check_axis_scaled(&plan->from, path, values, e) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* The search of the scenario, which its cells do not have. */
@@ -879,7 +960,8 @@ static int plan_begin(struct plan *plan, bool many, struct error *e)
     if (cell_make(d, choices_at(&plan->choices, 0), NULL, &plan->first, e) != 0)
         return -1;
     const struct cell_maker maker = {d, &plan->first};
-    if (choices_check_effects(&plan->choices, documents_with_choice, d, e) != 0 ||
+    if (check_scaled(plan, e) != 0 ||
+        choices_check_effects(&plan->choices, documents_with_choice, d, e) != 0 ||
         choices_check_same(&plan->choices, plain_cell, &maker, e) != 0)
         return error_prefix(e, "%s", d->scenario_path);
     plan->cell_count = plan->choices.count;

@@ -45,8 +45,8 @@ check_exit 0 "an exception between two paths, one of which an object sets" "$H" 
 check "... leaves one cell" test "$(cells | paste -sd ';')" = 'rate 5Gb/s, b-to-a (rate 2Gb/s)'
 
 # ---- cells that would be identical are refused
-refused() { # WHAT SWEEP PATTERN
-    check_exit 2 "$1 is refused" "$H" run "$PFC" -n --set "sweep=$2"
+refused() { # WHAT SWEEP PATTERN ARGUMENTS
+    check_exit 2 "$1 is refused" "$H" run "$PFC" -n --set "sweep=$2" "${@:4}"
     check_says "... and named" "$3" err
 }
 refused "a value that comes again" '{"flows.*.depth":[16,1024,16]}' 'sweep: flows\.\*\.depth: value 3, 16, is value 1, 16, again: their cells would be identical'
@@ -70,6 +70,24 @@ check "... four of them" test "$(cells | wc -l)" = 4
 refused "what the document has already" '{"flows.*":[{"depth":1024},{"depth":1024,"op":"write"}],"flows.*.message":["1KiB","2KiB"]}' 'flows\.\*: value 2, .*, is value 1, .*, again'
 check_exit 0 "a value that changes nothing by itself is not overwritten" dry --set 'sweep={"flows.*":[{"op":"write"},{"op":"send"}],"flows.*.message":["1KiB","2KiB"]}'
 check_exit 0 "a value of a zip may come again beside others" dry --set 'sweep={"zip":[{"flows.*.message":["1KiB","1KiB"],"flows.*.depth":[1024,16]}]}'
+
+# ---- a lab replaces what the scenario sets, neither what the request sets nor silently what is varied
+jq '.scaled = {"flows.*.depth": 4}' "$ROOT/labs/sim-geforce-pair.json" >scaled.json
+jq 'del(.sweep, .expect, .published) | .phases = {warmup: "10us", measure: "100us", cooldown: "1us"} | .flows[].depth = 16' "$PFC" >plain.json
+used() { # ARGUMENTS: depths that the runs have, by message
+    rm -rf used
+    "$H" run plain.json --lab scaled.json --no-report --quiet --out used "$@" >/dev/null 2>err
+    find used/*/latest/ -name result.json -exec cat {} + | jq -s -c '[.[].scenario.flows | [.[].depth, .[0].message]] | sort'
+}
+message=$(jq '.flows[0].message' plain.json)
+check "a lab's scaled value is used" test "$(used)" = "[[4,4,$message]]"
+check "... but for what --set sets within it" test "$(used --set flows.a-to-b.depth=9)" = "[[9,4,$message]]"
+check "... or wider" test "$(used --set 'flows.*={"depth":9}')" = "[[9,9,$message]]"
+check "... which a sweep still changes" test "$(used --set 'flows.*.message=8KiB' --set 'sweep.flows.*.message=["1KiB","2KiB"]')" = '[[4,4,"1KiB"],[4,4,"2KiB"]]'
+PFC=plain.json refused "a sweep of values that the lab makes the same" '{"flows.a-to-b.depth":[1,9]}' \
+    'sweep\.flows\.a-to-b\.depth: lab .*scaled.json makes different values of it the same' --lab scaled.json
+PFC=plain.json refused "... also drawn" '{"draw":{"count":3,"over":{"flows.*.depth":{"from":1,"to":600}}}}' 'makes different values of it the same' --lab scaled.json
+check_exit 0 "... runs without scaled" "$H" run plain.json -n --lab scaled.json --set 'sweep.flows.*.depth=[1,9]' --set lab.scaled=null
 
 # ---- draws
 draw='{"draw":{"count":6,"seed":SEED,"over":{"flows.*.depth":{"from":1,"to":600},"flows.*.message":{"from":"1KiB","to":"1MiB","scale":"log"}}}}'
