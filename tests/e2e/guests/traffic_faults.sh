@@ -12,7 +12,7 @@ softlab_require "$0" "$@"
 
 # Start a driver on a in the background, and wait until it has sent: /tmp/drive.out has its lines.
 start_drive() { # ARGUMENTS
-    softlab_ssh a "rm -f /tmp/drive.*; (exec roce-traffic drive -i 200ms $* >/tmp/drive.out 2>/tmp/drive.err </dev/null &)" </dev/null
+    softlab_ssh a "rm -f /tmp/drive.*; (exec roce-traffic drive -i 200ms --ack-timeout 21 $* >/tmp/drive.out 2>/tmp/drive.err </dev/null &)" </dev/null
     await_messages 0
 }
 
