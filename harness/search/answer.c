@@ -180,6 +180,16 @@ static void add_choice(const json_t *choice, struct text *out)
     }
 }
 
+/* What its runs warned of: the figures rest on it. */
+static void print_warnings(const json_t *warnings)
+{
+    size_t count = json_array_size(warnings);
+    if (count)
+        print_out_line("  %-14s warning: %s", "", json_string_value(json_array_get(warnings, 0)));
+    if (count > 1)
+        print_out_line("  %-14s and %zu more, in search.json", "", count - 1);
+}
+
 static void print_entry(const json_t *entry, const json_t *objectives, const char *name)
 {
     const json_t *objective;
@@ -227,6 +237,7 @@ static void print_known(const json_t *document)
     {
         print_entry(entry, json_object_get(document, "objectives"), run_member(entry, "known"));
         print_left_out(json_object_get(entry, "left_out"));
+        print_warnings(json_object_get(entry, "warnings"));
     }
     json_object_foreach(json_object_get(document, "absent"), name, why)
     {
@@ -307,6 +318,8 @@ void answer_print(const json_t *document, const char *folder)
         char name[32];
         snprintf(name, sizeof name, "%zu%s", i + 1, json_object_get(entry, "knee") && !one ? " (knee)" : "");
         print_entry(entry, objectives, known ? known : name);
+        if (!known) /* of known ones they have been printed */
+            print_warnings(json_object_get(entry, "warnings"));
     }
     if (json_array_size(json_object_get(document, "trials")))
         print_out_line("%s, on what the search has not seen:", one ? "the best" : "the knee");

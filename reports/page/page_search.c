@@ -153,6 +153,46 @@ static void add_sources(const json_t *d, struct text *out)
     text_add(out, "</ul>\n");
 }
 
+/* What the runs of settings warned of. */
+static void add_warnings(const json_t *entries, const char *of, struct text *out)
+{
+    const json_t *entry, *warning;
+    size_t i, k;
+    json_array_foreach((json_t *)(uintptr_t)entries, i, entry)
+    {
+        json_array_foreach(json_object_get(entry, "warnings"), k, warning)
+        {
+            text_add(out, "<li>");
+            if (*run_member(entry, "known"))
+                html_escaped(out, run_member(entry, "known"));
+            else
+                text_add(out, "%s %zu", of, i + 1);
+            text_add(out, ": ");
+            html_escaped(out, json_string_value(warning) ? json_string_value(warning) : "");
+            text_add(out, "\n");
+        }
+    }
+}
+
+/* Known settings of the front are among the known ones. */
+static void add_warned(const json_t *d, struct text *out)
+{
+    struct text list = {0};
+    json_t *best = json_array(), *entry;
+    size_t i;
+    json_array_foreach(json_object_get(d, "front"), i, entry)
+    {
+        json_array_append_new(best, *run_member(entry, "known") ? json_object() : json_incref(entry));
+    }
+    add_warnings(best, "best", &list);
+    add_warnings(json_object_get(d, "known"), "known", &list);
+    if (list.length)
+        text_add(out, "<div class=notice>Runs of these settings warned:<ul>\n%s</ul></div>\n",
+                 text_string(&list));
+    json_decref(best);
+    text_free(&list);
+}
+
 /* ---- parts of the page */
 
 static void add_heading(const json_t *d, struct text *out)
@@ -209,6 +249,7 @@ static void add_best(const json_t *d, struct text *out)
         html_escaped(out, run_member(d, "why"));
         text_add(out, ".</p>\n");
     }
+    add_warned(d, out);
     add_sources(d, out);
 }
 

@@ -33,6 +33,13 @@ check_says "with what is varied" '^  flows.a.rate: ' out
 check_says "and what is wanted" '^  max: b$' out
 check "nothing is run" [ ! -e results ]
 
+# ---- what runs warned of stands beside their figures: messages that began before the measured phase count in full
+jq '.flows[].message = "256KiB" | .expect = [] | .search.objectives = [{name: "goodput", max: "sum(flows.*.goodput_bps)"}] | .search.runs = 12' rates.json >warned.json
+check_exit 0 "a search of runs that warn" harness search warned.json --out warned
+check "says so of its best" [ "$(jq '[.front[].warnings | length] | max > 0' warned/rates/latest/search.json)" = true ]
+check_says "in the terminal" '^ +warning: flow.* goodput ' out
+check_says "and on the page" '<li>best 1: flow.* goodput ' warned/rates/latest/index.html
+
 # ---- an answer that is known: all of the link that a leaves, and a at its least
 check_exit 0 "a search ends" harness search rates.json --jobs 1
 cp out told
