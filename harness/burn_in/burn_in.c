@@ -60,7 +60,7 @@ struct burn_in {
     json_t *document, *seen;
     json_t *warnings;           /* an object, whose keys are sentences: said once, before the stages */
     struct interrupt interrupt; /* between stages; each sweep has its own */
-    bool interrupted, incomplete;
+    bool interrupted, incomplete, unkept; /* unkept: the document could not be written */
 };
 
 /* ---- the document */
@@ -515,11 +515,11 @@ static void judge_stages(struct burn_in *b)
 static int exit_status(const struct burn_in *b)
 {
     const char *verdict = json_string_value(json_object_get(b->document, "verdict"));
-    return b->interrupted                       ? EXIT_INTERRUPTED
-           : strcmp(verdict, "incomplete") == 0 ? EXIT_LAB
-           : strcmp(verdict, "failed") == 0     ? EXIT_FAILED
-           : strcmp(verdict, "passed") == 0     ? EXIT_DONE
-                                                : EXIT_SKIPPED;
+    return b->interrupted                                    ? EXIT_INTERRUPTED
+           : b->unkept || strcmp(verdict, "incomplete") == 0 ? EXIT_LAB
+           : strcmp(verdict, "failed") == 0                  ? EXIT_FAILED
+           : strcmp(verdict, "passed") == 0                  ? EXIT_DONE
+                                                             : EXIT_SKIPPED;
 }
 
 static void print_findings(const struct burn_in *b)
@@ -555,16 +555,29 @@ static void print_findings(const struct burn_in *b)
     }
 }
 
+/* A page of before would be of another verdict. */
+static bool draw_page(const struct burn_in *b, const char *page)
+{
+    struct error e;
+    if (b->request->no_report || !page)
+        return false;
+    if (page_burn_in_write(b->document, page, &e) == 0)
+        return true;
+    log_warning("no page: %s", e.text);
+    (void)unlink(page);
+    return false;
+}
+
 static void conclude(struct burn_in *b)
 {
     struct error e;
     const struct burn_in_request *r = b->request;
     char *page = files_join(b->folder, "index.html");
-    if (keep_document(b, &e) != 0)
+    if (!b->unkept && keep_document(b, &e) != 0) {
         log_error("%s", e.text);
-    bool drawn = !r->no_report && page && page_burn_in_write(b->document, page, &e) == 0;
-    if (!r->no_report && page && !drawn)
-        log_warning("no page: %s", e.text);
+        b->unkept = true;
+    }
+    bool drawn = draw_page(b, page);
     if (results_point_latest(b->folder, &e) != 0)
         log_warning("%s", e.text);
     if (r->json) {
@@ -580,7 +593,7 @@ static void conclude(struct burn_in *b)
             print_out_line("page: %s", page);
         print_out_line("result: %s", b->folder);
     }
-    if (b->interrupted || b->incomplete) {
+    if (b->interrupted || b->incomplete || b->unkept) {
         log_info("this runs what is missing:");
         print_to(stderr, "    %s burn-in --resume %s\n", program_invocation_name, b->folder);
     }
@@ -632,7 +645,8 @@ static int run_all(struct burn_in *b)
         b->interrupted |= interrupt_count(&b->interrupt) > 0;
         if (keep_document(b, &e) != 0) {
             log_error("%s", e.text);
-            return EXIT_LAB;
+            b->unkept = true;
+            break;
         }
     }
     judge_stages(b);

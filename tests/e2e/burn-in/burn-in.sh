@@ -234,6 +234,13 @@ check_exit 0 "it goes on" harness burn-in --resume "$folder" --no-report
 check "and keeps what was whole" [ "$(stat -c %Y.%i "$folder"/2-nics/2*/01/result.json)" = "$first" ]
 check "it is then complete" [ "$(jq -r '"\(.complete) \(.verdict)"' "$folder/burn-in.json")" = "true passed" ]
 check "with the same figures as one that was not killed" [ "$(jq -cS .figures "$folder/burn-in.json")" = "$(harness burn-in four.json "${long[@]}" --json | jq -cS .figures)" ]
+bounded() { (ulimit -f 3 && harness burn-in --resume "$folder" -q); }
+echo before >"$folder/index.html"
+check_exit 3 "an answer that cannot be written" bounded
+check_says "is told of" 'error: .*burn-in.json: .*File too large' err
+check_says "with how to go on" '^    harness burn-in --resume ' err
+check "and has no page of before beside it" [ ! -e "$folder/index.html" ]
+check_exit 0 "it can be gone on with" harness burn-in --resume "$folder" --no-report
 whole=$(realpath results/burn-in-two/latest)
 whole_runs() { find "$whole" -name result.json -exec stat -c '%i %n' {} + | sort; }
 first=$(whole_runs)
