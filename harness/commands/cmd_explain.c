@@ -38,20 +38,22 @@ static int run_explain(const struct call *call)
     const struct explain_arguments *said = call->options;
     struct error e;
     struct damaged damaged = {0};
-    json_t *list = explain_result(call->arguments[0], said->hosts_only, &damaged, &e);
+    json_t *explained = explain_result(call->arguments[0], said->hosts_only, &damaged, &e);
     const json_t *one;
     size_t i;
     int status = EXIT_USAGE;
-    if (!list)
+    if (!explained)
         log_error("%s", e.text);
     else if (said->json)
-        json_print(stdout, json_array_size(list) > 1 ? list : json_array_get(list, 0), 12);
+        json_print(stdout, explained, 12);
+    else if (json_is_array(explained))
+        json_array_foreach(explained, i, one) print_one(one);
     else
-        json_array_foreach(list, i, one) print_one(one);
-    if (list)
+        print_one(explained);
+    if (explained)
         status = damaged_warn(&damaged) ? EXIT_FAILED : EXIT_DONE;
     damaged_free(&damaged);
-    json_decref(list);
+    json_decref(explained);
     return status;
 }
 

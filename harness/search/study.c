@@ -3,6 +3,7 @@
 #include "harness/search/find.h"
 
 #include "lib/document/json_text.h"
+#include "lib/document/paths.h"
 #include "lib/random.h"
 #include <fnmatch.h>
 #include <math.h>
@@ -35,6 +36,18 @@ static bool is_ordered(const json_t *list)
     return true;
 }
 
+/* Is the path one of what says which runs there are and how they are judged, and not what runs? */
+static bool is_of_study(const char *path)
+{
+    static const char *const keys[] = {"schema", "name", "title", "sweep", "search", "expect", "published"};
+    char first[PATHS_PART];
+    bool is = false;
+    (void)paths_first_part(path, first);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        is = is || fnmatch(first, keys[i], 0) == 0;
+    return is;
+}
+
 static int open_parameters(struct study *study, struct error *e)
 {
     const char *path;
@@ -45,8 +58,10 @@ static int open_parameters(struct study *study, struct error *e)
         if (study->parameter_count == STUDY_MOST_PARAMETERS)
             return error_set(e, "over: more than %d paths", STUDY_MOST_PARAMETERS);
         *p = (struct parameter){.path = path, .written = written, .ordered = true};
-        if (strcmp(path, "sweep") == 0 || strncmp(path, "search", 6) == 0)
-            return error_set(e, "over.%.100s: a search does not vary itself", path);
+        if (is_of_study(path))
+            return error_set(
+                e, "over.%.100s: a search does not vary itself, nor how its runs are called and judged",
+                path);
         if (value_range_parse(written, &p->range, e) != 0)
             return error_prefix(e, "over.%.100s", path);
         if (json_array_size(p->range.list) == 1 || (!p->range.list && p->range.from == p->range.to))
@@ -68,6 +83,9 @@ static int open_objective(struct study *study, const char *name, const char *tex
 {
     struct objective *o = &study->objectives[study->objective_count];
     const struct scenario *scenario = &study->plan.first.scenario;
+    for (size_t i = 0; i < study->objective_count; i++)
+        if (strcmp(study->objectives[i].name, name) == 0)
+            return error_set(e, "\"%.100s\" is the name of an earlier one, too", name);
     *o = (struct objective){.name = name, .text = text, .max = max, .of = expr_compile(text, false, e)};
     if (!o->of)
         return -1;
@@ -148,12 +166,19 @@ static int check_names(const struct study *study, const struct list_of *globs, c
     const struct scenario_expect *expect = scenario->expect.items;
     for (size_t k = 0; k < globs->count; k++) {
         const struct list_of one = {.items = (char **)globs->items + k, .count = 1};
+        struct text all = {0};
         bool found = false;
-        for (size_t i = 0; i < scenario->expect.count; i++)
+        for (size_t i = 0; i < scenario->expect.count; i++) {
             found = found || is_named(&one, expect[i].name);
+            text_add(&all, "%s\"%.100s\"", i ? ", " : "", expect[i].name);
+        }
         if (!found)
-            return error_set(e, "%s[%zu]: there is no expectation \"%.100s\"", key, k,
-                             ((char **)globs->items)[k]);
+            error_set(e, "%s[%zu]: there is no expectation \"%.100s\": expected some of %.600s", key, k,
+                      ((char **)globs->items)[k],
+                      all.length ? text_string(&all) : "none, as the scenario has none");
+        text_free(&all);
+        if (!found)
+            return -1;
     }
     return 0;
 }

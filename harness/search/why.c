@@ -16,11 +16,9 @@ static json_t *explain_first(const struct candidate *c, const char *folder, stru
     const char *run = json_string_value(json_array_get(c->folders, 0));
     struct damaged damaged = {0};
     char *path = run ? files_join(folder, run) : NULL;
-    json_t *list = path ? explain_result(path, false, &damaged, e) : NULL;
+    json_t *first = path ? explain_result(path, false, &damaged, e) : NULL;
     if (!path)
         error_set(e, "it has no result");
-    json_t *first = json_incref(json_array_get(list, 0));
-    json_decref(list);
     damaged_free(&damaged);
     free(path);
     return first;

@@ -308,8 +308,13 @@ json_t *explain_result(const char *result, bool hosts_only, struct damaged *dama
         else
             json_decref(list), list = NULL;
     }
+    bool sweep = json_array_size(runs.indices) || runs.count != 1;
     runs_free(&runs);
-    return list;
+    if (sweep || !list)
+        return list;
+    json_t *single = json_incref(json_array_get(list, 0));
+    json_decref(list);
+    return single;
 }
 
 /* ---- words */

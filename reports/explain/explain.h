@@ -13,8 +13,8 @@
  * pauses.
  */
 json_t *explain_run(const struct run *run, bool hosts_only);
-/* The explanations of a result, with "folder" and "origin": one, or one for each run of a sweep; a new list.
- * Runs that are damaged or were left out are in `damaged`. NULL: it is not a result. */
+/* The explanation of a result, with "folder" and "origin"; of a sweep a list of them. A new reference. Runs
+ * that are damaged or were left out are in `damaged`. NULL: it is not a result. */
 json_t *explain_result(const char *result, bool hosts_only, struct damaged *damaged, struct error *e);
 /* Its sentences, for people; `brief`: only the first line. */
 void explain_add_words(const json_t *explanation, bool brief, struct text *out);

@@ -234,6 +234,7 @@ check_exit 0 "it goes on" harness burn-in --resume "$folder" --no-report
 check "and keeps what was whole" [ "$(stat -c %Y.%i "$folder"/2-nics/2*/01/result.json)" = "$first" ]
 check "it is then complete" [ "$(jq -r '"\(.complete) \(.verdict)"' "$folder/burn-in.json")" = "true passed" ]
 check "with the same figures as one that was not killed" [ "$(jq -cS .figures "$folder/burn-in.json")" = "$(harness burn-in four.json "${long[@]}" --json | jq -cS .figures)" ]
+# shellcheck disable=SC2317 # check_exit calls it
 bounded() { (ulimit -f 3 && harness burn-in --resume "$folder" -q); }
 echo before >"$folder/index.html"
 check_exit 3 "an answer that cannot be written" bounded

@@ -265,6 +265,11 @@ check "it is said where they are from" [ "$(known 'DCQCN paper' .source)" = "Zhu
 check_says "and what has no place" '^ +has no place here: rp.rpg_byte_reset=10000000$' told
 check_says "on the page, with the reason" 'without rp.rpg_byte_reset=10000000 .the NIC takes no such value' results/published/latest/index.html
 
+# ---- explain of a sweep is a list, also of one run
+check_exit 4 "a sweep of one run" harness run rates.json --set search=null --set expect=null --set 'sweep={"flows.a.rate": ["2Gb/s"]}' --no-report --out swept
+check "explained as JSON is a list" [ "$(harness explain swept/rates/latest --json | jq -r 'type, length' | xargs)" = "array 1" ]
+check "its run is not" [ "$(harness explain swept/rates/latest/01 --json | jq -r type)" = object ]
+
 # ---- what is refused before anything runs
 refused() { # what, filter, words
     jq "$2" rates.json >bad.json
@@ -276,8 +281,11 @@ refused "a parameter that does not exist" '.search.over["flows.c.rate"] = ["1Gb/
 refused "a parameter with one value" '.search.over["flows.a.rate"] = ["1Gb/s"]' 'over.flows.a.rate: it has one value alone'
 refused "an objective that cannot be read" '.search.objectives[0].max = "sum(flows.b.nosuch)"' 'objectives\[0\]: .*nosuch'
 refused "an objective that is not sampled" '.search.objectives[0].max = "delta(h0.np_cnp_sent)"' 'objectives\[0\]: '
+refused "two objectives of one name" ".search.objectives += [.search.objectives[0]]" 'objectives\[1\]: "b" is the name of an earlier one'
+refused "what its runs are called" '.search.over.name = ["a", "b"]' 'over.name: a search does not vary itself'
+refused "how they are judged, by any name" '.search.over["e*.0.check"] = ["1 > 2", "2 > 1"]' 'over.e\*.0.check: a search does not vary itself'
 refused "an objective with two goals" '.search.objectives[0].min = "1"' 'objectives\[0\]: expected one of "min" and "max"'
-refused "a constraint that there is not" '.search.constraints = ["nosuch"]' 'constraints\[0\]: there is no expectation "nosuch"'
+refused "a constraint that there is not" '.search.constraints = ["nosuch"]' 'constraints\[0\]: there is no expectation "nosuch": expected some of "a has enough"'
 refused "contradictory conditions" '.search.only = [{"flows.a.rate": "> 3Gb/s and < 2Gb/s"}]' 'none of 1000 values that were drawn can be run; of the last one: .*only leave it out'
 refused "a condition on nothing" '.search.only = [{"flows.c.rate": "> 3Gb/s"}]' 'only\[0\]: nothing in the scenario'
 refused "a budget of 0" '.search.runs = 0' 'search.runs: 0 is outside|expected .* from 1'
