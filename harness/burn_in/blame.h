@@ -36,6 +36,7 @@ struct node {
     size_t incasts, unpaused, beside_paused;
     double lost;
     size_t marked_incasts, unslowed; /* with DCQCN, in which most senders obeyed CNPs */
+    bool answers;                    /* CNPs arrived at senders of an incast to it */
 };
 
 /* Does anything wait at links between switches; and only as who is behind them takes no more? */

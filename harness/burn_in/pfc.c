@@ -151,7 +151,34 @@ static bool is_paused_incast(const json_t *run)
     return is_incast(run, false);
 }
 
-/* The same over all incasts without DCQCN. */
+static bool is_marked_incast(const json_t *run)
+{
+    return is_incast(run, true);
+}
+
+/* Was the node at this end, "from" or "to", of a flow of such a run? */
+static bool was_in(const struct work *w, bool (*is)(const json_t *run), const struct node *n, const char *end)
+{
+    const json_t *run, *flow;
+    size_t i, k;
+    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
+    {
+        json_array_foreach(is(run) ? json_object_get(run, "flows") : NULL, k, flow)
+        {
+            if (strcmp(seen_text(flow, end), n->name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Is something named that explains what was not seen of the NIC: itself, or its switch? */
+static bool is_named(const struct work *w, const struct node *n)
+{
+    return n->accused || (n->peer && blame_of(w, n->peer));
+}
+
+/* What the port counted over all incasts without DCQCN. */
 static double counted_in_incasts(const struct work *w, const struct node *n, const char *what)
 {
     char name[64];
@@ -362,8 +389,9 @@ static void judge_pauses(struct work *w)
 
 /* The senders of one incast: those to the same NIC, which share its switch's port. */
 struct incast {
-    size_t senders, held, obeyed;
+    size_t senders, held, obeyed, able; /* able: they obeyed CNPs in other incasts, at least */
     double marked, cnps; /* packets that came with a mark, CNPs that were sent; NAN: not known */
+    double ignored;      /* CNPs that senders received, and did not obey */
     double at_port;      /* that the switch marked there; NAN: not known */
     double queue;        /* bytes that waited there on average; NAN: not known */
     bool lost;           /* what is lost slows senders, too */
@@ -372,7 +400,8 @@ struct incast {
 static struct incast incast_to(const struct work *w, const json_t *run, const struct node *to)
 {
     struct incast is = {.marked = NAN,
-                        .cnps = seen_counted(run, to->name, "np_cnp_sent"),
+                        .ignored = NAN,
+                        .cnps = seen_counted_in_run(run, to->name, "np_cnp_sent"),
                         .at_port = counted_towards(w, run, to, "ecn_marked"),
                         .queue = counted_towards(w, run, to, "prio?_queue_bytes")};
     const json_t *flow;
@@ -385,7 +414,9 @@ static struct incast incast_to(const struct work *w, const json_t *run, const st
             continue;
         is.senders++;
         is.held += isnan(own) || own >= IS_HELD * seen_number(flow, "bps");
-        is.obeyed += seen_counted(run, seen_text(flow, "from"), "rp_cnp_handled") > 0;
+        is.obeyed += seen_counted_in_run(run, seen_text(flow, "from"), "rp_cnp_handled") > 0;
+        is.able += seen_counted_over(w, is_marked_incast, seen_text(flow, "from"), "rp_cnp_handled") > 0;
+        seen_add(&is.ignored, seen_counted_in_run(run, seen_text(flow, "from"), "rp_cnp_ignored"));
         is.lost = is.lost || seen_number(flow, "again") > 0;
         seen_add(&is.marked, marked);
     }
@@ -411,7 +442,7 @@ static void take_marked_incast(struct work *w, const json_t *run, struct node *t
     json_array_foreach(json_object_get(run, "flows"), i, flow)
     {
         struct node *n = seen_node(w, seen_text(flow, "from"));
-        double handled = n ? seen_counted(run, n->name, "rp_cnp_handled") : NAN,
+        double handled = n ? seen_counted_in_run(run, n->name, "rp_cnp_handled") : NAN,
                own = n ? n->best[HOST][TX] : NAN;
         if (!n || strcmp(seen_text(flow, "to"), to->name) != 0 || isnan(handled) ||
             (!isnan(own) && own < IS_HELD * seen_number(flow, "bps")))
@@ -422,16 +453,73 @@ static void take_marked_incast(struct work *w, const json_t *run, struct node *t
 }
 
 /* Marks come, and neither does it send CNPs, nor do its senders slow down, as they do where ACKs return
- * marks. */
+ * marks; or it sends CNPs, and senders that obey those of others received none. */
 static void judge_notification(struct work *w, const json_t *run, struct node *to)
 {
     struct incast is = incast_to(w, run, to);
-    if (!(is.marked > 0) || is.cnps != 0 || is.obeyed || to->accused)
+    bool silent = is.marked > 0 && is.cnps == 0, lost = is.cnps > 0 && is.able == is.senders;
+    to->answers = to->answers || is.obeyed || is.ignored > 0;
+    if (is.obeyed || is.ignored > 0 || to->accused || (!silent && !lost))
         return;
-    json_t *finding = blame(w, "dcqcn-off", to->name, true, "lossless",
-                            "%s answers no mark: its notification point is off", to->name);
+    json_t *finding = blame(w, "dcqcn-off", to->name, silent, "lossless", "%s %s", to->name,
+                            silent ? "answers no mark: its notification point is off"
+                                   : "sends CNPs that do not arrive: their priority or DSCP, or its link");
     blame_figure(finding, 0, 1, "CNPs", "marked packets are answered by CNPs");
+    if (lost)
+        blame_add(finding,
+                  "it sent %.0f in an incast whose %zu senders obeyed none, and obeyed those of others",
+                  is.cnps, is.senders);
     blame_node(finding, to);
+}
+
+/* A sender that received CNPs and obeyed none, or that obeyed none where most others did. */
+static void judge_reaction(struct work *w, struct node *n)
+{
+    double ignored = seen_counted_over(w, is_marked_incast, n->name, "rp_cnp_ignored");
+    bool alone = n->marked_incasts && n->unslowed == n->marked_incasts;
+    json_t *finding;
+    if (seen_counted_over(w, is_marked_incast, n->name, "rp_cnp_handled") != 0 || n->accused)
+        return;
+    if (ignored > 0)
+        finding = blame(w, "dcqcn-off", n->name, true, "lossless",
+                        "%s obeyed none of the %.0f CNPs that it received: its reaction point is off",
+                        n->name, ignored);
+    else if (alone)
+        finding = blame(w, "dcqcn-off", n->name, true, "lossless",
+                        "%s obeyed no CNP as a sender of %zu %s in which most others did: its reaction "
+                        "point is off, its packets cannot be marked, or CNPs do not reach it",
+                        n->name, n->marked_incasts, THINGS(n->marked_incasts, "incast"));
+    else
+        return;
+    blame_figure(finding, 0, 1, "CNPs",
+                 ignored > 0 ? "a sender obeys CNPs" : "the other senders of the same incasts");
+    blame_node(finding, n);
+}
+
+/* NICs of which DCQCN was not seen to work, as a sender or as a receiver, and of which nothing is named. */
+static void note_unseen(struct work *w)
+{
+    struct text senders = {0}, receivers = {0};
+    size_t sent = 0, received = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct node *n = &w->nodes[i];
+        if (is_named(w, n))
+            continue;
+        if (was_in(w, is_marked_incast, n, "from") &&
+            !(seen_counted_over(w, is_marked_incast, n->name, "rp_cnp_handled") > 0))
+            blame_add_name(&senders, &sent, n->name);
+        if (was_in(w, is_marked_incast, n, "to") && !n->answers)
+            blame_add_name(&receivers, &received, n->name);
+    }
+    if (sent)
+        blame_unknown(w, "DCQCN was not seen to slow %zu %s, which obeyed no CNP in incasts: %s", sent,
+                      THINGS(sent, "NIC"), text_string(&senders));
+    if (received)
+        blame_unknown(
+            w, "DCQCN was not seen to work for %zu %s: no CNP arrived at a sender of an incast to %s: %s",
+            received, THINGS(received, "NIC"), received == 1 ? "it" : "them", text_string(&receivers));
+    text_free(&senders);
+    text_free(&receivers);
 }
 
 /* Do to each receiver of the run's incasts. */
@@ -596,30 +684,22 @@ static void judge_dcqcn(struct work *w)
         json_array_foreach(json_object_get(run, "flows"), k, flow)
         {
             marked = marked || seen_number(flow, "marked") > 0 ||
-                     seen_counted(run, seen_text(flow, "to"), "np_cnp_sent") > 0;
+                     seen_counted_in_run(run, seen_text(flow, "to"), "np_cnp_sent") > 0;
         }
         walk_receivers(w, run, judge_notification);
         walk_receivers(w, run, take_marked_incast);
         marked_runs += marked;
     }
-    for (i = 0; i < w->count; i++) {
-        struct node *n = &w->nodes[i];
-        if (!n->marked_incasts || n->unslowed < n->marked_incasts || n->accused)
-            continue;
-        json_t *finding =
-            blame(w, "dcqcn-off", n->name, true, "lossless",
-                  "%s obeyed no CNP as a sender of %zu %s in which most others did: its reaction "
-                  "point is off, or its packets cannot be marked",
-                  n->name, n->marked_incasts, THINGS(n->marked_incasts, "incast"));
-        blame_figure(finding, 0, 1, "CNPs", "the other senders of the same incasts");
-        blame_node(finding, n);
-    }
-    if (marked_runs)
+    for (i = 0; i < w->count; i++)
+        judge_reaction(w, &w->nodes[i]);
+    if (marked_runs) {
         judge_switches_ecn(w);
-    else if (runs_with && json_is_false(json_object_get(w->seen, "marks")))
+        note_unseen(w);
+    } else if (runs_with && json_is_false(json_object_get(w->seen, "marks"))) {
         blame_note(w, "DCQCN was not tested: the lab's switches have no ECN thresholds");
-    else if (runs_with)
+    } else if (runs_with) {
         note_no_marks(w);
+    }
 }
 
 void judge_pfc(struct work *w)
