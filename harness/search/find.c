@@ -177,8 +177,34 @@ static size_t first_found(void *context, const bool *const *kept, size_t sets)
 
 /* ---- the finding */
 
-/* What a candidate's run is reduced from: what was found is an expectation that fails. */
-static int take_source(const struct finder *f, const struct candidate *c, const json_t *features,
+static bool is_setting(const char *path)
+{
+    return strncmp(path, "settings", strlen("settings")) == 0 || strncmp(path, "lab.", strlen("lab.")) == 0;
+}
+
+/* Which of the features are as written where what is reduced has to pass: settings and the lab if it does so
+ * without these, with the traffic that was found, so that they stay; else all. */
+static void choose_blamed(struct featuring *of, const bool *features, bool *blamed)
+{
+    bool traffic[STUDY_MOST_PARAMETERS];
+    const bool *const parts[] = {traffic};
+    size_t settings = 0, others = 0, count = of->f->study->parameter_count;
+    for (size_t i = 0; i < count; i++) {
+        bool setting = is_setting(of->f->study->parameters[i].path);
+        blamed[i] = features[i] && setting;
+        traffic[i] = features[i] && !setting;
+        settings += blamed[i];
+        others += traffic[i];
+    }
+    const struct candidate *least = of->least;
+    if (settings == 0 || (others && first_found(of, parts, 1) != 1))
+        memcpy(blamed, features, count * sizeof *blamed);
+    of->least = least;
+}
+
+/* What a candidate's run is reduced from: what was found is an expectation that fails; it passes with what is
+ * blamed as it is written. */
+static int take_source(const struct finder *f, const struct candidate *c, const json_t *blamed,
                        struct reduce_source *source, struct error *e)
 {
     const char *folder = json_string_value(json_array_get(c->folders, 0)), *path;
@@ -190,8 +216,8 @@ static int take_source(const struct finder *f, const struct candidate *c, const 
     if (status == 0) {
         source->seed = f->seed;
         json_object_set_new(source->scenario, "name", json_text(f->study->plan.first.scenario.name));
-        source->healthy = json_object_size(features) ? json_object() : NULL;
-        json_object_foreach((json_t *)(uintptr_t)features, path, value)
+        source->healthy = json_object_size(blamed) ? json_object() : NULL;
+        json_object_foreach((json_t *)(uintptr_t)blamed, path, value)
         {
             json_put(source->healthy, path, written_value(f->study, path));
         }
@@ -233,7 +259,7 @@ static void add_said(json_t *finding, const char *folder)
 }
 
 /* EXIT_FAILED of a reduction: what was found does not fail by itself; it is told of without a scenario. */
-static int reduce(struct finder *f, const struct candidate *c, json_t *finding)
+static int reduce(struct finder *f, const struct candidate *c, const json_t *blamed, json_t *finding)
 {
     struct error e;
     struct reduce_source source;
@@ -241,7 +267,7 @@ static int reduce(struct finder *f, const struct candidate *c, json_t *finding)
         .seeds = (int64_t)f->seeds, .jobs = f->jobs, .quiet = true, .as_found = !f->study->search->reduce};
     char *folder = files_join(f->folder, run_member(finding, "folder"));
     int status = EXIT_DONE;
-    if (!is_whole(folder) && take_source(f, c, json_object_get(finding, "features"), &source, &e) == 0) {
+    if (!is_whole(folder) && take_source(f, c, blamed, &source, &e) == 0) {
         f->release(f->context);
         status = files_make_folders(folder, &e) == 0 ? reduce_in(folder, &source, &request) : EXIT_LAB;
         source_free(&source);
@@ -273,7 +299,7 @@ static bool widen_known(struct finder *f, const json_t *features)
 
 static int take_finding(struct finder *f, struct candidate *c)
 {
-    bool kept[STUDY_MOST_PARAMETERS];
+    bool kept[STUDY_MOST_PARAMETERS], blamed[STUDY_MOST_PARAMETERS];
     struct featuring of = {.f = f, .of = c, .least = c, .status = EXIT_DONE};
     memset(kept, true, sizeof kept);
     if (json_object_size(c->choice) && ddmin(kept, f->study->parameter_count, first_found, &of) != 0)
@@ -283,13 +309,20 @@ static int take_finding(struct finder *f, struct candidate *c)
         json_decref(features);
         return EXIT_DONE;
     }
+    choose_blamed(&of, kept, blamed);
+    if (of.status != EXIT_DONE) {
+        json_decref(features);
+        return of.status;
+    }
     size_t number = json_array_size(f->findings) + 1;
     char *folder = xasprintf("finding-%zu", number);
     json_t *finding = json_make("{s:s,s:I,s:o}", "folder", folder, "runs", (json_int_t)f->runs(f->context),
                                 "features", features);
     json_array_append_new(f->findings, finding);
     free(folder);
-    int status = reduce(f, of.least, finding);
+    json_t *as_written = part_of(f, c->choice, blamed);
+    int status = reduce(f, of.least, as_written, finding);
+    json_decref(as_written);
     if (status == EXIT_DONE && !f->quiet) {
         print_out_line("found after %zu runs: %s",
                        (size_t)json_integer_value(json_object_get(finding, "runs")),
