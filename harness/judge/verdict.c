@@ -498,7 +498,7 @@ static json_t *means_beside_expected(const struct over_item *item, const struct 
         text_add(&words, " in all %zu runs", left->count);
     text_add(&words, ", expected %s ", expr_sign(item->expr));
     add_spread(&words, right, in);
-    if (!equal && !spread_apart(left, right))
+    if ((left->ci95 > 0 || right->ci95 > 0) && !spread_apart(left, right))
         text_add(&words, "; the difference is within their spread");
     if (*item->note)
         text_add(&words, "; %s", item->note);

@@ -105,6 +105,9 @@ check_says "... below the mean and interval of each flow" '^  f +[0-9.]+ \+- [0-
 check "... a run is a line with its goodput" test "$(grep -cE '^0[1-5]: .*run [1-5] of 5, seed [0-9]+: passed \(simulated\), [0-9.]+ Gb/s$' out)" = 5
 check_exit 1 "... also with --quiet" run above --quiet --out quiet
 check "... which prints nothing" test ! -s out
+jq '.expect = [{"name": "more errors", "when": {"flows.*.memory": "gpu"}, "against": {"flows.*.memory": "host"}, "check": "sum(flows.*.errors) > other(sum(flows.*.errors))"}]' pair.json > unspread.json
+check_exit 1 "... of one run each, whose figures have no spread" "$H" run unspread.json --no-report --repeat 1 --out unspread
+check_says "... and are not said to have one" 'more errors \(0, expected > 0\)' out
 check_exit 1 "... also of many runs" "$H" run above.json --no-report --repeat 21 --out many
 check "... of which only the cell is printed, with what failed in it" test "$(grep -vc '^result:' out) $(grep -c '^fast failed in 1 of 1$' out)" = "9 1"
 check_says "... with mean and interval" '^01 +failed +[0-9.]+ \+- [0-9.]+ ' out
