@@ -310,6 +310,10 @@ json_t *json_file_parse(const char *text, size_t length, const char *name, enum 
                    (kind == DOCUMENT_LINE ? JSON_DECODE_ANY : 0);
     if (check_limits(text, length, name, kind, e) != 0)
         return NULL;
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark (RFC 8259, 8.1) */
+        text += 3;
+        length -= 3;
+    }
     const char *zero = memchr(text, '\0', length); /* behind true, false and null jansson passes over it */
     if (zero) {
         error_set(e, "%s: byte %td is zero, which JSON does not have: was the file written whole?", name,

@@ -298,6 +298,8 @@ for place in 'unknown key "phasess"' 'name: "a b"' 'phases.measure: 5' 'settings
     'flows\[1\].to is missing' 'flows\[1\].op: "wrte"' 'flows\[1\].rate: "3 apples"'; do
     check_says "  $place" "slips.json: .*$place" "$SCRATCH/err"
 done
+{ printf '\xef\xbb\xbf' && cat "$ROOT/scenarios/pfc-bidir.json"; } >"$SCRATCH/marked.json"
+check_exit 0 "a byte order mark before a scenario is passed over" "$BUILD/harness" check "$SCRATCH/marked.json" --lab sim-geforce-pair
 jq -n '{schema: 1, name: "l", driver: "sim", topology: {kind: "star", hosts: 2}, defaults: {link: {rate: 3, delay: "1"}, host: {nic: {ack_every: -1}}}}' >"$SCRATCH/lab-slips.json"
 check_exit 2 "a lab with three slips" "$BUILD/harness" check "$SCRATCH/lab-slips.json"
 check_says "  its links and hosts are told" 'links\[0\].rate: 3 is a number' "$SCRATCH/err"
