@@ -367,6 +367,8 @@ static int apply_scaled(const struct cell_sources *d, const json_t *choice, json
             json_object_set(left, path, value);
     }
     put_choice(scenario, NULL, d->requested);
+    json_object_del(scenario, "sweep"); /* a cell has none, though the request may set one */
+    json_object_del(scenario, "search");
     put_choice(scenario, NULL, left);
     json_decref(before);
     json_decref(left);

@@ -84,6 +84,7 @@ check "a lab's scaled value is used" test "$(used)" = "[[4,4,$message]]"
 check "... but for what --set sets within it" test "$(used --set flows.a-to-b.depth=9)" = "[[9,4,$message]]"
 check "... or wider" test "$(used --set 'flows.*={"depth":9}')" = "[[9,9,$message]]"
 check "... which a sweep still changes" test "$(used --set 'flows.*.message=8KiB' --set 'sweep.flows.*.message=["1KiB","2KiB"]')" = '[[4,4,"1KiB"],[4,4,"2KiB"]]'
+check "... and which is not of its cells" test "$(find used/*/latest/ -name result.json -exec cat {} + | jq -c .scenario.sweep | sort -u)" = null
 PFC=plain.json refused "a sweep of values that the lab makes the same" '{"flows.a-to-b.depth":[1,9]}' \
     'sweep\.flows\.a-to-b\.depth: lab .*scaled.json makes different values of it the same' --lab scaled.json
 PFC=plain.json refused "... also drawn" '{"draw":{"count":3,"over":{"flows.*.depth":{"from":1,"to":600}}}}' 'makes different values of it the same' --lab scaled.json
