@@ -104,6 +104,11 @@ bool finder_explains(const struct finder *f, const json_t *choice)
         if (has_all(f, json_object_get(finding, "features"), choice, false))
             return true;
     }
+    json_array_foreach(f->alike, i, finding)
+    {
+        if (has_all(f, finding, choice, false))
+            return true;
+    }
     return false;
 }
 
@@ -277,17 +282,22 @@ static int reduce(struct finder *f, const struct candidate *c, const json_t *bla
     return status == EXIT_FAILED ? EXIT_DONE : status;
 }
 
-/* Of the same kind as an earlier one: its values are then the nearer ones. */
-static bool widen_known(struct finder *f, const json_t *features)
+/* Of the same kind as an earlier one, whose blamed values are among its own: the values of the same
+ * parameters are then the nearer ones; others are kept beside. */
+static bool widen_known(struct finder *f, const json_t *features, const json_t *blamed)
 {
-    json_t *finding, *value;
+    json_t *known, *value;
     const char *path;
     size_t i;
-    json_array_foreach(f->findings, i, finding)
+    json_array_foreach(f->blamed, i, known)
     {
-        json_t *had = json_object_get(finding, "features");
-        if (json_object_size(had) != json_object_size(features) || !has_all(f, had, features, true))
+        json_t *had = json_object_get(json_array_get(f->findings, i), "features");
+        if (!has_all(f, known, blamed, true))
             continue;
+        if (json_object_size(had) != json_object_size(features) || !has_all(f, had, features, true)) {
+            json_array_append(f->alike, (json_t *)(uintptr_t)features);
+            return true;
+        }
         json_object_foreach((json_t *)(uintptr_t)features, path, value)
         {
             json_object_set(had, path, value);
@@ -299,30 +309,28 @@ static bool widen_known(struct finder *f, const json_t *features)
 
 static int take_finding(struct finder *f, struct candidate *c)
 {
-    bool kept[STUDY_MOST_PARAMETERS], blamed[STUDY_MOST_PARAMETERS];
+    bool kept[STUDY_MOST_PARAMETERS], to_blame[STUDY_MOST_PARAMETERS];
     struct featuring of = {.f = f, .of = c, .least = c, .status = EXIT_DONE};
     memset(kept, true, sizeof kept);
     if (json_object_size(c->choice) && ddmin(kept, f->study->parameter_count, first_found, &of) != 0)
         return of.status;
-    json_t *features = part_of(f, c->choice, kept);
-    if (widen_known(f, features)) {
+    choose_blamed(&of, kept, to_blame);
+    if (of.status != EXIT_DONE)
+        return of.status;
+    json_t *features = part_of(f, c->choice, kept), *blamed = part_of(f, c->choice, to_blame);
+    if (widen_known(f, features, blamed)) {
         json_decref(features);
+        json_decref(blamed);
         return EXIT_DONE;
     }
-    choose_blamed(&of, kept, blamed);
-    if (of.status != EXIT_DONE) {
-        json_decref(features);
-        return of.status;
-    }
+    json_array_append_new(f->blamed, blamed);
     size_t number = json_array_size(f->findings) + 1;
     char *folder = xasprintf("finding-%zu", number);
     json_t *finding = json_make("{s:s,s:I,s:o}", "folder", folder, "runs", (json_int_t)f->runs(f->context),
                                 "features", features);
     json_array_append_new(f->findings, finding);
     free(folder);
-    json_t *as_written = part_of(f, c->choice, blamed);
-    int status = reduce(f, of.least, as_written, finding);
-    json_decref(as_written);
+    int status = reduce(f, of.least, blamed, finding);
     if (status == EXIT_DONE && !f->quiet) {
         print_out_line("found after %zu runs: %s",
                        (size_t)json_integer_value(json_object_get(finding, "runs")),
@@ -342,6 +350,8 @@ int finder_look(struct finder *f, struct candidate *const *candidates, size_t co
 {
     int status = EXIT_DONE;
     f->findings = f->findings ? f->findings : json_array();
+    f->blamed = f->blamed ? f->blamed : json_array();
+    f->alike = f->alike ? f->alike : json_array();
     for (size_t i = 0; status == EXIT_DONE && i < count && !finder_has_enough(f); i++) {
         struct candidate *c = candidates[i];
         if (!c->found || finder_explains(f, c->choice))
@@ -374,4 +384,6 @@ void finder_free(struct finder *f)
 {
     candidates_free(&f->parts);
     json_decref(f->findings);
+    json_decref(f->blamed);
+    json_decref(f->alike);
 }

@@ -19,6 +19,8 @@ struct finder {
 
     struct candidates parts; /* some of a candidate's values, the others as they are written */
     json_t *findings;        /* as in search.json */
+    json_t *blamed;          /* of each finding the features that tell its kind */
+    json_t *alike;           /* features of what was found besides and is of their kinds */
 };
 
 /* What the comparison of a check is short of being true, as an expression: above 0 it holds (`equal`: also at

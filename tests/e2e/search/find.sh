@@ -63,10 +63,12 @@ check_says "is not found" '^0 kinds of ' out
 check_exit 0 "a search that is to end after one finding" harness search rates.json --set search.findings=1 --out enough
 check "ends after it" [ "$(jq -c '[(.findings | length), .runs == .findings[0].runs + 2, .complete]' enough/rates/latest/search.json)" = '[1,false,true]' ]
 # ---- what takes traffic and a setting: the setting is left
-jq '.search = {over: {"flows.a.rate": .search.over["flows.a.rate"], "settings_of.s0.pfc": [[3], [4]]}, find: "total(s0.buffer_discards) > 0", led_by: ["max(s0.port3_prio3_queue_bytes)"], findings: 1, runs: 60, seeds: 1}
+jq '.search = {over: {"flows.a.rate": .search.over["flows.a.rate"], "flows.b.rate": {from: "10Gb/s", to: "24Gb/s"}, "settings_of.s0.pfc": [[3], [4]]},
+    find: "total(s0.buffer_discards) > 0", led_by: ["max(s0.port3_prio3_queue_bytes)"], runs: 40, seeds: 1}
     | .settings_of = {s0: {pfc: [3]}}' rates.json >pfc.json
 check_exit 0 "a search for losses of a switch that may lack PFC" harness search pfc.json --set lab.defaults.switch.buffer=200KB --quiet --no-report --out pfc
 check "finds that, with an incast" [ "$(jq -c '.findings[0].features | [keys, ."settings_of.s0.pfc"]' pfc/rates/latest/search.json)" = '[["flows.a.rate","settings_of.s0.pfc"],[4]]' ]
+check "and no other kind with the same setting" [ "$(jq '.findings | length' pfc/rates/latest/search.json)" = 1 ]
 check "with which it passes as the switch is written" [ "$(jq -c '.passes_with' pfc/rates/latest/finding-1/finding.json)" = '{"settings_of.s0.pfc":[3]}' ]
 check "hosts keep the PFC without which the switch's would not help" [ "$(jq -c '.settings.pfc' pfc/rates/latest/finding-1/scenario.json)" = '[3]' ]
 refused() { # what, filter, words
