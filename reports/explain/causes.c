@@ -30,6 +30,8 @@ const struct cause_words cause_words[CAUSES] = {
                         "lab.defaults.switch.headroom=64KB", NULL, false},
     [CAUSE_NOT_LOSSLESS] = {"not-lossless", "", " is not lossless: what a switch has no room for is lost",
                             "PFC on the priority", "settings.pfc=", "pfc", false},
+    [CAUSE_DISOBEYS] = {"not-lossless", "", " does not obey pauses: what a switch has no room for is lost",
+                        "PFC on the priority", "settings_of.", "pfc", false},
     [CAUSE_NO_RECEIVE] = {"no-receive", "", " had no receive posted for what arrived (RNR)",
                           "a receiver that posts more receives", NULL, NULL, false},
     [CAUSE_LOSS] = {"loss", "packets are lost or overtaken on the way to ", "", NULL, NULL, NULL, false},
@@ -53,6 +55,8 @@ const struct cause_words cause_words[CAUSES] = {
                            "settings.ecn=", "ecn", true},
     [CAUSE_SLOWED_LINK] = {"slower-link", "the link ", " carries less than its rate", SLOWER,
                            "settings.ecn=", "ecn", true},
+    [CAUSE_PRIORITIES] = {"priorities", "higher priorities go first at the port ",
+                          ", and leave this one less than its part", NULL, NULL, NULL, true},
     [CAUSE_SWITCH] = {"network", "", " pauses, and nothing that was sampled tells why",
                       "samples of queues (the group queue) would tell where it begins", NULL, NULL, false},
     [CAUSE_NETWORK_TO] = {"network", "the network pauses or slows what goes to ", "",
@@ -164,8 +168,11 @@ bool cause_feeds(struct seen *s, const struct cause *cause, const struct flow_se
                 return true;
         return !flow->ways && passes_failed(s, flow);
     }
-    return cause->port != NETWORK_NONE ? seen_may_pass(s, flow, cause->port)
-                                       : strcmp(flow->to, cause->culprit) == 0;
+    bool pauses = cause->kind == CAUSE_STORM || cause->kind == CAUSE_SLOW_RECEIVER ||
+                  cause->kind == CAUSE_HOST_PAUSES; /* acknowledgements go to whoever sends the flow */
+    return (pauses && strcmp(flow->from, cause->culprit) == 0) ||
+           (cause->port != NETWORK_NONE ? seen_may_pass(s, flow, cause->port)
+                                        : strcmp(flow->to, cause->culprit) == 0);
 }
 
 /* ---- senders, deadlocks */
@@ -444,6 +451,22 @@ static struct help help_of_marks(struct seen *s, const struct cause *cause)
         NULL};
 }
 
+/* It has no PFC on the priority, or does not obey although it has. */
+static struct help help_of_disobeying(const struct seen *s, const struct cause *cause)
+{
+    if (!seen_is_off(s, cause->culprit, "pfc", cause->priority))
+        return (struct help){NULL, NULL};
+    struct text set = {0};
+    text_add(&set, "settings_of.%s.pfc=[%d", cause->culprit, cause->priority);
+    for (int priority = 0; priority < PRIORITIES; priority++)
+        if (priority != cause->priority && !seen_is_off(s, cause->culprit, "pfc", priority))
+            text_add(&set, ", %d", priority);
+    text_add(&set, "]");
+    struct help help = {cause_words[CAUSE_DISOBEYS].help, xstrdup(text_string(&set))};
+    text_free(&set);
+    return help;
+}
+
 struct help cause_help(struct seen *s, const struct cause *cause)
 {
     const struct cause_words *words = &cause_words[cause->kind];
@@ -466,6 +489,8 @@ struct help cause_help(struct seen *s, const struct cause *cause)
         words->set && (strncmp(words->set, "lab.", 4) != 0 || json_is_true(run_get(s->run, "simulated")));
     if (!words->list) /* hosts and switches that a lab only names are not what its values make of them */
         return (struct help){words->help, settable ? setting_of(s, cause) : NULL};
+    if (cause->kind == CAUSE_DISOBEYS)
+        return help_of_disobeying(s, cause);
     char *set = list_to_set(s, cause, words->set, words->list);
     if (set && slower && !can_mark(s)) {
         free(set);
@@ -485,14 +510,17 @@ static int by_cost(const void *left, const void *right)
     return a->cost > b->cost ? -1 : a->cost < b->cost;
 }
 
-/* Does a port that stood for long stand behind what is told of a line that is far from full? Packets for that
- * port fill the buffers, and what passes by them waits wherever it leaves. */
+/* Does a port that stood for long stand behind what is told of a line that is far from full while nothing
+ * keeps it? Packets for that port fill the buffers, and what passes by them waits wherever it leaves. */
 static bool is_aftermath(const struct seen *s, const struct cause *cause, const struct cause *first)
 {
     bool of_line =
         cause->kind == CAUSE_INCAST || cause->kind == CAUSE_UPLINK || cause->kind == CAUSE_SLOWER_LINK;
+    const struct stop *stop =
+        of_line && cause->port != NETWORK_NONE ? seen_stop(s, cause->port, cause->priority) : NULL;
+    double held = stop ? (double)stop->held_ns / (double)s->measure_ns : 0;
     return (first->kind == CAUSE_STORM || first->kind == CAUSE_DEADLOCK) && of_line &&
-           cause->port != NETWORK_NONE && seen_use(s, cause->port, NULL) < SEEN_FULL / 2;
+           cause->port != NETWORK_NONE && seen_use(s, cause->port, NULL) < SEEN_FULL / 2 * (1 - held);
 }
 
 static void free_cause(struct cause *cause)

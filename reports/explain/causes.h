@@ -12,6 +12,7 @@ enum cause_kind {
     CAUSE_LINK_DAMAGES,
     CAUSE_HEADROOM,
     CAUSE_NOT_LOSSLESS,
+    CAUSE_DISOBEYS, /* it goes on sending in spite of pauses */
     CAUSE_NO_RECEIVE,
     CAUSE_LOSS, /* where is not known */
     CAUSE_STORM,
@@ -23,6 +24,7 @@ enum cause_kind {
     CAUSE_UPLINK,
     CAUSE_SLOWER_LINK,
     CAUSE_SLOWED_LINK, /* since some time, or between two */
+    CAUSE_PRIORITIES,  /* higher ones go first at a port to which one host sends */
     CAUSE_SWITCH,      /* its pauses, and nothing that was sampled tells why */
     CAUSE_NETWORK_TO,  /* pauses or marks of what goes to a host, the same */
     CAUSE_NETWORK,     /* pauses or marks, and what is behind them was not sampled */

@@ -23,7 +23,7 @@ void cause_add_cost(struct cause *cause, size_t flow, double cost);
 /* Is the port one of the ring? */
 bool judge_is_in_ring(const struct cause *cause, const char *port);
 
-/* Did the port's link lose packets as it was down, or was it down for a part of the measure phase? */
+/* Did the port's link lose packets as it was down, or was it down for a part, in the measure phase? */
 bool judge_failed(const struct seen *s, size_t port);
 /* Both directions of a link have one name, with the node first that the network has first; the caller frees.
  */

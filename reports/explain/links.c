@@ -63,8 +63,8 @@ bool judge_failed(const struct seen *s, size_t port)
     const size_t ends[] = {port, s->network.ports[port].peer};
     int64_t from = 0, to = 0;
     for (size_t k = 0; k < 2; k++)
-        if (seen_counter(s, seen_role(s, s->network.ports[ends[k]].node), "port%u_link_discards",
-                         s->network.ports[ends[k]].number) > 0)
+        if (seen_delta(s, seen_role(s, s->network.ports[ends[k]].node), "port%u_link_discards",
+                       s->network.ports[ends[k]].number) > 0)
             return true;
     if (!find_down_time(s, port, &from, &to))
         return false;
@@ -82,7 +82,7 @@ size_t judge_port_beside(struct seen *s, size_t port, int priority, bool failed)
         for (size_t i = 0; i < s->flow_count && p != port && !other; i++)
             other = s->flows[i].priority == priority && seen_may_pass(s, &s->flows[i], p) &&
                     seen_may_pass(s, &s->flows[i], port);
-        if (other && (!failed || judge_failed(s, p)))
+        if (other && (!failed || (judge_failed(s, p) && seen_has_others(s, port))))
             return p;
     }
     return NETWORK_NONE;

@@ -131,8 +131,8 @@ static bool has_unplaced(const struct seen *s, int priority)
 #define STARVES 0.1
 
 /* Do flows of higher priorities take what this one lacks at the port: all that they ask for, at a port that
- * is full, or nearly all that passes? */
-static void look_at_priorities(struct seen *s, struct cause *cause, size_t port, int priority)
+ * is full, or nearly all that passes? Adds a line if so; returns whether the port is full. */
+static bool look_at_priorities(struct seen *s, size_t port, int priority, struct text *evidence)
 {
     double higher = 0, pleased = 0, own = 0;
     bool asks = false;
@@ -149,13 +149,12 @@ static void look_at_priorities(struct seen *s, struct cause *cause, size_t port,
     }
     bool full = seen_use(s, port, NULL) >= SEEN_FULL && pleased > own, starves = own < STARVES * higher;
     if (!asks || json_object_get(read_back, "ets") || !(full || starves))
-        return;
-    cause->starved |= full;
-    text_add(&cause->evidence, "at %s flows of higher priorities than %d have", s->network.ports[port].name,
+        return false;
+    text_add(evidence, "at %s flows of higher priorities than %d have", s->network.ports[port].name,
              priority);
-    judge_add_rate(&cause->evidence, " ", higher, "");
-    judge_add_rate(&cause->evidence, ", those of this one ", own,
-                   ": without ETS the higher priority goes first\n");
+    judge_add_rate(evidence, " ", higher, "");
+    judge_add_rate(evidence, ", those of this one ", own, ": without ETS the higher priority goes first\n");
+    return full;
 }
 
 /* " in the measure phase", or when the flow ran in it. */
@@ -183,6 +182,14 @@ static bool passes_certainly(struct seen *s, size_t port, bool *all)
         first = must ? flow->from : first;
     }
     return several || *all;
+}
+
+/* Does the port carry less than the line of the only one who sends there? Not one that is full at the same
+ * rate. */
+static bool carries_less(const struct seen *s, size_t port, const char *sender)
+{
+    double rate = s->network.ports[port].rate_bps;
+    return !sender || !(rate >= seen_line_bps(s, sender)) || !(seen_use(s, port, NULL) >= SEEN_FULL);
 }
 
 /* More comes than the port carries, while the flow runs that feels most of it (NULL: in the measure phase).
@@ -213,17 +220,33 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
                                "the result does not say between which hosts flows of patterns are, as of "
                                "harness 0.1");
     }
-    enum cause_kind kind = !several ? CAUSE_SLOWER_LINK : to_host ? CAUSE_INCAST : CAUSE_UPLINK;
-    char *culprit = kind == CAUSE_INCAST ? xstrdup(seen_behind(s, port)) : judge_link_name(s, port);
+    bool slower = !several && carries_less(s, port, json_object_iter_key(json_object_iter(senders)));
+    struct text priorities = {0};
+    bool starves = look_at_priorities(s, port, priority, &priorities);
+    if (!several && !slower && !starves) {
+        json_decref(senders);
+        text_free(&priorities);
+        return judge_unsampled(s, causes, CAUSE_SWITCH, s->network.nodes[s->network.ports[port].node].name,
+                               "a queue stands where one host sends, whose line is no faster");
+    }
+    enum cause_kind kind = slower     ? CAUSE_SLOWER_LINK
+                           : !several ? CAUSE_PRIORITIES
+                           : to_host  ? CAUSE_INCAST
+                                      : CAUSE_UPLINK;
+    char *culprit = kind == CAUSE_INCAST       ? xstrdup(seen_behind(s, port))
+                    : kind == CAUSE_PRIORITIES ? xstrdup(s->network.ports[port].name)
+                                               : judge_link_name(s, port);
     bool is_new;
     struct cause *cause = causes_get_or_add(s, causes, kind, culprit, measured ? SURE : LIKELY, &is_new);
     free(culprit);
     if (!is_new) {
         json_decref(senders);
+        text_free(&priorities);
         return cause;
     }
     cause->port = port;
     cause->priority = priority;
+    cause->starved = starves;
     const struct network_port *at = &s->network.ports[port];
     double sent = seen_use(s, port, during) * at->rate_bps;
     bool all;
@@ -238,15 +261,15 @@ static struct cause *judge_port(struct seen *s, struct causes *causes, size_t po
     if (sent > 0) {
         judge_add_rate(&cause->evidence, " and sent ", sent, "");
         add_when(s, &cause->evidence, during);
-        double stood = sent < SEEN_FULL * at->rate_bps ? seen_backlog(s, port, priority, NULL) : 0;
+        double stood = sent < SEEN_FULL * at->rate_bps ? seen_backlog(s, port, priority, NULL, NULL) : 0;
         if (stood > 0) /* full at times: of bursts */
             text_add(&cause->evidence, ", with a queue in %.0f %% of its samples", 100 * stood);
     }
     if (stop && (double)stop->held_ns > MATTERS * (double)s->measure_ns)
         text_add(&cause->evidence, ", for %.1f %% of which it was itself paused",
                  100 * (double)stop->held_ns / (double)s->measure_ns);
-    text_add(&cause->evidence, "\n");
-    look_at_priorities(s, cause, port, priority);
+    text_add(&cause->evidence, "\n%s", text_string(&priorities));
+    text_free(&priorities);
     return cause;
 }
 
@@ -285,7 +308,7 @@ static struct cause *find_of_root(struct seen *s, const struct root *root, struc
         struct cause *cause =
             judge_host(s, causes, seen_role(s, network_behind(&s->network, root->port)), root->priority,
                        seen_stop(s, root->port, root->priority)->longest_ns);
-        look_at_priorities(s, cause, root->port, root->priority);
+        cause->starved |= look_at_priorities(s, root->port, root->priority, &cause->evidence);
         cause->port = root->port;
         return cause;
     }
@@ -691,7 +714,7 @@ static void judge_idle(struct seen *s, struct causes *causes, size_t number)
 static bool is_slower(const struct seen *s, const struct flow_seen *flow, size_t port)
 {
     return s->network.ports[port].rate_bps < seen_line_bps(s, flow->from) ||
-           seen_backlog(s, port, flow->priority, NULL) > STANDS_ALONE;
+           seen_backlog(s, port, flow->priority, NULL, NULL) > STANDS_ALONE;
 }
 
 static void judge_queue(struct seen *s, struct roots *roots, struct causes *causes, size_t i, double cost)

@@ -1,11 +1,10 @@
 #include "reports/explain/roots.h"
 
+#include "lib/clock.h"
 #include "lib/xalloc.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the time that a port stands, the part from which on it counts that another one stands as well. */
-#define STANDS 0.03
 /* Longer than any queue in a ring takes to empty itself. */
 #define RING_NS 1000000
 
@@ -16,6 +15,7 @@ struct search {
     struct roots *roots;
     enum progress *progress;                     /* of each stop */
     enum load { UNKNOWN, NONE, FILLED } * loads; /* of each port, as far as it was looked for */
+    enum load *others;                           /* the same: FILLED where seen_has_others() */
 };
 
 static size_t find_root(struct roots *roots, enum root_kind kind, size_t port, int priority, bool measured)
@@ -29,8 +29,12 @@ static size_t find_root(struct roots *roots, enum root_kind kind, size_t port, i
         roots->capacity = roots->capacity ? 2 * roots->capacity : 16;
         roots->items = xreallocarray(roots->items, roots->capacity, sizeof *roots->items);
     }
-    roots->items[roots->count] = (struct root){
-        .kind = kind, .port = port, .priority = priority, .first_ns = INT64_MAX, .measured = measured};
+    roots->items[roots->count] = (struct root){.kind = kind,
+                                               .port = port,
+                                               .priority = priority,
+                                               .first_ns = INT64_MAX,
+                                               .last_ns = INT64_MIN,
+                                               .measured = measured};
     return roots->count++;
 }
 
@@ -46,6 +50,20 @@ static void add_part(struct search *x, size_t stop, size_t root, double share)
     }
     *parts = xreallocarray(*parts, *count + 1, sizeof **parts);
     (*parts)[(*count)++] = (struct part){root, share};
+}
+
+/* A part of the stop, in these times, that is the root's. */
+static void add_root(struct search *x, size_t number, enum root_kind kind, size_t port, bool measured,
+                     double share, const struct stop *times)
+{
+    size_t which = find_root(x->roots, kind, port, x->seen->stops[number].priority, measured);
+    struct root *root = &x->roots->items[which];
+    add_part(x, number, which, share);
+    if (!times->count)
+        return;
+    int64_t from_ns = times->spans[0].start_ns, to_ns = times->spans[times->count - 1].end_ns;
+    root->first_ns = from_ns < root->first_ns ? from_ns : root->first_ns;
+    root->last_ns = to_ns > root->last_ns ? to_ns : root->last_ns;
 }
 
 /* A flow's packets, or its acknowledgements, which go the other way, pass the stopped port. */
@@ -73,34 +91,30 @@ static struct passing *find_passing(struct search *x, const struct stop *stop, s
     return passing;
 }
 
-/* Do some of them go on by this port? *data: packets do, not acknowledgements alone. */
+/* Do some of them go on by this port? *data: packets do, not acknowledgements alone. Those that have another
+ * way do not, where others that have none are all that it sends. */
 static bool leads_on(struct search *x, const struct passing *passing, size_t count, size_t port, bool *data)
 {
-    bool any = false;
+    bool any = false, sure = false;
     *data = false;
-    for (size_t i = 0; i < count && !*data; i++) {
+    for (size_t i = 0; i < count && !sure; i++) {
         bool passes = seen_passes(x->seen, passing[i].flow, passing[i].way, port);
         any |= passes;
         *data |= passes && passing[i].way == WAY_MAY;
+        sure |= passes && seen_passes(x->seen, passing[i].flow, passing[i].way - 1, port);
     }
-    return any;
+    if (any && !sure && *data && x->others[port] == UNKNOWN)
+        x->others[port] = seen_has_others(x->seen, port) ? FILLED : NONE;
+    return any && (sure || !*data || x->others[port] == FILLED);
 }
 
-/* The part of the stop's time in which frames waited at the port; NAN: nothing tells. */
-static double backlog(const struct seen *s, size_t port, const struct stop *stop)
+/* The part of the stop's time in which frames waited at the port though nothing kept it from sending; NAN:
+ * nothing tells. */
+static double backlog(const struct seen *s, size_t port, const struct stop *stop, const struct stop *own)
 {
-    double waiting = seen_backlog(s, port, stop->priority, stop);
-    if (!isnan(waiting))
-        return waiting;
-    double use = seen_use(s, port, NULL);
-    return isnan(use) ? NAN : use >= SEEN_FULL;
-}
-
-/* The part of what the port carries that left it from the stop's first pause to its last; NAN: not sampled.
- */
-static double use_during(const struct seen *s, size_t port, const struct stop *stop)
-{
-    return seen_use_within(s, port, stop->spans[0].start_ns, stop->spans[stop->count - 1].end_ns);
+    double waiting = seen_backlog(s, port, stop->priority, stop, own);
+    double use = seen_use(s, port, NULL) / (1 - (double)(own ? own->held_ns : 0) / (double)s->measure_ns);
+    return !isnan(waiting) ? waiting : isnan(use) ? NAN : use >= SEEN_FULL;
 }
 
 /* The same by the flows that must leave there, of a switch that was not sampled: some come from several
@@ -123,18 +137,21 @@ static bool is_filled(struct search *x, size_t port)
     return x->loads[port] == FILLED;
 }
 
-/* Do the lines of all hosts that send by this port together carry no more than it does? Then a queue stands
- * there for as long after a pause as they send at their whole rate. */
-static bool never_overflows(struct seen *s, size_t port)
+/* Do the lines of all hosts that send by this port, of this priority, together carry no more than it does?
+ * Then a queue stands there for as long after a pause as they send at their whole rate. */
+static bool never_overflows(struct seen *s, size_t port, int priority)
 {
     double sum = 0;
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *flow = &s->flows[i];
         bool counted = flow->from_node == NETWORK_NONE;
+        if (flow->priority != priority)
+            continue;
         if (counted)
             return false;
         for (size_t k = 0; k < i && !counted; k++)
-            counted = s->flows[k].from_node == flow->from_node && seen_may_pass(s, &s->flows[k], port);
+            counted = s->flows[k].priority == priority && s->flows[k].from_node == flow->from_node &&
+                      seen_may_pass(s, &s->flows[k], port);
         double line = seen_line_bps(s, flow->from);
         if (!counted && seen_may_pass(s, flow, port))
             sum += line > 0 ? line : INFINITY;
@@ -158,78 +175,157 @@ static void inherit(struct search *x, size_t number, size_t other, double share)
         OPEN) { /* they wait for each other: for good only if both still do at the end */
         const struct stop *stop = &x->seen->stops[other];
         bool for_good = ends_stopped(stop) && ends_stopped(&x->seen->stops[number]);
-        add_part(
-            x, number,
-            find_root(x->roots, for_good ? ROOT_RING : ROOT_SWITCH, stop->port, stop->priority, for_good),
-            share);
+        add_root(x, number, for_good ? ROOT_RING : ROOT_SWITCH, stop->port, for_good, share, stop);
         return;
     }
     for (size_t i = 0; i < x->roots->part_count[other]; i++)
         add_part(x, number, x->roots->parts[other][i].root, share * x->roots->parts[other][i].share);
 }
 
-/* The ports by which the switch that pauses sends on what comes from the stopped one. */
+/* A port by which the switch that pauses sends on what comes from the stopped one. */
+struct next {
+    size_t port;
+    const struct stop *stop;
+    struct stop *longer; /* with the times in which what it held up goes */
+    double stands;       /* the time in which it is kept from sending, too */
+    double waits;        /* in the rest, the part in which frames wait there all the same */
+    bool idle,
+        data; /* it sends little while nothing keeps it; packets go there, not acknowledgements alone */
+};
+
+/* The part of what the port carries that left it while the other one stood and nothing kept it from sending;
+ * NAN: not sampled. */
+static double use_unheld(const struct seen *s, size_t port, const struct stop *stop, const struct stop *own)
+{
+    int64_t from = stop->spans[0].start_ns, to = stop->spans[stop->count - 1].end_ns;
+    double held = to > from ? (double)stop_within(own, from, to) / (double)(to - from) : 0;
+    return held < 1 ? seen_use_within(s, port, from, to) / (1 - held) : NAN;
+}
+
+/* The stop with what it leaves: what gathered in the queue while it lasted takes its time to go, at most as
+ * long again. The caller frees its spans. NULL: there is none. */
+static struct stop *with_backlog(const struct seen *s, const struct stop *stop)
+{
+    if (!stop)
+        return NULL;
+    const struct network_port *at = &s->network.ports[stop->port];
+    const struct series *queue =
+        seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, stop->priority);
+    struct stop *longer = xcalloc(1, sizeof *longer);
+    *longer = stop_without(stop, NULL);
+    for (size_t i = 0; queue && i < longer->count; i++) {
+        struct span *span = &longer->spans[i];
+        double waits = series_at(queue, span->end_ns);
+        double lasted_ns = (double)(span->end_ns - span->start_ns);
+        double goes_ns = at->rate_bps > 0 ? fmax(0, waits) * 8 / at->rate_bps * NS_PER_S : lasted_ns;
+        int64_t end_ns = span->end_ns + (int64_t)fmin(goes_ns, lasted_ns);
+        bool last = i + 1 == longer->count || end_ns <= span[1].start_ns;
+        span->end_ns = last ? end_ns : span[1].start_ns;
+    }
+    return longer;
+}
+
+static void free_next(struct next *next, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (next[k].longer)
+            free(next[k].longer->spans);
+        free(next[k].longer);
+    }
+    free(next);
+}
+
+/* The ports to which a stopped one may lead, and what is known of them; the caller frees. */
+static struct next *find_next(struct search *x, const struct stop *stop, size_t *count)
+{
+    struct network *n = &x->seen->network;
+    size_t node = network_behind(n, stop->port), passings;
+    struct next *list = xcalloc(n->nodes[node].ports + 1, sizeof *list);
+    bool any;
+    struct passing *passing = find_passing(x, stop, &passings, &any);
+    *count = 0;
+    for (size_t port = n->nodes[node].first; port != NETWORK_NONE; port = n->ports[port].next) {
+        struct next next = {.port = port, .stop = seen_stop(x->seen, port, stop->priority)};
+        if (port == n->ports[stop->port].peer || !(leads_on(x, passing, passings, port, &next.data) || any))
+            continue;
+        next.data |= any;
+        next.longer = with_backlog(x->seen, next.stop);
+        next.stands = (double)stop_overlap(stop, next.longer);
+        next.waits = backlog(x->seen, port, stop, next.stop);
+        next.idle = use_unheld(x->seen, port, stop, next.stop) < SEEN_LOADED && !(next.waits >= SEEN_FULL);
+        list[(*count)++] = next;
+    }
+    free(passing);
+    return list;
+}
+
+/* The stop in the measure phase or, if it was not in that, in the whole run; the caller frees its spans. */
+static struct stop find_measured(const struct seen *s, const struct stop *stop)
+{
+    struct span others[] = {{INT64_MIN, 0, false}, {s->measure_ns, INT64_MAX, false}};
+    struct stop outside = {.spans = others, .count = 2};
+    return stop_without(stop, stop->held_ns > 0 ? &outside : NULL);
+}
+
+/* The times of the stop in which none of these stands; the caller frees the spans. */
+static struct stop find_rest(const struct stop *stop, const struct next *next, size_t count)
+{
+    struct stop rest = stop_without(stop, NULL);
+    for (size_t k = 0; k < count; k++) {
+        struct stop less = stop_without(&rest, next[k].stands > 0 ? next[k].longer : NULL);
+        free(rest.spans);
+        rest = less;
+    }
+    return rest;
+}
+
+/* At each time a port waits for those behind it that stand then or, if none does, for those whose queue does
+ * not empty. */
 static void look_behind(struct search *x, size_t number)
 {
-    const struct stop *stop = &x->seen->stops[number];
-    struct network *n = &x->seen->network;
-    size_t node = network_behind(n, stop->port), unknown = 0, ways = 0, way = NETWORK_NONE;
-    double *weights = xcalloc(n->nodes[node].ports, sizeof *weights), sum = 0;
-    bool *idle = xcalloc(n->nodes[node].ports, sizeof *idle), busy = false;
-    bool *data = xcalloc(n->nodes[node].ports, sizeof *data), fills = false; /* packets' ports, one stands */
-    int64_t whole = stop_overlap(stop, stop);
-    size_t k = 0, count;
-    bool any;
-    struct passing *passing = find_passing(x, stop, &count, &any);
-    for (size_t port = n->nodes[node].first; port != NETWORK_NONE; port = n->ports[port].next, k++) {
-        if (port == n->ports[stop->port].peer || !(leads_on(x, passing, count, port, &data[k]) || any))
-            continue;
-        const struct stop *next = seen_stop(x->seen, port, stop->priority);
-        ways++;
-        way = port;
-        int64_t both = stop_overlap(stop, next);
-        bool stands = (double)both > STANDS * (double)whole;
-        weights[k] = stands ? (double)both / (double)whole : backlog(x->seen, port, stop);
-        unknown += isnan(weights[k]);
-        weights[k] = isnan(weights[k]) ? is_filled(x, port) : weights[k];
-        double use = stands ? NAN : use_during(x->seen, port, stop);
-        idle[k] = use < SEEN_LOADED;
-        busy |= weights[k] > 0 && (stands || use >= SEEN_LOADED);
-        data[k] |= any;
+    const struct stop *all = &x->seen->stops[number];
+    struct stop measured = find_measured(x->seen, all), *stop = &measured;
+    size_t count, unknown = 0;
+    struct next *next = find_next(x, stop, &count);
+    bool only = count == 1 && isnan(seen_backlog(x->seen, next[0].port, stop->priority, stop, NULL));
+    bool busy = false, fills = false;
+    for (size_t k = 0; k < count; k++) {
+        unknown += isnan(next[k].waits) && next[k].stands <= 0;
+        next[k].waits = isnan(next[k].waits) ? is_filled(x, next[k].port) : next[k].waits;
+        busy |= next[k].waits > 0 && !next[k].idle;
     }
-    for (k = 0; k < n->nodes[node].ports;
-         k++) { /* beside one that is full, one with short queues is not why */
-        weights[k] = busy && idle[k] ? 0 : weights[k];
-        fills |= data[k] && weights[k] > 0;
+    for (size_t k = 0; k < count; k++) { /* beside one that is full, one with short queues is not why */
+        next[k].waits = busy && next[k].idle ? 0 : next[k].waits;
+        fills |= next[k].data && next[k].stands + next[k].waits > 0;
     }
-    for (k = 0; k < n->nodes[node].ports; k++) { /* nor one of acknowledgements beside one of packets */
-        weights[k] = fills && !data[k] ? 0 : weights[k];
-        sum += weights[k];
+    double stand = 0, wait = 0, whole = (double)stop_overlap(stop, stop);
+    for (size_t k = 0; k < count; k++) { /* nor one of acknowledgements beside one of packets */
+        if (fills && !next[k].data)
+            next[k].stands = next[k].waits = 0;
+        stand += next[k].stands;
+        wait += next[k].waits;
     }
-    k = 0;
-    for (size_t port = n->nodes[node].first; sum > 0 && port != NETWORK_NONE;
-         port = n->ports[port].next, k++) {
-        const struct stop *next = seen_stop(x->seen, port, stop->priority);
-        if (weights[k] <= 0)
-            continue;
-        int64_t both = stop_overlap(stop, next);
-        if ((double)both > STANDS * (double)whole || (both > 0 && never_overflows(x->seen, port)))
-            inherit(x, number, (size_t)(next - x->seen->stops), weights[k] / sum);
-        else
-            add_part(x, number, find_root(x->roots, ROOT_PORT, port, stop->priority, !unknown),
-                     weights[k] / sum);
+    struct stop unheld = find_rest(stop, next, count), times = find_rest(all, next, count);
+    double rest = stand <= 0 ? 1 : wait <= 0 ? 0 : (double)stop_overlap(&unheld, &unheld) / whole;
+    for (size_t k = 0; k < count; k++) {
+        double own = wait > 0 ? rest * next[k].waits / wait : 0,
+               others = stand > 0 ? (1 - rest) * next[k].stands / stand : 0;
+        bool for_it = next[k].stands > 0 && never_overflows(x->seen, next[k].port, stop->priority);
+        if (others > 0 || (for_it && own > 0))
+            inherit(x, number, (size_t)(next[k].stop - x->seen->stops), others + (for_it ? own : 0));
+        if (own > 0 && !for_it)
+            add_root(x, number, ROOT_PORT, next[k].port, !unknown, own, &times);
     }
     /* all that comes from there leaves by one port, whose queue was not sampled: the switch pauses for its
      * sake */
-    bool only = ways == 1 && isnan(seen_backlog(x->seen, way, stop->priority, stop));
-    if (sum <= 0 && only)
-        add_part(x, number, find_root(x->roots, ROOT_PORT, way, stop->priority, false), 1);
-    else if (sum <= 0)
-        add_part(x, number, find_root(x->roots, ROOT_SWITCH, stop->port, stop->priority, false), 1);
-    free(passing);
-    free(weights);
-    free(idle);
-    free(data);
+    if (stand + wait <= 0 && only)
+        add_root(x, number, ROOT_PORT, next[0].port, false, 1, all);
+    else if (stand + wait <= 0)
+        add_root(x, number, ROOT_SWITCH, stop->port, false, 1, all);
+    free(measured.spans);
+    free(times.spans);
+    free(unheld.spans);
+    free_next(next, count);
 }
 
 static void resolve(struct search *x, size_t number)
@@ -239,7 +335,7 @@ static void resolve(struct search *x, size_t number)
         return;
     x->progress[number] = OPEN;
     if (x->seen->network.nodes[network_behind(&x->seen->network, stop->port)].host)
-        add_part(x, number, find_root(x->roots, ROOT_HOST, stop->port, stop->priority, true), 1);
+        add_root(x, number, ROOT_HOST, stop->port, true, 1, stop);
     else
         look_behind(x, number);
     x->progress[number] = DONE;
@@ -250,7 +346,8 @@ void roots_find(struct seen *s, struct roots *roots)
     *roots = (struct roots){.parts = xcalloc(s->stop_count + 1, sizeof *roots->parts),
                             .part_count = xcalloc(s->stop_count + 1, sizeof *roots->part_count)};
     struct search x = {s, roots, xcalloc(s->stop_count + 1, sizeof *x.progress),
-                       xcalloc(s->network.port_count + 1, sizeof *x.loads)};
+                       xcalloc(s->network.port_count + 1, sizeof *x.loads),
+                       xcalloc(s->network.port_count + 1, sizeof *x.others)};
     for (size_t i = 0; i < s->stop_count; i++)
         resolve(&x, i);
     for (size_t i = 0; i < s->stop_count; i++) {
@@ -259,14 +356,11 @@ void roots_find(struct seen *s, struct roots *roots)
             struct root *root = &roots->items[roots->parts[i][k].root];
             double part_ns = roots->parts[i][k].share * (double)stop->held_ns;
             root->worst_ns = fmax(root->worst_ns, part_ns);
-            root->first_ns =
-                stop->spans[0].start_ns < root->first_ns ? stop->spans[0].start_ns : root->first_ns;
-            int64_t end_ns = stop->spans[stop->count - 1].end_ns;
-            root->last_ns = end_ns > root->last_ns ? end_ns : root->last_ns;
         }
     }
     free(x.progress);
     free(x.loads);
+    free(x.others);
 }
 
 void roots_free(struct seen *s, struct roots *roots)

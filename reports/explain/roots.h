@@ -15,9 +15,10 @@ struct root {
     enum root_kind kind;
     size_t port;
     int priority;
-    double worst_ns;           /* of the ports that wait for it, how long one did, in the measure phase */
-    size_t cause;              /* 1 + its number among the causes; 0: not judged */
-    int64_t first_ns, last_ns; /* when the first pause began, and the last one ended, in the whole run */
+    double worst_ns; /* of the ports that wait for it, how long one did, in the measure phase */
+    size_t cause;    /* 1 + its number among the causes; 0: not judged */
+    int64_t first_ns,
+        last_ns;   /* when ports first waited for it, with nothing between, and last, in the run */
     bool measured; /* queues, or bytes that left, tell that it is a root, and not the network alone */
 };
 

@@ -272,6 +272,27 @@ int64_t stop_overlap(const struct stop *stop, const struct stop *with)
     return sum;
 }
 
+struct stop stop_without(const struct stop *stop, const struct stop *other)
+{
+    size_t others = other ? other->count : 0, k = 0;
+    struct stop rest = {.port = stop->port,
+                        .priority = stop->priority,
+                        .spans = xcalloc(stop->count + others + 1, sizeof *rest.spans)};
+    for (size_t i = 0; i < stop->count; i++) {
+        struct span left = stop->spans[i];
+        while (k < others && other->spans[k].end_ns <= left.start_ns)
+            k++;
+        for (size_t j = k; j < others && other->spans[j].start_ns < left.end_ns; j++) {
+            if (other->spans[j].start_ns > left.start_ns)
+                rest.spans[rest.count++] = (struct span){left.start_ns, other->spans[j].start_ns, false};
+            left.start_ns = other->spans[j].end_ns;
+        }
+        if (left.start_ns < left.end_ns)
+            rest.spans[rest.count++] = left;
+    }
+    return rest;
+}
+
 /* ---- flows */
 
 int64_t seen_quantity(const json_t *value, int64_t fallback)
@@ -704,24 +725,27 @@ bool seen_may_use(struct seen *s, const struct flow_seen *flow, size_t port)
 }
 
 /* The part of the samples from one time to another in which more than a few frames waited at the port. */
-static double backlog_within(const struct seen *s, size_t port, int priority, int64_t from, int64_t to)
+static double backlog_within(const struct seen *s, size_t port, int priority, int64_t from, int64_t to,
+                             const struct stop *but)
 {
     const struct network_port *at = &s->network.ports[port];
     const struct series *queue =
         seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, priority);
     size_t all = 0, waiting = 0;
     for (size_t i = 0; queue && i < queue->count; i++) {
-        bool within = queue->time_ns[i] >= from && queue->time_ns[i] <= to;
+        int64_t at_ns = queue->time_ns[i];
+        bool within = at_ns >= from && at_ns <= to && !stop_within(but, at_ns, at_ns + 1);
         all += within;
         waiting += within && queue->value[i] > SEEN_SEVERAL_FRAMES;
     }
     return all ? (double)waiting / (double)all : NAN;
 }
 
-double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop)
+double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop,
+                    const struct stop *but)
 {
     return backlog_within(s, port, priority, stop ? stop->spans[0].start_ns : 0,
-                          stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns);
+                          stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns, but);
 }
 
 static bool is_shared(struct seen *s, const struct flow_seen *flow, size_t port)
@@ -743,7 +767,7 @@ double seen_shared_backlog(struct seen *s, const struct flow_seen *flow)
             !is_shared(s, flow, p))
             continue;
         double waits =
-            s->hosts_only ? NAN : backlog_within(s, p, flow->priority, flow->start_ns, flow->end_ns);
+            s->hosts_only ? NAN : backlog_within(s, p, flow->priority, flow->start_ns, flow->end_ns, NULL);
         most = isnan(waits) || isnan(most) ? NAN : fmax(most, waits);
     }
     return most;
@@ -792,10 +816,21 @@ double seen_use(const struct seen *s, size_t port, const struct flow_seen *durin
                       : use;
 }
 
+bool seen_has_others(struct seen *s, size_t port)
+{
+    double sure = 0, use = seen_use(s, port, NULL);
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *flow = &s->flows[i];
+        if (flow->most_bps > 0 && seen_passes(s, flow, WAY_MUST, port))
+            sure += flow->result_bps / flow->most_bps * seen_line_bps(s, flow->from);
+    }
+    return !(use * s->network.ports[port].rate_bps * TAKES_ALL <= sure) || sure <= 0;
+}
+
 bool seen_is_full(const struct seen *s, size_t port, const struct flow_seen *during)
 {
     return seen_use(s, port, during) >= SEEN_FULL &&
-           !(backlog_within(s, port, during->priority, during->start_ns, during->end_ns) < SEEN_FULL);
+           !(backlog_within(s, port, during->priority, during->start_ns, during->end_ns, NULL) < SEEN_FULL);
 }
 
 /* ---- all */

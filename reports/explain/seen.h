@@ -113,6 +113,8 @@ void seen_free(struct seen *s);
 struct stop *seen_stop(const struct seen *s, size_t port, int priority);
 /* How long both lasted at the same time. `with` NULL: from start to end. */
 int64_t stop_overlap(const struct stop *stop, const struct stop *with);
+/* Its times in which the other one (NULL: none) does not last; the caller frees the spans. */
+struct stop stop_without(const struct stop *stop, const struct stop *other);
 int64_t stop_within(const struct stop *stop, int64_t start_ns, int64_t end_ns);
 
 /* What the result has of a counter, whose name `format` makes: its increase in the whole run ("total") and in
@@ -134,8 +136,9 @@ double series_at(const struct series *series, int64_t time_ns);
 
 /* The part of the time from the first to the last pause of the stop (NULL: of the measure phase) in which
  * more than a few frames of the priority waited at a switch's port: it is not the port alone that is busy.
- * NAN: no queue was sampled. */
-double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop);
+ * `but`: of the time in which this one (NULL: none) does not last. NAN: no queue was sampled. */
+double seen_backlog(const struct seen *s, size_t port, int priority, const struct stop *stop,
+                    const struct stop *but);
 /* The same of the time of a flow, at the port of its way at which most waits and others send; NAN: others
  * send at one whose queue was not sampled. */
 double seen_shared_backlog(struct seen *s, const struct flow_seen *flow);
@@ -144,6 +147,9 @@ double seen_shared_backlog(struct seen *s, const struct flow_seen *flow);
 double seen_use(const struct seen *s, size_t port, const struct flow_seen *during);
 /* The same from one time to another; NAN also where it has no two samples. */
 double seen_use_within(const struct seen *s, size_t port, int64_t from_ns, int64_t to_ns);
+/* Did more leave the port in the measure phase than what surely leaves there, of flows that have no other
+ * way? True where bytes were not sampled. */
+bool seen_has_others(struct seen *s, size_t port);
 /* Did the flow run in a part of the measure phase only? */
 bool seen_is_partial(const struct seen *s, const struct flow_seen *flow);
 /* Does as much leave a switch's port as its line carries, and do others wait there, while the flow runs? */

@@ -63,15 +63,23 @@ double seen_overlap(const struct flow_seen *flow, const struct flow_seen *other)
     return to > from ? (double)(to - from) / (double)(flow->end_ns - flow->start_ns) : 0;
 }
 
-static double others_share(const struct seen *s, const struct flow_seen *flow)
+/* What other flows of its sender have, but for what those of other priorities have beyond their fair part
+ * while the flow is paused: that the pauses take. */
+static double others_share(const struct seen *s, const struct flow_seen *flow, double paused)
 {
-    double sum = 0;
+    double sum = 0, unpaused = 0, flows = 1;
     for (size_t i = 0; i < s->flow_count; i++) {
         const struct flow_seen *other = &s->flows[i];
-        if (other != flow && strcmp(other->from, flow->from) == 0)
-            sum += (other->goodput_bps + other->resent_bps) * seen_overlap(flow, other);
+        if (other == flow || strcmp(other->from, flow->from) != 0)
+            continue;
+        double overlap = seen_overlap(flow, other),
+               its = (other->goodput_bps + other->resent_bps) * overlap / flow->most_bps;
+        sum += its;
+        unpaused += other->priority != flow->priority ? its : 0;
+        flows += overlap;
     }
-    return sum / flow->most_bps;
+    double beyond = fmin(unpaused, sum - (1 - 1 / flows));
+    return sum - fmax(0, fmin(beyond, isnan(paused) ? 0 : paused));
 }
 
 /* What the flow's sender sent in the measure phase beyond what arrived of its flows, as a part of its line:
@@ -268,7 +276,7 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
     double held = rate_share(s, flow, wanted);
     take_share(flow, SHARE_DELIVERED, flow->goodput_bps / flow->most_bps, &left);
     take_share(flow, SHARE_RESENT, flow->resent_bps / flow->most_bps, &left);
-    take_share(flow, SHARE_OTHERS, others_share(s, flow), &left);
+    take_share(flow, SHARE_OTHERS, others_share(s, flow, paused), &left);
     take_share(flow, SHARE_ASKED, left - fmax(0, wanted - flow->share[SHARE_DELIVERED]), &left);
     double rest = take_share(flow, SHARE_ASKED, rest_share(flow), &left);
     if (flow->ends) /* its last bytes are on their way, and what confirms them */

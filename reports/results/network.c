@@ -80,7 +80,16 @@ static void take_lab_nodes(struct network *n, const json_t *hosts, const json_t 
     json_object_foreach((json_t *)(uintptr_t)switches, name, host) add_node(n, name, false);
 }
 
-static void take_lab_links(struct network *n, const json_t *links)
+/* b/s; 0: it is not given. */
+static int64_t rate_of(const json_t *link)
+{
+    enum unit unit;
+    int64_t rate_bps;
+    return units_find(run_member(link, "rate"), &unit, &rate_bps) && unit == UNIT_RATE_BPS ? rate_bps : 0;
+}
+
+/* Links without a rate have that of the lab's `defaults`. */
+static void take_lab_links(struct network *n, const json_t *links, const json_t *defaults)
 {
     const json_t *link;
     size_t i;
@@ -90,15 +99,12 @@ static void take_lab_links(struct network *n, const json_t *links)
         const json_t *between = json_object_get(link, "between");
         const char *one = json_string_value(json_array_get(between, 0)),
                    *other = json_string_value(json_array_get(between, 1));
-        int64_t rate_bps = 0;
-        enum unit unit;
+        int64_t rate_bps = rate_of(link);
         size_t a = one ? network_node(n, one) : NETWORK_NONE,
                b = other ? network_node(n, other) : NETWORK_NONE;
         if (a == NETWORK_NONE || b == NETWORK_NONE || a == b)
             continue;
-        if (!units_find(run_member(link, "rate"), &unit, &rate_bps) || unit != UNIT_RATE_BPS)
-            rate_bps = 0;
-        add_link(n, a, b, (double)rate_bps);
+        add_link(n, a, b, (double)(rate_bps > 0 ? rate_bps : rate_of(defaults)));
     }
 }
 
@@ -110,7 +116,7 @@ void network_open(struct network *network, const struct run *run)
         take_links(network, run_get(run, "topology.links"));
     } else {
         take_lab_nodes(network, run_get(run, "lab.hosts"), run_get(run, "lab.switches"));
-        take_lab_links(network, run_get(run, "lab.links"));
+        take_lab_links(network, run_get(run, "lab.links"), run_get(run, "lab.defaults.link"));
     }
 }
 

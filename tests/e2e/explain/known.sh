@@ -187,7 +187,7 @@ said "a storm of which a watchdog dropped packets: none is advised" 'said[0] == 
 jq '.topology = {kind: "leaf_spine", hosts: 4, leaves: 2, spines: 2}' "$SCRATCH/four.json" >"$SCRATCH/leaves.json"
 own apart '.flows = [range(4) | flow("h\(.)"; "h\(. + 4)") + {rate: "40Gb/s"}] | .lab = "leaves.json" | .roles = ["h[0-7]", "leaf[0-1]", "spine[0-1]"] | .settings.mtu = 4200 | .phases.measure = "6ms" |
     .faults = [{link: ["leaf0", "spine1"], kind: "down", start: "500us"}]'
-said "a flow that stood on a link that went down, and others that were paused for its sake: the link took it all" 'said == ["link-down leaf0 - spine1"] and (.causes[0].flows | map(.flow) | sort) == ["h0h4", "h1h5", "h2h6", "h3h7"]'
+said "a flow that stood on a link that went down, and three that never went there: they ask for more than the other link carries" 'said == ["link-down leaf0 - spine1", "uplink leaf0 - spine0"] and [.causes[].flows | map(.flow) | sort] == [["h0h4"], ["h1h5", "h2h6", "h3h7"]] and (.causes[0].evidence | any(contains("what went there")) | not)'
 "$H" report "$OUT/apart/latest" >/dev/null
 map() { sed -n '/^# what befell/,$p' "$1/report/01-map.tsv" | grep -v '^#' | cut -f5 | grep . | paste -sd';'; }
 check "  on the map the link is dashed and struck through, in both panels, with what befell it" test "$(map "$OUT/apart/latest"), $(grep -c 'stroke-dasharray' "$OUT/apart/latest/report/01-map.svg"), $(grep -oE '>leaf0 - spine1 down [^<]*' "$OUT/apart/latest/report/01-map.svg")" = \

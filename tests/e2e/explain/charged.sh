@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# `harness explain` charges a cause with what flows lost while it acted, and what remains with what held then.
+# shellcheck disable=SC2016 # what is quoted is for jq
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+H=$BUILD/harness OUT=$SCRATCH/results
+jq -n '{schema: 1, name: "star", driver: "sim", topology: {kind: "star", hosts: 4}, defaults: {host: {nic: {ack_every: 16}},
+    switch: {buffer: "16MiB", reserve: "4KiB", xoff_alpha: 0.125, xon_offset: "3KiB"}, link: {rate: "100Gb/s", delay: "1us"}}}' >"$SCRATCH/star.json"
+jq '.topology = {kind: "leaf_spine", hosts: 4, leaves: 2, spines: 2}' "$SCRATCH/star.json" >"$SCRATCH/leaves.json"
+own() { # NAME JQ [OPTION...]: explains a run of the scenario that JQ changes
+    local name=$1 change=$2
+    shift 2
+    jq -n "def flow(\$n; \$f; \$t): {name: \$n, from: \$f, to: \$t, priority: 3}; def leaves: .lab = \"leaves.json\" | .roles = [\"h[0-7]\", \"leaf[0-1]\", \"spine[0-1]\"];
+        {schema: 1, name: \"$name\", title: \"t\", lab: \"star.json\", roles: [\"h[0-3]\", \"s0\"], phases: {warmup: \"2ms\", measure: \"5ms\"},
+         settings: {pfc: [3]}, sample: {every: \"50us\"}} | $change" >"$SCRATCH/$name.json"
+    "$H" run "$SCRATCH/$name.json" --out "$OUT" --no-report --quiet "$@" >"$SCRATCH/said" 2>&1
+    "$H" explain --json "$OUT/$name/latest" >"$SCRATCH/own.json"
+    "$H" explain --json --hosts-only "$OUT/$name/latest" >"$SCRATCH/hosts.json"
+}
+# cost(KIND; CULPRIT; FLOW): what the cause took from the flow; 0: nothing, or it is not told
+DEFS='def said: .causes | map("\(.kind) \(.culprit)"); def cost($k; $c; $f): [.causes[] | select(.kind == $k and .culprit == $c) | (.flows + .victims)[] | select(.flow == $f) | .cost] | add // 0;
+    def about($is; $wanted; $by): $is - $wanted | fabs < $by; def of: .flows | map({key: .flow, value: .shares}) | from_entries;'
+said() { check "$1" jq -es "$DEFS"' length == 1 and (.[0] | '"$2"')' "$SCRATCH/own.json"; }
+
+# ---- pauses of a host beside more than its line carries
+two='.flows = [flow("a"; "h0"; "h2"), flow("b"; "h1"; "h2")]'
+own pauses "$two"' | .inject = [{flow: "a", do: "pause", nth: 100, every: 4000, count: 5, lasts: "30us", phase: "measure"}]'
+said "a host that pauses its link for 3 % of the time is not charged with an incast of two" 'said[0] == "incast h2" and about(cost("incast"; "h2"; "a"); 0.48; 0.03) and cost("host-pauses"; "h2"; "a") < 0.06'
+own storm "$two"' | .storms = [{role: "h2", priority: 3, start: "3ms", stop: "4ms"}]'
+said "a storm for a fifth of the time has a fifth of it, and the incast half of the rest" 'about(cost("storm"; "h2"; "a"); 0.2; 0.04) and about(cost("incast"; "h2"; "a"); 0.4; 0.04)'
+said "  with its own times" '.causes[] | select(.kind == "storm") | about(.from_ns; 1e6; 5e3) and about(.to_ns; 2e6; 5e3)'
+own uplink 'leaves | .flows = [range(4) | flow("p\(.)"; "h\(.)"; "h\(. + 4)")] | .storms = [{role: "h5", priority: 3, start: "3ms", stop: "4ms"}]'
+said "one whose pauses come to a full uplink: the uplink took most from all three" 'said == ["uplink leaf0 - spine0", "storm h5"] and ([.causes[0].flows[].cost] | length == 3 and min > 0.5)'
+own both 'leaves | .settings.pfc = [3, 4] | .flows = [flow("a"; "h0"; "h4"), flow("b"; "h1"; "h4"), flow("c"; "h2"; "h5"), flow("d"; "h6"; "h5")] | .flows[2, 3].priority = 4 |
+    .storms = [{role: "h5", priority: 4, start: "2ms", stop: "6ms"}]'
+said "a storm for four fifths, and an incast to the same host in the rest" 'about(cost("storm"; "h5"; "c"); 0.8; 0.04) and about(cost("incast"; "h5"; "d"); 0.1; 0.03)'
+own elsewhere '.flows = [flow("a"; "h0"; "h1"), flow("b"; "h2"; "h3"), flow("c"; "h0"; "h3")] | .storms = [{role: "h1", priority: 3, start: "3ms", stop: "5ms"}]'
+said "a flow that a storm stops waits for nothing else meanwhile" 'about(cost("storm"; "h1"; "c"); 0.35; 0.02) and cost("incast"; "h3"; "c") == 0 and about(cost("incast"; "h3"; "b"); 0.33; 0.02)'
+said "  and the storm's times are those of its pauses" '.causes[0] | .kind == "storm" and about(.from_ns; 1e6; 5e3) and about(.to_ns; 3e6; 5e3)'
+
+# ---- a link that carries a fifth of its rate, and was down for 100 us for that before the measure phase
+own slower 'leaves | .flows = [range(2) | flow("p\(.)"; "h\(.)"; "h\(. + 4)")] | .faults = [{link: ["leaf0", "spine0"], kind: "rate", rate: "20Gb/s"}]'
+said "a slower link between switches is that, not the outage that its change was" 'said[0] == "slower-link leaf0 - spine0" and about(cost("slower-link"; "leaf0 - spine0"; "p1"); 0.8; 0.02) and cost("link-down"; "leaf0 - spine0"; "p1") < 0.02'
+said "  and nothing is said to have gone by another link" '[.causes[].evidence[] | select(contains("what went there"))] == []'
+
+# ---- two priorities of one host, of which the higher one filled the switch while it was paused
+own priorities '.settings.pfc = [3, 4] | .flows = [flow("a"; "h0"; "h1"), flow("b"; "h0"; "h1") + {priority: 4}] | .storms = [{role: "h1", priority: 4, start: "3ms", stop: "3500us"}]'
+said "a higher priority goes first: no line is slower, and the flow lost what it has less than half of its line" 'said[0] == "priorities s0:1" and (said | any(startswith("slower-link")) | not) and about(cost("priorities"; "s0:1"; "a"); 0.33; 0.03) and .causes[0].set == "settings_of.s0.ets={\"weights\": [12, 12, 12, 12, 13, 13, 13, 13]}"'
+
+own acks '.flows = [flow("a"; "h0"; "h1"), flow("b"; "h2"; "h3")] | .storms = [{role: "h0", priority: 3, start: "3ms", stop: "4ms"}]'
+said "the flow that a storming host sends, whose acknowledgements wait, is no victim that goes elsewhere" 'said == ["storm h0"] and .causes[0].victims == [] and [.causes[0].flows[].flow] == ["a"]'
+finish
