@@ -34,9 +34,9 @@ static double lost_arriving(const struct seen *s, const char *role, unsigned por
                : fmax(0, all - (isnan(leaving) ? 0 : leaving));
 }
 
-/* What the switch lost of what came in by the ports that the flow may come by; of one that does not count it
- * by port, all. */
-static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t node)
+/* What the switch lost of what came in by the ports that the flow may come by (`only`: by this one, if not
+ * NETWORK_NONE); of one that does not count it by port, all. */
+static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t node, size_t only)
 {
     const struct network *n = &s->network;
     const char *role = seen_role(s, node);
@@ -47,21 +47,21 @@ static double lost_on_way(struct seen *s, const struct flow_seen *flow, size_t n
         double lost = lost_arriving(s, role, n->ports[p].number, false);
         if (isnan(lost))
             return judge_count(s, role, "buffer_discards", NULL);
-        sum += seen_may_pass(s, flow, n->ports[p].peer) ? lost : 0;
+        bool counts = only == NETWORK_NONE || only == p;
+        sum += counts && seen_may_pass(s, flow, n->ports[p].peer) ? lost : 0;
     }
     return sum;
 }
 
 /* The part of what the flow lost for lack of room that was lost at this switch or, NETWORK_NONE, its
- * receiver. */
-static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t at)
+ * receiver; of what came to the switch by this port, if not NETWORK_NONE. */
+static double part_lost_at(struct seen *s, const struct flow_seen *flow, size_t at, size_t port)
 {
     double room = judge_count(s, flow->to, "rx_discards_phy", NULL), own = at == NETWORK_NONE ? room : 0;
     double all = room + judge_count(s, flow->to, "rx_crc_errors_phy", NULL);
     for (size_t node = 0; node < s->network.node_count; node++) {
-        double lost = lost_on_way(s, flow, node);
-        all += lost;
-        own += node == at ? lost : 0;
+        all += lost_on_way(s, flow, node, NETWORK_NONE);
+        own += node == at ? lost_on_way(s, flow, node, port) : 0;
     }
     return all > 0 ? own / all : 0;
 }
@@ -137,16 +137,6 @@ static bool switch_pauses(const struct seen *s, size_t node, int priority)
 /* Of the measure phase: a port that stood for longer is told of. */
 #define PORT_PAUSED 0.1
 
-/* By which ports came what it lost. */
-static void tell_losing_ports(const struct seen *s, struct cause *cause, size_t node)
-{
-    for (size_t p = s->network.nodes[node].first; p != NETWORK_NONE; p = s->network.ports[p].next) {
-        double lost = lost_arriving(s, seen_role(s, node), s->network.ports[p].number, true);
-        if (lost > 0)
-            text_add(&cause->evidence, "of them %.0f came from %s\n", lost, seen_behind(s, p));
-    }
-}
-
 /* A buffer fills also because what leaves it is paused. */
 static void tell_paused_ports(struct seen *s, struct cause *cause, size_t node, int priority)
 {
@@ -160,37 +150,94 @@ static void tell_paused_ports(struct seen *s, struct cause *cause, size_t node, 
     }
 }
 
-static void judge_buffer(struct seen *s, struct causes *causes, size_t node, double lost)
+/* Frames for which the switch has no room though the priority is lossless there: why, by the pauses that the
+ * port which they came by sent, and whether the other end of its link obeyed them. */
+static enum cause_kind why_lost(const struct seen *s, size_t node, size_t port, int priority,
+                                struct text *line)
 {
-    const char *name = s->network.nodes[node].name;
-    for (int priority = 0; priority < PRIORITIES; priority++) {
-        double cost = 0;
-        for (size_t i = 0; i < s->flow_count; i++)
-            cost += s->flows[i].priority == priority && lost_on_way(s, &s->flows[i], node) > 0
-                        ? seen_lost(&s->flows[i])
-                        : 0;
-        if (cost <= 0)
-            continue;
-        bool pauses = switch_pauses(s, node, priority),
-             on = seen_is_lossless(s, seen_role(s, node), priority), lossless = pauses || on;
-        char *culprit = lossless ? xstrdup(name) : xasprintf("priority %d", priority);
-        struct cause *cause =
-            causes_add(s, causes, lossless ? CAUSE_HEADROOM : CAUSE_NOT_LOSSLESS, culprit, SURE);
-        free(culprit);
-        cause->priority = priority;
+    const struct network_port *at = &s->network.ports[port];
+    size_t peer = network_behind(&s->network, port);
+    double sent = seen_counter(s, seen_role(s, node), "port%u_tx_prio%d_pause", at->number, priority);
+    bool off = seen_is_off(s, seen_role(s, peer), "pfc", priority);
+    if (sent == 0) {
+        text_add(line, "it sent no pauses to %s (port%u_tx_prio%d_pause)\n", seen_behind(s, port), at->number,
+                 priority);
+        return CAUSE_NOT_LOSSLESS;
+    }
+    if (!(sent > 0) || (!off && (!s->has_pauses || seen_stop(s, at->peer, priority))))
+        return CAUSE_HEADROOM;
+    text_add(line, "it sent %.0f pauses to %s (port%u_tx_prio%d_pause), which %s\n", sent,
+             seen_behind(s, port), at->number, priority,
+             off ? "has no PFC on the priority" : "went on sending");
+    return CAUSE_DISOBEYS;
+}
+
+/* The losses of what came to the switch by this port; NETWORK_NONE: they are not counted by port. Causes from
+ * `first` on are of the switch. */
+static void judge_lost_by(struct seen *s, struct causes *causes, size_t first, size_t node, size_t port,
+                          int priority)
+{
+    const char *name = s->network.nodes[node].name, *role = seen_role(s, node);
+    bool pauses = switch_pauses(s, node, priority), on = seen_is_lossless(s, role, priority);
+    bool lossless = pauses || on;
+    struct text why = {0};
+    enum cause_kind kind = !lossless              ? CAUSE_NOT_LOSSLESS
+                           : port == NETWORK_NONE ? CAUSE_HEADROOM
+                                                  : why_lost(s, node, port, priority, &why);
+    char *culprit = !lossless                ? xasprintf("priority %d", priority)
+                    : kind == CAUSE_HEADROOM ? xstrdup(name)
+                    : kind == CAUSE_NOT_LOSSLESS
+                        ? xasprintf("priority %d at %s", priority, s->network.ports[port].name)
+                        : xstrdup(seen_role(s, network_behind(&s->network, port)));
+    struct cause *cause = NULL;
+    for (size_t i = first; i < causes->count; i++)
+        if (causes->items[i].kind == kind && strcmp(causes->items[i].culprit, culprit) == 0 &&
+            causes->items[i].priority == priority)
+            cause = &causes->items[i];
+    bool is_new = !cause;
+    cause = cause ? cause : causes_add(s, causes, kind, culprit, SURE);
+    free(culprit);
+    cause->priority = priority;
+    if (is_new)
         text_add(
             &cause->evidence,
             "%s lost %.0f packets for lack of buffer (buffer_discards) in the whole run, %s priority %d\n",
-            name, lost,
+            name, seen_counter(s, role, "buffer_discards"),
             pauses ? "though it paused"
             : on   ? "and sent no pauses of"
                    : "and has no PFC on",
             priority);
-        for (size_t i = 0; i < s->flow_count; i++)
-            if (s->flows[i].priority == priority && passes_node(s, &s->flows[i], node))
-                cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node) * seen_lost(&s->flows[i]));
-        tell_losing_ports(s, cause, node);
+    if (port != NETWORK_NONE)
+        text_add(&cause->evidence, "of them %.0f came from %s\n%s",
+                 lost_arriving(s, role, s->network.ports[port].number, true), seen_behind(s, port),
+                 text_string(&why));
+    text_free(&why);
+    for (size_t i = 0; i < s->flow_count; i++)
+        if (s->flows[i].priority == priority && passes_node(s, &s->flows[i], node))
+            cause_add_cost(cause, i, part_lost_at(s, &s->flows[i], node, port) * seen_lost(&s->flows[i]));
+    if (is_new)
         tell_paused_ports(s, cause, node, priority);
+}
+
+static void judge_buffer(struct seen *s, struct causes *causes, size_t node)
+{
+    const struct network *n = &s->network;
+    size_t first = causes->count;
+    for (int priority = 0; priority < PRIORITIES; priority++) {
+        double cost = 0;
+        for (size_t i = 0; i < s->flow_count; i++)
+            cost += s->flows[i].priority == priority && lost_on_way(s, &s->flows[i], node, NETWORK_NONE) > 0
+                        ? seen_lost(&s->flows[i])
+                        : 0;
+        for (size_t p = n->nodes[node].first; cost > 0 && p != NETWORK_NONE; p = n->ports[p].next) {
+            double lost = lost_arriving(s, seen_role(s, node), n->ports[p].number, true);
+            if (isnan(lost)) {
+                judge_lost_by(s, causes, first, node, NETWORK_NONE, priority);
+                break;
+            }
+            if (lost > 0)
+                judge_lost_by(s, causes, first, node, p, priority);
+        }
     }
 }
 
@@ -222,7 +269,7 @@ void judge_receivers(struct seen *s, struct causes *causes)
         }
         cause->drops_told = cause->losses_charged = true;
         cause->overridden |= watchdog_before(s, flow);
-        cause_add_cost(cause, i, part_lost_at(s, flow, NETWORK_NONE) * seen_lost(flow));
+        cause_add_cost(cause, i, part_lost_at(s, flow, NETWORK_NONE, NETWORK_NONE) * seen_lost(flow));
     }
 }
 
@@ -268,9 +315,8 @@ void judge_losses(struct seen *s, struct causes *causes)
                        down, &losses);
     }
     for (size_t node = 0; node < s->network.node_count; node++) {
-        double lost = seen_counter(s, seen_role(s, node), "buffer_discards");
-        if (lost > 0)
-            judge_buffer(s, causes, node, lost);
+        if (seen_counter(s, seen_role(s, node), "buffer_discards") > 0)
+            judge_buffer(s, causes, node);
         if (seen_counter(s, seen_role(s, node), FORWARDER_LOSSES) > 0)
             judge_forwarder(s, causes, node);
     }
@@ -284,7 +330,7 @@ bool judge_loses(const struct cause *cause)
 {
     return cause->kind == CAUSE_LINK_DOWN || cause->kind == CAUSE_LINK_DAMAGES ||
            cause->kind == CAUSE_HEADROOM || cause->kind == CAUSE_NOT_LOSSLESS ||
-           cause->kind == CAUSE_DEADLOCK || cause->losses_charged;
+           cause->kind == CAUSE_DISOBEYS || cause->kind == CAUSE_DEADLOCK || cause->losses_charged;
 }
 
 static bool is_charged(const struct causes *causes, size_t flow)

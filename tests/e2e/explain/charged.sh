@@ -48,6 +48,18 @@ said "  and nothing is said to have gone by another link" '[.causes[].evidence[]
 own priorities '.settings.pfc = [3, 4] | .flows = [flow("a"; "h0"; "h1"), flow("b"; "h0"; "h1") + {priority: 4}] | .storms = [{role: "h1", priority: 4, start: "3ms", stop: "3500us"}]'
 said "a higher priority goes first: no line is slower, and the flow lost what it has less than half of its line" 'said[0] == "priorities s0:1" and (said | any(startswith("slower-link")) | not) and about(cost("priorities"; "s0:1"; "a"); 0.33; 0.03) and .causes[0].set == "settings_of.s0.ets={\"weights\": [12, 12, 12, 12, 13, 13, 13, 13]}"'
 
+# ---- losses of a switch whose PFC is on
+own ignores "$two"' | .settings_of.h1.pfc = []'
+said "a sender without PFC ignores pauses: it is named, not the headroom of the switch" 'said[0] == "not-lossless h1" and cost("not-lossless"; "h1"; "b") > 0.9 and (.causes[0].evidence | any(test("^it sent [1-9][0-9]* pauses to h1 [(]port1_tx_prio3_pause[)], which has no PFC on the priority")))'
+set=$(jq -r '.causes[0].set' "$SCRATCH/own.json")
+own obeys "$two"' | .settings_of.h1.pfc = []' --set "$set"
+said "  and what is advised helps: $set" 'said == ["incast h2"]'
+jq 'del(.topology) | .hosts = {"h[0-3]": {}} | .switches = {s0: {}} | .links = [{between: ["h1", "s0"], lossy_at: "s0"}, {between: ["h0", "s0"]}, {between: ["h[2-3]", "s0"]}]' "$SCRATCH/star.json" >"$SCRATCH/one-lossy.json"
+own lossy "$two"' | .lab = "one-lossy.json"'
+said "a port that sends no pauses is not lossless" 'any(.causes[]; .kind == "not-lossless" and .culprit == "priority 3 at s0:0" and .help == null) and (said | any(startswith("headroom")) | not)'
+own spine 'leaves | .flows = [(range(3) | flow("i\(.)"; "h\(.)"; "h4")), (range(4) | flow("back\(.)"; "h\(. + 4)"; "h\(.)"))] | .settings_of.spine0.pfc = []'
+said "a spine that does not obey, too" '(said | any(. == "not-lossless spine0")) and (said | any(startswith("headroom")) | not)'
+
 own acks '.flows = [flow("a"; "h0"; "h1"), flow("b"; "h2"; "h3")] | .storms = [{role: "h0", priority: 3, start: "3ms", stop: "4ms"}]'
 said "the flow that a storming host sends, whose acknowledgements wait, is no victim that goes elsewhere" 'said == ["storm h0"] and .causes[0].victims == [] and [.causes[0].flows[].flow] == ["a"]'
 finish
