@@ -108,7 +108,7 @@ static void add_row(const json_t *d, const json_t *entry, const char *name, stru
         value = value || !known ? value : json_object_get(one, "as_written");
         char *shown = value ? json_bare(value) : NULL;
         text_add(out, "<td class=number>");
-        html_escaped(out, shown ? shown : "");
+        html_escaped(out, json_is_null(value) ? "not set" : shown ? shown : "");
         free(shown);
     }
     text_add(out, "</tr>\n");
@@ -153,24 +153,27 @@ static void add_sources(const json_t *d, struct text *out)
     text_add(out, "</ul>\n");
 }
 
-/* What the runs of settings warned of. */
+/* What the runs of settings warned of: of each the first, and how many more there are. */
 static void add_warnings(const json_t *entries, const char *of, struct text *out)
 {
-    const json_t *entry, *warning;
-    size_t i, k;
+    const json_t *entry;
+    size_t i;
     json_array_foreach((json_t *)(uintptr_t)entries, i, entry)
     {
-        json_array_foreach(json_object_get(entry, "warnings"), k, warning)
-        {
-            text_add(out, "<li>");
-            if (*run_member(entry, "known"))
-                html_escaped(out, run_member(entry, "known"));
-            else
-                text_add(out, "%s %zu", of, i + 1);
-            text_add(out, ": ");
-            html_escaped(out, json_string_value(warning) ? json_string_value(warning) : "");
-            text_add(out, "\n");
-        }
+        const json_t *warnings = json_object_get(entry, "warnings");
+        const char *first = json_string_value(json_array_get(warnings, 0));
+        if (!first)
+            continue;
+        text_add(out, "<li>");
+        if (*run_member(entry, "known"))
+            html_escaped(out, run_member(entry, "known"));
+        else
+            text_add(out, "%s %zu", of, i + 1);
+        text_add(out, ": ");
+        html_escaped(out, first);
+        if (json_array_size(warnings) > 1)
+            text_add(out, " (and %zu more, in search.json)", json_array_size(warnings) - 1);
+        text_add(out, "\n");
     }
 }
 
