@@ -157,7 +157,7 @@ static int run_or_resume(const struct sweep_request *asked, const struct user_co
     struct slurm_choice choice;
     if (slurm_choose(&choice, &request, config, has_out, e) != 0)
         return program_fail(EXIT_USAGE, e);
-    return request.resume ? sweep_resume(&request) : sweep_run(&request, NULL);
+    return request.resume ? sweep_resume(&request, NULL) : sweep_run(&request, NULL);
 }
 
 static int run_run(const struct call *call)

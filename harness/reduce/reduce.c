@@ -220,9 +220,11 @@ static void lessen_topology(struct reduction *r)
 static bool passes_without(struct reduction *r, const json_t *paths)
 {
     json_t *without = tries_without(r->documents, paths, NULL);
-    bool passes = json_array_size(paths) && tries_passes(&r->tries, without);
+    enum seen seen =
+        json_array_size(paths) && !r->broken_off ? tries_passes(&r->tries, without) : SEEN_NEITHER;
+    r->broken_off = r->broken_off || seen == SEEN_NOTHING;
     json_decref(without);
-    return passes;
+    return seen == SEEN_PASSED;
 }
 
 /* Settings that could still be taken away, but for those that have parts which could. */
@@ -249,9 +251,8 @@ static json_t *paths_needed(struct reduction *r, size_t most)
     json_array_foreach(left, i, path)
     {
         json_t *one = json_make("[O]", path);
-        if (!r->broken_off && json_array_size(needed) < most && passes_without(r, one))
+        if (json_array_size(needed) < most && passes_without(r, one))
             json_array_append(needed, path);
-        r->broken_off = r->broken_off || interrupt_count(&r->interrupt) > 0;
         json_decref(one);
     }
     json_decref(left);
@@ -466,6 +467,7 @@ int reduce_in(const char *folder, const struct reduce_source *source, const stru
         status = reduce_begun(&r);
         interrupt_close(&r.interrupt);
     }
+    json_decref(r.tries.ran);
     json_decref(r.tries.known);
     json_decref(r.tries.asked);
     json_decref(r.tries.reset);

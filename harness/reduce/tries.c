@@ -2,6 +2,7 @@
 
 #include "harness/reduce/edits.h"
 #include "harness/run/part.h"
+#include "harness/run/sweep.h"
 #include "harness/run/workers.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
@@ -109,7 +110,7 @@ static enum seen see(struct tries *t, const json_t *result)
     }
     if (verdict != VERDICT_FAILED && verdict != VERDICT_PASSED) {
         error_set(&t->why, "%s", run_member(entry, "reason"));
-        return SEEN_NEITHER;
+        return SEEN_UNJUDGED;
     }
     if (verdict == VERDICT_FAILED && (idle > t->idle || (errors && !t->errors))) {
         error_set(&t->why, "flows moved nothing, or failed");
@@ -130,7 +131,7 @@ static json_t *result_in(const char *folder, const char *run)
     return result;
 }
 
-/* All runs of a part: SEEN_FAILED or SEEN_PASSED if all of them are so. */
+/* All runs of a part: what was seen of each of them. */
 static enum seen see_part(struct tries *t, const char *name, int64_t repeats)
 {
     char *folder = part_last(t->folder, name);
@@ -141,12 +142,32 @@ static enum seen see_part(struct tries *t, const char *name, int64_t repeats)
         json_t *result = result_in(folder, repeats > 1 ? run : NULL);
         enum seen one = result ? see(t, result) : SEEN_NOTHING;
         json_decref(result);
-        all = i == 0 || all == one ? one : SEEN_NEITHER;
+        all = i == 0 || all == one || one == SEEN_NOTHING ? one : all == SEEN_NOTHING ? all : SEEN_NEITHER;
     }
     free(folder);
     return all;
 }
 
+/* What there is of a part is not gone on with, if it is to be made anew. */
+static int forget_part(struct tries *t, const char *name)
+{
+    char *folder = t->anew ? files_join(t->folder, name) : NULL;
+    int result = folder && files_exist(folder) ? files_remove_tree(folder, &t->why) : 0;
+    free(folder);
+    return result;
+}
+
+/* Whatever the folders: is it the scenario that cannot be run? */
+static bool is_refused(struct tries *t, const struct sweep_request *request,
+                       const struct plan_documents *documents)
+{
+    struct sweep s;
+    bool refused = sweep_open(&s, request, documents, NULL, &t->why) != 0;
+    sweep_free(&s);
+    return refused;
+}
+
+/* EXIT_DONE: it has run; EXIT_USAGE: it is refused; else it is not known whether it would run. */
 static int make_part(struct tries *t, const json_t *documents, const char *name, int64_t seed,
                      int64_t repeats, size_t jobs)
 {
@@ -166,15 +187,20 @@ static int make_part(struct tries *t, const json_t *documents, const char *name,
                                     .quiet = true,
                                     .yes = true,
                                     .tells_nothing = true};
-    int status = part_run(&request, &read, name, true);
+    int status = forget_part(t, name) == 0 ? part_run(&request, &read, name, true) : EXIT_LAB;
+    if (status == EXIT_USAGE && !is_refused(t, &request, &read))
+        status = EXIT_LAB;
     text_free(&set);
-    return status == EXIT_DONE || status == EXIT_FAILED || status == EXIT_SKIPPED ? 0 : -1;
+    return status == EXIT_FAILED || status == EXIT_SKIPPED ? EXIT_DONE : status;
 }
 
 static enum seen run_part(struct tries *t, const json_t *documents, const char *name, int64_t seed,
                           int64_t repeats)
 {
-    return make_part(t, documents, name, seed, repeats, 1) == 0 ? see_part(t, name, repeats) : SEEN_NOTHING;
+    int status = make_part(t, documents, name, seed, repeats, 1);
+    return status == EXIT_DONE    ? see_part(t, name, repeats)
+           : status == EXIT_USAGE ? SEEN_UNJUDGED
+                                  : SEEN_NOTHING;
 }
 
 /* With all seeds, or until it is not as wanted: further ones only if the first run is. */
@@ -183,7 +209,7 @@ static enum seen run_seeds(struct tries *t, const json_t *documents, enum seen w
     char name[32], more[40];
     char *identity = tries_identity(t, documents, &t->why);
     if (!identity)
-        return SEEN_NOTHING;
+        return SEEN_NEITHER;
     name_of(identity, name);
     free(identity);
     snprintf(more, sizeof more, "%s-more", name);
@@ -252,9 +278,9 @@ static enum seen see_all(struct tries *t, const json_t *documents)
     if (seen != SEEN_FAILED || (!t->reset && !t->healthy))
         return seen;
     json_t *without = tries_without(documents, t->reset, t->healthy);
-    seen = run_seeds(t, without, SEEN_PASSED) == SEEN_PASSED ? SEEN_FAILED : SEEN_NEITHER;
+    seen = run_seeds(t, without, SEEN_PASSED);
     json_decref(without);
-    return seen;
+    return seen == SEEN_PASSED ? SEEN_FAILED : seen == SEEN_NOTHING ? seen : SEEN_NEITHER;
 }
 
 /* What is asked of processes of their own: what they say of scenarios that nobody has written is not said. */
@@ -264,25 +290,31 @@ struct asked {
     char **identities; /* of the candidates; NULL: it is none */
     size_t *places;    /* of those that run, among the candidates */
     size_t count;
-    const char *name; /* of one that is only made */
+    const char *name; /* of one that is only made, */
+    int64_t repeats;  /* so many times */
     bool passes;      /* does it pass? else: does it count? */
-    enum seen *seen;  /* by place */
+    bool anew;
+    enum seen *seen; /* by place */
 };
+
+static const enum verdict verdicts[] = {[SEEN_NEITHER] = VERDICT_SKIPPED,
+                                        [SEEN_UNJUDGED] = VERDICT_UNJUDGED,
+                                        [SEEN_PASSED] = VERDICT_PASSED,
+                                        [SEEN_FAILED] = VERDICT_FAILED,
+                                        [SEEN_NOTHING] = VERDICT_INCOMPLETE};
 
 static struct outcome ask_run(void *context, size_t i, size_t place, struct error *e)
 {
-    static const enum verdict verdicts[] = {[SEEN_NEITHER] = VERDICT_SKIPPED,
-                                            [SEEN_PASSED] = VERDICT_PASSED,
-                                            [SEEN_FAILED] = VERDICT_FAILED,
-                                            [SEEN_NOTHING] = VERDICT_INCOMPLETE};
     struct asked *a = context;
     struct tries *t = a->tries;
     const json_t *documents = a->candidates[a->places[i]];
     enum seen seen = SEEN_NEITHER;
     (void)place;
+    t->anew = a->anew;
     error_set(&t->why, "it left no result");
     if (a->name)
-        seen = make_part(t, documents, a->name, t->seed, t->seeds, t->jobs) == 0 ? seen : SEEN_NOTHING;
+        seen =
+            make_part(t, documents, a->name, t->seed, a->repeats, t->jobs) == EXIT_DONE ? seen : SEEN_NOTHING;
     else
         seen = a->passes ? run_seeds(t, documents, SEEN_PASSED) : see_all(t, documents);
     *e = t->why;
@@ -293,14 +325,12 @@ static struct outcome ask_run(void *context, size_t i, size_t place, struct erro
 static bool ask_ended(void *context, size_t i, struct worked *worked)
 {
     struct asked *a = context;
-    enum verdict verdict = worked->outcome.verdict;
     bool whole = worked->outcome.ending == ENDING_WHOLE;
     text_free(&worked->output);
     a->tries->why = worked->e;
-    a->seen[i] = !whole                      ? SEEN_NOTHING
-                 : verdict == VERDICT_FAILED ? SEEN_FAILED
-                 : verdict == VERDICT_PASSED ? SEEN_PASSED
-                                             : SEEN_NEITHER;
+    a->seen[i] = whole ? SEEN_NEITHER : SEEN_NOTHING;
+    while (whole && verdicts[a->seen[i]] != worked->outcome.verdict)
+        a->seen[i]++;
     if (!whole && a->tries->said[0])
         error_set(&a->tries->why, "%s", a->tries->said);
     return true;
@@ -343,31 +373,56 @@ static int run_asked(struct asked *a, struct error *e)
     return a->count ? workers_run(&work, e) : 0;
 }
 
-static enum seen ask_one(struct tries *t, const json_t *documents, bool passes, const char *name)
+/* One, of the kind of `how`. */
+static enum seen ask_one(struct tries *t, const json_t *documents, struct asked how)
 {
     size_t place = 0;
     enum seen seen;
     json_t *candidate = (json_t *)(uintptr_t)documents;
-    struct asked a = {.tries = t,
-                      .candidates = &candidate,
-                      .places = &place,
-                      .count = 1,
-                      .name = name,
-                      .passes = passes,
-                      .seen = &seen};
-    return run_asked(&a, &t->why) == 0 ? seen : SEEN_NOTHING;
+    how.tries = t;
+    how.candidates = &candidate;
+    how.places = &place;
+    how.count = 1;
+    how.seen = &seen;
+    return run_asked(&how, &t->why) == 0 && interrupt_count(t->interrupt) == 0 ? seen : SEEN_NOTHING;
 }
 
-bool tries_passes(struct tries *t, const json_t *documents)
+#define CONTROL "control"
+
+/* One that did not run runs again, after one that is known to: if that does not either, the lab or the disk
+ * has failed, and nothing is known. Else it is the scenario that cannot be run. */
+static enum seen ask_again(struct tries *t, const json_t *documents, struct asked how)
 {
-    return ask_one(t, documents, true, NULL) == SEEN_PASSED;
+    const struct asked control = {.name = CONTROL, .repeats = 1, .anew = true};
+    if (!t->ran || ask_one(t, t->ran, control) == SEEN_NOTHING)
+        return SEEN_NOTHING;
+    how.anew = true;
+    enum seen seen = ask_one(t, documents, how);
+    return seen == SEEN_NOTHING && interrupt_count(t->interrupt) == 0 ? SEEN_NEITHER : seen;
+}
+
+static enum seen ask_sure(struct tries *t, const json_t *documents, struct asked how)
+{
+    enum seen seen = ask_one(t, documents, how);
+    return seen == SEEN_NOTHING && interrupt_count(t->interrupt) == 0 ? ask_again(t, documents, how) : seen;
+}
+
+enum seen tries_passes(struct tries *t, const json_t *documents)
+{
+    return ask_sure(t, documents, (struct asked){.passes = true});
+}
+
+static void take_ran(struct tries *t, const json_t *documents)
+{
+    json_decref(t->ran);
+    t->ran = json_incref((json_t *)(uintptr_t)documents);
 }
 
 enum seen tries_base(struct tries *t, const json_t *documents)
 {
     t->idle = SIZE_MAX;
     t->errors = true;
-    enum seen seen = ask_one(t, documents, false, NULL);
+    enum seen seen = ask_one(t, documents, (struct asked){0});
     char *folder;
     json_t *result = tries_result(t, documents, &folder);
     struct error why = t->why;
@@ -375,6 +430,8 @@ enum seen tries_base(struct tries *t, const json_t *documents)
     t->idle = idle_flows(result, &t->errors);
     if (seen != t->base)
         t->why = why;
+    if (seen == SEEN_FAILED)
+        take_ran(t, documents);
     json_decref(result);
     free(folder);
     return seen;
@@ -382,7 +439,7 @@ enum seen tries_base(struct tries *t, const json_t *documents)
 
 int tries_make(struct tries *t, const json_t *documents, const char *name, char **made, struct error *e)
 {
-    enum seen seen = ask_one(t, documents, false, name);
+    enum seen seen = ask_one(t, documents, (struct asked){.name = name, .repeats = t->seeds});
     *made = seen == SEEN_NOTHING ? NULL : part_last(t->folder, name);
     return *made ? 0 : error_set(e, "%s: %s", name, t->why.text);
 }
@@ -404,18 +461,31 @@ static size_t gather(struct asked *a, size_t i, size_t count)
     return i;
 }
 
-/* Those that were broken off are not known. */
+/* Those that did not run are not known. */
 static int ask_gathered(struct asked *a)
 {
     struct tries *t = a->tries;
     if (run_asked(a, &t->why) != 0 || interrupt_count(t->interrupt) > 0)
         return -1;
     for (size_t i = 0; i < a->count; i++)
-        json_put(t->known, a->identities[a->places[i]], json_boolean(a->seen[i] == SEEN_FAILED));
+        if (a->seen[i] != SEEN_NOTHING)
+            json_put(t->known, a->identities[a->places[i]], json_boolean(a->seen[i] == SEEN_FAILED));
     return 0;
 }
 
-/* The first of those up to `next` that is known to count; `count`: none. */
+/* -1: it cannot be known. */
+static int know(struct tries *t, const json_t *documents, const char *identity)
+{
+    if (json_object_get(t->known, identity))
+        return 0;
+    enum seen seen = ask_again(t, documents, (struct asked){0});
+    if (seen == SEEN_NOTHING)
+        return -1;
+    json_put(t->known, identity, json_boolean(seen == SEEN_FAILED));
+    return 0;
+}
+
+/* The first of those up to `next` that counts; `count`: none; SIZE_MAX: it cannot be known. */
 static size_t first_known(struct asked *a, size_t i, size_t next, size_t count)
 {
     struct tries *t = a->tries;
@@ -423,10 +493,14 @@ static size_t first_known(struct asked *a, size_t i, size_t next, size_t count)
         const char *identity = a->identities[i];
         if (!identity)
             continue;
+        if (know(t, a->candidates[i], identity) != 0)
+            return SIZE_MAX;
         t->count += !json_object_get(t->asked, identity);
         json_put(t->asked, identity, json_true());
-        if (json_is_true(json_object_get(t->known, identity)))
+        if (json_is_true(json_object_get(t->known, identity))) {
+            take_ran(t, a->candidates[i]);
             return i;
+        }
     }
     return count;
 }

@@ -8,10 +8,11 @@
 
 /* What was seen of an expectation in all runs of a scenario. */
 enum seen {
-    SEEN_NEITHER, /* it could not be judged, or flows moved nothing or failed that did not at first */
+    SEEN_NEITHER, /* flows moved nothing or failed that did not at first, runs differ, the scenario is none */
+    SEEN_UNJUDGED, /* what it reads is not there, or the lab refuses the scenario */
     SEEN_PASSED,
     SEEN_FAILED,
-    SEEN_NOTHING /* there is no run: the scenario is none, the lab failed, or it was broken off */
+    SEEN_NOTHING /* it is not known: the lab or the disk failed, or it was broken off */
 };
 
 struct tries {
@@ -19,9 +20,11 @@ struct tries {
     const char *lab_path; /* that paths in the lab begin at */
     int64_t seed, seeds;
     size_t jobs;
+    bool anew; /* what is there of a try is removed first */
     struct interrupt *interrupt;
     json_t *reset;         /* paths of settings: without these it has to pass; NULL: that is not asked */
     const json_t *healthy; /* path -> value: with these it has to pass; NULL: none */
+    json_t *ran;           /* the last documents that counted; NULL: none did yet */
     json_t *known;         /* what a scenario is -> whether it counts */
     json_t *asked;         /* the scenarios whose answer was used, */
     size_t count;          /* and how many these are */
@@ -37,8 +40,8 @@ struct tries {
 char *tries_identity(const struct tries *t, const json_t *documents, struct error *e);
 /* The scenario as it was, which has to fail with all seeds. */
 enum seen tries_base(struct tries *t, const json_t *documents);
-/* Does it pass with all seeds? */
-bool tries_passes(struct tries *t, const json_t *documents);
+/* SEEN_PASSED: it passes with all seeds. */
+enum seen tries_passes(struct tries *t, const json_t *documents);
 /* The runs of a scenario of this name, with all seeds; *made is their folder, which the caller frees. */
 int tries_make(struct tries *t, const json_t *documents, const char *name, char **made, struct error *e);
 /* The first of the candidates that counts: it fails with all seeds, and passes with the settings reset. Their

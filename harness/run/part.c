@@ -68,7 +68,7 @@ int part_run(const struct sweep_request *asked, const struct plan_documents *doc
         request.resume = there;
         request.scenario = request.lab = NULL;
         request.sets = (struct list_of){0};
-        status = sweep_resume(&request);
+        status = sweep_resume(&request, documents);
     } else {
         status = there ? whole_run(there) : -1;
         status = status >= 0 ? status : sweep_run(&request, documents);

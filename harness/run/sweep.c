@@ -1123,13 +1123,13 @@ int sweep_run(const struct sweep_request *request, const struct plan_documents *
     return status;
 }
 
-int sweep_resume(const struct sweep_request *request)
+int sweep_resume(const struct sweep_request *request, const struct plan_documents *documents)
 {
     struct kept_request kept;
     struct error e;
     int status = EXIT_USAGE;
-    if (request_load(request, &kept, &e) == 0 && request_check_files(&kept, &e) == 0)
-        status = sweep_run(&kept.request, &kept.documents);
+    if (request_load(request, &kept, &e) == 0 && (documents || request_check_files(&kept, &e) == 0))
+        status = sweep_run(&kept.request, documents ? documents : &kept.documents);
     else
         log_error("%s", e.text);
     request_free(&kept);

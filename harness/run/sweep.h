@@ -21,8 +21,9 @@ struct sweep_engine {
 /* Returns the program's exit status; messages have been written. `documents`: the scenario and the lab, that
  * were read before; NULL: they are read now. */
 int sweep_run(const struct sweep_request *request, const struct plan_documents *documents);
-/* The same for what is missing in the folder `resume`, which says itself what is run. */
-int sweep_resume(const struct sweep_request *request);
+/* The same for what is missing in the folder `resume`, which says itself what is run. `documents`: those that
+ * it has to be of, whatever files there are; NULL: the folder's, and their files are to be what they were. */
+int sweep_resume(const struct sweep_request *request, const struct plan_documents *documents);
 /* No run follows that would take over the settings in `kept`: they are restored. */
 void sweep_restore_kept(const struct plan *plan, struct interrupt *interrupt, json_t *kept);
 

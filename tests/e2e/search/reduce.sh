@@ -24,7 +24,7 @@ check_exit 1 "a run in which two expectations fail" harness run pauses.json --no
 run=results/pauses/latest
 found() { jq -r "$2" "$1/finding.json"; }
 same() { jq -S 'del(.from, .expectation.reason)' "$1/finding.json" && cat "$1/scenario.json" "$1/lab.json"; }
-check_exit 0 "one is reduced" harness reduce "$run" --expect "nobody is paused" --seeds 2 --jobs 1
+check_exit 0 "one is reduced" harness reduce "$run" --expect "nobody is paused" --jobs 1
 cp out told
 one=$(readlink -f results/pauses-reduced/latest)
 check_says "it says what fails" '^"nobody is paused" fails: [0-9]+, expected == 0' told
@@ -38,15 +38,17 @@ check "the lab has three hosts" [ "$(jq .topology.hosts "$one/lab.json")" = 3 ]
 check "it is shorter" [ "$(jq -r .phases.measure "$one/scenario.json")" != 600us ]
 check "it has the one expectation" [ "$(jq -c '[.expect[].name]' "$one/scenario.json")" = '["nobody is paused"]' ]
 check "the scenario has few lines" [ "$(wc -l <"$one/scenario.json")" -le 12 ]
-check_exit 1 "and fails, by itself and elsewhere" env -C "$one" harness run scenario.json --repeat 2 --no-report --quiet --out "$SCRATCH/again"
-check_says "the README says how to run it" '^    harness run scenario.json --repeat 2 --seed 1$' "$one/README.md"
+check_exit 1 "and fails, by itself and elsewhere" env -C "$one" harness run scenario.json --repeat 3 --no-report --quiet --out "$SCRATCH/again"
+check_says "the README says how to run it" '^    harness run scenario.json --repeat 3 --seed 1$' "$one/README.md"
 check "its last runs are there" harness explain "$one/result"
 check "and no tries" [ ! -e "$one/tries" ]
 
 # ---- the same for any number of jobs, after kills, and with what is to stay
-check_exit 0 "with two jobs" harness reduce "$run" --expect "nobody is paused" --seeds 2 --jobs 2 --out two --quiet
+mv star.json away.json
+check_exit 0 "with two jobs, and without the lab's file" harness reduce "$run" --expect "nobody is paused" --jobs 2 --out two --quiet
+mv away.json star.json
 check "it is the same" diff <(same "$one") <(same "$(readlink -f two/pauses-reduced/latest)")
-harness reduce "$run" --expect "nobody is paused" --seeds 2 --jobs 2 --out killed --quiet >log 2>&1 &
+harness reduce "$run" --expect "nobody is paused" --jobs 2 --out killed --quiet >log 2>&1 &
 for tries in 3 12; do
     until_true 300 eval '[ "$(ls -d killed/pauses-reduced/*/tries/* 2>/dev/null | wc -l)" -ge '$tries' ] || ! kill -0 $!'
     kill -KILL $! 2>/dev/null
@@ -66,6 +68,20 @@ check_exit 0 "once more changes nothing" harness reduce --resume killed/pauses-r
 check_says "and says it again" '^"nobody is paused" fails' out
 check_exit 0 "what is named is left" harness reduce "$run" --expect "nobody is paused" --seeds 1 --keep settings.mtu --keep phases --keep 'traffic.*.from' --out kept --quiet
 check "as it is" [ "$(jq -c '[.settings.mtu, .phases.measure, (.traffic[0].from | length)]' kept/pauses-reduced/latest/scenario.json)" = '[4200,"600us",5]' ]
+
+# ---- a disk that is full for some time
+tries() { find full/pauses-reduced/*/tries -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
+harness reduce "$run" --expect "nobody is paused" --out full --quiet >log 2>&1 &
+until_true 300 eval '[ "$(tries)" -ge 6 ] || ! kill -0 $!'
+had=$(tries)
+prlimit --pid $! --fsize=3000:
+until_true 300 eval '[ "$(tries)" -ge $((had + 12)) ] || ! kill -0 $!'
+prlimit --pid $! --fsize=unlimited: 2>/dev/null
+wait $!
+check "what cannot be tried ends it" [ $? = 3 ]
+check_says "with the reason" '^harness: error: .*File too large' log
+check_exit 0 "it goes on when there is room" harness reduce --resume full/pauses-reduced/2* --quiet
+check "to the same end" diff <(same "$one") <(same full/pauses-reduced/2*)
 
 # ---- a cell of a sweep
 check_exit 1 "a sweep of which one cell fails" harness run pauses.json --set 'sweep={"settings.pfc":[[],[3]]}' --set 'expect=[{"name":"nobody is paused","check":"total(h*.rx_prio3_pause) == 0"}]' --no-report --quiet --out sweep
