@@ -189,6 +189,24 @@ static size_t role_count(const json_t *documents)
     return json_array_size(json_object_get(json_object_get(documents, "scenario"), "roles"));
 }
 
+json_t *finding_keep_json(const struct list_of *keep)
+{
+    char *const *items = keep->items;
+    json_t *list = json_array();
+    for (size_t i = 0; i < keep->count; i++)
+        json_array_append_new(list, json_text(items[i]));
+    return list;
+}
+
+json_t *finding_load(const char *folder)
+{
+    struct error ignored;
+    char *path = files_join(folder, FINDING_DOCUMENT);
+    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &ignored) : NULL;
+    free(path);
+    return document;
+}
+
 json_t *finding_write(const struct finding *f, struct error *e)
 {
     const json_t *entry = tries_expectation(f->result);
@@ -200,10 +218,7 @@ json_t *finding_write(const struct finding *f, struct error *e)
         json_make("{s:i,s:s,s:s,s:s,s:s,s:b,s:s?,s:s,s:I,s:I,s:I,s:o}", "schema", 1, "program", "harness",
                   "version", HARNESS_VERSION, "build", results_build(), "name", name, "complete", f->complete,
                   "sentence", sentence, "from", f->from, "seed", (json_int_t)f->seed, "seeds",
-                  (json_int_t)f->seeds, "tries", (json_int_t)f->tries, "keep", json_array());
-    char *const *keep = f->keep ? f->keep->items : NULL;
-    for (size_t i = 0; keep && i < f->keep->count; i++)
-        json_array_append_new(json_object_get(document, "keep"), json_text(keep[i]));
+                  (json_int_t)f->seeds, "tries", (json_int_t)f->tries, "keep", finding_keep_json(f->keep));
     int result = path ? 0 : error_set(e, "out of memory");
     if (f->result) {
         json_object_set(document, "simulated", json_object_get(f->result, "simulated"));

@@ -28,6 +28,10 @@ char *finding_name(const char *scenario);
  * new reference; NULL with an error. */
 json_t *finding_write(const struct finding *f, struct error *e);
 /* What was found, in lines. */
+/* What a reduction has left in the folder; NULL: nothing, or what cannot be read. A new reference. */
+json_t *finding_load(const char *folder);
+/* The paths that are left as they are. A new reference. */
+json_t *finding_keep_json(const struct list_of *keep);
 void finding_print(const json_t *document, const char *folder);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/folder/result_files.h"
 #include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
@@ -419,7 +420,7 @@ static int conclude(struct reduction *r)
 static int reduce_begun(struct reduction *r)
 {
     struct error e;
-    json_t *begun = write_finding(r, false, &e); /* what --resume has to know */
+    json_t *begun = write_finding(r, false, &e); /* the folder is known for that of a reduction */
     if (!begun) {
         log_error("%s", e.text);
         return EXIT_LAB;
@@ -454,6 +455,7 @@ int reduce_in(const char *folder, const struct reduce_source *source, const stru
     r.documents = json_incref(r.larger);
     r.tries = (struct tries){.folder = tries,
                              .lab_path = source->lab_path,
+                             .working = source->working,
                              .seed = source->seed,
                              .seeds = request->seeds,
                              .healthy = source->healthy,
@@ -493,15 +495,17 @@ static char *make_folder(const struct reduce_request *request, const struct redu
     const struct sweep_request kept = {
         .repeats = request->seeds, .seed = source->seed, .duration_ns = FIELD_UNSET};
     char *name = finding_name(run_member(source->scenario, "name")), *folder = NULL;
+    json_t *besides = json_make("{s:s,s:o}", "from", source->from, "keep", finding_keep_json(&request->keep));
     struct plan plan;
     if (plan_load(&read, &plan, e) == 0) {
         folder = results_make_folder(request->out, name, e);
-        if (folder && request_keep(folder, &kept, &plan, e) != 0) {
+        if (folder && request_keep(folder, "reduce", &kept, &plan, besides, e) != 0) {
             free(folder);
             folder = NULL;
         }
         plan_free(&plan);
     }
+    json_decref(besides);
     free(name);
     return folder;
 }
@@ -544,11 +548,13 @@ static int reduce_anew(const struct reduce_request *request)
     return status;
 }
 
-/* What the folder says itself. */
-static void take_kept(const json_t *document, struct reduce_request *request, struct reduce_source *source)
+/* What the folder says itself: all that was asked for. */
+static int take_kept(const struct kept_request *kept, struct reduce_request *request,
+                     struct reduce_source *source, struct error *e)
 {
-    const json_t *keep = json_object_get(document, "keep");
-    const char **items = xcalloc(json_array_size(keep) + 1, sizeof *items);
+    const json_t *keep = json_object_get(kept->document, "keep");
+    const char **items = xcalloc(json_array_size(keep) + 1, sizeof *items),
+               *from = json_string_value(json_object_get(kept->document, "from"));
     json_t *text;
     size_t i, count = 0;
     json_array_foreach((json_t *)(uintptr_t)keep, i, text)
@@ -557,48 +563,83 @@ static void take_kept(const json_t *document, struct reduce_request *request, st
             items[count++] = json_string_value(text);
     }
     request->keep = (struct list_of){.items = items, .count = count};
-    source->from = xstrdup(run_member(document, "from"));
+    request->seeds = kept->request.repeats;
+    *source =
+        (struct reduce_source){.scenario = json_incref(kept->documents.scenario),
+                               .lab = json_incref(kept->documents.lab),
+                               .lab_path = xstrdup(kept->documents.lab_path),
+                               .working = kept->documents.folder ? xstrdup(kept->documents.folder) : NULL,
+                               .seed = kept->request.seed,
+                               .from = from ? xstrdup(from) : NULL};
+    return from && json_is_array(keep) && count == json_array_size(keep)
+               ? 0
+               : error_set(e, "%s/request.json: expected the text from, and keep, a list of texts",
+                           request->resume);
 }
 
-static int reduce_again(const struct reduce_request *asked)
+static int go_on(const char *folder, const struct reduce_request *asked)
 {
     const struct sweep_request sweep = {.resume = asked->resume};
     struct reduce_request request = *asked;
     struct reduce_source source = {0};
     struct kept_request kept;
     struct error e;
-    char *folder = realpath(asked->resume, NULL),
-         *path = files_join(folder ? folder : asked->resume, FINDING_DOCUMENT);
-    json_t *document = path && files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
     int status = EXIT_USAGE;
-    if (document && json_is_true(json_object_get(document, "complete"))) {
-        if (!asked->quiet && !asked->json)
-            finding_print(document, folder);
-        else if (asked->json)
-            json_print(stdout, document, 12);
-        status = EXIT_DONE;
-        kept = (struct kept_request){0};
-    } else if (request_load(&sweep, &kept, &e) != 0) {
+    if (request_load(&sweep, "reduce", &kept, &e) != 0 || take_kept(&kept, &request, &source, &e) != 0)
         log_error("%s", e.text);
-    } else {
-        source.scenario = json_incref(kept.documents.scenario);
-        source.lab = json_incref(kept.documents.lab);
-        source.lab_path = xstrdup(kept.documents.lab_path);
-        source.seed = kept.request.seed;
-        request.seeds = kept.request.repeats;
-        take_kept(document, &request, &source);
+    else
         status = reduce_locked(folder, &source, &request);
+    if (request.keep.items != asked->keep.items)
         free(request.keep.items);
-    }
-    request_free(&kept);
     source_free(&source);
+    request_free(&kept);
+    return status;
+}
+
+static int reduce_again(const struct reduce_request *asked)
+{
+    char *folder = realpath(asked->resume, NULL);
+    json_t *document = finding_load(folder ? folder : asked->resume);
+    int status = EXIT_DONE;
+    if (!json_is_true(json_object_get(document, "complete")))
+        status = go_on(folder ? folder : asked->resume, asked);
+    else if (asked->json)
+        json_print(stdout, document, 12);
+    else if (!asked->quiet)
+        finding_print(document, folder);
     json_decref(document);
     free(folder);
-    free(path);
     return status;
 }
 
 int reduce_run(const struct reduce_request *request)
 {
     return request->resume ? reduce_again(request) : reduce_anew(request);
+}
+
+/* ---- how it stands */
+
+bool reduce_is_in(const char *folder)
+{
+    static const char *const document[] = {FINDING_DOCUMENT, NULL};
+    return result_files_any(folder, document);
+}
+
+int reduce_status(const char *folder, bool json)
+{
+    json_t *document = finding_load(folder);
+    pid_t holder = request_holder(folder);
+    bool ended = json_is_true(json_object_get(document, "complete"));
+    if (json && document)
+        json_print(stdout, document, 12);
+    else if (ended)
+        finding_print(document, folder);
+    else if (holder)
+        print_out_line("a reduction: process %ld works on it", (long)holder);
+    else {
+        print_out_line("a reduction, which has not ended; this goes on with it:");
+        print_out_line("    %s reduce --resume %s", program_invocation_name, folder);
+    }
+    json_decref(document);
+    return ended ? EXIT_DONE : EXIT_FAILED;
 }

@@ -19,6 +19,11 @@ struct reduce_request {
 /* Returns the program's exit status; messages have been written. */
 int reduce_run(const struct reduce_request *request);
 
+/* Is it the folder of one? */
+bool reduce_is_in(const char *folder);
+/* How one stands, for people or as JSON (finding.json). EXIT_DONE: it has ended. */
+int reduce_status(const char *folder, bool json);
+
 /* Reduce it in this folder, or go on there: seeds, jobs, keep, quiet and as_found of the request are used.
  * The program's exit status, EXIT_FAILED: it does not fail again, as was logged. */
 int reduce_in(const char *folder, const struct reduce_source *source, const struct reduce_request *request);

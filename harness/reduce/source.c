@@ -217,6 +217,7 @@ void source_free(struct reduce_source *source)
     json_decref(source->lab);
     json_decref(source->healthy);
     free(source->lab_path);
+    free(source->working);
     free(source->from);
     *source = (struct reduce_source){0};
 }

@@ -9,7 +9,8 @@
 /* What is reduced: a scenario with the one expectation that fails, and its lab. */
 struct reduce_source {
     json_t *scenario, *lab;
-    char *lab_path;  /* that paths in the lab begin at */
+    char *lab_path;  /* that paths in the lab begin at, */
+    char *working;   /* from this folder; NULL: the current one */
     char *from;      /* where it comes from: a folder */
     int64_t seed;    /* of the run that failed */
     json_t *healthy; /* path -> value: with these it passes, and is to pass; NULL: that is found out */

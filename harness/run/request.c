@@ -34,25 +34,28 @@ static json_t *sets_json(const struct sweep_request *request)
     return list;
 }
 
-static json_t *request_document(const struct sweep_request *request, const struct plan *plan)
+static json_t *request_document(const char *command, const struct sweep_request *request,
+                                const struct plan *plan)
 {
     char *folder = get_current_dir_name();
-    json_t *document =
-        json_make("{s:i,s:s,s:s,s:s,s:s?,s:s,s:O,s:s,s:s,s:O,s:o,s:I,s:I}", "schema", 1, "program", "harness",
-                  "version", HARNESS_VERSION, "build", results_build(), "working_folder", folder,
-                  "scenario_file", plan->scenario_path, "scenario", plan->read.scenario, "lab_file",
-                  plan->lab_path, "lab_why", plan->lab_why, "lab", plan->read.lab, "set", sets_json(request),
-                  "repeat", (json_int_t)request->repeats, "seed", (json_int_t)request->seed);
+    json_t *document = json_make(
+        "{s:i,s:s,s:s,s:s,s:s,s:s?,s:s,s:O,s:s,s:s,s:O,s:o,s:I,s:I}", "schema", 1, "program", "harness",
+        "command", command, "version", HARNESS_VERSION, "build", results_build(), "working_folder", folder,
+        "scenario_file", plan->scenario_path, "scenario", plan->read.scenario, "lab_file", plan->lab_path,
+        "lab_why", plan->lab_why, "lab", plan->read.lab, "set", sets_json(request), "repeat",
+        (json_int_t)request->repeats, "seed", (json_int_t)request->seed);
     free(folder);
     if (document && request->duration_ns != FIELD_UNSET)
         json_object_set_new(document, "duration_ns", json_integer(request->duration_ns));
     return document;
 }
 
-int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
-                 struct error *e)
+int request_keep(const char *folder, const char *command, const struct sweep_request *request,
+                 const struct plan *plan, const json_t *besides, struct error *e)
 {
-    json_t *document = request_document(request, plan);
+    json_t *document = request_document(command, request, plan);
+    if (besides)
+        json_object_update(document, (json_t *)(uintptr_t)besides);
     char *path = files_join(folder, REQUEST);
     int result = document && path ? json_file_save(path, document, e) : error_set(e, "out of memory");
     free(path);
@@ -268,7 +271,23 @@ static int refuse_folder(const char *folder, struct error *e)
     return -1;
 }
 
-int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e)
+/* What goes on in a folder is what began there. */
+static int request_check_command(const json_t *document, const char *command, const char *folder,
+                                 struct error *e)
+{
+    static const char *const things[][2] = {{"run", "sweep"}, {"search", "search"}, {"reduce", "reduction"}};
+    const char *has = json_string_value(json_object_get(document, "command"));
+    for (size_t i = 0; has && i < sizeof things / sizeof *things; i++)
+        if (strcmp(has, things[i][0]) == 0 && strcmp(has, command) != 0)
+            return error_set(e, "%s is the folder of a %s: harness %s --resume goes on with it", folder,
+                             things[i][1], has);
+    return has && strcmp(has, command) == 0
+               ? 0
+               : error_set(e, "%s/" REQUEST ": command: expected \"%s\"", folder, command);
+}
+
+int request_load(const struct sweep_request *asked, const char *command, struct kept_request *kept,
+                 struct error *e)
 {
     const char *folder = asked->resume;
     char *path = files_join(folder, REQUEST);
@@ -281,6 +300,8 @@ int request_load(const struct sweep_request *asked, struct kept_request *kept, s
         result = -1;
     if (result == 0)
         result = request_parse(kept, path, e);
+    if (result == 0)
+        result = request_check_command(kept->document, command, folder, e);
     free(path);
     return result;
 }

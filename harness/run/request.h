@@ -1,5 +1,6 @@
-/* How a sweep was started, kept in its folder (request.json, docs/result.md): the documents as they were
- * read, so that its runs can be made elsewhere and later, and nobody works on the folder twice. */
+/* How a sweep, a search or a reduction was started, kept in its folder (request.json, docs/result.md): the
+ * documents as they were read, so that its runs can be made elsewhere and later, and nobody works on the
+ * folder twice. */
 #ifndef HARNESS_REQUEST_H
 #define HARNESS_REQUEST_H
 
@@ -64,12 +65,14 @@ int request_check_kept(const json_t *document, const char *const kept[], struct 
 /* Add the command by which this program goes on in the folder, for a shell: with the options of `asked` that
  * the folder does not keep itself; NULL: none. */
 void request_resume_command(const char *folder, const struct sweep_request *asked, struct text *out);
-/* Write it. */
-int request_keep(const char *folder, const struct sweep_request *request, const struct plan *plan,
+/* Write it: that of `harness COMMAND`, "run", "search" or "reduce". `besides`: keys that only that command
+ * has; NULL: none. */
+int request_keep(const char *folder, const char *command, const struct sweep_request *request,
+                 const struct plan *plan, const json_t *besides, struct error *e);
+/* Read the request of the folder `asked->resume`. Refused: it is of another command, or of another version or
+ * build of the program. */
+int request_load(const struct sweep_request *asked, const char *command, struct kept_request *kept,
                  struct error *e);
-/* Read the request of the folder `asked->resume`. Refused: it is of another version or build of the program.
- */
-int request_load(const struct sweep_request *asked, struct kept_request *kept, struct error *e);
 /* Are the scenario's file and the lab's, if they are there, what they were? */
 int request_check_files(const struct kept_request *kept, struct error *e);
 void request_free(struct kept_request *kept);

@@ -827,9 +827,6 @@ int sweep_check_resumed(const struct sweep *s, struct error *e)
 {
     if (!s->request->resume || sweep_has_index(s))
         return 0;
-    if (s->plan.search)
-        return error_set(e, "%s is the folder of a search: harness search --resume goes on with it",
-                         s->request->resume);
     return error_set(e, "%s/request.json is of a single run, which has nothing to resume: run it anew",
                      s->request->resume);
 }
@@ -967,7 +964,7 @@ static int sweep_open_folder(struct sweep *s, struct error *e)
     if (!s->folder || !s->todo)
         return s->folder || s->request->resume ? error_set(e, "out of memory") : -1;
     if (sweep_has_index(s) &&
-        ((!s->request->resume && request_keep(s->folder, s->request, &s->plan, e) != 0) ||
+        ((!s->request->resume && request_keep(s->folder, "run", s->request, &s->plan, NULL, e) != 0) ||
          (s->lock = request_lock(s->folder, e)) < 0))
         return -1;
     if (index_open(&s->index, sweep_has_index(s) ? s->folder : NULL, sweep_index_head(s), sweep_run_count(s),
@@ -1128,7 +1125,7 @@ int sweep_resume(const struct sweep_request *request, const struct plan_document
     struct kept_request kept;
     struct error e;
     int status = EXIT_USAGE;
-    if (request_load(request, &kept, &e) == 0 && (documents || request_check_files(&kept, &e) == 0))
+    if (request_load(request, "run", &kept, &e) == 0 && (documents || request_check_files(&kept, &e) == 0))
         status = sweep_run(&kept.request, documents ? documents : &kept.documents);
     else
         log_error("%s", e.text);

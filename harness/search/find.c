@@ -235,19 +235,9 @@ static int take_source(const struct finder *f, const struct candidate *c, const 
     return status;
 }
 
-/* What a reduction has left in the folder; NULL: nothing. A new reference. */
-static json_t *load_finding(const char *folder)
-{
-    struct error e;
-    char *path = files_join(folder, FINDING_DOCUMENT);
-    json_t *document = files_exist(path) ? json_file_load(path, DOCUMENT_RESULT, &e) : NULL;
-    free(path);
-    return document;
-}
-
 static bool is_whole(const char *folder)
 {
-    json_t *document = load_finding(folder);
+    json_t *document = finding_load(folder);
     bool whole = json_is_true(json_object_get(document, "complete"));
     json_decref(document);
     return whole;
@@ -255,7 +245,7 @@ static bool is_whole(const char *folder)
 
 static void add_said(json_t *finding, const char *folder)
 {
-    json_t *document = load_finding(folder);
+    json_t *document = finding_load(folder);
     if (document) {
         json_object_set_new(finding, "sentence", json_text(run_member(document, "sentence")));
         json_object_set(finding, "differs", json_object_get(document, "differs"));

@@ -592,7 +592,7 @@ static int open_folder(struct search *s, struct error *e)
     free(made);
     if (!s->folder)
         return resume || made ? error_set_errno(e, errno, "opening the folder of the search") : -1;
-    if (!resume && request_keep(s->folder, s->request, &s->study.plan, e) != 0)
+    if (!resume && request_keep(s->folder, "search", s->request, &s->study.plan, NULL, e) != 0)
         return -1;
     s->lock = request_lock(s->folder, e);
     return s->lock >= 0 ? 0 : -1;
@@ -685,7 +685,7 @@ int search_run(const struct sweep_request *request)
     int status = EXIT_USAGE;
     if (!request->resume)
         return search_planned(request, NULL);
-    if (request_load(request, &kept, &e) == 0 && request_check_files(&kept, &e) == 0)
+    if (request_load(request, "search", &kept, &e) == 0 && request_check_files(&kept, &e) == 0)
         status = search_planned(&kept.request, &kept.documents);
     else
         log_error("%s", e.text);

@@ -301,7 +301,7 @@ int slurm_status(const char *folder, bool json)
     struct kept_request kept;
     struct error e;
     int status = EXIT_USAGE;
-    if (request_load(&request, &kept, &e) == 0 && status_look(&st, &kept, &e) == 0)
+    if (request_load(&request, "run", &kept, &e) == 0 && status_look(&st, &kept, &e) == 0)
         status = status_report(&st, json);
     else
         log_error("%s", e.text);

@@ -82,7 +82,7 @@ int slurm_task(const char *folder, size_t submission, size_t task)
     struct kept_request kept;
     struct error e;
     submission_say_begun(task);
-    int result = request_load(&request, &kept, &e);
+    int result = request_load(&request, "run", &kept, &e);
     if (result == 0)
         result = task_open_and_run(&kept, submission, task, &e);
     request_free(&kept);

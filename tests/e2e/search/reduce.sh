@@ -66,7 +66,22 @@ check_exit 0 "it goes on" harness reduce --resume killed/pauses-reduced/2* --qui
 check "to the same end" diff <(same "$one") <(same killed/pauses-reduced/2*)
 check_exit 0 "once more changes nothing" harness reduce --resume killed/pauses-reduced/2*
 check_says "and says it again" '^"nobody is paused" fails' out
-check_exit 0 "what is named is left" harness reduce "$run" --expect "nobody is paused" --seeds 1 --keep settings.mtu --keep phases --keep 'traffic.*.from' --out kept --quiet
+
+# ---- what was asked for is in request.json
+harness reduce "$run" --expect "nobody is paused" --seeds 1 --keep settings.mtu --keep phases --keep 'traffic.*.from' --out kept --quiet >log 2>&1 &
+until_true 300 eval '[ "$(ls -d kept/pauses-reduced/*/tries/* 2>/dev/null | wc -l)" -ge 3 ] || ! kill -0 $!'
+kill -KILL $! 2>/dev/null
+wait $! 2>/dev/null
+cut=$(echo kept/pauses-reduced/2*)
+for command in run search; do
+    check_exit 2 "$command --resume does not take the folder of a reduction" harness $command --resume "$cut"
+    check_says "and says what does" "is the folder of a reduction: harness reduce --resume goes on with it" err
+done
+check_exit 1 "its status" harness status "$cut"
+check_says "is that it has not ended" '^a reduction, which has not ended; this goes on with it:$' out
+rm "$cut/finding.json"
+check_exit 0 "what is named is left, also after a kill that left no finding.json" harness reduce --resume "$cut" --quiet
+check "whose request is then known" [ "$(found kept/pauses-reduced/latest '[.keep, (.from | length > 0)] | tojson')" = '[["settings.mtu","phases","traffic.*.from"],true]' ]
 check "as it is" [ "$(jq -c '[.settings.mtu, .phases.measure, (.traffic[0].from | length)]' kept/pauses-reduced/latest/scenario.json)" = '[4200,"600us",5]' ]
 
 # ---- a disk that is full for some time
@@ -85,6 +100,10 @@ check "to the same end" diff <(same "$one") <(same full/pauses-reduced/2*)
 
 # ---- a cell of a sweep
 check_exit 1 "a sweep of which one cell fails" harness run pauses.json --set 'sweep={"settings.pfc":[[],[3]]}' --set 'expect=[{"name":"nobody is paused","check":"total(h*.rx_prio3_pause) == 0"}]' --no-report --quiet --out sweep
+before=$(ls -R sweep)
+check_exit 2 "whose folder is not that of a reduction" harness reduce --resume sweep/pauses/latest
+check_says "which is said" 'is the folder of a sweep: harness run --resume goes on with it' err
+check "and it is as it was" [ "$before" = "$(ls -R sweep)" ]
 check_exit 0 "is reduced by its first run that fails" harness reduce sweep/pauses/latest --seeds 1 --out sweep --quiet
 check "which is named" [ "$(basename "$(found sweep/pauses-reduced/latest .from)")" = 02 ]
 
