@@ -88,9 +88,9 @@ static char *sentence_of(const struct finding *f, const json_t *differences)
     }
     text_add(&words, ".");
     if (json_object_size(f->healthy)) {
-        text_add(&words, " It passes with ");
+        text_add(&words, f->unjudged ? " With " : " It passes with ");
         add_settings(&words, f->healthy);
-        text_add(&words, ".");
+        text_add(&words, f->unjudged ? " it is not judged: what it reads is not there." : ".");
     } else if (json_array_size(f->needed)) {
         text_add(&words, " It passes with the default of %s",
                  json_array_size(f->needed) > 1 ? "any one of " : "");
@@ -211,12 +211,14 @@ json_t *finding_write(const struct finding *f, struct error *e)
 {
     const json_t *entry = tries_expectation(f->result);
     json_t *differences = differences_of(f->documents), *title = NULL;
-    char *sentence = f->result ? sentence_of(f, differences) : NULL,
+    char *sentence = f->result ? sentence_of(f, differences)
+                     : f->why  ? xstrdup(f->why)
+                               : NULL,
          *name = finding_name(run_member(json_object_get(f->documents, "scenario"), "name")),
          *path = files_join(f->folder, FINDING_DOCUMENT);
     json_t *document =
         json_make("{s:i,s:s,s:s,s:s,s:s,s:b,s:s?,s:s,s:I,s:I,s:I,s:o}", "schema", 1, "program", "harness",
-                  "version", HARNESS_VERSION, "build", results_build(), "name", name, "complete", f->complete,
+                  "version", HARNESS_VERSION, "build", results_build(), "name", name, "complete", false,
                   "sentence", sentence, "from", f->from, "seed", (json_int_t)f->seed, "seeds",
                   (json_int_t)f->seeds, "tries", (json_int_t)f->tries, "keep", finding_keep_json(f->keep));
     int result = path ? 0 : error_set(e, "out of memory");
@@ -227,7 +229,8 @@ json_t *finding_write(const struct finding *f, struct error *e)
         json_object_set_new(document, "passes_without",
                             f->needed ? json_incref((json_t *)(uintptr_t)f->needed) : json_array());
         if (f->healthy)
-            json_object_set(document, "passes_with", (json_t *)(uintptr_t)f->healthy);
+            json_object_set(document, f->unjudged ? "unjudged_with" : "passes_with",
+                            (json_t *)(uintptr_t)f->healthy);
         json_object_set_new(document, "roles",
                             json_make("[i,i]", (int)role_count(f->larger), (int)role_count(f->documents)));
         json_t *scenario = ordered_scenario(f, sentence);

@@ -325,30 +325,39 @@ static void reduce_all(struct reduction *r)
     r->needed = paths_needed(r, SIZE_MAX);
 }
 
-/* Does it fail again, with its own seed and with others? What then is to be said of it is kept. */
-static int check_base(struct reduction *r)
+/* Does it fail again, with its own seed and with others? Else the status, and why not. */
+static int check_base(struct reduction *r, struct error *e)
 {
-    const char *name = run_member(json_array_get(json_object_get(r->source->scenario, "expect"), 0), "name");
-    const enum seen seen = tries_base(&r->tries, r->documents);
-    int status = seen == SEEN_FAILED ? EXIT_DONE : seen == SEEN_NOTHING ? EXIT_LAB : EXIT_FAILED;
+    const char *name = run_member(json_array_get(json_object_get(r->source->scenario, "expect"), 0), "name"),
+               *from = r->source->from;
+    const enum seen seen = tries_base(&r->tries, r->documents), with = r->tries.with_healthy;
     if (interrupt_count(&r->interrupt) > 0)
         return EXIT_INTERRUPTED;
+    if (seen == SEEN_FAILED && (with == SEEN_PASSED || with == SEEN_UNJUDGED))
+        return EXIT_DONE;
+    char *values = json_shown(r->source->healthy);
     if (seen == SEEN_NOTHING)
-        log_error("%s: it does not run: %s", r->source->from, r->tries.why.text);
-    else if (seen != SEEN_FAILED && r->tries.base == SEEN_FAILED)
-        log_error("%s: \"%s\" fails with seed %" PRId64 ", and not with all of %" PRId64
+        error_set(e, "%s: it does not run: %s", from, r->tries.why.text);
+    else if (seen == SEEN_FAILED)
+        error_set(e, "%s: \"%s\" fails, and does not pass with %.200s: %s", from, name, values,
+                  r->tries.why.text);
+    else if (r->tries.base == SEEN_FAILED)
+        error_set(e,
+                  "%s: \"%s\" fails with seed %" PRId64 ", and not with all of %" PRId64
                   " seeds from there: expected --seeds 1, for that seed alone",
-                  r->source->from, name, r->source->seed, r->request->seeds);
-    else if (seen != SEEN_FAILED)
-        log_error("%s: \"%s\" does not fail again with its own seed, %" PRId64 ": %s", r->source->from, name,
+                  from, name, r->source->seed, r->request->seeds);
+    else
+        error_set(e, "%s: \"%s\" does not fail again with its own seed, %" PRId64 ": %s", from, name,
                   r->source->seed, r->tries.why.text);
-    return status;
+    free(values);
+    return seen == SEEN_NOTHING ? EXIT_LAB : EXIT_FAILED;
 }
 
-static json_t *write_finding(struct reduction *r, bool complete, struct error *e)
+/* `why`: it is none, for this reason; NULL: it is one. */
+static json_t *write_finding(struct reduction *r, const char *why, struct error *e)
 {
-    char *folder;
-    json_t *result = tries_result(&r->tries, r->documents, &folder);
+    char *folder = NULL;
+    json_t *result = why ? NULL : tries_result(&r->tries, r->documents, &folder);
     const struct finding finding = {.folder = r->folder,
                                     .from = r->source->from,
                                     .keep = &r->request->keep,
@@ -356,11 +365,12 @@ static json_t *write_finding(struct reduction *r, bool complete, struct error *e
                                     .result = result,
                                     .needed = r->needed,
                                     .healthy = r->source->healthy,
+                                    .unjudged = r->tries.with_healthy == SEEN_UNJUDGED,
+                                    .why = why,
                                     .larger = r->larger,
                                     .tries = r->tries.count,
                                     .seed = r->source->seed,
-                                    .seeds = r->request->seeds,
-                                    .complete = complete};
+                                    .seeds = r->request->seeds};
     json_t *document = finding_write(&finding, e);
     json_decref(result);
     free(folder);
@@ -392,7 +402,7 @@ static int conclude(struct reduction *r)
                                                       : EXIT_LAB;
     if (status == EXIT_LAB)
         log_error("%s", r->tries.why.text);
-    json_t *document = write_finding(r, false, &e);
+    json_t *document = write_finding(r, NULL, &e);
     if (document && status == EXIT_DONE && keep_result(r, &e) != 0) {
         json_decref(document);
         document = NULL;
@@ -420,13 +430,17 @@ static int conclude(struct reduction *r)
 static int reduce_begun(struct reduction *r)
 {
     struct error e;
-    json_t *begun = write_finding(r, false, &e); /* the folder is known for that of a reduction */
+    json_t *begun = write_finding(r, NULL, &e); /* the folder is known for that of a reduction */
     if (!begun) {
         log_error("%s", e.text);
         return EXIT_LAB;
     }
     json_decref(begun);
-    int status = check_base(r);
+    int status = check_base(r, &e);
+    if (status == EXIT_LAB || status == EXIT_FAILED)
+        log_error("%s", e.text);
+    if (status == EXIT_FAILED)
+        json_decref(write_finding(r, e.text, &e));
     if (status != EXIT_DONE)
         return status;
     if (!r->request->as_found)

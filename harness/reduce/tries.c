@@ -279,9 +279,10 @@ static enum seen see_all(struct tries *t, const json_t *documents)
     if (seen != SEEN_FAILED || (!t->reset && !t->healthy))
         return seen;
     json_t *without = tries_without(documents, t->reset, t->healthy);
-    seen = run_seeds(t, without, SEEN_PASSED);
+    const enum seen wanted = t->healthy ? t->with_healthy : SEEN_PASSED;
+    seen = run_seeds(t, without, wanted);
     json_decref(without);
-    return seen == SEEN_PASSED ? SEEN_FAILED : seen == SEEN_NOTHING ? seen : SEEN_NEITHER;
+    return seen == wanted ? SEEN_FAILED : seen == SEEN_NOTHING ? seen : SEEN_NEITHER;
 }
 
 /* What is asked of processes of their own: what they say of scenarios that nobody has written is not said. */
@@ -291,9 +292,9 @@ struct asked {
     char **identities; /* of the candidates; NULL: it is none */
     size_t *places;    /* of those that run, among the candidates */
     size_t count;
+    enum seen wanted; /* SEEN_FAILED: does it count? else: is it so with all seeds? */
     const char *name; /* of one that is only made, */
     int64_t repeats;  /* so many times */
-    bool passes;      /* does it pass? else: does it count? */
     bool anew;
     enum seen *seen; /* by place */
 };
@@ -317,7 +318,7 @@ static struct outcome ask_run(void *context, size_t i, size_t place, struct erro
         seen =
             make_part(t, documents, a->name, t->seed, a->repeats, t->jobs) == EXIT_DONE ? seen : SEEN_NOTHING;
     else
-        seen = a->passes ? run_seeds(t, documents, SEEN_PASSED) : see_all(t, documents);
+        seen = a->wanted == SEEN_FAILED ? see_all(t, documents) : run_seeds(t, documents, a->wanted);
     *e = t->why;
     return (struct outcome){.ending = seen == SEEN_NOTHING ? ENDING_LAB_FAILED : ENDING_WHOLE,
                             .verdict = verdicts[seen]};
@@ -410,7 +411,7 @@ static enum seen ask_sure(struct tries *t, const json_t *documents, struct asked
 
 enum seen tries_passes(struct tries *t, const json_t *documents)
 {
-    return ask_sure(t, documents, (struct asked){.passes = true});
+    return ask_sure(t, documents, (struct asked){.wanted = SEEN_PASSED});
 }
 
 static void take_ran(struct tries *t, const json_t *documents)
@@ -419,11 +420,23 @@ static void take_ran(struct tries *t, const json_t *documents)
     t->ran = json_incref((json_t *)(uintptr_t)documents);
 }
 
+static enum seen see_healthy(struct tries *t, const json_t *documents)
+{
+    json_t *with = tries_without(documents, NULL, t->healthy);
+    enum seen seen = ask_sure(t, with, (struct asked){.wanted = SEEN_PASSED});
+    if (seen == SEEN_UNJUDGED)
+        seen = ask_sure(t, with, (struct asked){.wanted = SEEN_UNJUDGED});
+    json_decref(with);
+    return seen;
+}
+
 enum seen tries_base(struct tries *t, const json_t *documents)
 {
+    const json_t *healthy = t->healthy;
+    t->healthy = NULL;
     t->idle = SIZE_MAX;
     t->errors = true;
-    enum seen seen = ask_one(t, documents, (struct asked){0});
+    enum seen seen = ask_one(t, documents, (struct asked){.wanted = SEEN_FAILED});
     char *folder;
     json_t *result = tries_result(t, documents, &folder);
     struct error why = t->why;
@@ -431,11 +444,14 @@ enum seen tries_base(struct tries *t, const json_t *documents)
     t->idle = idle_flows(result, &t->errors);
     if (seen != t->base)
         t->why = why;
-    if (seen == SEEN_FAILED)
-        take_ran(t, documents);
     json_decref(result);
     free(folder);
-    return seen;
+    t->healthy = healthy;
+    if (seen != SEEN_FAILED)
+        return seen;
+    take_ran(t, documents);
+    t->with_healthy = healthy ? see_healthy(t, documents) : SEEN_PASSED;
+    return t->with_healthy == SEEN_NOTHING ? SEEN_NOTHING : seen;
 }
 
 int tries_make(struct tries *t, const json_t *documents, const char *name, char **made, struct error *e)
@@ -479,7 +495,7 @@ static int know(struct tries *t, const json_t *documents, const char *identity)
 {
     if (json_object_get(t->known, identity))
         return 0;
-    enum seen seen = ask_again(t, documents, (struct asked){0});
+    enum seen seen = ask_again(t, documents, (struct asked){.wanted = SEEN_FAILED});
     if (seen == SEEN_NOTHING)
         return -1;
     json_put(t->known, identity, json_boolean(seen == SEEN_FAILED));
@@ -510,6 +526,7 @@ static size_t first_known(struct asked *a, size_t i, size_t next, size_t count)
 size_t tries_first(struct tries *t, json_t *const *candidates, size_t count)
 {
     struct asked a = {.tries = t,
+                      .wanted = SEEN_FAILED,
                       .candidates = candidates,
                       .identities = xcalloc(count + 1, sizeof *a.identities),
                       .places = xcalloc(count + 1, sizeof *a.places),

@@ -23,17 +23,18 @@ struct tries {
     size_t jobs;
     bool anew; /* what is there of a try is removed first */
     struct interrupt *interrupt;
-    json_t *reset;         /* paths of settings: without these it has to pass; NULL: that is not asked */
-    const json_t *healthy; /* path -> value: with these it has to pass; NULL: none */
-    json_t *ran;           /* the last documents that counted; NULL: none did yet */
-    json_t *known;         /* what a scenario is -> whether it counts */
-    json_t *asked;         /* the scenarios whose answer was used, */
-    size_t count;          /* and how many these are */
-    size_t idle;           /* flows that moved nothing at first, */
-    bool errors;           /* and whether any had errors; both of the first run */
-    enum seen base;        /* what was seen of the first run */
-    struct error why;      /* of the last one that was neither */
-    char said[512];        /* the last words of a run on standard error */
+    json_t *reset;          /* paths of settings: without these it has to pass; NULL: that is not asked */
+    const json_t *healthy;  /* path -> value: with these it has to pass, */
+    enum seen with_healthy; /* or be SEEN_UNJUDGED, as it was at first; NULL: none */
+    json_t *ran;            /* the last documents that counted; NULL: none did yet */
+    json_t *known;          /* what a scenario is -> whether it counts */
+    json_t *asked;          /* the scenarios whose answer was used, */
+    size_t count;           /* and how many these are */
+    size_t idle;            /* flows that moved nothing at first, */
+    bool errors;            /* and whether any had errors; both of the first run */
+    enum seen base;         /* what was seen of the first run */
+    struct error why;       /* of the last one that was neither */
+    char said[512];         /* the last words of a run on standard error */
 };
 
 /* What a scenario is, however it is written: the same text is the same experiment. The caller frees; NULL: it

@@ -55,6 +55,14 @@ check_exit 0 "findings that are left as they were found" harness search rates.js
 check "have all that the scenario has" [ "$(jq -c '[.flows[].name]' whole/rates/latest/finding-1/scenario.json)" = '["a","b","c"]' ]
 check "are of the same kind, with a sentence" [ "$(jq -c '[.findings[] | .features == {"flows.a.rate": .features["flows.a.rate"]}, (.sentence | test("It passes with flows.a.rate = 1Gb/s"))]' whole/rates/latest/search.json)" = '[true,true]' ]
 
+# ---- a counter that there is not without the values that were found
+jq '.settings.pfc = [] | .flows[0,1].rate = "24Gb/s"
+    | .search = {over: {"settings.pfc": [[], [3]]}, find: "total(h*.rx_prio3_pause) > 0", runs: 4, seeds: 1, findings: 1}' rates.json >pfc.json
+jq '.defaults.switch.xoff_alpha = 0.125' two.json >small.json
+check_exit 0 "what cannot be judged as it is written" harness search pfc.json --lab small.json --out pfc --no-report
+check "is reduced" [ "$(jq -c '[.complete, .unjudged_with]' pfc/rates/latest/finding-1/finding.json)" = '[true,{"settings.pfc":[]}]' ]
+check_says "and told so" '^found .* fails: .* With settings.pfc = \[\] it is not judged: what it reads is not there' out
+
 # ---- as written, and nothing
 check_exit 0 "what holds as it is written" harness search rates.json --set 'search.find=max(s0.port3_prio3_queue_bytes) < 10MB' --out written
 check "is one kind, without values" [ "$(jq -c '[.findings[].features]' written/rates/latest/search.json)" = '[{}]' ]
