@@ -6,6 +6,7 @@
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
+#include "lib/log.h"
 #include "lib/output/print.h"
 #include "lib/program/program.h"
 #include "lib/xalloc.h"
@@ -257,16 +258,20 @@ static void add_said(json_t *finding, const char *folder)
 static int reduce(struct finder *f, const struct candidate *c, const json_t *blamed, json_t *finding)
 {
     struct error e;
-    struct reduce_source source;
+    struct reduce_source source = {0};
     const struct reduce_request request = {
         .seeds = (int64_t)f->seeds, .jobs = f->jobs, .quiet = true, .as_found = !f->study->search->reduce};
     char *folder = files_join(f->folder, run_member(finding, "folder"));
     int status = EXIT_DONE;
-    if (!is_whole(folder) && take_source(f, c, blamed, &source, &e) == 0) {
+    bool whole = is_whole(folder);
+    if (!whole && (take_source(f, c, blamed, &source, &e) != 0 || files_make_folders(folder, &e) != 0)) {
+        log_error("%s", e.text);
+        status = EXIT_LAB;
+    } else if (!whole) {
         f->release(f->context);
-        status = files_make_folders(folder, &e) == 0 ? reduce_in(folder, &source, &request) : EXIT_LAB;
-        source_free(&source);
+        status = reduce_in(folder, &source, &request);
     }
+    source_free(&source);
     add_said(finding, folder);
     free(folder);
     return status == EXIT_FAILED ? EXIT_DONE : status;
