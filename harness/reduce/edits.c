@@ -1,7 +1,9 @@
 #include "harness/reduce/edits.h"
 
 #include "lib/document/json_text.h"
+#include "lib/document/nearest.h"
 #include "lib/text.h"
+#include "lib/words.h"
 #include "lib/xalloc.h"
 #include <ctype.h>
 #include <fnmatch.h>
@@ -79,6 +81,67 @@ bool edit_is_kept(const char *path, const struct list_of *keep)
     return kept;
 }
 
+/* Is there something of this name? */
+static bool is_name_of(const char *glob, const struct words *paths)
+{
+    char *below = xasprintf("%s.*", glob);
+    bool is = false;
+    for (size_t i = 0; !is && i < paths->count; i++)
+        is = fnmatch(glob, paths->items[i], 0) == 0 || fnmatch(below, paths->items[i], 0) == 0;
+    free(below);
+    return is;
+}
+
+/* Takes over neither. */
+static json_t *place_with(const json_t *place, json_t *part)
+{
+    json_t *longer = json_copy((json_t *)(uintptr_t)place);
+    json_array_append_new(longer, part);
+    return longer;
+}
+
+/* Of the place, which is released, and of all that is in it. */
+static void add_paths(struct words *paths, const json_t *documents, json_t *place)
+{
+    json_t *in = value_at(documents, place), *edit = json_make("[O]", place), *value;
+    char *path = edit_path(documents, edit);
+    const char *key;
+    size_t i;
+    if (path && *path)
+        words_add(paths, "%s", path);
+    json_object_foreach(in, key, value)
+    {
+        add_paths(paths, documents, place_with(place, json_text(key)));
+    }
+    json_array_foreach(json_is_array(in) ? in : NULL, i, value)
+    {
+        add_paths(paths, documents, place_with(place, json_integer((json_int_t)i)));
+    }
+    free(path);
+    json_decref(edit);
+    json_decref(place);
+}
+
+int edits_check_keep(const json_t *documents, const struct list_of *keep, struct error *e)
+{
+    char *const *globs = keep->items;
+    struct words paths = {0};
+    /* phases are shortened even where they are not written */
+    words_add_all(&paths, (const char *const[]){"phases.measure", "phases.warmup", "phases.cooldown", NULL});
+    add_paths(&paths, documents, json_make("[s]", "scenario"));
+    add_paths(&paths, documents, json_make("[s]", "lab"));
+    int result = words_whole(&paths, e);
+    for (size_t i = 0; result == 0 && i < keep->count; i++) {
+        if (is_name_of(globs[i], &paths))
+            continue;
+        const char *near = nearest_word(globs[i], (const char *const *)paths.items);
+        result = error_set(e, "--keep %s: there is nothing of that name in the scenario or its lab%s%s%s",
+                           globs[i], near ? ": perhaps \"" : "", near ? near : "", near ? "\"" : "");
+    }
+    words_free(&paths);
+    return result;
+}
+
 /* ---- lists of edits */
 
 struct lister {
@@ -96,14 +159,6 @@ static void add_edit(struct lister *l, json_t *edit)
     else
         json_decref(edit);
     free(path);
-}
-
-/* Takes over neither. */
-static json_t *place_with(const json_t *place, json_t *part)
-{
-    json_t *longer = json_copy((json_t *)(uintptr_t)place);
-    json_array_append_new(longer, part);
-    return longer;
 }
 
 /* What a document is of, and how its results are called. */

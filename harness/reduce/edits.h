@@ -4,6 +4,7 @@
 #define HARNESS_EDITS_H
 
 #include "lib/document/table.h"
+#include "lib/error.h"
 #include <jansson.h>
 #include <stdbool.h>
 
@@ -26,6 +27,9 @@ char *edit_path(const json_t *documents, const json_t *edit);
 json_t *edit_value(const json_t *documents, const json_t *edit);
 /* Does `keep` name the path, something in it, or what it is in? */
 bool edit_is_kept(const char *path, const struct list_of *keep);
+
+/* Does each of `keep` name something in the documents? */
+int edits_check_keep(const json_t *documents, const struct list_of *keep, struct error *e);
 
 /* Every text and key of a scenario with the words that `names` (name -> name) has replaced. A new reference.
  */

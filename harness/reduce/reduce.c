@@ -546,6 +546,15 @@ static int reduce_locked(const char *folder, const struct reduce_source *source,
     return status;
 }
 
+static int check_keep(const struct reduce_request *request, const struct reduce_source *source,
+                      struct error *e)
+{
+    json_t *documents = json_make("{s:O,s:O}", "scenario", source->scenario, "lab", source->lab);
+    int result = edits_check_keep(documents, &request->keep, e);
+    json_decref(documents);
+    return result;
+}
+
 static int reduce_anew(const struct reduce_request *request)
 {
     struct reduce_source source;
@@ -553,7 +562,7 @@ static int reduce_anew(const struct reduce_request *request)
     char *folder = NULL;
     int status = EXIT_USAGE;
     if (source_find(request->result, request->expect, &source, &e) != 0 ||
-        !(folder = make_folder(request, &source, &e)))
+        check_keep(request, &source, &e) != 0 || !(folder = make_folder(request, &source, &e)))
         log_error("%s", e.text);
     else
         status = reduce_locked(folder, &source, request);

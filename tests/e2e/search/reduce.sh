@@ -117,6 +117,8 @@ refused() { # what, words, argument...
 refused "two that failed" 'several expectations failed: expected --expect with one of .*"much arrives"' "$run"
 refused "one that passed" '"aside has enough" did not fail, it was passed' "$run" --expect "aside has enough"
 refused "one that there is not" 'has no expectation "nobody is pausd": perhaps "nobody is paused"' "$run" --expect "nobody is pausd"
+refused "a path to keep that there is not" '--keep phasez: there is nothing of that name in the scenario or its lab: perhaps "phases"' "$run" --expect "nobody is paused" --keep phases --keep phasez
+refused "a part of one" '--keep lab.defaults.link.rat: .*: perhaps "lab.defaults.link.rate"' "$run" --expect "nobody is paused" --keep lab.defaults.link.rat
 refused "no result" 'nosuch' nosuch
 refused "nothing" 'expected a RESULT, or --resume FOLDER'
 refused "a folder with options that it has" 'give no --seeds' --resume killed/pauses-reduced/2* --seeds 2
