@@ -37,8 +37,26 @@
 
 /* ---- what people read */
 
+/* The plan, with the documents of the first cell. */
+static void sweep_print_dry_run_json(const struct sweep *s)
+{
+    json_t *cells = json_array();
+    for (size_t i = 0; i < s->plan.cell_count; i++)
+        json_array_append_new(cells, choices_at(&s->plan.choices, i));
+    json_t *document = json_make("{s:s,s:s,s:I,s:I,s:o,s:O,s:O}", "scenario_file", s->plan.scenario_path,
+                                 "lab_file", s->plan.lab_path, "runs", (json_int_t)sweep_run_count(s),
+                                 "repeats", (json_int_t)s->request->repeats, "cells", cells, "scenario",
+                                 s->plan.first.scenario_json, "lab", s->plan.first.lab_json);
+    json_print(stdout, document, 17);
+    json_decref(document);
+}
+
 static void sweep_print_dry_run(const struct sweep *s)
 {
+    if (s->request->json) {
+        sweep_print_dry_run_json(s);
+        return;
+    }
     print_out_line("scenario %s", s->plan.scenario_path);
     print_out_line("lab %s (%s, chosen by %s)", s->plan.lab_path, lab_kind(&s->plan.first.lab)->name,
                    s->plan.lab_why);
@@ -54,11 +72,6 @@ static void sweep_print_dry_run(const struct sweep *s)
                   label.length ? text_string(&label) : "without changes");
         text_free(&label);
     }
-    json_t *shown =
-        json_make("{s:O,s:O}", "scenario", s->plan.first.scenario_json, "lab", s->plan.first.lab_json);
-    if (s->request->json)
-        json_print(stdout, shown, 17);
-    json_decref(shown);
 }
 
 static void sweep_log_lab(const struct sweep *s)

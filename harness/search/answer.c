@@ -359,9 +359,34 @@ void answer_print_progress(const struct study *study, const struct candidates *a
     best_free(&best);
 }
 
-void answer_print_plan(const struct study *study)
+static void print_plan_json(const struct study *study)
 {
     const struct scenario_search *s = study->search;
+    json_t *over = json_object(), *objectives = json_array(), *known = json_array();
+    for (size_t i = 0; i < study->parameter_count; i++)
+        json_put(over, study->parameters[i].path, json_deep_copy(study->parameters[i].written));
+    for (size_t k = 0; k < study->objective_count; k++)
+        json_array_append_new(objectives, json_make("{s:s}", study->objectives[k].max ? "max" : "min",
+                                                    study->objectives[k].name));
+    for (size_t i = 0; i < study->baseline_count; i++)
+        json_array_append_new(known, json_text(study->baselines[i].name));
+    json_t *document =
+        json_make("{s:s,s:s,s:o,s:o,s:o,s:b,s:s}", "scenario_file", study->plan.scenario_path, "lab_file",
+                  study->plan.lab_path, "over", over, "objectives", objectives, "known", known, "reads_hosts",
+                  known_reads_hosts(study), "strategy", search_strategies[s->strategy]);
+    if (s->runs != FIELD_UNSET)
+        json_object_set_new(document, "runs", json_integer(s->runs));
+    json_print(stdout, document, 15);
+    json_decref(document);
+}
+
+void answer_print_plan(const struct study *study, bool json)
+{
+    const struct scenario_search *s = study->search;
+    if (json) {
+        print_plan_json(study);
+        return;
+    }
     print_out_line("scenario %s, lab %s", study->plan.scenario_path, study->plan.lab_path);
     for (size_t i = 0; i < study->parameter_count; i++) {
         char *shown = json_shown(study->parameters[i].written);

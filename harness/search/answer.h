@@ -33,6 +33,6 @@ void answer_print(const json_t *document, const char *folder);
 void answer_print_progress(const struct study *study, const struct candidates *all, size_t rounds,
                            size_t runs);
 /* What would be searched, before anything runs. */
-void answer_print_plan(const struct study *study);
+void answer_print_plan(const struct study *study, bool json);
 
 #endif

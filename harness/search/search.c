@@ -651,7 +651,7 @@ static int search_planned(const struct sweep_request *request, const struct plan
          (open_folder(&s, &e) != 0 || begin_answer(&s, &e) != 0 || interrupt_open(&s.interrupt, &e) != 0))) {
         log_error("%s", e.text);
     } else if (request->dry_run) {
-        answer_print_plan(&s.study);
+        answer_print_plan(&s.study, request->json);
         status = EXIT_DONE;
     } else {
         status = run_all(&s);

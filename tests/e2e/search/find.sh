@@ -24,6 +24,8 @@ END
 answer() { jq -r "$2" "results/$1/latest/search.json"; }
 same() { jq -S '{findings, runs, tried: [.tried[].values]}' "$1/search.json" && cat "$1"/finding-*/scenario.json; }
 check_exit 0 "the plan is printed" harness search rates.json -n
+check_exit 0 "and as JSON" harness search rates.json -n --json
+check "alone" jq -e '(.over | length) == 3 and .runs == 40 and .known == ["as written"]' out
 check_exit 0 "a search for what overloads a host" harness search rates.json --jobs 1
 cp out told
 one=$(readlink -f results/rates/latest)
