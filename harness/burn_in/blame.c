@@ -1,10 +1,12 @@
 #include "harness/burn_in/blame.h"
 
 #include "lib/document/json_text.h"
+#include "lib/xalloc.h"
 #include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- reading what was seen */
@@ -122,6 +124,16 @@ const json_t *seen_link_of_port(const struct work *w, const char *name, size_t p
     return NULL;
 }
 
+size_t seen_port_of_link(const struct work *w, const char *name, const json_t *wanted)
+{
+    const char *peer;
+    const json_t *link;
+    for (size_t port = 0; (link = seen_link_of_port(w, name, port, &peer)); port++)
+        if (link == wanted)
+            return port;
+    return 0;
+}
+
 bool seen_is_switch(const struct work *w, const char *name)
 {
     const json_t *switches = json_object_get(w->seen, "switches"), *one;
@@ -210,6 +222,15 @@ json_t *blame_of(const struct work *w, const char *culprit)
             return finding;
     }
     return NULL;
+}
+
+json_t *blame_of_link(const struct work *w, const char *a, const char *b)
+{
+    char *name = xasprintf("%s - %s", a, b), *other = xasprintf("%s - %s", b, a);
+    json_t *one = blame_of(w, name), *finding = one ? one : blame_of(w, other);
+    free(name);
+    free(other);
+    return finding;
 }
 
 json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, const char *stage,

@@ -82,6 +82,8 @@ enum memory seen_memory(const json_t *flow);
 /* The link at a port of a switch, which is its link of this number, and the name at the other end; NULL: it
  * has not so many. */
 const json_t *seen_link_of_port(const struct work *w, const char *name, size_t port, const char **peer);
+/* Which port of the node is this link's end? */
+size_t seen_port_of_link(const struct work *w, const char *name, const json_t *wanted);
 bool seen_is_switch(const struct work *w, const char *name);
 enum crowd seen_crowd(const struct work *w, const json_t *run);
 /* Does a flow that is slow in the run of this number tell of its ends? Not if it may share a full link, or if
@@ -94,6 +96,8 @@ bool seen_tells(const struct work *w, size_t run, const struct node *from, const
 void blame_add_name(struct text *names, size_t *count, const char *name);
 /* Is this part named already? Its finding, or NULL. */
 json_t *blame_of(const struct work *w, const char *culprit);
+/* The same of the link between two. */
+json_t *blame_of_link(const struct work *w, const char *a, const char *b);
 /* Name it: a new finding, of which the sentence is made as by printf. */
 json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, const char *stage,
               const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -20,31 +20,18 @@ static const struct {
 static json_t *accuse_link(struct work *w, const char *a, const char *b, bool sure, const char *stage,
                            const char *what, double errors)
 {
-    char *name = xasprintf("%s - %s", a, b), *other = xasprintf("%s - %s", b, a);
-    json_t *finding = NULL;
-    if (!blame_of(w, name) && !blame_of(w, other)) {
-        finding = blame(w, "link-errors", name, sure, stage, "the link between %s and %s %s", a, b, what);
-        blame_link(finding, a, b);
-        blame_figure(finding, errors, 0, "", "an error of a link is one too many");
-        if (seen_node(w, a))
-            blame_node(finding, seen_node(w, a));
-        if (seen_node(w, b))
-            blame_node(finding, seen_node(w, b));
-    }
+    if (blame_of_link(w, a, b))
+        return NULL;
+    char *name = xasprintf("%s - %s", a, b);
+    json_t *finding = blame(w, "link-errors", name, sure, stage, "the link between %s and %s %s", a, b, what);
+    blame_link(finding, a, b);
+    blame_figure(finding, errors, 0, "", "an error of a link is one too many");
+    if (seen_node(w, a))
+        blame_node(finding, seen_node(w, a));
+    if (seen_node(w, b))
+        blame_node(finding, seen_node(w, b));
     free(name);
-    free(other);
     return finding;
-}
-
-/* Which port of the node is this link's end? */
-static size_t port_of_link(const struct work *w, const char *name, const json_t *wanted)
-{
-    const char *peer;
-    const json_t *link;
-    for (size_t port = 0; (link = seen_link_of_port(w, name, port, &peer)); port++)
-        if (link == wanted)
-            return port;
-    return 0;
 }
 
 /* Those of the flows' priorities. */
@@ -79,7 +66,8 @@ static double end_bytes(const struct work *w, const json_t *run, const json_t *l
     if (!json_is_true(json_object_get(w->seen, "simulated")) && counts_flows_alone(w, link))
         return bytes_of_flows(run, end, way);
     if (seen_is_switch(w, end))
-        snprintf(glob, sizeof glob, "port%zu_%s_bytes", port_of_link(w, end, link), way == TX ? "tx" : "rx");
+        snprintf(glob, sizeof glob, "port%zu_%s_bytes", seen_port_of_link(w, end, link),
+                 way == TX ? "tx" : "rx");
     else
         snprintf(glob, sizeof glob, "%s_prio?_bytes", way == TX ? "tx" : "rx");
     return seen_sum(json_object_get(run, "totals"), end, glob);
@@ -300,7 +288,7 @@ static void judge_down(struct work *w, const json_t *link)
     json_array_foreach(json_object_get(w->seen, "runs"), i, run)
     {
         for (size_t k = 0; k < 2; k++) {
-            char *glob = xasprintf("port%zu_link_discards", port_of_link(w, ends[k], link));
+            char *glob = xasprintf("port%zu_link_discards", seen_port_of_link(w, ends[k], link));
             double here = seen_sum(json_object_get(run, "totals"), ends[k], glob);
             seen_add(&lost, here);
             seen_add(&came, end_bytes(w, run, link, ends[k], RX));

@@ -15,13 +15,14 @@
 /* ---- PFC: who is not stopped, and who does not stop others? */
 
 /* The pauses that a sender counted. One that has no such counter, where others of its kind have one, counts
- * none: its column is there while PFC is on. NAN: not known. */
+ * none: its column is there while PFC is on, and a simulated NIC always has it then. NAN: not known. */
 static double pauses_of(const struct work *w, const json_t *run, const struct node *n)
 {
     double pauses = seen_counted_in_run(run, n->name, "rx_prio?_pause");
+    bool simulated = json_is_true(json_object_get(w->seen, "simulated"));
     for (size_t i = 0; i < w->count && isnan(pauses) && seen_counted(run, n->name, "*") >= 0; i++)
-        if (strcmp(w->nodes[i].class, n->class) == 0 &&
-            seen_counted_in_run(run, w->nodes[i].name, "rx_prio?_pause") >= 0)
+        if (simulated || (strcmp(w->nodes[i].class, n->class) == 0 &&
+                          seen_counted_in_run(run, w->nodes[i].name, "rx_prio?_pause") >= 0))
             pauses = 0;
     return pauses;
 }
@@ -188,29 +189,26 @@ static double counted_in_incasts(const struct work *w, const struct node *n, con
     return seen_counted_over(w, is_paused_incast, n->peer, name);
 }
 
-/* Its switch drops what it sends, and pauses others, and not it. */
-static bool accuse_port(struct work *w, struct node *n)
+/* The switch drops what comes from there, and pauses others, and nobody there. */
+static json_t *accuse_port(struct work *w, const char *at, const char *peer, double here)
 {
-    double dropped, paused, here = counted_in_incasts(w, n, "discards");
-    if (!n->peer || !(here > 0))
-        return false;
-    count_switch(w, n->peer, &dropped, &paused);
-    if (!(paused > 0))
-        return false;
-    char *name = xasprintf("%s - %s", n->name, n->peer);
+    double dropped, paused;
+    count_switch(w, at, &dropped, &paused);
+    if (!(here > 0) || !(paused > 0))
+        return NULL;
+    char *name = xasprintf("%s - %s", peer, at);
     json_t *finding = blame(w, "switch-pfc", name, true, "lossless",
                             "the port of %s to %s pauses nobody: it takes the packets' priority for one "
                             "without PFC (its map of DSCPs to priorities), or has PFC off",
-                            n->peer, n->name);
-    blame_link(finding, n->name, n->peer);
-    json_object_set_new(finding, "switch", json_text(n->peer));
+                            at, peer);
+    blame_link(finding, peer, at);
+    json_object_set_new(finding, "switch", json_text(at));
     blame_figure(finding, 0, 1, "", "the other ports of the switch in the same incasts");
     blame_add(finding,
               "it dropped %.0f frames in incasts, and sent no pause there; its other ports sent %.0f", here,
               paused);
-    blame_node(finding, n);
     free(name);
-    return true;
+    return finding;
 }
 
 /* A sender that was never stopped where others were, although its switch sent it pauses, or it lost packets:
@@ -221,8 +219,12 @@ static void judge_unpaused(struct work *w, struct node *n, bool switch_found)
     double sent = counted_in_incasts(w, n, "tx_prio?_pause");
     if (n->unpaused < n->incasts || !n->incasts || !(sent > 0 || (n->beside_paused && n->lost > 0)))
         return;
-    if (sent == 0 && accuse_port(w, n))
+    json_t *port =
+        sent == 0 && n->peer ? accuse_port(w, n->peer, n->name, counted_in_incasts(w, n, "discards")) : NULL;
+    if (port) {
+        blame_node(port, n);
         return;
+    }
     if (!(sent > 0) && (switch_found || sent == 0 || (never > 1 && never == senders))) {
         json_t *finding = switch_found || !n->peer ? NULL : accuse_switch(w, n->peer, false);
         if (finding)
@@ -244,6 +246,82 @@ static void judge_unpaused(struct work *w, struct node *n, bool switch_found)
         blame_add(finding, "other senders were stopped, and it sent %.0f packets again%s%s", n->lost,
                   senders == 1 ? "; it is the only sender behind " : "", senders == 1 ? n->peer : "");
     blame_node(finding, n);
+}
+
+/* ---- ports of switches: who does not stop there, and whom does one not stop? */
+
+/* What an end of a link counted in all runs, of a switch at its port; NAN: not known. */
+static double end_counted(const struct work *w, const char *end, const json_t *link, const char *what)
+{
+    char glob[64];
+    if (!seen_is_switch(w, end))
+        return seen_counted_over(w, NULL, end, what);
+    snprintf(glob, sizeof glob, "port%zu_%s", seen_port_of_link(w, end, link), what);
+    return seen_counted_over(w, NULL, end, glob);
+}
+
+/* Was the switch sent pauses there, and counted none, or none that held it? */
+static bool is_heedless(const struct work *w, const char *name, const char *peer, const json_t *link)
+{
+    return end_counted(w, name, link, "rx_prio?_pause") == 0 ||
+           (end_counted(w, peer, link, "tx_prio?_pause_duration") > 1 &&
+            end_counted(w, name, link, "rx_prio?_pause_duration") == 0);
+}
+
+/* Of one port, or of all that were sent pauses. */
+static void accuse_heedless(struct work *w, const char *name, const char *peer, bool all, double sent)
+{
+    char *culprit = all ? xasprintf("%s", name) : xasprintf("%s - %s", peer, name);
+    json_t *finding =
+        blame(w, "switch-pfc", culprit, true, "lossless",
+              "%s%s%s is sent pauses and does not stop: PFC is off there, or for another priority", name,
+              all ? "" : "'s port to ", all ? "" : peer);
+    json_object_set_new(finding, "switch", json_text(name));
+    if (!all)
+        blame_link(finding, peer, name);
+    blame_figure(finding, 0, 1, "", "a port that is sent pauses stops");
+    blame_add(finding, "%s sent it %.0f pauses, and none held it", peer, sent);
+    free(culprit);
+}
+
+/* Pauses that are lost on a bad link tell nothing. */
+static void judge_heedless(struct work *w)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one, *link;
+    const char *peer;
+    size_t i;
+    json_array_foreach(switches, i, one)
+    {
+        const char *name = json_string_value(one);
+        size_t paused = 0, heedless = 0;
+        for (size_t pass = 0; pass < 2 && !blame_of(w, name); pass++)
+            for (size_t port = 0; (link = seen_link_of_port(w, name, port, &peer)); port++) {
+                double sent = end_counted(w, peer, link, "tx_prio?_pause");
+                if (!(sent > 0) || blame_of_link(w, name, peer) || blame_of(w, name))
+                    continue;
+                bool is = is_heedless(w, name, peer, link);
+                if (pass && is)
+                    accuse_heedless(w, name, peer, heedless == paused, sent);
+                paused += !pass;
+                heedless += !pass && is;
+            }
+    }
+}
+
+/* Ports between switches that drop, and pause nobody, where nothing else lets the buffer overflow. */
+static void judge_ports_between(struct work *w)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one, *link;
+    const char *peer;
+    size_t i;
+    json_array_foreach(switches, i, one)
+    {
+        const char *name = json_string_value(one);
+        for (size_t port = 0; (link = seen_link_of_port(w, name, port, &peer)); port++)
+            if (seen_is_switch(w, peer) && end_counted(w, name, link, "tx_prio?_pause") == 0 &&
+                !blame_of_link(w, name, peer))
+                accuse_port(w, name, peer, end_counted(w, name, link, "discards"));
+    }
 }
 
 /* Is it said already who lets switches overflow? */
@@ -274,6 +352,22 @@ static double dropped_of_accused(const struct work *w, const json_t *run, const 
     return sum;
 }
 
+/* Did all who sent what the switch dropped count its pauses? */
+static bool is_obeyed(const struct work *w, const char *name)
+{
+    const json_t *link;
+    const char *peer;
+    bool any = false;
+    for (size_t port = 0; (link = seen_link_of_port(w, name, port, &peer)); port++) {
+        if (!(end_counted(w, name, link, "discards") > 0))
+            continue;
+        any = true;
+        if (!(end_counted(w, peer, link, "rx_prio?_pause") > 0))
+            return false;
+    }
+    return any;
+}
+
 /* Each switch that drops, whatever is wrong with hosts and links elsewhere. *counts: is known what any drops?
  */
 static bool accuse_losing_switches(struct work *w, bool *counts)
@@ -297,9 +391,10 @@ static bool accuse_losing_switches(struct work *w, bool *counts)
         any = true;
         if (blame_of(w, name))
             continue;
-        json_t *finding =
-            blame(w, "loss", name, true, "lossless",
-                  "packets are lost although PFC is on: %s drops them (headroom, buffer)", name);
+        bool sure = is_obeyed(w, name);
+        json_t *finding = blame(w, "loss", name, sure, "lossless",
+                                "packets are lost although PFC is on: %s drops them (headroom, buffer%s)",
+                                name, sure ? "" : ", or who sends to it does not stop, or is not paused");
         json_object_set_new(finding, "switch", json_text(name));
         blame_figure(finding, dropped, 0, "frames dropped", "PFC is there to lose nothing");
     }
@@ -363,6 +458,23 @@ static void note_accused(struct work *w)
     text_free(&names);
 }
 
+/* NICs that no pause stopped, and of which nothing is named. */
+static void note_unpaused(struct work *w)
+{
+    struct text names = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct node *n = &w->nodes[i];
+        if (!is_named(w, n) && was_in(w, is_paused_incast, n, "from") &&
+            !(seen_counted_over(w, is_paused_incast, n->name, "rx_prio?_pause") > 0))
+            blame_add_name(&names, &count, n->name);
+    }
+    if (count)
+        blame_unknown(w, "PFC was not seen to stop %zu %s, which no pause held in incasts: %s", count,
+                      THINGS(count, "NIC"), text_string(&names));
+    text_free(&names);
+}
+
 static void judge_pauses(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
@@ -378,11 +490,16 @@ static void judge_pauses(struct work *w)
         json_array_foreach(json_object_get(run, "flows"), k, flow) take_incast_flow(w, run, flow, any);
     }
     bool found = accuse_dropping_switches(w);
+    judge_heedless(w);
     for (i = 0; i < w->count; i++)
         if (!w->nodes[i].accused)
             judge_unpaused(w, &w->nodes[i], found);
+    if (!is_lossy_by_pfc(w))
+        judge_ports_between(w);
     if (incasts && !paused && !found)
         blame_unknown(w, "PFC was not seen to work: no sender of an incast was paused");
+    else
+        note_unpaused(w);
 }
 
 /* ---- DCQCN: queues are marked, marks answered, and the answers obeyed */

@@ -30,6 +30,16 @@ check_says "of any host" 'DCQCN was not seen to slow 8 NICs, which obeyed no CNP
 # ---- a notification point that answers seldom, before anything is measured
 check "who answers as it was set is not accused" [ "$(incasts lab.json --set settings.dcqcn.np.min_time_between_cnps=100000)" = "0  / 0" ]
 
+# ---- who obeys pauses, and who is paused
+check "a switch that does not stop is named, and not those that overflow for it" [ "$(incasts lab.json --set 'settings_of.spine0={"pfc": []}')" = "1 switch-pfc spine0 true / 0" ]
+check "hosts are, if none of them stops" [ "$(incasts lab.json --set 'settings_of={"h[0-7]": {"pfc": []}}' | grep -o 'pfc-off h[0-7] true' | wc -l)" = 8 ]
+harness lab show lab.json | jq '(.links[] | select(.between == ["leaf0", "spine1"])).lossy_at = "spine1"' >port.json
+check "a port between switches that pauses nobody is named" [ "$(incasts port.json)" = "1 switch-pfc leaf0 - spine1 true / 0" ]
+check "switches without headroom are named, whose pauses are obeyed" [ "$(incasts lab.json --set lab.defaults.switch.headroom=2KB)" = "1 loss leaf0 true, loss leaf1 true, loss spine0 true, loss spine1 true / 0" ]
+harness lab show lab.json | jq '(.links[] | select(.between[0] == "h2")).lossy_at = "leaf0" | .switches.leaf0.buffer = "64MiB"' >ample.json
+check "a NIC that was not paused, and lost nothing, is not known to be stopped" [ "$(incasts ample.json)" = "4  / 1" ]
+check_says "which is said" '^PFC was not seen to stop 1 NIC, which no pause held in incasts: h2$' <(unknown)
+
 # ---- a flow that DCQCN holds for longer than the phase
 jq '.name = "tree" | .topology = {kind: "fat_tree", k: 4}' lab.json >tree.json
 check "is no fault" [ "$(incasts tree.json)" = "0  / 0" ]
