@@ -78,6 +78,12 @@ struct node *seen_node(const struct work *w, const char *name)
     return place ? &w->nodes[json_integer_value(place)] : NULL;
 }
 
+bool seen_alike(const struct node *a, const struct node *b)
+{
+    bool unstated = isnan(a->stated_bps) && isnan(b->stated_bps);
+    return strcmp(a->class, b->class) == 0 && (unstated || a->stated_bps == b->stated_bps);
+}
+
 bool seen_is_stage(const json_t *run, const char *name)
 {
     return strcmp(seen_text(run, "stage"), name) == 0;

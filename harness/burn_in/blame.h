@@ -24,6 +24,7 @@ enum memory { HOST, GPU, GPU_0, MEMORIES = GPU_0 + 64 };
 
 struct node {
     const char *name, *machine, *nic, *class, *relation, *peer;
+    double stated_bps; /* of its link, by the lab; NAN: it states none, or the NIC is a model in a guest */
     double best[MEMORIES][2];   /* by memory and way, of all rounds; NAN: there was no flow */
     bool paused_link[MEMORIES]; /* it sent pauses while it was sent to at full rate */
     double discarded[MEMORIES]; /* frames that it took from the link then, and had no room for */
@@ -68,6 +69,8 @@ double seen_counted_over(const struct work *w, bool (*is)(const json_t *run), co
 /* Add to a sum, or let it be the most, of what is known: NAN is neither. Both begin with NAN. */
 void seen_add(double *sum, double value);
 void seen_most(double *most, double value);
+/* Are these NICs to carry the same: of one model, in links of one stated rate? */
+bool seen_alike(const struct node *a, const struct node *b);
 /* NULL: it is none of the lab's NICs. */
 struct node *seen_node(const struct work *w, const char *name);
 bool seen_is_stage(const json_t *run, const char *name);

@@ -23,7 +23,8 @@ static void take_nodes(struct work *w)
     json_object_foreach((json_t *)(uintptr_t)nodes, name, node)
     {
         const char *machine = seen_text(node, "machine"), *peer = NULL;
-        seen_link_of_port(w, name, 0, &peer);
+        const json_t *link = seen_link_of_port(w, name, 0, &peer);
+        bool is_virtual = strcmp(seen_text(node, "origin"), "virtual") == 0;
         w->nodes[w->count] = (struct node){.name = name,
                                            .machine = *machine ? machine : name,
                                            .nic = seen_text(node, "nic"),
@@ -31,7 +32,8 @@ static void take_nodes(struct work *w)
                                            .relation = json_string_value(json_object_get(node, "relation")),
                                            .peer = peer,
                                            .relations = json_object_get(node, "relations"),
-                                           .is_virtual = strcmp(seen_text(node, "origin"), "virtual") == 0};
+                                           .stated_bps = is_virtual ? NAN : seen_number(link, "bps"),
+                                           .is_virtual = is_virtual};
         for (size_t i = 0; i < MEMORIES; i++)
             w->nodes[w->count].best[i][TX] = w->nodes[w->count].best[i][RX] = NAN;
         json_object_set_new(w->index, name, json_integer((json_int_t)w->count++));

@@ -23,22 +23,14 @@ struct carried {
  * the rates of processors. */
 static double line_of_node(const struct work *w, const struct node *n)
 {
-    const json_t *link;
-    size_t i;
-    if (n->is_virtual)
-        return NAN;
-    json_array_foreach(json_object_get(w->seen, "links"), i, link)
-    {
-        if (json_object_get(link, "bps") &&
-            (strcmp(seen_text(link, "a"), n->name) == 0 || strcmp(seen_text(link, "b"), n->name) == 0))
-            return seen_number(link, "bps");
-    }
+    if (n->is_virtual || !isnan(n->stated_bps))
+        return n->stated_bps;
     return seen_number(json_object_get(json_object_get(w->seen, "nodes"), n->name), "line_bps");
 }
 
 static bool same_kind(const struct node *a, const struct node *b)
 {
-    return strcmp(a->class, b->class) == 0 && strcmp(a->nic, b->nic) == 0;
+    return seen_alike(a, b) && strcmp(a->nic, b->nic) == 0;
 }
 
 /* NICs of a kind are to have the same line: the largest of them. */
@@ -152,7 +144,7 @@ static void judge_kind(struct work *w, size_t first, const struct carried *all)
         best =
             slow == 1 || all[i].bps[TX] / all[i].line_bps > all[best].bps[TX] / all[best].line_bps ? i : best;
     }
-    if (of && slow == of && !accused)
+    if (of > 1 && slow == of && !accused)
         blame_unknown(w, "%s carries %.4g of %.4g Gb/s of its line, as all %zu of its kind do: %s",
                       w->nodes[best].name, GBPS(fmin(all[best].bps[TX], all[best].bps[RX])),
                       GBPS(all[best].line_bps), of, text_string(&names));
@@ -178,7 +170,7 @@ static void judge_few(struct work *w, const struct carried *all)
         const struct node *n = &w->nodes[i];
         size_t alike = 0;
         for (size_t k = 0; k < w->count; k++)
-            alike += strcmp(w->nodes[k].class, n->class) == 0 && !isnan(w->nodes[k].best[HOST][TX]) &&
+            alike += seen_alike(&w->nodes[k], n) && !isnan(w->nodes[k].best[HOST][TX]) &&
                      !isnan(w->nodes[k].best[HOST][RX]);
         unjudged += !isnan(n->best[HOST][TX]) && alike < FEW && isnan(all[i].line_bps) &&
                     isnan(seen_number(json_object_get(before, n->name), "host_tx_bps"));

@@ -33,7 +33,7 @@ static double share_of(const struct node *n)
 }
 
 /* What NICs of this one's kind carry: the median over both directions of those with its name, or, if they are
- * fewer than three, of all of its class. NAN: too few were measured for one to differ from the others. */
+ * fewer than three, of all that are alike. NAN: too few were measured for one to differ from the others. */
 static double line_of(const struct work *w, const struct node *n, enum memory memory, size_t *of)
 {
     double *values = xcalloc(2 * w->count + 1, sizeof *values), median = NAN;
@@ -42,8 +42,8 @@ static double line_of(const struct work *w, const struct node *n, enum memory me
         *of = 0;
         for (size_t i = 0; i < w->count; i++) {
             const struct node *o = &w->nodes[i];
-            if (strcmp(o->class, n->class) != 0 || (!wide && strcmp(o->nic, n->nic) != 0) ||
-                isnan(o->best[memory][TX]) || isnan(o->best[memory][RX]))
+            if (!seen_alike(o, n) || (!wide && strcmp(o->nic, n->nic) != 0) || isnan(o->best[memory][TX]) ||
+                isnan(o->best[memory][RX]))
                 continue;
             values[count++] = o->best[memory][TX];
             values[count++] = o->best[memory][RX];

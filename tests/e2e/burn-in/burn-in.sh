@@ -77,9 +77,15 @@ echo "$lab" | jq '.name = "equal" | .defaults.host = {pcie: {generation: 3, lane
 check_exit 4 "all NICs are slow" harness burn-in equal.json --no-report --stages pairs
 check_says "which is not known to be wrong" '^not known: h[0-3] carries [67][.0-9]* of 25 Gb/s of its line, as all 4 of its kind do: h0, h1, h2, h3' out
 echo "$lab" | jq '.name = "half" | .topology.hosts = 8' >eight.json
-harness lab show eight.json | jq '(.links[] | select(.between[0] | IN("h0", "h1", "h2", "h4", "h6"))).rate = "12.5Gb/s"' >half.json
-check_exit 1 "five links of eight at half the rate of the others" harness burn-in half.json --no-report --stages pairs
+slower() { jq -cn --arg rate "$1" '[$ARGS.positional[] | {link: split("-"), kind: "rate", rate: $rate, retrain: "20us"}]' --args "${@:2}"; }
+check_exit 1 "five links of eight at half the rate that the lab states" harness burn-in eight.json --no-report --stages pairs --set "faults=$(slower 12.5Gb/s h{0,1,2,4,6}-s0)" --set traffic.*.start=150us
 check "are named" [ "$(document half '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-slow h0 - s0, link-slow h1 - s0, link-slow h2 - s0, link-slow h4 - s0, link-slow h6 - s0" ]
+harness lab show eight.json | jq '.name = "mixed" | (.links[] | select(.between[0] | IN("h2", "h5"))).rate = "10Gb/s"' >mixed.json
+check_exit 0 "hosts whose links have a lower rate by the lab" harness burn-in mixed.json --no-report --stages nics --stages pairs
+check_exit 1 "one of them whose link is slower than that" harness burn-in mixed.json --no-report --stages pairs --set "faults=$(slower 4Gb/s h5-s0)" --set traffic.*.start=150us
+check "is named" [ "$(document mixed '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-slow h5 - s0" ]
+check_exit 1 "and one of the others" harness burn-in mixed.json --no-report --stages pairs --set "faults=$(slower 10Gb/s h3-s0)" --set traffic.*.start=150us
+check "is, too" [ "$(document mixed '[.findings[] | .kind + " " + .culprit] | join(", ")')" = "link-slow h3 - s0" ]
 echo "$lab" | jq '.name = "gpus" | .defaults.host = {pcie: {generation: 3, lanes: 16}, gpu: {write: "8Gb/s", read: "8Gb/s"}}' >gpus.json
 check_exit 4 "GPU memory that is slow at all NICs" harness burn-in gpus.json --no-report --stages gpus
 check_says "is not known, either" '^not known: memory of GPUs at 4 of 4 NICs carries less than 85 % of the line, down to [1-8][.0-9]* of 25 Gb/s' out
@@ -143,8 +149,7 @@ check_says "is not known to be good" '^not known: 2 NICs sent nothing and were s
 
 # ---- each switch that drops is named, beside what is wrong with a host
 jq '.name = "drops" | .defaults.switch = {headroom: "2KB"}' leaves.json >drops.json
-harness lab show drops.json | jq '(.links[] | select(.between == ["h6", "leaf1"])).rate = "40Gb/s"' >drops6.json
-check_exit 1 "switches without headroom, and a slow link" harness burn-in drops6.json --no-report
+check_exit 1 "switches without headroom, and a slow link" harness burn-in drops.json --no-report --set "faults=$(slower 40Gb/s h6-leaf1)" --set traffic.*.start=150us --set 'sample.groups=["pfc", "drops", "errors", "throughput", "queue"]'
 check "are all named" [ "$(document drops '[.findings[] | .kind + " " + .culprit] | sort | join(", ")')" = "link-slow h6 - leaf1, loss leaf0, loss leaf1, loss spine0, loss spine1" ]
 
 # ---- planes that nothing joins

@@ -31,7 +31,9 @@ draw() {
     fi
     culprit=$c SETS=()
     case $kind in
-        link-slow) filter='(.links[] | select(.between == [$c, $at])).rate = (["50Gb/s", "40Gb/s", "25Gb/s"][$n])' culprit="$c - $at" ;;
+        link-slow) # slower than the lab states
+            culprit="$c - $at" rates=(50 40 25)
+            SETS=(--set "faults=[{\"link\": [\"$c\", \"$at\"], \"kind\": \"rate\", \"rate\": \"${rates[level]}Gb/s\", \"retrain\": \"5us\"}]" "${SLOW[@]}") ;;
         link-errors) culprit="$c - $at" SETS=(--set "faults=[{\"link\": [\"$c\", \"$at\"], \"kind\": \"loss\", \"loss\": 0.00$((1 + RANDOM % 9))}]") ;;
         nic-slow) filter='.hosts[$c].pcie = {generation: 3, lanes: [8, 4, 2][$n], latency: "150ns"}' ;;
         gpu-route) filter='.hosts[$c].gpu = {write: "40Gb/s", read: (["30Gb/s", "50Gb/s", "60Gb/s"][$n])}' ;;
@@ -40,8 +42,7 @@ draw() {
             culprit=${switches[RANDOM % ${#switches[@]}]}
             SETS=(--set "settings_of.$culprit={\"pfc\": [$((RANDOM % 2 ? 4 : 1))]}") ;;
         port-pfc) filter='(.links[] | select(.between == [$c, $at])).lossy_at = $at | .switches[$at].buffer = "2MiB"' culprit="$c - $at" kind=switch-pfc ;;
-        uplink-slow) # slower than the lab states
-            # no frame is lost while the link is trained anew
+        uplink-slow) # likewise
             at=spine$((RANDOM % 2)) culprit="leaf$((i % 2)) - $at" rates=(50 40 25)
             SETS=(--set "faults=[{\"link\": [\"leaf$((i % 2))\", \"$at\"], \"kind\": \"rate\", \"rate\": \"${rates[level]}Gb/s\", \"retrain\": \"5us\"}]" --set traffic.*.start=150us) kind=link-slow ;;
         ecn-off) filter='.switches[$at].ecn = null' culprit=$at ;;
@@ -54,6 +55,9 @@ draw() {
 }
 
 dir=$SCRATCH
+# a link is slow from the beginning: nothing is sent while it is trained anew, and no NIC counts that it was
+SLOW=(--set traffic.*.start=150us --set 'sample.groups=["pfc", "drops", "errors", "throughput", "ecn", "queue"]')
+
 all=0 right=0 accused=0
 for seed in $(seq "${2:-1}" "${1:-30}"); do
     draw "$seed"
@@ -88,14 +92,14 @@ twice() {
         name=leaf$((leaves[of] * at / 8))
         [ $of != 0 ] || name=s0
         case $((RANDOM % 4)) in
-            0) kind="link-slow h$at - $name" filter+=" | (.links[] | select(.between == [\"h$at\", \"$name\"])).rate = \"40Gb/s\"" ;;
+            0) kind="link-slow h$at - $name" faults+="${faults:+, }{\"link\": [\"h$at\", \"$name\"], \"kind\": \"rate\", \"rate\": \"40Gb/s\", \"retrain\": \"5us\"}" ;;
             1) kind="link-errors h$at - $name" faults+="${faults:+, }{\"link\": [\"h$at\", \"$name\"], \"kind\": \"loss\", \"loss\": 0.00$((3 + RANDOM % 6))}" ;;
             2) kind="nic-slow h$at" filter+=" | .hosts.h$at.pcie = {generation: 3, lanes: 4, latency: \"150ns\"}" ;;
             3) kind="slow-receiver h$at" filter+=" | .hosts.h$at.memory = {write: \"30Gb/s\"}" ;;
         esac
         culprits+="$kind"$'\n'
     done
-    SETS=(--set "faults=[$faults]")
+    SETS=(--set "faults=[$faults]" "${SLOW[@]}")
     printf '{"schema": 1, "name": "drawn", "driver": "sim", "topology": %s, "defaults": {"host": {"nic": {"model": "connectx-5", "ack_timeout": "1ms"}}, "link": {"rate": "100Gb/s", "length": "20m"}}}\n' \
         "${shapes[of]}" >"$dir/plain.json"
     "$BUILD/harness" lab show "$dir/plain.json" | jq "$filter" >"$dir/lab.json"
