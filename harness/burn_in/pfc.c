@@ -475,6 +475,32 @@ static void note_unpaused(struct work *w)
     text_free(&names);
 }
 
+/* Switches that did nothing of what they are to do. */
+static void note_idle(struct work *w, const char *did, const char *names, size_t count)
+{
+    if (count)
+        blame_note(w,
+                   "%zu %s %s in incasts, as little waited there, so that whether %s was not looked at: %s",
+                   count, count == 1 ? "switch" : "switches", did, count == 1 ? "it does" : "they do", names);
+}
+
+/* Switches that sent no pause, and dropped nothing. */
+static void note_unpausing(struct work *w)
+{
+    const json_t *switches = json_object_get(w->seen, "switches"), *one;
+    struct text names = {0};
+    size_t i, count = 0;
+    json_array_foreach(switches, i, one)
+    {
+        double dropped, paused;
+        count_switch(w, json_string_value(one), &dropped, &paused);
+        if (paused == 0 && dropped == 0)
+            blame_add_name(&names, &count, json_string_value(one));
+    }
+    note_idle(w, "paused nobody", text_string(&names), count);
+    text_free(&names);
+}
+
 static void judge_pauses(struct work *w)
 {
     const json_t *runs = json_object_get(w->seen, "runs"), *run, *flow;
@@ -496,10 +522,12 @@ static void judge_pauses(struct work *w)
             judge_unpaused(w, &w->nodes[i], found);
     if (!is_lossy_by_pfc(w))
         judge_ports_between(w);
-    if (incasts && !paused && !found)
+    if (incasts && !paused && !found) {
         blame_unknown(w, "PFC was not seen to work: no sender of an incast was paused");
-    else
+    } else {
         note_unpaused(w);
+        note_unpausing(w);
+    }
 }
 
 /* ---- DCQCN: queues are marked, marks answered, and the answers obeyed */
@@ -718,21 +746,21 @@ static struct marking marking_of(const struct work *w, const char *name, struct 
     return marking;
 }
 
-/* It marked nothing: is it the one, or is that not known? */
-static void judge_unmarking(struct work *w, const char *name, const struct marking *is,
+/* It marked nothing: is it the one, or is that not known? False: nothing waited there that others mark. */
+static bool judge_unmarking(struct work *w, const char *name, const struct marking *is,
                             const struct queues *marked)
 {
     const char *peer = "";
     bool stood = is->queue >= OF_MARKED * marked->least;
     if (!is->receiver && !stood)
-        return;
+        return is->marked != 0;
     if (is->receiver && (isnan(is->marked) || (!isnan(is->queue) && !stood)))
         blame_unknown(w,
                       "nothing was marked on the way to %s, the receiver of an incast behind %s: whether %s "
                       "marks is not known",
                       is->receiver, name, name);
     if (isnan(is->marked) || (!isnan(is->queue) && !stood))
-        return;
+        return true;
     seen_link_of_port(w, name, is->port, &peer);
     bool sure = stood && (is->receiver || is->queue >= marked->most);
     if (!sure && !is->receiver) {
@@ -740,7 +768,7 @@ static void judge_unmarking(struct work *w, const char *name, const struct marki
                       "nothing was marked at %s, where %.0f kB waited for %s on average: others marked at "
                       "%.0f to %.0f kB",
                       name, is->queue / 1e3, peer, marked->least / 1e3, marked->most / 1e3);
-        return;
+        return true;
     }
     json_t *finding =
         blame(w, "ecn-off", name, sure, "lossless",
@@ -755,6 +783,7 @@ static void judge_unmarking(struct work *w, const char *name, const struct marki
     if (is->receiver)
         blame_add(finding, "%s behind it was the receiver of an incast, and no packet came with a mark",
                   is->receiver);
+    return true;
 }
 
 static void note_no_marks(struct work *w)
@@ -768,7 +797,8 @@ static void judge_switches_ecn(struct work *w)
     const json_t *switches = json_object_get(w->seen, "switches"), *one;
     struct queues marked = {NAN, NAN};
     bool none = json_array_size(switches) > 0; /* CNPs are sent without marks, too, for what is lost */
-    size_t i;
+    struct text idle = {0};
+    size_t i, count = 0;
     json_array_foreach(switches, i, one)
     {
         if (marking_of(w, json_string_value(one), &marked).marked != 0)
@@ -783,9 +813,11 @@ static void judge_switches_ecn(struct work *w)
         const char *name = json_string_value(one);
         struct queues again = marked;
         struct marking is = marking_of(w, name, &again);
-        if (!(is.marked > 0) && !blame_of(w, name))
-            judge_unmarking(w, name, &is, &marked);
+        if (!(is.marked > 0) && !blame_of(w, name) && !judge_unmarking(w, name, &is, &marked))
+            blame_add_name(&idle, &count, name);
     }
+    note_idle(w, "marked nothing", text_string(&idle), count);
+    text_free(&idle);
 }
 
 static void judge_dcqcn(struct work *w)

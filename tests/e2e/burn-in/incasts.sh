@@ -40,6 +40,12 @@ harness lab show lab.json | jq '(.links[] | select(.between[0] == "h2")).lossy_a
 check "a NIC that was not paused, and lost nothing, is not known to be stopped" [ "$(incasts ample.json)" = "4  / 1" ]
 check_says "which is said" '^PFC was not seen to stop 1 NIC, which no pause held in incasts: h2$' <(unknown)
 
+# ---- switches where nothing waits
+jq '.name = "rails" | .topology = {kind: "rail_leaf_spine", groups: 1, hosts: 4, rails: 2, spines: 1}' lab.json >rails.json
+check "a spine that no incast crosses decides nothing" [ "$(incasts rails.json)" = "0  / 0" ]
+check_says "it was not seen to pause" '^note: 1 switch paused nobody in incasts, as little waited there, so that whether it does was not looked at: spine0$' <(jq -r '"note: " + .notes[]' results/burn-in-rails/latest/burn-in.json)
+check_says "nor to mark" '^note: 1 switch marked nothing in incasts, .*: spine0$' <(jq -r '"note: " + .notes[]' results/burn-in-rails/latest/burn-in.json)
+
 # ---- a flow that DCQCN holds for longer than the phase
 jq '.name = "tree" | .topology = {kind: "fat_tree", k: 4}' lab.json >tree.json
 check "is no fault" [ "$(incasts tree.json)" = "0  / 0" ]
