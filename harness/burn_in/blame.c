@@ -206,6 +206,55 @@ bool seen_tells(const struct work *w, size_t run, const struct node *from, const
            (w->crowds[run] == CROWD_HELD && from->peer && to->peer && !is_shared(w, of, from, to));
 }
 
+bool seen_is_incast(const json_t *run, bool ecn)
+{
+    return seen_is_stage(run, "lossless") && seen_is_judged(run) &&
+           json_is_true(json_object_get(run, "ecn")) == ecn;
+}
+
+bool seen_is_paused_incast(const json_t *run)
+{
+    return seen_is_incast(run, false);
+}
+
+bool seen_is_marked_incast(const json_t *run)
+{
+    return seen_is_incast(run, true);
+}
+
+bool seen_was_in(const struct work *w, bool (*is)(const json_t *run), const struct node *n, const char *end)
+{
+    const json_t *run, *flow;
+    size_t i, k;
+    json_array_foreach(json_object_get(w->seen, "runs"), i, run)
+    {
+        json_array_foreach(is(run) ? json_object_get(run, "flows") : NULL, k, flow)
+        {
+            if (strcmp(seen_text(flow, end), n->name) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+void seen_name_towards(const struct work *w, const struct node *n, const char *what, char name[64])
+{
+    const char *peer;
+    size_t port = 0;
+    while (seen_link_of_port(w, n->peer, port, &peer) && strcmp(peer, n->name) != 0)
+        port++;
+    snprintf(name, 64, "port%zu_%s", port, what);
+}
+
+double seen_counted_towards(const struct work *w, const json_t *run, const struct node *n, const char *what)
+{
+    char name[64];
+    if (!n->peer)
+        return NAN;
+    seen_name_towards(w, n, what, name);
+    return seen_counted_in_run(run, n->peer, name);
+}
+
 /* ---- findings */
 
 #define NAMES_MOST 4 /* that a sentence has */
@@ -294,4 +343,17 @@ void blame_note(struct work *w, const char *format, ...)
     va_start(list, format);
     json_array_append_new(w->notes, json_text_list(format, list));
     va_end(list);
+}
+
+bool blame_names(const struct work *w, const struct node *n)
+{
+    return n->accused || (n->peer && blame_of(w, n->peer));
+}
+
+void blame_note_idle(struct work *w, const char *did, const char *names, size_t count)
+{
+    if (count)
+        blame_note(w,
+                   "%zu %s %s in incasts, as little waited there, so that whether %s was not looked at: %s",
+                   count, count == 1 ? "switch" : "switches", did, count == 1 ? "it does" : "they do", names);
 }

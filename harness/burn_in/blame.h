@@ -1,5 +1,5 @@
-/* What those who judge have in common (links.c, rates.c, line.c, pfc.c, gpus.c, findings.c): what was seen,
- * by NIC, and the findings so far. */
+/* What those who judge have in common (links.c, rates.c, line.c, pfc.c, dcqcn.c, gpus.c, findings.c): what
+ * was seen, by NIC, and the findings so far. */
 #ifndef HARNESS_BURN_IN_BLAME_H
 #define HARNESS_BURN_IN_BLAME_H
 
@@ -81,6 +81,16 @@ bool seen_is_long(const json_t *run);
 bool seen_is_judged(const json_t *run);
 /* All NICs at full rate, for long enough, each with a flow in each direction at most. */
 bool seen_at_full_rate(const json_t *run);
+/* An incast that is judged, with DCQCN or without it; `paused`: without, `marked`: with. */
+bool seen_is_incast(const json_t *run, bool ecn);
+bool seen_is_paused_incast(const json_t *run);
+bool seen_is_marked_incast(const json_t *run);
+/* Was the NIC at this end, "from" or "to", of a flow of such a run? */
+bool seen_was_in(const struct work *w, bool (*is)(const json_t *run), const struct node *n, const char *end);
+/* The counter of the port to the NIC at its switch, which it has; and what it counted in the run, NAN: not
+ * known. */
+void seen_name_towards(const struct work *w, const struct node *n, const char *what, char name[64]);
+double seen_counted_towards(const struct work *w, const json_t *run, const struct node *n, const char *what);
 enum memory seen_memory(const json_t *flow);
 /* The link at a port of a switch, which is its link of this number, and the name at the other end; NULL: it
  * has not so many. */
@@ -101,6 +111,8 @@ void blame_add_name(struct text *names, size_t *count, const char *name);
 json_t *blame_of(const struct work *w, const char *culprit);
 /* The same of the link between two. */
 json_t *blame_of_link(const struct work *w, const char *a, const char *b);
+/* Is something named that explains what was not seen of the NIC: itself, or its switch? */
+bool blame_names(const struct work *w, const struct node *n);
 /* Name it: a new finding, of which the sentence is made as by printf. */
 json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, const char *stage,
               const char *format, ...) __attribute__((format(printf, 6, 7)));
@@ -114,6 +126,8 @@ void blame_node(json_t *finding, struct node *n);
 void blame_unknown(struct work *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What is good to know and decides nothing. */
 void blame_note(struct work *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Note that so many switches, of these names, did nothing of what they are to do in incasts. */
+void blame_note_idle(struct work *w, const char *did, const char *names, size_t count);
 
 /* ---- who judges */
 
@@ -128,6 +142,7 @@ void judge_rates(struct work *w);
 void judge_lines(struct work *w);
 /* Who is not stopped by PFC, and who does not stop others; DCQCN; losses that nothing explains. */
 void judge_pfc(struct work *w);
+void judge_dcqcn(struct work *w); /* as a part of it: who does not answer, obey or mark (dcqcn.c) */
 /* Errors that memory of GPUs and PCI Express count, and heat (hardware.c). */
 void judge_hardware(struct work *w);
 /* GPUs that copy less than others like them (gpus.c). */
