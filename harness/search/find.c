@@ -304,7 +304,7 @@ static bool widen_known(struct finder *f, const json_t *features, const json_t *
 
 static int take_finding(struct finder *f, struct candidate *c)
 {
-    bool kept[STUDY_MOST_PARAMETERS], to_blame[STUDY_MOST_PARAMETERS];
+    bool kept[STUDY_MOST_PARAMETERS], to_blame[STUDY_MOST_PARAMETERS] = {false};
     struct featuring of = {.f = f, .of = c, .least = c, .status = EXIT_DONE};
     memset(kept, true, sizeof kept);
     if (json_object_size(c->choice) && ddmin(kept, f->study->parameter_count, first_found, &of) != 0)
