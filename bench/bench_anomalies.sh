@@ -37,7 +37,7 @@ cat >"$work/asked.json" <<'EOF'
 {"loss": "total(s*.buffer_discards) > 0", "spread": "rate(s0.port3_rx_prio*_pause_duration) > 0.33", "storm": "total(s*.watchdog_storms) > 0"}
 EOF
 cat >"$work/causes.json" <<'EOF'
-{"headroom too short for the cable": {"asked": "loss", "over": {"lab.defaults.switch.headroom": {"from": "9KB", "to": "60KB", "scale": "log"}, "lab.defaults.link.delay": {"from": "50ns", "to": "2us", "scale": "log"}}},
+{"headroom too short for the cable": {"asked": "loss", "over": {"lab.defaults.switch.headroom": {"from": "9KB", "to": "60KB", "scale": "log"}, "lab.defaults.link.delay": {"from": "50ns", "to": "4us", "scale": "log"}}},
  "PFC on one end": {"asked": "loss", "over": {"settings_of.s0.pfc": [[3], [2, 3], [3, 4], [1, 3], [3, 5], [3, 6], [3, 7], [4]]}},
  "DSCP of a priority without PFC": {"asked": "loss", "over": {"flows.incast-*.priority": [3, 2, 4, 5, 1]}, "with": {"settings": {"pfc": [2, 3, 4, 5], "ecn": [2, 3, 4, 5]}, "settings_of": {"s0": {"pfc": [2, 3, 4, 5]}}}},
  "Kmin above XOFF": {"asked": "spread", "over": {"lab.defaults.switch.ecn.kmin": {"from": "10KB", "to": "110KB", "scale": "log"}, "lab.defaults.switch.ecn.kmax": {"from": "100KB", "to": "320KB", "scale": "log"}}},
@@ -54,13 +54,13 @@ cat >"$work/others.json" <<'EOF'
  "lab.defaults.switch.lossy_alpha": {"from": 0.8, "to": 1.5}, "lab.defaults.switch.pause_refresh_percent": {"from": 30, "to": 70}, "lab.defaults.switch.watchdog.restore": {"from": "1ms", "to": "4ms"}}
 EOF
 
-# draw, runs, strategy: its scenario, with the parameters of the causes in it
+# draw, runs, strategy: its scenario, with the parameters of the causes in it; one that takes other settings ("with") is alone
 draw() {
     RANDOM=$((1000 * SEED + $1))
     jq -n --argjson draw "$1" --argjson two "$RANDOM" --argjson second "$RANDOM" --argjson beside "$RANDOM" --argjson runs "$2" --arg strategy "$3" \
         --slurpfile base "$work/base.json" --slurpfile asked "$work/asked.json" --slurpfile causes "$work/causes.json" --slurpfile stress "$work/stress.json" --slurpfile others "$work/others.json" '
         ($causes[0] | to_entries) as $list | $list[$draw % ($list | length)] as $one
-        | [$list[] | select(.value.asked == $one.value.asked and .key != $one.key)] as $like
+        | [$list[] | select(.value.asked == $one.value.asked and .key != $one.key and ((.value.with or $one.value.with) | not))] as $like
         | [$one] + (if $two % 4 == 0 and ($like | length) > 0 then [$like[$second % ($like | length)]] else [] end) | . as $taken
         | ($others[0] | to_entries | to_entries | sort_by((.key + 7) * ($beside + 13) % 101) | map(.value)[: 5 + $beside % 4] | from_entries) as $besides
         | ($stress[0] + ([$taken[].value.over] | add) + $besides) as $over
