@@ -16,7 +16,6 @@ struct incast {
     double marked, cnps; /* packets that came with a mark, CNPs that were sent; NAN: not known */
     double ignored;      /* CNPs that senders received, and did not obey */
     double at_port;      /* that the switch marked there; NAN: not known */
-    double queue;        /* bytes that waited there on average; NAN: not known */
     bool lost;           /* what is lost slows senders, too */
 };
 
@@ -25,8 +24,7 @@ static struct incast incast_to(const struct work *w, const json_t *run, const st
     struct incast is = {.marked = NAN,
                         .ignored = NAN,
                         .cnps = seen_counted_in_run(run, to->name, "np_cnp_sent"),
-                        .at_port = seen_counted_towards(w, run, to, "ecn_marked"),
-                        .queue = seen_counted_towards(w, run, to, "prio?_queue_bytes")};
+                        .at_port = seen_counted_towards(w, run, to, "ecn_marked")};
     const json_t *flow;
     size_t i;
     json_array_foreach(json_object_get(run, "flows"), i, flow)
