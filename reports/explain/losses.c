@@ -150,6 +150,20 @@ static void tell_paused_ports(struct seen *s, struct cause *cause, size_t node, 
     }
 }
 
+/* Has the simulated switch less headroom than a frame of the priority needs? Then frames are lost before one
+ * makes it pause. */
+static bool fits_no_frame(const struct seen *s, size_t node, int priority)
+{
+    const json_t *own = json_object_get(run_get(s->run, "lab.switches"), s->network.nodes[node].name),
+                 *all = run_get(s->run, "lab.defaults.switch");
+    int64_t headroom = seen_quantity(json_object_get(own, "headroom"),
+                                     seen_quantity(json_object_get(all, "headroom"), INT64_MAX));
+    double frame = 0;
+    for (size_t i = 0; i < s->flow_count; i++)
+        frame = s->flows[i].priority == priority ? fmax(frame, s->flows[i].payload) : frame;
+    return (double)headroom < frame;
+}
+
 /* Frames for which the switch has no room though the priority is lossless there: why, by the pauses that the
  * port which they came by sent, and whether the other end of its link obeyed them. */
 static enum cause_kind why_lost(const struct seen *s, size_t node, size_t port, int priority,
@@ -162,7 +176,7 @@ static enum cause_kind why_lost(const struct seen *s, size_t node, size_t port, 
     if (sent == 0) {
         text_add(line, "it sent no pauses to %s (port%u_tx_prio%d_pause)\n", seen_behind(s, port), at->number,
                  priority);
-        return CAUSE_NOT_LOSSLESS;
+        return fits_no_frame(s, node, priority) ? CAUSE_HEADROOM : CAUSE_NOT_LOSSLESS;
     }
     if (!(sent > 0) || (!off && (!s->has_pauses || seen_stop(s, at->peer, priority))))
         return CAUSE_HEADROOM;
@@ -195,7 +209,9 @@ static void judge_lost_by(struct seen *s, struct causes *causes, size_t first, s
             causes->items[i].priority == priority)
             cause = &causes->items[i];
     bool is_new = !cause;
-    cause = cause ? cause : causes_add(s, causes, kind, culprit, SURE);
+    cause =
+        cause ? cause
+              : causes_add(s, causes, kind, culprit, lossless && kind == CAUSE_NOT_LOSSLESS ? LIKELY : SURE);
     free(culprit);
     cause->priority = priority;
     if (is_new)
