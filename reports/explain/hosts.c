@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/xalloc.h"
+#include "reports/results/lines.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,31 @@ static struct cause *host_that_pauses(const struct causes *causes, const struct 
     return host;
 }
 
+/* Of the flow's pauses the part in which the host paused its link, in an interval between samples or beside
+ * one, and at most as long again: what gathered meanwhile takes its time. A small rest is of the host, too.
+ */
+#define SMALL_REST 0.25
+
+static double paused_together(const struct seen *s, const struct flow_seen *flow, const struct cause *host)
+{
+    const struct series *held = seen_series(s, flow->from, "rx_prio%d_pause_duration", flow->priority),
+                        *sent = seen_series(s, host->culprit, "tx_prio%d_pause_duration", flow->priority);
+    double all = 0, together = 0;
+    for (size_t i = 1; held && sent && i < held->count; i++) {
+        int64_t from = held->time_ns[i - 1], to = held->time_ns[i], every = to - from;
+        double own = (double)(held->value[i] - held->value[i - 1]);
+        if (from < 0 || to > s->measure_ns || own <= 0 || held->value[i] == LINES_NULL ||
+            held->value[i - 1] == LINES_NULL)
+            continue;
+        double its = series_at(sent, to + every) - series_at(sent, from - every);
+        all += own;
+        together += isnan(its) ? own : fmin(own, its);
+    }
+    double most = 2 * seen_delta(s, host->culprit, "tx_prio%d_pause_duration", flow->priority);
+    together = isnan(most) ? together : fmin(together, most);
+    return together < (1 - SMALL_REST) * all ? together / all : 1;
+}
+
 /* What several hosts send to this one, as a part of its line; 0: one alone does, or it is not known. */
 static double received_of_several(const struct seen *s, const char *to)
 {
@@ -123,11 +149,13 @@ static double received_of_several(const struct seen *s, const char *to)
     return several && line > 0 ? sum / line : 0;
 }
 
-/* Where what it gets is marked, DCQCN keeps a queue short, and its line not always full. */
+/* Is its line full while it does not pause it? Where what it gets is marked, DCQCN keeps a queue short, and
+ * the line not always full. */
 static bool fills_receiver(const struct seen *s, const struct flow_seen *flow)
 {
     double full = seen_counter(s, flow->to, "np_cnp_sent") > 0 ? SEEN_MARKED : SEEN_LOADED;
-    return received_of_several(s, flow->to) > full;
+    double held = seen_rate(s, flow->to, "tx_prio%d_pause_duration", flow->priority) * NS_PER_US / NS_PER_S;
+    return received_of_several(s, flow->to) > full * (1 - (held > 0 ? fmin(held, 1) : 0));
 }
 
 /* What was taken from it on its way, as its host counts. */
@@ -156,9 +184,10 @@ static void judge_congestion_of_hosts(struct seen *s, struct causes *causes)
         const struct flow_seen *flow = &s->flows[i];
         double paused = flow->share[SHARE_PAUSED], cost = slowed_by_network(flow);
         struct cause *host = paused > MATTERS ? host_that_pauses(causes, flow) : NULL;
+        double part = host ? paused * paused_together(s, flow, host) : 0;
         if (host)
-            cause_add_cost(host, i, paused);
-        cost -= host ? paused : 0;
+            cause_add_cost(host, i, part);
+        cost -= part;
         if (cost <= MATTERS)
             continue;
         const char *full = fills_receiver(s, flow) ? flow->to : any;
