@@ -2,6 +2,7 @@
 
 #include "lib/clock.h"
 #include "lib/xalloc.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,27 +32,33 @@ static bool find_increases(const struct series *series, size_t *first, size_t *l
     return any;
 }
 
-/* When the port's link was down, from the first time to the last, as samples tell. */
-static bool find_down_time(const struct seen *s, size_t port, int64_t *from_ns, int64_t *to_ns)
+/* When the port's link was down, from the first time to the last, as samples tell; *times: how often, 0: not
+ * counted. `*back`: something left by it since then. */
+static bool find_down_time(const struct seen *s, size_t port, int64_t *from_ns, int64_t *to_ns,
+                           int64_t *times, bool *back)
 {
     const size_t ends[] = {port, s->network.ports[port].peer};
-    bool any = false, back = false;
+    bool any = false;
+    *back = false;
+    *times = 0;
     for (size_t k = 0; k < 2; k++) {
         const struct network_port *at = &s->network.ports[ends[k]];
         const char *role = seen_role(s, at->node);
         const struct series *down = seen_series(s, role, "port%u_link_down_events", at->number),
                             *sent = seen_series(s, role, "port%u_tx_bytes", at->number);
         size_t first = 1, last = 1;
+        bool counted = down != NULL;
         down = down ? down : seen_series(s, role, "port%u_link_discards", at->number);
         if (!find_increases(down, &first, &last))
             continue;
+        *times = counted ? down->value[last] - down->value[first - 1] : *times;
         *from_ns = !any || down->time_ns[first - 1] < *from_ns ? down->time_ns[first - 1] : *from_ns;
-        *to_ns = back ? *to_ns : down->time_ns[down->count - 1];
+        *to_ns = *back ? *to_ns : down->time_ns[down->count - 1];
         any = true;
         for (size_t i = 1; sent && i < sent->count; i++)
             if (sent->time_ns[i - 1] >= down->time_ns[last] && sent->value[i] > sent->value[i - 1]) {
-                *to_ns = back && *to_ns < sent->time_ns[i - 1] ? *to_ns : sent->time_ns[i - 1];
-                back = true;
+                *to_ns = *back && *to_ns < sent->time_ns[i - 1] ? *to_ns : sent->time_ns[i - 1];
+                *back = true;
                 break;
             }
     }
@@ -61,12 +68,13 @@ static bool find_down_time(const struct seen *s, size_t port, int64_t *from_ns, 
 bool judge_failed(const struct seen *s, size_t port)
 {
     const size_t ends[] = {port, s->network.ports[port].peer};
-    int64_t from = 0, to = 0;
+    int64_t from = 0, to = 0, times;
+    bool back;
     for (size_t k = 0; k < 2; k++)
         if (seen_delta(s, seen_role(s, s->network.ports[ends[k]].node), "port%u_link_discards",
                        s->network.ports[ends[k]].number) > 0)
             return true;
-    if (!find_down_time(s, port, &from, &to))
+    if (!find_down_time(s, port, &from, &to, &times, &back))
         return false;
     from = from > 0 ? from : 0;
     to = to < s->measure_ns ? to : s->measure_ns;
@@ -97,8 +105,15 @@ struct cause *judge_link_down(struct seen *s, struct causes *causes, size_t port
     if (!is_new)
         return cause;
     cause->port = port;
-    if (!s->hosts_only)
-        find_down_time(s, port, &cause->from_ns, &cause->to_ns);
+    int64_t times;
+    bool back;
+    if (!s->hosts_only && find_down_time(s, port, &cause->from_ns, &cause->to_ns, &times, &back)) {
+        if (times > 1)
+            text_add(&cause->evidence, "it went down %" PRId64 " times in that\n", times);
+        if (!back)
+            text_add(&cause->evidence,
+                     "nothing was sent over it since: whether it is up again is not known\n");
+    }
     size_t told = 0;
     for (size_t i = 0; i < s->flow_count; i++)
         if (s->flows[i].resent_packets > 0 && told++ < FLOWS_TOLD)
