@@ -748,6 +748,21 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
                           stop ? stop->spans[stop->count - 1].end_ns : s->measure_ns, but);
 }
 
+double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during)
+{
+    const struct network_port *at = &s->network.ports[port];
+    const struct series *queue =
+        seen_series(s, seen_role(s, at->node), "port%u_prio%d_queue_bytes", at->number, during->priority);
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; queue && i < queue->count; i++) {
+        bool within = queue->time_ns[i] >= during->start_ns && queue->time_ns[i] <= during->end_ns;
+        count += within;
+        sum += within && queue->value[i] != LINES_NULL ? (double)queue->value[i] : 0;
+    }
+    return count ? sum / (double)count : NAN;
+}
+
 static bool is_shared(struct seen *s, const struct flow_seen *flow, size_t port)
 {
     bool shared = false;

@@ -142,6 +142,10 @@ double seen_backlog(const struct seen *s, size_t port, int priority, const struc
 /* The same of the time of a flow, at the port of its way at which most waits and others send; NAN: others
  * send at one whose queue was not sampled. */
 double seen_shared_backlog(struct seen *s, const struct flow_seen *flow);
+/* The bytes of the flow's priority that waited at a switch's port while it ran, in the mean; NAN: not
+ * sampled.
+ */
+double seen_queue_bytes(const struct seen *s, size_t port, const struct flow_seen *during);
 /* The part of what a switch's port carries that left there while the flow ran (NULL: in the measure phase);
  * NAN: not counted. */
 double seen_use(const struct seen *s, size_t port, const struct flow_seen *during);

@@ -163,6 +163,64 @@ static double window_s(const struct flow_seen *flow)
     return seen_depth(flow) / messages;
 }
 
+/* Of the part of a full line that each of its senders could have: who has less does not ask for it, or was
+ * kept from it. */
+#define FAIR 0.7
+/* Of its line: one that is kept from less by pauses or congestion control is not held up by the others. */
+#define KEPT 0.01
+
+/* Has the flow's sender its part of the line that its receiver has, or would it if all asked for as much? */
+static bool has_part(const struct seen *s, const struct flow_seen *flow)
+{
+    double own = 0, all = 0, senders = 0;
+    for (size_t i = 0; i < s->flow_count; i++) {
+        const struct flow_seen *one = &s->flows[i];
+        bool known = strcmp(one->to, flow->to) != 0;
+        if (known)
+            continue;
+        double its = one->goodput_bps * seen_overlap(flow, one);
+        all += its;
+        own += strcmp(one->from, flow->from) == 0 ? its : 0;
+        for (size_t k = 0; k < i && !known; k++)
+            known = strcmp(s->flows[k].to, flow->to) == 0 && strcmp(s->flows[k].from, one->from) == 0;
+        senders += !known && its > 0;
+    }
+    return own * senders >= FAIR * all;
+}
+
+/* How long a packet of the flow waits at the ports of its way that are full, in the mean, seconds: what
+ * stands there, by the rate at which its priority leaves. NAN: no queue was sampled. */
+static double queue_s(struct seen *s, const struct flow_seen *flow)
+{
+    double sum = 0;
+    for (size_t p = 0; p < s->network.port_count; p++) {
+        if (s->network.nodes[s->network.ports[p].node].host || !seen_may_pass(s, flow, p) ||
+            !seen_is_full(s, p, flow))
+            continue;
+        double leaves_bps = 0, bytes = seen_queue_bytes(s, p, flow);
+        for (size_t i = 0; i < s->flow_count; i++) {
+            const struct flow_seen *one = &s->flows[i];
+            if (one->priority == flow->priority && one->most_bps > 0 && seen_may_pass(s, one, p))
+                leaves_bps +=
+                    one->goodput_bps * seen_overlap(flow, one) / one->most_bps * seen_line_bps(s, one->from);
+        }
+        sum += 8 * bytes / fmin(leaves_bps, s->network.ports[p].rate_bps);
+    }
+    return s->hosts_only || sum <= 0 ? NAN : sum;
+}
+
+/* What queues at full lines keep the flow from. One that has less than its part, and was neither paused,
+ * slowed nor lost anything, has its messages in flight there for a part of their time: without that it would
+ * have as much more. NAN: whether they are there is not known. */
+static double queue_share(struct seen *s, const struct flow_seen *flow, bool loses)
+{
+    bool kept = flow->share[SHARE_PAUSED] + flow->share[SHARE_RATE] > KEPT || loses;
+    if (kept || flow->goodput_bps <= 0 || has_part(s, flow))
+        return 1;
+    double queue = queue_s(s, flow), all = window_s(flow);
+    return queue < all ? flow->share[SHARE_DELIVERED] * queue / (all - queue) : isnan(queue) ? NAN : 1;
+}
+
 /* The part of its time in which a flow with a gap rests: between bursts of that many messages. */
 static double rest_share(const struct flow_seen *flow)
 {
@@ -288,10 +346,13 @@ void seen_share_out(struct seen *s, struct flow_seen *flow)
         take_share(flow, SHARE_ASKED, 1, &left);
     take_share(flow, SHARE_RATE, isnan(held) ? 0 : held, &left);
     bool still = (double)flow->still_ns > STILL * time_ns;
-    if (flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow)))
+    bool loses = flow->resent_bps > 0 || still || (isnan(flow->resent_packets) && host_loses(s, flow));
+    if (loses)
         take_share(flow, SHARE_LOSS, still ? 1 : unseen_waits(s, flow), &left);
-    if (left > 0 && waits_in_queue(s, flow))
-        take_share(flow, SHARE_QUEUE, 1, &left);
+    if (left > 0 && waits_in_queue(s, flow)) {
+        double queue = queue_share(s, flow, loses);
+        take_share(flow, isnan(queue) ? SHARE_UNKNOWN : SHARE_QUEUE, isnan(queue) ? 1 : queue, &left);
+    }
     bool bursts = json_object_get(flow->asked, "gap") != NULL;
     double behind =
         bursts && left > 0 ? seen_shared_backlog(s, flow) : 0; /* the line is full for their time */

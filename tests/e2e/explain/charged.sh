@@ -16,7 +16,10 @@ own() { # NAME JQ [OPTION...]: explains a run of the scenario that JQ changes
          settings: {pfc: [3]}, sample: {every: \"50us\"}} | $change" >"$SCRATCH/$name.json"
     "$H" run "$SCRATCH/$name.json" --out "$OUT" --no-report --quiet "$@" >"$SCRATCH/said" 2>&1
     "$H" explain --json "$OUT/$name/latest" >"$SCRATCH/own.json"
-    "$H" explain --json --hosts-only "$OUT/$name/latest" >"$SCRATCH/hosts.json"
+}
+hosts() { # WHAT NAME CHECK: the same as hosts alone tell it
+    "$H" explain --json --hosts-only "$OUT/$2/latest" >"$SCRATCH/own.json"
+    said "$1" "$3"
 }
 # cost(KIND; CULPRIT; FLOW): what the cause took from the flow; 0: nothing, or it is not told
 DEFS='def said: .causes | map("\(.kind) \(.culprit)"); def cost($k; $c; $f): [.causes[] | select(.kind == $k and .culprit == $c) | (.flows + .victims)[] | select(.flow == $f) | .cost] | add // 0;
@@ -62,4 +65,22 @@ said "a spine that does not obey, too" '(said | any(. == "not-lossless spine0"))
 
 own acks '.flows = [flow("a"; "h0"; "h1"), flow("b"; "h2"; "h3")] | .storms = [{role: "h0", priority: 3, start: "3ms", stop: "4ms"}]'
 said "the flow that a storming host sends, whose acknowledgements wait, is no victim that goes elsewhere" 'said == ["storm h0"] and .causes[0].victims == [] and [.causes[0].flows[].flow] == ["a"]'
+
+# ---- a sender that is slow by itself, beside one that fills the line
+own slow '.flows = [flow("a"; "h0"; "h1"), flow("b"; "h2"; "h1")]' --set 'lab.hosts.h0.nic={"messages": "10k/s"}'
+said "one that could have its part of a full line and takes a tenth of that: its sender, not the others" 'said[0] == "sender h0" and cost("sender"; "h0"; "a") > 0.9 and cost("incast"; "h1"; "a") < 0.01'
+own one "$two"' | .flows[0] += {message: "4KiB", depth: 1}'
+said "one with a message in flight: what it would have beside an empty queue is that of the queue" 'said == ["sender h0", "incast h2"] and about(cost("sender"; "h0"; "a"); 0.92; 0.04) and about(cost("incast"; "h2"; "a"); 0.07; 0.04)'
+hosts "  hosts alone do not tell both apart, which is said" one 'said == [] and of.a.unknown > 0.9'
+
+# ---- what hosts tell
+hosts "with what hosts count: a host that pauses its link for 3 % of the time, and an incast" pauses 'said[0] == "incast h2" and cost("incast"; "h2"; "a") > 0.4 and cost("host-pauses"; "h2"; "a") < 0.07'
+hosts "  a storm and an incast at one host" storm 'about(cost("storm"; "h2"; "a"); 0.2; 0.04) and about(cost("incast"; "h2"; "a"); 0.4; 0.04)'
+hosts "  a flow that is paused while another host does not storm" elsewhere 'cost("incast"; "h3"; "b") > 0.25 and about(cost("storm"; "h1"; "c"); 0.35; 0.02)'
+
+# ---- when a link was down
+own twice 'leaves | .flows = [range(2) | flow("p\(.)"; "h\(.)"; "h\(. + 4)")] | .faults = [{link: ["leaf0", "spine0"], kind: "rate", rate: "20Gb/s", phase: "measure", start: "2ms", stop: "3ms"}]'
+said "a link that went down twice: how often, beside the first time and the last" '.causes[] | select(.kind == "link-down") | .evidence[0] == "it went down 2 times in that"'
+own silent 'leaves | .flows = [range(4) | flow("p\(.)"; "h\(.)"; "h\(. + 4)")] | .faults = [{link: ["leaf0", "spine0"], kind: "down", phase: "measure", start: "1ms", stop: "2ms"}]'
+said "one over which nothing was sent since it was down: that is said" '.causes[] | select(.kind == "link-down") | .evidence[0] == "nothing was sent over it since: whether it is up again is not known"'
 finish
