@@ -88,6 +88,7 @@ check "as it is" [ "$(jq -c '[.settings.mtu, .phases.measure, (.traffic[0].from 
 tries() { find full/pauses-reduced/*/tries -mindepth 1 -maxdepth 1 2>/dev/null | wc -l; }
 harness reduce "$run" --expect "nobody is paused" --out full --quiet >log 2>&1 &
 until_true 300 eval '[ "$(tries)" -ge 6 ] || ! kill -0 $!'
+# shellcheck disable=SC2034 # eval reads it
 had=$(tries)
 prlimit --pid $! --fsize=3000:
 until_true 300 eval '[ "$(tries)" -ge $((had + 12)) ] || ! kill -0 $!'
