@@ -26,7 +26,9 @@ same() { jq -S '{findings, runs, tried: [.tried[].values]}' "$1"/rates/2*/search
 check_exit 0 "a search that runs here" "$H" search rates.json --out here --no-report --quiet
 slurm_start || { nok "a controller and two nodes" && finish; }
 check_exit 0 "one whose rounds run on the cluster" "$H" search rates.json --on slurm --out there --no-report
-check_says "... finds what is there" '^2 kinds of ' out
+kinds=$(jq '.findings | length' here/rates/2*/search.json)
+check "a kind is found" test "$kinds" -ge 1
+check_says "... as many on the cluster" "^$kinds kinds? of " out
 check "... which is the same" diff <(same here) <(same there)
 check "... there is no job any more" test -z "$(squeue --noheader)"
 
