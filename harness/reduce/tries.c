@@ -149,7 +149,7 @@ static enum seen see_part(struct tries *t, const char *name, int64_t repeats)
     return all;
 }
 
-/* What there is of a part is not gone on with, if it is to be made anew. */
+/* Remove what an earlier try left of a part, if the part is to be made anew. */
 static int forget_part(struct tries *t, const char *name)
 {
     char *folder = t->anew ? files_join(t->folder, name) : NULL;
@@ -331,7 +331,7 @@ static bool ask_ended(void *context, size_t i, struct worked *worked)
     text_free(&worked->output);
     a->tries->why = worked->e;
     a->seen[i] = whole ? SEEN_NEITHER : SEEN_NOTHING;
-    while (whole && verdicts[a->seen[i]] != worked->outcome.verdict)
+    while (whole && a->seen[i] < SEEN_NOTHING && verdicts[a->seen[i]] != worked->outcome.verdict)
         a->seen[i]++;
     if (!whole && a->tries->said[0])
         error_set(&a->tries->why, "%s", a->tries->said);
