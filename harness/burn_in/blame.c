@@ -321,6 +321,11 @@ void blame_link(json_t *finding, const char *a, const char *b)
     json_object_set_new(finding, "link", json_make("[s,s]", a, b));
 }
 
+void blame_switch(json_t *finding, const char *name)
+{
+    json_object_set_new(finding, "switch", json_text(name));
+}
+
 void blame_node(json_t *finding, struct node *n)
 {
     json_object_set_new(finding, "host", json_text(n->machine));

@@ -120,6 +120,8 @@ json_t *blame(struct work *w, const char *kind, const char *culprit, bool sure, 
 void blame_add(json_t *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void blame_figure(json_t *finding, double figure, double expected, const char *unit, const char *source);
 void blame_link(json_t *finding, const char *a, const char *b);
+/* The switch that a finding is of. */
+void blame_switch(json_t *finding, const char *name);
 /* It is of this NIC, whose other figures are not judged then. */
 void blame_node(json_t *finding, struct node *n);
 /* A rate or a feature that a stage should have judged and could not, and why: the burn-in is undecided. */

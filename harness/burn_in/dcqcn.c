@@ -251,7 +251,7 @@ static bool judge_unmarking(struct work *w, const char *name, const struct marki
               "%s marks nothing in incasts in which other switches mark: it has no ECN thresholds "
               "for this priority, or higher ones",
               name);
-    json_object_set_new(finding, "switch", json_text(name));
+    blame_switch(finding, name);
     blame_figure(finding, 0, 1, "marked packets", "the other switches in the same incasts");
     if (!isnan(is->queue))
         blame_add(finding, "%.0f kB waited there for %s on average, and others marked at %.0f to %.0f kB",

@@ -77,7 +77,7 @@ static json_t *accuse_switch(struct work *w, const char *name, bool sure)
               "%s pauses nobody: it takes the packets' priority for one without PFC (its map of DSCPs to "
               "priorities), or has PFC off",
               name);
-    json_object_set_new(finding, "switch", json_text(name));
+    blame_switch(finding, name);
     blame_figure(finding, 0, 1, "", "a switch whose queue is full pauses those who send into it");
     return finding;
 }
@@ -141,7 +141,7 @@ static json_t *accuse_port(struct work *w, const char *at, const char *peer, dou
                             "without PFC (its map of DSCPs to priorities), or has PFC off",
                             at, peer);
     blame_link(finding, peer, at);
-    json_object_set_new(finding, "switch", json_text(at));
+    blame_switch(finding, at);
     blame_figure(finding, 0, 1, "", "the other ports of the switch in the same incasts");
     blame_add(finding,
               "it dropped %.0f frames in incasts, and sent no pause there; its other ports sent %.0f", here,
@@ -215,7 +215,7 @@ static void accuse_heedless(struct work *w, const char *name, const char *peer, 
         blame(w, "switch-pfc", culprit, true, "lossless",
               "%s%s%s is sent pauses and does not stop: PFC is off there, or for another priority", name,
               all ? "" : "'s port to ", all ? "" : peer);
-    json_object_set_new(finding, "switch", json_text(name));
+    blame_switch(finding, name);
     if (!all)
         blame_link(finding, peer, name);
     blame_figure(finding, 0, 1, "", "a port that is sent pauses stops");
@@ -335,7 +335,7 @@ static bool accuse_losing_switches(struct work *w, bool *counts)
         json_t *finding = blame(w, "loss", name, sure, "lossless",
                                 "packets are lost although PFC is on: %s drops them (headroom, buffer%s)",
                                 name, sure ? "" : ", or who sends to it does not stop, or is not paused");
-        json_object_set_new(finding, "switch", json_text(name));
+        blame_switch(finding, name);
         blame_figure(finding, dropped, 0, "frames dropped", "PFC is there to lose nothing");
     }
     return any;
