@@ -604,6 +604,7 @@ void sim_free(struct sim *sim)
     for (uint32_t i = 0; sim->hosts && i < sim->host_count; i++) {
         free(sim->hosts[i].pcie.returns);
         free(sim->hosts[i].columns);
+        free(sim->hosts[i].column_sources);
         for (int k = 0; k < SIM_MEMORIES; k++)
             free(sim->hosts[i].memories[k].bank_free_ps);
     }

@@ -137,8 +137,10 @@ static void take_columns(const struct sim *sim, struct host *h, const struct sim
 {
     for (size_t k = 0; k < SOURCES; k++)
         for (unsigned i = 0; i < copies(&sources[k]); i++, all++)
-            if (has(sim, h, &sources[k], i))
+            if (has(sim, h, &sources[k], i)) {
+                h->column_sources[h->column_count] = (struct column_source){(uint8_t)k, (uint8_t)i};
                 h->columns[h->column_count++] = *all;
+            }
 }
 
 int counters_build(struct sim *sim)
@@ -154,7 +156,8 @@ int counters_build(struct sim *sim)
     for (uint32_t i = 0; whole && i < sim->host_count; i++) {
         struct host *h = &sim->hosts[i];
         h->columns = calloc(most, sizeof *h->columns);
-        whole = h->columns;
+        h->column_sources = calloc(most, sizeof *h->column_sources);
+        whole = h->columns && h->column_sources;
         if (whole)
             take_columns(sim, h, all);
     }
@@ -169,29 +172,33 @@ size_t sim_host_counters(const struct sim *sim, uint32_t host, const struct sim_
 }
 
 /* A frame that was sent and has not arrived. */
-static void not_received(const struct packet *packet, unsigned priority, struct priority_counters *c)
+static void not_received(const struct packet *packet, struct priority_counters counters[SIM_PRIORITIES])
 {
-    if (packet->kind == PACKET_PFC || packet->priority != priority)
+    if (packet->kind == PACKET_PFC)
         return;
-    c->rx_packets--;
-    c->rx_bytes -= packet->bytes;
+    counters[packet->priority].rx_packets--;
+    counters[packet->priority].rx_bytes -= packet->bytes;
 }
 
-static void count_received(const struct sim *sim, uint32_t port, unsigned priority,
-                           struct priority_counters *c)
+/* What the peer sent, less what was lost on the link and what is on its way. */
+static void count_received(const struct sim *sim, uint32_t port,
+                           struct priority_counters counters[SIM_PRIORITIES])
 {
     const struct inbox *in = &sim->ports[port].in;
-    const struct queue *sent = &sim->ports[sim->ports[port].peer].queues[queue_of(priority)];
-    c->rx_packets = sent->sent_packets - c->lost_packets;
-    c->rx_bytes = sent->sent_bytes - c->lost_bytes;
+    for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
+        const struct queue *sent = &sim->ports[sim->ports[port].peer].queues[queue_of(priority)];
+        struct priority_counters *c = &counters[priority];
+        c->rx_packets = sent->sent_packets - c->lost_packets;
+        c->rx_bytes = sent->sent_bytes - c->lost_bytes;
+    }
     for (uint32_t i = in->head; i != in->end; i++)
-        not_received(&in->ring[i & in->mask], priority, c);
+        not_received(&in->ring[i & in->mask], counters);
     if (!(sim->ports[port].flags & PORT_INSIDE))
         return;
     const struct packet *packets =
         sim->team->members[sim->islands[sim->ports[port].island].thread].view->packets;
     for (uint32_t p = in->line.first; p != NONE; p = p == in->line.last ? NONE : packets[p].next)
-        not_received(&packets[p], priority, c);
+        not_received(&packets[p], counters);
 }
 
 /* What is counted of pauses: packets are not. */
@@ -206,14 +213,15 @@ static struct priority_counters paused_of(const struct sim *sim, uint32_t port, 
     return c;
 }
 
-struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsigned priority)
+void counters_of(const struct sim *sim, uint32_t port, struct priority_counters counters[SIM_PRIORITIES])
 {
-    const struct queue *sent = &sim->ports[port].queues[queue_of(priority)];
-    struct priority_counters c = paused_of(sim, port, priority);
-    c.tx_packets = sent->sent_packets;
-    c.tx_bytes = sent->sent_bytes;
-    count_received(sim, port, priority, &c);
-    return c;
+    for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
+        const struct queue *sent = &sim->ports[port].queues[queue_of(priority)];
+        counters[priority] = paused_of(sim, port, priority);
+        counters[priority].tx_packets = sent->sent_packets;
+        counters[priority].tx_bytes = sent->sent_bytes;
+    }
+    count_received(sim, port, counters);
 }
 
 void sim_longest_holds_begin(struct sim *sim)
@@ -236,22 +244,24 @@ struct sim_hold sim_link_hold(const struct sim *sim, size_t link, unsigned end, 
     return hold;
 }
 
-static int64_t read_source(const struct sim *sim, const struct host *h, const struct source *s, unsigned i)
+/* counters: of the host's port */
+static int64_t read_source(const struct sim *sim, const struct host *h, struct column_source of,
+                           const struct priority_counters counters[SIM_PRIORITIES])
 {
-    struct priority_counters c;
-    struct stall_gauge g = s->scope == GAUGE_READ_STALL ? h->pcie.read_stall : h->pcie.write_stall;
+    const struct source *s = &sources[of.source];
+    struct stall_gauge g;
     const void *base = h;
     switch (s->scope) {
     case EACH_PRIORITY:
     case EACH_PFC_PRIORITY:
-        c = counters_of(sim, h->port, i);
-        base = &c;
+        base = &counters[of.copy];
         break;
     case EACH_BUFFER:
-        base = &h->buffers[i];
+        base = &h->buffers[of.copy];
         break;
     case GAUGE_READ_STALL:
     case GAUGE_WRITE_STALL:
+        g = s->scope == GAUGE_READ_STALL ? h->pcie.read_stall : h->pcie.write_stall;
         stall_gauge_roll(&g, sim->now_ps);
         base = &g;
         break;
@@ -273,8 +283,8 @@ static int64_t read_source(const struct sim *sim, const struct host *h, const st
 void sim_host_values(const struct sim *sim, uint32_t host, int64_t *values)
 {
     const struct host *h = &sim->hosts[host];
-    for (size_t k = 0; k < SOURCES; k++)
-        for (unsigned i = 0; i < copies(&sources[k]); i++)
-            if (has(sim, h, &sources[k], i))
-                *values++ = read_source(sim, h, &sources[k], i);
+    struct priority_counters counters[SIM_PRIORITIES];
+    counters_of(sim, h->port, counters);
+    for (size_t i = 0; i < h->column_count; i++)
+        values[i] = read_source(sim, h, h->column_sources[i], counters);
 }

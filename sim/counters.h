@@ -9,7 +9,7 @@ const struct counter *counters_row(const char *pattern);
 /* Name the columns of all hosts; -1 when memory ran out. */
 int counters_build(struct sim *sim);
 
-/* A port's counters on a priority as they are now, pauses that last included. */
-struct priority_counters counters_of(const struct sim *sim, uint32_t port, unsigned priority);
+/* A port's counters as they are now, pauses that last included. */
+void counters_of(const struct sim *sim, uint32_t port, struct priority_counters counters[SIM_PRIORITIES]);
 
 #endif

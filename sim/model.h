@@ -271,6 +271,9 @@ struct host {
     int32_t burst_left;  /* of the turn of the queue pair that was served last */
     struct host_counters counters;
     struct sim_counter *columns; /* for sim_host_counters; the names are in host_column_names */
+    struct column_source {
+        uint8_t source, copy; /* in the table of counters.c, and of which priority or buffer */
+    } * column_sources;
     size_t column_count;
 };
 

@@ -40,8 +40,8 @@ static size_t host_find_column(struct recorded_host *host, struct column *column
 static void column_add_counter(struct recorder *r, const struct recorded_host *host,
                                struct recorded_column *g, int64_t time_ns, int64_t value)
 {
-    if (g->seen)
-        g->total = recorded_sum(g->total, value >= g->seen_last ? value - g->seen_last : value);
+    if (g->seen && value != g->seen_last)
+        g->total = recorded_sum(g->total, value > g->seen_last ? value - g->seen_last : value);
     g->seen = true;
     g->seen_last = value;
     if (time_ns <= r->start_ns)
@@ -62,7 +62,8 @@ static void column_add_counter(struct recorder *r, const struct recorded_host *h
                       host->role, g->column.name, g->previous, value);
         g->moved_back = true;
     }
-    g->delta = recorded_sum(g->delta, value >= g->previous ? value - g->previous : value);
+    if (value != g->previous) /* most stand still */
+        g->delta = recorded_sum(g->delta, value > g->previous ? value - g->previous : value);
     g->last = g->previous = value;
     g->last_ns = time_ns;
     g->closed = time_ns >= r->end_ns;

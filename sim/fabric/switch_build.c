@@ -311,11 +311,12 @@ size_t sim_switch_counters(const struct sim *sim, uint32_t index, const struct s
     return sim->switches[index].column_count;
 }
 
-static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned priority, int64_t *value)
+/* c: of the port on this priority */
+static int64_t *queue_values(const struct sim *sim, uint32_t port, unsigned priority,
+                             const struct priority_counters *c, int64_t *value)
 {
     const struct port *p = &sim->ports[port];
     const struct switch_port *at = &sim->switch_ports[port];
-    const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
     unsigned queue = queue_of(priority);
     bool paused = pfc_is_paused(p, priority);
     *value++ = p->queues[queue].bytes;
@@ -360,12 +361,13 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
         uint32_t port = s->ports[i];
         const struct switch_port *at = &sim->switch_ports[port];
         int64_t tx_bytes = 0, rx_bytes = 0;
+        struct priority_counters counters[SIM_PRIORITIES];
+        counters_of(sim, port, counters);
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++) {
-            const struct priority_counters now = counters_of(sim, port, priority), *c = &now;
-            tx_bytes += c->tx_bytes;
-            rx_bytes += c->rx_bytes;
-            rx_pause += c->rx_pause;
-            tx_pause += c->tx_pause;
+            tx_bytes += counters[priority].tx_bytes;
+            rx_bytes += counters[priority].rx_bytes;
+            rx_pause += counters[priority].rx_pause;
+            tx_pause += counters[priority].tx_pause;
         }
         marked += at->marked;
         dropped += at->dropped;
@@ -376,7 +378,7 @@ void sim_switch_values(const struct sim *sim, uint32_t index, int64_t *values)
         *value++ = rx_bytes;
         for (unsigned priority = 0; priority < SIM_PRIORITIES; priority++)
             if (s->shown_mask >> priority & 1)
-                value = queue_values(sim, port, priority, value);
+                value = queue_values(sim, port, priority, &counters[priority], value);
     }
     const int64_t first[COUNT(sums)] = {s->shared_used, s->peak_bytes, s->headroom_peak, marked,   dropped,
                                         s->storms,      s->restores,   watchdog,         rx_pause, tx_pause};
