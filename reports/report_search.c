@@ -62,7 +62,7 @@ static void add_points(struct plot_panel *panel, const char *label, enum plot_st
     json_array_foreach((json_t *)(uintptr_t)list, i, entry)
     {
         double at = value_in(entry, x), is = value_in(entry, y);
-        if (json_is_true(json_object_get(entry, "feasible")) == feasible && isfinite(at) && isfinite(is))
+        if (json_object_get(entry, "feasible") == json_boolean(feasible) && isfinite(at) && isfinite(is))
             plot_add_point(series, at, is);
     }
 }

@@ -101,7 +101,7 @@ static json_t *known_json(const struct candidates *all, const struct study *stud
     json_t *list = json_array();
     for (size_t i = 0; i < study->baseline_count && i < all->count; i++) {
         const struct known_settings *known = &study->baselines[i];
-        json_t *entry = all->items[i]->runs ? candidate_json(all->items[i], study) : NULL;
+        json_t *entry = candidate_was_tried(all->items[i]) ? candidate_json(all->items[i], study) : NULL;
         if (entry && known->source)
             json_object_set_new(entry, "source", json_text(known->source));
         if (entry && known->left_out)
@@ -121,7 +121,7 @@ json_t *answer_make(const struct answer_of *of)
     for (size_t i = 0; i < of->all->count; i++) {
         const struct candidate *c = of->all->items[i];
         early += c->early;
-        tried += c->runs > 0 && !c->known;
+        tried += candidate_was_tried(c) && !c->known;
         feasible += !c->known && candidate_is_feasible(c);
         whole += !c->known && c->whole;
     }
@@ -145,6 +145,8 @@ json_t *answer_make(const struct answer_of *of)
                             json_text("seeds change nothing here: every candidate ran once"));
     if (study->search->stop_early)
         json_object_set_new(document, "stopped_early", json_integer((json_int_t)early));
+    if (of->lost)
+        json_object_set_new(document, "not_run", json_integer((json_int_t)of->lost));
     json_object_set_new(document, "scenario_file", json_text(study->plan.scenario_path));
     json_object_set_new(document, "lab_file", json_text(study->plan.lab_path));
     json_object_set_new(document, "parameters", parameters_json(study));
@@ -159,7 +161,7 @@ json_t *answer_make(const struct answer_of *of)
     json_object_set_new(document, "importance", importance_json(study, of->all));
     json_t *tries = json_array();
     for (size_t i = 0; i < of->all->count; i++)
-        if (of->all->items[i]->runs && !of->all->items[i]->known)
+        if (candidate_was_tried(of->all->items[i]) && !of->all->items[i]->known)
             json_array_append_new(tries, candidate_json(of->all->items[i], study));
     json_object_set_new(document, "tried", tries);
     best_free(&best);
@@ -201,7 +203,8 @@ static void print_entry(const json_t *entry, const json_t *objectives, const cha
         candidate_add_value(entry, objective, &line);
     }
     if (!json_is_true(json_object_get(entry, "feasible")))
-        text_add(&line, "; not allowed: %s", run_member(entry, "why"));
+        text_add(&line, "; not %s: %s", json_object_get(entry, "feasible") ? "allowed" : "known",
+                 run_member(entry, "why"));
     print_out_line("  %-14s %s", name, text_string(&line));
     if (!*run_member(entry, "known")) {
         add_choice(json_object_get(entry, "values"), &values);
@@ -292,6 +295,16 @@ static void print_unexplored(const json_t *sentences)
     }
 }
 
+void answer_print_runs(const json_t *document)
+{
+    if (json_integer_value(json_object_get(document, "stopped_early")))
+        print_out_line("%lld of the runs were stopped early, as a constraint was broken",
+                       (long long)json_integer_value(json_object_get(document, "stopped_early")));
+    if (json_integer_value(json_object_get(document, "not_run")))
+        print_out_line("%lld of the runs did not run, nor when they were made once more",
+                       (long long)json_integer_value(json_object_get(document, "not_run")));
+}
+
 void answer_print(const json_t *document, const char *folder)
 {
     const json_t *objectives = json_object_get(document, "objectives"), *entry,
@@ -303,9 +316,7 @@ void answer_print(const json_t *document, const char *folder)
                    (long long)json_integer_value(json_object_get(document, "runs")),
                    json_is_true(json_object_get(document, "simulated")) ? ", simulated" : "",
                    json_is_true(json_object_get(document, "complete")) ? "" : "; it has not ended");
-    if (json_integer_value(json_object_get(document, "stopped_early")))
-        print_out_line("%lld of the runs were stopped early, as a constraint was broken",
-                       (long long)json_integer_value(json_object_get(document, "stopped_early")));
+    answer_print_runs(document);
     if (json_object_get(document, "note"))
         print_out_line("%s", run_member(document, "note"));
     print_known(document);

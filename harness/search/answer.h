@@ -11,6 +11,7 @@ struct answer_of {
     const char *folder;
     int64_t seed;
     size_t rounds, runs, seeds;
+    size_t lost; /* of the runs, those that did not run */
     const struct trial *trials;
     size_t trial_count;
     bool complete;
@@ -29,6 +30,8 @@ void best_free(struct best *best);
 /* A new reference. */
 json_t *answer_make(const struct answer_of *of);
 void answer_print(const json_t *document, const char *folder);
+/* How many of the runs have no figures, and why. */
+void answer_print_runs(const json_t *document);
 /* A line after a round. */
 void answer_print_progress(const struct study *study, const struct candidates *all, size_t rounds,
                            size_t runs);

@@ -69,17 +69,17 @@ void candidates_free(struct candidates *all)
 static void note_unmet(struct candidate *c, const char *format, const char *what, const char *why)
 {
     struct text words = {0};
-    c->unmet++;
-    if (c->why)
+    if (c->unmet++)
         return;
     text_add(&words, format, what, why);
+    free(c->why);
     c->why = text_take(&words);
 }
 
 void candidate_miss(struct candidate *c, const char *why)
 {
-    c->runs++;
-    note_unmet(c, "%s%s", "a run left no result: ", why);
+    c->lost++;
+    c->why = c->why ? c->why : xasprintf("a run is not complete, nor was it when made once more: %s", why);
 }
 
 /* Is a constraint not met? One whose "when" does not hold of these values is none of theirs. */
@@ -100,43 +100,52 @@ static bool is_unmet(struct candidate *c, const struct study *study, const json_
     return false;
 }
 
-static void note_harm(struct candidate *c, const struct study *study, const json_t *result)
+char *candidate_harm(const struct study *study, const json_t *result)
 {
     const json_t *entry;
     size_t i;
     json_array_foreach(json_object_get(result, "expectations"), i, entry)
     {
-        if (!c->harm && study_guards(study, run_member(entry, "name")) &&
+        if (study_guards(study, run_member(entry, "name")) &&
             strcmp(run_member(entry, "verdict"), "failed") == 0)
-            c->harm = xasprintf("\"%s\": %s", run_member(entry, "name"), run_member(entry, "reason"));
+            return xasprintf("\"%s\": %s", run_member(entry, "name"), run_member(entry, "reason"));
     }
+    return NULL;
+}
+
+bool candidate_has_run(const json_t *result)
+{
+    return json_is_true(json_object_get(result, "complete")) ||
+           json_is_true(json_object_get(result, "stopped_early"));
 }
 
 void candidate_take(struct candidate *c, const struct study *study, const json_t *result, const char *folder)
 {
-    bool complete = json_is_true(json_object_get(result, "complete")), unmet = !complete;
     const json_t *warning;
+    bool unmet = false;
     size_t i;
-    c->runs++;
-    note_harm(c, study, result);
+    c->harm = c->harm ? c->harm : candidate_harm(study, result);
     json_array_foreach(json_object_get(result, "warnings"), i, warning)
     {
         json_put(c->warnings, json_is_string(warning) ? json_string_value(warning) : "?", json_true());
     }
     json_array_append_new(c->folders, json_text(folder));
+    if (!candidate_has_run(result)) {
+        candidate_miss(c, run_member(result, "reason"));
+        return;
+    }
+    c->runs++;
     if (json_is_true(json_object_get(result, "stopped_early"))) { /* its figures are none of a whole run */
         c->early++;
         note_unmet(c, "%s%s", "", run_member(result, "reason"));
         return;
     }
-    if (!complete)
-        note_unmet(c, "%s%s", "a run is not complete: ", run_member(result, "reason"));
     for (size_t k = 0; k < study->objective_count; k++) {
         struct expr_result r;
         expr_name_roles_of(study->objectives[k].of, result);
         if (expr_evaluate(study->objectives[k].of, result, NULL, &r) == EXPR_TRUE && isfinite(r.left)) {
             spread_add(&c->figures[k], r.left);
-            c->found += complete && k == 0 && study->margin && (study->at_margin ? r.left >= 0 : r.left > 0);
+            c->found += k == 0 && study->margin && (study->at_margin ? r.left >= 0 : r.left > 0);
             snprintf(c->units[k], sizeof c->units[k], "%s", r.unit);
         } else if (!unmet) {
             note_unmet(c, "%s has no value: %s", study->objectives[k].name, r.reason);
@@ -152,6 +161,7 @@ void candidate_share(struct candidate *c, const struct candidate *with)
     json_decref(c->folders);
     json_decref(c->warnings);
     c->runs = with->runs;
+    c->lost = with->lost;
     c->found = with->found;
     c->unmet = with->unmet;
     c->why = with->why ? xstrdup(with->why) : NULL;
@@ -164,7 +174,17 @@ void candidate_share(struct candidate *c, const struct candidate *with)
 
 bool candidate_is_feasible(const struct candidate *c)
 {
-    return c->runs > 0 && c->unmet == 0;
+    return c->runs > 0 && c->unmet == 0 && c->lost == 0;
+}
+
+bool candidate_was_tried(const struct candidate *c)
+{
+    return c->runs + c->lost > 0;
+}
+
+bool candidate_is_unknown(const struct candidate *c)
+{
+    return c->lost > 0 && c->unmet == 0;
 }
 
 struct vector candidate_vector(const struct candidate *c, const struct study *study)
@@ -178,10 +198,13 @@ struct vector candidate_vector(const struct candidate *c, const struct study *st
 json_t *candidate_json(const struct candidate *c, const struct study *study)
 {
     json_t *objectives = json_object();
-    json_t *whole =
-        json_make("{s:O,s:s*,s:I,s:I,s:b,s:s*,s:o,s:O}", "values", c->choice, "known", c->known, "round",
-                  (json_int_t)c->round, "runs", (json_int_t)c->runs, "feasible", candidate_is_feasible(c),
-                  "why", c->why, "objectives", objectives, "folders", c->folders);
+    json_t *whole = json_make("{s:O,s:s*,s:I,s:I,s:s*,s:o,s:O}", "values", c->choice, "known", c->known,
+                              "round", (json_int_t)c->round, "runs", (json_int_t)c->runs, "why", c->why,
+                              "objectives", objectives, "folders", c->folders);
+    if (!candidate_is_unknown(c))
+        json_object_set_new(whole, "feasible", json_boolean(candidate_is_feasible(c)));
+    if (c->lost)
+        json_object_set_new(whole, "not_run", json_integer((json_int_t)c->lost));
     if (json_object_size(c->warnings))
         json_object_set_new(whole, "warnings", json_keys(c->warnings));
     for (size_t k = 0; k < study->objective_count; k++) {

@@ -16,7 +16,7 @@ struct document_objective {
 struct document_entry {
     json_t *values, *objectives, *left_out;
     char *known, *source, *why;
-    int64_t round, runs;
+    int64_t round, runs, not_run;
     int feasible, knee;
     struct list_of folders, warnings; /* char * */
 };
@@ -24,7 +24,7 @@ struct document_entry {
 struct document {
     int64_t schema, seed, rounds, runs, candidates, feasible, with_all_seeds, seeds;
     char *program, *version, *build, *scenario, *title, *lab, *note, *scenario_file, *lab_file, *find, *why;
-    int64_t stopped_early;
+    int64_t stopped_early, not_run;
     int simulated, complete, strategy;
     json_t *parameters, *absent, *trials, *importance, *use, *findings;
     struct list_of objectives, known, front, tried, unexplored;
@@ -58,7 +58,9 @@ static const struct field entry_fields[] = {
     {"knee", FIELD_BOOL, AT(knee), .help = "Of the front: the winner."},
     {"round", FIELD_INTEGER, AT(round), COUNT, .help = "That it was proposed in; 0: a known setting."},
     {"runs", FIELD_INTEGER, AT(runs), COUNT, .help = "That it had."},
-    {"feasible", FIELD_BOOL, AT(feasible), .help = "Did each meet the constraints?"},
+    {"feasible", FIELD_BOOL, AT(feasible),
+     .help = "Did each meet the constraints? Absent: that is not known, as runs did not run."},
+    {"not_run", FIELD_INTEGER, AT(not_run), COUNT, .help = "These, which were made once more."},
     {"why", FIELD_STRING, AT(why), .form = &form_any, .help = "Why not."},
     {"objectives", FIELD_JSON, AT(objectives), .required = true,
      .help = "NAME: mean, ci95, stddev and count, in the unit of the objective."},
@@ -100,6 +102,8 @@ static const struct field fields[] = {
     {"stopped_early", FIELD_INTEGER, AT(stopped_early), COUNT,
      .help = "Of the runs, those that ended as soon as a constraint was broken for good (stop_early): they "
              "have no figures."},
+    {"not_run", FIELD_INTEGER, AT(not_run), COUNT,
+     .help = "Of the runs, those that did not run, nor when they were made once more."},
     {"parameters", FIELD_JSON, AT(parameters), .help = "What was varied: path, over, as_written."},
     {"objectives", FIELD_LIST, AT(objectives), .item = FIELD_OBJECT, .sub = &objective_table,
      .required = true, .help = "What was wanted."},

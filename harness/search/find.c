@@ -3,6 +3,7 @@
 #include "harness/reduce/ddmin.h"
 #include "harness/reduce/finding.h"
 #include "harness/reduce/reduce.h"
+#include "harness/search/answer.h"
 #include "lib/document/json_file.h"
 #include "lib/document/json_text.h"
 #include "lib/files.h"
@@ -119,6 +120,7 @@ struct featuring {
     struct finder *f;
     const struct candidate *of;
     const struct candidate *least; /* that was found, with the fewest values */
+    size_t unknown;                /* of the parts that were asked for, those that did not run */
     int status;
 };
 
@@ -173,6 +175,7 @@ static size_t first_found(void *context, const bool *const *kept, size_t sets)
         }
         if (of->status != EXIT_DONE)
             return DDMIN_BROKEN_OFF;
+        of->unknown += c->lost > 0;
         if (c->found == c->runs && c->runs >= of->f->seeds) {
             of->least = c;
             return i;
@@ -302,6 +305,17 @@ static bool widen_known(struct finder *f, const json_t *features, const json_t *
     return false;
 }
 
+static void print_finding(const char *name, const json_t *finding)
+{
+    struct text words = {0};
+    long long unknown = (long long)json_integer_value(json_object_get(finding, "not_run"));
+    if (unknown)
+        text_add(&words, " (not known: whether fewer values do, as %lld %s of them did not run)", unknown,
+                 THINGS(unknown, "part"));
+    print_out_line("%s: %s%s", name, run_member(finding, "sentence"), text_string(&words));
+    text_free(&words);
+}
+
 static int take_finding(struct finder *f, struct candidate *c)
 {
     bool kept[STUDY_MOST_PARAMETERS], to_blame[STUDY_MOST_PARAMETERS] = {false};
@@ -323,14 +337,17 @@ static int take_finding(struct finder *f, struct candidate *c)
     char *folder = xasprintf("finding-%zu", number);
     json_t *finding = json_make("{s:s,s:I,s:o}", "folder", folder, "runs", (json_int_t)f->runs(f->context),
                                 "features", features);
+    if (of.unknown)
+        json_object_set_new(finding, "not_run", json_integer((json_int_t)of.unknown));
     json_array_append_new(f->findings, finding);
     free(folder);
     int status = reduce(f, of.least, blamed, finding);
     if (status == EXIT_DONE && !f->quiet) {
-        print_out_line("found after %zu runs: %s",
-                       (size_t)json_integer_value(json_object_get(finding, "runs")),
-                       run_member(finding, "sentence"));
+        char *name = xasprintf("found after %lld runs",
+                               (long long)json_integer_value(json_object_get(finding, "runs")));
+        print_finding(name, finding);
         fflush(stdout);
+        free(name);
     }
     return status;
 }
@@ -356,7 +373,7 @@ int finder_look(struct finder *f, struct candidate *const *candidates, size_t co
             status = f->run(f->context, name, c, c->runs, f->seeds - c->runs);
             free(name);
         }
-        if (status == EXIT_DONE && c->found == c->runs)
+        if (status == EXIT_DONE && c->found == c->runs && !c->lost)
             status = take_finding(f, c);
     }
     return status;
@@ -366,12 +383,15 @@ void finder_print(const json_t *document)
 {
     const json_t *findings = json_object_get(document, "findings"), *finding;
     size_t i, count = json_array_size(findings);
+    answer_print_runs(document);
     print_out_line("%zu %s of \"%s\" in %lld runs%s", count, THINGS(count, "kind"),
                    run_member(document, "find"),
                    (long long)json_integer_value(json_object_get(document, "runs")), count ? ":" : "");
     json_array_foreach(findings, i, finding)
     {
-        print_out_line("  %s: %s", run_member(finding, "folder"), run_member(finding, "sentence"));
+        char *name = xasprintf("  %s", run_member(finding, "folder"));
+        print_finding(name, finding);
+        free(name);
     }
 }
 

@@ -98,44 +98,68 @@ static void list_parts(const struct study *study, struct words *parts)
         expr_each_counter(study->objectives[k].of, add_counter, parts);
 }
 
-/* Takes over `path`. */
-static void take_result(const struct round *r, struct candidate *c, const struct words *parts, char *path)
+static json_t *load_result(const char *path, const struct words *parts, struct error *e)
 {
-    struct error e;
     struct folder folder = {.fd = -1};
     json_t *result = NULL;
-    error_set(&e, "its folder is missing");
-    if (path && folder_open(&folder, path, &e) == 0)
+    error_set(e, "its folder is missing");
+    if (path && folder_open(&folder, path, e) == 0)
         result = json_file_load_parts_in(&folder, "result.json", DOCUMENT_RESULT,
-                                         (const char *const *)parts->items, &e);
+                                         (const char *const *)parts->items, e);
+    folder_close(&folder);
+    return result;
+}
+
+/* `result`: NULL for the reason in `e`. false: no run of the round is made again. */
+typedef bool each_result(const struct round *r, struct candidate *c, const json_t *result, const char *path,
+                         const struct error *e);
+
+static bool take_result(const struct round *r, struct candidate *c, const json_t *result, const char *path,
+                        const struct error *e)
+{
     if (result)
         candidate_take(c, r->study, result, path + strlen(r->folder) + 1);
     else
-        candidate_miss(c, e.text);
-    if (result && !json_is_true(json_object_get(result, "complete")) &&
-        !json_is_true(json_object_get(result, "stopped_early")))
-        log_warning("%s: the run is not complete, and the next one begins: %s", path,
+        candidate_miss(c, e->text);
+    if (result && !candidate_has_run(result))
+        log_warning("%s: the run is not complete, and what it would show stays unknown: %s", path,
                     run_member(result, "reason"));
-    json_decref(result);
-    folder_close(&folder);
-    free(path);
+    return true;
+}
+
+/* What concerned others is not made again. */
+static bool say_lost(const struct round *r, struct candidate *c, const json_t *result, const char *path,
+                     const struct error *e)
+{
+    char *harm = candidate_harm(r->study, result);
+    bool again = !harm;
+    (void)c;
+    if (again && (!result || !candidate_has_run(result)))
+        log_warning("%s: the run is not complete, and is made once more: %s", path ? path : r->name,
+                    result ? run_member(result, "reason") : e->text);
+    free(harm);
+    return again;
 }
 
 /* Of each candidate in turn all repetitions. */
-static void take_results(const struct round *r, struct candidate *const *candidates, size_t count)
+static bool each(const struct round *r, struct candidate *const *candidates, size_t count, each_result *take)
 {
+    bool all = true;
     char *sweep = part_last(r->folder, r->name), name[24];
     struct words parts = {0};
+    struct error e;
     list_parts(r->study, &parts);
     for (size_t i = 0; i < count * (size_t)r->repeats; i++) {
         results_cell_name(i + 1, name, sizeof name);
-        take_result(r, candidates[i / (size_t)r->repeats], &parts,
-                    !sweep                     ? NULL
-                    : is_single(r, candidates) ? xstrdup(sweep)
-                                               : files_join(sweep, name));
+        char *path = !sweep ? NULL : is_single(r, candidates) ? xstrdup(sweep) : files_join(sweep, name);
+        json_t *result = load_result(path, &parts, &e);
+        all &= take(r, candidates[i / (size_t)r->repeats], result, path, &e);
+        json_decref(result);
+        free(path);
     }
     words_free(&parts);
     free(sweep);
+    return all;
 }
 
 /* Is there a result of each run, though one of them failed on its hosts? If these are lost, the next run says
@@ -189,11 +213,14 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
     request.kept = r->kept;
     request.stops = r->study->search->stop_early && !candidates[0]->known ? study_stops : NULL;
     request.stops_for = r->study;
+    bool single = is_single(r, candidates);
     int status = part_run(&request, &documents, r->name, r->resume);
-    if (status == EXIT_LAB && request.goes_on && all_ended(r, is_single(r, candidates)))
+    if (status == EXIT_LAB && request.goes_on && all_ended(r, single) && each(r, candidates, count, say_lost))
+        status = part_run(&request, &documents, r->name, true);
+    if (status == EXIT_LAB && request.goes_on && all_ended(r, single))
         status = EXIT_FAILED;
     if (status == EXIT_DONE || status == EXIT_FAILED || status == EXIT_SKIPPED)
-        take_results(r, candidates, count);
+        each(r, candidates, count, take_result);
     words_free(&sets);
     return status;
 }

@@ -38,7 +38,8 @@ struct search {
     int lock;
     int64_t began_ns;
     size_t rounds;           /* of proposals */
-    size_t runs;             /* that have ended */
+    size_t runs;             /* that have ended, */
+    size_t lost;             /* and of these those that did not run */
     size_t budget;           /* candidates that all runs are for, about; 0: not known */
     json_t *said;            /* warnings of plans */
     json_t *kept;            /* settings of hosts that runs leave to each other; NULL: none */
@@ -111,6 +112,14 @@ static int end_by_guard(struct search *s, const struct candidate *c)
     return EXIT_FAILED;
 }
 
+static size_t lost_of(struct candidate *const *candidates, size_t count)
+{
+    size_t lost = 0;
+    for (size_t i = 0; i < count; i++)
+        lost += candidates[i]->lost;
+    return lost;
+}
+
 /* EXIT_DONE: all its runs have ended, however they were judged. */
 static int run_round(struct search *s, const char *name, struct candidate *const *candidates, size_t count,
                      size_t first_seed, size_t seeds, const json_t *besides)
@@ -125,7 +134,9 @@ static int run_round(struct search *s, const char *name, struct candidate *const
                                 .kept = s->kept,
                                 .said = s->said,
                                 .resume = s->request->resume != NULL};
+    size_t lost = lost_of(candidates, count);
     int status = round_run(&round, candidates, count);
+    s->lost += lost_of(candidates, count) - lost;
     if (status != EXIT_DONE && status != EXIT_FAILED && status != EXIT_SKIPPED)
         return status;
     s->runs += count * seeds;
@@ -191,7 +202,7 @@ static void list_tries(const struct search *s, struct tried *items, struct tries
     *tries = (struct tries){.study = &s->study, .items = items, .budget = s->budget};
     for (size_t i = 0; i < s->all.count; i++) {
         const struct candidate *c = s->all.items[i];
-        if (c->runs)
+        if (c->runs && !candidate_is_unknown(c))
             items[tries->count++] = (struct tried){.places = c->places,
                                                    .feasible = candidate_is_feasible(c) &&
                                                                !finder_explains(&s->finder, c->choice),
@@ -228,15 +239,19 @@ static struct candidate *propose(struct search *s, const struct tries *tries, co
     return c;
 }
 
+/* Of places that did not run as little is known as of those of the same round. */
 static size_t propose_round(struct search *s, struct candidate **round, size_t wanted, struct error *e)
 {
     struct tried *items = xcalloc(s->all.count + 1, sizeof *items);
-    const double **beside = xcalloc(wanted + 1, sizeof *beside);
+    const double **beside = xcalloc(s->all.count + wanted + 1, sizeof *beside);
     struct tries tries;
-    size_t count = 0;
+    size_t count = 0, unknown = 0;
     list_tries(s, items, &tries);
-    while (count < wanted && (round[count] = propose(s, &tries, beside, count, e))) {
-        beside[count] = round[count]->places;
+    for (size_t i = 0; i < s->all.count; i++)
+        if (candidate_is_unknown(s->all.items[i]) && s->all.items[i]->places)
+            beside[unknown++] = s->all.items[i]->places;
+    while (count < wanted && (round[count] = propose(s, &tries, beside, unknown + count, e))) {
+        beside[unknown + count] = round[count]->places;
         count++;
     }
     free(items);
@@ -421,16 +436,24 @@ static int run_trials(struct search *s)
 
 /* ---- the whole */
 
-static int check_known(const struct search *s, struct error *e)
+/* EXIT_DONE: one of them meets the constraints. */
+static int check_known(const struct search *s)
 {
-    const struct candidate *first = s->all.items[0];
-    for (size_t i = 0; i < s->all.count; i++)
-        if (candidate_is_feasible(s->all.items[i]))
-            return 0;
-    return error_set(e,
-                     "search: no known setting meets the constraints: \"%s\" fails %s: expected constraints "
-                     "that at least one of them meets, or a baseline that does",
-                     first->known, first->why ? first->why : "nothing ran");
+    const struct candidate *first = s->all.items[0], *unknown = NULL;
+    for (size_t i = 0; i < s->all.count; i++) {
+        const struct candidate *c = s->all.items[i];
+        if (candidate_is_feasible(c))
+            return EXIT_DONE;
+        unknown = !unknown && candidate_is_unknown(c) ? c : unknown;
+    }
+    if (unknown)
+        log_error("search: it is not known whether a known setting meets the constraints: \"%s\": %s",
+                  unknown->known, unknown->why);
+    else
+        log_error("search: no known setting meets the constraints: \"%s\" fails %s: expected constraints "
+                  "that at least one of them meets, or a baseline that does",
+                  first->known, first->why ? first->why : "nothing ran");
+    return unknown ? EXIT_LAB : EXIT_USAGE;
 }
 
 /* The same figures of each known setting for all seeds are one measurement. */
@@ -439,7 +462,7 @@ static bool seeds_change_nothing(const struct search *s)
     for (size_t i = 0; i < s->all.count; i++)
         for (size_t k = 0; k < s->study.objective_count; k++) {
             const struct spread_sums *f = &s->all.items[i]->figures[k];
-            if (f->count > 1 && f->squares > 0)
+            if (s->all.items[i]->lost || (f->count > 1 && f->squares > 0))
                 return false;
         }
     return true;
@@ -467,6 +490,7 @@ static json_t *answer_so_far(const struct search *s, bool complete)
                                      .seed = s->request->seed,
                                      .rounds = s->rounds,
                                      .runs = s->runs,
+                                     .lost = s->lost,
                                      .trials = s->trials,
                                      .trial_count = s->trial_count,
                                      .seeds = s->seeds,
@@ -557,7 +581,6 @@ static bool may_keep_settings(const struct study *study)
 
 static int run_all(struct search *s)
 {
-    struct error e;
     s->strategy = strategy_of(s->study.search->strategy);
     s->state = s->strategy->begin(&s->study, (uint64_t)s->request->seed);
     s->chance = strategy_random.begin(&s->study, (uint64_t)s->request->seed + 2);
@@ -565,10 +588,8 @@ static int run_all(struct search *s)
     s->seeds = (size_t)s->study.search->seeds;
     s->kept = may_keep_settings(&s->study) ? json_object() : NULL;
     int status = run_known(s);
-    if (status == EXIT_DONE && !s->study.margin && check_known(s, &e) != 0) {
-        log_error("%s", e.text);
-        status = EXIT_USAGE;
-    }
+    if (status == EXIT_DONE && !s->study.margin)
+        status = check_known(s);
     if (status == EXIT_DONE && s->seeds > 1 && seeds_change_nothing(s))
         s->seeds = 1;
     open_finder(s);

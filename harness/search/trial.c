@@ -38,7 +38,9 @@ void trial_print(const json_t *trial, const json_t *objectives)
                  run_member(json_object_get(trial, "objectives"), run_member(objective, "name")));
     }
     if (!json_is_true(json_object_get(winner, "feasible")))
-        text_add(&line, "; it does not meet the constraints there: %s", run_member(winner, "why"));
+        text_add(&line, "; it %s the constraints there: %s",
+                 json_object_get(winner, "feasible") ? "does not meet" : "is not known to meet",
+                 run_member(winner, "why"));
     print_out_line("  %-14s %s", run_member(trial, "on"), text_string(&line));
     text_free(&line);
 }

@@ -44,7 +44,7 @@ static void say_parts(const struct study *study, const struct candidates *all, s
     for (size_t i = 0; i < all->count; i++) {
         const struct candidate *c = all->items[i];
         size_t part = c->places ? (size_t)(c->places[parameter] * (double)parts) : parts;
-        if (!c->runs || part >= parts)
+        if (!c->runs || candidate_is_unknown(c) || part >= parts)
             continue;
         tried[part]++;
         feasible[part] += candidate_is_feasible(c);
@@ -110,20 +110,23 @@ static void say_left_out(const struct study *study, json_t *out)
     add_sentence(out, &line);
 }
 
-static void say_failed(const struct candidates *all, json_t *out)
+static void say_failed(const struct candidates *all, bool unknown, json_t *out)
 {
     const struct candidate *first = NULL;
     size_t failed = 0, tried = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct candidate *c = all->items[i];
-        bool is = c->runs && !c->known;
+        bool is = candidate_was_tried(c) && !c->known,
+             fails = is && (unknown ? candidate_is_unknown(c) : c->unmet);
         tried += is;
-        failed += is && c->unmet;
-        first = !first && is && c->unmet ? c : first;
+        failed += fails;
+        first = !first && fails ? c : first;
     }
     if (first) {
         struct text line = {0};
-        text_add(&line, "%zu of %zu candidates, which did not meet the constraints, as %s", failed, tried,
+        text_add(&line, "%zu of %zu candidates, %s, as %s", failed, tried,
+                 unknown ? "of which it is not known whether they meet the constraints"
+                         : "which did not meet the constraints",
                  first->why ? first->why : "a run that failed");
         add_sentence(out, &line);
     }
@@ -137,7 +140,8 @@ json_t *unexplored_json(const struct study *study, const struct candidates *all,
     for (size_t i = 0; i < study->parameter_count; i++)
         say_parts(study, all, i, out);
     say_left_out(study, out);
-    say_failed(all, out);
+    say_failed(all, false, out);
+    say_failed(all, true, out);
     json_array_append_new(out, json_text(ended ? ended : "the rest: it has not ended"));
     return out;
 }

@@ -93,7 +93,8 @@ static void add_row(const json_t *d, const json_t *entry, const char *name, stru
     text_add(out, "%s%s", json_is_string(folder) ? "</a>" : "",
              json_is_true(json_object_get(entry, "knee")) ? " <strong>knee</strong>" : "");
     if (!json_is_true(json_object_get(entry, "feasible"))) {
-        text_add(out, "<br><span class=failed>not allowed: ");
+        text_add(out,
+                 "<br><span class=failed>not %s: ", json_object_get(entry, "feasible") ? "allowed" : "known");
         html_escaped(out, run_member(entry, "why"));
         text_add(out, "</span>");
     }
@@ -217,6 +218,10 @@ static void add_heading(const json_t *d, struct text *out)
              count_of(d, "candidates"), count_of(d, "runs"), run_member(d, "strategy"),
              count_of(d, "feasible"),
              json_is_true(json_object_get(d, "complete")) ? "" : "; <strong>it has not ended</strong>");
+    if (count_of(d, "not_run"))
+        text_add(out,
+                 "<div class=notice>%lld of the runs did not run, nor when they were made once more.</div>\n",
+                 count_of(d, "not_run"));
     if (*run_member(d, "note")) {
         text_add(out, "<div class=notice>");
         html_escaped(out, run_member(d, "note"));
@@ -314,8 +319,10 @@ static void add_trials(const json_t *d, struct text *out)
             text_add(out, "</tr>\n");
         }
         if (!json_is_true(json_object_get(json_object_get(trial, "winner"), "feasible"))) {
-            text_add(out, "<tr><td><td colspan=4 class=failed>it does not meet the constraints there: ");
-            html_escaped(out, run_member(json_object_get(trial, "winner"), "why"));
+            const json_t *winner = json_object_get(trial, "winner");
+            text_add(out, "<tr><td><td colspan=4 class=failed>it %s the constraints there: ",
+                     json_object_get(winner, "feasible") ? "does not meet" : "is not known to meet");
+            html_escaped(out, run_member(winner, "why"));
             text_add(out, "</tr>\n");
         }
     }

@@ -34,19 +34,38 @@ check_exit 0 "hosts that differ" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATC
 check_says "have nothing in common to try" 'in force on the hosts cannot be tried: ' "$SCRATCH/out"
 check "each has its own again" [ "$(mtus)" = "$before" ]
 
-# ---- a run that fails on its hosts is one candidate's, and settings stay between runs that want the same
+# ---- a run that fails on its hosts is made once more, is then not known of its candidate, and settings stay between runs that want the same
 cp "$STAND_IN/roce-traffic" "$SCRATCH/whole"
-sed -i "s|^read -r _ # the start|&\n[ \"\$(cat /sys/class/net/data0/mtu)\" != 1450 ] \|\| { echo 'roce-traffic: error: the NIC gave up' >\&2; exit 3; }|" "$STAND_IN/roce-traffic"
+fails_if() { sed "s|^read -r _ # the start|&\nif $1; then echo 'roce-traffic: error: the NIC gave up' >\&2; exit 3; fi|" "$SCRATCH/whole" > "$STAND_IN/roce-traffic"; }
+fails_if "[ \"\$(cat /sys/class/net/data0/mtu)\" = 1450 ] \|\| rm $SCRATCH/once 2> /dev/null"
+touch "$SCRATCH/once"
 ip -n b link set data0 mtu 1500
 before=$(mtus)
 check_exit 0 "a search in which one value makes traffic fail" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$OUT" --set 'search.baselines={"again": {"settings.mtu": 1400}}' \
-    --set search.runs=12 --no-report
-check_says "says so" 'warning: .*/round-1/.*: the run is not complete, and the next one begins: .*roce-traffic' "$SCRATCH/err"
-check "goes on to its end" [ "$(answer '[.complete, [.tried[] | [.values["settings.mtu"], .feasible]]] | tojson')" = '[true,[[1450,false]]]' ]
-check "says why not" [ "$(answer '.tried[] | select(.feasible | not).why | test("a run is not complete: .*the NIC gave up")')" = true ]
+    --set search.runs=12
+check_says "makes it once more" 'warning: .*/round-1/.*: the run is not complete, and is made once more: .*roce-traffic' "$SCRATCH/err"
+check_says "says that it failed again" 'warning: .*/round-1/.*: the run is not complete, and what it would show stays unknown: .*roce-traffic' "$SCRATCH/err"
+check "goes on to its end" [ "$(answer '[.complete, [.tried[] | [.values["settings.mtu"], .feasible, .runs, .not_run]], .candidates, .feasible, .not_run] | tojson')" = '[true,[[1450,null,0,1]],1,0,1]' ]
+check "says why that is not known" [ "$(answer '.tried[0].why | test("a run is not complete, nor was it when made once more: .*the NIC gave up")')" = true ]
+check_says "counts it" '^1 of the runs did not run, nor when they were made once more' "$SCRATCH/out"
+check_says "names it" '^  1 of 1 candidates, of which it is not known whether they meet the constraints, as .*the NIC gave up' "$SCRATCH/out"
+check_says "so does the page" '1 of the runs did not run, nor when' "$FOLDER/index.html"
+check_says "with its candidate" 'not known: a run is not complete.*the NIC gave up' "$FOLDER/index.html"
+check_says "a run that failed once was made once more, too" 'warning: .*/known-1/.*: the run is not complete, and is made once more' "$SCRATCH/err"
+check "and counts" [ "$(answer '.known[0] | [.feasible, .runs, .not_run] | tojson')" = '[true,1,null]' ]
 check "the same settings were not set twice in a row" jq -e '.a.kept' "$FOLDER"/known-1/2*/settings.json
 check "... nor is that told" [ "$(answer '[.known[].warnings[]? | select(test("restored"))] | length')" = 0 ]
 check "each has its own again, after that" [ "$(mtus)" = "$before" ]
+fails_if true
+check_exit 3 "a search in which nothing runs" "$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$OUT" --no-report
+check_says "does not say that constraints are not met" 'search: it is not known whether a known setting meets the constraints: "as written": a run is not complete' "$SCRATCH/err"
+jq '.name = "deep" | .flows[].depth = 4 | .search = {over: {"settings.mtu": [1400, 1500], "flows.*.depth": [4, 8]}, find: "max(flows.*.bytes) > 1450B", findings: 1, reduce: false, runs: 8, seeds: 1}' \
+    "$SCRATCH/mtus.json" > "$SCRATCH/deep.json"
+fails_if 'mtu=\$(cat /sys/class/net/data0/mtu); [ \"\$mtu\" = 1500 ] \&\& [ \"\$(jq ".flows[0].depth" <<< \"\$job\")\" = 4 ]'
+sed -i 's/\\"bytes\\":1/\\"bytes\\":$mtu/' "$STAND_IN/roce-traffic"
+check_exit 0 "a finding of which a part does not run" "$H" search "$SCRATCH/deep.json" --lab "$SCRATCH/stand-in.json" --out "$OUT" --no-report
+check_says "says that it is not known whether less does it" '^found after .* \(not known: whether fewer values do, as 1 part of them did not run\)' "$SCRATCH/out"
+check "so does its document" [ "$(jq -c '[.findings[] | [.not_run, (.features | keys)]]' "$OUT/deep/latest/search.json")" = '[[1,["flows.*.depth","settings.mtu"]]]' ]
 mv "$SCRATCH/whole" "$STAND_IN/roce-traffic"
 
 # ---- Ctrl-C, a kill, and going on
