@@ -615,7 +615,7 @@ static int cell_fill(const struct cell_sources *d, json_t *choice, const struct 
     if (result == 0 && lab && apply_scaled(d, choice, scenario, e) != 0)
         result = error_prefix(e, "%s", d->lab_path);
     if (result == 0 && lab && !has_lab)
-        known = cell_parse_lab(cell, lab, d->lab_opened ? d->lab_opened : d->lab_path, &of_lab) == 0;
+        known = cell_parse_lab(cell, lab, d->lab_opened, &of_lab) == 0;
     if (result == 0 && (known || !all_hosts_named(scenario)) && /* `*` means nothing without the lab */
         cell_parse_scenario(cell, scenario, lab && known ? &cell->lab : NULL, first, e) != 0)
         result = error_prefix(e, "%s", d->scenario_path);
@@ -751,6 +751,15 @@ static int apply_sets(const struct plan_request *request, struct cell_sources *d
     return 0;
 }
 
+char *plan_named_lab(const struct plan *plan, struct error *e)
+{
+    const char *named = json_string_value(json_object_get(plan->from.scenario, "lab"));
+    char *scenario = named ? find_path_from(plan->folder, plan->scenario_path) : NULL,
+         *lab = scenario ? find_beside(FIND_LAB, scenario, named, e) : NULL;
+    free(scenario);
+    return lab;
+}
+
 /* The lab of the request, or the one that the user's choice or the scenario names; with own_lab there may be
  * none. */
 static int plan_load_lab(const struct plan_request *request, struct plan *plan, struct cell_sources *d,
@@ -763,11 +772,12 @@ static int plan_load_lab(const struct plan_request *request, struct plan *plan, 
         if (!own)
             return 0;
         plan->lab_why = "the scenario";
-        plan->lab_path = find_beside(FIND_LAB, plan->scenario_path, own, e);
+        plan->lab_path = plan_named_lab(plan, e);
         if (!plan->lab_path)
             return error_prefix(e, "%s: lab", plan->scenario_path);
     }
     d->lab_path = plan->lab_path;
+    d->lab_opened = plan->lab_path ? xstrdup(plan->lab_path) : NULL;
     d->lab = plan->lab_path ? load_object(plan->lab_path, DOCUMENT_LAB, e) : NULL;
     return d->lab ? 0 : -1;
 }
@@ -786,11 +796,10 @@ static int write_ranges_out(struct cell_sources *d, struct error *e)
 /* Is the plan's lab the one that its scenario names, or does it name none? */
 static bool has_own_lab(const struct plan *plan, const struct cell_sources *d)
 {
-    const char *named = json_string_value(json_object_get(d->scenario, "lab"));
-    char *own = named && d->lab ? find_beside(FIND_LAB, plan->scenario_path, named, NULL) : NULL;
-    bool same = own && files_are_one(own, d->lab_path);
+    char *own = d->lab ? plan_named_lab(plan, NULL) : NULL;
+    bool same = own && files_are_one(own, d->lab_opened);
     free(own);
-    return same || !named || !d->lab;
+    return same || !json_is_string(json_object_get(d->scenario, "lab")) || !d->lab;
 }
 
 /* The documents of the request, as they are written. */
@@ -799,6 +808,7 @@ static int load_documents(const struct plan_request *request, struct plan *plan,
 {
     const struct plan_documents *from = request->documents;
     if (from) {
+        plan->folder = from->folder;
         plan->scenario_path = xstrdup(from->scenario_path);
         d->scenario = json_incref(from->scenario);
     } else {
@@ -1031,6 +1041,7 @@ int plan_load_as_written(const struct plan *plan, struct plan *written, struct e
                                              .scenario_path = plan->scenario_path,
                                              .lab = names_lab ? NULL : plan->read.lab,
                                              .lab_path = plan->lab_path,
+                                             .folder = plan->folder,
                                              .lab_why = plan->lab_why};
     const struct plan_request request = {
         .documents = &documents, .own_lab = true, .duration_ns = FIELD_UNSET};

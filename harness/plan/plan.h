@@ -26,6 +26,7 @@ struct plan {
         json_t *scenario, *lab;
     } read;                         /* the documents as the files have them */
     const char *lab_why;            /* "--lab", "HARNESS_LAB", ...: who chose the lab; without a lab NULL */
+    const char *folder;             /* that relative paths begin at; NULL: the current one */
     bool changed;                   /* by --set or --duration */
     bool as_written;                /* not changed, and with the lab that the scenario names */
     json_t *sweep;                  /* path -> list of values, {} without one */
@@ -59,6 +60,9 @@ struct plan_request {
 /* Read the documents and make the first cell. Error messages begin with the file's name. */
 int plan_load(const struct plan_request *request, struct plan *plan, struct error *e);
 void plan_free(struct plan *plan);
+/* The file of the lab that its scenario names, as it is opened from here. The caller frees; NULL: it names
+ * none, or there is none. */
+char *plan_named_lab(const struct plan *plan, struct error *e);
 
 /* Cell i < cell_count, made at its first use; as many are kept as there is room for. It borrows
  * from the plan, which outlives it. Give it back with plan_release. NULL: it cannot be made; the error

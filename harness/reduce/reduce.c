@@ -469,7 +469,6 @@ int reduce_in(const char *folder, const struct reduce_source *source, const stru
     r.documents = json_incref(r.larger);
     r.tries = (struct tries){.folder = tries,
                              .lab_path = source->lab_path,
-                             .working = source->working,
                              .seed = source->seed,
                              .seeds = request->seeds,
                              .healthy = source->healthy,
@@ -587,13 +586,11 @@ static int take_kept(const struct kept_request *kept, struct reduce_request *req
     }
     request->keep = (struct list_of){.items = items, .count = count};
     request->seeds = kept->request.repeats;
-    *source =
-        (struct reduce_source){.scenario = json_incref(kept->documents.scenario),
-                               .lab = json_incref(kept->documents.lab),
-                               .lab_path = xstrdup(kept->documents.lab_path),
-                               .working = kept->documents.folder ? xstrdup(kept->documents.folder) : NULL,
-                               .seed = kept->request.seed,
-                               .from = from ? xstrdup(from) : NULL};
+    *source = (struct reduce_source){.scenario = json_incref(kept->documents.scenario),
+                                     .lab = json_incref(kept->documents.lab),
+                                     .lab_path = xstrdup(kept->documents.lab_path),
+                                     .seed = kept->request.seed,
+                                     .from = from ? xstrdup(from) : NULL};
     return from && json_is_array(keep) && count == json_array_size(keep)
                ? 0
                : error_set(e, "%s/request.json: expected the text from, and keep, a list of texts",

@@ -6,12 +6,15 @@
 #include "lib/document/nearest.h"
 #include "lib/files.h"
 #include "lib/folder/sweep_index.h"
+#include "lib/formats/find.h"
+#include "lib/formats/lab.h"
 #include "lib/text.h"
 #include "lib/words.h"
 #include "lib/xalloc.h"
 #include "reports/results/run.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- which run, and which expectation */
 
@@ -158,8 +161,18 @@ static int check_expectation(const json_t *written, const char *name, struct err
     return result;
 }
 
-int source_of(const json_t *result, const char *folder, const char *name, const char *check,
-              struct reduce_source *source, struct error *e)
+/* Also from the folder of a finding, which has it beside its scenario. */
+static json_t *lab_from_anywhere(const json_t *lab, const char *lab_path, const char *working)
+{
+    char *here = working ? xstrdup(working) : get_current_dir_name(), *path = find_path_from(here, lab_path);
+    json_t *copy = path ? lab_from_elsewhere(lab, path) : NULL;
+    free(path);
+    free(here);
+    return copy;
+}
+
+int source_of(const json_t *result, const char *folder, const char *working, const char *name,
+              const char *check, struct reduce_source *source, struct error *e)
 {
     static const char *const other[] = {
         "title", "lab", "sweep", "search", "published", "published_conditions", "capture", "verify", NULL};
@@ -168,7 +181,7 @@ int source_of(const json_t *result, const char *folder, const char *name, const 
         return error_set(e, "%s has no scenario or no lab, as what was captured or imported: expected a run",
                          folder);
     *source = (struct reduce_source){.scenario = json_copy((json_t *)(uintptr_t)scenario),
-                                     .lab = json_incref((json_t *)(uintptr_t)lab),
+                                     .lab = lab_from_anywhere(lab, run_member(result, "lab_file"), working),
                                      .seed = json_integer_value(json_object_get(result, "seed")),
                                      .lab_path = xstrdup(run_member(result, "lab_file")),
                                      .from = xstrdup(folder)};
@@ -184,7 +197,8 @@ static int read_source(struct reduce_source *source, const char *folder, const c
     json_t *result = path ? json_file_load(path, DOCUMENT_RESULT, e) : NULL;
     const json_t *written = written_expectation(json_object_get(result, "scenario"), name);
     int status =
-        result ? source_of(result, folder, name, written ? run_member(written, "check") : "", source, e) : -1;
+        result ? source_of(result, folder, NULL, name, written ? run_member(written, "check") : "", source, e)
+               : -1;
     if (status == 0 && check_expectation(written, name, e) != 0)
         status = error_prefix(e, "%s", folder);
     json_decref(result);
@@ -217,7 +231,6 @@ void source_free(struct reduce_source *source)
     json_decref(source->lab);
     json_decref(source->healthy);
     free(source->lab_path);
-    free(source->working);
     free(source->from);
     *source = (struct reduce_source){0};
 }

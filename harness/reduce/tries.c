@@ -30,7 +30,6 @@ static struct plan_documents plan_documents_of(const struct tries *t, const json
                                    .lab = (json_t *)(uintptr_t)part_of(documents, "lab"),
                                    .scenario_path = "scenario.json",
                                    .lab_path = t->lab_path,
-                                   .folder = t->working,
                                    .lab_why = "the run"};
 }
 

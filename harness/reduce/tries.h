@@ -16,9 +16,8 @@ enum seen {
 };
 
 struct tries {
-    const char *folder;   /* that has the runs */
-    const char *lab_path; /* that paths in the lab begin at, */
-    const char *working;  /* from this folder; NULL: the current one */
+    const char *folder; /* that has the runs */
+    const char *lab_path;
     int64_t seed, seeds;
     size_t jobs;
     bool anew; /* what is there of a try is removed first */

@@ -37,7 +37,7 @@ static json_t *sets_json(const struct sweep_request *request)
 static json_t *request_document(const char *command, const struct sweep_request *request,
                                 const struct plan *plan)
 {
-    char *folder = get_current_dir_name();
+    char *folder = plan->folder ? xstrdup(plan->folder) : get_current_dir_name();
     json_t *document = json_make(
         "{s:i,s:s,s:s,s:s,s:s,s:s?,s:s,s:O,s:s,s:s,s:O,s:o,s:I,s:I}", "schema", 1, "program", "harness",
         "command", command, "version", HARNESS_VERSION, "build", results_build(), "working_folder", folder,

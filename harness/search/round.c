@@ -189,6 +189,7 @@ int round_run(const struct round *r, struct candidate *const *candidates, size_t
                                              .lab = plan->read.lab,
                                              .scenario_path = plan->scenario_path,
                                              .lab_path = plan->lab_path,
+                                             .folder = plan->folder,
                                              .lab_why = plan->lab_why};
     add_sets(r, candidates, count, &sets);
     if (words_whole(&sets, &e) != 0) {

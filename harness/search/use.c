@@ -77,9 +77,7 @@ static int put_values(const struct use *u, json_t *scenario, json_t *lab, struct
 /* A simulated lab lies beside it; a scenario for hosts names what it did, and gets --lab. */
 static void name_lab(const struct use *u, json_t *scenario)
 {
-    const char *named = json_string_value(json_object_get(scenario, "lab"));
-    char *path =
-             !is_simulated(u) && named ? find_beside(FIND_LAB, plan_of(u)->scenario_path, named, NULL) : NULL,
+    char *path = is_simulated(u) ? NULL : plan_named_lab(plan_of(u), NULL),
          *whole = path ? realpath(path, NULL) : NULL;
     if (is_simulated(u))
         json_object_set_new(scenario, "lab", json_text(LAB_FILE));
@@ -95,7 +93,7 @@ static void name_lab(const struct use *u, json_t *scenario)
 static int check_scenario(const struct use *u, const char *path, struct error *e)
 {
     const struct plan_request request = {.scenario = path,
-                                         .lab = is_simulated(u) ? NULL : plan_of(u)->lab_path,
+                                         .lab = is_simulated(u) ? NULL : plan_of(u)->from.lab_opened,
                                          .own_lab = true,
                                          .duration_ns = FIELD_UNSET};
     struct precheck precheck = {.seed = 1};

@@ -791,6 +791,31 @@ static int begin_paths(const struct lab *lab, const char *document, struct error
     return 0;
 }
 
+static void begin_files(json_t *json, const char *document)
+{
+    static const char *const files[] = {"identity", "known_hosts", "config"};
+    json_t *value;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *file = json_string_value(json_object_get(json, files[i]));
+        char *whole = file ? find_path_of(document, file) : NULL;
+        if (whole)
+            json_put(json, files[i], json_text(whole));
+        free(whole);
+    }
+    const char *key;
+    json_object_foreach(json, key, value)
+    {
+        begin_files(value, document);
+    }
+}
+
+json_t *lab_from_elsewhere(const json_t *json, const char *path)
+{
+    json_t *copy = json_deep_copy(json);
+    begin_files(copy, path);
+    return copy;
+}
+
 int lab_parse(const json_t *json, const char *path, struct lab *lab, struct error *e)
 {
     memset(lab, 0, sizeof *lab);

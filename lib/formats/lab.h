@@ -193,6 +193,9 @@ extern const struct table lab_topology_table;
  * it names begin at the folder of `path`, which it was read from; NULL: they stay as they are written. On
  * error nothing is left allocated. */
 int lab_parse(const json_t *json, const char *path, struct lab *lab, struct error *e);
+/* A copy of the document `path` in which the files that it names are as they are opened from here; NULL when
+ * memory ran out. */
+json_t *lab_from_elsewhere(const json_t *json, const char *path);
 /* Load, expand and parse a file; sentences begin with its path. */
 int lab_load(const char *path, struct lab *lab, struct error *e);
 void lab_free(struct lab *lab);

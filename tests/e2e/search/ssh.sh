@@ -68,10 +68,12 @@ check_says "says that it is not known whether less does it" '^found after .* \(n
 check "so does its document" [ "$(jq -c '[.findings[] | [.not_run, (.features | keys)]]' "$OUT/deep/latest/search.json")" = '[[1,["flows.*.depth","settings.mtu"]]]' ]
 mv "$SCRATCH/whole" "$STAND_IN/roce-traffic"
 
-# ---- Ctrl-C, a kill, and going on
+# ---- Ctrl-C, a kill, and going on, from other folders than the one that the lab's paths begin at
 # shellcheck disable=SC2016 # eval expands it
+jq '.hosts[] |= (.identity = "key" | .known_hosts = "known_hosts")' "$SCRATCH/stand-in.json" > "$SCRATCH/near.json"
+cd "$SCRATCH" || exit 2
 set -m # in a group of its own, as a shell starts it
-"$H" search "$SCRATCH/mtus.json" --lab "$SCRATCH/stand-in.json" --out "$SCRATCH/cut" --no-report > "$SCRATCH/log" 2>&1 &
+"$H" search mtus.json --lab near.json --out cut --no-report > "$SCRATCH/log" 2>&1 &
 set +m
 search=$!
 until_true 120 eval '[ "$(ls -d "$SCRATCH"/cut/mtus/2*/round-1/2*/01/samples.jsonl 2> /dev/null)" ] || ! kill -0 $search'
@@ -79,6 +81,7 @@ kill -INT -- -$search
 wait $search
 check "Ctrl-C ends it with 130" test $? = 130
 check "each has its own again, when it ended" [ "$(mtus)" = "$before" ]
+cd / || exit 2
 FOLDER=$(echo "$SCRATCH"/cut/mtus/2*)
 check_exit 1 "its status" "$H" status "$FOLDER"
 "$H" search --resume "$FOLDER" --no-report > "$SCRATCH/log" 2>&1 &
