@@ -42,7 +42,7 @@ static const struct field fields[] = {
      .fallback = "\"sim-leaf-spine\"",
      .help =
          "The simulated lab whose common values of hosts and switches, sizes of headers and clock are taken: "
-         "sim-hpcc-star has those of the HPCC simulator."},
+         "sim-hpcc-star has those of the HPCC simulator, and is taken with its CONFIG."},
     {.name = "lab",
      .letter = 'l',
      .kind = FIELD_STRING,
@@ -86,13 +86,19 @@ static const struct table options = {
 
 /* ---- the formats */
 
+#define HPCC_FILES "CONFIG [TOPOLOGY [FLOW [TRACE]]] or TOPOLOGY FLOW [TRACE]"
+
 static int read_hpcc(const struct call *call, struct reader *files, struct import *import, struct error *e)
 {
     static const char *const others[] = {"lab", "tiers", "rate", "delay"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (json_object_get(call->document, others[i]))
             return error_set(e, "--%s: the network of hpcc is in its TOPOLOGY", others[i]);
-    return import_hpcc(files, import, e);
+    if (import_is_hpcc_config(&files[0]))
+        return import_hpcc_config(files, import, e);
+    if (call->count - 1 == 2 || call->count - 1 == 3)
+        return import_hpcc(files, import, e);
+    return error_set(e, "%s: no key of a configuration is in it: expected " HPCC_FILES, files[0].path);
 }
 
 /* The network of files that have none: 1 us and 100 Gb/s are htsim's defaults (main_roce.cpp, HOST_NIC). */
@@ -141,11 +147,11 @@ static const struct format {
     const char *name, *files;
     size_t least, most; /* files */
     int (*read)(const struct call *call, struct reader *files, struct import *import, struct error *e);
-} formats[] = {{"hpcc", "TOPOLOGY FLOW [TRACE]", 2, 3, read_hpcc},
+} formats[] = {{"hpcc", HPCC_FILES, 1, 4, read_hpcc},
                {"htsim", "FILE.cm", 1, 1, read_htsim},
                {"goal", "FILE.goal", 1, 1, read_goal}};
 
-#define MOST_FILES 3
+#define MOST_FILES 4
 
 static const struct format *format_of(const struct call *call, struct error *e)
 {
@@ -348,7 +354,9 @@ static int import_files(const struct call *call, const char *lab_path, const cha
     if ((!said->lab && check_is_new(lab_path, e) != 0) || check_is_new(scenario_path, e) != 0 ||
         read_files(call, &import, e) != 0)
         return -1;
-    char *physics = said->lab ? NULL : find_file(FIND_LAB, said->physics, e),
+    const char *base =
+        import.physics && !json_object_get(call->document, "physics") ? import.physics : said->physics;
+    char *physics = said->lab ? NULL : find_file(FIND_LAB, base, e),
          *found = said->lab ? find_file(FIND_LAB, said->lab, e) : NULL,
          *lab = found ? name_of_lab(said->lab, found, scenario_path) : NULL;
     struct text name = {0};
@@ -385,11 +393,10 @@ static int run_import(const struct call *call)
 const struct command command_import = {
     .name = "import",
     .arguments = "hpcc|htsim|goal FILE...",
-    .about = "Write a simulated lab and a scenario for a case of another simulator: hpcc TOPOLOGY FLOW "
-             "[TRACE] of the "
-             "HPCC simulator and SimAI, htsim FILE.cm, goal FILE.goal.",
+    .about = "Write a simulated lab and a scenario for a case of another simulator: hpcc CONFIG, or hpcc "
+             "TOPOLOGY FLOW [TRACE], of the HPCC simulator and its forks, htsim FILE.cm, goal FILE.goal.",
     .options = &options,
     .least = 1,
-    .most = 4,
+    .most = 5,
     .run = run_import,
 };

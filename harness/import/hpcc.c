@@ -165,6 +165,17 @@ static int read_links(struct topology *t, struct import *import, struct error *e
     return 0;
 }
 
+/* What thresholds refer to there: get_nic_rate() of third.cc. */
+static void note_first_rate(struct import *import)
+{
+    uint32_t host = 0;
+    while (host < import->nodes && import->is_switch[host])
+        host++;
+    for (size_t i = 0; !import->first_bps && i < import->link_count; i++)
+        if (import->links[i].a == host || import->links[i].b == host)
+            import->first_bps = import->links[i].rate_bps;
+}
+
 static int read_topology(struct topology *t, struct import *import, struct error *e)
 {
     if (read_counts(t, e) != 0)
@@ -176,6 +187,7 @@ static int read_topology(struct topology *t, struct import *import, struct error
     if (read_switches(t, import, e) != 0 || read_links(t, import, e) != 0 ||
         import_check_network(import, t->in, e) != 0)
         return -1;
+    note_first_rate(import);
     if (reader_has_more(t->in))
         import_note(import, "%s: what follows the last link, on line %u, is not read", t->in->path,
                     t->in->line);
@@ -317,7 +329,7 @@ static int read_flows(struct reader *in, struct topology *t, struct import *impo
 /* Nothing happens before the first flow: HPCC's own cases begin at 2 s. */
 static void move_starts(struct import *import)
 {
-    int64_t first_ns = import->flows[0].start_ns;
+    int64_t first_ns = import->begin_ns = import->flows[0].start_ns;
     for (size_t i = 0; i < import->flow_count; i++)
         import->flows[i].start_ns -= first_ns;
     if (first_ns)

@@ -25,6 +25,12 @@ void import_free(struct import *import)
     free(import->links);
     free(import->flows);
     free(import->waits);
+    free(import->ecn_of);
+    for (size_t i = 0; i < sizeof import->files / sizeof *import->files; i++)
+        free(import->files[i]);
+    json_decref(import->lab_values);
+    json_decref(import->scenario_values);
+    json_decref(import->ecn);
     json_decref(import->topology);
     json_decref(import->names);
     json_decref(import->notes);
@@ -76,7 +82,7 @@ int import_add_wait(struct import *import, const struct import_wait *wait, struc
     APPEND(import->waits, import->wait_count, wait);
 }
 
-void import_note(struct import *import, const char *format, ...)
+void import_note(const struct import *import, const char *format, ...)
 {
     va_list list;
     va_start(list, format);

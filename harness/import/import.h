@@ -72,7 +72,18 @@ struct import {
     struct import_wait *waits;
     size_t wait_count;
     int64_t udp_port; /* 0: that of the lab */
-    json_t *notes;    /* sentences: what was left out, and what differs */
+    /* Of a configuration that was read with them: documents that are merged over the lab's, after the physics
+     * of the lab with this name, and over the scenario's. NULL: none. */
+    const char *physics;
+    json_t *lab_values, *scenario_values;
+    json_t *ecn;       /* marking: a list */
+    uint32_t *ecn_of;  /* of each switch: an item of the list, from 1; 0: the lab's */
+    char *files[3];    /* paths that were found */
+    int64_t stop_ns;   /* after the first flow's start; 0: when the flows have ended */
+    int64_t fault_ns;  /* when a link goes down */
+    int64_t begin_ns;  /* the first flow's start in its file */
+    int64_t first_bps; /* of the first link of the first host, which thresholds refer to */
+    json_t *notes;     /* sentences: what was left out, and what differs */
 };
 
 /* Begin with an empty one. */
@@ -94,7 +105,7 @@ json_t *import_names(const struct import *import, size_t first, size_t last);
 /* The same of this NIC of each of them. */
 json_t *import_port_names(const struct import *import, size_t first, size_t last, int port);
 /* Note a sentence. */
-void import_note(struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void import_note(const struct import *import, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* What no simulated lab can have: a host without a link, two links between the same nodes, flows between
  * hosts that no path joins. The readers name the line. */
@@ -104,12 +115,22 @@ int import_check_paths(const struct import *import, const struct reader *flows, 
  * each flow (ports.c). */
 int import_take_ports(struct import *import, const struct reader *flows, struct error *e);
 
+/* The neighbours of each node n, by number: near[first[n]] up to near[first[n + 1]]. `first` has nodes + 3
+ * items, all 0; `near` two for each link. */
+struct import_near {
+    uint32_t node, link;
+};
+void import_list_neighbours(const struct import *import, size_t *first, struct import_near *near);
+
 /* ---- the formats, a file each */
 
 /* Each reads open files; sentences name their lines. On error nothing is left allocated. */
 
 /* HPCC's ns-3, SimAI's and ns3-datacenter's: topology.txt, flow.txt, and trace.txt (without text: none). */
 int import_hpcc(struct reader files[3], struct import *import, struct error *e);
+/* The same with a configuration before them. Files without text are those that it names; they are opened. */
+bool import_is_hpcc_config(const struct reader *file);
+int import_hpcc_config(struct reader files[4], struct import *import, struct error *e);
 
 /* htsim's connection matrix, FILE.cm; it has no network. */
 int import_htsim(struct reader *file, struct import *import, struct error *e);

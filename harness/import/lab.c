@@ -12,6 +12,8 @@ static json_t *node_json(const struct import *import, size_t node)
 {
     unsigned ports = import->ports[node], nvlinks = import->nvlinks[node];
     json_t *of_node = json_object(), *nics;
+    if (import->ecn_of && import->ecn_of[node])
+        json_object_set(of_node, "ecn", json_array_get(import->ecn, import->ecn_of[node] - 1));
     if (ports + nvlinks <= 1)
         return of_node;
     json_object_set_new(of_node, "nics", nics = json_object());
@@ -29,7 +31,11 @@ static json_t *node_json(const struct import *import, size_t node)
 static bool nodes_alike(const struct import *import, size_t a, size_t b)
 {
     return import->is_switch[a] == import->is_switch[b] && import->left_out[a] == import->left_out[b] &&
-           import->ports[a] == import->ports[b] && import->nvlinks[a] == import->nvlinks[b];
+           import->ports[a] == import->ports[b] && import->nvlinks[a] == import->nvlinks[b] &&
+           (!import->ecn_of ||
+            json_equal(json_array_get(import->ecn, (size_t)import->ecn_of[a] - 1),
+                       json_array_get(import->ecn, (size_t)import->ecn_of[b] - 1)) ||
+            import->ecn_of[a] == import->ecn_of[b]);
 }
 
 static json_t *nodes_json(const struct import *import, bool switches)
@@ -236,6 +242,7 @@ json_t *import_lab(const struct import *import, const struct import_request *req
         return NULL;
     }
     take_link_defaults(lab, import);
+    json_merge_deep(lab, import->lab_values);
     if (import->own_numbers)
         json_object_set_new(lab, "ecmp_numbers", json_text("names"));
     if (import->udp_port)

@@ -15,14 +15,10 @@
 #define FIRST_DESTINATION 100         /* UDP port of a receiver's first flow, where the file has none */
 #define FAR               UINT16_MAX
 
-struct near {
-    uint32_t node, link;
-};
-
 struct chooser {
     struct import *import;
     size_t *first; /* of each node the neighbours: near[first[n]] and on, by number */
-    struct near *near;
+    struct import_near *near;
     uint32_t *queue, *place; /* of the search: nodes in its order; each node's place in it */
     uint16_t *distance;      /* of each switch to the receivers of the search */
     struct candidate {
@@ -36,26 +32,25 @@ struct chooser {
 
 static int by_node(const void *a, const void *b)
 {
-    const struct near *x = a, *y = b;
+    const struct import_near *x = a, *y = b;
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static void list_neighbours(struct chooser *c)
+void import_list_neighbours(const struct import *import, size_t *first, struct import_near *near)
 {
-    const struct import *import = c->import;
     for (size_t i = 0; i < import->link_count; i++) {
-        c->first[import->links[i].a + 2]++;
-        c->first[import->links[i].b + 2]++;
+        first[import->links[i].a + 2]++;
+        first[import->links[i].b + 2]++;
     }
     for (size_t i = 2; i < import->nodes + 2; i++)
-        c->first[i] += c->first[i - 1];
+        first[i] += first[i - 1];
     for (uint32_t i = 0; i < import->link_count; i++) {
         const struct import_link *link = &import->links[i];
-        c->near[c->first[link->a + 1]++] = (struct near){link->b, i};
-        c->near[c->first[link->b + 1]++] = (struct near){link->a, i};
+        near[first[link->a + 1]++] = (struct import_near){link->b, i};
+        near[first[link->b + 1]++] = (struct import_near){link->a, i};
     }
     for (size_t i = 0; i < import->nodes; i++)
-        qsort(c->near + c->first[i], c->first[i + 1] - c->first[i], sizeof *c->near, by_node);
+        qsort(near + first[i], first[i + 1] - first[i], sizeof *near, by_node);
 }
 
 /* The network's switches, not those of a server. */
@@ -169,9 +164,9 @@ static uint16_t nearest(const struct chooser *c, uint32_t node)
 /* The link between two nodes; NULL: there is none. */
 static const struct import_link *link_between(const struct chooser *c, uint32_t node, uint32_t other)
 {
-    const struct near key = {other, 0},
-                      *found = bsearch(&key, c->near + c->first[node], c->first[node + 1] - c->first[node],
-                                       sizeof key, by_node);
+    const struct import_near key = {other, 0},
+                             *found = bsearch(&key, c->near + c->first[node],
+                                              c->first[node + 1] - c->first[node], sizeof key, by_node);
     return found ? &c->import->links[found->link] : NULL;
 }
 
@@ -335,7 +330,7 @@ static int choose_ports(struct import *import, const struct reader *flows, struc
         !c.source_port || !c.destination_port) {
         error_set(e, "out of memory");
     } else {
-        list_neighbours(&c);
+        import_list_neighbours(import, c.first, c.near);
         result = rank_hosts(&c, e) != 0 || choose_all(&c, flows, e) != 0 ? -1 : 0;
     }
     free(c.first);

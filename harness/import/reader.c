@@ -191,7 +191,7 @@ int decimal_parse(const char *text, size_t length, int exponent, int64_t *value,
     return 0;
 }
 
-static int shown(const struct word *word)
+int word_shown(const struct word *word)
 {
     return (int)(word->length < MOST_SHOWN ? word->length : MOST_SHOWN);
 }
@@ -205,7 +205,7 @@ int word_integer(const struct reader *r, const struct word *word, const char *wh
         *value > max)
         return reader_error(r, word->line, e,
                             "%s is \"%.*s\": expected a whole number from %" PRId64 " to %" PRId64, what,
-                            shown(word), word->at, min, max);
+                            word_shown(word), word->at, min, max);
     return 0;
 }
 
@@ -273,24 +273,36 @@ static const struct suffix rates[] = {{"", 0, 1},
                                       {"GiB/s", 0, 8 * KIB *KIB *KIB},
                                       {0}};
 
-int word_rate(const struct reader *r, const struct word *word, int64_t *bps, struct error *e)
+/* *bps is -1 where it is not whole, or too large for the type. -1: it is no rate. */
+static int parse_rate(const struct word *word, int64_t *bps)
 {
     size_t number = number_length(word);
     const struct suffix *suffix = suffix_of(rates, word, number);
     int64_t value = 0;
     bool whole = false;
     if (!suffix || decimal_parse(word->at, number, suffix->exponent, &value, &whole) != 0)
+        return -1;
+    *bps = whole && value <= INT64_MAX / suffix->factor ? value * suffix->factor : -1;
+    return 0;
+}
+
+int word_bps(const struct word *word, int64_t *bps)
+{
+    return parse_rate(word, bps) == 0 && *bps >= 0 ? 0 : -1;
+}
+
+int word_rate(const struct reader *r, const struct word *word, int64_t *bps, struct error *e)
+{
+    if (parse_rate(word, bps) != 0)
         return reader_error(
             r, word->line, e,
             "the rate is \"%.*s\": expected one such as 100Gbps (bps, b/s, Bps or B/s, with k, "
             "M or G; without a unit bits per second)",
-            shown(word), word->at);
-    if (!whole || value > FLOW_MAX_RATE_BPS / suffix->factor ||
-        value * suffix->factor < PHYSICS_LINK_LEAST_BPS)
+            word_shown(word), word->at);
+    if (*bps > FLOW_MAX_RATE_BPS || *bps < PHYSICS_LINK_LEAST_BPS)
         return reader_error(r, word->line, e,
                             "the rate is \"%.*s\": expected whole bits per second, 2 Mb/s to 8.796 Tb/s",
-                            shown(word), word->at);
-    *bps = value * suffix->factor;
+                            word_shown(word), word->at);
     return 0;
 }
 
@@ -306,11 +318,11 @@ int word_time(const struct reader *r, const struct word *word, int64_t *ps, stru
     if (!suffix || decimal_parse(word->at, number, suffix->exponent, ps, &whole) != 0)
         return reader_error(
             r, word->line, e,
-            "the delay is \"%.*s\": expected one such as 1000ns or 0.001ms (ps, ns, us, ms, s)", shown(word),
-            word->at);
+            "the delay is \"%.*s\": expected one such as 1000ns or 0.001ms (ps, ns, us, ms, s)",
+            word_shown(word), word->at);
     if (!whole || *ps > PHYSICS_LINK_MOST_DELAY_PS)
-        return reader_error(r, word->line, e,
-                            "the delay is \"%.*s\": expected whole picoseconds, at most %lld s", shown(word),
-                            word->at, (long long)(PHYSICS_LINK_MOST_DELAY_PS / 1000000000000));
+        return reader_error(
+            r, word->line, e, "the delay is \"%.*s\": expected whole picoseconds, at most %lld s",
+            word_shown(word), word->at, (long long)(PHYSICS_LINK_MOST_DELAY_PS / 1000000000000));
     return 0;
 }

@@ -39,6 +39,8 @@ bool reader_has_more(const struct reader *r);
 int reader_expect(struct reader *r, const char *what, struct word *word, struct error *e);
 
 bool word_is(const struct word *word, const char *text);
+/* How much of it a sentence shows, for "%.*s". */
+int word_shown(const struct word *word);
 /* "PATH:LINE: ..."; returns -1. */
 int reader_error(const struct reader *r, unsigned line, struct error *e, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -50,6 +52,8 @@ int decimal_parse(const char *text, size_t length, int exponent, int64_t *value,
 /* The value of a word, or a sentence with line, `what` and value. */
 int word_integer(const struct reader *r, const struct word *word, const char *what, int64_t min, int64_t max,
                  int64_t *value, struct error *e);
+/* The same in whole bits per second, of any size; -1: it is none. */
+int word_bps(const struct word *word, int64_t *bps);
 /* A data rate as ns-3 writes it: 100Gbps, 25000Mb/s, 12.5GB/s. */
 int word_rate(const struct reader *r, const struct word *word, int64_t *bps, struct error *e);
 /* A time as ns-3 writes it: 1000ns, 0.001ms, 1us; without a unit seconds. In picoseconds. */

@@ -20,6 +20,7 @@ struct times {
     size_t *owner;               /* of each wait the flow that waits */
     size_t *waits_left;
     double *ready_ns; /* when a flow begins */
+    double *end_ns;   /* and ends, alone */
 };
 
 static void times_take_rates(struct times *t)
@@ -89,7 +90,7 @@ static int times_follow_chains(struct times *t, size_t *queue, double *last_ns, 
     }
     while (head < tail) {
         size_t f = queue[head++];
-        double end = times_end_of(t, f);
+        double end = t->end_ns[f] = times_end_of(t, f);
         *last_ns = end > *last_ns ? end : *last_ns;
         for (size_t i = t->first_after[f]; import->flows[f].bytes && i < t->first_after[f + 1]; i++) {
             size_t next = t->owner[t->after[i]];
@@ -109,8 +110,10 @@ static int times_follow_chains(struct times *t, size_t *queue, double *last_ns, 
 }
 
 /* About how long the longest chain of flows takes that wait for each other, and the busiest host's link, on
- * an empty network. -1: flows wait for each other in a ring, and none of them begins. */
-static int import_times(const struct import *import, double *chain_ns, double *busiest_ns, struct error *e)
+ * an empty network, and when each flow ends there. -1: flows wait for each other in a ring, and none of them
+ * begins. */
+static int import_times(const struct import *import, double *chain_ns, double *busiest_ns, double *end_ns,
+                        struct error *e)
 {
     size_t flows = import->flow_count, *queue = calloc(flows + 1, sizeof *queue);
     double *load = calloc(2 * import->nodes + 2, sizeof *load);
@@ -122,6 +125,7 @@ static int import_times(const struct import *import, double *chain_ns, double *b
                       .waits_left = calloc(flows + 1, sizeof(size_t)),
                       .ready_ns = calloc(flows + 1, sizeof(double))};
     int result = -1;
+    t.end_ns = end_ns;
     *chain_ns = *busiest_ns = 0;
     if (!queue || !load || !t.ns_per_byte || !t.first_after || !t.after || !t.owner || !t.waits_left ||
         !t.ready_ns) {
@@ -276,6 +280,7 @@ static json_t *flows_json(const struct import *import, struct error *e)
 /* ---- how long it takes */
 
 #define NS_PER_MS INT64_C(1000000)
+#define LEAST_NS  1000                          /* of a measure phase */
 #define LONGEST   (INT64_C(86400) * 1000000000) /* of a measure phase */
 #define SAMPLES   200
 #define RAREST    (INT64_C(60) * 1000000000) /* of samples */
@@ -291,29 +296,44 @@ static int64_t round_up(int64_t ns)
 
 /* Long enough for flows that get half of what the busiest link and each chain of flows have: a guess, which
  * an expectation checks. */
-static int duration(const struct import *import, int64_t *ns, struct error *e)
+static int duration(const struct import *import, int64_t *ns, double *end_ns, struct error *e)
 {
     double chain_ns = 0, busiest_ns = 0;
-    if (import_times(import, &chain_ns, &busiest_ns, e) != 0)
+    if (import_times(import, &chain_ns, &busiest_ns, end_ns, e) != 0)
         return -1;
     double all_ns = 2 * (chain_ns + busiest_ns) + (double)NS_PER_MS;
     if (all_ns > (double)LONGEST)
         return error_set(e, "%s: its flows take about %.0f s: a run has at most %d", import->flow_path,
                          all_ns / 1e9, 86400);
     *ns = ((int64_t)all_ns / NS_PER_MS + 1) * NS_PER_MS;
+    if (import->stop_ns > *ns)
+        import_note(import,
+                    "the run ends %" PRId64
+                    " ms after its first flow starts, before the configuration's stop "
+                    "time: by then all should have ended, which an expectation checks",
+                    *ns / NS_PER_MS);
+    else if (import->stop_ns)
+        *ns = import->stop_ns > LEAST_NS ? import->stop_ns : LEAST_NS;
     return 0;
 }
 
-/* Each flow that ends has ended. */
-static json_t *expect_json(const struct import *import)
+/* Each flow that ends has ended; with a stop time those that have twice the time until then that they need
+ * alone. */
+static json_t *expect_json(const struct import *import, const double *end_ns)
 {
     size_t ends = 0;
-    for (size_t i = 0; i < import->flow_count; i++)
-        ends += import->flows[i].bytes > 0;
+    for (size_t i = 0; i < import->flow_count; i++) {
+        const double start_ns = (double)import->flows[i].start_ns;
+        ends += import->flows[i].bytes > 0 &&
+                (!import->stop_ns || 2 * end_ns[i] - start_ns <= (double)import->stop_ns);
+    }
     if (!ends)
         return json_array();
-    return json_make("[{s:s,s:o}]", "name", "every flow that has a size ends", "check",
-                     json_textf("count(flows.*.completion_max_ns) == %zu", ends));
+    return json_make(
+        "[{s:s,s:o}]", "name",
+        import->stop_ns ? "flows that have twice the time that they need end"
+                        : "every flow that has a size ends",
+        "check", json_textf("count(flows.*.completion_max_ns) %s %zu", import->stop_ns ? ">=" : "==", ends));
 }
 
 static json_t *settings_json(const struct import *import)
@@ -331,9 +351,13 @@ static json_t *every_json(int64_t measure_ns)
 json_t *import_scenario(const struct import *import, const struct import_request *request, struct error *e)
 {
     int64_t measure_ns = 0;
-    json_t *flows = flows_json(import, e);
-    if (!flows || duration(import, &measure_ns, e) != 0) {
+    double *end_ns = calloc(import->flow_count + 1, sizeof *end_ns);
+    json_t *flows = end_ns ? flows_json(import, e) : NULL;
+    if (!end_ns)
+        error_set(e, "out of memory");
+    if (!flows || duration(import, &measure_ns, end_ns, e) != 0) {
         json_decref(flows);
+        free(end_ns);
         return NULL;
     }
     json_t *scenario =
@@ -343,8 +367,14 @@ json_t *import_scenario(const struct import *import, const struct import_request
                   "lab", request->lab, "roles", roles_json(import), "phases", "warmup", "0", "measure",
                   time_json(measure_ns), "cooldown", "10us", "settings", settings_json(import), "flows",
                   flows, "sample", "every", every_json(measure_ns), "groups", "pfc", "ecn", "drops", "queue",
-                  "throughput", "expect", expect_json(import));
+                  "throughput", "expect", expect_json(import, end_ns));
+    free(end_ns);
     if (!scenario)
         error_set(e, "out of memory");
+    json_merge_deep(scenario, import->scenario_values);
+    if (import->fault_ns >= measure_ns) {
+        json_object_del(scenario, "faults");
+        import_note(import, "the link goes down when all flows should have ended: that is left out");
+    }
     return scenario;
 }

@@ -362,7 +362,7 @@ schedule "ranks that wait for each other" ':5: this flow never begins' 'num_rank
 schedule "a recv from anybody" ':3: -1: a recv from any rank' 'num_ranks 2\nrank 0 {\nrecv 1b from -1\n}\n'
 
 refuse "a format that is not known" '"omnet" is unknown: expected hpcc, htsim or goal' omnet t
-refuse "too few files" 'expected hpcc TOPOLOGY FLOW \[TRACE\]' hpcc t
+refuse "too few files" 't: no key of a configuration is in it: expected CONFIG .* or TOPOLOGY FLOW \[TRACE\]' hpcc t
 check_exit 2 "what is there is not replaced" "$H" import hpcc t f -o hpcc
 check_says "and named" 'hpcc/lab.json is there already' "$SCRATCH/err"
 finish
