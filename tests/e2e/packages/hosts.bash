@@ -24,8 +24,9 @@ start_host() {
     mkdir -p "$HOST"/{over,root,keys}
     chmod 755 "$SCRATCH"
     for key in host key; do ssh-keygen -q -t ed25519 -N '' -f "$HOST/keys/$key"; done
+    # without what the user's shell does when it starts
     printf '%s\n' 'ListenAddress 127.0.0.1:2222' 'HostKey /run/lab/host' 'PidFile none' 'AuthorizedKeysFile /run/lab/key.pub' 'StrictModes no' \
-        'UsePAM no' 'PasswordAuthentication no' 'KexAlgorithms curve25519-sha256' >"$HOST/keys/sshd_config"
+        'UsePAM no' 'PasswordAuthentication no' 'KexAlgorithms curve25519-sha256' 'SetEnv HOME=/run/lab' >"$HOST/keys/sshd_config"
     # shellcheck disable=SC2016 # the inner shell's
     unshare --mount --pid --net --fork --kill-child bash -c '
         mount --make-rprivate / && mount -t tmpfs tmpfs "$1/over" && mkdir "$1"/over/{upper,work} &&

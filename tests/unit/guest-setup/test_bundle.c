@@ -118,11 +118,12 @@ static void open_guest(struct place *p)
              "key.pub)\" > known",
              p->folder);
     run(line);
-    snprintf(line, sizeof line,
-             "printf 'Port %d\\nListenAddress 127.0.0.1\\nHostKey %s/key\\nAuthorizedKeysFile "
-             "%s/authorized\\nStrictModes "
-             "no\\nPidFile none\\nKexAlgorithms curve25519-sha256\\nUsePAM no\\n' > %s/config",
-             port, p->folder, p->folder, p->folder);
+    snprintf(
+        line, sizeof line,
+        "printf 'Port %d\\nListenAddress 127.0.0.1\\nHostKey %s/key\\nAuthorizedKeysFile "
+        "%s/authorized\\nStrictModes "
+        "no\\nPidFile none\\nKexAlgorithms curve25519-sha256\\nUsePAM no\\nSetEnv HOME=%s\\n' > %s/config",
+        port, p->folder, p->folder, p->folder, p->folder); /* without what the user's shell does */
     run(line);
     snprintf(line, sizeof line, "%s/config", p->folder);
     const char *const argv[] = {"/usr/sbin/sshd", "-D", "-e", "-f", line, NULL};

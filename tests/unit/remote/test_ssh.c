@@ -153,8 +153,10 @@ static void start_sshd(struct lab *lab)
     text_add(
         &config,
         "Port %d\nListenAddress 127.0.0.1\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nPidFile none\n"
-        "PasswordAuthentication no\nKexAlgorithms curve25519-sha256\nUsePAM no\nMaxSessions 32\n",
-        lab->port, lab->path[HOST_KEY], lab->path[AUTHORIZED]);
+        "PasswordAuthentication no\nKexAlgorithms curve25519-sha256\nUsePAM no\nMaxSessions 32\nSetEnv "
+        "HOME=%s\n",
+        lab->port, lab->path[HOST_KEY], lab->path[AUTHORIZED],
+        lab->folder); /* without what the user's shell does */
     assert_int_equal(files_write_atomic(lab->path[CONFIG], text_string(&config), config.length, NULL), 0);
     text_free(&config);
     const char *const argv[] = {"/usr/sbin/sshd", "-D", "-e", "-f", lab->path[CONFIG], NULL};
