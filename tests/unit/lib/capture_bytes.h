@@ -5,11 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
+#define CAPTURE_BYTES (1 << 21)
+
 struct capture_bytes {
-    uint8_t data[1 << 21];
+    uint8_t *data; /* CAPTURE_BYTES of them from the first on, for as long as the program runs */
     size_t length;
     size_t at; /* of capture_bytes_read */
     bool swapped;
@@ -17,6 +20,8 @@ struct capture_bytes {
 
 static inline void bytes_add(struct capture_bytes *b, const void *data, size_t length)
 {
+    if (!b->data && !(b->data = malloc(CAPTURE_BYTES)))
+        abort();
     if (length)
         memcpy(b->data + b->length, data, length);
     b->length += length;

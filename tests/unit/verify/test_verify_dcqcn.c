@@ -27,8 +27,12 @@ struct sender {
 static void begin(struct sender *s)
 {
     struct dcqcn_values values;
-    talk =
-        (struct talk){.addressed = true, .one_port = true, .tagged = true, .priority = 3, .ecn = FRAME_ECT_0};
+    talk = (struct talk){.bytes.data = talk.bytes.data,
+                         .addressed = true,
+                         .one_port = true,
+                         .tagged = true,
+                         .priority = 3,
+                         .ecn = FRAME_ECT_0};
     talk_start(&talk);
     dcqcn_defaults(&values);
     *s = (struct sender){

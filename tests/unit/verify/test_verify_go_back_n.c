@@ -27,7 +27,7 @@ static void psns_wrap(void **state)
 
 static void begin(void)
 {
-    talk = (struct talk){.addressed = true};
+    talk = (struct talk){.bytes.data = talk.bytes.data, .addressed = true};
     talk_start(&talk);
 }
 
@@ -89,7 +89,7 @@ static void loss_and_nak(void **state)
 static void both_ends_without_addresses(void **state)
 {
     (void)state;
-    talk = (struct talk){.blind = true};
+    talk = (struct talk){.bytes.data = talk.bytes.data, .blind = true};
     talk_start(&talk);
     uint32_t psn = messages(100, 1, 5);
     packet(psn, psn, true);

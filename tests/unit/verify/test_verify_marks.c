@@ -14,7 +14,7 @@ static struct talk talk;
 
 static void begin(void)
 {
-    talk = (struct talk){.addressed = true, .dscp = 26, .ecn = FRAME_ECT_0};
+    talk = (struct talk){.bytes.data = talk.bytes.data, .addressed = true, .dscp = 26, .ecn = FRAME_ECT_0};
     talk_start(&talk);
 }
 

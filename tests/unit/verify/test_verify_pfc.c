@@ -10,7 +10,8 @@ static struct talk talk;
 
 static void begin(void)
 {
-    talk = (struct talk){.addressed = true, .tagged = true, .priority = PRIORITY};
+    talk =
+        (struct talk){.bytes.data = talk.bytes.data, .addressed = true, .tagged = true, .priority = PRIORITY};
     talk_start(&talk);
 }
 

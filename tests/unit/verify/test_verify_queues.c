@@ -14,7 +14,11 @@ static struct talk talk;
 
 static void begin(const char *const *names, int count)
 {
-    talk = (struct talk){.tagged = true, .priority = PRIORITY, .ecn = FRAME_ECT_0, .now_ns = 1000000000};
+    talk = (struct talk){.bytes.data = talk.bytes.data,
+                         .tagged = true,
+                         .priority = PRIORITY,
+                         .ecn = FRAME_ECT_0,
+                         .now_ns = 1000000000};
     bytes_section(&talk.bytes);
     for (int i = 0; i < count; i++)
         bytes_interface_at(&talk.bytes, names[i], 9, (uint64_t)TALK_BPS, NULL);

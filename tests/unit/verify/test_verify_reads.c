@@ -13,7 +13,7 @@ static uint32_t mtu; /* payload of a packet */
 
 static void begin(void)
 {
-    talk = (struct talk){.addressed = true};
+    talk = (struct talk){.bytes.data = talk.bytes.data, .addressed = true};
     mtu = TALK_MTU;
     talk_start(&talk);
 }

@@ -21,7 +21,7 @@ static const uint8_t *address_of(int node, int port)
 /* Switches s0 to s2 in a ring: port 0 is to the one before, port 1 to the next. Interface 2 s + port. */
 static void begin_with(bool addressed, bool named)
 {
-    talk = (struct talk){.tagged = true, .priority = PRIORITY};
+    talk = (struct talk){.bytes.data = talk.bytes.data, .tagged = true, .priority = PRIORITY};
     talk.now_ns = 1000000000;
     bytes_section(&talk.bytes);
     for (int node = 0; node < SWITCHES; node++)
@@ -272,7 +272,7 @@ static void settings_of_ports(void **state)
 static void more_ways_than_are_looked_for(void **state)
 {
     (void)state;
-    talk = (struct talk){.tagged = true, .now_ns = 1000000000};
+    talk = (struct talk){.bytes.data = talk.bytes.data, .tagged = true, .now_ns = 1000000000};
     bytes_section(&talk.bytes);
     for (int port = 0; port < MANY_PORTS; port++) {
         char name[16];

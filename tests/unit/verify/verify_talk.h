@@ -31,12 +31,10 @@ struct talk {
 static inline void talk_start(struct talk *t)
 {
     static const uint8_t addresses[2][6] = {{2, 0, 0, 0, 0, 0}, {2, 0, 0, 0, 0, 1}};
-    struct talk kept = *t;
     t->bytes.length = t->bytes.at = 0;
     t->bytes.swapped = false;
     t->now_ns = 1000000000;
     t->number = 0;
-    t->addressed = kept.addressed;
     bytes_section(&t->bytes);
     for (int i = 0; i < 2; i++)
         bytes_interface_at(&t->bytes, i ? "b" : "a", 9, (uint64_t)TALK_BPS,
