@@ -48,7 +48,7 @@ if pace_witness; then
     timeout 100 "$SAMPLER" --netdev v0 --every 1ms --count 500 > "$SCRATCH/cost" 2> /dev/null
     check "the CPU time and the reading time are reported" jq -e -s '.[-1].cpu_ns > 0 and all(.[] | arrays; .[1] > 0)' "$SCRATCH/cost"
     echo "# $(jq -s '.[0].columns | length' "$SCRATCH/cost") columns: $(tail -n 1 "$SCRATCH/cost" | jq '.cpu_ns / .samples / 1000 | floor') us of CPU a sample"
-    if [[ $(ldd "$SAMPLER") != *asan* ]] && compile_preload "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
+    if ! skip_reason sanitized "$SAMPLER" >/dev/null && compile_preload "$SCRATCH/slow.so" "$ROOT/tests/e2e/collectors/slow_read.c"; then
         slow_is_found
     else
         skip "a source that is too slow for 1 kHz fails that check" sanitized "$SAMPLER"

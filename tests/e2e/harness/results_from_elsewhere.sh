@@ -108,7 +108,7 @@ jq -n '{ schema: 1, name: "x", driver: "sim", topology: { kind: "star", hosts: 1
 check_exit 2 "a value of a lab for each of 10000 hosts" timeout 60 "$H" check bomb.json
 check_says "its memory is refused" 'defaults\.host: copied to each of the hosts it would take' err
 jq '.title = ("x" * 1000000) | .sweep = { "phases.measure": [range(1; 1000) | "\(.)us"] }' "$ROOT/scenarios/incast-pfc.json" >bomb.json
-if [[ $(ldd "$H") == *asan* ]]; then
+if skip_reason sanitized "$H" >/dev/null; then
     skip "999 cells with a document of 1 MB in 200 MB of memory" sanitized "$H"
 else
     check_exit 0 "999 cells with a document of 1 MB in 200 MB of memory" bash -c 'ulimit -v 200000 && exec "$@"' - \
@@ -136,7 +136,7 @@ check_exit 0 "a resume" "$H" run --resume case --no-report
 check_exit 0 "a run" "$H" run "$ROOT/scenarios/incast-pfc.json" --duration 1ms --no-report --out others
 check "all of them are still there" diff theirs <(find . -path '*.new-*' -type f | sort)
 
-if [[ $(ldd "$H") == *asan* ]]; then
+if skip_reason sanitized "$H" >/dev/null; then
     skip "a kill at each rename" sanitized "$H"
 elif ! compile_preload kill.so "$ROOT/tests/e2e/harness/kill_at_rename.c"; then
     skip "a kill at each rename" no-compiler

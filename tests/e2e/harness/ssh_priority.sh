@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/e2e/harness/ssh_hosts.bash
 . "$ROOT/tests/e2e/harness/ssh_hosts.bash"
-if [[ $(ldd "$BUILD/nic-config") == *asan* ]]; then
+if skip_reason sanitized "$BUILD/nic-config" >/dev/null; then
     skip "VLAN interfaces" sanitized "$BUILD/nic-config" && finish
 elif ! has_compiler; then
     skip "VLAN interfaces" no-compiler && finish

@@ -139,7 +139,7 @@ scancel --name="$(squeue --noheader --states=RUNNING --format=%j | head -n 1)"
 wait $run
 check "a job that was cancelled fails its sweep" test $? = 3
 check_says "... and is called cancelled" '24 of 24 runs are missing: task 1, on node n[12], was cancelled' ended.err
-if [[ $(ldd "$H") != *asan* ]] && has_compiler; then
+if ! skip_reason sanitized "$H" >/dev/null && has_compiler; then
     compile_preload clock.so "$ROOT/tests/e2e/harness/clock_step.c"
     printf '#!/bin/sh\ntouch "%s/step"\nLD_PRELOAD=%s/clock.so CLOCK_STEP=%s/step exec "%s" "$@"\n' "$SCRATCH" "$SCRATCH" "$SCRATCH" "$H" > other/harness
     check_exit 1 "a sweep on nodes whose clocks are an hour slow" "$H" run wide.json --repeat 4 --on slurm:other --cells-per-task 24 --no-report --out slow

@@ -235,7 +235,7 @@ check_exit 0 "a result without the list is whole" "$H" status case
 check_exit 0 "  and is drawn" "$H" report case/01 --out page
 
 # ---- the order in which it comes to the disk
-if [[ $(ldd "$H") == *asan* ]]; then
+if skip_reason sanitized "$H" >/dev/null; then
     skip "the order of writing" sanitized "$H"
 elif ! compile_preload order.so "$ROOT/tests/e2e/sweeps/sync_order.c"; then
     skip "the order of writing" no-compiler

@@ -193,7 +193,7 @@ make_offer() { # MESSAGE_BYTES: its connection stays open in $fd, the answer is 
     offer "$1" >&"$fd"
     timeout 20 head -n 2 <&"$fd" | tail -n 1 >"$SCRATCH/answer"
 }
-if [[ $(ldd "$traffic") == *asan* ]]; then
+if skip_reason sanitized "$traffic" >/dev/null; then
     skip "what offers may take" sanitized "$traffic"
 elif ! has_compiler; then
     skip "what offers may take" no-compiler

@@ -130,7 +130,7 @@ if command -v curl > /dev/null; then
     says 2 "a wrong checksum" "the checksum \(SHA-256\) of the image is $sum: expected $wrong; it was removed" image fetch fetched
     check "an image that fails its check is not kept" test -z "$(find "$SCRATCH/images" -name 'fetched*')"
     profile fetched ".boot = \"disk\" | .image = {url: \"file://$SCRATCH/disk.qcow2\", sha256: \"$sum\"}"
-    if [[ $(ldd "$BUILD/virt-provision") == *asan* ]]; then
+    if skip_reason sanitized "$BUILD/virt-provision" >/dev/null; then
         skip "an image is on the disk before it has its name" sanitized "$BUILD/virt-provision"
     elif ! compile_preload "$SCRATCH/order.so" "$ROOT/tests/e2e/sweeps/sync_order.c"; then
         skip "an image is on the disk before it has its name" no-compiler
